@@ -1,0 +1,45 @@
+# Every dependency is looked for here; a missing one is named together with the Debian package that brings it.
+
+function(scoll_missing what package)
+  message(FATAL_ERROR "scoll needs ${what}, which was not found. On Debian and Ubuntu: apt install ${package}")
+endfunction()
+
+macro(scoll_find name package)
+  find_package(${name} ${ARGN})
+  if(NOT ${name}_FOUND)
+    scoll_missing(${name} ${package})
+  endif()
+endmacro()
+
+macro(scoll_find_module module package)
+  pkg_check_modules(${module} IMPORTED_TARGET ${module})
+  if(NOT ${module}_FOUND)
+    scoll_missing(${module} ${package})
+  endif()
+endmacro()
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+scoll_find(Threads libc6-dev)
+scoll_find(PkgConfig pkgconf)
+scoll_find_module(liburing liburing-dev)
+scoll_find_module(libxxhash libxxhash-dev)
+scoll_find(OpenSSL libssl-dev COMPONENTS Crypto)
+scoll_find(fmt libfmt-dev CONFIG)
+
+if(SCOLL_BUILD_EXAMPLES OR SCOLL_BUILD_TOOLS)
+  scoll_find(nlohmann_json nlohmann-json3-dev CONFIG)
+  scoll_find(CLI11 libcli11-dev CONFIG)
+endif()
+if(SCOLL_BUILD_EXAMPLES)
+  scoll_find(spdlog libspdlog-dev CONFIG)
+  scoll_find_module(tomlplusplus libtomlplusplus-dev)
+endif()
+
+file(GLOB scoll_bench_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cpp")
+if(SCOLL_BUILD_BENCH AND scoll_bench_sources)
+  scoll_find(benchmark libbenchmark-dev CONFIG)
+endif()
+
+if(SCOLL_BUILD_TESTS)
+  scoll_find(Catch2 catch2 CONFIG)
+endif()

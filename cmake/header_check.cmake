@@ -1,0 +1,14 @@
+# One translation unit per public header, each including nothing else: a header that leans on its neighbours'
+# includes does not build. Nothing is optimised; the cost is parsing.
+set(header_units "")
+foreach(header IN LISTS scoll_headers)
+  cmake_path(RELATIVE_PATH header BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/include" OUTPUT_VARIABLE name)
+  set(unit "${PROJECT_BINARY_DIR}/headers_alone/${name}.cpp")
+  file(CONFIGURE OUTPUT "${unit}" CONTENT "#include \"${name}\"\n")
+  list(APPEND header_units "${unit}")
+endforeach()
+if(header_units)
+  add_library(scoll_headers_alone OBJECT ${header_units})
+  target_link_libraries(scoll_headers_alone PRIVATE scoll::scoll scoll_warnings)
+  target_compile_options(scoll_headers_alone PRIVATE -O0 -g0)
+endif()

@@ -1,0 +1,48 @@
+# Compilers, output folders and the warnings of our own targets.
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
+  message(FATAL_ERROR "scoll needs GCC 12 or newer (coroutines); this is ${CMAKE_CXX_COMPILER_VERSION}.")
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 16)
+  message(FATAL_ERROR "scoll needs clang 16 or newer (std::source_location); this is ${CMAKE_CXX_COMPILER_VERSION}.")
+endif()
+if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  message(FATAL_ERROR "scoll is built on io_uring and needs Linux; this is ${CMAKE_SYSTEM_NAME}.")
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_CXX_STANDARD 20)
+  set(CMAKE_CXX_STANDARD_REQUIRED ON)
+  set(CMAKE_CXX_EXTENSIONS OFF)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+  set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+  if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release)
+  endif()
+  find_program(SCOLL_CCACHE ccache)
+  mark_as_advanced(SCOLL_CCACHE)
+  if(SCOLL_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${SCOLL_CCACHE}")
+  endif()
+endif()
+
+# Linked privately, so that users never inherit our taste in warnings.
+set(scoll_warning_flags
+    -Wall
+    -Wextra
+    -Wpedantic
+    -Wshadow
+    -Wconversion
+    -Wsign-conversion
+    -Wnon-virtual-dtor
+    -Woverloaded-virtual)
+add_library(scoll_warnings INTERFACE)
+target_compile_options(scoll_warnings INTERFACE ${scoll_warning_flags})
+
+# Errors only from the compilers that the tests run with: what another version warns about is no reason to keep
+# anybody from building.
+string(REGEX MATCH "^[0-9]+" compiler_major "${CMAKE_CXX_COMPILER_VERSION}")
+if(SCOLL_WARNINGS_AS_ERRORS AND "${CMAKE_CXX_COMPILER_ID} ${compiler_major}" MATCHES "^(GNU 12|Clang 19)$")
+  set(CMAKE_COMPILE_WARNING_AS_ERROR ON)
+endif()
