@@ -1,0 +1,17 @@
+#pragma once
+
+/// Internal invariants. A broken one is a bug of the library, never of a peer or a user, so the process stops
+/// with a message instead of going on with a wrong account. It stays on in release builds: one predicted
+/// branch.
+
+namespace scoll::detail {
+
+[[noreturn]] void assertion_failed(const char* expression, const char* message, const char* file,
+                                   int line) noexcept;
+
+}  // namespace scoll::detail
+
+#define SCOLL_ASSERT(condition, message)   \
+  (__builtin_expect(bool(condition), true) \
+       ? void(0)                           \
+       : ::scoll::detail::assertion_failed(#condition, message, __FILE__, __LINE__))

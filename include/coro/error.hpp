@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+
+namespace scoll {
+
+/// Everything that can go wrong in a foreseen way. The numbers are part of the wire format: append, never
+/// renumber.
+enum class errc : std::uint16_t {
+  ok = 0,
+  cancelled = 1,            ///< a stop token fired before the operation was complete
+  deadline_exceeded = 2,    ///< time ran out
+  busy = 3,                 ///< a bounded table is full at the place named; retry later
+  too_large = 4,            ///< a request, reply, membership or frame exceeds its limit
+  malformed = 5,            ///< bytes that do not decode
+  checksum_mismatch = 6,    ///< bytes that were altered on the way
+  wrong_cluster = 7,        ///< the peer belongs to another cluster
+  version_mismatch = 8,     ///< protocol or service version differs
+  unknown_service = 9,      ///< no such service on that node, or it is closed
+  unknown_group = 10,       ///< the member does not hold the group
+  membership_changed = 11,  ///< the member's view of the membership differs
+  not_parent = 12,          ///< a collective request from a node that is not the computed parent
+  not_member = 13,          ///< the node is not in the group
+  duplicate_target = 14,    ///< a node appears twice in a membership
+  connection_lost = 15,     ///< the connection broke and did not come back within its grace
+  peer_rebooted = 16,       ///< the peer came back with a new incarnation
+  unreachable = 17,         ///< no connection could be made at all
+  closed = 18,              ///< the object was closed, or the node is shutting down
+  hook_failed = 19,         ///< a user hook threw or refused
+  invalid_argument = 20,    ///< a caller's or configuration's value is out of range
+  io_error = 21,            ///< the operating system said no; `detail` holds errno
+  unsupported = 22,         ///< this kernel, build or peer lacks the feature
+  incomplete = 23,          ///< not every member executed and was merged: see the outcome
+  not_found = 24,           ///< the thing asked for does not exist
+  already_exists = 25,      ///< an id or name is taken
+  unknown_tree = 26,        ///< a tree kind or parameter this node does not know
+  stale = 27,               ///< an older incarnation, generation or operation
+};
+
+/// Lower-case name such as "deadline_exceeded"; "unknown_error" for values this build does not know.
+std::string_view to_string(errc code) noexcept;
+
+const std::error_category& error_category() noexcept;
+inline std::error_code make_error_code(errc code) noexcept {
+  return {static_cast<int>(code), error_category()};
+}
+
+/// Who gives the code its meaning.
+enum class error_domain : std::uint8_t {
+  scoll = 0,   ///< `errc`
+  system = 1,  ///< `errc::io_error` with errno in `detail`
+  user = 2,    ///< a service's own number in `detail`
+};
+
+/// A failure as a value: code, domain, a number and a short text. Trivially copyable and without allocation,
+/// so it can be kept per member and travel in an outcome. The text is cut at `text_capacity` bytes.
+class error {
+ public:
+  static constexpr std::size_t text_capacity = 96;
+
+  constexpr error() noexcept = default;
+  constexpr error(errc code, std::string_view text = {}, std::int32_t detail = 0,
+                  error_domain domain = error_domain::scoll) noexcept
+      : code_(code), domain_(domain), detail_(detail) {
+    set_text(text);
+  }
+
+  /// A failed system call: `errno_value` is positive, `text` names the call.
+  static constexpr error system(int errno_value, std::string_view text) noexcept {
+    return {errc::io_error, text, errno_value, error_domain::system};
+  }
+  /// A service's own error number.
+  static constexpr error user(std::int32_t number, std::string_view text) noexcept {
+    return {errc::hook_failed, text, number, error_domain::user};
+  }
+
+  constexpr errc code() const noexcept { return code_; }
+  constexpr error_domain domain() const noexcept { return domain_; }
+  constexpr std::int32_t detail() const noexcept { return detail_; }
+  constexpr std::string_view text() const noexcept { return {text_, text_size_}; }
+  constexpr explicit operator bool() const noexcept { return code_ != errc::ok; }
+  std::error_code std_code() const noexcept;
+
+  friend constexpr bool operator==(const error& a, errc b) noexcept { return a.code_ == b; }
+  friend constexpr bool operator==(const error& a, const error& b) noexcept {
+    return a.code_ == b.code_ && a.domain_ == b.domain_ && a.detail_ == b.detail_ && a.text() == b.text();
+  }
+
+ private:
+  constexpr void set_text(std::string_view text) noexcept {
+    text_size_ = static_cast<std::uint8_t>(text.size() < text_capacity ? text.size() : text_capacity);
+    for (std::size_t i = 0; i < text_size_; ++i) text_[i] = text[i];
+  }
+
+  errc code_ = errc::ok;
+  error_domain domain_ = error_domain::scoll;
+  std::uint8_t text_size_ = 0;
+  std::int32_t detail_ = 0;
+  char text_[text_capacity] = {};
+};
+
+static_assert(std::is_trivially_copyable_v<error>);
+
+/// What `result<T>::value()` throws.
+class failure : public std::system_error {
+ public:
+  explicit failure(const scoll::error& e);
+  const scoll::error& error() const noexcept { return error_; }
+
+ private:
+  scoll::error error_;
+};
+
+}  // namespace scoll
+
+template <>
+struct std::is_error_code_enum<scoll::errc> : std::true_type {};
