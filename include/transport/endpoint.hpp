@@ -1,0 +1,187 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "../coro/executor.hpp"
+#include "../coro/intrusive_list.hpp"
+#include "../coro/random.hpp"
+#include "../coro/result.hpp"
+#include "../coro/task.hpp"
+#include "hello.hpp"
+#include "link.hpp"
+#include "message.hpp"
+#include "session.hpp"
+
+namespace scoll::transport {
+
+/// Bounds and times of an endpoint. `validate` says what is wrong with a set.
+struct endpoint_options {
+  node_id self = 0;
+  std::string cluster;
+  std::uint64_t incarnation =
+      0;  ///< grows with every start of the node: boot time in ns, or a stored counter
+  nanoseconds reconnect_grace =
+      std::chrono::seconds(1);  ///< a peer that cannot be reached for so long is lost
+  nanoseconds backoff_first = std::chrono::milliseconds(5);
+  nanoseconds backoff_limit = std::chrono::milliseconds(200);
+  nanoseconds hello_limit = std::chrono::seconds(2);  ///< for a link to introduce itself
+  nanoseconds acknowledge_delay = std::chrono::milliseconds(20);
+  std::array<std::uint32_t, class_count> window{32, 64, 64,
+                                                16};  ///< requests a peer may have here at once, per class
+  std::uint32_t queue_limit = 256;      ///< requests per peer and class that wait for credit; more are `busy`
+  std::uint32_t exchange_limit = 4096;  ///< requests per peer that wait for a reply
+  std::uint32_t handshake_limit = 128;  ///< accepted links that have not introduced themselves
+
+  status validate() const;
+};
+
+/// A request that has just arrived. The handler accepts it (and answers through the `incoming` later) or
+/// refuses it.
+class request_view {
+ public:
+  request_view(session& from, std::uint64_t exchange_id, traffic_class klass, std::uint32_t reply_capacity,
+               std::span<const std::byte> head, loan& payload) noexcept
+      : from_(from),
+        exchange_id_(exchange_id),
+        klass_(klass),
+        reply_capacity_(reply_capacity),
+        head_(head),
+        payload_(payload) {}
+
+  session& from() const noexcept { return from_; }
+  traffic_class klass() const noexcept { return klass_; }
+  std::uint32_t reply_capacity() const noexcept { return reply_capacity_; }
+  std::span<const std::byte> head() const noexcept { return head_; }
+  /// May be moved from.
+  loan& payload() const noexcept { return payload_; }
+
+  /// `work` now owes the reply.
+  void accept(incoming& work) noexcept;
+  /// Answers with an error of the transport: nothing was done with the request.
+  void refuse(const error& reason) noexcept;
+  bool settled() const noexcept { return settled_; }
+
+ private:
+  session& from_;
+  std::uint64_t exchange_id_;
+  traffic_class klass_;
+  std::uint32_t reply_capacity_;
+  std::span<const std::byte> head_;
+  loan& payload_;
+  bool settled_ = false;
+};
+
+/// The layer above: what it hears from an endpoint.
+class endpoint_events {
+ public:
+  virtual void on_request(request_view& request) noexcept = 0;
+  /// The requester of `work` no longer waits for the reply. `work` stays open until it is dropped or
+  /// answered.
+  virtual void on_cancelled(incoming& work) noexcept = 0;
+  /// All exchanges with this peer have ended; what it had asked for has nobody to go to.
+  virtual void on_session_lost(session& peer, const error& reason) noexcept = 0;
+
+ protected:
+  ~endpoint_events() = default;
+};
+
+/// Counters that only grow, for tests and for people.
+struct endpoint_statistics {
+  std::uint64_t frames_sent = 0, frames_received = 0;
+  std::uint64_t requests_sent = 0, replies_sent = 0;
+  std::uint64_t writes = 0;  ///< batches handed to links
+  std::uint64_t bytes_sent = 0, bytes_received = 0;
+  std::uint64_t acknowledges_sent = 0;
+  std::uint64_t replays = 0;        ///< frames sent again on a new link
+  std::uint64_t duplicates = 0;     ///< frames received again and dropped
+  std::uint64_t late_replies = 0;   ///< replies nobody waited for any more
+  std::uint64_t links_refused = 0;  ///< by us, at the handshake
+  std::uint64_t links_broken = 0;   ///< for a violation of the protocol
+  std::uint64_t sessions_lost = 0;
+};
+
+/// One node's communication with all its peers over a rail: sessions, handshakes, buffers. Single-threaded,
+/// on its executor, which with the rail must outlive it. Shut down by `drain`, then destroyed.
+class endpoint final : private accept_events {
+ public:
+  endpoint(executor& ex, rail& transport, endpoint_options options, endpoint_events& events);
+  ~endpoint();
+  endpoint(const endpoint&) = delete;
+  endpoint& operator=(const endpoint&) = delete;
+
+  status listen(const std::string& address);
+  std::string listen_address() const { return rail_.listen_address(); }
+
+  /// Makes a node known; a known one gets the new address.
+  status add_peer(node_id node, const std::string& address);
+  /// Null for a node that was never added.
+  session* find(node_id node) noexcept;
+  /// Calls `visit(session&)` for every peer, in the order of their ids: for status pages.
+  template <class Visitor>
+  void sessions(Visitor&& visit) {
+    for (auto& [node, peer] : sessions_) visit(*peer);
+  }
+
+  message& acquire_message() { return messages_.acquire(); }
+  void release_message(message& m) noexcept { messages_.release(m); }
+  /// For payloads beyond what lies in a message, at most `max_payload_bytes`. Empty when too many are lent
+  /// out.
+  slab_ref acquire_payload() noexcept { return payloads_.try_acquire(); }
+  /// Moves a received payload out of its receive buffer, for those who hold it for long: receive buffers that
+  /// are held are missing for all links. Gives the loan back as it is when no memory is left for that.
+  loan keep(loan received) noexcept;
+
+  /// Refuses new requests, waits until all that is owed has been sent and acknowledged, says goodbye and
+  /// closes all links. After `limit` it closes what is left and returns `deadline_exceeded`; how long closing
+  /// may take is up to the rail. Nothing else may have links on the rail.
+  task<status> drain(nanoseconds limit);
+
+  const endpoint_options& options() const noexcept { return options_; }
+  executor& get_executor() const noexcept { return executor_; }
+  const endpoint_statistics& statistics() const noexcept { return statistics_; }
+  std::size_t messages_in_use() const noexcept { return messages_.in_use(); }
+  std::size_t handshakes() const noexcept { return handshake_count_; }
+  /// The last handshake that this endpoint refused or was refused: for status pages.
+  const error& last_refusal() const noexcept { return last_refusal_; }
+  /// Why a link was last broken off for what its peer sent.
+  const error& last_violation() const noexcept { return last_violation_; }
+
+ private:
+  friend class session;
+  friend class request_view;
+  friend class incoming;
+  friend class lane;
+  class greeter;
+
+  void on_accepted(link& accepted) noexcept override;
+  void on_hello(greeter& from, frame_view& frame) noexcept;
+  void finish(greeter& done) noexcept;
+  bool quiet() const noexcept;
+  bool say_goodbye() noexcept;
+  void note_violation(const error& reason) noexcept {
+    ++statistics_.links_broken;
+    last_violation_ = reason;
+  }
+
+  executor& executor_;
+  rail& rail_;
+  endpoint_options options_;
+  endpoint_events& events_;
+  message_pool messages_;
+  slab_pool payloads_;
+  slab_pool small_payloads_;
+  random_generator random_;
+  std::map<node_id, std::unique_ptr<session>> sessions_;
+  intrusive_list<greeter> greeters_;
+  std::size_t handshake_count_ = 0;
+  bool draining_ = false;
+  endpoint_statistics statistics_;
+  error last_refusal_;
+  error last_violation_;
+};
+
+}  // namespace scoll::transport

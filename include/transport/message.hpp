@@ -1,0 +1,98 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "../coro/assert.hpp"
+#include "../coro/intrusive_list.hpp"
+#include "frame.hpp"
+#include "link.hpp"
+#include "slab.hpp"
+
+namespace scoll::transport {
+
+class exchange;
+
+/// One message on its way to a peer, kept until the peer has acknowledged it so that it can be sent again on
+/// another link. Small payloads lie inside; larger ones are shared by reference. Pooled: obtained from a
+/// `message_pool`.
+class message : public list_hook<> {
+ public:
+  /// An exchange's own part of the head: its id and, in a request, the reply capacity; in a reply, the
+  /// outcome.
+  static constexpr std::size_t envelope_bytes = 16;
+  static constexpr std::size_t inline_bytes = 1024 - 128;
+  static constexpr std::size_t inline_payload_bytes = inline_bytes - frame_header_bytes - max_head_bytes;
+
+  /// Room for the upper layer's head, behind the frame header and the exchange's envelope.
+  std::span<std::byte> head_space() noexcept {
+    return {envelope() + envelope_bytes, max_head_bytes - envelope_bytes};
+  }
+  void set_head_bytes(std::size_t size) noexcept {
+    SCOLL_ASSERT(size + envelope_bytes <= max_head_bytes, "a message head exceeds its limit");
+    header_.head_bytes = static_cast<std::uint16_t>(size + envelope_bytes);
+  }
+  std::span<const std::byte> head() const noexcept {
+    return {bytes_.data() + frame_header_bytes, header_.head_bytes};
+  }
+
+  /// Shares `payload`; `checksum` is the XXH3 of its bytes, computed once for all who share it.
+  void share_payload(loan payload, std::uint64_t checksum) noexcept {
+    header_.payload_bytes = static_cast<std::uint32_t>(payload.bytes.size());
+    header_.payload_checksum = checksum;
+    payload_ = std::move(payload);
+  }
+  /// Copies a small payload, at most `inline_payload_bytes`.
+  void copy_payload(std::span<const std::byte> payload, std::uint64_t checksum) noexcept {
+    SCOLL_ASSERT(payload.size() <= inline_payload_bytes, "a payload is too large to lie in its message");
+    std::byte* at = bytes_.data() + frame_header_bytes + max_head_bytes;
+    if (!payload.empty()) std::memcpy(at, payload.data(), payload.size());
+    share_payload({{}, {at, payload.size()}}, checksum);
+  }
+
+  std::size_t frame_bytes() const noexcept { return header_.frame_bytes(); }
+  frame_header& header() noexcept { return header_; }
+  frame_parts parts() noexcept {
+    encode_frame_header({bytes_.data(), frame_header_bytes + header_.head_bytes}, header_);
+    return {{bytes_.data(), frame_header_bytes + header_.head_bytes}, payload_.bytes};
+  }
+
+ private:
+  friend class message_pool;
+  friend class session;
+  friend class lane;
+
+  std::byte* envelope() noexcept { return bytes_.data() + frame_header_bytes; }
+
+  frame_header header_;
+  loan payload_;
+  exchange* requester_ = nullptr;  // of a request that has not been acknowledged
+  alignas(16) std::array<std::byte, inline_bytes> bytes_;
+};
+
+/// Messages for reuse. It grows in steps to what was needed at once, which the sessions' credits and queue
+/// limits bound, and keeps that.
+class message_pool {
+ public:
+  message_pool() = default;
+  message_pool(const message_pool&) = delete;
+  message_pool& operator=(const message_pool&) = delete;
+
+  message& acquire();
+  void release(message& m) noexcept;
+  std::size_t in_use() const noexcept { return in_use_; }
+
+ private:
+  static constexpr std::size_t step = 16;
+
+  std::vector<std::unique_ptr<message[]>> blocks_;
+  intrusive_list<message> free_;
+  std::size_t in_use_ = 0;
+};
+
+}  // namespace scoll::transport

@@ -1,0 +1,44 @@
+#include "../../include/transport/exchange.hpp"
+
+#include "../../include/transport/endpoint.hpp"
+#include "../../include/transport/session.hpp"
+
+namespace scoll::transport {
+
+bool exchange::cancel() noexcept {
+  const bool reached = transmitted_;
+  if (session_ != nullptr) session_->cancel_exchange(*this);
+  return reached;
+}
+
+void incoming::reply(message& m) noexcept {
+  session& to = *session_;
+  unlink();
+  session_ = nullptr;
+  if (serial_ != to.serial_) {
+    to.endpoint_.release_message(m);
+    return;
+  }
+  if (holds_credit_) to.dispose(klass_);
+  to.send_reply(exchange_id_, klass_, m, {}, true);
+}
+
+void incoming::reply_part(message& m) noexcept {
+  session& to = *session_;
+  if (serial_ != to.serial_) return to.endpoint_.release_message(m);
+  to.send_reply(exchange_id_, klass_, m, {}, false);
+}
+
+void incoming::release_credit() noexcept {
+  if (holds_credit_ && serial_ == session_->serial_) session_->dispose(klass_);
+  holds_credit_ = false;
+}
+
+void incoming::drop() noexcept {
+  session& from = *session_;
+  unlink();
+  session_ = nullptr;
+  if (holds_credit_ && serial_ == from.serial_) from.dispose(klass_);
+}
+
+}  // namespace scoll::transport

@@ -1,0 +1,203 @@
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+
+#include "uring_reactor.hpp"
+
+namespace scoll::transport {
+namespace {
+
+// How many ready nodes and timers one turn runs before it looks at the kernel again.
+constexpr std::size_t ready_budget = 4096;
+
+// What user_data says when it is not a slot: slots are aligned.
+constexpr std::uint64_t cancel_tag = 0;
+constexpr std::uint64_t wake_tag = 1;
+
+time_point read_clock() noexcept {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return time_point(std::chrono::seconds(t.tv_sec) + nanoseconds(t.tv_nsec));
+}
+
+}  // namespace
+
+struct uring_reactor::arrival {
+  std::uint64_t user_data;
+  std::int32_t outcome;
+  std::uint32_t flags;
+
+  bool more() const noexcept { return (flags & IORING_CQE_F_MORE) != 0; }
+};
+
+void uring_reactor::read_time() noexcept {
+  now_ = read_clock();
+}
+
+bool uring_reactor::run_once(nanoseconds longest_wait) noexcept {
+  const turn as_current(*this);
+  ++statistics_.turns;
+  enter(permitted_wait(longest_wait));
+  read_time();
+  bool ran = inbox_.run_all();
+  ran = dispatch_completions() || ran;
+  ran = run_ready(ready_budget) != 0 || ran;
+  if (paused_count_ != 0 && buffers_at_hand() && !resume_paused_.scheduled()) schedule(resume_paused_);
+  if (!running_ || stopped_) {
+    // The host may now wait on the ring's descriptor, so the kernel must know all and posts must wake it.
+    submit_rest();
+    if (!inbox_.fall_asleep()) wake();
+  }
+  return ran;
+}
+
+nanoseconds uring_reactor::permitted_wait(nanoseconds longest) noexcept {
+  if (longest.count() <= 0 || stopped_ || has_ready()) return nanoseconds::zero();
+  const time_point due = next_timer();
+  if (due == never) return longest;
+  // The time of the turn is old by now; a timer shall not be late by what the turn took.
+  return std::clamp(due - read_clock(), nanoseconds::zero(), longest);
+}
+
+void uring_reactor::enter(nanoseconds wait) noexcept {
+  move_queued();
+  while (!queued_.empty() && submit()) move_queued();
+  if (io_uring_cq_ready(&ring()) != 0 || !queued_.empty() || !wakeups_watched_) wait = nanoseconds::zero();
+  if (wait.count() > 0 && inbox_.fall_asleep()) {
+    block(wait);
+  } else if (io_uring_sq_ready(&ring()) != 0 || kernel_has_events()) {
+    submit();
+  }
+  inbox_.awake();
+}
+
+void uring_reactor::block(nanoseconds wait) noexcept {
+  constexpr std::int64_t second = 1'000'000'000;
+  __kernel_timespec* limit = nullptr;
+  if (wait != nanoseconds::max()) {
+    timeout_ = {wait.count() / second, wait.count() % second};
+    limit = &timeout_;
+  }
+  io_uring_cqe* first = nullptr;
+  const std::uint32_t prepared = io_uring_sq_ready(&ring());
+  entered(io_uring_submit_and_wait_timeout(&ring(), &first, 1, limit, nullptr), prepared);
+}
+
+bool uring_reactor::submit() noexcept {
+  const std::uint32_t prepared = io_uring_sq_ready(&ring());
+  entered(io_uring_submit_and_get_events(&ring()), prepared);
+  return io_uring_sq_ready(&ring()) < prepared;
+}
+
+void uring_reactor::submit_rest() noexcept {
+  move_queued();
+  while (io_uring_sq_ready(&ring()) != 0) {
+    if (!submit()) return wake();  // the kernel is short of memory: come back soon
+    move_queued();
+  }
+}
+
+void uring_reactor::entered(int outcome, std::uint32_t prepared) noexcept {
+  ++statistics_.enters;
+  statistics_.submissions += prepared - io_uring_sq_ready(&ring());
+  if (outcome >= 0) return;
+  SCOLL_ASSERT(outcome != -EEXIST, "a reactor was driven by another thread than the one that created it");
+  // Out of time, a signal, or no memory for now: the next turn tries again, and nothing is lost meanwhile.
+  SCOLL_ASSERT(
+      outcome == -ETIME || outcome == -EINTR || outcome == -EAGAIN || outcome == -EBUSY || outcome == -ENOMEM,
+      "io_uring_enter failed");
+}
+
+bool uring_reactor::kernel_has_events() noexcept {
+  constexpr unsigned events = IORING_SQ_CQ_OVERFLOW | IORING_SQ_TASKRUN;
+  return (__atomic_load_n(ring().sq.kflags, __ATOMIC_RELAXED) & events) != 0;
+}
+
+void uring_reactor::wake() noexcept {
+  const std::uint64_t one = 1;
+  // Only a full counter can refuse, and that wakes as well.
+  static_cast<void>(!::write(wake_fd_.get(), &one, sizeof one));
+}
+
+// Every write to the eventfd gives a completion; nobody reads the counter.
+void uring_reactor::watch_wakeups() noexcept {
+  io_uring_sqe* const sqe = io_uring_get_sqe(&ring());
+  wakeups_watched_ = sqe != nullptr;
+  if (sqe == nullptr) return;
+  io_uring_prep_poll_multishot(sqe, wake_fd_.get(), POLLIN);
+  io_uring_sqe_set_data64(sqe, wake_tag);
+}
+
+bool uring_reactor::dispatch_completions() noexcept {
+  // Only those that are there now: a submission that completes at once must not keep the turn from ending.
+  const std::uint32_t count = io_uring_cq_ready(&ring());
+  for (std::uint32_t i = 0; i < count; ++i) {
+    unsigned head = 0;
+    io_uring_cqe* cqe = nullptr;
+    io_uring_for_each_cqe(&ring(), head, cqe) break;
+    const arrival event{cqe->user_data, cqe->res, cqe->flags};
+    io_uring_cq_advance(&ring(), 1);
+    dispatch(event);
+  }
+  if (count != 0 && features_.multishot_receive) {
+    buffers_.replenish();
+    if (paused_count_ != 0) resume_paused();
+  }
+  return count != 0;
+}
+
+void uring_reactor::dispatch(const arrival& event) noexcept {
+  if (event.user_data == cancel_tag) return;
+  if (event.user_data == wake_tag) {
+    wakeups_watched_ = wakeups_watched_ && event.more();
+    return;
+  }
+  ++statistics_.completions;
+  slot& s = *reinterpret_cast<slot*>(static_cast<std::uintptr_t>(event.user_data));
+  if (!event.more()) s.unlink();  // a cancel that found no room has come too late
+  switch (s.kind) {
+    case operation::accept: return dispatch_accept(s, event);
+    case operation::receive_multishot: return dispatch_receive(s, event);
+    default: return finish(s, event.outcome);
+  }
+}
+
+void uring_reactor::dispatch_accept(slot& s, const arrival& event) noexcept {
+  // The peer was gone before it was accepted: no failure of the listener.
+  const bool gone = event.outcome == -ECONNABORTED || event.outcome == -EINTR || event.outcome == -EAGAIN;
+  if (event.outcome < 0 && !gone) return finish(s, event.outcome);
+  if (!event.more()) hand_over_again(s);
+  if (!gone) deliver(*s.owner, {event.outcome, true, nullptr});
+}
+
+void uring_reactor::dispatch_receive(slot& s, const arrival& event) noexcept {
+  if (!features_.multishot_receive) return dispatch_emulated_receive(s, event.outcome);
+  slab_ref buffer;
+  if ((event.flags & IORING_CQE_F_BUFFER) != 0)
+    buffer = buffers_.take(event.flags >> IORING_CQE_BUFFER_SHIFT);
+  if (event.outcome > 0) {
+    // Armed again before it is delivered, so that the waiter may cancel from its callback.
+    if (!event.more()) hand_over_again(s);
+    return deliver(*s.owner, {event.outcome, true, &buffer});
+  }
+  if (event.outcome == -ENOBUFS) return pause(s);
+  finish(s, event.outcome);
+}
+
+void uring_reactor::dispatch_emulated_receive(slot& s, std::int32_t outcome) noexcept {
+  if (!s.polled) {
+    if (outcome < 0) return finish(s, outcome);
+    return s.cancelling ? end(s, -ECANCELED) : fill_receive_slab(s);
+  }
+  slab_ref buffer = std::move(s.buffer);
+  s.polled = false;
+  if (outcome == -EAGAIN || outcome == -EINTR) return hand_over_again(s);
+  if (outcome <= 0) return finish(s, outcome);
+  hand_over_again(s);
+  deliver(*s.owner, {outcome, true, &buffer});
+}
+
+}  // namespace scoll::transport
