@@ -1,0 +1,208 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../../coro/event.hpp"
+#include "../../coro/executor.hpp"
+#include "../../coro/intrusive_list.hpp"
+#include "../../coro/result.hpp"
+#include "../../coro/scope.hpp"
+#include "../../coro/task.hpp"
+#include "../../coro/worker_pool.hpp"
+#include "../../transport/endpoint.hpp"
+#include "../ids.hpp"
+#include "../membership.hpp"
+#include "../node_options.hpp"
+#include "../options.hpp"
+#include "../outcome.hpp"
+#include "../tree/any_tree.hpp"
+#include "collective_head.hpp"
+#include "service_table.hpp"
+
+namespace scoll::detail {
+
+class engine;
+class operation;
+
+/// A registered service and how many operations use it.
+struct service_entry {
+  const service_table* table = nullptr;
+  void* instance = nullptr;
+  void (*destroy)(void*) noexcept = nullptr;
+  std::uint32_t running = 0;
+  bool closing = false;
+  event idle;
+
+  service_entry() = default;
+  ~service_entry() {
+    if (destroy != nullptr) destroy(instance);
+  }
+  service_entry(const service_entry&) = delete;
+  service_entry& operator=(const service_entry&) = delete;
+};
+
+/// Refuses operations that were seen before: a window of bits behind the highest counter of one root, as
+/// IPsec does.
+class replay_window {
+ public:
+  /// True the first time a counter is seen; false if it was, or is too old to tell.
+  bool admit(std::uint64_t counter) noexcept;
+
+ private:
+  static constexpr std::uint64_t width = 1024;
+  std::uint64_t highest_ = 0;
+  std::array<std::uint64_t, width / 64> bits_{};
+};
+
+/// What a node knows of a group.
+struct group_state {
+  struct root_window {
+    std::uint32_t root_rank;
+    std::uint64_t incarnation;
+    replay_window window;
+  };
+
+  group_id id;
+  membership_ptr members;
+  std::uint32_t self_rank = 0;
+  service_id service{};
+  tree_spec tree;
+  any_tree resolved;  // for the tree seen last
+  bool has_resolved = false;
+  std::vector<transport::session*> sessions;  // by rank, filled when first needed
+  std::vector<root_window> windows;
+  std::uint64_t next_counter = 1;  // of operations rooted here
+  bool creating = false;           // here, and not every member has answered yet
+  bool tentative = false;          // created by another node and not used yet
+  bool forgotten = false;
+
+  /// The tree for `spec`, or null with the reason in `fault`.
+  const any_tree* resolve(const tree_spec& spec, tree_fault& fault);
+};
+
+/// Most bytes the membership of a group may take in its creation, beside the head (`C3`).
+inline constexpr std::size_t max_membership_bytes = max_collective_bytes - transport::max_head_bytes;
+
+/// A new operation, or why there is none.
+struct begun {
+  operation* op = nullptr;
+  error reason;
+};
+
+/// Counters for tests and status pages.
+struct engine_statistics {
+  std::uint64_t started = 0;   ///< broadcasts and group operations rooted here
+  std::uint64_t received = 0;  ///< accepted from parents
+  std::uint64_t executed = 0;  ///< times `execute` was called
+  std::uint64_t refused = 0;   ///< requests refused on arrival
+  std::uint64_t clean = 0;     ///< operations whose whole subtree executed and merged
+};
+
+/// The collectives of one node: services, groups, and a bounded table of operations ("Admission").
+/// Single-threaded.
+class engine final : private transport::endpoint_events {
+ public:
+  engine(executor& ex, transport::rail& rail, const node_options& options);
+  ~engine();
+
+  transport::endpoint& wire() noexcept { return endpoint_; }
+  executor& get_executor() const noexcept { return executor_; }
+  const node_options& options() const noexcept { return options_; }
+  /// Its threads start when the first hook asks for them.
+  worker_pool& pool();
+  const engine_statistics& statistics() const noexcept { return statistics_; }
+  std::size_t operations() const noexcept { return live_operations_; }
+  std::size_t groups() const noexcept { return groups_.size(); }
+
+  // services
+  status add_service(std::shared_ptr<service_entry> entry);
+  task<void> close_service(std::shared_ptr<service_entry> entry);
+  std::shared_ptr<service_entry> find_service(service_id id) const;
+
+  // groups
+  task<result<std::shared_ptr<group_state>>> create_group(membership_ptr members, service_id service,
+                                                          group_options options);
+  task<status> destroy_group(std::shared_ptr<group_state> group);
+  std::shared_ptr<group_state> find_group(const group_id& id) const;
+
+  /// A broadcast, its request encoded at once; it starts when it is awaited (`operation_awaiter`). Given back
+  /// by `release`.
+  begun begin_broadcast(const std::shared_ptr<group_state>& group, const service_table& table,
+                        const void* request, const bcast_options& options);
+  void release(operation& op) noexcept;
+
+  /// Refuses what is new, waits for what runs, drains the links. Past the limit it names the hooks that still
+  /// run.
+  task<status> shutdown(nanoseconds limit);
+  /// Destroys an engine; one whose hooks have not returned is kept for as long as the process lives instead,
+  /// so that they find what they refer to.
+  static void end(std::unique_ptr<engine> done);
+  /// "scrub::execute" for every hook that has not returned.
+  std::vector<std::string> running_hooks() const;
+
+ private:
+  friend class operation;
+  class lease;
+
+  void on_request(transport::request_view& request) noexcept override;
+  void on_cancelled(transport::incoming& work) noexcept override;
+  void on_session_lost(transport::session& peer, const error& reason) noexcept override;
+
+  using encode_function = result<std::size_t> (*)(const void* what, std::span<std::byte> into) noexcept;
+
+  begun begin(const std::shared_ptr<group_state>& group, const std::shared_ptr<service_entry>& service,
+              collective_kind kind, const tree_spec& tree, const bcast_options& options,
+              encode_function encode, const void* what);
+  begun fail(operation& op, const error& why) noexcept;
+  task<void> wait_idle(time_point until);
+  error admit(transport::request_view& request, const collective_head& head);
+  error admit_to_group(transport::request_view& request, const collective_head& head,
+                       const std::shared_ptr<group_state>& group, std::shared_ptr<service_entry> service);
+  static bool admit_once(group_state& group, const collective_head& head);
+  std::shared_ptr<group_state> make_group(const group_id& id, membership_ptr members, std::uint32_t self_rank,
+                                          service_id service, const tree_spec& tree);
+  void end_lease(const group_id& id, bool drop) noexcept;
+  error admit_query(transport::request_view& request, const collective_head& head);
+  result<std::shared_ptr<group_state>> install_group(const collective_head& head,
+                                                     std::span<const std::byte> payload);
+  result<std::shared_ptr<group_state>> group_for(const collective_head& head,
+                                                 std::span<const std::byte> payload);
+  void forget_group(const group_id& id) noexcept;
+  void drop_group(const group_id& id) noexcept;
+  void remember_forgotten(const group_id& id);
+  operation* acquire() noexcept;
+  void operation_ended(operation& op) noexcept;
+  void retire(operation& op) noexcept;
+  void cancel_all() noexcept;
+  task<result<outcome>> run_on_group(std::shared_ptr<group_state> group, collective_kind kind, tree_spec tree,
+                                     nanoseconds deadline);
+  transport::session* session_to(group_state& group, std::uint32_t rank) noexcept;
+
+  executor& executor_;
+  node_options options_;
+  transport::endpoint endpoint_;
+  std::unique_ptr<worker_pool> pool_;
+  std::map<service_id, std::shared_ptr<service_entry>> services_;
+  std::shared_ptr<service_entry> group_service_;
+  std::map<group_id, std::shared_ptr<group_state>> groups_;
+  std::map<group_id, std::unique_ptr<lease>> leases_;
+  std::vector<group_id> forgotten_;  // ring of recent tombstones
+  std::size_t forgotten_next_ = 0;
+  std::uint64_t next_group_ = 1;
+  std::vector<std::unique_ptr<operation>> storage_;
+  intrusive_list<operation> free_;
+  intrusive_list<operation> live_;
+  std::size_t live_operations_ = 0;
+  std::vector<std::byte> scratch_;
+  std::vector<rank_range> ranges_;
+  bool closing_ = false;
+  engine_statistics statistics_;
+  std::unique_ptr<scope> scope_;
+};
+
+}  // namespace scoll::detail

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "bcast.hpp"
+#include "detail/engine.hpp"
+#include "group.hpp"
+#include "node_options.hpp"
+#include "service.hpp"
+
+namespace scoll {
+
+/// A registered service. Closing refuses new requests to their parents and waits for those that run (`C1`);
+/// dropping the handle leaves the service registered until the node ends.
+class service_handle {
+ public:
+  service_handle() = default;
+  service_handle(detail::engine& owner, std::shared_ptr<detail::service_entry> entry) noexcept
+      : engine_(&owner), entry_(std::move(entry)) {}
+
+  task<void> close() { return engine_->close_service(entry_); }
+
+ private:
+  detail::engine* engine_ = nullptr;
+  std::shared_ptr<detail::service_entry> entry_;
+};
+
+/// One server's part in the cluster: its services, its groups and its links. Lives on one executor, which
+/// with the rail must outlive it. Shut down with `shutdown` before it is destroyed (docs/lifetimes.md).
+/// Options that make no sense throw `failure` from the constructor, naming what is wrong.
+class node {
+ public:
+  node(executor& ex, transport::rail& rail, const node_options& options)
+      : engine_(std::make_unique<detail::engine>(ex, rail, options)) {}
+  ~node() {
+    if (engine_ != nullptr) detail::engine::end(std::move(engine_));
+  }
+  node(node&&) = default;
+
+  /// Takes connections at a numeric address such as "127.0.0.1:7001" or "[::1]:0".
+  status listen(const std::string& address) { return engine_->wire().listen(address); }
+  std::string listen_address() const { return engine_->wire().listen_address(); }
+  /// Makes another node known; connecting happens when there is something to send.
+  status add_peer(node_id peer, const std::string& address) {
+    return engine_->wire().add_peer(peer, address);
+  }
+
+  /// Registers a service. All nodes of a group register theirs before it is created. Errors:
+  /// `already_exists`, `invalid_argument` (an id of the library's).
+  template <collective_service S>
+  result<service_handle> serve(S service) {
+    auto entry = std::make_shared<detail::service_entry>();
+    entry->table = &detail::table_of<S>;
+    entry->instance = new S(std::move(service));
+    entry->destroy = [](void* instance) noexcept { delete static_cast<S*>(instance); };
+    if (auto added = engine_->add_service(entry); !added) return added.error();
+    return service_handle(*engine_, std::move(entry));
+  }
+
+  /// Creates a group at once (`C3`): when this returns, all members hold it; if that fails, none keeps it,
+  /// and the error says how many did not join and why. This node must be among `targets`.
+  template <collective_service S>
+  task<result<group<S>>> create_group(const std::vector<target>& targets, group_options options = {}) {
+    return create_checked<S>(membership::make(targets), options);
+  }
+
+  /// A group that another node created and this one is a member of, for broadcasts rooted here.
+  template <collective_service S>
+  result<group<S>> find_group(const group_id& id) {
+    auto state = engine_->find_group(id);
+    if (state == nullptr || state->service != S::id)
+      return error(errc::unknown_group, "this node does not hold the group");
+    return group<S>(*engine_, std::move(state));
+  }
+
+  /// Makes all members forget the group. Errors: `incomplete` names who could not be told.
+  template <collective_service S>
+  task<status> destroy(const group<S>& g) {
+    return engine_->destroy_group(g.state());
+  }
+
+  /// Refuses what is new, waits for what runs, asks the rest to stop, drains the links and closes them. If
+  /// hooks do not return within `limit`, it names them (`deadline_exceeded`), and the process should end.
+  task<status> shutdown(nanoseconds limit) { return engine_->shutdown(limit); }
+
+  node_id id() const noexcept { return engine_->options().id; }
+  detail::engine& get_engine() noexcept { return *engine_; }
+
+ private:
+  template <class S>
+  task<result<group<S>>> create_checked(result<membership_ptr> members, group_options options) {
+    if (!members) co_return members.error();
+    auto created = co_await engine_->create_group(*members, S::id, options);
+    if (!created) co_return created.error();
+    co_return group<S>(*engine_, *created);
+  }
+
+  std::unique_ptr<detail::engine> engine_;
+};
+
+}  // namespace scoll

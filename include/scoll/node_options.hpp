@@ -1,0 +1,34 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "../coro/result.hpp"
+#include "../coro/time.hpp"
+#include "../transport/endpoint.hpp"
+#include "ids.hpp"
+#include "tree/spec.hpp"
+
+namespace scoll {
+
+/// Everything that can be set on a node; `validate` says what is wrong with a set.
+struct node_options {
+  node_id id = 0;                       ///< unique in the cluster, not 0
+  std::string cluster = "scoll";        ///< nodes of different names do not talk
+  std::uint64_t incarnation = 0;        ///< must grow with every start; 0: the wall clock in ns is taken
+  tree_spec default_tree{};             ///< for groups that do not choose
+  std::uint32_t max_operations = 1024;  ///< broadcasts at once, rooted here or not; more are `busy`
+  nanoseconds rtt_estimate = std::chrono::milliseconds(20);  ///< R of `C11`
+  nanoseconds level_margin = std::chrono::milliseconds(5);   ///< kept by each level beside R
+  nanoseconds creation_lease =
+      std::chrono::seconds(30);      ///< after it an unused group's creator is asked about it
+  std::size_t workers = 2;           ///< threads for hooks that burn CPU
+  std::size_t worker_queue = 256;    ///< functions waiting for one; more are `busy`
+  transport::endpoint_options link;  ///< self, cluster and incarnation in it are overwritten by those above
+
+  status validate() const;
+};
+
+}  // namespace scoll

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <type_traits>
+
+#include "../coro/stop.hpp"
+#include "../coro/time.hpp"
+#include "tree/spec.hpp"
+
+namespace scoll {
+
+/// Options of one broadcast. Trivially copyable, so that a braced temporary is safe beside `co_await`.
+struct bcast_options {
+  /// Time for the whole broadcast; each level keeps a margin of it, so that a parent answers before its own
+  /// parent gives up (`C11`). 0: the cascading timeouts of the service's processing bound apply. One that is
+  /// too short for the depth fails at once.
+  nanoseconds deadline{0};
+  /// How long one member may take, without its subtree: the service's bound if 0. Not used with a deadline.
+  nanoseconds processing_bound{0};
+  /// Asked to stop, the broadcast ends with `cancelled`, and members are told.
+  stop_token stop{};
+};
+static_assert(std::is_trivially_copyable_v<bcast_options>);
+
+/// Options of a group. Trivially copyable.
+struct group_options {
+  /// How broadcasts spread; the node's default if not set.
+  std::optional<tree_spec> tree{};
+  nanoseconds deadline = std::chrono::seconds(10);  ///< for the creation
+};
+static_assert(std::is_trivially_copyable_v<group_options>);
+
+}  // namespace scoll

@@ -1,0 +1,13 @@
+#pragma once
+
+/// All of scoll: coroutines, transport, collectives. Programs that care for compile time include what they
+/// use.
+
+#include "../coro/sync_wait.hpp"
+#include "../transport/reactor.hpp"
+#include "../transport/tcp_rail.hpp"
+#include "aggregate.hpp"
+#include "bcast.hpp"
+#include "node.hpp"
+#include "service.hpp"
+#include "tree/any_tree.hpp"

@@ -1,0 +1,105 @@
+#pragma once
+
+/// A tree chosen at run time, as a group holds it.
+
+#include <memory>
+#include <type_traits>
+#include <variant>
+
+#include "chain.hpp"
+#include "flat.hpp"
+#include "greedy.hpp"
+#include "kary.hpp"
+#include "knomial.hpp"
+#include "spec.hpp"
+#include "user_tree.hpp"
+#include "walk.hpp"
+
+namespace scoll {
+
+/// Any tree, with the functions of `spanning_tree`. A value: copies share a greedy tree's table. Functions
+/// may be called from any thread and do not allocate. A greedy tree answers only for the n it was resolved
+/// for; the others for any.
+class any_tree {
+ public:
+  /// Cursor over the children; refers to the tree.
+  class cursor_type;
+
+  /// The default tree (`tree_spec{}`).
+  any_tree() = default;
+
+  /// The tree that `spec` names, for n members, with its table if it needs one. Nothing when
+  /// `check_tree(spec, n)` has a fault to report.
+  static std::optional<any_tree> resolve(const tree_spec& spec, std::uint32_t n);
+
+  const tree_spec& spec() const noexcept { return spec_; }
+
+  std::uint32_t parent(std::uint32_t n, std::uint32_t r) const {
+    return dispatch([&](const auto& tree) { return tree.parent(n, r); });
+  }
+  std::uint32_t fan_out(std::uint32_t n, std::uint32_t r) const {
+    return dispatch([&](const auto& tree) { return tree.fan_out(n, r); });
+  }
+  std::uint32_t child(std::uint32_t n, std::uint32_t r, std::uint32_t i) const {
+    return dispatch([&](const auto& tree) { return tree.child(n, r, i); });
+  }
+  std::uint32_t subtree_nodes(std::uint32_t n, std::uint32_t r) const {
+    return dispatch([&](const auto& tree) { return tree.subtree_nodes(n, r); });
+  }
+  std::uint32_t subtree_levels(std::uint32_t n, std::uint32_t r) const {
+    return dispatch([&](const auto& tree) { return tree.subtree_levels(n, r); });
+  }
+  cursor_type cursor(std::uint32_t n, std::uint32_t r) const;
+
+  template <class Fn>
+  void subtree_ranges(std::uint32_t n, std::uint32_t r, Fn fn) const {
+    dispatch([&](const auto& tree) { for_each_range_in_subtree(tree, n, r, fn); });
+  }
+
+ private:
+  template <class Fn>
+  std::invoke_result_t<const Fn&, const flat&> dispatch(const Fn& fn) const {
+    switch (spec_.kind) {
+      case flat::kind: return fn(flat{});
+      case chain::kind: return fn(chain{});
+      case kary::kind: return fn(kary{spec_.params[0]});
+      case knomial::kind: return fn(knomial{spec_.params[0]});
+      case greedy::kind: return fn(*table_);
+      default: return fn(user_);
+    }
+  }
+
+  tree_spec spec_;
+  std::shared_ptr<const greedy_table> table_;
+  user_tree user_;
+};
+
+class any_tree::cursor_type {
+ public:
+  template <class Cursor>
+  explicit cursor_type(const Cursor& from) noexcept : from_(from) {}
+
+  std::optional<std::uint32_t> next() {
+    switch (from_.index()) {
+      case 0: return std::get_if<0>(&from_)->next();
+      case 1: return std::get_if<1>(&from_)->next();
+      case 2: return std::get_if<2>(&from_)->next();
+      default: return std::get_if<3>(&from_)->next();
+    }
+  }
+
+ private:
+  std::variant<rank_run, knomial::cursor_type, greedy_table::cursor_type, indexed_children<user_tree>> from_;
+};
+
+inline any_tree::cursor_type any_tree::cursor(std::uint32_t n, std::uint32_t r) const {
+  return dispatch([&](const auto& tree) {
+    if constexpr (requires { tree.cursor(n, r); }) {
+      return cursor_type(tree.cursor(n, r));
+    } else {
+      return cursor_type(indexed_children(tree, n, r));
+    }
+  });
+}
+
+}  // namespace scoll

@@ -1,0 +1,403 @@
+#include <chrono>
+
+#include "probe.hpp"
+
+using namespace scoll;
+using namespace std::chrono_literals;
+using namespace scoll::test;
+
+namespace {
+
+const tree_spec trees[] = {flat{}, chain{}, kary{2}, knomial{2}, knomial{4}, greedy{7, 1, 1}};
+
+std::size_t groups_left(cluster& c) {
+  std::size_t sum = 0;
+  for (std::uint32_t i = 0; i < c.size(); ++i) sum += c.alive(i) ? c.engine(i).groups() : 0;
+  return sum;
+}
+
+node_options short_lease() {
+  node_options options;
+  options.creation_lease = 1s;
+  return options;
+}
+
+/// Says what a call knows of entities.
+struct surveyor {
+  static constexpr service_id id{0x0401};
+  struct request {};
+  struct reply {
+    sum<std::uint64_t> entities;
+    sum<std::uint64_t> low_words;
+    sum<std::uint32_t> children;
+  };
+  std::shared_ptr<std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, std::uint64_t>>>> below =
+      std::make_shared<std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, std::uint64_t>>>>();
+
+  reply execute(const request&, call& c) {
+    reply r;
+    r.entities.value = c.entities().size();
+    for (const entity& e : c.entities()) r.low_words.value += e.low;
+    r.children.value = c.child_count();
+    REQUIRE(c.self() == c.members().node(c.rank()));
+    REQUIRE(c.root() == c.members().node(c.root_rank()));
+    REQUIRE(c.is_root() == (c.self() == c.root()));
+    REQUIRE(c.id().root == c.root());
+    (*below)[c.rank()].clear();
+    for (std::uint32_t i = 0; i < c.child_count(); ++i) {
+      (*below)[c.rank()].emplace_back(c.child_subtree_nodes(i), c.child_subtree_entities(i));
+    }
+    return r;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("all members hold a group from its creation to its end", "[group]") {
+  constexpr std::uint32_t n = 9;
+  cluster c(n);
+  probe service;
+  c.serve(service);
+  std::uint64_t counter = 0;
+  for (const tree_spec& spec : trees) {
+    for (const std::uint32_t root : {0U, 4U, 8U}) {
+      INFO(to_string(spec) << " root " << root);
+      auto g = c.make_group<probe>(root, spec);
+      if (root == 4) {
+        REQUIRE(g.id().counter == ++counter);
+        REQUIRE(g.id().creator == 5);
+        REQUIRE(g.id().incarnation == 1);
+      }
+      REQUIRE(g.tree() == spec);
+      REQUIRE(g.rank() == root);
+      REQUIRE(groups_left(c) == n);
+      REQUIRE(c.run(c[root].destroy(g)).has_value());
+      REQUIRE(groups_left(c) == 0);
+      const auto sent = c.engine(root).wire().statistics().requests_sent;
+      service.log->clear();
+      auto r = c.bcast(g, {});
+      REQUIRE(r.status().error() == errc::unknown_group);
+      REQUIRE(r.outcome().not_reached().size() == n);
+      REQUIRE(c.engine(root).wire().statistics().requests_sent == sent);
+      REQUIRE(service.log->executed.empty());
+      REQUIRE(c.run(c[root].destroy(g)).error() == errc::unknown_group);
+      REQUIRE(c[root].find_group<probe>(g.id()).error() == errc::unknown_group);
+    }
+  }
+  REQUIRE(c.quiet());
+}
+
+TEST_CASE("a membership that makes no sense is refused with the reason", "[group]") {
+  cluster c(3);
+  c.serve(probe{});
+  const auto create = [&](std::vector<target> targets) {
+    auto made = c.run(c[0].create_group<probe>(targets));
+    return made ? error{} : made.error();
+  };
+  REQUIRE(create({}) == errc::invalid_argument);
+  REQUIRE(create({{1, {}}, {0, {}}}) == errc::invalid_argument);
+  REQUIRE(create({{1, {}}, {0, {}}}).text() == "target 1 names node 0, which is nobody");
+  REQUIRE(create({{1, {}}, {2, {}}, {3, {}}, {2, {}}}) == errc::duplicate_target);
+  REQUIRE(create({{1, {}}, {2, {}}, {3, {}}, {2, {}}}).text() == "node 2 is both target 1 and target 3");
+  REQUIRE(create({{2, {}}, {3, {}}}) == errc::not_member);
+  std::vector<target> many;
+  for (node_id id = 1; id <= 3839; ++id) many.push_back({id, {}});
+  const auto fits = membership::make(many).value();
+  many.push_back({3840, {}});
+  const error large = create(many);
+  REQUIRE(large == errc::too_large);
+  REQUIRE(large.text() == "a membership of 3840 members takes 7682 bytes: at most 7680 fit");
+  many.clear();
+  for (node_id id = 1; id <= max_members + 1; ++id) many.push_back({id, {}});
+  REQUIRE(create(many) == errc::too_large);
+  REQUIRE(create(many).text() == "a group of 16385 members: at most 16384 are possible");
+  many = {{1, std::vector<entity>(481)}};
+  REQUIRE(create(many) == errc::too_large);
+  const auto sent = c.engine(0).wire().statistics().requests_sent;
+  REQUIRE(sent == 0);
+  REQUIRE(groups_left(c) == 0);
+}
+
+TEST_CASE("one digest stands for one ordered membership", "[group]") {
+  const auto digest = [](std::vector<target> targets) {
+    return membership::make(std::move(targets)).value()->digest();
+  };
+  const auto base = digest({{1, {}}, {2, {}}, {3, {}}});
+  REQUIRE(base == digest({{1, {}}, {2, {}}, {3, {}}}));
+  REQUIRE(base != digest({{2, {}}, {1, {}}, {3, {}}}));
+  REQUIRE(base != digest({{1, {}}, {2, {}}}));
+  REQUIRE(base != digest({{1, {{0, 1}}}, {2, {}}, {3, {}}}));
+  REQUIRE(digest({{1, {{0, 1}}}, {2, {}}}) != digest({{1, {}}, {2, {{0, 1}}}}));
+  REQUIRE(digest({{1, {{0, 1}, {0, 2}}}}) != digest({{1, {{0, 2}, {0, 1}}}}));
+  const auto m = membership::make({{30, {}}, {10, {}}, {20, {}}}).value();
+  REQUIRE(m->rank_of(10) == 1U);
+  REQUIRE(m->rank_of(30) == 0U);
+  REQUIRE_FALSE(m->rank_of(15).has_value());
+}
+
+TEST_CASE("a creation that one member refuses leaves no state anywhere", "[group]") {
+  constexpr std::uint32_t n = 9;
+  for (const tree_spec& spec : trees) {
+    for (std::uint32_t without = 0; without < n; ++without) {
+      INFO(to_string(spec) << " without " << without);
+      cluster c(n);
+      for (std::uint32_t i = 0; i < n; ++i) {
+        if (i != without) c[i].serve(probe{}).value();
+      }
+      auto made = c.try_group<probe>(2, spec);
+      REQUIRE_FALSE(made.has_value());
+      REQUIRE(made.error() == errc::unknown_service);
+      if (without != 2) {
+        const tree_view tree(spec, n, 2);
+        const std::string text(made.error().text());
+        REQUIRE(
+            text.starts_with(std::to_string(tree.subtree(without).size()) + " of 9 members did not join: "));
+      }
+      REQUIRE(groups_left(c) == 0);
+      REQUIRE(c.quiet());
+    }
+  }
+}
+
+TEST_CASE("a creation that meets a dead member leaves no state anywhere", "[group]") {
+  constexpr std::uint32_t n = 7;
+  for (const tree_spec& spec : trees) {
+    for (std::uint32_t victim = 1; victim < n; ++victim) {
+      for (nanoseconds at{0}; at <= 200us; at += 10us) {
+        INFO(to_string(spec) << " victim " << victim << " at " << at.count());
+        cluster c(n, short_lease());
+        c.serve(probe{});
+        c.make_group<probe>(0, spec);  // so that links are up
+        std::optional<errc> failed;
+        scope s(c.ex);
+        group_options options;
+        options.tree = spec;
+        const auto create = [&]() -> task<void> {
+          auto made = co_await c[0].create_group<probe>(c.targets(), options);
+          failed = made ? errc::ok : made.error().code();
+        };
+        s.spawn(create());
+        c.ex.run_for(at);
+        c.kill(victim);
+        c.run([&]() -> task<void> { co_await s.join(); }());
+        REQUIRE(failed.has_value());
+        if (*failed == errc::ok) continue;  // it was too late to harm
+        for (std::uint32_t i = 0; i < n; ++i) {
+          if (i != victim) REQUIRE(c.engine(i).groups() == 1);
+        }
+        // What it holds it cannot be told to forget; it asks, gets no answer, and drops it.
+        c.ex.run_for(10s);
+        REQUIRE(c.engine(victim).groups() <= 1);
+        REQUIRE(c.engine(victim).operations() == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("a member that misses the end of a failed creation asks when its lease is over", "[group]") {
+  for (const bool back : {true, false}) {
+    INFO("back " << back);
+    cluster c(3, short_lease());
+    c.serve(probe{});
+    c.ex.run_now();
+    scope s(c.ex);
+    std::optional<errc> failed;
+    group_options options;
+    options.tree = flat{};
+    const auto create = [&]() -> task<void> {
+      auto made = co_await c[0].create_group<probe>(c.targets(), options);
+      failed = made ? errc::ok : made.error().code();
+    };
+    s.spawn(create());
+    while (c.engine(2).groups() == 0) c.ex.run_for(1us);
+    c.kill(2);
+    c.run([&]() -> task<void> { co_await s.join(); }());
+    REQUIRE(failed == errc::connection_lost);
+    REQUIRE(c.engine(0).groups() == 0);
+    REQUIRE(c.engine(1).groups() == 0);
+    REQUIRE(c.engine(2).groups() == 1);
+    if (back) {
+      c.revive(2);
+      c.ex.run_for(2500ms);
+    } else {
+      c.ex.run_for(6s);
+    }
+    REQUIRE(c.engine(2).groups() == 0);
+    REQUIRE(c.quiet());
+  }
+}
+
+TEST_CASE("a lease that ends during a slow creation does not spoil it", "[group]") {
+  cluster c(3, short_lease());
+  c.serve(probe{});
+  std::optional<result<group<probe>>> made;
+  scope s(c.ex);
+  group_options options;
+  options.tree = flat{};
+  options.deadline = 20s;
+  const auto create = [&]() -> task<void> { made = co_await c[0].create_group<probe>(c.targets(), options); };
+  REQUIRE(c.run(c[0].destroy(c.make_group<probe>(0, flat{}))).has_value());  // now links are up
+  c.network.freeze(cluster::address(2));
+  s.spawn(create());
+  c.ex.run_for(8s);
+  REQUIRE(c.engine(1).groups() == 1);
+  SECTION("it succeeds") {
+    c.network.thaw(cluster::address(2));
+    c.run([&]() -> task<void> { co_await s.join(); }());
+    REQUIRE(made->has_value());
+    c.ex.run_for(10s);
+    REQUIRE(groups_left(c) == 3);
+    REQUIRE(c.bcast(**made, {}).ok());
+  }
+  SECTION("it fails, and nobody can be told") {
+    c.kill(1);
+    c.ex.run_for(13s);
+    c.network.thaw(cluster::address(2));
+    c.run([&]() -> task<void> { co_await s.join(); }());
+    REQUIRE_FALSE(made->has_value());
+    REQUIRE(c.engine(0).groups() == 0);
+    c.revive(1);
+    c.ex.run_for(10s);
+    REQUIRE(groups_left(c) == 0);
+  }
+}
+
+TEST_CASE("a group that nobody has used ends with its creator", "[group]") {
+  for (const bool used : {false, true}) {
+    for (const bool reboots : {false, true}) {
+      INFO("used " << used << " reboots " << reboots);
+      cluster c(3, short_lease());
+      c.serve(probe{});
+      auto g = c.make_group<probe>(0, flat{});
+      if (used) REQUIRE(c.bcast(g, {}).ok());
+      c.kill(0);
+      if (reboots) {
+        c.reboot(0, 2);
+        c.revive(0);
+      }
+      c.ex.run_for(8s);
+      REQUIRE(c.engine(1).groups() == (used ? 1 : 0));
+      REQUIRE(c.engine(2).groups() == (used ? 1 : 0));
+    }
+  }
+}
+
+TEST_CASE("a lease ends quietly for a group that is there to stay", "[group]") {
+  cluster c(3, short_lease());
+  probe service;
+  c.serve(service);
+  auto g = c.make_group<probe>(0, flat{});
+  c.ex.run_for(20s);
+  REQUIRE(groups_left(c) == 3);
+  REQUIRE(c.bcast(g, {}).ok());
+  REQUIRE(c.quiet());
+}
+
+TEST_CASE("destroying a group tells those below a dead member too", "[group]") {
+  cluster c(7);
+  c.serve(probe{});
+  auto g = c.make_group<probe>(0, kary{2});
+  c.kill(1);
+  const status destroyed = c.run(c[0].destroy(g));
+  REQUIRE(destroyed.error() == errc::incomplete);
+  for (const std::uint32_t i : {0U, 2U, 3U, 4U, 5U, 6U}) {
+    INFO(i);
+    REQUIRE(c.engine(i).groups() == 0);
+  }
+}
+
+TEST_CASE("any member can be root of a group it holds", "[group]") {
+  constexpr std::uint32_t n = 8;
+  for (const tree_spec& spec : trees) {
+    cluster c(n);
+    probe service;
+    c.serve(service);
+    auto g = c.make_group<probe>(3, spec);
+    for (std::uint32_t root = 0; root < n; ++root) {
+      auto mine = c[root].find_group<probe>(g.id()).value();
+      REQUIRE(mine.rank() == root);
+      REQUIRE(mine.members().digest() == g.members().digest());
+      service.log->clear();
+      auto r = c.bcast(mine, {2});
+      check_account(r, *service.log, n, 2);
+      REQUIRE(r.ok());
+    }
+    REQUIRE(c.quiet());
+  }
+}
+
+TEST_CASE("many broadcasts from all members at once do not mix", "[group]") {
+  constexpr std::uint32_t n = 6;
+  constexpr std::uint32_t each = 60;
+  for (const tree_spec& spec :
+       {tree_spec(kary{2}), tree_spec(chain{}), tree_spec(knomial{2}), tree_spec(flat{})}) {
+    cluster c(n);
+    probe service;
+    service.log->usual = 20us;
+    c.serve(service);
+    auto g = c.make_group<probe>(0, spec);
+    std::vector<std::unique_ptr<flight<probe>>> flights;
+    std::vector<std::uint64_t> factors;
+    for (std::uint32_t k = 0; k < each; ++k) {
+      for (std::uint32_t root = 0; root < n; ++root) {
+        factors.push_back(k * n + root + 1);
+        auto mine = c[root].find_group<probe>(g.id()).value();
+        flights.push_back(std::make_unique<flight<probe>>(c, mine, probe::request{factors.back()}));
+      }
+    }
+    for (std::size_t i = 0; i < flights.size(); ++i) {
+      auto& r = flights[i]->land();
+      INFO(to_string(spec) << " flight " << i << ": " << describe(r.outcome()));
+      REQUIRE(r.ok());
+      REQUIRE(r->total.value == factors[i] * triangle(n));
+      REQUIRE(r->members.value == n);
+      REQUIRE(flights[i]->took() < 1s);
+    }
+    flights.clear();
+    for (std::uint32_t rank = 0; rank < n; ++rank)
+      REQUIRE(service.log->executed[rank] == static_cast<int>(each * n));
+    REQUIRE(c.quiet());
+  }
+}
+
+TEST_CASE("entities travel with the membership, and subtrees know theirs", "[group]") {
+  constexpr std::uint32_t n = 11;
+  cluster c(n);
+  surveyor service;
+  c.serve(service);
+  std::vector<target> targets = c.targets();
+  std::uint64_t entities = 0;
+  std::uint64_t low_words = 0;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    for (std::uint32_t e = 0; e < i % 4; ++e) {
+      targets[i].entities.push_back({~std::uint64_t{0}, 100 * i + e});
+      ++entities;
+      low_words += 100 * i + e;
+    }
+  }
+  for (const tree_spec& spec : trees) {
+    group_options options;
+    options.tree = spec;
+    auto g = c.run(c[5].create_group<surveyor>(targets, options)).value();
+    const tree_view tree(spec, n, 5);
+    auto r = c.bcast(g, {});
+    REQUIRE(r.ok());
+    REQUIRE(r->entities.value == entities);
+    REQUIRE(r->low_words.value == low_words);
+    REQUIRE(r->children.value == n - 1);
+    for (std::uint32_t rank = 0; rank < n; ++rank) {
+      const auto children = tree.children(rank);
+      const auto& below = (*service.below)[rank];
+      REQUIRE(below.size() == children.size());
+      for (std::size_t i = 0; i < children.size(); ++i) {
+        const auto subtree = tree.subtree(children[i]);
+        std::uint64_t sum = 0;
+        for (const std::uint32_t member : subtree) sum += targets[member].entities.size();
+        REQUIRE(below[i].first == subtree.size());
+        REQUIRE(below[i].second == sum);
+      }
+    }
+    REQUIRE(c.run(c[5].destroy(g)).has_value());
+  }
+  REQUIRE(groups_left(c) == 0);
+}
