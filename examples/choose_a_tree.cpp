@@ -1,0 +1,47 @@
+// What trees look like, and what they should cost on links that have been measured. Needs no cluster.
+#include <fmt/core.h>
+
+#include <iostream>
+
+#include "scoll/tree/any_tree.hpp"
+#include "scoll/tree/draw.hpp"
+#include "scoll/tree/predict.hpp"
+
+namespace {
+
+constexpr scoll::tree_spec candidates[] = {scoll::flat{},     scoll::kary{4},    scoll::knomial{2},
+                                           scoll::knomial{4}, scoll::knomial{8}, scoll::greedy{7, 1, 1}};
+
+void draw(const scoll::tree_spec& spec, std::uint32_t members) {
+  fmt::print("{}\n", to_string(spec));
+  draw_text(std::cout, scoll::any_tree::resolve(spec, members).value(), members);
+}
+
+/// Latency, gap and merge in one unit of your choice: here microseconds.
+std::uint64_t predict(std::uint32_t members, std::uint64_t latency, std::uint64_t gap, std::uint64_t merge) {
+  fmt::print("{} members, latency {} us, gap {} us, merge {} us\n", members, latency, gap, merge);
+  std::uint64_t best = ~0ULL;
+  for (const scoll::tree_spec& spec : candidates) {
+    const auto tree = scoll::any_tree::resolve(spec, members).value();
+    const auto cost = scoll::predict(tree, members, latency, gap, merge);
+    fmt::print("  {:14} reached {:5} merged {:5} levels {:2} children of the root {}\n", to_string(spec),
+               cost.reached, cost.merged, cost.levels, cost.root_fan_out);
+    best = std::min(best, cost.merged);
+  }
+  return best;
+}
+
+}  // namespace
+
+int main() {
+  draw(scoll::knomial{2}, 10);
+  draw(scoll::knomial{4}, 10);
+  draw(scoll::greedy{7, 1, 1}, 10);
+  const std::uint64_t small = predict(16, 7, 1, 1);
+  const std::uint64_t large = predict(1024, 7, 1, 1);
+
+  // The text form is what configurations use; what comes from outside may be no tree.
+  const auto parsed = scoll::parse_tree("knomial:4");
+  return small < large && parsed == scoll::tree_spec(scoll::knomial{4}) && !scoll::parse_tree("oak:3") ? 0
+                                                                                                       : 1;
+}

@@ -1,0 +1,169 @@
+#include "cluster_file.hpp"
+
+#include <fmt/format.h>
+#include <sys/un.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <set>
+#include <stdexcept>
+
+#include "coro/error_format.hpp"
+#include "transport/socket.hpp"
+
+namespace shard {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Thrown inside this file only; `read_cluster_file` turns it into its answer.
+struct mistake : std::runtime_error {
+  mistake(const toml::source_region& where, const std::string& what)
+      : std::runtime_error(fmt::format("{}:{}: {}", where.begin.line, where.begin.column, what)) {}
+};
+
+/// A table of the file whose keys are all known, and which knows its own name.
+class section {
+ public:
+  section(const toml::table& table, std::string name, std::initializer_list<std::string_view> known)
+      : table_(table), name_(std::move(name)) {
+    for (const auto& [key, value] : table) {
+      if (std::find(known.begin(), known.end(), key.str()) == known.end())
+        throw mistake(key.source(), fmt::format("{}: there is no key '{}'", name_, key.str()));
+    }
+  }
+
+  template <class T>
+  T need(std::string_view key) const {
+    const toml::node* value = table_.get(key);
+    if (value == nullptr) throw mistake(table_.source(), fmt::format("{}: '{}' is missing", name_, key));
+    return as<T>(*value, key);
+  }
+  template <class T>
+  T get(std::string_view key, T otherwise) const {
+    const toml::node* value = table_.get(key);
+    return value == nullptr ? std::move(otherwise) : as<T>(*value, key);
+  }
+  [[noreturn]] void refuse(std::string_view key, std::string_view why) const {
+    const toml::node* value = table_.get(key);
+    throw mistake(value == nullptr ? table_.source() : value->source(),
+                  fmt::format("{}: '{}' {}", name_, key, why));
+  }
+
+ private:
+  template <class T>
+  T as(const toml::node& value, std::string_view key) const {
+    const auto found = value.value_exact<T>();
+    if (!found) {
+      constexpr bool text = std::is_same_v<T, std::string>;
+      refuse(key, text ? "must be a text in quotes" : "must be a whole number");
+    }
+    return *found;
+  }
+
+  const toml::table& table_;
+  std::string name_;
+};
+
+scoll::nanoseconds read_seconds(const section& from, std::string_view key, scoll::nanoseconds otherwise) {
+  constexpr std::int64_t longest = 86'400;
+  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(otherwise).count();
+  const std::int64_t seconds = from.get<std::int64_t>(key, whole);
+  if (seconds < 1 || seconds > longest) from.refuse(key, "must be 1 to 86400 seconds");
+  return std::chrono::seconds(seconds);
+}
+
+cluster_node read_node(const toml::table& table, std::size_t position, const fs::path& folder) {
+  const section from(table, fmt::format("node {}", position + 1), {"id", "address", "control"});
+  cluster_node node;
+  const auto id = from.need<std::int64_t>("id");
+  if (id <= 0) from.refuse("id", "must be 1 or more");
+  node.id = static_cast<scoll::node_id>(id);
+  node.address = from.need<std::string>("address");
+  const auto address = scoll::transport::socket_address::parse(node.address);
+  if (!address) from.refuse("address", fmt::format("is not an address: {}", describe(address.error())));
+  if (address->port() == 0) from.refuse("address", "needs a port");
+  node.control = folder / from.need<std::string>("control");
+  constexpr std::size_t longest = sizeof(sockaddr_un{}.sun_path) - 1;
+  if (node.control.string().size() > longest) {
+    from.refuse("control", fmt::format("is a path of {} bytes: a socket's has {} at most",
+                                       node.control.string().size(), longest));
+  }
+  return node;
+}
+
+std::vector<cluster_node> read_nodes(const toml::table& root, const fs::path& folder) {
+  const toml::array* list = root.get_as<toml::array>("node");
+  if (list == nullptr || list->empty() || !list->is_homogeneous<toml::table>())
+    throw mistake(root.source(), "there must be at least one [[node]]");
+  if (list->size() > max_nodes) {
+    throw mistake(list->source(), fmt::format("{} nodes: at most {} are allowed", list->size(), max_nodes));
+  }
+  std::vector<cluster_node> nodes;
+  std::set<scoll::node_id> ids;
+  std::set<std::string> places;
+  for (const toml::node& each : *list) {
+    const cluster_node node = read_node(*each.as_table(), nodes.size(), folder);
+    const auto refuse_twice = [&](const std::string& what) {
+      throw mistake(each.source(), fmt::format("node {}: {} appears twice", nodes.size() + 1, what));
+    };
+    if (!ids.insert(node.id).second) refuse_twice(fmt::format("id {}", node.id));
+    if (!places.insert(node.address).second) refuse_twice("address " + node.address);
+    if (!places.insert(node.control).second) refuse_twice("control " + node.control.string());
+    nodes.push_back(node);
+  }
+  return nodes;
+}
+
+cluster_config read(const toml::table& root, const fs::path& folder) {
+  const section top(root, "cluster", {"name", "tree", "deadlines", "node"});
+  cluster_config config;
+  config.name = top.need<std::string>("name");
+  if (config.name.empty()) top.refuse("name", "must not be empty");
+  const auto tree = scoll::parse_tree(top.get<std::string>("tree", "knomial:8"));
+  if (!tree) top.refuse("tree", "is no tree: try \"knomial:4\", \"kary:2\", \"flat\" or \"chain\"");
+  config.tree = *tree;
+  if (const toml::node* deadlines = root.get("deadlines")) {
+    if (!deadlines->is_table()) top.refuse("deadlines", "must be a table");
+    const section from(*deadlines->as_table(), "deadlines", {"quick_s", "long_s"});
+    config.quick_deadline = read_seconds(from, "quick_s", config.quick_deadline);
+    config.long_deadline = read_seconds(from, "long_s", config.long_deadline);
+  }
+  config.nodes = read_nodes(root, folder);
+  const auto n = static_cast<std::uint32_t>(config.nodes.size());
+  if (const auto fault = scoll::check_tree(config.tree, n); fault != scoll::tree_fault::none)
+    top.refuse("tree", scoll::describe(fault));
+  return config;
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> cluster_config::rank_of(scoll::node_id id) const noexcept {
+  const auto found =
+      std::find_if(nodes.begin(), nodes.end(), [id](const cluster_node& n) { return n.id == id; });
+  if (found == nodes.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(found - nodes.begin());
+}
+
+std::vector<scoll::target> cluster_config::targets() const {
+  std::vector<scoll::target> all;
+  all.reserve(nodes.size());
+  for (const cluster_node& node : nodes) all.push_back({node.id, {}});
+  return all;
+}
+
+std::variant<cluster_config, std::string> read_cluster_file(const fs::path& file) {
+  try {
+    const toml::table root = toml::parse_file(file.string());
+    return read(root, fs::absolute(file).parent_path());
+  } catch (const toml::parse_error& e) {
+    const auto& at = e.source().begin;
+    if (at.line == 0) return fmt::format("{}: {}", file.string(), e.description());
+    return fmt::format("{}:{}:{}: {}", file.string(), at.line, at.column, e.description());
+  } catch (const mistake& e) {
+    return fmt::format("{}:{}", file.string(), e.what());
+  }
+}
+
+}  // namespace shard

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+namespace shard {
+
+/// The command line of shardctl.
+struct arguments {
+  std::string cluster;
+  std::optional<std::uint64_t> node;
+  bool as_json = false;
+  double timeout_s = 0;
+  std::string progress = "auto";
+  // of single commands
+  bool living = false;
+  double pace_ms = 0;
+  std::string text;  // a pattern, a folder, the name of an object
+  std::string file;
+  std::uint64_t count = 10;
+  std::uint64_t max_objects = 100'000;
+  std::uint64_t max_mib = 65'536;
+  bool all = false;
+  std::string form;
+  std::string folder;
+  std::string tree = "knomial:4";
+  unsigned nodes = 16;
+};
+
+/// Thrown for what the user has to mend; its text is for stderr.
+struct usage_error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace shard

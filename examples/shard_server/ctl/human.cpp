@@ -1,0 +1,165 @@
+#include "human.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "text.hpp"
+
+namespace shard {
+namespace {
+
+using nlohmann::json;
+
+std::uint64_t number(const json& value, const char* key) {
+  return value.value(key, std::uint64_t{0});
+}
+
+void row(std::string_view name, const std::string& text) {
+  fmt::print("{:<20}{}\n", name, text);
+}
+
+// ---- values
+
+void print_df(const json& value) {
+  row("objects", with_commas(number(value, "objects")));
+  row("bytes", as_size(number(value, "bytes")));
+  std::uint64_t capacity = 0;
+  std::uint64_t free = 0;
+  for (const json& each : value["filesystems"]) {
+    capacity += number(each, "capacity_bytes");
+    free += number(each, "free_bytes");
+  }
+  row("file systems",
+      fmt::format("{}, {} in all, {} free", value["filesystems"].size(), as_size(capacity), as_size(free)));
+}
+
+void print_scrub(const json& value) {
+  row("objects", with_commas(number(value, "objects")));
+  row("bytes", as_size(number(value, "bytes")));
+  row("damaged", with_commas(number(value, "damaged")));
+  for (const json& each : value["list"]) {
+    fmt::print("  node {:<4} {}: {}\n", number(each, "node"), each.value("object", ""),
+               each.value("fault", ""));
+  }
+  if (value.value("list_cut", false)) fmt::print("  ... the list was cut to what fits a reply\n");
+}
+
+void print_find(const json& value) {
+  row("matches", with_commas(number(value, "matches")));
+  for (const json& node : value["nodes"]) {
+    for (const json& name : node["names"])
+      fmt::print("  node {:<4} {}\n", number(node, "node"), name.get<std::string>());
+    if (node.value("cut", false))
+      fmt::print("  node {:<4} ... more: cut to what fits a reply\n", number(node, "node"));
+  }
+}
+
+void print_top(const json& value) {
+  for (const json& each : value["largest"]) {
+    fmt::print("{:>12}  node {:<4} {}\n", as_size(number(each, "size")), number(each, "node"),
+               each.value("object", ""));
+  }
+}
+
+void print_ingest(const json& value) {
+  row("copied",
+      fmt::format("{} objects, {}", with_commas(number(value, "objects")), as_size(number(value, "bytes"))));
+  if (number(value, "unreadable") != 0) row("unreadable", with_commas(number(value, "unreadable")));
+  if (value.value("limit_reached", false)) row("limit", "reached: the rest of the folder was left out");
+}
+
+void print_members(const json& value) {
+  for (const auto& [key, member] : value.items()) {
+    const bool size = key == "bytes" || key == "size";
+    if (member.is_array()) {
+      row(key, as_ranges(member.get<std::vector<std::uint64_t>>()));
+    } else if (size) {
+      row(key, as_size(member.get<std::uint64_t>()));
+    } else {
+      row(key, member.is_string() ? member.get<std::string>() : member.dump());
+    }
+  }
+}
+
+void print_value(const std::string& command, const json& value) {
+  static const std::map<std::string_view, void (*)(const json&)> printers = {
+      {"df", print_df},   {"scrub", print_scrub},   {"find", print_find},
+      {"top", print_top}, {"ingest", print_ingest},
+  };
+  const auto found = printers.find(command);
+  (found == printers.end() ? print_members : found->second)(value);
+}
+
+// ---- who took part
+
+std::string nodes_of(const json& ids) {
+  const auto list = ids.get<std::vector<std::uint64_t>>();
+  return fmt::format("{} {}", list.size() == 1 ? "node" : "nodes", as_ranges(list));
+}
+
+void print_group(std::string_view state, const json& ids, const std::string& why) {
+  fmt::print("  {:<12}{:>4}  {}{}{}\n", state, ids.size(), nodes_of(ids), why.empty() ? "" : ": ", why);
+}
+
+/// "delivery, connection_lost: ... (says node 1)"
+std::string reason_of(const json& report) {
+  const std::string phase = report.value("phase", "");
+  return fmt::format("{}{} (says node {})", phase == "none" ? "" : phase + ", ",
+                     report["cause"].value("text", ""), number(report, "reporter"));
+}
+
+/// Members in the same state for the same reason, wherever in the list they stand.
+void print_reports(const json& reports) {
+  std::map<std::pair<std::string, std::string>, json> together;
+  for (const json& each : reports) {
+    json& ids = together[{each.value("state", ""), reason_of(each)}];
+    for (const json& id : each["nodes"]) ids.push_back(id);
+  }
+  for (const auto& [key, ids] : together) print_group(key.first, ids, key.second);
+}
+
+/// Those that a roll call missed are members of the group as well, or have been left out of it.
+std::size_t servers_in(const json& answer) {
+  std::set<std::uint64_t> all;
+  for (const char* state : {"merged", "executed", "failed", "not_reached", "unknown"}) {
+    for (const json& id : answer["outcome"][state]) all.insert(id.get<std::uint64_t>());
+  }
+  for (const json& each : answer["absent"]) all.insert(number(each, "node"));
+  return all.size();
+}
+
+void print_outcome(const json& answer) {
+  const json& outcome = answer["outcome"];
+  const auto merged = outcome["merged"].size();
+  if (answer["status"]["code"] == "ok" && answer["absent"].empty()) {
+    row("servers", fmt::format("all {} executed", merged));
+    return;
+  }
+  fmt::print("{}: {} of {} servers are in the answer\n", merged == 0 ? "NO ANSWER" : "PARTIAL ANSWER", merged,
+             servers_in(answer));
+  if (merged != 0) print_group("merged", outcome["merged"], "");
+  print_reports(outcome["reports"]);
+  for (const json& each : answer["absent"])
+    print_group("absent", json::array({each["node"]}), each["cause"].value("text", ""));
+}
+
+}  // namespace
+
+void print_answer(const json& answer) {
+  const json& value = answer["value"];
+  if (!value.is_null()) print_value(answer.value("command", ""), value);
+  if (answer.contains("outcome")) {
+    print_outcome(answer);
+  } else if (answer["status"]["code"] != "ok") {
+    fmt::print("{}\n", answer["status"].value("text", ""));
+  }
+}
+
+}  // namespace shard

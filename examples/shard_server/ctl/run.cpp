@@ -1,0 +1,204 @@
+#include "run.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "../cluster/cluster_file.hpp"
+#include "../cluster/new_cluster.hpp"
+#include "../services/source_walk.hpp"
+#include "conversation.hpp"
+#include "human.hpp"
+#include "transfer.hpp"
+#include "tree_view.hpp"
+
+namespace shard::ctl {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+cluster_config read_config(const arguments& args) {
+  if (args.cluster.empty()) throw usage_error("which cluster? give --cluster FILE, or set SHARD_CLUSTER");
+  auto read = read_cluster_file(args.cluster);
+  if (const auto* wrong = std::get_if<std::string>(&read)) throw usage_error(*wrong);
+  auto config = std::get<cluster_config>(std::move(read));
+  if (args.node && !config.rank_of(*args.node))
+    throw usage_error(fmt::format("{}: there is no node {}", args.cluster, *args.node));
+  return config;
+}
+
+progress_style progress_of(const arguments& args) {
+  if (args.progress == "lines") return progress_style::lines;
+  const bool terminal = isatty(STDERR_FILENO) == 1 && !args.as_json;
+  return args.progress == "auto" && terminal ? progress_style::one_line : progress_style::none;
+}
+
+/// How long a server may say nothing: its own limit, and what it needs to find out who is missing.
+milliseconds silence_of(const json& command, const cluster_config& config) {
+  const bool slow = command["command"] == "scrub" || command["command"] == "ingest";
+  const auto limit = slow ? config.long_deadline : config.quick_deadline;
+  const double seconds = command.value("timeout_s", std::chrono::duration<double>(limit).count());
+  return milliseconds(static_cast<std::int64_t>(seconds * 1000)) + milliseconds(10'000);
+}
+
+json command_of(const std::string& name, const arguments& args) {
+  json command;
+  command["command"] = name;
+  if (args.timeout_s > 0) command["timeout_s"] = args.timeout_s;
+  if (args.living) command["living"] = true;
+  return command;
+}
+
+int unreachable() {
+  fmt::print(stderr, "no server answers: is the cluster running?\n");
+  return no_answer;
+}
+
+int show(const std::optional<json>& answer, const arguments& args) {
+  if (!answer) return unreachable();
+  if (args.as_json) {
+    fmt::print("{}\n", answer->dump(-1, ' ', false, json::error_handler_t::replace));
+  } else {
+    print_answer(*answer);
+  }
+  return exit_code_of(*answer);
+}
+
+int ask(const arguments& args, const json& command) {
+  const auto config = read_config(args);
+  auto server = connect(config, args.node);
+  if (!server) return unreachable();
+  auto answer = converse(*server, command, progress_of(args), silence_of(command, config));
+  if (answer && command["command"] == "top" && !(*answer)["value"].is_null()) {
+    auto& largest = (*answer)["value"]["largest"];
+    if (largest.size() > args.count)
+      largest.erase(largest.begin() + static_cast<int>(args.count), largest.end());
+  }
+  return show(answer, args);
+}
+
+}  // namespace
+
+int ask_plain(const std::string& name, const arguments& args) {
+  return ask(args, command_of(name, args));
+}
+
+int scrub(const arguments& args) {
+  json command = command_of("scrub", args);
+  command["pace_ms"] = args.pace_ms;
+  return ask(args, command);
+}
+
+int find(const arguments& args) {
+  json command = command_of("find", args);
+  command["pattern"] = args.text;
+  return ask(args, command);
+}
+
+int where(const arguments& args) {
+  json command = command_of("where", args);
+  command["object"] = args.text;
+  return ask(args, command);
+}
+
+int ingest(const arguments& args) {
+  std::error_code failed;
+  const auto folder = std::filesystem::canonical(args.text, failed);
+  if (failed) throw usage_error(fmt::format("{}: {}", args.text, failed.message()));
+  json command = command_of("ingest", args);
+  command["folder"] = folder.string();
+  command["max_objects"] = args.max_objects;
+  command["max_bytes"] = args.max_mib << 20;
+  return ask(args, command);
+}
+
+int put(const arguments& args) {
+  if (args.text.empty() && args.file == "-") throw usage_error("what comes from stdin needs a NAME");
+  const auto config = read_config(args);
+  auto server = connect(config, args.node);
+  if (!server) return unreachable();
+  json command = command_of("put", args);
+  command["object"] = args.text.empty()
+                          ? object_name_of(std::filesystem::absolute(args.file).lexically_normal().string())
+                          : args.text;
+  return show(put_file(*server, command, args.file, silence_of(command, config)), args);
+}
+
+int get(const arguments& args) {
+  const auto config = read_config(args);
+  auto server = connect(config, args.node);
+  if (!server) return unreachable();
+  json command = command_of("get", args);
+  command["object"] = args.text;
+  const auto answer = get_file(*server, command, args.file, silence_of(command, config));
+  if (!answer) return unreachable();
+  const auto code = exit_code_of(*answer);
+  if (args.as_json && !args.file.empty()) return show(answer, args);
+  if (code != all_executed)
+    fmt::print(stderr, "{}\n", (*answer)["status"].value("text", ""));  // stdout is the object's
+  return code;
+}
+
+int tree(const arguments& args) {
+  const auto config = read_config(args);
+  const auto root = args.node ? *config.rank_of(*args.node) : 0;
+  auto form = args.as_json ? tree_form::json : tree_form::text;
+  if (args.form == "dot") form = tree_form::dot;
+  if (args.form == "list") form = tree_form::list;
+  show_tree(std::cout, config, root, form);
+  return all_executed;
+}
+
+int stop(const arguments& args) {
+  constexpr milliseconds limit(15'000);
+  const auto config = read_config(args);
+  if (!args.all && !args.node) throw usage_error("stop what? give --node ID or --all");
+  std::vector<std::pair<std::uint64_t, control_client>> stopping;
+  std::vector<std::uint64_t> not_running;
+  std::vector<std::uint64_t> stuck;
+  for (const auto& node : config.nodes) {
+    if (!args.all && node.id != *args.node) continue;
+    auto server = control_client::connect(node.control);
+    if (server && server->send_line(command_of("stop", args).dump())) {
+      stopping.emplace_back(node.id, std::move(*server));
+    } else {
+      not_running.push_back(node.id);
+    }
+  }
+  for (auto& [id, server] : stopping) {
+    if (!server.wait_for_end(limit)) stuck.push_back(id);
+  }
+  json result;
+  result["stopped"] = stopping.size() - stuck.size();
+  result["not_running"] = not_running;
+  result["stuck"] = stuck;
+  if (args.as_json) {
+    fmt::print("{}\n", result.dump());
+  } else {
+    fmt::print("{} servers stopped\n", stopping.size() - stuck.size());
+    if (!not_running.empty()) fmt::print("not running: {}\n", fmt::join(not_running, " "));
+    if (!stuck.empty()) fmt::print("still running: {}\n", fmt::join(stuck, " "));
+  }
+  if (stopping.empty()) return no_answer;
+  return not_running.empty() && stuck.empty() ? all_executed : partial_answer;
+}
+
+int init(const arguments& args) {
+  const auto made = make_local_cluster(args.folder, args.nodes, args.tree);
+  if (const auto* wrong = std::get_if<std::string>(&made)) throw usage_error(*wrong);
+  const auto& file = std::get<std::filesystem::path>(made);
+  const auto checked = read_cluster_file(file);
+  if (const auto* wrong = std::get_if<std::string>(&checked)) {
+    std::filesystem::remove(file);
+    throw usage_error(*wrong);
+  }
+  fmt::print("{}\n", file.string());
+  return all_executed;
+}
+
+}  // namespace shard::ctl

@@ -1,0 +1,185 @@
+#!/usr/bin/env bash
+# Starts a cluster of shard servers on this machine and walks through what it is for: one question, asked over a
+# tree, one merged answer, and an exact account when a server dies in the middle. Leaves nothing behind.
+set -euo pipefail
+
+usage() {
+  cat <<'END'
+usage: ./dev demo [--nodes N] [--dir DIR] [--max-objects N] [--max-mib N] [--keep]
+
+  --nodes N         servers to start, 6 to 1024 (default 16)
+  --dir DIR         what to store in them (default /usr/share/doc, or what else has a thousand files)
+  --max-objects N   at most so many files of it (default 4000)
+  --max-mib N       at most so many MiB of it (default 200)
+  --keep            leave the servers' folder, logs included, and say where it is
+END
+}
+
+if [[ -t 1 ]]; then bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' green=$'\e[32m' off=$'\e[0m'; else bold='' dim='' red='' green='' off=''; fi
+chapter() { printf '\n%s== %s%s\n' "$bold" "$*" "$off"; }
+note() { printf '%s%s%s\n' "$dim" "$*" "$off"; }
+fail() {
+  printf '%sdemo: %s%s\n' "$red" "$*" "$off" >&2
+  exit 1
+}
+expect() { # WHAT WANTED FOUND
+  [[ $2 == "$3" ]] || fail "$1: expected '$2', found '$3'"
+  printf '%s✓ %s%s\n' "$green" "$1" "$off"
+}
+
+nodes=16 source='' max_objects=4000 max_mib=200 keep=''
+while (($#)); do
+  case $1 in
+    --nodes | --dir | --max-objects | --max-mib)
+      [[ $# -ge 2 ]] || { usage >&2 && exit 2; }
+      case $1 in
+        --nodes) nodes=$2 ;;
+        --dir) source=$2 ;;
+        --max-objects) max_objects=$2 ;;
+        --max-mib) max_mib=$2 ;;
+      esac
+      shift
+      ;;
+    --keep) keep=yes ;;
+    -h | --help) usage && exit ;;
+    *) usage >&2 && exit 2 ;;
+  esac
+  shift
+done
+if ! [[ $nodes =~ ^[0-9]{1,4}$ ]] || ((nodes < 6 || nodes > 1024)); then usage >&2 && exit 2; fi
+if [[ -z $source ]]; then
+  for source in /usr/share/doc /usr/include /usr /etc; do
+    found=$(find "$source/" -type f 2>/dev/null | head -1000 | wc -l) || true # head ends find
+    ((found < 1000)) || break
+  done
+fi
+[[ -d $source ]] || fail "there is no folder '$source'"
+
+bin=${SCOLL_BIN_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/build/release/bin}
+[[ -x $bin/shard_server && -x $bin/shardctl ]] || fail "no shard_server in $bin: ./dev demo builds it"
+
+# In memory if there is room: thousands of files that live for seconds are not worth a disk's time.
+room_mib() { df --output=avail -B 1M "$1" 2>/dev/null | tail -1; }
+place=${TMPDIR:-/tmp}
+if [[ -z ${TMPDIR:-} && -w /dev/shm ]] && (($(room_mib /dev/shm) > 4 * max_mib)); then place=/dev/shm; fi
+(($(room_mib "$place") > 2 * max_mib)) || fail "less than $((2 * max_mib)) MiB are free in $place: set TMPDIR"
+home=$(mktemp -d "$place/scoll-demo.XXXXXX")
+export SHARD_CLUSTER=$home/cluster.toml
+declare -A pids=()
+
+clean_up() {
+  local status=$? pid
+  trap - EXIT
+  for pid in "${pids[@]}"; do kill -TERM "$pid" 2>/dev/null || true; done
+  for _ in {1..60}; do
+    [[ -n $(jobs -rp) ]] || break
+    sleep 0.1
+  done
+  for pid in $(jobs -rp); do kill -KILL "$pid" 2>/dev/null || true; done
+  wait 2>/dev/null || true
+  if [[ -n $keep ]]; then note "kept: $home"; else rm -rf "$home"; fi
+  exit "$status"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM
+
+# Runs shardctl, showing command and output; sets `output` and `status`.
+ctl() {
+  printf '%s$ shardctl %s%s\n' "$dim" "$*" "$off"
+  status=0
+  output=$("$bin/shardctl" "$@") || status=$?
+  printf '%s\n' "$output"
+}
+# The text after a name at the beginning of a line of `output`.
+field() { sed -n "s/^ *$1  *\([^ ].*\)/\1/p" <<<"$output"; }
+# "1-3, 7" as "1 2 3 7".
+expand() {
+  local range ids=()
+  for range in ${1//,/ }; do mapfile -t -O ${#ids[@]} ids < <(seq "${range%-*}" "${range#*-}"); done
+  echo "${ids[*]}"
+}
+# The servers that the account of `output` has in a state.
+servers() { expand "$(sed -n "s/^  $1  *[0-9]*  nodes\{0,1\} \([0-9, -]*\).*/\1/p" <<<"$output")"; }
+
+chapter "$nodes servers, each a process with its own folder"
+"$bin/shardctl" init --nodes "$nodes" --dir "$home" >/dev/null
+for ((id = 1; id <= nodes; ++id)); do
+  "$bin/shard_server" --cluster "$SHARD_CLUSTER" --node $id --data "$home/node-$id" --log "$home/node-$id.log" \
+    2>"$home/node-$id.err" &
+  pids[$id]=$!
+done
+for ((id = 1; id <= nodes; ++id)); do
+  until [[ -S $home/node-$id.sock ]] && "$bin/shardctl" --node $id status >/dev/null 2>&1; do
+    kill -0 "${pids[$id]}" 2>/dev/null || fail "server $id did not start: $(cat "$home/node-$id".{err,log})"
+    sleep 0.02
+  done
+done
+note "A question asked of server 1 takes this tree; the answers merge on the way back."
+ctl tree
+
+chapter "Store $source: each server copies the files that it owns"
+ctl ingest "$source" --max-objects "$max_objects" --max-mib "$max_mib"
+expect "all servers took part" 0 $status
+
+chapter "How much is there?"
+ctl df
+expect "all servers executed" "all $nodes executed" "$(field servers)"
+objects=$(field objects)
+objects=${objects//,/}
+ctl top -k 3
+((objects > 0)) || fail "there are no files in $source"
+victim_object=$(sed -n '1s/.*node [0-9]* *//p' <<<"$output")
+
+chapter "Is it all still what was stored? Every server hashes every object"
+ctl scrub
+expect "nothing is damaged" 0 "$(field damaged)"
+
+chapter "One bit flips on one disk"
+ctl where "$victim_object"
+file=$(field file) owner=$(field node)
+(($(stat -c %s "$file") > 100)) || fail "even the largest object is too small to be damaged"
+byte=$(od -An -tu1 -j100 -N1 "$file")
+printf '%b' "\\x$(printf %02x $((byte ^ 1)))" | dd of="$file" bs=1 seek=100 conv=notrunc status=none
+note "flipped a bit of byte 100 in that file"
+ctl scrub
+expect "one object is damaged" 1 "$(field damaged)"
+expect "the answer names it" "node $owner $victim_object: content differs from what was stored" \
+  "$(sed -n 's/^  \(node [0-9]*\) */\1 /p' <<<"$output")"
+ctl put "/$victim_object"
+note "stored once more from the source"
+
+# An interior server: not the root, and with others below it.
+read -r victim subtree < <("$bin/shardctl" tree --form list | awk '$3 != $1 && NF > 5 { $2 = $3 = $4 = $5 = ""; print; exit }')
+survivors=$(comm -23 <(seq "$nodes" | sort) <(xargs -n1 <<<"$victim $subtree" | sort) | sort -n | xargs)
+
+chapter "Server $victim is killed in the middle of a scrub; ${subtree// /, } are below it"
+pace=$((2500 * nodes / objects)) # so that it lasts 2.5 s
+note "\$ shardctl scrub --pace $pace --progress lines"
+status=0
+output=''
+while IFS= read -r line; do
+  printf '%s\n' "$line"
+  output+=$line$'\n'
+  if [[ $line =~ \(([0-9]+)%\) && -n ${pids[$victim]:-} ]] && ((BASH_REMATCH[1] >= 25)); then
+    kill -KILL "${pids[$victim]}"
+    wait "${pids[$victim]}" 2>/dev/null || true # before the shell remarks on it
+    unset "pids[$victim]"
+    note "kill -KILL server $victim"
+  fi
+done < <("$bin/shardctl" scrub --pace "$pace" --progress lines 2>&1 || echo "exit status $?")
+expect "the answer is partial" "exit status 1" "$(grep -o 'exit status .*' <<<"$output")"
+expect "unknown are server $victim and those below it, nobody else" "$victim $subtree" "$(servers unknown)"
+expect "everybody else executed and is in the answer" "$survivors" "$(servers merged)"
+
+chapter "The others go on"
+ctl df --living
+expect "server $victim alone is missing" "$victim" "$(servers absent)"
+
+chapter "Stop"
+ctl stop --all
+expect "all that were left stopped by themselves" "$((nodes - 1)) servers stopped" "$(head -1 <<<"$output")"
+for id in "${!pids[@]}"; do
+  wait "${pids[$id]}" || fail "server $id ended with an error: $(tail -1 "$home/node-$id.log")"
+  unset "pids[$id]"
+done
+printf '\n%sDone in %s s.%s\n' "$bold" "$SECONDS" "$off"

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "coro/result.hpp"
+#include "scoll/membership.hpp"
+#include "scoll/outcome.hpp"
+
+namespace shard {
+
+/// A server that was left out because it did not answer a roll call.
+struct absent_node {
+  scoll::node_id node = 0;
+  scoll::error why;
+};
+
+/// What became of a broadcast, whatever the service.
+struct answer_account {
+  scoll::status ended;
+  scoll::outcome outcome;
+  scoll::membership_ptr members;  ///< whom the ranks of `outcome` mean
+  std::vector<absent_node> absent;
+};
+
+template <class Reply>
+struct answer {
+  answer_account account;
+  std::optional<Reply> value;
+};
+
+}  // namespace shard

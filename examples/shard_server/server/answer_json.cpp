@@ -1,0 +1,183 @@
+#include "answer_json.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "coro/error_format.hpp"
+
+namespace shard {
+namespace {
+
+using scoll::member_state;
+
+/// In the order of their numbers. Names for programs, unlike the library's for people.
+constexpr std::array<const char*, 5> state_names = {"merged", "executed", "failed", "not_reached", "unknown"};
+
+const char* name_of(member_state state) {
+  return state_names.at(static_cast<std::size_t>(state));
+}
+
+json nodes_of(const scoll::rank_set& ranks, const scoll::membership& members) {
+  json nodes = json::array();
+  ranks.for_each([&](std::uint32_t rank) { nodes.push_back(members.node(rank)); });
+  return nodes;
+}
+
+json report_json(const scoll::member_report& report, const scoll::cause& why,
+                 const scoll::membership& members) {
+  scoll::rank_set ranks;
+  ranks.append(report.members.first, report.members.last);
+  json one;
+  one["state"] = name_of(report.state);
+  one["ranks"] = to_string(ranks);
+  one["nodes"] = nodes_of(ranks, members);
+  one["phase"] = to_string(why.where);
+  one["cause"] = to_json(why.what);
+  one["reporter"] = members.node(why.reporter);
+  return one;
+}
+
+json outcome_json(const scoll::outcome& outcome, const scoll::membership& members) {
+  json all;
+  all["members"] = outcome.members();
+  for (std::size_t i = 0; i != state_names.size(); ++i)
+    all[state_names[i]] = nodes_of(outcome.in(static_cast<member_state>(i)), members);
+  json reports = json::array();
+  for (const scoll::member_report& report : outcome.reports()) {
+    if (report.state != member_state::merged)
+      reports.push_back(report_json(report, outcome.causes()[report.cause_index], members));
+  }
+  all["reports"] = std::move(reports);
+  return all;
+}
+
+}  // namespace
+
+json to_json(const scoll::error& e) {
+  json one;
+  one["code"] = to_string(e.code());
+  one["text"] = e ? describe(e) : "";
+  return one;
+}
+
+json to_json(const answer_account& account) {
+  json all;
+  all["status"] = to_json(account.ended.error());
+  all["outcome"] = outcome_json(account.outcome, *account.members);
+  json absent = json::array();
+  for (const absent_node& each : account.absent) {
+    json one;
+    one["node"] = each.node;
+    one["cause"] = to_json(each.why);
+    absent.push_back(std::move(one));
+  }
+  all["absent"] = std::move(absent);
+  return all;
+}
+
+json to_json(const df::reply& value, const scoll::membership&) {
+  json disks = json::array();
+  for (const filesystem& each : value.disks.each) {
+    json one;
+    one["machine"] = fmt::format("{:016x}", each.machine);
+    one["device"] = each.device;
+    one["capacity_bytes"] = each.capacity_bytes;
+    one["free_bytes"] = each.free_bytes;
+    disks.push_back(std::move(one));
+  }
+  json all;
+  all["objects"] = value.objects.value;
+  all["bytes"] = value.bytes.value;
+  all["filesystems"] = std::move(disks);
+  return all;
+}
+
+json to_json(const scrub::reply& value, const scoll::membership& members) {
+  json list = json::array();
+  bool cut = false;
+  for (const auto& part : value.list.parts) {
+    cut = cut || part.cut;
+    for (const damaged_object& each : part.value) {
+      json one;
+      one["node"] = members.node(part.rank);
+      one["object"] = each.name;
+      one["fault"] = each.fault;
+      list.push_back(std::move(one));
+    }
+  }
+  json all;
+  all["objects"] = value.objects.value;
+  all["bytes"] = value.bytes.value;
+  all["damaged"] = value.damaged.value;
+  all["list"] = std::move(list);
+  all["list_cut"] = cut;
+  return all;
+}
+
+json to_json(const progress::reply& value, const scoll::membership&) {
+  json all;
+  all["done"] = value.done.value;
+  all["total"] = value.total.value;
+  all["bytes"] = value.bytes.value;
+  return all;
+}
+
+json to_json(const find::reply& value, const scoll::membership& members) {
+  json nodes = json::array();
+  bool cut = false;
+  for (const auto& part : value.names.parts) {
+    cut = cut || part.cut;
+    if (part.value.empty() && !part.cut) continue;
+    json one;
+    one["node"] = members.node(part.rank);
+    one["names"] = part.value;
+    one["cut"] = part.cut;
+    nodes.push_back(std::move(one));
+  }
+  json all;
+  all["matches"] = value.matches.value;
+  all["nodes"] = std::move(nodes);
+  all["list_cut"] = cut;
+  return all;
+}
+
+json to_json(const top::reply& value, const scoll::membership&) {
+  json largest = json::array();
+  for (const large_object& each : value.values) {
+    json one;
+    one["size"] = each.size;
+    one["object"] = each.name;
+    one["node"] = each.node;
+    largest.push_back(std::move(one));
+  }
+  return {{"largest", std::move(largest)}};
+}
+
+json to_json(const ingest::reply& value, const scoll::membership&) {
+  json all;
+  all["objects"] = value.objects.value;
+  all["bytes"] = value.bytes.value;
+  all["unreadable"] = value.unreadable.value;
+  all["limit_reached"] = value.limit_reached.value;
+  return all;
+}
+
+json to_json(const std::string& name, scoll::node_id owner, const object_reply& value) {
+  json all;
+  all["object"] = name;
+  all["node"] = owner;
+  all["size"] = value.size;
+  all["hash"] = fmt::format("{:016x}", value.hash);
+  all["file"] = value.file;
+  return all;
+}
+
+json failure(const scoll::error& why) {
+  json all;
+  all["status"] = to_json(why);
+  all["value"] = nullptr;
+  return all;
+}
+
+}  // namespace shard

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "../services/df.hpp"
+#include "../services/find.hpp"
+#include "../services/ingest.hpp"
+#include "../services/object_io.hpp"
+#include "../services/progress.hpp"
+#include "../services/scrub.hpp"
+#include "../services/top.hpp"
+#include "answer.hpp"
+#include "scoll/membership.hpp"
+
+/// What the control socket answers, as JSON: see README.md.
+namespace shard {
+
+using json = nlohmann::json;
+
+json to_json(const scoll::error& e);
+/// "status", "outcome" and "absent" of an answer, with node ids in place of ranks.
+json to_json(const answer_account& account);
+
+json to_json(const df::reply& value, const scoll::membership& members);
+json to_json(const scrub::reply& value, const scoll::membership& members);
+json to_json(const progress::reply& value, const scoll::membership& members);
+json to_json(const find::reply& value, const scoll::membership& members);
+json to_json(const top::reply& value, const scoll::membership& members);
+json to_json(const ingest::reply& value, const scoll::membership& members);
+json to_json(const std::string& name, scoll::node_id owner, const object_reply& value);
+
+template <class Reply>
+json to_json(const answer<Reply>& a) {
+  json all = to_json(a.account);
+  all["value"] = a.value ? to_json(*a.value, *a.account.members) : json();
+  return all;
+}
+
+/// The answer to what failed before anybody was asked.
+json failure(const scoll::error& why);
+
+}  // namespace shard

@@ -1,0 +1,37 @@
+#include "collectives.hpp"
+
+#include <set>
+
+namespace shard {
+
+/// A member that was restarted does not hold the group, and its children were not reached because of that.
+bool collectives::knows_a_stale_group(const scoll::outcome& outcome) {
+  return std::any_of(outcome.causes().begin(), outcome.causes().end(), [](const scoll::cause& c) {
+    return c.what == scoll::errc::unknown_group || c.what == scoll::errc::peer_rebooted;
+  });
+}
+
+answer_account collectives::nothing_sent(const scoll::error& why) const {
+  answer_account account;
+  account.ended = why;
+  account.members = scoll::membership::make(all_).value();
+  const std::uint32_t n = account.members->size();
+  std::vector<scoll::member_report> reports(1);
+  reports[0] = {{0, n}, scoll::member_state::not_reached, 1};
+  std::vector<scoll::cause> causes(2);
+  causes[1] = {scoll::phase::none, why, *account.members->rank_of(self_.id())};
+  account.outcome = scoll::outcome(n, std::move(reports), std::move(causes));
+  return account;
+}
+
+std::vector<scoll::target> collectives::without(const std::vector<absent_node>& absent) const {
+  std::set<scoll::node_id> gone;
+  for (const absent_node& each : absent) gone.insert(each.node);
+  std::vector<scoll::target> present;
+  for (const scoll::target& each : all_) {
+    if (!gone.contains(each.node)) present.push_back(each);
+  }
+  return present;
+}
+
+}  // namespace shard

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "../services/df.hpp"
+#include "../services/find.hpp"
+#include "../services/ingest.hpp"
+#include "../services/progress.hpp"
+#include "../services/scrub.hpp"
+#include "../services/top.hpp"
+#include "answer.hpp"
+#include "coro/deadline.hpp"
+#include "coro/result.hpp"
+#include "coro/stop.hpp"
+#include "coro/task.hpp"
+#include "kept_group.hpp"
+#include "roll_call.hpp"
+#include "scoll/node.hpp"
+
+namespace shard {
+
+/// How a question is asked of the cluster.
+struct ask_options {
+  scoll::nanoseconds deadline{0};  ///< for everything, groups and retries included
+  scoll::stop_token stop;
+  bool living = false;  ///< of those alone that answer a roll call
+};
+
+/// Asks all servers, with this one as the root. Must outlive its questions.
+class collectives {
+ public:
+  collectives(scoll::node& self, std::vector<scoll::target> all) : self_(self), all_(std::move(all)) {}
+
+  template <scoll::collective_service S>
+  scoll::task<answer<typename S::reply>> ask(const typename S::request& request, ask_options options) {
+    if (options.living) co_return co_await ask_living<S>(request, options);
+    auto& kept = std::get<kept_group<S>>(groups_);
+    const scoll::deadline until = scoll::deadline::in(options.deadline);
+    for (bool again = true;; again = false) {
+      const auto group = co_await kept.get(self_, all_, creation(until));
+      if (!group) co_return co_await nobody_asked<S>(group.error(), options.stop);
+      auto answered = co_await broadcast<S>(*group, request, until, options.stop);
+      if (!knows_a_stale_group(answered.account.outcome)) co_return answered;
+      co_await kept.drop(self_, *group);
+      if (!again) co_return answered;
+    }
+  }
+
+ private:
+  static constexpr scoll::nanoseconds roll_call_limit = std::chrono::seconds(3);
+
+  template <class S>
+  scoll::task<answer<typename S::reply>> broadcast(const scoll::group<S>& group,
+                                                   const typename S::request& request, scoll::deadline until,
+                                                   scoll::stop_token stop) {
+    scoll::bcast_options options;
+    options.deadline = left(until);
+    options.stop = stop;
+    auto result = co_await scoll::bcast(group, request, options);
+    answer<typename S::reply> done;
+    done.account.ended = result.status();
+    done.account.outcome = result.outcome();
+    done.account.members = group.shared_members();
+    if (result.has_value()) done.value = std::move(*result);
+    co_return done;
+  }
+
+  /// The group could not be created. Who is missing is asked of each: a tree does not tell.
+  template <class S>
+  scoll::task<answer<typename S::reply>> nobody_asked(scoll::error why, scoll::stop_token stop) {
+    answer<typename S::reply> none;
+    none.account = nothing_sent(why);
+    if (!stop.stop_requested()) none.account.absent = co_await roll_call(self_, all_, roll_call_limit);
+    co_return none;
+  }
+
+  template <class S>
+  scoll::task<answer<typename S::reply>> ask_living(const typename S::request& request, ask_options options) {
+    const scoll::deadline until = scoll::deadline::in(options.deadline);
+    std::vector<absent_node> absent = co_await roll_call(self_, all_, std::min(roll_call_limit, left(until)));
+    const std::vector<scoll::target> present = without(absent);
+    const auto group = co_await self_.create_group<S>(present, creation(until));
+    if (!group) co_return co_await nobody_asked<S>(group.error(), options.stop);
+    auto answered = co_await broadcast<S>(*group, request, until, options.stop);
+    static_cast<void>(co_await self_.destroy(*group));
+    answered.account.absent = std::move(absent);
+    co_return answered;
+  }
+
+  static scoll::nanoseconds left(scoll::deadline until) {
+    return std::max(until.remaining(scoll::executor::current().now()), scoll::nanoseconds(1));
+  }
+  static scoll::group_options creation(scoll::deadline until) {
+    scoll::group_options options;
+    options.deadline = std::min(options.deadline, left(until));
+    return options;
+  }
+  static bool knows_a_stale_group(const scoll::outcome& outcome);
+  answer_account nothing_sent(const scoll::error& why) const;
+  std::vector<scoll::target> without(const std::vector<absent_node>& absent) const;
+
+  scoll::node& self_;
+  std::vector<scoll::target> all_;
+  std::tuple<kept_group<df>, kept_group<scrub>, kept_group<progress>, kept_group<find>, kept_group<top>,
+             kept_group<ingest>>
+      groups_;
+};
+
+}  // namespace shard

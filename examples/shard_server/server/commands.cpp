@@ -1,0 +1,192 @@
+#include "commands.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include "answer_json.hpp"
+#include "coro/deadline.hpp"
+#include "coro/error_format.hpp"
+#include "coro/scope.hpp"
+#include "coro/sleep.hpp"
+#include "move_object.hpp"
+
+namespace shard {
+namespace {
+
+using scoll::errc;
+
+constexpr scoll::nanoseconds patience = std::chrono::seconds(10);  // with a client that says nothing
+constexpr scoll::nanoseconds report_interval = std::chrono::milliseconds(300);
+
+std::string to_line(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);  // names of files may be no UTF-8
+}
+
+/// Ends a command when its client has gone.
+scoll::task<void> watch(control_connection& client, scoll::scope& working) {
+  const auto gone = co_await client.hung_up(working.token());
+  if (gone) working.request_stop();
+}
+
+}  // namespace
+
+scoll::task<void> commands::serve(control_connection& client, scoll::stop_token stop) {
+  scoll::deadline_stop limit(scoll::deadline::in(patience), stop);
+  const auto line = co_await client.read_line(limit.token());
+  if (!line) co_return;
+  const auto parsed = parse_command(*line);
+  json reply;
+  if (const auto* c = std::get_if<command>(&parsed)) {
+    scoll::scope working(stop);
+    working.spawn(watch(client, working));
+    reply = co_await run(client, *c, working.token());
+    working.request_stop();
+    co_await working.join();
+    reply["command"] = c->name;
+  } else {
+    reply = failure({errc::invalid_argument, std::get<std::string>(parsed)});
+  }
+  if (const auto sent = co_await client.write_line(to_line(reply)); !sent)
+    spdlog::info("a client did not wait for its answer: {}", describe(sent.error()));
+}
+
+scoll::task<json> commands::run(control_connection& client, const command& c, scoll::stop_token stop) {
+  spdlog::info("asked for {}", c.name);
+  if (c.name == "status") co_return status();
+  if (c.name == "df") co_return co_await ask<df>(df::request{}, c, config_.quick_deadline, stop);
+  if (c.name == "top") co_return co_await ask<top>(top::request{}, c, config_.quick_deadline, stop);
+  if (c.name == "find") co_return co_await find_names(c, stop);
+  if (c.name == "scrub") co_return co_await scrub_all(client, c, stop);
+  if (c.name == "ingest") co_return co_await ingest_folder(client, c, stop);
+  if (c.name == "put" || c.name == "get" || c.name == "where")
+    co_return co_await move_object(client, c, stop);
+  if (c.name == "stop") {
+    stop_wanted_.set();
+    co_return failure(scoll::error());
+  }
+  co_return failure(make_error(errc::invalid_argument, "there is no command '{}'", c.name));
+}
+
+// ---- questions to all
+
+template <class S>
+scoll::task<json> commands::ask(const typename S::request& request, const command& c,
+                                scoll::nanoseconds deadline, scoll::stop_token stop) {
+  ask_options options;
+  options.deadline = c.timeout.count() > 0 ? c.timeout : deadline;
+  options.living = c.living;
+  options.stop = stop;
+  const auto answered = co_await collectives_.ask<S>(request, options);
+  const answer_account& account = answered.account;
+  if (!account.ended) {
+    spdlog::warn("{}: {}; {}", S::name, describe(account.ended.error()),
+                 describe(account.outcome, *account.members));
+  }
+  json all = to_json(answered);
+  all["root"] = self_.id();
+  co_return all;
+}
+
+scoll::task<json> commands::find_names(const command& c, scoll::stop_token stop) {
+  find::request request;
+  request.pattern = c.pattern;
+  co_return co_await ask<find>(request, c, config_.quick_deadline, stop);
+}
+
+scoll::task<json> commands::scrub_all(control_connection& client, const command& c, scoll::stop_token stop) {
+  scrub::request request;
+  request.run = new_run();
+  request.pace = c.pace;
+  co_return co_await ask_with_progress<scrub>(client, request, c, stop);
+}
+
+scoll::task<json> commands::ingest_folder(control_connection& client, const command& c,
+                                          scoll::stop_token stop) {
+  if (c.living) {
+    co_return failure({errc::invalid_argument, "ingest needs all servers: each takes what it owns"});
+  }
+  ingest::request request;
+  request.folder = c.folder;
+  request.run = new_run();
+  request.max_objects = c.max_objects;
+  request.max_bytes = c.max_bytes;
+  co_return co_await ask_with_progress<ingest>(client, request, c, stop);
+}
+
+/// Other roots number their runs as well.
+std::uint64_t commands::new_run() {
+  return self_.id() << 32 | ++runs_;
+}
+
+template <class S>
+scoll::task<json> commands::ask_with_progress(control_connection& client, const typename S::request& request,
+                                              const command& c, scoll::stop_token stop) {
+  scoll::scope reporting(stop);
+  reporting.spawn(report(client, request.run, reporting.token()));
+  json all = co_await ask<S>(request, c, config_.long_deadline, stop);
+  reporting.request_stop();
+  co_await reporting.join();
+  co_return all;
+}
+
+scoll::task<void> commands::report(control_connection& client, std::uint64_t run, scoll::stop_token stop) {
+  progress::request request;
+  request.run = run;
+  ask_options options;
+  options.deadline = std::chrono::seconds(5);
+  options.stop = stop;
+  for (;;) {
+    const auto slept = co_await scoll::sleep_for(report_interval, stop);
+    if (!slept) co_return;
+    const auto answered = co_await collectives_.ask<progress>(request, options);
+    if (stop.stop_requested()) co_return;
+    if (!answered.value) continue;
+    json line;
+    line["progress"] = to_json(*answered.value, *answered.account.members);
+    line["progress"]["servers"] = answered.account.outcome.merged().size();
+    const auto sent = co_await client.write_line(to_line(line));
+    if (!sent) co_return;
+  }
+}
+
+// ---- the rest
+
+scoll::task<json> commands::move_object(control_connection& client, const command& c,
+                                        scoll::stop_token stop) {
+  const auto owner = owner_rank(c.object, static_cast<std::uint32_t>(config_.nodes.size()));
+  object_client object(self_, desk_, config_.nodes[owner].id,
+                       c.timeout.count() > 0 ? c.timeout : config_.quick_deadline);
+  object_move move(client, object, c.object, ++runs_, stop);
+  auto moved = co_await move.run(c.name);
+  if (!moved) co_return failure(moved.error());
+  json all = failure(scoll::error());
+  all["value"] = to_json(c.object, object.owner(), *moved);
+  co_return all;
+}
+
+json commands::status() const {
+  json value;
+  value["cluster"] = config_.name;
+  value["node"] = self_.id();
+  value["rank"] = *config_.rank_of(self_.id());
+  value["servers"] = config_.nodes.size();
+  value["tree"] = scoll::to_string(config_.tree);
+  value["objects"] = store_.objects();
+  value["bytes"] = store_.bytes();
+  value["folder"] = store_.folder().string();
+  auto& engine = self_.get_engine();
+  value["incarnation"] = engine.options().incarnation;
+  value["groups"] = engine.groups();
+  value["operations"] = engine.operations();
+  value["broadcasts_rooted"] = engine.statistics().started;
+  value["broadcasts_received"] = engine.statistics().received;
+  json connected = json::array();
+  engine.wire().sessions([&](const scoll::transport::session& peer) {
+    if (peer.connected(scoll::transport::traffic_class::collective)) connected.push_back(peer.peer());
+  });
+  value["connected"] = std::move(connected);
+  json all = failure(scoll::error());
+  all["value"] = std::move(value);
+  return all;
+}
+
+}  // namespace shard

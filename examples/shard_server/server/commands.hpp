@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "../cluster/cluster_file.hpp"
+#include "../services/object_io.hpp"
+#include "../store/object_store.hpp"
+#include "collectives.hpp"
+#include "command.hpp"
+#include "control_socket.hpp"
+#include "coro/event.hpp"
+#include "coro/stop.hpp"
+#include "coro/task.hpp"
+#include "scoll/node.hpp"
+
+namespace shard {
+
+/// What the control socket can be asked for. Long commands write lines of progress before their answer, which
+/// is the last line. Whoever hangs up takes his question back.
+class commands {
+ public:
+  commands(scoll::node& self, const cluster_config& config, object_store& store, object_desk& desk,
+           scoll::event& stop_wanted)
+      : self_(self),
+        config_(config),
+        store_(store),
+        desk_(desk),
+        stop_wanted_(stop_wanted),
+        collectives_(self, config.targets()) {}
+
+  /// One connection: one command and its answer.
+  scoll::task<void> serve(control_connection& client, scoll::stop_token stop);
+
+ private:
+  using json = nlohmann::json;
+
+  scoll::task<json> run(control_connection& client, const command& c, scoll::stop_token stop);
+  template <class S>
+  scoll::task<json> ask(const typename S::request& request, const command& c, scoll::nanoseconds deadline,
+                        scoll::stop_token stop);
+  template <class S>
+  scoll::task<json> ask_with_progress(control_connection& client, const typename S::request& request,
+                                      const command& c, scoll::stop_token stop);
+  scoll::task<void> report(control_connection& client, std::uint64_t run, scoll::stop_token stop);
+
+  scoll::task<json> find_names(const command& c, scoll::stop_token stop);
+  scoll::task<json> scrub_all(control_connection& client, const command& c, scoll::stop_token stop);
+  scoll::task<json> ingest_folder(control_connection& client, const command& c, scoll::stop_token stop);
+  scoll::task<json> move_object(control_connection& client, const command& c, scoll::stop_token stop);
+  json status() const;
+  std::uint64_t new_run();
+
+  scoll::node& self_;
+  const cluster_config& config_;
+  object_store& store_;
+  object_desk& desk_;
+  scoll::event& stop_wanted_;
+  collectives collectives_;
+  std::uint64_t runs_ = 0;
+};
+
+}  // namespace shard

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "coro/result.hpp"
+#include "coro/semaphore.hpp"
+#include "coro/task.hpp"
+#include "scoll/node.hpp"
+
+namespace shard {
+
+/// The group over all servers through which one service is asked: created when first needed, kept, and given
+/// up when a member no longer knows it, because it was restarted.
+template <scoll::collective_service S>
+class kept_group {
+ public:
+  scoll::task<scoll::result<scoll::group<S>>> get(scoll::node& self,
+                                                  const std::vector<scoll::target>& targets,
+                                                  scoll::group_options options) {
+    co_await creating_.acquire();  // those who come meanwhile share what comes of it
+    std::optional<scoll::error> failed;
+    if (!group_.valid()) {
+      auto created = co_await self.create_group<S>(targets, options);
+      if (created) {
+        group_ = *created;
+      } else {
+        failed = created.error();
+      }
+    }
+    creating_.release();
+    if (failed) co_return *failed;
+    co_return group_;
+  }
+
+  /// Gives up `stale`, unless that has been done. Members that cannot be told forget it with their restart.
+  scoll::task<void> drop(scoll::node& self, scoll::group<S> stale) {
+    if (group_.valid() && group_.id() == stale.id()) group_ = {};
+    static_cast<void>(co_await self.destroy(stale));
+  }
+
+ private:
+  scoll::semaphore creating_{1};
+  scoll::group<S> group_;
+};
+
+}  // namespace shard

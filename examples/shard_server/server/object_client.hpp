@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../services/object_io.hpp"
+#include "coro/result.hpp"
+#include "coro/stop.hpp"
+#include "coro/task.hpp"
+#include "scoll/node.hpp"
+
+namespace shard {
+
+/// A way to the owner of one object: a group of two that lasts as long as the object is being moved, or none
+/// at all if the owner is this server. Must be closed.
+class object_client {
+ public:
+  object_client(scoll::node& self, object_desk& own, scoll::node_id owner, scoll::nanoseconds deadline)
+      : self_(self), own_(own), owner_(owner), deadline_(deadline) {}
+
+  scoll::node_id owner() const noexcept { return owner_; }
+
+  scoll::task<scoll::status> connect();
+  /// `request.owner` is filled in. Errors: the owner's own, or why it was not reached.
+  scoll::task<scoll::result<object_reply>> ask(object_request& request, scoll::stop_token stop);
+  scoll::task<void> close();
+
+ private:
+  scoll::node& self_;
+  object_desk& own_;
+  scoll::node_id owner_;
+  scoll::nanoseconds deadline_;
+  scoll::group<object_io> group_;
+};
+
+}  // namespace shard

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+#include "answer.hpp"
+#include "coro/task.hpp"
+#include "coro/time.hpp"
+#include "scoll/node.hpp"
+
+namespace shard {
+
+/// Asks each of `targets` on its own, through a group of two, and gives those that did not answer within
+/// `limit`, in the order of `targets`.
+scoll::task<std::vector<absent_node>> roll_call(scoll::node& self, const std::vector<scoll::target>& targets,
+                                                scoll::nanoseconds limit);
+
+}  // namespace shard

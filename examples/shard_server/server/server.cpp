@@ -1,0 +1,111 @@
+#include "server.hpp"
+
+#include <poll.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include "../services/presence.hpp"
+#include "coro/error_format.hpp"
+#include "coro/sleep.hpp"
+#include "transport/acceptor.hpp"
+#include "transport/io_awaitables.hpp"
+
+namespace shard {
+namespace {
+
+scoll::node_options options_of(const cluster_config& config, std::uint32_t rank) {
+  scoll::node_options options;
+  options.id = config.nodes[rank].id;
+  options.cluster = config.name;
+  options.default_tree = config.tree;
+  options.workers = 1;
+  return options;
+}
+
+}  // namespace
+
+server::server(scoll::transport::reactor& engine, const cluster_config& config, std::uint32_t rank,
+               std::unique_ptr<object_store> store)
+    : reactor_(engine),
+      config_(config),
+      rank_(rank),
+      store_(std::move(store)),
+      desk_(*store_),
+      rail_(engine),
+      node_(engine, rail_, options_of(config, rank)),
+      commands_(node_, config, *store_, desk_, stop_wanted_),
+      scope_(engine) {}
+
+// A service's handle is for closing it alone; these are there until the node ends.
+scoll::status server::serve_all() {
+  const placement place{rank_, static_cast<std::uint32_t>(config_.nodes.size())};
+  if (auto s = node_.serve(presence{}); !s) return s.error();
+  if (auto s = node_.serve(df{store_.get()}); !s) return s.error();
+  if (auto s = node_.serve(scrub{store_.get(), &board_}); !s) return s.error();
+  if (auto s = node_.serve(progress{&board_}); !s) return s.error();
+  if (auto s = node_.serve(find{store_.get()}); !s) return s.error();
+  if (auto s = node_.serve(top{store_.get()}); !s) return s.error();
+  if (auto s = node_.serve(ingest{store_.get(), &board_, place}); !s) return s.error();
+  if (auto s = node_.serve(object_io{&desk_}); !s) return s.error();
+  return {};
+}
+
+scoll::status server::start() {
+  if (const auto served = serve_all(); !served) return served;
+  if (const auto listening = node_.listen(place().address); !listening) return listening;
+  for (const cluster_node& other : config_.nodes) {
+    if (other.id == node_.id()) continue;
+    if (const auto known = node_.add_peer(other.id, other.address); !known) return known;
+  }
+  auto control = open_control_socket(place().control);
+  if (!control) return control.error();
+  control_ = std::move(*control);
+  return {};
+}
+
+scoll::task<scoll::status> server::run(int signals) {
+  constexpr scoll::nanoseconds shutdown_limit = std::chrono::seconds(5);
+  scoll::status ended = start();
+  if (ended) {
+    spdlog::info("node {} of {} listens on {}, tree {}, {} objects", node_.id(), config_.nodes.size(),
+                 place().address, to_string(config_.tree), store_->objects());
+    scope_.spawn(watch_signals(signals));
+    scope_.spawn(accept_commands(control_.get()));
+    co_await stop_wanted_.wait();
+    spdlog::info("stopping");
+    ::unlink(place().control.c_str());
+  }
+  scope_.request_stop();
+  co_await scope_.join();
+  const auto parted = co_await node_.shutdown(shutdown_limit);
+  if (ended) ended = parted;
+  co_return ended;
+}
+
+scoll::task<void> server::watch_signals(int signals) {
+  const auto arrived = co_await scoll::transport::async_poll(reactor_, signals, POLLIN, scope_.token());
+  if (arrived) stop_wanted_.set();
+}
+
+scoll::task<void> server::accept_commands(int listener) {
+  constexpr std::size_t clients_at_once = 64;
+  scoll::transport::acceptor incoming(reactor_, listener);
+  while (!scope_.stop_requested()) {
+    auto client = co_await incoming.next(scope_.token());
+    if (client && scope_.running() < clients_at_once) {
+      scope_.spawn(attend(std::move(*client)));
+    } else if (!client && !scope_.stop_requested()) {
+      spdlog::warn("control socket: {}", describe(client.error()));
+      static_cast<void>(co_await scoll::sleep_for(std::chrono::milliseconds(100), scope_.token()));
+    }
+  }
+  co_await incoming.close();
+}
+
+scoll::task<void> server::attend(scoll::transport::unique_fd client) {
+  control_connection connection(reactor_, std::move(client));
+  co_await commands_.serve(connection, scope_.token());
+  if (stop_wanted_.is_set()) parting_.push_back(connection.release());
+}
+
+}  // namespace shard

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "../cluster/cluster_file.hpp"
+#include "../services/object_io.hpp"
+#include "../services/progress.hpp"
+#include "../store/object_store.hpp"
+#include "commands.hpp"
+#include "coro/event.hpp"
+#include "coro/result.hpp"
+#include "coro/scope.hpp"
+#include "coro/task.hpp"
+#include "scoll/node.hpp"
+#include "transport/reactor.hpp"
+#include "transport/socket.hpp"
+#include "transport/tcp_rail.hpp"
+
+namespace shard {
+
+/// One process of the cluster: a store, a node with its services, and a control socket, all on one reactor.
+/// Members are destroyed in the order opposite to what they need: whoever uses something stands below it.
+class server {
+ public:
+  server(scoll::transport::reactor& engine, const cluster_config& config, std::uint32_t rank,
+         std::unique_ptr<object_store> store);
+
+  /// Until `signals`, a signalfd, is readable or somebody asks for a stop on the control socket. Then nothing
+  /// new is taken, what runs gets a few seconds to end, and the error names what did not.
+  scoll::task<scoll::status> run(int signals);
+
+ private:
+  const cluster_node& place() const noexcept { return config_.nodes[rank_]; }
+  scoll::status start();
+  scoll::status serve_all();
+  scoll::task<void> watch_signals(int signals);
+  scoll::task<void> accept_commands(int listener);
+  scoll::task<void> attend(scoll::transport::unique_fd client);
+
+  scoll::transport::reactor& reactor_;
+  const cluster_config& config_;
+  std::uint32_t rank_;
+  std::unique_ptr<object_store> store_;
+  progress_board board_;
+  object_desk desk_;
+  scoll::transport::tcp_rail rail_;
+  scoll::node node_;
+  scoll::event stop_wanted_;
+  commands commands_;
+  scoll::transport::unique_fd control_;
+  std::vector<scoll::transport::unique_fd> parting_;  // clients that wait for the end of this process
+  scoll::scope scope_;
+};
+
+}  // namespace shard

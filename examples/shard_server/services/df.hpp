@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "../store/object_store.hpp"
+#include "ids.hpp"
+#include "scoll/service.hpp"
+
+namespace shard {
+
+/// A file system that holds objects, as one server saw it.
+struct filesystem {
+  std::uint64_t machine = 0;  ///< which boot of which machine
+  std::uint64_t device = 0;
+  std::uint64_t capacity_bytes = 0;
+  std::uint64_t free_bytes = 0;
+};
+
+/// An aggregate that the library does not have: file systems, each counted once however many servers keep
+/// their objects on it, sorted by machine and device.
+struct filesystems {
+  std::vector<filesystem> each;
+  void merge(const filesystems& from) noexcept;
+};
+
+/// How much there is: sums over all servers.
+struct df {
+  static constexpr scoll::service_id id = ids::df;
+  static constexpr std::string_view name = "df";
+  struct request {};
+  struct reply {
+    scoll::sum<std::uint64_t> objects;
+    scoll::sum<std::uint64_t> bytes;
+    filesystems disks;
+  };
+
+  object_store* store;
+
+  scoll::task<scoll::result<reply>> execute(const request& asked, scoll::call& call);
+};
+
+}  // namespace shard

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../store/object_store.hpp"
+#include "ids.hpp"
+#include "scoll/service.hpp"
+
+namespace shard {
+
+/// Names that match a pattern, told apart by who holds them. A pattern with * ? or [ is a glob over the whole
+/// name, in which * also matches slashes; any other is looked for anywhere in the name. All matches are
+/// counted; the lists are cut to what fits a reply.
+struct find {
+  static constexpr scoll::service_id id = ids::find;
+  static constexpr std::string_view name = "find";
+  static constexpr std::size_t reply_capacity = scoll::max_reply_bytes;
+  struct request {
+    std::string pattern;
+  };
+  struct reply {
+    scoll::sum<std::uint64_t> matches;
+    scoll::concatenation<std::vector<std::string>> names;
+  };
+
+  object_store* store;
+
+  scoll::task<scoll::result<reply>> execute(const request& asked, scoll::call& call);
+};
+
+}  // namespace shard

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "scoll/ids.hpp"
+
+/// The numbers that all servers of a cluster agree on. They are for ever: a service that changes its messages
+/// gets a new version, and one that goes leaves its number unused.
+namespace shard::ids {
+
+inline constexpr scoll::service_id presence{0x0101};
+inline constexpr scoll::service_id df{0x0102};
+inline constexpr scoll::service_id scrub{0x0103};
+inline constexpr scoll::service_id progress{0x0104};
+inline constexpr scoll::service_id find{0x0105};
+inline constexpr scoll::service_id top{0x0106};
+inline constexpr scoll::service_id ingest{0x0107};
+inline constexpr scoll::service_id object_io{0x0108};
+
+}  // namespace shard::ids

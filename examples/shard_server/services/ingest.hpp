@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "../store/object_name.hpp"
+#include "../store/object_store.hpp"
+#include "ids.hpp"
+#include "progress.hpp"
+#include "scoll/service.hpp"
+
+namespace shard {
+
+/// Every server walks the same folder, which all of them must see, and copies the files that it owns into its
+/// store; the object's name is the file's path without the leading slash. Symbolic links and special files
+/// are left out. Copies are not waited for to reach the disk: the source is still there.
+struct ingest {
+  static constexpr scoll::service_id id = ids::ingest;
+  static constexpr std::string_view name = "ingest";
+  struct request {
+    std::string folder;     ///< absolute
+    std::uint64_t run = 0;  ///< for `progress`
+    std::uint64_t max_objects =
+        0;  ///< over all servers: the walk ends there, on every server at the same file
+    std::uint64_t max_bytes = 0;
+  };
+  struct reply {
+    scoll::sum<std::uint64_t> objects;
+    scoll::sum<std::uint64_t> bytes;
+    scoll::sum<std::uint64_t> unreadable;  ///< files and folders, each counted by its owner
+    scoll::any_of limit_reached;
+  };
+
+  object_store* store;
+  progress_board* board;
+  placement place;
+
+  scoll::status prepare(const request& asked, scoll::call& call);
+  scoll::task<scoll::result<reply>> execute(const request& asked, scoll::call& call);
+};
+
+}  // namespace shard

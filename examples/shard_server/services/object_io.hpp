@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "../store/content_hash.hpp"
+#include "../store/object_name.hpp"
+#include "../store/object_store.hpp"
+#include "coro/result.hpp"
+#include "coro/task.hpp"
+#include "ids.hpp"
+#include "scoll/service.hpp"
+
+namespace shard {
+
+enum class object_step : std::uint8_t {
+  locate,   ///< size, hash and file of `name`
+  read,     ///< up to `length` bytes of `name` from `offset`
+  begin,    ///< an upload of `name`
+  write,    ///< `bytes` at `offset` of the upload
+  commit,   ///< the upload, whose content has `hash`, becomes the object
+  abandon,  ///< the upload is forgotten
+};
+
+/// One step of moving an object, asked of its owner.
+struct object_request {
+  object_step step = object_step::locate;
+  std::uint64_t owner = 0;   ///< the node that is meant
+  std::uint64_t upload = 0;  ///< chosen by the sender, unique among its uploads
+  std::uint64_t offset = 0;
+  std::uint64_t hash = 0;
+  std::uint32_t length = 0;
+  std::string name;
+  std::vector<std::byte> bytes;
+};
+
+struct object_reply {
+  bool from_owner = false;
+  std::uint64_t size = 0;
+  std::uint64_t hash = 0;
+  std::uint64_t generation = 0;  ///< another one: the object was replaced meanwhile
+  std::string file;
+  std::vector<std::byte> bytes;
+
+  void merge(const object_reply& from) noexcept {
+    if (from.from_owner) *this = from;
+  }
+};
+
+/// What fits: a request has 4,096 bytes, with a name of at most 512.
+inline constexpr std::size_t write_piece_bytes = 3500;
+inline constexpr std::uint32_t read_piece_bytes = 16384;
+
+/// An owner's side of puts and gets. Unfinished uploads are bounded: a new one too many makes an end of the
+/// oldest.
+class object_desk {
+ public:
+  explicit object_desk(object_store& store) noexcept : store_(store) {}
+
+  /// Errors: `not_found` (object or upload), `invalid_argument`, `checksum_mismatch`, and those of the store.
+  scoll::task<scoll::result<object_reply>> handle(scoll::node_id from, const object_request& request,
+                                                  scoll::stop_token stop);
+
+ private:
+  static constexpr std::size_t uploads_at_once = 64;
+  struct upload {
+    upload(new_object into, std::uint64_t number) : object(std::move(into)), sequence(number) {}
+    new_object object;
+    content_hash hash;
+    std::uint64_t sequence;
+    bool busy = false;
+  };
+  using upload_key = std::pair<scoll::node_id, std::uint64_t>;
+  using upload_ptr = std::shared_ptr<upload>;  // a step that is under way keeps an abandoned one
+
+  scoll::result<object_reply> locate(const object_request& request) const;
+  scoll::task<scoll::result<object_reply>> read(const object_request& request, scoll::stop_token stop);
+  scoll::task<scoll::result<object_reply>> begin(upload_key key, const object_request& request);
+  scoll::task<scoll::result<object_reply>> write(upload_key key, const object_request& request);
+  scoll::task<scoll::result<object_reply>> commit(upload_key key, const object_request& request);
+  void make_room();
+
+  object_store& store_;
+  std::map<upload_key, upload_ptr> uploads_;
+  std::uint64_t sequence_ = 0;
+};
+
+/// Puts and gets go through a group of two, the server that was asked and the owner. Both execute, as all
+/// members do; who is not meant has nothing to say.
+struct object_io {
+  static constexpr scoll::service_id id = ids::object_io;
+  static constexpr std::string_view name = "object_io";
+  static constexpr std::size_t reply_capacity = scoll::max_reply_bytes;
+  using request = object_request;
+  using reply = object_reply;
+
+  object_desk* desk;
+
+  scoll::task<scoll::result<reply>> execute(const request& asked, scoll::call& call) {
+    if (call.self() != asked.owner) co_return reply{};
+    co_return co_await desk->handle(call.root(), asked, call.stop());
+  }
+};
+
+}  // namespace shard

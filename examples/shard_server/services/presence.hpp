@@ -1,0 +1,16 @@
+#pragma once
+
+#include "ids.hpp"
+#include "scoll/service.hpp"
+
+namespace shard {
+
+/// The smallest service there is: to answer is to be there.
+struct presence {
+  static constexpr scoll::service_id id = ids::presence;
+  static constexpr std::string_view name = "presence";
+  struct request {};
+  void execute(const request&, scoll::call&) noexcept {}
+};
+
+}  // namespace shard

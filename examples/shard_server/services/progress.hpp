@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string_view>
+
+#include "ids.hpp"
+#include "scoll/service.hpp"
+
+namespace shard {
+
+/// How far this server is with one long operation.
+struct run_progress {
+  std::uint64_t run = 0;
+  std::uint64_t done = 0;   ///< objects
+  std::uint64_t total = 0;  ///< 0 until it is known
+  std::uint64_t bytes = 0;
+};
+
+/// The long operations of late, by the number that whoever started them gave them.
+class progress_board {
+ public:
+  std::shared_ptr<run_progress> begin(std::uint64_t run) {
+    if (recent_.size() == kept) recent_.pop_front();
+    recent_.push_back(std::make_shared<run_progress>());
+    recent_.back()->run = run;
+    return recent_.back();
+  }
+  const run_progress* find(std::uint64_t run) const noexcept {
+    for (const auto& each : recent_) {
+      if (each->run == run) return each.get();
+    }
+    return nullptr;
+  }
+
+ private:
+  static constexpr std::size_t kept = 64;
+  std::deque<std::shared_ptr<run_progress>> recent_;
+};
+
+/// How far all servers are, asked while they are at it.
+struct progress {
+  static constexpr scoll::service_id id = ids::progress;
+  static constexpr std::string_view name = "progress";
+  struct request {
+    std::uint64_t run = 0;
+  };
+  struct reply {
+    scoll::sum<std::uint64_t> done;
+    scoll::sum<std::uint64_t> total;
+    scoll::sum<std::uint64_t> bytes;
+  };
+
+  const progress_board* board;
+
+  reply execute(const request& asked, scoll::call&) const {
+    reply mine;
+    if (const run_progress* run = board->find(asked.run)) {
+      mine.done.value = run->done;
+      mine.total.value = run->total;
+      mine.bytes.value = run->bytes;
+    }
+    return mine;
+  }
+};
+
+}  // namespace shard

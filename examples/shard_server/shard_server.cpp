@@ -1,0 +1,111 @@
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/signalfd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <exception>
+
+#include "cluster/cluster_file.hpp"
+#include "coro/error_format.hpp"
+#include "coro/sync_wait.hpp"
+#include "server/server.hpp"
+
+namespace {
+
+enum exit_code { ended_well = 0, failed = 1, bad_usage = 2 };
+
+struct arguments {
+  std::string cluster;
+  std::uint64_t node = 0;
+  std::string data;
+  std::string log;
+};
+
+/// Signals arrive as something to read. Before any thread starts, which then inherits the mask.
+scoll::transport::unique_fd signals_to_stop() {
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  sigaddset(&wanted, SIGTERM);
+  sigaddset(&wanted, SIGINT);
+  sigprocmask(SIG_BLOCK, &wanted, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  return scoll::transport::unique_fd(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+void open_log(const arguments& args) {
+  auto log =
+      args.log.empty() ? spdlog::stderr_logger_st("shard") : spdlog::basic_logger_st("shard", args.log);
+  log->set_pattern(fmt::format("%Y-%m-%d %H:%M:%S.%e node {} %l: %v", args.node));
+  log->flush_on(spdlog::level::info);
+  spdlog::set_default_logger(std::move(log));
+}
+
+int fail(const scoll::error& e) {
+  spdlog::error("{}", describe(e));
+  return failed;
+}
+
+scoll::transport::reactor_options small_reactor() {
+  scoll::transport::reactor_options options;
+  options.completion_entries = 2048;
+  options.receive_buffers = 32;
+  options.receive_buffer_limit = 1024;
+  return options;
+}
+
+int run(const arguments& args, const shard::cluster_config& config, std::uint32_t rank) {
+  const auto signals = signals_to_stop();
+  auto engine = scoll::transport::reactor::create(small_reactor());
+  if (!engine) return fail(engine.error());
+  auto store = shard::object_store::open(**engine, args.data);
+  if (!store) return fail(store.error());
+  if ((*store)->torn_index_bytes() != 0)
+    spdlog::warn("dropped {} bytes of an index entry that was cut short", (*store)->torn_index_bytes());
+  if ((*store)->orphans_removed() != 0)
+    spdlog::info("removed {} files of objects that were never finished", (*store)->orphans_removed());
+
+  shard::server server(**engine, config, rank, std::move(*store));
+  const auto ended = scoll::sync_wait(**engine, server.run(signals.get()));
+  if (!ended) return fail(ended.error());
+  spdlog::info("stopped");
+  return ended_well;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "One server of a sharded object store: it holds its part of the objects as files and answers\n"
+      "broadcasts over all of them. Talk to it with shardctl.");
+  arguments args;
+  app.add_option("--cluster", args.cluster, "The cluster file")->required();
+  app.add_option("--node", args.node, "This server's id in it")->required();
+  app.add_option("--data", args.data, "Folder for this server's objects")->required();
+  app.add_option("--log", args.log, "File for the log; stderr if not given");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? ended_well : bad_usage;
+  }
+
+  const auto read = shard::read_cluster_file(args.cluster);
+  const auto* config = std::get_if<shard::cluster_config>(&read);
+  if (config == nullptr) {
+    fmt::print(stderr, "{}\n", std::get<std::string>(read));
+    return bad_usage;
+  }
+  const auto rank = config->rank_of(args.node);
+  if (!rank) {
+    fmt::print(stderr, "{}: there is no node {}\n", args.cluster, args.node);
+    return bad_usage;
+  }
+  try {
+    open_log(args);
+    return run(args, *config, *rank);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "node {}: {}\n", args.node, e.what());
+    return failed;
+  }
+}

@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+
+#include "ctl/arguments.hpp"
+#include "ctl/conversation.hpp"
+#include "ctl/run.hpp"
+#include "services/top.hpp"
+
+namespace {
+
+using shard::arguments;
+namespace ctl = shard::ctl;
+
+void describe_commands(CLI::App& app, arguments& args, int& code) {
+  const auto add = [&](const char* name, const char* what, auto run) {
+    CLI::App* command = app.add_subcommand(name, what);
+    command->callback([run, &args, &code] { code = run(args); });
+    return command;
+  };
+  const auto living = [&](CLI::App* command) {
+    command->add_flag("--living", args.living, "Ask those alone that answer a roll call");
+  };
+  add("status", "What one server says of itself", [](auto& a) { return ctl::ask_plain("status", a); });
+  living(add("df", "How many objects and bytes there are", [](auto& a) { return ctl::ask_plain("df", a); }));
+
+  CLI::App* command = add("tree", "The tree that broadcasts take from --node", ctl::tree);
+  command->add_option("--form", args.form, "dot: for Graphviz, list: for scripts")
+      ->check(CLI::IsMember({"text", "dot", "list"}));
+  command->add_flag_callback("--dot", [&args] { args.form = "dot"; }, "The same as --form dot");
+
+  command = add("scrub", "Read every object and compare it with its hash", ctl::scrub);
+  command->add_option("--pace", args.pace_ms, "Milliseconds per object and server, at least")
+      ->check(CLI::Range(0.0, 60'000.0));
+  living(command);
+
+  command = add("find", "Names that match: a glob, or a part of a name", ctl::find);
+  command->add_option("pattern", args.text)->required();
+  living(command);
+
+  command = add("top", "The largest objects", [](auto& a) { return ctl::ask_plain("top", a); });
+  command->add_option("-k", args.count, "How many")->check(CLI::Range(std::size_t{1}, shard::top::most));
+  living(command);
+
+  command = add("ingest", "Copy the files below a folder, each to its owner", ctl::ingest);
+  command->add_option("folder", args.text)->required();
+  command->add_option("--max-objects", args.max_objects, "Stop after so many files");
+  command->add_option("--max-mib", args.max_mib, "Stop after so many MiB")->check(CLI::Range(1, 1 << 30));
+
+  command = add("put", "Store a file as an object; - is stdin", ctl::put);
+  command->add_option("file", args.file)->required();
+  command->add_option("name", args.text, "The object's name; the file's path if not given");
+
+  command = add("get", "Write an object to a file or to stdout", ctl::get);
+  command->add_option("name", args.text)->required();
+  command->add_option("out", args.file);
+
+  command = add("where", "Which server owns an object, and in which file", ctl::where);
+  command->add_option("name", args.text)->required();
+
+  command = add("stop", "Stop one server (--node) or all", ctl::stop);
+  command->add_flag("--all", args.all, "Every server of the cluster");
+
+  command = add("init", "Write a cluster file for servers on this machine, with free ports", ctl::init);
+  command->add_option("--nodes", args.nodes, "How many servers")->check(CLI::Range(1U, 1024U));
+  command->add_option("--dir", args.folder, "Where to write cluster.toml")->required();
+  command->add_option("--tree", args.tree, "Such as knomial:4, kary:2, chain, flat");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Talks to a cluster of shard servers.\n"
+      "Exit status: 0 all servers executed, 1 some did (and it says who), 2 usage, 3 no answer.");
+  arguments args;
+  int code = shard::all_executed;
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.add_option("--cluster", args.cluster, "The cluster file")->envname("SHARD_CLUSTER");
+  app.add_option("--node", args.node, "The server to ask; else the first of the file that is there");
+  app.add_flag("--json", args.as_json, "One JSON object instead of text");
+  app.add_option("--timeout", args.timeout_s,
+                 "Seconds for the whole answer; else the cluster file's deadline")
+      ->check(CLI::Range(0.001, 604'800.0));
+  app.add_option("--progress", args.progress, "Of long commands, on stderr: auto, lines or none")
+      ->check(CLI::IsMember({"auto", "lines", "none"}));
+  describe_commands(app, args, code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? shard::all_executed : shard::bad_usage;
+  } catch (const shard::usage_error& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return shard::bad_usage;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "unexpected: {}\n", e.what());
+    return shard::no_answer;
+  }
+  return code;
+}

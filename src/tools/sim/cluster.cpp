@@ -1,0 +1,433 @@
+#include "cluster.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "scoll/tree/any_tree.hpp"
+
+namespace scoll::sim {
+namespace {
+
+using std::chrono::microseconds;
+using transport::sim_crash;
+using transport::sim_path;
+using transport::sim_trace;
+
+constexpr nanoseconds rtt_estimate = std::chrono::milliseconds(20);
+constexpr nanoseconds level_margin = std::chrono::milliseconds(5);
+constexpr nanoseconds creation_deadline = std::chrono::seconds(2);
+constexpr nanoseconds shutdown_limit = std::chrono::seconds(8);
+constexpr std::size_t isolated_turns = 2'000'000;
+
+nanoseconds from_us(std::uint64_t us) {
+  return nanoseconds(static_cast<std::int64_t>(us) * 1000);
+}
+std::uint32_t as_host(std::uint64_t operand) {
+  return static_cast<std::uint32_t>(operand);
+}
+
+node_options options_of(std::uint32_t host, std::uint64_t incarnation) {
+  node_options options;
+  options.id = host + 1;
+  options.cluster = "sim";
+  options.incarnation = incarnation;
+  options.rtt_estimate = rtt_estimate;
+  options.level_margin = level_margin;
+  options.creation_lease = std::chrono::seconds(4);
+  options.max_operations = 256;
+  options.link.window = {8, 8, 8, 4};  // small, so that waiting for credit and losing it show
+  return options;
+}
+
+std::vector<target> targets_of(const group_record& g) {
+  std::vector<target> targets;
+  for (const std::uint32_t host : g.members) targets.push_back({host + 1, {}});
+  return targets;
+}
+
+/// How long the root may take, by what the library says (`C11`).
+nanoseconds bound_of(const group_record& g, std::uint32_t root_rank, const bcast_options& options,
+                     nanoseconds service_bound) {
+  if (options.deadline.count() != 0) return options.deadline;
+  const auto tree = any_tree::resolve(g.tree, static_cast<std::uint32_t>(g.members.size()));
+  static_cast<void>(root_rank);  // trees are relative to the root
+  const auto levels = tree ? tree->subtree_levels(static_cast<std::uint32_t>(g.members.size()), 0) : 1;
+  const nanoseconds processing =
+      options.processing_bound.count() != 0 ? options.processing_bound : service_bound;
+  return static_cast<std::int64_t>(levels) * (rtt_estimate + level_margin) + processing;
+}
+
+}  // namespace
+
+cluster::cluster(const plan& p)
+    : world_(p.seed, p.hosts),
+      network_(world_, chunk_bytes(p)),
+      clocks_(p.hosts),
+      incarnations_(p.hosts),
+      lives_(p.hosts) {
+  for (const plan_event& e : p.events) {
+    if (e.kind == event_kind::wires) set_wires(e);
+    if (e.kind == event_kind::clock && e.operands[0] < p.hosts) {
+      clocks_[e.operands[0]] = {nanoseconds(static_cast<std::int64_t>(e.operands[1])),
+                                static_cast<std::int64_t>(e.operands[2]) - 1'000'000};
+    }
+  }
+  for (std::uint32_t host = 0; host < p.hosts; ++host) boot(host);
+}
+
+cluster::~cluster() {
+  while (!all_lives_.empty()) {
+    all_lives_.back().member.reset();
+    all_lives_.pop_back();
+  }
+}
+
+std::size_t cluster::chunk_bytes(const plan& p) {
+  for (const plan_event& e : p.events) {
+    if (e.kind == event_kind::wires) return e.operands[5];
+  }
+  return 4096;
+}
+
+void cluster::set_wires(const plan_event& e) {
+  const auto ns = [](std::uint64_t value) { return nanoseconds(static_cast<std::int64_t>(value)); };
+  const std::uint64_t rack = std::max<std::uint64_t>(1, e.operands[4]);
+  for (std::uint32_t from = 0; from < hosts(); ++from) {
+    for (std::uint32_t to = 0; to < hosts(); ++to) {
+      auto& model = network_.path(from, to).model;
+      model.latency = ns(from / rack == to / rack ? e.operands[0] : e.operands[1]);
+      model.jitter = ns(e.operands[2]);
+      model.ps_per_byte = e.operands[3];
+    }
+  }
+}
+
+// ---- hosts
+
+void cluster::boot(std::uint32_t host) {
+  if (host >= hosts() || lives_[host] != nullptr) return;
+  life& l = all_lives_.emplace_back(world_, network_, host, ++incarnations_[host], clocks_[host]);
+  lives_[host] = &l;
+  l.home.enter([&] {
+    l.member = std::make_unique<node>(l.home, l.rail, options_of(host, l.incarnation));
+    l.member->listen(l.rail.listen_address()).value();
+    for (std::uint32_t other = 0; other < hosts(); ++other) {
+      if (other != host) l.member->add_peer(other + 1, transport::sim_network::address_of(other)).value();
+    }
+    bare_service bare;
+    bare.log = this;
+    hooked_service hooked;
+    hooked.log = this;
+    static_cast<void>(l.member->serve(bare).value());
+    static_cast<void>(l.member->serve(hooked).value());
+  });
+  world_.record(sim_trace::note, host, static_cast<std::uint64_t>(event_kind::boot), l.incarnation);
+}
+
+void cluster::crash(std::uint32_t host, sim_crash how) {
+  life* const l = lives_[host];
+  const auto living =
+      std::count_if(lives_.begin(), lives_.end(), [](const life* other) { return other != nullptr; });
+  if (l == nullptr || living <= 2) return;
+  l->rail.crash(how);
+  l->home.detach();
+  l->crashed = true;
+  lives_[host] = nullptr;
+}
+
+void cluster::bury_the_dead() {
+  for (life& l : all_lives_) {
+    if (!l.crashed) continue;
+    l.rail.break_all();
+    l.home.enter([&] { l.work.spawn(shut_down(l)); });
+    const bool ended =
+        l.home.run_isolated([&] { return l.ended.has_value() && l.work.running() == 0; }, isolated_turns);
+    if (!ended) ++undead_;
+  }
+}
+
+void cluster::begin_shutdown() {
+  for (life* l : lives_) {
+    if (l != nullptr) l->home.enter([&] { l->work.spawn(shut_down(*l)); });
+  }
+}
+
+task<void> cluster::shut_down(life& l) {
+  status ended = co_await l.member->shutdown(shutdown_limit);
+  l.ended = ended;
+}
+
+// ---- events
+
+void cluster::carry_out(const plan_event& e) {
+  for (std::size_t i = 0; i < operand_count(e.kind); ++i)
+    world_.record(sim_trace::note, 0, static_cast<std::uint64_t>(e.kind), e.operands[i]);
+  const auto& o = e.operands;
+  if (is_fault(e.kind)) note_fault(e);
+  switch (e.kind) {
+    case event_kind::wires:
+    case event_kind::clock: return;
+    case event_kind::group: return begin_group(e);
+    case event_kind::bcast: return begin_broadcast(e);
+    case event_kind::hooks: hooks_[o[0]] = {o[1], o[2], o[3], o[4]}; return;
+    case event_kind::cancel: {
+      const auto found = broadcasts_.find(o[0]);
+      if (found == broadcasts_.end() || found->second.done || found->second.root->crashed) return;
+      broadcast_record& b = found->second;
+      b.cancelled = true;
+      return lives_[b.root->host]->home.enter([&] { b.stop.request_stop(); });
+    }
+    case event_kind::partition: return partition(o[0], world_.now() + from_us(o[1]));
+    case event_kind::boot: return boot(as_host(o[0]));
+    case event_kind::crash:
+      if (o[0] < hosts()) crash(as_host(o[0]), o[1] != 0 ? sim_crash::silent : sim_crash::loud);
+      return;
+    case event_kind::stall:
+      if (o[0] >= hosts() || lives_[o[0]] == nullptr) return;
+      stalled_until_ = std::max(stalled_until_, world_.now() + from_us(o[1]));
+      return lives_[o[0]]->home.stall_until(world_.now() + from_us(o[1]));
+    default: return harm_path(e);
+  }
+}
+
+void cluster::harm_path(const plan_event& e) {
+  const auto& o = e.operands;
+  if (o[0] >= hosts() || o[1] >= hosts() || o[0] == o[1]) return;
+  const std::uint32_t from = as_host(o[0]);
+  const std::uint32_t to = as_host(o[1]);
+  const nanoseconds now = world_.now();
+  sim_path& path = network_.path(from, to);
+  switch (e.kind) {
+    case event_kind::cut: return network_.cut(from, to);
+    case event_kind::half_open: return network_.half_open(from, to);
+    case event_kind::block: return block(from, to, now + from_us(o[2]));
+    case event_kind::slow:
+      path.extra = from_us(o[2]);
+      path.slow_until = now + from_us(o[3]);
+      return;
+    case event_kind::narrow:
+      path.narrowing = std::clamp<std::uint64_t>(o[2], 1, 10'000);
+      path.narrow_until = now + from_us(o[3]);
+      return;
+    case event_kind::corrupt: path.corrupt_next += static_cast<std::uint32_t>(o[2]); return;
+    case event_kind::refuse: path.refused_until = std::max(path.refused_until, now + from_us(o[2])); return;
+    default: return;
+  }
+}
+
+void cluster::block(std::uint32_t from, std::uint32_t to, nanoseconds until) {
+  sim_path& path = network_.path(from, to);
+  path.blocked_until = std::max(path.blocked_until, until);
+}
+
+void cluster::partition(std::uint64_t side, nanoseconds until) {
+  for (std::uint32_t from = 0; from < hosts(); ++from) {
+    for (std::uint32_t to = 0; to < hosts(); ++to) {
+      if ((side >> from & 1) != (side >> to & 1)) block(from, to, until);
+    }
+  }
+}
+
+/// How long after it begins a fault may still explain what happens.
+void cluster::note_fault(const plan_event& e) {
+  constexpr nanoseconds aftermath = std::chrono::seconds(10);
+  const auto& o = e.operands;
+  const auto bit = [](std::uint64_t host) { return std::uint64_t{1} << host % 64; };
+  const nanoseconds now = world_.now();
+  fault_record f{e.kind, bit(o[0]) | bit(o[1]), now, now};
+  switch (e.kind) {
+    case event_kind::block:
+    case event_kind::refuse: f.until += from_us(o[2]); break;
+    case event_kind::slow: f.until += from_us(o[2]) + from_us(o[3]); break;
+    case event_kind::narrow: f.until += from_us(o[3]); break;
+    case event_kind::corrupt: f.until = nanoseconds::max() - aftermath; break;  // the next piece may be late
+    case event_kind::half_open: f.until = nanoseconds::max() - aftermath; break;  // noticed at the next write
+    case event_kind::partition: f.hosts = ~std::uint64_t{0}, f.until += from_us(o[1]); break;
+    case event_kind::stall: f.hosts = bit(o[0]), f.until += from_us(o[1]); break;
+    case event_kind::crash:
+      f.hosts = bit(o[0]), f.until = nanoseconds::max() - aftermath;
+      break;  // groups are gone
+    default: break;
+  }
+  f.until += aftermath;
+  faults_.push_back(f);
+}
+
+void cluster::heal() {
+  network_.heal();
+}
+
+// ---- groups and broadcasts
+
+void cluster::began(std::uint64_t broadcast, std::uint32_t rank) {
+  ++broadcasts_.at(broadcast).members.at(rank).begun;
+}
+void cluster::contributed(std::uint64_t broadcast, std::uint32_t rank) {
+  ++broadcasts_.at(broadcast).members.at(rank).contributed;
+}
+
+void cluster::begin_group(const plan_event& e) {
+  const auto& o = e.operands;
+  if (o[1] >= hosts() || lives_[o[1]] == nullptr || groups_.contains(o[0])) return;
+  group_record& g = groups_[o[0]];
+  g.number = o[0];
+  g.tree = tree_spec(static_cast<std::uint8_t>(o[2]), {static_cast<std::uint32_t>(o[3]), 0, 0});
+  g.hooked = o[5] != 0;
+  for (std::uint32_t host = 0; host < hosts(); ++host) {
+    if ((o[4] >> host & 1) != 0) g.members.push_back(host);
+  }
+  life& creator = *lives_[o[1]];
+  creator.home.enter([&] { creator.work.spawn(create(creator, g)); });
+}
+
+task<void> cluster::create(life& creator, group_record& g) {
+  group_options options;
+  options.tree = g.tree;
+  options.deadline = creation_deadline;
+  const std::vector<target> targets = targets_of(g);
+  if (g.hooked) {
+    auto created = co_await creator.member->create_group<hooked_service>(targets, options);
+    if (created) {
+      g.id = created->id();
+    } else {
+      g.failure = created.error();
+    }
+  } else {
+    auto created = co_await creator.member->create_group<bare_service>(targets, options);
+    if (created) {
+      g.id = created->id();
+    } else {
+      g.failure = created.error();
+    }
+  }
+}
+
+broadcast_record& cluster::record_broadcast(std::uint64_t number, const group_record& g, life& root) {
+  broadcast_record& b = broadcasts_[number];
+  b.number = number;
+  b.group = &g;
+  b.root = &root;
+  const auto place = std::find(g.members.begin(), g.members.end(), root.host);
+  b.root_rank = static_cast<std::uint32_t>(place - g.members.begin());
+  b.began = world_.now();
+  b.members.resize(g.members.size());
+  return b;
+}
+
+void cluster::begin_broadcast(const plan_event& e) {
+  const auto& o = e.operands;
+  const auto group = groups_.find(o[1]);
+  if (group == groups_.end() || !group->second.id || o[2] >= hosts() || broadcasts_.contains(o[0])) return;
+  life* const root = lives_[o[2]];
+  if (root == nullptr) return;
+  group_record& g = group->second;
+  if (std::find(g.members.begin(), g.members.end(), o[2]) == g.members.end()) return;
+  job request;
+  request.broadcast = o[0];
+  request.filler.resize(std::min<std::uint64_t>(o[3], 4000));
+  request.work_us = static_cast<std::uint32_t>(o[4]);
+  request.prepare_us = static_cast<std::uint32_t>(o[7]);
+  const prepared_hooks& h = hooks_[o[0]];
+  request.refusing = h.refusing;
+  request.failing = h.failing;
+  request.throwing = h.throwing;
+  request.oversized = h.oversized;
+  bcast_options options;
+  options.deadline = from_us(o[5]);
+  options.processing_bound = from_us(o[6]);
+  root->home.enter([&] {
+    if (!root->member->get_engine().find_group(*g.id)) return;  // this life has not joined it
+    broadcast_record& b = record_broadcast(o[0], g, *root);
+    options.stop = b.stop.token();
+    if (g.hooked) {
+      spawn_broadcast<hooked_service>(*root, g, b, request, options);
+    } else {
+      spawn_broadcast<bare_service>(*root, g, b, request, options);
+    }
+  });
+}
+
+template <class S>
+void cluster::spawn_broadcast(life& root, group_record& g, broadcast_record& b, const job& request,
+                              bcast_options options) {
+  b.bound = bound_of(g, b.root_rank, options, S::processing_bound);
+  root.work.spawn(run_broadcast<S>(root, g, b, request, options));
+}
+
+template <class S>
+task<void> cluster::run_broadcast(life& root, group_record& g, broadcast_record& b, job request,
+                                  bcast_options options) {
+  const time_point start = root.home.now();
+  auto held = root.member->find_group<S>(*g.id);
+  if (!held) {
+    // Dropped between the event and this moment.
+    b.outcome_status = held.error();
+    b.done = true;
+    b.ended_by_crash = true;
+    co_return;
+  }
+  group<S> where = *held;
+  auto r = co_await scoll::bcast(where, request, options);
+  finish(root, b, r, start);
+}
+
+void cluster::finish(life& root, broadcast_record& b, bcast_result<tally>& r, time_point local_start) {
+  b.done = true;
+  b.ended_by_crash = root.crashed;
+  b.ended = world_.now();
+  b.took = root.home.now() - local_start;
+  b.outcome_status = r.status();
+  b.account = r.outcome();
+  if (r.has_value()) b.value = *r;
+  std::uint64_t states = 0;
+  for (std::uint32_t rank = 0; rank < b.account.members(); ++rank)
+    states = states * 7 + static_cast<std::uint64_t>(b.account.state(rank));
+  world_.record(sim_trace::note, root.host, b.number, states);
+}
+
+// ---- roll call
+
+group_record& cluster::group_of_the_living(std::uint64_t number, const tree_spec& tree) {
+  group_record& g = groups_[number];
+  g.number = number;
+  g.tree = tree;
+  for (std::uint32_t host = 0; host < hosts(); ++host) {
+    if (lives_[host] != nullptr) g.members.push_back(host);
+  }
+  return g;
+}
+
+void cluster::begin_knocking() {
+  for (life* l : lives_) {
+    if (l == nullptr) continue;
+    group_record& g = group_of_the_living(first_knock + l->host, flat{});
+    l->home.enter([&] { l->work.spawn(create(*l, g)); });
+  }
+}
+
+void cluster::begin_roll_call() {
+  for (life* root : lives_) {
+    if (root == nullptr) continue;
+    const std::uint64_t number = first_roll_call + root->host;
+    group_record& g = group_of_the_living(number, knomial{2 + root->host % 4});
+    broadcast_record& b = record_broadcast(number, g, *root);
+    b.bound = nanoseconds::max();
+    root->home.enter([&] { root->work.spawn(call_roll<bare_service>(*root, g, b)); });
+  }
+}
+
+template <class S>
+task<void> cluster::call_roll(life& root, group_record& g, broadcast_record& b) {
+  co_await create(root, g);
+  if (!g.id) {
+    b.outcome_status = g.failure;
+    b.account = outcome(static_cast<std::uint32_t>(g.members.size()));
+    b.done = true;
+    co_return;
+  }
+  job request;
+  request.broadcast = b.number;
+  co_await run_broadcast<S>(root, g, b, request, bcast_options{});
+}
+
+}  // namespace scoll::sim

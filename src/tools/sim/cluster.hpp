@@ -1,0 +1,173 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "coro/scope.hpp"
+#include "coro/stop.hpp"
+#include "plan.hpp"
+#include "scoll/node.hpp"
+#include "service.hpp"
+#include "transport/sim_network.hpp"
+#include "transport/sim_world.hpp"
+
+namespace scoll::sim {
+
+/// From boot to crash or to the end of the run.
+struct life {
+  life(transport::sim_world& world, transport::sim_network& network, std::uint32_t index,
+       std::uint64_t incarnation_number, transport::sim_clock clock)
+      : host(index),
+        incarnation(incarnation_number),
+        home(world, index, clock),
+        rail(network, home),
+        work(home) {}
+
+  ~life() { static_cast<void>(work.join().await_ready()); }  // nothing runs any more
+
+  std::uint32_t host;
+  std::uint64_t incarnation;
+  transport::sim_executor home;
+  transport::sim_rail rail;
+  std::unique_ptr<node> member;
+  scope work;  ///< creations and broadcasts begun here
+  std::optional<status> ended;
+  bool crashed = false;
+};
+
+struct group_record {
+  std::uint64_t number = 0;
+  std::vector<std::uint32_t> members;  ///< hosts, by rank
+  tree_spec tree;
+  bool hooked = false;
+  std::optional<group_id> id;  ///< once it has been created
+  error failure;               ///< why it could not be
+};
+
+/// Executions of one member, over all lives of its host.
+struct member_record {
+  std::uint32_t begun = 0;
+  std::uint32_t contributed = 0;
+};
+
+struct broadcast_record {
+  std::uint64_t number = 0;
+  const group_record* group = nullptr;
+  const life* root = nullptr;
+  std::uint32_t root_rank = 0;
+  nanoseconds began{0};  ///< in the world's time
+  nanoseconds ended{0};
+  nanoseconds took{0};  ///< by the root's clock
+  nanoseconds bound{0};
+  bool cancelled = false;
+  bool done = false;
+  bool ended_by_crash = false;
+  std::vector<member_record> members;
+  stop_source stop;
+  // the result
+  status outcome_status;
+  std::optional<tally> value;
+  outcome account;
+};
+
+/// Something that was wrong with the network or a host, for a time.
+struct fault_record {
+  event_kind kind;
+  std::uint64_t hosts;  ///< any path through one of these may suffer
+  nanoseconds from;
+  nanoseconds until;
+};
+
+/// A whole cluster in a simulated world that carries out the events of a plan and keeps the record of what
+/// came of them.
+class cluster final : private ledger {
+ public:
+  explicit cluster(const plan& p);
+  ~cluster();
+  cluster(const cluster&) = delete;
+  cluster& operator=(const cluster&) = delete;
+
+  transport::sim_world& world() noexcept { return world_; }
+  std::uint32_t hosts() const noexcept { return world_.hosts(); }
+  /// Null while the host is down.
+  life* alive(std::uint32_t host) noexcept { return lives_[host]; }
+
+  void carry_out(const plan_event& event);
+  /// Ends all faults that last. Hosts that are down stay down.
+  void heal();
+  /// When the last stall will be over.
+  nanoseconds stalled_until() const noexcept { return stalled_until_; }
+
+  /// Has every live host try to create a flat group of all that live, whatever comes of it: a peer that
+  /// rebooted while nobody spoke to it is noticed by the first who does.
+  void begin_knocking();
+  /// Has every live host create a group of all that live and broadcast to it.
+  void begin_roll_call();
+  /// Drives crashed lives to their end in isolation.
+  void bury_the_dead();
+  /// Asks every live node to shut down.
+  void begin_shutdown();
+
+  const std::map<std::uint64_t, group_record>& groups() const noexcept { return groups_; }
+  const std::map<std::uint64_t, broadcast_record>& broadcasts() const noexcept { return broadcasts_; }
+  const std::vector<fault_record>& faults() const noexcept { return faults_; }
+  const std::deque<life>& all_lives() const noexcept { return all_lives_; }
+  std::deque<life>& all_lives() noexcept { return all_lives_; }
+  /// Lives that could not be driven to their end.
+  std::uint32_t undead() const noexcept { return undead_; }
+  std::uint64_t bytes_carried() const noexcept { return network_.bytes_carried(); }
+
+  static constexpr std::uint64_t first_knock = 900'000;  ///< numbers of the groups made by each
+  static constexpr std::uint64_t first_roll_call = 1'000'000;
+
+ private:
+  struct prepared_hooks {
+    std::uint64_t refusing = 0, failing = 0, throwing = 0, oversized = 0;
+  };
+
+  void began(std::uint64_t broadcast, std::uint32_t rank) override;
+  void contributed(std::uint64_t broadcast, std::uint32_t rank) override;
+
+  static std::size_t chunk_bytes(const plan& p);
+  void set_wires(const plan_event& e);
+  void boot(std::uint32_t host);
+  void crash(std::uint32_t host, transport::sim_crash how);
+  void note_fault(const plan_event& e);
+  void begin_group(const plan_event& e);
+  void begin_broadcast(const plan_event& e);
+  void harm_path(const plan_event& e);
+  void partition(std::uint64_t side, nanoseconds until);
+  void block(std::uint32_t from, std::uint32_t to, nanoseconds until);
+
+  group_record& group_of_the_living(std::uint64_t number, const tree_spec& tree);
+  task<void> create(life& creator, group_record& g);
+  template <class S>
+  task<void> run_broadcast(life& root, group_record& g, broadcast_record& b, job request,
+                           bcast_options options);
+  template <class S>
+  task<void> call_roll(life& root, group_record& g, broadcast_record& b);
+  template <class S>
+  void spawn_broadcast(life& root, group_record& g, broadcast_record& b, const job& request,
+                       bcast_options options);
+  broadcast_record& record_broadcast(std::uint64_t number, const group_record& g, life& root);
+  void finish(life& root, broadcast_record& b, bcast_result<tally>& r, time_point local_start);
+  static task<void> shut_down(life& l);
+
+  transport::sim_world world_;
+  transport::sim_network network_;
+  std::vector<transport::sim_clock> clocks_;
+  std::vector<std::uint64_t> incarnations_;
+  std::deque<life> all_lives_;
+  std::vector<life*> lives_;
+  std::map<std::uint64_t, group_record> groups_;
+  std::map<std::uint64_t, broadcast_record> broadcasts_;
+  std::map<std::uint64_t, prepared_hooks> hooks_;
+  std::vector<fault_record> faults_;
+  nanoseconds stalled_until_{0};
+  std::uint32_t undead_ = 0;
+};
+
+}  // namespace scoll::sim

@@ -1,0 +1,361 @@
+#include "plan.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <sstream>
+#include <stdexcept>
+
+#include "coro/random.hpp"
+#include "scoll/tree/any_tree.hpp"
+
+namespace scoll::sim {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+struct kind_description {
+  event_kind kind;
+  std::string_view name;
+  std::size_t operands;
+  bool fault;
+};
+constexpr std::array kinds{
+    kind_description{event_kind::wires, "wires", 6, false},
+    kind_description{event_kind::clock, "clock", 3, false},
+    kind_description{event_kind::group, "group", 6, false},
+    kind_description{event_kind::bcast, "bcast", 8, false},
+    kind_description{event_kind::hooks, "hooks", 5, false},
+    kind_description{event_kind::cancel, "cancel", 1, false},
+    kind_description{event_kind::cut, "cut", 2, true},
+    kind_description{event_kind::half_open, "half_open", 2, true},
+    kind_description{event_kind::block, "block", 3, true},
+    kind_description{event_kind::partition, "partition", 2, true},
+    kind_description{event_kind::slow, "slow", 4, true},
+    kind_description{event_kind::narrow, "narrow", 4, true},
+    kind_description{event_kind::corrupt, "corrupt", 3, true},
+    kind_description{event_kind::refuse, "refuse", 3, true},
+    kind_description{event_kind::stall, "stall", 2, true},
+    kind_description{event_kind::crash, "crash", 2, true},
+    kind_description{event_kind::boot, "boot", 1, false},
+};
+static_assert([] {
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    if (static_cast<std::size_t>(kinds[i].kind) != i) return false;
+  }
+  return true;
+}());
+const kind_description& describe(event_kind kind) noexcept {
+  return kinds[static_cast<std::size_t>(kind)];
+}
+
+/// Draws one run. Every draw is a statement of its own, so that the order never depends on the compiler.
+class drawing {
+ public:
+  explicit drawing(const plan_options& options) : options_(options), random_(options.seed * 2 + 1) {
+    plan_.seed = options.seed;
+    plan_.hosts = options.hosts;
+  }
+
+  plan draw() {
+    const std::array horizons{milliseconds(800), milliseconds(2500), milliseconds(8000)};
+    const std::uint64_t pick = random_.below(horizons.size());
+    horizon_ = horizons[pick];
+    draw_wires();
+    draw_clocks();
+    draw_groups();
+    draw_broadcasts();
+    if (options_.faults != fault_profile::none) draw_faults();
+    sort_by_time();
+    return std::move(plan_);
+  }
+
+ private:
+  using operands = std::array<std::uint64_t, 8>;
+
+  /// Events of one moment keep their order. (std::stable_sort makes clang warn about libstdc++.)
+  void sort_by_time() {
+    std::vector<std::size_t> order(plan_.events.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
+      const nanoseconds first = plan_.events[a].at, second = plan_.events[b].at;
+      return first != second ? first < second : a < b;
+    });
+    std::vector<plan_event> sorted;
+    for (const std::size_t i : order) sorted.push_back(plan_.events[i]);
+    plan_.events = std::move(sorted);
+  }
+
+  void add(nanoseconds at, event_kind kind, const operands& o) { plan_.events.push_back({at, kind, o}); }
+  std::uint64_t between(std::uint64_t low, std::uint64_t high) { return low + random_.below(high - low + 1); }
+  nanoseconds moment(nanoseconds from, nanoseconds to) {
+    return from + nanoseconds(static_cast<std::int64_t>(
+                      random_.below(static_cast<std::uint64_t>((to - from).count()))));
+  }
+  /// Small values are likelier: uniform in magnitude.
+  std::uint64_t magnitude(std::uint64_t low, std::uint64_t high) {
+    std::uint64_t scale = low;
+    while (scale * 2 <= high && random_.chance(3, 4)) scale *= 2;
+    return between(scale, std::min(high, scale * 2));
+  }
+  std::uint64_t host() { return random_.below(options_.hosts); }
+  std::uint64_t other_than(std::uint64_t h) {
+    const std::uint64_t step = between(1, options_.hosts - 1);
+    return (h + step) % options_.hosts;
+  }
+  std::uint64_t everybody() const {
+    return options_.hosts == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << options_.hosts) - 1;
+  }
+
+  void draw_wires() {
+    const std::uint64_t near_ns = magnitude(2'000, 100'000);
+    const std::uint64_t far_ns = magnitude(near_ns, 2'000'000);
+    const std::uint64_t jitter_ns = magnitude(100, near_ns);
+    const std::uint64_t ps_per_byte = magnitude(20, 8'000);
+    const std::uint64_t rack = between(1, options_.hosts);
+    const std::uint64_t chunk = magnitude(64, 65'536);
+    add(nanoseconds(0), event_kind::wires, {near_ns, far_ns, jitter_ns, ps_per_byte, rack, chunk});
+  }
+
+  void draw_clocks() {
+    for (std::uint64_t h = 0; h < options_.hosts; ++h) {
+      const std::uint64_t offset = between(1'000'000'000, 1'000'000'000'000);
+      const bool wild = options_.faults == fault_profile::swarm && random_.chance(1, 16);
+      const std::uint64_t drift = wild ? between(0, 40'000) : between(19'900, 20'100);
+      add(nanoseconds(0), event_kind::clock, {h, offset, 980'000 + drift});
+    }
+  }
+
+  void draw_groups() {
+    const std::uint64_t early = between(3, 6);
+    const std::uint64_t later = between(4, 8);
+    for (std::uint64_t g = 0; g < early + later; ++g) {
+      const nanoseconds spread = horizon_ / static_cast<std::int64_t>(later + 1);
+      const nanoseconds at = g < early ? moment(nanoseconds(0), milliseconds(2))
+                                       : spread * static_cast<std::int64_t>(g - early + 1);
+      draw_group(g, at);
+    }
+  }
+
+  void draw_group(std::uint64_t number, nanoseconds at) {
+    const std::uint64_t creator = host();
+    std::uint64_t members = everybody();
+    if (number != 0 && random_.chance(3, 5)) {
+      const std::uint64_t some = random_.next();
+      const std::uint64_t more = random_.next();
+      members &= random_.chance(1, 2) ? some : some | more;
+    }
+    members |= std::uint64_t{1} << creator;
+    constexpr std::array shapes{flat::kind,    chain::kind,   kary::kind,
+                                knomial::kind, knomial::kind, kary::kind};
+    const std::uint64_t shape = random_.below(shapes.size());
+    const std::uint64_t radix = between(2, 8);
+    const bool takes_radix = shapes[shape] == kary::kind || shapes[shape] == knomial::kind;
+    const std::uint64_t hooked = random_.below(2);
+    add(at, event_kind::group, {number, creator, shapes[shape], takes_radix ? radix : 0, members, hooked});
+    groups_.push_back({number, at, members});
+  }
+
+  void draw_broadcasts() {
+    const std::uint64_t wanted = between(220, 340);
+    std::uint64_t number = 0;
+    while (number < wanted) {
+      nanoseconds at = moment(milliseconds(20), horizon_);
+      const std::uint64_t burst = random_.chance(1, 3) ? between(2, 12) : 1;
+      for (std::uint64_t i = 0; i < burst && number < wanted; ++i) {
+        draw_broadcast(number++, at);
+        at += nanoseconds(static_cast<std::int64_t>(random_.below(50'000)));
+      }
+    }
+  }
+
+  void draw_broadcast(std::uint64_t number, nanoseconds at) {
+    const drawn_group& g = group_before(at);
+    std::uint64_t root = host();
+    while ((g.members >> root & 1) == 0) root = (root + 1) % options_.hosts;
+    const std::uint64_t bytes = random_.chance(1, 10) ? between(1'000, 4'000) : between(0, 300);
+    const std::uint64_t work = random_.chance(1, 2) ? 0 : magnitude(10, 100'000);
+    std::uint64_t deadline = 0, bound = 0, prepare = 0;
+    if (options_.work == workload::mixed) {
+      if (random_.chance(2, 5)) deadline = magnitude(5'000, 2'000'000);
+      if (random_.chance(1, 4)) bound = magnitude(10'000, 2'000'000);
+      if (random_.chance(1, 6)) prepare = magnitude(10, 10'000);
+    }
+    add(at, event_kind::bcast, {number, g.number, root, bytes, work, deadline, bound, prepare});
+    if (options_.work == workload::mixed) draw_misbehaviour(number, at);
+  }
+
+  void draw_misbehaviour(std::uint64_t number, nanoseconds at) {
+    if (random_.chance(1, 20)) {
+      const std::uint64_t later = magnitude(1, 100'000);
+      add(at + microseconds(later), event_kind::cancel, {number});
+    }
+    if (!random_.chance(1, 6)) return;
+    operands masks{number};
+    for (std::size_t i = 1; i <= 4; ++i) {
+      const std::uint64_t a = random_.next();
+      const std::uint64_t b = random_.next();
+      const std::uint64_t c = random_.next();
+      if (random_.chance(1, 3)) masks[i] = a & b & c & everybody();
+    }
+    // Before the broadcast itself: events of one moment keep their order.
+    plan_event about{at, event_kind::hooks, masks};
+    const auto place = std::find_if(plan_.events.begin(), plan_.events.end(), [&](const plan_event& e) {
+      return e.kind == event_kind::bcast && e.operands[0] == number;
+    });
+    plan_.events.insert(place, about);
+  }
+
+  struct drawn_group {
+    std::uint64_t number;
+    nanoseconds at;
+    std::uint64_t members;
+  };
+  const drawn_group& group_before(nanoseconds at) {
+    std::size_t usable = 0;
+    while (usable < groups_.size() && groups_[usable].at + milliseconds(15) <= at) ++usable;
+    // The latest two thirds: older ones have lost more members.
+    const std::uint64_t back = random_.below(std::max<std::size_t>(1, usable * 2 / 3));
+    return groups_[usable == 0 ? 0 : usable - 1 - back];
+  }
+
+  void draw_faults() {
+    const bool swarm = options_.faults == fault_profile::swarm;
+    std::vector<event_kind> mix;
+    for (const kind_description& k : kinds) {
+      if (!k.fault) continue;
+      const bool mild =
+          k.kind == event_kind::cut || k.kind == event_kind::slow || k.kind == event_kind::stall;
+      const bool drawn = random_.chance(1, 2);
+      if (swarm ? drawn : mild) mix.push_back(k.kind);
+    }
+    if (mix.empty()) mix.push_back(event_kind::cut);
+    const std::uint64_t count = swarm ? between(8, 40) : between(3, 8);
+    crashes_left_ = options_.hosts / 3;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t which = random_.below(mix.size());
+      const nanoseconds at = moment(milliseconds(10), horizon_);
+      draw_fault(mix[which], at, swarm);
+    }
+  }
+
+  std::uint64_t duration_us(bool swarm) { return swarm ? magnitude(100, 3'000'000) : magnitude(100, 20'000); }
+
+  void draw_fault(event_kind kind, nanoseconds at, bool swarm) {
+    const std::uint64_t a = host();
+    const std::uint64_t b = other_than(a);
+    const std::uint64_t length = duration_us(swarm);
+    const std::uint64_t amount = random_.next();
+    switch (kind) {
+      case event_kind::partition: return add(at, kind, {amount & everybody(), length});
+      case event_kind::slow: return add(at, kind, {a, b, 10 + amount % (swarm ? 500'000 : 5'000), length});
+      case event_kind::narrow: return add(at, kind, {a, b, 10 + amount % 1'000, length});
+      case event_kind::corrupt: return add(at, kind, {a, b, 1 + amount % 3});
+      case event_kind::stall:
+        // Some are long: 0.1 to 30 s.
+        return add(at, kind, {a, swarm && amount % 8 == 0 ? 100'000 + amount / 8 % 29'900'000 : length});
+      case event_kind::crash: return draw_crash(at, a, amount % 2, amount / 2 % 4 == 0 ? 0 : length);
+      default: return add(at, kind, {a, b, length});
+    }
+  }
+
+  void draw_crash(nanoseconds at, std::uint64_t victim, std::uint64_t silent, std::uint64_t down_us) {
+    if (crashes_left_ == 0) return add(at, event_kind::stall, {victim, down_us + 1'000});
+    --crashes_left_;
+    add(at, event_kind::crash, {victim, silent});
+    const bool returns = random_.chance(4, 5);
+    if (returns) add(at + microseconds(down_us), event_kind::boot, {victim});
+  }
+
+  plan_options options_;
+  random_generator random_;
+  plan plan_;
+  nanoseconds horizon_{0};
+  std::vector<drawn_group> groups_;
+  std::uint64_t crashes_left_ = 0;
+};
+
+}  // namespace
+
+std::optional<fault_profile> fault_profile_named(std::string_view name) {
+  for (const fault_profile p : {fault_profile::none, fault_profile::light, fault_profile::swarm}) {
+    if (to_string(p) == name) return p;
+  }
+  return std::nullopt;
+}
+std::optional<workload> workload_named(std::string_view name) {
+  for (const workload w : {workload::mixed, workload::plain}) {
+    if (to_string(w) == name) return w;
+  }
+  return std::nullopt;
+}
+std::string_view to_string(fault_profile profile) {
+  switch (profile) {
+    case fault_profile::none: return "none";
+    case fault_profile::light: return "light";
+    case fault_profile::swarm: return "swarm";
+  }
+  return "?";
+}
+std::string_view to_string(workload work) {
+  return work == workload::mixed ? "mixed" : "plain";
+}
+
+bool is_fault(event_kind kind) noexcept {
+  return describe(kind).fault;
+}
+std::size_t operand_count(event_kind kind) noexcept {
+  return describe(kind).operands;
+}
+std::string_view to_string(event_kind kind) noexcept {
+  return describe(kind).name;
+}
+
+plan draw_plan(const plan_options& options) {
+  return drawing(options).draw();
+}
+
+std::string to_text(const plan& p) {
+  std::ostringstream out;
+  out << "seed " << p.seed << "\nhosts " << p.hosts << "\n";
+  for (const plan_event& e : p.events) {
+    out << e.at.count() << ' ' << to_string(e.kind);
+    for (std::size_t i = 0; i < operand_count(e.kind); ++i) out << ' ' << e.operands[i];
+    out << '\n';
+  }
+  return out.str();
+}
+
+plan from_text(std::string_view text) {
+  plan p;
+  std::istringstream in{std::string(text)};
+  std::string line;
+  for (int number = 1; std::getline(in, line); ++number) {
+    const auto refuse = [&] {
+      throw std::runtime_error("line " + std::to_string(number) + " is no event: " + line);
+    };
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream words(line);
+    if (line.starts_with("seed ") || line.starts_with("hosts ")) {
+      std::string what;
+      words >> what;
+      if (what == "seed") words >> p.seed;
+      if (what == "hosts") words >> p.hosts;
+      if (!words || p.hosts < 2 || p.hosts > 64) refuse();
+      continue;
+    }
+    std::int64_t at = 0;
+    std::string name;
+    words >> at >> name;
+    const auto found =
+        std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.name == name; });
+    if (!words || at < 0 || found == kinds.end()) refuse();
+    plan_event e{nanoseconds(at), found->kind, {}};
+    for (std::size_t i = 0; i < found->operands; ++i) words >> e.operands[i];
+    if (!words) refuse();
+    p.events.push_back(e);
+  }
+  return p;
+}
+
+}  // namespace scoll::sim

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# The demo, on eight servers and a folder made for it: it checks the answers itself, and fails when one is wrong.
+# Here it is checked that it did so, that awkward files are stored, and that nothing is left behind.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() {
+  echo "FAILED: $*" >&2
+  cat "$work/output" >&2
+  exit 1
+}
+
+mkdir -p "$work/source/deep/er" "$work/tmp"
+for i in {1..300}; do printf 'file %s\n' {1..40} "$i" >"$work/source/deep/file-$i"; done
+head -c 700000 /dev/urandom >"$work/source/deep/er/several chunks, 100% of them"
+: >"$work/source/empty"
+printf 'x' >"$work/source/ünï\"cödé"
+printf 'latin 1' >"$work/source/"$'\xe9'
+ln -s empty "$work/source/link"
+mkfifo "$work/source/fifo"
+
+TMPDIR=$work/tmp "$here/../../examples/shard_server/demo.sh" --nodes 8 --dir "$work/source" >"$work/output" 2>&1 ||
+  fail "the demo ended with $?"
+
+has() { grep -qE -- "$1" "$work/output" || fail "the output lacks: $1"; }
+has '^node 1 \(8\)$'
+has '^copied +304 objects, '
+has '^servers +all 8 executed$'
+has '^  node [1-8] +.*several chunks, 100% of them: content differs from what was stored$'
+has '^PARTIAL ANSWER: 4 of 8 servers are in the answer$'
+has '^  merged +4  nodes 1-4$'
+has '^  unknown +4  nodes 5-8: delivery, connection_lost: '
+has '^  absent +1  node 5: '
+has '^7 servers stopped$'
+[[ $(grep -c '^✓' "$work/output") == 10 ]] || fail "not all expectations were checked"
+[[ -z $(ls -A "$work/tmp") ]] || fail "left behind: $(ls -A "$work/tmp")"
+for process in /proc/[0-9]*; do
+  command=$(tr '\0' ' ' 2>/dev/null <"$process/cmdline") || continue
+  [[ $command != *"shard_server --cluster $work"* ]] || fail "still running: $command"
+done

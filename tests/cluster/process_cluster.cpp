@@ -1,0 +1,314 @@
+#include "process_cluster.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <stdexcept>
+
+#include "../catch.hpp"
+#include "coro/event.hpp"
+#include "coro/sleep.hpp"
+#include "coro/sync_wait.hpp"
+#include "scoll/node.hpp"
+#include "transport/io_awaitables.hpp"
+#include "transport/reactor.hpp"
+#include "transport/tcp_rail.hpp"
+
+namespace scoll::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::uint32_t open_files() {
+  std::uint32_t count = 0;
+  DIR* directory = opendir("/proc/self/fd");
+  while (readdir(directory) != nullptr) ++count;
+  closedir(directory);
+  return count;
+}
+
+void tell(int socket, const report& r) {
+  if (::send(socket, &r, sizeof r, MSG_NOSIGNAL) != sizeof r) _exit(3);
+}
+
+/// The service of every process.
+struct worker {
+  static constexpr service_id id{0x0300};
+  static constexpr std::string_view name = "worker";
+  struct request {
+    std::uint8_t action = 0;
+    std::uint32_t victim = 0;
+    std::uint32_t milliseconds = 0;
+    std::vector<std::byte> padding;
+  };
+  struct reply {
+    sum<std::uint32_t> members;
+    std::vector<std::byte> bulk;
+  };
+  int socket;
+  event* never;
+
+  static void merge(reply& into, const reply& from) noexcept { into.members.merge(from.members); }
+
+  task<result<reply>> execute(const request& r, call& c) {
+    reply answer{{1}, {}};
+    const auto action = static_cast<deed>(r.action);
+    if (action == deed::dwell) {
+      report executing;
+      executing.what = report::kind::executing;
+      tell(socket, executing);
+      co_await sleep_for(std::chrono::milliseconds(r.milliseconds));
+    }
+    if (c.rank() != r.victim) co_return answer;
+    if (action == deed::hang) co_await never->wait();
+    if (action == deed::spin_on_pool) {
+      const auto spin = [] {
+        static std::atomic<std::uint64_t> turns{0};
+        while (true) turns.fetch_add(1, std::memory_order_relaxed);
+      };
+      static_cast<void>((co_await c.pool().run("spin", spin)).has_value());
+    }
+    if (action == deed::throw_up) throw std::runtime_error("this member throws on request");
+    if (action == deed::long_reply) answer.bulk.resize(30000);
+    co_return answer;
+  }
+};
+
+/// One process: obeys orders until it is told to quit.
+class obedient {
+ public:
+  obedient(int socket, std::uint64_t id) : socket_(socket) {
+    ring_ = transport::reactor::create().value();
+    before_ = open_files();
+    rail_ = std::make_unique<transport::tcp_rail>(*ring_);
+    node_options options;
+    options.id = id;
+    options.cluster = "processes";
+    node_ = std::make_unique<node>(*ring_, *rail_, options);
+    node_->listen("127.0.0.1:0").value();
+    node_->serve(worker{socket_, &never_}).value();
+  }
+
+  int run() {
+    report ready;
+    std::snprintf(ready.address, sizeof ready.address, "%s", node_->listen_address().c_str());
+    tell(socket_, ready);
+    sync_wait(*ring_, obey());
+    return 0;
+  }
+
+ private:
+  task<void> obey() {
+    std::array<char[64], most_processes> addresses;
+    co_await read_all(&addresses, sizeof addresses);
+    for (std::size_t i = 0; i < most_processes; ++i) {
+      if (addresses[i][0] != '\0' && i + 1 != node_->id()) node_->add_peer(i + 1, addresses[i]).value();
+    }
+    while (true) {
+      order o;
+      co_await read_all(&o, sizeof o);
+      if (o.what == order::kind::quit) break;
+      co_await broadcast(o);
+    }
+    report left;
+    left.what = report::kind::left;
+    const status down = co_await node_->shutdown(2s);
+    left.ok = down.has_value();
+    left.hooks_named = down ? 0 : 1;
+    std::snprintf(left.text, sizeof left.text, "%s", std::string(down.error().text()).c_str());
+    never_.set();
+    node_.reset();
+    while (rail_->open() != 0) co_await sleep_for(1ms);
+    left.files_left_open = open_files() - before_;
+    tell(socket_, left);
+  }
+
+  task<void> read_all(void* into, std::size_t size) {
+    auto space = std::span(static_cast<std::byte*>(into), size);
+    while (!space.empty()) {
+      const auto got = co_await transport::async_receive(*ring_, socket_, space);
+      if (!got || *got == 0) _exit(4);  // the test is gone
+      space = space.subspan(*got);
+    }
+  }
+
+  task<void> broadcast(const order& o) {
+    report answer;
+    answer.what = report::kind::result;
+    std::vector<target> targets;
+    for (std::uint32_t i = 0; i < o.members; ++i) targets.push_back({o.member_ids[i], {}});
+    answer.members = o.members;
+    const std::string key = to_string(o.tree) + std::to_string(o.members);
+    if (!groups_.contains(key)) {
+      group_options options;
+      options.tree = o.tree;
+      auto made = co_await node_->create_group<worker>(targets, options);
+      if (!made) {
+        answer.code = made.error().code();
+        std::snprintf(answer.text, sizeof answer.text, "%s", std::string(made.error().text()).c_str());
+        tell(socket_, answer);
+        co_return;
+      }
+      groups_.emplace(key, *made);
+    }
+    const group<worker> g = groups_.at(key);
+    worker::request request{static_cast<std::uint8_t>(o.action), o.victim, o.milliseconds, {}};
+    request.padding.resize(o.request_bytes);
+    bcast_options options;
+    options.deadline = std::chrono::milliseconds(o.deadline_ms);
+    auto r = co_await bcast(g, request, options);
+    answer.ok = r.ok();
+    answer.has_value = r.has_value();
+    answer.value = r.has_value() ? r->members.value : 0;
+    answer.code = r.status().error().code();
+    for (std::uint32_t i = 0; i < o.members; ++i) {
+      answer.states[i] = r.outcome().state(i);
+      answer.phases[i] = r.outcome().why(i).where;
+      answer.causes[i] = r.outcome().why(i).what.code();
+    }
+    const std::string text = describe(r.outcome());
+    std::snprintf(answer.text, sizeof answer.text, "%s", text.c_str());
+    tell(socket_, answer);
+  }
+
+  int socket_;
+  std::uint32_t before_ = 0;  // open files of a process whose node has not begun
+  std::unique_ptr<transport::reactor> ring_;
+  std::unique_ptr<transport::tcp_rail> rail_;
+  event never_;
+  std::unique_ptr<node> node_;
+  std::map<std::string, group<worker>> groups_;
+};
+
+}  // namespace
+
+process_cluster::process_cluster(std::uint32_t size) : members_(size) {
+  for (std::uint32_t i = 0; i < size; ++i) {
+    int ends[2];
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    const pid_t pid = fork();
+    REQUIRE(pid >= 0);
+    if (pid == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      for (const member& m : members_) {
+        if (m.socket >= 0) ::close(m.socket);
+      }
+      ::close(ends[0]);
+      int code = 5;
+      try {
+        code = obedient(ends[1], i + 1).run();
+      } catch (const std::exception& e) {
+        std::fprintf(stderr, "process %u: %s\n", i + 1, e.what());
+      }
+      std::exit(code);  // not _exit: a leak checker wants its turn
+    }
+    ::close(ends[1]);
+    members_[i] = {pid, ends[0]};
+  }
+  std::array<char[64], most_processes> addresses{};
+  for (std::uint32_t i = 0; i < size; ++i) {
+    const report r = next(i, report::kind::ready);
+    std::memcpy(addresses[i], r.address, sizeof r.address);
+  }
+  for (const member& m : members_) {
+    REQUIRE(::send(m.socket, &addresses, sizeof addresses, MSG_NOSIGNAL) == sizeof addresses);
+  }
+}
+
+process_cluster::~process_cluster() {
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    if (running(i)) {
+      ::kill(members_[i].pid, SIGKILL);
+      reap(i);
+    }
+  }
+}
+
+order process_cluster::broadcast_to_all(tree_spec tree, deed action) const {
+  order o;
+  o.action = action;
+  o.tree = tree;
+  o.members = size();
+  for (std::uint32_t i = 0; i < size(); ++i) o.member_ids[i] = i + 1;
+  return o;
+}
+
+order process_cluster::broadcast_to_running(tree_spec tree) const {
+  order o;
+  o.tree = tree;
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    if (running(i)) o.member_ids[o.members++] = i + 1;
+  }
+  return o;
+}
+
+void process_cluster::send(std::uint32_t i, const order& o) {
+  REQUIRE(::send(members_[i].socket, &o, sizeof o, MSG_NOSIGNAL) == sizeof o);
+}
+
+report process_cluster::next(std::uint32_t i, report::kind kind) {
+  while (true) {
+    report r;
+    auto* at = reinterpret_cast<char*>(&r);
+    for (std::size_t got = 0; got < sizeof r;) {
+      pollfd ready{members_[i].socket, POLLIN, 0};
+      if (poll(&ready, 1, 30000) != 1) FAIL("process " << i + 1 << " says nothing");
+      const ssize_t n = ::recv(members_[i].socket, at + got, sizeof r - got, 0);
+      if (n <= 0) FAIL("process " << i + 1 << " is gone");
+      got += static_cast<std::size_t>(n);
+    }
+    if (r.what == kind) return r;
+  }
+}
+
+void process_cluster::signal(std::uint32_t i, int number) {
+  REQUIRE(::kill(members_[i].pid, number) == 0);
+}
+
+void process_cluster::kill(std::uint32_t i) {
+  signal(i, SIGKILL);
+  reap(i);
+}
+
+int process_cluster::reap(std::uint32_t i) {
+  int code = 0;
+  REQUIRE(waitpid(members_[i].pid, &code, 0) == members_[i].pid);
+  ::close(members_[i].socket);
+  members_[i] = {};
+  return code;
+}
+
+void process_cluster::quit(std::uint32_t i) {
+  order o;
+  o.what = order::kind::quit;
+  send(i, o);
+  const report r = next(i, report::kind::left);
+  INFO("process " << i + 1 << ": " << r.text);
+  REQUIRE(r.ok);
+  REQUIRE(r.files_left_open == 0);
+  const int code = reap(i);
+  REQUIRE(WIFEXITED(code));
+  REQUIRE(WEXITSTATUS(code) == 0);
+}
+
+void process_cluster::quit_all() {
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    if (running(i)) quit(i);
+  }
+  REQUIRE(waitpid(-1, nullptr, WNOHANG) == -1);  // no process is left
+  REQUIRE(errno == ECHILD);
+}
+
+}  // namespace scoll::test

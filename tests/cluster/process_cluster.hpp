@@ -1,0 +1,100 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scoll/outcome.hpp"
+#include "scoll/tree/spec.hpp"
+
+namespace scoll::test {
+
+inline constexpr std::size_t most_processes = 64;
+
+/// What a member does when the request arrives.
+enum class deed : std::uint8_t {
+  answer,        ///< at once
+  dwell,         ///< reports that it executes, then sleeps `milliseconds` before it answers
+  hang,          ///< `victim` never answers: suspended for good
+  spin_on_pool,  ///< `victim` loops on the worker pool and never looks up
+  throw_up,      ///< `victim` throws
+  long_reply,    ///< `victim` answers more than fits
+};
+
+/// An order to one process, sent over its socket as it is.
+struct order {
+  enum class kind : std::uint8_t { broadcast, quit } what = kind::broadcast;
+  deed action = deed::answer;
+  std::uint32_t victim = UINT32_MAX;
+  std::uint32_t milliseconds = 0;
+  std::uint32_t deadline_ms = 0;
+  std::uint32_t request_bytes = 0;  ///< beside the fixed part
+  std::uint32_t members = 0;        ///< the group is made of these: `member_ids`
+  std::array<std::uint64_t, most_processes> member_ids{};
+  tree_spec tree{};
+};
+
+/// What a process says, sent as it is.
+struct report {
+  enum class kind : std::uint8_t { ready, executing, result, left } what = kind::ready;
+  bool ok = false;
+  bool has_value = false;
+  errc code = errc::ok;
+  std::uint32_t members = 0;
+  std::uint32_t value = 0;
+  std::uint32_t files_left_open = 0;
+  std::int32_t hooks_named = 0;
+  std::array<member_state, most_processes> states{};
+  std::array<phase, most_processes> phases{};
+  std::array<errc, most_processes> causes{};
+  char address[64] = {};
+  char text[512] = {};
+};
+
+/// N real processes, each one a node with a reactor of its own, talking over TCP on loopback. They are told
+/// what to do, and say what they see, over a socket pair each. Everything still running is killed and reaped
+/// in the end.
+class process_cluster {
+ public:
+  explicit process_cluster(std::uint32_t size);
+  ~process_cluster();
+  process_cluster(const process_cluster&) = delete;
+  process_cluster& operator=(const process_cluster&) = delete;
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(members_.size()); }
+  bool running(std::uint32_t i) const { return members_[i].pid > 0; }
+
+  /// A broadcast over all processes, or over those that run.
+  order broadcast_to_all(tree_spec tree, deed action = deed::answer) const;
+  order broadcast_to_running(tree_spec tree) const;
+
+  void send(std::uint32_t i, const order& o);
+  /// The next report of a process of that kind; others before it are dropped. Fails the test after 30 s.
+  report next(std::uint32_t i, report::kind kind);
+  report ask(std::uint32_t i, const order& o) {
+    send(i, o);
+    return next(i, report::kind::result);
+  }
+
+  void signal(std::uint32_t i, int number);
+  /// SIGKILL, and waits for the end.
+  void kill(std::uint32_t i);
+  /// An orderly end: checks that the process left no file open and exited with 0.
+  void quit(std::uint32_t i);
+  void quit_all();
+
+ private:
+  struct member {
+    pid_t pid = 0;
+    int socket = -1;
+  };
+
+  int reap(std::uint32_t i);
+
+  std::vector<member> members_;
+};
+
+}  // namespace scoll::test

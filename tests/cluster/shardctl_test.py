@@ -1,0 +1,329 @@
+#!/usr/bin/env python3
+"""A cluster of shard servers through shardctl and its control socket: exit codes, JSON, puts and gets, crashes."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import tempfile
+import time
+import unittest
+
+BIN = pathlib.Path(os.environ["SCOLL_BIN_DIR"])
+NODES = 6  # with knomial:4, node 5 is interior: node 6 is below it
+LIMIT_S = 60
+
+
+class Cluster:
+    def __init__(self):
+        self.home = pathlib.Path(tempfile.mkdtemp(prefix="scoll-"))
+        self.file = self.home / "cluster.toml"
+        self.processes = {}
+        self.run("init", "--nodes", str(NODES), "--dir", str(self.home))
+        for node in range(1, NODES + 1):
+            self.start(node)
+
+    def start(self, node):
+        arguments = ["--cluster", self.file, "--node", str(node), "--data", self.home / f"node-{node}"]
+        log = open(self.home / f"node-{node}.log", "ab")
+        with log:
+            self.processes[node] = subprocess.Popen([BIN / "shard_server", *arguments], stderr=log)
+        until(lambda: self.run("status", "--node", str(node)).returncode == 0, f"node {node} answers")
+
+    def kill(self, node):
+        process = self.processes.pop(node)
+        process.kill()
+        process.wait()
+
+    def run(self, *arguments, **options):
+        command = [BIN / "shardctl", "--cluster", self.file, *arguments]
+        return subprocess.run(command, capture_output=True, timeout=LIMIT_S, **options)
+
+    def ask(self, *arguments, expect=0):
+        """The JSON of an answer."""
+        done = self.run("--json", *arguments)
+        assert done.returncode == expect, (arguments, done.returncode, done.stdout, done.stderr)
+        return json.loads(done.stdout)
+
+    def say(self, line, node=1):
+        """One line to a control socket, and the last line of what comes back."""
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(LIMIT_S)
+            s.connect(str(self.home / f"node-{node}.sock"))
+            s.sendall(line + b"\n")
+            return json.loads(s.makefile("rb").readlines()[-1])
+
+    def close(self):
+        for process in self.processes.values():
+            process.send_signal(signal.SIGTERM)
+        codes = [process.wait(LIMIT_S) for process in self.processes.values()]
+        logs = [(self.home / f"node-{n}.log").read_text(errors="replace")[-3000:] for n in self.processes]
+        shutil.rmtree(self.home)
+        for code, log in zip(codes, logs):
+            assert code == 0, (code, log)
+
+
+def until(true, what):
+    deadline = time.monotonic() + LIMIT_S
+    while not true():
+        assert time.monotonic() < deadline, f"never: {what}"
+        time.sleep(0.02)
+
+
+class Answers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster()
+        cls.source = cls.cluster.home / "source"
+        (cls.source / "deep").mkdir(parents=True)
+        for i in range(40):
+            (cls.source / "deep" / f"file-{i:02}").write_bytes(b"x" * (i * 1000))
+        cls.ingested = cls.cluster.ask("ingest", str(cls.source))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cluster.close()
+
+    def name(self, i):
+        return f"{self.source}/deep/file-{i:02}".lstrip("/")
+
+    def test_ingest_counts(self):
+        self.assertEqual(self.ingested["value"]["objects"], 40)
+        self.assertEqual(self.ingested["value"]["bytes"], sum(i * 1000 for i in range(40)))
+        self.assertFalse(self.ingested["value"]["limit_reached"])
+
+    def test_ingest_stops_at_a_limit(self):
+        again = self.cluster.ask("ingest", str(self.source), "--max-objects", "7")
+        self.assertEqual((again["value"]["objects"], again["value"]["limit_reached"]), (7, True))
+
+    def test_every_server_can_be_root(self):
+        for node in range(1, NODES + 1):
+            answer = self.cluster.ask("df", "--node", str(node))
+            self.assertEqual(answer["root"], node)
+            self.assertEqual(answer["outcome"]["merged"], list(range(1, NODES + 1)))
+            self.assertEqual(answer["status"], {"code": "ok", "text": ""})
+            self.assertEqual(len(answer["value"]["filesystems"]), 1)
+
+    def test_find_tells_who_holds_what(self):
+        by_part = self.cluster.ask("find", "file-1")["value"]
+        by_glob = self.cluster.ask("find", "*/file-1?")["value"]
+        self.assertEqual((by_part["matches"], by_part), (10, by_glob))
+        for node in by_part["nodes"]:
+            for name in node["names"]:
+                self.assertEqual(self.cluster.ask("where", name)["value"]["node"], node["node"])
+
+    def test_lists_that_do_not_fit_are_cut_and_say_so(self):
+        folder = self.cluster.home / "many"
+        folder.mkdir()
+        for i in range(400):
+            (folder / f"{'long' * 40}-{i}").write_bytes(b"")
+        self.cluster.ask("ingest", str(folder))
+        found = self.cluster.ask("find", "longlong")["value"]
+        listed = sum(len(node["names"]) for node in found["nodes"])
+        self.assertEqual((found["matches"], found["list_cut"]), (400, True))
+        self.assertTrue(0 < listed < 400)
+
+    def test_top(self):
+        largest = self.cluster.ask("top", "-k", "3")["value"]["largest"]
+        sizes = [each["size"] for each in largest]
+        self.assertEqual((len(sizes), sizes), (3, sorted(sizes, reverse=True)))
+
+    def test_tree(self):
+        nodes = self.cluster.ask("tree", "--node", "2")["nodes"]
+        self.assertEqual(sorted(nodes[0]["subtree"]), list(range(1, NODES + 1)))
+        self.assertIn(b"digraph", self.cluster.run("tree", "--dot").stdout)
+        self.assertEqual(self.cluster.run("tree").stdout.count(b"\n"), NODES)
+
+    def test_put_and_get(self):
+        for i, size in enumerate([0, 1, 3500, 3501, 16384, 16385, 300_000] * 2):
+            content = os.urandom(size)
+            name = f"dir ü/{i}-{size}"
+            put = self.cluster.run("put", "-", name, input=content)
+            self.assertEqual(put.returncode, 0, put)
+            self.assertEqual(self.cluster.run("get", name, "--node", str(i % NODES + 1)).stdout, content)
+        self.assertEqual(self.cluster.run("put", "-", "dir ü/0-0", input=b"replaced").returncode, 0)
+        self.assertEqual(self.cluster.run("get", "dir ü/0-0").stdout, b"replaced")
+        self.assertEqual(self.cluster.ask("scrub")["value"]["damaged"], 0)
+
+    def test_get_into_a_file(self):
+        out = self.cluster.home / "out"
+        self.assertEqual(self.cluster.run("get", self.name(3), str(out)).returncode, 0)
+        self.assertEqual(out.read_bytes(), b"x" * 3000)
+        self.assertEqual(self.cluster.run("get", "no such object", str(out)).returncode, 3)
+        self.assertEqual(out.read_bytes(), b"x" * 3000)
+        self.assertEqual(list(self.cluster.home.glob("*.part")), [])
+
+    def test_damage_is_found_and_not_handed_out(self):
+        name = "damaged by this test"
+        self.assertEqual(self.cluster.run("put", "-", name, input=b"abcdef").returncode, 0)
+        where = self.cluster.ask("where", name)["value"]
+        file = pathlib.Path(where["file"])
+        for content, fault in [
+            (b"abcdeF", "content differs from what was stored"),
+            (b"abc", "3 bytes long instead of 6"),
+            (b"abcdefg", "7 bytes long instead of 6"),
+            (None, "No such file or directory"),
+        ]:
+            file.unlink() if content is None else file.write_bytes(content)
+            scrubbed = self.cluster.ask("scrub")["value"]
+            self.assertEqual(scrubbed["damaged"], 1)
+            self.assertEqual(scrubbed["list"][0]["object"], name)
+            self.assertEqual(scrubbed["list"][0]["node"], where["node"])
+            self.assertIn(fault, scrubbed["list"][0]["fault"])
+            if content != b"abcdefg":  # what is beyond the object's size is never read
+                self.assertEqual(self.cluster.run("get", name).returncode, 3)
+        self.assertEqual(self.cluster.run("put", "-", name, input=b"abcdef").returncode, 0)
+        self.assertEqual(self.cluster.ask("scrub")["value"]["damaged"], 0)
+
+    def test_bad_usage(self):
+        for arguments in [
+            [],
+            ["nonsense"],
+            ["df", "--node", "77"],
+            ["top", "-k", "0"],
+            ["stop"],
+            ["put", "-"],
+            ["ingest", "/no/such/folder"],
+            ["put", "/dev/null", "n" * 513],
+            ["init", "--dir", str(self.cluster.home)],
+        ]:
+            done = self.cluster.run(*arguments)
+            self.assertEqual((done.returncode, arguments), (2, arguments), done)
+            self.assertTrue(done.stderr + done.stdout)
+
+    def test_bad_requests_on_the_control_socket(self):
+        for line in [
+            b"",
+            b"[]",
+            b'{"command": 5}',
+            b'{"comand": "df"}',
+            b'{"command": "fd"}',
+            b'{"command": "ingest", "folder": "/", "living": true}',
+            b'{"command": "ingest", "max_bytes": -1}',
+            b'{"command": "get", "object": ""}',
+            b'{"command": "get", "object": "a\\u0000b"}',
+            b"\xff\xfe",
+            b'{"command": "put", "object": "half"}\n{"bytes": "not base 64"}',
+        ]:
+            answer = self.cluster.say(line)
+            self.assertEqual((answer["status"]["code"], line), ("invalid_argument", line), answer)
+        self.assertEqual(self.cluster.say(b'{"command": "get", "object": "half"}')["status"]["code"], "not_found")
+
+    def test_what_the_root_refuses_goes_no_further(self):
+        answer = self.cluster.say(b'{"command": "ingest", "folder": "relative"}')
+        outcome = answer["outcome"]
+        self.assertEqual((outcome["failed"], outcome["not_reached"]), ([1], list(range(2, NODES + 1))))
+        self.assertEqual(outcome["reports"][0]["phase"], "prepare")
+        self.assertIn("needs an absolute path", outcome["reports"][0]["cause"]["text"])
+
+    def test_only_its_user_may_connect(self):
+        mode = (self.cluster.home / "node-1.sock").stat().st_mode
+        self.assertEqual((stat.S_ISSOCK(mode), stat.S_IMODE(mode)), (True, 0o600))
+
+    def test_a_second_server_of_the_same_folder_is_refused(self):
+        arguments = ["--cluster", self.cluster.file, "--node", "1", "--data", self.cluster.home / "node-1"]
+        second = subprocess.run([BIN / "shard_server", *arguments], capture_output=True, timeout=LIMIT_S)
+        self.assertEqual(second.returncode, 1)
+        self.assertIn(b"another server uses", second.stderr)
+        self.assertEqual(self.cluster.ask("status")["value"]["node"], 1)
+
+    def test_who_hangs_up_takes_the_question_back(self):
+        command = [BIN / "shardctl", "--cluster", self.cluster.file, "--progress", "lines", "scrub", "--pace", "5000"]
+        with subprocess.Popen(command, stderr=subprocess.PIPE) as asking:
+            asking.stderr.readline()  # the scrub is under way
+            asking.kill()
+        for node in range(1, NODES + 1):
+            idle = lambda: self.cluster.ask("status", "--node", str(node))["value"]["operations"] == 0
+            until(idle, f"node {node} is idle")
+
+
+class Failures(unittest.TestCase):
+    def test_a_death_a_restart_and_the_end(self):
+        cluster = Cluster()
+        for i in range(20):
+            cluster.run("put", "-", f"object-{i}", input=b"content" * i)
+        before = cluster.ask("df")["value"]["objects"]
+
+        cluster.kill(5)
+        partial = cluster.ask("df", expect=1)
+        lost = partial["outcome"]["unknown"] + partial["outcome"]["not_reached"]
+        self.assertEqual((partial["outcome"]["merged"], lost), ([1, 2, 3, 4], [5, 6]))
+        self.assertEqual(partial["status"]["code"], "incomplete")
+        text = cluster.run("df").stdout.decode()
+        self.assertIn("PARTIAL ANSWER: 4 of 6 servers", text)
+        living = cluster.ask("df", "--living", expect=1)
+        self.assertEqual((living["outcome"]["merged"], living["absent"][0]["node"]), ([1, 2, 3, 4, 6], 5))
+        # A root that has asked nothing yet cannot even make its group, and says who is missing.
+        nobody = cluster.ask("top", "--node", "2", expect=3)
+        self.assertEqual((nobody["value"], [each["node"] for each in nobody["absent"]]), (None, [5]))
+        self.assertEqual(cluster.run("status", "--node", "5").returncode, 3)
+
+        # It comes back with a torn index entry and the file of a put that was never finished.
+        data = cluster.home / "node-5"
+        with open(data / "index.log", "ab") as index:
+            index.write(b"\x30\x00\x00\x00torn")
+        (data / "objects" / "00").mkdir(exist_ok=True)
+        (data / "objects" / "00" / "never-finished.999").write_bytes(b"?")
+        cluster.start(5)
+        self.assertEqual(cluster.ask("df")["value"]["objects"], before)
+        self.assertEqual(cluster.ask("scrub")["value"]["damaged"], 0)
+        self.assertFalse((data / "objects" / "00" / "never-finished.999").exists())
+        log = (cluster.home / "node-5.log").read_text()
+        self.assertIn("dropped 8 bytes of an index entry", log)
+
+        self.assertEqual(cluster.ask("stop", "--node", "6")["stopped"], 1)
+        self.assertEqual(cluster.processes.pop(6).wait(LIMIT_S), 0)
+        rest = cluster.ask("stop", "--all", expect=1)
+        self.assertEqual((rest["stopped"], rest["not_running"], rest["stuck"]), (5, [6], []))
+        self.assertEqual(cluster.run("df").returncode, 3)
+        self.assertEqual(cluster.run("stop", "--all").returncode, 3)
+        self.assertEqual(list(cluster.home.glob("*.sock")), [])
+        cluster.close()
+
+
+class ClusterFile(unittest.TestCase):
+    node = '[[node]]\nid = 1\naddress = "127.0.0.1:7001"\ncontrol = "a.sock"\n'
+
+    def test_every_mistake_is_named_with_its_place(self):
+        good = 'name = "x"\n' + self.node
+        for text, said in [
+            ("", ":1:1: cluster: 'name' is missing"),
+            ('name = "x"\n', "at least one [[node]]"),
+            ('name = ""\n' + self.node, ":1:8: cluster: 'name' must not be empty"),
+            ("name = 5\n" + self.node, ":1:8: cluster: 'name' must be a text in quotes"),
+            ('name = "x\n' + self.node, ":1:10: "),
+            ('nmae = "x"\n' + self.node, ":1:1: cluster: there is no key 'nmae'"),
+            ('tree = "oak:3"\n' + good, ":1:8: cluster: 'tree' is no tree"),
+            ("deadlines = 5\n" + good, "'deadlines' must be a table"),
+            (good + "[deadlines]\nquick_s = 0\n", ":7:11: deadlines: 'quick_s' must be 1 to 86400 seconds"),
+            (good + "[deadlines]\nslow_s = 9\n", ":7:1: deadlines: there is no key 'slow_s'"),
+            (good.replace("id = 1", "id = 0"), ":3:6: node 1: 'id' must be 1 or more"),
+            (good.replace("id = 1", 'id = "1"'), ":3:6: node 1: 'id' must be a whole number"),
+            (good.replace("127.0.0.1:7001", "localhost:7001"), ":4:11: node 1: 'address' is not an address"),
+            (good.replace(":7001", ":0"), ":4:11: node 1: 'address' needs a port"),
+            (good.replace("a.sock", "a" * 108), ":5:11: node 1: 'control' is a path of "),
+            (good + self.node, "node 2: id 1 appears twice"),
+            (good + self.node.replace("id = 1", "id = 2"), "node 2: address 127.0.0.1:7001 appears twice"),
+        ]:
+            with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+                file.write(text)
+                file.flush()
+                for program in [["shardctl", "tree"], ["shard_server", "--node", "1", "--data", "/none"]]:
+                    command = [BIN / program[0], "--cluster", file.name, *program[1:]]
+                    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
+                    self.assertEqual(done.returncode, 2, (text, done))
+                    self.assertIn(said, done.stderr)
+                    self.assertEqual(done.stderr.count("\n"), 1)
+
+    def test_a_missing_file(self):
+        done = subprocess.run([BIN / "shardctl", "--cluster", "/no/such.toml", "df"], capture_output=True)
+        self.assertEqual((done.returncode, done.stdout), (2, b""))
+        self.assertIn(b"/no/such.toml: ", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,13 @@
+// expect-error: a collective service is a class that is not final
+#include "scoll/service.hpp"
+
+#ifdef SCOLL_CONTROL
+struct service {
+#else
+struct service final {
+#endif
+  static constexpr scoll::service_id id{0x0801};
+  struct request {};
+  void execute(const request&, scoll::call&) {}
+};
+static_assert(scoll::collective_service<service>);

@@ -1,0 +1,20 @@
+// expect-error: finish must be: task<status>
+#include "scoll/service.hpp"
+
+struct service {
+  static constexpr scoll::service_id id{0x0801};
+  struct request {
+    std::uint32_t value;
+  };
+  struct reply {
+    scoll::sum<std::uint64_t> bytes;
+  };
+#ifdef SCOLL_CONTROL
+  reply execute(const request&, scoll::call&) { return {}; }
+  scoll::status finish(reply&, scoll::call&) { return {}; }
+#else
+  reply execute(const request&, scoll::call&) { return {}; }
+  scoll::status finish(reply&) { return {}; }
+#endif
+};
+static_assert(scoll::collective_service<service>);

@@ -1,0 +1,20 @@
+// expect-error: merge must be: static void merge
+#include "scoll/service.hpp"
+
+struct service {
+  static constexpr scoll::service_id id{0x0801};
+  struct request {
+    std::uint32_t value;
+  };
+  struct reply {
+    scoll::sum<std::uint64_t> bytes;
+  };
+#ifdef SCOLL_CONTROL
+  reply execute(const request&, scoll::call&) { return {}; }
+  static void merge(reply&, const reply&) noexcept {}
+#else
+  reply execute(const request&, scoll::call&) { return {}; }
+  static void merge(reply&, const reply&) {}
+#endif
+};
+static_assert(scoll::collective_service<service>);

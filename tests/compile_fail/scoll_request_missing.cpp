@@ -1,0 +1,12 @@
+// expect-error: a collective service has a nested type: request
+#include "scoll/service.hpp"
+
+struct question {};
+struct service {
+  static constexpr scoll::service_id id{0x0801};
+#ifdef SCOLL_CONTROL
+  using request = question;
+#endif
+  void execute(const question&, scoll::call&) {}
+};
+static_assert(scoll::collective_service<service>);

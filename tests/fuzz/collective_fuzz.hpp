@@ -1,0 +1,80 @@
+#pragma once
+
+/// What the fuzzer and the replay of its corpus run: the decoders that a collective message passes through.
+/// Any bytes decode cleanly or fail cleanly, and what decodes is consistent. The first byte of an input
+/// chooses the decoder.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <vector>
+
+#include "../../src/scoll/group_admin.hpp"
+#include "scoll/detail/account.hpp"
+#include "scoll/detail/collective_head.hpp"
+#include "scoll/membership.hpp"
+#include "scoll/tree/spec.hpp"
+#include "transport/wire/wire.hpp"
+
+namespace fuzz {
+
+inline void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+/// A membership that decodes encodes to as many bytes or fewer, and to the same members.
+inline void membership_input(std::span<const std::byte> bytes) {
+  const auto targets = scoll::detail::decode_membership(bytes);
+  if (!targets) return;
+  const auto members = scoll::membership::make(*targets);
+  if (!members) return;
+  std::vector<std::byte> again(scoll::detail::membership_bytes(**members));
+  require(scoll::detail::encode_membership(members->get(), again).has_value());
+  const auto read = scoll::detail::decode_membership(again);
+  require(read.has_value() && read->size() == (*members)->size());
+}
+
+/// An account that is accepted speaks of each member of the subtree once, with a cause that exists.
+inline void account_input(std::span<const std::byte> bytes) {
+  constexpr scoll::rank_range subtree[] = {{1, 9}, {12, 40}, {64, 65}};
+  scoll::detail::account account;
+  scoll::wire::reader in(bytes);
+  if (!account.decode(in, subtree)) {
+    require(account.empty());
+    return;
+  }
+  account.normalise();
+  std::uint32_t members = 0;
+  std::uint32_t end = 0;
+  for (const scoll::member_report& run : account.runs()) {
+    require(run.members.first >= end && run.cause_index < account.causes().size());
+    members += run.members.size();
+    end = run.members.last;
+  }
+  require(members == 8 + 28 + 1);
+  std::vector<std::byte> again(8192);
+  scoll::wire::writer out(again);
+  account.encode(out);
+  require(out.ok());
+}
+
+inline void head_input(std::span<const std::byte> bytes) {
+  const auto head = scoll::wire::decode_from<scoll::detail::collective_head>(bytes);
+  if (!head) return;
+  static_cast<void>(scoll::check_tree({head->tree_kind, head->tree_params}, head->root_rank % 4096 + 1));
+  static_cast<void>(scoll::wire::decode_from<scoll::detail::collective_reply_head>(bytes.first(16)));
+}
+
+inline void collective_input(std::span<const std::uint8_t> data) {
+  if (data.empty()) return;
+  const auto bytes = std::as_bytes(data.subspan(1));
+  switch (data[0] % 3) {
+    case 0: return membership_input(bytes);
+    case 1: return account_input(bytes);
+    default: return head_input(bytes);
+  }
+}
+
+}  // namespace fuzz

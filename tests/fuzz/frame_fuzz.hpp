@@ -1,0 +1,245 @@
+#pragma once
+
+/// What the fuzzer and the replay of its corpus run: whatever arrives on a link, in whatever pieces, is
+/// served or costs that link, and nothing is left behind. The first byte of an input chooses how it is used,
+/// the second how it is cut:
+///
+///   0  a byte stream into a frame assembler
+///   1  a byte stream into an endpoint that has accepted a connection
+///   2  the same after a valid greeting
+///   3  records that become frames with valid checksums, after a valid greeting
+///   4  records, from the first byte on
+///   5  records, into an endpoint that has connected by itself
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "coro/virtual_executor.hpp"
+#include "transport/endpoint.hpp"
+#include "transport/frame_assembler.hpp"
+#include "transport/memory_rail.hpp"
+#include "transport/wire/wire.hpp"
+
+namespace fuzz {
+
+using namespace scoll::transport;
+namespace wire = scoll::wire;
+using bytes = std::span<const std::uint8_t>;
+
+inline void demand(bool condition) {
+  if (!condition) std::abort();
+}
+
+/// A record is type, class, sequence step, acknowledgement, grant, sizes of head and payload, head, payload.
+inline constexpr std::size_t record_bytes = 7;
+
+inline std::vector<std::byte> frame_from(bytes& input, std::uint64_t& sequence) {
+  const bytes fields = input.first(record_bytes);
+  input = input.subspan(record_bytes);
+  frame_header h;
+  h.type = static_cast<frame_type>(fields[0] % 10);
+  h.klass = static_cast<traffic_class>(fields[1] % 5);
+  sequence += fields[2] % 4 == 0 ? fields[2] / 4U : 1U;
+  h.sequence = sequence;
+  h.acknowledged = fields[3];
+  h.granted = {fields[4], 64, 64, fields[4]};
+  const std::size_t head = std::min<std::size_t>(fields[5], input.size());
+  const std::size_t payload = std::min<std::size_t>(fields[6], input.size() - head);
+  const auto body = std::as_bytes(input.first(head + payload));
+  input = input.subspan(head + payload);
+  std::vector<std::byte> frame(frame_header_bytes + body.size());
+  std::copy(body.begin(), body.end(), frame.begin() + frame_header_bytes);
+  h.head_bytes = static_cast<std::uint16_t>(head);
+  h.payload_bytes = static_cast<std::uint32_t>(payload);
+  h.payload_checksum = wire::checksum(body.subspan(head));
+  encode_frame_header(frame, h);
+  return frame;
+}
+
+inline std::vector<std::byte> greeting(frame_type type) {
+  hello g;
+  g.node = 7;
+  g.target = 1;
+  g.incarnation = g.epoch = g.attempt = 1;
+  g.known_incarnation = g.known_epoch = type == frame_type::welcome ? 1 : 0;
+  g.window = {8, 8, 8, 8};
+  g.cluster = "fuzz";
+  std::vector<std::byte> frame(frame_header_bytes + 256);
+  const auto size = wire::encode_to(std::span(frame).subspan(frame_header_bytes), g);
+  demand(size.has_value());
+  frame.resize(frame_header_bytes + *size);
+  frame_header h;
+  h.type = type;
+  h.payload_bytes = static_cast<std::uint32_t>(*size);
+  h.payload_checksum = wire::checksum(std::span<const std::byte>(frame).subspan(frame_header_bytes));
+  encode_frame_header(frame, h);
+  return frame;
+}
+
+/// Answers some requests, keeps some, refuses some.
+class service final : public endpoint_events {
+ public:
+  ~service() {
+    for (auto& work : kept_) {
+      if (work->open()) work->drop();
+    }
+  }
+  void attach(endpoint& owner) { owner_ = &owner; }
+
+ private:
+  void on_request(request_view& request) noexcept override {
+    switch (count_++ % 4) {
+      case 0: return request.refuse({scoll::errc::busy, "not now"});
+      case 1: return;
+      case 2: kept_.push_back(std::make_unique<incoming>()); return request.accept(*kept_.back());
+      default: break;
+    }
+    incoming work;
+    request.accept(work);
+    work.reply_part(owner_->acquire_message());
+    message& last = owner_->acquire_message();
+    const std::uint64_t checksum = wire::checksum(request.payload().bytes);
+    last.share_payload(std::move(request.payload()), checksum);
+    work.reply(last);
+  }
+  void on_cancelled(incoming& work) noexcept override { work.drop(); }
+  void on_session_lost(session&, const scoll::error& reason) noexcept override {
+    demand(static_cast<bool>(reason));
+  }
+
+  endpoint* owner_ = nullptr;
+  unsigned count_ = 0;
+  std::vector<std::unique_ptr<incoming>> kept_;
+};
+
+/// A request of the endpoint's own; the replies to it come from the input.
+class request final : public exchange {
+ public:
+  request() noexcept : exchange(&heard) {}
+  ~request() { cancel(); }
+
+ private:
+  static void heard(exchange&, reply_event& event) noexcept {
+    demand(event.final || static_cast<bool>(event.outcome));
+  }
+};
+
+/// The peer that says what the input is.
+class peer final : public connect_events, public accept_events, public link_events {
+ public:
+  peer(scoll::virtual_executor& clock, memory_network& net) : clock_(clock), rail_(net, "peer") {}
+  ~peer() {
+    rail_.stop_listening();
+    if (link_ == nullptr) return;
+    link_->set_owner(nullptr);
+    link_->close();
+  }
+
+  void connect() {
+    rail_.connect("node", *this);
+    clock_.run_for(std::chrono::microseconds(20));
+  }
+  void listen() { demand(rail_.listen("peer", *this).has_value()); }
+  bool say(std::span<const std::byte> what) {
+    for (; link_ != nullptr && !what.empty();
+         what = what.subspan(std::min<std::size_t>(what.size(), 65536))) {
+      const frame_parts parts{what.first(std::min<std::size_t>(what.size(), 65536)), {}};
+      link_->write({&parts, 1});
+      clock_.run_for(std::chrono::microseconds(20));
+    }
+    return link_ != nullptr;
+  }
+
+ private:
+  void on_connected(scoll::transport::link& connected) noexcept override {
+    link_ = &connected;
+    link_->set_owner(this);
+  }
+  void on_connect_failed(const scoll::error&) noexcept override {}
+  void on_accepted(scoll::transport::link& accepted) noexcept override {
+    if (link_ != nullptr) return accepted.close();
+    on_connected(accepted);
+  }
+  void on_frame(frame_view&) noexcept override {}
+  void on_writable() noexcept override {}
+  void on_closed(const scoll::error&) noexcept override { link_ = nullptr; }
+
+  scoll::virtual_executor& clock_;
+  memory_rail rail_;
+  scoll::transport::link* link_ = nullptr;
+};
+
+inline void assemble(bytes input, std::size_t piece) {
+  slab_pool buffers(256, 4);
+  slab_pool frames(max_frame_bytes, 4);
+  frame_assembler assembler(frames);
+  while (!input.empty()) {
+    const slab_ref buffer = buffers.try_acquire();
+    const std::size_t size = std::min(piece, input.size());
+    std::memcpy(buffer.data(), input.data(), size);
+    const auto fed = assembler.feed(buffer, {buffer.data(), size}, [](frame_view& frame) {
+      demand(frame.head.size() <= max_head_bytes && frame.payload.bytes.size() <= max_payload_bytes);
+      demand(wire::checksum(frame.payload.bytes) == frame.header.payload_checksum);
+      return true;
+    });
+    if (!fed) return;
+    input = input.subspan(size);
+  }
+}
+
+inline void converse(bytes input, unsigned how, std::size_t piece) {
+  scoll::virtual_executor clock;
+  memory_network net(clock);
+  net.set_chunk_bytes(piece);
+  service events;
+  memory_rail rail(net, "node");
+  request own[3];
+  endpoint_options options;
+  options.self = 1;
+  options.cluster = "fuzz";
+  options.incarnation = 1;
+  {
+    endpoint node(clock, rail, options, events);
+    events.attach(node);
+    demand(node.listen("node").has_value() && node.add_peer(7, "peer").has_value());
+    peer other(clock, net);
+    if (how == 5) {
+      other.listen();
+    } else {
+      other.connect();
+      if (how == 2 || how == 3) other.say(greeting(frame_type::hello));
+    }
+    for (auto& r : own) {
+      demand(node.find(7)->request(r, traffic_class::call, node.acquire_message(), 64).has_value());
+    }
+    clock.run_for(std::chrono::microseconds(50));
+    if (how == 5 && piece % 2 == 0) other.say(greeting(frame_type::welcome));
+    if (how < 3) {
+      other.say(std::as_bytes(input));
+    } else {
+      std::uint64_t sequence = 0;
+      while (input.size() >= record_bytes && other.say(frame_from(input, sequence))) continue;
+    }
+    clock.run_for(std::chrono::seconds(3));
+    demand(node.find(7)->held_messages() < 1000);
+  }
+  clock.run_for(std::chrono::seconds(1));
+  demand(rail.open() == 0);
+}
+
+inline void frame_input(bytes input) {
+  if (input.size() < 2) return;
+  const unsigned how = input[0] % 6;
+  const std::size_t piece = 1 + std::size_t{input[1]};
+  input = input.subspan(2);
+  if (how == 0) return assemble(input, piece);
+  converse(input, how, piece * 8);
+}
+
+}  // namespace fuzz

@@ -1,0 +1,178 @@
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "../catch.hpp"
+
+// The program itself is run, beside which this one lies: what is tested is what a person starts.
+
+namespace {
+
+namespace fs = std::filesystem;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
+constexpr bool slow_build = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool slow_build = true;
+#else
+constexpr bool slow_build = false;
+#endif
+#else
+constexpr bool slow_build = false;
+#endif
+
+struct answer {
+  int status = -1;
+  std::string text;
+};
+
+answer scoll_sim(std::vector<std::string> arguments) {
+  const fs::path program = fs::read_symlink("/proc/self/exe").parent_path() / "scoll-sim";
+  arguments.insert(arguments.begin(), program.string());
+  std::vector<char*> argv;
+  for (std::string& a : arguments) argv.push_back(a.data());
+  argv.push_back(nullptr);
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+  const pid_t pid = fork();
+  REQUIRE(pid >= 0);
+  if (pid == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    dup2(ends[1], STDERR_FILENO);
+    execv(argv[0], argv.data());
+    _exit(127);
+  }
+  close(ends[1]);
+  answer a;
+  char bytes[4096];
+  for (ssize_t n = 0; (n = read(ends[0], bytes, sizeof bytes)) > 0;)
+    a.text.append(bytes, static_cast<std::size_t>(n));
+  close(ends[0]);
+  int how = 0;
+  waitpid(pid, &how, 0);
+  if (WIFEXITED(how)) a.status = WEXITSTATUS(how);
+  return a;
+}
+
+fs::path folder() {
+  return fs::path(__FILE__).parent_path();
+}
+
+/// A slow build runs a few of them.
+void run_swarm(std::uint64_t first, std::uint64_t count) {
+  if (slow_build) count = count / 16;
+  const std::string seeds = std::to_string(first) + ".." + std::to_string(first + count - 1);
+  const answer a =
+      scoll_sim({"--seeds", seeds, "--nodes", "16", "--faults", "swarm", "--jobs", "1", "--quiet"});
+  INFO(a.text);
+  REQUIRE(a.status == 0);
+}
+
+std::uint64_t number_in(const std::string& json, const std::string& key) {
+  const std::size_t at = json.find("\"" + key + "\":");
+  REQUIRE(at != std::string::npos);
+  return std::stoull(json.substr(at + key.size() + 3));
+}
+
+}  // namespace
+
+TEST_CASE("swarm seeds 1 to 250") {
+  run_swarm(1, 250);
+}
+TEST_CASE("swarm seeds 251 to 500") {
+  run_swarm(251, 250);
+}
+TEST_CASE("swarm seeds 501 to 750") {
+  run_swarm(501, 250);
+}
+TEST_CASE("swarm seeds 751 to 1000") {
+  run_swarm(751, 250);
+}
+
+TEST_CASE("a swarm has 200 broadcasts and 10 faults per seed, most of which end well") {
+  const answer a = scoll_sim({"--seeds", "1..16", "--json", "--quiet"});
+  INFO(a.text);
+  REQUIRE(a.status == 0);
+  REQUIRE(number_in(a.text, "broadcasts") >= 200 * 16);
+  REQUIRE(number_in(a.text, "faults") >= 10 * 16);
+  REQUIRE(2 * number_in(a.text, "clean") > number_in(a.text, "broadcasts"));
+  for (const char* state : {"merged", "executed", "failed", "not_reached", "unknown"}) {
+    INFO(state);
+    REQUIRE(number_in(a.text, state) > 0);
+  }
+}
+
+TEST_CASE("other sizes, workloads and fault profiles hold as well") {
+  const std::string few = slow_build ? "1..4" : "1..40";
+  const std::vector<std::vector<std::string>> variants{{"--nodes", "2"},
+                                                       {"--nodes", "3", "--faults", "light"},
+                                                       {"--nodes", "33", "--workload", "plain"},
+                                                       {"--faults", "none"}};
+  for (std::vector<std::string> variant : variants) {
+    variant.insert(variant.end(), {"--seeds", few, "--jobs", "1", "--quiet"});
+    const answer a = scoll_sim(variant);
+    INFO(a.text);
+    REQUIRE(a.status == 0);
+  }
+}
+
+TEST_CASE("without faults a plain workload succeeds but for its deadlines") {
+  const answer a =
+      scoll_sim({"--seeds", "1..8", "--faults", "none", "--workload", "plain", "--json", "--quiet"});
+  INFO(a.text);
+  REQUIRE(a.status == 0);
+  REQUIRE(number_in(a.text, "failed") == 0);
+  REQUIRE(number_in(a.text, "not_reached") == 0);
+  REQUIRE(number_in(a.text, "unknown") == 0);
+}
+
+TEST_CASE("the same seed gives the same trace, twice and in ranges") {
+  const answer once = scoll_sim({"--seed", "11", "--trace", "--quiet"});
+  const answer again = scoll_sim({"--seed", "11", "--trace", "--quiet"});
+  REQUIRE(once.status == 0);
+  REQUIRE(once.text == again.text);
+  const answer range = scoll_sim({"--seeds", "10..11", "--hashes", "--quiet"});
+  const std::string hash = once.text.substr(once.text.rfind(' ') + 1);
+  REQUIRE(range.text.find("11 " + hash) != std::string::npos);
+}
+
+TEST_CASE("trace hashes are those of every compiler and build") {
+  const answer a = scoll_sim({"--check-hashes", (folder() / "trace_hashes.txt").string()});
+  INFO(a.text);
+  REQUIRE(a.status == 0);
+}
+
+TEST_CASE("event scripts of past failures hold") {
+  std::vector<fs::path> scripts;
+  for (const auto& entry : fs::directory_iterator(folder() / "scripts")) {
+    if (entry.path().extension() == ".script") scripts.push_back(entry.path());
+  }
+  std::sort(scripts.begin(), scripts.end());
+  REQUIRE_FALSE(scripts.empty());
+  for (const fs::path& script : scripts) {
+    const answer a = scoll_sim({"--script", script.string(), "--quiet"});
+    INFO(script << "\n" << a.text);
+    REQUIRE(a.status == 0);
+  }
+}
+
+TEST_CASE("what makes no sense is refused with a sentence") {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--seeds", "5..1"},
+                                                    {"--faults", "all"},
+                                                    {"--nodes", "1"},
+                                                    {"--script", "/none"}}) {
+    const answer a = scoll_sim(arguments);
+    INFO(a.text);
+    REQUIRE(a.status != 0);
+    REQUIRE(a.text.size() > 10);
+  }
+}
