@@ -53,6 +53,8 @@ class scope {
 
   /// Waits until every task has ended, also those spawned meanwhile. It asks nobody to stop. Once.
   [[nodiscard]] join_awaiter join() noexcept { return join_awaiter(*this); }
+  /// Joins if nothing runs any more. False if something does.
+  [[nodiscard]] bool try_join() noexcept { return finish_join(); }
 
  private:
   class spawned;

@@ -79,9 +79,9 @@ class request_view {
 class endpoint_events {
  public:
   virtual void on_request(request_view& request) noexcept = 0;
-  /// The requester of `work` no longer waits for the reply. `work` stays open until it is dropped or
-  /// answered.
-  virtual void on_cancelled(incoming& work) noexcept = 0;
+  /// The requester of `work` wants it to end early. It waits for the answer still (`answer_awaited`), or no
+  /// longer: then `work` stays open until it is dropped or answered all the same.
+  virtual void on_cancelled(incoming& work, bool answer_awaited) noexcept = 0;
   /// All exchanges with this peer have ended; what it had asked for has nobody to go to.
   virtual void on_session_lost(session& peer, const error& reason) noexcept = 0;
 

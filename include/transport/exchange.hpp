@@ -39,6 +39,9 @@ class exchange : public list_hook<exchange> {
   /// Stops waiting, without a call of `on_reply`; the peer is told if it may know of the request. Returns
   /// whether the request had left this node (`reached`).
   bool cancel() noexcept;
+  /// Asks the peer to end its work early; it still answers, and the exchange waits for that. False if the
+  /// request never left this node: then the exchange has ended, without a call of `on_reply`.
+  bool abort() noexcept;
 
  private:
   friend class session;

@@ -92,11 +92,11 @@ class session final {
   void free_slot(exchange& waiter) noexcept;
   exchange* find_exchange(std::uint64_t id) noexcept;
   void cancel_exchange(exchange& waiter) noexcept;
-  void send_cancel(const exchange& waiter) noexcept;
+  void send_cancel(const exchange& waiter, bool answer_awaited) noexcept;
   void end_exchange(exchange& waiter, reply_event& event) noexcept;
   status on_reply(frame_view& frame) noexcept;
   void on_request(frame_view& frame) noexcept;
-  void on_cancel(std::uint64_t exchange_id) noexcept;
+  void on_cancel(std::uint64_t exchange_id, bool answer_awaited) noexcept;
   void send_reply(std::uint64_t exchange_id, traffic_class klass, message& m, const error& outcome,
                   bool final) noexcept;
   void dispose(traffic_class klass) noexcept;

@@ -274,9 +274,11 @@ begun engine::begin_broadcast(const std::shared_ptr<group_state>& group, const s
                request);
 }
 
-void engine::cancel_all() noexcept {
+void engine::abort_all(time_point by) noexcept {
   for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
-    if (!op->answered_) op->cancel();
+    if (op->answered_) continue;
+    op->abort();
+    op->expire_by(by);
   }
 }
 
@@ -297,7 +299,7 @@ task<status> engine::shutdown(nanoseconds limit) {
   const time_point begun_at = executor_.now();
   closing_ = true;
   co_await wait_idle(begun_at + limit / 2);
-  cancel_all();
+  abort_all(begun_at + limit * 5 / 8);
   co_await wait_idle(begun_at + limit * 3 / 4);
   leases_.clear();
   const std::vector<std::string> stuck = running_hooks();
@@ -318,7 +320,7 @@ task<status> engine::shutdown(nanoseconds limit) {
 
 void engine::end(std::unique_ptr<engine> done) {
   static auto* const kept = new std::vector<std::unique_ptr<engine>>;
-  if (done->operations() != 0) kept->push_back(std::move(done));
+  if (done->operations() != 0 || !done->scope_->try_join()) kept->push_back(std::move(done));
 }
 
 task<void> engine::wait_idle(time_point until) {
@@ -434,9 +436,9 @@ bool engine::admit_once(group_state& group, const collective_head& head) {
   return group.windows.back().window.admit(head.operation.counter);
 }
 
-void engine::on_cancelled(transport::incoming& work) noexcept {
+void engine::on_cancelled(transport::incoming& work, bool answer_awaited) noexcept {
   for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
-    if (&op->parent_ == &work) return op->on_parent_cancelled();
+    if (&op->parent_ == &work) return op->on_parent_cancelled(answer_awaited);
   }
 }
 

@@ -86,16 +86,17 @@ void operation::accept(transport::request_view& request, const collective_head& 
 }
 
 void operation::stopped_by_user(void* self) noexcept {
-  static_cast<operation*>(self)->cancel();
+  static_cast<operation*>(self)->abort();
 }
 
-void operation::on_parent_cancelled() noexcept {
-  parent_gone_ = true;
-  cancel();
+void operation::on_parent_cancelled(bool answer_awaited) noexcept {
+  parent_gone_ |= !answer_awaited;
+  abort();
+  progress_.set();
 }
 
-void operation::cancel() noexcept {
-  cancelled_ = true;
+void operation::abort() noexcept {
+  if (std::exchange(cancelled_, true)) return;
   if (stop_) stop_->request_stop();
   progress_.set();
 }
@@ -154,6 +155,7 @@ task<void> operation::run() {
     if (child_count_ != 0) co_await let_forwards_leave();
     start_execute();
     co_await collect();
+    if (cancelled_) co_await abort_subtree();
     give_up_waiting();
     co_await finish();
   }

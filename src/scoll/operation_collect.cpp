@@ -59,6 +59,22 @@ task<void> operation::collect() {
   }
 }
 
+/// The acknowledgement of an abort: every child answers with what it knows, or runs out of a time that no
+/// longer has the work in it.
+task<void> operation::abort_subtree() {
+  if (expired_ || parent_gone_) co_return;
+  abort_children();
+  while ((awaiting_children() || executed().running) && !expired_ && !parent_gone_) {
+    progress_.reset();
+    co_await progress_.wait();
+  }
+}
+
+bool operation::awaiting_children() const noexcept {
+  return std::any_of(children_.get(), children_.get() + child_count_,
+                     [](const child& c) { return c.at == child::state::pending; });
+}
+
 void operation::settle_own() {
   execute_settled_ = true;
   if (executed().outcome) {

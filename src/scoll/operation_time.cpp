@@ -101,9 +101,31 @@ void operation::on_timer() noexcept {
   rearm();
 }
 
+void operation::expire_by(time_point at) noexcept {
+  expires_ = std::min(expires_, at);
+  rearm();
+}
+
+/// From now on an answer takes the way and no work.
+void operation::abort_children() {
+  const time_point now = engine_.executor_.now();
+  const auto levels = static_cast<std::int64_t>(tree_.subtree_levels(members_, relative_));
+  expires_ = std::min(expires_, saturating_add(now, (levels - 1) * (rtt_ + margin_) + margin_ / 2));
+  for (child& c : children()) {
+    if (c.at != child::state::pending) continue;
+    c.due = std::min(expires_, saturating_add(now, c.levels * (rtt_ + margin_)));
+    if (c.abort()) continue;
+    c.at = child::state::arrived;
+    c.lost = true;
+    c.reached = c.refused = false;
+    c.reason = why_out_of_time("the request had not been sent");
+  }
+  rearm();
+}
+
 /// This node, or one below it, needs longer than the root thought.
 void operation::extend(nanoseconds bound) {
-  if (by_deadline_ || answered_ || bound <= processing_) return;
+  if (by_deadline_ || cancelled_ || answered_ || bound <= processing_) return;
   const nanoseconds more = bound - processing_;
   processing_ = bound;
   expires_ = saturating_add(expires_, more);
@@ -123,7 +145,7 @@ void operation::extend(nanoseconds bound) {
 }
 
 void operation::on_extension(child& c, nanoseconds bound) {
-  if (by_deadline_) return;
+  if (by_deadline_ || cancelled_) return;
   extend(bound);
   c.due = std::min(expires_, saturating_add(engine_.executor_.now(), c.levels * (rtt_ + margin_) + bound));
   rearm();

@@ -11,6 +11,16 @@ bool exchange::cancel() noexcept {
   return reached;
 }
 
+bool exchange::abort() noexcept {
+  if (linked()) return true;  // its session has ended, and it is about to hear of that
+  if (!pending() || !transmitted_) {
+    cancel();
+    return false;
+  }
+  session_->send_cancel(*this, true);
+  return true;
+}
+
 void incoming::reply(message& m) noexcept {
   session& to = *session_;
   unlink();

@@ -296,7 +296,8 @@ void lane::on_sequenced(frame_view& frame) noexcept {
     if (const auto s = session_.on_reply(frame); !s) violated(s.error());
     return;
   }
-  session_.on_cancel(load_little<std::uint64_t>(frame.head.data()));
+  session_.on_cancel(load_little<std::uint64_t>(frame.head.data()),
+                     load_little<std::uint16_t>(frame.head.data() + 8) != 0);
 }
 
 bool lane::acknowledged(std::uint64_t sequence) noexcept {

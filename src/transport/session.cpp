@@ -109,11 +109,13 @@ status session::request(exchange& waiter, traffic_class klass, message& m,
   return {};
 }
 
-void session::send_cancel(const exchange& waiter) noexcept {
+/// Goes ahead of whatever waits on the request's lane, but never ahead of the request.
+void session::send_cancel(const exchange& waiter, bool answer_awaited) noexcept {
   message& note = endpoint_.acquire_message();
   store_little(note.envelope(), waiter.id_);
-  store_little(note.envelope() + 8, std::uint64_t{0});
-  enqueue(note, waiter.klass_, frame_type::cancel);
+  store_little(note.envelope() + 8, static_cast<std::uint64_t>(answer_awaited));
+  const bool control = lane_of(waiter.klass_) == lane_id::control;
+  enqueue(note, control ? traffic_class::urgent : waiter.klass_, frame_type::cancel);
 }
 
 void session::cancel_exchange(exchange& waiter) noexcept {
@@ -130,7 +132,7 @@ void session::cancel_exchange(exchange& waiter) noexcept {
       release(*m);
     }
   }
-  if (waiter.transmitted_) send_cancel(waiter);
+  if (waiter.transmitted_) send_cancel(waiter, false);
   --pending_exchanges_[index(lane_of(waiter.klass_))];
   free_slot(waiter);
   waiter.queued_ = nullptr;
@@ -162,7 +164,7 @@ status session::on_reply(frame_view& frame) noexcept {
   const std::size_t size = frame.payload.bytes.size();
   reply_event event;
   if (code == errc::ok && size > waiter->reply_capacity_) {
-    if (!final) send_cancel(*waiter);
+    if (!final) send_cancel(*waiter, false);
     event.outcome = make_error(errc::too_large, "node {} replied {} bytes, {} were announced", peer_, size,
                                waiter->reply_capacity_);
   } else if (code == errc::ok) {
@@ -213,9 +215,9 @@ void request_view::refuse(const error& reason) noexcept {
   from_.send_reply(exchange_id_, klass_, m, reason, true);
 }
 
-void session::on_cancel(std::uint64_t exchange_id) noexcept {
+void session::on_cancel(std::uint64_t exchange_id, bool answer_awaited) noexcept {
   for (incoming* work = incoming_.first(); work != nullptr; work = incoming_.next(*work)) {
-    if (work->exchange_id_ == exchange_id) return endpoint_.events_.on_cancelled(*work);
+    if (work->exchange_id_ == exchange_id) return endpoint_.events_.on_cancelled(*work, answer_awaited);
   }
 }
 

@@ -108,7 +108,7 @@ class service final : public endpoint_events {
     last.share_payload(std::move(request.payload()), checksum);
     work.reply(last);
   }
-  void on_cancelled(incoming& work) noexcept override { work.drop(); }
+  void on_cancelled(incoming& work, bool) noexcept override { work.drop(); }
   void on_session_lost(session&, const scoll::error& reason) noexcept override {
     demand(static_cast<bool>(reason));
   }

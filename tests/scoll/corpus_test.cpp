@@ -9,7 +9,7 @@
 
 TEST_CASE("the decoders of collective messages take the fuzzer's corpus and what grows from it", "[corpus]") {
   std::vector<std::filesystem::path> files;
-  const auto folder = std::filesystem::path(__FILE__).parent_path() / "../fuzz/corpus/collective";
+  const auto folder = std::filesystem::path(SCOLL_TESTS_DIR) / "fuzz/corpus/collective";
   for (const auto& file : std::filesystem::directory_iterator(folder)) files.push_back(file.path());
   std::ranges::sort(files);
   REQUIRE(files.size() >= 5);

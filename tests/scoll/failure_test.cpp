@@ -216,54 +216,6 @@ TEST_CASE("a frozen member is unknown, and its late reply is ignored when it tha
   }
 }
 
-TEST_CASE("a stop token ends a broadcast, and the members are told", "[failure]") {
-  constexpr std::uint32_t n = 15;
-  for (const tree_spec& spec : trees) {
-    cluster c(n);
-    probe service;
-    service.log->usual = 100ms;
-    c.serve(service);
-    auto g = c.make_group<probe>(1, spec);
-    for (nanoseconds at{0}; at <= 120us; at += 20us) {
-      INFO(to_string(spec) << " at " << at.count());
-      service.log->clear();
-      stop_source stop;
-      flight<probe> f(c, g, {}, {.stop = stop.token()});
-      c.ex.run_for(at);
-      stop.request_stop();
-      auto& r = f.land();
-      REQUIRE(f.took() <= at + 1us);
-      REQUIRE(r.status().error() == errc::cancelled);
-      check_account(r, *service.log, n);
-      REQUIRE(r.outcome().count(member_state::merged) == 0);
-      c.ex.run_for(5ms);
-      for (std::uint32_t rank = 0; rank < n; ++rank) {
-        INFO("rank " << rank);
-        REQUIRE(c.engine(rank).operations() == 0);
-        REQUIRE(service.log->stopped[rank] == service.log->executed[rank]);
-        REQUIRE(service.log->replied[rank] >= service.log->executed[rank]);
-      }
-    }
-    REQUIRE(c.quiet());
-  }
-}
-
-TEST_CASE("a stop token that has fired already sends nothing", "[failure]") {
-  cluster c(4);
-  probe service;
-  c.serve(service);
-  auto g = c.make_group<probe>(0, flat{});
-  const auto sent = c.engine(0).wire().statistics().requests_sent;
-  stop_source stop;
-  stop.request_stop();
-  auto r = c.bcast(g, {}, {.stop = stop.token()});
-  REQUIRE(r.status().error() == errc::cancelled);
-  REQUIRE(r.outcome().not_reached().size() == 4);
-  REQUIRE(service.log->executed.empty());
-  REQUIRE(c.engine(0).wire().statistics().requests_sent == sent);
-  REQUIRE(c.bcast(g, {}).ok());
-}
-
 TEST_CASE("a member without room for an operation is busy, and so is a root", "[failure]") {
   constexpr std::uint32_t n = 7;
   node_options few;

@@ -64,7 +64,7 @@ answer scoll_sim(std::vector<std::string> arguments) {
 }
 
 fs::path folder() {
-  return fs::path(__FILE__).parent_path();
+  return fs::path(SCOLL_TESTS_DIR) / "sim";
 }
 
 /// A slow build runs a few of them.

@@ -466,7 +466,7 @@ TEST_CASE("random bytes behind a valid beginning never do harm") {
 }
 
 TEST_CASE("the fuzzer's frames and what grows from them by chance") {
-  const auto folder = std::filesystem::path(__FILE__).parent_path() / "../fuzz/corpus/frame";
+  const auto folder = std::filesystem::path(SCOLL_TESTS_DIR) / "fuzz/corpus/frame";
   std::vector<std::filesystem::path> files;
   for (const auto& file : std::filesystem::directory_iterator(folder)) files.push_back(file.path());
   std::sort(files.begin(), files.end());

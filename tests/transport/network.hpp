@@ -178,7 +178,8 @@ class service final : public endpoint_events {
   std::vector<std::unique_ptr<job>> held;
   std::vector<std::unique_ptr<job>> spare;
   std::vector<error> losses;
-  int cancelled = 0;
+  int cancelled = 0;  // aborted or not
+  int aborted = 0;
   int damaged = 0;
   bool drop_cancelled = true;
   bool quick = false;  // without the books above
@@ -221,11 +222,13 @@ class service final : public endpoint_events {
     reply(*j);
     spare.push_back(std::move(j));
   }
-  void on_cancelled(incoming& work) noexcept override {
+  void on_cancelled(incoming& work, bool answer_awaited) noexcept override {
     ++cancelled;
+    aborted += answer_awaited;
     if (!drop_cancelled) return;
     for (std::size_t i = 0; i < held.size(); ++i) {
       if (&held[i]->work != &work) continue;
+      if (answer_awaited) return answer(i);
       work.drop();
       held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
       return;

@@ -185,6 +185,48 @@ TEST_CASE("cancelled requests tell the peer if it may know of them") {
   }
 }
 
+TEST_CASE("an aborted request ends by the peer's answer, on every class") {
+  const auto w = any_world();
+  pair p(*w);
+  p.right->in.hold = true;
+  for (const auto klass :
+       {traffic_class::urgent, traffic_class::collective, traffic_class::call, traffic_class::bulk}) {
+    const int before = p.right->in.aborted;
+    call sent;
+    REQUIRE(sent.start(*p.left, 2, 1, 8, klass).has_value());
+    REQUIRE(w->until([&] { return p.right->in.held.size() == 1; }));
+    CHECK(sent.abort());
+    CHECK(sent.pending());
+    REQUIRE(w->until([&] { return sent.ends == 1; }));
+    CHECK(sent.answered());
+    CHECK(p.right->in.aborted == before + 1);
+  }
+
+  call unsent;
+  REQUIRE(unsent.start(*p.left, 2, 2).has_value());
+  CHECK_FALSE(unsent.abort());
+  CHECK_FALSE(unsent.pending());
+  CHECK_FALSE(unsent.abort());
+  REQUIRE(p.quiet());
+  CHECK(unsent.ends == 0);
+  CHECK(p.right->in.seen.count(2) == 0);
+
+  SECTION("twice, and then no longer waited for") {
+    p.right->in.drop_cancelled = false;
+    call twice;
+    REQUIRE(twice.start(*p.left, 2, 3).has_value());
+    REQUIRE(w->until([&] { return p.right->in.held.size() == 1; }));
+    CHECK(twice.abort());
+    CHECK(twice.abort());
+    CHECK(twice.cancel());
+    p.right->in.drop_cancelled = true;
+    REQUIRE(w->until([&] { return p.right->in.held.empty() || p.right->in.cancelled >= 7; }));
+    p.right->in.drop_all();
+    CHECK(twice.ends == 0);
+    REQUIRE(p.quiet());
+  }
+}
+
 TEST_CASE("an exchange is used again from its own callback") {
   const auto w = any_world();
   pair p(*w);

@@ -11,7 +11,7 @@ namespace {
 
 std::vector<std::filesystem::path> corpus() {
   std::vector<std::filesystem::path> files;
-  const auto folder = std::filesystem::path(__FILE__).parent_path() / "../fuzz/corpus/wire";
+  const auto folder = std::filesystem::path(SCOLL_TESTS_DIR) / "fuzz/corpus/wire";
   for (const auto& file : std::filesystem::directory_iterator(folder)) files.push_back(file.path());
   std::ranges::sort(files);
   return files;

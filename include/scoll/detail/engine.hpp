@@ -150,7 +150,7 @@ class engine final : private transport::endpoint_events {
   class lease;
 
   void on_request(transport::request_view& request) noexcept override;
-  void on_cancelled(transport::incoming& work) noexcept override;
+  void on_cancelled(transport::incoming& work, bool answer_awaited) noexcept override;
   void on_session_lost(transport::session& peer, const error& reason) noexcept override;
 
   using encode_function = result<std::size_t> (*)(const void* what, std::span<std::byte> into) noexcept;
@@ -178,7 +178,7 @@ class engine final : private transport::endpoint_events {
   operation* acquire() noexcept;
   void operation_ended(operation& op) noexcept;
   void retire(operation& op) noexcept;
-  void cancel_all() noexcept;
+  void abort_all(time_point by) noexcept;
   task<result<outcome>> run_on_group(std::shared_ptr<group_state> group, collective_kind kind, tree_spec tree,
                                      nanoseconds deadline);
   transport::session* session_to(group_state& group, std::uint32_t rank) noexcept;

@@ -52,8 +52,12 @@ class operation final : public list_hook<> {
   void accept(transport::request_view& request, const collective_head& head,
               std::shared_ptr<group_state> group, std::shared_ptr<service_entry> service,
               const any_tree& tree, std::uint32_t relative, bool relay);
-  void on_parent_cancelled() noexcept;
-  void cancel() noexcept;
+  void on_parent_cancelled(bool answer_awaited) noexcept;
+  /// Nothing begins from here on; hooks and children are asked to end, and get a bounded time to say how far
+  /// they came (`C13`).
+  void abort() noexcept;
+  /// The answer leaves by then at the latest.
+  void expire_by(time_point at) noexcept;
 
   /// Names of the hooks that have not returned.
   std::vector<const char*> running_hooks() const;
@@ -134,6 +138,8 @@ class operation final : public list_hook<> {
   error other_version() const;
   task<void> collect();
   void settle_own();
+  task<void> abort_subtree();
+  bool awaiting_children() const noexcept;
   task<void> settle(child& c);
   void settle_lost(child& c);
   status tell_now(child& c, std::size_t mark);
@@ -166,6 +172,7 @@ class operation final : public list_hook<> {
   void rearm();
   void timer_disarm() noexcept;
   void on_timer() noexcept;
+  void abort_children();
   void extend(nanoseconds bound);
   void on_extension(child& c, nanoseconds bound);
   bool out_of_time() const noexcept { return expired_ || cancelled_; }
