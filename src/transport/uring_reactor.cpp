@@ -13,6 +13,9 @@ namespace {
 // What one transfer may ask for at most; the kernel would cut it there too.
 constexpr std::size_t most_transfer_bytes = 0x7ffff000;
 
+// Fits an empty socket buffer of any usual size.
+constexpr std::uint32_t brief_send_bytes = 16384;
+
 std::uint32_t transfer_bytes(std::size_t size) noexcept {
   return static_cast<std::uint32_t>(std::min(size, most_transfer_bytes));
 }
@@ -209,7 +212,7 @@ void uring_reactor::prepare_cancel(io_uring_sqe& sqe, slot& s) const noexcept {
   io_uring_sqe_set_data64(&sqe, 0);
 }
 
-void uring_reactor::prepare(io_uring_sqe& sqe, slot& s) const noexcept {
+void uring_reactor::prepare(io_uring_sqe& sqe, slot& s) noexcept {
   const auto* const path = static_cast<const char*>(s.address);
   const auto flags = static_cast<int>(s.flags);
   switch (s.kind) {
@@ -233,7 +236,10 @@ void uring_reactor::prepare(io_uring_sqe& sqe, slot& s) const noexcept {
       }
       break;
     case operation::receive: io_uring_prep_recv(&sqe, s.fd, s.second, s.length, 0); break;
-    case operation::send: io_uring_prep_send(&sqe, s.fd, s.address, s.length, MSG_NOSIGNAL); break;
+    case operation::send:
+      io_uring_prep_send(&sqe, s.fd, s.address, s.length, MSG_NOSIGNAL);
+      brief_sends_ += s.length <= brief_send_bytes;
+      break;
     case operation::send_message:
       io_uring_prep_sendmsg(&sqe, s.fd, static_cast<const msghdr*>(s.address), MSG_NOSIGNAL);
       break;

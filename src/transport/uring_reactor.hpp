@@ -122,7 +122,7 @@ class uring_reactor final : public reactor {
   bool buffers_at_hand() const noexcept;
   void resume_paused() noexcept;
   void fill_receive_slab(slot& s) noexcept;
-  void prepare(io_uring_sqe& sqe, slot& s) const noexcept;
+  void prepare(io_uring_sqe& sqe, slot& s) noexcept;
   void prepare_cancel(io_uring_sqe& sqe, slot& s) const noexcept;
 
   uring ring_;
@@ -134,6 +134,7 @@ class uring_reactor final : public reactor {
   bool wakeups_watched_ = false;
   bool pool_dry_ = false;
   std::uint32_t outstanding_ = 0;
+  std::uint32_t brief_sends_ = 0;  // prepared, not submitted, and small enough to complete at once
   time_point now_{};
   __kernel_timespec timeout_{};
   intrusive_list<slot> queued_;

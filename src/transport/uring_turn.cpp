@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <utility>
 
 #include "uring_reactor.hpp"
 
@@ -12,6 +13,10 @@ namespace {
 
 // How many ready nodes and timers one turn runs before it looks at the kernel again.
 constexpr std::size_t ready_budget = 4096;
+
+// A send that completes while it is submitted would end the wait for what answers it. So the wait is for one
+// more completion per such send, and short, in case one of them finds its socket full after all.
+constexpr nanoseconds sends_wait = std::chrono::microseconds(200);
 
 // What user_data says when it is not a slot: slots are aligned.
 constexpr std::uint64_t cancel_tag = 0;
@@ -76,6 +81,8 @@ void uring_reactor::enter(nanoseconds wait) noexcept {
 
 void uring_reactor::block(nanoseconds wait) noexcept {
   constexpr std::int64_t second = 1'000'000'000;
+  const std::uint32_t sends = std::exchange(brief_sends_, 0);
+  if (sends != 0) wait = std::min(wait, sends_wait);
   __kernel_timespec* limit = nullptr;
   if (wait != nanoseconds::max()) {
     timeout_ = {wait.count() / second, wait.count() % second};
@@ -83,10 +90,11 @@ void uring_reactor::block(nanoseconds wait) noexcept {
   }
   io_uring_cqe* first = nullptr;
   const std::uint32_t prepared = io_uring_sq_ready(&ring());
-  entered(io_uring_submit_and_wait_timeout(&ring(), &first, 1, limit, nullptr), prepared);
+  entered(io_uring_submit_and_wait_timeout(&ring(), &first, 1 + sends, limit, nullptr), prepared);
 }
 
 bool uring_reactor::submit() noexcept {
+  brief_sends_ = 0;
   const std::uint32_t prepared = io_uring_sq_ready(&ring());
   entered(io_uring_submit_and_get_events(&ring()), prepared);
   return io_uring_sq_ready(&ring()) < prepared;
