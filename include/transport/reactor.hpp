@@ -32,6 +32,7 @@ struct io_slot : list_hook<> {
     connect,
     receive_multishot,
     receive,
+    receive_datagrams,
     send,
     send_message,
     poll,
@@ -73,6 +74,14 @@ struct io_slot : list_hook<> {
 
 }  // namespace detail
 
+/// One datagram, in the buffer that it was received into.
+struct received_datagram {
+  const sockaddr* source;
+  socklen_t source_size;
+  std::span<const std::byte> bytes;
+  bool truncated;  ///< it was longer than the buffers: its end is lost
+};
+
 /// Where the completion of one operation goes. Lives in the object that waits and must stay in place until
 /// the last completion has arrived: `more` is false then. `result` is a count or a negative errno, as
 /// io_uring gives it.
@@ -82,6 +91,7 @@ class io_completion {
     std::int32_t result;
     bool more;         ///< a multishot operation that goes on
     slab_ref* buffer;  ///< the buffer received into (may be moved from); null for everything but receives
+    const received_datagram* datagram = nullptr;  ///< of `receive_datagrams` alone; valid during the call
   };
   using function = void (*)(io_completion&, const event&) noexcept;
 
@@ -128,15 +138,28 @@ class file_engine {
   ~file_engine() = default;
 };
 
+/// Buffers for the datagrams of one socket, of a reactor that outlives them (`make_datagram_buffers`). They
+/// outlive the receive that uses them and every reference to one.
+class datagram_buffers {
+ public:
+  virtual ~datagram_buffers() = default;
+  datagram_buffers(const datagram_buffers&) = delete;
+  datagram_buffers& operator=(const datagram_buffers&) = delete;
+
+ protected:
+  datagram_buffers() noexcept = default;
+};
+
 /// Kernel features that `reactor_options::disable` can hold back.
 namespace reactor_disable {
 inline constexpr std::uint32_t defer_taskrun = 1;
 inline constexpr std::uint32_t single_issuer = 2;        ///< implies `defer_taskrun`
 inline constexpr std::uint32_t cooperative_taskrun = 4;  ///< implies both above: a ring without any flag
-inline constexpr std::uint32_t multishot_receive = 8;
+inline constexpr std::uint32_t multishot_receive = 8;    ///< implies `multishot_receive_message`
 inline constexpr std::uint32_t multishot_accept = 16;
 inline constexpr std::uint32_t provided_buffer_ring = 32;  ///< implies `multishot_receive`
 inline constexpr std::uint32_t registered_ring_fd = 64;
+inline constexpr std::uint32_t multishot_receive_message = 128;
 }  // namespace reactor_disable
 
 /// Bounds and choices of a reactor. All have sane defaults; `create` refuses values out of range with
@@ -159,6 +182,7 @@ struct reactor_features {
   bool defer_taskrun = false;
   bool single_issuer = false;
   bool multishot_receive = false;
+  bool multishot_receive_message = false;  ///< of datagrams
   bool multishot_accept = false;
   bool provided_buffer_ring = false;
   bool registered_ring_fd = false;
@@ -205,6 +229,12 @@ class reactor : public executor, public file_engine {
   virtual void receive_multishot(int fd, io_completion& done) noexcept = 0;
   /// One arrival, at most `into.size()` bytes; 0 is the end of the stream.
   virtual void receive(int fd, std::span<std::byte> into, io_completion& done) noexcept = 0;
+  /// `count` buffers, 1..32768, for datagrams of at most `datagram_bytes`, 1..65535.
+  virtual result<std::unique_ptr<datagram_buffers>> make_datagram_buffers(std::uint32_t count,
+                                                                          std::size_t datagram_bytes) = 0;
+  /// As `receive_multishot`, of a blocking datagram socket: one completion per datagram, with its source;
+  /// `result` is its size, and 0 is a datagram too. Buffers serve one receive at a time.
+  virtual void receive_datagrams(int fd, datagram_buffers& into, io_completion& done) noexcept = 0;
   virtual void send(int fd, std::span<const std::byte> bytes, io_completion& done) noexcept = 0;
   /// `message` and all it points to must live until completion. Short counts are possible.
   virtual void send_message(int fd, const msghdr& message, io_completion& done) noexcept = 0;

@@ -76,6 +76,10 @@ result<unique_fd> open_listener(const socket_address& address, int backlog = 102
 /// wants it: reads through a ring of a non-blocking one fail with EAGAIN instead of waiting.
 result<unique_fd> open_stream(int family);
 
+/// A UDP socket bound to `address`: IPv6 only for IPv6 addresses, blocking as a ring wants it, closed on
+/// exec. Port 0 takes a free one. Errors name the address.
+result<unique_fd> open_datagram(const socket_address& address);
+
 /// Binds an unconnected socket to a source address; port 0 leaves the choice to the connect.
 status bind_source(int fd, const socket_address& source);
 
@@ -90,6 +94,13 @@ status set_user_timeout(int fd, nanoseconds limit);
 /// Probes a connection that has been silent for `idle` (rounded up to seconds), three times within about as
 /// long again, and breaks it if nobody answers: a peer whose machine is gone says nothing else.
 status set_keep_alive(int fd, nanoseconds idle);
+
+/// The traffic class of all that is sent, as a DSCP of 0 to 63, of a socket of that family.
+status set_dscp(int fd, int family, std::uint8_t dscp);
+/// What the kernel may queue for this socket, its own overhead included; it grants up to net.core.rmem_max.
+status set_receive_queue(int fd, std::uint32_t bytes);
+/// How many arrivals this datagram socket had no room for; 0 if the kernel does not say.
+std::uint64_t datagrams_dropped(int fd) noexcept;
 
 result<socket_address> local_address(int fd);
 result<socket_address> peer_address(int fd);

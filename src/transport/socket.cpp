@@ -1,6 +1,7 @@
 #include "transport/socket.hpp"
 
 #include <arpa/inet.h>
+#include <linux/sock_diag.h>
 #include <net/if.h>
 #include <netinet/tcp.h>
 #include <unistd.h>
@@ -189,6 +190,20 @@ result<unique_fd> open_stream(int family) {
   return fd;
 }
 
+result<unique_fd> open_datagram(const socket_address& address) {
+  const int family = address.family();
+  if (family == AF_UNSPEC) return error(errc::invalid_argument, "bind: no address");
+  unique_fd fd(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!fd) return system_failure(errno, "socket for", address);
+  const int on = 1;
+  if (family == AF_INET6) {
+    if (status s = set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on, "IPV6_V6ONLY"); !s)
+      return s.error();
+  }
+  if (::bind(fd.get(), address.data(), address.size()) != 0) return system_failure(errno, "bind to", address);
+  return fd;
+}
+
 status bind_source(int fd, const socket_address& source) {
 #ifdef IP_BIND_ADDRESS_NO_PORT
   // The port is then chosen at connect, so that it only has to be free towards that peer.
@@ -237,6 +252,25 @@ status set_keep_alive(int fd, nanoseconds idle) {
     return s;
   }
   return set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes, "TCP_KEEPCNT");
+}
+
+status set_dscp(int fd, int family, std::uint8_t dscp) {
+  const int value = dscp << 2;  // the other two bits are ECN's
+  if (family == AF_INET6)
+    return set_option(fd, IPPROTO_IPV6, IPV6_TCLASS, &value, sizeof value, "IPV6_TCLASS");
+  return set_option(fd, IPPROTO_IP, IP_TOS, &value, sizeof value, "IP_TOS");
+}
+
+status set_receive_queue(int fd, std::uint32_t bytes) {
+  const auto value = static_cast<int>(std::min<std::uint32_t>(bytes, INT32_MAX));
+  return set_option(fd, SOL_SOCKET, SO_RCVBUF, &value, sizeof value, "SO_RCVBUF");
+}
+
+std::uint64_t datagrams_dropped(int fd) noexcept {
+  std::uint32_t counters[SK_MEMINFO_VARS] = {};
+  socklen_t size = sizeof counters;
+  if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, counters, &size) != 0) return 0;
+  return counters[SK_MEMINFO_DROPS];
 }
 
 result<socket_address> local_address(int fd) {

@@ -10,8 +10,12 @@
 
 namespace scoll::transport {
 
-uring_buffers::uring_buffers(slab_pool& pool, std::uint32_t entries)
-    : pool_(pool), entries_(entries), mapped_bytes_(entries * sizeof(io_uring_buf)), slabs_(pool.limit()) {}
+uring_buffers::uring_buffers(slab_pool& pool, std::uint32_t entries, std::uint16_t group)
+    : pool_(pool),
+      entries_(entries),
+      group_(group),
+      mapped_bytes_(entries * sizeof(io_uring_buf)),
+      slabs_(pool.limit()) {}
 
 uring_buffers::~uring_buffers() {
   SCOLL_ASSERT(shared_ == nullptr, "provided buffers died while the kernel has them");
@@ -24,7 +28,7 @@ int uring_buffers::attach(io_uring& ring) noexcept {
   io_uring_buf_reg registration{};
   registration.ring_addr = reinterpret_cast<std::uintptr_t>(memory);
   registration.ring_entries = entries_;
-  registration.bgid = group;
+  registration.bgid = group_;
   const int failed = -io_uring_register_buf_ring(&ring, &registration, 0);
   if (failed != 0) {
     munmap(memory, mapped_bytes_);
@@ -38,7 +42,7 @@ int uring_buffers::attach(io_uring& ring) noexcept {
 
 void uring_buffers::detach(io_uring& ring) noexcept {
   if (shared_ == nullptr) return;
-  io_uring_unregister_buf_ring(&ring, group);
+  io_uring_unregister_buf_ring(&ring, group_);
   munmap(shared_, mapped_bytes_);
   shared_ = nullptr;
   slabs_.clear();
@@ -76,7 +80,7 @@ bool probe_multishot_receive(io_uring& ring, uring_buffers& buffers) noexcept {
   sender.reset();
   io_uring_prep_recv_multishot(sqe, receiver.get(), nullptr, 0, 0);
   sqe->flags |= IOSQE_BUFFER_SELECT;
-  sqe->buf_group = uring_buffers::group;
+  sqe->buf_group = buffers.group();
   io_uring_sqe_set_data64(sqe, 0);
 
   bool works = false;

@@ -13,9 +13,8 @@ namespace scoll::transport {
 /// then belongs to the receiver, and another takes its place as long as the pool has any.
 class uring_buffers {
  public:
-  static constexpr std::uint16_t group = 0;
-
-  uring_buffers(slab_pool& pool, std::uint32_t entries);
+  /// `entries` is a power of two; `group` tells the rings of one reactor apart.
+  uring_buffers(slab_pool& pool, std::uint32_t entries, std::uint16_t group);
   ~uring_buffers();
   uring_buffers(const uring_buffers&) = delete;
   uring_buffers& operator=(const uring_buffers&) = delete;
@@ -24,6 +23,9 @@ class uring_buffers {
   int attach(io_uring& ring) noexcept;
   /// Takes back what is still provided. No receive may be pending.
   void detach(io_uring& ring) noexcept;
+
+  bool attached() const noexcept { return shared_ != nullptr; }
+  std::uint16_t group() const noexcept { return group_; }
 
   /// Fills the ring up from the pool.
   void replenish() noexcept;
@@ -35,6 +37,7 @@ class uring_buffers {
  private:
   slab_pool& pool_;
   std::uint32_t entries_;
+  std::uint16_t group_;
   std::uint32_t provided_ = 0;
   std::size_t mapped_bytes_;
   io_uring_buf_ring* shared_ = nullptr;

@@ -42,14 +42,23 @@ struct needed_operation {
   const char* kernel;
 };
 constexpr needed_operation needed_operations[] = {
-    {IORING_OP_POLL_ADD, "POLL_ADD", "5.1"},  {IORING_OP_FSYNC, "FSYNC", "5.1"},
-    {IORING_OP_SENDMSG, "SENDMSG", "5.3"},    {IORING_OP_ACCEPT, "ACCEPT", "5.5"},
-    {IORING_OP_CONNECT, "CONNECT", "5.5"},    {IORING_OP_ASYNC_CANCEL, "ASYNC_CANCEL", "5.5"},
-    {IORING_OP_SEND, "SEND", "5.6"},          {IORING_OP_RECV, "RECV", "5.6"},
-    {IORING_OP_OPENAT, "OPENAT", "5.6"},      {IORING_OP_CLOSE, "CLOSE", "5.6"},
-    {IORING_OP_READ, "READ", "5.6"},          {IORING_OP_WRITE, "WRITE", "5.6"},
-    {IORING_OP_STATX, "STATX", "5.6"},        {IORING_OP_RENAMEAT, "RENAMEAT", "5.11"},
-    {IORING_OP_UNLINKAT, "UNLINKAT", "5.11"}, {IORING_OP_MKDIRAT, "MKDIRAT", "5.15"},
+    {IORING_OP_POLL_ADD, "POLL_ADD", "5.1"},
+    {IORING_OP_FSYNC, "FSYNC", "5.1"},
+    {IORING_OP_SENDMSG, "SENDMSG", "5.3"},
+    {IORING_OP_RECVMSG, "RECVMSG", "5.3"},
+    {IORING_OP_ACCEPT, "ACCEPT", "5.5"},
+    {IORING_OP_CONNECT, "CONNECT", "5.5"},
+    {IORING_OP_ASYNC_CANCEL, "ASYNC_CANCEL", "5.5"},
+    {IORING_OP_SEND, "SEND", "5.6"},
+    {IORING_OP_RECV, "RECV", "5.6"},
+    {IORING_OP_OPENAT, "OPENAT", "5.6"},
+    {IORING_OP_CLOSE, "CLOSE", "5.6"},
+    {IORING_OP_READ, "READ", "5.6"},
+    {IORING_OP_WRITE, "WRITE", "5.6"},
+    {IORING_OP_STATX, "STATX", "5.6"},
+    {IORING_OP_RENAMEAT, "RENAMEAT", "5.11"},
+    {IORING_OP_UNLINKAT, "UNLINKAT", "5.11"},
+    {IORING_OP_MKDIRAT, "MKDIRAT", "5.15"},
 };
 
 std::string kernel_release() {
@@ -97,6 +106,17 @@ error no_memory() {
 error old_kernel(int errno_value, std::string_view what, std::string_view kernel) {
   const error formatted = make_error(errc::unsupported, "{} {:.20}: 6.1 or later is needed", what, kernel);
   return {errc::unsupported, formatted.text(), errno_value};
+}
+
+// Kernels that know an operation complain of what it was tried on; the others refuse it as such.
+bool complains_of_no_socket(io_uring& ring, io_uring_sqe& probe) noexcept {
+  io_uring_sqe_set_data64(&probe, 0);
+  io_uring_cqe* cqe = nullptr;
+  __kernel_timespec limit{1, 0};
+  if (io_uring_submit_and_wait_timeout(&ring, &cqe, 1, &limit, nullptr) < 0 || cqe == nullptr) return false;
+  const int result = cqe->res;
+  io_uring_cqe_seen(&ring, cqe);
+  return result == -ENOTSOCK;
 }
 
 }  // namespace
@@ -155,13 +175,16 @@ bool probe_multishot_accept(io_uring& ring, int other_fd) noexcept {
   io_uring_sqe* const sqe = io_uring_get_sqe(&ring);
   if (sqe == nullptr) return false;
   io_uring_prep_multishot_accept(sqe, other_fd, nullptr, nullptr, SOCK_CLOEXEC);
-  io_uring_sqe_set_data64(sqe, 0);
-  io_uring_cqe* cqe = nullptr;
-  __kernel_timespec limit{1, 0};
-  if (io_uring_submit_and_wait_timeout(&ring, &cqe, 1, &limit, nullptr) < 0 || cqe == nullptr) return false;
-  const int result = cqe->res;
-  io_uring_cqe_seen(&ring, cqe);
-  return result == -ENOTSOCK;
+  return complains_of_no_socket(ring, *sqe);
+}
+
+bool probe_multishot_receive_message(io_uring& ring, int other_fd) noexcept {
+  io_uring_sqe* const sqe = io_uring_get_sqe(&ring);
+  if (sqe == nullptr) return false;
+  msghdr message{};
+  io_uring_prep_recvmsg_multishot(sqe, other_fd, &message, 0);
+  sqe->flags |= IOSQE_BUFFER_SELECT;
+  return complains_of_no_socket(ring, *sqe);
 }
 
 void note_fallback(reactor_features& features, std::string_view note) {

@@ -39,6 +39,9 @@ status check_operations(io_uring& ring, std::string_view kernel);
 /// Tries a multishot accept on `other_fd`, which is no socket: kernels that know it complain of that.
 bool probe_multishot_accept(io_uring& ring, int other_fd) noexcept;
 
+/// The same with a multishot receive of messages.
+bool probe_multishot_receive_message(io_uring& ring, int other_fd) noexcept;
+
 /// Adds a line to the fallbacks taken.
 void note_fallback(reactor_features& features, std::string_view note);
 

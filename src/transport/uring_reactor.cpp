@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
+
+#include "coro/error_format.hpp"
 
 namespace scoll::transport {
 namespace {
@@ -29,10 +32,10 @@ result<std::unique_ptr<reactor>> uring_reactor::create(const reactor_options& op
 }
 
 uring_reactor::uring_reactor(const reactor_options& options)
-    : pool_(options.receive_buffer_bytes, options.receive_buffer_limit),
-      buffers_(pool_, options.receive_buffers),
-      finish_ended_(*this, &uring_reactor::finish_ended),
-      resume_paused_(*this, &uring_reactor::resume_paused) {}
+    : streams_(*this, options.receive_buffer_bytes, options.receive_buffer_limit, options.receive_buffers, 0),
+      finish_ended_(*this, &uring_reactor::finish_ended) {
+  pools_.push_back(streams_);
+}
 
 scoll::status uring_reactor::open_ring(const reactor_options& options) {
   if (const scoll::status opened = ring_.open(options, features_); !opened) return opened;
@@ -41,13 +44,6 @@ scoll::status uring_reactor::open_ring(const reactor_options& options) {
   if (!wake_fd_) return error::system(errno, "eventfd");
   probe_multishot(options);
   if (options.announce && options.disable == 0) announce_fallbacks(features_);
-  pool_.on_refill(
-      [](void* self) noexcept {
-        auto& r = *static_cast<uring_reactor*>(self);
-        r.pool_dry_ = false;
-        if (!r.resume_paused_.scheduled()) r.schedule(r.resume_paused_);
-      },
-      this);
   read_time();  // timers may be armed before the first turn
   submit_rest();
   return {};
@@ -57,15 +53,21 @@ void uring_reactor::probe_multishot(const reactor_options& options) {
   constexpr auto no_multishot_receive =
       reactor_disable::multishot_receive | reactor_disable::provided_buffer_ring;
   if ((options.disable & no_multishot_receive) == 0) {
-    features_.provided_buffer_ring = buffers_.attach(ring()) == 0;
-    features_.multishot_receive = features_.provided_buffer_ring && probe_multishot_receive(ring(), buffers_);
+    features_.provided_buffer_ring = streams_.ring.attach(ring()) == 0;
+    features_.multishot_receive =
+        features_.provided_buffer_ring && probe_multishot_receive(ring(), streams_.ring);
   }
   if (!features_.multishot_receive) {
-    buffers_.detach(ring());
+    streams_.ring.detach(ring());
     features_.provided_buffer_ring = false;
     note_fallback(features_,
                   "receives poll first, then read (multishot receive with buffer ring, kernel 6.0)");
   }
+  features_.multishot_receive_message = features_.multishot_receive &&
+                                        (options.disable & reactor_disable::multishot_receive_message) == 0 &&
+                                        probe_multishot_receive_message(ring(), wake_fd_.get());
+  if (!features_.multishot_receive_message)
+    note_fallback(features_, "datagrams are received one by one (multishot recvmsg, kernel 6.0)");
   features_.multishot_accept = (options.disable & reactor_disable::multishot_accept) == 0 &&
                                probe_multishot_accept(ring(), wake_fd_.get());
   if (!features_.multishot_accept) note_fallback(features_, "accepts are armed one by one (kernel 5.19)");
@@ -73,9 +75,8 @@ void uring_reactor::probe_multishot(const reactor_options& options) {
 
 uring_reactor::~uring_reactor() {
   SCOLL_ASSERT(outstanding_ == 0, "a reactor died with operations pending");
-  pool_.on_refill(nullptr, nullptr);
-  unschedule(resume_paused_);
-  buffers_.detach(ring());
+  SCOLL_ASSERT(pools_.next(streams_) == nullptr, "a reactor died before its datagram buffers");
+  streams_.ring.detach(ring());
 }
 
 void uring_reactor::post(posted_node& node) noexcept {
@@ -130,8 +131,8 @@ void uring_reactor::pause(slot& s) noexcept {
   ++statistics_.receive_starved;
   if (s.cancelling) return end(s, -ECANCELED);
   s.where = place::paused;
-  paused_.push_back(s);
-  ++paused_count_;
+  pool_of(s).paused.push_back(s);
+  ++pool_of(s).paused_count;
 }
 
 void uring_reactor::end(slot& s, std::int32_t outcome) noexcept {
@@ -151,24 +152,20 @@ void uring_reactor::finish_ended() noexcept {
 void uring_reactor::finish(slot& s, std::int32_t outcome) noexcept {
   s.where = place::nowhere;
   s.buffer.reset();
+  if (s.kind == operation::receive_datagrams) datagrams_of(s).receiving = false;
   --outstanding_;
   deliver(*s.owner, {outcome, false, nullptr});
 }
 
-bool uring_reactor::buffers_at_hand() const noexcept {
-  return features_.multishot_receive ? buffers_.provided() != 0 : !pool_dry_;
-}
-
 // As many as there are buffers: more would starve each other again. Some may not need theirs; then the end of
 // the turn sees to it that the others follow.
-void uring_reactor::resume_paused() noexcept {
-  if (features_.multishot_receive) buffers_.replenish();
-  std::uint32_t budget =
-      features_.multishot_receive ? std::min(buffers_.provided(), paused_count_) : paused_count_;
-  while (budget-- != 0 && buffers_at_hand()) {
-    slot& s = paused_.pop_front();
-    --paused_count_;
-    if (features_.multishot_receive) {
+void uring_reactor::resume_paused(uring_receive_pool& pool) noexcept {
+  if (pool.lends()) pool.ring.replenish();
+  std::uint32_t budget = pool.lends() ? std::min(pool.ring.provided(), pool.paused_count) : pool.paused_count;
+  while (budget-- != 0 && pool.at_hand()) {
+    slot& s = pool.paused.pop_front();
+    --pool.paused_count;
+    if (pool.lends()) {
       hand_over(s);
     } else {
       fill_receive_slab(s);
@@ -177,10 +174,10 @@ void uring_reactor::resume_paused() noexcept {
 }
 
 void uring_reactor::fill_receive_slab(slot& s) noexcept {
-  s.buffer = pool_.try_acquire();
+  s.buffer = pool_of(s).slabs.try_acquire();
   s.polled = static_cast<bool>(s.buffer);
   if (s.polled) return hand_over(s);
-  pool_dry_ = true;
+  pool_of(s).dry = true;
   pause(s);
 }
 
@@ -189,7 +186,7 @@ void uring_reactor::cancel(io_completion& done) noexcept {
   if (!done.pending() || s.cancelling) return;
   s.cancelling = true;
   switch (s.where) {
-    case place::paused: --paused_count_; [[fallthrough]];
+    case place::paused: --pool_of(s).paused_count; [[fallthrough]];
     case place::queued:
       s.unlink();
       end(s, -ECANCELED);
@@ -225,16 +222,7 @@ void uring_reactor::prepare(io_uring_sqe& sqe, slot& s) noexcept {
       io_uring_prep_connect(&sqe, s.fd, static_cast<const sockaddr*>(s.address), s.length);
       break;
     case operation::receive_multishot:
-      if (features_.multishot_receive) {
-        io_uring_prep_recv_multishot(&sqe, s.fd, nullptr, 0, 0);
-        sqe.flags |= IOSQE_BUFFER_SELECT;
-        sqe.buf_group = uring_buffers::group;
-      } else if (s.polled) {
-        io_uring_prep_recv(&sqe, s.fd, s.buffer.data(), s.buffer.capacity(), MSG_DONTWAIT);
-      } else {
-        io_uring_prep_poll_add(&sqe, s.fd, POLLIN | POLLRDHUP);
-      }
-      break;
+    case operation::receive_datagrams: prepare_receive(sqe, s); break;
     case operation::receive: io_uring_prep_recv(&sqe, s.fd, s.second, s.length, 0); break;
     case operation::send:
       io_uring_prep_send(&sqe, s.fd, s.address, s.length, MSG_NOSIGNAL);
@@ -262,6 +250,23 @@ void uring_reactor::prepare(io_uring_sqe& sqe, slot& s) noexcept {
   s.where = place::submitted;
 }
 
+void uring_reactor::prepare_receive(io_uring_sqe& sqe, slot& s) const noexcept {
+  const bool datagrams = s.kind == operation::receive_datagrams;
+  if (!pool_of(s).lends() && !s.polled) {
+    io_uring_prep_poll_add(&sqe, s.fd, datagrams ? POLLIN : POLLIN | POLLRDHUP);
+  } else if (datagrams && s.polled) {
+    datagrams_of(s).prepare_single(sqe, s.fd, s.buffer);
+  } else if (datagrams) {
+    datagrams_of(s).prepare_multishot(sqe, s.fd);
+  } else if (s.polled) {
+    io_uring_prep_recv(&sqe, s.fd, s.buffer.data(), s.buffer.capacity(), MSG_DONTWAIT);
+  } else {
+    io_uring_prep_recv_multishot(&sqe, s.fd, nullptr, 0, 0);
+    sqe.flags |= IOSQE_BUFFER_SELECT;
+    sqe.buf_group = streams_.ring.group();
+  }
+}
+
 void uring_reactor::accept_multishot(int fd, io_completion& done) noexcept {
   hand_over(begin(done, operation::accept, fd));
 }
@@ -274,7 +279,55 @@ void uring_reactor::connect(int fd, const sockaddr* address, socklen_t size, io_
 }
 
 void uring_reactor::receive_multishot(int fd, io_completion& done) noexcept {
-  hand_over(begin(done, operation::receive_multishot, fd));
+  slot& s = begin(done, operation::receive_multishot, fd);
+  s.second = &streams_;
+  hand_over(s);
+}
+
+result<std::unique_ptr<datagram_buffers>> uring_reactor::make_datagram_buffers(std::uint32_t count,
+                                                                               std::size_t datagram_bytes) {
+  constexpr std::uint32_t most_buffers = 32768;
+  constexpr std::size_t most_bytes = 65535;
+  if (count < 1 || count > most_buffers)
+    return make_error(errc::invalid_argument, "{} datagram buffers, not 1..{}", count, most_buffers);
+  if (datagram_bytes < 1 || datagram_bytes > most_bytes)
+    return make_error(errc::invalid_argument, "datagrams of {} bytes, not 1..{}", datagram_bytes, most_bytes);
+  const std::uint16_t group = unused_group();
+  if (group == 0) return error(errc::busy, "no number left for another ring of buffers");
+  return std::unique_ptr<datagram_buffers>(
+      std::make_unique<uring_datagram_buffers>(*this, count, datagram_bytes, group));
+}
+
+/// 0, which the streams have, if there is none.
+std::uint16_t uring_reactor::unused_group() noexcept {
+  const auto taken = [this](std::uint16_t group) {
+    uring_receive_pool* p = pools_.first();
+    while (p != nullptr && p->ring.group() != group) p = pools_.next(*p);
+    return p != nullptr;
+  };
+  std::uint16_t group = 1;
+  while (group != 0 && taken(group)) ++group;
+  return group;
+}
+
+void uring_reactor::adopt(uring_datagram_buffers& pool) noexcept {
+  // Without it, as when memory may not be locked, the socket is polled.
+  if (features_.multishot_receive_message) static_cast<void>(pool.ring.attach(ring()));
+  pools_.push_back(pool);
+}
+
+void uring_reactor::release(uring_datagram_buffers& pool) noexcept {
+  pool.ring.detach(ring());
+  pool.unlink();
+}
+
+void uring_reactor::receive_datagrams(int fd, datagram_buffers& into, io_completion& done) noexcept {
+  auto& pool = static_cast<uring_datagram_buffers&>(into);
+  SCOLL_ASSERT(!pool.receiving, "datagram buffers serve one receive at a time");
+  pool.receiving = true;
+  slot& s = begin(done, operation::receive_datagrams, fd);
+  s.second = static_cast<uring_receive_pool*>(&pool);
+  hand_over(s);
 }
 
 void uring_reactor::receive(int fd, std::span<std::byte> into, io_completion& done) noexcept {

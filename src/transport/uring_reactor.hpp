@@ -9,8 +9,8 @@
 #include "posted_inbox.hpp"
 #include "transport/reactor.hpp"
 #include "transport/socket.hpp"
-#include "uring_buffers.hpp"
 #include "uring_probe.hpp"
+#include "uring_receive_pool.hpp"
 
 namespace scoll::transport {
 
@@ -42,6 +42,9 @@ class uring_reactor final : public reactor {
   void connect(int fd, const sockaddr* address, socklen_t size, io_completion& done) noexcept override;
   void receive_multishot(int fd, io_completion& done) noexcept override;
   void receive(int fd, std::span<std::byte> into, io_completion& done) noexcept override;
+  result<std::unique_ptr<datagram_buffers>> make_datagram_buffers(std::uint32_t count,
+                                                                  std::size_t datagram_bytes) override;
+  void receive_datagrams(int fd, datagram_buffers& into, io_completion& done) noexcept override;
   void send(int fd, std::span<const std::byte> bytes, io_completion& done) noexcept override;
   void send_message(int fd, const msghdr& message, io_completion& done) noexcept override;
   void poll(int fd, std::uint32_t events, io_completion& done) noexcept override;
@@ -62,9 +65,14 @@ class uring_reactor final : public reactor {
 
   void cancel(io_completion& done) noexcept override;
 
-  slab_pool& receive_pool() noexcept override { return pool_; }
+  slab_pool& receive_pool() noexcept override { return streams_.slabs; }
   const reactor_features& features() const noexcept override { return features_; }
   reactor_statistics statistics() const noexcept override { return statistics_; }
+
+  // For receive pools: those of datagram sockets come and go.
+  void adopt(uring_datagram_buffers& pool) noexcept;
+  void release(uring_datagram_buffers& pool) noexcept;
+  void resume_paused(uring_receive_pool& pool) noexcept;
 
  private:
   using slot = detail::io_slot;
@@ -109,6 +117,9 @@ class uring_reactor final : public reactor {
   void dispatch_accept(slot& s, const arrival& event) noexcept;
   void dispatch_receive(slot& s, const arrival& event) noexcept;
   void dispatch_emulated_receive(slot& s, std::int32_t outcome) noexcept;
+  void deliver_received(slot& s, std::int32_t outcome, slab_ref& buffer) noexcept;
+  void settle_receive_pools() noexcept;
+  void resume_receive_pools() noexcept;
 
   // uring_reactor.cpp: the way of one operation
   slot& begin(io_completion& done, operation kind, int fd) noexcept;
@@ -119,30 +130,32 @@ class uring_reactor final : public reactor {
   void end(slot& s, std::int32_t outcome) noexcept;
   void finish(slot& s, std::int32_t outcome) noexcept;
   void finish_ended() noexcept;
-  bool buffers_at_hand() const noexcept;
-  void resume_paused() noexcept;
+  static uring_receive_pool& pool_of(const slot& s) noexcept {
+    return *static_cast<uring_receive_pool*>(s.second);
+  }
+  static uring_datagram_buffers& datagrams_of(const slot& s) noexcept {
+    return static_cast<uring_datagram_buffers&>(pool_of(s));
+  }
+  std::uint16_t unused_group() noexcept;
+  void prepare_receive(io_uring_sqe& sqe, slot& s) const noexcept;
   void fill_receive_slab(slot& s) noexcept;
   void prepare(io_uring_sqe& sqe, slot& s) noexcept;
   void prepare_cancel(io_uring_sqe& sqe, slot& s) const noexcept;
 
   uring ring_;
-  slab_pool pool_;
-  uring_buffers buffers_;
+  uring_receive_pool streams_;
+  intrusive_list<uring_receive_pool> pools_;
   posted_inbox inbox_;
   unique_fd wake_fd_;
   int pollable_fd_ = -1;
   bool wakeups_watched_ = false;
-  bool pool_dry_ = false;
   std::uint32_t outstanding_ = 0;
   std::uint32_t brief_sends_ = 0;  // prepared, not submitted, and small enough to complete at once
   time_point now_{};
   __kernel_timespec timeout_{};
   intrusive_list<slot> queued_;
-  intrusive_list<slot> paused_;
-  std::uint32_t paused_count_ = 0;
   intrusive_list<slot> ended_;
   action finish_ended_;
-  action resume_paused_;
   reactor_features features_;
   reactor_statistics statistics_;
 };

@@ -50,7 +50,7 @@ bool uring_reactor::run_once(nanoseconds longest_wait) noexcept {
   bool ran = inbox_.run_all();
   ran = dispatch_completions() || ran;
   ran = run_ready(ready_budget) != 0 || ran;
-  if (paused_count_ != 0 && buffers_at_hand() && !resume_paused_.scheduled()) schedule(resume_paused_);
+  resume_receive_pools();
   if (!running_ || stopped_) {
     // The host may now wait on the ring's descriptor, so the kernel must know all and posts must wake it.
     submit_rest();
@@ -150,11 +150,23 @@ bool uring_reactor::dispatch_completions() noexcept {
     io_uring_cq_advance(&ring(), 1);
     dispatch(event);
   }
-  if (count != 0 && features_.multishot_receive) {
-    buffers_.replenish();
-    if (paused_count_ != 0) resume_paused();
-  }
+  if (count != 0) settle_receive_pools();
   return count != 0;
+}
+
+/// What was consumed in this turn is provided anew.
+void uring_reactor::settle_receive_pools() noexcept {
+  for (uring_receive_pool* p = pools_.first(); p != nullptr; p = pools_.next(*p)) {
+    if (!p->lends()) continue;
+    p->ring.replenish();
+    if (p->paused_count != 0) resume_paused(*p);
+  }
+}
+
+void uring_reactor::resume_receive_pools() noexcept {
+  for (uring_receive_pool* p = pools_.first(); p != nullptr; p = pools_.next(*p)) {
+    if (p->paused_count != 0 && p->at_hand()) p->resume_soon();
+  }
 }
 
 void uring_reactor::dispatch(const arrival& event) noexcept {
@@ -168,7 +180,8 @@ void uring_reactor::dispatch(const arrival& event) noexcept {
   if (!event.more()) s.unlink();  // a cancel that found no room has come too late
   switch (s.kind) {
     case operation::accept: return dispatch_accept(s, event);
-    case operation::receive_multishot: return dispatch_receive(s, event);
+    case operation::receive_multishot:
+    case operation::receive_datagrams: return dispatch_receive(s, event);
     default: return finish(s, event.outcome);
   }
 }
@@ -182,14 +195,14 @@ void uring_reactor::dispatch_accept(slot& s, const arrival& event) noexcept {
 }
 
 void uring_reactor::dispatch_receive(slot& s, const arrival& event) noexcept {
-  if (!features_.multishot_receive) return dispatch_emulated_receive(s, event.outcome);
+  if (!pool_of(s).lends()) return dispatch_emulated_receive(s, event.outcome);
   slab_ref buffer;
   if ((event.flags & IORING_CQE_F_BUFFER) != 0)
-    buffer = buffers_.take(event.flags >> IORING_CQE_BUFFER_SHIFT);
+    buffer = pool_of(s).ring.take(event.flags >> IORING_CQE_BUFFER_SHIFT);
   if (event.outcome > 0) {
     // Armed again before it is delivered, so that the waiter may cancel from its callback.
     if (!event.more()) hand_over_again(s);
-    return deliver(*s.owner, {event.outcome, true, &buffer});
+    return deliver_received(s, event.outcome, buffer);
   }
   if (event.outcome == -ENOBUFS) return pause(s);
   finish(s, event.outcome);
@@ -203,9 +216,17 @@ void uring_reactor::dispatch_emulated_receive(slot& s, std::int32_t outcome) noe
   slab_ref buffer = std::move(s.buffer);
   s.polled = false;
   if (outcome == -EAGAIN || outcome == -EINTR) return hand_over_again(s);
-  if (outcome <= 0) return finish(s, outcome);
+  const bool datagram = s.kind == operation::receive_datagrams;
+  if (outcome < 0 || (outcome == 0 && !datagram)) return finish(s, outcome);
+  if (datagram) datagrams_of(s).complete_single(buffer, outcome);
   hand_over_again(s);
-  deliver(*s.owner, {outcome, true, &buffer});
+  deliver_received(s, outcome, buffer);
+}
+
+void uring_reactor::deliver_received(slot& s, std::int32_t outcome, slab_ref& buffer) noexcept {
+  if (s.kind == operation::receive_multishot) return deliver(*s.owner, {outcome, true, &buffer});
+  const received_datagram d = datagrams_of(s).view(buffer);
+  deliver(*s.owner, {static_cast<std::int32_t>(d.bytes.size()), true, &buffer, &d});
 }
 
 }  // namespace scoll::transport

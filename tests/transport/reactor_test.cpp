@@ -158,6 +158,7 @@ TEST_CASE("a reactor tells what the kernel offers") {
     CHECK(r->features().defer_taskrun);
     CHECK(r->features().single_issuer);
     CHECK(r->features().multishot_receive);
+    CHECK(r->features().multishot_receive_message);
     CHECK(r->features().multishot_accept);
     CHECK(r->features().provided_buffer_ring);
     CHECK(r->features().registered_ring_fd);
@@ -177,6 +178,10 @@ TEST_CASE("features can be held back, and the notes say so") {
   CHECK_FALSE(features(reactor_disable::registered_ring_fd).registered_ring_fd);
   CHECK_FALSE(features(reactor_disable::multishot_accept).multishot_accept);
   CHECK_FALSE(features(reactor_disable::multishot_receive).multishot_receive);
+  CHECK_FALSE(features(reactor_disable::multishot_receive).multishot_receive_message);
+  CHECK_FALSE(features(reactor_disable::multishot_receive_message).multishot_receive_message);
+  CHECK(features(reactor_disable::multishot_receive_message).multishot_receive ==
+        features(0).multishot_receive);
   CHECK_FALSE(features(reactor_disable::provided_buffer_ring).provided_buffer_ring);
   CHECK_FALSE(features(reactor_disable::provided_buffer_ring).multishot_receive);
 }
