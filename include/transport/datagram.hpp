@@ -12,6 +12,9 @@
 
 namespace scoll::transport {
 
+/// The most payload that any port carries: what UDP over IPv4 has room for.
+inline constexpr std::size_t datagram_bytes_limit = 65507;
+
 /// Who is told of datagrams.
 class datagram_events {
  public:

@@ -27,13 +27,21 @@ struct sim_link_model {
 /// What is wrong with the way from one host to another at present. Times are the world's.
 struct sim_path {
   sim_link_model model;
-  nanoseconds blocked_until{0};  ///< nothing gets through; it arrives afterwards
+  nanoseconds blocked_until{0};  ///< nothing gets through; it arrives afterwards, datagrams never do
   nanoseconds slow_until{0};     ///< `extra` is added to the latency
   nanoseconds extra{0};
   nanoseconds narrow_until{0};  ///< bytes take `narrowing` times as long
   std::uint64_t narrowing = 1;
   nanoseconds refused_until{0};    ///< connections are refused
   std::uint32_t corrupt_next = 0;  ///< so many of the next pieces arrive altered
+
+  // Of a million datagrams, so many
+  std::uint32_t loss_ppm = 0;       ///< are lost
+  std::uint32_t duplicate_ppm = 0;  ///< arrive twice
+  std::uint32_t reorder_ppm = 0;    ///< are held back for one to eight latencies, so that others overtake
+  std::uint32_t corrupt_ppm = 0;    ///< arrive with one byte altered
+  std::uint32_t spike_ppm = 0;      ///< are late by `spike`
+  nanoseconds spike{std::chrono::milliseconds(10)};
 };
 
 /// How a life ended, for its peers.
@@ -70,6 +78,7 @@ class sim_network {
  private:
   friend class sim_rail;
   friend class sim_link;
+  friend class sim_datagrams;
 
   std::uint32_t host_of(const std::string& address) const;
   sim_link* any_link_of(const sim_rail& rail) noexcept;

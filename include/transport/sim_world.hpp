@@ -26,6 +26,8 @@ enum class sim_trace : std::uint8_t {
   connection = 3,  ///< a connection was made: with whom
   broken = 4,      ///< a link ended: with whom, error code
   note = 5,        ///< whatever the driver of the world wants to have in the trace
+  datagram = 6,    ///< one reached its port: sender and size, checksum
+  lost = 7,        ///< one of this host's did not: receiver and size, `sim_loss`
 };
 
 /// One line of a trace.

@@ -14,14 +14,11 @@
 
 namespace scoll::transport {
 
-/// The most payload of a datagram, over IPv4; IPv6 could have 20 bytes more.
-inline constexpr std::size_t max_udp_bytes = 65507;
-
 struct udp_options {
-  std::size_t max_bytes = max_udp_bytes;  ///< payload of one datagram, 1 to 65507
-  std::uint32_t receive_buffers = 4;      ///< of `max_bytes` each, 1 to 32768 (`G6`)
-  std::uint32_t send_buffers = 16;        ///< of `max_bytes` each: datagrams on their way out, 1 to 4096
-  std::uint8_t dscp = 0;  ///< traffic class of what is sent, 0 to 63, such as 48 for CS6 (`G8`)
+  std::size_t max_bytes = datagram_bytes_limit;  ///< payload of one datagram, 1 to 65507
+  std::uint32_t receive_buffers = 4;             ///< of `max_bytes` each, 1 to 32768 (`G6`)
+  std::uint32_t send_buffers = 16;  ///< of `max_bytes` each: datagrams on their way out, 1 to 4096
+  std::uint8_t dscp = 0;            ///< traffic class of what is sent, 0 to 63, such as 48 for CS6 (`G8`)
   std::uint32_t socket_bytes =
       0;  ///< what the kernel may queue for us, up to net.core.rmem_max; 0: its choice
 };

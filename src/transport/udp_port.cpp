@@ -87,7 +87,7 @@ status udp_port::bind(const std::string& address, datagram_events& events) noexc
 
 status udp_port::check() const noexcept {
   const status checks[] = {
-      check_range("max_bytes", options_.max_bytes, 1, max_udp_bytes),
+      check_range("max_bytes", options_.max_bytes, 1, datagram_bytes_limit),
       check_range("receive_buffers", options_.receive_buffers, 1, most_receive_buffers),
       check_range("send_buffers", options_.send_buffers, 1, most_send_buffers),
       check_range("dscp", options_.dscp, 0, most_dscp),

@@ -121,7 +121,7 @@ TEST_CASE("datagrams go to and fro between two UDP ports of a reactor") {
       REQUIRE(b.port.send(source, bytes.bytes));
     };
     CHECK(a.port.print(a.address()) == a.port.bound_address());
-    const std::size_t sizes[] = {1, 100, 1400, 9000, max_udp_bytes, 0, 65};
+    const std::size_t sizes[] = {1, 100, 1400, 9000, datagram_bytes_limit, 0, 65};
     for (const std::size_t size : sizes) REQUIRE(a.port.send(b.address(), numbered(size, size)));
     turn_until(*r, [&] { return a.count == std::size(sizes); });
     for (std::size_t i = 0; i < std::size(sizes); ++i) {

@@ -22,6 +22,8 @@ std::string_view to_string(transport::sim_trace kind) {
     case connection: return "connection";
     case broken: return "broken";
     case note: return "note";
+    case datagram: return "datagram";
+    case lost: return "lost";
   }
   return "?";
 }
