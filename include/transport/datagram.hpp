@@ -51,7 +51,8 @@ class datagram_port {
   datagram_port& operator=(const datagram_port&) = delete;
 
   /// Opens the port at an address of this host and begins to receive. Errors name the address, or the option
-  /// that is out of range, and the cause. Datagrams sent leave from this address.
+  /// that is out of range, and the cause. Datagrams sent leave from this address; from a wildcard they leave
+  /// as routing says.
   virtual status bind(const std::string& address, datagram_events& events) noexcept = 0;
   /// What `bind` really bound, with the port number if that was 0; empty before.
   virtual std::string bound_address() const = 0;
