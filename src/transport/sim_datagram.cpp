@@ -72,7 +72,7 @@ sim_datagrams::packet* sim_datagrams::take() {
 /// Returns when the host's wire will have taken it.
 nanoseconds sim_datagrams::send(std::uint32_t from, std::uint32_t to, std::span<const std::byte> bytes) {
   const bool known = to < world().hosts();
-  const sim_path& way = network_.path(from, known ? to : from);
+  const sim_path& way = path(from, known ? to : from);
   const sim_link_model& model = way.model;
   nanoseconds& sending_until = network_.sending_until_[from];
   const nanoseconds departs = std::max(world().now(), sending_until) + model.overhead;
@@ -124,7 +124,7 @@ void sim_datagrams::alter(const sim_path& way, packet& p) noexcept {
 }
 
 void sim_datagrams::arrive(packet& p) noexcept {
-  if (network_.path(p.from, p.to).blocked_until > world().now()) {
+  if (path(p.from, p.to).blocked_until > world().now()) {
     lose(p.from, p.to, p.bytes.size(), sim_loss::partition);
   } else if (ports_[p.to] == nullptr) {
     lose(p.from, p.to, p.bytes.size(), sim_loss::nobody);
@@ -250,7 +250,7 @@ void sim_datagram_port::deliver(sim_datagrams::packet& p, const slab_ref& buffer
                           wire::checksum(bytes.bytes));
   ++statistics_.received;
   statistics_.received_bytes += size;
-  home_.occupy(network_.network_.path(from, home_.host()).model.overhead);
+  home_.occupy(network_.path(from, home_.host()).model.overhead);
   home_.enter([&]() noexcept { events_->on_datagram(to_datagram(from), bytes); });
 }
 

@@ -34,7 +34,8 @@ struct station final : datagram_events {
 
   void on_datagram(const datagram_address& source, const loan& bytes) noexcept override {
     std::uint32_t number = 0;
-    std::memcpy(&number, bytes.bytes.data(), std::min(sizeof number, bytes.bytes.size()));
+    if (!bytes.bytes.empty())
+      std::memcpy(&number, bytes.bytes.data(), std::min(sizeof number, bytes.bytes.size()));
     if (record) heard.push_back({source, number, bytes.bytes.size(), world.now()});
     altered += std::any_of(bytes.bytes.begin() + std::min<std::ptrdiff_t>(4, std::ssize(bytes.bytes)),
                            bytes.bytes.end(), [](std::byte b) { return b != std::byte{0x55}; });
@@ -45,7 +46,7 @@ struct station final : datagram_events {
 
   status send(std::uint32_t to, std::uint32_t number = 0, std::size_t size = 100) {
     scratch.assign(size, std::byte{0x55});
-    std::memcpy(scratch.data(), &number, std::min(sizeof number, size));
+    if (size != 0) std::memcpy(scratch.data(), &number, std::min(sizeof number, size));
     const datagram_address address = port.parse(sim_network::address_of(to)).value();
     status s;
     home.enter([&] { s = port.send(address, scratch); });
