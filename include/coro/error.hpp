@@ -39,6 +39,7 @@ enum class errc : std::uint16_t {
   already_exists = 25,      ///< an id or name is taken
   unknown_tree = 26,        ///< a tree kind or parameter this node does not know
   stale = 27,               ///< an older incarnation, generation or operation
+  stale_descriptor = 28,    ///< the memory it named is no longer exposed
 };
 
 /// Lower-case name such as "deadline_exceeded"; "unknown_error" for values this build does not know.

@@ -35,6 +35,10 @@ struct endpoint_options {
   std::uint32_t queue_limit = 256;      ///< requests per peer and class that wait for credit; more are `busy`
   std::uint32_t exchange_limit = 4096;  ///< requests per peer that wait for a reply
   std::uint32_t handshake_limit = 128;  ///< accepted links that have not introduced themselves
+  std::uint32_t region_limit = 65536;   ///< memory regions exposed at once; more are `busy`
+  std::uint32_t transfer_window = 16;   ///< segments of gets and puts on their way, per peer; at most `queue_limit`
+  std::uint32_t transfer_buffers = 1024;  ///< of 32 KiB, for segments that are sent and not acknowledged; when all
+                                          ///< are taken, transfers wait
 
   status validate() const;
 };
@@ -75,7 +79,8 @@ class request_view {
   bool settled_ = false;
 };
 
-/// The layer above: what it hears from an endpoint.
+/// The layer above: what it hears from an endpoint. Several may share one endpoint, each with traffic classes
+/// of its own (`endpoint::route`).
 class endpoint_events {
  public:
   virtual void on_request(request_view& request) noexcept = 0;
@@ -104,7 +109,10 @@ struct endpoint_statistics {
   std::uint64_t sessions_lost = 0;
 };
 
-/// One node's communication with all its peers over a rail: sessions, handshakes, buffers. Single-threaded,
+class memory_service;
+
+/// One node's communication with all its peers over a rail: sessions, handshakes, buffers. Requests of class
+/// bulk are the gets and puts of registered memory (transfer.hpp), which it serves itself. Single-threaded,
 /// on its executor, which with the rail must outlive it. Shut down by `drain`, then destroyed.
 class endpoint final : private accept_events {
  public:
@@ -128,6 +136,11 @@ class endpoint final : private accept_events {
 
   message& acquire_message() { return messages_.acquire(); }
   void release_message(message& m) noexcept { messages_.release(m); }
+  /// Sends the requests of a class to another layer than the one given at the start. `to` must outlive the
+  /// endpoint. It hears of every session that is lost.
+  void route(traffic_class klass, endpoint_events& to) noexcept {
+    handlers_[static_cast<std::size_t>(klass)] = &to;
+  }
   /// For payloads beyond what lies in a message, at most `max_payload_bytes`. Empty when too many are lent
   /// out.
   slab_ref acquire_payload() noexcept { return payloads_.try_acquire(); }
@@ -139,6 +152,9 @@ class endpoint final : private accept_events {
   /// closes all links. After `limit` it closes what is left and returns `deadline_exceeded`; how long closing
   /// may take is up to the rail. Nothing else may have links on the rail.
   task<status> drain(nanoseconds limit);
+
+  /// Where `memory_region` and the transfers of transfer.hpp meet the sessions.
+  memory_service& memory() noexcept { return *memory_; }
 
   const endpoint_options& options() const noexcept { return options_; }
   executor& get_executor() const noexcept { return executor_; }
@@ -160,6 +176,10 @@ class endpoint final : private accept_events {
   void on_accepted(link& accepted) noexcept override;
   void on_hello(greeter& from, frame_view& frame) noexcept;
   void finish(greeter& done) noexcept;
+  endpoint_events& handler_of(traffic_class klass) noexcept {
+    return *handlers_[static_cast<std::size_t>(klass)];
+  }
+  void tell_session_lost(session& peer, const error& reason) noexcept;
   bool quiet() const noexcept;
   bool say_goodbye() noexcept;
   void note_violation(const error& reason) noexcept {
@@ -170,11 +190,12 @@ class endpoint final : private accept_events {
   executor& executor_;
   rail& rail_;
   endpoint_options options_;
-  endpoint_events& events_;
+  std::array<endpoint_events*, class_count> handlers_;
   message_pool messages_;
   slab_pool payloads_;
   slab_pool small_payloads_;
   random_generator random_;
+  std::unique_ptr<memory_service> memory_;
   std::map<node_id, std::unique_ptr<session>> sessions_;
   intrusive_list<greeter> greeters_;
   std::size_t handshake_count_ = 0;

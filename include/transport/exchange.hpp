@@ -68,6 +68,8 @@ class incoming : public list_hook<incoming> {
   /// Sends the final reply and returns the credit. If the requester's session is gone, the reply goes
   /// nowhere. When its endpoint dies first, it is closed without one.
   void reply(message& m) noexcept;
+  /// The final reply is an error of the transport: nothing was done with the request.
+  void refuse(const error& reason) noexcept;
   /// Sends a part of the reply; more follows, and the credit stays here.
   void reply_part(message& m) noexcept;
   /// Returns the credit before the answer: for a layer that bounds the work it takes on by itself, and must

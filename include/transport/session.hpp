@@ -71,6 +71,7 @@ class session final {
     std::uint32_t received = 0;       // requests received in all
     std::uint32_t disposed = 0;       // of those, done with
     std::uint32_t granted_by_us = 0;  // what the peer was last told it may send in all
+    bool replied_last = false;        // what left last was one of `expected`
   };
   struct slot {
     exchange* waiter = nullptr;
@@ -99,6 +100,7 @@ class session final {
   void on_cancel(std::uint64_t exchange_id, bool answer_awaited) noexcept;
   void send_reply(std::uint64_t exchange_id, traffic_class klass, message& m, const error& outcome,
                   bool final) noexcept;
+  void send_refusal(std::uint64_t exchange_id, traffic_class klass, const error& reason) noexcept;
   void dispose(traffic_class klass) noexcept;
 
   // messages

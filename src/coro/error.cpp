@@ -45,6 +45,7 @@ std::string_view to_string(errc code) noexcept {
     case errc::already_exists: return "already_exists";
     case errc::unknown_tree: return "unknown_tree";
     case errc::stale: return "stale";
+    case errc::stale_descriptor: return "stale_descriptor";
   }
   return "unknown_error";
 }

@@ -9,6 +9,7 @@
 #include "../../include/transport/lane.hpp"
 #include "../../include/transport/wire/wire.hpp"
 #include "control_frame.hpp"
+#include "memory_service.hpp"
 
 namespace scoll::transport {
 namespace {
@@ -27,6 +28,13 @@ status endpoint_options::validate() const {
   for (std::uint32_t w : window) {
     if (w == 0 || w > 65536)
       return make_error(errc::invalid_argument, "a window of {}: 1 to 65536 are allowed", w);
+  }
+  if (transfer_window == 0 || transfer_window > queue_limit) {
+    return make_error(errc::invalid_argument, "a transfer window of {}: 1 to {} (the queue limit) are allowed",
+                      transfer_window, queue_limit);
+  }
+  if (region_limit == 0 || transfer_buffers == 0) {
+    return error(errc::invalid_argument, "region_limit and transfer_buffers must be greater than 0");
   }
   if (queue_limit == 0 || exchange_limit == 0 || handshake_limit == 0) {
     return error(errc::invalid_argument, "queue, exchange and handshake limits must be greater than 0");
@@ -104,11 +112,13 @@ endpoint::endpoint(executor& ex, rail& transport, endpoint_options options, endp
     : executor_(ex),
       rail_(transport),
       options_(std::move(options)),
-      events_(events),
       payloads_(max_payload_bytes, 4096),
       small_payloads_(small_payload_bytes, 16384),
       random_(options_.incarnation ^ (options_.self * 0x9e3779b97f4a7c15)) {
   options_.validate().value();
+  memory_ = std::make_unique<memory_service>(*this);
+  handlers_.fill(&events);
+  route(traffic_class::bulk, *memory_);
 }
 
 loan endpoint::keep(loan received) noexcept {
@@ -126,6 +136,7 @@ endpoint::~endpoint() {
   draining_ = true;
   while (!greeters_.empty()) finish(greeters_.pop_front());
   for (auto& [node, peer] : sessions_) peer->shut();
+  memory_->close();
 }
 
 status endpoint::listen(const std::string& address) {
@@ -200,6 +211,12 @@ void endpoint::on_hello(greeter& from, frame_view& frame) noexcept {
   link& accepted = from.give_up_link();
   finish(from);
   l.adopt(accepted, *h, frame.header, *continues);
+}
+
+void endpoint::tell_session_lost(session& peer, const error& reason) noexcept {
+  for (auto at = handlers_.begin(); at != handlers_.end(); ++at) {
+    if (std::find(handlers_.begin(), at, *at) == at) (*at)->on_session_lost(peer, reason);
+  }
 }
 
 bool endpoint::quiet() const noexcept {

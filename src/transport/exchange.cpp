@@ -33,6 +33,13 @@ void incoming::reply(message& m) noexcept {
   to.send_reply(exchange_id_, klass_, m, {}, true);
 }
 
+void incoming::refuse(const error& reason) noexcept {
+  session& to = *session_;
+  const bool current = serial_ == to.serial_;
+  drop();
+  if (current) to.send_refusal(exchange_id_, klass_, reason);
+}
+
 void incoming::reply_part(message& m) noexcept {
   session& to = *session_;
   if (serial_ != to.serial_) return to.endpoint_.release_message(m);

@@ -189,7 +189,7 @@ void session::on_request(frame_view& frame) noexcept {
   request_view view(*this, id, frame.header.klass, load_little<std::uint32_t>(frame.head.data() + 8),
                     frame.head.subspan(message::envelope_bytes), frame.payload);
   if (endpoint_.draining_) return view.refuse({errc::closed, "the node is shutting down"});
-  endpoint_.events_.on_request(view);
+  endpoint_.handler_of(frame.header.klass).on_request(view);
   if (!view.settled()) view.refuse({errc::unsupported, "no service takes this request"});
 }
 
@@ -208,16 +208,14 @@ void request_view::refuse(const error& reason) noexcept {
   SCOLL_ASSERT(!settled_, "a request is settled once");
   settled_ = true;
   from_.dispose(klass_);
-  message& m = from_.endpoint_.acquire_message();
-  m.set_head_bytes(0);
-  const auto text = std::as_bytes(std::span(reason.text()));
-  m.copy_payload(text, wire::checksum(text));
-  from_.send_reply(exchange_id_, klass_, m, reason, true);
+  from_.send_refusal(exchange_id_, klass_, reason);
 }
 
 void session::on_cancel(std::uint64_t exchange_id, bool answer_awaited) noexcept {
   for (incoming* work = incoming_.first(); work != nullptr; work = incoming_.next(*work)) {
-    if (work->exchange_id_ == exchange_id) return endpoint_.events_.on_cancelled(*work, answer_awaited);
+    if (work->exchange_id_ == exchange_id) {
+      return endpoint_.handler_of(work->klass_).on_cancelled(*work, answer_awaited);
+    }
   }
 }
 
@@ -228,6 +226,14 @@ void session::send_reply(std::uint64_t exchange_id, traffic_class klass, message
   store_little(m.envelope() + 10, static_cast<std::uint16_t>(final));
   store_little(m.envelope() + 12, std::uint32_t{0});
   enqueue(m, klass, frame_type::reply);
+}
+
+void session::send_refusal(std::uint64_t exchange_id, traffic_class klass, const error& reason) noexcept {
+  message& m = endpoint_.acquire_message();
+  m.set_head_bytes(0);
+  const auto text = std::as_bytes(std::span(reason.text()));
+  m.copy_payload(text, wire::checksum(text));
+  send_reply(exchange_id, klass, m, reason, true);
 }
 
 void session::dispose(traffic_class klass) noexcept {
@@ -285,16 +291,21 @@ message* session::peek(lane_id lane, bool requests_too) noexcept {
   for (std::size_t c = 0; c < class_count; ++c) {
     if (lane_of(static_cast<traffic_class>(c)) != lane) continue;
     class_state& k = classes_[c];
-    if (!k.expected.empty()) return &k.expected.front();
-    if (requests_too && !k.requests.empty() && k.sent != k.granted_to_us) return &k.requests.front();
+    const bool request_ready = requests_too && !k.requests.empty() && k.sent != k.granted_to_us;
+    // Replies of bulk are the load itself: a peer that pulls without end must not keep our own requests
+    // waiting.
+    const bool own_turn = lane == lane_id::bulk && k.replied_last && request_ready;
+    if (!k.expected.empty() && !own_turn) return &k.expected.front();
+    if (request_ready) return &k.requests.front();
   }
   return nullptr;
 }
 
 void session::take(message& m) noexcept {
   m.unlink();
+  class_state& k = classes_[index(m.header().klass)];
+  k.replied_last = m.header().type != frame_type::request;
   if (m.header().type == frame_type::request) {
-    class_state& k = classes_[index(m.header().klass)];
     --k.queued;
     ++k.sent;
     ++endpoint_.statistics_.requests_sent;
@@ -448,7 +459,7 @@ void session::reset(const error& reason, kept keep) noexcept {
   end_all(ended, reason);
   if (!existed) return;
   ++endpoint_.statistics_.sessions_lost;
-  endpoint_.events_.on_session_lost(*this, reason);
+  endpoint_.tell_session_lost(*this, reason);
 }
 
 /// Tells those who wait. Each may cancel or free others of the list meanwhile.

@@ -271,6 +271,8 @@ class node final {
     CHECK(closed);
     rail_.reset();
   }
+  /// Requests of class bulk come to the service of these tests, instead of being gets and puts.
+  void take_bulk() { ep->route(traffic_class::bulk, in); }
   void knows(node& other) { REQUIRE(ep->add_peer(other.id, other.ep->listen_address()).has_value()); }
   session& to(node_id other) { return *ep->find(other); }
   rail& transport() { return *rail_; }

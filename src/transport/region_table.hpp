@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "../../include/coro/result.hpp"
+#include "../../include/transport/memory_region.hpp"
+#include "memory_head.hpp"
+
+namespace scoll::transport {
+
+/// The regions a node exposes, by index and generation. Pure: no I/O.
+class region_table {
+ public:
+  region_table(node_id self, std::uint64_t incarnation, std::uint32_t limit) noexcept
+      : self_(self), incarnation_(incarnation), limit_(limit) {}
+  ~region_table();
+  region_table(const region_table&) = delete;
+  region_table& operator=(const region_table&) = delete;
+
+  status add(memory_region& region);
+  void remove(memory_region& region) noexcept;
+  void moved(memory_region& region) noexcept { slots_[region.index_].region = &region; }
+
+  /// Whether a peer may do what `head` says: the region is there, permits it, and has the range.
+  status check(const memory_head& head) const noexcept;
+  /// Copies a range that was checked in this step, of `head.length` bytes.
+  void read(const memory_head& head, std::span<std::byte> into) const noexcept {
+    if (!into.empty()) slots_[head.region].region->copy_out(head.offset, into);
+  }
+  void write(const memory_head& head, std::span<const std::byte> from) noexcept {
+    if (!from.empty()) slots_[head.region].region->copy_in(head.offset, from);
+  }
+
+  node_id self() const noexcept { return self_; }
+  std::uint64_t incarnation() const noexcept { return incarnation_; }
+  std::size_t size() const noexcept { return size_; }
+
+ private:
+  struct slot {
+    memory_region* region = nullptr;
+    std::uint64_t generation = 0;
+    std::uint32_t next_free = 0;  // index + 1; 0: none
+  };
+
+  node_id self_;
+  std::uint64_t incarnation_;
+  std::uint32_t limit_;
+  std::uint64_t last_generation_ = 0;
+  std::size_t size_ = 0;
+  std::vector<slot> slots_;
+  std::uint32_t free_ = 0;  // index + 1; 0: none
+};
+
+/// Whether a range lies within a region; the sum is never formed, for it could overflow.
+status check_range(std::uint64_t offset, std::uint64_t length, std::uint64_t size) noexcept;
+status check_access(memory_access granted, memory_operation wanted) noexcept;
+
+}  // namespace scoll::transport

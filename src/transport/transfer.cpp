@@ -1,0 +1,60 @@
+#include "../../include/transport/transfer.hpp"
+
+#include "../../include/coro/deadline.hpp"
+#include "../../include/coro/error_format.hpp"
+#include "../../include/transport/endpoint.hpp"
+#include "memory_service.hpp"
+
+namespace scoll::transport {
+namespace {
+
+/// What can be known here; the peer checks all of it again.
+status check(endpoint& at, const region_descriptor& d, memory_operation operation, std::uint64_t offset,
+             std::uint64_t length) noexcept {
+  if (d.node == at.options().self) {
+    return error(errc::invalid_argument, "the region is this node's own: its memory is at hand");
+  }
+  if (at.find(d.node) == nullptr) return make_error(errc::not_found, "node {} is not known here", d.node);
+  if (const auto allowed = check_access(d.access, operation); !allowed) return allowed;
+  return check_range(offset, length, d.length);
+}
+
+memory_head head_of(const region_descriptor& d, memory_operation operation, std::uint64_t offset) noexcept {
+  return {operation, d.region, d.incarnation, d.generation, offset, 0};
+}
+
+task<status> carry(endpoint& at, session& to, transfer& t, transfer_options options) {
+  const bool limited = options.deadline > nanoseconds::zero();
+  deadline_stop stop(limited ? deadline::in(options.deadline) : deadline(), options.stop);
+  if (stop.stop_requested()) co_return error(stop.reason(), "before the transfer had begun");
+  at.memory().transfers().start(t, to, options.window);
+  const status ended = co_await t.wait(stop.token());
+  // Its last segment may have come after the token fired: then it is complete, and nothing is left to stop.
+  if (!ended && !t.finished()) {
+    at.memory().transfers().abandon(t, {stop.reason(), "the transfer was under way"});
+  }
+  co_return t.outcome();
+}
+
+}  // namespace
+
+task<status> get(endpoint& at, region_descriptor from, std::uint64_t offset, std::span<std::byte> into,
+                 transfer_options options) {
+  if (const auto s = check(at, from, memory_operation::get, offset, into.size()); !s) co_return s;
+  transfer t(head_of(from, memory_operation::get, offset), into);
+  co_return co_await carry(at, *at.find(from.node), t, options);
+}
+
+task<put_status> put(endpoint& at, region_descriptor to, std::uint64_t offset,
+                     std::span<const std::byte> from, transfer_options options) {
+  if (const auto s = check(at, to, memory_operation::put, offset, from.size()); !s) {
+    co_return put_status(s, false);
+  }
+  // Never written to: a put reads its local memory.
+  const std::span<std::byte> local(const_cast<std::byte*>(from.data()), from.size());
+  transfer t(head_of(to, memory_operation::put, offset), local);
+  const status ended = co_await carry(at, *at.find(to.node), t, options);
+  co_return put_status(ended, t.may_have_written());
+}
+
+}  // namespace scoll::transport

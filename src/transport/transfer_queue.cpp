@@ -1,0 +1,151 @@
+#include "transfer_queue.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "../../include/coro/error_format.hpp"
+#include "../../include/transport/endpoint.hpp"
+#include "../../include/transport/wire/wire.hpp"
+#include "segment_payload.hpp"
+
+namespace scoll::transport {
+
+static_assert(wire::fixed_size<memory_head> == memory_head_bytes);
+
+void transfer_segment::heard(exchange& e, reply_event& event) noexcept {
+  auto& segment = static_cast<transfer_segment&>(e);
+  segment.queue_->heard(segment, event);
+}
+
+transfer_segment& transfer_queue::acquire() {
+  if (free_.empty()) {
+    blocks_.push_back(std::make_unique<transfer_segment[]>(step));
+    for (std::size_t i = 0; i < step; ++i) {
+      blocks_.back()[i].queue_ = this;
+      free_.push_back(blocks_.back()[i]);
+    }
+  }
+  return free_.pop_front();
+}
+
+/// Of a segment that is under way no more.
+void transfer_queue::release(transfer_segment& segment) noexcept {
+  --segment.owner_->in_flight_;
+  --segment.owner_->peer_->in_flight;
+  segment.list_hook<transfer_segment>::unlink();
+  free_.push_front(segment);
+}
+
+void transfer_queue::start(transfer& t, session& to, std::uint32_t window) noexcept {
+  transfer_peer& peer = peers_[to.peer()];
+  peer.to = &to;
+  const std::uint32_t most = endpoint_.options().transfer_window;
+  t.window_ = window == 0 ? most : std::min(window, most);
+  t.peer_ = &peer;
+  peer.ready.push_back(t);
+  pump(peer);
+}
+
+/// Hands out what the window allows, one segment at a time and in turn.
+void transfer_queue::pump(transfer_peer& peer) noexcept {
+  while (!peer.ready.empty() && peer.in_flight < endpoint_.options().transfer_window) {
+    transfer& t = peer.ready.pop_front();
+    const bool sent = send_segment(t);
+    if (t.wants_turn()) sent ? peer.ready.push_back(t) : peer.ready.push_front(t);
+    if (!sent) return;  // `resume` goes on
+  }
+}
+
+void transfer_queue::resume() noexcept {
+  for (auto& [node, peer] : peers_) pump(peer);
+}
+
+/// False if there is no buffer at present.
+bool transfer_queue::send_segment(transfer& t) noexcept {
+  const std::size_t size = std::min(segment_bytes, t.local_.size() - t.next_);
+  message& m = endpoint_.acquire_message();
+  if (!t.get()) {
+    const auto bytes = t.local_.subspan(t.next_, size);
+    const bool loaded = load_payload(buffers_, m, size, [bytes](std::span<std::byte> into) {
+      if (!bytes.empty()) std::memcpy(into.data(), bytes.data(), bytes.size());
+    });
+    if (!loaded) {
+      endpoint_.release_message(m);
+      return false;
+    }
+  }
+  memory_head head = t.head_;
+  head.offset += t.next_;
+  head.length = static_cast<std::uint32_t>(size);
+  const auto head_size = wire::encode_to(m.head_space(), head);
+  SCOLL_ASSERT(head_size.has_value(), "the head of a segment exceeds its frame");
+  m.set_head_bytes(*head_size);
+  transfer_segment& segment = acquire();
+  segment.owner_ = &t;
+  segment.offset_ = t.next_;
+  segment.size_ = size;
+  t.segments_.push_back(segment);
+  ++t.in_flight_;
+  ++t.peer_->in_flight;
+  t.begun_ = true;
+  t.next_ += size;
+  const auto room = static_cast<std::uint32_t>(t.get() ? size : 0);
+  if (const auto s = t.peer_->to->request(segment, traffic_class::bulk, m, room); !s) fail(t, s.error());
+  return true;
+}
+
+void transfer_queue::heard(transfer_segment& segment, reply_event& event) noexcept {
+  transfer& t = *segment.owner_;
+  transfer_peer& peer = *t.peer_;
+  if (const auto s = deliver(t, segment, event); !s) {
+    fail(t, s.error());
+  } else {
+    release(segment);
+    if (t.all_sent() && t.in_flight_ == 0) {
+      t.ended_.set();
+    } else if (t.wants_turn() && !t.linked()) {
+      peer.ready.push_back(t);
+    }
+  }
+  pump(peer);
+}
+
+status transfer_queue::deliver(transfer& t, const transfer_segment& segment, reply_event& event) noexcept {
+  if (!t.get() && event.reached && !event.refused) t.may_have_written_ = true;
+  if (!event.outcome) return event.outcome;
+  const auto bytes = event.payload.bytes;
+  if (!event.final || bytes.size() != (t.get() ? segment.size_ : 0)) {
+    return make_error(errc::malformed, "node {} answered {} bytes of memory with {}", t.peer_->to->peer(),
+                      segment.size_, bytes.size());
+  }
+  if (!bytes.empty()) std::memcpy(t.local_.data() + segment.offset_, bytes.data(), bytes.size());
+  return {};
+}
+
+/// The end before the end: what is still under way is of no interest any more.
+void transfer_queue::fail(transfer& t, const error& reason) noexcept {
+  t.unlink();
+  while (!t.segments_.empty()) {
+    transfer_segment& segment = t.segments_.front();
+    const bool unknown = segment.pending() && segment.cancel();
+    if (unknown && !t.get()) t.may_have_written_ = true;
+    release(segment);
+  }
+  t.failure_ = reason;
+  t.ended_.set();
+}
+
+void transfer_queue::abandon(transfer& t, const error& reason) noexcept {
+  transfer_peer& peer = *t.peer_;
+  fail(t, reason);
+  pump(peer);
+}
+
+void transfer_queue::close(const error& reason) noexcept {
+  for (auto& [node, peer] : peers_) {
+    while (!peer.ready.empty()) fail(peer.ready.front(), reason);
+  }
+}
+
+}  // namespace scoll::transport

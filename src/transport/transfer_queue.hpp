@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "../../include/coro/completion.hpp"
+#include "../../include/coro/intrusive_list.hpp"
+#include "../../include/coro/result.hpp"
+#include "../../include/transport/exchange.hpp"
+#include "../../include/transport/hello.hpp"
+#include "../../include/transport/slab.hpp"
+#include "memory_head.hpp"
+
+namespace scoll::transport {
+
+class endpoint;
+class session;
+class transfer;
+class transfer_queue;
+
+/// The transfers between this node and one peer.
+struct transfer_peer {
+  session* to = nullptr;
+  std::uint32_t in_flight = 0;     // segments
+  intrusive_list<transfer> ready;  // those that have a segment to send, in turn
+};
+
+/// One segment under way. Pooled.
+class transfer_segment final : public exchange, public list_hook<transfer_segment> {
+ public:
+  transfer_segment() noexcept : exchange(&heard) {}
+
+ private:
+  friend class transfer_queue;
+  static void heard(exchange& e, reply_event& event) noexcept;
+
+  transfer_queue* queue_ = nullptr;
+  transfer* owner_ = nullptr;
+  std::size_t offset_ = 0;  // in the local memory
+  std::size_t size_ = 0;
+};
+
+/// One get or put under way: lives in the coroutine that awaits it.
+class transfer final : public list_hook<> {
+ public:
+  /// `head` names region, operation and the offset of the first byte; `local` is written by a get and read by
+  /// a put.
+  transfer(const memory_head& head, std::span<std::byte> local) noexcept : head_(head), local_(local) {}
+  ~transfer() { SCOLL_ASSERT(segments_.empty(), "a transfer was abandoned by its owner"); }
+
+  bool finished() const noexcept { return ended_.is_set(); }
+  auto wait(stop_token stop) noexcept { return ended_.wait(stop); }
+  status outcome() const noexcept { return failure_; }
+  /// Of a put: bytes of the region were written, or may have been.
+  bool may_have_written() const noexcept { return may_have_written_; }
+
+ private:
+  friend class transfer_queue;
+
+  bool get() const noexcept { return head_.operation == memory_operation::get; }
+  bool all_sent() const noexcept { return next_ == local_.size() && begun_; }
+  bool wants_turn() const noexcept { return !finished() && !all_sent() && in_flight_ < window_; }
+
+  memory_head head_;
+  std::span<std::byte> local_;
+  std::size_t next_ = 0;  // what has not been sent begins here
+  bool begun_ = false;    // a transfer of nothing asks once
+  bool may_have_written_ = false;
+  std::uint32_t window_ = 0;
+  std::uint32_t in_flight_ = 0;
+  transfer_peer* peer_ = nullptr;
+  intrusive_list<transfer_segment, transfer_segment> segments_;
+  error failure_;
+  completion<> ended_;
+};
+
+/// The asking side of one-sided operations: cuts transfers into segments and keeps at most a window of them
+/// under way per peer, so that the class's queue never fills. Transfers to one peer take turns.
+class transfer_queue final {
+ public:
+  transfer_queue(endpoint& owner, slab_pool& buffers) noexcept : endpoint_(owner), buffers_(buffers) {}
+  transfer_queue(const transfer_queue&) = delete;
+  transfer_queue& operator=(const transfer_queue&) = delete;
+
+  /// `window` 0 stands for the endpoint's.
+  void start(transfer& t, session& to, std::uint32_t window) noexcept;
+  /// Ends it before its time: nothing touches its memory any more.
+  void abandon(transfer& t, const error& reason) noexcept;
+  /// There are buffers again.
+  void resume() noexcept;
+  /// Ends what waits for its turn.
+  void close(const error& reason) noexcept;
+
+ private:
+  friend class transfer_segment;
+  static constexpr std::size_t step = 16;
+
+  void pump(transfer_peer& peer) noexcept;
+  bool send_segment(transfer& t) noexcept;
+  bool load(message& m, std::span<const std::byte> bytes) noexcept;
+  void heard(transfer_segment& segment, reply_event& event) noexcept;
+  status deliver(transfer& t, const transfer_segment& segment, reply_event& event) noexcept;
+  void fail(transfer& t, const error& reason) noexcept;
+  transfer_segment& acquire();
+  void release(transfer_segment& segment) noexcept;
+
+  endpoint& endpoint_;
+  slab_pool& buffers_;
+  std::map<node_id, transfer_peer> peers_;
+  std::vector<std::unique_ptr<transfer_segment[]>> blocks_;
+  intrusive_list<transfer_segment, transfer_segment> free_;
+};
+
+}  // namespace scoll::transport

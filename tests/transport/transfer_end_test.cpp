@@ -1,0 +1,322 @@
+#include <deque>
+
+#include "transfers.hpp"
+
+using namespace transfers;
+
+namespace {
+
+constexpr std::size_t mebibyte = 1U << 20U;
+
+void isolate(memory_world& w) {
+  w.net.block("n1", "n2");
+  w.net.block("n2", "n1");
+  w.net.cut("n1", "n2");
+}
+void rejoin(memory_world& w) {
+  w.net.unblock("n1", "n2");
+  w.net.unblock("n2", "n1");
+}
+
+/// Whether a memory is part `fresh` and part `old`, segment by segment.
+bool mixture(std::span<const std::byte> memory, const bytes& old, const bytes& fresh) {
+  for (std::size_t at = 0; at < memory.size(); at += segment_bytes) {
+    const std::size_t n = std::min(segment_bytes, memory.size() - at);
+    const auto piece = memory.subspan(at, n);
+    if (!std::ranges::equal(piece, std::span(old).subspan(at, n)) &&
+        !std::ranges::equal(piece, std::span(fresh).subspan(at, n))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("a region that is destroyed is not touched any more") {
+  for (int steps = 0; steps < 40; ++steps) {
+    memory_world w;
+    two p(w);
+    const bytes first = made(2 * mebibyte, 1);
+    const bytes second = made(2 * mebibyte, 2);
+    auto store = std::make_unique<fenced>(first);
+    std::optional<memory_region> region(p.exposed(store->memory()));
+    fenced local(2 * mebibyte);
+    fenced source(second);
+    const auto d = region->descriptor();
+    const auto g = p.begin_get(d, 0, local.memory());
+    const auto s = p.begin_put(d, 0, source.memory());
+    w.pass(steps * 5us);
+    INFO("steps " << steps);
+    region.reset();
+    CHECK(mixture(store->memory(), first, second));
+    CHECK(store->intact());
+    store.reset();  // the address sanitizer watches over what comes later
+    REQUIRE(w.until([&] { return g.done() && s.done(); }));
+    CHECK((g->has_value() || g->error() == errc::stale_descriptor));
+    CHECK((s->has_value() || s->error() == errc::stale_descriptor));
+    if (steps < 5) CHECK(g->error() == errc::stale_descriptor);
+    if (steps < 5) CHECK(s->error() == errc::stale_descriptor);
+    CHECK(p.get(d, 0, local.memory().first(0)).error() == errc::stale_descriptor);
+    CHECK(p.put(d, 0, source.memory().first(1)).error() == errc::stale_descriptor);
+    CHECK(local.intact());
+    REQUIRE(p.quiet());
+  }
+}
+
+TEST_CASE("a destroyed region stays destroyed for what is replayed") {
+  memory_world w;
+  two p(w);
+  fenced store(made(mebibyte, 1));
+  std::optional<memory_region> region(p.exposed(store.memory()));
+  fenced local(made(mebibyte, 2));
+  w.net.freeze("n2");
+  const auto s = p.begin_put(region->descriptor(), 0, local.memory());
+  w.pass(1ms);
+  w.net.cut("n1", "n2");
+  region.reset();
+  w.net.thaw("n2");
+  REQUIRE(w.until([&] { return s.done(); }));
+  CHECK(s->error() == errc::stale_descriptor);
+  CHECK_FALSE(s->may_have_written());
+  CHECK(store.holds(made(mebibyte, 1)));
+}
+
+TEST_CASE("a connection that breaks and comes back costs no byte") {
+  std::uint64_t replays = 0;
+  for (int steps = 1; steps < 60; ++steps) {
+    memory_world w;
+    two p(w);
+    fenced store(made(2 * mebibyte, 1));
+    fenced target(2 * mebibyte);
+    const auto readable = p.exposed(store.memory());
+    const auto writable = p.exposed(target.memory());
+    fenced local(2 * mebibyte);
+    fenced source(made(2 * mebibyte, 3));
+    const auto g = p.begin_get(readable.descriptor(), 0, local.memory());
+    const auto s = p.begin_put(writable.descriptor(), 0, source.memory());
+    for (int cuts = 0; cuts < 3; ++cuts) {
+      w.pass(steps * 7us);
+      w.net.cut("n1", "n2");
+    }
+    REQUIRE(w.until([&] { return g.done() && s.done(); }));
+    INFO("steps " << steps);
+    CHECK(g->has_value());
+    CHECK(s->has_value());
+    CHECK(local.holds(store.memory()));
+    CHECK(target.holds(source.memory()));
+    replays += p.left->ep->statistics().replays + p.right->ep->statistics().replays;
+    REQUIRE(p.quiet());
+  }
+  CHECK(replays > 100);
+}
+
+TEST_CASE("a lost session ends transfers, and the next ones work") {
+  for (int steps = 0; steps < 30; ++steps) {
+    memory_world w;
+    two p(w);
+    const bytes old = made(2 * mebibyte, 1);
+    fenced store(old);
+    const auto region = p.exposed(store.memory());
+    fenced local(2 * mebibyte);
+    fenced source(made(2 * mebibyte, 2));
+    const auto g = p.begin_get(region.descriptor(), 0, local.memory());
+    const auto s = p.begin_put(region.descriptor(), 0, source.memory());
+    w.pass(steps * 6us);
+    isolate(w);
+    REQUIRE(w.until([&] { return g.done() && s.done(); }));
+    INFO("steps " << steps);
+    const bool connected = steps > 4;  // four latencies for a connection and its greeting
+    for (const error& reason : {g->error(), s->error()}) {
+      CHECK((reason == errc::connection_lost || (!connected && reason == errc::unreachable)));
+    }
+    if (connected) CHECK(s->may_have_written());
+    if (std::ranges::equal(store.memory(), old)) {
+      CHECK((connected || !s->may_have_written()));
+    } else {
+      CHECK(s->may_have_written());
+    }
+    // What was under way reaches nobody.
+    const bytes left_behind(local.memory().begin(), local.memory().end());
+    rejoin(w);
+    w.pass(3s);
+    CHECK(local.holds(left_behind));
+    CHECK(store.intact());
+    CHECK(mixture(store.memory(), old, made(2 * mebibyte, 2)));
+    REQUIRE(p.put(region.descriptor(), 0, source.memory()).has_value());
+    REQUIRE(p.get(region.descriptor(), 0, local.memory()).has_value());
+    CHECK(local.holds(source.memory()));
+  }
+}
+
+TEST_CASE("a peer that reboots has forgotten its regions") {
+  memory_world w;
+  two p(w);
+  fenced store(made(100000, 1));
+  fenced local(100000);
+  region_descriptor d;
+  {
+    const auto region = p.exposed(store.memory());
+    d = region.descriptor();
+    REQUIRE(p.get(d, 0, local.memory()).has_value());
+    p.right->stop();
+  }
+  p.right = std::make_unique<node>(w, options_of(2, 2));
+  introduce(*p.left, *p.right);
+  const auto region = p.exposed(store.memory());
+  REQUIRE(region.descriptor().generation == d.generation);  // counted anew: the incarnation tells
+  status s = p.get(d, 0, local.memory());
+  if (s.error() == errc::peer_rebooted) s = p.get(d, 0, local.memory());
+  CHECK(s.error() == errc::stale_descriptor);
+  CHECK(p.get(region.descriptor(), 0, local.memory()).has_value());
+}
+
+TEST_CASE("a deadline ends a transfer on time") {
+  memory_world w;
+  two p(w);
+  fenced store(made(mebibyte, 1));
+  const auto region = p.exposed(store.memory());
+  fenced local(made(mebibyte, 2));
+  REQUIRE(p.get(region.descriptor(), 0, local.memory().first(10)).has_value());
+  const bytes before(local.memory().begin(), local.memory().end());
+  transfer_options options;
+  options.deadline = 5ms;
+  const bool reads = GENERATE(true, false);
+  const bool reachable = GENERATE(true, false);
+  reachable ? w.net.freeze("n2") : isolate(w);
+  const time_point begun = w.clock.now();
+  std::optional<status> ended;
+  if (reads) {
+    ended = p.get(region.descriptor(), 0, local.memory(), options);
+  } else {
+    const auto s = p.put(region.descriptor(), 0, local.memory(), options);
+    // Without a connection the requests never left, which is certain as soon as the break has been noticed.
+    CHECK(s.may_have_written() == reachable);
+    ended = s;
+  }
+  CHECK(ended->error() == errc::deadline_exceeded);
+  CHECK(w.clock.now() - begun == 5ms);
+  reachable ? w.net.thaw("n2") : rejoin(w);
+  w.pass(1s);
+  CHECK(local.holds(before));
+  CHECK(store.intact());
+  REQUIRE(p.quiet());
+}
+
+TEST_CASE("a transfer is cancelled before, during and after") {
+  memory_world w;
+  two p(w);
+  fenced store(made(4 * mebibyte, 1));
+  const auto region = p.exposed(store.memory());
+  fenced local(4 * mebibyte);
+  stop_source stop;
+  transfer_options options;
+  options.stop = stop.token();
+
+  SECTION("before") {
+    stop.request_stop();
+    CHECK(p.get(region.descriptor(), 0, local.memory(), options).error() == errc::cancelled);
+    const auto s = p.put(region.descriptor(), 0, local.memory(), options);
+    CHECK(s.error() == errc::cancelled);
+    CHECK_FALSE(s.may_have_written());
+    CHECK(p.left->ep->statistics().frames_sent == 0);
+  }
+  SECTION("during") {
+    const int steps = GENERATE(range(0, 20));
+    const auto g = p.begin_get(region.descriptor(), 0, local.memory(), options);
+    fenced source(made(4 * mebibyte, 2));
+    const auto s = p.begin_put(region.descriptor(), 0, source.memory(), options);
+    w.pass(steps * 11us);
+    stop.request_stop();
+    w.clock.run_now();
+    REQUIRE(g.done());
+    REQUIRE(s.done());
+    CHECK(g->error() == errc::cancelled);
+    CHECK(s->error() == errc::cancelled);
+    if (!s->may_have_written()) CHECK(steps < 6);
+    const bytes left_behind(local.memory().begin(), local.memory().end());
+    const bool touched = !store.holds(made(4 * mebibyte, 1));
+    if (touched) CHECK(s->may_have_written());
+    w.pass(1s);
+    CHECK(local.holds(left_behind));
+    if (!s->may_have_written()) CHECK(store.holds(made(4 * mebibyte, 1)));
+    REQUIRE(p.quiet());
+    CHECK(p.left->to(2).credit(traffic_class::bulk) == p.right->ep->options().window[3]);
+  }
+  SECTION("after") {
+    CHECK(p.get(region.descriptor(), 0, local.memory(), options).has_value());
+    stop.request_stop();
+    w.pass(1s);
+    CHECK(local.holds(store.memory()));
+  }
+  SECTION("in the turn in which it completes") {
+    const auto g = p.begin_get(region.descriptor(), 0, local.memory().first(1000), options);
+    const bool endless = false;
+    while (p.left->ep->memory().buffers().lent() == 0 && w.clock.run_step(endless)) continue;
+    while (local.memory()[1] == std::byte{0} && w.clock.run_step(endless)) continue;
+    stop.request_stop();
+    REQUIRE(w.until([&] { return g.done(); }));
+    if (*g) CHECK(std::ranges::equal(local.memory().first(1000), store.memory().first(1000)));
+  }
+}
+
+TEST_CASE("a transfer waits for its peer to come up") {
+  memory_world w;
+  two p(w);
+  fenced store(made(100000, 1));
+  const auto region = p.exposed(store.memory());
+  w.net.block("n1", "n2");
+  fenced local(100000);
+  const auto g = p.begin_get(region.descriptor(), 0, local.memory());
+  w.pass(500ms);
+  CHECK_FALSE(g.done());
+  w.net.unblock("n1", "n2");
+  REQUIRE(w.until([&] { return g.done(); }));
+  CHECK(local.holds(store.memory()));
+}
+
+TEST_CASE("an endpoint that ends takes its transfers with it") {
+  memory_world w;
+  const bool served = GENERATE(true, false);
+  two p(w, [](endpoint_options& o) { o.transfer_buffers = 4; });
+  fenced store(made(mebibyte, 1));
+  auto region = p.exposed(store.memory());
+  const auto d = region.descriptor();
+  std::deque<fenced> local;
+  std::deque<started<status>> gets;
+  std::deque<started<put_status>> puts;
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    local.emplace_back(made(mebibyte, i));
+    gets.push_back(p.begin_get(d, 0, local.back().memory()));
+    puts.push_back(p.begin_put(d, 0, local.back().memory()));
+  }
+  w.pass(served ? 60us : 5us);
+  p.left->stop();
+  w.clock.run_now();
+  for (auto& g : gets) {
+    REQUIRE(g.done());
+    CHECK(g->error() == errc::closed);
+  }
+  for (auto& s : puts) {
+    REQUIRE(s.done());
+    CHECK(s->error() == errc::closed);
+  }
+  w.pass(100ms);
+  p.right->stop();
+  CHECK_FALSE(region.exposed());
+}
+
+TEST_CASE("a drain lets no new segment through and ends in time") {
+  memory_world w;
+  two p(w);
+  fenced store(made(8 * mebibyte, 1));
+  const auto region = p.exposed(store.memory());
+  fenced local(8 * mebibyte);
+  const auto g = p.begin_get(region.descriptor(), 0, local.memory());
+  w.pass(100us);
+  const bool own = GENERATE(true, false);
+  node& ends = own ? *p.left : *p.right;
+  CHECK(finish(w, ends.ep->drain(1s)).has_value());
+  REQUIRE(w.until([&] { return g.done(); }));
+  CHECK(g->error() == errc::closed);
+}

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "../../src/transport/memory_service.hpp"
+#include "network.hpp"
+#include "transport/memory_region.hpp"
+#include "transport/transfer.hpp"
+
+/// Nodes that read and write each other's memory.
+namespace transfers {
+
+using namespace network;
+
+using bytes = std::vector<std::byte>;
+
+inline bytes made(std::size_t size, std::uint64_t salt) {
+  bytes b(size);
+  for (std::size_t i = 0; i < size; ++i) b[i] = static_cast<std::byte>(i * 131 + (i >> 8) * 7 + salt * 29);
+  return b;
+}
+
+/// Memory between two fences that nobody may touch.
+class fenced {
+ public:
+  explicit fenced(bytes inside) : size_(inside.size()), all_(inside.size() + 2 * fence, std::byte{0xfe}) {
+    std::copy(inside.begin(), inside.end(), all_.begin() + fence);
+  }
+  explicit fenced(std::size_t size) : fenced(bytes(size)) {}
+
+  std::span<std::byte> memory() { return {all_.data() + fence, size_}; }
+  bool holds(std::span<const std::byte> expected) {
+    return std::ranges::equal(memory(), expected) && intact();
+  }
+  bool intact() const {
+    const auto untouched = [](std::byte b) { return b == std::byte{0xfe}; };
+    return std::all_of(all_.begin(), all_.begin() + fence, untouched) &&
+           std::all_of(all_.end() - fence, all_.end(), untouched);
+  }
+
+ private:
+  static constexpr std::ptrdiff_t fence = 64;
+  std::size_t size_;
+  bytes all_;
+};
+
+/// A task that runs beside the test and leaves its value.
+template <class T>
+class started {
+ public:
+  started(executor& ex, task<T> work)
+      : value_(std::make_unique<std::optional<T>>()),
+        run_(std::make_unique<background>(ex, on_reactor::keep(std::move(work), *value_))) {}
+  bool done() const { return run_->done(); }
+  const T& operator*() const { return value_->value(); }
+  const T* operator->() const { return &value_->value(); }
+
+ private:
+  std::unique_ptr<std::optional<T>> value_;
+  std::unique_ptr<background> run_;
+};
+
+template <class T>
+T finish(world& w, task<T> work) {
+  started<T> s(w.ex(), std::move(work));
+  REQUIRE(w.until([&] { return s.done(); }, 60s));
+  return *s;
+}
+
+/// Nodes 1 and 2.
+struct two {
+  explicit two(world& on, const std::function<void(endpoint_options&)>& tune = {}) : w(on) {
+    endpoint_options a = options_of(1);
+    endpoint_options b = options_of(2);
+    if (tune) {
+      tune(a);
+      tune(b);
+    }
+    left = std::make_unique<node>(w, a);
+    right = std::make_unique<node>(w, b);
+    introduce(*left, *right);
+  }
+
+  memory_region exposed(std::span<std::byte> memory, memory_access access = memory_access::read_write) {
+    auto region = memory_region::expose(*right->ep, memory, access);
+    REQUIRE(region.has_value());
+    return std::move(*region);
+  }
+  status get(const region_descriptor& from, std::uint64_t offset, std::span<std::byte> into,
+             transfer_options options = {}) {
+    return finish(w, transport::get(*left->ep, from, offset, into, options));
+  }
+  put_status put(const region_descriptor& to, std::uint64_t offset, std::span<const std::byte> from,
+                 transfer_options options = {}) {
+    return finish(w, transport::put(*left->ep, to, offset, from, options));
+  }
+  started<status> begin_get(const region_descriptor& from, std::uint64_t offset, std::span<std::byte> into,
+                            transfer_options options = {}) {
+    return {w.ex(), transport::get(*left->ep, from, offset, into, options)};
+  }
+  started<put_status> begin_put(const region_descriptor& to, std::uint64_t offset,
+                                std::span<const std::byte> from, transfer_options options = {}) {
+    return {w.ex(), transport::put(*left->ep, to, offset, from, options)};
+  }
+  /// Nothing is held anywhere: every message is acknowledged, every buffer is back.
+  bool quiet() {
+    return w.until([&] {
+      for (const node* n : {left.get(), right.get()}) {
+        if (n->ep->messages_in_use() != 0 || n->ep->memory().buffers().lent() != 0) return false;
+      }
+      return true;
+    });
+  }
+
+  world& w;
+  std::unique_ptr<node> left;
+  std::unique_ptr<node> right;
+};
+
+}  // namespace transfers
