@@ -36,9 +36,10 @@ struct endpoint_options {
   std::uint32_t exchange_limit = 4096;  ///< requests per peer that wait for a reply
   std::uint32_t handshake_limit = 128;  ///< accepted links that have not introduced themselves
   std::uint32_t region_limit = 65536;   ///< memory regions exposed at once; more are `busy`
-  std::uint32_t transfer_window = 16;   ///< segments of gets and puts on their way, per peer; at most `queue_limit`
-  std::uint32_t transfer_buffers = 1024;  ///< of 32 KiB, for segments that are sent and not acknowledged; when all
-                                          ///< are taken, transfers wait
+  std::uint32_t transfer_window =
+      16;  ///< segments of gets and puts on their way, per peer; at most `queue_limit`
+  std::uint32_t transfer_buffers = 1024;  ///< of 32 KiB, for segments that are sent and not acknowledged;
+                                          ///< when all are taken, transfers wait
 
   status validate() const;
 };

@@ -14,12 +14,12 @@ class endpoint;
 class region_table;
 
 /// Memory of this node that peers read and write by one-sided operations (`T1`, `C14`, `F3`): one span, or a
-/// few segments that count as one linear range. The bytes stay the caller's, who may also read and write them;
-/// a peer sees what lies there when its segment is served, in a step of the endpoint's executor.
+/// few segments that count as one linear range. The bytes stay the caller's, who may also read and write
+/// them; a peer sees what lies there when its segment is served, in a step of the endpoint's executor.
 ///
 /// From the moment a region is destroyed (or `unexpose` is called) no byte of it is read or written any more,
-/// and peers that use its descriptor hear `stale_descriptor`; what was copied out of it before may still be on
-/// its way. Move-only, on the endpoint's executor. One that outlives its endpoint is no longer exposed.
+/// and peers that use its descriptor hear `stale_descriptor`; what was copied out of it before may still be
+/// on its way. Move-only, on the endpoint's executor. One that outlives its endpoint is no longer exposed.
 class memory_region final {
  public:
   static constexpr std::size_t max_segments = 16;

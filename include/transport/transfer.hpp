@@ -39,13 +39,13 @@ class put_status : public status {
 };
 
 /// Copies `into.size()` bytes of a peer's region, from `offset` on, into local memory (`T1`). Starts when it
-/// is awaited, on the executor of `at`; cut in segments, a bounded number of them under way, on the bulk lane.
-/// When the await returns, however it ends, nothing touches `into` any more; after a failure what it holds is
-/// unspecified.
+/// is awaited, on the executor of `at`; cut in segments, a bounded number of them under way, on the bulk
+/// lane. When the await returns, however it ends, nothing touches `into` any more; after a failure what it
+/// holds is unspecified.
 ///
-/// Errors: `stale_descriptor`; `invalid_argument` (range, access, this node's own region); `not_found` (no such
-/// peer or region); `deadline_exceeded`, `cancelled`; what ends a session (`connection_lost`, `unreachable`,
-/// `peer_rebooted`, `closed`); `busy` (too many exchanges with the peer).
+/// Errors: `stale_descriptor`; `invalid_argument` (range, access, this node's own region); `not_found` (no
+/// such peer or region); `deadline_exceeded`, `cancelled`; what ends a session (`connection_lost`,
+/// `unreachable`, `peer_rebooted`, `closed`); `busy` (too many exchanges with the peer).
 task<status> get(endpoint& at, region_descriptor from, std::uint64_t offset, std::span<std::byte> into,
                  transfer_options options = {});
 

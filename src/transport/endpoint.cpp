@@ -30,8 +30,9 @@ status endpoint_options::validate() const {
       return make_error(errc::invalid_argument, "a window of {}: 1 to 65536 are allowed", w);
   }
   if (transfer_window == 0 || transfer_window > queue_limit) {
-    return make_error(errc::invalid_argument, "a transfer window of {}: 1 to {} (the queue limit) are allowed",
-                      transfer_window, queue_limit);
+    return make_error(errc::invalid_argument,
+                      "a transfer window of {}: 1 to {} (the queue limit) are allowed", transfer_window,
+                      queue_limit);
   }
   if (region_limit == 0 || transfer_buffers == 0) {
     return error(errc::invalid_argument, "region_limit and transfer_buffers must be greater than 0");

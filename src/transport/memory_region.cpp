@@ -75,8 +75,7 @@ result<memory_region> memory_region::expose(endpoint& owner,
   return enter(owner, std::move(region), memory_access::read);
 }
 
-result<memory_region> memory_region::expose(endpoint& owner,
-                                            std::span<const std::span<std::byte>> segments,
+result<memory_region> memory_region::expose(endpoint& owner, std::span<const std::span<std::byte>> segments,
                                             memory_access access) {
   if (const auto s = check_segments(segments.size()); !s) return s.error();
   memory_region region;

@@ -57,7 +57,8 @@ status region_table::check(const memory_head& head) const noexcept {
   }
   const slot& s = slots_[head.region];
   if (s.region == nullptr || s.generation != head.generation) {
-    return make_error(errc::stale_descriptor, "region {} of node {} is no longer exposed", head.region, self_);
+    return make_error(errc::stale_descriptor, "region {} of node {} is no longer exposed", head.region,
+                      self_);
   }
   if (const auto allowed = check_access(s.region->access_, head.operation); !allowed) return allowed;
   return check_range(head.offset, head.length, s.region->size_);

@@ -91,7 +91,11 @@ bool transfer_queue::send_segment(transfer& t) noexcept {
   t.begun_ = true;
   t.next_ += size;
   const auto room = static_cast<std::uint32_t>(t.get() ? size : 0);
-  if (const auto s = t.peer_->to->request(segment, traffic_class::bulk, m, room); !s) fail(t, s.error());
+  if (const auto s = t.peer_->to->request(segment, traffic_class::bulk, m, room); !s) {
+    release(segment);
+    stop(t, s.error());
+    settle(t);
+  }
   return true;
 }
 
@@ -99,16 +103,30 @@ void transfer_queue::heard(transfer_segment& segment, reply_event& event) noexce
   transfer& t = *segment.owner_;
   transfer_peer& peer = *t.peer_;
   if (const auto s = deliver(t, segment, event); !s) {
-    fail(t, s.error());
-  } else {
-    release(segment);
-    if (t.all_sent() && t.in_flight_ == 0) {
-      t.ended_.set();
-    } else if (t.wants_turn() && !t.linked()) {
-      peer.ready.push_back(t);
-    }
+    segment.cancel();  // if more was to follow
+    stop(t, s.error());
   }
+  release(segment);
+  settle(t);
   pump(peer);
+}
+
+/// It ends when it has nothing under way and nothing to send.
+void transfer_queue::settle(transfer& t) noexcept {
+  if (t.all_sent() && t.in_flight_ == 0) {
+    t.ended_.set();
+  } else if (t.wants_turn() && !t.linked()) {
+    t.peer_->ready.push_back(t);
+  }
+}
+
+/// Sends no more of it. What is under way is still waited for, so that the caller learns what became of it,
+/// and nothing of a put that was refused arrives afterwards.
+void transfer_queue::stop(transfer& t, const error& reason) noexcept {
+  if (!t.failure_) t.failure_ = reason;
+  t.unlink();
+  t.next_ = t.local_.size();
+  t.begun_ = true;
 }
 
 status transfer_queue::deliver(transfer& t, const transfer_segment& segment, reply_event& event) noexcept {
@@ -123,28 +141,21 @@ status transfer_queue::deliver(transfer& t, const transfer_segment& segment, rep
   return {};
 }
 
-/// The end before the end: what is still under way is of no interest any more.
-void transfer_queue::fail(transfer& t, const error& reason) noexcept {
-  t.unlink();
+void transfer_queue::abandon(transfer& t, const error& reason) noexcept {
+  stop(t, reason);
   while (!t.segments_.empty()) {
     transfer_segment& segment = t.segments_.front();
-    const bool unknown = segment.pending() && segment.cancel();
-    if (unknown && !t.get()) t.may_have_written_ = true;
+    const bool transmitted = segment.cancel();
+    if (transmitted && !t.get()) t.may_have_written_ = true;
     release(segment);
   }
-  t.failure_ = reason;
   t.ended_.set();
-}
-
-void transfer_queue::abandon(transfer& t, const error& reason) noexcept {
-  transfer_peer& peer = *t.peer_;
-  fail(t, reason);
-  pump(peer);
+  pump(*t.peer_);
 }
 
 void transfer_queue::close(const error& reason) noexcept {
   for (auto& [node, peer] : peers_) {
-    while (!peer.ready.empty()) fail(peer.ready.front(), reason);
+    while (!peer.ready.empty()) abandon(peer.ready.front(), reason);
   }
 }
 

@@ -92,7 +92,7 @@ class transfer_queue final {
   void abandon(transfer& t, const error& reason) noexcept;
   /// There are buffers again.
   void resume() noexcept;
-  /// Ends what waits for its turn.
+  /// The sessions have ended: what still waits for its turn ends too.
   void close(const error& reason) noexcept;
 
  private:
@@ -104,7 +104,8 @@ class transfer_queue final {
   bool load(message& m, std::span<const std::byte> bytes) noexcept;
   void heard(transfer_segment& segment, reply_event& event) noexcept;
   status deliver(transfer& t, const transfer_segment& segment, reply_event& event) noexcept;
-  void fail(transfer& t, const error& reason) noexcept;
+  void settle(transfer& t) noexcept;
+  void stop(transfer& t, const error& reason) noexcept;
   transfer_segment& acquire();
   void release(transfer_segment& segment) noexcept;
 

@@ -10,20 +10,26 @@
 ///   3  records that become frames with valid checksums, after a valid greeting
 ///   4  records, from the first byte on
 ///   5  records, into an endpoint that has connected by itself
+///   6  records, after a valid greeting of the bulk lane: gets and puts of memory
+///   7  records, into an endpoint that has connected the bulk lane by itself, to get memory
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "../../src/transport/memory_service.hpp"
 #include "coro/virtual_executor.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/frame_assembler.hpp"
 #include "transport/memory_rail.hpp"
+#include "transport/memory_region.hpp"
 #include "transport/wire/wire.hpp"
 
 namespace fuzz {
@@ -62,8 +68,9 @@ inline std::vector<std::byte> frame_from(bytes& input, std::uint64_t& sequence) 
   return frame;
 }
 
-inline std::vector<std::byte> greeting(frame_type type) {
+inline std::vector<std::byte> greeting(frame_type type, lane_id lane) {
   hello g;
+  g.lane = static_cast<std::uint8_t>(lane);
   g.node = 7;
   g.target = 1;
   g.incarnation = g.epoch = g.attempt = 1;
@@ -175,6 +182,48 @@ class peer final : public connect_events, public accept_events, public link_even
   scoll::transport::link* link_ = nullptr;
 };
 
+/// Memory of which a part may be read and written, and the rest must not.
+class exposed {
+ public:
+  explicit exposed(endpoint& owner) {
+    bytes_.fill(untouched);
+    auto made = memory_region::expose(owner, std::span(bytes_).subspan(100, 100), memory_access::read_write);
+    demand(made.has_value());
+    region_ = std::move(*made);
+  }
+  ~exposed() {
+    const auto fine = [](std::byte b) { return b == untouched; };
+    demand(std::all_of(bytes_.begin(), bytes_.begin() + 100, fine));
+    demand(std::all_of(bytes_.end() - 100, bytes_.end(), fine));
+  }
+  exposed(const exposed&) = delete;
+  exposed& operator=(const exposed&) = delete;
+
+ private:
+  static constexpr std::byte untouched{0xa5};
+  std::array<std::byte, 300> bytes_;
+  memory_region region_;
+};
+
+/// A get or put of the endpoint's own; what answers it comes from the input.
+class own_transfer {
+ public:
+  own_transfer(endpoint& owner, memory_operation operation)
+      : queue_(owner.memory().transfers()), transfer_({operation, 0, 1, 1, 0, 0}, memory_) {
+    queue_.start(transfer_, *owner.find(7), 0);
+  }
+  ~own_transfer() {
+    if (!transfer_.finished()) queue_.abandon(transfer_, {scoll::errc::cancelled, "the input is over"});
+  }
+  own_transfer(const own_transfer&) = delete;
+  own_transfer& operator=(const own_transfer&) = delete;
+
+ private:
+  std::vector<std::byte> memory_ = std::vector<std::byte>(3 * segment_bytes / 2);
+  transfer_queue& queue_;
+  transfer transfer_;
+};
+
 inline void assemble(bytes input, std::size_t piece) {
   slab_pool buffers(256, 4);
   slab_pool frames(max_frame_bytes, 4);
@@ -208,18 +257,27 @@ inline void converse(bytes input, unsigned how, std::size_t piece) {
     endpoint node(clock, rail, options, events);
     events.attach(node);
     demand(node.listen("node").has_value() && node.add_peer(7, "peer").has_value());
+    const exposed memory(node);
+    const bool connects = how == 5 || how == 7;
+    const lane_id lane = how < 6 ? lane_id::control : lane_id::bulk;
     peer other(clock, net);
-    if (how == 5) {
+    if (connects) {
       other.listen();
     } else {
       other.connect();
-      if (how == 2 || how == 3) other.say(greeting(frame_type::hello));
+      if (how != 1 && how != 4) other.say(greeting(frame_type::hello, lane));
     }
-    for (auto& r : own) {
-      demand(node.find(7)->request(r, traffic_class::call, node.acquire_message(), 64).has_value());
+    std::optional<own_transfer> got, sent;
+    if (lane == lane_id::bulk) {
+      got.emplace(node, memory_operation::get);
+      sent.emplace(node, memory_operation::put);
+    } else {
+      for (auto& r : own) {
+        demand(node.find(7)->request(r, traffic_class::call, node.acquire_message(), 64).has_value());
+      }
     }
     clock.run_for(std::chrono::microseconds(50));
-    if (how == 5 && piece % 2 == 0) other.say(greeting(frame_type::welcome));
+    if (connects && piece % 16 == 0) other.say(greeting(frame_type::welcome, lane));
     if (how < 3) {
       other.say(std::as_bytes(input));
     } else {
@@ -235,7 +293,7 @@ inline void converse(bytes input, unsigned how, std::size_t piece) {
 
 inline void frame_input(bytes input) {
   if (input.size() < 2) return;
-  const unsigned how = input[0] % 6;
+  const unsigned how = input[0] % 8;
   const std::size_t piece = 1 + std::size_t{input[1]};
   input = input.subspan(2);
   if (how == 0) return assemble(input, piece);

@@ -29,6 +29,8 @@ struct pair {
     left = std::make_unique<node>(w, a);
     right = std::make_unique<node>(w, b);
     introduce(*left, *right);
+    left->take_bulk();
+    right->take_bulk();
   }
   bool settle(std::deque<call>& calls) {
     return w.until(
@@ -71,7 +73,6 @@ TEST_CASE("a request is answered") {
 TEST_CASE("sizes from nothing to the limit go both ways") {
   const auto w = any_world();
   pair p(*w);
-  p.right->take_bulk();
   std::deque<call> calls;
   std::uint64_t n = 0;
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, message::inline_payload_bytes,
@@ -483,8 +484,6 @@ TEST_CASE("both sides connect at once") {
     memory_world w;
     w.net.set_latency(latency);
     pair p(w);
-    p.left->take_bulk();
-    p.right->take_bulk();
     std::deque<call> calls(4);
     const nanoseconds late = latency * std::abs(offset) / 10;
     node& first = offset < 0 ? *p.left : *p.right;
@@ -586,7 +585,6 @@ TEST_CASE("one side has given the session up and the other comes back on both la
   for (int offset = 0; offset < 20; ++offset) {
     memory_world w;
     pair p(w);
-    p.right->take_bulk();
     p.right->in.hold = true;
     std::deque<call> lost;
     for (auto klass : {traffic_class::call, traffic_class::bulk})

@@ -14,7 +14,8 @@ bool all_done(const std::deque<started<T>>& tasks) {
   return std::ranges::all_of(tasks, [](const auto& s) { return s.done(); });
 }
 
-task<> back_and_forth(endpoint& at, region_descriptor d, std::span<std::byte> local, int rounds, int& failed) {
+task<> back_and_forth(endpoint& at, region_descriptor d, std::span<std::byte> local, int rounds,
+                      int& failed) {
   for (int i = 0; i < rounds; ++i) {
     const status read = co_await get(at, d, 0, local);
     const status written = co_await put(at, d, 0, local);
@@ -22,8 +23,8 @@ task<> back_and_forth(endpoint& at, region_descriptor d, std::span<std::byte> lo
   }
 }
 
-task<> count_allocations(endpoint& at, region_descriptor d, std::span<std::byte> local, std::size_t& made_here,
-                         int& failed) {
+task<> count_allocations(endpoint& at, region_descriptor d, std::span<std::byte> local,
+                         std::size_t& made_here, int& failed) {
   co_await back_and_forth(at, d, local, 4, failed);
   const std::size_t before = allocation_counter::on_this_thread();
   co_await back_and_forth(at, d, local, 4, failed);
@@ -40,8 +41,8 @@ TEST_CASE("transfers over TCP allocate nothing in a steady state") {
   fenced local(2 * mebibyte);
   std::size_t allocations = 1;
   int failed = 0;
-  const background b(w.ex(), count_allocations(*p.left->ep, region.descriptor(), local.memory(), allocations,
-                                               failed));
+  const background b(
+      w.ex(), count_allocations(*p.left->ep, region.descriptor(), local.memory(), allocations, failed));
   REQUIRE(w.until([&] { return b.done(); }, 60s));
   CHECK(failed == 0);
   CHECK(allocations == 0);
@@ -97,10 +98,12 @@ TEST_CASE("few buffers make transfers slow, not wrong") {
   gets.emplace_back(w->ex(), get(*p.right->ep, mirror->descriptor(), 0, third.memory()));
   const auto s = p.begin_put(writable.descriptor(), 0, store.memory());
   std::size_t waited = 0;
-  REQUIRE(w->until([&] {
-    waited = std::max(waited, p.right->ep->memory().waiting());
-    return all_done(gets) && s.done();
-  }, 60s));
+  REQUIRE(w->until(
+      [&] {
+        waited = std::max(waited, p.right->ep->memory().waiting());
+        return all_done(gets) && s.done();
+      },
+      60s));
   CHECK(waited > 0);
   CHECK(waited <= p.right->ep->options().window[3]);
   for (auto& g : gets) CHECK(g->has_value());
@@ -177,10 +180,10 @@ TEST_CASE("calls pass by bulk") {
   call c;
   int rounds = 0;
   c.then = [&](call& self) {
-    if (++rounds < 20) CHECK(self.start(*p.left, 2, 1).has_value());
+    if (++rounds < 5) CHECK(self.start(*p.left, 2, 1).has_value());
   };
   REQUIRE(c.start(*p.left, 2, 1).has_value());
-  REQUIRE(w->until([&] { return rounds == 20; }));
+  REQUIRE(w->until([&] { return rounds == 5; }));
   CHECK_FALSE(g.done());
   REQUIRE(w->until([&] { return g.done(); }));
   CHECK(local.holds(store.memory()));

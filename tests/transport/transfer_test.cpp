@@ -17,9 +17,9 @@ TEST_CASE("gets and puts of all sizes") {
   fenced remote(made(large, 1));
   const auto region = p.exposed(remote.memory());
   const auto d = region.descriptor();
-  for (const std::size_t size :
-       {std::size_t{0}, std::size_t{1}, message::inline_payload_bytes, message::inline_payload_bytes + 1,
-        segment_bytes - 1, segment_bytes, segment_bytes + 1, 2 * segment_bytes, 2 * segment_bytes + 1, large}) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, message::inline_payload_bytes,
+                                 message::inline_payload_bytes + 1, segment_bytes - 1, segment_bytes,
+                                 segment_bytes + 1, 2 * segment_bytes, 2 * segment_bytes + 1, large}) {
     for (const std::size_t offset : {std::size_t{0}, std::size_t{12345}, large - size}) {
       if (offset + size > large) continue;
       INFO(size << " bytes at " << offset);
@@ -97,9 +97,8 @@ TEST_CASE("transfers both ways at once, in every mixture") {
     }
   }
   const auto ended = [](const auto& s) { return s.done(); };
-  REQUIRE(w->until([&] {
-    return std::ranges::all_of(gets, ended) && std::ranges::all_of(puts, ended);
-  }, 60s));
+  REQUIRE(
+      w->until([&] { return std::ranges::all_of(gets, ended) && std::ranges::all_of(puts, ended); }, 60s));
   for (auto& g : gets) CHECK(g->has_value());
   for (auto& s : puts) CHECK(s->has_value());
   for (std::size_t i = 0; i < remote.size(); ++i) {
