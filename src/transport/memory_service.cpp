@@ -103,7 +103,7 @@ void memory_service::refilled() noexcept {
   transfers_.resume();
 }
 
-void memory_service::on_cancelled(incoming& work) noexcept {
+void memory_service::on_cancelled(incoming& work, bool answer_awaited) noexcept {
   drop_if([&work](const waiting_get& get) { return &get.work == &work; });
 }
 

@@ -34,7 +34,7 @@ class memory_service final : public endpoint_events {
   void close() noexcept;
 
   void on_request(request_view& request) noexcept override;
-  void on_cancelled(incoming& work) noexcept override;
+  void on_cancelled(incoming& work, bool answer_awaited) noexcept override;
   void on_session_lost(session& peer, const error& reason) noexcept override;
 
  private:
