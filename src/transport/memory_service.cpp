@@ -104,18 +104,21 @@ void memory_service::refilled() noexcept {
 }
 
 void memory_service::on_cancelled(incoming& work, bool answer_awaited) noexcept {
-  drop_if([&work](const waiting_get& get) { return &get.work == &work; });
+  for (waiting_get* get = waiting_.first(); get != nullptr; get = waiting_.next(*get)) {
+    if (&get->work != &work) continue;
+    if (answer_awaited) {
+      work.refuse({errc::cancelled, "the get was aborted"});
+    } else {
+      work.drop();
+    }
+    return forget(*get);
+  }
 }
 
 void memory_service::on_session_lost(session& peer, const error&) noexcept {
-  drop_if([&peer](const waiting_get& get) { return get.work.from() == &peer; });
-}
-
-template <class Predicate>
-void memory_service::drop_if(Predicate&& gone) noexcept {
   for (waiting_get* get = waiting_.first(); get != nullptr;) {
     waiting_get& candidate = *std::exchange(get, waiting_.next(*get));
-    if (!gone(candidate)) continue;
+    if (candidate.work.from() != &peer) continue;
     candidate.work.drop();
     forget(candidate);
   }

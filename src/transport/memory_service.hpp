@@ -57,8 +57,6 @@ class memory_service final : public endpoint_events {
   message* compose(const memory_head& head);
   void hold(request_view& request, const memory_head& head);
   void forget(waiting_get& get) noexcept;
-  template <class Predicate>
-  void drop_if(Predicate&& gone) noexcept;
   void refilled() noexcept;
 
   endpoint& endpoint_;
