@@ -18,6 +18,7 @@ struct node_options {
   node_id id = 0;                       ///< unique in the cluster, not 0
   std::string cluster = "scoll";        ///< nodes of different names do not talk
   std::uint64_t incarnation = 0;        ///< must grow with every start; 0: the wall clock in ns is taken
+  std::string directory;                ///< where `choose_incarnation` keeps it; "": it is not kept
   tree_spec default_tree{};             ///< for groups that do not choose
   std::uint32_t max_operations = 1024;  ///< broadcasts at once, rooted here or not; more are `busy`
   nanoseconds rtt_estimate = std::chrono::milliseconds(20);  ///< R of `C11`

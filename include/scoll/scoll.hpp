@@ -8,6 +8,7 @@
 #include "../transport/tcp_rail.hpp"
 #include "aggregate.hpp"
 #include "bcast.hpp"
+#include "incarnation_store.hpp"
 #include "node.hpp"
 #include "service.hpp"
 #include "tree/any_tree.hpp"

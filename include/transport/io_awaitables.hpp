@@ -12,6 +12,7 @@
 #include "../coro/executor.hpp"
 #include "../coro/result.hpp"
 #include "../coro/stop.hpp"
+#include "file.hpp"
 #include "reactor.hpp"
 #include "socket.hpp"
 
@@ -22,7 +23,8 @@
 namespace scoll::transport {
 namespace detail {
 
-/// `cancelled` for ECANCELED, else errno; the text is the operation and its path, if any.
+/// `cancelled` for ECANCELED, else errno; the text is the operation and its path, if any. Of a path that is
+/// too long for it the end is kept, which tells more.
 error io_failure(int errno_value, const char* operation, const char* path);
 
 /// The waiting half of an operation: resumes a coroutine when it is complete, passes a stop on.
@@ -58,6 +60,7 @@ class io_waiter : protected io_completion {
     executor_->schedule(waiter_);
   }
   std::int32_t outcome() const noexcept { return outcome_; }
+  file opened() const { return {*engine_, outcome_, path_}; }
   error failure() const { return io_failure(-outcome_, name_, path_); }
 
  private:
@@ -95,6 +98,8 @@ class [[nodiscard]] io_awaiter final : private io_waiter {
     if (outcome() < 0) return failure();
     if constexpr (std::is_void_v<Value>) {
       return {};
+    } else if constexpr (std::is_same_v<Value, file>) {
+      return opened();
     } else {
       return Value(static_cast<Value>(outcome()));
     }
@@ -115,34 +120,35 @@ io_awaiter<Value, Start> await_io(file_engine& engine, stop_token stop, const ch
 
 }  // namespace detail
 
-/// Opens a file. Add O_CLOEXEC. Gives the descriptor's owner.
+/// Opens or creates a file, or with O_DIRECTORY a directory; flags as for open(2). Add O_CLOEXEC.
 [[nodiscard]] inline auto async_open(file_engine& engine, const char* path, int flags, mode_t mode = 0644,
                                      stop_token stop = {}) noexcept {
-  return detail::await_io<unique_fd>(
+  return detail::await_io<file>(
       engine, stop, "open", path,
       [&engine, path, flags, mode](io_completion& done) { engine.open(AT_FDCWD, path, flags, mode, done); });
 }
 
 /// Reads once; fewer bytes than asked for are possible, 0 is the end of the file.
-[[nodiscard]] inline auto async_read(file_engine& engine, int fd, std::span<std::byte> into,
-                                     std::uint64_t offset, stop_token stop = {}) noexcept {
+[[nodiscard]] inline auto async_read(const file& f, std::span<std::byte> into, std::uint64_t offset,
+                                     stop_token stop = {}) noexcept {
   return detail::await_io<std::size_t>(
-      engine, stop, "read", nullptr,
-      [&engine, fd, into, offset](io_completion& done) { engine.read(fd, into, offset, done); });
+      f.engine(), stop, "read", f.path().c_str(),
+      [&f, into, offset](io_completion& done) { f.engine().read(f.fd(), into, offset, done); });
 }
 
 /// Writes once; fewer bytes than given are possible.
-[[nodiscard]] inline auto async_write(file_engine& engine, int fd, std::span<const std::byte> from,
-                                      std::uint64_t offset, stop_token stop = {}) noexcept {
+[[nodiscard]] inline auto async_write(const file& f, std::span<const std::byte> from, std::uint64_t offset,
+                                      stop_token stop = {}) noexcept {
   return detail::await_io<std::size_t>(
-      engine, stop, "write", nullptr,
-      [&engine, fd, from, offset](io_completion& done) { engine.write(fd, from, offset, done); });
+      f.engine(), stop, "write", f.path().c_str(),
+      [&f, from, offset](io_completion& done) { f.engine().write(f.fd(), from, offset, done); });
 }
 
-/// Makes all that was written durable, data and metadata.
-[[nodiscard]] inline auto async_sync(file_engine& engine, int fd, stop_token stop = {}) noexcept {
-  return detail::await_io<void>(engine, stop, "fsync", nullptr,
-                                [&engine, fd](io_completion& done) { engine.sync(fd, done); });
+/// Makes all that was written durable, data and metadata, but not the file's name: see `sync_directory`. If
+/// it fails, what was written since the last one may be lost whatever a later one says.
+[[nodiscard]] inline auto async_sync(const file& f, stop_token stop = {}) noexcept {
+  return detail::await_io<void>(f.engine(), stop, "fsync", f.path().c_str(),
+                                [&f](io_completion& done) { f.engine().sync(f.fd(), done); });
 }
 
 /// Fills in `out` (size, times, kind); `flags` as for statx, such as AT_SYMLINK_NOFOLLOW.
@@ -151,6 +157,12 @@ io_awaiter<Value, Start> await_io(file_engine& engine, stop_token stop, const ch
   return detail::await_io<void>(
       engine, stop, "stat", path,
       [&engine, path, flags, &out](io_completion& done) { engine.status(AT_FDCWD, path, flags, out, done); });
+}
+/// The same of an open file.
+[[nodiscard]] inline auto async_status(const file& f, struct statx& out, stop_token stop = {}) noexcept {
+  return detail::await_io<void>(f.engine(), stop, "stat", f.path().c_str(), [&f, &out](io_completion& done) {
+    f.engine().status(f.fd(), "", AT_EMPTY_PATH, out, done);
+  });
 }
 
 /// Replaces `to` atomically. Durable once its directory has been synchronised.
@@ -175,11 +187,24 @@ io_awaiter<Value, Start> await_io(file_engine& engine, stop_token stop, const ch
   });
 }
 
-/// Closes `fd`, which must have no other owner. It cannot be stopped; the descriptor is gone even if it
-/// fails.
-[[nodiscard]] inline auto async_close(file_engine& engine, int fd) noexcept {
+/// The names in a directory.
+[[nodiscard]] inline auto async_list(file_engine& engine, const char* path, directory_listing& out,
+                                     stop_token stop = {}) noexcept {
+  return detail::await_io<void>(engine, stop, "list", path,
+                                [&engine, path, &out](io_completion& done) { engine.list(path, out, done); });
+}
+
+/// Closes a file and says whether that went well. It cannot be stopped; `f` is closed even if it fails.
+[[nodiscard]] inline auto async_close(file& f) noexcept {
+  return detail::await_io<void>(f.engine(), {}, "close", f.path().c_str(),
+                                [&f](io_completion& done) { f.engine().close_file(f.release(), done); });
+}
+
+/// Closes a socket's `fd`, which must have no other owner. It cannot be stopped; the descriptor is gone even
+/// if it fails.
+[[nodiscard]] inline auto async_close(reactor& engine, int fd) noexcept {
   return detail::await_io<void>(engine, {}, "close", nullptr,
-                                [&engine, fd](io_completion& done) { engine.close_file(fd, done); });
+                                [&engine, fd](io_completion& done) { engine.close_socket(fd, done); });
 }
 
 /// Waits for events of poll(2) on `fd`; gives those that happened.

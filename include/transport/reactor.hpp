@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "../coro/executor.hpp"
 #include "../coro/intrusive_list.hpp"
@@ -44,6 +45,7 @@ struct io_slot : list_hook<> {
     rename,
     unlink,
     make_directory,
+    list,
     close
   };
   enum class place : std::uint8_t {
@@ -51,6 +53,7 @@ struct io_slot : list_hook<> {
     queued,     // waits for room in the submission queue
     submitted,  // the kernel has it
     paused,     // a receive that waits for a buffer
+    elsewhere,  // a thread of its own works on it
     ended,      // will complete with `result`, without the kernel
   };
 
@@ -105,15 +108,25 @@ class io_completion {
   ~io_completion() { SCOLL_ASSERT(!pending_, "an I/O operation was abandoned by its owner"); }
 
  private:
-  friend class reactor;
+  friend class file_engine;
   function complete_;
   bool pending_ = false;
   detail::io_slot slot_;
 };
 
-/// File operations, apart from sockets so that storage with crash points can stand in for it in simulation.
-/// Paths and buffers must live until completion. Results are as the system calls', negative errno for
-/// failure.
+/// One name in a directory.
+struct directory_entry {
+  std::string name;
+  bool directory = false;
+  friend bool operator==(const directory_entry&, const directory_entry&) = default;
+};
+/// Sorted by name, without "." and "..".
+using directory_listing = std::vector<directory_entry>;
+
+/// The files of one host: a reactor's, or simulated ones with crash points (`sim_file_system`). One virtual
+/// call per operation. Paths and buffers must live until completion. Results are as the system calls',
+/// negative errno for failure; flags are theirs too. Behind `file` and the awaitables it is used by
+/// coroutines.
 class file_engine {
  public:
   virtual void open(int directory_fd, const char* path, int flags, mode_t mode,
@@ -122,13 +135,18 @@ class file_engine {
                     io_completion& done) noexcept = 0;
   virtual void write(int fd, std::span<const std::byte> from, std::uint64_t offset,
                      io_completion& done) noexcept = 0;
+  /// Of a file or a directory: names in a directory are durable when it is, not when the files are.
   virtual void sync(int fd, io_completion& done) noexcept = 0;
   virtual void status(int directory_fd, const char* path, int flags, struct statx& out,
                       io_completion& done) noexcept = 0;
   virtual void rename(const char* from, const char* to, io_completion& done) noexcept = 0;
   virtual void unlink(const char* path, int flags, io_completion& done) noexcept = 0;
   virtual void make_directory(const char* path, mode_t mode, io_completion& done) noexcept = 0;
+  /// `out` is replaced when it succeeds.
+  virtual void list(const char* path, directory_listing& out, io_completion& done) noexcept = 0;
   virtual void close_file(int fd, io_completion& done) noexcept = 0;
+  /// Closes at once, for destructors: nobody hears of a failure. No operation may be pending on it.
+  virtual void abandon_file(int fd) noexcept = 0;
 
   /// Asks that a pending operation end soon; it still completes, with -ECANCELED or its result. Nothing
   /// happens if it is not pending. An engine whose operations are short may ignore it.
@@ -136,6 +154,18 @@ class file_engine {
 
  protected:
   ~file_engine() = default;
+
+  // For those who implement it.
+  static void mark_pending(io_completion& done) noexcept {
+    SCOLL_ASSERT(!done.pending_, "an io_completion carries one operation at a time");
+    done.pending_ = true;
+  }
+  /// Delivers to the waiter; the waiter may be gone afterwards if this was the last completion.
+  static void deliver(io_completion& done, const io_completion::event& event) noexcept {
+    done.pending_ = event.more;
+    done.complete_(done, event);
+  }
+  static detail::io_slot& slot_of(io_completion& done) noexcept { return done.slot_; }
 };
 
 /// Buffers for the datagrams of one socket, of a reactor that outlives them (`make_datagram_buffers`). They
@@ -251,17 +281,6 @@ class reactor : public executor, public file_engine {
   ~reactor() override = default;
 
  protected:
-  static void mark_pending(io_completion& done) noexcept {
-    SCOLL_ASSERT(!done.pending_, "an io_completion carries one operation at a time");
-    done.pending_ = true;
-  }
-  /// Delivers to the waiter; the waiter may be gone afterwards if this was the last completion.
-  static void deliver(io_completion& done, const io_completion::event& event) noexcept {
-    done.pending_ = event.more;
-    done.complete_(done, event);
-  }
-  static detail::io_slot& slot_of(io_completion& done) noexcept { return done.slot_; }
-
   bool stopped_ = false;
   bool running_ = false;  // inside `run`: another turn follows, so submissions may wait for it
 };

@@ -7,12 +7,17 @@
 #include "../../include/coro/error_format.hpp"
 #include "../../include/coro/sleep.hpp"
 #include "../../include/scoll/detail/operation.hpp"
+#include "../../include/scoll/incarnation_store.hpp"
 #include "../../include/transport/wire/wire.hpp"
 #include "group_admin.hpp"
 
 namespace scoll {
 
 status node_options::validate() const {
+  if (!directory.empty() && incarnation == 0) {
+    return error(errc::invalid_argument,
+                 "a node with a directory needs choose_incarnation() before it is made");
+  }
   if (max_operations == 0) return error(errc::invalid_argument, "max_operations must be at least 1");
   if (workers == 0 || worker_queue == 0)
     return error(errc::invalid_argument, "workers and worker_queue must be at least 1");
@@ -46,10 +51,7 @@ transport::endpoint_options link_options(const node_options& options) {
 
 node_options completed(node_options options) {
   options.validate().value();
-  if (options.incarnation == 0) {
-    options.incarnation =
-        static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
-  }
+  if (options.incarnation == 0) options.incarnation = wall_clock_ns();
   return options;
 }
 

@@ -198,6 +198,7 @@ void uring_reactor::cancel(io_completion& done) noexcept {
         queued_.push_back(s);
       }
       break;
+    case place::elsewhere:
     case place::ended:
     case place::nowhere: break;
   }
@@ -213,7 +214,8 @@ void uring_reactor::prepare(io_uring_sqe& sqe, slot& s) noexcept {
   const auto* const path = static_cast<const char*>(s.address);
   const auto flags = static_cast<int>(s.flags);
   switch (s.kind) {
-    case operation::none: break;
+    case operation::none:
+    case operation::list: break;  // the ring has none
     case operation::accept:
       io_uring_prep_accept(&sqe, s.fd, nullptr, nullptr, SOCK_CLOEXEC);
       if (features_.multishot_accept) sqe.ioprio |= IORING_ACCEPT_MULTISHOT;

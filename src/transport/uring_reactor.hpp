@@ -61,7 +61,9 @@ class uring_reactor final : public reactor {
   void rename(const char* from, const char* to, io_completion& done) noexcept override;
   void unlink(const char* path, int flags, io_completion& done) noexcept override;
   void make_directory(const char* path, mode_t mode, io_completion& done) noexcept override;
+  void list(const char* path, directory_listing& out, io_completion& done) noexcept override;
   void close_file(int fd, io_completion& done) noexcept override { close_socket(fd, done); }
+  void abandon_file(int fd) noexcept override { unique_fd(fd).reset(); }
 
   void cancel(io_completion& done) noexcept override;
 
@@ -79,6 +81,7 @@ class uring_reactor final : public reactor {
   using operation = slot::operation;
   using place = slot::place;
   struct arrival;
+  class listing;
 
   /// Runs a member of the reactor from its ready list.
   class action final : public ready_node {

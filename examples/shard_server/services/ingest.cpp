@@ -56,7 +56,7 @@ class ingest_pass {
 
     content_hash hash;
     for (std::uint64_t at = 0;;) {
-      const auto n = co_await async_read(store_.files(), source->get(), buffer->bytes(), at, call_.stop());
+      const auto n = co_await async_read(*source, buffer->bytes(), at, call_.stop());
       if (!n && n.error() == scoll::errc::cancelled) co_return n.error();
       if (!n) co_return skip();
       if (*n == 0) break;

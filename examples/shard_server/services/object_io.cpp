@@ -54,8 +54,7 @@ scoll::task<scoll::result<object_reply>> object_desk::read(const object_request&
   const auto file = co_await store_.open_to_read(object, stop);
   if (!file) co_return file.error();
   found->bytes.resize(std::min(request.length, read_piece_bytes));
-  const auto n =
-      co_await scoll::transport::async_read(store_.files(), file->get(), found->bytes, request.offset, stop);
+  const auto n = co_await scoll::transport::async_read(*file, found->bytes, request.offset, stop);
   if (!n) co_return n.error();
   found->bytes.resize(*n);
   found->file.clear();

@@ -20,7 +20,7 @@ scoll::task<scoll::result<std::string>> find_damage(object_store& store, object_
   content_hash hash;
   std::uint64_t read = 0;
   for (;;) {
-    const auto n = co_await async_read(store.files(), file->get(), buffer->bytes(), read, stop);
+    const auto n = co_await async_read(*file, buffer->bytes(), read, stop);
     if (!n && n.error() == scoll::errc::io_error) co_return describe(n.error());
     if (!n) co_return n.error();
     read += *n;
@@ -28,7 +28,7 @@ scoll::task<scoll::result<std::string>> find_damage(object_store& store, object_
     const auto hashed = co_await hash.add_on(pool, buffer->share(), *n, stop);
     if (!hashed) co_return hashed.error();
   }
-  static_cast<void>(co_await async_close(store.files(), file->release()));
+  static_cast<void>(co_await async_close(*file));
 
   if (read != record.size) co_return fmt::format("{} bytes long instead of {}", read, record.size);
   if (hash.value() != record.hash) co_return std::string("content differs from what was stored");

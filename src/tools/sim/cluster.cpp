@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scoll/incarnation_store.hpp"
 #include "scoll/tree/any_tree.hpp"
 
 namespace scoll::sim {
@@ -18,6 +19,8 @@ constexpr nanoseconds level_margin = std::chrono::milliseconds(5);
 constexpr nanoseconds creation_deadline = std::chrono::seconds(2);
 constexpr nanoseconds shutdown_limit = std::chrono::seconds(8);
 constexpr std::size_t isolated_turns = 2'000'000;
+constexpr nanoseconds start_limit = std::chrono::seconds(1);
+constexpr std::uint64_t hosts_at_most = 64;
 
 nanoseconds from_us(std::uint64_t us) {
   return nanoseconds(static_cast<std::int64_t>(us) * 1000);
@@ -26,11 +29,11 @@ std::uint32_t as_host(std::uint64_t operand) {
   return static_cast<std::uint32_t>(operand);
 }
 
-node_options options_of(std::uint32_t host, std::uint64_t incarnation) {
+node_options options_of(std::uint32_t host) {
   node_options options;
   options.id = host + 1;
   options.cluster = "sim";
-  options.incarnation = incarnation;
+  options.directory = "node";
   options.rtt_estimate = rtt_estimate;
   options.level_margin = level_margin;
   options.creation_lease = std::chrono::seconds(4);
@@ -60,11 +63,9 @@ nanoseconds bound_of(const group_record& g, std::uint32_t root_rank, const bcast
 }  // namespace
 
 cluster::cluster(const plan& p)
-    : world_(p.seed, p.hosts),
-      network_(world_, chunk_bytes(p)),
-      clocks_(p.hosts),
-      incarnations_(p.hosts),
-      lives_(p.hosts) {
+    : world_(p.seed, p.hosts), network_(world_, chunk_bytes(p)), clocks_(p.hosts), lives_(p.hosts) {
+  for (std::uint32_t host = 0; host < p.hosts; ++host)
+    disks_.push_back(std::make_unique<transport::sim_disk>(p.seed * hosts_at_most + host));
   for (const plan_event& e : p.events) {
     if (e.kind == event_kind::wires) set_wires(e);
     if (e.kind == event_kind::clock && e.operands[0] < p.hosts) {
@@ -73,6 +74,9 @@ cluster::cluster(const plan& p)
     }
   }
   for (std::uint32_t host = 0; host < p.hosts; ++host) boot(host);
+  const auto starting = [this] { return std::find(lives_.begin(), lives_.end(), nullptr) != lives_.end(); };
+  while (starting() && world_.step(start_limit)) {
+  }
 }
 
 cluster::~cluster() {
@@ -105,23 +109,50 @@ void cluster::set_wires(const plan_event& e) {
 // ---- hosts
 
 void cluster::boot(std::uint32_t host) {
-  if (host >= hosts() || lives_[host] != nullptr) return;
-  life& l = all_lives_.emplace_back(world_, network_, host, ++incarnations_[host], clocks_[host]);
-  lives_[host] = &l;
-  l.home.enter([&] {
-    l.member = std::make_unique<node>(l.home, l.rail, options_of(host, l.incarnation));
-    l.member->listen(l.rail.listen_address()).value();
-    for (std::uint32_t other = 0; other < hosts(); ++other) {
-      if (other != host) l.member->add_peer(other + 1, transport::sim_network::address_of(other)).value();
-    }
-    bare_service bare;
-    bare.log = this;
-    hooked_service hooked;
-    hooked.log = this;
-    static_cast<void>(l.member->serve(bare).value());
-    static_cast<void>(l.member->serve(hooked).value());
-  });
-  world_.record(sim_trace::note, host, static_cast<std::uint64_t>(event_kind::boot), l.incarnation);
+  if (host >= hosts() || world_.host(host) != nullptr) return;
+  transport::sim_disk& disk = *disks_[host];
+  life& l = all_lives_.emplace_back(world_, network_, disk, host, clocks_[host]);
+  // Some who come back lose their power once more, in one of the first operations on files.
+  const bool fails = world_.now().count() != 0 && disk.random().chance(1, 2);
+  const std::uint64_t fails_at = fails ? 1 + disk.random().below(16) : 0;
+  l.home.enter([&] { l.work.spawn(start(l, fails_at)); });
+}
+
+/// A life that loses its power before it has an incarnation leaves no trace but on its disk, so the next one
+/// may take its place.
+task<void> cluster::start(life& l, std::uint64_t power_fails_at) {
+  // Every second host has a clock that stands still while it is off.
+  const std::uint64_t clock =
+      l.host % 2 != 0 ? 0 : static_cast<std::uint64_t>(l.home.now().time_since_epoch().count());
+  node_options options = options_of(l.host);
+  if (power_fails_at != 0) l.files->crash_at(power_fails_at);
+  auto chosen = co_await choose_incarnation(*l.files, options, clock);
+  if (!chosen && l.files->crashed()) {
+    l.files.emplace(l.home, *disks_[l.host]);
+    chosen = co_await choose_incarnation(*l.files, options, clock);
+  }
+  if (chosen) {
+    start_node(l, options);
+  } else {
+    l.ended = chosen;
+  }
+}
+
+void cluster::start_node(life& l, const node_options& options) {
+  l.incarnation = options.incarnation;
+  l.member = std::make_unique<node>(l.home, l.rail, options);
+  l.member->listen(l.rail.listen_address()).value();
+  for (std::uint32_t other = 0; other < hosts(); ++other) {
+    if (other != l.host) l.member->add_peer(other + 1, transport::sim_network::address_of(other)).value();
+  }
+  bare_service bare;
+  bare.log = this;
+  hooked_service hooked;
+  hooked.log = this;
+  static_cast<void>(l.member->serve(bare).value());
+  static_cast<void>(l.member->serve(hooked).value());
+  lives_[l.host] = &l;
+  world_.record(sim_trace::note, l.host, static_cast<std::uint64_t>(event_kind::boot), l.incarnation);
 }
 
 void cluster::crash(std::uint32_t host, sim_crash how) {
@@ -130,6 +161,7 @@ void cluster::crash(std::uint32_t host, sim_crash how) {
       std::count_if(lives_.begin(), lives_.end(), [](const life* other) { return other != nullptr; });
   if (l == nullptr || living <= 2) return;
   l->rail.crash(how);
+  l->files->crash();
   l->home.detach();
   l->crashed = true;
   lives_[host] = nullptr;

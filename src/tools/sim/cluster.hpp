@@ -11,6 +11,8 @@
 #include "plan.hpp"
 #include "scoll/node.hpp"
 #include "service.hpp"
+#include "transport/sim_disk.hpp"
+#include "transport/sim_file_system.hpp"
 #include "transport/sim_network.hpp"
 #include "transport/sim_world.hpp"
 
@@ -18,22 +20,21 @@ namespace scoll::sim {
 
 /// From boot to crash or to the end of the run.
 struct life {
-  life(transport::sim_world& world, transport::sim_network& network, std::uint32_t index,
-       std::uint64_t incarnation_number, transport::sim_clock clock)
-      : host(index),
-        incarnation(incarnation_number),
-        home(world, index, clock),
-        rail(network, home),
-        work(home) {}
+  life(transport::sim_world& world, transport::sim_network& network, transport::sim_disk& disk,
+       std::uint32_t index, transport::sim_clock clock)
+      : host(index), home(world, index, clock), rail(network, home), work(home) {
+    files.emplace(home, disk);
+  }
 
   ~life() { static_cast<void>(work.join().await_ready()); }  // nothing runs any more
 
   std::uint32_t host;
-  std::uint64_t incarnation;
+  std::uint64_t incarnation = 0;  ///< once it has started
   transport::sim_executor home;
   transport::sim_rail rail;
-  std::unique_ptr<node> member;
-  scope work;  ///< creations and broadcasts begun here
+  std::optional<transport::sim_file_system> files;
+  std::unique_ptr<node> member;  ///< once it has started
+  scope work;                    ///< the start, and creations and broadcasts begun here
   std::optional<status> ended;
   bool crashed = false;
 };
@@ -92,7 +93,7 @@ class cluster final : private ledger {
 
   transport::sim_world& world() noexcept { return world_; }
   std::uint32_t hosts() const noexcept { return world_.hosts(); }
-  /// Null while the host is down.
+  /// Null while the host is down or starts.
   life* alive(std::uint32_t host) noexcept { return lives_[host]; }
 
   void carry_out(const plan_event& event);
@@ -134,6 +135,8 @@ class cluster final : private ledger {
   static std::size_t chunk_bytes(const plan& p);
   void set_wires(const plan_event& e);
   void boot(std::uint32_t host);
+  task<void> start(life& l, std::uint64_t power_fails_at);
+  void start_node(life& l, const node_options& options);
   void crash(std::uint32_t host, transport::sim_crash how);
   void note_fault(const plan_event& e);
   void begin_group(const plan_event& e);
@@ -159,7 +162,7 @@ class cluster final : private ledger {
   transport::sim_world world_;
   transport::sim_network network_;
   std::vector<transport::sim_clock> clocks_;
-  std::vector<std::uint64_t> incarnations_;
+  std::vector<std::unique_ptr<transport::sim_disk>> disks_;
   std::deque<life> all_lives_;
   std::vector<life*> lives_;
   std::map<std::uint64_t, group_record> groups_;

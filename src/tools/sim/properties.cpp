@@ -243,6 +243,16 @@ void check_roll_call(const cluster& c, violations& found) {
   }
 }
 
+void check_incarnations(const cluster& c, violations& found) {
+  std::vector<std::uint64_t> latest(c.hosts());
+  for (const life& l : c.all_lives()) {
+    if (l.incarnation == 0) continue;  // it never started
+    if (l.incarnation <= latest[l.host])
+      report(found, "incarnations grow", l.host, fmt::format("{} after {}", l.incarnation, latest[l.host]));
+    latest[l.host] = l.incarnation;
+  }
+}
+
 void check_shutdown(const cluster& c, violations& found) {
   if (c.undead() != 0)
     found.push_back({"every life ends", fmt::format("{} crashed lives did not, left alone", c.undead())});

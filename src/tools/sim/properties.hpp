@@ -23,6 +23,8 @@ void check_settled(cluster& c, violations& found);
 void check_bounds(cluster& c, violations& found);
 /// When all faults are over everybody who lives can create a group and reach everybody.
 void check_roll_call(const cluster& c, violations& found);
+/// Every life of a host has a greater incarnation than those before it, whatever its disk and clock did.
+void check_incarnations(const cluster& c, violations& found);
 /// Every life has ended in order.
 void check_shutdown(const cluster& c, violations& found);
 

@@ -93,6 +93,7 @@ run_report run(const plan& p, transport::sim_world::observer observer) {
   c->heal();
   settle(*c, settling);
   check_broadcasts(*c, report.found);
+  check_incarnations(*c, report.found);
   check_settled(*c, report.found);
   if (report.found.empty()) {
     c->begin_knocking();
