@@ -6,11 +6,13 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <exception>
+#include <filesystem>
 
 #include "cluster/cluster_file.hpp"
 #include "coro/error_format.hpp"
 #include "coro/sync_wait.hpp"
 #include "server/server.hpp"
+#include "store/folder_lock.hpp"
 
 namespace {
 
@@ -59,14 +61,20 @@ int run(const arguments& args, const shard::cluster_config& config, std::uint32_
   const auto signals = signals_to_stop();
   auto engine = scoll::transport::reactor::create(small_reactor());
   if (!engine) return fail(engine.error());
-  auto store = shard::object_store::open(**engine, args.data);
+  const auto folder = shard::lock_folder(args.data);
+  if (!folder) return fail(folder.error());
+  const std::string data = std::filesystem::absolute(args.data);
+  auto store = scoll::sync_wait(**engine, shard::object_store::open(**engine, data));
   if (!store) return fail(store.error());
   if ((*store)->torn_index_bytes() != 0)
     spdlog::warn("dropped {} bytes of an index entry that was cut short", (*store)->torn_index_bytes());
   if ((*store)->orphans_removed() != 0)
     spdlog::info("removed {} files of objects that were never finished", (*store)->orphans_removed());
 
-  shard::server server(**engine, config, rank, std::move(*store));
+  const auto options = scoll::sync_wait(**engine, shard::node_options_of(config, rank, **store, **engine));
+  if (!options) return fail(options.error());
+
+  shard::server server(**engine, config, *options, std::move(*store));
   const auto ended = scoll::sync_wait(**engine, server.run(signals.get()));
   if (!ended) return fail(ended.error());
   spdlog::info("stopped");

@@ -172,7 +172,7 @@ json commands::status() const {
   value["tree"] = scoll::to_string(config_.tree);
   value["objects"] = store_.objects();
   value["bytes"] = store_.bytes();
-  value["folder"] = store_.folder().string();
+  value["folder"] = store_.folder();
   auto& engine = self_.get_engine();
   value["incarnation"] = engine.options().incarnation;
   value["groups"] = engine.groups();

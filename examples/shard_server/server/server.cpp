@@ -7,32 +7,35 @@
 #include "../services/presence.hpp"
 #include "coro/error_format.hpp"
 #include "coro/sleep.hpp"
+#include "scoll/incarnation_store.hpp"
 #include "transport/acceptor.hpp"
 #include "transport/io_awaitables.hpp"
 
 namespace shard {
-namespace {
 
-scoll::node_options options_of(const cluster_config& config, std::uint32_t rank) {
+scoll::task<scoll::result<scoll::node_options>> node_options_of(const cluster_config& config,
+                                                                std::uint32_t rank, const object_store& store,
+                                                                scoll::transport::file_engine& files) {
   scoll::node_options options;
   options.id = config.nodes[rank].id;
   options.cluster = config.name;
   options.default_tree = config.tree;
   options.workers = 1;
-  return options;
+  options.directory = store.folder();
+  const auto chosen = co_await scoll::choose_incarnation(files, options);
+  if (!chosen) co_return chosen.error();
+  co_return std::move(options);
 }
 
-}  // namespace
-
-server::server(scoll::transport::reactor& engine, const cluster_config& config, std::uint32_t rank,
-               std::unique_ptr<object_store> store)
+server::server(scoll::transport::reactor& engine, const cluster_config& config,
+               const scoll::node_options& options, std::unique_ptr<object_store> store)
     : reactor_(engine),
       config_(config),
-      rank_(rank),
+      rank_(*config.rank_of(options.id)),
       store_(std::move(store)),
       desk_(*store_),
       rail_(engine),
-      node_(engine, rail_, options_of(config, rank)),
+      node_(engine, rail_, options),
       commands_(node_, config, *store_, desk_, stop_wanted_),
       scope_(engine) {}
 

@@ -52,7 +52,7 @@ scoll::task<scoll::result<df::reply>> df::execute(const request&, scoll::call& c
   reply mine;
   mine.objects.value = store->objects();
   mine.bytes.value = store->bytes();
-  const auto ask = [folder = store->folder().string()] { return filesystem_of(folder); };
+  const auto ask = [folder = store->folder()] { return filesystem_of(folder); };
   const auto disk = co_await call.pool().run("statvfs", ask, call.stop());
   if (!disk) co_return disk.error();
   mine.disks.each.push_back(*disk);

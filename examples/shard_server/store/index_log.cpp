@@ -1,10 +1,6 @@
 #include "index_log.hpp"
 
-#include <fmt/format.h>
-
-#include <cerrno>
-#include <fstream>
-#include <iterator>
+#include <optional>
 #include <span>
 
 #include "transport/io_awaitables.hpp"
@@ -13,6 +9,10 @@
 
 namespace shard {
 namespace {
+
+using namespace scoll::transport;  // the awaitables
+
+constexpr std::size_t most_bytes = std::size_t{1} << 30;
 
 /// Before every record. The checksum covers the record alone: a wrong length makes it fail as well.
 struct record_header {
@@ -44,41 +44,48 @@ std::optional<object_record> take_record(std::span<const std::byte>& bytes) {
   return std::move(*record);
 }
 
-}  // namespace
-
-scoll::result<loaded_index> load_index(const std::filesystem::path& file) {
+loaded_index parse(std::span<const std::byte> content) {
   loaded_index index;
-  if (!std::filesystem::exists(file)) return index;
-  std::ifstream in(file, std::ios::binary);
-  const std::vector<char> content{std::istreambuf_iterator<char>(in), {}};
-  if (!in.good() && !in.eof()) return scoll::error::system(errno, "read " + file.string());
-  std::span<const std::byte> rest = std::as_bytes(std::span(content));
+  std::span<const std::byte> rest = content;
   while (auto record = take_record(rest)) index.records.push_back(std::move(*record));
   index.torn_bytes = rest.size();
   index.good_bytes = content.size() - rest.size();
   return index;
 }
 
+}  // namespace
+
+scoll::task<scoll::result<index_log>> index_log::open(file_engine& files, std::string path,
+                                                      loaded_index& index) {
+  auto content = co_await read_file(files, path, most_bytes);
+  const bool missing = !content && no_such_file(content.error());
+  if (!content && !missing) co_return content.error();
+  if (content) index = parse(*content);
+  if (missing || index.torn_bytes != 0) {
+    std::span<const std::byte> good;
+    if (content) good = std::span(*content).first(index.good_bytes);
+    const auto kept = co_await replace_file(files, path, good);
+    if (!kept) co_return kept.error();
+  }
+  auto opened = co_await async_open(files, path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (!opened) co_return opened.error();
+  co_return index_log(std::move(*opened), index.good_bytes);
+}
+
 scoll::task<scoll::status> index_log::append(const object_record& record, bool durable) {
   const std::vector<std::byte> bytes = encode(record);
-  co_await writing_.acquire();
+  co_await writing_->acquire();
   const scoll::status written = co_await write_at_end(bytes, durable);
-  writing_.release();
+  writing_->release();
   co_return written;
 }
 
 scoll::task<scoll::status> index_log::write_at_end(const std::vector<std::byte>& bytes, bool durable) {
-  std::span<const std::byte> rest = bytes;
-  while (!rest.empty()) {
-    const std::uint64_t at = size_ + bytes.size() - rest.size();
-    const auto n = co_await scoll::transport::async_write(files_, file_.get(), rest, at);
-    if (!n) co_return n.error();
-    if (*n == 0) co_return scoll::error::system(ENOSPC, "write to the index");
-    rest = rest.subspan(*n);
-  }
+  const auto written = co_await write_all(file_, bytes, size_);
+  if (!written) co_return written;
   if (durable) {
-    const auto synced = co_await scoll::transport::async_sync(files_, file_.get());
-    if (!synced) co_return synced.error();
+    const auto synced = co_await async_sync(file_);
+    if (!synced) co_return synced;
   }
   size_ += bytes.size();
   co_return scoll::status{};

@@ -1,15 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "coro/result.hpp"
 #include "coro/semaphore.hpp"
 #include "coro/task.hpp"
-#include "transport/reactor.hpp"
-#include "transport/socket.hpp"
+#include "transport/file.hpp"
 
 namespace shard {
 
@@ -25,30 +24,29 @@ struct object_record {
 struct loaded_index {
   std::vector<object_record> records;  ///< oldest first; of one name, the last counts
   std::uint64_t good_bytes = 0;
-  std::uint64_t torn_bytes = 0;  ///< after them: an append that a crash cut short
+  std::uint64_t torn_bytes = 0;  ///< were after them: an append that a crash cut short
 };
-
-/// Reads an index file; one that does not exist is empty. Blocking: for the start of a server.
-scoll::result<loaded_index> load_index(const std::filesystem::path& file);
 
 /// A file of records, each with its length and checksum, to which one appends: an object is stored from the
 /// moment its record is complete. One record at a time is written.
 class index_log {
  public:
-  /// `size`: where to go on. Both the engine and this must live until all appends have returned.
-  index_log(scoll::transport::file_engine& files, scoll::transport::unique_fd file, std::uint64_t size)
-      : files_(files), file_(std::move(file)), size_(size) {}
+  /// Reads an index, or makes an empty one, and what a crash left incomplete is cut off. Then it is durable,
+  /// name and all. The engine must live until all appends have returned.
+  static scoll::task<scoll::result<index_log>> open(scoll::transport::file_engine& files, std::string path,
+                                                    loaded_index& index);
 
-  /// `durable` waits until the record would survive a power failure. After an error nothing was appended.
+  /// `durable` waits until the record would survive a power failure. After an error it may be there after the
+  /// next start, or not.
   scoll::task<scoll::status> append(const object_record& record, bool durable);
 
  private:
+  index_log(scoll::transport::file file, std::uint64_t size) : file_(std::move(file)), size_(size) {}
   scoll::task<scoll::status> write_at_end(const std::vector<std::byte>& bytes, bool durable);
 
-  scoll::transport::file_engine& files_;
-  scoll::transport::unique_fd file_;
+  scoll::transport::file file_;
   std::uint64_t size_;
-  scoll::semaphore writing_{1};
+  std::unique_ptr<scoll::semaphore> writing_ = std::make_unique<scoll::semaphore>(1);
 };
 
 }  // namespace shard

@@ -2,28 +2,35 @@
 
 #include <bitset>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "chunk_pool.hpp"
 #include "coro/result.hpp"
 #include "coro/task.hpp"
 #include "index_log.hpp"
-#include "transport/reactor.hpp"
-#include "transport/socket.hpp"
+#include "transport/file.hpp"
 
 namespace shard {
 
-/// An object that is being written. Unless it is committed, its file is removed with it. Move-only.
+class object_store;
+
+/// An object that is being written. Unless it is committed, the store removes its file in its next `create`.
+/// Move-only.
 class new_object {
  public:
-  new_object(object_record record, std::string file, scoll::transport::unique_fd fd)
-      : record_(std::move(record)), file_(std::move(file)), fd_(std::move(fd)) {}
-  new_object(new_object&&) noexcept = default;
+  new_object(object_store& store, object_record record, scoll::transport::file file)
+      : store_(&store), record_(std::move(record)), file_(std::move(file)) {}
+  new_object(new_object&& other) noexcept
+      : store_(std::exchange(other.store_, nullptr)),
+        record_(std::move(other.record_)),
+        file_(std::move(other.file_)) {}
   new_object& operator=(new_object&&) = delete;
   ~new_object();
 
@@ -31,27 +38,27 @@ class new_object {
 
  private:
   friend class object_store;
+  object_store* store_;  // null: nothing is to be removed
   object_record record_;
-  std::string file_;
-  scoll::transport::unique_fd fd_;
+  scoll::transport::file file_;
 };
 
 /// Whether a commit waits for the disk.
 enum class durability { page_cache, disk };
 
-/// One server's objects: real files below FOLDER/objects, and FOLDER/index.log, which says which of them
-/// count. A put writes a file of a new name and then appends to the index; so a crash at any point leaves the
-/// old object or the new one, and at the next start files that nobody refers to are removed. All I/O after
-/// `open` goes through the engine. One thread; must outlive what it returns.
+/// One server's objects: files below FOLDER/objects, and FOLDER/index.log, which says which of them count. A
+/// put writes a file of a new name and then appends to the index; so a crash at any point leaves the old
+/// object or the new one, and at the next start files that nobody refers to are removed. One thread; must
+/// outlive what it returns.
 class object_store {
  public:
-  /// Blocking: reads the index. Errors: `busy` (another server uses the folder), `io_error`.
-  static scoll::result<std::unique_ptr<object_store>> open(scoll::transport::file_engine& files,
-                                                           const std::filesystem::path& folder);
+  /// Reads the index. The folder must exist, and nobody else use it (`folder_lock`). Errors: `io_error`.
+  static scoll::task<scoll::result<std::unique_ptr<object_store>>> open(scoll::transport::file_engine& files,
+                                                                        std::string folder);
 
   std::uint64_t objects() const noexcept { return objects_.size(); }
   std::uint64_t bytes() const noexcept { return bytes_; }
-  const std::filesystem::path& folder() const noexcept { return folder_; }
+  const std::string& folder() const noexcept { return folder_; }
   /// Bytes of the index that a crash had left incomplete, and files that nobody referred to, at the start.
   std::uint64_t torn_index_bytes() const noexcept { return torn_bytes_; }
   std::uint64_t orphans_removed() const noexcept { return orphans_; }
@@ -65,11 +72,12 @@ class object_store {
   scoll::task<scoll::result<new_object>> create(std::string name);
   /// Appends to an object's content.
   scoll::task<scoll::status> write(new_object& object, std::span<const std::byte> bytes);
-  /// Makes it the object of its name.
+  /// Makes it the object of its name. What replaces an object always waits for the disk: in a power failure
+  /// nothing that was safe may be lost. After an error the next start decides which of the two it is.
   scoll::task<scoll::status> commit(new_object& object, std::uint64_t hash, durability how);
 
-  scoll::task<scoll::result<scoll::transport::unique_fd>> open_to_read(const object_record& record,
-                                                                       scoll::stop_token stop);
+  scoll::task<scoll::result<scoll::transport::file>> open_to_read(const object_record& record,
+                                                                  scoll::stop_token stop);
 
   scoll::transport::file_engine& files() noexcept { return files_; }
   chunk_pool& chunks() noexcept { return chunks_; }
@@ -77,21 +85,25 @@ class object_store {
  private:
   static constexpr std::size_t chunks_at_once = 8;
 
-  object_store(scoll::transport::file_engine& files, std::filesystem::path folder, loaded_index index,
-               scoll::transport::unique_fd log);
+  friend class new_object;
+
+  object_store(scoll::transport::file_engine& files, std::string folder, loaded_index index, index_log log);
   void remember(object_record record);
-  void remove_orphans();
+  std::string objects_folder() const { return folder_ + "/objects"; }
+  scoll::task<scoll::status> remove_orphans();
+  scoll::task<scoll::status> remove_orphans_of(std::string subfolder, const std::set<std::string>& kept);
+  scoll::task<void> remove_abandoned();
   scoll::task<scoll::status> need_subfolder(std::uint8_t number);
-  scoll::task<scoll::status> sync_folder(std::filesystem::path folder);
 
   scoll::transport::file_engine& files_;
-  std::filesystem::path folder_;
+  std::string folder_;
   std::map<std::string, object_record, std::less<>> objects_;
   std::uint64_t bytes_ = 0;
   std::uint64_t generation_ = 0;
   std::uint64_t torn_bytes_ = 0;
   std::uint64_t orphans_ = 0;
   std::bitset<256> subfolders_;
+  std::vector<std::string> abandoned_;  // files of objects that were given up, to be removed
   index_log log_;
   chunk_pool chunks_{chunks_at_once};
 };
