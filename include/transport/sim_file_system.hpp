@@ -44,6 +44,8 @@ class sim_file_system final : public file_engine {
   void fail(file_operation kind, std::uint32_t nth, int errno_value) {
     faults_.push_back({kind, nth, errno_value});
   }
+  /// Takes back what has not failed yet.
+  void heal() noexcept { faults_.clear(); }
   std::size_t open_files() const noexcept;
 
   void open(int directory_fd, const char* path, int flags, mode_t mode,
