@@ -187,7 +187,7 @@ io_awaiter<Value, Start> await_io(file_engine& engine, stop_token stop, const ch
   });
 }
 
-/// The names in a directory.
+/// The names in a directory. A stop that comes while it runs is too late.
 [[nodiscard]] inline auto async_list(file_engine& engine, const char* path, directory_listing& out,
                                      stop_token stop = {}) noexcept {
   return detail::await_io<void>(engine, stop, "list", path,

@@ -26,6 +26,7 @@ namespace scoll::transport {
 ///     │ cancel                     │ cancel                 │
 ///     └────────────────────────────┴──────► ended ──────────┘
 /// ```
+/// A listing is `elsewhere`, on a thread of its own, until it has `ended`; nothing cancels it.
 /// A cancel of a submitted operation that finds the queue full waits in the same list as `queued` ones.
 class uring_reactor final : public reactor {
  public:

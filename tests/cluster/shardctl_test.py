@@ -268,7 +268,9 @@ class Failures(unittest.TestCase):
             index.write(b"\x30\x00\x00\x00torn")
         (data / "objects" / "00").mkdir(exist_ok=True)
         (data / "objects" / "00" / "never-finished.999").write_bytes(b"?")
+        earlier = int((data / "incarnation").read_text().split()[2])
         cluster.start(5)
+        self.assertGreater(int((data / "incarnation").read_text().split()[2]), earlier)
         self.assertEqual(cluster.ask("df")["value"]["objects"], before)
         self.assertEqual(cluster.ask("scrub")["value"]["damaged"], 0)
         self.assertFalse((data / "objects" / "00" / "never-finished.999").exists())
@@ -277,6 +279,13 @@ class Failures(unittest.TestCase):
 
         self.assertEqual(cluster.ask("stop", "--node", "6")["stopped"], 1)
         self.assertEqual(cluster.processes.pop(6).wait(LIMIT_S), 0)
+        # One that might come back with an incarnation of the past does not come back.
+        (cluster.home / "node-6" / "incarnation").write_text("scoll incarnation 5 xxh3 0000000000000000\n")
+        arguments = ["--cluster", cluster.file, "--node", "6", "--data", cluster.home / "node-6"]
+        damaged = subprocess.run([BIN / "shard_server", *arguments], capture_output=True, timeout=LIMIT_S)
+        self.assertEqual(damaged.returncode, 1)
+        self.assertIn(b"damaged: ", damaged.stderr)
+        self.assertIn(b"node-6/incarnation", damaged.stderr)
         rest = cluster.ask("stop", "--all", expect=1)
         self.assertEqual((rest["stopped"], rest["not_running"], rest["stuck"]), (5, [6], []))
         self.assertEqual(cluster.run("df").returncode, 3)
