@@ -161,6 +161,8 @@ class endpoint final : private accept_events {
   executor& get_executor() const noexcept { return executor_; }
   const endpoint_statistics& statistics() const noexcept { return statistics_; }
   std::size_t messages_in_use() const noexcept { return messages_.in_use(); }
+  /// Payload buffers that are held by messages or by the layer above.
+  std::size_t payloads_in_use() const noexcept { return payloads_.lent() + small_payloads_.lent(); }
   std::size_t handshakes() const noexcept { return handshake_count_; }
   /// The last handshake that this endpoint refused or was refused: for status pages.
   const error& last_refusal() const noexcept { return last_refusal_; }

@@ -19,6 +19,17 @@ namespace scoll::transport {
 class endpoint;
 class lane;
 
+/// Requests of one class on one session, counted since it began: what one side has sent the other has
+/// received when nothing is under way, and credit is neither made nor lost.
+struct credit_account {
+  std::uint32_t queued = 0;  ///< not sent yet
+  std::uint32_t sent = 0;
+  std::uint32_t granted_to_us = 0;  ///< may be sent in all
+  std::uint32_t received = 0;
+  std::uint32_t disposed = 0;       ///< of those, done with
+  std::uint32_t granted_by_us = 0;  ///< what the peer was last told it may send in all
+};
+
 /// The relation with one peer, above links that come and go: sequence numbers, acknowledgements, what was
 /// sent and not yet acknowledged, credits, exchanges. It survives a broken link if the peer's same
 /// incarnation is back within the grace; otherwise everything pending on it ends, and the next request begins
@@ -50,7 +61,17 @@ class session final {
     const auto& k = classes_[static_cast<std::size_t>(klass)];
     return k.granted_to_us - k.sent;
   }
+  credit_account credits(traffic_class klass) const noexcept {
+    const auto& k = classes_[static_cast<std::size_t>(klass)];
+    return {k.queued, k.sent, k.granted_to_us, k.received, k.disposed, k.granted_by_us};
+  }
   std::uint64_t epoch() const noexcept { return epoch_; }
+  /// Of the peer; 0 while there is no session.
+  std::uint64_t peer_epoch() const noexcept { return peer_epoch_; }
+  /// Requests that wait for a reply.
+  std::size_t waiting() const noexcept { return pending_exchanges_[0] + pending_exchanges_[1]; }
+  /// Requests of the peer that wait for our reply: counted one by one.
+  std::size_t owing() noexcept;
   /// Messages held for this peer: queued or not acknowledged.
   std::size_t held_messages() const noexcept { return held_; }
 

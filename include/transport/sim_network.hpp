@@ -34,6 +34,7 @@ struct sim_path {
   std::uint64_t narrowing = 1;
   nanoseconds refused_until{0};    ///< connections are refused
   std::uint32_t corrupt_next = 0;  ///< so many of the next pieces arrive altered
+  std::uint32_t cut_after = 0;     ///< the connection breaks when so many more frames have arrived; 0: never
 
   // Of a million datagrams, so many
   std::uint32_t loss_ppm = 0;       ///< are lost

@@ -9,6 +9,7 @@
 #include "../../include/scoll/detail/operation.hpp"
 #include "../../include/scoll/incarnation_store.hpp"
 #include "../../include/transport/wire/wire.hpp"
+#include "../mutants.hpp"
 #include "group_admin.hpp"
 
 namespace scoll {
@@ -127,7 +128,7 @@ class engine::lease final : public timer_node, public transport::exchange {
     auto& l = static_cast<lease&>(self);
     if (event.outcome) return l.owner_.end_lease(l.group_->id, false);
     if (event.outcome.error() == errc::unknown_group || event.outcome.error() == errc::peer_rebooted) {
-      return l.owner_.end_lease(l.group_->id, true);
+      return l.owner_.end_lease(l.group_->id, !SCOLL_MUTANT(failed_creation_kept));
     }
     if (event.outcome.error() == errc::busy) l.asked_ = 0;
     // Not reached: the timer asks again, a few times.
@@ -193,7 +194,7 @@ task<void> engine::close_service(std::shared_ptr<service_entry> entry) {
 // ---- operations
 
 operation* engine::acquire() noexcept {
-  if (live_operations_ >= options_.max_operations) return nullptr;
+  if (live_operations_ >= options_.max_operations && !SCOLL_MUTANT(table_unbounded)) return nullptr;
   if (free_.empty()) {
     storage_.push_back(std::make_unique<operation>(*this));
     free_.push_back(*storage_.back());
@@ -213,7 +214,9 @@ void engine::retire(operation& op) noexcept {
 
 void engine::operation_ended(operation& op) noexcept {
   if (!op.is_root_) {
-    if (static_cast<collective_kind>(op.head_.kind) == collective_kind::forget) drop_group(op.group_->id);
+    const bool kept = SCOLL_MUTANT(group_kept) && op.group_->self_rank == 1;
+    if (static_cast<collective_kind>(op.head_.kind) == collective_kind::forget && !kept)
+      drop_group(op.group_->id);
     return retire(op);
   }
   if (op.released_) retire(op);
@@ -374,7 +377,7 @@ error engine::admit(transport::request_view& request, const collective_head& hea
       (kind == collective_kind::create && find_service(service_id{head.service}) == nullptr)) {
     return make_error(errc::unknown_service, "node {} does not serve {:#06x}", options_.id, head.service);
   }
-  if (live_operations_ >= options_.max_operations) {
+  if (live_operations_ >= options_.max_operations && !SCOLL_MUTANT(table_unbounded)) {
     return make_error(errc::busy, "node {} runs {} operations already", options_.id, live_operations_);
   }
   const bool known = groups_.contains(head.group);
@@ -407,7 +410,8 @@ error engine::admit_to_group(transport::request_view& request, const collective_
   const std::uint32_t relative = to_relative(group->self_rank, head.root_rank, n);
   if (relative == 0) return {errc::not_parent, "the root got its own broadcast"};
   const std::uint32_t parent = tree->parent(n, relative);
-  if (parent >= n || members.node(to_rank(parent, head.root_rank, n)) != request.from().peer()) {
+  if (parent >= n || (members.node(to_rank(parent, head.root_rank, n)) != request.from().peer() &&
+                      !SCOLL_MUTANT(wrong_parent_accepted))) {
     return make_error(errc::not_parent, "node {} is not the parent of node {} in this tree",
                       request.from().peer(), options_.id);
   }
@@ -428,6 +432,7 @@ error engine::admit_to_group(transport::request_view& request, const collective_
 }
 
 bool engine::admit_once(group_state& group, const collective_head& head) {
+  if (SCOLL_MUTANT(no_replay_window)) return true;
   for (auto& w : group.windows) {
     if (w.root_rank != head.root_rank) continue;
     if (head.operation.incarnation < w.incarnation) return false;

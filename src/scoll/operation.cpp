@@ -7,6 +7,7 @@
 #include "../../include/coro/frame_pool.hpp"
 #include "../../include/transport/session.hpp"
 #include "../../include/transport/wire/wire.hpp"
+#include "../mutants.hpp"
 
 // How an operation begins, runs and goes back to the pool.
 namespace scoll::detail {
@@ -47,7 +48,7 @@ void operation::find_children() {
   std::size_t found = 0;
   auto cursor = tree_.cursor(members_, relative_);
   for (auto relative = cursor.next(); relative && found < child_count_; relative = cursor.next()) {
-    if (*relative >= members_ || *relative == relative_) continue;
+    if (*relative >= members_ - SCOLL_MUTANT(off_by_one_tree) || *relative == relative_) continue;
     child& c = children_[found++];
     c.owner = this;
     c.relative = *relative;
@@ -67,7 +68,7 @@ void operation::start(std::coroutine_handle<> waiter, stop_token stop) {
   set_root_times();
   rearm();
   engine_.scope_->spawn(run());
-  user_stop_.connect(stop);
+  if (!SCOLL_MUTANT(stop_unheard)) user_stop_.connect(stop);
 }
 
 void operation::accept(transport::request_view& request, const collective_head& head,
@@ -126,7 +127,7 @@ void operation::reset() noexcept {
   drop_value(held_reply_);
   drop_value(held_arrived_);
   for (child& c : children()) c.answer = {};
-  request_bytes_ = {};
+  if (!SCOLL_MUTANT(request_kept)) request_bytes_ = {};
   received_bytes_ = {};
   opaque_.clear();
   account_.clear();

@@ -8,6 +8,7 @@
 #include "../../include/transport/session.hpp"
 #include "../../include/transport/wire/checksum.hpp"
 #include "../../include/transport/wire/wire.hpp"
+#include "../mutants.hpp"
 
 // The end: what has not come is accounted for, and the answer leaves.
 namespace scoll::detail {
@@ -48,7 +49,9 @@ void operation::give_up_waiting() {
   const bool begun = execute_started_;
   const error late =
       why_out_of_time(begun ? "execute has not returned" : "there was no time to begin execute");
-  account_.add({relative_, relative_ + 1}, begun ? member_state::unknown : member_state::failed,
+  const auto not_returned =
+      SCOLL_MUTANT(executed_by_hearsay) ? member_state::executed : member_state::unknown;
+  account_.add({relative_, relative_ + 1}, begun ? not_returned : member_state::failed,
                note(phase::execute, late));
 }
 
@@ -56,6 +59,7 @@ bool operation::all_clean() const noexcept {
   for (std::size_t i = 0; i < child_count_; ++i) {
     if (!children_[i].clean) return false;
   }
+  if (SCOLL_MUTANT(clean_flag_wrong)) return true;
   return account_.runs().size() == 1 && account_.runs()[0].state == member_state::merged;
 }
 
@@ -92,7 +96,8 @@ outcome operation::take_outcome() {
   std::vector<member_report> reports;
   for (const member_report& run : account_.runs()) {
     // Relative ranks begin at the root: a run may wrap round the end of the membership.
-    const std::uint32_t first = rank_at(run.members.first);
+    const std::uint32_t first =
+        SCOLL_MUTANT(relative_ranks_reported) ? run.members.first : rank_at(run.members.first);
     const std::uint32_t size = run.members.size();
     const std::uint32_t before_end = std::min(size, members_ - first);
     reports.push_back({{first, first + before_end}, run.state, run.cause_index});
@@ -122,7 +127,8 @@ std::size_t operation::encode_answer(std::span<std::byte> into, collective_reply
   const std::size_t room = std::min<std::size_t>(reply_limit_, into.size());
   if (reply_ != nullptr) {
     const std::size_t limit =
-        std::min<std::size_t>(room - std::min(room, size + value_length_bytes), table_->reply_capacity);
+        std::min<std::size_t>(room - std::min(room, size + value_length_bytes),
+                              SCOLL_MUTANT(reply_bound_ignored) ? room : table_->reply_capacity);
     const auto encoded = table_->encode_reply(reply_, into.subspan(size + value_length_bytes, limit));
     if (!encoded) return give_up_value(encoded.error());
     wire::detail::store_little(into.data() + size, static_cast<std::uint32_t>(*encoded));
@@ -151,7 +157,7 @@ std::size_t operation::give_up_value(const error& why) {
 
 void operation::answer_parent() {
   if (!parent_.open()) return;
-  if (parent_gone_) return parent_.drop();
+  if (parent_gone_ || (SCOLL_MUTANT(answer_dropped) && !clean_)) return parent_.drop();
   transport::message& m = engine_.endpoint_.acquire_message();
   bool filled = fill_answer(m);
   if (!filled) filled = fill_answer(m);  // without the value that did not fit

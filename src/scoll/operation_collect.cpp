@@ -6,6 +6,7 @@
 #include "../../include/scoll/detail/operation.hpp"
 #include "../../include/transport/session.hpp"
 #include "../../include/transport/wire/wire.hpp"
+#include "../mutants.hpp"
 
 // The way up: what children answer is accounted for and merged.
 namespace scoll::detail {
@@ -122,17 +123,21 @@ void operation::merge_arrived(child& c, std::size_t mark, const status& told) {
     drop_value(arrived_);
     return lose_subtree_value(c, mark, note(phase::reply, told.error()));
   }
+  if (SCOLL_MUTANT(double_merge) && arrived_ != nullptr && reply_ != nullptr) table_->merge(reply_, arrived_);
   if (arrived_ != nullptr) merge_from(arrived_);
 }
 
 void operation::settle_lost(child& c) {
   const std::uint16_t index = note(c.refused ? phase::admission : phase::delivery, c.reason);
+  if (SCOLL_MUTANT(forgotten_subtree))
+    return account_.add({c.relative, c.relative + 1}, member_state::unknown, index);
   if (c.refused) {
     // It said no before any hook: it has not executed, and nothing below it was told.
     account_.add({c.relative, c.relative + 1}, member_state::failed, index);
     mark_below(c, member_state::not_reached, index);
   } else {
-    mark_subtree(c, c.reached ? member_state::unknown : member_state::not_reached, index);
+    const bool reached = c.reached && !SCOLL_MUTANT(unknown_as_not_reached);
+    mark_subtree(c, reached ? member_state::unknown : member_state::not_reached, index);
   }
 }
 
@@ -271,7 +276,7 @@ task<void> operation::finish() {
 void operation::lose_reply(const error& why) {
   const std::uint16_t index = note(phase::reply, why);
   for (child& c : children()) {
-    if (!c.clean) continue;
+    if (!c.clean || SCOLL_MUTANT(lost_reply_forgotten)) continue;
     c.clean = false;
     mark_subtree(c, member_state::executed, index);
   }

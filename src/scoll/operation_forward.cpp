@@ -7,6 +7,7 @@
 #include "../../include/transport/session.hpp"
 #include "../../include/transport/wire/checksum.hpp"
 #include "../../include/transport/wire/wire.hpp"
+#include "../mutants.hpp"
 
 // The way down: the request is checked, forwarded, executed.
 namespace scoll::detail {
@@ -39,7 +40,7 @@ task<bool> operation::prepare() {
   if (checked && out_of_time()) checked = why_out_of_time("prepare returned too late");
   if (checked && child_count_ != 0) checked = encode_rewritten();
   if (!checked) fail_before_forwarding(checked.error(), phase::prepare);
-  co_return checked.has_value();
+  co_return checked.has_value() || SCOLL_MUTANT(forwards_though_refused);
 }
 
 /// `prepare` may have rewritten the request: what it left is what is forwarded.
@@ -85,7 +86,8 @@ void operation::send_to(child& c) {
   }
   transport::message& m = engine_.endpoint_.acquire_message();
   const time_point now = engine_.executor_.now();
-  c.due = by_deadline_ ? expires_ : std::min(expires_, now + c.levels * (rtt_ + margin_) + processing_);
+  const std::uint32_t levels = SCOLL_MUTANT(timeout_without_cascade) ? 1 : c.levels;
+  c.due = by_deadline_ ? expires_ : std::min(expires_, now + levels * (rtt_ + margin_) + processing_);
   head_.remaining_ns =
       by_deadline_ ? static_cast<std::uint64_t>(std::max<std::int64_t>(1, (expires_ - now).count())) : 0;
   head_.processing_ns = static_cast<std::uint64_t>(processing_.count());

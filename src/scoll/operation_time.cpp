@@ -6,6 +6,7 @@
 #include "../../include/transport/session.hpp"
 #include "../../include/transport/wire/checksum.hpp"
 #include "../../include/transport/wire/wire.hpp"
+#include "../mutants.hpp"
 
 // How long an operation may take, and what happens when its time is over.
 namespace scoll::detail {
@@ -60,9 +61,10 @@ void operation::set_times_from_head(const collective_head& head) {
   processing_ = ns(head.processing_ns);
   by_deadline_ = head.remaining_ns != 0;
   const auto levels = static_cast<std::int64_t>(tree_.subtree_levels(members_, relative_));
-  expires_ = by_deadline_
-                 ? started_ + ns(head.remaining_ns) - margin_
-                 : saturating_add(started_, (levels - 1) * (rtt_ + margin_) + processing_ + margin_ / 2);
+  expires_ =
+      by_deadline_
+          ? started_ + ns(head.remaining_ns) - (SCOLL_MUTANT(margin_not_kept) ? nanoseconds(0) : margin_)
+          : saturating_add(started_, (levels - 1) * (rtt_ + margin_) + processing_ + margin_ / 2);
   rearm();
 }
 
@@ -75,7 +77,7 @@ void operation::rearm() {
     if (timer_.at() <= next) return;
     engine_.executor_.disarm(timer_);
   }
-  if (next != never) engine_.executor_.arm(timer_, next);
+  if (next != never && !SCOLL_MUTANT(timer_not_armed)) engine_.executor_.arm(timer_, next);
 }
 
 void operation::timer_disarm() noexcept {
@@ -114,7 +116,7 @@ void operation::abort_children() {
   for (child& c : children()) {
     if (c.at != child::state::pending) continue;
     c.due = std::min(expires_, saturating_add(now, c.levels * (rtt_ + margin_)));
-    if (c.abort()) continue;
+    if ((SCOLL_MUTANT(abort_not_forwarded) && !is_root_) || c.abort()) continue;
     c.at = child::state::arrived;
     c.lost = true;
     c.reached = c.refused = false;

@@ -11,8 +11,10 @@
 #include <stdexcept>
 #include <string>
 
+#include "built_from_commit.hpp"
 #include "coro/error_format.hpp"
 #include "sim/batch.hpp"
+#include "sim/mutants.hpp"
 #include "sim/run.hpp"
 
 namespace {
@@ -27,8 +29,9 @@ struct arguments {
   std::string script;
   std::string check_hashes;
   std::string minimise_to;
+  std::string mutant;
   std::uint32_t jobs = 2;
-  bool single = false;
+  bool mutants = false;
   bool trace = false;
   bool hashes = false;
   bool json = false;
@@ -98,7 +101,7 @@ bool print_findings(const run_report& r, const std::string& reproduce) {
   for (std::size_t i = 0; i < r.found.size() && i < shown; ++i)
     std::fputs(fmt::format("violated: {}\n  {}\n", r.found[i].property, r.found[i].what).c_str(), stdout);
   if (r.found.size() > shown) std::printf("and %zu more\n", r.found.size() - shown);
-  std::fputs(fmt::format("reproduce: {}\n", reproduce).c_str(), stdout);
+  std::fputs(fmt::format("reproduce: {}\ncommit: {}\n", reproduce, built_from_commit).c_str(), stdout);
   return false;
 }
 
@@ -112,8 +115,8 @@ int minimise(const plan& p, const std::string& file) {
   std::ofstream out(file);
   out << "# " << property << '\n' << to_text(shortest);
   if (!out.flush()) throw std::runtime_error("cannot write " + file);
-  std::fputs(fmt::format("{} of {} events violate '{}': {}\nreproduce: scoll-sim --script {}\n",
-                         shortest.events.size(), p.events.size(), property, file, file)
+  std::fputs(fmt::format("{} of {} events violate '{}': {}\nreproduce: scoll-sim --script {}\ncommit: {}\n",
+                         shortest.events.size(), p.events.size(), property, file, file, built_from_commit)
                  .c_str(),
              stdout);
   return 0;
@@ -182,7 +185,22 @@ int check_hashes(const arguments& a) {
   return wrong == 0 && checked != 0 ? 0 : 1;
 }
 
+/// Whether the properties find deliberate bugs.
+int hunt_mutants(const arguments& a) {
+  if (!has_mutants()) throw std::runtime_error("this build has no mutants: use ./dev sim --mutants");
+  mutant_options options;
+  options.plan = a.plan;
+  options.only = a.mutant;
+  options.jobs = std::max(1U, a.jobs);
+  options.progress = !a.quiet && isatty(STDERR_FILENO) != 0;
+  const std::vector<mutant_report> reports = run_mutants(options);
+  std::fputs((a.json ? to_json(reports) : to_table(reports)).c_str(), stdout);
+  return all_found(reports) ? 0 : 1;
+}
+
 int go(const arguments& a) {
+  if (a.mutants) return hunt_mutants(a);
+  if (!a.mutant.empty()) switch_on(a.mutant);
   if (!a.check_hashes.empty()) return check_hashes(a);
   if (!a.script.empty()) return run_one(a, from_text(read_file(a.script)), "scoll-sim --script " + a.script);
   if (!a.seeds.empty()) return run_many(a);
@@ -216,7 +234,9 @@ int main(int argc, char** argv) {
   app.add_option("--script", a.script, "run the events in a file instead of drawing them");
   app.add_option("--minimise", a.minimise_to,
                  "of a run that fails: write a short script that still does to this file");
-  app.add_flag("--json", a.json, "print the summary of a range as JSON");
+  app.add_flag("--mutants", a.mutants, "see whether deliberate bugs are found, in the build that has them");
+  app.add_option("--mutant", a.mutant, "this one, for --mutants or switched on in any other run");
+  app.add_flag("--json", a.json, "print the summary of a range, or of the mutants, as JSON");
   app.add_flag("--quiet", a.quiet, "no progress, no summary of a single run");
   CLI11_PARSE(app, argc, argv);
   a.plan.faults = *fault_profile_named(a.faults);

@@ -2,6 +2,7 @@
 
 #include "../../include/transport/endpoint.hpp"
 #include "../../include/transport/session.hpp"
+#include "../mutants.hpp"
 
 namespace scoll::transport {
 
@@ -48,7 +49,7 @@ void incoming::reply_part(message& m) noexcept {
 
 void incoming::release_credit() noexcept {
   if (holds_credit_ && serial_ == session_->serial_) session_->dispose(klass_);
-  holds_credit_ = false;
+  holds_credit_ = SCOLL_MUTANT(credit_twice);
 }
 
 void incoming::drop() noexcept {

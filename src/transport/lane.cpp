@@ -9,6 +9,7 @@
 #include "../../include/transport/session.hpp"
 #include "../../include/transport/wire/byte_order.hpp"
 #include "../../include/transport/wire/wire.hpp"
+#include "../mutants.hpp"
 #include "control_frame.hpp"
 
 namespace scoll::transport {
@@ -194,7 +195,7 @@ void lane::came_up(std::uint64_t peer_received) noexcept {
   state_ = state::up;
   last_failure_ = {};
   acknowledgement_sent_ = received_;  // told in the greeting
-  cursor_ = retained_.first();
+  cursor_ = SCOLL_MUTANT(replay_forgotten) ? nullptr : retained_.first();
   if (!acknowledged(peer_received)) {
     return violated({errc::malformed, "the peer acknowledges what was never sent"});
   }
@@ -279,6 +280,8 @@ void lane::on_sequenced(frame_view& frame) noexcept {
   const frame_header& header = frame.header;
   if (header.sequence != 0 && header.sequence <= received_) {  // replayed, arrived before
     ++session_.endpoint_.statistics_.duplicates;
+    if (SCOLL_MUTANT(duplicates_delivered) && header.type == frame_type::request)
+      return session_.on_request(frame);
     return acknowledge_now();
   }
   if (header.sequence != received_ + 1) return violated({errc::malformed, "a gap in the sequence"});
@@ -302,6 +305,7 @@ void lane::on_sequenced(frame_view& frame) noexcept {
 
 bool lane::acknowledged(std::uint64_t sequence) noexcept {
   if (sequence > last_assigned_) return false;
+  if (SCOLL_MUTANT(retained_kept)) return true;
   const bool held_back = retained_count_ >= retain_limit;
   while (!retained_.empty() && retained_.front().header().sequence <= sequence) {
     message& m = retained_.front();
@@ -343,7 +347,7 @@ void lane::on_writable() noexcept {
 }
 
 void lane::stamp(frame_header& header) noexcept {
-  header.acknowledged = acknowledgement_sent_ = received_;
+  header.acknowledged = acknowledgement_sent_ = received_ + SCOLL_MUTANT(acknowledges_ahead);
   session_.stamp(header, id_);
 }
 

@@ -8,6 +8,7 @@
 #include "../../include/transport/lane.hpp"
 #include "../../include/transport/wire/byte_order.hpp"
 #include "../../include/transport/wire/checksum.hpp"
+#include "../mutants.hpp"
 
 namespace scoll::transport {
 
@@ -76,7 +77,7 @@ void session::free_slot(exchange& waiter) noexcept {
 exchange* session::find_exchange(std::uint64_t id) noexcept {
   if (slot_of(id) >= slots_.size()) return nullptr;
   const slot& s = slots_[slot_of(id)];
-  return s.generation == generation_of(id) ? s.waiter : nullptr;
+  return s.generation == generation_of(id) || SCOLL_MUTANT(reply_after_retire) ? s.waiter : nullptr;
 }
 
 status session::request(exchange& waiter, traffic_class klass, message& m,
@@ -85,7 +86,7 @@ status session::request(exchange& waiter, traffic_class klass, message& m,
   class_state& k = classes_[index(klass)];
   error refused;
   if (endpoint_.draining_) refused = {errc::closed, "this node is shutting down"};
-  if (!refused && k.queued >= endpoint_.options_.queue_limit) {
+  if (!refused && k.queued >= endpoint_.options_.queue_limit && !SCOLL_MUTANT(queue_unbounded)) {
     refused = make_error(errc::busy, "{} requests to node {} wait for credit already", k.queued, peer_);
   }
   if (!refused && !allocate_slot(waiter)) {
@@ -111,6 +112,7 @@ status session::request(exchange& waiter, traffic_class klass, message& m,
 
 /// Goes ahead of whatever waits on the request's lane, but never ahead of the request.
 void session::send_cancel(const exchange& waiter, bool answer_awaited) noexcept {
+  if (SCOLL_MUTANT(cancel_not_sent)) return;
   message& note = endpoint_.acquire_message();
   store_little(note.envelope(), waiter.id_);
   store_little(note.envelope() + 8, static_cast<std::uint64_t>(answer_awaited));
@@ -126,7 +128,8 @@ void session::cancel_exchange(exchange& waiter) noexcept {
   }
   if (message* m = waiter.queued_) {
     m->requester_ = nullptr;
-    if (!waiter.transmitted_) {  // still in its class queue
+    const bool still_queued = !waiter.transmitted_ && !SCOLL_MUTANT(taken_back_and_sent);
+    if (still_queued) {
       m->unlink();
       --classes_[index(waiter.klass_)].queued;
       release(*m);
@@ -163,7 +166,7 @@ status session::on_reply(frame_view& frame) noexcept {
   const bool final = load_little<std::uint16_t>(envelope + 10) != 0;
   const std::size_t size = frame.payload.bytes.size();
   reply_event event;
-  if (code == errc::ok && size > waiter->reply_capacity_) {
+  if (code == errc::ok && size > waiter->reply_capacity_ && !SCOLL_MUTANT(reply_bound_ignored)) {
     if (!final) send_cancel(*waiter, false);
     event.outcome = make_error(errc::too_large, "node {} replied {} bytes, {} were announced", peer_, size,
                                waiter->reply_capacity_);
@@ -207,7 +210,7 @@ void request_view::accept(incoming& work) noexcept {
 void request_view::refuse(const error& reason) noexcept {
   SCOLL_ASSERT(!settled_, "a request is settled once");
   settled_ = true;
-  from_.dispose(klass_);
+  if (!SCOLL_MUTANT(lost_credit)) from_.dispose(klass_);
   from_.send_refusal(exchange_id_, klass_, reason);
 }
 
@@ -366,7 +369,7 @@ hello session::make_hello(lane_id lane) const {
   h.epoch = epoch_;
   h.known_incarnation = peer_incarnation_;
   h.known_epoch = peer_epoch_;
-  h.received = lanes_[index(lane)]->received();
+  h.received = SCOLL_MUTANT(duplicates_delivered) ? 0 : lanes_[index(lane)]->received();
   h.attempt = lanes_[index(lane)]->attempts();
   h.window = endpoint_.options_.window;
   h.cluster = endpoint_.options_.cluster;
@@ -374,7 +377,7 @@ hello session::make_hello(lane_id lane) const {
 }
 
 result<bool> session::on_hello(const hello& h, lane& l) noexcept {
-  if (h.incarnation < peer_incarnation_) {
+  if (h.incarnation < peer_incarnation_ && !SCOLL_MUTANT(stale_hello)) {
     return make_error(errc::stale, "incarnation {} of node {} is older than {}", h.incarnation, peer_,
                       peer_incarnation_);
   }
@@ -395,7 +398,8 @@ result<bool> session::on_hello(const hello& h, lane& l) noexcept {
       return error(errc::already_exists, "both sides connect: the smaller node id's connection is used");
     }
   }
-  const bool continues = !rebooted && knows_us && h.epoch == peer_epoch_ && h.known_epoch == epoch_;
+  const bool continues = SCOLL_MUTANT(old_session_joined) ||
+                         (!rebooted && knows_us && h.epoch == peer_epoch_ && h.known_epoch == epoch_);
   follow(h);
   l.set_peer_attempts(h.attempt);
   return continues;
@@ -418,7 +422,7 @@ status session::on_welcome(const hello& h, lane& l) noexcept {
 
 /// Goes into the session of the pair (own epoch, the peer's), if it is not in it already.
 void session::follow(const hello& h) noexcept {
-  if (peer_incarnation_ != 0 && h.incarnation > peer_incarnation_) {
+  if (peer_incarnation_ != 0 && h.incarnation > peer_incarnation_ && !SCOLL_MUTANT(reboot_not_noticed)) {
     reset(make_error(errc::peer_rebooted, "node {} came back with incarnation {}", peer_, h.incarnation),
           {.unsent = false, .connecting = true});
     for (auto& l : lanes_) l->set_peer_attempts(0);
@@ -442,6 +446,7 @@ void session::reset(const error& reason, kept keep) noexcept {
   for (slot& s : slots_) {
     exchange* waiter = s.waiter;
     if (waiter == nullptr || (keep.unsent && !waiter->transmitted_)) continue;
+    if (SCOLL_MUTANT(lost_peer_unreported) && waiter->transmitted_) continue;
     --pending_exchanges_[index(lane_of(waiter->klass_))];
     free_slot(*waiter);
     ended.push_back(*waiter);
@@ -481,6 +486,12 @@ void session::fail(const error& reason) noexcept {
 
 void session::shut() noexcept {
   fail({errc::closed, "this node is shutting down"});
+}
+
+std::size_t session::owing() noexcept {
+  std::size_t count = 0;
+  for (incoming* work = incoming_.first(); work != nullptr; work = incoming_.next(*work)) ++count;
+  return count;
 }
 
 bool session::quiet() const noexcept {

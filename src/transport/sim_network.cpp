@@ -255,16 +255,24 @@ class sim_link final : public link, public list_hook<> {
     world().record(sim_trace::delivery, host(), (std::uint64_t{remote_} << 32) | c.size,
                    wire::checksum(bytes));
     bool alive = true;
+    bool cut = false;
     alive_ = &alive;
     const auto s = assembler_.feed(c.bytes, bytes, [&](frame_view& frame) {
       if (owner_ != nullptr) owner_->on_frame(frame);
-      return alive;
+      if (alive) cut = last_before_cut();
+      return alive && !cut;
     });
     if (!alive) return;
     alive_ = nullptr;
+    if (cut) return break_both({errc::connection_lost, "the connection was cut"});
     if (s) return wake();
     if (peer_ != nullptr) peer_->end_after_queue({errc::connection_lost, "the peer dropped the connection"});
     finish(s.error());
+  }
+
+  bool last_before_cut() noexcept {
+    std::uint32_t& left = inward().cut_after;
+    return left != 0 && --left == 0;
   }
 
   void corrupt(std::span<std::byte> bytes) noexcept {

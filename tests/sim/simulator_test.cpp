@@ -169,6 +169,8 @@ TEST_CASE("what makes no sense is refused with a sentence") {
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--seeds", "5..1"},
                                                     {"--faults", "all"},
                                                     {"--nodes", "1"},
+                                                    {"--mutants"},
+                                                    {"--mutant", "double_merge"},
                                                     {"--script", "/none"}}) {
     const answer a = scoll_sim(arguments);
     INFO(a.text);

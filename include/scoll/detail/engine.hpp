@@ -129,6 +129,11 @@ class engine final : private transport::endpoint_events {
                                                           group_options options);
   task<status> destroy_group(std::shared_ptr<group_state> group);
   std::shared_ptr<group_state> find_group(const group_id& id) const;
+  /// Calls `visit(const group_state&)` for every group, in the order of their ids.
+  template <class Visitor>
+  void each_group(Visitor&& visit) const {
+    for (const auto& [id, group] : groups_) visit(*group);
+  }
 
   /// A broadcast, its request encoded at once; it starts when it is awaited (`operation_awaiter`). Given back
   /// by `release`.

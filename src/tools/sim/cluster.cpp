@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "scoll/detail/collective_head.hpp"
 #include "scoll/incarnation_store.hpp"
 #include "scoll/tree/any_tree.hpp"
+#include "transport/wire/checksum.hpp"
+#include "transport/wire/wire.hpp"
 
 namespace scoll::sim {
 namespace {
@@ -29,7 +32,8 @@ std::uint32_t as_host(std::uint64_t operand) {
   return static_cast<std::uint32_t>(operand);
 }
 
-node_options options_of(std::uint32_t host) {
+/// Limits are small, so that they are reached.
+node_options options_of(std::uint32_t host, std::uint32_t hosts) {
   node_options options;
   options.id = host + 1;
   options.cluster = "sim";
@@ -37,8 +41,9 @@ node_options options_of(std::uint32_t host) {
   options.rtt_estimate = rtt_estimate;
   options.level_margin = level_margin;
   options.creation_lease = std::chrono::seconds(4);
-  options.max_operations = 256;
-  options.link.window = {8, 8, 8, 4};  // small, so that waiting for credit and losing it show
+  options.max_operations = 8 + 3 * hosts / 2;  // the roll call fits
+  options.link.window = {8, 8, 8, 4};
+  options.link.queue_limit = std::max(16U, hosts);
   return options;
 }
 
@@ -124,7 +129,7 @@ task<void> cluster::start(life& l, std::uint64_t power_fails_at) {
   // Every second host has a clock that stands still while it is off.
   const std::uint64_t clock =
       l.host % 2 != 0 ? 0 : static_cast<std::uint64_t>(l.home.now().time_since_epoch().count());
-  node_options options = options_of(l.host);
+  node_options options = options_of(l.host, hosts());
   if (power_fails_at != 0) l.files->crash_at(power_fails_at);
   auto chosen = co_await choose_incarnation(*l.files, options, clock);
   if (!chosen && l.files->crashed()) {
@@ -168,6 +173,7 @@ void cluster::crash(std::uint32_t host, sim_crash how) {
 }
 
 void cluster::bury_the_dead() {
+  burying_ = true;  // what the dead do is no part of the run
   for (life& l : all_lives_) {
     if (!l.crashed) continue;
     l.rail.break_all();
@@ -207,8 +213,12 @@ void cluster::carry_out(const plan_event& e) {
       if (found == broadcasts_.end() || found->second.done || found->second.root->crashed) return;
       broadcast_record& b = found->second;
       b.cancelled = true;
+      b.cancelled_at = world_.now();
       return lives_[b.root->host]->home.enter([&] { b.stop.request_stop(); });
     }
+    case event_kind::destroy: return begin_destruction(e);
+    case event_kind::stray: return send_stray(e);
+    case event_kind::storm: return storm(as_host(o[0]));
     case event_kind::partition: return partition(o[0], world_.now() + from_us(o[1]));
     case event_kind::boot: return boot(as_host(o[0]));
     case event_kind::crash:
@@ -241,6 +251,7 @@ void cluster::harm_path(const plan_event& e) {
       path.narrowing = std::clamp<std::uint64_t>(o[2], 1, 10'000);
       path.narrow_until = now + from_us(o[3]);
       return;
+    case event_kind::cut_after: path.cut_after = static_cast<std::uint32_t>(o[2]); return;
     case event_kind::corrupt: path.corrupt_next += static_cast<std::uint32_t>(o[2]); return;
     case event_kind::refuse: path.refused_until = std::max(path.refused_until, now + from_us(o[2])); return;
     default: return;
@@ -250,6 +261,12 @@ void cluster::harm_path(const plan_event& e) {
 void cluster::block(std::uint32_t from, std::uint32_t to, nanoseconds until) {
   sim_path& path = network_.path(from, to);
   path.blocked_until = std::max(path.blocked_until, until);
+}
+
+void cluster::storm(std::uint32_t host) {
+  for (std::uint32_t other = 0; other < hosts() && host < hosts(); ++other) {
+    if (other != host) network_.cut(host, other);
+  }
 }
 
 void cluster::partition(std::uint64_t side, nanoseconds until) {
@@ -276,6 +293,8 @@ void cluster::note_fault(const plan_event& e) {
     case event_kind::half_open: f.until = nanoseconds::max() - aftermath; break;  // noticed at the next write
     case event_kind::partition: f.hosts = ~std::uint64_t{0}, f.until += from_us(o[1]); break;
     case event_kind::stall: f.hosts = bit(o[0]), f.until += from_us(o[1]); break;
+    case event_kind::storm: f.hosts = ~std::uint64_t{0}; break;
+    case event_kind::cut_after: f.until = nanoseconds::max() - aftermath; break;  // the last may be late
     case event_kind::crash:
       f.hosts = bit(o[0]), f.until = nanoseconds::max() - aftermath;
       break;  // groups are gone
@@ -292,10 +311,22 @@ void cluster::heal() {
 // ---- groups and broadcasts
 
 void cluster::began(std::uint64_t broadcast, std::uint32_t rank) {
-  ++broadcasts_.at(broadcast).members.at(rank).begun;
+  const auto found = broadcasts_.find(broadcast);
+  if (found == broadcasts_.end() || rank >= found->second.members.size()) return garbled(broadcast);
+  member_record& m = found->second.members[rank];
+  ++m.begun;
+  if (!burying_) m.last_begun = world_.now();
 }
 void cluster::contributed(std::uint64_t broadcast, std::uint32_t rank) {
   ++broadcasts_.at(broadcast).members.at(rank).contributed;
+}
+void cluster::left(std::uint64_t broadcast, std::uint32_t rank) noexcept {
+  const auto found = broadcasts_.find(broadcast);
+  if (found == broadcasts_.end() || rank >= found->second.members.size() || burying_) return;
+  found->second.members[rank].last_left = world_.now();
+}
+void cluster::garbled(std::uint64_t) {
+  ++garbled_;
 }
 
 void cluster::begin_group(const plan_event& e) {
@@ -334,6 +365,131 @@ task<void> cluster::create(life& creator, group_record& g) {
   }
 }
 
+void cluster::begin_destruction(const plan_event& e) {
+  const auto found = groups_.find(e.operands[0]);
+  if (found == groups_.end() || !found->second.id || e.operands[1] >= hosts()) return;
+  life* const l = lives_[e.operands[1]];
+  if (l != nullptr) l->home.enter([&] { l->work.spawn(destroy(*l, found->second)); });
+}
+
+task<void> cluster::destroy(life& l, group_record& g) {
+  if (!l.member->get_engine().find_group(*g.id)) co_return;
+  g.ending = true;
+  status ended;
+  if (g.hooked) {
+    const auto held = l.member->find_group<hooked_service>(*g.id);
+    if (!held) co_return;
+    ended = co_await l.member->destroy(*held);
+  } else {
+    const auto held = l.member->find_group<bare_service>(*g.id);
+    if (!held) co_return;
+    ended = co_await l.member->destroy(*held);
+  }
+  if (ended && !g.destroyed) g.destroyed = world_.now();
+}
+
+void cluster::begin_farewell() {
+  std::vector<std::vector<group_record*>> falls_to(hosts());
+  for (auto& [number, g] : groups_) {
+    const std::size_t n = g.id ? g.members.size() : 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::uint32_t host = g.members[(number + i) % n];
+      if (lives_[host] == nullptr || !lives_[host]->member->get_engine().find_group(*g.id)) continue;
+      falls_to[host].push_back(&g);
+      break;
+    }
+  }
+  for (std::uint32_t host = 0; host < hosts(); ++host) {
+    life* const l = lives_[host];
+    if (l != nullptr) l->home.enter([&] { l->work.spawn(say_farewell(*l, std::move(falls_to[host]))); });
+  }
+}
+
+/// One after the other: together they would be more than the limits allow.
+task<void> cluster::say_farewell(life& l, std::vector<group_record*> groups) {
+  for (group_record* const g : groups) co_await destroy(l, *g);
+}
+
+// ---- requests that must be refused
+
+void cluster::send_stray(const plan_event& e) {
+  const auto found = broadcasts_.find(e.operands[0]);
+  if (found == broadcasts_.end() || found->second.counter == 0) return;
+  broadcast_record& b = found->second;
+  if (static_cast<stray_kind>(e.operands[2]) == stray_kind::repeated) return repeat(b, e.operands[1]);
+  intrude(b, as_host(e.operands[1]));
+}
+
+/// As a root would that sends again on another rail what has arrived already.
+void cluster::repeat(broadcast_record& b, std::uint64_t choice) {
+  const auto n = static_cast<std::uint32_t>(b.members.size());
+  const auto tree = any_tree::resolve(b.group->tree, n);
+  if (lives_[b.root->host] != b.root || !tree) return;
+  std::vector<std::uint32_t> executed;
+  auto cursor = tree->cursor(n, 0);
+  for (auto child = cursor.next(); child; child = cursor.next()) {
+    const std::uint32_t rank = to_rank(*child, b.root_rank, n);
+    if (b.members[rank].begun != 0) executed.push_back(rank);
+  }
+  if (executed.empty()) return;
+  job request = b.request;
+  request.filler.clear();
+  send_as(*lives_[b.root->host], b, executed[choice % executed.size()], std::move(request));
+}
+
+void cluster::intrude(broadcast_record& b, std::uint32_t host) {
+  const auto n = static_cast<std::uint32_t>(b.members.size());
+  const auto tree = any_tree::resolve(b.group->tree, n);
+  if (host >= hosts() || lives_[host] == nullptr || !tree || n < 3) return;
+  const auto parent_of = [&](std::uint32_t rank) {
+    return b.group->members[to_rank(tree->parent(n, to_relative(rank, b.root_rank, n)), b.root_rank, n)];
+  };
+  for (std::uint32_t rank = 0; rank < n; ++rank) {
+    const std::uint32_t victim = b.group->members[rank];
+    if (rank == b.root_rank || victim == host || parent_of(rank) == host) continue;
+    broadcast_record& s = broadcasts_[next_stray_];
+    s.number = next_stray_++;
+    s.stray = true;
+    s.group = b.group;
+    s.root = b.root;
+    s.root_rank = b.root_rank;
+    s.counter = b.counter + 500;  // one that the root has not used
+    s.options = b.options;
+    s.members.resize(n);
+    job request;
+    request.broadcast = s.number;
+    return send_as(*lives_[host], s, rank, std::move(request));
+  }
+}
+
+void cluster::send_as(life& sender, const broadcast_record& b, std::uint32_t to, job request) {
+  detail::collective_head head;
+  head.tree_kind = b.group->tree.kind;
+  head.tree_params = b.group->tree.params;
+  head.service = static_cast<std::uint32_t>(b.group->hooked ? hooked_service::id : bare_service::id);
+  head.root_rank = b.root_rank;
+  head.group = *b.group->id;
+  head.operation = {b.root->host + 1, b.root->incarnation, b.counter, 0};
+  head.rtt_ns = static_cast<std::uint64_t>(rtt_estimate.count());
+  head.margin_ns = static_cast<std::uint64_t>(level_margin.count());
+  head.processing_ns = 100'000'000;
+  sender.home.enter([&] {
+    transport::endpoint& endpoint = sender.member->get_engine().wire();
+    transport::session* const session = endpoint.find(b.group->members[to] + 1);
+    if (session == nullptr) return;
+    transport::message& m = endpoint.acquire_message();
+    m.set_head_bytes(wire::encode_to(m.head_space(), head).value());
+    std::array<std::byte, transport::message::inline_payload_bytes> payload;
+    const std::size_t size = wire::encode_to(payload, request).value();
+    const auto bytes = std::span<const std::byte>(payload).first(size);
+    m.copy_payload(bytes, wire::checksum(bytes));
+    static_cast<void>(session
+                          ->request(sender.strays.emplace_back(), transport::traffic_class::collective, m,
+                                    transport::max_payload_bytes)
+                          .has_value());
+  });
+}
+
 broadcast_record& cluster::record_broadcast(std::uint64_t number, const group_record& g, life& root) {
   broadcast_record& b = broadcasts_[number];
   b.number = number;
@@ -356,7 +512,7 @@ void cluster::begin_broadcast(const plan_event& e) {
   if (std::find(g.members.begin(), g.members.end(), o[2]) == g.members.end()) return;
   job request;
   request.broadcast = o[0];
-  request.filler.resize(std::min<std::uint64_t>(o[3], 4000));
+  request.filler.assign(std::min<std::uint64_t>(o[3], 4000), filling(o[0]));
   request.work_us = static_cast<std::uint32_t>(o[4]);
   request.prepare_us = static_cast<std::uint32_t>(o[7]);
   const prepared_hooks& h = hooks_[o[0]];
@@ -371,6 +527,8 @@ void cluster::begin_broadcast(const plan_event& e) {
     if (!root->member->get_engine().find_group(*g.id)) return;  // this life has not joined it
     broadcast_record& b = record_broadcast(o[0], g, *root);
     options.stop = b.stop.token();
+    b.request = request;
+    b.options = options;
     if (g.hooked) {
       spawn_broadcast<hooked_service>(*root, g, b, request, options);
     } else {
@@ -399,6 +557,7 @@ task<void> cluster::run_broadcast(life& root, group_record& g, broadcast_record&
     co_return;
   }
   group<S> where = *held;
+  b.counter = where.state()->next_counter;
   auto r = co_await scoll::bcast(where, request, options);
   finish(root, b, r, start);
 }

@@ -18,6 +18,11 @@
 
 namespace scoll::sim {
 
+/// A request that must be refused, and whoever waits for that.
+struct stray_request final : transport::exchange {
+  stray_request() noexcept : exchange([](transport::exchange&, transport::reply_event&) noexcept {}) {}
+};
+
 /// From boot to crash or to the end of the run.
 struct life {
   life(transport::sim_world& world, transport::sim_network& network, transport::sim_disk& disk,
@@ -33,10 +38,12 @@ struct life {
   transport::sim_executor home;
   transport::sim_rail rail;
   std::optional<transport::sim_file_system> files;
+  std::deque<stray_request> strays;
   std::unique_ptr<node> member;  ///< once it has started
   scope work;                    ///< the start, and creations and broadcasts begun here
   std::optional<status> ended;
   bool crashed = false;
+  std::vector<std::uint64_t> heard;  ///< latest life of each host that this one has heard of
 };
 
 struct group_record {
@@ -44,14 +51,18 @@ struct group_record {
   std::vector<std::uint32_t> members;  ///< hosts, by rank
   tree_spec tree;
   bool hooked = false;
-  std::optional<group_id> id;  ///< once it has been created
-  error failure;               ///< why it could not be
+  std::optional<group_id> id;            ///< once it has been created
+  error failure;                         ///< why it could not be
+  bool ending = false;                   ///< somebody has asked for its end
+  std::optional<nanoseconds> destroyed;  ///< when it was gone, everywhere
 };
 
 /// Executions of one member, over all lives of its host.
 struct member_record {
   std::uint32_t begun = 0;
   std::uint32_t contributed = 0;
+  nanoseconds last_begun{0};  ///< in the world's time
+  nanoseconds last_left{0};
 };
 
 struct broadcast_record {
@@ -63,10 +74,15 @@ struct broadcast_record {
   nanoseconds ended{0};
   nanoseconds took{0};  ///< by the root's clock
   nanoseconds bound{0};
+  nanoseconds cancelled_at{0};
+  bool stray = false;  ///< nobody may execute it
   bool cancelled = false;
   bool done = false;
   bool ended_by_crash = false;
   std::vector<member_record> members;
+  job request;
+  bcast_options options;
+  std::uint64_t counter = 0;  ///< of its operation
   stop_source stop;
   // the result
   status outcome_status;
@@ -107,6 +123,8 @@ class cluster final : private ledger {
   void begin_knocking();
   /// Has every live host create a group of all that live and broadcast to it.
   void begin_roll_call();
+  /// Has every group that is left destroyed by one of its members.
+  void begin_farewell();
   /// Drives crashed lives to their end in isolation.
   void bury_the_dead();
   /// Asks every live node to shut down.
@@ -120,7 +138,12 @@ class cluster final : private ledger {
   /// Lives that could not be driven to their end.
   std::uint32_t undead() const noexcept { return undead_; }
   std::uint64_t bytes_carried() const noexcept { return network_.bytes_carried(); }
+  const transport::sim_network& network() const noexcept { return network_; }
+  const transport::sim_clock& clock(std::uint32_t host) const noexcept { return clocks_[host]; }
+  /// Executions whose request was not what had been sent.
+  std::uint32_t garbled_requests() const noexcept { return garbled_; }
 
+  static constexpr std::uint64_t first_stray = 800'000;  ///< numbers of requests that must be refused
   static constexpr std::uint64_t first_knock = 900'000;  ///< numbers of the groups made by each
   static constexpr std::uint64_t first_roll_call = 1'000'000;
 
@@ -131,6 +154,8 @@ class cluster final : private ledger {
 
   void began(std::uint64_t broadcast, std::uint32_t rank) override;
   void contributed(std::uint64_t broadcast, std::uint32_t rank) override;
+  void left(std::uint64_t broadcast, std::uint32_t rank) noexcept override;
+  void garbled(std::uint64_t broadcast) override;
 
   static std::size_t chunk_bytes(const plan& p);
   void set_wires(const plan_event& e);
@@ -141,6 +166,14 @@ class cluster final : private ledger {
   void note_fault(const plan_event& e);
   void begin_group(const plan_event& e);
   void begin_broadcast(const plan_event& e);
+  void begin_destruction(const plan_event& e);
+  task<void> destroy(life& l, group_record& g);
+  task<void> say_farewell(life& l, std::vector<group_record*> groups);
+  void storm(std::uint32_t host);
+  void send_stray(const plan_event& e);
+  void repeat(broadcast_record& b, std::uint64_t choice);
+  void intrude(broadcast_record& b, std::uint32_t host);
+  static void send_as(life& sender, const broadcast_record& b, std::uint32_t to, job request);
   void harm_path(const plan_event& e);
   void partition(std::uint64_t side, nanoseconds until);
   void block(std::uint32_t from, std::uint32_t to, nanoseconds until);
@@ -171,6 +204,9 @@ class cluster final : private ledger {
   std::vector<fault_record> faults_;
   nanoseconds stalled_until_{0};
   std::uint32_t undead_ = 0;
+  std::uint32_t garbled_ = 0;
+  std::uint64_t next_stray_ = first_stray;
+  bool burying_ = false;
 };
 
 }  // namespace scoll::sim

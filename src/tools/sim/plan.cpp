@@ -38,6 +38,10 @@ constexpr std::array kinds{
     kind_description{event_kind::stall, "stall", 2, true},
     kind_description{event_kind::crash, "crash", 2, true},
     kind_description{event_kind::boot, "boot", 1, false},
+    kind_description{event_kind::cut_after, "cut_after", 3, true},
+    kind_description{event_kind::storm, "storm", 1, true},
+    kind_description{event_kind::destroy, "destroy", 2, false},
+    kind_description{event_kind::stray, "stray", 3, false},
 };
 static_assert([] {
   for (std::size_t i = 0; i < kinds.size(); ++i) {
@@ -61,11 +65,14 @@ class drawing {
     const std::array horizons{milliseconds(800), milliseconds(2500), milliseconds(8000)};
     const std::uint64_t pick = random_.below(horizons.size());
     horizon_ = horizons[pick];
+    // Some seeds of a swarm have no faults: what must hold without them is seen there.
+    quiet_ = options_.faults == fault_profile::none || random_.chance(1, 8);
     draw_wires();
     draw_clocks();
     draw_groups();
     draw_broadcasts();
-    if (options_.faults != fault_profile::none) draw_faults();
+    draw_strays();
+    if (!quiet_) draw_faults();
     sort_by_time();
     return std::move(plan_);
   }
@@ -120,7 +127,7 @@ class drawing {
   void draw_clocks() {
     for (std::uint64_t h = 0; h < options_.hosts; ++h) {
       const std::uint64_t offset = between(1'000'000'000, 1'000'000'000'000);
-      const bool wild = options_.faults == fault_profile::swarm && random_.chance(1, 16);
+      const bool wild = options_.faults == fault_profile::swarm && !quiet_ && random_.chance(1, 16);
       const std::uint64_t drift = wild ? between(0, 40'000) : between(19'900, 20'100);
       add(nanoseconds(0), event_kind::clock, {h, offset, 980'000 + drift});
     }
@@ -134,7 +141,14 @@ class drawing {
       const nanoseconds at = g < early ? moment(nanoseconds(0), milliseconds(2))
                                        : spread * static_cast<std::int64_t>(g - early + 1);
       draw_group(g, at);
+      if (g >= 2 && random_.chance(1, 3)) draw_destruction(g, at);
     }
+  }
+
+  void draw_destruction(std::uint64_t number, nanoseconds created) {
+    const nanoseconds at = moment(created, horizon_);
+    const std::uint64_t by = host();
+    add(at, event_kind::destroy, {number, by});
   }
 
   void draw_group(std::uint64_t number, nanoseconds at) {
@@ -161,20 +175,25 @@ class drawing {
     std::uint64_t number = 0;
     while (number < wanted) {
       nanoseconds at = moment(milliseconds(20), horizon_);
-      const std::uint64_t burst = random_.chance(1, 3) ? between(2, 12) : 1;
+      const bool rush = random_.chance(1, 150);  // more than fit into the tables of operations
+      std::uint64_t burst = random_.chance(1, 3) ? between(2, 12) : 1;
+      if (rush) burst = between(32, 64);
       for (std::uint64_t i = 0; i < burst && number < wanted; ++i) {
-        draw_broadcast(number++, at);
+        draw_broadcast(number++, at, rush);
         at += nanoseconds(static_cast<std::int64_t>(random_.below(50'000)));
       }
     }
   }
 
-  void draw_broadcast(std::uint64_t number, nanoseconds at) {
+  void draw_broadcast(std::uint64_t number, nanoseconds at, bool rush) {
     const drawn_group& g = group_before(at);
     std::uint64_t root = host();
     while ((g.members >> root & 1) == 0) root = (root + 1) % options_.hosts;
     const std::uint64_t bytes = random_.chance(1, 10) ? between(1'000, 4'000) : between(0, 300);
-    const std::uint64_t work = random_.chance(1, 2) ? 0 : magnitude(10, 100'000);
+    const bool lasting = random_.chance(1, 16);
+    std::uint64_t work = random_.chance(1, 2) ? 0 : magnitude(10, 100'000);
+    if (lasting) work = between(300'000, 2'000'000);
+    if (rush) work = between(20'000, 100'000);
     std::uint64_t deadline = 0, bound = 0, prepare = 0;
     if (options_.work == workload::mixed) {
       if (random_.chance(2, 5)) deadline = magnitude(5'000, 2'000'000);
@@ -182,11 +201,12 @@ class drawing {
       if (random_.chance(1, 6)) prepare = magnitude(10, 10'000);
     }
     add(at, event_kind::bcast, {number, g.number, root, bytes, work, deadline, bound, prepare});
-    if (options_.work == workload::mixed) draw_misbehaviour(number, at);
+    broadcasts_at_.push_back(at);
+    if (options_.work == workload::mixed) draw_misbehaviour(number, at, lasting);
   }
 
-  void draw_misbehaviour(std::uint64_t number, nanoseconds at) {
-    if (random_.chance(1, 20)) {
+  void draw_misbehaviour(std::uint64_t number, nanoseconds at, bool lasting) {
+    if (random_.chance(1, lasting ? 2 : 20)) {
       const std::uint64_t later = magnitude(1, 100'000);
       add(at + microseconds(later), event_kind::cancel, {number});
     }
@@ -204,6 +224,18 @@ class drawing {
       return e.kind == event_kind::bcast && e.operands[0] == number;
     });
     plan_.events.insert(place, about);
+  }
+
+  /// Requests that must be refused, soon after the broadcasts that they pretend to be.
+  void draw_strays() {
+    const std::uint64_t wanted = between(4, 16);
+    for (std::uint64_t i = 0; i < wanted; ++i) {
+      const std::uint64_t number = random_.below(broadcasts_at_.size());
+      const std::uint64_t later = magnitude(100, 500'000);
+      const std::uint64_t from = host();
+      const std::uint64_t how = random_.below(2);
+      add(broadcasts_at_[number] + microseconds(later), event_kind::stray, {number, from, how});
+    }
   }
 
   struct drawn_group {
@@ -237,6 +269,24 @@ class drawing {
       const nanoseconds at = moment(milliseconds(10), horizon_);
       draw_fault(mix[which], at, swarm);
     }
+    if (swarm && random_.chance(1, 3)) draw_late_greeting();
+  }
+
+  /// A host's greeting is under way for so long that its next life is heard before it.
+  void draw_late_greeting() {
+    if (crashes_left_ == 0) return;
+    --crashes_left_;
+    const nanoseconds at = moment(milliseconds(10), horizon_);
+    const std::uint64_t from = host();
+    const std::uint64_t to = other_than(from);
+    const std::uint64_t extra_us = between(100'000, 400'000);
+    const std::uint64_t both = std::uint64_t{1} << from | std::uint64_t{1} << to;
+    add(at, event_kind::slow, {from, to, extra_us, 30'000});
+    add(at, event_kind::cut, {from, to});
+    add(at + milliseconds(5), event_kind::group, {first_late, from, flat::kind, 0, both, 0});
+    add(at + milliseconds(35), event_kind::crash, {from, 0});
+    add(at + milliseconds(36), event_kind::boot, {from});
+    add(at + milliseconds(50), event_kind::group, {first_late + 1, from, flat::kind, 0, both, 0});
   }
 
   std::uint64_t duration_us(bool swarm) { return swarm ? magnitude(100, 3'000'000) : magnitude(100, 20'000); }
@@ -251,6 +301,8 @@ class drawing {
       case event_kind::slow: return add(at, kind, {a, b, 10 + amount % (swarm ? 500'000 : 5'000), length});
       case event_kind::narrow: return add(at, kind, {a, b, 10 + amount % 1'000, length});
       case event_kind::corrupt: return add(at, kind, {a, b, 1 + amount % 3});
+      case event_kind::cut_after: return add(at, kind, {a, b, 1 + amount % 12});
+      case event_kind::storm: return add(at, kind, {a});
       case event_kind::stall:
         // Some are long: 0.1 to 30 s.
         return add(at, kind, {a, swarm && amount % 8 == 0 ? 100'000 + amount / 8 % 29'900'000 : length});
@@ -267,11 +319,15 @@ class drawing {
     if (returns) add(at + microseconds(down_us), event_kind::boot, {victim});
   }
 
+  static constexpr std::uint64_t first_late = 1'000;  // numbers of the groups of late greetings
+
   plan_options options_;
   random_generator random_;
+  bool quiet_ = false;
   plan plan_;
   nanoseconds horizon_{0};
   std::vector<drawn_group> groups_;
+  std::vector<nanoseconds> broadcasts_at_;  // by number
   std::uint64_t crashes_left_ = 0;
 };
 

@@ -32,6 +32,15 @@ enum class event_kind : std::uint8_t {
   stall,      ///< host, us
   crash,      ///< host, silent (0 or 1)
   boot,       ///< host
+  cut_after,  ///< from, to, frames: breaks when so many have arrived
+  storm,      ///< host: all its connections break at once
+  destroy,    ///< group, host that asks for it
+  stray,      ///< broadcast, host, `stray_kind`: a request that must be refused
+};
+
+enum class stray_kind : std::uint8_t {
+  repeated,  ///< the root sends its request again to a child that has executed it; the host chooses the child
+  stranger,  ///< the host, who is not its parent, sends one to a member
 };
 
 struct plan_event {

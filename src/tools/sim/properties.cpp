@@ -10,6 +10,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr std::size_t max_children = 63;  // in a flat tree of the most hosts
+
 void report(violations& found, std::string_view property, const broadcast_record& b,
             const std::string& what) {
   found.push_back(
@@ -50,6 +52,24 @@ void not_reached_did_not(const broadcast_record& b, violations& found) {
                         (where == phase::liveness || where == phase::admission || where == phase::prepare);
     if ((s == member_state::not_reached || before) && b.members[rank].begun != 0)
       report(found, "not reached did not", b, fmt::format("rank {} executed", rank));
+  }
+}
+
+/// What is known when the await ends stays true: nobody begins later. After an acknowledged abort nothing
+/// executes any more.
+void nothing_begins_afterwards(const broadcast_record& b, violations& found) {
+  for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
+    if (b.account.state(rank) != member_state::unknown && b.members[rank].last_begun > b.ended)
+      report(found, "nothing begins afterwards", b, fmt::format("rank {} did", rank));
+  }
+}
+
+/// Who was told to give more than a reply may have is not merged, but for the root, whose reply stays there.
+void too_much_is_refused(const broadcast_record& b, violations& found) {
+  for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
+    const bool too_much = rank != b.root_rank && (b.request.oversized >> rank & 1) != 0;
+    if (too_much && b.account.state(rank) == member_state::merged)
+      report(found, "too much is refused", b, fmt::format("rank {} is merged", rank));
   }
 }
 
@@ -136,28 +156,106 @@ void unknown_has_a_reason(const broadcast_record& b, const cluster& c, violation
   }
 }
 
-/// Without faults and with time left nothing is lost or left out.
+/// Without faults, with time left and within the limits nothing is lost or left out.
 void nothing_fails_by_itself(const broadcast_record& b, const cluster& c, violations& found) {
-  if (!c.faults().empty() || b.cancelled) return;
+  if (!c.faults().empty() || b.cancelled || b.group->ending) return;
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     const member_state s = b.account.state(rank);
     const cause& why = b.account.why(rank);
-    if (s == member_state::merged || why.what == errc::deadline_exceeded) continue;
+    const bool bounded = why.what == errc::deadline_exceeded || why.what == errc::busy;
+    if (s == member_state::merged || bounded) continue;
     const bool told_to =
         why.where == phase::prepare || why.where == phase::execute || why.where == phase::reply;
     if (!told_to) report(found, "nothing fails by itself", b, fmt::format("rank {}", rank));
   }
 }
 
+/// Longer than any way there and back through a tree in a network without faults.
+constexpr nanoseconds long_way = milliseconds(250);
+
+/// A parent answers before its own parent gives up (`C11`): without faults, and with a margin that is longer
+/// than the way, who is late says so himself.
+void the_late_speak_for_themselves(const broadcast_record& b, const cluster& c, violations& found) {
+  constexpr nanoseconds ample = milliseconds(15);
+  if (!c.faults().empty() || b.cancelled) return;
+  const auto n = static_cast<std::uint32_t>(b.members.size());
+  const auto tree = any_tree::resolve(b.group->tree, n);
+  const nanoseconds deadline = b.options.deadline;
+  if (deadline.count() != 0 && deadline < 4 * ample * static_cast<std::int64_t>(tree->subtree_levels(n, 0)))
+    return;
+  for (std::uint32_t rank = 0; rank < n; ++rank) {
+    const cause& why = b.account.why(rank);
+    if (why.where == phase::delivery && why.what == errc::deadline_exceeded)
+      report(found, "the late speak for themselves", b, fmt::format("rank {} did not", rank));
+  }
+}
+
+/// Without faults a caller that wants to stop is let go at once, or if hooks do not listen when the time for
+/// an abort is over.
+void a_stop_is_heard(const broadcast_record& b, const cluster& c, violations& found) {
+  if (!c.faults().empty() || !b.cancelled) return;
+  const auto n = static_cast<std::uint32_t>(b.members.size());
+  const auto levels = any_tree::resolve(b.group->tree, n)->subtree_levels(n, 0);
+  const node_options& times = b.root->member->get_engine().options();
+  const nanoseconds for_the_deaf = levels * (times.rtt_estimate + times.level_margin);
+  if (b.ended > b.cancelled_at + long_way + (deaf(b.number) ? for_the_deaf : nanoseconds(0)))
+    report(found, "a stop is heard", b,
+           fmt::format("after {} us", (b.ended - b.cancelled_at).count() / 1000));
+}
+
+/// Without faults, and with time left, every member answers an abort, if only with what it does not know.
+void an_abort_is_acknowledged(const broadcast_record& b, const cluster& c, violations& found) {
+  if (!c.faults().empty() || !b.cancelled || b.cancelled_at + long_way > b.began + b.bound) return;
+  for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
+    if (b.account.state(rank) == member_state::unknown && b.account.why(rank).where == phase::delivery)
+      report(found, "an abort is acknowledged", b, fmt::format("rank {} did not answer it", rank));
+  }
+}
+
+/// Without faults hooks that listen end soon after nobody waits for them any more.
+void nobody_works_for_nothing(const broadcast_record& b, const cluster& c, violations& found) {
+  if (!c.faults().empty() || deaf(b.number)) return;
+  for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
+    if (b.members[rank].last_left > b.ended + long_way)
+      report(found, "nobody works for nothing", b,
+             fmt::format("rank {} for {} us", rank, (b.members[rank].last_left - b.ended).count() / 1000));
+  }
+}
+
+/// Nobody in an honest cluster takes another for a stranger, or a request for one that was here before.
+void the_honest_agree(const broadcast_record& b, violations& found) {
+  for (const cause& why : b.account.causes()) {
+    for (const errc code : {errc::malformed, errc::already_exists, errc::not_parent, errc::not_member,
+                            errc::unknown_tree, errc::unknown_service}) {
+      if (why.what == code) return report(found, "the honest agree", b, "they do not");
+    }
+  }
+}
+
 void check_result(const broadcast_record& b, const cluster& c, violations& found) {
   executed_did(b, found);
   not_reached_did_not(b, found);
+  nothing_begins_afterwards(b, found);
+  too_much_is_refused(b, found);
   failed_did_not_contribute(b, found);
   merged_once(b, found);
   success_is_complete(b, found);
   ends_by_its_bound(b, c, found);
   unknown_has_a_reason(b, c, found);
   nothing_fails_by_itself(b, c, found);
+  the_late_speak_for_themselves(b, c, found);
+  a_stop_is_heard(b, c, found);
+  an_abort_is_acknowledged(b, c, found);
+  nobody_works_for_nothing(b, c, found);
+  the_honest_agree(b, found);
+}
+
+/// Requests from those who are not the parent are refused.
+void strangers_are_refused(const broadcast_record& b, violations& found) {
+  for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
+    if (b.members[rank].begun != 0)
+      report(found, "strangers are refused", b, fmt::format("rank {} executed", rank));
+  }
 }
 
 // ---- nodes
@@ -166,38 +264,125 @@ void report(violations& found, std::string_view property, std::uint32_t host, co
   found.push_back({std::string(property), fmt::format("host {}: {}", host, what)});
 }
 
-/// No operation, message or half-made connection is left.
+/// No operation, message, buffer, exchange or half-made connection is left.
 void holds_nothing(std::uint32_t host, detail::engine& engine, violations& found) {
   transport::endpoint& wire = engine.wire();
   if (engine.operations() != 0)
     report(found, "holds nothing", host, fmt::format("{} operations", engine.operations()));
   if (wire.messages_in_use() != 0)
     report(found, "holds nothing", host, fmt::format("{} messages", wire.messages_in_use()));
+  if (wire.payloads_in_use() != 0)
+    report(found, "holds nothing", host, fmt::format("{} payload buffers", wire.payloads_in_use()));
+  wire.sessions([&](transport::session& s) {
+    if (s.waiting() != 0 || s.owing() != 0)
+      report(found, "holds nothing", host,
+             fmt::format("{} requests to node {} and {} of it", s.waiting(), s.peer(), s.owing()));
+  });
   if (wire.handshakes() != 0)
     report(found, "holds nothing", host, fmt::format("{} handshakes", wire.handshakes()));
 }
 
-/// A peer that is connected has been given its credit back: it is granted anew at half a window.
-void credit_is_back(std::uint32_t host, detail::engine& engine, violations& found) {
-  const auto& window = engine.wire().options().window;
+/// The other end of a session that both ends are in; null if they are not.
+transport::session* other_end(cluster& c, std::uint32_t host, const transport::session& s) {
+  life* const peer = c.alive(static_cast<std::uint32_t>(s.peer() - 1));
+  if (peer == nullptr || s.peer_incarnation() != peer->incarnation || s.peer_epoch() == 0) return nullptr;
+  transport::session* const other = peer->member->get_engine().wire().find(host + 1);
+  const bool same = other->peer_incarnation() == c.alive(host)->incarnation &&
+                    other->peer_epoch() == s.epoch() && other->epoch() == s.peer_epoch();
+  return same ? other : nullptr;
+}
+
+/// Credit is neither made nor lost: of every class the peer has received what was sent and is done with it,
+/// and what it may be sent on top is between half a window, where it would be granted anew, and a window.
+void credit_is_conserved(std::uint32_t host, cluster& c, violations& found) {
+  detail::engine& engine = c.alive(host)->member->get_engine();
   engine.wire().sessions([&](transport::session& s) {
-    constexpr auto klass = transport::traffic_class::collective;
-    const std::uint32_t full = window[static_cast<std::size_t>(klass)];
-    if (!s.connected(klass)) return;
-    if (s.credit(klass) < full / 2 || s.credit(klass) > full)
-      report(found, "credit is back", host,
-             fmt::format("{} of {} to node {}", s.credit(klass), full, s.peer()));
+    transport::session* const other = other_end(c, host, s);
+    if (other == nullptr) return;
+    for (std::size_t k = 0; k < transport::class_count; ++k) {
+      const auto klass = static_cast<transport::traffic_class>(k);
+      const std::uint32_t window = engine.wire().options().window[k];
+      const transport::credit_account here = s.credits(klass), there = other->credits(klass);
+      const std::uint32_t credit = here.granted_to_us - here.sent;
+      const bool conserved = here.sent == there.received && there.received == there.disposed &&
+                             here.granted_to_us == there.granted_by_us && credit >= window / 2 &&
+                             credit <= window;
+      if (!conserved)
+        report(found, "credit is conserved", host,
+               fmt::format("class {} to node {}: sent {}, received {}, done with {}, granted {} and {}", k,
+                           s.peer(), here.sent, there.received, there.disposed, there.granted_by_us,
+                           here.granted_to_us));
+    }
   });
+}
+
+/// A node holds the groups it was made a member of and nobody has destroyed, and no other.
+void holds_no_other_group(std::uint32_t host, const cluster& c, detail::engine& engine, violations& found) {
+  engine.each_group([&](const detail::group_state& held) {
+    const auto known = std::find_if(c.groups().begin(), c.groups().end(), [&](const auto& entry) {
+      return entry.second.id && *entry.second.id == held.id;
+    });
+    if (known == c.groups().end())
+      return report(found, "holds no other group", host,
+                    fmt::format("group {} of node {} was never made", held.id.counter, held.id.creator));
+    if (known->second.destroyed)
+      report(found, "holds no other group", host, fmt::format("group {} is destroyed", known->first));
+  });
+}
+
+/// When nothing is under way between two nodes, whoever waits for the other is being worked for. With bounds
+/// on every wait it follows that nobody waits in a circle.
+void nobody_waits_for_nothing(std::uint32_t host, cluster& c, violations& found) {
+  c.alive(host)->member->get_engine().wire().sessions([&](transport::session& s) {
+    transport::session* const other = s.waiting() == 0 ? nullptr : other_end(c, host, s);
+    if (other == nullptr || s.held_messages() != 0 || other->held_messages() != 0) return;
+    if (s.waiting() > other->owing())
+      report(found, "nobody waits for nothing", host,
+             fmt::format("{} requests to node {}, which works at {}", s.waiting(), s.peer(), other->owing()));
+  });
+}
+
+/// Of a peer's lives only later ones are heard.
+void lives_go_forward(std::uint32_t host, cluster& c, violations& found) {
+  life& l = *c.alive(host);
+  l.heard.resize(c.hosts());
+  l.member->get_engine().wire().sessions([&](transport::session& s) {
+    std::uint64_t& latest = l.heard[s.peer() - 1];
+    if (s.peer_incarnation() < latest)
+      report(found, "lives go forward", host,
+             fmt::format("life {} of node {} after {}", s.peer_incarnation(), s.peer(), latest));
+    latest = std::max(latest, s.peer_incarnation());
+  });
+}
+
+/// Without altered bytes nobody has a reason to break off a connection.
+void the_honest_keep_the_protocol(const life& l, const cluster& c, violations& found) {
+  const bool altered = std::any_of(c.faults().begin(), c.faults().end(),
+                                   [](const fault_record& f) { return f.kind == event_kind::corrupt; });
+  transport::endpoint& wire = l.member->get_engine().wire();
+  if (!altered && wire.statistics().links_broken != 0)
+    report(found, "the honest keep the protocol", l.host, describe(wire.last_violation()));
 }
 
 void within_bounds(std::uint32_t host, detail::engine& engine, violations& found) {
   if (engine.operations() > engine.options().max_operations)
     report(found, "within bounds", host, fmt::format("{} operations", engine.operations()));
+  // Of every operation the request, as it came and rewritten; of every message one payload; of children the
+  // answers that wait for `on_reply`.
+  const std::size_t answers = engine.operations() * max_children;
+  const std::size_t payloads = 2 * engine.operations() + engine.wire().messages_in_use() + answers;
+  if (engine.wire().payloads_in_use() > payloads)
+    report(found, "within bounds", host, fmt::format("{} payload buffers", engine.wire().payloads_in_use()));
   const auto& options = engine.wire().options();
   // Requests: what waits for credit and what is not acknowledged. Replies and cancels: one each per request
   // of either side.
   const std::size_t most = 2 * transport::class_count * (options.queue_limit + 2 * options.window[1]);
   engine.wire().sessions([&](transport::session& s) {
+    for (const auto klass : {transport::traffic_class::urgent, transport::traffic_class::collective}) {
+      if (s.credits(klass).queued > options.queue_limit)
+        report(found, "within bounds", host,
+               fmt::format("{} requests wait for credit to node {}", s.credits(klass).queued, s.peer()));
+    }
     if (s.held_messages() > most)
       report(found, "within bounds", host,
              fmt::format("{} messages held for node {}", s.held_messages(), s.peer()));
@@ -207,7 +392,13 @@ void within_bounds(std::uint32_t host, detail::engine& engine, violations& found
 }  // namespace
 
 void check_broadcasts(const cluster& c, violations& found) {
+  if (c.garbled_requests() != 0)
+    found.push_back({"requests arrive as they were sent", fmt::format("{} did not", c.garbled_requests())});
   for (const auto& [number, b] : c.broadcasts()) {
+    if (b.stray) {
+      strangers_are_refused(b, found);
+      continue;
+    }
     at_most_once(b, found);
     if (number >= cluster::first_roll_call || b.ended_by_crash || b.root->crashed) continue;
     if (b.done) {
@@ -223,7 +414,12 @@ void check_settled(cluster& c, violations& found) {
     life* const l = c.alive(host);
     if (l == nullptr) continue;
     holds_nothing(host, l->member->get_engine(), found);
-    credit_is_back(host, l->member->get_engine(), found);
+    credit_is_conserved(host, c, found);
+    holds_no_other_group(host, c, l->member->get_engine(), found);
+    lives_go_forward(host, c, found);
+  }
+  for (const life& l : c.all_lives()) {
+    if (l.member != nullptr) the_honest_keep_the_protocol(l, c, found);
   }
 }
 
@@ -231,7 +427,11 @@ void check_bounds(cluster& c, violations& found) {
   if (c.world().livelocked() != c.hosts())
     report(found, "no livelock", c.world().livelocked(), "ran without end at one point in time");
   for (std::uint32_t host = 0; host < c.hosts(); ++host) {
-    if (life* const l = c.alive(host)) within_bounds(host, l->member->get_engine(), found);
+    life* const l = c.alive(host);
+    if (l == nullptr) continue;
+    within_bounds(host, l->member->get_engine(), found);
+    nobody_waits_for_nothing(host, c, found);
+    lives_go_forward(host, c, found);
   }
 }
 
@@ -250,6 +450,15 @@ void check_incarnations(const cluster& c, violations& found) {
     if (l.incarnation <= latest[l.host])
       report(found, "incarnations grow", l.host, fmt::format("{} after {}", l.incarnation, latest[l.host]));
     latest[l.host] = l.incarnation;
+  }
+}
+
+void check_farewell(cluster& c, violations& found) {
+  for (std::uint32_t host = 0; host < c.hosts(); ++host) {
+    life* const l = c.alive(host);
+    if (l != nullptr && l->member->get_engine().groups() != 0)
+      report(found, "the last group leaves nothing", host,
+             fmt::format("{} groups", l->member->get_engine().groups()));
   }
 }
 

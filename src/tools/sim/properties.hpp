@@ -25,6 +25,8 @@ void check_bounds(cluster& c, violations& found);
 void check_roll_call(const cluster& c, violations& found);
 /// Every life of a host has a greater incarnation than those before it, whatever its disk and clock did.
 void check_incarnations(const cluster& c, violations& found);
+/// When the last group has been destroyed no live node holds any.
+void check_farewell(cluster& c, violations& found);
 /// Every life has ended in order.
 void check_shutdown(const cluster& c, violations& found);
 

@@ -12,6 +12,7 @@ using std::chrono::seconds;
 
 constexpr nanoseconds settling = seconds(20);  // longer than any bound, grace, lease, retry and keep-alive
 constexpr nanoseconds roll_call = seconds(8);
+constexpr nanoseconds farewell = seconds(60);  // one after the other, some with members that are down
 constexpr nanoseconds ending = seconds(12);
 
 std::string_view to_string(transport::sim_trace kind) {
@@ -101,6 +102,12 @@ run_report run(const plan& p, transport::sim_world::observer observer) {
     c->begin_roll_call();
     settle(*c, roll_call);
     check_roll_call(*c, report.found);
+    check_settled(*c, report.found);
+  }
+  if (report.found.empty()) {
+    c->begin_farewell();
+    settle(*c, farewell);
+    check_farewell(*c, report.found);
     check_settled(*c, report.found);
   }
   if (report.found.empty()) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <vector>
@@ -15,6 +16,10 @@ class ledger {
   virtual void began(std::uint64_t broadcast, std::uint32_t rank) = 0;
   /// Its reply has left `execute`.
   virtual void contributed(std::uint64_t broadcast, std::uint32_t rank) = 0;
+  /// `execute` has ended, in whatever way.
+  virtual void left(std::uint64_t broadcast, std::uint32_t rank) noexcept = 0;
+  /// The request is not what was sent.
+  virtual void garbled(std::uint64_t broadcast) = 0;
 
  protected:
   ~ledger() = default;
@@ -42,6 +47,15 @@ struct tally {
 constexpr std::size_t tally_capacity = 2048;
 constexpr std::size_t oversized_bytes = 3000;
 
+constexpr std::uint8_t filling(std::uint64_t broadcast) {
+  return static_cast<std::uint8_t>(broadcast * 7 + 1);
+}
+
+/// Hooks of every fourth broadcast do not listen when they are told to stop.
+constexpr bool deaf(std::uint64_t broadcast) {
+  return broadcast % 4 == 0;
+}
+
 constexpr std::uint64_t contribution(std::uint64_t broadcast, std::uint32_t rank) {
   std::uint64_t z = (broadcast << 16) + rank + 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -49,14 +63,32 @@ constexpr std::uint64_t contribution(std::uint64_t broadcast, std::uint32_t rank
   return z ^ (z >> 31);
 }
 
+/// One execution, for as long as its coroutine lives.
+class execution {
+ public:
+  execution(ledger& log, const job& j, std::uint32_t rank) : log_(log), broadcast_(j.broadcast), rank_(rank) {
+    const bool intact = std::all_of(j.filler.begin(), j.filler.end(),
+                                    [&](std::uint8_t byte) { return byte == filling(broadcast_); });
+    if (!intact) log_.garbled(broadcast_);
+    log_.began(broadcast_, rank);
+  }
+  ~execution() { log_.left(broadcast_, rank_); }
+  execution(const execution&) = delete;
+  execution& operator=(const execution&) = delete;
+
+ private:
+  ledger& log_;
+  std::uint64_t broadcast_;
+  std::uint32_t rank_;
+};
+
 inline task<result<tally>> do_job(ledger& log, const job& j, call& c) {
   const std::uint32_t rank = c.rank();
   const std::uint64_t bit = std::uint64_t{1} << rank;
-  log.began(j.broadcast, rank);
+  const execution present(log, j, rank);
   if (j.work_us != 0) {
-    const bool deaf = j.broadcast % 4 == 0;  // hooks that do not listen must not hold the answer up
     stop_token stop = c.stop();
-    if (deaf) stop = {};
+    if (deaf(j.broadcast)) stop = {};
     const status slept = co_await sleep_for(std::chrono::microseconds(j.work_us), stop);
     if (!slept) co_return slept.error();
   }

@@ -1,0 +1,12 @@
+# Writes which commit this is into a header, when that has changed: cmake -D root=... -D into=... -P commit.cmake
+execute_process(
+  COMMAND git describe --always --dirty
+  WORKING_DIRECTORY "${root}"
+  OUTPUT_VARIABLE commit
+  OUTPUT_STRIP_TRAILING_WHITESPACE
+  ERROR_QUIET
+  RESULT_VARIABLE failed)
+if(failed OR commit STREQUAL "")
+  set(commit unknown)
+endif()
+file(CONFIGURE OUTPUT "${into}" CONTENT "#pragma once\n\nconstexpr char built_from_commit[] = \"@commit@\";\n" @ONLY)

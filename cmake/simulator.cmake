@@ -1,0 +1,25 @@
+# The simulator with the deliberate bugs of src/mutants.hpp compiled in, for `./dev sim --mutants`. Built only when it
+# is asked for; nothing else has them.
+file(GLOB_RECURSE mutant_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/tools/sim/*.cpp")
+add_library(scoll_mutable STATIC EXCLUDE_FROM_ALL ${scoll_sources})
+target_include_directories(scoll_mutable PUBLIC "${PROJECT_SOURCE_DIR}/include")
+target_compile_definitions(scoll_mutable PUBLIC SCOLL_MUTANTS)
+target_link_libraries(
+  scoll_mutable
+  PUBLIC fmt::fmt Threads::Threads
+  PRIVATE PkgConfig::liburing PkgConfig::libxxhash OpenSSL::Crypto scoll_warnings)
+add_executable(scoll-sim-mutants EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/src/tools/scoll-sim.cpp" ${mutant_sources})
+target_link_libraries(scoll-sim-mutants PRIVATE scoll_mutable scoll_warnings)
+
+# A failure says which commit it was found in.
+set(commit_header "${PROJECT_BINARY_DIR}/generated/built_from_commit.hpp")
+add_custom_target(
+  scoll_commit
+  COMMAND "${CMAKE_COMMAND}" -D "root=${PROJECT_SOURCE_DIR}" -D "into=${commit_header}" -P
+          "${PROJECT_SOURCE_DIR}/cmake/commit.cmake"
+  BYPRODUCTS "${commit_header}"
+  VERBATIM)
+foreach(program scoll-sim scoll-sim-mutants)
+  add_dependencies(${program} scoll_commit)
+  target_include_directories(${program} PRIVATE "${PROJECT_BINARY_DIR}/generated")
+endforeach()
