@@ -64,9 +64,7 @@ class sim_datagrams {
   packet* take();
   void give_back(packet& p) noexcept { idle_.push_front(p); }
   sim_world& world() const noexcept { return network_.world_; }
-  const sim_path& path(std::uint32_t from, std::uint32_t to) const noexcept {
-    return network_.path(from, to);
-  }
+  const sim_path& path(std::uint32_t from, std::uint32_t to) const noexcept { return network_.way(from, to); }
 
   sim_network& network_;
   std::vector<sim_datagram_port*> ports_;  // by host

@@ -2,7 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "../coro/intrusive_list.hpp"
@@ -62,11 +65,14 @@ class sim_network {
   sim_network(const sim_network&) = delete;
   sim_network& operator=(const sim_network&) = delete;
 
-  static std::string address_of(std::uint32_t host) { return "host:" + std::to_string(host); }
-
-  sim_path& path(std::uint32_t from, std::uint32_t to) noexcept {
-    return paths_[static_cast<std::size_t>(from) * world_.hosts() + to];
+  static std::string address_of(std::uint32_t host) {
+    return std::string(address_prefix) + std::to_string(host);
   }
+
+  /// The way from one host to another, to be changed: from the first call on it is a path of its own.
+  sim_path& path(std::uint32_t from, std::uint32_t to);
+  /// What all paths are that are not of their own.
+  sim_path& common_path() noexcept { return common_; }
   /// Breaks all links between two hosts; both ends learn of it after the latency.
   void cut(std::uint32_t a, std::uint32_t b);
   /// Breaks them at `a` alone; `b` believes they are up until it writes.
@@ -80,7 +86,9 @@ class sim_network {
   friend class sim_rail;
   friend class sim_link;
   friend class sim_datagrams;
+  static constexpr std::string_view address_prefix = "host:";
 
+  const sim_path& way(std::uint32_t from, std::uint32_t to) const noexcept;
   std::uint32_t host_of(const std::string& address) const;
   sim_link* any_link_of(const sim_rail& rail) noexcept;
 
@@ -88,9 +96,10 @@ class sim_network {
   std::size_t chunk_bytes_;
   slab_pool chunks_;
   slab_pool frames_;
-  std::vector<sim_path> paths_;
-  std::vector<sim_rail*> listeners_;        // by host
-  std::vector<bool> mute_;                  // hosts that crashed without a word
+  sim_path common_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, sim_path> paths_;  // those that differ, by (from, to)
+  std::vector<sim_rail*> listeners_;                                   // by host
+  std::vector<bool> mute_;                                             // hosts that crashed without a word
   std::vector<nanoseconds> sending_until_;  // by host: when its next send may begin
   intrusive_list<sim_link> links_;
   std::uint64_t bytes_carried_ = 0;

@@ -8,6 +8,7 @@
 
 #include "../coro/executor.hpp"
 #include "../coro/random.hpp"
+#include "wake_queue.hpp"
 
 namespace scoll::transport {
 
@@ -149,7 +150,7 @@ class sim_world {
   friend class sim_executor;
   static constexpr std::size_t remembered = 8;
   static constexpr std::size_t turn_limit = 1'000'000;
-  static constexpr nanoseconds no_time = nanoseconds::max();
+  static constexpr nanoseconds no_time = wake_queue::no_time;
   struct history {
     std::array<sim_record, remembered> records;
     std::size_t next = 0;
@@ -159,7 +160,7 @@ class sim_world {
   random_generator random_;
   timer_heap timers_;
   std::vector<sim_executor*> hosts_;
-  std::vector<nanoseconds> wakes_;
+  wake_queue wakes_;
   std::vector<history> histories_;
   std::uint64_t hash_ = 0xcbf29ce484222325;
   std::uint64_t events_ = 0;

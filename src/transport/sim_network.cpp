@@ -1,6 +1,7 @@
 #include "../../include/transport/sim_network.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <deque>
 #include <utility>
@@ -126,8 +127,8 @@ class sim_link final : public link, public list_hook<> {
   sim_network& network() const noexcept { return rail_.network_; }
   sim_world& world() const noexcept { return rail_.network_.world_; }
   sim_executor& home() const noexcept { return rail_.home_; }
-  sim_path& outward() const noexcept { return network().path(host(), remote_); }
-  sim_path& inward() const noexcept { return network().path(remote_, host()); }
+  const sim_path& outward() const noexcept { return network().way(host(), remote_); }
+  const sim_path& inward() const noexcept { return network().way(remote_, host()); }
 
   // ---- sending
 
@@ -277,7 +278,7 @@ class sim_link final : public link, public list_hook<> {
 
   void corrupt(std::span<std::byte> bytes) noexcept {
     if (inward().corrupt_next == 0 || bytes.empty()) return;
-    --inward().corrupt_next;
+    --network().path(remote_, host()).corrupt_next;
     const std::uint64_t position = world().random().below(bytes.size());
     const std::uint64_t flipped = 1 + world().random().below(255);
     bytes[position] ^= static_cast<std::byte>(flipped);
@@ -322,7 +323,6 @@ sim_network::sim_network(sim_world& world, std::size_t chunk_bytes)
       chunk_bytes_(std::clamp(chunk_bytes, smallest_chunk_bytes, largest_chunk_bytes)),
       chunks_(chunk_bytes_, pool_limit),
       frames_(max_frame_bytes, pool_limit),
-      paths_(static_cast<std::size_t>(world.hosts()) * world.hosts()),
       listeners_(world.hosts()),
       mute_(world.hosts()),
       sending_until_(world.hosts()) {}
@@ -331,11 +331,22 @@ sim_network::~sim_network() {
   SCOLL_ASSERT(links_.empty(), "a simulated network died before its rails");
 }
 
+sim_path& sim_network::path(std::uint32_t from, std::uint32_t to) {
+  return paths_.try_emplace({from, to}, common_).first->second;
+}
+
+const sim_path& sim_network::way(std::uint32_t from, std::uint32_t to) const noexcept {
+  if (paths_.empty()) return common_;
+  const auto own = paths_.find({from, to});
+  return own == paths_.end() ? common_ : own->second;
+}
+
 /// `hosts()` if there is none of that address.
 std::uint32_t sim_network::host_of(const std::string& address) const {
-  std::uint32_t host = 0;
-  while (host < world_.hosts() && address_of(host) != address) ++host;
-  return host;
+  std::uint32_t host = world_.hosts();
+  const char* const end = address.data() + address.size();
+  if (address.starts_with(address_prefix)) std::from_chars(address.data() + address_prefix.size(), end, host);
+  return host < world_.hosts() && address_of(host) == address ? host : world_.hosts();
 }
 
 sim_link* sim_network::any_link_of(const sim_rail& rail) noexcept {
@@ -361,7 +372,8 @@ void sim_network::half_open(std::uint32_t a, std::uint32_t b) {
 }
 
 void sim_network::heal() noexcept {
-  for (sim_path& p : paths_) p = {.model = p.model};
+  common_ = {.model = common_.model};
+  for (auto& [hosts, p] : paths_) p = {.model = p.model};
 }
 
 // ---- connecting
@@ -377,7 +389,7 @@ class sim_rail::connector final : public list_hook<>, public timer_node {
       strand();
       return;
     }
-    const nanoseconds latency = known() ? rail_.network_.path(from(), to_).model.latency : nanoseconds(0);
+    const nanoseconds latency = known() ? rail_.network_.way(from(), to_).model.latency : nanoseconds(0);
     rail_.network_.world_.arm(*this, started_ + 2 * latency);
   }
   ~connector() {
@@ -411,9 +423,9 @@ class sim_rail::connector final : public list_hook<>, public timer_node {
     sim_rail* const target = known() ? network.listeners_[to_] : nullptr;
     if (target == nullptr && known() && network.mute_[to_]) return wait_until(nanoseconds::max());
     if (target == nullptr) return fail_at_home({errc::unreachable, "nobody listens there"});
-    const sim_path& there = network.path(from(), to_);
-    const nanoseconds open_at = std::max(
-        {there.blocked_until, network.path(to_, from()).blocked_until, target->home_.available_at()});
+    const sim_path& there = network.way(from(), to_);
+    const nanoseconds open_at =
+        std::max({there.blocked_until, network.way(to_, from()).blocked_until, target->home_.available_at()});
     if (open_at > now) return wait_until(open_at);
     if (there.refused_until > now) return fail_at_home({errc::unreachable, "the connection was refused"});
     succeed(*target);

@@ -76,14 +76,14 @@ nanoseconds sim_executor::wake_at() const noexcept {
 }
 
 void sim_executor::touch() noexcept {
-  if (attached_) world_.wakes_[host_] = wake_at();
+  if (attached_) world_.wakes_.set(host_, wake_at());
 }
 
 void sim_executor::detach() noexcept {
   isolated_now_ = now();
   attached_ = false;
   world_.hosts_[host_] = nullptr;
-  world_.wakes_[host_] = sim_world::no_time;
+  world_.wakes_.set(host_, sim_world::no_time);
 }
 
 std::size_t sim_executor::run_turn() noexcept {
@@ -108,15 +108,14 @@ bool sim_executor::advance_isolated() noexcept {
 }
 
 sim_world::sim_world(std::uint64_t seed, std::uint32_t hosts)
-    : random_(seed), hosts_(hosts), wakes_(hosts, no_time), histories_(hosts), livelocked_(hosts) {}
+    : random_(seed), hosts_(hosts), wakes_(hosts), histories_(hosts), livelocked_(hosts) {}
 
 void sim_world::arm(timer_node& node, nanoseconds at) noexcept {
   timers_.insert(node, time_point(std::max(at, now_)));
 }
 
 bool sim_world::step(nanoseconds until) noexcept {
-  const auto earliest = std::min_element(wakes_.begin(), wakes_.end());  // the first of equal ones
-  const nanoseconds host_at = earliest == wakes_.end() ? no_time : *earliest;
+  const nanoseconds host_at = wakes_.earliest();
   const nanoseconds network_at = timers_.earliest().time_since_epoch();
   const nanoseconds at = std::min(host_at, network_at);
   if (at > until || at == no_time || livelocked_ != hosts()) return false;
@@ -126,7 +125,7 @@ bool sim_world::step(nanoseconds until) noexcept {
     timers_.fire_one(time_point(now_));
     return true;
   }
-  const auto index = static_cast<std::uint32_t>(earliest - wakes_.begin());
+  const std::uint32_t index = wakes_.first();
   sim_executor& runs = *hosts_[index];
   const std::size_t ran = runs.run_turn();
   if (ran >= turn_limit) livelocked_ = index;
