@@ -35,6 +35,13 @@ struct group_id {
   friend constexpr auto operator<=>(const group_id&, const group_id&) = default;
 };
 
+/// Names the group that all nodes know under `id`, a number of the service's own, without having been told
+/// (`C5`): nobody created it.
+constexpr group_id out_of_band_group(service_id service, std::uint64_t id,
+                                     const membership_digest& members) noexcept {
+  return {0, static_cast<std::uint64_t>(service), id, members};
+}
+
 /// Names one broadcast: its root, the root's life, a count per group, and the attempt.
 struct operation_id {
   std::uint64_t root = 0;

@@ -18,8 +18,8 @@ struct target {
   std::vector<entity> entities;
 };
 
-/// Most members one group may have.
-inline constexpr std::uint32_t max_members = 16384;
+/// Most members one group may have. A membership that travels is bounded by its bytes long before (`C3`).
+inline constexpr std::uint32_t max_members = 1U << 20;
 
 /// An ordered, checked list of targets with its digest. Immutable and shared; the rank of a node is its
 /// position.

@@ -68,6 +68,18 @@ class node {
     return create_checked<S>(membership::make(targets), options);
   }
 
+  /// Makes a group known here under an id of the service's own, without a message (`C5`): every member does
+  /// so by itself, and any of them may then broadcast. Memberships are compared by digest: who holds another
+  /// one under that id answers `membership_changed`, who holds none `unknown_group`. A membership is
+  /// immutable and may be shared by all who hold it. Errors: `not_member`, `unknown_service`,
+  /// `already_exists` (the id is taken here).
+  template <collective_service S>
+  result<group<S>> adopt_group(std::uint64_t id, membership_ptr members, const group_options& options = {}) {
+    auto state = engine_->adopt_group(std::move(members), S::id, id, options);
+    if (!state) return state.error();
+    return group<S>(*engine_, std::move(*state));
+  }
+
   /// A group that another node created and this one is a member of, for broadcasts rooted here.
   template <collective_service S>
   result<group<S>> find_group(const group_id& id) {

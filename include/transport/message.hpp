@@ -47,12 +47,18 @@ class message : public list_hook<> {
     header_.payload_checksum = checksum;
     payload_ = std::move(payload);
   }
+  /// Room for a small payload within the message: write it there, then `set_inline_payload`.
+  std::span<std::byte> payload_space() noexcept {
+    return {bytes_.data() + frame_header_bytes + max_head_bytes, inline_payload_bytes};
+  }
+  void set_inline_payload(std::size_t size, std::uint64_t checksum) noexcept {
+    share_payload({{}, payload_space().first(size)}, checksum);
+  }
   /// Copies a small payload, at most `inline_payload_bytes`.
   void copy_payload(std::span<const std::byte> payload, std::uint64_t checksum) noexcept {
     SCOLL_ASSERT(payload.size() <= inline_payload_bytes, "a payload is too large to lie in its message");
-    std::byte* at = bytes_.data() + frame_header_bytes + max_head_bytes;
-    if (!payload.empty()) std::memcpy(at, payload.data(), payload.size());
-    share_payload({{}, {at, payload.size()}}, checksum);
+    if (!payload.empty()) std::memcpy(payload_space().data(), payload.data(), payload.size());
+    set_inline_payload(payload.size(), checksum);
   }
 
   std::size_t frame_bytes() const noexcept { return header_.frame_bytes(); }
@@ -75,8 +81,8 @@ class message : public list_hook<> {
   alignas(16) std::array<std::byte, inline_bytes> bytes_;
 };
 
-/// Messages for reuse. It grows in steps to what was needed at once, which the sessions' credits and queue
-/// limits bound, and keeps that.
+/// Messages for reuse. It grows in steps, each as large as all before it up to a limit, to what was needed at
+/// once, which the sessions' credits and queue limits bound, and keeps that.
 class message_pool {
  public:
   message_pool() = default;
@@ -88,10 +94,11 @@ class message_pool {
   std::size_t in_use() const noexcept { return in_use_; }
 
  private:
-  static constexpr std::size_t step = 16;
+  static constexpr std::size_t largest_step = 16;
 
   std::vector<std::unique_ptr<message[]>> blocks_;
   intrusive_list<message> free_;
+  std::size_t created_ = 0;
   std::size_t in_use_ = 0;
 };
 

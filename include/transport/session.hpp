@@ -124,6 +124,8 @@ class session final {
   void send_refusal(std::uint64_t exchange_id, traffic_class klass, const error& reason) noexcept;
   void dispose(traffic_class klass) noexcept;
 
+  lane& lane_at(lane_id id);
+
   // messages
   void enqueue(message& m, traffic_class klass, frame_type type) noexcept;
   void release(message& m) noexcept;
@@ -167,7 +169,7 @@ class session final {
   std::uint64_t peer_epoch_ = 0;
   std::uint64_t serial_ = 1;
   std::array<class_state, class_count> classes_;
-  std::array<std::unique_ptr<lane>, lane_count> lanes_;
+  std::array<std::unique_ptr<lane>, lane_count> lanes_;  // made when first needed: most peers never are
   std::vector<slot> slots_;
   std::uint32_t free_slot_ = 0;  // index + 1; 0: none
   std::array<std::uint32_t, lane_count> pending_exchanges_{};

@@ -25,6 +25,7 @@ struct sim_link_model {
   nanoseconds gap{std::chrono::nanoseconds(200)};      ///< between two sends of a host
   std::uint64_t ps_per_byte = 80;
   nanoseconds jitter{std::chrono::microseconds(2)};  ///< at most this much is added to the latency
+  bool sender_busy = false;  ///< a send keeps its host from all else for `overhead`, as a receive does
 };
 
 /// What is wrong with the way from one host to another at present. Times are the world's.

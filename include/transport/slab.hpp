@@ -12,9 +12,11 @@ namespace scoll::transport {
 class slab_pool;
 
 namespace detail {
+/// Lies behind its buffer, in one allocation.
 struct slab {
   slab_pool* pool;
-  slab* next;  // free list
+  slab* next;    // free list
+  slab* before;  // the one created before it
   std::byte* data;
   std::uint32_t references;
   std::uint32_t index;  // position in its pool; the buffer id of a provided buffer
@@ -51,8 +53,8 @@ class slab_ref {
 };
 
 /// At most `limit` buffers of `slab_size` bytes, 64-byte aligned, created when first needed and kept until
-/// the pool dies; so memory is bounded and a steady state allocates nothing. The pool outlives its
-/// references.
+/// the pool dies; so memory is bounded and a steady state allocates nothing. A pool that was never asked for
+/// a buffer has no memory. The pool outlives its references.
 class slab_pool {
  public:
   slab_pool(std::size_t slab_size, std::size_t limit);
@@ -86,7 +88,7 @@ class slab_pool {
   std::size_t created_ = 0;
   bool starved_ = false;
   detail::slab* free_ = nullptr;
-  detail::slab* slabs_ = nullptr;  // array of `limit_`
+  detail::slab* last_created_ = nullptr;
   refill_function refill_ = nullptr;
   void* refill_object_ = nullptr;
 };

@@ -162,13 +162,49 @@ void account::encode_dense(wire::writer& out) const {
   }
 }
 
+std::size_t account::runs_bytes(bool texts) const {
+  wire::writer trial({});
+  encode_runs(trial, texts);
+  return trial.needed();
+}
+
+std::size_t account::dense_bytes() const noexcept {
+  constexpr std::size_t most_beside_bits = 160;  // form, one cause with its text, two numbers
+  const std::size_t members = runs_.empty() ? 0 : runs_.back().members.last - runs_.front().members.first;
+  return most_beside_bits + (members * dense_bits + 7) / 8;
+}
+
+bool account::fits() const {
+  return dense_bytes() <= account_reserve_bytes || runs_bytes(false) <= account_reserve_bytes;
+}
+
 void account::encode(wire::writer& out) const {
   for (const bool texts : {true, false}) {
-    wire::writer trial({});
-    encode_runs(trial, texts);
-    if (trial.needed() <= account_reserve_bytes) return encode_runs(out, texts);
+    if (runs_bytes(texts) <= account_reserve_bytes) return encode_runs(out, texts);
   }
-  encode_dense(out);
+  if (dense_bytes() <= account_reserve_bytes) return encode_dense(out);
+  account().encode_runs(out, false);
+}
+
+/// Makes one run of neighbours that are both shorter than `limit`.
+void account::join_short(std::uint32_t limit) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    const member_report run = runs_[i];
+    member_report* const last = kept == 0 ? nullptr : &runs_[kept - 1];
+    if (last != nullptr && last->members.last == run.members.first && last->members.size() < limit &&
+        run.members.size() < limit) {
+      last->members.last = run.members.last;
+      if (last->state != run.state) last->state = member_state::unknown;
+    } else {
+      runs_[kept++] = run;
+    }
+  }
+  runs_.resize(kept);
+}
+
+void account::coarsen() {
+  for (std::uint32_t limit = 2; limit <= 2 * max_members && !fits(); limit *= 2) join_short(limit);
 }
 
 bool account::decode_causes(wire::reader& in, std::vector<cause>& causes) const {

@@ -143,7 +143,6 @@ engine::engine(executor& ex, transport::rail& rail, const node_options& options)
     : executor_(ex),
       options_(completed(options)),
       endpoint_(ex, rail, link_options(options_), *this),
-      scratch_(transport::max_payload_bytes),
       scope_(std::make_unique<scope>(ex)) {
   group_service_ = std::make_shared<service_entry>();
   group_service_->table = &group_admin_table();
@@ -457,6 +456,11 @@ transport::session* engine::session_to(group_state& group, std::uint32_t rank) n
   return known;
 }
 
+std::span<std::byte> engine::scratch() {
+  if (scratch_.empty()) scratch_.resize(transport::max_payload_bytes);
+  return scratch_;
+}
+
 // ---- groups
 
 std::shared_ptr<group_state> engine::find_group(const group_id& id) const {
@@ -467,6 +471,11 @@ std::shared_ptr<group_state> engine::find_group(const group_id& id) const {
 result<std::shared_ptr<group_state>> engine::group_for(const collective_head& head,
                                                        std::span<const std::byte> payload) {
   if (auto known = find_group(head.group)) return known;
+  if (holds_out_of_band(head.group)) {
+    return make_error(errc::membership_changed,
+                      "node {} has another membership for group {} of service {:#06x}", options_.id,
+                      head.group.counter, head.service);
+  }
   if (static_cast<collective_kind>(head.kind) == collective_kind::create) return install_group(head, payload);
   return make_error(errc::unknown_group, "node {} does not hold group {} of node {}", options_.id,
                     head.group.counter, head.group.creator);
@@ -481,6 +490,7 @@ result<std::shared_ptr<group_state>> engine::install_group(const collective_head
   if (!targets) return targets.error();
   auto members = membership::make(std::move(*targets));
   if (!members) return members.error();
+  if (head.group.creator == 0) return error(errc::malformed, "a group that nobody creates");
   if ((*members)->digest() != head.group.digest) {
     return error(errc::malformed, "the membership does not have the digest of its group id");
   }
@@ -498,7 +508,6 @@ std::shared_ptr<group_state> engine::make_group(const group_id& id, membership_p
                                                 const tree_spec& tree) {
   auto group = std::make_shared<group_state>();
   group->id = id;
-  group->sessions.resize(members->size());
   group->members = std::move(members);
   group->self_rank = self_rank;
   group->service = service;
@@ -575,6 +584,31 @@ task<result<std::shared_ptr<group_state>>> engine::create_group(membership_ptr m
   }
   group->creating = false;
   co_return group;
+}
+
+/// Some membership is known under the service's own id in `id`.
+bool engine::holds_out_of_band(const group_id& id) const {
+  group_id any = id;
+  any.digest = {};
+  const auto found = groups_.lower_bound(any);
+  return id.creator == 0 && found != groups_.end() && found->first.creator == 0 &&
+         found->first.incarnation == id.incarnation && found->first.counter == id.counter;
+}
+
+result<std::shared_ptr<group_state>> engine::adopt_group(membership_ptr members, service_id service,
+                                                         std::uint64_t id, const group_options& options) {
+  const auto rank = members->rank_of(options_.id);
+  if (!rank) return make_error(errc::not_member, "node {} is not in the group", options_.id);
+  if (find_service(service) == nullptr) {
+    return make_error(errc::unknown_service, "service {:#06x} is not registered on this node",
+                      static_cast<std::uint32_t>(service));
+  }
+  const group_id name = out_of_band_group(service, id, members->digest());
+  if (holds_out_of_band(name)) {
+    return make_error(errc::already_exists, "this node holds group {} of service {:#06x}", id,
+                      static_cast<std::uint32_t>(service));
+  }
+  return make_group(name, std::move(members), *rank, service, options.tree.value_or(options_.default_tree));
 }
 
 task<status> engine::destroy_group(std::shared_ptr<group_state> group) {

@@ -118,6 +118,11 @@ std::size_t operation::encode_answer(std::span<std::byte> into, collective_reply
   head.flags = clean_ ? collective_reply_head::clean : 0;
   std::size_t size = 0;
   if (!clean_) {
+    if (!account_.fits()) {
+      lose_reply({errc::too_large, "too many members fared differently for one account"});
+      account_.normalise();
+      account_.coarsen();
+    }
     wire::writer out(into.first(account_reserve_bytes));
     account_.encode(out);
     SCOLL_ASSERT(out.ok(), "an account exceeds its reserve");
@@ -169,14 +174,18 @@ void operation::answer_parent() {
 
 /// Puts the answer into `m`. False if its value was given up for want of room: once more then.
 bool operation::fill_answer(transport::message& m) {
-  std::span<std::byte> scratch = engine_.scratch_;
+  const bool small = clean_ && opaque_.empty() &&
+                     value_length_bytes + table_->reply_capacity <= transport::message::inline_payload_bytes;
+  const std::span<std::byte> into = small ? m.payload_space() : engine_.scratch();
   collective_reply_head head;
-  const std::size_t size = encode_answer(scratch, head);
+  const std::size_t size = encode_answer(into, head);
   if (size == encode_nothing) return false;
   m.set_head_bytes(*wire::encode_to(m.head_space(), head));
-  const auto bytes = std::span<const std::byte>(scratch).first(size);
+  const auto bytes = std::span<const std::byte>(into).first(size);
   const std::uint64_t checksum = wire::checksum(bytes);
-  if (size <= transport::message::inline_payload_bytes) {
+  if (small) {
+    m.set_inline_payload(size, checksum);
+  } else if (size <= transport::message::inline_payload_bytes) {
     m.copy_payload(bytes, checksum);
   } else {
     transport::slab_ref slab = engine_.endpoint_.acquire_payload();

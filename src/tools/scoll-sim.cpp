@@ -16,6 +16,7 @@
 #include "sim/batch.hpp"
 #include "sim/mutants.hpp"
 #include "sim/run.hpp"
+#include "sim/scale_command.hpp"
 
 namespace {
 
@@ -23,6 +24,7 @@ using namespace scoll::sim;
 
 struct arguments {
   plan_options plan;
+  scale_arguments scale;
   std::string faults = "swarm";
   std::string work = "mixed";
   std::string seeds;
@@ -201,6 +203,7 @@ int hunt_mutants(const arguments& a) {
 int go(const arguments& a) {
   if (a.mutants) return hunt_mutants(a);
   if (!a.mutant.empty()) switch_on(a.mutant);
+  if (!a.scale.nodes.empty()) return run_scales(a.scale, a.plan.seed, a.json, a.quiet);
   if (!a.check_hashes.empty()) return check_hashes(a);
   if (!a.script.empty()) return run_one(a, from_text(read_file(a.script)), "scoll-sim --script " + a.script);
   if (!a.seeds.empty()) return run_many(a);
@@ -236,8 +239,9 @@ int main(int argc, char** argv) {
                  "of a run that fails: write a short script that still does to this file");
   app.add_flag("--mutants", a.mutants, "see whether deliberate bugs are found, in the build that has them");
   app.add_option("--mutant", a.mutant, "this one, for --mutants or switched on in any other run");
-  app.add_flag("--json", a.json, "print the summary of a range, or of the mutants, as JSON");
+  app.add_flag("--json", a.json, "print the summary of a range, the table of --mutants or the figures of --scale as JSON");
   app.add_flag("--quiet", a.quiet, "no progress, no summary of a single run");
+  add_scale_options(app, a.scale);
   CLI11_PARSE(app, argc, argv);
   a.plan.faults = *fault_profile_named(a.faults);
   a.plan.work = *workload_named(a.work);

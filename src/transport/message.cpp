@@ -1,5 +1,7 @@
 #include "../../include/transport/message.hpp"
 
+#include <algorithm>
+
 #include "../../include/transport/wire/checksum.hpp"
 
 namespace scoll::transport {
@@ -11,7 +13,9 @@ const std::uint64_t empty_checksum = wire::checksum({});
 
 message& message_pool::acquire() {
   if (free_.empty()) {
+    const std::size_t step = std::clamp<std::size_t>(created_, 1, largest_step);
     blocks_.push_back(std::make_unique<message[]>(step));
+    created_ += step;
     for (std::size_t i = 0; i < step; ++i) free_.push_back(blocks_.back()[i]);
   }
   ++in_use_;

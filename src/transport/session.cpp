@@ -35,10 +35,7 @@ constexpr std::uint32_t generation_of(std::uint64_t id) noexcept {
 }  // namespace
 
 session::session(endpoint& owner, node_id peer, std::string address)
-    : endpoint_(owner), peer_(peer), address_(std::move(address)), flush_(*this) {
-  for (std::size_t l = 0; l < lane_count; ++l)
-    lanes_[l] = std::make_unique<lane>(*this, static_cast<lane_id>(l));
-}
+    : endpoint_(owner), peer_(peer), address_(std::move(address)), flush_(*this) {}
 
 session::~session() {
   shut();
@@ -47,7 +44,14 @@ session::~session() {
 }
 
 bool session::connected(traffic_class klass) const noexcept {
-  return lanes_[index(lane_of(klass))]->up();
+  const auto& l = lanes_[index(lane_of(klass))];
+  return l != nullptr && l->up();
+}
+
+lane& session::lane_at(lane_id id) {
+  auto& l = lanes_[index(id)];
+  if (l == nullptr) l = std::make_unique<lane>(*this, id);
+  return *l;
 }
 
 // ---- exchanges, requesting side
@@ -260,7 +264,7 @@ void session::grant_if_low(traffic_class klass) noexcept {
   const class_state& k = classes_[index(klass)];
   const std::uint32_t window = endpoint_.options_.window[index(klass)];
   if (k.granted_by_us - k.received > window / 2 || grantable(klass) == k.granted_by_us) return;
-  lanes_[index(lane_of(klass))]->acknowledge_now();
+  lane_at(lane_of(klass)).acknowledge_now();
 }
 
 // ---- messages
@@ -268,6 +272,7 @@ void session::grant_if_low(traffic_class klass) noexcept {
 void session::enqueue(message& m, traffic_class klass, frame_type type) noexcept {
   m.header().type = type;
   m.header().klass = klass;
+  lane_at(lane_of(klass));
   ++held_;
   class_state& k = classes_[index(klass)];
   if (type == frame_type::request) {
@@ -355,7 +360,9 @@ void session::kick() noexcept {
 
 void session::flush() noexcept {
   kicked_ = false;
-  for (auto& l : lanes_) l->pump();
+  for (auto& l : lanes_) {
+    if (l != nullptr) l->pump();
+  }
 }
 
 // ---- session life
@@ -425,7 +432,9 @@ void session::follow(const hello& h) noexcept {
   if (peer_incarnation_ != 0 && h.incarnation > peer_incarnation_ && !SCOLL_MUTANT(reboot_not_noticed)) {
     reset(make_error(errc::peer_rebooted, "node {} came back with incarnation {}", peer_, h.incarnation),
           {.unsent = false, .connecting = true});
-    for (auto& l : lanes_) l->set_peer_attempts(0);
+    for (auto& l : lanes_) {
+      if (l != nullptr) l->set_peer_attempts(0);
+    }
   } else if (peer_epoch_ != 0 && h.epoch != peer_epoch_) {
     reset(make_error(errc::connection_lost, "node {} has given up the session", peer_),
           {.unsent = true, .connecting = true});
@@ -457,7 +466,9 @@ void session::reset(const error& reason, kept keep) noexcept {
     if (k.requests.empty()) k.queued = 0;
     k.sent = k.granted_to_us = k.received = k.disposed = k.granted_by_us = 0;
   }
-  for (auto& l : lanes_) l->reset(keep.connecting);
+  for (auto& l : lanes_) {
+    if (l != nullptr) l->reset(keep.connecting);
+  }
   ++serial_;
   orphans_.splice(incoming_);
   kick();

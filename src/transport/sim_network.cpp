@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <deque>
 #include <utility>
 
 #include "../../include/coro/error_format.hpp"
@@ -16,6 +15,7 @@ namespace {
 constexpr std::size_t smallest_chunk_bytes = 16;
 constexpr std::size_t largest_chunk_bytes = 65536;
 constexpr std::size_t pool_limit = 16384;
+constexpr std::size_t chunks_per_host = 4;  // of a large world
 // What lies in a wire before its sender has to wait, as a socket's buffers would.
 constexpr std::size_t pipe_bytes = 262144;
 // How long a connection is retried, and how long what is written may stay without an answer.
@@ -24,6 +24,36 @@ constexpr nanoseconds user_timeout = std::chrono::seconds(5);
 // A connection whose peer is silent is given up after this, as TCP does with keep-alive probes.
 constexpr nanoseconds keep_alive = std::chrono::seconds(10);
 constexpr nanoseconds retransmission = std::chrono::milliseconds(2);
+
+/// First in, first out; unlike a std::deque without memory until it is used, which counts with a million
+/// links.
+template <class T>
+class small_queue {
+ public:
+  bool empty() const noexcept { return items_.empty(); }
+  std::size_t size() const noexcept { return items_.size() - first_; }
+  T& front() noexcept { return items_[first_]; }
+  T& back() noexcept { return items_.back(); }
+  void push_back(T item) {
+    constexpr std::size_t worth_it = 16;
+    if (first_ >= worth_it && first_ * 2 >= items_.size()) {
+      items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(first_));
+      first_ = 0;
+    }
+    items_.push_back(std::move(item));
+  }
+  void pop_front() noexcept {
+    if (++first_ == items_.size()) clear();
+  }
+  void clear() noexcept {
+    items_.clear();
+    first_ = 0;
+  }
+
+ private:
+  std::vector<T> items_;
+  std::size_t first_ = 0;
+};
 
 }  // namespace
 
@@ -150,6 +180,7 @@ class sim_link final : public link, public list_hook<> {
         send_piece(piece, departs + latency + byte_time(sent, ps_per_byte));
       }
     }
+    if (model.sender_busy) home().occupy(model.overhead);
     sending_until = departs + std::max<nanoseconds>(model.gap - model.overhead, nanoseconds(0)) +
                     byte_time(sent, ps_per_byte);
     if (peer_ != nullptr) peer_->wake();
@@ -304,7 +335,7 @@ class sim_link final : public link, public list_hook<> {
   std::uint32_t remote_;
   frame_assembler assembler_;
   sim_link* peer_ = nullptr;
-  std::deque<chunk> queue_;
+  small_queue<chunk> queue_;
   std::size_t queued_bytes_ = 0;
   bool blocked_ = false;
   bool silent_ = false;
@@ -321,7 +352,7 @@ class sim_link final : public link, public list_hook<> {
 sim_network::sim_network(sim_world& world, std::size_t chunk_bytes)
     : world_(world),
       chunk_bytes_(std::clamp(chunk_bytes, smallest_chunk_bytes, largest_chunk_bytes)),
-      chunks_(chunk_bytes_, pool_limit),
+      chunks_(chunk_bytes_, std::max<std::size_t>(pool_limit, chunks_per_host * world.hosts())),
       frames_(max_frame_bytes, pool_limit),
       listeners_(world.hosts()),
       mute_(world.hosts()),

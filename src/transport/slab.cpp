@@ -1,6 +1,7 @@
 #include "transport/slab.hpp"
 
 #include <cstdlib>
+#include <new>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -17,6 +18,7 @@ namespace scoll::transport {
 namespace {
 
 constexpr std::size_t slab_alignment = 64;
+static_assert(sizeof(detail::slab) <= slab_alignment);
 
 // A slab that nobody holds is out of bounds: a loan used after it was given back is found.
 void forbid_access([[maybe_unused]] void* data, [[maybe_unused]] std::size_t size) noexcept {
@@ -33,22 +35,20 @@ void permit_access([[maybe_unused]] void* data, [[maybe_unused]] std::size_t siz
 
 }  // namespace
 
-slab_pool::slab_pool(std::size_t slab_size, std::size_t limit)
-    : slab_size_(slab_size), limit_(limit), slabs_(new detail::slab[limit]{}) {}
+slab_pool::slab_pool(std::size_t slab_size, std::size_t limit) : slab_size_(slab_size), limit_(limit) {}
 
 slab_pool::~slab_pool() {
-  const bool all_back = lent_ == 0;
-  for (detail::slab* slab = free_; slab != nullptr; slab = slab->next) {
-    permit_access(slab->data, slab_size_);
-    std::free(std::exchange(slab->data, nullptr));
+  while (last_created_ != nullptr) {
+    detail::slab& slab = *std::exchange(last_created_, last_created_->before);
+    if (slab.references == 0) {
+      permit_access(slab.data, slab_size_);
+      std::free(slab.data);
+    } else {
+      // A hook that does not return still reads its request, and nobody can take it away: what it holds stays
+      // valid and is never reused.
+      slab.pool = nullptr;
+    }
   }
-  if (all_back) {
-    delete[] slabs_;
-    return;
-  }
-  // A hook that does not return still reads its request, and nobody can take it away: what it holds stays
-  // valid and is never reused.
-  for (std::size_t i = 0; i < created_; ++i) slabs_[i].pool = nullptr;
 }
 
 slab_ref slab_pool::try_acquire() noexcept {
@@ -66,13 +66,14 @@ slab_ref slab_pool::try_acquire() noexcept {
 
 detail::slab* slab_pool::create() noexcept {
   if (created_ == limit_) return nullptr;
-  const std::size_t allocated = (slab_size_ + slab_alignment - 1) / slab_alignment * slab_alignment;
-  void* const data = std::aligned_alloc(slab_alignment, allocated);
+  const std::size_t buffer = (slab_size_ + slab_alignment - 1) / slab_alignment * slab_alignment;
+  auto* const data = static_cast<std::byte*>(std::aligned_alloc(slab_alignment, buffer + slab_alignment));
   if (data == nullptr) return nullptr;
-  detail::slab& slab = slabs_[created_];
+  auto& slab = *new (data + buffer) detail::slab{};
   slab.pool = this;
-  slab.data = static_cast<std::byte*>(data);
+  slab.data = data;
   slab.index = static_cast<std::uint32_t>(created_++);
+  slab.before = std::exchange(last_created_, &slab);
   return &slab;
 }
 

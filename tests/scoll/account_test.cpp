@@ -302,6 +302,34 @@ TEST_CASE("more causes than are kept are folded into one that says so", "[accoun
   REQUIRE(encoded(both).size() <= account_reserve_bytes);
 }
 
+TEST_CASE("an account of more than fits is made coarser and says nothing wrong", "[account]") {
+  constexpr std::uint32_t members = 100'000, alike = 40'000;
+  account before;
+  random_generator random(5);
+  const std::uint16_t why = before.add_cause({phase::execute, error(errc::io_error, "disk"), 3});
+  std::vector<member_state> states(members, member_state::failed);
+  for (std::uint32_t i = alike; i < members; ++i) states[i] = static_cast<member_state>(1 + random.below(4));
+  for (std::uint32_t i = 0; i < members; ++i) before.add({i, i + 1}, states[i], why);
+  before.normalise();
+  REQUIRE_FALSE(before.fits());
+  account nobody;
+  REQUIRE_FALSE(decoded(nobody, encoded(before), {{0, members}}));
+  REQUIRE(nobody.empty());
+  before.coarsen();
+  REQUIRE(before.fits());
+  account after;
+  REQUIRE(decoded(after, encoded(before), {{0, members}}));
+  std::uint32_t told = 0, wrong = 0;
+  for (const member_report& run : after.runs()) {
+    for (std::uint32_t m = run.members.first; m != run.members.last; ++m) {
+      told += run.state != member_state::unknown;
+      wrong += run.state != states[m] && run.state != member_state::unknown;
+    }
+  }
+  REQUIRE(wrong == 0);
+  REQUIRE(told >= alike);
+}
+
 TEST_CASE("texts are left out when there is no room for them", "[account]") {
   account before;
   const std::string text(96, 't');

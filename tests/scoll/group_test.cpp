@@ -109,8 +109,9 @@ TEST_CASE("a membership that makes no sense is refused with the reason", "[group
   REQUIRE(large.text() == "a membership of 3840 members takes 7682 bytes: at most 7680 fit");
   many.clear();
   for (node_id id = 1; id <= max_members + 1; ++id) many.push_back({id, {}});
-  REQUIRE(create(many) == errc::too_large);
-  REQUIRE(create(many).text() == "a group of 16385 members: at most 16384 are possible");
+  const error beyond = create(many);
+  REQUIRE(beyond == errc::too_large);
+  REQUIRE(beyond.text() == "a group of 1048577 members: at most 1048576 are possible");
   many = {{1, std::vector<entity>(481)}};
   REQUIRE(create(many) == errc::too_large);
   const auto sent = c.engine(0).wire().statistics().requests_sent;
@@ -400,4 +401,59 @@ TEST_CASE("entities travel with the membership, and subtrees know theirs", "[gro
     REQUIRE(c.run(c[5].destroy(g)).has_value());
   }
   REQUIRE(groups_left(c) == 0);
+}
+
+TEST_CASE("an out-of-band group needs no message, and any member can be root", "[group]") {
+  constexpr std::uint32_t n = 12;
+  cluster c(n);
+  probe service;
+  c.serve(service);
+  const membership_ptr members = membership::make(c.targets()).value();
+  std::vector<group<probe>> held;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    group_options options;
+    options.tree = knomial{3};
+    held.push_back(c[i].adopt_group<probe>(77, members, options).value());
+    REQUIRE(held.back().rank() == i);
+    REQUIRE(held.back().id() == held.front().id());
+  }
+  REQUIRE(c.engine(0).wire().statistics().frames_sent == 0);
+  for (const std::uint32_t root : {0U, 5U, n - 1}) {
+    const auto r = c.bcast(held[root], probe::request{});
+    REQUIRE(r.ok());
+    REQUIRE(r.outcome().clean());
+  }
+  REQUIRE(c[3].adopt_group<probe>(77, members).error() == errc::already_exists);
+  REQUIRE(c.run(c[4].destroy(held[4])));
+  REQUIRE(groups_left(c) == 0);
+  REQUIRE(c[3].adopt_group<probe>(77, members).has_value());
+}
+
+TEST_CASE("who holds another membership, or none, says so", "[group]") {
+  constexpr std::uint32_t n = 4;
+  cluster c(n);
+  probe service;
+  c.serve(service);
+  std::vector<target> targets = c.targets();
+  const membership_ptr all = membership::make(targets).value();
+  std::swap(targets[2], targets[3]);
+  const membership_ptr other = membership::make(targets).value();
+  group_options options;
+  options.tree = flat{};
+  const auto held = c[0].adopt_group<probe>(1, all, options).value();
+  REQUIRE(c[1].adopt_group<probe>(1, all, options));
+  REQUIRE(c[2].adopt_group<probe>(1, other, options));
+  REQUIRE(c[3].adopt_group<probe>(2, all, options));
+  const auto r = c.bcast(held, probe::request{});
+  REQUIRE_FALSE(r.ok());
+  REQUIRE(r.outcome().state(1) == member_state::merged);
+  REQUIRE(r.outcome().state(2) == member_state::failed);
+  REQUIRE(r.outcome().why(2).what == errc::membership_changed);
+  REQUIRE(r.outcome().state(3) == member_state::failed);
+  REQUIRE(r.outcome().why(3).what == errc::unknown_group);
+
+  targets.pop_back();
+  targets.pop_back();
+  REQUIRE(c[3].adopt_group<probe>(3, membership::make(targets).value()).error() == errc::not_member);
+  REQUIRE(c[3].adopt_group<surveyor>(3, all).error() == errc::unknown_service);
 }

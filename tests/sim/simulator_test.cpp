@@ -1,7 +1,3 @@
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -10,58 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "../catch.hpp"
+#include "program.hpp"
 
-// The program itself is run, beside which this one lies: what is tested is what a person starts.
+using namespace scoll::test;
 
 namespace {
 
 namespace fs = std::filesystem;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
-constexpr bool slow_build = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool slow_build = true;
-#else
-constexpr bool slow_build = false;
-#endif
-#else
-constexpr bool slow_build = false;
-#endif
-
-struct answer {
-  int status = -1;
-  std::string text;
-};
-
-answer scoll_sim(std::vector<std::string> arguments) {
-  const fs::path program = fs::read_symlink("/proc/self/exe").parent_path() / "scoll-sim";
-  arguments.insert(arguments.begin(), program.string());
-  std::vector<char*> argv;
-  for (std::string& a : arguments) argv.push_back(a.data());
-  argv.push_back(nullptr);
-  int ends[2];
-  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
-  const pid_t pid = fork();
-  REQUIRE(pid >= 0);
-  if (pid == 0) {
-    dup2(ends[1], STDOUT_FILENO);
-    dup2(ends[1], STDERR_FILENO);
-    execv(argv[0], argv.data());
-    _exit(127);
-  }
-  close(ends[1]);
-  answer a;
-  char bytes[4096];
-  for (ssize_t n = 0; (n = read(ends[0], bytes, sizeof bytes)) > 0;)
-    a.text.append(bytes, static_cast<std::size_t>(n));
-  close(ends[0]);
-  int how = 0;
-  waitpid(pid, &how, 0);
-  if (WIFEXITED(how)) a.status = WEXITSTATUS(how);
-  return a;
-}
 
 fs::path folder() {
   return fs::path(SCOLL_TESTS_DIR) / "sim";
@@ -75,12 +26,6 @@ void run_swarm(std::uint64_t first, std::uint64_t count) {
       scoll_sim({"--seeds", seeds, "--nodes", "16", "--faults", "swarm", "--jobs", "1", "--quiet"});
   INFO(a.text);
   REQUIRE(a.status == 0);
-}
-
-std::uint64_t number_in(const std::string& json, const std::string& key) {
-  const std::size_t at = json.find("\"" + key + "\":");
-  REQUIRE(at != std::string::npos);
-  return std::stoull(json.substr(at + key.size() + 3));
 }
 
 }  // namespace

@@ -39,14 +39,22 @@ class account {
 
   /// Writes a normalised account in at most `account_reserve_bytes`: as runs with causes and their texts,
   /// without the texts, or, if the states alternate wildly, densely with 3 bits per member and one cause for
-  /// all.
+  /// all. One that does not fit is written as nobody's, which its reader refuses: everybody is unknown to it.
   void encode(wire::writer& out) const;
+  /// Whether `encode` has room for a normalised account: always up to 16,384 members.
+  bool fits() const;
+  /// Makes a normalised account of more members fit, by joining short runs with their neighbours: those who
+  /// fared differently become unknown. Nobody in it may be merged any more.
+  void coarsen();
 
   /// Reads what `encode` wrote and adds it, if it speaks of exactly the members in `subtree` (sorted).
   /// Nothing is added on an error (`malformed`).
   status decode(wire::reader& in, std::span<const rank_range> subtree);
 
  private:
+  std::size_t runs_bytes(bool texts) const;
+  std::size_t dense_bytes() const noexcept;
+  void join_short(std::uint32_t limit);
   void encode_runs(wire::writer& out, bool texts) const;
   void encode_dense(wire::writer& out) const;
   bool decode_causes(wire::reader& in, std::vector<cause>& causes) const;

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "../../coro/event.hpp"
@@ -74,7 +76,7 @@ struct group_state {
   tree_spec tree;
   any_tree resolved;  // for the tree seen last
   bool has_resolved = false;
-  std::vector<transport::session*> sessions;  // by rank, filled when first needed
+  std::unordered_map<std::uint32_t, transport::session*> sessions;  // by rank: those needed so far
   std::vector<root_window> windows;
   std::uint64_t next_counter = 1;  // of operations rooted here
   bool creating = false;           // here, and not every member has answered yet
@@ -127,6 +129,11 @@ class engine final : private transport::endpoint_events {
   // groups
   task<result<std::shared_ptr<group_state>>> create_group(membership_ptr members, service_id service,
                                                           group_options options);
+  /// Makes a group known here alone, under an id that its service has for it on every member: the base of
+  /// out-of-band groups (`C5`). Nothing is sent; every message carries the membership's digest, and a member
+  /// that holds another membership under that id says `membership_changed`.
+  result<std::shared_ptr<group_state>> adopt_group(membership_ptr members, service_id service,
+                                                   std::uint64_t id, const group_options& options);
   task<status> destroy_group(std::shared_ptr<group_state> group);
   std::shared_ptr<group_state> find_group(const group_id& id) const;
   /// Calls `visit(const group_state&)` for every group, in the order of their ids.
@@ -177,6 +184,7 @@ class engine final : private transport::endpoint_events {
                                                      std::span<const std::byte> payload);
   result<std::shared_ptr<group_state>> group_for(const collective_head& head,
                                                  std::span<const std::byte> payload);
+  bool holds_out_of_band(const group_id& id) const;
   void forget_group(const group_id& id) noexcept;
   void drop_group(const group_id& id) noexcept;
   void remember_forgotten(const group_id& id);
@@ -187,6 +195,7 @@ class engine final : private transport::endpoint_events {
   task<result<outcome>> run_on_group(std::shared_ptr<group_state> group, collective_kind kind, tree_spec tree,
                                      nanoseconds deadline);
   transport::session* session_to(group_state& group, std::uint32_t rank) noexcept;
+  std::span<std::byte> scratch();
 
   executor& executor_;
   node_options options_;

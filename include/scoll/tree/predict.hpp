@@ -3,6 +3,7 @@
 /// What a tree should cost, for the plan that is printed (C17).
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "tree.hpp"
@@ -21,11 +22,12 @@ struct tree_prediction {
 
 /// LogP with serial merging: a member that has the message at t has its i-th child reached at t + i * gap +
 /// latency (i from 0). A reply takes `latency` to the parent, which merges replies one by one in order of
-/// arrival, `merge` each, after its last send, and then answers. Time in hooks is not counted. O(n log
-/// fan-out), allocates O(n).
+/// arrival, `merge` each, after its last send, and then answers. Replies may have a latency of their own:
+/// they are shorter, and what a parent does to receive one may be counted as `merge`. Time in hooks is not
+/// counted. O(n log fan-out), allocates O(n).
 template <spanning_tree T>
 tree_prediction predict(const T& tree, std::uint32_t n, std::uint64_t latency, std::uint64_t gap,
-                        std::uint64_t merge) {
+                        std::uint64_t merge, std::optional<std::uint64_t> reply_latency = {}) {
   struct visit {
     std::uint32_t rank = 0;
     std::size_t first_child = 0;  // index in `visits`; the next member's tells where they end
@@ -48,7 +50,8 @@ tree_prediction predict(const T& tree, std::uint32_t n, std::uint64_t latency, s
   for (std::size_t at = visits.size(); at-- > 0;) {
     visit& member = visits[at];
     replies.clear();
-    for (std::size_t i = member.first_child; i < end; ++i) replies.push_back(visits[i].time + latency);
+    for (std::size_t i = member.first_child; i < end; ++i)
+      replies.push_back(visits[i].time + reply_latency.value_or(latency));
     end = member.first_child;
     std::sort(replies.begin(), replies.end());
     member.time += replies.size() * gap;

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scale.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace scoll::sim {
+
+/// What `--scale` is told.
+struct scale_arguments {
+  std::vector<std::uint32_t> nodes;  ///< empty: it was not asked for
+  std::vector<std::string> trees;    ///< empty: those of `scale_trees`
+  std::string csv;
+  std::int64_t latency_ns = scale_wire().latency.count();
+  std::int64_t overhead_ns = scale_wire().overhead.count();
+  std::int64_t gap_ns = scale_wire().gap.count();
+  std::int64_t jitter_ns = scale_wire().jitter.count();
+  std::uint64_t ps_per_byte = scale_wire().ps_per_byte;
+};
+
+void add_scale_options(CLI::App& app, scale_arguments& a);
+
+/// Runs every size with every tree, one after the other, and prints a line for each: a table, or JSON. 0 if
+/// all was as it must be, else 1. Throws `std::runtime_error` for what cannot be run.
+int run_scales(const scale_arguments& a, std::uint64_t seed, bool json, bool quiet);
+
+}  // namespace scoll::sim

@@ -1,0 +1,109 @@
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "program.hpp"
+
+using namespace scoll::test;
+
+namespace {
+
+struct figures {
+  std::uint64_t nodes, reached, predicted_reached, merged, predicted_merged, first_merged, messages;
+};
+
+/// One per line that the program prints.
+std::vector<figures> scale(std::vector<std::string> arguments) {
+  arguments.insert(arguments.end(), {"--json", "--quiet"});
+  const answer a = scoll_sim(arguments);
+  INFO(a.text);
+  REQUIRE(a.status == 0);
+  std::vector<figures> found;
+  std::istringstream lines(a.text);
+  for (std::string line; std::getline(lines, line);) {
+    REQUIRE(line.find("\"ok\":true") != std::string::npos);
+    found.push_back({number_in(line, "nodes"), number_in(line, "reached_ns"),
+                     number_in(line, "predicted_reached_ns"), number_in(line, "merged_ns"),
+                     number_in(line, "predicted_merged_ns"), number_in(line, "first_merged_ns"),
+                     number_in(line, "messages")});
+  }
+  return found;
+}
+
+const std::string some = slow_build ? "200" : "1000";
+
+}  // namespace
+
+TEST_CASE("a broadcast in virtual time takes what the model says, down every tree") {
+  const auto found = scale({"--scale", some + ",257"});
+  REQUIRE(found.size() == 10);  // k-ary, k-nomial, greedy, flat and chain at each size
+  for (const figures& f : found) {
+    INFO(f.nodes << " nodes, model " << f.predicted_reached << ", " << f.predicted_merged);
+    REQUIRE(f.messages == 2 * (f.nodes - 1));
+    REQUIRE(f.reached >= f.predicted_reached * 99 / 100);
+    REQUIRE(f.reached <= f.predicted_reached * 101 / 100);
+    REQUIRE(f.merged >= f.predicted_merged * 95 / 100);
+    REQUIRE(f.merged <= f.predicted_merged * 105 / 100);
+    REQUIRE(f.first_merged > f.merged);
+  }
+}
+
+TEST_CASE("the time of a broadcast grows with the logarithm of the cluster") {
+  const auto found = scale(
+      {"--scale", "64,512,4096", "--tree", "knomial:8", "--tree", "kary:8", "--tree", "greedy:120,10,10"});
+  REQUIRE(found.size() == 9);
+  for (std::size_t tree = 0; tree < 3; ++tree) {
+    const std::uint64_t small = found[tree].merged, middle = found[tree + 3].merged,
+                        large = found[tree + 6].merged;
+    INFO(small << " " << middle << " " << large);
+    // Eight times the nodes are one more level: as much is added each time, however large the cluster is.
+    REQUIRE(middle > small);
+    REQUIRE(large > middle);
+    REQUIRE(large - middle < 2 * (middle - small));
+    REQUIRE(large < 3 * small);
+  }
+  const auto flat = scale({"--scale", "64,512", "--tree", "flat"});
+  REQUIRE(flat[1].merged > 6 * flat[0].merged);
+}
+
+TEST_CASE("any number of nodes works, and other wires") {
+  for (const char* nodes : {"2", "3", "4097"}) {
+    if (slow_build && std::string(nodes) == "4097") continue;
+    const auto found = scale({"--scale", nodes, "--tree", "knomial:3", "--latency-ns", "1500",
+                              "--overhead-ns", "400", "--gap-ns", "700", "--ps-per-byte", "300"});
+    REQUIRE(found.size() == 1);
+    REQUIRE(found[0].merged >= found[0].predicted_merged * 95 / 100);
+    REQUIRE(found[0].merged <= found[0].predicted_merged * 105 / 100);
+  }
+}
+
+TEST_CASE("figures are written as CSV, a line per run") {
+  const auto file =
+      std::filesystem::temp_directory_path() / ("scoll-scale-" + std::to_string(getpid()) + ".csv");
+  const answer a = scoll_sim({"--scale", "20,30", "--tree", "chain", "--csv", file.string(), "--quiet"});
+  INFO(a.text);
+  REQUIRE(a.status == 0);
+  REQUIRE(a.text.find("events/s") != std::string::npos);
+  std::ifstream in(file);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  std::filesystem::remove(file);
+  REQUIRE(lines.size() == 3);
+  REQUIRE(lines[0].starts_with("nodes,tree,levels,"));
+  REQUIRE(lines[1].starts_with("20,\"chain\",20,1,"));
+  REQUIRE(lines[2].starts_with("30,\"chain\",30,1,"));
+}
+
+TEST_CASE("sizes and trees that make no sense are refused") {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--scale", "1"},
+                                                    {"--scale", "2000000"},
+                                                    {"--scale", "10", "--tree", "knomial:1"},
+                                                    {"--scale", "10", "--tree", "oak"}}) {
+    const answer a = scoll_sim(arguments);
+    INFO(a.text);
+    REQUIRE(a.status != 0);
+    REQUIRE(a.text.size() > 10);
+  }
+}
