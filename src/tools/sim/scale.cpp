@@ -210,6 +210,19 @@ class fleet {
   std::deque<station> stations_;
 };
 
+bool read_all(int from, void* into, std::size_t size) {
+  auto* at = static_cast<char*>(into);
+  while (size != 0) {
+    const ssize_t n = read(from, at, size);
+    if (n <= 0) return false;
+    at += n;
+    size -= static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+}  // namespace
+
 scale_report run_scale(const scale_options& options) {
   scale_report report;
   const auto start = std::chrono::steady_clock::now();
@@ -242,19 +255,6 @@ scale_report run_scale(const scale_options& options) {
   wrong.copy(report.wrong.data(), report.wrong.size() - 1);
   return report;
 }
-
-bool read_all(int from, void* into, std::size_t size) {
-  auto* at = static_cast<char*>(into);
-  while (size != 0) {
-    const ssize_t n = read(from, at, size);
-    if (n <= 0) return false;
-    at += n;
-    size -= static_cast<std::size_t>(n);
-  }
-  return true;
-}
-
-}  // namespace
 
 transport::sim_link_model scale_wire() {
   transport::sim_link_model wire;

@@ -44,6 +44,8 @@ struct scale_report {
   double events_per_second() const noexcept { return static_cast<double>(events) / running_s; }
 };
 
+/// Runs it in this process, where its nodes then stay: for profiling.
+scale_report run_scale(const scale_options& options);
 /// Runs it in a process of its own, so that its memory can be told and is given back at once. Throws
 /// `std::runtime_error` if that process dies.
 scale_report measure_scale(const scale_options& options);
