@@ -36,6 +36,9 @@ class node {
  public:
   node(executor& ex, transport::rail& rail, const node_options& options)
       : engine_(std::make_unique<detail::engine>(ex, rail, options)) {}
+  /// Works in memory that it shares with other nodes of this thread.
+  node(executor& ex, transport::rail& rail, const node_options& options, std::shared_ptr<node_pools> pools)
+      : engine_(std::make_unique<detail::engine>(ex, rail, options, std::move(pools))) {}
   ~node() {
     if (engine_ != nullptr) detail::engine::end(std::move(engine_));
   }

@@ -11,6 +11,7 @@
 #include "../coro/random.hpp"
 #include "../coro/result.hpp"
 #include "../coro/task.hpp"
+#include "endpoint_buffers.hpp"
 #include "hello.hpp"
 #include "link.hpp"
 #include "message.hpp"
@@ -112,12 +113,14 @@ struct endpoint_statistics {
 
 class memory_service;
 
-/// One node's communication with all its peers over a rail: sessions, handshakes, buffers. Requests of class
-/// bulk are the gets and puts of registered memory (transfer.hpp), which it serves itself. Single-threaded,
-/// on its executor, which with the rail must outlive it. Shut down by `drain`, then destroyed.
+/// One node's communication with all its peers over a rail: sessions, handshakes, and buffers that it may
+/// share. Requests of class bulk are the gets and puts of registered memory (transfer.hpp), which it serves
+/// itself. Single-threaded, on its executor, which with the rail must outlive it. Shut down by `drain`, then
+/// destroyed.
 class endpoint final : private accept_events {
  public:
-  endpoint(executor& ex, rail& transport, endpoint_options options, endpoint_events& events);
+  endpoint(executor& ex, rail& transport, endpoint_options options, endpoint_events& events,
+           std::shared_ptr<endpoint_buffers> buffers = std::make_shared<endpoint_buffers>());
   ~endpoint();
   endpoint(const endpoint&) = delete;
   endpoint& operator=(const endpoint&) = delete;
@@ -135,8 +138,8 @@ class endpoint final : private accept_events {
     for (auto& [node, peer] : sessions_) visit(*peer);
   }
 
-  message& acquire_message() { return messages_.acquire(); }
-  void release_message(message& m) noexcept { messages_.release(m); }
+  message& acquire_message() { return buffers_->messages.acquire(); }
+  void release_message(message& m) noexcept { buffers_->messages.release(m); }
   /// Sends the requests of a class to another layer than the one given at the start. `to` must outlive the
   /// endpoint. It hears of every session that is lost.
   void route(traffic_class klass, endpoint_events& to) noexcept {
@@ -144,7 +147,7 @@ class endpoint final : private accept_events {
   }
   /// For payloads beyond what lies in a message, at most `max_payload_bytes`. Empty when too many are lent
   /// out.
-  slab_ref acquire_payload() noexcept { return payloads_.try_acquire(); }
+  slab_ref acquire_payload() noexcept { return buffers_->payloads.try_acquire(); }
   /// Moves a received payload out of its receive buffer, for those who hold it for long: receive buffers that
   /// are held are missing for all links. Gives the loan back as it is when no memory is left for that.
   loan keep(loan received) noexcept;
@@ -155,14 +158,17 @@ class endpoint final : private accept_events {
   task<status> drain(nanoseconds limit);
 
   /// Where `memory_region` and the transfers of transfer.hpp meet the sessions.
-  memory_service& memory() noexcept { return *memory_; }
+  memory_service& memory() noexcept;
 
   const endpoint_options& options() const noexcept { return options_; }
   executor& get_executor() const noexcept { return executor_; }
   const endpoint_statistics& statistics() const noexcept { return statistics_; }
-  std::size_t messages_in_use() const noexcept { return messages_.in_use(); }
-  /// Payload buffers that are held by messages or by the layer above.
-  std::size_t payloads_in_use() const noexcept { return payloads_.lent() + small_payloads_.lent(); }
+  /// Of all endpoints that share the buffers.
+  std::size_t messages_in_use() const noexcept { return buffers_->messages.in_use(); }
+  /// Payload buffers that are held by messages or by the layer above, of all endpoints that share them.
+  std::size_t payloads_in_use() const noexcept {
+    return buffers_->payloads.lent() + buffers_->small_payloads.lent();
+  }
   std::size_t handshakes() const noexcept { return handshake_count_; }
   /// The last handshake that this endpoint refused or was refused: for status pages.
   const error& last_refusal() const noexcept { return last_refusal_; }
@@ -179,9 +185,7 @@ class endpoint final : private accept_events {
   void on_accepted(link& accepted) noexcept override;
   void on_hello(greeter& from, frame_view& frame) noexcept;
   void finish(greeter& done) noexcept;
-  endpoint_events& handler_of(traffic_class klass) noexcept {
-    return *handlers_[static_cast<std::size_t>(klass)];
-  }
+  endpoint_events& handler_of(traffic_class klass) noexcept;
   void tell_session_lost(session& peer, const error& reason) noexcept;
   bool quiet() const noexcept;
   bool say_goodbye() noexcept;
@@ -194,9 +198,7 @@ class endpoint final : private accept_events {
   rail& rail_;
   endpoint_options options_;
   std::array<endpoint_events*, class_count> handlers_;
-  message_pool messages_;
-  slab_pool payloads_;
-  slab_pool small_payloads_;
+  std::shared_ptr<endpoint_buffers> buffers_;
   random_generator random_;
   std::unique_ptr<memory_service> memory_;
   std::map<node_id, std::unique_ptr<session>> sessions_;

@@ -60,19 +60,16 @@ class lane final : public link_events, public connect_events {
   friend class session;
   enum class state : std::uint8_t { idle, connecting, greeting, up, pausing };
 
+  using action = void (lane::*)() noexcept;
+  template <action Act>
   class lane_timer final : public timer_node {
    public:
-    using action = void (lane::*)() noexcept;
-    lane_timer(lane& owner, action act) noexcept : timer_node(&fire), owner_(owner), act_(act) {}
+    explicit lane_timer(lane& owner) noexcept : timer_node(&fire), owner_(owner) {}
     ~lane_timer() = default;
 
    private:
-    static void fire(timer_node& node) noexcept {
-      auto& self = static_cast<lane_timer&>(node);
-      (self.owner_.*self.act_)();
-    }
+    static void fire(timer_node& node) noexcept { (static_cast<lane_timer&>(node).owner_.*Act)(); }
     lane& owner_;
-    action act_;
   };
 
   void on_frame(frame_view& frame) noexcept override;
@@ -121,10 +118,10 @@ class lane final : public link_events, public connect_events {
   message* cursor_ = nullptr;  // first retained message not yet handed to the current link
   nanoseconds backoff_{0};
   error last_failure_;
-  lane_timer pause_timer_;
-  lane_timer grace_timer_;
-  lane_timer greeting_timer_;
-  lane_timer acknowledge_timer_;
+  lane_timer<&lane::resume_after_pause> pause_timer_{*this};
+  lane_timer<&lane::grace_over> grace_timer_{*this};
+  lane_timer<&lane::greeting_over> greeting_timer_{*this};
+  lane_timer<&lane::acknowledge_due> acknowledge_timer_{*this};
 };
 
 }  // namespace scoll::transport

@@ -26,15 +26,18 @@ class message : public list_hook<> {
   /// An exchange's own part of the head: its id and, in a request, the reply capacity; in a reply, the
   /// outcome.
   static constexpr std::size_t envelope_bytes = 16;
-  static constexpr std::size_t inline_bytes = 1024 - 128;
-  static constexpr std::size_t inline_payload_bytes = inline_bytes - frame_header_bytes - max_head_bytes;
+  static constexpr std::size_t inline_payload_bytes = 320;
+  /// A head of up to this, with its envelope, leaves room for a payload within the message; beside a longer
+  /// one a small payload lies on the heap.
+  static constexpr std::size_t common_head_bytes = max_head_bytes - inline_payload_bytes;
 
   /// Room for the upper layer's head, behind the frame header and the exchange's envelope.
   std::span<std::byte> head_space() noexcept {
-    return {envelope() + envelope_bytes, max_head_bytes - envelope_bytes};
+    const std::size_t room = holds_payload() ? common_head_bytes : max_head_bytes;
+    return {envelope() + envelope_bytes, room - envelope_bytes};
   }
   void set_head_bytes(std::size_t size) noexcept {
-    SCOLL_ASSERT(size + envelope_bytes <= max_head_bytes, "a message head exceeds its limit");
+    SCOLL_ASSERT(size <= head_space().size(), "a message head exceeds its limit");
     header_.head_bytes = static_cast<std::uint16_t>(size + envelope_bytes);
   }
   std::span<const std::byte> head() const noexcept {
@@ -47,18 +50,25 @@ class message : public list_hook<> {
     header_.payload_checksum = checksum;
     payload_ = std::move(payload);
   }
-  /// Room for a small payload within the message: write it there, then `set_inline_payload`.
+  /// Room for a small payload within the message, if its head is not longer than common: write it there, then
+  /// `set_inline_payload`.
   std::span<std::byte> payload_space() noexcept {
-    return {bytes_.data() + frame_header_bytes + max_head_bytes, inline_payload_bytes};
+    return {bytes_.data() + frame_header_bytes + common_head_bytes, inline_payload_bytes};
   }
   void set_inline_payload(std::size_t size, std::uint64_t checksum) noexcept {
+    SCOLL_ASSERT(header_.head_bytes <= common_head_bytes, "a head lies where the payload is to be");
     share_payload({{}, payload_space().first(size)}, checksum);
   }
   /// Copies a small payload, at most `inline_payload_bytes`.
-  void copy_payload(std::span<const std::byte> payload, std::uint64_t checksum) noexcept {
+  void copy_payload(std::span<const std::byte> payload, std::uint64_t checksum) {
     SCOLL_ASSERT(payload.size() <= inline_payload_bytes, "a payload is too large to lie in its message");
-    if (!payload.empty()) std::memcpy(payload_space().data(), payload.data(), payload.size());
-    set_inline_payload(payload.size(), checksum);
+    std::span<std::byte> into = payload_space().first(payload.size());
+    if (header_.head_bytes > common_head_bytes) {
+      beside_ = std::make_unique<std::byte[]>(payload.size());
+      into = {beside_.get(), payload.size()};
+    }
+    if (!payload.empty()) std::memcpy(into.data(), payload.data(), payload.size());
+    share_payload({{}, into}, checksum);
   }
 
   std::size_t frame_bytes() const noexcept { return header_.frame_bytes(); }
@@ -74,11 +84,15 @@ class message : public list_hook<> {
   friend class lane;
 
   std::byte* envelope() noexcept { return bytes_.data() + frame_header_bytes; }
+  bool holds_payload() noexcept {
+    return !payload_.bytes.empty() && payload_.bytes.data() == payload_space().data();
+  }
 
   frame_header header_;
   loan payload_;
   exchange* requester_ = nullptr;  // of a request that has not been acknowledged
-  alignas(16) std::array<std::byte, inline_bytes> bytes_;
+  std::unique_ptr<std::byte[]> beside_;
+  alignas(16) std::array<std::byte, frame_header_bytes + max_head_bytes> bytes_;
 };
 
 /// Messages for reuse. It grows in steps, each as large as all before it up to a limit, to what was needed at

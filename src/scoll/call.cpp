@@ -43,7 +43,7 @@ std::uint64_t call::child_subtree_entities(std::uint32_t child) const noexcept {
 
 nanoseconds call::remaining() const noexcept {
   if (operation_.out_of_time() || operation_.answered_) return nanoseconds(0);
-  return std::max(nanoseconds(0), operation_.expires_ - operation_.engine_.get_executor().now());
+  return std::max(nanoseconds(0), operation_.expires_ - operation_.engine_->get_executor().now());
 }
 
 stop_token call::stop() const noexcept {
@@ -53,10 +53,10 @@ void call::extend_processing_bound(nanoseconds bound) noexcept {
   operation_.extend(bound);
 }
 executor& call::get_executor() const noexcept {
-  return operation_.engine_.get_executor();
+  return operation_.engine_->get_executor();
 }
 worker_pool& call::pool() const {
-  return operation_.engine_.pool();
+  return operation_.engine_->pool();
 }
 
 }  // namespace scoll

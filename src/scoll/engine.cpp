@@ -139,10 +139,13 @@ class engine::lease final : public timer_node, public transport::exchange {
   int asked_ = 0;
 };
 
-engine::engine(executor& ex, transport::rail& rail, const node_options& options)
+engine::engine(executor& ex, transport::rail& rail, const node_options& options,
+               std::shared_ptr<node_pools> pools)
     : executor_(ex),
       options_(completed(options)),
-      endpoint_(ex, rail, link_options(options_), *this),
+      pools_(pools != nullptr ? std::move(pools) : std::make_shared<node_pools>()),
+      endpoint_(ex, rail, link_options(options_), *this,
+                std::shared_ptr<transport::endpoint_buffers>(pools_, &pools_->buffers_)),
       scope_(std::make_unique<scope>(ex)) {
   group_service_ = std::make_shared<service_entry>();
   group_service_->table = &group_admin_table();
@@ -194,11 +197,8 @@ task<void> engine::close_service(std::shared_ptr<service_entry> entry) {
 
 operation* engine::acquire() noexcept {
   if (live_operations_ >= options_.max_operations && !SCOLL_MUTANT(table_unbounded)) return nullptr;
-  if (free_.empty()) {
-    storage_.push_back(std::make_unique<operation>(*this));
-    free_.push_back(*storage_.back());
-  }
-  operation& op = free_.pop_front();
+  operation& op = pools_->acquire_operation();
+  op.engine_ = this;
   live_.push_back(op);
   ++live_operations_;
   return &op;
@@ -207,7 +207,7 @@ operation* engine::acquire() noexcept {
 void engine::retire(operation& op) noexcept {
   op.unlink();
   op.reset();
-  free_.push_front(op);
+  pools_->release_operation(op);
   --live_operations_;
 }
 
@@ -451,14 +451,12 @@ void engine::on_cancelled(transport::incoming& work, bool answer_awaited) noexce
 void engine::on_session_lost(transport::session&, const error&) noexcept {}
 
 transport::session* engine::session_to(group_state& group, std::uint32_t rank) noexcept {
-  transport::session*& known = group.sessions[rank];
-  if (known == nullptr) known = endpoint_.find(group.members->node(rank));
-  return known;
-}
-
-std::span<std::byte> engine::scratch() {
-  if (scratch_.empty()) scratch_.resize(transport::max_payload_bytes);
-  return scratch_;
+  const auto at = std::lower_bound(group.sessions.begin(), group.sessions.end(), rank,
+                                   [](const auto& known, std::uint32_t r) { return known.first < r; });
+  if (at != group.sessions.end() && at->first == rank) return at->second;
+  transport::session* const found = endpoint_.find(group.members->node(rank));
+  if (found != nullptr) group.sessions.emplace(at, rank, found);
+  return found;
 }
 
 // ---- groups

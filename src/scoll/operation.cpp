@@ -12,8 +12,7 @@
 // How an operation begins, runs and goes back to the pool.
 namespace scoll::detail {
 
-operation::operation(engine& owner)
-    : engine_(owner), call_(*this), timer_(*this), submit_(*this), user_stop_(&stopped_by_user, this) {}
+operation::operation() : call_(*this), timer_(*this), submit_(*this), user_stop_(&stopped_by_user, this) {}
 
 operation::~operation() = default;
 
@@ -67,7 +66,7 @@ void operation::start(std::coroutine_handle<> waiter, stop_token stop) {
   is_root_ = true;
   set_root_times();
   rearm();
-  engine_.scope_->spawn(run());
+  engine_->scope_->spawn(run());
   if (!SCOLL_MUTANT(stop_unheard)) user_stop_.connect(stop);
 }
 
@@ -79,11 +78,11 @@ void operation::accept(transport::request_view& request, const collective_head& 
   is_root_ = false;
   relay_ = relay;
   reply_limit_ = request.reply_capacity();
-  request_bytes_ = engine_.endpoint_.keep(std::move(request.payload()));
+  request_bytes_ = engine_->endpoint_.keep(std::move(request.payload()));
   set_times_from_head(head);
   request.accept(parent_);
   parent_.release_credit();
-  engine_.scope_->spawn(run());
+  engine_->scope_->spawn(run());
 }
 
 void operation::stopped_by_user(void* self) noexcept {
@@ -168,7 +167,7 @@ task<void> operation::run() {
   }
   if (table_->replied != nullptr && !relay_) table_->replied(service_->instance, call_);
   ended_ = true;
-  engine_.operation_ended(*this);
+  engine_->operation_ended(*this);
 }
 
 /// A hook runs beside the operation, so that the answer can leave on time whatever the hook does.
@@ -185,7 +184,7 @@ operation::hook_state& operation::spawn_hook(task<status> work, hook_kind which)
   state.running = true;
   state.done = false;
   ++hooks_running_;
-  engine_.scope_->spawn(run_hook(std::move(work), state));
+  engine_->scope_->spawn(run_hook(std::move(work), state));
   return state;
 }
 

@@ -84,10 +84,10 @@ void operation::answer_root() {
     status_ = ours ? why_out_of_time("not every member answered")
                    : make_error(errc::incomplete, "{}: {}", to_string(first.where), describe(first.what));
   }
-  engine_.statistics_.clean += clean_;
+  engine_->statistics_.clean += clean_;
   if (waiter_) {
     wake_.set(std::exchange(waiter_, nullptr));
-    engine_.executor_.schedule(wake_);
+    engine_->executor_.schedule(wake_);
   }
 }
 
@@ -163,12 +163,12 @@ std::size_t operation::give_up_value(const error& why) {
 void operation::answer_parent() {
   if (!parent_.open()) return;
   if (parent_gone_ || (SCOLL_MUTANT(answer_dropped) && !clean_)) return parent_.drop();
-  transport::message& m = engine_.endpoint_.acquire_message();
+  transport::message& m = engine_->endpoint_.acquire_message();
   bool filled = fill_answer(m);
   if (!filled) filled = fill_answer(m);  // without the value that did not fit
   if (filled) return parent_.reply(m);
   // Not even the account finds a buffer: the parent's timeout will speak for this subtree.
-  engine_.endpoint_.release_message(m);
+  engine_->endpoint_.release_message(m);
   parent_.drop();
 }
 
@@ -176,7 +176,7 @@ void operation::answer_parent() {
 bool operation::fill_answer(transport::message& m) {
   const bool small = clean_ && opaque_.empty() &&
                      value_length_bytes + table_->reply_capacity <= transport::message::inline_payload_bytes;
-  const std::span<std::byte> into = small ? m.payload_space() : engine_.scratch();
+  const std::span<std::byte> into = small ? m.payload_space() : engine_->pools_->scratch();
   collective_reply_head head;
   const std::size_t size = encode_answer(into, head);
   if (size == encode_nothing) return false;
@@ -188,7 +188,7 @@ bool operation::fill_answer(transport::message& m) {
   } else if (size <= transport::message::inline_payload_bytes) {
     m.copy_payload(bytes, checksum);
   } else {
-    transport::slab_ref slab = engine_.endpoint_.acquire_payload();
+    transport::slab_ref slab = engine_->endpoint_.acquire_payload();
     if (!slab) {
       give_up_value(error(errc::busy, "no buffer left for the reply"));
       return false;
@@ -197,7 +197,7 @@ bool operation::fill_answer(transport::message& m) {
     const std::span<const std::byte> kept(slab.data(), size);
     m.share_payload({std::move(slab), kept}, checksum);
   }
-  engine_.statistics_.clean += clean_;
+  engine_->statistics_.clean += clean_;
   return true;
 }
 

@@ -45,7 +45,7 @@ void operation::child::on_reply(transport::exchange& self, transport::reply_even
   c.reason = event.outcome.error();
   c.head = head;
   // While `on_reply` runs it waits, perhaps for long; else it is merged in this very turn.
-  c.answer = op.telling() ? op.engine_.endpoint_.keep(std::move(event.payload)) : std::move(event.payload);
+  c.answer = op.telling() ? op.engine_->endpoint_.keep(std::move(event.payload)) : std::move(event.payload);
   op.progress_.set();
 }
 
@@ -150,10 +150,10 @@ void* operation::take_answer(child& c, std::size_t mark) {
     return nullptr;
   }
   if (!c.clean) {
-    engine_.ranges_.clear();
-    collect_ranges(c, engine_.ranges_);
+    engine_->pools_->ranges_.clear();
+    collect_ranges(c, engine_->pools_->ranges_);
     wire::reader in(bytes.first(c.head.account_bytes));
-    status read = account_.decode(in, engine_.ranges_);
+    status read = account_.decode(in, engine_->pools_->ranges_);
     if (read && in.remaining() != 0) read = error(errc::malformed, "bytes left over behind an account");
     if (!read) {
       reject_answer(c, mark, read.error(), false);
@@ -260,7 +260,7 @@ task<void> operation::finish() {
   } else if (table_->finish != nullptr) {
     if (expired_) {
       expired_ = false;
-      expires_ = saturating_add(engine_.executor_.now(), finishing_time());
+      expires_ = saturating_add(engine_->executor_.now(), finishing_time());
     }
     rearm();
     const hook_state& ending =

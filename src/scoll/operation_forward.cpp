@@ -45,7 +45,7 @@ task<bool> operation::prepare() {
 
 /// `prepare` may have rewritten the request: what it left is what is forwarded.
 status operation::encode_rewritten() {
-  transport::slab_ref slab = engine_.endpoint_.acquire_payload();
+  transport::slab_ref slab = engine_->endpoint_.acquire_payload();
   if (!slab) return error(errc::busy, "no buffer left for a rewritten request");
   const auto size = table_->encode_request(request_, {slab.data(), max_request_bytes});
   if (!size) return size.error();
@@ -77,15 +77,15 @@ void operation::forward() {
 
 void operation::send_to(child& c) {
   const std::uint32_t rank = rank_at(c.relative);
-  transport::session* session = engine_.session_to(*group_, rank);
+  transport::session* session = engine_->session_to(*group_, rank);
   c.at = child::state::arrived;
   c.lost = true;
   if (session == nullptr) {
     c.reason = make_error(errc::unreachable, "no address is known for node {}", group_->members->node(rank));
     return progress_.set();
   }
-  transport::message& m = engine_.endpoint_.acquire_message();
-  const time_point now = engine_.executor_.now();
+  transport::message& m = engine_->endpoint_.acquire_message();
+  const time_point now = engine_->executor_.now();
   const std::uint32_t levels = SCOLL_MUTANT(timeout_without_cascade) ? 1 : c.levels;
   c.due = by_deadline_ ? expires_ : std::min(expires_, now + levels * (rtt_ + margin_) + processing_);
   head_.remaining_ns =
@@ -113,7 +113,7 @@ void operation::send_to(child& c) {
 /// Forwards leave before `execute` starts, which may hold this thread for a while.
 task<void> operation::let_forwards_leave() {
   submitted_ = false;
-  engine_.executor_.schedule_late(submit_);
+  engine_->executor_.schedule_late(submit_);
   while (!submitted_) {
     progress_.reset();
     co_await progress_.wait();
@@ -121,7 +121,7 @@ task<void> operation::let_forwards_leave() {
 }
 
 void operation::on_submitted() noexcept {
-  engine_.executor_.flush_io();
+  engine_->executor_.flush_io();
   submitted_ = true;
   progress_.set();
 }
@@ -134,7 +134,7 @@ void operation::start_execute() {
   if (out_of_time()) return;
   own_ = frame_pool::allocate(table_->reply_size);
   execute_started_ = true;
-  ++engine_.statistics_.executed;
+  ++engine_->statistics_.executed;
   if (table_->execute_now != nullptr) {
     executed().outcome = table_->execute_now(service_->instance, request_, own_, call_);
     executed().done = true;

@@ -21,12 +21,12 @@ status operation::set_bounds(const bcast_options& options) {
   constexpr nanoseconds least_margin = std::chrono::microseconds(100);
   constexpr nanoseconds largest_margin = std::chrono::milliseconds(20);
   const auto levels = static_cast<std::int64_t>(tree_.subtree_levels(members_, relative_));
-  rtt_ = engine_.options_.rtt_estimate;
+  rtt_ = engine_->options_.rtt_estimate;
   processing_ = options.processing_bound.count() > 0 ? options.processing_bound : table_->processing_bound;
   deadline_ = options.deadline;
   by_deadline_ = deadline_.count() != 0;
   margin_ = by_deadline_ ? std::clamp(deadline_ / (4 * levels), least_margin, largest_margin)
-                         : engine_.options_.level_margin;
+                         : engine_->options_.level_margin;
   head_.rtt_ns = static_cast<std::uint64_t>(rtt_.count());
   head_.margin_ns = static_cast<std::uint64_t>(margin_.count());
   if (!by_deadline_ || deadline_ > 2 * levels * least_margin) return {};
@@ -41,7 +41,7 @@ nanoseconds operation::finishing_time() const noexcept {
 }
 
 void operation::set_root_times() {
-  started_ = engine_.executor_.now();
+  started_ = engine_->executor_.now();
   const auto levels = static_cast<std::int64_t>(tree_.subtree_levels(members_, relative_));
   if (by_deadline_) {
     expires_ = saturating_add(started_, deadline_ - finishing_time());
@@ -55,7 +55,7 @@ void operation::set_times_from_head(const collective_head& head) {
   const auto ns = [longest](std::uint64_t value) {
     return nanoseconds(static_cast<std::int64_t>(std::min(value, longest)));
   };
-  started_ = engine_.executor_.now();
+  started_ = engine_->executor_.now();
   margin_ = ns(head.margin_ns);
   rtt_ = ns(head.rtt_ns);
   processing_ = ns(head.processing_ns);
@@ -75,17 +75,17 @@ void operation::rearm() {
   }
   if (timer_.armed()) {
     if (timer_.at() <= next) return;
-    engine_.executor_.disarm(timer_);
+    engine_->executor_.disarm(timer_);
   }
-  if (next != never && !SCOLL_MUTANT(timer_not_armed)) engine_.executor_.arm(timer_, next);
+  if (next != never && !SCOLL_MUTANT(timer_not_armed)) engine_->executor_.arm(timer_, next);
 }
 
 void operation::timer_disarm() noexcept {
-  if (timer_.armed()) engine_.executor_.disarm(timer_);
+  if (timer_.armed()) engine_->executor_.disarm(timer_);
 }
 
 void operation::on_timer() noexcept {
-  const time_point now = engine_.executor_.now();
+  const time_point now = engine_->executor_.now();
   if (now >= expires_) {
     expired_ = late_ = true;
     if (stop_) stop_->request_stop();
@@ -110,7 +110,7 @@ void operation::expire_by(time_point at) noexcept {
 
 /// From now on an answer takes the way and no work.
 void operation::abort_children() {
-  const time_point now = engine_.executor_.now();
+  const time_point now = engine_->executor_.now();
   const auto levels = static_cast<std::int64_t>(tree_.subtree_levels(members_, relative_));
   expires_ = std::min(expires_, saturating_add(now, (levels - 1) * (rtt_ + margin_) + margin_ / 2));
   for (child& c : children()) {
@@ -136,7 +136,7 @@ void operation::extend(nanoseconds bound) {
     if (c.at == child::state::pending) c.due = std::min(expires_, saturating_add(c.due, more));
   }
   if (!parent_.open()) return;
-  transport::message& m = engine_.endpoint_.acquire_message();
+  transport::message& m = engine_->endpoint_.acquire_message();
   collective_reply_head head;
   head.flags = collective_reply_head::extension;
   head.processing_ns = static_cast<std::uint64_t>(bound.count());
@@ -149,7 +149,7 @@ void operation::extend(nanoseconds bound) {
 void operation::on_extension(child& c, nanoseconds bound) {
   if (by_deadline_ || cancelled_) return;
   extend(bound);
-  c.due = std::min(expires_, saturating_add(engine_.executor_.now(), c.levels * (rtt_ + margin_) + bound));
+  c.due = std::min(expires_, saturating_add(engine_->executor_.now(), c.levels * (rtt_ + margin_) + bound));
   rearm();
 }
 

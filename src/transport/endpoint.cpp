@@ -14,7 +14,7 @@
 namespace scoll::transport {
 namespace {
 
-constexpr std::size_t small_payload_bytes = 512;
+constexpr std::size_t small_payload_bytes = endpoint_buffers::small_payload_bytes;
 
 }  // namespace
 
@@ -109,23 +109,36 @@ class endpoint::greeter final : public list_hook<>, public link_events {
   hello_timer timer_;
 };
 
-endpoint::endpoint(executor& ex, rail& transport, endpoint_options options, endpoint_events& events)
+endpoint::endpoint(executor& ex, rail& transport, endpoint_options options, endpoint_events& events,
+                   std::shared_ptr<endpoint_buffers> buffers)
     : executor_(ex),
       rail_(transport),
       options_(std::move(options)),
-      payloads_(max_payload_bytes, 4096),
-      small_payloads_(small_payload_bytes, 16384),
+      buffers_(std::move(buffers)),
       random_(options_.incarnation ^ (options_.self * 0x9e3779b97f4a7c15)) {
   options_.validate().value();
-  memory_ = std::make_unique<memory_service>(*this);
   handlers_.fill(&events);
-  route(traffic_class::bulk, *memory_);
+  handlers_[static_cast<std::size_t>(traffic_class::bulk)] = nullptr;  // `memory`, when it is needed
+}
+
+memory_service& endpoint::memory() noexcept {
+  if (memory_ == nullptr) {
+    memory_ = std::make_unique<memory_service>(*this);
+    endpoint_events*& bulk = handlers_[static_cast<std::size_t>(traffic_class::bulk)];
+    if (bulk == nullptr) bulk = memory_.get();
+  }
+  return *memory_;
+}
+
+endpoint_events& endpoint::handler_of(traffic_class klass) noexcept {
+  endpoint_events* const handler = handlers_[static_cast<std::size_t>(klass)];
+  return handler != nullptr ? *handler : memory();
 }
 
 loan endpoint::keep(loan received) noexcept {
   const std::size_t size = received.bytes.size();
   if (size == 0) return {};
-  slab_ref slab = (size <= small_payload_bytes ? small_payloads_ : payloads_).try_acquire();
+  slab_ref slab = (size <= small_payload_bytes ? buffers_->small_payloads : buffers_->payloads).try_acquire();
   if (!slab) return received;
   std::memcpy(slab.data(), received.bytes.data(), size);
   const std::span<const std::byte> bytes(slab.data(), size);
@@ -137,7 +150,7 @@ endpoint::~endpoint() {
   draining_ = true;
   while (!greeters_.empty()) finish(greeters_.pop_front());
   for (auto& [node, peer] : sessions_) peer->shut();
-  memory_->close();
+  if (memory_ != nullptr) memory_->close();
 }
 
 status endpoint::listen(const std::string& address) {
@@ -216,7 +229,7 @@ void endpoint::on_hello(greeter& from, frame_view& frame) noexcept {
 
 void endpoint::tell_session_lost(session& peer, const error& reason) noexcept {
   for (auto at = handlers_.begin(); at != handlers_.end(); ++at) {
-    if (std::find(handlers_.begin(), at, *at) == at) (*at)->on_session_lost(peer, reason);
+    if (*at != nullptr && std::find(handlers_.begin(), at, *at) == at) (*at)->on_session_lost(peer, reason);
   }
 }
 

@@ -29,13 +29,7 @@ bool is_violation(const error& reason) noexcept {
 
 }  // namespace
 
-lane::lane(session& owner, lane_id id) noexcept
-    : session_(owner),
-      id_(id),
-      pause_timer_(*this, &lane::resume_after_pause),
-      grace_timer_(*this, &lane::grace_over),
-      greeting_timer_(*this, &lane::greeting_over),
-      acknowledge_timer_(*this, &lane::acknowledge_due) {}
+lane::lane(session& owner, lane_id id) noexcept : session_(owner), id_(id) {}
 
 lane::~lane() {
   reset(false);

@@ -30,6 +30,7 @@ message& message_pool::acquire() {
 void message_pool::release(message& m) noexcept {
   SCOLL_ASSERT(!m.linked(), "a message was released while it is in a list");
   m.payload_ = {};
+  m.beside_.reset();
   --in_use_;
   free_.push_front(m);
 }

@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "../../coro/event.hpp"
@@ -20,6 +20,7 @@
 #include "../ids.hpp"
 #include "../membership.hpp"
 #include "../node_options.hpp"
+#include "../node_pools.hpp"
 #include "../options.hpp"
 #include "../outcome.hpp"
 #include "../tree/any_tree.hpp"
@@ -76,7 +77,7 @@ struct group_state {
   tree_spec tree;
   any_tree resolved;  // for the tree seen last
   bool has_resolved = false;
-  std::unordered_map<std::uint32_t, transport::session*> sessions;  // by rank: those needed so far
+  std::vector<std::pair<std::uint32_t, transport::session*>> sessions;  // by rank: those needed so far
   std::vector<root_window> windows;
   std::uint64_t next_counter = 1;  // of operations rooted here
   bool creating = false;           // here, and not every member has answered yet
@@ -109,7 +110,9 @@ struct engine_statistics {
 /// Single-threaded.
 class engine final : private transport::endpoint_events {
  public:
-  engine(executor& ex, transport::rail& rail, const node_options& options);
+  /// Without `pools` it has its own.
+  engine(executor& ex, transport::rail& rail, const node_options& options,
+         std::shared_ptr<node_pools> pools = nullptr);
   ~engine();
 
   transport::endpoint& wire() noexcept { return endpoint_; }
@@ -195,10 +198,10 @@ class engine final : private transport::endpoint_events {
   task<result<outcome>> run_on_group(std::shared_ptr<group_state> group, collective_kind kind, tree_spec tree,
                                      nanoseconds deadline);
   transport::session* session_to(group_state& group, std::uint32_t rank) noexcept;
-  std::span<std::byte> scratch();
 
   executor& executor_;
   node_options options_;
+  std::shared_ptr<node_pools> pools_;
   transport::endpoint endpoint_;
   std::unique_ptr<worker_pool> pool_;
   std::map<service_id, std::shared_ptr<service_entry>> services_;
@@ -208,12 +211,8 @@ class engine final : private transport::endpoint_events {
   std::vector<group_id> forgotten_;  // ring of recent tombstones
   std::size_t forgotten_next_ = 0;
   std::uint64_t next_group_ = 1;
-  std::vector<std::unique_ptr<operation>> storage_;
-  intrusive_list<operation> free_;
   intrusive_list<operation> live_;
   std::size_t live_operations_ = 0;
-  std::vector<std::byte> scratch_;
-  std::vector<rank_range> ranges_;
   bool closing_ = false;
   engine_statistics statistics_;
   std::unique_ptr<scope> scope_;

@@ -37,7 +37,7 @@ namespace scoll::detail {
 /// accounted for, until they have returned.
 class operation final : public list_hook<> {
  public:
-  explicit operation(engine& owner);
+  operation();
   ~operation();
 
   // root
@@ -186,7 +186,7 @@ class operation final : public list_hook<> {
   std::uint32_t rank_at(std::uint32_t relative) const noexcept;
   std::span<child> children() noexcept { return {children_.get(), child_count_}; }
 
-  engine& engine_;
+  engine* engine_ = nullptr;  // that runs it now
   call call_;
 
   // what it is about

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "../coro/intrusive_list.hpp"
+#include "../transport/endpoint_buffers.hpp"
+#include "rank_set.hpp"
+
+namespace scoll {
+
+namespace detail {
+class engine;
+class operation;
+}  // namespace detail
+
+/// The memory that nodes work in: buffers and operations for reuse. A node has its own unless it is given one
+/// that it shares with other nodes of the same thread, for programs that run many of them.
+class node_pools {
+ public:
+  explicit node_pools(std::size_t nodes = 1);
+  ~node_pools();
+  node_pools(const node_pools&) = delete;
+  node_pools& operator=(const node_pools&) = delete;
+
+ private:
+  friend class detail::engine;
+  friend class detail::operation;
+
+  detail::operation& acquire_operation();
+  void release_operation(detail::operation& op) noexcept;
+  /// For encoding an answer of unknown size: `max_payload_bytes`.
+  std::span<std::byte> scratch();
+
+  transport::endpoint_buffers buffers_;
+  std::vector<std::unique_ptr<detail::operation>> operations_;
+  intrusive_list<detail::operation> idle_;
+  std::vector<std::byte> scratch_;
+  std::vector<rank_range> ranges_;
+};
+
+}  // namespace scoll
