@@ -3,10 +3,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "../coro/executor.hpp"
+#include "../coro/intrusive_list.hpp"
 #include "../coro/random.hpp"
 #include "wake_queue.hpp"
 
@@ -40,6 +42,20 @@ struct sim_record {
   std::uint64_t second = 0;
 };
 
+/// What has to wait until a host has time for it. It may leave the list it is in at any time.
+class sim_waiter : public list_hook<sim_waiter> {
+ public:
+  using function = void (*)(sim_waiter&) noexcept;
+
+ protected:
+  explicit sim_waiter(function run) noexcept : run_(run) {}
+  ~sim_waiter() = default;
+
+ private:
+  friend class sim_executor;
+  function run_;
+};
+
 /// The executor of one life of one simulated host: its own ready list, timers and clock, driven by its world.
 /// A life that has crashed is detached, and can then only be driven to its end in isolation.
 class sim_executor final : public executor {
@@ -69,6 +85,9 @@ class sim_executor final : public executor {
   void stall_until(nanoseconds at) noexcept;
   /// Keeps its processor busy for `d` from now.
   void occupy(nanoseconds d) noexcept;
+  /// Runs `waiter` in the world's time, outside the host, as soon as the host is neither stalled nor busy;
+  /// after those that wait already. It should keep the host busy then.
+  void when_available(sim_waiter& waiter) noexcept;
   /// When it can next do anything.
   nanoseconds available_at() const noexcept { return stalled_ > busy_ ? stalled_ : busy_; }
   /// Has to be called when something was scheduled on it from outside.
@@ -90,6 +109,7 @@ class sim_executor final : public executor {
 
  private:
   friend class sim_world;
+  struct gate;
 
   std::size_t run_turn() noexcept;
   bool advance_isolated() noexcept;
@@ -106,6 +126,7 @@ class sim_executor final : public executor {
   nanoseconds busy_{0};
   posted_node* posted_head_ = nullptr;
   posted_node* posted_tail_ = nullptr;
+  std::unique_ptr<gate> gate_;  // made when somebody has to wait
 };
 
 /// Virtual time for many hosts on one thread (`X2`): picks the earliest event over all hosts and the network,
@@ -113,7 +134,8 @@ class sim_executor final : public executor {
 /// traces with every compiler.
 class sim_world {
  public:
-  sim_world(std::uint64_t seed, std::uint32_t hosts);
+  /// `remember`: keep the latest records of every host.
+  sim_world(std::uint64_t seed, std::uint32_t hosts, bool remember = true);
   sim_world(const sim_world&) = delete;
   sim_world& operator=(const sim_world&) = delete;
 
@@ -140,7 +162,7 @@ class sim_world {
   /// The host that ran without end at one point in time, after which nothing runs any more; or `hosts()`.
   std::uint32_t livelocked() const noexcept { return livelocked_; }
 
-  /// The latest records of a host, oldest first.
+  /// The latest records of a host, oldest first, if they are kept.
   std::vector<sim_record> latest(std::uint32_t host) const;
   /// Called with every record; for printing a trace.
   using observer = void (*)(const sim_record&);

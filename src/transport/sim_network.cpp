@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "../../include/coro/error_format.hpp"
@@ -116,9 +117,9 @@ class sim_link final : public link, public list_hook<> {
   void bury() noexcept {
     peer_ = nullptr;
     silent_ = false;
-    ending_ = false;
+    ending_.reset();
     drop_queue();
-    if (timer_.armed()) world().disarm(timer_);
+    timer_.cancel();
     unblock();
   }
   void break_buried() noexcept { finish({errc::connection_lost, "the host has crashed"}); }
@@ -132,13 +133,25 @@ class sim_link final : public link, public list_hook<> {
     std::size_t size;
     nanoseconds due;
   };
-  class delivery final : public timer_node {
+  struct ending {
+    nanoseconds at;
+    error reason;
+  };
+  /// Waits for the time something is due, and then until the host takes it.
+  class delivery final : public timer_node, public sim_waiter {
    public:
-    explicit delivery(sim_link& owner) noexcept : timer_node(&fire), owner_(owner) {}
+    explicit delivery(sim_link& owner) noexcept : timer_node(&fire), sim_waiter(&run), owner_(owner) {}
     ~delivery() = default;
+
+    bool pending() const noexcept { return armed() || linked(); }
+    void cancel() noexcept {
+      if (armed()) owner_.world().disarm(*this);
+      unlink();
+    }
 
    private:
     static void fire(timer_node& node) noexcept { static_cast<delivery&>(node).owner_.arrive(); }
+    static void run(sim_waiter& waiter) noexcept { static_cast<delivery&>(waiter).owner_.arrive(); }
     sim_link& owner_;
   };
   class drained final : public ready_node {
@@ -208,7 +221,7 @@ class sim_link final : public link, public list_hook<> {
   chunk* tail(nanoseconds due) noexcept {
     constexpr nanoseconds batch = std::chrono::microseconds(5);
     if (queue_.empty() || queue_.back().due + batch < due || queue_.back().size == network().chunk_bytes_ ||
-        (timer_.armed() && queue_.size() == 1)) {
+        (timer_.pending() && queue_.size() == 1)) {
       slab_ref bytes = network().chunks_.try_acquire();
       if (!bytes) return nullptr;
       const nanoseconds after = queue_.empty() ? nanoseconds(0) : queue_.back().due;
@@ -238,17 +251,15 @@ class sim_link final : public link, public list_hook<> {
   void drop_queue() noexcept {
     queue_.clear();
     queued_bytes_ = 0;
-    if (timer_.armed()) world().disarm(timer_);
+    timer_.cancel();
   }
 
   /// The earliest of several ends holds.
   void end_after(nanoseconds d, const error& reason) noexcept {
     const nanoseconds at = world().now() + d;
-    if (ending_ && end_at_ <= at) return;
-    ending_ = true;
-    end_reason_ = reason;
-    end_at_ = at;
-    if (queue_.empty() && timer_.armed()) world().disarm(timer_);
+    if (ending_ != nullptr && ending_->at <= at) return;
+    ending_ = std::make_unique<ending>(ending{at, reason});
+    if (queue_.empty()) timer_.cancel();
     wake();
   }
 
@@ -261,8 +272,8 @@ class sim_link final : public link, public list_hook<> {
   // ---- receiving
 
   void wake() noexcept {
-    if (timer_.armed() || (queue_.empty() && !ending_)) return;
-    world().arm(timer_, queue_.empty() ? end_at_ : queue_.front().due);
+    if (timer_.pending() || (queue_.empty() && ending_ == nullptr)) return;
+    world().arm(timer_, queue_.empty() ? ending_->at : queue_.front().due);
   }
 
   /// Something is due: unless the way is blocked or the host is busy, when it has to wait.
@@ -271,13 +282,13 @@ class sim_link final : public link, public list_hook<> {
     const bool comes_from_peer = !queue_.empty() || peer_ != nullptr;
     if (comes_from_peer && inward().blocked_until > now)
       return world().arm(timer_, inward().blocked_until + retransmission);
-    if (home().available_at() > now) return world().arm(timer_, home().available_at());
+    if (home().available_at() > now) return home().when_available(timer_);
     home().occupy(inward().model.overhead);
     home().enter([this]() noexcept { deliver(); });
   }
 
   void deliver() noexcept {
-    if (queue_.empty()) return finish(end_reason_);
+    if (queue_.empty()) return finish(ending_->reason);
     chunk c = std::move(queue_.front());
     queue_.pop_front();
     queued_bytes_ -= c.size;
@@ -325,7 +336,7 @@ class sim_link final : public link, public list_hook<> {
   void die() noexcept {
     if (peer_ != nullptr) peer_->peer_ = nullptr;
     if (alive_ != nullptr) *alive_ = false;
-    if (timer_.armed()) world().disarm(timer_);
+    timer_.cancel();
     home().unschedule(drained_);
     --rail_.open_;
     delete this;
@@ -341,9 +352,7 @@ class sim_link final : public link, public list_hook<> {
   bool silent_ = false;
   delivery timer_;
   drained drained_;
-  bool ending_ = false;
-  nanoseconds end_at_{0};
-  error end_reason_;
+  std::unique_ptr<ending> ending_;
   bool* alive_ = nullptr;
 };
 
@@ -410,10 +419,10 @@ void sim_network::heal() noexcept {
 // ---- connecting
 
 /// A connection attempt on its way. Its timer is the world's, or the host's own once that has crashed.
-class sim_rail::connector final : public list_hook<>, public timer_node {
+class sim_rail::connector final : public list_hook<>, public timer_node, public sim_waiter {
  public:
   connector(sim_rail& owner, const std::string& to, connect_events& waiter) noexcept
-      : timer_node(&fire), rail_(owner), to_(owner.network_.host_of(to)), waiter_(&waiter) {
+      : timer_node(&fire), sim_waiter(&run), rail_(owner), to_(owner.network_.host_of(to)), waiter_(&waiter) {
     ++rail_.open_;
     started_ = rail_.network_.world_.now();
     if (rail_.crashed_) {
@@ -433,6 +442,7 @@ class sim_rail::connector final : public list_hook<>, public timer_node {
   /// The host has crashed: the attempt fails, by the host's own clock.
   void strand() noexcept {
     if (armed()) rail_.network_.world_.disarm(*this);
+    list_hook<sim_waiter>::unlink();
     stranded_ = true;
     rail_.home_.arm(*this, rail_.home_.now() + std::chrono::milliseconds(1));
   }
@@ -444,13 +454,15 @@ class sim_rail::connector final : public list_hook<>, public timer_node {
     self.decide();
   }
 
+  static void run(sim_waiter& waiter) noexcept { static_cast<connector&>(waiter).decide(); }
+
   std::uint32_t from() const noexcept { return rail_.home_.host(); }
   bool known() const noexcept { return to_ < rail_.network_.world_.hosts(); }
 
   void decide() noexcept {
     sim_network& network = rail_.network_;
     const nanoseconds now = network.world_.now();
-    if (rail_.home_.available_at() > now) return network.world_.arm(*this, rail_.home_.available_at());
+    if (rail_.home_.available_at() > now) return rail_.home_.when_available(*this);
     sim_rail* const target = known() ? network.listeners_[to_] : nullptr;
     if (target == nullptr && known() && network.mute_[to_]) return wait_until(nanoseconds::max());
     if (target == nullptr) return fail_at_home({errc::unreachable, "nobody listens there"});

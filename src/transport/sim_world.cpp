@@ -9,6 +9,7 @@ constexpr std::int64_t million = 1'000'000;
 
 /// Rounds towards minus infinity.
 constexpr std::int64_t drifted(std::int64_t ns, std::int64_t ppm) noexcept {
+  if (ppm == 0) return 0;
   __extension__ using wide = __int128;
   const wide product = static_cast<wide>(ns) * ppm;
   const wide whole = product / million;
@@ -20,6 +21,27 @@ constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
 }
 
 }  // namespace
+
+/// Those who wait for a host, behind one timer of the world's.
+struct sim_executor::gate final : timer_node {
+  explicit gate(sim_executor& host) noexcept : timer_node(&fire), owner(host) {}
+  ~gate() {
+    if (armed()) owner.world_.disarm(*this);
+  }
+
+  static void fire(timer_node& node) noexcept {
+    auto& self = static_cast<gate&>(node);
+    const nanoseconds now = self.owner.world_.now();
+    while (!self.waiting.empty()) {
+      if (self.owner.available_at() > now) return self.owner.world_.arm(self, self.owner.available_at());
+      sim_waiter& first = self.waiting.pop_front();
+      first.run_(first);
+    }
+  }
+
+  sim_executor& owner;
+  intrusive_list<sim_waiter, sim_waiter> waiting;
+};
 
 sim_executor::sim_executor(sim_world& world, std::uint32_t host, sim_clock clock)
     : world_(world), host_(host), clock_(clock) {
@@ -68,6 +90,12 @@ void sim_executor::occupy(nanoseconds d) noexcept {
   busy_ = std::max(busy_, world_.now_) + d;
 }
 
+void sim_executor::when_available(sim_waiter& waiter) noexcept {
+  if (gate_ == nullptr) gate_ = std::make_unique<gate>(*this);
+  gate_->waiting.push_back(waiter);
+  if (!gate_->armed()) world_.arm(*gate_, available_at());
+}
+
 nanoseconds sim_executor::wake_at() const noexcept {
   const bool ready = has_ready() || posted_head_ != nullptr;
   const nanoseconds wanted = ready ? world_.now_ : global_time(next_timer());
@@ -82,6 +110,7 @@ void sim_executor::touch() noexcept {
 void sim_executor::detach() noexcept {
   isolated_now_ = now();
   attached_ = false;
+  gate_.reset();
   world_.hosts_[host_] = nullptr;
   world_.wakes_.set(host_, sim_world::no_time);
 }
@@ -107,8 +136,8 @@ bool sim_executor::advance_isolated() noexcept {
   return true;
 }
 
-sim_world::sim_world(std::uint64_t seed, std::uint32_t hosts)
-    : random_(seed), hosts_(hosts), wakes_(hosts), histories_(hosts), livelocked_(hosts) {}
+sim_world::sim_world(std::uint64_t seed, std::uint32_t hosts, bool remember)
+    : random_(seed), hosts_(hosts), wakes_(hosts), histories_(remember ? hosts : 0), livelocked_(hosts) {}
 
 void sim_world::arm(timer_node& node, nanoseconds at) noexcept {
   timers_.insert(node, time_point(std::max(at, now_)));
@@ -147,7 +176,7 @@ void sim_world::record(sim_trace kind, std::uint32_t host, std::uint64_t first,
   hash_ = mix(hash_, (std::uint64_t{host} << 8) | static_cast<std::uint64_t>(kind));
   hash_ = mix(mix(hash_, first), second);
   const sim_record r{now_, kind, host, first, second};
-  if (kind != sim_trace::turn) {
+  if (kind != sim_trace::turn && !histories_.empty()) {
     history& h = histories_[host];
     h.records[h.next++ % remembered] = r;
   }
@@ -155,8 +184,9 @@ void sim_world::record(sim_trace kind, std::uint32_t host, std::uint64_t first,
 }
 
 std::vector<sim_record> sim_world::latest(std::uint32_t host) const {
-  const history& h = histories_[host];
   std::vector<sim_record> found;
+  if (histories_.empty()) return found;
+  const history& h = histories_[host];
   for (std::size_t i = h.next > remembered ? h.next - remembered : 0; i < h.next; ++i)
     found.push_back(h.records[i % remembered]);
   return found;

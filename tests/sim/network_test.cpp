@@ -235,3 +235,33 @@ TEST_CASE("equal seeds give equal traces") {
   REQUIRE(trace(1) == trace(1));
   REQUIRE(trace(1) != trace(2));
 }
+
+TEST_CASE("paths are as the common one until they are asked for") {
+  sim_world world(3, 3);
+  sim_network network(world, 4096);
+  station a(world, network, 0), b(world, network, 1);
+  network.common_path().model.latency = milliseconds(4);
+  network.common_path().refused_until = seconds(1);
+  a.connect(1);
+  world.run_until(milliseconds(10));
+  REQUIRE(a.refused == errc::unreachable);
+  sim_path& own = network.path(0, 1);
+  REQUIRE(own.model.latency == milliseconds(4));
+  network.common_path().model.latency = seconds(1);
+  network.heal();
+  REQUIRE(own.refused_until == nanoseconds(0));
+  REQUIRE(own.model.latency == milliseconds(4));
+  a.connect(1);
+  world.run_until(milliseconds(20));
+  REQUIRE(a.end != nullptr);
+}
+
+TEST_CASE("a host that sends is busy for the overhead if its wires say so") {
+  for (const bool busy : {false, true}) {
+    sim_link_model model = exact();
+    model.sender_busy = busy;
+    pair_of_hosts p(model);
+    p.a.send(0);
+    REQUIRE(p.a.home.available_at() == (busy ? milliseconds(1) + model.overhead : milliseconds(0)));
+  }
+}

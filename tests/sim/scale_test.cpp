@@ -11,7 +11,7 @@ using namespace scoll::test;
 namespace {
 
 struct figures {
-  std::uint64_t nodes, reached, predicted_reached, merged, predicted_merged, first_merged, messages;
+  std::uint64_t nodes, reached, predicted_reached, merged, predicted_merged, first_merged, messages, events;
 };
 
 /// One per line that the program prints.
@@ -27,7 +27,7 @@ std::vector<figures> scale(std::vector<std::string> arguments) {
     found.push_back({number_in(line, "nodes"), number_in(line, "reached_ns"),
                      number_in(line, "predicted_reached_ns"), number_in(line, "merged_ns"),
                      number_in(line, "predicted_merged_ns"), number_in(line, "first_merged_ns"),
-                     number_in(line, "messages")});
+                     number_in(line, "messages"), number_in(line, "events")});
   }
   return found;
 }
@@ -47,6 +47,7 @@ TEST_CASE("a broadcast in virtual time takes what the model says, down every tre
     REQUIRE(f.merged >= f.predicted_merged * 95 / 100);
     REQUIRE(f.merged <= f.predicted_merged * 105 / 100);
     REQUIRE(f.first_merged > f.merged);
+    REQUIRE(f.events < 50 * f.nodes);  // also where thousands wait for one host
   }
 }
 

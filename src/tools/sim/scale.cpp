@@ -24,7 +24,7 @@ namespace scoll::sim {
 namespace {
 
 // A frame of these broadcasts always lies in one piece.
-constexpr std::size_t chunk_bytes = 448;
+constexpr std::size_t chunk_bytes = 256;
 constexpr nanoseconds time_limit = std::chrono::hours(1);
 constexpr std::uint64_t group_number = 1;
 
@@ -93,9 +93,10 @@ class fleet {
  public:
   explicit fleet(const scale_options& options)
       : options_(options),
-        world_(options.seed, options.nodes),
+        world_(options.seed, options.nodes, false),
         network_(world_, chunk_bytes),
-        tree_(any_tree::resolve(options.tree, options.nodes).value()) {
+        tree_(any_tree::resolve(options.tree, options.nodes).value()),
+        pools_(std::make_shared<node_pools>(options.nodes)) {
     log_.world = &world_;
     network_.common_path().model = options.wire;
     std::vector<target> targets(options.nodes);
@@ -118,7 +119,7 @@ class fleet {
     log_.members = 0;
     const nanoseconds start = world_.now();
     bool done = false;
-    stations_[0].home.enter([&] { stations_[0].work.spawn(run(number, record, done)); });
+    stations_[0].home.enter([&] { work_->spawn(run(number, record, done)); });
     for (std::uint64_t steps = 0; !done && world_.step(time_limit); ++steps) {
       if (steps % (progress_step * 4) == 0) show("executions", log_.members);
     }
@@ -145,13 +146,11 @@ class fleet {
 
   struct station {
     station(transport::sim_world& world, transport::sim_network& network, std::uint32_t host)
-        : home(world, host, {}), rail(network, home), work(home) {}
+        : home(world, host, {}), rail(network, home) {}
 
     transport::sim_executor home;
     transport::sim_rail rail;
-    scope work;
     std::unique_ptr<node> self;
-    group<headcount> all;
   };
 
   void boot(std::uint32_t rank) {
@@ -161,7 +160,7 @@ class fleet {
       options.id = rank + 1;
       options.cluster = "sim";
       options.incarnation = 1;
-      s.self = std::make_unique<node>(s.home, s.rail, options);
+      s.self = std::make_unique<node>(s.home, s.rail, options, pools_);
       s.self->listen(s.rail.listen_address()).value();
       if (rank != 0) add_peer(*s.self, tree_.parent(options_.nodes, rank));
       auto cursor = tree_.cursor(options_.nodes, rank);
@@ -171,8 +170,10 @@ class fleet {
       static_cast<void>(s.self->serve(service).value());
       group_options how;
       how.tree = options_.tree;
-      s.all = s.self->adopt_group<headcount>(group_number, members_, how).value();
+      auto all = s.self->adopt_group<headcount>(group_number, members_, how).value();
+      if (rank == 0) all_ = all;
     });
+    if (rank == 0) work_ = std::make_unique<scope>(s.home);
   }
 
   static void add_peer(node& self, std::uint32_t rank) {
@@ -181,7 +182,7 @@ class fleet {
 
   task<void> run(std::uint64_t number, broadcast_record& record, bool& done) {
     const headcount::request asked{number};
-    auto r = co_await bcast(stations_[0].all, asked);
+    auto r = co_await bcast(all_, asked);
     std::uint64_t expected = 0;
     for (std::uint32_t rank = 0; rank < options_.nodes; ++rank) expected += contribution(number, rank);
     if (!r.ok()) {
@@ -205,9 +206,12 @@ class fleet {
   transport::sim_world world_;
   transport::sim_network network_;
   any_tree tree_;
+  std::shared_ptr<node_pools> pools_;
   membership_ptr members_;
   witness log_;
   std::deque<station> stations_;
+  group<headcount> all_;         // as the root holds it
+  std::unique_ptr<scope> work_;  // of the root
 };
 
 bool read_all(int from, void* into, std::size_t size) {
