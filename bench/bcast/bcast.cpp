@@ -1,0 +1,257 @@
+#include "bcast.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "../kit/group_contestant.hpp"
+#include "prediction.hpp"
+#include "scoll/tree/any_tree.hpp"
+
+namespace bench::bcast {
+namespace {
+
+using player = void (*)(member&, const setting&);
+
+std::unique_ptr<group_contestant> start(const std::string& name, player play, const setting& s) {
+  return std::make_unique<group_contestant>(name, s.nodes, [play, s](member& me) { play(me, s); });
+}
+
+/// A group that is measured elsewhere already, under orders of another kind.
+class under_other_orders final : public contestant {
+ public:
+  under_other_orders(group_contestant& group, order kind) : group_(group), kind_(kind) {}
+  void run(std::uint32_t operations, std::vector<double>& latency_us) override {
+    for (const std::uint32_t ns : group_.obey(operations, kind_).latency_ns) latency_us.push_back(ns / 1e3);
+  }
+  std::vector<usage> used() const override { return group_.used(); }
+
+ private:
+  group_contestant& group_;
+  order kind_;
+};
+
+/// The better of the two raw trees, figure by figure: what scoll is judged by.
+score best_of(const score& a, const score& b) {
+  const score& fast = median(a.p50_of_round) <= median(b.p50_of_round) ? a : b;
+  const score& cheap = median(a.cpu_of_round) <= median(b.cpu_of_round) ? a : b;
+  score best = cheap;
+  best.subject = "raw-tree";
+  best.latency_us = fast.latency_us;
+  best.p50_of_round = fast.p50_of_round;
+  return best;
+}
+
+row begin_row(const char* bench, const std::string& subject, const setting& s) {
+  row r;
+  r["bench"] = bench;
+  r["subject"] = subject;
+  r["nodes"] = s.nodes;
+  r["size"] = s.size;
+  r["tree"] = to_string(s.tree);
+  return r;
+}
+
+/// When the last process was reached, in a run of its own, because looking at all of them costs time.
+double last_leaf_us(group_contestant& group, std::uint32_t operations) {
+  order traced;
+  traced.trace = 1;
+  std::vector<double> us;
+  for (const std::uint32_t ns : group.obey(operations, traced).last_reached_ns) us.push_back(ns / 1e3);
+  return median(std::move(us));
+}
+
+void add_counts(row& to, const score& s, const setting& on) {
+  const double edges = on.nodes - 1;
+  to["syscalls_per_op"] = s.total.syscalls;
+  to["syscalls_per_edge"] = s.total.syscalls / edges;
+}
+
+/// What a process of each place in the tree has to do: the mean of those in it.
+void add_places(row& to, const score& s, const setting& on) {
+  const auto tree = any_tree_of(on);
+  usage root, interior, leaf;
+  double interiors = 0, leaves = 0;
+  for (std::uint32_t i = 0; i < on.nodes; ++i) {
+    const bool is_leaf = tree.fan_out(on.nodes, i) == 0;
+    (i == 0 ? root : is_leaf ? leaf : interior) += s.per_process[i];
+    interiors += i != 0 && !is_leaf;
+    leaves += i != 0 && is_leaf;
+  }
+  const auto add = [&](const std::string& place, const usage& sum, double count) {
+    if (count == 0) return;
+    const usage each = sum.per(count);
+    to["cpu_us_" + place] = each.cpu_us;
+    to["syscalls_" + place] = each.syscalls;
+    to["wakeups_" + place] = each.wakeups;
+  };
+  add("root", root, 1);
+  add("interior", interior, interiors);
+  add("leaf", leaf, leaves);
+}
+
+/// The broadcasts of one group beside the raw trees.
+class one_case {
+ public:
+  one_case(const bench::options& common, const setting& s, const link_costs& costs)
+      : common_(common), setting_(s), costs_(costs), scoll_(*add("scoll", &play_scoll)) {
+    add("raw-tree-epoll", &play_raw_epoll);
+    add("raw-tree-uring", &play_raw_uring);
+    add("raw-tree-epoll (A/A)", &play_raw_epoll);
+  }
+
+  rows alone() {
+    const auto scores = hold(subjects_, contest("bcast"));
+    const score floor = best_of(scores[1], scores[2]);
+    rows found;
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      row r = begin_row("bcast", scores[i].subject, setting_);
+      add_score(r, scores[i]);
+      add_counts(r, scores[i], setting_);
+      if (i == 0) {
+        r["last_leaf_us"] = last_leaf_us(scoll_, contest("bcast").operations);
+        r["predicted_us"] = predict_us(setting_, costs_);
+        r["allocs_per_op"] = scores[i].total.allocations;
+        r["messages_per_op"] = scores[i].total.messages;
+      }
+      add_places(r, scores[i], setting_);
+      if (i == 0) add_ratios(r, scores[i], floor);
+      if (i == 3) add_ratios(r, scores[3], scores[1]);
+      found.push_back(std::move(r));
+    }
+    row best = begin_row("bcast", floor.subject, setting_);
+    add_score(best, floor);
+    found.insert(found.begin() + 1, std::move(best));
+    return found;
+  }
+
+  /// Many at once, all from the root: how many end per second.
+  row at_once(std::uint32_t in_flight) {
+    order many;
+    many.in_flight = in_flight;
+    return apart("bcast-many", many, "in_flight", in_flight);
+  }
+  /// While bulk goes to all children of the root.
+  row under_bulk() {
+    order beside;
+    beside.background = 1;
+    return apart("bcast-under-bulk", beside, "in_flight", 1);
+  }
+
+ private:
+  group_contestant* add(const char* name, player play) {
+    auto made = start(name, play, setting_);
+    group_contestant* const at = made.get();
+    subjects_.push_back({name, std::move(made)});
+    return at;
+  }
+  contest_options contest(const std::string& what) const {
+    const std::uint32_t usual = std::clamp(6400 / setting_.nodes, 50U, 1000U);
+    return common_.contest(usual, fmt::format("{}, {} nodes, {} B, {}", what, setting_.nodes, setting_.size,
+                                              to_string(setting_.tree)));
+  }
+
+  row apart(const char* bench, order kind, const char* field, std::uint32_t value) {
+    std::vector<subject> both;
+    both.push_back({"loaded", std::make_unique<under_other_orders>(scoll_, kind)});
+    both.push_back({"idle", std::make_unique<under_other_orders>(scoll_, order{})});
+    const auto scores = hold(both, contest(bench));
+    row r = begin_row(bench, "scoll", setting_);
+    r[field] = value;
+    add_score(r, scores[0]);
+    double busy_us = 0;
+    for (const double us : scores[0].latency_us) busy_us += us;
+    r["operations_per_s"] = 1e6 * static_cast<double>(scores[0].latency_us.size()) * kind.in_flight / busy_us;
+    add_ratios(r, scores[0], scores[1]);
+    r["against"] = "one at a time, nothing beside";
+    return r;
+  }
+
+  bench::options common_;
+  setting setting_;
+  link_costs costs_;
+  std::vector<subject> subjects_;
+  group_contestant& scoll_;
+};
+
+const std::vector<column>& columns() {
+  static const std::vector<column> all{{"subject", "subject", 0, 21},
+                                       {"nodes", "nodes", 0, 6},
+                                       {"size", "bytes", 0, 6},
+                                       {"tree", "tree", 0, 10},
+                                       {"p50_us", "p50 us"},
+                                       {"p99_us", "p99 us"},
+                                       {"max_us", "max us"},
+                                       {"cpu_us_per_op", "CPU us/op"},
+                                       {"syscalls_per_edge", "sys/edge", 2, 8},
+                                       {"wakeups_per_op", "wake-ups", 1, 8},
+                                       {"cpu_ratio", "CPU ratio", 2, 9},
+                                       {"cpu_ratio_low", "low", 2, 6},
+                                       {"cpu_ratio_high", "high", 2, 6},
+                                       {"p50_ratio", "p50 ratio", 2, 9},
+                                       {"p50_ratio_low", "low", 2, 6},
+                                       {"p50_ratio_high", "high", 2, 6}};
+  return all;
+}
+
+const std::vector<column>& place_columns() {
+  static const std::vector<column> all{
+      {"subject", "subject", 0, 21}, {"cpu_us_root", "root CPU"},      {"cpu_us_interior", "interior"},
+      {"cpu_us_leaf", "leaf"},       {"syscalls_root", "root sys", 2}, {"syscalls_interior", "interior", 2},
+      {"syscalls_leaf", "leaf", 2},  {"allocs_per_op", "allocs", 2},   {"messages_per_op", "messages", 1},
+      {"last_leaf_us", "last leaf"}, {"predicted_us", "predicted"}};
+  return all;
+}
+
+const std::vector<column>& apart_columns() {
+  static const std::vector<column> all{{"bench", "bench", 0, 16},
+                                       {"nodes", "nodes", 0, 6},
+                                       {"size", "bytes", 0, 6},
+                                       {"in_flight", "at once", 0, 7},
+                                       {"p50_us", "p50 us"},
+                                       {"p99_us", "p99 us"},
+                                       {"cpu_us_per_op", "CPU us/op"},
+                                       {"operations_per_s", "per second", 0},
+                                       {"p50_ratio", "p50 ratio", 2, 9},
+                                       {"cpu_ratio", "CPU ratio", 2, 9}};
+  return all;
+}
+
+rows run_case(const bench::options& common, const options& o, const setting& s, const link_costs& costs) {
+  one_case it(common, s, costs);
+  rows all = it.alone();
+  show_progress("");
+  print_table(fmt::format("bcast, {} nodes, {} bytes, {}; scoll against raw-tree, the better of the two",
+                          s.nodes, s.size, to_string(s.tree)),
+              columns(), all);
+  print_table("per operation, by the place in the tree", place_columns(), all);
+  rows beside;
+  for (const std::uint32_t n : o.in_flight) beside.push_back(it.at_once(n));
+  if (o.background) beside.push_back(it.under_bulk());
+  show_progress("");
+  if (!beside.empty()) print_table("scoll under load, against itself without", apart_columns(), beside);
+  all.insert(all.end(), beside.begin(), beside.end());
+  return all;
+}
+
+}  // namespace
+
+rows run(const bench::options& common, const options& o) {
+  show_progress("bcast: measuring what an edge costs");
+  const link_costs costs = measure_links(common);
+  rows all;
+  for (const std::string& name : o.trees) {
+    const auto tree = scoll::parse_tree(name);
+    if (!tree) throw std::invalid_argument("'" + name + "' is no tree");
+    for (const std::uint32_t nodes : o.nodes) {
+      for (const std::uint32_t size : o.sizes) {
+        const rows found = run_case(common, o, {nodes, size, *tree, common.congestion_control}, costs);
+        all.insert(all.end(), found.begin(), found.end());
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace bench::bcast

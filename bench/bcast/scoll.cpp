@@ -1,0 +1,171 @@
+#include <poll.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../kit/asking.hpp"
+#include "../kit/clock.hpp"
+#include "../kit/compose.hpp"
+#include "../kit/counts.hpp"
+#include "bcast.hpp"
+#include "coro/error_format.hpp"
+#include "coro/when_all.hpp"
+#include "scoll/node.hpp"
+#include "transport/io_awaitables.hpp"
+#include "transport/tcp_rail.hpp"
+
+namespace bench::bcast {
+namespace {
+
+using namespace scoll;
+using namespace scoll::transport;
+
+class process;
+
+/// The service: every member answers with its rank plus one.
+struct add_ranks {
+  static constexpr service_id id{0x0100};
+  using request = wire::borrowed_bytes;
+  using reply = sum<std::uint64_t>;
+  process* self;
+  reply execute(const request&, call& c);
+};
+
+class process {
+ public:
+  process(member& me, const setting& s)
+      : me_(me),
+        setting_(s),
+        ring_(reactor::create().value()),
+        rail_(*ring_, options_of(s)),
+        node_(*ring_, rail_, identity(me.index())),
+        background_(*ring_) {
+    node_.serve(add_ranks{this}).value();
+    node_.listen("127.0.0.1:0").value();
+    const std::string address = node_.listen_address();
+    me.publish(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+    for (std::uint32_t i = 0; i < me.count(); ++i) {
+      if (i != me.index()) node_.add_peer(i + 1, "127.0.0.1:" + std::to_string(me.port(i))).value();
+    }
+    me.ready();
+  }
+
+  void run() {
+    if (me_.index() == 0) background_.spawn(obey());
+    ring_->run();
+  }
+
+  void executed() noexcept {
+    me_.page().reached_ns.store(now_ns(), std::memory_order_relaxed);
+    if (me_.index() != 0) count().show_on(me_.page());
+  }
+
+ private:
+  static tcp_options options_of(const setting& s) {
+    tcp_options o;
+    o.congestion_control = s.congestion_control;
+    return o;
+  }
+  static node_options identity(std::uint32_t index) {
+    node_options o;
+    o.id = index + 1;
+    o.cluster = "bench";
+    o.incarnation = 1;
+    return o;
+  }
+  counts count() noexcept { return counts::now(*ring_, node_.get_engine().wire()); }
+
+  task<void> obey() {
+    std::vector<target> targets;
+    for (std::uint32_t i = 0; i < me_.count(); ++i) targets.push_back({i + 1, {}});
+    auto created = co_await node_.create_group<add_ranks>(targets, {.tree = setting_.tree});
+    if (!created) me_.give_up(describe(created.error()));
+    const group<add_ranks> g = *created;
+    // So many bytes that the encoded request has the size that was asked for.
+    const std::size_t overhead = wire::encoded_size(wire::borrowed_bytes{});
+    payload_.resize(setting_.size > overhead ? setting_.size - overhead : 0);
+    while (true) {
+      static_cast<void>((co_await async_poll(*ring_, me_.orders(), POLLIN)).has_value());
+      const auto next = me_.next_order();
+      if (!next) break;
+      co_await carry_out(g, *next);
+    }
+    ring_->stop();
+  }
+
+  task<void> carry_out(const group<add_ranks>& g, order o) {
+    scope streams(*ring_);
+    background_wanted_ = o.background != 0;
+    if (background_wanted_) start_streams(streams);
+    const counts before = count();
+    next_operation_ = 0;
+    if (o.in_flight <= 1) {
+      co_await broadcast_in_turn(g, o);
+    } else {
+      std::vector<task<void>> at_once;
+      for (std::uint32_t i = 0; i < o.in_flight; ++i) at_once.push_back(broadcast_in_turn(g, o));
+      co_await when_all(std::move(at_once));
+    }
+    count().add_to(me_.page(), before);
+    background_wanted_ = false;
+    co_await streams.join();
+    me_.done(o.operations);
+  }
+
+  task<void> broadcast_in_turn(const group<add_ranks>& g, order o) {
+    const wire::borrowed_bytes request{payload_};
+    while (next_operation_ < o.operations) {
+      const std::uint32_t i = next_operation_++;
+      const std::int64_t began = now_ns();
+      const auto r = co_await scoll::bcast(g, request);
+      me_.note(i, began, now_ns());
+      if (!r.ok()) me_.give_up(describe(r.outcome()));
+      if (r->value != setting_.expected_sum()) me_.give_up("the sum is wrong");
+      if (o.trace != 0) me_.note_last_reached(i, began);
+    }
+  }
+
+  /// Bulk to every child of the root, several messages on their way at any time. They are refused for their
+  /// empty head when they have arrived, which costs little there.
+  void start_streams(scope& streams) {
+    constexpr std::uint32_t per_child = 8;
+    const auto tree = any_tree::resolve(setting_.tree, me_.count());
+    for (std::uint32_t i = 0; i < tree->fan_out(me_.count(), 0); ++i) {
+      session& child = *node_.get_engine().wire().find(tree->child(me_.count(), 0, i) + 1);
+      for (std::uint32_t k = 0; k < per_child; ++k) streams.spawn(stream(child));
+    }
+  }
+  task<void> stream(session& to) {
+    const std::vector<std::byte> bytes(max_payload_bytes);
+    while (background_wanted_) {
+      asking request(to, traffic_class::bulk, compose(node_.get_engine().wire(), bytes), 0);
+      static_cast<void>((co_await request).has_value());
+      me_.page().background_bytes += bytes.size();
+    }
+  }
+
+  member& me_;
+  setting setting_;
+  std::unique_ptr<reactor> ring_;
+  tcp_rail rail_;
+  node node_;
+  scope background_;
+  std::vector<std::byte> payload_;
+  std::uint32_t next_operation_ = 0;
+  bool background_wanted_ = false;
+};
+
+add_ranks::reply add_ranks::execute(const request&, call& c) {
+  self->executed();
+  return {std::uint64_t{c.rank()} + 1};
+}
+
+}  // namespace
+
+void play_scoll(member& me, const setting& s) {
+  // Not destroyed: the process ends without taking leave.
+  (new process(me, s))->run();
+}
+
+}  // namespace bench::bcast

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "transport/endpoint.hpp"
+
+namespace bench {
+
+/// A message that carries `bytes`, which are checksummed each time, as new ones would be. Throws when no
+/// buffer is left.
+scoll::transport::message& compose(scoll::transport::endpoint& by, std::span<const std::byte> bytes);
+
+}  // namespace bench

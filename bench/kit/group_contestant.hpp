@@ -1,0 +1,28 @@
+#pragma once
+
+#include "contest.hpp"
+#include "processes.hpp"
+
+namespace bench {
+
+/// A contestant made of processes.
+class group_contestant final : public contestant {
+ public:
+  group_contestant(const std::string& name, std::uint32_t count, const std::function<void(member&)>& body)
+      : group_(name, count, body) {}
+
+  void run(std::uint32_t operations, std::vector<double>& latency_us) override {
+    for (const std::uint32_t ns : obey(operations, {}).latency_ns) latency_us.push_back(ns / 1e3);
+  }
+  std::vector<usage> used() const override { return group_.used(); }
+
+  answer obey(std::uint32_t operations, order kind) {
+    kind.operations = operations;
+    return group_.obey(kind);
+  }
+
+ private:
+  processes group_;
+};
+
+}  // namespace bench

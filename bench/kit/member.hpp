@@ -1,0 +1,80 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace bench {
+
+/// What the first process of a group is asked to do.
+struct order {
+  std::uint32_t operations = 0;
+  std::uint32_t in_flight = 1;   ///< operations at once
+  std::uint32_t trace = 0;       ///< note when every process was reached, at a cost
+  std::uint32_t background = 0;  ///< with bulk traffic beside
+};
+
+/// What a process shows to all others of its group, in shared memory.
+struct alignas(128) member_page {
+  std::atomic<std::uint32_t> port{0};  ///< where it listens; 0: not yet
+  std::atomic<std::uint32_t> ready{0};
+  std::atomic<std::int64_t> reached_ns{0};  ///< when it had the latest message
+  // Counted since the start, by the process itself.
+  std::atomic<std::uint64_t> syscalls{0};
+  std::atomic<std::uint64_t> allocations{0};
+  std::atomic<std::uint64_t> messages{0};
+  std::atomic<std::uint64_t> background_bytes{0};
+};
+
+/// What the first process tells about the latest order.
+struct report_page {
+  static constexpr std::uint32_t capacity = 1U << 20;
+  std::atomic<std::uint32_t> count{0};
+  std::atomic<bool> over{false};  ///< the processes are being killed: what breaks now is no news
+  std::uint32_t latency_ns[capacity];
+  std::uint32_t last_reached_ns[capacity];  ///< with `trace`
+};
+
+/// A process of a group, as it sees itself. What cannot be done throws.
+class member {
+ public:
+  member(std::uint32_t index, std::span<member_page> pages, report_page& report, int orders)
+      : index_(index), pages_(pages), report_(report), orders_(orders) {}
+
+  std::uint32_t index() const noexcept { return index_; }
+  std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(pages_.size()); }
+  member_page& page() noexcept { return pages_[index_]; }
+  const member_page& page(std::uint32_t of) const noexcept { return pages_[of]; }
+
+  /// Tells where this process listens, and waits until all do.
+  void publish(std::uint16_t port);
+  std::uint16_t port(std::uint32_t of) const noexcept { return static_cast<std::uint16_t>(pages_[of].port); }
+  /// Orders may come.
+  void ready() noexcept { page().ready = 1; }
+
+  /// For the first process: readable when an order has come.
+  int orders() const noexcept { return orders_; }
+  /// The next order, waiting for it; nothing when there will be none.
+  std::optional<order> next_order();
+  /// Operation `i` of this order began and ended then.
+  void note(std::uint32_t i, std::int64_t began_ns, std::int64_t ended_ns) noexcept;
+  /// With `trace`, after `note`: looks when the last process was reached.
+  void note_last_reached(std::uint32_t i, std::int64_t began_ns) noexcept;
+  void done(std::uint32_t operations);
+  /// Ends this process with a message for people.
+  [[noreturn]] void give_up(const std::string& why) const noexcept;
+
+  /// Obeys orders by doing `operation` one after the other, until there are no more.
+  void serve(const std::function<void()>& operation);
+
+ private:
+  std::uint32_t index_;
+  std::span<member_page> pages_;
+  report_page& report_;
+  int orders_;
+};
+
+}  // namespace bench

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace bench {
+
+/// What a process has used since its start. Those that it counts itself are 0 where nobody counts.
+struct usage {
+  double cpu_us = 0;                   ///< user and system, of all its threads
+  double wakeups = 0;                  ///< voluntary context switches of its first thread
+  std::optional<double> instructions;  ///< user and kernel; nothing where the processor's counters are hidden
+  double syscalls = 0;
+  double allocations = 0;
+  double messages = 0;
+
+  usage& operator+=(const usage& other) noexcept;
+  friend usage operator-(const usage& after, const usage& before) noexcept;
+  usage per(double operations) const noexcept;
+};
+
+/// Reads the clocks of another process, or of this one. Throws if it is gone.
+class process_meter {
+ public:
+  explicit process_meter(pid_t process);
+  ~process_meter();
+  process_meter(process_meter&& other) noexcept;
+  process_meter& operator=(process_meter&&) = delete;
+
+  usage read() const;
+
+ private:
+  pid_t process_;
+  clockid_t cpu_clock_{};
+  int instructions_fd_ = -1;
+};
+
+/// Empty if instructions are counted, otherwise why not: for the heading of a table.
+std::string why_no_instructions();
+
+}  // namespace bench

@@ -1,0 +1,75 @@
+#include "rtt.hpp"
+
+#include <fmt/format.h>
+
+#include "../kit/group_contestant.hpp"
+
+namespace bench::rtt {
+namespace {
+
+using player = void (*)(member&, const setting&);
+
+subject make(std::string name, player play, const setting& s) {
+  auto made = std::make_unique<group_contestant>(name, 2, [play, s](member& me) { play(me, s); });
+  return {std::move(name), std::move(made)};
+}
+
+constexpr std::size_t scoll_at = 0;
+constexpr std::size_t floor_at = 3;
+
+rows run_size(const options& o, std::uint32_t size) {
+  constexpr std::uint32_t usual_operations = 2000;
+  const setting s{size, o.congestion_control};
+  std::vector<subject> subjects;
+  subjects.push_back(make("scoll", &play_scoll, s));
+  subjects.push_back(make("raw-blocking", &play_blocking, s));
+  subjects.push_back(make("raw-epoll", &play_epoll, s));
+  subjects.push_back(make("raw-uring", &play_uring, s));
+  subjects.push_back(make("raw-uring (A/A)", &play_uring, s));
+  const auto scores = hold(subjects, o.contest(usual_operations, fmt::format("rtt, {} B", size)));
+  rows found;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    row r;
+    r["bench"] = "rtt";
+    r["subject"] = scores[i].subject;
+    r["size"] = size;
+    add_score(r, scores[i]);
+    r["syscalls_per_op"] = scores[i].total.syscalls;
+    if (i == scoll_at) {
+      r["allocs_per_op"] = scores[i].total.allocations;
+      r["messages_per_op"] = scores[i].total.messages;
+    }
+    if (i != floor_at) add_ratios(r, scores[i], scores[floor_at]);
+    found.push_back(std::move(r));
+  }
+  return found;
+}
+
+}  // namespace
+
+rows run(const options& o, const std::vector<std::uint32_t>& sizes) {
+  static const std::vector<column> columns{{"subject", "subject", 0, 16},
+                                           {"size", "bytes", 0, 7},
+                                           {"p50_us", "p50 us"},
+                                           {"p99_us", "p99 us"},
+                                           {"max_us", "max us"},
+                                           {"cpu_us_per_op", "CPU us/op"},
+                                           {"syscalls_per_op", "syscalls", 2},
+                                           {"wakeups_per_op", "wake-ups", 2},
+                                           {"cpu_ratio", "CPU ratio", 2},
+                                           {"cpu_ratio_low", "low", 2, 6},
+                                           {"cpu_ratio_high", "high", 2, 6},
+                                           {"p50_ratio", "p50 ratio", 2},
+                                           {"p50_ratio_low", "low", 2, 6},
+                                           {"p50_ratio_high", "high", 2, 6}};
+  rows all;
+  for (const std::uint32_t size : sizes) {
+    const rows of_size = run_size(o, size);
+    show_progress("");
+    print_table(fmt::format("rtt, {} bytes there and back; ratios to raw-uring", size), columns, of_size);
+    all.insert(all.end(), of_size.begin(), of_size.end());
+  }
+  return all;
+}
+
+}  // namespace bench::rtt

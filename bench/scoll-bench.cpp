@@ -1,0 +1,86 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "bcast/bcast.hpp"
+#include "kit/check.hpp"
+#include "kit/options.hpp"
+#include "rtt/rtt.hpp"
+
+namespace {
+
+struct arguments {
+  bench::options common;
+  std::vector<std::uint32_t> sizes{64, 4096};
+  bench::bcast::options bcast;
+  bool list = false;
+  std::string json, limits;
+};
+
+void add_common(CLI::App& to, arguments& a) {
+  to.add_option("--rounds", a.common.rounds, "each has all subjects, one after the other")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10000));
+  to.add_option("--operations", a.common.operations, "per subject and round; 0: as many as fit the case")
+      ->check(CLI::Range(0, 100000));
+  to.add_flag("--quick", a.common.quick, "three short rounds: whether it runs, not how fast");
+  to.add_option("--congestion-control", a.common.congestion_control,
+                "of all subjects alike, such as cubic; the system's if not given");
+  to.add_option("--json", a.json, "write the rows to this file");
+  to.add_option("--check", a.limits,
+                "compare with the limits in this file; 1 is returned if one is exceeded");
+}
+
+int finish(const arguments& a, const bench::rows& found) {
+  if (!a.json.empty()) bench::write_json(a.json, found);
+  if (!a.limits.empty() && !bench::check(a.limits, found)) return 1;
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Measures scoll beside the least that does the same. docs/performance.md");
+  arguments a;
+  app.add_flag("--list", a.list, "name the benchmarks");
+  app.require_subcommand(0, 1);
+
+  auto* rtt = app.add_subcommand("rtt", "a request and its reply between two processes");
+  rtt->add_option("--size", a.sizes, "bytes there and back, one or several")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 32768));
+  add_common(*rtt, a);
+
+  auto* bcast = app.add_subcommand("bcast", "a broadcast over a tree of processes and its merged reply");
+  bcast->add_option("--nodes", a.bcast.nodes, "processes, one or several")
+      ->delimiter(',')
+      ->check(CLI::Range(2, 512));
+  bcast->add_option("--size", a.bcast.sizes, "bytes of the request, one or several")
+      ->delimiter(',')
+      ->check(CLI::Range(8, 4096));
+  bcast->add_option("--tree", a.bcast.trees, "such as knomial:4, one or several");
+  bcast->add_option("--at-once", a.bcast.in_flight, "broadcasts at once, measured beside, one or several")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 512));
+  bcast->add_flag("--under-bulk", a.bcast.background, "also while bulk goes to all children of the root");
+  add_common(*bcast, a);
+
+  CLI11_PARSE(app, argc, argv);
+  try {
+    if (app.get_subcommands().empty()) {
+      if (!a.list) std::fputs(app.help().c_str(), stdout);
+      for (const auto* each : app.get_subcommands({}))
+        if (a.list) std::printf("%-8s %s\n", each->get_name().c_str(), each->get_description().c_str());
+      return a.list ? 0 : 2;
+    }
+    bench::print_machine(a.common.congestion_control);
+    if (*rtt) return finish(a, bench::rtt::run(a.common, a.sizes));
+    return finish(a, bench::bcast::run(a.common, a.bcast));
+  } catch (const std::exception& e) {
+    bench::show_progress("");
+    std::fprintf(stderr, "scoll-bench: %s\n", e.what());
+    return 2;
+  }
+}
