@@ -5,8 +5,11 @@
 #include <vector>
 
 #include "bcast/bcast.hpp"
+#include "compile/compile.hpp"
+#include "coro/coro.hpp"
 #include "kit/check.hpp"
 #include "kit/options.hpp"
+#include "kit/plot.hpp"
 #include "rtt/rtt.hpp"
 
 namespace {
@@ -16,7 +19,8 @@ struct arguments {
   std::vector<std::uint32_t> sizes{64, 4096};
   bench::bcast::options bcast;
   bool list = false;
-  std::string json, limits;
+  bool check = false;
+  std::string json, plots, limits = SCOLL_BENCH_LIMITS;
 };
 
 void add_common(CLI::App& to, arguments& a) {
@@ -29,13 +33,15 @@ void add_common(CLI::App& to, arguments& a) {
   to.add_option("--congestion-control", a.common.congestion_control,
                 "of all subjects alike, such as cubic; the system's if not given");
   to.add_option("--json", a.json, "write the rows to this file");
-  to.add_option("--check", a.limits,
-                "compare with the limits in this file; 1 is returned if one is exceeded");
+  to.add_option("--plot", a.plots, "draw the rows into this folder, with gnuplot");
+  to.add_flag("--check", a.check, "compare with the limits; 1 is returned if one is exceeded");
+  to.add_option("--limits", a.limits, "the file they are in")->capture_default_str();
 }
 
 int finish(const arguments& a, const bench::rows& found) {
   if (!a.json.empty()) bench::write_json(a.json, found);
-  if (!a.limits.empty() && !bench::check(a.limits, found)) return 1;
+  if (!a.plots.empty()) bench::plot(a.plots, found);
+  if (a.check && !bench::check(a.limits, found)) return 1;
   return 0;
 }
 
@@ -67,6 +73,11 @@ int main(int argc, char** argv) {
   bcast->add_flag("--under-bulk", a.bcast.background, "also while bulk goes to all children of the root");
   add_common(*bcast, a);
 
+  auto* coro = app.add_subcommand("coro", "the coroutine layer beside Asio's");
+  add_common(*coro, a);
+  auto* compile = app.add_subcommand("compile", "compile time of each public header and of all together");
+  add_common(*compile, a);
+
   CLI11_PARSE(app, argc, argv);
   try {
     if (app.get_subcommands().empty()) {
@@ -77,6 +88,8 @@ int main(int argc, char** argv) {
     }
     bench::print_machine(a.common.congestion_control);
     if (*rtt) return finish(a, bench::rtt::run(a.common, a.sizes));
+    if (*coro) return finish(a, bench::coro::run(a.common));
+    if (*compile) return finish(a, bench::compile::run(a.common));
     return finish(a, bench::bcast::run(a.common, a.bcast));
   } catch (const std::exception& e) {
     bench::show_progress("");

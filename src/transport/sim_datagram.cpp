@@ -72,7 +72,7 @@ sim_datagrams::packet* sim_datagrams::take() {
 /// Returns when the host's wire will have taken it.
 nanoseconds sim_datagrams::send(std::uint32_t from, std::uint32_t to, std::span<const std::byte> bytes) {
   const bool known = to < world().hosts();
-  const sim_path& way = path(from, known ? to : from);
+  const sim_path& way = path(from, to);
   const sim_link_model& model = way.model;
   nanoseconds& sending_until = network_.sending_until_[from];
   const nanoseconds departs = std::max(world().now(), sending_until) + model.overhead;

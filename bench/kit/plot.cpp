@@ -1,0 +1,154 @@
+#include "plot.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+namespace bench {
+namespace {
+
+std::string text_of(const row& r, const std::string& field) {
+  if (!r.contains(field)) return {};
+  return r[field].is_string() ? r[field].get<std::string>() : r[field].dump();
+}
+
+/// One picture: p50 and p99 of each subject over `x`, where all other fields are equal.
+struct picture {
+  std::string bench, x, fixed;
+  std::map<std::string, std::map<double, std::pair<double, double>>> lines;
+};
+
+const std::vector<std::string>& dimensions() {
+  static const std::vector<std::string> all{"size", "nodes", "in_flight"};
+  return all;
+}
+
+std::string what_is_fixed(const row& r, const std::string& x) {
+  std::string fixed;
+  for (const std::string field : {"size", "nodes", "tree", "in_flight"}) {
+    if (field == x || !r.contains(field)) continue;
+    fixed += (fixed.empty() ? "" : ", ") + (field == "tree" ? "" : field + " ") + text_of(r, field);
+  }
+  return fixed;
+}
+
+std::vector<picture> pictures_over(const rows& all, const std::string& x) {
+  std::map<std::string, picture> found;
+  for (const row& r : all) {
+    if (!r.contains(x) || !r.contains("p50_us")) continue;
+    const std::string fixed = what_is_fixed(r, x);
+    picture& p = found[text_of(r, "bench") + fixed];
+    p.bench = text_of(r, "bench");
+    p.x = x;
+    p.fixed = fixed;
+    p.lines[text_of(r, "subject")][r[x].get<double>()] = {r["p50_us"].get<double>(),
+                                                          r["p99_us"].get<double>()};
+  }
+  std::vector<picture> worth_it;
+  for (auto& [key, p] : found) {
+    if (p.lines.begin()->second.size() > 1) worth_it.push_back(std::move(p));
+  }
+  return worth_it;
+}
+
+std::string file_name(const picture& p) {
+  std::string name = p.bench + " over " + p.x + (p.fixed.empty() ? "" : ", " + p.fixed);
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '-';
+  }
+  name.erase(std::unique(name.begin(), name.end(), [](char a, char b) { return a == '-' && b == '-'; }),
+             name.end());
+  return name;
+}
+
+std::string frame(const std::string& file, const std::string& title) {
+  return fmt::format(
+      "set terminal svg size 900,500 background '#ffffff'\nset output '{}.svg'\nset title \"{}\"\n"
+      "set ylabel 'us'\nset key outside right noenhanced\nset grid\nset logscale y\n",
+      file, title);
+}
+
+std::string script_of(const picture& p, const std::string& file) {
+  std::string script = frame(file, p.bench + (p.fixed.empty() ? "" : ": " + p.fixed)) +
+                       fmt::format("set xlabel '{}'\nset logscale x 2\n", p.x);
+  std::string plots;
+  int i = 0;
+  for (const auto& [subject, points] : p.lines) {
+    script += fmt::format("$d{} << end\n", i);
+    for (const auto& [at, us] : points) script += fmt::format("{} {} {}\n", at, us.first, us.second);
+    script += "end\n";
+    plots += fmt::format(
+        "{}$d{} using 1:2 with linespoints lt {} title '{} p50', "
+        "$d{} using 1:3 with linespoints lt {} dashtype 2 title '{} p99'",
+        i == 0 ? "plot " : ", ", i, i + 1, subject, i, i + 1, subject);
+    ++i;
+  }
+  return script + plots + '\n';
+}
+
+/// Bars: subjects beside each other, one group per tree.
+std::string script_of_trees(const rows& all, const std::string& file) {
+  std::set<std::string> trees;
+  std::map<std::string, std::string> data;
+  for (const row& r : all) {
+    if (!r.contains("tree") || text_of(r, "bench") != "bcast") continue;
+    trees.insert(text_of(r, "tree"));
+    data[text_of(r, "subject")] += fmt::format("'{}, {} B, {} nodes' {}\n", text_of(r, "tree"),
+                                               text_of(r, "size"), text_of(r, "nodes"), text_of(r, "p50_us"));
+  }
+  if (trees.size() < 2) return {};
+  std::string script =
+      frame(file, "bcast: p50 by tree") +
+      "set style data histogram\nset style fill solid 0.7\nset xtics rotate by -30 noenhanced\n";
+  std::string plots;
+  int i = 0;
+  for (const auto& [subject, lines] : data) {
+    script += fmt::format("$d{} << end\n{}end\n", i, lines);
+    plots += fmt::format("{}$d{} using 2:xtic(1) title '{}'", i == 0 ? "plot " : ", ", i, subject);
+    ++i;
+  }
+  return script + plots + '\n';
+}
+
+bool draw(const std::string& script_file) {
+  const pid_t child = fork();
+  if (child == 0) {
+    execlp("gnuplot", "gnuplot", script_file.c_str(), nullptr);
+    _exit(127);
+  }
+  int status = 0;
+  return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+}  // namespace
+
+void plot(const std::string& folder, const rows& all) {
+  std::filesystem::create_directories(folder);
+  std::map<std::string, std::string> scripts;
+  for (const std::string& x : dimensions()) {
+    for (const picture& p : pictures_over(all, x)) {
+      const std::string file = folder + "/" + file_name(p);
+      scripts[file] = script_of(p, file);
+    }
+  }
+  const std::string by_tree = folder + "/bcast-by-tree";
+  if (const std::string script = script_of_trees(all, by_tree); !script.empty()) scripts[by_tree] = script;
+  if (scripts.empty()) std::puts("nothing to plot: give several sizes, node counts or trees");
+  for (const auto& [file, script] : scripts) {
+    std::ofstream(file + ".gp") << script;
+    const char* const what =
+        draw(file + ".gp") ? "plot: {}.svg\n" : "not drawn, is gnuplot installed? {}.gp\n";
+    std::fputs(fmt::format(fmt::runtime(what), file).c_str(), stdout);
+  }
+}
+
+}  // namespace bench

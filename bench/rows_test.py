@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Runs short benchmarks and looks at the shape of their rows: which subjects, which fields, of which kind.
+
+usage: rows_test.py SCOLL-BENCH
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+
+ALWAYS = {"bench": str, "subject": str, "size": int, "p50_us": float, "p99_us": float, "max_us": float,
+          "cpu_us_per_op": float}
+RATIOS = {"against": str, "p50_ratio": float, "p50_ratio_low": float, "p50_ratio_high": float, "cpu_ratio": float}
+TREE = {"nodes": int, "tree": str}
+SCOLL_TREE = {"last_leaf_us": float, "predicted_us": float, "allocs_per_op": float, "syscalls_per_op": float,
+              "messages_per_op": float}
+
+
+def rows_of(program, *arguments):
+    with tempfile.NamedTemporaryFile(suffix=".json") as out:
+        subprocess.run([program, *arguments, "--quick", "--json", out.name], check=True, stdin=subprocess.DEVNULL)
+        return json.load(out)
+
+
+def subjects(rows, bench):
+    return {row["subject"]: row for row in rows if row["bench"] == bench}
+
+
+def expect(row, fields):
+    for name, kind in fields.items():
+        value = row.get(name)
+        assert isinstance(value, kind) or (kind is float and isinstance(value, int)), f"{name} in {row}"
+        assert kind is str or value >= 0, f"{name} in {row}"
+
+
+def check_rtt(program):
+    found = subjects(rows_of(program, "rtt", "--size", "64"), "rtt")
+    assert set(found) == {"scoll", "raw-blocking", "raw-epoll", "raw-uring", "raw-uring (A/A)"}, set(found)
+    for name, row in found.items():
+        expect(row, ALWAYS if name == "raw-uring" else ALWAYS | RATIOS)
+
+
+def check_bcast(program):
+    rows = rows_of(program, "bcast", "--nodes", "4", "--size", "64", "--tree", "knomial:2")
+    found = subjects(rows, "bcast")
+    assert set(found) == {"scoll", "raw-tree", "raw-tree-epoll", "raw-tree-uring", "raw-tree-epoll (A/A)"}, set(found)
+    for row in found.values():
+        expect(row, ALWAYS | TREE)
+    expect(found["scoll"], RATIOS | SCOLL_TREE)
+    assert abs(found["scoll"]["messages_per_op"] - 6) < 1, found["scoll"]
+    expect(subjects(rows, "bcast-many")["scoll"], ALWAYS | TREE | {"in_flight": int, "operations_per_s": float})
+
+
+check_rtt(sys.argv[1])
+check_bcast(sys.argv[1])
