@@ -122,6 +122,7 @@ class one_case {
     }
     row best = begin_row("bcast", floor.subject, setting_);
     add_score(best, floor);
+    add_counts(best, floor, setting_);
     found.insert(found.begin() + 1, std::move(best));
     return found;
   }
