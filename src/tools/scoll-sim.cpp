@@ -239,7 +239,8 @@ int main(int argc, char** argv) {
                  "of a run that fails: write a short script that still does to this file");
   app.add_flag("--mutants", a.mutants, "see whether deliberate bugs are found, in the build that has them");
   app.add_option("--mutant", a.mutant, "this one, for --mutants or switched on in any other run");
-  app.add_flag("--json", a.json, "print the summary of a range, the table of --mutants or the figures of --scale as JSON");
+  app.add_flag("--json", a.json,
+               "print the summary of a range, the table of --mutants or the figures of --scale as JSON");
   app.add_flag("--quiet", a.quiet, "no progress, no summary of a single run");
   add_scale_options(app, a.scale);
   CLI11_PARSE(app, argc, argv);
