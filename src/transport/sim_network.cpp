@@ -314,8 +314,8 @@ class sim_link final : public link, public list_hook<> {
   }
 
   bool last_before_cut() noexcept {
-    std::uint32_t& left = inward().cut_after;
-    return left != 0 && --left == 0;
+    if (inward().cut_after == 0) return false;
+    return --network().path(remote_, host()).cut_after == 0;
   }
 
   void corrupt(std::span<std::byte> bytes) noexcept {
