@@ -71,7 +71,7 @@ class drawing {
     draw_clocks();
     draw_groups();
     draw_broadcasts();
-    draw_strays();
+    if (mixed()) draw_strays();
     if (!quiet_) draw_faults();
     sort_by_time();
     return std::move(plan_);
@@ -141,7 +141,7 @@ class drawing {
       const nanoseconds at = g < early ? moment(nanoseconds(0), milliseconds(2))
                                        : spread * static_cast<std::int64_t>(g - early + 1);
       draw_group(g, at);
-      if (g >= 2 && random_.chance(1, 3)) draw_destruction(g, at);
+      if (mixed() && g >= 2 && random_.chance(1, 3)) draw_destruction(g, at);
     }
   }
 
@@ -175,7 +175,7 @@ class drawing {
     std::uint64_t number = 0;
     while (number < wanted) {
       nanoseconds at = moment(milliseconds(20), horizon_);
-      const bool rush = random_.chance(1, 150);  // more than fit into the tables of operations
+      const bool rush = mixed() && random_.chance(1, 150);  // more than fit into the tables of operations
       std::uint64_t burst = random_.chance(1, 3) ? between(2, 12) : 1;
       if (rush) burst = between(32, 64);
       for (std::uint64_t i = 0; i < burst && number < wanted; ++i) {
@@ -190,19 +190,19 @@ class drawing {
     std::uint64_t root = host();
     while ((g.members >> root & 1) == 0) root = (root + 1) % options_.hosts;
     const std::uint64_t bytes = random_.chance(1, 10) ? between(1'000, 4'000) : between(0, 300);
-    const bool lasting = random_.chance(1, 16);
+    const bool lasting = mixed() && random_.chance(1, 16);
     std::uint64_t work = random_.chance(1, 2) ? 0 : magnitude(10, 100'000);
     if (lasting) work = between(300'000, 2'000'000);
     if (rush) work = between(20'000, 100'000);
     std::uint64_t deadline = 0, bound = 0, prepare = 0;
-    if (options_.work == workload::mixed) {
+    if (mixed()) {
       if (random_.chance(2, 5)) deadline = magnitude(5'000, 2'000'000);
       if (random_.chance(1, 4)) bound = magnitude(10'000, 2'000'000);
       if (random_.chance(1, 6)) prepare = magnitude(10, 10'000);
     }
     add(at, event_kind::bcast, {number, g.number, root, bytes, work, deadline, bound, prepare});
     broadcasts_at_.push_back(at);
-    if (options_.work == workload::mixed) draw_misbehaviour(number, at, lasting);
+    if (mixed()) draw_misbehaviour(number, at, lasting);
   }
 
   void draw_misbehaviour(std::uint64_t number, nanoseconds at, bool lasting) {
@@ -289,6 +289,7 @@ class drawing {
     add(at + milliseconds(50), event_kind::group, {first_late + 1, from, flat::kind, 0, both, 0});
   }
 
+  bool mixed() const noexcept { return options_.work == workload::mixed; }
   std::uint64_t duration_us(bool swarm) { return swarm ? magnitude(100, 3'000'000) : magnitude(100, 20'000); }
 
   void draw_fault(event_kind kind, nanoseconds at, bool swarm) {
