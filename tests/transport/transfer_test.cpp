@@ -352,8 +352,8 @@ struct liar final : endpoint_events {
 
 TEST_CASE("answers that do not fit are malformed") {
   memory_world w;
-  two p(w);
   liar wrong;
+  two p(w);
   wrong.owner = p.right->ep.get();
   p.right->ep->route(traffic_class::bulk, wrong);
   region_descriptor d;
