@@ -44,6 +44,10 @@ void add_scale_options(CLI::App& app, scale_arguments& a) {
       ->delimiter(',')
       ->check(CLI::Range(std::uint32_t{2}, max_members))
       ->group(group);
+  app.add_flag_callback(
+         "--scale-all", [&a] { a.nodes = {1000, 10'000, 100'000, 1'000'000}; },
+         "--scale 1000,10000,100000,1000000")
+      ->group(group);
   app.add_option(
          "--tree", a.trees,
          "for --scale, may be repeated: k-ary, k-nomial and greedy if none is named, up to 10,000 nodes "
