@@ -24,6 +24,7 @@ plot of("kary") using 1:7 with linespoints pointtype 7 linecolor "#1b9e77" title
      of("greedy") using 1:8 with lines dashtype 2 linecolor "#7570b3" notitle, \
      NaN with lines dashtype 2 linecolor "black" title "model"
 
+set key right top samplen 2
 set title "the same, with flat and chain"
 set logscale y 10
 set ytics format "10^{%T}"
