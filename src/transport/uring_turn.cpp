@@ -15,8 +15,9 @@ namespace {
 constexpr std::size_t ready_budget = 4096;
 
 // A send that completes while it is submitted would end the wait for what answers it. So the wait is for one
-// more completion per such send, and short, in case one of them finds its socket full after all.
-constexpr nanoseconds sends_wait = std::chrono::microseconds(200);
+// more completion per such send, and bounded, in case one of them finds its socket full after all: once per
+// link that stops, since a link has one send at a time.
+constexpr nanoseconds sends_wait = std::chrono::milliseconds(5);
 
 // What user_data says when it is not a slot: slots are aligned.
 constexpr std::uint64_t cancel_tag = 0;
