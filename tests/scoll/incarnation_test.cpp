@@ -94,7 +94,7 @@ TEST_CASE("incarnations grow over crashes one after another") {
 }
 
 TEST_CASE("a damaged incarnation is an error that names its file and is never taken for a smaller one") {
-  const std::string path = "/work/node/incarnation";
+  const std::string path = "/disk/node/incarnation";
   sim_host h;
   static_cast<void>(next_of(h, 123'456));
   const std::size_t size = h.get(read_file(h.files(), path, 1000)).value().size();
@@ -132,7 +132,7 @@ TEST_CASE("an incarnation that cannot be kept is not handed out") {
     h.files().fail(kind, 1, EIO);
     const auto got = h.get(next(h.files(), h / "node", no_clock));
     CHECK(got.error().detail() == EIO);
-    CHECK_THAT(describe(got.error()), Contains("/work/node"));
+    CHECK_THAT(describe(got.error()), Contains("/disk/node"));
     CHECK(next_of(h, no_clock) >= 8);
   }
   sim_host full(1, {}, 0);

@@ -91,7 +91,7 @@ class sim_host final : public host {
   }
 
  private:
-  const std::string directory_ = "/work";
+  const std::string directory_ = "/disk";
   sim_file_options options_;
   virtual_executor time_;
   sim_disk disk_;

@@ -264,7 +264,7 @@ TEST_CASE("a full disk takes what fits, says ENOSPC, and has room again after a 
   CHECK(h.disk().bytes_used() == 1024);
   const status full = h.get(put(h.files(), h / "b", std::string(4000, 'b')));
   CHECK(full.error().detail() == ENOSPC);
-  CHECK(full.error().text() == "write /work/b");
+  CHECK(full.error().text() == "write /disk/b");
   CHECK(content_of(h, h / "b") == std::string(3072, 'b'));
   CHECK(h.get(put(h.files(), h / "a", std::string(1024, 'c'))));
   const status replaced = h.get(replace_file(h.files(), h / "a", bytes_of("d")));
@@ -284,7 +284,7 @@ TEST_CASE("an injected error hits the operation it is meant for, once") {
   h.files().fail(file_operation::sync, 2, EIO);
   const status failed = h.get(replace_file(h.files(), h / "f", bytes_of("new")));
   CHECK(failed.error().detail() == EIO);
-  CHECK(failed.error().text() == "fsync /work");
+  CHECK(failed.error().text() == "fsync /disk");
   CHECK(content_of(h, h / "f") == "new");  // renamed, but nobody may rely on it
   h.files().fail(file_operation::rename, 1, EACCES);
   CHECK(h.get(replace_file(h.files(), h / "f", bytes_of("newer"))).error().detail() == EACCES);
