@@ -257,7 +257,7 @@ class sim_link final : public link, public list_hook<> {
   /// The earliest of several ends holds.
   void end_after(nanoseconds d, const error& reason) noexcept {
     const nanoseconds at = world().now() + d;
-    if (ending_ != nullptr && ending_->at <= at) return;
+    if (ending_ != nullptr && ending_->at <= at) return wake();
     ending_ = std::make_unique<ending>(ending{at, reason});
     if (queue_.empty()) timer_.cancel();
     wake();
