@@ -40,6 +40,8 @@ enum class errc : std::uint16_t {
   unknown_tree = 26,        ///< a tree kind or parameter this node does not know
   stale = 27,               ///< an older incarnation, generation or operation
   stale_descriptor = 28,    ///< the memory it named is no longer exposed
+  peer_died = 29,           ///< liveness says that the node, in that incarnation, is dead
+  view_differs = 30,        ///< the member holds others for alive than the root
 };
 
 /// Lower-case name such as "deadline_exceeded"; "unknown_error" for values this build does not know.

@@ -55,7 +55,7 @@ class [[nodiscard]] bcast_awaiter {
  public:
   bcast_awaiter(const group<S>& g, const detail::request_t<S>& request, const bcast_options& options)
       : group_(g),
-        begun_(g.get_engine().begin_broadcast(g.state(), detail::table_of<S>, &request, options)),
+        begun_(g.get_engine().begin_broadcast(g.to(), detail::table_of<S>, &request, options)),
         stop_(options.stop) {}
   bcast_awaiter(const bcast_awaiter&) = delete;
   bcast_awaiter& operator=(const bcast_awaiter&) = delete;
@@ -79,10 +79,7 @@ class [[nodiscard]] bcast_awaiter {
 
  private:
   bcast_result<reply> nothing_sent() const {
-    const std::uint32_t n = group_.members().size();
-    const cause why{phase::none, begun_.reason, group_.rank()};
-    return {begun_.reason, std::nullopt,
-            outcome(n, {{{0, n}, member_state::not_reached, 1}}, {cause{}, why})};
+    return {begun_.reason, std::nullopt, group_.get_engine().nothing_sent(group_.to(), begun_.reason)};
   }
 
   group<S> group_;
@@ -98,7 +95,8 @@ class [[nodiscard]] bcast_awaiter {
 /// Always ends: by the answer, the deadline, the loss of the members' connections, or the stop token. What
 /// can be seen at once fails at once, with everybody `not_reached`: `too_large` (naming both sizes), `busy`,
 /// `unknown_service`, `unknown_group` (destroyed), `closed`, `deadline_exceeded` (too short for the depth),
-/// `unknown_tree`.
+/// `unknown_tree`, `peer_died` (members are known to be dead, and named; see `dead_members`), and of a subset
+/// `not_member` (this node is not in it), `invalid_argument`.
 template <collective_service S>
 bcast_awaiter<S> bcast(const group<S>& g, const std::type_identity_t<detail::request_t<S>>& request,
                        const bcast_options& options = {}) {

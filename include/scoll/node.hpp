@@ -98,6 +98,14 @@ class node {
     return engine_->destroy_group(g.state());
   }
 
+  /// Liveness calls this incarnation of a node dead, or says that it is alive (gossip does both, see
+  /// `follow`). A death ends at once what is expected of the node (`peer_died`, `C12`), removes the groups it
+  /// created and stops broadcasts of its own (`C15`); broadcasts to groups it is in are refused from then on
+  /// (`C8`). A newer incarnation does so to those before it. Incarnations are those of `node_options`, and
+  /// older news than is known changes nothing.
+  void on_dead(node_id peer, std::uint64_t incarnation) { engine_->on_dead(peer, incarnation); }
+  void on_alive(node_id peer, std::uint64_t incarnation) { engine_->on_alive(peer, incarnation); }
+
   /// Refuses what is new, waits for what runs, asks the rest to stop, drains the links and closes them. If
   /// hooks do not return within `limit`, it names them (`deadline_exceeded`), and the process should end.
   task<status> shutdown(nanoseconds limit) { return engine_->shutdown(limit); }

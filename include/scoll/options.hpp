@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <type_traits>
 
@@ -9,6 +10,13 @@
 #include "tree/spec.hpp"
 
 namespace scoll {
+
+/// What becomes of a broadcast to members that are known to be dead (`C8`).
+enum class dead_members : std::uint8_t {
+  refuse,      ///< nothing is sent, and the answer names them
+  try_others,  ///< those who can be reached execute; the dead, and who is below them in the tree, are not
+               ///< reached
+};
 
 /// Options of one broadcast. Trivially copyable, so that a braced temporary is safe beside `co_await`.
 struct bcast_options {
@@ -20,6 +28,10 @@ struct bcast_options {
   nanoseconds processing_bound{0};
   /// Asked to stop, the broadcast ends with `cancelled`, and members are told.
   stop_token stop{};
+  dead_members dead = dead_members::refuse;
+  /// In a broadcast to `group::alive()`: members who see others alive than this node do not execute
+  /// (`view_differs`). Otherwise they do, and the outcome says that they dissent.
+  bool same_view = false;
 };
 static_assert(std::is_trivially_copyable_v<bcast_options>);
 

@@ -18,6 +18,7 @@ enum class member_state : std::uint8_t {
   failed = 2,       ///< got the request and did not execute it, or its `execute` failed: see the cause
   not_reached = 3,  ///< provably never got the request: never sent, or refused on arrival
   unknown = 4,      ///< the path to it suffered a death, a break or a deadline
+  excluded = 5,     ///< not addressed: the broadcast was for other members (`C6`)
 };
 
 /// Where something went wrong.
@@ -52,8 +53,16 @@ struct member_report {
   friend bool operator==(const member_report&, const member_report&) = default;
 };
 
-/// The exact account of a broadcast: every rank has one state. A clean one (all executed and merged) is one
-/// number and holds no memory.
+/// Members who took part and hold others for alive than the root, in a broadcast to those who are alive
+/// (`C6`). Views differ for moments after every death.
+struct dissent {
+  std::uint32_t members = 0;
+  std::uint32_t first = 0;  ///< rank of one of them
+  friend bool operator==(const dissent&, const dissent&) = default;
+};
+
+/// The exact account of a broadcast: every rank has one state. A clean one (all that were addressed executed
+/// and are merged) to a whole group is one number and holds no memory.
 class outcome {
  public:
   outcome() = default;
@@ -62,7 +71,7 @@ class outcome {
   outcome(std::uint32_t members, std::vector<member_report> reports, std::vector<cause> causes);
 
   std::uint32_t members() const noexcept { return members_; }
-  bool clean() const noexcept { return reports_.empty(); }
+  bool clean() const noexcept { return clean_; }
 
   member_state state(std::uint32_t rank) const noexcept;
   /// The cause of a member's state; the empty one if it is merged.
@@ -77,7 +86,10 @@ class outcome {
   rank_set unknown() const { return in(member_state::unknown); }
   rank_set in(member_state state) const;
 
-  /// One entry per run of members that share state and cause; empty if clean.
+  const dissent& dissenting() const noexcept { return dissent_; }
+  void set_dissent(const dissent& d) noexcept { dissent_ = d; }
+
+  /// One entry per run of members that share state and cause; empty if clean and the whole group's.
   const std::vector<member_report>& reports() const noexcept { return reports_; }
   const std::vector<cause>& causes() const noexcept { return causes_; }
 
@@ -85,6 +97,8 @@ class outcome {
   const member_report* find(std::uint32_t rank) const noexcept;
 
   std::uint32_t members_ = 0;
+  bool clean_ = true;
+  dissent dissent_;
   std::vector<member_report> reports_;
   std::vector<cause> causes_;
 };

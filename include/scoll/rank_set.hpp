@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -21,6 +21,14 @@ struct rank_range {
 class rank_set {
  public:
   rank_set() = default;
+  /// In any order; ranks named twice count once.
+  rank_set(std::initializer_list<std::uint32_t> ranks);
+  /// All ranks below `members`.
+  static rank_set all(std::uint32_t members) {
+    rank_set set;
+    if (members != 0) set.append(0, members);
+    return set;
+  }
 
   bool empty() const noexcept { return ranges_.empty(); }
   std::uint32_t size() const noexcept {
@@ -51,6 +59,10 @@ class rank_set {
   }
 
   friend bool operator==(const rank_set&, const rank_set&) = default;
+  /// Union, intersection, difference: linear in the ranges.
+  friend rank_set operator|(const rank_set& a, const rank_set& b);
+  friend rank_set operator&(const rank_set& a, const rank_set& b);
+  friend rank_set operator-(const rank_set& a, const rank_set& b);
 
  private:
   std::vector<rank_range> ranges_;

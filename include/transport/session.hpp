@@ -50,9 +50,18 @@ class session final {
   std::uint64_t peer_incarnation() const noexcept { return peer_incarnation_; }
 
   /// Sends `m` (its head and payload are set) and lets `waiter` wait for the answer, which never comes from
-  /// inside this call. On an error (`busy`: the queue is full; `closed`) the message is released and `waiter`
-  /// stays free.
+  /// inside this call. On an error (`busy`: the queue is full; `peer_died`; `closed`) the message is released
+  /// and `waiter` stays free.
   status request(exchange& waiter, traffic_class klass, message& m, std::uint32_t reply_capacity) noexcept;
+
+  /// Liveness says that this incarnation of the peer is dead: all that is pending ends with `peer_died`, now,
+  /// and so does what is asked of it later, until it is heard of alive. News of an incarnation older than the
+  /// one in session is ignored: it has died of course (`C12`).
+  void declare_dead(std::uint64_t incarnation) noexcept;
+  /// Liveness says that the peer is alive in this incarnation. If it is a new one, what the old one owed ends
+  /// with `peer_rebooted`, before any connection tells.
+  void declare_alive(std::uint64_t incarnation) noexcept;
+  bool dead() const noexcept { return dead_incarnation_ != 0; }
 
   /// Connected on the lane of `klass` right now: what is sent leaves at once.
   bool connected(traffic_class klass) const noexcept;
@@ -151,6 +160,7 @@ class session final {
   result<bool> on_hello(const hello& h, lane& l) noexcept;
   status on_welcome(const hello& h, lane& l) noexcept;  // the connector's
   void follow(const hello& h) noexcept;
+  void live_as(std::uint64_t incarnation) noexcept;
   struct kept {
     bool unsent;      // requests that never left
     bool connecting;  // connections that are being made
@@ -165,6 +175,7 @@ class session final {
   node_id peer_;
   std::string address_;
   std::uint64_t peer_incarnation_ = 0;
+  std::uint64_t dead_incarnation_ = 0;  // of the peer, as long as it is called dead
   std::uint64_t epoch_ = 1;
   std::uint64_t peer_epoch_ = 0;
   std::uint64_t serial_ = 1;

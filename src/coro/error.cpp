@@ -46,6 +46,8 @@ std::string_view to_string(errc code) noexcept {
     case errc::unknown_tree: return "unknown_tree";
     case errc::stale: return "stale";
     case errc::stale_descriptor: return "stale_descriptor";
+    case errc::peer_died: return "peer_died";
+    case errc::view_differs: return "view_differs";
   }
   return "unknown_error";
 }

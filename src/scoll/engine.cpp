@@ -11,6 +11,7 @@
 #include "../../include/transport/wire/wire.hpp"
 #include "../mutants.hpp"
 #include "group_admin.hpp"
+#include "lease.hpp"
 
 namespace scoll {
 
@@ -36,11 +37,9 @@ status node_options::validate() const {
 namespace scoll::detail {
 namespace {
 
-constexpr std::size_t tombstones = 4096;
-
 // docs/wire.md describes them byte by byte.
-static_assert(wire::fixed_size<collective_head> == 146);
-static_assert(wire::fixed_size<collective_reply_head> == 16);
+static_assert(wire::fixed_size<collective_head> == 149);
+static_assert(wire::fixed_size<collective_reply_head> == 24);
 
 transport::endpoint_options link_options(const node_options& options) {
   transport::endpoint_options link = options.link;
@@ -72,72 +71,30 @@ bool replay_window::admit(std::uint64_t counter) noexcept {
   return true;
 }
 
-const any_tree* group_state::resolve(const tree_spec& spec, tree_fault& fault) {
-  if (has_resolved && resolved.spec() == spec) return &resolved;
-  fault = check_tree(spec, members->size());
+const any_tree* group_state::resolve(const tree_spec& spec, std::uint32_t count, tree_fault& fault) {
+  for (resolved_tree& known : resolved) {
+    if (known.members != count || known.tree.spec() != spec) continue;
+    if (&known != &resolved.front()) std::swap(known, resolved.front());
+    return &resolved.front().tree;
+  }
+  fault = check_tree(spec, count);
   if (fault != tree_fault::none) return nullptr;
-  auto found = any_tree::resolve(spec, members->size());
+  auto found = any_tree::resolve(spec, count);
   if (!found) {
     fault = tree_fault::bad_parameters;
     return nullptr;
   }
-  resolved = *found;
-  has_resolved = true;
-  return &resolved;
+  resolved.back() = {count, std::move(*found)};
+  std::swap(resolved.front(), resolved.back());
+  return &resolved.front().tree;
 }
 
-/// Watches over a group that another node created and that nobody has used yet: if its creation failed and
-/// the news of that did not come through, the creator does not know it any more (`C3`: a failed creation
-/// leaves no state anywhere).
-class engine::lease final : public timer_node, public transport::exchange {
- public:
-  lease(engine& owner, std::shared_ptr<group_state> group)
-      : timer_node(&fire), exchange(&on_answer), owner_(owner), group_(std::move(group)) {
-    arm();
-  }
-  ~lease() {
-    if (armed()) owner_.executor_.disarm(*this);
-    if (pending()) cancel();
-  }
-
- private:
-  static constexpr int attempts = 3;
-
-  void arm() noexcept {
-    owner_.executor_.arm(*this, owner_.executor_.now() + owner_.options_.creation_lease);
-  }
-
-  static void fire(timer_node& node) noexcept { static_cast<lease&>(node).ask(); }
-
-  void ask() noexcept {
-    if (pending()) cancel();
-    if (!group_->tentative) return owner_.end_lease(group_->id, false);
-    transport::session* creator = owner_.endpoint_.find(group_->id.creator);
-    if (creator == nullptr || ++asked_ > attempts) return owner_.end_lease(group_->id, true);
-    collective_head head;
-    head.kind = static_cast<std::uint8_t>(collective_kind::query);
-    head.group = group_->id;
-    transport::message& m = owner_.endpoint_.acquire_message();
-    m.set_head_bytes(*wire::encode_to(m.head_space(), head));
-    m.copy_payload({}, wire::checksum({}));
-    arm();
-    static_cast<void>(creator->request(*this, transport::traffic_class::urgent, m, 0).has_value());
-  }
-
-  static void on_answer(transport::exchange& self, transport::reply_event& event) noexcept {
-    auto& l = static_cast<lease&>(self);
-    if (event.outcome) return l.owner_.end_lease(l.group_->id, false);
-    if (event.outcome.error() == errc::unknown_group || event.outcome.error() == errc::peer_rebooted) {
-      return l.owner_.end_lease(l.group_->id, !SCOLL_MUTANT(failed_creation_kept));
-    }
-    if (event.outcome.error() == errc::busy) l.asked_ = 0;
-    // Not reached: the timer asks again, a few times.
-  }
-
-  engine& owner_;
-  std::shared_ptr<group_state> group_;
-  int asked_ = 0;
-};
+result<subset_ptr> group_state::take_subset(std::span<const std::byte> bytes) {
+  if (last_subset != nullptr && std::ranges::equal(bytes, last_subset->encoded())) return last_subset;
+  auto read = subset::decode(bytes, members->size());
+  if (read) last_subset = *read;
+  return read;
+}
 
 engine::engine(executor& ex, transport::rail& rail, const node_options& options,
                std::shared_ptr<node_pools> pools)
@@ -226,13 +183,21 @@ void engine::release(operation& op) noexcept {
   op.released_ = true;
 }
 
-begun engine::begin(const std::shared_ptr<group_state>& group, const std::shared_ptr<service_entry>& service,
-                    collective_kind kind, const tree_spec& tree, const bcast_options& options,
-                    encode_function encode, const void* what) {
+begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& service, collective_kind kind,
+                    const tree_spec& tree, const bcast_options& options, encode_function encode,
+                    const void* what) {
+  group_state& group = *to.group;
   if (closing_) return {nullptr, {errc::closed, "this node is shutting down"}};
-  if (group->forgotten) return {nullptr, {errc::unknown_group, "the group has been destroyed"}};
+  if (group.forgotten) return {nullptr, {errc::unknown_group, "the group has been destroyed"}};
+  if (to.invalid) return {nullptr, to.invalid};
+  if (to.some != nullptr && !to.some->index_of(group.self_rank)) {
+    return {nullptr, {errc::not_member, "this node is not among those whom it would be root of"}};
+  }
+  if (options.dead == dead_members::refuse) {
+    if (const error dead = dead_among(to)) return {nullptr, dead};
+  }
   tree_fault fault = tree_fault::none;
-  const any_tree* resolved = group->resolve(tree, fault);
+  const any_tree* resolved = group.resolve(tree, to.size(), fault);
   if (resolved == nullptr) return {nullptr, {errc::unknown_tree, describe(fault)}};
   operation* op = acquire();
   if (op == nullptr) {
@@ -243,20 +208,34 @@ begun engine::begin(const std::shared_ptr<group_state>& group, const std::shared
   op->head_.kind = static_cast<std::uint8_t>(kind);
   op->head_.tree_kind = tree.kind;
   op->head_.tree_params = tree.params;
-  op->head_.service = static_cast<std::uint32_t>(group->service);
+  op->head_.service = static_cast<std::uint32_t>(group.service);
   op->head_.service_version = service->table->version;
-  op->head_.group = group->id;
-  op->head_.operation = {options_.id, options_.incarnation, group->next_counter++, 0};
-  op->bind(group, service, *resolved, group->self_rank, 0);
-  if (const status s = op->set_bounds(options); !s) return fail(*op, s.error());
-  transport::slab_ref slab = endpoint_.acquire_payload();
-  if (!slab) return fail(*op, {errc::busy, "no buffer left for a request"});
-  const std::size_t limit = kind == collective_kind::broadcast ? max_request_bytes : max_membership_bytes;
-  const auto size = encode(what, {slab.data(), limit});
-  if (!size) return fail(*op, size.error());
-  const std::span<const std::byte> bytes(slab.data(), *size);
-  op->request_bytes_ = {std::move(slab), bytes};
+  op->head_.root_rank = group.self_rank;
+  op->head_.group = group.id;
+  op->head_.operation = {options_.id, options_.incarnation, group.next_counter++, 0};
+  if (to.living) op->head_.view = collective_head::living;
+  if (to.living && options.same_view) op->head_.view |= collective_head::same_view;
+  op->bind(to.group, to.some, service, *resolved, 0);
+  status ready = op->set_bounds(options);
+  if (ready) ready = encode_request(*op, to, kind, encode, what);
+  if (!ready) return fail(*op, ready.error());
   return {op, {}};
+}
+
+/// The subset's ranks, if it is for one, then the request.
+status engine::encode_request(operation& op, const addressees& to, collective_kind kind,
+                              encode_function encode, const void* what) {
+  transport::slab_ref slab = endpoint_.acquire_payload();
+  if (!slab) return error(errc::busy, "no buffer left for a request");
+  std::byte* at = slab.data();
+  if (to.some != nullptr) at = std::ranges::copy(to.some->encoded(), at).out;
+  op.head_.subset_bytes = static_cast<std::uint16_t>(at - slab.data());
+  const std::size_t limit = kind == collective_kind::broadcast ? max_request_bytes : max_membership_bytes;
+  const auto size = encode(what, {at, limit});
+  if (!size) return size.error();
+  const std::span<const std::byte> bytes(slab.data(), op.head_.subset_bytes + *size);
+  op.request_bytes_ = {std::move(slab), bytes};
+  return {};
 }
 
 begun engine::fail(operation& op, const error& why) noexcept {
@@ -264,8 +243,8 @@ begun engine::fail(operation& op, const error& why) noexcept {
   return {nullptr, why};
 }
 
-begun engine::begin_broadcast(const std::shared_ptr<group_state>& group, const service_table& table,
-                              const void* request, const bcast_options& options) {
+begun engine::begin_broadcast(const addressees& to, const service_table& table, const void* request,
+                              const bcast_options& options) {
   if (options.stop.stop_requested()) {
     return {nullptr, {errc::cancelled, "the stop token had fired before the broadcast began"}};
   }
@@ -274,7 +253,7 @@ begun engine::begin_broadcast(const std::shared_ptr<group_state>& group, const s
     return {nullptr, make_error(errc::unknown_service, "service {:#06x} is not registered on this node",
                                 static_cast<std::uint32_t>(table.id))};
   }
-  return begin(group, service, collective_kind::broadcast, group->tree, options, table.encode_request,
+  return begin(to, service, collective_kind::broadcast, to.group->tree, options, table.encode_request,
                request);
 }
 
@@ -367,7 +346,8 @@ error engine::admit(transport::request_view& request, const collective_head& hea
   }
   if (kind == collective_kind::query) return admit_query(request, head);
   if (closing_) return make_error(errc::closed, "node {} is shutting down", options_.id);
-  const std::size_t size = request.payload().bytes.size();
+  const std::size_t size = request.payload().bytes.size() -
+                           std::min<std::size_t>(head.subset_bytes, request.payload().bytes.size());
   const std::size_t limit = kind == collective_kind::broadcast ? max_request_bytes : max_membership_bytes;
   if (size > limit)
     return make_error(errc::too_large, "a request of {} bytes: at most {} are allowed", size, limit);
@@ -394,29 +374,36 @@ error engine::admit_to_group(transport::request_view& request, const collective_
                              const std::shared_ptr<group_state>& group,
                              std::shared_ptr<service_entry> service) {
   const membership& members = *group->members;
-  const std::uint32_t n = members.size();
   if (head.service != static_cast<std::uint32_t>(group->service)) {
     return make_error(errc::unknown_service, "the group is for service {:#06x}, not {:#06x}",
                       static_cast<std::uint32_t>(group->service), head.service);
   }
-  if (head.root_rank >= n || members.node(head.root_rank) != head.operation.root) {
+  if (head.root_rank >= members.size() || members.node(head.root_rank) != head.operation.root) {
     return make_error(errc::not_member, "node {} is not member {} of the group", head.operation.root,
                       head.root_rank);
   }
-  tree_fault fault = tree_fault::none;
-  const any_tree* tree = group->resolve({head.tree_kind, head.tree_params}, fault);
-  if (tree == nullptr) return {errc::unknown_tree, describe(fault)};
-  const std::uint32_t relative = to_relative(group->self_rank, head.root_rank, n);
-  if (relative == 0) return {errc::not_parent, "the root got its own broadcast"};
-  const std::uint32_t parent = tree->parent(n, relative);
-  if (parent >= n || (members.node(to_rank(parent, head.root_rank, n)) != request.from().peer() &&
-                      !SCOLL_MUTANT(wrong_parent_accepted))) {
+  subset_ptr some;
+  if (head.subset_bytes != 0) {
+    const auto bytes = request.payload().bytes;
+    if (head.subset_bytes > std::min(bytes.size(), max_subset_bytes))
+      return make_error(errc::malformed, "the ranks of a subset in {} bytes", head.subset_bytes);
+    auto taken = group->take_subset(bytes.first(head.subset_bytes));
+    if (!taken) return taken.error();
+    some = std::move(*taken);
+  }
+  const auto here = place_in(*group, head, some.get());
+  if (!here) return here.error();
+  if (members.node(here->parent_rank) != request.from().peer() && !SCOLL_MUTANT(wrong_parent_accepted)) {
     return make_error(errc::not_parent, "node {} is not the parent of node {} in this tree",
                       request.from().peer(), options_.id);
   }
   if (head.remaining_ns != 0 && head.remaining_ns <= head.margin_ns) {
     return {errc::deadline_exceeded, "the time left is less than the margin of one level"};
   }
+  const bool dissents =
+      some != nullptr && (head.view & collective_head::living) != 0 && view_differs(*group, *some);
+  if (dissents && (head.view & collective_head::same_view) != 0)
+    return make_error(errc::view_differs, "node {} holds others for alive than the root", options_.id);
   if (!admit_once(*group, head)) {
     return make_error(errc::already_exists, "operation {} of node {} was here before", head.operation.counter,
                       head.operation.root);
@@ -426,8 +413,31 @@ error engine::admit_to_group(transport::request_view& request, const collective_
   if (static_cast<collective_kind>(head.kind) == collective_kind::broadcast) group->tentative = false;
   operation* op = acquire();
   ++statistics_.received;
-  op->accept(request, head, group, std::move(service), *tree, relative, relay);
+  if (dissents) op->dissent_ = {1, group->self_rank};
+  op->accept(request, head, group, std::move(some), std::move(service), *here->tree, here->relative, relay);
   return {};
+}
+
+/// Errors: this node, or the root, is not addressed; no such tree; the root got its own broadcast.
+result<place> engine::place_in(group_state& group, const collective_head& head, const subset* some) {
+  std::optional<std::uint32_t> self = group.self_rank, root = head.root_rank;
+  if (some != nullptr) {
+    self = some->index_of(*self);
+    root = some->index_of(*root);
+    if (!self || !root) return error(errc::not_member, "the broadcast is for other members of the group");
+  }
+  place here;
+  here.members = some != nullptr ? some->size() : group.members->size();
+  here.relative = to_relative(*self, *root, here.members);
+  if (here.relative == 0) return error(errc::not_parent, "the root got its own broadcast");
+  tree_fault fault = tree_fault::none;
+  here.tree = group.resolve({head.tree_kind, head.tree_params}, here.members, fault);
+  if (here.tree == nullptr) return error(errc::unknown_tree, describe(fault));
+  const std::uint32_t parent = here.tree->parent(here.members, here.relative);
+  if (parent >= here.members) return error(errc::unknown_tree, "the tree has a parent that is no member");
+  const std::uint32_t index = to_rank(parent, *root, here.members);
+  here.parent_rank = some != nullptr ? some->rank_at(index) : index;
+  return here;
 }
 
 bool engine::admit_once(group_state& group, const collective_head& head) {
@@ -448,7 +458,10 @@ void engine::on_cancelled(transport::incoming& work, bool answer_awaited) noexce
   }
 }
 
-void engine::on_session_lost(transport::session&, const error&) noexcept {}
+/// Whoever comes back in a new incarnation has died before, whether liveness noticed or not.
+void engine::on_session_lost(transport::session& peer, const error& reason) noexcept {
+  if (reason == errc::peer_rebooted) on_alive(peer.peer(), peer.peer_incarnation());
+}
 
 transport::session* engine::session_to(group_state& group, std::uint32_t rank) noexcept {
   const auto at = std::lower_bound(group.sessions.begin(), group.sessions.end(), rank,
@@ -457,187 +470,6 @@ transport::session* engine::session_to(group_state& group, std::uint32_t rank) n
   transport::session* const found = endpoint_.find(group.members->node(rank));
   if (found != nullptr) group.sessions.emplace(at, rank, found);
   return found;
-}
-
-// ---- groups
-
-std::shared_ptr<group_state> engine::find_group(const group_id& id) const {
-  const auto found = groups_.find(id);
-  return found == groups_.end() ? nullptr : found->second;
-}
-
-result<std::shared_ptr<group_state>> engine::group_for(const collective_head& head,
-                                                       std::span<const std::byte> payload) {
-  if (auto known = find_group(head.group)) return known;
-  if (holds_out_of_band(head.group)) {
-    return make_error(errc::membership_changed,
-                      "node {} has another membership for group {} of service {:#06x}", options_.id,
-                      head.group.counter, head.service);
-  }
-  if (static_cast<collective_kind>(head.kind) == collective_kind::create) return install_group(head, payload);
-  return make_error(errc::unknown_group, "node {} does not hold group {} of node {}", options_.id,
-                    head.group.counter, head.group.creator);
-}
-
-result<std::shared_ptr<group_state>> engine::install_group(const collective_head& head,
-                                                           std::span<const std::byte> payload) {
-  if (std::find(forgotten_.begin(), forgotten_.end(), head.group) != forgotten_.end()) {
-    return error(errc::unknown_group, "the group was destroyed before its creation arrived");
-  }
-  auto targets = decode_membership(payload);
-  if (!targets) return targets.error();
-  auto members = membership::make(std::move(*targets));
-  if (!members) return members.error();
-  if (head.group.creator == 0) return error(errc::malformed, "a group that nobody creates");
-  if ((*members)->digest() != head.group.digest) {
-    return error(errc::malformed, "the membership does not have the digest of its group id");
-  }
-  const auto rank = (*members)->rank_of(options_.id);
-  if (!rank) return make_error(errc::not_member, "node {} is not in the group", options_.id);
-  auto group = make_group(head.group, std::move(*members), *rank, service_id{head.service},
-                          {head.tree_kind, head.tree_params});
-  group->tentative = true;
-  leases_[head.group] = std::make_unique<lease>(*this, group);
-  return group;
-}
-
-std::shared_ptr<group_state> engine::make_group(const group_id& id, membership_ptr members,
-                                                std::uint32_t self_rank, service_id service,
-                                                const tree_spec& tree) {
-  auto group = std::make_shared<group_state>();
-  group->id = id;
-  group->members = std::move(members);
-  group->self_rank = self_rank;
-  group->service = service;
-  group->tree = tree;
-  groups_[id] = group;
-  return group;
-}
-
-void engine::forget_group(const group_id& id) noexcept {
-  const auto found = groups_.find(id);
-  if (found != groups_.end()) {
-    found->second->forgotten = true;
-    groups_.erase(found);
-  }
-  leases_.erase(id);
-}
-
-/// For good: a creation that arrives later is refused.
-void engine::drop_group(const group_id& id) noexcept {
-  const group_id kept = id;  // `id` may lie in the group
-  forget_group(kept);
-  remember_forgotten(kept);
-}
-
-void engine::remember_forgotten(const group_id& id) {
-  if (std::find(forgotten_.begin(), forgotten_.end(), id) != forgotten_.end()) return;
-  if (forgotten_.size() < tombstones) {
-    forgotten_.push_back(id);
-  } else {
-    forgotten_[forgotten_next_++ % tombstones] = id;
-  }
-}
-
-void engine::end_lease(const group_id& id, bool drop) noexcept {
-  const group_id copy = id;  // `id` may lie in the lease
-  const auto group = find_group(copy);
-  leases_.erase(copy);
-  if (drop && group != nullptr && group->tentative) drop_group(copy);
-}
-
-task<result<std::shared_ptr<group_state>>> engine::create_group(membership_ptr members, service_id service,
-                                                                group_options options) {
-  const auto rank = members->rank_of(options_.id);
-  if (!rank)
-    co_return make_error(errc::not_member, "node {} cannot be root of a group it is not in", options_.id);
-  if (find_service(service) == nullptr) {
-    co_return make_error(errc::unknown_service, "service {:#06x} is not registered on this node",
-                         static_cast<std::uint32_t>(service));
-  }
-  const std::size_t size = membership_bytes(*members);
-  if (size > max_membership_bytes) {
-    co_return make_error(errc::too_large, "a membership of {} members takes {} bytes: at most {} fit",
-                         members->size(), size, max_membership_bytes);
-  }
-  const tree_spec tree = options.tree.value_or(options_.default_tree);
-  const group_id id{options_.id, options_.incarnation, next_group_++, members->digest()};
-  auto group = make_group(id, std::move(members), *rank, service, tree);
-  group->creating = true;
-  const auto created = co_await run_on_group(group, collective_kind::create, tree, options.deadline);
-  error why = created ? error{} : created.error();
-  if (created && !created->clean()) {
-    const cause& first = created->causes().size() > 1 ? created->causes()[1] : created->causes()[0];
-    const std::uint32_t missing = group->members->size() - created->count(member_state::merged);
-    why = make_error(first.what.code(), "{} of {} members did not join: {}: {}", missing,
-                     group->members->size(), to_string(first.where), first.what.text());
-  }
-  if (why) {
-    // Whoever may have it is told directly: the tree may be what is broken. Who cannot be told asks when its
-    // lease ends.
-    if (created)
-      static_cast<void>(co_await run_on_group(group, collective_kind::forget, flat{}, options.deadline));
-    drop_group(id);
-    co_return why;
-  }
-  group->creating = false;
-  co_return group;
-}
-
-/// Some membership is known under the service's own id in `id`.
-bool engine::holds_out_of_band(const group_id& id) const {
-  group_id any = id;
-  any.digest = {};
-  const auto found = groups_.lower_bound(any);
-  return id.creator == 0 && found != groups_.end() && found->first.creator == 0 &&
-         found->first.incarnation == id.incarnation && found->first.counter == id.counter;
-}
-
-result<std::shared_ptr<group_state>> engine::adopt_group(membership_ptr members, service_id service,
-                                                         std::uint64_t id, const group_options& options) {
-  const auto rank = members->rank_of(options_.id);
-  if (!rank) return make_error(errc::not_member, "node {} is not in the group", options_.id);
-  if (find_service(service) == nullptr) {
-    return make_error(errc::unknown_service, "service {:#06x} is not registered on this node",
-                      static_cast<std::uint32_t>(service));
-  }
-  const group_id name = out_of_band_group(service, id, members->digest());
-  if (holds_out_of_band(name)) {
-    return make_error(errc::already_exists, "this node holds group {} of service {:#06x}", id,
-                      static_cast<std::uint32_t>(service));
-  }
-  return make_group(name, std::move(members), *rank, service, options.tree.value_or(options_.default_tree));
-}
-
-task<status> engine::destroy_group(std::shared_ptr<group_state> group) {
-  if (group->forgotten) co_return error(errc::unknown_group, "the group has been destroyed");
-  const group_id id = group->id;
-  const tree_spec tree = group->tree;
-  constexpr nanoseconds limit = std::chrono::seconds(5);
-  auto told = co_await run_on_group(group, collective_kind::forget, tree, limit);
-  // Below a member that is gone nobody has heard of it: now each is told directly.
-  if (told && !told->clean()) told = co_await run_on_group(group, collective_kind::forget, flat{}, limit);
-  drop_group(id);
-  if (!told) co_return told.error();
-  for (std::uint32_t rank = 0; rank < told->members(); ++rank) {
-    if (told->state(rank) != member_state::merged && told->why(rank).what != errc::unknown_group)
-      co_return error(errc::incomplete, describe(*told));
-  }
-  co_return status{};
-}
-
-/// A broadcast of the library's own: its outcome.
-task<result<outcome>> engine::run_on_group(std::shared_ptr<group_state> group, collective_kind kind,
-                                           tree_spec tree, nanoseconds deadline) {
-  bcast_options options;
-  options.deadline = deadline;
-  const auto encode = kind == collective_kind::create ? &encode_membership : &encode_nothing;
-  const begun b = begin(group, group_service_, kind, tree, options, encode, group->members.get());
-  if (b.op == nullptr) co_return b.reason;
-  co_await operation_awaiter(*b.op, {});
-  outcome o = b.op->take_outcome();
-  release(*b.op);
-  co_return o;
 }
 
 }  // namespace scoll::detail

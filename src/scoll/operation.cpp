@@ -17,20 +17,22 @@ operation::operation() : call_(*this), timer_(*this), submit_(*this), user_stop_
 operation::~operation() = default;
 
 std::uint32_t operation::rank_at(std::uint32_t relative) const noexcept {
-  return to_rank(relative, head_.root_rank, members_);
+  const std::uint32_t place = to_rank(relative, root_, members_);
+  return some_ != nullptr ? some_->rank_at(place) : place;
 }
 
 // ---- beginning
 
-void operation::bind(std::shared_ptr<group_state> group, std::shared_ptr<service_entry> service,
-                     const any_tree& tree, std::uint32_t root_rank, std::uint32_t relative) {
+void operation::bind(std::shared_ptr<group_state> group, subset_ptr some,
+                     std::shared_ptr<service_entry> service, const any_tree& tree, std::uint32_t relative) {
   group_ = std::move(group);
+  some_ = std::move(some);
   service_ = std::move(service);
   ++service_->running;
   table_ = service_->table;
   tree_ = tree;
-  members_ = group_->members->size();
-  head_.root_rank = root_rank;
+  members_ = some_ != nullptr ? some_->size() : group_->members->size();
+  root_ = some_ != nullptr ? *some_->index_of(head_.root_rank) : head_.root_rank;
   relative_ = relative;
   stop_.emplace();
   find_children();
@@ -71,10 +73,11 @@ void operation::start(std::coroutine_handle<> waiter, stop_token stop) {
 }
 
 void operation::accept(transport::request_view& request, const collective_head& head,
-                       std::shared_ptr<group_state> group, std::shared_ptr<service_entry> service,
-                       const any_tree& tree, std::uint32_t relative, bool relay) {
+                       std::shared_ptr<group_state> group, subset_ptr some,
+                       std::shared_ptr<service_entry> service, const any_tree& tree, std::uint32_t relative,
+                       bool relay) {
   head_ = head;
-  bind(std::move(group), std::move(service), tree, head.root_rank, relative);
+  bind(std::move(group), std::move(some), std::move(service), tree, relative);
   is_root_ = false;
   relay_ = relay;
   reply_limit_ = request.reply_capacity();
@@ -132,6 +135,7 @@ void operation::reset() noexcept {
   account_.clear();
   child_count_ = unsettled_ = 0;
   head_ = {};
+  dissent_ = {};
   status_ = {};
   hooks_ = {};
   execute_started_ = execute_settled_ = false;
@@ -141,6 +145,7 @@ void operation::reset() noexcept {
   margin_ = rtt_ = processing_ = deadline_ = nanoseconds(0);
   stop_.reset();
   group_.reset();
+  some_.reset();
   if (service_ != nullptr && --service_->running == 0) service_->idle.set();
   service_.reset();
   table_ = nullptr;

@@ -91,24 +91,47 @@ void operation::answer_root() {
   }
 }
 
+/// Calls `fn(first, last)` for the runs of ranks that a run of relative ones stands for. Those begin at the
+/// root, so that a run may wrap round the end of the membership.
+template <class Fn>
+void operation::visit_ranks(rank_range relative, Fn fn) const {
+  const std::uint32_t first =
+      SCOLL_MUTANT(relative_ranks_reported) ? relative.first : to_rank(relative.first, root_, members_);
+  const std::uint32_t before_end = std::min(relative.size(), members_ - first);
+  const auto visit = [&](std::uint32_t from, std::uint32_t to) {
+    if (from == to) return;
+    if (some_ == nullptr) return fn(from, to);
+    some_->visit(from, to, fn);
+  };
+  visit(first, first + before_end);
+  visit(0, relative.size() - before_end);
+}
+
 outcome operation::take_outcome() {
-  if (clean_) return outcome(members_);
-  std::vector<member_report> reports;
-  for (const member_report& run : account_.runs()) {
-    // Relative ranks begin at the root: a run may wrap round the end of the membership.
-    const std::uint32_t first =
-        SCOLL_MUTANT(relative_ranks_reported) ? run.members.first : rank_at(run.members.first);
-    const std::uint32_t size = run.members.size();
-    const std::uint32_t before_end = std::min(size, members_ - first);
-    reports.push_back({{first, first + before_end}, run.state, run.cause_index});
-    if (size != before_end) reports.push_back({{0, size - before_end}, run.state, run.cause_index});
+  const std::uint32_t n = group_->members->size();
+  outcome taken(n);
+  if (!clean_ || some_ != nullptr) {
+    account by_rank;
+    const auto add = [&](rank_range relative, member_state state, std::uint16_t cause_index) {
+      visit_ranks(relative, [&](std::uint32_t first, std::uint32_t last) {
+        by_rank.add({first, last}, state, cause_index);
+      });
+    };
+    if (clean_) add({0, members_}, member_state::merged, 0);
+    if (!clean_) {
+      for (const member_report& run : account_.runs()) add(run.members, run.state, run.cause_index);
+    }
+    if (some_ != nullptr) {
+      const rank_set excluded = rank_set::all(n) - some_->ranks();
+      for (const rank_range& r : excluded.ranges()) by_rank.add(r, member_state::excluded);
+    }
+    by_rank.normalise();
+    std::vector<cause> causes(account_.causes().begin(), account_.causes().end());
+    for (cause& c : causes) c.reporter = c.reporter < members_ ? rank_at(c.reporter) : head_.root_rank;
+    taken = {n, {by_rank.runs().begin(), by_rank.runs().end()}, std::move(causes)};
   }
-  account by_rank;
-  std::vector<cause> causes(account_.causes().begin(), account_.causes().end());
-  for (cause& c : causes) c.reporter = c.reporter < members_ ? rank_at(c.reporter) : head_.root_rank;
-  for (const member_report& r : reports) by_rank.add(r.members, r.state, r.cause_index);
-  by_rank.normalise();
-  return {members_, {by_rank.runs().begin(), by_rank.runs().end()}, std::move(causes)};
+  taken.set_dissent(dissent_);
+  return taken;
 }
 
 /// Account first, then each value behind its length. `encode_nothing`: the value did not
@@ -116,6 +139,8 @@ outcome operation::take_outcome() {
 std::size_t operation::encode_answer(std::span<std::byte> into, collective_reply_head& head) {
   head = {};
   head.flags = clean_ ? collective_reply_head::clean : 0;
+  head.dissenters = dissent_.members;
+  head.dissenter = dissent_.first;
   std::size_t size = 0;
   if (!clean_) {
     if (!account_.fits()) {

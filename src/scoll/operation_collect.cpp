@@ -149,6 +149,10 @@ void* operation::take_answer(child& c, std::size_t mark) {
     reject_answer(c, mark, {errc::malformed, "the account of a reply has the wrong size"}, false);
     return nullptr;
   }
+  if (c.head.dissenters != 0) {
+    dissent_.first = dissent_.members == 0 ? c.head.dissenter : dissent_.first;
+    dissent_.members += std::min(c.head.dissenters, c.nodes);
+  }
   if (!c.clean) {
     engine_->pools_->ranges_.clear();
     collect_ranges(c, engine_->pools_->ranges_);

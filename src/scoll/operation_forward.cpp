@@ -21,7 +21,7 @@ task<bool> operation::prepare() {
   }
   if (relay_) co_return true;
   request_ = frame_pool::allocate(table_->request_size);
-  const status decoded = table_->decode_request(request_, request_bytes_.bytes);
+  const status decoded = table_->decode_request(request_, request_part());
   if (!decoded) {
     frame_pool::deallocate(std::exchange(request_, nullptr), table_->request_size);
     fail_before_forwarding(decoded.error(), phase::admission);
@@ -47,9 +47,10 @@ task<bool> operation::prepare() {
 status operation::encode_rewritten() {
   transport::slab_ref slab = engine_->endpoint_.acquire_payload();
   if (!slab) return error(errc::busy, "no buffer left for a rewritten request");
-  const auto size = table_->encode_request(request_, {slab.data(), max_request_bytes});
+  std::byte* const at = std::ranges::copy(request_bytes_.bytes.first(head_.subset_bytes), slab.data()).out;
+  const auto size = table_->encode_request(request_, {at, max_request_bytes});
   if (!size) return size.error();
-  const std::span<const std::byte> bytes(slab.data(), *size);
+  const std::span<const std::byte> bytes(slab.data(), head_.subset_bytes + *size);
   received_bytes_ = std::exchange(request_bytes_, {std::move(slab), bytes});
   return {};
 }

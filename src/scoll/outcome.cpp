@@ -11,16 +11,18 @@ namespace scoll {
 namespace {
 
 const cause no_cause{};
-constexpr std::array state_names{"merged", "executed", "failed", "not reached", "unknown"};
+constexpr std::array state_names{"merged", "executed", "failed", "not reached", "unknown", "excluded"};
 constexpr std::array phase_names{"none", "liveness", "admission", "prepare",
                                  "bulk", "execute",  "reply",     "delivery"};
 
 template <class Name>
 std::string describe_with(const outcome& o, Name name) {
   const std::uint32_t merged = o.count(member_state::merged);
-  std::string text = fmt::format("{} of {} executed and merged", merged, o.members());
+  const std::uint32_t addressed = o.members() - o.count(member_state::excluded);
+  std::string text = fmt::format("{} of {} executed and merged", merged, addressed);
+  if (addressed != o.members()) text += fmt::format(" ({} not addressed)", o.members() - addressed);
   for (const member_report& r : o.reports()) {
-    if (r.state == member_state::merged) continue;
+    if (r.state == member_state::merged || r.state == member_state::excluded) continue;
     const cause& why = o.causes()[r.cause_index];
     std::string who;
     for (std::uint32_t rank = r.members.first; rank != r.members.last; ++rank) {
@@ -47,25 +49,14 @@ std::string_view to_string(phase p) noexcept {
   return i < phase_names.size() ? phase_names[i] : "?";
 }
 
-bool rank_set::contains(std::uint32_t rank) const noexcept {
-  const auto after =
-      std::upper_bound(ranges_.begin(), ranges_.end(), rank,
-                       [](std::uint32_t r, const rank_range& range) { return r < range.last; });
-  return after != ranges_.end() && after->first <= rank;
-}
-
-std::string to_string(const rank_set& set) {
-  if (set.empty()) return "none";
-  std::string text;
-  for (const rank_range& r : set.ranges()) {
-    if (!text.empty()) text += ", ";
-    text += r.size() == 1 ? fmt::format("{}", r.first) : fmt::format("{}-{}", r.first, r.last - 1);
-  }
-  return text;
-}
-
 outcome::outcome(std::uint32_t members, std::vector<member_report> reports, std::vector<cause> causes)
-    : members_(members), reports_(std::move(reports)), causes_(std::move(causes)) {
+    : members_(members),
+      clean_(std::all_of(reports.begin(), reports.end(),
+                         [](const member_report& r) {
+                           return r.state == member_state::merged || r.state == member_state::excluded;
+                         })),
+      reports_(std::move(reports)),
+      causes_(std::move(causes)) {
   SCOLL_ASSERT(!causes_.empty() && !reports_.empty() && reports_.front().members.first == 0 &&
                    reports_.back().members.last == members_,
                "an outcome accounts for every member");
@@ -89,7 +80,7 @@ const cause& outcome::why(std::uint32_t rank) const noexcept {
 }
 
 std::uint32_t outcome::count(member_state wanted) const noexcept {
-  if (clean()) return wanted == member_state::merged ? members_ : 0;
+  if (reports_.empty()) return wanted == member_state::merged ? members_ : 0;
   std::uint32_t sum = 0;
   for (const member_report& run : reports_) sum += run.state == wanted ? run.members.size() : 0;
   return sum;
@@ -97,7 +88,7 @@ std::uint32_t outcome::count(member_state wanted) const noexcept {
 
 rank_set outcome::in(member_state wanted) const {
   rank_set set;
-  if (clean() && wanted == member_state::merged && members_ != 0) set.append(0, members_);
+  if (reports_.empty() && wanted == member_state::merged) return rank_set::all(members_);
   for (const member_report& run : reports_) {
     if (run.state == wanted) set.append(run.members.first, run.members.last);
   }
@@ -105,8 +96,8 @@ rank_set outcome::in(member_state wanted) const {
 }
 
 rank_set outcome::executed() const {
+  if (reports_.empty()) return merged();
   rank_set set;
-  if (clean()) return merged();
   for (const member_report& run : reports_) {
     if (run.state <= member_state::executed) set.append(run.members.first, run.members.last);
   }

@@ -96,6 +96,7 @@ status session::request(exchange& waiter, traffic_class klass, message& m,
   if (!refused && !allocate_slot(waiter)) {
     refused = make_error(errc::busy, "{} requests to node {} wait for replies already", slots_.size(), peer_);
   }
+  if (!refused && dead()) refused = make_error(errc::peer_died, "node {} is dead", peer_);
   if (refused) {
     endpoint_.release_message(m);
     return refused;
@@ -427,19 +428,37 @@ status session::on_welcome(const hello& h, lane& l) noexcept {
   return {};
 }
 
+void session::declare_dead(std::uint64_t incarnation) noexcept {
+  if (incarnation == 0 || incarnation < peer_incarnation_ || incarnation <= dead_incarnation_) return;
+  peer_incarnation_ = dead_incarnation_ = incarnation;
+  fail(make_error(errc::peer_died, "node {} is dead", peer_));
+}
+
+void session::declare_alive(std::uint64_t incarnation) noexcept {
+  if (incarnation < peer_incarnation_) return;
+  live_as(incarnation);
+}
+
+/// The peer lives in this incarnation, no earlier one than before.
+void session::live_as(std::uint64_t incarnation) noexcept {
+  dead_incarnation_ = 0;
+  const std::uint64_t before = std::exchange(peer_incarnation_, incarnation);
+  if (before == 0 || before == incarnation || SCOLL_MUTANT(reboot_not_noticed)) return;
+  reset(make_error(errc::peer_rebooted, "node {} came back with incarnation {}", peer_, incarnation),
+        {.unsent = false, .connecting = true});
+  for (auto& l : lanes_) {
+    if (l != nullptr) l->set_peer_attempts(0);
+  }
+}
+
 /// Goes into the session of the pair (own epoch, the peer's), if it is not in it already.
 void session::follow(const hello& h) noexcept {
-  if (peer_incarnation_ != 0 && h.incarnation > peer_incarnation_ && !SCOLL_MUTANT(reboot_not_noticed)) {
-    reset(make_error(errc::peer_rebooted, "node {} came back with incarnation {}", peer_, h.incarnation),
-          {.unsent = false, .connecting = true});
-    for (auto& l : lanes_) {
-      if (l != nullptr) l->set_peer_attempts(0);
-    }
+  if (h.incarnation > peer_incarnation_) {
+    live_as(h.incarnation);
   } else if (peer_epoch_ != 0 && h.epoch != peer_epoch_) {
     reset(make_error(errc::connection_lost, "node {} has given up the session", peer_),
           {.unsent = true, .connecting = true});
   }
-  peer_incarnation_ = h.incarnation;
   if (peer_epoch_ != 0) return;
   peer_epoch_ = h.epoch;
   for (std::size_t c = 0; c < class_count; ++c) {
@@ -473,9 +492,9 @@ void session::reset(const error& reason, kept keep) noexcept {
   orphans_.splice(incoming_);
   kick();
   end_all(ended, reason);
-  if (!existed) return;
-  ++endpoint_.statistics_.sessions_lost;
-  endpoint_.tell_session_lost(*this, reason);
+  if (existed) ++endpoint_.statistics_.sessions_lost;
+  // Of a new life the layers above hear even if the old one had said goodbye.
+  if (existed || reason == errc::peer_rebooted) endpoint_.tell_session_lost(*this, reason);
 }
 
 /// Tells those who wait. Each may cancel or free others of the list meanwhile.

@@ -48,7 +48,9 @@ TEST_CASE("the heads lie on the wire as documented", "[golden]") {
   h.margin_ns = 21;
   h.rtt_ns = 22;
   h.processing_ns = 23;
-  std::array<std::byte, 146> bytes;
+  h.subset_bytes = 24;
+  h.view = collective_head::living | collective_head::same_view;
+  std::array<std::byte, 149> bytes;
   REQUIRE(*wire::encode_to(bytes, h) == bytes.size());
   REQUIRE(at<std::uint8_t>(bytes, 0) == 1);
   REQUIRE(at<std::uint8_t>(bytes, 1) == 3);
@@ -61,15 +63,19 @@ TEST_CASE("the heads lie on the wire as documented", "[golden]") {
   for (std::uint64_t i = 0; i < 3; ++i) REQUIRE(at<std::uint64_t>(bytes, 80 + 8 * i) == 15 + i);
   REQUIRE(at<std::uint16_t>(bytes, 104) == 18);
   for (std::uint64_t i = 0; i < 5; ++i) REQUIRE(at<std::uint64_t>(bytes, 106 + 8 * i) == 19 + i);
+  REQUIRE(at<std::uint16_t>(bytes, 146) == 24);
+  REQUIRE(at<std::uint8_t>(bytes, 148) == 3);
 
   collective_reply_head r;
   r.flags = collective_reply_head::clean;
   r.values = 0x0102;
   r.account_bytes = 0x03040506;
   r.processing_ns = 7;
-  std::array<std::byte, 16> reply;
+  r.dissenters = 8;
+  r.dissenter = 9;
+  std::array<std::byte, 24> reply;
   REQUIRE(*wire::encode_to(reply, r) == reply.size());
-  REQUIRE(hex(reply) == "02000201060504030700000000000000");
+  REQUIRE(hex(reply) == "020002010605040307000000000000000800000009000000");
 }
 
 TEST_CASE("a membership and its digest lie on the wire as documented", "[golden]") {

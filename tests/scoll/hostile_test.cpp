@@ -92,15 +92,15 @@ struct versioned_service {
   }
 };
 
-collective_head head_for(const group<probe>& g, std::uint64_t counter) {
+collective_head head_for(const group<probe>& g, std::uint64_t counter, std::uint32_t root_rank) {
   collective_head h;
   h.kind = 0;
   h.tree_kind = g.tree().kind;
   h.tree_params = g.tree().params;
   h.service = static_cast<std::uint32_t>(probe::id);
-  h.root_rank = g.rank();
+  h.root_rank = root_rank;
   h.group = g.id();
-  h.operation = {g.members().node(g.rank()), 1, counter, 0};
+  h.operation = {g.members().node(root_rank), 1, counter, 0};
   h.rtt_ns = 1000000;
   h.margin_ns = 1000000;
   h.processing_ns = 100000000;
@@ -257,7 +257,7 @@ TEST_CASE("requests that are not what they should be are refused with the reason
     REQUIRE(c.engine(to - 1).operations() == 0);
     return a.refused;
   };
-  const collective_head base = head_for(g, 100);
+  const collective_head base = head_for(g, 100, 0);
   REQUIRE(refused(base, good) == errc::not_parent);
   REQUIRE(refused(base, good).text() == "node 90 is not the parent of node 2 in this tree");
   REQUIRE(refused(base, good, 1) == errc::not_parent);
@@ -327,7 +327,7 @@ TEST_CASE("heads of random bytes are refused", "[hostile]") {
   random_generator random(5);
   const bytes good = encoded(probe::request{1});
   bytes whole(transport::max_head_bytes);
-  whole.resize(wire::encode_to(whole, head_for(g, 1)).value());
+  whole.resize(wire::encode_to(whole, head_for(g, 1, 0)).value());
   for (int round = 0; round < 300; ++round) {
     bytes mutated = whole;
     const auto flips = 1 + random.below(4);
@@ -354,7 +354,7 @@ struct infiltrated {
 
   infiltrated(std::uint32_t n, const tree_spec& spec, std::uint32_t index) : c(n) {
     c.serve(service);
-    g = c.make_group<probe>(0, spec);
+    g = c.make_group<probe>(index == 0 ? n - 1 : 0, spec);  // a group ends with its creator
     REQUIRE(c.bcast(g, {}).ok());
     service.log->clear();
     static_cast<void>(c.stop(index).has_value());
@@ -374,7 +374,7 @@ struct infiltrated {
 TEST_CASE("an operation is executed once, however often its parent sends it", "[hostile]") {
   infiltrated f(3, chain{}, 0);
   const bytes good = encoded(probe::request{1});
-  auto again = head_for(f.g, 500);
+  auto again = head_for(f.g, 500, 0);
   again.operation.incarnation = 2;
   REQUIRE_FALSE(f.x->ask(2, again, good).refused);
   REQUIRE(f.x->ask(2, again, good).refused == errc::already_exists);
@@ -398,7 +398,7 @@ TEST_CASE("an operation is executed once, however often its parent sends it", "[
 
 TEST_CASE("too little time for one level is refused on arrival", "[hostile]") {
   infiltrated f(3, chain{}, 0);
-  auto h = head_for(f.g, 500);
+  auto h = head_for(f.g, 500, 0);
   h.operation.incarnation = 2;
   h.remaining_ns = h.margin_ns;
   REQUIRE(f.x->ask(2, h, encoded(probe::request{1})).refused == errc::deadline_exceeded);
@@ -415,7 +415,7 @@ TEST_CASE("too little time for one level is refused on arrival", "[hostile]") {
 
 TEST_CASE("a creation that was forgotten before it arrived is refused", "[hostile]") {
   infiltrated f(3, flat{}, 0);
-  auto h = head_for(f.g, 1);
+  auto h = head_for(f.g, 1, 0);
   h.operation.incarnation = 2;
   h.group.incarnation = 2;
   bytes members{std::byte{3}, std::byte{2}, std::byte{0}, std::byte{2},

@@ -32,6 +32,11 @@ struct collective_head {
   std::uint64_t margin_ns = 0;      ///< what each level keeps of it
   std::uint64_t rtt_ns = 0;         ///< R of `C11`
   std::uint64_t processing_ns = 0;  ///< P of `C11`
+  std::uint16_t subset_bytes = 0;   ///< in front of the request: which ranks it is for; 0: all (`C6`)
+  std::uint8_t view = 0;            ///< of the subset: flags below
+
+  static constexpr std::uint8_t living = 1;     ///< those who are alive as the root sees it
+  static constexpr std::uint8_t same_view = 2;  ///< who sees others alive takes no part
 };
 
 /// The head of every collective reply.
@@ -44,6 +49,8 @@ struct collective_reply_head {
   std::uint16_t values = 0;  ///< encoded replies that follow the account, each after its u32 length
   std::uint32_t account_bytes = 0;
   std::uint64_t processing_ns = 0;
+  std::uint32_t dissenters = 0;  ///< members of the subtree who see others alive than the root
+  std::uint32_t dissenter = 0;   ///< the rank of one of them
 };
 
 /// Before each value of a reply.

@@ -25,7 +25,9 @@
 #include "../outcome.hpp"
 #include "../tree/any_tree.hpp"
 #include "collective_head.hpp"
+#include "known_dead.hpp"
 #include "service_table.hpp"
+#include "subset.hpp"
 
 namespace scoll::detail {
 
@@ -75,8 +77,12 @@ struct group_state {
   std::uint32_t self_rank = 0;
   service_id service{};
   tree_spec tree;
-  any_tree resolved;  // for the tree seen last
-  bool has_resolved = false;
+  struct resolved_tree {
+    std::uint32_t members = 0;
+    any_tree tree;
+  };
+  std::array<resolved_tree, 2> resolved;                                // those used last, the latest first
+  subset_ptr last_subset;                                               // that came in a request
   std::vector<std::pair<std::uint32_t, transport::session*>> sessions;  // by rank: those needed so far
   std::vector<root_window> windows;
   std::uint64_t next_counter = 1;  // of operations rooted here
@@ -84,12 +90,32 @@ struct group_state {
   bool tentative = false;          // created by another node and not used yet
   bool forgotten = false;
 
-  /// The tree for `spec`, or null with the reason in `fault`.
-  const any_tree* resolve(const tree_spec& spec, tree_fault& fault);
+  /// The tree for `spec` over the whole group, or so many of its members; null with the reason in `fault`.
+  const any_tree* resolve(const tree_spec& spec, std::uint32_t count, tree_fault& fault);
+  /// The subset that a request names: the one before if it is the same.
+  result<subset_ptr> take_subset(std::span<const std::byte> bytes);
+};
+
+/// Where a member stands in a broadcast: among how many, and how far from the root.
+struct place {
+  std::uint32_t members = 0;
+  std::uint32_t relative = 0;
+  std::uint32_t parent_rank = 0;
+  const any_tree* tree = nullptr;
 };
 
 /// Most bytes the membership of a group may take in its creation, beside the head (`C3`).
 inline constexpr std::size_t max_membership_bytes = max_collective_bytes - transport::max_head_bytes;
+
+/// Whom a broadcast is for: a group, or some of its members.
+struct addressees {
+  std::shared_ptr<group_state> group;
+  subset_ptr some = nullptr;  ///< null: all
+  bool living = false;        ///< `some` are those who are alive as this node sees it
+  error invalid{};            ///< why there is no such subset
+
+  std::uint32_t size() const noexcept { return some != nullptr ? some->size() : group->members->size(); }
+};
 
 /// A new operation, or why there is none.
 struct begun {
@@ -147,9 +173,20 @@ class engine final : private transport::endpoint_events {
 
   /// A broadcast, its request encoded at once; it starts when it is awaited (`operation_awaiter`). Given back
   /// by `release`.
-  begun begin_broadcast(const std::shared_ptr<group_state>& group, const service_table& table,
-                        const void* request, const bcast_options& options);
+  begun begin_broadcast(const addressees& to, const service_table& table, const void* request,
+                        const bcast_options& options);
   void release(operation& op) noexcept;
+  /// The account of a broadcast that was refused before anything was sent.
+  outcome nothing_sent(const addressees& to, const error& why) const;
+
+  // liveness
+  /// This incarnation of a node is dead, or lives: a newer one has taken the place of those before. What the
+  /// dead owed ends at once (`C12`), and what they made here goes (`C15`).
+  void on_dead(node_id node, std::uint64_t incarnation);
+  void on_alive(node_id node, std::uint64_t incarnation);
+  const known_dead& dead() const noexcept { return dead_; }
+  /// Those of `among` who are not known to be dead. This node always is among them.
+  rank_set living(const group_state& group, const rank_set& among) const;
 
   /// Refuses what is new, waits for what runs, drains the links. Past the limit it names the hooks that still
   /// run.
@@ -170,14 +207,19 @@ class engine final : private transport::endpoint_events {
 
   using encode_function = result<std::size_t> (*)(const void* what, std::span<std::byte> into) noexcept;
 
-  begun begin(const std::shared_ptr<group_state>& group, const std::shared_ptr<service_entry>& service,
-              collective_kind kind, const tree_spec& tree, const bcast_options& options,
-              encode_function encode, const void* what);
+  begun begin(const addressees& to, const std::shared_ptr<service_entry>& service, collective_kind kind,
+              const tree_spec& tree, const bcast_options& options, encode_function encode, const void* what);
+  status encode_request(operation& op, const addressees& to, collective_kind kind, encode_function encode,
+                        const void* what);
+  error dead_among(const addressees& to) const;
+  bool view_differs(const group_state& group, const subset& root_sees) const;
+  void end_life(node_id node, std::uint64_t last_incarnation);
   begun fail(operation& op, const error& why) noexcept;
   task<void> wait_idle(time_point until);
   error admit(transport::request_view& request, const collective_head& head);
   error admit_to_group(transport::request_view& request, const collective_head& head,
                        const std::shared_ptr<group_state>& group, std::shared_ptr<service_entry> service);
+  static result<place> place_in(group_state& group, const collective_head& head, const subset* some);
   static bool admit_once(group_state& group, const collective_head& head);
   std::shared_ptr<group_state> make_group(const group_id& id, membership_ptr members, std::uint32_t self_rank,
                                           service_id service, const tree_spec& tree);
@@ -208,6 +250,7 @@ class engine final : private transport::endpoint_events {
   std::shared_ptr<service_entry> group_service_;
   std::map<group_id, std::shared_ptr<group_state>> groups_;
   std::map<group_id, std::unique_ptr<lease>> leases_;
+  known_dead dead_;
   std::vector<group_id> forgotten_;  // ring of recent tombstones
   std::size_t forgotten_next_ = 0;
   std::uint64_t next_group_ = 1;

@@ -50,7 +50,7 @@ class operation final : public list_hook<> {
 
   // member
   void accept(transport::request_view& request, const collective_head& head,
-              std::shared_ptr<group_state> group, std::shared_ptr<service_entry> service,
+              std::shared_ptr<group_state> group, subset_ptr some, std::shared_ptr<service_entry> service,
               const any_tree& tree, std::uint32_t relative, bool relay);
   void on_parent_cancelled(bool answer_awaited) noexcept;
   /// Nothing begins from here on; hooks and children are asked to end, and get a bounded time to say how far
@@ -114,8 +114,8 @@ class operation final : public list_hook<> {
   };
 
   // life
-  void bind(std::shared_ptr<group_state> group, std::shared_ptr<service_entry> service, const any_tree& tree,
-            std::uint32_t root_rank, std::uint32_t relative);
+  void bind(std::shared_ptr<group_state> group, subset_ptr some, std::shared_ptr<service_entry> service,
+            const any_tree& tree, std::uint32_t relative);
   void find_children();
   void reset() noexcept;
   static void stopped_by_user(void* self) noexcept;
@@ -184,6 +184,11 @@ class operation final : public list_hook<> {
   void mark_below(const child& c, member_state state, std::uint16_t cause_index);
   error first_reason(const child& c, std::size_t mark) const;
   std::uint32_t rank_at(std::uint32_t relative) const noexcept;
+  template <class Fn>
+  void visit_ranks(rank_range relative, Fn fn) const;
+  std::span<const std::byte> request_part() const noexcept {
+    return request_bytes_.bytes.subspan(head_.subset_bytes);
+  }
   std::span<child> children() noexcept { return {children_.get(), child_count_}; }
 
   engine* engine_ = nullptr;  // that runs it now
@@ -192,10 +197,12 @@ class operation final : public list_hook<> {
   // what it is about
   collective_head head_;
   std::shared_ptr<group_state> group_;
+  subset_ptr some_;  // whom it is for, if not all
   std::shared_ptr<service_entry> service_;
   const service_table* table_ = nullptr;
   any_tree tree_;
-  std::uint32_t members_ = 0;
+  std::uint32_t members_ = 0;  // that it is for
+  std::uint32_t root_ = 0;     // place of the root among them
   std::uint32_t relative_ = 0;
   bool is_root_ = false;
   bool relay_ = false;  // this node cannot decode the request: it forwards and passes replies on
@@ -220,6 +227,7 @@ class operation final : public list_hook<> {
   std::size_t child_count_ = 0;
   std::size_t unsettled_ = 0;
   account account_;
+  dissent dissent_;  // in this subtree
   status status_;
   std::array<hook_state, 4> hooks_;  // those that can be coroutines
   bool execute_started_ = false;
