@@ -53,6 +53,11 @@ enum class id : std::uint8_t {
   request_kept,
   group_kept,
   failed_creation_kept,
+  group_outlives_creator,
+  death_unheard,
+  dead_are_asked,
+  old_death_believed,
+  subset_forgotten,
 };
 
 struct description {
@@ -102,6 +107,12 @@ inline constexpr description all[] = {
     {SCOLL_NAMED_MUTANT(group_kept), "one member does not drop a group that is destroyed"},
     {SCOLL_NAMED_MUTANT(failed_creation_kept),
      "a member keeps a group that its creator does not know any more"},
+    {SCOLL_NAMED_MUTANT(group_outlives_creator), "a group stays when its creator has died"},
+    {SCOLL_NAMED_MUTANT(death_unheard), "who waits for a node goes on when it is called dead"},
+    {SCOLL_NAMED_MUTANT(dead_are_asked), "requests to a node that is called dead are queued"},
+    {SCOLL_NAMED_MUTANT(old_death_believed),
+     "the death of an earlier life is taken for that of the present one"},
+    {SCOLL_NAMED_MUTANT(subset_forgotten), "the account of a subset speaks of the first ranks of the group"},
 };
 #undef SCOLL_NAMED_MUTANT
 

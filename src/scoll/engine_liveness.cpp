@@ -12,15 +12,16 @@ namespace scoll::detail {
 
 void engine::on_dead(node_id node, std::uint64_t incarnation) {
   if (node == options_.id || incarnation == 0) return;
-  dead_.add(node, incarnation);
-  if (transport::session* peer = endpoint_.find(node)) peer->declare_dead(incarnation);
   end_life(node, incarnation);
+  transport::session* const peer = endpoint_.find(node);
+  if (SCOLL_MUTANT(old_death_believed) && peer != nullptr)
+    incarnation = std::max(incarnation, peer->peer_incarnation());
+  if (peer != nullptr && peer->peer_incarnation() > incarnation) return;
+  if (lives_.die(node, incarnation) && peer != nullptr) peer->declare_dead(incarnation);
 }
 
 void engine::on_alive(node_id node, std::uint64_t incarnation) {
-  if (node == options_.id || incarnation == 0) return;
-  dead_.remove(node, incarnation);
-  if (dead_.contains(node)) return;  // a later life than this one has ended already
+  if (node == options_.id || incarnation == 0 || !lives_.live(node, incarnation)) return;
   if (transport::session* peer = endpoint_.find(node)) peer->declare_alive(incarnation);
   end_life(node, incarnation - 1);
 }
@@ -43,8 +44,8 @@ void engine::end_life(node_id node, std::uint64_t last_incarnation) {
 
 rank_set engine::living(const group_state& group, const rank_set& among) const {
   std::vector<std::uint32_t> dead;
-  for (const known_dead::entry& e : dead_.entries()) {
-    if (const auto rank = group.members->rank_of(e.node)) dead.push_back(*rank);
+  for (const node_id node : lives_.dead()) {
+    if (const auto rank = group.members->rank_of(node)) dead.push_back(*rank);
   }
   std::sort(dead.begin(), dead.end());
   rank_set fallen;
@@ -54,7 +55,7 @@ rank_set engine::living(const group_state& group, const rank_set& among) const {
 
 /// Names them, as far as the text has room.
 error engine::dead_among(const addressees& to) const {
-  if (dead_.empty()) return {};
+  if (lives_.dead().empty()) return {};
   const rank_set all = to.some != nullptr ? to.some->ranks() : rank_set::all(to.group->members->size());
   const rank_set dead = all - living(*to.group, all);
   if (dead.empty()) return {};
@@ -92,7 +93,7 @@ outcome engine::nothing_sent(const addressees& to, const error& why) const {
 /// Whether this node would have chosen other members for a broadcast to those alive. Of itself it is sure.
 bool engine::view_differs(const group_state& group, const subset& root_sees) const {
   const std::uint32_t n = group.members->size();
-  if (dead_.empty()) return root_sees.size() != n;
+  if (lives_.dead().empty()) return root_sees.size() != n;
   return living(group, rank_set::all(n)) != root_sees.ranks();
 }
 

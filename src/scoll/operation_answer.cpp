@@ -100,7 +100,7 @@ void operation::visit_ranks(rank_range relative, Fn fn) const {
   const std::uint32_t before_end = std::min(relative.size(), members_ - first);
   const auto visit = [&](std::uint32_t from, std::uint32_t to) {
     if (from == to) return;
-    if (some_ == nullptr) return fn(from, to);
+    if (some_ == nullptr || SCOLL_MUTANT(subset_forgotten)) return fn(from, to);
     some_->visit(from, to, fn);
   };
   visit(first, first + before_end);

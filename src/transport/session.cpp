@@ -90,13 +90,14 @@ status session::request(exchange& waiter, traffic_class klass, message& m,
   class_state& k = classes_[index(klass)];
   error refused;
   if (endpoint_.draining_) refused = {errc::closed, "this node is shutting down"};
+  if (!refused && dead() && !SCOLL_MUTANT(dead_are_asked))
+    refused = make_error(errc::peer_died, "node {} is dead", peer_);
   if (!refused && k.queued >= endpoint_.options_.queue_limit && !SCOLL_MUTANT(queue_unbounded)) {
     refused = make_error(errc::busy, "{} requests to node {} wait for credit already", k.queued, peer_);
   }
   if (!refused && !allocate_slot(waiter)) {
     refused = make_error(errc::busy, "{} requests to node {} wait for replies already", slots_.size(), peer_);
   }
-  if (!refused && dead()) refused = make_error(errc::peer_died, "node {} is dead", peer_);
   if (refused) {
     endpoint_.release_message(m);
     return refused;
@@ -431,7 +432,7 @@ status session::on_welcome(const hello& h, lane& l) noexcept {
 void session::declare_dead(std::uint64_t incarnation) noexcept {
   if (incarnation == 0 || incarnation < peer_incarnation_ || incarnation <= dead_incarnation_) return;
   peer_incarnation_ = dead_incarnation_ = incarnation;
-  fail(make_error(errc::peer_died, "node {} is dead", peer_));
+  if (!SCOLL_MUTANT(death_unheard)) fail(make_error(errc::peer_died, "node {} is dead", peer_));
 }
 
 void session::declare_alive(std::uint64_t incarnation) noexcept {

@@ -25,7 +25,7 @@
 #include "../outcome.hpp"
 #include "../tree/any_tree.hpp"
 #include "collective_head.hpp"
-#include "known_dead.hpp"
+#include "known_lives.hpp"
 #include "service_table.hpp"
 #include "subset.hpp"
 
@@ -184,7 +184,7 @@ class engine final : private transport::endpoint_events {
   /// dead owed ends at once (`C12`), and what they made here goes (`C15`).
   void on_dead(node_id node, std::uint64_t incarnation);
   void on_alive(node_id node, std::uint64_t incarnation);
-  const known_dead& dead() const noexcept { return dead_; }
+  const known_lives& lives() const noexcept { return lives_; }
   /// Those of `among` who are not known to be dead. This node always is among them.
   rank_set living(const group_state& group, const rank_set& among) const;
 
@@ -250,7 +250,7 @@ class engine final : private transport::endpoint_events {
   std::shared_ptr<service_entry> group_service_;
   std::map<group_id, std::shared_ptr<group_state>> groups_;
   std::map<group_id, std::unique_ptr<lease>> leases_;
-  known_dead dead_;
+  known_lives lives_;
   std::vector<group_id> forgotten_;  // ring of recent tombstones
   std::size_t forgotten_next_ = 0;
   std::uint64_t next_group_ = 1;

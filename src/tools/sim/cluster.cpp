@@ -54,12 +54,11 @@ std::vector<target> targets_of(const group_record& g) {
 }
 
 /// How long the root may take, by what the library says (`C11`).
-nanoseconds bound_of(const group_record& g, std::uint32_t root_rank, const bcast_options& options,
-                     nanoseconds service_bound) {
+nanoseconds bound_of(const broadcast_record& b, const bcast_options& options, nanoseconds service_bound) {
   if (options.deadline.count() != 0) return options.deadline;
-  const auto tree = any_tree::resolve(g.tree, static_cast<std::uint32_t>(g.members.size()));
-  static_cast<void>(root_rank);  // trees are relative to the root
-  const auto levels = tree ? tree->subtree_levels(static_cast<std::uint32_t>(g.members.size()), 0) : 1;
+  const auto n = static_cast<std::uint32_t>(b.addressed.size());
+  const auto tree = any_tree::resolve(b.group->tree, n);
+  const auto levels = tree ? tree->subtree_levels(n, 0) : 1;
   const nanoseconds processing =
       options.processing_bound.count() != 0 ? options.processing_bound : service_bound;
   return static_cast<std::int64_t>(levels) * (rtt_estimate + level_margin) + processing;
@@ -68,7 +67,11 @@ nanoseconds bound_of(const group_record& g, std::uint32_t root_rank, const bcast
 }  // namespace
 
 cluster::cluster(const plan& p)
-    : world_(p.seed, p.hosts), network_(world_, chunk_bytes(p)), clocks_(p.hosts), lives_(p.hosts) {
+    : world_(p.seed, p.hosts),
+      network_(world_, chunk_bytes(p)),
+      clocks_(p.hosts),
+      lives_(p.hosts),
+      fallen_(p.hosts) {
   for (std::uint32_t host = 0; host < p.hosts; ++host)
     disks_.push_back(std::make_unique<transport::sim_disk>(p.seed * hosts_at_most + host));
   for (const plan_event& e : p.events) {
@@ -169,7 +172,30 @@ void cluster::crash(std::uint32_t host, sim_crash how) {
   l->files->crash();
   l->home.detach();
   l->crashed = true;
+  fallen_[host] = l->incarnation;
   lives_[host] = nullptr;
+}
+
+// ---- liveness
+
+void cluster::tell(std::uint32_t who, std::uint32_t about, news what) {
+  if (who >= hosts() || about >= hosts() || who == about || lives_[who] == nullptr) return;
+  has_liveness_ = true;
+  const std::uint64_t present = lives_[about] == nullptr ? 0 : lives_[about]->incarnation;
+  const std::uint64_t incarnation = what == news::dead ? fallen_[about] : present;
+  if (incarnation == 0) return;
+  lives_[who]->home.enter([&] {
+    node& hearer = *lives_[who]->member;
+    what == news::alive ? hearer.on_alive(about + 1, incarnation) : hearer.on_dead(about + 1, incarnation);
+  });
+}
+
+void cluster::address(broadcast_record& b, std::uint64_t hosts) {
+  b.addressed.clear();
+  for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
+    if (rank == b.root_rank) b.root_place = static_cast<std::uint32_t>(b.addressed.size());
+    if (rank == b.root_rank || (hosts >> b.group->members[rank] & 1) != 0) b.addressed.push_back(rank);
+  }
 }
 
 void cluster::bury_the_dead() {
@@ -219,6 +245,9 @@ void cluster::carry_out(const plan_event& e) {
     case event_kind::destroy: return begin_destruction(e);
     case event_kind::stray: return send_stray(e);
     case event_kind::storm: return storm(as_host(o[0]));
+    case event_kind::verdict:
+      return tell(as_host(o[0]), as_host(o[1]), static_cast<news>(std::min<std::uint64_t>(o[2], 2)));
+    case event_kind::subset: subsets_[o[0]] = o[1]; return;
     case event_kind::partition: return partition(o[0], world_.now() + from_us(o[1]));
     case event_kind::boot: return boot(as_host(o[0]));
     case event_kind::crash:
@@ -295,6 +324,7 @@ void cluster::note_fault(const plan_event& e) {
     case event_kind::stall: f.hosts = bit(o[0]), f.until += from_us(o[1]); break;
     case event_kind::storm: f.hosts = ~std::uint64_t{0}; break;
     case event_kind::cut_after: f.until = nanoseconds::max() - aftermath; break;  // the last may be late
+    case event_kind::verdict: f.hosts = bit(o[1]), f.until = nanoseconds::max() - aftermath; break;
     case event_kind::crash:
       f.hosts = bit(o[0]), f.until = nanoseconds::max() - aftermath;
       break;  // groups are gone
@@ -306,6 +336,13 @@ void cluster::note_fault(const plan_event& e) {
 
 void cluster::heal() {
   network_.heal();
+  if (!has_liveness_) return;
+  for (std::uint32_t who = 0; who < hosts(); ++who) {
+    for (std::uint32_t about = 0; about < hosts(); ++about) {
+      tell(who, about, news::alive);
+      tell(who, about, news::dead);
+    }
+  }
 }
 
 // ---- groups and broadcasts
@@ -424,7 +461,7 @@ void cluster::send_stray(const plan_event& e) {
 void cluster::repeat(broadcast_record& b, std::uint64_t choice) {
   const auto n = static_cast<std::uint32_t>(b.members.size());
   const auto tree = any_tree::resolve(b.group->tree, n);
-  if (lives_[b.root->host] != b.root || !tree) return;
+  if (lives_[b.root->host] != b.root || !tree || b.addressed.size() != b.members.size()) return;
   std::vector<std::uint32_t> executed;
   auto cursor = tree->cursor(n, 0);
   for (auto child = cursor.next(); child; child = cursor.next()) {
@@ -499,6 +536,7 @@ broadcast_record& cluster::record_broadcast(std::uint64_t number, const group_re
   b.root_rank = static_cast<std::uint32_t>(place - g.members.begin());
   b.began = world_.now();
   b.members.resize(g.members.size());
+  address(b, ~std::uint64_t{0});
   return b;
 }
 
@@ -527,6 +565,7 @@ void cluster::begin_broadcast(const plan_event& e) {
     if (!root->member->get_engine().find_group(*g.id)) return;  // this life has not joined it
     broadcast_record& b = record_broadcast(o[0], g, *root);
     options.stop = b.stop.token();
+    if (const auto some = subsets_.find(o[0]); some != subsets_.end()) address(b, some->second);
     b.request = request;
     b.options = options;
     if (g.hooked) {
@@ -540,7 +579,7 @@ void cluster::begin_broadcast(const plan_event& e) {
 template <class S>
 void cluster::spawn_broadcast(life& root, group_record& g, broadcast_record& b, const job& request,
                               bcast_options options) {
-  b.bound = bound_of(g, b.root_rank, options, S::processing_bound);
+  b.bound = bound_of(b, options, S::processing_bound);
   root.work.spawn(run_broadcast<S>(root, g, b, request, options));
 }
 
@@ -556,7 +595,10 @@ task<void> cluster::run_broadcast(life& root, group_record& g, broadcast_record&
     b.ended_by_crash = true;
     co_return;
   }
-  group<S> where = *held;
+  rank_set ranks;
+  for (const std::uint32_t rank : b.addressed) ranks.append(rank, rank + 1);
+  const bool whole = b.addressed.size() == b.members.size();
+  const group<S> where = whole ? *held : held->only(ranks);
   b.counter = where.state()->next_counter;
   auto r = co_await scoll::bcast(where, request, options);
   finish(root, b, r, start);

@@ -70,7 +70,9 @@ struct broadcast_record {
   const group_record* group = nullptr;
   const life* root = nullptr;
   std::uint32_t root_rank = 0;
-  nanoseconds began{0};  ///< in the world's time
+  std::vector<std::uint32_t> addressed;  ///< ranks it is for
+  std::uint32_t root_place = 0;          ///< of the root among them
+  nanoseconds began{0};                  ///< in the world's time
   nanoseconds ended{0};
   nanoseconds took{0};  ///< by the root's clock
   nanoseconds bound{0};
@@ -113,8 +115,10 @@ class cluster final : private ledger {
   life* alive(std::uint32_t host) noexcept { return lives_[host]; }
 
   void carry_out(const plan_event& event);
-  /// Ends all faults that last. Hosts that are down stay down.
+  /// Ends all faults that last. Hosts that are down stay down. If liveness had a part in the run, everybody
+  /// hears the truth, and old news behind it.
   void heal();
+  bool has_liveness() const noexcept { return has_liveness_; }
   /// When the last stall will be over.
   nanoseconds stalled_until() const noexcept { return stalled_until_; }
 
@@ -164,6 +168,8 @@ class cluster final : private ledger {
   void start_node(life& l, const node_options& options);
   void crash(std::uint32_t host, transport::sim_crash how);
   void note_fault(const plan_event& e);
+  void tell(std::uint32_t who, std::uint32_t about, news what);
+  void address(broadcast_record& b, std::uint64_t hosts);
   void begin_group(const plan_event& e);
   void begin_broadcast(const plan_event& e);
   void begin_destruction(const plan_event& e);
@@ -201,6 +207,9 @@ class cluster final : private ledger {
   std::map<std::uint64_t, group_record> groups_;
   std::map<std::uint64_t, broadcast_record> broadcasts_;
   std::map<std::uint64_t, prepared_hooks> hooks_;
+  std::map<std::uint64_t, std::uint64_t> subsets_;  // hosts, by broadcast
+  std::vector<std::uint64_t> fallen_;               // latest life of each host that has crashed; 0: none
+  bool has_liveness_ = false;
   std::vector<fault_record> faults_;
   nanoseconds stalled_until_{0};
   std::uint32_t undead_ = 0;

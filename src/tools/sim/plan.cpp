@@ -42,6 +42,8 @@ constexpr std::array kinds{
     kind_description{event_kind::storm, "storm", 1, true},
     kind_description{event_kind::destroy, "destroy", 2, false},
     kind_description{event_kind::stray, "stray", 3, false},
+    kind_description{event_kind::verdict, "verdict", 3, true},
+    kind_description{event_kind::subset, "subset", 2, false},
 };
 static_assert([] {
   for (std::size_t i = 0; i < kinds.size(); ++i) {
@@ -56,7 +58,8 @@ const kind_description& describe(event_kind kind) noexcept {
 /// Draws one run. Every draw is a statement of its own, so that the order never depends on the compiler.
 class drawing {
  public:
-  explicit drawing(const plan_options& options) : options_(options), random_(options.seed * 2 + 1) {
+  explicit drawing(const plan_options& options)
+      : options_(options), random_(options.seed * 2 + 1), liveness_random_(options.seed * 2 + 2) {
     plan_.seed = options.seed;
     plan_.hosts = options.hosts;
   }
@@ -73,6 +76,8 @@ class drawing {
     draw_broadcasts();
     if (mixed()) draw_strays();
     if (!quiet_) draw_faults();
+    if (mixed()) draw_subsets();
+    if (options_.faults == fault_profile::swarm && !quiet_) draw_liveness();
     sort_by_time();
     return std::move(plan_);
   }
@@ -255,7 +260,7 @@ class drawing {
     const bool swarm = options_.faults == fault_profile::swarm;
     std::vector<event_kind> mix;
     for (const kind_description& k : kinds) {
-      if (!k.fault) continue;
+      if (!k.fault || k.kind == event_kind::verdict) continue;  // those follow from crashes
       const bool mild =
           k.kind == event_kind::cut || k.kind == event_kind::slow || k.kind == event_kind::stall;
       const bool drawn = random_.chance(1, 2);
@@ -320,10 +325,56 @@ class drawing {
     if (returns) add(at + microseconds(down_us), event_kind::boot, {victim});
   }
 
+  /// Some broadcasts are for some members only.
+  void draw_subsets() {
+    const std::size_t before = plan_.events.size();
+    for (std::size_t i = 0; i < before; ++i) {
+      const plan_event e = plan_.events[i];
+      if (e.kind != event_kind::bcast || !liveness_random_.chance(1, 8)) continue;
+      const std::uint64_t some = liveness_random_.next();
+      // Before all broadcasts: events of one moment keep their order.
+      add(nanoseconds(0), event_kind::subset, {e.operands[0], some & everybody()});
+    }
+  }
+
+  /// In half of all runs the others hear of crashes and returns, soon or late, most of them; and sometimes of
+  /// deaths that are none.
+  void draw_liveness() {
+    if (liveness_random_.chance(1, 2)) return;
+    const std::size_t before = plan_.events.size();
+    for (std::size_t i = 0; i < before; ++i) {
+      const plan_event e = plan_.events[i];
+      if (e.kind == event_kind::crash) draw_news(e.at, e.operands[0], news::dead, 3'000'000);
+      if (e.kind == event_kind::boot) draw_news(e.at, e.operands[0], news::alive, 500'000);
+    }
+    if (!liveness_random_.chance(1, 4)) return;
+    const std::uint64_t wrong = liveness_random_.below(3) + 1;
+    for (std::uint64_t i = 0; i < wrong; ++i) {
+      const std::uint64_t who = liveness_random_.below(options_.hosts);
+      const std::uint64_t about = liveness_random_.below(options_.hosts);
+      const nanoseconds at = nanoseconds(
+          static_cast<std::int64_t>(liveness_random_.below(static_cast<std::uint64_t>(horizon_.count()))));
+      const std::uint64_t corrected_us = liveness_random_.below(1'000'000);
+      tell(at, who, about, news::falsely_dead);
+      tell(at + microseconds(corrected_us), who, about, news::alive);
+    }
+  }
+
+  void draw_news(nanoseconds at, std::uint64_t about, news what, std::uint64_t latest_us) {
+    for (std::uint64_t who = 0; who < options_.hosts; ++who) {
+      const std::uint64_t later = liveness_random_.below(latest_us);
+      if (!liveness_random_.chance(1, 8)) tell(at + microseconds(later), who, about, what);
+    }
+  }
+  void tell(nanoseconds at, std::uint64_t who, std::uint64_t about, news what) {
+    if (who != about) add(at, event_kind::verdict, {who, about, static_cast<std::uint64_t>(what)});
+  }
+
   static constexpr std::uint64_t first_late = 1'000;  // numbers of the groups of late greetings
 
   plan_options options_;
   random_generator random_;
+  random_generator liveness_random_;  // its own, so that what came later draws nothing from what was there
   bool quiet_ = false;
   plan plan_;
   nanoseconds horizon_{0};

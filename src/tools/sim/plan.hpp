@@ -36,6 +36,15 @@ enum class event_kind : std::uint8_t {
   storm,      ///< host: all its connections break at once
   destroy,    ///< group, host that asks for it
   stray,      ///< broadcast, host, `stray_kind`: a request that must be refused
+  verdict,    ///< host that hears, host it is about, `news`
+  subset,     ///< broadcast, hosts that it is for beside its root
+};
+
+/// What liveness tells a host about another.
+enum class news : std::uint8_t {
+  dead,          ///< its latest life that has crashed, perhaps after the next one has begun
+  alive,         ///< its present life
+  falsely_dead,  ///< its present life
 };
 
 enum class stray_kind : std::uint8_t {

@@ -64,6 +64,17 @@ void nothing_begins_afterwards(const broadcast_record& b, violations& found) {
   }
 }
 
+/// Whom a broadcast is not for does not execute it, and is the only one who is called excluded.
+void excluded_did_not(const broadcast_record& b, violations& found) {
+  for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
+    const bool addressed = std::binary_search(b.addressed.begin(), b.addressed.end(), rank);
+    if (addressed == (b.account.state(rank) == member_state::excluded))
+      report(found, "excluded did not", b, fmt::format("rank {} is not what it should be", rank));
+    if (!addressed && b.members[rank].begun != 0)
+      report(found, "excluded did not", b, fmt::format("rank {} executed", rank));
+  }
+}
+
 /// Who was told to give more than a reply may have is not merged, but for the root, whose reply stays there.
 void too_much_is_refused(const broadcast_record& b, violations& found) {
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
@@ -104,7 +115,7 @@ void merged_once(const broadcast_record& b, violations& found) {
 
 /// Success means that every member is merged, and nothing else is success.
 void success_is_complete(const broadcast_record& b, violations& found) {
-  const bool complete = b.account.count(member_state::merged) == b.members.size();
+  const bool complete = b.account.count(member_state::merged) == b.addressed.size();
   if (b.outcome_status.has_value() != complete || b.account.members() != b.members.size())
     report(found, "success is complete", b, "the status does not agree with the account");
 }
@@ -129,11 +140,12 @@ void ends_by_its_bound(const broadcast_record& b, const cluster& c, violations& 
 
 /// Hosts on the way from the root to a member, both included.
 std::uint64_t path_to(const broadcast_record& b, const any_tree& tree, std::uint32_t rank) {
-  const auto n = static_cast<std::uint32_t>(b.members.size());
+  const auto n = static_cast<std::uint32_t>(b.addressed.size());
+  const auto place = std::lower_bound(b.addressed.begin(), b.addressed.end(), rank) - b.addressed.begin();
   std::uint64_t hosts = 0;
-  std::uint32_t relative = to_relative(rank, b.root_rank, n);
+  std::uint32_t relative = to_relative(static_cast<std::uint32_t>(place), b.root_place, n);
   while (true) {
-    hosts |= std::uint64_t{1} << b.group->members[to_rank(relative, b.root_rank, n)];
+    hosts |= std::uint64_t{1} << b.group->members[b.addressed[to_rank(relative, b.root_place, n)]];
     if (relative == 0) return hosts;
     relative = tree.parent(n, relative);
   }
@@ -142,7 +154,7 @@ std::uint64_t path_to(const broadcast_record& b, const any_tree& tree, std::uint
 /// Unknown is rare: only where the path suffered a fault, or where time was over or the caller cancelled.
 void unknown_has_a_reason(const broadcast_record& b, const cluster& c, violations& found) {
   if (b.account.count(member_state::unknown) == 0) return;
-  const auto tree = any_tree::resolve(b.group->tree, static_cast<std::uint32_t>(b.members.size()));
+  const auto tree = any_tree::resolve(b.group->tree, static_cast<std::uint32_t>(b.addressed.size()));
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     if (b.account.state(rank) != member_state::unknown) continue;
     const error& why = b.account.why(rank).what;
@@ -163,7 +175,7 @@ void nothing_fails_by_itself(const broadcast_record& b, const cluster& c, violat
     const member_state s = b.account.state(rank);
     const cause& why = b.account.why(rank);
     const bool bounded = why.what == errc::deadline_exceeded || why.what == errc::busy;
-    if (s == member_state::merged || bounded) continue;
+    if (s == member_state::merged || s == member_state::excluded || bounded) continue;
     const bool told_to =
         why.where == phase::prepare || why.where == phase::execute || why.where == phase::reply;
     if (!told_to) report(found, "nothing fails by itself", b, fmt::format("rank {}", rank));
@@ -178,12 +190,12 @@ constexpr nanoseconds long_way = milliseconds(250);
 void the_late_speak_for_themselves(const broadcast_record& b, const cluster& c, violations& found) {
   constexpr nanoseconds ample = milliseconds(15);
   if (!c.faults().empty() || b.cancelled) return;
-  const auto n = static_cast<std::uint32_t>(b.members.size());
+  const auto n = static_cast<std::uint32_t>(b.addressed.size());
   const auto tree = any_tree::resolve(b.group->tree, n);
   const nanoseconds deadline = b.options.deadline;
   if (deadline.count() != 0 && deadline < 4 * ample * static_cast<std::int64_t>(tree->subtree_levels(n, 0)))
     return;
-  for (std::uint32_t rank = 0; rank < n; ++rank) {
+  for (const std::uint32_t rank : b.addressed) {
     const cause& why = b.account.why(rank);
     if (why.where == phase::delivery && why.what == errc::deadline_exceeded)
       report(found, "the late speak for themselves", b, fmt::format("rank {} did not", rank));
@@ -194,7 +206,7 @@ void the_late_speak_for_themselves(const broadcast_record& b, const cluster& c, 
 /// an abort is over.
 void a_stop_is_heard(const broadcast_record& b, const cluster& c, violations& found) {
   if (!c.faults().empty() || !b.cancelled) return;
-  const auto n = static_cast<std::uint32_t>(b.members.size());
+  const auto n = static_cast<std::uint32_t>(b.addressed.size());
   const auto levels = any_tree::resolve(b.group->tree, n)->subtree_levels(n, 0);
   const node_options& times = b.root->member->get_engine().options();
   const nanoseconds for_the_deaf = levels * (times.rtt_estimate + times.level_margin);
@@ -236,6 +248,7 @@ void check_result(const broadcast_record& b, const cluster& c, violations& found
   executed_did(b, found);
   not_reached_did_not(b, found);
   nothing_begins_afterwards(b, found);
+  excluded_did_not(b, found);
   too_much_is_refused(b, found);
   failed_did_not_contribute(b, found);
   merged_once(b, found);
@@ -330,6 +343,29 @@ void holds_no_other_group(std::uint32_t host, const cluster& c, detail::engine& 
   });
 }
 
+/// Groups end with the life that made them (`C15`): once everybody knows who lives, only groups of present
+/// lives are held.
+void groups_end_with_their_creators(std::uint32_t host, cluster& c, detail::engine& engine,
+                                    violations& found) {
+  if (!c.has_liveness()) return;
+  engine.each_group([&](const detail::group_state& held) {
+    life* const creator = c.alive(static_cast<std::uint32_t>(held.id.creator - 1));
+    if (creator == nullptr || creator->incarnation != held.id.incarnation)
+      report(found, "groups end with their creators", host,
+             fmt::format("group {} of life {} of node {}", held.id.counter, held.id.incarnation,
+                         held.id.creator));
+  });
+}
+
+/// Nothing is asked of a node as long as it is called dead, and what was asked before has ended (`C12`).
+void nobody_waits_for_the_dead(std::uint32_t host, detail::engine& engine, violations& found) {
+  engine.wire().sessions([&](transport::session& s) {
+    if (engine.lives().is_dead(s.peer()) && s.waiting() != 0)
+      report(found, "nobody waits for the dead", host,
+             fmt::format("{} requests to node {}", s.waiting(), s.peer()));
+  });
+}
+
 /// When nothing is under way between two nodes, whoever waits for the other is being worked for. With bounds
 /// on every wait it follows that nobody waits in a circle.
 void nobody_waits_for_nothing(std::uint32_t host, cluster& c, violations& found) {
@@ -416,6 +452,7 @@ void check_settled(cluster& c, violations& found) {
     holds_nothing(host, l->member->get_engine(), found);
     credit_is_conserved(host, c, found);
     holds_no_other_group(host, c, l->member->get_engine(), found);
+    groups_end_with_their_creators(host, c, l->member->get_engine(), found);
     lives_go_forward(host, c, found);
   }
   for (const life& l : c.all_lives()) {
@@ -431,6 +468,7 @@ void check_bounds(cluster& c, violations& found) {
     if (l == nullptr) continue;
     within_bounds(host, l->member->get_engine(), found);
     nobody_waits_for_nothing(host, c, found);
+    nobody_waits_for_the_dead(host, l->member->get_engine(), found);
     lives_go_forward(host, c, found);
   }
 }
