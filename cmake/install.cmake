@@ -1,0 +1,70 @@
+# What is installed, and how other projects find it. Two components: `dev` (headers, library, package files) and
+# `tools` (programs).
+include(CMakePackageConfigHelpers)
+
+# A folder of its own keeps coro/ and transport/ apart from every other library's headers.
+set(scoll_include_dir "${CMAKE_INSTALL_INCLUDEDIR}/scoll-${PROJECT_VERSION_MAJOR}")
+set(scoll_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/scoll")
+
+install(
+  TARGETS scoll
+  EXPORT scoll-targets
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev
+  FILE_SET HEADERS DESTINATION "${scoll_include_dir}" COMPONENT dev)
+install(
+  EXPORT scoll-targets
+  NAMESPACE scoll::
+  DESTINATION "${scoll_package_dir}"
+  COMPONENT dev)
+
+configure_package_config_file(
+  "${PROJECT_SOURCE_DIR}/cmake/scoll-config.cmake.in" "${PROJECT_BINARY_DIR}/scoll-config.cmake"
+  INSTALL_DESTINATION "${scoll_package_dir}"
+  NO_SET_AND_CHECK_MACRO)
+# Before 1.0 a minor version may change the interface.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/scoll-config-version.cmake" COMPATIBILITY SameMinorVersion)
+install(
+  FILES "${PROJECT_BINARY_DIR}/scoll-config.cmake" "${PROJECT_BINARY_DIR}/scoll-config-version.cmake"
+  DESTINATION "${scoll_package_dir}"
+  COMPONENT dev)
+
+# The .pc file finds the prefix from where it lies, so that the tree can be moved.
+file(RELATIVE_PATH scoll_pc_prefix "/p/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/p")
+configure_file("${PROJECT_SOURCE_DIR}/cmake/scoll.pc.in" "${PROJECT_BINARY_DIR}/scoll.pc" @ONLY)
+install(
+  FILES "${PROJECT_BINARY_DIR}/scoll.pc"
+  DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
+  COMPONENT dev)
+
+foreach(component dev tools)
+  set(package "$<IF:$<STREQUAL:${component},dev>,libscoll-dev,scoll-tools>")
+  install(
+    FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
+    DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/${package}"
+    COMPONENT ${component})
+endforeach()
+if(scoll_tools)
+  install(TARGETS ${scoll_tools} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
+endif()
+
+# `cpack` makes one .deb of each component.
+set(CPACK_GENERATOR DEB)
+set(CPACK_COMPONENTS_ALL dev tools)
+set(CPACK_PACKAGE_CONTACT "The scoll developers <scoll@users.noreply.github.com>")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME libscoll-dev)
+set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libfmt-dev, liburing-dev, libxxhash-dev, libssl-dev")
+set(CPACK_DEBIAN_DEV_DESCRIPTION "Storage collectives over spanning trees (headers and library)
+ Coroutines for storage servers: one request to every member of a group over a
+ spanning tree, one merged reply, and an exact account of who executed it.")
+set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME scoll-tools)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION admin)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_TOOLS_DESCRIPTION "Storage collectives over spanning trees (programs)
+ The programs that come with scoll, among them its simulator.")
+include(CPack)

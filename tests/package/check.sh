@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Installs what has been built, as a user would, and has another project find, build against and run it: by
+# find_package, by pkg-config from a moved tree, and out of the Debian packages.
+# usage: check.sh BUILD_FOLDER COMPILER
+set -euo pipefail
+build=$1 compiler=$2
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/scoll-package.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+say() { printf '== %s\n' "$*"; }
+expect() { # WHAT WANTED FOUND
+  [[ $2 == "$3" ]] || { printf '%s: expected\n%s\nfound\n%s\n' "$1" "$2" "$3" && exit 1; }
+}
+version=$(sed -n 's/^#define SCOLL_VERSION "\(.*\)"/\1/p' "$here/../../include/scoll/version.hpp")
+
+say "find_package"
+cmake --install "$build" --prefix "$work/first" >"$work/install.log"
+cmake -S "$here/consumer" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$work/first" -DCMAKE_CXX_COMPILER="$compiler" \
+  -DCMAKE_BUILD_TYPE=Debug >"$work/configure.log" || { cat "$work/configure.log" && exit 1; }
+cmake --build "$work/consumer"
+expect "the consumer" "scoll $version: ok" "$("$work/consumer/consumer")"
+
+say "a version that is too new is refused"
+sed 's/scoll 0.1/scoll 99.0/' "$here/consumer/CMakeLists.txt" >"$work/CMakeLists.txt"
+cp "$here/consumer/consumer.cpp" "$work"
+! cmake -S "$work" -B "$work/refused" -DCMAKE_PREFIX_PATH="$work/first" >"$work/refused.log" 2>&1
+grep -q "scoll-config.cmake, version: $version" "$work/refused.log"
+
+say "pkg-config, after the tree has been moved"
+mv "$work/first" "$work/second"
+libraries=$(cd "$work/second" && find . -name scoll.pc -printf '%h')
+export PKG_CONFIG_PATH=$work/second/$libraries
+expect "pkg-config's version" "$version" "$(pkg-config --modversion scoll)"
+mapfile -t flags < <(pkg-config --cflags --libs scoll | xargs -n1)
+"$compiler" -std=c++20 -O0 "$here/consumer/consumer.cpp" -o "$work/plain" "${flags[@]}"
+expect "the consumer" "scoll $version: ok" "$("$work/plain")"
+
+if ! command -v dpkg-deb >/dev/null || ! command -v dpkg-shlibdeps >/dev/null; then
+  say "no Debian packages here"
+  exit 0
+fi
+say "Debian packages"
+cpack --config "$build/CPackConfig.cmake" -B "$work/packages" >"$work/cpack.log" || { cat "$work/cpack.log" && exit 1; }
+for package in libscoll-dev scoll-tools; do
+  file=$(echo "$work/packages/${package}_${version}"_*.deb)
+  expect "the name in $package" "$package" "$(dpkg-deb -f "$file" Package)"
+  dpkg-deb -x "$file" "$work/root"
+done
+depends=$(dpkg-deb -f "$work"/packages/libscoll-dev_*.deb Depends)
+expect "what libscoll-dev needs" "libfmt-dev, liburing-dev, libxxhash-dev, libssl-dev" "$depends"
+[[ $(dpkg-deb -f "$work"/packages/scoll-tools_*.deb Depends) == *libc6* ]]
+"$work/root/usr/bin/scoll-sim" --seed 1 --quiet
+export PKG_CONFIG_PATH
+PKG_CONFIG_PATH=$(dirname "$(find "$work/root" -name scoll.pc)")
+mapfile -t flags < <(pkg-config --cflags --libs scoll | xargs -n1)
+"$compiler" "$work/consumer/CMakeFiles/consumer.dir/consumer.cpp.o" -o "$work/packaged" "${flags[@]}"
+expect "the consumer" "scoll $version: ok" "$("$work/packaged")"
+say "all of it works"
