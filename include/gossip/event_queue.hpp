@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "../coro/event.hpp"
+#include "../coro/task.hpp"
+#include "event.hpp"
+
+namespace scoll::gossip {
+
+/// Changes, for one coroutine that takes them one by one. Memory is allocated once.
+class event_queue final : public event_listener {
+ public:
+  explicit event_queue(std::size_t capacity = 1024);
+
+  /// The next change, in order. Errors: `stale` once, if changes were lost because nobody took them in time:
+  /// look at the participant's state, whose epoch says which of the following are newer; `cancelled`.
+  task<result<liveness_event>> next(stop_token stop);
+  std::size_t size() const noexcept { return size_; }
+
+  void on_liveness(const liveness_event& e) noexcept override;
+
+ private:
+  std::unique_ptr<liveness_event[]> slots_;
+  std::size_t capacity_;
+  std::size_t first_ = 0;
+  std::size_t size_ = 0;
+  bool lost_ = false;
+  scoll::event ready_;
+};
+
+}  // namespace scoll::gossip
