@@ -58,6 +58,18 @@ enum class id : std::uint8_t {
   dead_are_asked,
   old_death_believed,
   subset_forgotten,
+  gossip_clock_unguarded,
+  gossip_no_stealth,
+  gossip_clock_plain,
+  gossip_threshold_low,
+  gossip_silence_unnoticed,
+  gossip_digest_unchecked,
+  gossip_stale_incarnation,
+  gossip_obsolete_accepted,
+  gossip_reboot_unnoticed,
+  gossip_delay_ignored,
+  gossip_merge_overwrites,
+  gossip_wrong_owner,
 };
 
 struct description {
@@ -113,6 +125,18 @@ inline constexpr description all[] = {
     {SCOLL_NAMED_MUTANT(old_death_believed),
      "the death of an earlier life is taken for that of the present one"},
     {SCOLL_NAMED_MUTANT(subset_forgotten), "the account of a subset speaks of the first ranks of the group"},
+    {SCOLL_NAMED_MUTANT(gossip_clock_unguarded), "the cluster clock follows whoever is ahead"},
+    {SCOLL_NAMED_MUTANT(gossip_no_stealth), "a start is not silent"},
+    {SCOLL_NAMED_MUTANT(gossip_clock_plain), "the cluster clock goes on with every message"},
+    {SCOLL_NAMED_MUTANT(gossip_threshold_low), "a threshold of four cycles"},
+    {SCOLL_NAMED_MUTANT(gossip_silence_unnoticed), "verdicts are given though nobody answers"},
+    {SCOLL_NAMED_MUTANT(gossip_digest_unchecked), "entries of another configuration are merged"},
+    {SCOLL_NAMED_MUTANT(gossip_stale_incarnation), "messages of an earlier life are accepted"},
+    {SCOLL_NAMED_MUTANT(gossip_obsolete_accepted), "messages that are too old are merged"},
+    {SCOLL_NAMED_MUTANT(gossip_reboot_unnoticed), "another life is taken for the one before"},
+    {SCOLL_NAMED_MUTANT(gossip_delay_ignored), "heard ages are taken as if clocks were equal"},
+    {SCOLL_NAMED_MUTANT(gossip_merge_overwrites), "heard ages replace fresher ones"},
+    {SCOLL_NAMED_MUTANT(gossip_wrong_owner), "a message counts as heard from the next participant"},
 };
 #undef SCOLL_NAMED_MUTANT
 

@@ -17,14 +17,12 @@
 
 namespace scoll::gossip {
 
-class core;
-
 /// One member of the gossip on a datagram port (`G1` to `G9`, `G10`): pings another participant once in a
 /// cycle, answers those who ping it, and tells who is alive. Memory is O(participants), reserved before the
 /// first cycle; afterwards nothing is allocated. For its executor's thread.
 class participant {
  public:
-  /// `self` is its own address, one of `shared`. Whatever is referred to outlives it.
+  /// `self` is its own address, one of `shared`, as the port prints it. Whatever is referred to outlives it.
   participant(executor& home, transport::datagram_port& port, configuration_ptr shared, std::string self,
               options chosen);
   ~participant();
@@ -55,6 +53,8 @@ class participant {
  private:
   friend task<status> run(participant& p, stop_token stop);
   class loop;
+
+  status prepare();
 
   executor& home_;
   transport::datagram_port& port_;

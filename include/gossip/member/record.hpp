@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+
+#include "../liveness/verdict.hpp"
+#include "configuration.hpp"
+
+namespace scoll::gossip {
+
+/// Which messages of one life of a sender have been here: the latest 64 are told apart, earlier ones count as
+/// repeated.
+class replay_guard {
+ public:
+  void begin() noexcept { *this = {}; }
+  bool seen(std::uint64_t sequence) const noexcept {
+    if (sequence > highest_) return false;
+    const std::uint64_t back = highest_ - sequence;
+    return back >= 64 || (mask_ >> back & 1U) != 0;
+  }
+  void add(std::uint64_t sequence) noexcept {
+    if (sequence > highest_) {
+      const std::uint64_t forward = sequence - highest_;
+      mask_ = forward >= 64 ? 0 : mask_ << forward;
+      highest_ = sequence;
+    }
+    mask_ |= std::uint64_t{1} << (highest_ - sequence);
+  }
+
+ private:
+  std::uint64_t highest_ = 0;
+  std::uint64_t mask_ = 0;
+};
+
+/// What is kept of one participant beside its age and its life.
+struct record {
+  replay_guard guard;
+  std::uint64_t speaks_in = 0;  ///< the life that the guard is of
+  std::uint64_t announced = 0;  ///< the life that listeners know of
+  std::uint64_t since = verdict::never;
+  std::uint64_t last_direct = verdict::never;
+  std::uint64_t last_tried = verdict::never;
+  double loss_then = 0;
+  std::uint32_t aliveness = 0;
+  std::uint32_t unanswered = 0;
+  std::uint8_t age_then = 255;
+  std::uint8_t threshold_then = 0;
+  liveness state = liveness::unknown;
+};
+
+}  // namespace scoll::gossip

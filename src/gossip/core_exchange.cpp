@@ -1,0 +1,354 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "../../include/gossip/core.hpp"
+#include "../../include/gossip/liveness/merge.hpp"
+#include "../mutants.hpp"
+#include "core_log.hpp"
+
+namespace scoll::gossip {
+namespace {
+
+constexpr std::uint32_t entries_alignment = 64;
+constexpr std::uint32_t most_in_table = 4096;
+constexpr double loss_scale = 255;
+constexpr std::int64_t jitter_room = 20;  // as much as the first of a cycle may be late
+constexpr int least_fresher_stamps = 1;
+constexpr int least_fresher_relative = 2;  // one more hop makes it one older
+
+std::size_t trailer(const message_seal* seal) noexcept {
+  return seal != nullptr ? seal->overhead() : checksum_bytes;
+}
+
+}  // namespace
+
+std::size_t core::least_bytes(const message_seal* seal) noexcept {
+  return most_overhead + trailer(seal) + entries_alignment;
+}
+
+// ---- sending
+
+/// Of a message, without what seals it.
+std::span<std::byte> core::room() noexcept {
+  return {outgoing_.data(), outgoing_.size() - trailer(options_.seal)};
+}
+
+std::uint32_t core::entries_per_message() const noexcept {
+  const std::size_t room = std::min(most_bytes_, outgoing_.size()) - most_overhead - trailer(options_.seal);
+  const auto fit = static_cast<std::uint32_t>(std::min<std::size_t>(room, most_participants));
+  return fit >= shared_->size() ? shared_->size() : fit / entries_alignment * entries_alignment;
+}
+
+/// The first of a cycle, or another after one that got no reply.
+void core::ping() noexcept {
+  next_ping_ = never;
+  if (replied_ || attempts_ > options_.retries) return;
+  const participant_index to = peers_.draw(random_, {tried_.data(), attempts_});
+  if (to == nobody) return;
+  tried_[attempts_] = to;
+  ++(attempts_ == 0 ? counts_.pings : counts_.retries);
+  ++attempts_;
+  ping(to);
+  // All tries of a cycle are over before the next begins, and answers have time to arrive.
+  const nanoseconds interval = shared_->interval();
+  const auto tries = static_cast<std::int64_t>(options_.retries) + 2;
+  const nanoseconds patience = std::clamp(4 * options_.rtt, interval / (2 * tries), interval / tries);
+  if (attempts_ <= options_.retries) next_ping_ = last_tick_ + interval / jitter_room + patience * attempts_;
+}
+
+void core::ping(participant_index to) noexcept {
+  record& r = records_[to];
+  r.last_tried = clock_.now();
+  ++r.unanswered;
+  const std::uint32_t each = entries_per_message();
+  for (std::uint32_t first = 0; first < shared_->size(); first += each) {
+    message_head h = head_for(message_kind::ping);
+    h.asks = !lives_.complete();
+    h.asked = h.asks ? lives_.asked_up_to() : 0;
+    if (first == 0) loss_.sent(to, h.sequence, clock_.now());
+    message_writer w(room());
+    w.head(h);
+    if (h.in_full) w.configuration(claim_);
+    const vector_part part{first, std::min(each, shared_->size() - first)};
+    w.all_entries(part, ages_.data() + first);
+    write_rest(w, nullptr);
+    finish_and_send(to, h, w.size());
+  }
+}
+
+message_head core::head_for(message_kind kind) noexcept {
+  message_head h;
+  h.kind = kind;
+  h.in_full = full_left_ != 0;
+  h.established = agreement_.established();
+  h.sender = static_cast<std::uint16_t>(self_);
+  h.loss = static_cast<std::uint8_t>(std::lround(std::clamp(loss_.own(), 0.0, 1.0) * loss_scale));
+  h.clock = clock_.now();
+  h.incarnation = options_.incarnation;
+  h.sequence = ++sequence_;
+  h.digest = digest_;
+  return h;
+}
+
+/// Lives, and the part of their table that was asked for.
+void core::write_rest(message_writer& w, const message_view* asked) noexcept {
+  std::array<life, incarnations::most_told> told;
+  w.lives({told.data(), lives_.tell(told)});
+  if (asked == nullptr || !asked->head.asks || asked->head.asked > shared_->size()) return w.table(0, {}, 0);
+  w.table(asked->head.asked, lives_.all().subspan(asked->head.asked), most_in_table);
+}
+
+bool core::finish_and_send(participant_index to, const message_head& h, std::size_t size) noexcept {
+  if (options_.seal == nullptr) {
+    size = add_checksum(outgoing_, size);
+  } else {
+    const std::span<std::byte> all(outgoing_);
+    const seal_context context{self_, h.incarnation, h.sequence, h.clock};
+    const auto body = all.subspan(message_head::bytes, size - message_head::bytes);
+    if (!options_.seal->seal(context, all.first(message_head::bytes), body)) {
+      ++counts_.send_failures;
+      return false;
+    }
+    size += options_.seal->overhead();
+  }
+  if (!out_.send(to, std::span(outgoing_).first(size))) {
+    ++counts_.send_failures;
+    return false;
+  }
+  ++counts_.messages_sent;
+  counts_.bytes_sent += size;
+  return true;
+}
+
+// ---- receiving
+
+void core::on_stranger(std::size_t bytes) noexcept {
+  ++counts_.messages_received;
+  counts_.bytes_received += bytes;
+  ++counts_.unknown_address;
+}
+
+void core::on_message(participant_index from, std::span<const std::byte> bytes, time_point now) noexcept {
+  if (stage_ == phase::stopped) return;
+  ++counts_.messages_received;
+  counts_.bytes_received += bytes.size();
+  const auto head = decode_head(bytes);
+  if (!head || bytes.size() > most_bytes_) {
+    ++counts_.malformed;
+    return;
+  }
+  const auto body = opened(*head, bytes);
+  if (body.data() == nullptr) return;
+  if (head->sender != from || from == self_) {
+    ++counts_.malformed;
+    return;
+  }
+  const bool agrees = head->version == protocol_version && head->digest == digest_ && !head->objects;
+  if (!agrees && !SCOLL_MUTANT(gossip_digest_unchecked)) return disagree(from, *head, body);
+  const auto m = decode_body(*head, body, shared_->size());
+  if (!m) {
+    ++counts_.malformed;
+    return;
+  }
+  if (!admit(from, *head)) return;
+  agreement_.hear(from, true, head->established, head->in_full);
+  take(from, *m, now);
+}
+
+/// The body, which is not empty but may have no bytes; without data if it is not what was sent.
+std::span<const std::byte> core::opened(const message_head& h, std::span<const std::byte> bytes) noexcept {
+  if (options_.seal == nullptr) {
+    const auto plain = without_checksum(bytes);
+    if (plain && plain->size() >= message_head::bytes) return plain->subspan(message_head::bytes);
+    ++counts_.malformed;
+    return {};
+  }
+  if (bytes.size() < message_head::bytes + options_.seal->overhead()) {
+    ++counts_.malformed;
+    return {};
+  }
+  std::memcpy(incoming_.data(), bytes.data(), bytes.size());
+  const std::span<std::byte> copy(incoming_.data(), bytes.size());
+  const auto sealed = copy.subspan(message_head::bytes);
+  const seal_context context{h.sender, h.incarnation, h.sequence, h.clock};
+  if (options_.seal->open(context, copy.first(message_head::bytes), sealed))
+    return sealed.first(sealed.size() - options_.seal->overhead());
+  ++counts_.not_authentic;
+  return {};
+}
+
+/// Neither from an earlier life, nor here before.
+bool core::admit(participant_index from, const message_head& h) noexcept {
+  record& r = records_[from];
+  if (h.incarnation < lives_.of(from) && !SCOLL_MUTANT(gossip_stale_incarnation)) {
+    ++counts_.stale_incarnation;
+    return false;
+  }
+  if (h.incarnation != r.speaks_in) {
+    r.guard.begin();
+    r.speaks_in = h.incarnation;
+  } else if (r.guard.seen(h.sequence)) {
+    ++counts_.repeated;
+    return false;
+  }
+  r.guard.add(h.sequence);
+  return true;
+}
+
+/// Changes nothing but what is thought of the configuration.
+void core::disagree(participant_index from, const message_head& h, std::span<const std::byte> body) noexcept {
+  ++counts_.disagreeing;
+  claim other;
+  other.version = h.version;
+  bool in_full = h.version != protocol_version;
+  if (!in_full && h.in_full) {
+    message_head claims_only = h;
+    claims_only.objects = true;
+    const auto m = decode_body(claims_only, body.first(std::min(body.size(), claim_bytes)), shared_->size());
+    in_full = m.has_value();
+    if (m) other = m->configuration;
+  }
+  const parameter differs = in_full ? difference(claim_, other) : parameter::none;
+  if (differs == parameter::none) in_full = false;
+  const auto outcome = agreement_.hear(from, false, h.established, in_full);
+  log(log_level::warning, h.clock, "{} has another configuration: {}", shared_->address(from),
+      in_full ? to_string(differs) : "not said which");
+  if (outcome == agreement::outcome::stop) {
+    const errc code = differs == parameter::version ? errc::version_mismatch : errc::wrong_cluster;
+    return fail(make_error(code, "gossip: {} has another {}", shared_->address(from), to_string(differs)));
+  }
+  if (h.kind == message_kind::ping && stage_ == phase::active) reply_without_entries(from, h, true);
+}
+
+void core::take(participant_index from, const message_view& m, time_point now) noexcept {
+  const std::uint64_t before = clock_.now();
+  counts_.clock_clipped += clock_.hear(from, m.head.clock, now);
+  move_ages(before);
+  learn(from, m.head.incarnation, false);
+  learn_lives(m);
+  if (stage_ == phase::stopped) return;
+  const bool pinged = m.head.kind == message_kind::ping;
+  if (m.head.clock + obsolete_after() < clock_.now() && !SCOLL_MUTANT(gossip_obsolete_accepted)) {
+    ++counts_.obsolete;
+    if (pinged && stage_ == phase::active) reply_without_entries(from, m.head, false);
+    return;
+  }
+  records_[from].last_direct = std::min(m.head.clock, clock_.now());
+  records_[from].unanswered = 0;
+  loss_.others_say(m.head.loss / loss_scale);
+  const int shift = merge(m);
+  look_for_oneself(m, shift);
+  if (!pinged) return answered(from, m.head);
+  if (stage_ == phase::active) return reply(from, m, shift);
+  ++counts_.not_running;
+}
+
+void core::learn_lives(const message_view& m) noexcept {
+  for (std::size_t i = 0; i < m.life_count(); ++i) {
+    const life l = m.life_at(i);
+    learn(l.who, l.incarnation, false);
+  }
+  for (std::size_t i = 0; i < m.table_count(); ++i) {
+    const auto who = static_cast<participant_index>(m.table_first + i);
+    learn(who, m.table_at(i), true);
+  }
+  if (m.table_count() != 0) lives_.received(m.table_first, static_cast<std::uint32_t>(m.table_count()));
+}
+
+/// Who was held alive has rebooted at this moment; who was held dead or is not known yet is judged by its
+/// age.
+void core::learn(participant_index who, std::uint64_t incarnation, bool from_table) noexcept {
+  if (who == self_) {
+    if (incarnation <= options_.incarnation) return;
+    return fail(make_error(errc::stale, "gossip: {} is known in life {}, this is {}", shared_->address(who),
+                           incarnation, options_.incarnation));
+  }
+  if (!lives_.learn(who, incarnation, from_table)) return;
+  if (records_[who].state == liveness::alive) judge(who, reason());
+}
+
+/// Takes the fresher of two entries each. Returns by how much heard ages are moved to be of this clock.
+int core::merge(const message_view& m) noexcept {
+  const auto ahead = static_cast<std::int64_t>(clock_.now()) - static_cast<std::int64_t>(m.head.clock);
+  int shift = relative() ? 1 : static_cast<int>(std::clamp<std::int64_t>(ahead, -254, 254));
+  if (SCOLL_MUTANT(gossip_delay_ignored)) shift = 0;
+  if (m.ages({heard_.data() + m.part.first, m.part.count})) {
+    std::uint8_t* const own = ages_.data() + m.part.first;
+    const std::uint8_t* const heard = heard_.data() + m.part.first;
+    if (SCOLL_MUTANT(gossip_merge_overwrites)) {
+      std::memcpy(own, heard, m.part.count);
+    } else {
+      merge_ages(own, heard, m.part.count, shift);
+    }
+    ++counts_.merged;
+  }
+  // The sender itself, whichever part this was.
+  const std::uint8_t now_heard = 0;
+  const participant_index sender =
+      SCOLL_MUTANT(gossip_wrong_owner) ? (m.head.sender + 1U) % shared_->size() : m.head.sender;
+  merge_ages(&ages_[sender], &now_heard, 1, shift);
+  ages_[self_] = 0;
+  return shift;
+}
+
+void core::answered(participant_index from, const message_head& h) noexcept {
+  const bool waited_for = loss_.answered(h.echo);
+  counts_.answered += waited_for;
+  const std::span tried(tried_.data(), attempts_);
+  if (std::find(tried.begin(), tried.end(), from) == tried.end()) return;
+  replied_ = true;
+}
+
+/// Somebody who takes part holds this participant's earlier life dead, or has never heard of it: nothing to
+/// wait for.
+void core::look_for_oneself(const message_view& m, int shift) noexcept {
+  if (stage_ != phase::stealth || m.part.count == 0 || !m.head.established) return;
+  if (self_ < m.part.first || self_ - m.part.first >= m.part.count) return;
+  const bool complete = m.head.kind == message_kind::ping;
+  const int age = heard_[self_];
+  if (complete && (age == never_heard || age + shift > static_cast<int>(threshold_))) begin();
+}
+
+// ---- replying
+
+/// What the other has not, or not as fresh.
+void core::reply(participant_index to, const message_view& m, int shift) noexcept {
+  const vector_part part = m.part;
+  std::uint8_t* const told = heard_.data() + part.first;
+  const std::uint8_t* const own = ages_.data() + part.first;
+  const int least =
+      (relative() ? least_fresher_relative : least_fresher_stamps) + static_cast<int>(options_.fudge_cycles);
+  const int moved = relative() ? 0 : shift;
+  for (std::uint32_t i = 0; i < part.count; ++i) {
+    const int others = told[i] >= old_age ? told[i] : told[i] + moved;
+    told[i] = others - own[i] >= least ? own[i] : never_heard;
+  }
+  message_head h = head_for(message_kind::reply);
+  h.echo = m.head.sequence;
+  message_writer w(room());
+  w.head(h);
+  if (h.in_full) w.configuration(claim_);
+  w.entries(part, told);
+  write_rest(w, &m);
+  counts_.replies_sent += finish_and_send(to, h, w.size());
+}
+
+void core::reply_without_entries(participant_index to, const message_head& ping, bool objects) noexcept {
+  message_head h = head_for(message_kind::reply);
+  h.echo = ping.sequence;
+  h.objects = objects;
+  h.obsolete = !objects;
+  h.in_full = objects || h.in_full;
+  message_writer w(room());
+  w.head(h);
+  if (h.in_full) w.configuration(claim_);
+  if (!objects) {
+    w.no_entries();
+    w.lives({});
+    w.table(0, {}, 0);
+  }
+  counts_.replies_sent += finish_and_send(to, h, w.size());
+}
+
+}  // namespace scoll::gossip
