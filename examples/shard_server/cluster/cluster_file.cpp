@@ -2,14 +2,12 @@
 
 #include <fmt/format.h>
 #include <sys/un.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <set>
-#include <stdexcept>
 
 #include "coro/error_format.hpp"
+#include "toml_section.hpp"
 #include "transport/socket.hpp"
 
 namespace shard {
@@ -17,54 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Thrown inside this file only; `read_cluster_file` turns it into its answer.
-struct mistake : std::runtime_error {
-  mistake(const toml::source_region& where, const std::string& what)
-      : std::runtime_error(fmt::format("{}:{}: {}", where.begin.line, where.begin.column, what)) {}
-};
-
-/// A table of the file whose keys are all known, and which knows its own name.
-class section {
- public:
-  section(const toml::table& table, std::string name, std::initializer_list<std::string_view> known)
-      : table_(table), name_(std::move(name)) {
-    for (const auto& [key, value] : table) {
-      if (std::find(known.begin(), known.end(), key.str()) == known.end())
-        throw mistake(key.source(), fmt::format("{}: there is no key '{}'", name_, key.str()));
-    }
-  }
-
-  template <class T>
-  T need(std::string_view key) const {
-    const toml::node* value = table_.get(key);
-    if (value == nullptr) throw mistake(table_.source(), fmt::format("{}: '{}' is missing", name_, key));
-    return as<T>(*value, key);
-  }
-  template <class T>
-  T get(std::string_view key, T otherwise) const {
-    const toml::node* value = table_.get(key);
-    return value == nullptr ? std::move(otherwise) : as<T>(*value, key);
-  }
-  [[noreturn]] void refuse(std::string_view key, std::string_view why) const {
-    const toml::node* value = table_.get(key);
-    throw mistake(value == nullptr ? table_.source() : value->source(),
-                  fmt::format("{}: '{}' {}", name_, key, why));
-  }
-
- private:
-  template <class T>
-  T as(const toml::node& value, std::string_view key) const {
-    const auto found = value.value_exact<T>();
-    if (!found) {
-      constexpr bool text = std::is_same_v<T, std::string>;
-      refuse(key, text ? "must be a text in quotes" : "must be a whole number");
-    }
-    return *found;
-  }
-
-  const toml::table& table_;
-  std::string name_;
-};
+using section = scoll::kit::toml_section;
+using mistake = scoll::kit::toml_mistake;
 
 scoll::nanoseconds read_seconds(const section& from, std::string_view key, scoll::nanoseconds otherwise) {
   constexpr std::int64_t longest = 86'400;

@@ -7,9 +7,11 @@
 #include <string>
 
 #include "../cluster/cluster_file.hpp"
-#include "control_client.hpp"
+#include "transport/control_client.hpp"
 
 namespace shard {
+
+using scoll::transport::control_client;
 
 /// What the exit status of shardctl tells.
 enum exit_code : int {

@@ -7,9 +7,11 @@
 #include <optional>
 #include <string>
 
-#include "control_client.hpp"
+#include "transport/control_client.hpp"
 
 namespace shard {
+
+using scoll::transport::control_client;
 
 /// Moves an object through a control socket. Both give the server's answer; nothing if the server went, or if
 /// the local file failed, which is then said on stderr. "-" and "" are stdin and stdout.

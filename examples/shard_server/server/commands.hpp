@@ -9,13 +9,15 @@
 #include "../store/object_store.hpp"
 #include "collectives.hpp"
 #include "command.hpp"
-#include "control_socket.hpp"
 #include "coro/event.hpp"
 #include "coro/stop.hpp"
 #include "coro/task.hpp"
 #include "scoll/node.hpp"
+#include "transport/control_socket.hpp"
 
 namespace shard {
+
+using scoll::transport::control_connection;
 
 /// What the control socket can be asked for. Long commands write lines of progress before their answer, which
 /// is the last line. Whoever hangs up takes his question back.

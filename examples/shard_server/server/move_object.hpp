@@ -5,13 +5,15 @@
 #include <string_view>
 
 #include "../store/content_hash.hpp"
-#include "control_socket.hpp"
 #include "coro/result.hpp"
 #include "coro/stop.hpp"
 #include "coro/task.hpp"
 #include "object_client.hpp"
+#include "transport/control_socket.hpp"
 
 namespace shard {
+
+using scoll::transport::control_connection;
 
 /// One object on its way between a client of the control socket and its owner, in pieces that fit a message.
 /// On the socket each piece is a line {"bytes": "<base64>"}; the end of a put is {"end": true}.

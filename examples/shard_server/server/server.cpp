@@ -9,6 +9,7 @@
 #include "coro/sleep.hpp"
 #include "scoll/incarnation_store.hpp"
 #include "transport/acceptor.hpp"
+#include "transport/control_socket.hpp"
 #include "transport/io_awaitables.hpp"
 
 namespace shard {
@@ -60,7 +61,7 @@ scoll::status server::start() {
     if (other.id == node_.id()) continue;
     if (const auto known = node_.add_peer(other.id, other.address); !known) return known;
   }
-  auto control = open_control_socket(place().control);
+  auto control = scoll::transport::open_control_socket(place().control);
   if (!control) return control.error();
   control_ = std::move(*control);
   return {};

@@ -1,20 +1,19 @@
-#include "control_client.hpp"
+#include "../../include/transport/control_client.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <array>
 
-namespace shard {
+#include "control_address.hpp"
 
-std::optional<control_client> control_client::connect(const std::filesystem::path& socket) {
-  const std::string path = socket;
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
-  scoll::transport::unique_fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!fd || ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+namespace scoll::transport {
+
+std::optional<control_client> control_client::connect(const std::string& socket) {
+  const auto address = control_address(socket);
+  if (!address) return std::nullopt;
+  unique_fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd || ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0)
     return std::nullopt;
   return control_client(std::move(fd));
 }
@@ -61,4 +60,4 @@ bool control_client::wait_for_end(milliseconds limit) {
   return false;
 }
 
-}  // namespace shard
+}  // namespace scoll::transport

@@ -1,21 +1,20 @@
 #pragma once
 
 #include <chrono>
-#include <filesystem>
 #include <optional>
 #include <string>
 
-#include "transport/socket.hpp"
+#include "socket.hpp"
 
-namespace shard {
+namespace scoll::transport {
 
-/// The client's end of a control socket: blocking, each wait with a limit.
+/// The client's end of a control socket (`open_control_socket`): blocking, each wait with a limit.
 class control_client {
  public:
   using milliseconds = std::chrono::milliseconds;
 
   /// Nothing if nobody listens there.
-  static std::optional<control_client> connect(const std::filesystem::path& socket);
+  static std::optional<control_client> connect(const std::string& socket);
 
   /// False if the server has gone.
   bool send_line(std::string line);
@@ -25,13 +24,13 @@ class control_client {
   bool wait_for_end(milliseconds limit);
 
  private:
-  explicit control_client(scoll::transport::unique_fd fd) : fd_(std::move(fd)) {}
+  explicit control_client(unique_fd fd) : fd_(std::move(fd)) {}
   bool wait_readable(milliseconds limit) const;
   /// What has arrived goes to the end of `pending_`; false at the end.
   bool receive();
 
-  scoll::transport::unique_fd fd_;
+  unique_fd fd_;
   std::string pending_;
 };
 
-}  // namespace shard
+}  // namespace scoll::transport

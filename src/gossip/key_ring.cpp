@@ -1,0 +1,115 @@
+#include "../../include/gossip/key_ring.hpp"
+
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <optional>
+
+#include "../../include/coro/assert.hpp"
+#include "../../include/coro/error_format.hpp"
+#include "../../include/transport/socket.hpp"
+#include "../../include/transport/wire/byte_order.hpp"
+
+namespace scoll::gossip {
+namespace {
+
+constexpr std::size_t file_limit = 65'536;
+
+std::string_view trimmed(std::string_view line) {
+  line = line.substr(0, line.find('#'));
+  const auto first = line.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
+}
+
+bool read_hex(std::string_view text, std::span<std::byte, cluster_key::secret_bytes> into) {
+  if (text.size() != 2 * into.size()) return false;
+  for (std::size_t i = 0; i != into.size(); ++i) {
+    const char* const at = text.data() + 2 * i;
+    std::uint8_t value = 0;
+    const auto [end, failed] = std::from_chars(at, at + 2, value, 16);
+    if (failed != std::errc() || end != at + 2) return false;
+    into[i] = std::byte{value};
+  }
+  return true;
+}
+
+status check_owner(int fd, const std::string& path) {
+  struct stat found {};
+  if (::fstat(fd, &found) != 0) return error::system(errno, "stat " + path);
+  if (!S_ISREG(found.st_mode)) return make_error(errc::invalid_argument, "{} is no file", path);
+  if ((found.st_mode & 077) != 0) {
+    return make_error(errc::invalid_argument, "others may use the key file (mode {:04o}): chmod 600 {}",
+                      found.st_mode & 07777, path);
+  }
+  if (found.st_uid != ::geteuid() && found.st_uid != 0)
+    return make_error(errc::invalid_argument, "the key file belongs to another user: {}", path);
+  return {};
+}
+
+struct wiped_text {
+  std::string text;
+  ~wiped_text() { OPENSSL_cleanse(text.data(), text.size()); }
+};
+
+}  // namespace
+
+cluster_key cluster_key::of(std::span<const std::byte, secret_bytes> secret) noexcept {
+  cluster_key made;
+  std::copy(secret.begin(), secret.end(), made.secret.begin());
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest;
+  SHA256(reinterpret_cast<const unsigned char*>(secret.data()), secret.size(), digest.data());
+  made.id = transport::wire::load_little<std::uint32_t>(reinterpret_cast<const std::byte*>(digest.data()));
+  return made;
+}
+
+key_ring::~key_ring() {
+  if (!keys_.empty()) OPENSSL_cleanse(keys_.data(), keys_.size() * sizeof(cluster_key));
+}
+
+result<key_ring> key_ring::parse(std::string_view text) {
+  key_ring ring;
+  ring.keys_.reserve(most_keys);  // never moved: no copy is left behind
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = trimmed(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty()) continue;
+    std::array<std::byte, cluster_key::secret_bytes> secret;
+    if (!read_hex(line, secret))
+      return make_error(errc::invalid_argument, "line {}: a key is 64 hexadecimal digits", number);
+    const cluster_key key = cluster_key::of(secret);
+    OPENSSL_cleanse(secret.data(), secret.size());
+    if (ring.find(key.id) != nullptr)
+      return make_error(errc::invalid_argument, "line {}: the key is there twice", number);
+    if (ring.keys_.size() == most_keys)
+      return make_error(errc::invalid_argument, "line {}: at most {} keys", number, most_keys);
+    ring.keys_.push_back(key);
+  }
+  if (ring.empty()) return error(errc::invalid_argument, "there is no key in it");
+  return ring;
+}
+
+result<key_ring> key_ring::read(const std::string& path) {
+  const transport::unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd) return error::system(errno, "open " + path);
+  if (status s = check_owner(fd.get(), path); !s) return s.error();
+  wiped_text content;
+  content.text.resize(file_limit);
+  const ssize_t size = ::read(fd.get(), content.text.data(), content.text.size());
+  if (size < 0) return error::system(errno, "read " + path);
+  return parse(std::string_view(content.text).substr(0, static_cast<std::size_t>(size)));
+}
+
+const cluster_key* key_ring::find(std::uint32_t id) const noexcept {
+  const auto found = std::find_if(keys_.begin(), keys_.end(), [id](const cluster_key& k) { return k.id == id; });
+  return found == keys_.end() ? nullptr : &*found;
+}
+
+}  // namespace scoll::gossip
