@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <optional>
 
 #include "../../include/coro/assert.hpp"
 #include "../../include/coro/error_format.hpp"
@@ -41,7 +40,7 @@ bool read_hex(std::string_view text, std::span<std::byte, cluster_key::secret_by
 }
 
 status check_owner(int fd, const std::string& path) {
-  struct stat found {};
+  struct stat found{};
   if (::fstat(fd, &found) != 0) return error::system(errno, "stat " + path);
   if (!S_ISREG(found.st_mode)) return make_error(errc::invalid_argument, "{} is no file", path);
   if ((found.st_mode & 077) != 0) {
@@ -65,7 +64,7 @@ cluster_key cluster_key::of(std::span<const std::byte, secret_bytes> secret) noe
   std::copy(secret.begin(), secret.end(), made.secret.begin());
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest;
   SHA256(reinterpret_cast<const unsigned char*>(secret.data()), secret.size(), digest.data());
-  made.id = transport::wire::load_little<std::uint32_t>(reinterpret_cast<const std::byte*>(digest.data()));
+  made.id = wire::detail::load_little<std::uint32_t>(reinterpret_cast<const std::byte*>(digest.data()));
   return made;
 }
 
@@ -108,7 +107,8 @@ result<key_ring> key_ring::read(const std::string& path) {
 }
 
 const cluster_key* key_ring::find(std::uint32_t id) const noexcept {
-  const auto found = std::find_if(keys_.begin(), keys_.end(), [id](const cluster_key& k) { return k.id == id; });
+  const auto found =
+      std::find_if(keys_.begin(), keys_.end(), [id](const cluster_key& k) { return k.id == id; });
   return found == keys_.end() ? nullptr : &*found;
 }
 

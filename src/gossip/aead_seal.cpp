@@ -1,0 +1,141 @@
+#include "../../include/gossip/aead_seal.hpp"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "../../include/coro/assert.hpp"
+#include "../../include/transport/wire/byte_order.hpp"
+
+namespace scoll::gossip {
+namespace {
+
+using wire::detail::load_little;
+using wire::detail::store_little;
+
+constexpr std::string_view purpose = "scoll gossip seal 1";
+
+unsigned char* raw(std::byte* bytes) noexcept {
+  return reinterpret_cast<unsigned char*>(bytes);
+}
+const unsigned char* raw(const std::byte* bytes) noexcept {
+  return reinterpret_cast<const unsigned char*>(bytes);
+}
+
+}  // namespace
+
+/// One direction's worth of cipher state, used again for every message.
+class aead_seal::engine {
+ public:
+  engine() : cipher_(EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr)), context_(EVP_CIPHER_CTX_new()) {
+    SCOLL_ASSERT(cipher_ != nullptr && context_ != nullptr,
+                 "the cryptographic library offers no AES-256-GCM");
+  }
+  ~engine() {
+    EVP_CIPHER_CTX_free(context_);
+    EVP_CIPHER_free(cipher_);
+  }
+  engine(const engine&) = delete;
+  engine& operator=(const engine&) = delete;
+
+  bool seal(const life_key& key, std::uint64_t sequence, std::span<const std::byte> head,
+            std::span<const std::byte> key_id, std::span<std::byte> body, std::byte* tag) noexcept {
+    return begin(key, sequence, true) && authenticate(head) && authenticate(key_id) && transform(body) &&
+           EVP_CipherFinal_ex(context_, nothing_, &written_) == 1 &&
+           EVP_CIPHER_CTX_ctrl(context_, EVP_CTRL_AEAD_GET_TAG, static_cast<int>(tag_bytes), tag) == 1;
+  }
+  bool open(const life_key& key, std::uint64_t sequence, std::span<const std::byte> head,
+            std::span<const std::byte> key_id, std::span<std::byte> body, std::byte* tag) noexcept {
+    return begin(key, sequence, false) && authenticate(head) && authenticate(key_id) && transform(body) &&
+           EVP_CIPHER_CTX_ctrl(context_, EVP_CTRL_AEAD_SET_TAG, static_cast<int>(tag_bytes), tag) == 1 &&
+           EVP_CipherFinal_ex(context_, nothing_, &written_) == 1;
+  }
+
+ private:
+  bool begin(const life_key& key, std::uint64_t sequence, bool sealing) noexcept {
+    std::array<std::byte, 12> nonce{};
+    store_little(nonce.data(), sequence);
+    return EVP_CipherInit_ex2(context_, cipher_, key.secret.data(), raw(nonce.data()), sealing ? 1 : 0,
+                              nullptr) == 1;
+  }
+  bool authenticate(std::span<const std::byte> bytes) noexcept {
+    return EVP_CipherUpdate(context_, nullptr, &written_, raw(bytes.data()),
+                            static_cast<int>(bytes.size())) == 1;
+  }
+  bool transform(std::span<std::byte> bytes) noexcept {
+    return bytes.empty() || EVP_CipherUpdate(context_, raw(bytes.data()), &written_, raw(bytes.data()),
+                                             static_cast<int>(bytes.size())) == 1;
+  }
+
+  EVP_CIPHER* cipher_;
+  EVP_CIPHER_CTX* context_;
+  unsigned char nothing_[16]{};
+  int written_ = 0;
+};
+
+aead_seal::aead_seal(key_ring keys, std::uint32_t participants)
+    : keys_(std::move(keys)), heard_(participants), engine_(std::make_unique<engine>()) {
+  SCOLL_ASSERT(!keys_.empty(), "a seal without a key");
+}
+
+aead_seal::~aead_seal() {
+  OPENSSL_cleanse(&own_, sizeof own_);
+  OPENSSL_cleanse(heard_.data(), heard_.size() * sizeof(life_key));
+}
+
+void aead_seal::set_keys(key_ring keys) noexcept {
+  SCOLL_ASSERT(!keys.empty(), "a seal without a key");
+  keys_ = std::move(keys);
+  own_.known = false;
+}
+
+bool aead_seal::derive(const cluster_key& from, const seal_context& context, life_key& into) noexcept {
+  std::array<std::byte, purpose.size() + sizeof(std::uint32_t) + sizeof(std::uint64_t)> input;
+  wire::detail::copy_bytes(input.data(), purpose.data(), purpose.size());
+  store_little(input.data() + purpose.size(), context.sender);
+  store_little(input.data() + purpose.size() + sizeof context.sender, context.incarnation);
+  unsigned int size = 0;
+  into.incarnation = context.incarnation;
+  into.key = from.id;
+  into.known = HMAC(EVP_sha256(), from.secret.data(), static_cast<int>(from.secret.size()), raw(input.data()),
+                    input.size(), into.secret.data(), &size) != nullptr;
+  return into.known;
+}
+
+bool aead_seal::seal(const seal_context& context, std::span<const std::byte> head,
+                     std::span<std::byte> body) noexcept {
+  if (!own_.known || own_.incarnation != context.incarnation) {
+    if (!derive(keys_.sealing(), context, own_)) return false;
+  }
+  std::byte* const key_id = body.data() + body.size();
+  store_little(key_id, own_.key);
+  return engine_->seal(own_, context.sequence, head, {key_id, key_id_bytes}, body, key_id + key_id_bytes);
+}
+
+bool aead_seal::open(const seal_context& context, std::span<const std::byte> head,
+                     std::span<std::byte> sealed) noexcept {
+  if (sealed.size() < overhead() || context.sender >= heard_.size()) return false;
+  const auto body = sealed.first(sealed.size() - overhead());
+  std::byte* const key_id = sealed.data() + body.size();
+  const cluster_key* const key = keys_.find(load_little<std::uint32_t>(key_id));
+  if (key == nullptr) {
+    ++unknown_key_;
+    return false;
+  }
+  life_key& known = heard_[context.sender];
+  std::byte* const tag = key_id + key_id_bytes;
+  if (known.known && known.incarnation == context.incarnation && known.key == key->id)
+    return engine_->open(known, context.sequence, head, {key_id, key_id_bytes}, body, tag);
+  life_key fresh;
+  const bool authentic = derive(*key, context, fresh) &&
+                         engine_->open(fresh, context.sequence, head, {key_id, key_id_bytes}, body, tag);
+  if (authentic) known = fresh;  // a forgery may cost a derivation, not what is known of the sender
+  OPENSSL_cleanse(&fresh, sizeof fresh);
+  return authentic;
+}
+
+}  // namespace scoll::gossip

@@ -1,0 +1,183 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "../catch.hpp"
+#include "gossip/aead_seal.hpp"
+
+using namespace scoll;
+using namespace scoll::gossip;
+
+namespace {
+
+const std::string key_a(64, 'a');
+const std::string key_b = std::string(62, '0') + "7F";
+
+using bytes = std::vector<std::byte>;
+
+bytes text(std::string_view from) {
+  const auto view = std::as_bytes(std::span(from));
+  return {view.begin(), view.end()};
+}
+
+/// What leaves: body, key id, tag.
+bytes sealed(aead_seal& with, const seal_context& context, const bytes& head, bytes body) {
+  const std::size_t size = body.size();
+  body.resize(size + with.overhead());
+  REQUIRE(with.seal(context, head, std::span(body).first(size)));
+  return body;
+}
+
+bool opens(aead_seal& with, const seal_context& context, const bytes& head, bytes from, const bytes& plain) {
+  if (!with.open(context, head, from)) return false;
+  from.resize(from.size() - with.overhead());
+  REQUIRE(from == plain);
+  return true;
+}
+
+const seal_context context{3, 1700, 41, 99};
+const bytes head = text("head, in the clear");
+const bytes body = text("ages of all participants");
+
+struct key_file {
+  key_file() { static_cast<void>(::close(::mkstemp(path.data()))); }
+  ~key_file() { ::unlink(path.c_str()); }
+  void write(const std::string& content, mode_t mode) const {
+    std::ofstream(path) << content;
+    ::chmod(path.c_str(), mode);
+  }
+  std::string path = "/tmp/scoll-keys-XXXXXX";
+};
+
+}  // namespace
+
+TEST_CASE("a key ring reads keys in order, with comments", "[seal]") {
+  const auto ring = key_ring::parse("# ours\n" + key_a + "  # first\r\n\n  " + key_b + "\n");
+  REQUIRE(ring.has_value());
+  REQUIRE(ring->keys().size() == 2);
+  REQUIRE(ring->sealing().secret[0] == std::byte{0xaa});
+  REQUIRE(ring->keys()[1].secret[31] == std::byte{0x7f});
+  REQUIRE(ring->find(ring->keys()[1].id) == &ring->keys()[1]);
+  REQUIRE(ring->find(1) == nullptr);
+}
+
+TEST_CASE("a key ring refuses what is no key, names the line and not the key", "[seal]") {
+  const auto refused = [](const std::string& content) {
+    const auto ring = key_ring::parse(content);
+    REQUIRE(!ring.has_value());
+    REQUIRE(ring.error() == errc::invalid_argument);
+    return std::string(ring.error().text());
+  };
+  REQUIRE(refused("") == "there is no key in it");
+  REQUIRE(refused("# nothing\n") == "there is no key in it");
+  REQUIRE(refused(key_a + "\nsecret\n") == "line 2: a key is 64 hexadecimal digits");
+  REQUIRE(refused(key_a.substr(1)) == "line 1: a key is 64 hexadecimal digits");
+  REQUIRE(refused(std::string(63, 'a') + "g") == "line 1: a key is 64 hexadecimal digits");
+  REQUIRE(refused("-" + std::string(63, 'a')) == "line 1: a key is 64 hexadecimal digits");
+  REQUIRE(refused(key_a + "\n\n" + key_a) == "line 3: the key is there twice");
+  std::string many;
+  for (const char c : std::string("123456789")) many += std::string(64, c) + '\n';
+  REQUIRE(refused(many) == "line 9: at most 8 keys");
+}
+
+TEST_CASE("a key file that others may read is refused", "[seal]") {
+  const key_file file;
+  file.write(key_a + "\n", 0600);
+  REQUIRE(key_ring::read(file.path).has_value());
+  file.write(key_a + "\n", 0400);
+  REQUIRE(key_ring::read(file.path).has_value());
+  for (const mode_t mode : {0640U, 0604U, 0620U}) {
+    file.write(key_a + "\n", mode);
+    const auto read = key_ring::read(file.path);
+    REQUIRE(!read.has_value());
+    REQUIRE(read.error() == errc::invalid_argument);
+    REQUIRE(std::string(read.error().text()).find("chmod 600") != std::string::npos);
+  }
+  REQUIRE(key_ring::read(file.path + "-not").error() == errc::io_error);
+  REQUIRE(key_ring::read("/tmp").error() == errc::invalid_argument);
+}
+
+TEST_CASE("what is sealed opens with the same key, and the body is hidden", "[seal]") {
+  aead_seal sender(key_ring::parse(key_a).value(), 8);
+  aead_seal receiver(key_ring::parse(key_b + "\n" + key_a).value(), 8);
+  const bytes message = sealed(sender, context, head, body);
+  REQUIRE(message.size() == body.size() + 20);
+  REQUIRE(bytes(message.begin(), message.begin() + static_cast<std::ptrdiff_t>(body.size())) != body);
+  REQUIRE(opens(receiver, context, head, message, body));
+  REQUIRE(opens(receiver, context, head, message, body));  // repetitions are the participant's business
+  const bytes nothing;
+  REQUIRE(
+      opens(receiver, {3, 1700, 42, 99}, head, sealed(sender, {3, 1700, 42, 99}, head, nothing), nothing));
+}
+
+TEST_CASE("no bit of a sealed message may change, nor what its head claims", "[seal]") {
+  aead_seal both(key_ring::parse(key_a).value(), 8);
+  const bytes message = sealed(both, context, head, body);
+  for (std::size_t i = 0; i != message.size(); ++i) {
+    for (int bit = 0; bit != 8; ++bit) {
+      bytes altered = message;
+      altered[i] ^= std::byte{1} << bit;
+      REQUIRE(!opens(both, context, head, altered, body));
+    }
+  }
+  for (std::size_t i = 0; i != head.size(); ++i) {
+    bytes altered = head;
+    altered[i] ^= std::byte{1};
+    REQUIRE(!opens(both, context, altered, message, body));
+  }
+  for (std::size_t size = 0; size != message.size(); ++size)
+    REQUIRE(
+        !opens(both, context, head, bytes(message.begin(), message.begin() + static_cast<long>(size)), body));
+  REQUIRE(!opens(both, {4, 1700, 41, 99}, head, message, body));
+  REQUIRE(!opens(both, {3, 1701, 41, 99}, head, message, body));
+  REQUIRE(!opens(both, {3, 1700, 42, 99}, head, message, body));
+  REQUIRE(!opens(both, {8, 1700, 41, 99}, head, message, body));
+  REQUIRE(!opens(both, {nobody, 1700, 41, 99}, head, message, body));
+  REQUIRE(opens(both, context, head, message, body));  // forgeries left no trace
+}
+
+TEST_CASE("lives and numbers of messages never share a key stream", "[seal]") {
+  aead_seal one(key_ring::parse(key_a).value(), 8);
+  const bytes zeroes(64);
+  std::vector<bytes> streams;
+  for (const std::uint64_t incarnation : {1U, 2U}) {
+    for (const participant_index sender : {0U, 1U}) {
+      // a seal belongs to one participant: another one is another seal
+      aead_seal its(key_ring::parse(key_a).value(), 8);
+      for (const std::uint64_t sequence : {1U, 2U})
+        streams.push_back(sealed(its, {sender, incarnation, sequence, 7}, head, zeroes));
+    }
+  }
+  for (std::size_t a = 0; a != streams.size(); ++a) {
+    for (std::size_t b = 0; b != a; ++b)
+      REQUIRE(!std::equal(streams[a].begin(), streams[a].begin() + 64, streams[b].begin()));
+  }
+}
+
+TEST_CASE("a key is changed in three steps without a message lost", "[seal]") {
+  const auto ring = [](const std::string& content) { return key_ring::parse(content).value(); };
+  aead_seal a(ring(key_a), 8);
+  aead_seal b(ring(key_a), 8);
+  std::uint64_t sequence = 0;
+  const auto talk = [&] {
+    const seal_context from_a{0, 5, ++sequence, 9};
+    const seal_context from_b{1, 6, ++sequence, 9};
+    REQUIRE(opens(b, from_a, head, sealed(a, from_a, head, body), body));
+    REQUIRE(opens(a, from_b, head, sealed(b, from_b, head, body), body));
+  };
+  for (const std::string& step : {key_a + "\n" + key_b, key_b + "\n" + key_a, key_b}) {
+    talk();
+    a.set_keys(ring(step));
+    talk();
+    b.set_keys(ring(step));
+    talk();
+  }
+  aead_seal late(ring(key_a), 8);
+  const seal_context from_late{2, 7, 1, 9};
+  REQUIRE(a.unknown_key() == 0);
+  REQUIRE(!opens(a, from_late, head, sealed(late, from_late, head, body), body));
+  REQUIRE(a.unknown_key() == 1);
+}
