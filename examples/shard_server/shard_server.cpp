@@ -11,8 +11,8 @@
 #include "cluster/cluster_file.hpp"
 #include "coro/error_format.hpp"
 #include "coro/sync_wait.hpp"
+#include "folder_lock.hpp"
 #include "server/server.hpp"
-#include "store/folder_lock.hpp"
 
 namespace {
 
@@ -61,7 +61,7 @@ int run(const arguments& args, const shard::cluster_config& config, std::uint32_
   const auto signals = signals_to_stop();
   auto engine = scoll::transport::reactor::create(small_reactor());
   if (!engine) return fail(engine.error());
-  const auto folder = shard::lock_folder(args.data);
+  const auto folder = scoll::kit::lock_folder(args.data);
   if (!folder) return fail(folder.error());
   const std::string data = std::filesystem::absolute(args.data);
   auto store = scoll::sync_wait(**engine, shard::object_store::open(**engine, data));

@@ -228,7 +228,7 @@ class Answers(unittest.TestCase):
         arguments = ["--cluster", self.cluster.file, "--node", "1", "--data", self.cluster.home / "node-1"]
         second = subprocess.run([BIN / "shard_server", *arguments], capture_output=True, timeout=LIMIT_S)
         self.assertEqual(second.returncode, 1)
-        self.assertIn(b"another server uses", second.stderr)
+        self.assertIn(b"another process uses", second.stderr)
         self.assertEqual(self.cluster.ask("status")["value"]["node"], 1)
 
     def test_who_hangs_up_takes_the_question_back(self):
