@@ -231,7 +231,8 @@ void core::become(participant_index who, liveness state) noexcept {
 
 void core::announce(participant_index who, event_kind kind) noexcept {
   record& r = records_[who];
-  r.announced = lives_.of(who);
+  // A death is that of the life last announced: the later one that may be known is not judged by its age.
+  if (kind != event_kind::dead || r.announced == 0) r.announced = lives_.of(who);
   ++(kind == event_kind::alive  ? counts_.alive_events
      : kind == event_kind::dead ? counts_.dead_events
                                 : counts_.rebooted_events);
