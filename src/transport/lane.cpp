@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "../../include/coro/error_format.hpp"
+#include "../../include/transport/address.hpp"
 #include "../../include/transport/endpoint.hpp"
 #include "../../include/transport/session.hpp"
 #include "../../include/transport/wire/byte_order.hpp"
@@ -59,7 +60,7 @@ void lane::begin_connect() noexcept {
   if (!grace_timer_.armed()) {
     ex().arm(grace_timer_, ex().now() + session_.endpoint_.options().reconnect_grace);
   }
-  session_.endpoint_.rail_.connect(session_.address(), *this);
+  session_.endpoint_.rail_.connect(std::string(address_of_lane(session_.address(), id_)), *this);
 }
 
 void lane::on_connected(link& connected) noexcept {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "../../include/coro/error_format.hpp"
+#include "../../include/transport/address.hpp"
 #include "../../include/transport/frame_assembler.hpp"
 
 namespace scoll::transport {
@@ -14,6 +15,13 @@ constexpr std::size_t batch_bytes = 65536;
 // Closed links that may wait for their peer at once; more are cut short, so that nobody can pile them up.
 constexpr std::size_t linger_count_limit = 256;
 constexpr nanoseconds accept_retry = std::chrono::milliseconds(50);
+
+/// With its name before it or without.
+result<socket_address> parse_tcp(std::string_view address) {
+  const named_address named = split_name(address);
+  if (named.transport.empty() || named.transport == "tcp") return socket_address::parse(named.place);
+  return make_error(errc::unsupported, "{} is no address of tcp", address);
+}
 
 }  // namespace
 
@@ -298,7 +306,7 @@ class tcp_rail::connector final : public io_completion, public timer_node, publi
   };
 
   status try_begin(const std::string& address) noexcept {
-    auto parsed = socket_address::parse(address);
+    auto parsed = parse_tcp(address);
     if (!parsed) return parsed.error();
     to_ = *parsed;
     auto fd = open_stream(to_.family());
@@ -384,7 +392,7 @@ status tcp_rail::bind_preferred(int fd, int family) const noexcept {
 
 status tcp_rail::listen(const std::string& address, accept_events& events) noexcept {
   if (listener_ != nullptr) return error(errc::already_exists, "this rail listens already");
-  auto parsed = socket_address::parse(address);
+  auto parsed = parse_tcp(address);
   if (!parsed) return parsed.error();
   auto fd = open_listener(*parsed, options_.backlog);
   if (!fd) return fd.error();
