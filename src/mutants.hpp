@@ -70,6 +70,18 @@ enum class id : std::uint8_t {
   gossip_delay_ignored,
   gossip_merge_overwrites,
   gossip_wrong_owner,
+  ship_deadline_not_armed,
+  ship_stop_unheard,
+  ship_cancelled_as_not_executed,
+  ship_loss_as_not_executed,
+  ship_place_kept,
+  ship_cancel_unheard,
+  ship_loss_unheard,
+  ship_types_unchecked,
+  ship_table_unbounded,
+  ship_places_for_one,
+  ship_large_kept,
+  ship_handled_twice,
 };
 
 struct description {
@@ -137,6 +149,20 @@ inline constexpr description all[] = {
     {SCOLL_NAMED_MUTANT(gossip_delay_ignored), "heard ages are taken as if clocks were equal"},
     {SCOLL_NAMED_MUTANT(gossip_merge_overwrites), "heard ages replace fresher ones"},
     {SCOLL_NAMED_MUTANT(gossip_wrong_owner), "a message counts as heard from the next participant"},
+    {SCOLL_NAMED_MUTANT(ship_deadline_not_armed), "no timer watches over a shipped call"},
+    {SCOLL_NAMED_MUTANT(ship_stop_unheard), "the stop token of a shipped call is not heard"},
+    {SCOLL_NAMED_MUTANT(ship_cancelled_as_not_executed),
+     "a call that is given up is reported as never executed"},
+    {SCOLL_NAMED_MUTANT(ship_loss_as_not_executed),
+     "a call that is lost with its peer is reported as never executed"},
+    {SCOLL_NAMED_MUTANT(ship_place_kept), "a call that has ended keeps its place in its limit"},
+    {SCOLL_NAMED_MUTANT(ship_cancel_unheard), "a handler is not told that its caller waits no longer"},
+    {SCOLL_NAMED_MUTANT(ship_loss_unheard), "a handler is not told that its caller is gone"},
+    {SCOLL_NAMED_MUTANT(ship_types_unchecked), "a function is called whatever types its caller means"},
+    {SCOLL_NAMED_MUTANT(ship_table_unbounded), "handlers are started without end"},
+    {SCOLL_NAMED_MUTANT(ship_places_for_one), "one caller may take all places of handlers"},
+    {SCOLL_NAMED_MUTANT(ship_large_kept), "the memory of a large argument is not given back"},
+    {SCOLL_NAMED_MUTANT(ship_handled_twice), "a call is handled twice"},
 };
 #undef SCOLL_NAMED_MUTANT
 

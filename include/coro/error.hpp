@@ -42,6 +42,8 @@ enum class errc : std::uint16_t {
   stale_descriptor = 28,    ///< the memory it named is no longer exposed
   peer_died = 29,           ///< liveness says that the node, in that incarnation, is dead
   view_differs = 30,        ///< the member holds others for alive than the root
+  unknown_function = 31,    ///< no such function on that node, or it is closed
+  type_mismatch = 32,       ///< the peer's function of that name takes or gives something else
 };
 
 /// Lower-case name such as "deadline_exceeded"; "unknown_error" for values this build does not know.

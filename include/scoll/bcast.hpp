@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "detail/operation.hpp"
+#include "detail/unsafe_temporary.hpp"
 #include "group.hpp"
 #include "options.hpp"
 #include "outcome.hpp"
@@ -37,15 +38,6 @@ class bcast_result {
   std::optional<Reply> value_;
   scoll::outcome outcome_;
 };
-
-namespace detail {
-
-/// Temporaries of such types beside `co_await` are destroyed twice by GCC 12, and nothing but a name saves
-/// them.
-template <class T>
-concept unsafe_temporary = std::is_aggregate_v<T> && !std::is_trivially_copyable_v<T>;
-
-}  // namespace detail
 
 /// Awaits one broadcast. The request was encoded when it was made, so nothing of the caller's is referred to.
 template <collective_service S>

@@ -8,6 +8,8 @@
 
 #include "bcast.hpp"
 #include "detail/engine.hpp"
+#include "detail/shipper.hpp"
+#include "function.hpp"
 #include "group.hpp"
 #include "node_options.hpp"
 #include "service.hpp"
@@ -29,18 +31,35 @@ class service_handle {
   std::shared_ptr<detail::service_entry> entry_;
 };
 
+/// A registered function. Closing refuses new calls and waits for those that run; dropping the handle leaves
+/// the function registered until the node ends.
+class function_handle {
+ public:
+  function_handle() = default;
+  function_handle(detail::shipper& owner, std::shared_ptr<detail::served_function> entry) noexcept
+      : shipper_(&owner), entry_(std::move(entry)) {}
+
+  task<void> close() { return shipper_->close_function(entry_); }
+
+ private:
+  detail::shipper* shipper_ = nullptr;
+  std::shared_ptr<detail::served_function> entry_;
+};
+
 /// One server's part in the cluster: its services, its groups and its links. Lives on one executor, which
 /// with the rail must outlive it. Shut down with `shutdown` before it is destroyed (docs/lifetimes.md).
 /// Options that make no sense throw `failure` from the constructor, naming what is wrong.
 class node {
  public:
   node(executor& ex, transport::rail& rail, const node_options& options)
-      : engine_(std::make_unique<detail::engine>(ex, rail, options)) {}
+      : engine_(std::make_unique<detail::engine>(ex, rail, options)),
+        shipper_(std::make_unique<detail::shipper>(*engine_)) {}
   /// Works in memory that it shares with other nodes of this thread.
   node(executor& ex, transport::rail& rail, const node_options& options, std::shared_ptr<node_pools> pools)
-      : engine_(std::make_unique<detail::engine>(ex, rail, options, std::move(pools))) {}
+      : engine_(std::make_unique<detail::engine>(ex, rail, options, std::move(pools))),
+        shipper_(std::make_unique<detail::shipper>(*engine_)) {}
   ~node() {
-    if (engine_ != nullptr) detail::engine::end(std::move(engine_));
+    if (engine_ != nullptr && !detail::engine::end(std::move(engine_))) shipper_.release();
   }
   node(node&&) = default;
 
@@ -62,6 +81,21 @@ class node {
     entry->destroy = [](void* instance) noexcept { delete static_cast<S*>(instance); };
     if (auto added = engine_->add_service(entry); !added) return added.error();
     return service_handle(*engine_, std::move(entry));
+  }
+
+  /// Registers a function that peers may ship calls to (`F1`). The handler is a callable, copied into the
+  /// node, of the form `task<result<Out>> (or result<Out>, or Out) handler(const In&, scoll::ship_call&)`;
+  /// where `Out` is `nothing` also `task<status>`, `status` or `void`. One that throws answers with an error.
+  /// The argument, and the handler itself, live until the handler has returned. Errors: `already_exists`
+  /// (naming both if two names have one number).
+  template <class In, class Out, class F>
+  result<function_handle> serve(const function<In, Out>& f, F handler) {
+    static_assert(detail::good_handler<F, In, Out>,
+                  "a handler must be: task<result<Out>> (or result<Out>, or Out) (const In&, "
+                  "scoll::ship_call&)");
+    auto entry = std::make_shared<detail::typed_function<In, Out, F>>(f.key(), std::move(handler));
+    if (auto added = shipper_->add_function(entry); !added) return added.error();
+    return function_handle(*shipper_, std::move(entry));
   }
 
   /// Creates a group at once (`C3`): when this returns, all members hold it; if that fails, none keeps it,
@@ -112,6 +146,7 @@ class node {
 
   node_id id() const noexcept { return engine_->options().id; }
   detail::engine& get_engine() noexcept { return *engine_; }
+  detail::shipper& get_shipper() noexcept { return *shipper_; }
 
  private:
   template <class S>
@@ -123,6 +158,7 @@ class node {
   }
 
   std::unique_ptr<detail::engine> engine_;
+  std::unique_ptr<detail::shipper> shipper_;
 };
 
 }  // namespace scoll

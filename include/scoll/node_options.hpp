@@ -9,6 +9,7 @@
 #include "../coro/time.hpp"
 #include "../transport/endpoint.hpp"
 #include "ids.hpp"
+#include "ship_options.hpp"
 #include "tree/spec.hpp"
 
 namespace scoll {
@@ -27,6 +28,7 @@ struct node_options {
       std::chrono::seconds(30);      ///< after it an unused group's creator is asked about it
   std::size_t workers = 2;           ///< threads for hooks that burn CPU
   std::size_t worker_queue = 256;    ///< functions waiting for one; more are `busy`
+  ship_limits ship;                  ///< bounds of the function shipper
   transport::endpoint_options link;  ///< self, cluster and incarnation in it are overwritten by those above
 
   status validate() const;

@@ -11,4 +11,7 @@
 #include "incarnation_store.hpp"
 #include "node.hpp"
 #include "service.hpp"
+#include "ship.hpp"
+#include "ship_and_wait.hpp"
+#include "ship_then.hpp"
 #include "tree/any_tree.hpp"

@@ -51,8 +51,10 @@ class session final {
 
   /// Sends `m` (its head and payload are set) and lets `waiter` wait for the answer, which never comes from
   /// inside this call. On an error (`busy`: the queue is full; `peer_died`; `closed`) the message is released
-  /// and `waiter` stays free.
-  status request(exchange& waiter, traffic_class klass, message& m, std::uint32_t reply_capacity) noexcept;
+  /// and `waiter` stays free. `queue_limit` other than 0 takes the place of the endpoint's, for a layer that
+  /// bounds by itself what it has under way.
+  status request(exchange& waiter, traffic_class klass, message& m, std::uint32_t reply_capacity,
+                 std::uint32_t queue_limit = 0) noexcept;
 
   /// Liveness says that this incarnation of the peer is dead: all that is pending ends with `peer_died`, now,
   /// and so does what is asked of it later, until it is heard of alive. News of an incarnation older than the

@@ -48,6 +48,8 @@ std::string_view to_string(errc code) noexcept {
     case errc::stale_descriptor: return "stale_descriptor";
     case errc::peer_died: return "peer_died";
     case errc::view_differs: return "view_differs";
+    case errc::unknown_function: return "unknown_function";
+    case errc::type_mismatch: return "type_mismatch";
   }
   return "unknown_error";
 }

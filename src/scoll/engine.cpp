@@ -1,11 +1,9 @@
 #include "../../include/scoll/detail/engine.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <new>
 
 #include "../../include/coro/error_format.hpp"
-#include "../../include/coro/sleep.hpp"
 #include "../../include/scoll/detail/operation.hpp"
 #include "../../include/scoll/incarnation_store.hpp"
 #include "../../include/transport/wire/wire.hpp"
@@ -29,7 +27,7 @@ status node_options::validate() const {
   if (const tree_fault fault = check_tree(default_tree, 1); fault != tree_fault::none) {
     return error(errc::unknown_tree, describe(fault));
   }
-  return {};
+  return ship.validate();
 }
 
 }  // namespace scoll
@@ -255,60 +253,6 @@ begun engine::begin_broadcast(const addressees& to, const service_table& table, 
   }
   return begin(to, service, collective_kind::broadcast, to.group->tree, options, table.encode_request,
                request);
-}
-
-void engine::abort_all(time_point by) noexcept {
-  for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
-    if (op->answered_) continue;
-    op->abort();
-    op->expire_by(by);
-  }
-}
-
-std::vector<std::string> engine::running_hooks() const {
-  std::vector<std::string> names;
-  auto& live = const_cast<intrusive_list<operation>&>(live_);
-  for (operation* op = live.first(); op != nullptr; op = live.next(*op)) {
-    const service_table& table = op->table();
-    const std::string service = table.name.empty()
-                                    ? fmt::format("service {:#06x}", static_cast<std::uint32_t>(table.id))
-                                    : std::string(table.name);
-    for (const char* hook : op->running_hooks()) names.push_back(fmt::format("{}::{}", service, hook));
-  }
-  return names;
-}
-
-task<status> engine::shutdown(nanoseconds limit) {
-  const time_point begun_at = executor_.now();
-  closing_ = true;
-  co_await wait_idle(begun_at + limit / 2);
-  abort_all(begun_at + limit * 5 / 8);
-  co_await wait_idle(begun_at + limit * 3 / 4);
-  leases_.clear();
-  const std::vector<std::string> stuck = running_hooks();
-  const nanoseconds left = std::max<nanoseconds>(limit / 8, begun_at + limit - executor_.now());
-  const status drained = co_await endpoint_.drain(left);
-  std::vector<const char*> working;
-  if (pool_ != nullptr) {
-    working = co_await pool_->shutdown(limit / 8);
-    co_await wait_idle(executor_.now() + limit / 8);  // for hooks that awaited the pool
-  }
-  if (live_operations_ == 0) co_await scope_->join();
-  if (live_operations_ == 0 && working.empty()) co_return drained;
-  std::string names;
-  for (const std::string& name : stuck) names += " " + name;
-  for (const char* name : working) names += fmt::format(" {} (on the pool)", name);
-  co_return make_error(errc::deadline_exceeded, "hooks that have not returned:{}", names);
-}
-
-void engine::end(std::unique_ptr<engine> done) {
-  static auto* const kept = new std::vector<std::unique_ptr<engine>>;
-  if (done->operations() != 0 || !done->scope_->try_join()) kept->push_back(std::move(done));
-}
-
-task<void> engine::wait_idle(time_point until) {
-  constexpr nanoseconds poll = std::chrono::milliseconds(1);
-  while (live_operations_ != 0 && executor_.now() < until) co_await sleep_for(poll);
 }
 
 // ---- requests

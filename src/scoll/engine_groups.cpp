@@ -94,6 +94,10 @@ void engine::remember_forgotten(const group_id& id) {
   }
 }
 
+void engine::end_all_leases() noexcept {
+  leases_.clear();
+}
+
 void engine::end_lease(const group_id& id, bool drop) noexcept {
   const group_id copy = id;  // `id` may lie in the lease
   const auto group = find_group(copy);

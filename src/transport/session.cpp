@@ -84,15 +84,16 @@ exchange* session::find_exchange(std::uint64_t id) noexcept {
   return s.generation == generation_of(id) || SCOLL_MUTANT(reply_after_retire) ? s.waiter : nullptr;
 }
 
-status session::request(exchange& waiter, traffic_class klass, message& m,
-                        std::uint32_t reply_capacity) noexcept {
+status session::request(exchange& waiter, traffic_class klass, message& m, std::uint32_t reply_capacity,
+                        std::uint32_t queue_limit) noexcept {
   SCOLL_ASSERT(!waiter.pending(), "an exchange waits for one reply at a time");
   class_state& k = classes_[index(klass)];
   error refused;
   if (endpoint_.draining_) refused = {errc::closed, "this node is shutting down"};
   if (!refused && dead() && !SCOLL_MUTANT(dead_are_asked))
     refused = make_error(errc::peer_died, "node {} is dead", peer_);
-  if (!refused && k.queued >= endpoint_.options_.queue_limit && !SCOLL_MUTANT(queue_unbounded)) {
+  const std::uint32_t most = queue_limit != 0 ? queue_limit : endpoint_.options_.queue_limit;
+  if (!refused && k.queued >= most && !SCOLL_MUTANT(queue_unbounded)) {
     refused = make_error(errc::busy, "{} requests to node {} wait for credit already", k.queued, peer_);
   }
   if (!refused && !allocate_slot(waiter)) {

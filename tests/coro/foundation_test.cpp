@@ -111,7 +111,7 @@ TEST_CASE("an error keeps its code, domain, number and a text that is cut") {
 
 TEST_CASE("every error code has a name of its own") {
   std::vector<std::string> names;
-  for (std::uint16_t code = 0; code <= static_cast<std::uint16_t>(errc::view_differs); ++code) {
+  for (std::uint16_t code = 0; code <= static_cast<std::uint16_t>(errc::type_mismatch); ++code) {
     names.emplace_back(to_string(static_cast<errc>(code)));
   }
   std::sort(names.begin(), names.end());

@@ -26,6 +26,7 @@
 #include "../tree/any_tree.hpp"
 #include "collective_head.hpp"
 #include "known_lives.hpp"
+#include "node_part.hpp"
 #include "service_table.hpp"
 #include "subset.hpp"
 
@@ -188,12 +189,16 @@ class engine final : private transport::endpoint_events {
   /// Those of `among` who are not known to be dead. This node always is among them.
   rank_set living(const group_state& group, const rank_set& among) const;
 
+  /// Another service of the node, which shares this endpoint and ends with it.
+  void attach(node_part& beside) noexcept { beside_ = &beside; }
+
   /// Refuses what is new, waits for what runs, drains the links. Past the limit it names the hooks that still
   /// run.
   task<status> shutdown(nanoseconds limit);
-  /// Destroys an engine; one whose hooks have not returned is kept for as long as the process lives instead,
-  /// so that they find what they refer to.
-  static void end(std::unique_ptr<engine> done);
+  /// Destroys an engine; one whose hooks, or those of the service beside it, have not returned is kept for as
+  /// long as the process lives instead, so that they find what they refer to. False then: that service must
+  /// stay too.
+  static bool end(std::unique_ptr<engine> done);
   /// "scrub::execute" for every hook that has not returned.
   std::vector<std::string> running_hooks() const;
 
@@ -216,6 +221,7 @@ class engine final : private transport::endpoint_events {
   void end_life(node_id node, std::uint64_t last_incarnation);
   begun fail(operation& op, const error& why) noexcept;
   task<void> wait_idle(time_point until);
+  bool idle() const noexcept;
   error admit(transport::request_view& request, const collective_head& head);
   error admit_to_group(transport::request_view& request, const collective_head& head,
                        const std::shared_ptr<group_state>& group, std::shared_ptr<service_entry> service);
@@ -224,6 +230,7 @@ class engine final : private transport::endpoint_events {
   std::shared_ptr<group_state> make_group(const group_id& id, membership_ptr members, std::uint32_t self_rank,
                                           service_id service, const tree_spec& tree);
   void end_lease(const group_id& id, bool drop) noexcept;
+  void end_all_leases() noexcept;
   error admit_query(transport::request_view& request, const collective_head& head);
   result<std::shared_ptr<group_state>> install_group(const collective_head& head,
                                                      std::span<const std::byte> payload);
@@ -257,6 +264,7 @@ class engine final : private transport::endpoint_events {
   intrusive_list<operation> live_;
   std::size_t live_operations_ = 0;
   bool closing_ = false;
+  node_part* beside_ = nullptr;
   engine_statistics statistics_;
   std::unique_ptr<scope> scope_;
 };

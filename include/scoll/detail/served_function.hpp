@@ -1,0 +1,150 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "../../coro/event.hpp"
+#include "../../coro/frame_pool.hpp"
+#include "handling.hpp"
+#include "service_table.hpp"
+
+namespace scoll::detail {
+
+/// A registered function and how many calls of it run.
+struct served_function {
+  function_key key;
+  bool borrows = false;  ///< the argument points into the message
+  std::uint32_t running = 0;
+  bool closing = false;
+  event idle;
+
+  explicit served_function(const function_key& k) noexcept : key(k) {}
+  virtual ~served_function() = default;
+  served_function(const served_function&) = delete;
+  served_function& operator=(const served_function&) = delete;
+
+  /// A call without its argument. Throws `std::bad_alloc`.
+  virtual handling& make(shipper& by) = 0;
+};
+
+template <class F, class In, class Out>
+concept good_handler = requires(F& f, const In& in, ship_call& call) {
+  requires any_of_types<decltype(f(in, call)), task<result<Out>>, result<Out>, Out>;
+} || (std::same_as<Out, nothing> && requires(F& f, const In& in, ship_call& call) {
+                         requires any_of_types<decltype(f(in, call)), task<status>, status, void>;
+                       });
+
+template <class T>
+struct awaited {
+  using type = T;
+};
+template <class T>
+struct awaited<task<T>> {
+  using type = T;
+};
+
+/// A call of a function with its argument, and what its handler gives.
+template <class In, class Out, class F>
+class typed_handling final : public handling {
+  using returned_type = std::invoke_result_t<F&, const In&, ship_call&>;
+  using given = typename awaited<returned_type>::type;
+
+ public:
+  static typed_handling& make(shipper& by, served_function& of, F& handler) {
+    void* const at = frame_pool::allocate(sizeof(typed_handling));
+    return *new (at) typed_handling(by, of, handler);
+  }
+
+  status decode(std::span<const std::byte> bytes) noexcept override {
+    try {
+      wire::reader in(bytes);
+      wire::decode(in, argument_);
+      if (in.ok()) in.finish();
+      if (in.ok()) return {};
+      return in.error();
+    } catch (const std::bad_alloc&) {
+      return error(errc::busy, "no memory to decode into");
+    }
+  }
+
+  void destroy() noexcept override {
+    this->~typed_handling();
+    frame_pool::deallocate(this, sizeof(typed_handling));
+  }
+
+ private:
+  typed_handling(shipper& by, served_function& of, F& handler) : handling(by, of), handler_(handler) {}
+  ~typed_handling() override = default;
+
+  bool start(ship_call& call) noexcept override {
+    try {
+      if constexpr (is_task<returned_type>) {
+        work_ = handler_(argument_, call);
+        return !task_access::start(work_, *this);
+      } else if constexpr (std::is_void_v<returned_type>) {
+        handler_(argument_, call);
+        outcome_ = place(status{});
+      } else {
+        outcome_ = place(handler_(argument_, call));
+      }
+    } catch (...) {
+      outcome_ = hook_threw("the handler threw");
+    }
+    return true;
+  }
+
+  status take_outcome() noexcept override {
+    if constexpr (is_task<returned_type>) {
+      if (!task_access::done(work_)) return outcome_;  // it threw before it was one
+      try {
+        outcome_ = place(task_access::take(work_));
+      } catch (...) {
+        outcome_ = hook_threw("the handler threw");
+      }
+    }
+    return outcome_;
+  }
+
+  template <class R>
+  status place(R&& gave) {
+    if constexpr (std::same_as<std::remove_cvref_t<R>, Out>) {
+      result_.emplace(std::forward<R>(gave));
+      return {};
+    } else if constexpr (std::same_as<std::remove_cvref_t<R>, result<Out>>) {
+      if (!gave) return gave.error();
+      result_.emplace(std::move(*gave));
+      return {};
+    } else {
+      if (gave) result_.emplace();
+      return gave;
+    }
+  }
+
+  result<std::size_t> encode(std::span<std::byte> into) noexcept override {
+    return wire::encode_to(into, *result_);
+  }
+  std::size_t result_size() const noexcept override { return wire::encoded_size(*result_); }
+
+  F& handler_;
+  In argument_{};
+  std::conditional_t<is_task<returned_type>, returned_type, nothing> work_{};
+  std::optional<Out> result_;
+  status outcome_;
+};
+
+template <class In, class Out, class F>
+struct typed_function final : served_function {
+  typed_function(const function_key& k, F f) : served_function(k), handler(std::move(f)) {
+    borrows = detail::borrows<In>();
+  }
+  handling& make(shipper& by) override { return typed_handling<In, Out, F>::make(by, *this, handler); }
+
+  F handler;
+};
+
+}  // namespace scoll::detail

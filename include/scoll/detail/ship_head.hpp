@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+
+#include "../../coro/error.hpp"
+
+namespace scoll::detail {
+
+/// The head of every call, after the exchange's envelope (docs/wire.md).
+struct ship_head {
+  static constexpr std::uint8_t notification = 1;  ///< answered when it is admitted
+  static constexpr std::uint8_t large = 2;         ///< the payload is the descriptor of the argument
+
+  std::uint8_t flags = 0;
+  std::uint64_t function = 0;
+  std::uint64_t types = 0;
+  std::uint64_t remaining_ns = 0;  ///< time the caller waits; 0: no deadline
+};
+
+/// What the payload of an answer is.
+enum class ship_outcome : std::uint8_t {
+  value = 0,  ///< the encoded result
+  error = 1,  ///< the text of the handler's error
+  large = 2,  ///< the descriptor of the result: it is there until the caller has fetched it and says so
+};
+constexpr bool wire_valid(const ship_outcome& o) noexcept {
+  return o <= ship_outcome::large;
+}
+
+/// The head of every answer of a handler.
+struct ship_reply_head {
+  ship_outcome outcome = ship_outcome::value;
+  std::uint8_t domain = 0;  ///< of an error
+  std::uint16_t code = 0;
+  std::int32_t detail = 0;
+};
+
+}  // namespace scoll::detail

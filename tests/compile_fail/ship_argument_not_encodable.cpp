@@ -1,0 +1,11 @@
+// expect-error: the argument cannot be encoded
+#include "scoll/function.hpp"
+
+struct question {
+#ifdef SCOLL_CONTROL
+  std::uint64_t where;
+#else
+  const char* where;
+#endif
+};
+constexpr scoll::function<question> ask{"test.ask"};

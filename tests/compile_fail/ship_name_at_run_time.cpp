@@ -1,0 +1,11 @@
+// expect-error: constant|constexpr
+#include "scoll/function.hpp"
+
+scoll::function<std::uint32_t> make(const char (&name)[5]) {
+#ifdef SCOLL_CONTROL
+  static_cast<void>(name);
+  return scoll::function<std::uint32_t>{"name"};
+#else
+  return scoll::function<std::uint32_t>{name};
+#endif
+}

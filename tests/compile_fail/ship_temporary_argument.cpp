@@ -1,0 +1,17 @@
+// expect-error: use of deleted function|call to deleted function
+#include "scoll/ship.hpp"
+
+struct question {
+  std::string path;
+};
+constexpr scoll::function<question, std::uint64_t> ask{"test.ask"};
+
+scoll::task<bool> go(scoll::node& node) {
+#ifdef SCOLL_CONTROL
+  const question named{"/etc"};
+  auto r = co_await scoll::ship(node, 2, ask, named);
+#else
+  auto r = co_await scoll::ship(node, 2, ask, question{"/etc"});
+#endif
+  co_return r.has_value();
+}
