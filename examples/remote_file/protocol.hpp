@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "scoll/function.hpp"
+#include "transport/region_descriptor.hpp"
+
+/// What client and server of the example agree on: five functions and their types.
+namespace remote_file {
+
+struct open_request {
+  std::string name;  ///< within the server's directory
+  bool create = false;
+};
+struct opened {
+  std::uint64_t handle = 0;
+};
+
+/// `data` is memory of the client: the server pulls what is to be written from it, and pushes what was read
+/// into it.
+struct transfer_request {
+  std::uint64_t handle = 0;
+  std::uint64_t offset = 0;
+  scoll::transport::region_descriptor data;
+};
+struct transferred {
+  std::uint64_t bytes = 0;
+};
+
+/// May grow: older and newer programs understand each other (docs/wire.md).
+struct attributes {
+  static constexpr std::uint16_t wire_version = 1;
+  std::uint64_t size = 0;
+};
+
+inline constexpr scoll::function<open_request, opened> open_file{"remote_file.open"};
+inline constexpr scoll::function<transfer_request, transferred> read_file{"remote_file.read"};
+inline constexpr scoll::function<transfer_request, transferred> write_file{"remote_file.write"};
+inline constexpr scoll::function<std::uint64_t, attributes> stat_file{"remote_file.stat"};
+inline constexpr scoll::function<std::uint64_t> close_file{"remote_file.close"};
+
+}  // namespace remote_file

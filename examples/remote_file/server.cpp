@@ -1,0 +1,104 @@
+#include "server.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "coro/error_format.hpp"
+#include "transport/io_awaitables.hpp"
+#include "transport/transfer.hpp"
+
+namespace remote_file {
+
+using namespace scoll;
+
+server::server(node& on, transport::file_engine& files, std::string directory)
+    : node_(on), files_(files), directory_(std::move(directory)) {
+  on.serve(open_file, [this](const open_request& r, ship_call& call) {
+      return open(r, call.stop());
+    }).value();
+  on.serve(read_file, [this](const transfer_request& r, ship_call& call) {
+      return carry(r, &server::read_and_push, call.stop());
+    }).value();
+  on.serve(write_file, [this](const transfer_request& r, ship_call& call) {
+      return carry(r, &server::pull_and_write, call.stop());
+    }).value();
+  on.serve(stat_file, [this](const std::uint64_t& handle, ship_call& call) -> task<result<attributes>> {
+      const auto f = find(handle);
+      if (!f) co_return f.error();
+      const auto size = co_await transport::file_size(**f, call.stop());
+      if (!size) co_return size.error();
+      attributes a;
+      a.size = *size;
+      co_return a;
+    }).value();
+  on.serve(close_file, [this](const std::uint64_t& handle, ship_call&) -> status {
+      return open_.erase(handle) == 1 ? status{} : error(errc::not_found, "no such file is open");
+    }).value();
+}
+
+task<result<opened>> server::open(const open_request& r, stop_token stop) {
+  if (r.name.empty() || r.name.find('/') != std::string::npos || r.name.starts_with('.')) {
+    co_return error(errc::invalid_argument, "a name without slashes that does not begin with a dot, please");
+  }
+  if (open_.size() >= most_open) co_return error(errc::busy, "too many files are open");
+  const std::string path = directory_ + "/" + r.name;
+  const int flags = O_RDWR | O_CLOEXEC | (r.create ? O_CREAT : 0);
+  auto f = co_await transport::async_open(files_, path.c_str(), flags, 0644, stop);
+  if (!f) co_return f.error();
+  opened o;
+  o.handle = next_handle_++;
+  open_[o.handle] = std::make_shared<transport::file>(std::move(*f));
+  co_return o;
+}
+
+/// Chunk by chunk, so that no transfer takes much memory, and a caller that gives up is noticed.
+task<result<transferred>> server::carry(const transfer_request& r, chunk_step step, stop_token stop) {
+  const auto f = find(r.handle);
+  if (!f) co_return f.error();
+  const open_file_ptr kept = *f;  // it may be closed meanwhile
+  std::vector<std::byte> buffer(std::min<std::uint64_t>(r.data.length, chunk_bytes));
+  transferred t;
+  while (t.bytes < r.data.length) {
+    const std::size_t size = std::min<std::uint64_t>(r.data.length - t.bytes, buffer.size());
+    const auto moved = co_await (this->*step)(*kept, r, t.bytes, std::span(buffer).first(size), stop);
+    if (!moved) co_return moved.error();
+    t.bytes += *moved;
+    if (*moved < size) break;  // the file has ended
+  }
+  co_return t;
+}
+
+task<result<std::size_t>> server::pull_and_write(const transport::file& f, const transfer_request& r,
+                                                 std::uint64_t done, std::span<std::byte> chunk,
+                                                 stop_token stop) {
+  transport::transfer_options options;
+  options.stop = stop;
+  const status pulled = co_await transport::get(node_.get_engine().wire(), r.data, done, chunk, options);
+  if (!pulled) co_return pulled.error();
+  const status written = co_await transport::write_all(f, chunk, r.offset + done, stop);
+  if (!written) co_return written.error();
+  co_return chunk.size();
+}
+
+task<result<std::size_t>> server::read_and_push(const transport::file& f, const transfer_request& r,
+                                                std::uint64_t done, std::span<std::byte> chunk,
+                                                stop_token stop) {
+  const auto got = co_await transport::read_all(f, chunk, r.offset + done, stop);
+  if (!got) co_return got.error();
+  transport::transfer_options options;
+  options.stop = stop;
+  const auto pushed =
+      co_await transport::put(node_.get_engine().wire(), r.data, done, chunk.first(*got), options);
+  if (!pushed) co_return pushed.error();
+  co_return *got;
+}
+
+result<server::open_file_ptr> server::find(std::uint64_t handle) const {
+  const auto found = open_.find(handle);
+  if (found == open_.end()) return make_error(errc::not_found, "no file is open as {}", handle);
+  return found->second;
+}
+
+}  // namespace remote_file

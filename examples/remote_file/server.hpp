@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "protocol.hpp"
+#include "scoll/node.hpp"
+#include "transport/file.hpp"
+
+namespace remote_file {
+
+/// Serves the files of one directory on a node. It stays for as long as calls may come.
+class server {
+ public:
+  server(scoll::node& on, scoll::transport::file_engine& files, std::string directory);
+
+ private:
+  static constexpr std::size_t chunk_bytes = 256 * 1024;
+  static constexpr std::size_t most_open = 1024;
+  using open_file_ptr = std::shared_ptr<scoll::transport::file>;
+  /// Between a chunk of the client's memory and the file; gives how much of it there was.
+  using chunk_step = scoll::task<scoll::result<std::size_t>> (server::*)(const scoll::transport::file&,
+                                                                         const transfer_request&,
+                                                                         std::uint64_t done,
+                                                                         std::span<std::byte> chunk,
+                                                                         scoll::stop_token);
+
+  scoll::task<scoll::result<opened>> open(const open_request& r, scoll::stop_token stop);
+  scoll::task<scoll::result<transferred>> carry(const transfer_request& r, chunk_step step,
+                                                scoll::stop_token stop);
+  scoll::task<scoll::result<std::size_t>> pull_and_write(const scoll::transport::file& f,
+                                                         const transfer_request& r, std::uint64_t done,
+                                                         std::span<std::byte> chunk, scoll::stop_token stop);
+  scoll::task<scoll::result<std::size_t>> read_and_push(const scoll::transport::file& f,
+                                                        const transfer_request& r, std::uint64_t done,
+                                                        std::span<std::byte> chunk, scoll::stop_token stop);
+  scoll::result<open_file_ptr> find(std::uint64_t handle) const;
+
+  scoll::node& node_;
+  scoll::transport::file_engine& files_;
+  std::string directory_;
+  std::map<std::uint64_t, open_file_ptr> open_;
+  std::uint64_t next_handle_ = 1;
+};
+
+}  // namespace remote_file
