@@ -224,7 +224,7 @@ int main(int argc, char** argv) {
   app.add_option("--faults", a.faults, "none, light, swarm")
       ->capture_default_str()
       ->check(CLI::IsMember({"none", "light", "swarm"}));
-  app.add_option("--workload", a.work, "mixed, plain")
+  app.add_option("--workload", a.work, "mixed, plain, ship")
       ->capture_default_str()
       ->check(CLI::IsMember({"mixed", "plain"}));
   app.add_option("--jobs", a.jobs, "processes for a range of runs")

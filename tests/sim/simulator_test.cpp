@@ -43,6 +43,16 @@ TEST_CASE("swarm seeds 751 to 1000") {
   run_swarm(751, 250);
 }
 
+TEST_CASE("shipped calls hold in a swarm of faults, and without") {
+  const std::string seeds = slow_build ? "1..10" : "1..150";
+  for (const std::string nodes : {"3", "8"}) {
+    const answer a =
+        scoll_sim({"--seeds", seeds, "--nodes", nodes, "--workload", "ship", "--jobs", "1", "--quiet"});
+    INFO(a.text);
+    REQUIRE(a.status == 0);
+  }
+}
+
 TEST_CASE("a swarm has 200 broadcasts and 10 faults per seed, most of which end well") {
   const answer a = scoll_sim({"--seeds", "1..16", "--json", "--quiet"});
   INFO(a.text);

@@ -44,6 +44,12 @@ node_options options_of(std::uint32_t host, std::uint32_t hosts) {
   options.max_operations = 8 + 3 * hosts / 2;  // the roll call fits
   options.link.window = {8, 8, 8, 4};
   options.link.queue_limit = std::max(16U, hosts);
+  options.ship.handlers = 8 + hosts;
+  options.ship.queue = options.link.queue_limit;
+  options.ship.eager_bytes = 1'024;
+  options.ship.large_bytes = 40'000;
+  options.ship.large_memory = 120'000;
+  options.ship.large_hold = std::chrono::seconds(2);
   return options;
 }
 
@@ -159,6 +165,7 @@ void cluster::start_node(life& l, const node_options& options) {
   hooked.log = this;
   static_cast<void>(l.member->serve(bare).value());
   static_cast<void>(l.member->serve(hooked).value());
+  errands_.serve(l);
   lives_[l.host] = &l;
   world_.record(sim_trace::note, l.host, static_cast<std::uint64_t>(event_kind::boot), l.incarnation);
 }
@@ -200,6 +207,7 @@ void cluster::address(broadcast_record& b, std::uint64_t hosts) {
 
 void cluster::bury_the_dead() {
   burying_ = true;  // what the dead do is no part of the run
+  errands_.stop_recording();
   for (life& l : all_lives_) {
     if (!l.crashed) continue;
     l.rail.break_all();
@@ -244,6 +252,8 @@ void cluster::carry_out(const plan_event& e) {
     }
     case event_kind::destroy: return begin_destruction(e);
     case event_kind::stray: return send_stray(e);
+    case event_kind::call: return errands_.begin(e);
+    case event_kind::call_stop: return errands_.cancel(o[0]);
     case event_kind::storm: return storm(as_host(o[0]));
     case event_kind::verdict:
       return tell(as_host(o[0]), as_host(o[1]), static_cast<news>(std::min<std::uint64_t>(o[2], 2)));
@@ -639,6 +649,7 @@ void cluster::begin_knocking() {
 }
 
 void cluster::begin_roll_call() {
+  errands_.begin_roll_call();
   for (life* root : lives_) {
     if (root == nullptr) continue;
     const std::uint64_t number = first_roll_call + root->host;

@@ -8,6 +8,7 @@
 
 #include "coro/scope.hpp"
 #include "coro/stop.hpp"
+#include "errands.hpp"
 #include "plan.hpp"
 #include "scoll/node.hpp"
 #include "service.hpp"
@@ -40,7 +41,9 @@ struct life {
   std::optional<transport::sim_file_system> files;
   std::deque<stray_request> strays;
   std::unique_ptr<node> member;  ///< once it has started
-  scope work;                    ///< the start, and creations and broadcasts begun here
+  static constexpr std::size_t places_at_most = 3;
+  call_limit places{places_at_most};  ///< for some of its calls
+  scope work;                         ///< the start, and creations and broadcasts begun here
   std::optional<status> ended;
   bool crashed = false;
   std::vector<std::uint64_t> heard;  ///< latest life of each host that this one has heard of
@@ -136,6 +139,7 @@ class cluster final : private ledger {
 
   const std::map<std::uint64_t, group_record>& groups() const noexcept { return groups_; }
   const std::map<std::uint64_t, broadcast_record>& broadcasts() const noexcept { return broadcasts_; }
+  const errands& calls() const noexcept { return errands_; }
   const std::vector<fault_record>& faults() const noexcept { return faults_; }
   const std::deque<life>& all_lives() const noexcept { return all_lives_; }
   std::deque<life>& all_lives() noexcept { return all_lives_; }
@@ -210,6 +214,7 @@ class cluster final : private ledger {
   std::map<std::uint64_t, std::uint64_t> subsets_;  // hosts, by broadcast
   std::vector<std::uint64_t> fallen_;               // latest life of each host that has crashed; 0: none
   bool has_liveness_ = false;
+  errands errands_{*this};
   std::vector<fault_record> faults_;
   nanoseconds stalled_until_{0};
   std::uint32_t undead_ = 0;

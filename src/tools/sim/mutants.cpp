@@ -34,13 +34,19 @@ void say(std::string_view mark, std::string_view what) {
   if (write(STDOUT_FILENO, line.data(), line.size()) != static_cast<ssize_t>(line.size())) _exit(2);
 }
 
-[[noreturn]] void look_for(mutants::id which, const mutant_options& options) {
-  mutants::active = which;
+/// Bugs of the function shipper show where calls are shipped.
+workload workload_of(const mutants::description& m, workload otherwise) {
+  return m.name.starts_with("ship_") ? workload::ship : otherwise;
+}
+
+[[noreturn]] void look_for(const mutants::description& m, const mutant_options& options) {
+  mutants::active = m.which;
   for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) {
     alarm(longest_run_s);
     say(seed_mark, std::to_string(seed));
     plan_options one = options.plan;
     one.seed = seed;
+    one.work = workload_of(m, options.plan.work);
     const run_report r = run(draw_plan(one));
     if (r.found.empty()) continue;
     say(property_mark, r.found.front().property);
@@ -71,7 +77,7 @@ class hunt {
     if (pid_ == 0) {
       dup2(ends[1], STDOUT_FILENO);
       dup2(ends[1], STDERR_FILENO);
-      look_for(m.which, options);
+      look_for(m, options);
     }
     close(ends[1]);
     pipe_ = ends[0];

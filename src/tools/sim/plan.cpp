@@ -44,6 +44,8 @@ constexpr std::array kinds{
     kind_description{event_kind::stray, "stray", 3, false},
     kind_description{event_kind::verdict, "verdict", 3, true},
     kind_description{event_kind::subset, "subset", 2, false},
+    kind_description{event_kind::call, "call", 8, false},
+    kind_description{event_kind::call_stop, "call_stop", 1, false},
 };
 static_assert([] {
   for (std::size_t i = 0; i < kinds.size(); ++i) {
@@ -73,7 +75,11 @@ class drawing {
     draw_wires();
     draw_clocks();
     draw_groups();
-    draw_broadcasts();
+    if (options_.work == workload::ship) {
+      draw_calls();
+    } else {
+      draw_broadcasts();
+    }
     if (mixed()) draw_strays();
     if (!quiet_) draw_faults();
     if (mixed()) draw_subsets();
@@ -243,6 +249,52 @@ class drawing {
     }
   }
 
+  void draw_calls() {
+    const std::uint64_t wanted = between(300, 500);
+    std::uint64_t number = 0;
+    while (number < wanted) {
+      nanoseconds at = moment(milliseconds(5), horizon_);
+      const bool rush = random_.chance(1, 25);  // more than the tables of handlers take, to one host
+      std::uint64_t burst = random_.chance(1, 3) ? between(2, 10) : 1;
+      if (rush) burst = between(16, 48);
+      const std::uint64_t from = host();
+      const std::uint64_t to = other_than(from);
+      for (std::uint64_t i = 0; i < burst && number < wanted; ++i) {
+        const std::uint64_t other = other_than(from);
+        draw_call(number++, at, from, rush ? to : other, rush);
+        at += nanoseconds(static_cast<std::int64_t>(random_.below(50'000)));
+      }
+    }
+  }
+
+  /// Half of them small; some around the eager limit, some beyond what is allowed.
+  std::uint64_t call_bytes() {
+    const std::uint64_t which = random_.below(16);
+    if (which < 9) return between(0, 280);
+    if (which < 13) return between(280, 1'200);
+    return which < 15 ? magnitude(1'000, 20'000) : magnitude(10'000, 60'000);
+  }
+
+  void draw_call(std::uint64_t number, nanoseconds at, std::uint64_t from, std::uint64_t to, bool rush) {
+    const std::uint64_t bytes = call_bytes();
+    const std::uint64_t back = call_bytes();
+    const bool lasting = random_.chance(1, 16);  // until somebody stops it
+    std::uint64_t work = random_.chance(1, 2) ? 0 : magnitude(10, 100'000);
+    if (rush) work = between(20'000, 100'000);
+    if (lasting) work = 60'000'000;
+    std::uint64_t behaviour = 0;
+    for (std::uint64_t bit = 1; bit <= 64; bit *= 2) {
+      if (random_.chance(1, 12)) behaviour |= bit;
+    }
+    if (lasting) behaviour &= 16 + 64;
+    const bool timed = random_.chance(2, 5);
+    const std::uint64_t time = magnitude(100, 2'000'000);
+    add(at, event_kind::call, {number, from, to, bytes, work, timed ? time : 0, behaviour, back});
+    if (!random_.chance(1, 12) && !lasting) return;
+    const std::uint64_t later = magnitude(1, 500'000);
+    add(at + microseconds(later), event_kind::call_stop, {number});
+  }
+
   struct drawn_group {
     std::uint64_t number;
     nanoseconds at;
@@ -392,7 +444,7 @@ std::optional<fault_profile> fault_profile_named(std::string_view name) {
   return std::nullopt;
 }
 std::optional<workload> workload_named(std::string_view name) {
-  for (const workload w : {workload::mixed, workload::plain}) {
+  for (const workload w : {workload::mixed, workload::plain, workload::ship}) {
     if (to_string(w) == name) return w;
   }
   return std::nullopt;
@@ -406,7 +458,12 @@ std::string_view to_string(fault_profile profile) {
   return "?";
 }
 std::string_view to_string(workload work) {
-  return work == workload::mixed ? "mixed" : "plain";
+  switch (work) {
+    case workload::mixed: return "mixed";
+    case workload::plain: return "plain";
+    case workload::ship: return "ship";
+  }
+  return "?";
 }
 
 bool is_fault(event_kind kind) noexcept {

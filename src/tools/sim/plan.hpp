@@ -38,6 +38,8 @@ enum class event_kind : std::uint8_t {
   stray,      ///< broadcast, host, `stray_kind`: a request that must be refused
   verdict,    ///< host that hears, host it is about, `news`
   subset,     ///< broadcast, hosts that it is for beside its root
+  call,       ///< number, from, to, argument bytes, work us, deadline us, `errand_bit`s, result bytes
+  call_stop,  ///< call
 };
 
 /// What liveness tells a host about another.
@@ -75,6 +77,7 @@ enum class fault_profile : std::uint8_t {
 enum class workload : std::uint8_t {
   mixed,  ///< trees, sizes, failing hooks, deadlines, cancels, bursts
   plain,  ///< broadcasts that nothing but the network can fail
+  ship,   ///< shipped calls
 };
 
 struct plan_options {

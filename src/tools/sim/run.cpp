@@ -4,6 +4,7 @@
 
 #include "cluster.hpp"
 #include "coro/error_format.hpp"
+#include "errand_properties.hpp"
 
 namespace scoll::sim {
 namespace {
@@ -47,6 +48,7 @@ void play(cluster& c, const plan& p, violations& found) {
     c.world().run_until(e.at);
     c.carry_out(e);
     if (found.empty()) check_bounds(c, found);
+    if (found.empty()) check_errand_bounds(c, found);
   }
 }
 
@@ -94,15 +96,19 @@ run_report run(const plan& p, transport::sim_world::observer observer) {
   c->heal();
   settle(*c, settling);
   check_broadcasts(*c, report.found);
+  check_errands(*c, report.found);
   check_incarnations(*c, report.found);
   check_settled(*c, report.found);
+  check_errands_settled(*c, report.found);
   if (report.found.empty()) {
     c->begin_knocking();
     settle(*c, roll_call);
     c->begin_roll_call();
     settle(*c, roll_call);
     check_roll_call(*c, report.found);
+    check_errand_roll_call(*c, report.found);
     check_settled(*c, report.found);
+    check_errands_settled(*c, report.found);
   }
   if (report.found.empty()) {
     c->begin_farewell();
@@ -115,6 +121,7 @@ run_report run(const plan& p, transport::sim_world::observer observer) {
     settle(*c, ending);
     c->bury_the_dead();
     check_broadcasts(*c, report.found);
+    check_errands(*c, report.found);
     check_shutdown(*c, report.found);
   }
   count(*c, p, report);
