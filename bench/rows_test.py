@@ -52,5 +52,15 @@ def check_bcast(program):
     expect(subjects(rows, "bcast-many")["scoll"], ALWAYS | TREE | {"in_flight": int, "operations_per_s": float})
 
 
+def check_ship(program):
+    rows = rows_of(program, "ship", "--size", "0,64", "--at-once", "16", "--peers", "2")
+    assert {row["subject"] for row in rows} == {"scoll", "transport-rtt", "transport-rtt (A/A)"}, rows
+    for row in rows:
+        expect(row, ALWAYS | {"in_flight": int, "peers": int, "ops_per_s": float, "allocs_per_op": float})
+    assert {(row["size"], row["in_flight"], row["peers"]) for row in rows if row["subject"] == "scoll"} == {
+        (0, 1, 1), (64, 1, 1), (0, 16, 1), (0, 64, 2)}, rows
+
+
 check_rtt(sys.argv[1])
+check_ship(sys.argv[1])
 check_bcast(sys.argv[1])

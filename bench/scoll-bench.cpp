@@ -11,6 +11,7 @@
 #include "kit/options.hpp"
 #include "kit/plot.hpp"
 #include "rtt/rtt.hpp"
+#include "ship/ship.hpp"
 
 namespace {
 
@@ -18,6 +19,7 @@ struct arguments {
   bench::options common;
   std::vector<std::uint32_t> sizes{64, 4096};
   bench::bcast::options bcast;
+  bench::ship::options ship;
   bool list = false;
   bool check = false;
   std::string json, plots, limits = SCOLL_BENCH_LIMITS;
@@ -73,6 +75,18 @@ int main(int argc, char** argv) {
   bcast->add_flag("--under-bulk", a.bcast.background, "also while bulk goes to all children of the root");
   add_common(*bcast, a);
 
+  auto* ship = app.add_subcommand("ship", "a shipped call and its result, beside the transport's round trip");
+  ship->add_option("--size", a.ship.sizes, "bytes of argument and result, one or several")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 32000));
+  ship->add_option("--at-once", a.ship.in_flight, "null calls in flight, one or several")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024));
+  ship->add_option("--peers", a.ship.peers, "servers, and connections to them, one or several")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 64));
+  add_common(*ship, a);
+
   auto* coro = app.add_subcommand("coro", "the coroutine layer beside Asio's");
   add_common(*coro, a);
   auto* compile = app.add_subcommand("compile", "compile time of each public header and of all together");
@@ -88,6 +102,7 @@ int main(int argc, char** argv) {
     }
     bench::print_machine(a.common.congestion_control);
     if (*rtt) return finish(a, bench::rtt::run(a.common, a.sizes));
+    if (*ship) return finish(a, bench::ship::run(a.common, a.ship));
     if (*coro) return finish(a, bench::coro::run(a.common));
     if (*compile) return finish(a, bench::compile::run(a.common));
     return finish(a, bench::bcast::run(a.common, a.bcast));

@@ -28,13 +28,13 @@ struct picture {
 };
 
 const std::vector<std::string>& dimensions() {
-  static const std::vector<std::string> all{"size", "nodes", "in_flight"};
+  static const std::vector<std::string> all{"size", "nodes", "in_flight", "peers"};
   return all;
 }
 
 std::string what_is_fixed(const row& r, const std::string& x) {
   std::string fixed;
-  for (const std::string field : {"size", "nodes", "tree", "in_flight"}) {
+  for (const std::string field : {"size", "nodes", "tree", "in_flight", "peers"}) {
     if (field == x || !r.contains(field)) continue;
     fixed += (fixed.empty() ? "" : ", ") + (field == "tree" ? "" : field + " ") + text_of(r, field);
   }

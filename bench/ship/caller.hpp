@@ -1,0 +1,67 @@
+#pragma once
+
+#include <poll.h>
+
+#include <string>
+#include <vector>
+
+#include "../kit/clock.hpp"
+#include "../kit/counts.hpp"
+#include "coro/scope.hpp"
+#include "coro/when_all.hpp"
+#include "ship.hpp"
+#include "transport/io_awaitables.hpp"
+#include "transport/tcp_rail.hpp"
+
+namespace bench::ship {
+
+inline scoll::transport::tcp_options rail_options(const setting& s) {
+  scoll::transport::tcp_options o;
+  o.congestion_control = s.congestion_control;
+  return o;
+}
+
+/// Tells where this process listens and makes it known to the others: `add(id, address)`.
+template <class Add>
+void introduce(member& me, const std::string& listening, Add&& add) {
+  me.publish(static_cast<std::uint16_t>(std::stoi(listening.substr(listening.rfind(':') + 1))));
+  for (std::uint32_t i = 0; i < me.count(); ++i) {
+    if (i != me.index()) add(i + 1, "127.0.0.1:" + std::to_string(me.port(i)));
+  }
+  me.ready();
+}
+
+/// The part of process 0 that is the same for all: orders, and so many operations at once.
+template <class Subject>
+scoll::task<void> in_turn(Subject& subject, member& me, order o, std::uint32_t& next) {
+  while (next < o.operations) {
+    const std::uint32_t i = next++;
+    const std::int64_t began = now_ns();
+    co_await subject.ask(2 + i % (me.count() - 1));
+    me.note(i, began, now_ns());
+  }
+}
+
+template <class Subject>
+scoll::task<void> obey(Subject& subject, member& me, scoll::transport::reactor& ring) {
+  while (true) {
+    const auto readable = co_await scoll::transport::async_poll(ring, me.orders(), POLLIN);
+    static_cast<void>(readable.has_value());
+    const auto next = me.next_order();
+    if (!next) break;
+    std::uint32_t begun = 0;
+    std::vector<scoll::task<void>> at_once;
+    for (std::uint32_t i = 0; i < next->in_flight; ++i) at_once.push_back(in_turn(subject, me, *next, begun));
+    const counts before = subject.count();
+    if (next->in_flight <= 1) {
+      co_await std::move(at_once.front());
+    } else {
+      co_await scoll::when_all(std::move(at_once));
+    }
+    subject.count().add_to(me.page(), before);
+    me.done(next->operations);
+  }
+  ring.stop();
+}
+
+}  // namespace bench::ship

@@ -1,0 +1,77 @@
+#include "caller.hpp"
+#include "coro/error_format.hpp"
+#include "scoll/ship.hpp"
+
+namespace bench::ship {
+namespace {
+
+using namespace scoll;
+using namespace scoll::transport;
+
+constexpr function<nothing> do_nothing{"bench.nothing"};
+constexpr function<wire::borrowed_bytes, std::vector<std::byte>> echo{"bench.echo"};
+
+class caller final {
+ public:
+  caller(member& me, const setting& s)
+      : me_(me),
+        bytes_(s.size),
+        ring_(reactor::create().value()),
+        rail_(*ring_, rail_options(s)),
+        node_(*ring_, rail_, identity(me.index())),
+        background_(*ring_) {
+    node_.serve(do_nothing, [this](const nothing&, ship_call&) { count().show_on(me_.page()); }).value();
+    node_
+        .serve(echo,
+               [this](const wire::borrowed_bytes& b, ship_call&) {
+                 count().show_on(me_.page());
+                 return std::vector<std::byte>(b.view.begin(), b.view.end());
+               })
+        .value();
+    node_.listen("127.0.0.1:0").value();
+    introduce(me, node_.listen_address(),
+              [this](node_id id, const std::string& address) { node_.add_peer(id, address).value(); });
+  }
+
+  void run() {
+    if (me_.index() == 0) background_.spawn(obey(*this, me_, *ring_));
+    ring_->run();
+  }
+
+  counts count() noexcept { return counts::now(*ring_, node_.get_engine().wire()); }
+
+  task<void> ask(node_id peer) {
+    if (bytes_.empty()) {
+      const auto done = co_await scoll::ship(node_, peer, do_nothing);
+      if (!done) me_.give_up(describe(done.error()));
+    } else {
+      const auto got = co_await scoll::ship(node_, peer, echo, wire::borrowed_bytes{bytes_});
+      if (!got) me_.give_up(describe(got.error()));
+    }
+  }
+
+ private:
+  static node_options identity(std::uint32_t index) {
+    node_options o;
+    o.id = index + 1;
+    o.cluster = "bench";
+    o.incarnation = 1;
+    return o;
+  }
+
+  member& me_;
+  std::vector<std::byte> bytes_;
+  std::unique_ptr<reactor> ring_;
+  tcp_rail rail_;
+  node node_;
+  scope background_;
+};
+
+}  // namespace
+
+void play_calls(member& me, const setting& s) {
+  // Not destroyed: the process ends without taking leave.
+  (new caller(me, s))->run();
+}
+
+}  // namespace bench::ship
