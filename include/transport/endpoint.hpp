@@ -39,8 +39,9 @@ struct endpoint_options {
   std::uint32_t region_limit = 65536;   ///< memory regions exposed at once; more are `busy`
   std::uint32_t transfer_window =
       16;  ///< segments of gets and puts on their way, per peer; at most `queue_limit`
-  std::uint32_t transfer_buffers = 1024;  ///< of 32 KiB, for segments that are sent and not acknowledged;
-                                          ///< when all are taken, transfers wait
+  std::uint32_t transfer_segment_bytes = 262144;  ///< that transfers are cut in; 1 to 1 MiB
+  std::uint32_t transfer_buffers = 1024;          ///< of 8 KiB, for small segments that are sent and not
+                                                  ///< acknowledged; when all are taken, transfers wait
 
   status validate() const;
 };
@@ -50,25 +51,28 @@ struct endpoint_options {
 class request_view {
  public:
   request_view(session& from, std::uint64_t exchange_id, traffic_class klass, std::uint32_t reply_capacity,
-               std::span<const std::byte> head, loan& payload) noexcept
+               frame_view& frame) noexcept
       : from_(from),
         exchange_id_(exchange_id),
         klass_(klass),
         reply_capacity_(reply_capacity),
-        head_(head),
-        payload_(payload) {}
+        frame_(frame) {}
 
   session& from() const noexcept { return from_; }
   traffic_class klass() const noexcept { return klass_; }
   std::uint32_t reply_capacity() const noexcept { return reply_capacity_; }
-  std::span<const std::byte> head() const noexcept { return head_; }
-  /// May be moved from.
-  loan& payload() const noexcept { return payload_; }
+  std::span<const std::byte> head() const noexcept { return frame_.head.subspan(message::envelope_bytes); }
+  /// May be moved from. Empty if the payload was not lent.
+  loan& payload() const noexcept { return frame_.payload; }
+  /// Also of a payload that was not lent.
+  std::uint32_t payload_bytes() const noexcept { return frame_.header.payload_bytes; }
+  payload_fate fate() const noexcept { return frame_.fate; }
 
   /// `work` now owes the reply.
   void accept(incoming& work) noexcept;
-  /// Answers with an error of the transport: nothing was done with the request.
-  void refuse(const error& reason) noexcept;
+  /// Answers with an error of the transport: nothing was done with the request, or, if `touched`, perhaps a
+  /// part of it.
+  void refuse(const error& reason, bool touched = false) noexcept;
   bool settled() const noexcept { return settled_; }
 
  private:
@@ -76,8 +80,7 @@ class request_view {
   std::uint64_t exchange_id_;
   traffic_class klass_;
   std::uint32_t reply_capacity_;
-  std::span<const std::byte> head_;
-  loan& payload_;
+  frame_view& frame_;
   bool settled_ = false;
 };
 
@@ -86,6 +89,13 @@ class request_view {
 class endpoint_events {
  public:
   virtual void on_request(request_view& request) noexcept = 0;
+  /// Where the payload of a large request of class bulk is to be written as it arrives, or nothing. `head` is
+  /// what `on_request` will see. Without effect.
+  virtual lent_range place(std::span<const std::byte> head, std::uint32_t payload_bytes) noexcept {
+    static_cast<void>(head);
+    static_cast<void>(payload_bytes);
+    return {};
+  }
   /// The requester of `work` wants it to end early. It waits for the answer still (`answer_awaited`), or no
   /// longer: then `work` stays open until it is dropped or answered all the same.
   virtual void on_cancelled(incoming& work, bool answer_awaited) noexcept = 0;

@@ -19,6 +19,8 @@ struct reply_event {
   bool refused = false;             ///< the peer answered, with `outcome`: nothing was done with the request
   std::span<const std::byte> head;  ///< lives until the callback returns
   loan payload;
+  std::uint32_t payload_bytes = 0;  ///< also of a payload that was not lent
+  payload_fate fate = payload_fate::lent;
 };
 
 /// The requesting side of the one request/reply primitive ("exchange"): a tree hop and a shipped call are
@@ -36,6 +38,10 @@ class exchange : public list_hook<exchange> {
   /// True once the request has been handed to a link: from then on it may have been executed.
   bool transmitted() const noexcept { return transmitted_; }
 
+  /// A large reply of class bulk, of exactly so many bytes, is written there as it arrives. Before the
+  /// request; the memory must stay until the exchange has ended, or be recalled.
+  void receive_into(const lent_range& into) noexcept { into_ = into; }
+
   /// Stops waiting, without a call of `on_reply`; the peer is told if it may know of the request. Returns
   /// whether the request had left this node (`reached`).
   bool cancel() noexcept;
@@ -50,6 +56,7 @@ class exchange : public list_hook<exchange> {
   session* session_ = nullptr;
   message* queued_ = nullptr;  // the request, while it is not acknowledged
   std::uint64_t id_ = 0;       // slot and generation in its session
+  lent_range into_;
   std::uint32_t reply_capacity_ = 0;
   traffic_class klass_ = traffic_class::urgent;
   bool transmitted_ = false;

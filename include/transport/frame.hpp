@@ -18,6 +18,10 @@ inline constexpr std::size_t frame_header_bytes = 64;
 inline constexpr std::size_t max_head_bytes = 512;
 inline constexpr std::size_t max_payload_bytes = 32768;
 inline constexpr std::size_t max_frame_bytes = frame_header_bytes + max_head_bytes + max_payload_bytes;
+/// Of class bulk a payload may be larger: it is written where it belongs as it arrives, or dropped, so that
+/// no buffer is as large. Those above `placed_payload_bytes` are.
+inline constexpr std::size_t max_bulk_payload_bytes = 1U << 20U;
+inline constexpr std::size_t placed_payload_bytes = 8192;
 
 enum class frame_type : std::uint8_t {
   hello = 1,        ///< first frame of the side that connected
@@ -56,6 +60,7 @@ struct frame_header {
   std::uint64_t acknowledged = 0;  ///< all of the peer's sequence numbers up to here have arrived
   std::array<std::uint32_t, class_count> granted{};  ///< requests of each class the peer may have sent in all
   std::uint64_t payload_checksum = 0;                ///< XXH3 of the payload
+  bool payload_checked = true;                       ///< false, class bulk only: the payload has no checksum
 
   std::size_t frame_bytes() const noexcept { return frame_header_bytes + head_bytes + payload_bytes; }
 };

@@ -73,6 +73,7 @@ class lane final : public link_events, public connect_events {
   };
 
   void on_frame(frame_view& frame) noexcept override;
+  lent_range place(const frame_header& header, std::span<const std::byte> head) noexcept override;
   void on_writable() noexcept override;
   void on_closed(const error& reason) noexcept override;
   void on_connected(link& connected) noexcept override;
@@ -82,6 +83,7 @@ class lane final : public link_events, public connect_events {
   void on_sequenced(frame_view& frame) noexcept;
   void on_refused(frame_view& frame) noexcept;
   void refused_by_us(const error& reason) noexcept;
+  void take_link(link& l) noexcept;
   void begin_connect() noexcept;
   void send_hello(frame_type type) noexcept;
   void pause(const error& reason) noexcept;

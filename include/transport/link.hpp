@@ -7,28 +7,57 @@
 
 #include "../coro/result.hpp"
 #include "frame.hpp"
+#include "lent_memory.hpp"
 #include "slab.hpp"
 
 namespace scoll::transport {
 
-/// One frame on its way out. The pieces must live until `link::write` returns.
+/// One frame on its way out. Head and payload must live until `link::write` returns; what is lent may be
+/// borrowed for longer.
 struct frame_parts {
   std::span<const std::byte> head;  ///< frame header and head, in one piece
   std::span<const std::byte> payload;
+  lent_range lent{};  ///< instead of `payload`; of the last frame of a batch only
+
+  /// Calls `use(bytes)` for all of it, in order.
+  template <class Use>
+  void each_piece(Use&& use) const {
+    use(head);
+    use(payload);
+    lent.each_piece(use);
+  }
 };
 
-/// A frame that arrived whole and intact. `head` lives until the callback returns; `payload` as long as it is
-/// held.
+/// What became of a payload that arrived.
+enum class payload_fate : std::uint8_t {
+  lent,     ///< it is in the loan
+  placed,   ///< it was written where `link_events::place` said
+  dropped,  ///< nobody said where it should go, and it is too large to be lent
+  torn,     ///< the memory it was written to was recalled meanwhile
+  damaged,  ///< it was written, and its checksum differs
+};
+
+/// A frame that arrived whole and intact, except for what `fate` says. `head` lives until the callback
+/// returns; `payload` as long as it is held.
 struct frame_view {
   const frame_header& header;
   std::span<const std::byte> head;
   loan payload;
+  payload_fate fate = payload_fate::lent;
 };
 
 /// Who is told what happens on a link.
 class link_events {
  public:
   virtual void on_frame(frame_view& frame) noexcept = 0;
+  /// The payload of such a frame is about to arrive: where it is to be written, all of it, or nothing.
+  /// Without effect; `on_frame` follows unless the link breaks first. Asked for large payloads of class bulk
+  /// only.
+  virtual lent_range place(const frame_header& header, std::span<const std::byte> head) noexcept {
+    static_cast<void>(header);
+    static_cast<void>(head);
+    return {};
+  }
   /// The last `write` has been taken by the transport; the next one may come.
   virtual void on_writable() noexcept = 0;
   /// The link is broken or was ended by the peer; it has forgotten its owner. Called at most once.
@@ -50,8 +79,11 @@ class link {
   virtual bool writable() const noexcept = 0;
   /// How many bytes one batch may have; at least `max_frame_bytes`.
   virtual std::size_t batch_bytes() const noexcept = 0;
-  /// Takes a batch of frames (its bytes are copied or sent before it returns); `on_writable` follows.
+  /// Takes a batch of frames; `on_writable` follows. Its bytes are copied or sent before it returns, but for
+  /// those of lent memory, which the link may borrow until then.
   virtual void write(std::span<const frame_parts> frames) noexcept = 0;
+  /// Most of what arrives will be large: a hint.
+  virtual void expect_bulk() noexcept {}
   /// Ends the link after what was written, without further calls to the owner. The link may be gone when it
   /// returns. How long a peer that does not read can hold it up is bounded.
   virtual void close() noexcept = 0;

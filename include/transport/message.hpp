@@ -11,6 +11,7 @@
 #include "../coro/assert.hpp"
 #include "../coro/intrusive_list.hpp"
 #include "frame.hpp"
+#include "lent_memory.hpp"
 #include "link.hpp"
 #include "slab.hpp"
 
@@ -71,17 +72,42 @@ class message : public list_hook<> {
     share_payload({{}, into}, checksum);
   }
 
-  std::size_t frame_bytes() const noexcept { return header_.frame_bytes(); }
-  frame_header& header() noexcept { return header_; }
-  frame_parts parts() noexcept {
-    encode_frame_header({bytes_.data(), frame_header_bytes + header_.head_bytes}, header_);
-    return {{bytes_.data(), frame_header_bytes + header_.head_bytes}, payload_.bytes};
+  /// Sends a payload from lent memory, each time it is sent as it is then; with a checksum if it is to be
+  /// `checked`. When the memory is recalled, a reply turns into the refusal `stale_descriptor` and a request
+  /// loses its payload.
+  void lend_payload(const lent_range& from, bool checked) noexcept {
+    header_.payload_bytes = from.size;
+    header_.payload_checked = checked;
+    lent_offset_ = from.offset;
+    borrow_.borrow(*from.memory);
   }
+  bool lends() const noexcept { return borrow_.memory() != nullptr; }
+
+  std::size_t frame_bytes() const noexcept { return header_.frame_bytes(); }
+  /// What a link copies of it.
+  std::size_t copied_bytes() const noexcept {
+    return frame_header_bytes + header_.head_bytes + payload_.bytes.size();
+  }
+  frame_header& header() noexcept { return header_; }
+  frame_parts parts() noexcept;
 
  private:
   friend class message_pool;
   friend class session;
   friend class lane;
+
+  class lent_payload final : public borrower {
+   public:
+    explicit lent_payload(message& owner) noexcept : borrower(&recalled), owner_(owner) {}
+    ~lent_payload() = default;
+
+   private:
+    static void recalled(borrower& self) noexcept {
+      static_cast<lent_payload&>(self).owner_.payload_recalled();
+    }
+    message& owner_;
+  };
+  void payload_recalled() noexcept;
 
   std::byte* envelope() noexcept { return bytes_.data() + frame_header_bytes; }
   bool holds_payload() noexcept {
@@ -90,6 +116,8 @@ class message : public list_hook<> {
 
   frame_header header_;
   loan payload_;
+  lent_payload borrow_{*this};
+  std::uint64_t lent_offset_ = 0;
   exchange* requester_ = nullptr;  // of a request that has not been acknowledged
   std::unique_ptr<std::byte[]> beside_;
   alignas(16) std::array<std::byte, frame_header_bytes + max_head_bytes> bytes_;

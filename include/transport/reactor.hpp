@@ -269,6 +269,10 @@ class reactor : public executor, public file_engine {
   /// `message` and all it points to must live until completion. Short counts are possible.
   virtual void send_message(int fd, const msghdr& message, io_completion& done) noexcept = 0;
   virtual void poll(int fd, std::uint32_t events, io_completion& done) noexcept = 0;
+  /// A system call of its own that does not wait: what the socket takes, or has, now. The memory is free when
+  /// it returns. A count, or a negative errno such as -EAGAIN.
+  virtual std::int64_t send_now(int fd, const msghdr& message) noexcept = 0;
+  virtual std::int64_t receive_now(int fd, msghdr& message) noexcept = 0;
   virtual void close_socket(int fd, io_completion& done) noexcept = 0;
 
   /// Never completes inline. Harmless on an object that is not pending.

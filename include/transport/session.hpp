@@ -127,12 +127,14 @@ class session final {
   void cancel_exchange(exchange& waiter) noexcept;
   void send_cancel(const exchange& waiter, bool answer_awaited) noexcept;
   void end_exchange(exchange& waiter, reply_event& event) noexcept;
+  lent_range place(const frame_header& header, std::span<const std::byte> head) noexcept;
   status on_reply(frame_view& frame) noexcept;
   void on_request(frame_view& frame) noexcept;
   void on_cancel(std::uint64_t exchange_id, bool answer_awaited) noexcept;
   void send_reply(std::uint64_t exchange_id, traffic_class klass, message& m, const error& outcome,
                   bool final) noexcept;
-  void send_refusal(std::uint64_t exchange_id, traffic_class klass, const error& reason) noexcept;
+  void send_refusal(std::uint64_t exchange_id, traffic_class klass, const error& reason,
+                    bool touched) noexcept;
   void dispose(traffic_class klass) noexcept;
 
   lane& lane_at(lane_id id);

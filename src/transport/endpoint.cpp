@@ -34,6 +34,10 @@ status endpoint_options::validate() const {
                       "a transfer window of {}: 1 to {} (the queue limit) are allowed", transfer_window,
                       queue_limit);
   }
+  if (transfer_segment_bytes == 0 || transfer_segment_bytes > max_bulk_payload_bytes) {
+    return make_error(errc::invalid_argument, "transfer segments of {} bytes: 1 to {} are allowed",
+                      transfer_segment_bytes, max_bulk_payload_bytes);
+  }
   if (region_limit == 0 || transfer_buffers == 0) {
     return error(errc::invalid_argument, "region_limit and transfer_buffers must be greater than 0");
   }

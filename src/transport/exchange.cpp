@@ -38,7 +38,7 @@ void incoming::refuse(const error& reason) noexcept {
   session& to = *session_;
   const bool current = serial_ == to.serial_;
   drop();
-  if (current) to.send_refusal(exchange_id_, klass_, reason);
+  if (current) to.send_refusal(exchange_id_, klass_, reason, false);
 }
 
 void incoming::reply_part(message& m) noexcept {

@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::size_t header_checksum_offset = 12;
 constexpr std::size_t head_checksum_offset = 56;
+// In the byte of the class.
+constexpr std::uint8_t unchecked_flag = 0x80;
 
 /// Of what comes before the head checksum, with zero in its own place.
 std::uint32_t header_checksum(std::span<const std::byte> frame) noexcept {
@@ -37,7 +39,8 @@ void encode_frame_header(std::span<std::byte> frame, const frame_header& header)
   std::byte* at = frame.data();
   store_little(at, frame_header::magic);
   store_little(at + 4, static_cast<std::uint8_t>(header.type));
-  store_little(at + 5, static_cast<std::uint8_t>(header.klass));
+  store_little(at + 5, static_cast<std::uint8_t>(static_cast<std::uint8_t>(header.klass) |
+                                                 (header.payload_checked ? 0 : unchecked_flag)));
   store_little(at + 6, header.head_bytes);
   store_little(at + 8, header.payload_bytes);
   store_little(at + 16, header.sequence);
@@ -55,12 +58,17 @@ result<frame_header> decode_frame_header(std::span<const std::byte, frame_header
   if (load_little<std::uint32_t>(at + header_checksum_offset) != header_checksum(bytes))
     return error(errc::checksum_mismatch, "frame: header checksum differs");
   const auto type = load_little<std::uint8_t>(at + 4);
-  const auto klass = load_little<std::uint8_t>(at + 5);
+  const auto marked_class = load_little<std::uint8_t>(at + 5);
+  const bool checked = (marked_class & unchecked_flag) == 0;
+  const auto klass = static_cast<std::uint8_t>(marked_class & ~unchecked_flag);
   if (type < 1 || type > static_cast<std::uint8_t>(frame_type::goodbye)) {
     return make_error(errc::malformed, "frame: unknown type {}", type);
   }
   if (klass >= class_count) return make_error(errc::malformed, "frame: unknown class {}", klass);
+  const bool bulk = klass == static_cast<std::uint8_t>(traffic_class::bulk);
+  if (!checked && !bulk) return make_error(errc::malformed, "frame: class {} without a checksum", klass);
   frame_header header;
+  header.payload_checked = checked;
   header.type = static_cast<frame_type>(type);
   header.klass = static_cast<traffic_class>(klass);
   header.head_bytes = load_little<std::uint16_t>(at + 6);
@@ -69,9 +77,9 @@ result<frame_header> decode_frame_header(std::span<const std::byte, frame_header
     return make_error(errc::too_large, "frame: head of {} bytes, limit {}", header.head_bytes,
                       max_head_bytes);
   }
-  if (header.payload_bytes > max_payload_bytes) {
-    return make_error(errc::too_large, "frame: payload of {} bytes, limit {}", header.payload_bytes,
-                      max_payload_bytes);
+  const std::size_t limit = bulk ? max_bulk_payload_bytes : max_payload_bytes;
+  if (header.payload_bytes > limit) {
+    return make_error(errc::too_large, "frame: payload of {} bytes, limit {}", header.payload_bytes, limit);
   }
   header.sequence = load_little<std::uint64_t>(at + 16);
   header.acknowledged = load_little<std::uint64_t>(at + 24);

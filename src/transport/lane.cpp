@@ -63,9 +63,14 @@ void lane::begin_connect() noexcept {
   session_.endpoint_.rail_.connect(std::string(address_of_lane(session_.address(), id_)), *this);
 }
 
-void lane::on_connected(link& connected) noexcept {
-  link_ = &connected;
+void lane::take_link(link& l) noexcept {
+  link_ = &l;
   link_->set_owner(this);
+  if (id_ == lane_id::bulk) link_->expect_bulk();
+}
+
+void lane::on_connected(link& connected) noexcept {
+  take_link(connected);
   state_ = state::greeting;
   ++attempts_;
   ex().arm(greeting_timer_, ex().now() + session_.endpoint_.options().hello_limit);
@@ -171,8 +176,7 @@ void lane::grace_over() noexcept {
 void lane::adopt(link& l, const hello& h, const frame_header& header, bool continues) noexcept {
   if (state_ == state::connecting) session_.endpoint_.rail_.cancel_connect(*this);
   drop_link();
-  link_ = &l;
-  link_->set_owner(this);
+  take_link(l);
   send_hello(frame_type::welcome);
   if (continues) session_.apply_grants(header);
   came_up(continues ? h.received : 0);
@@ -271,6 +275,13 @@ void lane::on_frame(frame_view& frame) noexcept {
   }
 }
 
+/// What `on_frame` will find out about it: only the next message of the sequence is taken.
+lent_range lane::place(const frame_header& header, std::span<const std::byte> head) noexcept {
+  const bool expected = state_ == state::up && header.sequence == received_ + 1 &&
+                        lane_of(header.klass) == id_ && head.size() >= message::envelope_bytes;
+  return expected ? session_.place(header, head) : lent_range{};
+}
+
 void lane::on_sequenced(frame_view& frame) noexcept {
   const frame_header& header = frame.header;
   if (header.sequence != 0 && header.sequence <= received_) {  // replayed, arrived before
@@ -358,10 +369,11 @@ void lane::write_batch() noexcept {
   std::array<frame_parts, batch_frames> parts;
   std::size_t frames = 0;
   std::size_t bytes = 0;
+  std::size_t carried = 0;
   while (frames < batch_frames) {
     bool again = false;
     message* m = next_message(again);
-    if (m == nullptr || bytes + m->frame_bytes() > link_->batch_bytes()) break;
+    if (m == nullptr || bytes + m->copied_bytes() > link_->batch_bytes()) break;
     if (again) {
       ++count.replays;
       cursor_ = retained_.next(*m);
@@ -373,12 +385,14 @@ void lane::write_batch() noexcept {
     }
     stamp(m->header());
     parts[frames++] = m->parts();
-    bytes += m->frame_bytes();
+    bytes += m->copied_bytes();
+    carried += m->frame_bytes();
+    if (parts[frames - 1].lent) break;  // a link borrows from one at a time
   }
   if (frames == 0) return acknowledge_alone();
   acknowledge_now_ = false;
   count.frames_sent += frames;
-  count.bytes_sent += bytes;
+  count.bytes_sent += carried;
   ++count.writes;
   link_->write({parts.data(), frames});
 }

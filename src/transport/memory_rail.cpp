@@ -40,8 +40,7 @@ class memory_link final : public link, public list_hook<> {
   void write(std::span<const frame_parts> frames) noexcept override {
     SCOLL_ASSERT(writable(), "one batch at a time");
     for (const frame_parts& f : frames) {
-      send_piece(f.head);
-      send_piece(f.payload);
+      f.each_piece([this](std::span<const std::byte> piece) { send_piece(piece); });
     }
     if (peer_ != nullptr) peer_->wake();
     blocked_ = peer_ != nullptr && peer_->queued_bytes_ >= pipe_bytes;
@@ -150,6 +149,7 @@ class memory_link final : public link, public list_hook<> {
     }
     bool alive = true;
     alive_ = &alive;
+    assembler_.set_owner(owner_);
     const auto s = assembler_.feed(c.bytes, {c.bytes.data(), c.size}, [&](frame_view& frame) {
       owner_->on_frame(frame);
       return alive;

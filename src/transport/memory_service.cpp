@@ -12,7 +12,7 @@ namespace scoll::transport {
 memory_service::memory_service(endpoint& owner)
     : endpoint_(owner),
       regions_(owner.options().self, owner.options().incarnation, owner.options().region_limit),
-      buffers_(max_payload_bytes, owner.options().transfer_buffers),
+      buffers_(placed_payload_bytes, owner.options().transfer_buffers),
       transfers_(owner, buffers_) {
   // From inside the release of a message: what follows must not be.
   buffers_.on_refill(
@@ -33,25 +33,37 @@ void memory_service::close() noexcept {
 }
 
 status memory_service::check(const memory_head& head, const request_view& request) const noexcept {
-  const std::size_t carried = request.payload().bytes.size();
-  const bool get = head.operation == memory_operation::get;
+  const std::size_t carried = request.payload_bytes();
+  const bool get = is_get(head.operation);
   if (carried != (get ? 0 : head.length)) {
     return make_error(errc::malformed, "{} of {} bytes carries {}", get ? "a get" : "a put", head.length,
                       carried);
   }
-  if (get && (head.length > max_payload_bytes || head.length > request.reply_capacity())) {
+  if (get && (head.length > max_bulk_payload_bytes || head.length > request.reply_capacity())) {
     return make_error(errc::too_large, "a get of {} bytes, {} fit the answer", head.length,
-                      std::min<std::size_t>(max_payload_bytes, request.reply_capacity()));
+                      std::min<std::size_t>(max_bulk_payload_bytes, request.reply_capacity()));
   }
   return regions_.check(head);
 }
 
+lent_range memory_service::place(std::span<const std::byte> head, std::uint32_t payload_bytes) noexcept {
+  const auto decoded = wire::decode_from<memory_head>(head);
+  const bool fits = decoded && !is_get(decoded->operation) && decoded->length == payload_bytes;
+  return fits && regions_.check(*decoded) ? regions_.range(*decoded) : lent_range{};
+}
+
 void memory_service::on_request(request_view& request) noexcept {
+  const payload_fate fate = request.fate();
+  const bool touched = fate == payload_fate::torn || fate == payload_fate::damaged;
   const auto head = wire::decode_from<memory_head>(request.head());
   if (!head) return request.refuse(head.error());
-  if (const auto s = check(*head, request); !s) return request.refuse(s.error());
-  const bool get = head->operation == memory_operation::get;
-  if (!get) regions_.write(*head, request.payload().bytes);
+  if (const auto s = check(*head, request); !s) return request.refuse(s.error(), touched);
+  if (fate == payload_fate::damaged)
+    return request.refuse({errc::checksum_mismatch, "a segment was altered on its way"}, true);
+  if (fate == payload_fate::dropped || fate == payload_fate::torn)
+    return request.refuse({errc::stale_descriptor, "the region came or went while it was written"}, touched);
+  const bool get = is_get(head->operation);
+  if (!get && fate == payload_fate::lent) regions_.write(*head, request.payload().bytes);
   message* const answer = get && !waiting_.empty() ? nullptr : compose(*head);
   if (answer == nullptr) return hold(request, *head);
   incoming work;
@@ -63,9 +75,9 @@ void memory_service::on_request(request_view& request) noexcept {
 message* memory_service::compose(const memory_head& head) {
   message& m = endpoint_.acquire_message();
   m.set_head_bytes(0);
-  if (head.operation == memory_operation::put) return &m;
-  const auto copy = [&](std::span<std::byte> into) { regions_.read(head, into); };
-  if (load_payload(buffers_, m, head.length, copy)) return &m;
+  if (!is_get(head.operation)) return &m;
+  if (load_payload(buffers_, m, regions_.range(head), head.operation == memory_operation::checked_get))
+    return &m;
   endpoint_.release_message(m);
   return nullptr;
 }

@@ -15,8 +15,9 @@
 namespace scoll::transport {
 
 /// An endpoint's registered memory: serves the gets and puts of peers, and owns the queue of this node's own.
-/// Both copy through one pool of buffers; when that is empty they wait, each get of a peer with the credit it
-/// costs, so what waits is bounded by the windows.
+/// Large segments are sent and received where they lie. Small ones are copied through one pool of buffers;
+/// when that is empty they wait, each get of a peer with the credit it costs, so what waits is bounded by the
+/// windows.
 class memory_service final : public endpoint_events {
  public:
   explicit memory_service(endpoint& owner);
@@ -34,6 +35,7 @@ class memory_service final : public endpoint_events {
   void close() noexcept;
 
   void on_request(request_view& request) noexcept override;
+  lent_range place(std::span<const std::byte> head, std::uint32_t payload_bytes) noexcept override;
   void on_cancelled(incoming& work, bool answer_awaited) noexcept override;
   void on_session_lost(session& peer, const error& reason) noexcept override;
 

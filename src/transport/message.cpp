@@ -1,7 +1,9 @@
 #include "../../include/transport/message.hpp"
 
 #include <algorithm>
+#include <string_view>
 
+#include "../../include/transport/wire/byte_order.hpp"
 #include "../../include/transport/wire/checksum.hpp"
 
 namespace scoll::transport {
@@ -10,6 +12,29 @@ namespace {
 const std::uint64_t empty_checksum = wire::checksum({});
 
 }  // namespace
+
+frame_parts message::parts() noexcept {
+  const std::span<std::byte> head(bytes_.data(), frame_header_bytes + header_.head_bytes);
+  frame_parts p{head, payload_.bytes, {borrow_.memory(), lent_offset_, header_.payload_bytes}};
+  if (p.lent) {
+    header_.payload_checksum =
+        header_.payload_checked ? p.lent.memory->checksum(lent_offset_, header_.payload_bytes) : 0;
+  }
+  encode_frame_header(head, header_);
+  return p;
+}
+
+/// It may have to be sent once more, under the same number: then as something that does no harm.
+void message::payload_recalled() noexcept {
+  header_.payload_checked = true;
+  header_.payload_bytes = 0;
+  header_.payload_checksum = empty_checksum;
+  if (header_.type != frame_type::reply) return;
+  constexpr std::string_view why = "the region was withdrawn before it was read";
+  wire::detail::store_little(envelope() + 8, static_cast<std::uint16_t>(errc::stale_descriptor));
+  const auto text = std::as_bytes(std::span(why));
+  copy_payload(text, wire::checksum(text));
+}
 
 message& message_pool::acquire() {
   if (free_.empty()) {
@@ -30,6 +55,7 @@ message& message_pool::acquire() {
 void message_pool::release(message& m) noexcept {
   SCOLL_ASSERT(!m.linked(), "a message was released while it is in a list");
   m.payload_ = {};
+  m.borrow_.give_back();
   m.beside_.reset();
   --in_use_;
   free_.push_front(m);

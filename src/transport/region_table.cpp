@@ -10,7 +10,7 @@ status check_range(std::uint64_t offset, std::uint64_t length, std::uint64_t siz
 }
 
 status check_access(memory_access granted, memory_operation wanted) noexcept {
-  const bool get = wanted == memory_operation::get;
+  const bool get = is_get(wanted);
   if (permits(granted, get ? memory_access::read : memory_access::write)) return {};
   return error(errc::invalid_argument, get ? "the region may not be read" : "the region may not be written");
 }
@@ -21,7 +21,7 @@ region_table::~region_table() {
   }
 }
 
-status region_table::add(memory_region& region) {
+status region_table::add(memory_region& region, std::span<const std::span<std::byte>> segments) {
   if (free_ == 0 && slots_.size() >= limit_) {
     return make_error(errc::busy, "{} memory regions are exposed already", size_);
   }
@@ -33,6 +33,8 @@ status region_table::add(memory_region& region) {
   slot& s = slots_[region.index_];
   free_ = s.next_free;
   s.region = &region;
+  for (const auto& segment : segments) s.memory.add(segment);
+  region.size_ = s.memory.size();
   s.generation = region.generation_ = ++last_generation_;
   region.table_ = this;
   ++size_;
@@ -42,6 +44,7 @@ status region_table::add(memory_region& region) {
 void region_table::remove(memory_region& region) noexcept {
   slot& s = slots_[region.index_];
   s.region = nullptr;
+  s.memory.clear();
   s.next_free = free_;
   free_ = region.index_ + 1;
   --size_;

@@ -2,10 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <span>
-#include <vector>
 
 #include "../../include/coro/result.hpp"
+#include "../../include/transport/lent_memory.hpp"
 #include "../../include/transport/memory_region.hpp"
 #include "memory_head.hpp"
 
@@ -20,18 +21,21 @@ class region_table {
   region_table(const region_table&) = delete;
   region_table& operator=(const region_table&) = delete;
 
-  status add(memory_region& region);
+  status add(memory_region& region, std::span<const std::span<std::byte>> segments);
   void remove(memory_region& region) noexcept;
   void moved(memory_region& region) noexcept { slots_[region.index_].region = &region; }
 
   /// Whether a peer may do what `head` says: the region is there, permits it, and has the range.
   status check(const memory_head& head) const noexcept;
-  /// Copies a range that was checked in this step, of `head.length` bytes.
+  // Of a range that was checked in this step, of `head.length` bytes.
   void read(const memory_head& head, std::span<std::byte> into) const noexcept {
-    if (!into.empty()) slots_[head.region].region->copy_out(head.offset, into);
+    slots_[head.region].memory.copy_out(head.offset, into);
   }
   void write(const memory_head& head, std::span<const std::byte> from) noexcept {
-    if (!from.empty()) slots_[head.region].region->copy_in(head.offset, from);
+    slots_[head.region].memory.copy_in(head.offset, from);
+  }
+  lent_range range(const memory_head& head) noexcept {
+    return {&slots_[head.region].memory, head.offset, head.length};
   }
 
   node_id self() const noexcept { return self_; }
@@ -41,6 +45,7 @@ class region_table {
  private:
   struct slot {
     memory_region* region = nullptr;
+    lent_memory memory;
     std::uint64_t generation = 0;
     std::uint32_t next_free = 0;  // index + 1; 0: none
   };
@@ -50,7 +55,7 @@ class region_table {
   std::uint32_t limit_;
   std::uint64_t last_generation_ = 0;
   std::size_t size_ = 0;
-  std::vector<slot> slots_;
+  std::deque<slot> slots_;  // stay where they are: their memory is borrowed
   std::uint32_t free_ = 0;  // index + 1; 0: none
 };
 

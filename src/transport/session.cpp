@@ -24,6 +24,9 @@ constexpr std::size_t index(lane_id l) noexcept {
   return static_cast<std::size_t>(l);
 }
 constexpr std::uint32_t largest_window = 65536;
+// Of a reply.
+constexpr std::uint16_t final_flag = 1;
+constexpr std::uint16_t touched_flag = 2;
 
 constexpr std::uint32_t slot_of(std::uint64_t id) noexcept {
   return static_cast<std::uint32_t>(id);
@@ -161,6 +164,18 @@ void session::end_exchange(exchange& waiter, reply_event& event) noexcept {
   waiter.on_reply_(waiter, event);
 }
 
+lent_range session::place(const frame_header& header, std::span<const std::byte> head) noexcept {
+  if (header.type == frame_type::request) {
+    if (endpoint_.draining_ || !has_granted(header.klass)) return {};
+    return endpoint_.handler_of(header.klass)
+        .place(head.subspan(message::envelope_bytes), header.payload_bytes);
+  }
+  if (header.type != frame_type::reply) return {};
+  const exchange* waiter = find_exchange(load_little<std::uint64_t>(head.data()));
+  const bool fits = waiter != nullptr && waiter->transmitted_ && waiter->into_.size == header.payload_bytes;
+  return fits && load_little<std::uint16_t>(head.data() + 8) == 0 ? waiter->into_ : lent_range{};
+}
+
 status session::on_reply(frame_view& frame) noexcept {
   const std::byte* envelope = frame.head.data();
   exchange* waiter = find_exchange(load_little<std::uint64_t>(envelope));
@@ -170,8 +185,9 @@ status session::on_reply(frame_view& frame) noexcept {
   }
   if (!waiter->transmitted_) return error(errc::malformed, "a reply to a request that was not sent");
   const auto code = static_cast<errc>(load_little<std::uint16_t>(envelope + 8));
-  const bool final = load_little<std::uint16_t>(envelope + 10) != 0;
-  const std::size_t size = frame.payload.bytes.size();
+  const auto flags = load_little<std::uint16_t>(envelope + 10);
+  const bool final = flags != 0;
+  const std::size_t size = frame.header.payload_bytes;
   reply_event event;
   if (code == errc::ok && size > waiter->reply_capacity_ && !SCOLL_MUTANT(reply_bound_ignored)) {
     if (!final) send_cancel(*waiter, false);
@@ -181,8 +197,10 @@ status session::on_reply(frame_view& frame) noexcept {
     event.final = final;
     event.head = frame.head.subspan(message::envelope_bytes);
     event.payload = std::move(frame.payload);
+    event.payload_bytes = frame.header.payload_bytes;
+    event.fate = frame.fate;
   } else {
-    event.refused = true;
+    event.refused = (flags & touched_flag) == 0;
     const auto text = frame.payload.bytes;
     event.outcome = error(code, {reinterpret_cast<const char*>(text.data()), text.size()});
   }
@@ -196,8 +214,7 @@ void session::on_request(frame_view& frame) noexcept {
   class_state& k = classes_[index(frame.header.klass)];
   ++k.received;
   const auto id = load_little<std::uint64_t>(frame.head.data());
-  request_view view(*this, id, frame.header.klass, load_little<std::uint32_t>(frame.head.data() + 8),
-                    frame.head.subspan(message::envelope_bytes), frame.payload);
+  request_view view(*this, id, frame.header.klass, load_little<std::uint32_t>(frame.head.data() + 8), frame);
   if (endpoint_.draining_) return view.refuse({errc::closed, "the node is shutting down"});
   endpoint_.handler_of(frame.header.klass).on_request(view);
   if (!view.settled()) view.refuse({errc::unsupported, "no service takes this request"});
@@ -214,11 +231,11 @@ void request_view::accept(incoming& work) noexcept {
   from_.incoming_.push_back(work);
 }
 
-void request_view::refuse(const error& reason) noexcept {
+void request_view::refuse(const error& reason, bool touched) noexcept {
   SCOLL_ASSERT(!settled_, "a request is settled once");
   settled_ = true;
   if (!SCOLL_MUTANT(lost_credit)) from_.dispose(klass_);
-  from_.send_refusal(exchange_id_, klass_, reason);
+  from_.send_refusal(exchange_id_, klass_, reason, touched);
 }
 
 void session::on_cancel(std::uint64_t exchange_id, bool answer_awaited) noexcept {
@@ -238,12 +255,14 @@ void session::send_reply(std::uint64_t exchange_id, traffic_class klass, message
   enqueue(m, klass, frame_type::reply);
 }
 
-void session::send_refusal(std::uint64_t exchange_id, traffic_class klass, const error& reason) noexcept {
+void session::send_refusal(std::uint64_t exchange_id, traffic_class klass, const error& reason,
+                           bool touched) noexcept {
   message& m = endpoint_.acquire_message();
   m.set_head_bytes(0);
   const auto text = std::as_bytes(std::span(reason.text()));
   m.copy_payload(text, wire::checksum(text));
   send_reply(exchange_id, klass, m, reason, true);
+  if (touched) store_little(m.envelope() + 10, static_cast<std::uint16_t>(final_flag | touched_flag));
 }
 
 void session::dispose(traffic_class klass) noexcept {

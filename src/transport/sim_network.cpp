@@ -188,10 +188,10 @@ class sim_link final : public link, public list_hook<> {
     const std::uint64_t ps_per_byte = model.ps_per_byte * (now < way.narrow_until ? way.narrowing : 1);
     std::size_t sent = 0;
     for (const frame_parts& f : frames) {
-      for (const std::span<const std::byte> piece : {f.head, f.payload}) {
+      f.each_piece([&](std::span<const std::byte> piece) {
         sent += piece.size();
         send_piece(piece, departs + latency + byte_time(sent, ps_per_byte));
-      }
+      });
     }
     if (model.sender_busy) home().occupy(model.overhead);
     sending_until = departs + std::max<nanoseconds>(model.gap - model.overhead, nanoseconds(0)) +
@@ -300,6 +300,7 @@ class sim_link final : public link, public list_hook<> {
     bool alive = true;
     bool cut = false;
     alive_ = &alive;
+    assembler_.set_owner(owner_);
     const auto s = assembler_.feed(c.bytes, bytes, [&](frame_view& frame) {
       if (owner_ != nullptr) owner_->on_frame(frame);
       if (alive) cut = last_before_cut();

@@ -1,7 +1,13 @@
 #include "../../include/transport/tcp_rail.hpp"
 
+#include <poll.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <utility>
 
 #include "../../include/coro/error_format.hpp"
@@ -14,6 +20,12 @@ namespace {
 constexpr std::size_t batch_bytes = 65536;
 // Closed links that may wait for their peer at once; more are cut short, so that nobody can pile them up.
 constexpr std::size_t linger_count_limit = 256;
+// Of a link that expects bulk: what one step receives at most, and what it reads behind a payload, where the
+// next frame begins.
+constexpr std::size_t receive_step_bytes = 524288;
+constexpr std::size_t read_ahead_bytes = 1024;
+// Pieces of one system call.
+constexpr std::size_t most_pieces = 64;
 constexpr nanoseconds accept_retry = std::chrono::milliseconds(50);
 
 /// With its name before it or without.
@@ -34,6 +46,10 @@ result<socket_address> parse_tcp(std::string_view address) {
 ///    │                (sends the rest, half-closes, reads and drops)   ▲
 ///    └── breaks: the owner is told ────────────────────────────────────┘
 /// ```
+/// Frames are copied into a batch that the ring sends. Lent memory is sent where it lies, and received into
+/// where it belongs, by system calls that do not wait, each when the socket is ready: so the kernel never
+/// holds on to memory that may be recalled (docs/decisions/0008).
+///
 /// It lingers because a socket that is closed with unread bytes resets the connection, and the peer would
 /// lose what it has not read yet: a goodbye, or why it was refused.
 class tcp_rail::tcp_link final : public link {
@@ -51,7 +67,9 @@ class tcp_rail::tcp_link final : public link {
     rail_.reactor_.receive_multishot(fd_.get(), receive_);
   }
 
-  bool writable() const noexcept override { return !send_.pending() && owner_ != nullptr && !broken_; }
+  bool writable() const noexcept override {
+    return !send_.pending() && !written_out_.scheduled() && owner_ != nullptr && !broken_;
+  }
   std::size_t batch_bytes() const noexcept override { return transport::batch_bytes; }
   std::string peer_name() const override { return peer_; }
 
@@ -66,18 +84,56 @@ class tcp_rail::tcp_link final : public link {
       size = append(size, f.payload);
     }
     unsent_ = {batch_.data(), size};
-    rail_.reactor_.send(fd_.get(), unsent_, send_);
+    lent_ = frames.back().lent;
+    if (!lent_) return rail_.reactor_.send(fd_.get(), unsent_, send_);
+    source_.borrow(*lent_.memory);
+    pushing_ = true;
+    push();
+  }
+
+  void expect_bulk() noexcept override {
+    if (polling_ || broken_ || ending_) return;
+    polling_ = true;
+    rail_.reactor_.cancel(receive_);
   }
 
   void close() noexcept override {
     owner_ = nullptr;
+    assembler_.set_owner(nullptr);
+    assembler_.forget_room();
     if (broken_ || !written_ || rail_.lingering_ >= linger_count_limit) return end();
     ++rail_.lingering_;
     rail_.reactor_.arm(linger_, rail_.reactor_.now() + rail_.options_.linger_limit);
-    if (!send_.pending()) half_close();
+    if (!send_.pending() && !written_out_.scheduled()) half_close();
   }
 
  private:
+  /// Runs a member in a step of its own.
+  class later final : public ready_node {
+   public:
+    using action = void (tcp_link::*)() noexcept;
+    later(tcp_link& owner, action run) noexcept : ready_node(&invoke), owner_(owner), run_(run) {}
+    ~later() = default;
+
+   private:
+    static void invoke(ready_node& node) noexcept {
+      auto& self = static_cast<later&>(node);
+      (self.owner_.*self.run_)();
+    }
+    tcp_link& owner_;
+    action run_;
+  };
+  /// The memory that is being sent from. When it is recalled, what is left of its frame is copied: the peer
+  /// waits for so many bytes.
+  class source final : public borrower {
+   public:
+    explicit source(tcp_link& owner) noexcept : borrower(&recalled), owner_(owner) {}
+    ~source() = default;
+
+   private:
+    static void recalled(borrower& self) noexcept { static_cast<source&>(self).owner_.rescue(); }
+    tcp_link& owner_;
+  };
   class operation final : public io_completion {
    public:
     using handler = void (tcp_link::*)(const event&) noexcept;
@@ -99,7 +155,161 @@ class tcp_rail::tcp_link final : public link {
     return at + bytes.size();
   }
 
+  // ---- sending from lent memory
+
+  void push() noexcept {
+    while (true) {
+      std::array<iovec, most_pieces> pieces;
+      msghdr message{};
+      message.msg_iov = pieces.data();
+      message.msg_iovlen = unsent_pieces(pieces);
+      const std::int64_t sent = rail_.reactor_.send_now(fd_.get(), message);
+      if (sent == -EAGAIN || sent == -EINTR) return rail_.reactor_.poll(fd_.get(), POLLOUT, send_);
+      if (sent < 0) return send_failed(static_cast<int>(-sent));
+      if (all_sent_after(static_cast<std::size_t>(sent))) return rail_.reactor_.schedule(written_out_);
+      if (message.msg_iovlen < most_pieces) return rail_.reactor_.poll(fd_.get(), POLLOUT, send_);
+    }
+  }
+
+  std::size_t unsent_pieces(std::span<iovec> pieces) noexcept {
+    std::size_t count = 0;
+    const auto put = [&](std::span<const std::byte> bytes) {
+      if (!bytes.empty() && count < pieces.size())
+        pieces[count++] = {const_cast<std::byte*>(bytes.data()), bytes.size()};
+    };
+    put(unsent_);
+    if (rescued_ != nullptr) {
+      put({rescued_.get() + lent_.offset, lent_.size});
+    } else {
+      std::uint64_t at = lent_.offset;
+      for (std::size_t left = lent_.size; left != 0 && count < pieces.size();) {
+        const auto next = lent_.memory->piece(at);
+        const std::size_t n = std::min(next.size(), left);
+        put(next.first(n));
+        at += n;
+        left -= n;
+      }
+    }
+    return count;
+  }
+
+  bool all_sent_after(std::size_t sent) noexcept {
+    const std::size_t copied = std::min(sent, unsent_.size());
+    unsent_ = unsent_.subspan(copied);
+    lent_.offset += sent - copied;
+    lent_.size -= static_cast<std::uint32_t>(sent - copied);
+    return unsent_.empty() && lent_.size == 0;
+  }
+
+  void rescue() noexcept {
+    if (lent_.size == 0) return;
+    rescued_.reset(new (std::nothrow) std::byte[lent_.size]);
+    if (rescued_ == nullptr) {
+      lent_ = {};
+      return break_link({errc::busy, "no memory left for what was being sent"});
+    }
+    lent_.memory->copy_out(lent_.offset, {rescued_.get(), lent_.size});
+    lent_.offset = 0;
+  }
+
+  void forget_lent() noexcept {
+    source_.give_back();
+    rescued_.reset();
+    lent_ = {};
+  }
+
+  void on_sendable(const io_completion::event& e) noexcept {
+    if (ending_) return finish_if_done();
+    if (broken_) return;
+    if (e.result < 0) return send_failed(-e.result);
+    push();
+  }
+
+  void send_failed(int reason) noexcept {
+    forget_lent();
+    if (owner_ == nullptr) return end();
+    break_link(error::system(reason, "send"));
+  }
+
+  void on_written_out() noexcept {
+    forget_lent();
+    pushing_ = false;
+    batch_.reset();
+    if (owner_ == nullptr) return half_close();
+    if (!broken_) owner_->on_writable();
+  }
+
+  // ---- receiving to where it belongs
+
+  void on_readable(const io_completion::event& e) noexcept {
+    if (ending_) return finish_if_done();
+    if (e.result < 0 && e.result != -ECANCELED) return receive_ended(e.result);
+    read_some();
+  }
+
+  void read_some() noexcept {
+    if (broken_) return;
+    for (std::size_t step = 0; step < receive_step_bytes;) {
+      const slab_ref behind = rail_.frame_buffers_.try_acquire();
+      if (!behind) return break_link({errc::busy, "no buffer left to receive into"});
+      std::array<iovec, most_pieces> pieces;
+      msghdr message{};
+      message.msg_iov = pieces.data();
+      const std::size_t straight = room_pieces(std::span(pieces).first(most_pieces - 1), message.msg_iovlen);
+      const std::size_t ahead = straight == 0 ? behind.capacity() : read_ahead_bytes;
+      pieces[message.msg_iovlen++] = {behind.data(), ahead};
+      const std::int64_t got = rail_.reactor_.receive_now(fd_.get(), message);
+      if (got == -EAGAIN || got == -EINTR) break;
+      if (got <= 0) return receive_ended(static_cast<std::int32_t>(got));
+      const auto received = static_cast<std::size_t>(got);
+      take(behind, std::min(received, straight), received - std::min(received, straight));
+      if (ending_ || broken_) return;
+      if (received < straight + ahead) break;
+      step += received;
+      if (step >= receive_step_bytes) return rail_.reactor_.schedule(read_on_);
+    }
+    rail_.reactor_.poll(fd_.get(), POLLIN | POLLRDHUP, receive_);
+  }
+
+  /// How many bytes the pieces have; they may be fewer than are to come.
+  std::size_t room_pieces(std::span<iovec> pieces, std::size_t& count) noexcept {
+    const lent_range room = owner_ == nullptr ? lent_range{} : assembler_.room();
+    std::size_t bytes = 0;
+    while (room && bytes < room.size && count < pieces.size()) {
+      const auto next = room.memory->piece(room.offset + bytes);
+      const std::size_t n = std::min(next.size(), room.size - bytes);
+      pieces[count++] = {next.data(), n};
+      bytes += n;
+    }
+    return bytes;
+  }
+
+  void take(const slab_ref& behind, std::size_t straight, std::size_t ahead) noexcept {
+    if (owner_ == nullptr) return;  // lingering: read and dropped
+    const auto sink = [this](frame_view& f) {
+      owner_->on_frame(f);
+      return owner_ != nullptr && !broken_;
+    };
+    assembler_.set_owner(owner_);
+    if (straight != 0) assembler_.advance(straight, sink);
+    if (owner_ == nullptr || broken_ || ahead == 0) return;
+    assembler_.set_owner(owner_);
+    const auto s = assembler_.feed(behind, {behind.data(), ahead}, sink);
+    if (!s) break_link(s.error());
+  }
+
+  void receive_ended(std::int32_t outcome) noexcept {
+    if (owner_ == nullptr) return end();
+    break_link(outcome == 0 ? error(errc::connection_lost, "the peer closed the connection")
+                            : error::system(-outcome, "receive"));
+  }
+
   void on_received(const io_completion::event& e) noexcept {
+    if (polled_) return on_readable(e);
+    if (polling_ && e.result == -ECANCELED && !ending_) {
+      polled_ = true;
+      return read_some();
+    }
     if (e.result <= 0) {
       if (owner_ == nullptr) return end();
       break_link(e.result == 0 ? error(errc::connection_lost, "the peer closed the connection")
@@ -108,6 +318,7 @@ class tcp_rail::tcp_link final : public link {
     }
     if (owner_ == nullptr || broken_) return;
     const slab_ref buffer = std::move(*e.buffer);
+    assembler_.set_owner(owner_);
     const auto s =
         assembler_.feed(buffer, {buffer.data(), static_cast<std::size_t>(e.result)}, [this](frame_view& f) {
           owner_->on_frame(f);
@@ -117,6 +328,7 @@ class tcp_rail::tcp_link final : public link {
   }
 
   void on_sent(const io_completion::event& e) noexcept {
+    if (pushing_) return on_sendable(e);
     if (e.result > 0) unsent_ = unsent_.subspan(static_cast<std::size_t>(e.result));
     if (e.result > 0 && !unsent_.empty() && !ending_) return rail_.reactor_.send(fd_.get(), unsent_, send_);
     batch_.reset();
@@ -155,6 +367,10 @@ class tcp_rail::tcp_link final : public link {
       ::shutdown(fd_.get(), SHUT_RDWR);
       rail_.reactor_.cancel(receive_);
       rail_.reactor_.cancel(send_);
+      rail_.reactor_.unschedule(written_out_);
+      rail_.reactor_.unschedule(read_on_);
+      forget_lent();
+      assembler_.forget_room();
     }
     finish_if_done();
   }
@@ -183,16 +399,6 @@ class tcp_rail::tcp_link final : public link {
     tcp_link& owner_;
   };
 
-  class told final : public ready_node {
-   public:
-    explicit told(tcp_link& owner) noexcept : ready_node(&run), owner_(owner) {}
-    ~told() = default;
-
-   private:
-    static void run(ready_node& node) noexcept { static_cast<told&>(node).owner_.tell_owner(); }
-    tcp_link& owner_;
-  };
-
   tcp_rail& rail_;
   unique_fd fd_;
   std::string peer_;
@@ -200,12 +406,20 @@ class tcp_rail::tcp_link final : public link {
   operation receive_;
   operation send_;
   operation close_;
-  told told_{*this};
+  later told_{*this, &tcp_link::tell_owner};
+  later written_out_{*this, &tcp_link::on_written_out};
+  later read_on_{*this, &tcp_link::read_some};
   linger_timer linger_;
   slab_ref batch_;
-  std::span<const std::byte> unsent_;
+  std::span<const std::byte> unsent_;  // of the batch
+  lent_range lent_;                    // what follows it; of `rescued_` if that is there
+  source source_{*this};
+  std::unique_ptr<std::byte[]> rescued_;
   error reason_;
   bool written_ = false;  // ever
+  bool pushing_ = false;  // the batch ends with lent memory
+  bool polling_ = false;  // bulk is expected: receives when there is something
+  bool polled_ = false;   // and does so already
   bool broken_ = false;
   bool ending_ = false;
 };

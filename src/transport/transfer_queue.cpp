@@ -1,8 +1,6 @@
 #include "transfer_queue.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 
 #include "../../include/coro/error_format.hpp"
 #include "../../include/transport/endpoint.hpp"
@@ -37,11 +35,13 @@ void transfer_queue::release(transfer_segment& segment) noexcept {
   free_.push_front(segment);
 }
 
-void transfer_queue::start(transfer& t, session& to, std::uint32_t window) noexcept {
+void transfer_queue::start(transfer& t, session& to, transfer_shape shape) noexcept {
   transfer_peer& peer = peers_[to.peer()];
   peer.to = &to;
   const std::uint32_t most = endpoint_.options().transfer_window;
-  t.window_ = window == 0 ? most : std::min(window, most);
+  t.window_ = shape.window == 0 ? most : std::min(shape.window, most);
+  t.segment_ = shape.segment == 0 ? endpoint_.options().transfer_segment_bytes
+                                  : std::min<std::uint32_t>(shape.segment, max_bulk_payload_bytes);
   t.peer_ = &peer;
   peer.ready.push_back(t);
   pump(peer);
@@ -63,21 +63,17 @@ void transfer_queue::resume() noexcept {
 
 /// False if there is no buffer at present.
 bool transfer_queue::send_segment(transfer& t) noexcept {
-  const std::size_t size = std::min(segment_bytes, t.local_.size() - t.next_);
+  const auto size =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(t.segment_, t.local_.size() - t.next_));
+  const lent_range local{&t.local_, t.next_, size};
   message& m = endpoint_.acquire_message();
-  if (!t.get()) {
-    const auto bytes = t.local_.subspan(t.next_, size);
-    const bool loaded = load_payload(buffers_, m, size, [bytes](std::span<std::byte> into) {
-      if (!bytes.empty()) std::memcpy(into.data(), bytes.data(), bytes.size());
-    });
-    if (!loaded) {
-      endpoint_.release_message(m);
-      return false;
-    }
+  if (!t.get() && !load_payload(buffers_, m, local, t.checked_)) {
+    endpoint_.release_message(m);
+    return false;
   }
   memory_head head = t.head_;
   head.offset += t.next_;
-  head.length = static_cast<std::uint32_t>(size);
+  head.length = size;
   const auto head_size = wire::encode_to(m.head_space(), head);
   SCOLL_ASSERT(head_size.has_value(), "the head of a segment exceeds its frame");
   m.set_head_bytes(*head_size);
@@ -85,13 +81,13 @@ bool transfer_queue::send_segment(transfer& t) noexcept {
   segment.owner_ = &t;
   segment.offset_ = t.next_;
   segment.size_ = size;
+  segment.receive_into(t.get() && size > placed_payload_bytes ? local : lent_range{});
   t.segments_.push_back(segment);
   ++t.in_flight_;
   ++t.peer_->in_flight;
   t.begun_ = true;
   t.next_ += size;
-  const auto room = static_cast<std::uint32_t>(t.get() ? size : 0);
-  if (const auto s = t.peer_->to->request(segment, traffic_class::bulk, m, room); !s) {
+  if (const auto s = t.peer_->to->request(segment, traffic_class::bulk, m, t.get() ? size : 0); !s) {
     release(segment);
     stop(t, s.error());
     settle(t);
@@ -132,17 +128,22 @@ void transfer_queue::stop(transfer& t, const error& reason) noexcept {
 status transfer_queue::deliver(transfer& t, const transfer_segment& segment, reply_event& event) noexcept {
   if (!t.get() && event.reached && !event.refused) t.may_have_written_ = true;
   if (!event.outcome) return event.outcome;
-  const auto bytes = event.payload.bytes;
-  if (!event.final || bytes.size() != (t.get() ? segment.size_ : 0)) {
-    return make_error(errc::malformed, "node {} answered {} bytes of memory with {}", t.peer_->to->peer(),
-                      segment.size_, bytes.size());
+  if (event.fate == payload_fate::damaged) {
+    return make_error(errc::checksum_mismatch, "{} bytes from node {} were altered on their way",
+                      segment.size_, t.peer_->to->peer());
   }
-  if (!bytes.empty()) std::memcpy(t.local_.data() + segment.offset_, bytes.data(), bytes.size());
+  const bool arrived = event.fate == payload_fate::lent || event.fate == payload_fate::placed;
+  if (!event.final || !arrived || event.payload_bytes != (t.get() ? segment.size_ : 0)) {
+    return make_error(errc::malformed, "node {} answered {} bytes of memory with {}", t.peer_->to->peer(),
+                      segment.size_, event.payload_bytes);
+  }
+  if (event.fate == payload_fate::lent) t.local_.copy_in(segment.offset_, event.payload.bytes);
   return {};
 }
 
 void transfer_queue::abandon(transfer& t, const error& reason) noexcept {
   stop(t, reason);
+  t.local_.recall();
   while (!t.segments_.empty()) {
     transfer_segment& segment = t.segments_.front();
     const bool transmitted = segment.cancel();

@@ -12,6 +12,8 @@
 #include "../../include/coro/result.hpp"
 #include "../../include/transport/exchange.hpp"
 #include "../../include/transport/hello.hpp"
+#include "../../include/transport/lent_memory.hpp"
+#include "../../include/transport/region_descriptor.hpp"
 #include "../../include/transport/slab.hpp"
 #include "memory_head.hpp"
 
@@ -40,17 +42,29 @@ class transfer_segment final : public exchange, public list_hook<transfer_segmen
 
   transfer_queue* queue_ = nullptr;
   transfer* owner_ = nullptr;
-  std::size_t offset_ = 0;  // in the local memory
-  std::size_t size_ = 0;
+  std::uint64_t offset_ = 0;  // in the local memory
+  std::uint32_t size_ = 0;
 };
 
-/// One get or put under way: lives in the coroutine that awaits it.
+/// How a transfer is cut. 0 stands for the endpoint's.
+struct transfer_shape {
+  std::uint32_t window = 0;
+  std::uint32_t segment = 0;  // bytes
+};
+
+/// One get or put under way: lives with who awaits it.
 class transfer final : public list_hook<> {
  public:
   /// `head` names region, operation and the offset of the first byte; `local` is written by a get and read by
   /// a put.
-  transfer(const memory_head& head, std::span<std::byte> local) noexcept : head_(head), local_(local) {}
+  transfer(const memory_head& head, std::span<std::byte> local) noexcept : head_(head) { local_.add(local); }
+  transfer(const memory_head& head, std::span<const std::span<std::byte>> local) : head_(head) {
+    for (const auto& piece : local) local_.add(piece);
+  }
   ~transfer() { SCOLL_ASSERT(segments_.empty(), "a transfer was abandoned by its owner"); }
+
+  /// Of a put: its payloads have checksums. A get says so in its head.
+  void check_payloads() noexcept { checked_ = true; }
 
   bool finished() const noexcept { return ended_.is_set(); }
   auto wait(stop_token stop) noexcept { return ended_.wait(stop); }
@@ -61,22 +75,28 @@ class transfer final : public list_hook<> {
  private:
   friend class transfer_queue;
 
-  bool get() const noexcept { return head_.operation == memory_operation::get; }
+  bool get() const noexcept { return is_get(head_.operation); }
   bool all_sent() const noexcept { return next_ == local_.size() && begun_; }
   bool wants_turn() const noexcept { return !finished() && !all_sent() && in_flight_ < window_; }
 
   memory_head head_;
-  std::span<std::byte> local_;
-  std::size_t next_ = 0;  // what has not been sent begins here
-  bool begun_ = false;    // a transfer of nothing asks once
+  lent_memory local_;
+  std::uint64_t next_ = 0;  // what has not been sent begins here
+  bool begun_ = false;      // a transfer of nothing asks once
   bool may_have_written_ = false;
   std::uint32_t window_ = 0;
+  std::uint32_t segment_ = 0;
+  bool checked_ = false;  // of a put
   std::uint32_t in_flight_ = 0;
   transfer_peer* peer_ = nullptr;
   intrusive_list<transfer_segment, transfer_segment> segments_;
   error failure_;
   completion<> ended_;
 };
+
+/// What can be known about a transfer before it starts; the peer checks all of it again.
+status check_transfer(endpoint& at, const region_descriptor& d, memory_operation operation,
+                      std::uint64_t offset, std::uint64_t length) noexcept;
 
 /// The asking side of one-sided operations: cuts transfers into segments and keeps at most a window of them
 /// under way per peer, so that the class's queue never fills. Transfers to one peer take turns.
@@ -86,8 +106,7 @@ class transfer_queue final {
   transfer_queue(const transfer_queue&) = delete;
   transfer_queue& operator=(const transfer_queue&) = delete;
 
-  /// `window` 0 stands for the endpoint's.
-  void start(transfer& t, session& to, std::uint32_t window) noexcept;
+  void start(transfer& t, session& to, transfer_shape shape) noexcept;
   /// Ends it before its time: nothing touches its memory any more.
   void abandon(transfer& t, const error& reason) noexcept;
   /// There are buffers again.
@@ -101,7 +120,6 @@ class transfer_queue final {
 
   void pump(transfer_peer& peer) noexcept;
   bool send_segment(transfer& t) noexcept;
-  bool load(message& m, std::span<const std::byte> bytes) noexcept;
   void heard(transfer_segment& segment, reply_event& event) noexcept;
   status deliver(transfer& t, const transfer_segment& segment, reply_event& event) noexcept;
   void settle(transfer& t) noexcept;

@@ -358,6 +358,18 @@ void uring_reactor::poll(int fd, std::uint32_t events, io_completion& done) noex
   hand_over(s);
 }
 
+std::int64_t uring_reactor::send_now(int fd, const msghdr& message) noexcept {
+  ++statistics_.enters;
+  const ssize_t sent = ::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  return sent < 0 ? -errno : sent;
+}
+
+std::int64_t uring_reactor::receive_now(int fd, msghdr& message) noexcept {
+  ++statistics_.enters;
+  const ssize_t received = ::recvmsg(fd, &message, MSG_DONTWAIT);
+  return received < 0 ? -errno : received;
+}
+
 void uring_reactor::close_socket(int fd, io_completion& done) noexcept {
   hand_over(begin(done, operation::close, fd));
 }

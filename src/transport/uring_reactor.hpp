@@ -49,6 +49,8 @@ class uring_reactor final : public reactor {
   void send(int fd, std::span<const std::byte> bytes, io_completion& done) noexcept override;
   void send_message(int fd, const msghdr& message, io_completion& done) noexcept override;
   void poll(int fd, std::uint32_t events, io_completion& done) noexcept override;
+  std::int64_t send_now(int fd, const msghdr& message) noexcept override;
+  std::int64_t receive_now(int fd, msghdr& message) noexcept override;
   void close_socket(int fd, io_completion& done) noexcept override;
 
   void open(int directory_fd, const char* path, int flags, mode_t mode,

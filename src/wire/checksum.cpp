@@ -9,4 +9,26 @@ std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed) noe
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }
 
+namespace {
+
+XXH3_state_t& state_in(std::byte* memory) noexcept {
+  return *reinterpret_cast<XXH3_state_t*>(memory);
+}
+
+}  // namespace
+
+checksum_stream::checksum_stream() noexcept {
+  static_assert(sizeof(XXH3_state_t) <= state_bytes && alignof(XXH3_state_t) <= 64);
+  XXH3_INITSTATE(&state_in(state_));
+  XXH3_64bits_reset(&state_in(state_));
+}
+
+void checksum_stream::add(std::span<const std::byte> piece) noexcept {
+  XXH3_64bits_update(&state_in(state_), piece.data(), piece.size());
+}
+
+std::uint64_t checksum_stream::value() const noexcept {
+  return XXH3_64bits_digest(reinterpret_cast<const XXH3_state_t*>(state_));
+}
+
 }  // namespace scoll::wire

@@ -134,10 +134,8 @@ TEST_CASE("segments are one range") {
     at += part.memory().size();
   }
 
-  std::vector<std::span<const std::byte>> many(memory_region::max_segments + 1, flat);
-  CHECK(memory_region::expose(l.ep(), many).error() == errc::invalid_argument);
-  many.pop_back();
-  CHECK(memory_region::expose(l.ep(), many)->size() == flat.size() * memory_region::max_segments);
+  const std::vector<std::span<const std::byte>> many(10'000, flat);
+  CHECK(memory_region::expose(l.ep(), many)->size() == flat.size() * many.size());
 }
 
 TEST_CASE("regions move, are bounded, and may outlive their endpoint") {
@@ -227,6 +225,6 @@ TEST_CASE("the head of a segment decodes or fails, whatever it is") {
   }
   for (unsigned operation = 0; operation < 256; ++operation) {
     space[0] = static_cast<std::byte>(operation);
-    CHECK(wire::decode_from<memory_head>(space).has_value() == (operation == 1 || operation == 2));
+    CHECK(wire::decode_from<memory_head>(space).has_value() == (operation >= 1 && operation <= 3));
   }
 }

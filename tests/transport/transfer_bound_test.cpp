@@ -51,7 +51,8 @@ TEST_CASE("transfers over TCP allocate nothing in a steady state") {
 
 TEST_CASE("a peer that does not read holds a bounded number of buffers") {
   memory_world w;
-  two p(w);
+  const std::uint32_t segment = GENERATE(8192U, 262144U);
+  two p(w, [segment](endpoint_options& o) { o.transfer_segment_bytes = segment; });
   fenced store(made(8 * mebibyte, 1));
   const auto region = p.exposed(store.memory());
   std::deque<fenced> local;
@@ -83,7 +84,10 @@ TEST_CASE("a peer that does not read holds a bounded number of buffers") {
 TEST_CASE("few buffers make transfers slow, not wrong") {
   const auto w = any_world();
   const std::uint32_t buffers = GENERATE(1U, 3U);
-  two p(*w, [buffers](endpoint_options& o) { o.transfer_buffers = buffers; });
+  two p(*w, [buffers](endpoint_options& o) {
+    o.transfer_buffers = buffers;
+    o.transfer_segment_bytes = 8192;
+  });
   fenced store(made(mebibyte, 1));
   fenced target(mebibyte);
   const auto readable = p.exposed(store.memory());
@@ -114,7 +118,10 @@ TEST_CASE("few buffers make transfers slow, not wrong") {
 
 TEST_CASE("gets that wait for a buffer can go away") {
   memory_world w;
-  two p(w, [](endpoint_options& o) { o.transfer_buffers = 2; });
+  two p(w, [](endpoint_options& o) {
+    o.transfer_buffers = 2;
+    o.transfer_segment_bytes = 8192;
+  });
   node third(w, options_of(3));
   introduce(third, *p.right);
   fenced store(made(mebibyte, 1));
@@ -195,6 +202,12 @@ TEST_CASE("windows and limits of transfers are checked") {
   CHECK(o.validate().error() == errc::invalid_argument);
   o.transfer_window = o.queue_limit + 1;
   CHECK(o.validate().error() == errc::invalid_argument);
+  o = options_of(1);
+  for (const std::uint32_t segment : {0U, (1U << 20U) + 1}) {
+    o = options_of(1);
+    o.transfer_segment_bytes = segment;
+    CHECK(o.validate().error() == errc::invalid_argument);
+  }
   o = options_of(1);
   o.transfer_buffers = 0;
   CHECK(o.validate().error() == errc::invalid_argument);

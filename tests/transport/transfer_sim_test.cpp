@@ -18,6 +18,7 @@ struct station {
   station(sim_world& world, sim_network& network, std::uint32_t host, sim_clock clock)
       : home(world, host, clock), rail(network, home), work(home), store(made(store_bytes, host)) {
     endpoint_options o = options_of(host + 1);
+    o.transfer_segment_bytes = 65536;
     home.enter([&] {
       ep.emplace(home, rail, o, in);
       in.owner = &*ep;
@@ -47,26 +48,48 @@ struct station {
 };
 
 struct tally {
-  int read = 0, written = 0, failed = 0, wrong = 0, surprising = 0;
+  int read = 0, written = 0, failed = 0, wrong = 0, surprising = 0, touched = 0;
 };
 
-bool expected_failure(const error& e) {
-  return e == errc::connection_lost || e == errc::unreachable || e == errc::deadline_exceeded;
+constexpr std::byte poison{0xee};
+
+/// Never has the poison in it, so that it is seen wherever it goes.
+bytes clean(std::uint64_t salt) {
+  bytes b = made(store_bytes, salt);
+  std::ranges::replace(b, poison, std::byte{1});
+  return b;
+}
+bool spoiled(std::span<const std::byte> memory) {
+  return std::ranges::find(memory, poison) != memory.end();
+}
+bool untouched(std::span<const std::byte> memory) {
+  return std::ranges::all_of(memory, [](std::byte b) { return b == poison; });
 }
 
-/// Reads the peer's store, writes to its own part there, reads that back.
+bool expected_failure(const error& e) {
+  return e == errc::connection_lost || e == errc::unreachable || e == errc::deadline_exceeded ||
+         e == errc::checksum_mismatch;
+}
+
+/// Reads the peer's store, writes to its own part there, reads that back. Memory is spoiled when its await
+/// has returned: nothing may write to it then, or send from it.
 task<> exchange_with(station& self, station& peer, std::uint32_t number, int rounds, tally& count) {
   fenced local(store_bytes);
   for (int round = 0; round < rounds; ++round) {
     transfer_options options;
-    options.deadline = 5s;
+    options.deadline = round % 2 == 0 ? nanoseconds(5s) : nanoseconds(3ms + number * 200us);
+    options.checked = true;
     const status read = co_await get(*self.ep, peer.region.descriptor(), 0, local.memory(), options);
     count.read += read.has_value();
     if (read) count.wrong += !local.holds(made(store_bytes, peer.home.host()));
     if (!read) count.surprising += !expected_failure(read.error());
-    const bytes fresh = made(store_bytes, number * 100 + static_cast<unsigned>(round));
+    std::ranges::fill(local.memory(), poison);
+    const bytes fresh = clean(number * 100 + static_cast<unsigned>(round));
+    bytes source = fresh;
     const auto there = peer.parts[self.home.host()].descriptor();
-    const put_status written = co_await put(*self.ep, there, 0, fresh, options);
+    const put_status written = co_await put(*self.ep, there, 0, source, options);
+    std::ranges::fill(source, poison);
+    count.touched += !untouched(local.memory());
     count.failed += !read + !written;
     if (!written) {
       count.surprising += !expected_failure(written.error());
@@ -75,6 +98,7 @@ task<> exchange_with(station& self, station& peer, std::uint32_t number, int rou
     ++count.written;
     const status back = co_await get(*self.ep, there, 0, local.memory(), options);
     if (back) count.wrong += !local.holds(fresh);
+    count.touched += !untouched(source);
   }
 }
 
@@ -124,7 +148,10 @@ outcome run(std::uint64_t seed, bool faults) {
   }
   for (auto& s : stations) {
     CHECK(s.store.holds(made(store_bytes, s.home.host())));
-    for (auto& part : s.inbox) CHECK(part.intact());
+    for (auto& part : s.inbox) {
+      CHECK(part.intact());
+      CHECK_FALSE(spoiled(part.memory()));
+    }
     CHECK(s.work.join().await_ready());
     s.home.enter([&] { s.ep.reset(); });
   }
@@ -138,6 +165,7 @@ outcome run(std::uint64_t seed, bool faults) {
 
 TEST_CASE("transfers in the simulator, without faults") {
   const outcome o = run(1, false);
+  CHECK(o.count.touched == 0);
   CHECK(o.count.read == host_count * (host_count - 1) * 4);
   CHECK(o.count.written == host_count * (host_count - 1) * 4);
   CHECK(o.count.wrong == 0);
@@ -151,6 +179,7 @@ TEST_CASE("transfers in the simulator, with faults from a seed") {
     const outcome o = run(seed, true);
     CHECK(o.count.wrong == 0);
     CHECK(o.count.surprising == 0);
+    CHECK(o.count.touched == 0);
     all.read += o.count.read;
     all.written += o.count.written;
     all.failed += o.count.failed;

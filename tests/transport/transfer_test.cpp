@@ -207,7 +207,7 @@ TEST_CASE("what can be known to be wrong fails before anything is sent") {
 
 TEST_CASE("the peer believes no descriptor") {
   memory_world w;
-  two p(w);
+  two p(w, [](endpoint_options& o) { o.transfer_segment_bytes = 32768; });
   const bytes before = made(200000, 1);
   fenced store(before);
   const auto region = p.exposed(store.memory().subspan(50000, 100000), memory_access::read);
@@ -302,7 +302,7 @@ TEST_CASE("heads and payloads that make no sense are refused, and nothing else h
   CHECK(ask_raw(p, encoded(get), payload, 100) == errc::malformed);
   CHECK(ask_raw(p, encoded(get), {}, 9) == errc::too_large);
   memory_head huge = get;
-  huge.length = max_payload_bytes + 1;
+  huge.length = max_bulk_payload_bytes + 1;
   CHECK(ask_raw(p, encoded(huge), {}, UINT32_MAX) == errc::too_large);
   huge.length = UINT32_MAX;
   CHECK(ask_raw(p, encoded(huge), {}, UINT32_MAX) == errc::too_large);

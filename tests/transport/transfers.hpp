@@ -22,6 +22,9 @@ using namespace network;
 
 using bytes = std::vector<std::byte>;
 
+/// What transfers are cut in, unless a test says otherwise.
+inline constexpr std::size_t segment_bytes = 262144;
+
 inline bytes made(std::size_t size, std::uint64_t salt) {
   bytes b(size);
   for (std::size_t i = 0; i < size; ++i) b[i] = static_cast<std::byte>(i * 131 + (i >> 8) * 7 + salt * 29);

@@ -11,4 +11,16 @@ namespace scoll::wire {
 /// is what other tools call XXH3_64bits.
 std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed = 0) noexcept;
 
+/// The same, without a seed, of bytes that come in pieces: the cuts make no difference.
+class checksum_stream {
+ public:
+  checksum_stream() noexcept;
+  void add(std::span<const std::byte> piece) noexcept;
+  std::uint64_t value() const noexcept;
+
+ private:
+  static constexpr std::size_t state_bytes = 640;
+  alignas(64) std::byte state_[state_bytes];
+};
+
 }  // namespace scoll::wire
