@@ -59,8 +59,17 @@ def check_ship(program):
         expect(row, ALWAYS | {"in_flight": int, "peers": int, "ops_per_s": float, "allocs_per_op": float})
     assert {(row["size"], row["in_flight"], row["peers"]) for row in rows if row["subject"] == "scoll"} == {
         (0, 1, 1), (64, 1, 1), (0, 16, 1), (0, 64, 2)}, rows
+def check_bulk(program):
+    rows = rows_of(program, "bulk", "--size", "65536")
+    for op in ("pull", "push"):
+        found = {row["subject"]: row for row in rows if row["op"] == op}
+        assert set(found) == {"scoll", "scoll (hashed)", "raw-stream", "raw-stream (A/A)"}, set(found)
+        for name, row in found.items():
+            expect(row, (ALWAYS if name == "raw-stream" else ALWAYS | RATIOS) | {"gib_per_s": float})
+        expect(found["scoll"], {"chunk": int, "depth": int, "allocs_per_op": float, "syscalls_per_op": float})
 
 
 check_rtt(sys.argv[1])
 check_ship(sys.argv[1])
 check_bcast(sys.argv[1])
+check_bulk(sys.argv[1])

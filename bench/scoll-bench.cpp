@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bcast/bcast.hpp"
+#include "bulk/bulk.hpp"
 #include "compile/compile.hpp"
 #include "coro/coro.hpp"
 #include "kit/check.hpp"
@@ -20,6 +21,7 @@ struct arguments {
   std::vector<std::uint32_t> sizes{64, 4096};
   bench::bcast::options bcast;
   bench::ship::options ship;
+  bench::bulk::options bulk;
   bool list = false;
   bool check = false;
   std::string json, plots, limits = SCOLL_BENCH_LIMITS;
@@ -86,6 +88,20 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::Range(1, 64));
   add_common(*ship, a);
+  auto* bulk = app.add_subcommand("bulk", "memory of one process pulled or pushed by another");
+  bulk->add_option("--op", a.bulk.operations, "pull, push or both")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"pull", "push"}));
+  bulk->add_option("--size", a.bulk.sizes, "bytes of an operation, one or several")
+      ->delimiter(',')
+      ->check(CLI::Range(1U, 1U << 30U));
+  bulk->add_option("--chunk", a.bulk.chunks, "bytes of a segment, one or several; 0: scoll's choice")
+      ->delimiter(',')
+      ->check(CLI::Range(0U, 1U << 20U));
+  bulk->add_option("--depth", a.bulk.depths, "segments on their way, one or several; 0: scoll's choice")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 256));
+  add_common(*bulk, a);
 
   auto* coro = app.add_subcommand("coro", "the coroutine layer beside Asio's");
   add_common(*coro, a);
@@ -103,6 +119,7 @@ int main(int argc, char** argv) {
     bench::print_machine(a.common.congestion_control);
     if (*rtt) return finish(a, bench::rtt::run(a.common, a.sizes));
     if (*ship) return finish(a, bench::ship::run(a.common, a.ship));
+    if (*bulk) return finish(a, bench::bulk::run(a.common, a.bulk));
     if (*coro) return finish(a, bench::coro::run(a.common));
     if (*compile) return finish(a, bench::compile::run(a.common));
     return finish(a, bench::bcast::run(a.common, a.bcast));

@@ -24,6 +24,7 @@ std::string text_of(const row& r, const std::string& field) {
 /// One picture: p50 and p99 of each subject over `x`, where all other fields are equal.
 struct picture {
   std::string bench, x, fixed;
+  bool rate = false;  ///< GiB/s instead of latency
   std::map<std::string, std::map<double, std::pair<double, double>>> lines;
 };
 
@@ -34,9 +35,10 @@ const std::vector<std::string>& dimensions() {
 
 std::string what_is_fixed(const row& r, const std::string& x) {
   std::string fixed;
-  for (const std::string field : {"size", "nodes", "tree", "in_flight", "peers"}) {
+  for (const std::string field : {"op", "size", "nodes", "tree", "in_flight", "peers"}) {
     if (field == x || !r.contains(field)) continue;
-    fixed += (fixed.empty() ? "" : ", ") + (field == "tree" ? "" : field + " ") + text_of(r, field);
+    const bool names_itself = field == "tree" || field == "op";
+    fixed += (fixed.empty() ? "" : ", ") + (names_itself ? "" : field + " ") + text_of(r, field);
   }
   return fixed;
 }
@@ -50,8 +52,12 @@ std::vector<picture> pictures_over(const rows& all, const std::string& x) {
     p.bench = text_of(r, "bench");
     p.x = x;
     p.fixed = fixed;
-    p.lines[text_of(r, "subject")][r[x].get<double>()] = {r["p50_us"].get<double>(),
-                                                          r["p99_us"].get<double>()};
+    std::string line = text_of(r, "subject");
+    if (r.contains("chunk") && r["chunk"] != 0) line += ", chunk " + text_of(r, "chunk");
+    if (r.contains("depth") && r["depth"] != 0) line += ", depth " + text_of(r, "depth");
+    p.rate = r.contains("gib_per_s");
+    const double second = p.rate ? r["gib_per_s"].get<double>() : r["p99_us"].get<double>();
+    p.lines[line][r[x].get<double>()] = {r["p50_us"].get<double>(), second};
   }
   std::vector<picture> worth_it;
   for (auto& [key, p] : found) {
@@ -80,16 +86,19 @@ std::string frame(const std::string& file, const std::string& title) {
 std::string script_of(const picture& p, const std::string& file) {
   std::string script = frame(file, p.bench + (p.fixed.empty() ? "" : ": " + p.fixed)) +
                        fmt::format("set xlabel '{}'\nset logscale x 2\n", p.x);
+  if (p.rate) script += "unset logscale y\nset yrange [0:*]\nset ylabel 'GiB/s'\n";
   std::string plots;
   int i = 0;
   for (const auto& [subject, points] : p.lines) {
     script += fmt::format("$d{} << end\n", i);
     for (const auto& [at, us] : points) script += fmt::format("{} {} {}\n", at, us.first, us.second);
     script += "end\n";
-    plots += fmt::format(
-        "{}$d{} using 1:2 with linespoints lt {} title '{} p50', "
-        "$d{} using 1:3 with linespoints lt {} dashtype 2 title '{} p99'",
-        i == 0 ? "plot " : ", ", i, i + 1, subject, i, i + 1, subject);
+    plots += p.rate ? fmt::format("{}$d{} using 1:3 with linespoints lt {} title '{}'",
+                                  i == 0 ? "plot " : ", ", i, i + 1, subject)
+                    : fmt::format(
+                          "{}$d{} using 1:2 with linespoints lt {} title '{} p50', "
+                          "$d{} using 1:3 with linespoints lt {} dashtype 2 title '{} p99'",
+                          i == 0 ? "plot " : ", ", i, i + 1, subject, i, i + 1, subject);
     ++i;
   }
   return script + plots + '\n';

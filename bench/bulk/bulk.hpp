@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "../kit/member.hpp"
+#include "../kit/options.hpp"
+
+namespace bench::bulk {
+
+/// So many bytes go from one process to another, one operation at a time. Process 0 orders it: it pulls them
+/// from process 1, or pushes them there.
+struct setting {
+  std::uint64_t size = 1U << 24U;
+  bool push = false;
+  std::uint32_t chunk = 0;  ///< bytes of a segment; 0: scoll's choice
+  std::uint32_t depth = 0;  ///< segments on their way; 0: scoll's choice
+  bool verified = false;    ///< with a checksum of every segment
+  std::string congestion_control;
+};
+
+/// A pull or push of exposed memory.
+void play_scoll(member& me, const setting& s);
+/// The bytes alone through one connection: a byte asks for them, or says that they have come.
+void play_raw(member& me, const setting& s);
+
+struct options {
+  std::vector<std::uint64_t> sizes{1U << 12U, 1U << 16U, 1U << 20U, 1U << 24U, 1U << 26U, 1U << 28U};
+  std::vector<std::string> operations{"pull", "push"};
+  std::vector<std::uint32_t> chunks{0};
+  std::vector<std::uint32_t> depths{0};
+};
+
+/// scoll, without and with checksums, beside a raw stream, for every size.
+rows run(const bench::options& common, const options& o);
+
+}  // namespace bench::bulk
