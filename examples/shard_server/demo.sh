@@ -103,17 +103,32 @@ servers() { expand "$(sed -n "s/^  $1  *[0-9]*  nodes\{0,1\} \([0-9, -]*\).*/\1/
 
 chapter "$nodes servers, each a process with its own folder"
 "$bin/shardctl" init --nodes "$nodes" --dir "$home" >/dev/null
-for ((id = 1; id <= nodes; ++id)); do
-  "$bin/shard_server" --cluster "$SHARD_CLUSTER" --node $id --data "$home/node-$id" --log "$home/node-$id.log" \
-    2>"$home/node-$id.err" &
-  pids[$id]=$!
-done
-for ((id = 1; id <= nodes; ++id)); do
-  until [[ -S $home/node-$id.sock ]] && "$bin/shardctl" --node $id status >/dev/null 2>&1; do
-    kill -0 "${pids[$id]}" 2>/dev/null || fail "server $id did not start: $(cat "$home/node-$id".{err,log})"
+start_server() { # ID
+  "$bin/shard_server" --cluster "$SHARD_CLUSTER" --node "$1" --data "$home/node-$1" --log "$home/node-$1.log" \
+    2>"$home/node-$1.err" &
+  pids[$1]=$!
+}
+await_server() { # ID
+  until [[ -S $home/node-$1.sock ]] && "$bin/shardctl" --node "$1" status >/dev/null 2>&1; do
+    kill -0 "${pids[$1]}" 2>/dev/null || fail "server $1 did not start: $(cat "$home/node-$1".{err,log})"
     sleep 0.02
   done
-done
+}
+# Waits until server 1 has heard that so many others are in a state, and shows what it knows.
+await_members() { # STATE COUNT
+  local begun=$EPOCHREALTIME
+  for _ in {1..600}; do
+    output=$("$bin/shardctl" --node 1 members)
+    [[ $(expand "$(field "$1")" | wc -w) != "$2" ]] || break
+    sleep 0.05
+  done
+  note "after $(awk "BEGIN { printf \"%.1f\", $EPOCHREALTIME - $begun }") s:"
+  ctl --node 1 members
+}
+for ((id = 1; id <= nodes; ++id)); do start_server $id; done
+for ((id = 1; id <= nodes; ++id)); do await_server $id; done
+note "A server that starts listens to the gossip for a while before it speaks: the others may have to notice a death first."
+await_members alive "$nodes"
 note "A question asked of server 1 takes this tree; the answers merge on the way back."
 ctl tree
 
@@ -171,13 +186,24 @@ expect "the answer is partial" "exit status 1" "$(grep -o 'exit status .*' <<<"$
 expect "unknown are server $victim and those below it, nobody else" "$victim $subtree" "$(servers unknown)"
 expect "everybody else executed and is in the answer" "$survivors" "$(servers merged)"
 
-chapter "The others go on"
+chapter "Gossip notices, and the others go on"
+await_members dead 1
+expect "server 1 has heard that server $victim is dead" "$victim" "$(field dead)"
+ctl df
+expect "a question to all names the dead and sends nothing" 3 $status
 ctl df --living
-expect "server $victim alone is missing" "$victim" "$(servers absent)"
+expect "a question to the living leaves out server $victim alone" "$victim" "$(servers absent)"
+
+chapter "Server $victim comes back"
+start_server "$victim"
+await_server "$victim"
+await_members alive "$nodes"
+ctl df
+expect "all servers executed" "all $nodes executed" "$(field servers)"
 
 chapter "Stop"
 ctl stop --all
-expect "all that were left stopped by themselves" "$((nodes - 1)) servers stopped" "$(head -1 <<<"$output")"
+expect "all stopped by themselves" "$nodes servers stopped" "$(head -1 <<<"$output")"
 for id in "${!pids[@]}"; do
   wait "${pids[$id]}" || fail "server $id ended with an error: $(tail -1 "$home/node-$id.log")"
   unset "pids[$id]"

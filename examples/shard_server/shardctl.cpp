@@ -20,9 +20,11 @@ void describe_commands(CLI::App& app, arguments& args, int& code) {
     return command;
   };
   const auto living = [&](CLI::App* command) {
-    command->add_flag("--living", args.living, "Ask those alone that answer a roll call");
+    command->add_flag("--living", args.living, "Ask those alone that are alive");
   };
   add("status", "What one server says of itself", [](auto& a) { return ctl::ask_plain("status", a); });
+  add("members", "Who is alive, as one server hears it",
+      [](auto& a) { return ctl::ask_plain("members", a); });
   living(add("df", "How many objects and bytes there are", [](auto& a) { return ctl::ask_plain("df", a); }));
 
   CLI::App* command = add("tree", "The tree that broadcasts take from --node", ctl::tree);

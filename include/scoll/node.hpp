@@ -145,6 +145,7 @@ class node {
   task<status> shutdown(nanoseconds limit) { return engine_->shutdown(limit); }
 
   node_id id() const noexcept { return engine_->options().id; }
+  std::uint64_t incarnation() const noexcept { return engine_->options().incarnation; }
   detail::engine& get_engine() noexcept { return *engine_; }
   detail::shipper& get_shipper() noexcept { return *shipper_; }
 

@@ -69,7 +69,7 @@ std::vector<cluster_node> read_nodes(const toml::table& root, const fs::path& fo
 }
 
 cluster_config read(const toml::table& root, const fs::path& folder) {
-  const section top(root, "cluster", {"name", "tree", "deadlines", "node"});
+  const section top(root, "cluster", {"name", "tree", "deadlines", "gossip", "node"});
   cluster_config config;
   config.name = top.need<std::string>("name");
   if (config.name.empty()) top.refuse("name", "must not be empty");
@@ -81,6 +81,13 @@ cluster_config read(const toml::table& root, const fs::path& folder) {
     const section from(*deadlines->as_table(), "deadlines", {"quick_s", "long_s"});
     config.quick_deadline = read_seconds(from, "quick_s", config.quick_deadline);
     config.long_deadline = read_seconds(from, "long_s", config.long_deadline);
+  }
+  if (const toml::node* gossip = root.get("gossip")) {
+    if (!gossip->is_table()) top.refuse("gossip", "must be a table");
+    const section from(*gossip->as_table(), "gossip", {"interval_ms"});
+    const auto ms = from.get<std::int64_t>("interval_ms", 200);
+    if (ms < 200 || ms > 600'000) from.refuse("interval_ms", "must be 200 to 600000");
+    config.gossip_interval = std::chrono::milliseconds(ms);
   }
   config.nodes = read_nodes(root, folder);
   const auto n = static_cast<std::uint32_t>(config.nodes.size());

@@ -27,6 +27,7 @@ struct cluster_config {
   scoll::tree_spec tree;
   scoll::nanoseconds quick_deadline = std::chrono::seconds(10);  ///< of df, find, top, put, get
   scoll::nanoseconds long_deadline = std::chrono::minutes(10);   ///< of scrub and ingest
+  scoll::nanoseconds gossip_interval = std::chrono::milliseconds(200);
   std::vector<cluster_node> nodes;
 
   std::optional<std::uint32_t> rank_of(scoll::node_id id) const noexcept;

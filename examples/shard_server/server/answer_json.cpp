@@ -12,7 +12,8 @@ namespace {
 using scoll::member_state;
 
 /// In the order of their numbers. Names for programs, unlike the library's for people.
-constexpr std::array<const char*, 5> state_names = {"merged", "executed", "failed", "not_reached", "unknown"};
+constexpr std::array<const char*, 6> state_names = {"merged",      "executed", "failed",
+                                                    "not_reached", "unknown",  "excluded"};
 
 const char* name_of(member_state state) {
   return state_names.at(static_cast<std::size_t>(state));
@@ -45,7 +46,7 @@ json outcome_json(const scoll::outcome& outcome, const scoll::membership& member
     all[state_names[i]] = nodes_of(outcome.in(static_cast<member_state>(i)), members);
   json reports = json::array();
   for (const scoll::member_report& report : outcome.reports()) {
-    if (report.state != member_state::merged)
+    if (report.state != member_state::merged && report.state != member_state::excluded)
       reports.push_back(report_json(report, outcome.causes()[report.cause_index], members));
   }
   all["reports"] = std::move(reports);

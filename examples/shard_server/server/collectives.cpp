@@ -11,6 +11,14 @@ bool collectives::knows_a_stale_group(const scoll::outcome& outcome) {
   });
 }
 
+std::vector<absent_node> collectives::absent_from(const answer_account& account) {
+  std::vector<absent_node> absent;
+  account.outcome.in(scoll::member_state::excluded).for_each([&](std::uint32_t rank) {
+    absent.push_back({account.members->node(rank), {scoll::errc::peer_died, "gossip calls it dead"}});
+  });
+  return absent;
+}
+
 answer_account collectives::nothing_sent(const scoll::error& why) const {
   answer_account account;
   account.ended = why;

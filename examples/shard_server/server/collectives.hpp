@@ -27,7 +27,7 @@ namespace shard {
 struct ask_options {
   scoll::nanoseconds deadline{0};  ///< for everything, groups and retries included
   scoll::stop_token stop;
-  bool living = false;  ///< of those alone that answer a roll call
+  bool living = false;  ///< of those alone that are alive
 };
 
 /// Asks all servers, with this one as the root. Must outlive its questions.
@@ -78,9 +78,17 @@ class collectives {
     co_return none;
   }
 
+  /// Through the group that there is, as gossip sees it. Without one, a roll call tells who could form it.
   template <class S>
   scoll::task<answer<typename S::reply>> ask_living(const typename S::request& request, ask_options options) {
     const scoll::deadline until = scoll::deadline::in(options.deadline);
+    auto& kept = std::get<kept_group<S>>(groups_);
+    if (const scoll::group<S> held = kept.held(); held.valid()) {
+      auto answered = co_await broadcast<S>(held.alive(), request, until, options.stop);
+      answered.account.absent = absent_from(answered.account);
+      if (!knows_a_stale_group(answered.account.outcome)) co_return answered;
+      co_await kept.drop(self_, held);
+    }
     std::vector<absent_node> absent = co_await roll_call(self_, all_, std::min(roll_call_limit, left(until)));
     const std::vector<scoll::target> present = without(absent);
     const auto group = co_await self_.create_group<S>(present, creation(until));
@@ -100,6 +108,7 @@ class collectives {
     return options;
   }
   static bool knows_a_stale_group(const scoll::outcome& outcome);
+  static std::vector<absent_node> absent_from(const answer_account& account);
   answer_account nothing_sent(const scoll::error& why) const;
   std::vector<scoll::target> without(const std::vector<absent_node>& absent) const;
 

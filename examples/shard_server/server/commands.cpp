@@ -52,6 +52,7 @@ scoll::task<void> commands::serve(control_connection& client, scoll::stop_token 
 scoll::task<json> commands::run(control_connection& client, const command& c, scoll::stop_token stop) {
   spdlog::info("asked for {}", c.name);
   if (c.name == "status") co_return status();
+  if (c.name == "members") co_return members();
   if (c.name == "df") co_return co_await ask<df>(df::request{}, c, config_.quick_deadline, stop);
   if (c.name == "top") co_return co_await ask<top>(top::request{}, c, config_.quick_deadline, stop);
   if (c.name == "find") co_return co_await find_names(c, stop);
@@ -161,6 +162,12 @@ scoll::task<json> commands::move_object(control_connection& client, const comman
   json all = failure(scoll::error());
   all["value"] = to_json(c.object, object.owner(), *moved);
   co_return all;
+}
+
+json commands::members() const {
+  json all = failure(scoll::error());
+  all["value"] = heartbeat_.to_json();
+  return all;
 }
 
 json commands::status() const {

@@ -12,6 +12,7 @@
 #include "coro/event.hpp"
 #include "coro/stop.hpp"
 #include "coro/task.hpp"
+#include "heartbeat.hpp"
 #include "scoll/node.hpp"
 #include "transport/control_socket.hpp"
 
@@ -23,10 +24,11 @@ using scoll::transport::control_connection;
 /// is the last line. Whoever hangs up takes his question back.
 class commands {
  public:
-  commands(scoll::node& self, const cluster_config& config, object_store& store, object_desk& desk,
-           scoll::event& stop_wanted)
+  commands(scoll::node& self, const cluster_config& config, const heartbeat& pulse, object_store& store,
+           object_desk& desk, scoll::event& stop_wanted)
       : self_(self),
         config_(config),
+        heartbeat_(pulse),
         store_(store),
         desk_(desk),
         stop_wanted_(stop_wanted),
@@ -52,10 +54,12 @@ class commands {
   scoll::task<json> ingest_folder(control_connection& client, const command& c, scoll::stop_token stop);
   scoll::task<json> move_object(control_connection& client, const command& c, scoll::stop_token stop);
   json status() const;
+  json members() const;
   std::uint64_t new_run();
 
   scoll::node& self_;
   const cluster_config& config_;
+  const heartbeat& heartbeat_;
   object_store& store_;
   object_desk& desk_;
   scoll::event& stop_wanted_;

@@ -33,6 +33,9 @@ class kept_group {
     co_return group_;
   }
 
+  /// Not valid if none is held.
+  const scoll::group<S>& held() const noexcept { return group_; }
+
   /// Gives up `stale`, unless that has been done. Members that cannot be told forget it with their restart.
   scoll::task<void> drop(scoll::node& self, scoll::group<S> stale) {
     if (group_.valid() && group_.id() == stale.id()) group_ = {};

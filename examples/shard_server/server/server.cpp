@@ -37,7 +37,8 @@ server::server(scoll::transport::reactor& engine, const cluster_config& config,
       desk_(*store_),
       rail_(engine),
       node_(engine, rail_, options),
-      commands_(node_, config, *store_, desk_, stop_wanted_),
+      heartbeat_(engine, config, node_),
+      commands_(node_, config, heartbeat_, *store_, desk_, stop_wanted_),
       scope_(engine) {}
 
 // A service's handle is for closing it alone; these are there until the node ends.
@@ -74,6 +75,7 @@ scoll::task<scoll::status> server::run(int signals) {
     spdlog::info("node {} of {} listens on {}, tree {}, {} objects", node_.id(), config_.nodes.size(),
                  place().address, to_string(config_.tree), store_->objects());
     scope_.spawn(watch_signals(signals));
+    scope_.spawn(take_part_in_gossip());
     scope_.spawn(accept_commands(control_.get()));
     co_await stop_wanted_.wait();
     spdlog::info("stopping");
@@ -89,6 +91,14 @@ scoll::task<scoll::status> server::run(int signals) {
 scoll::task<void> server::watch_signals(int signals) {
   const auto arrived = co_await scoll::transport::async_poll(reactor_, signals, POLLIN, scope_.token());
   if (arrived) stop_wanted_.set();
+}
+
+/// A server that cannot take part is called dead by the others: it stops.
+scoll::task<void> server::take_part_in_gossip() {
+  const auto ended = co_await heartbeat_.run(scope_.token());
+  if (ended) co_return;
+  spdlog::error("gossip: {}", describe(ended.error()));
+  stop_wanted_.set();
 }
 
 scoll::task<void> server::accept_commands(int listener) {

@@ -13,6 +13,7 @@
 #include "coro/result.hpp"
 #include "coro/scope.hpp"
 #include "coro/task.hpp"
+#include "heartbeat.hpp"
 #include "scoll/node.hpp"
 #include "transport/reactor.hpp"
 #include "transport/socket.hpp"
@@ -41,6 +42,7 @@ class server {
   scoll::status start();
   scoll::status serve_all();
   scoll::task<void> watch_signals(int signals);
+  scoll::task<void> take_part_in_gossip();
   scoll::task<void> accept_commands(int listener);
   scoll::task<void> attend(scoll::transport::unique_fd client);
 
@@ -52,6 +54,7 @@ class server {
   object_desk desk_;
   scoll::transport::tcp_rail rail_;
   scoll::node node_;
+  heartbeat heartbeat_;
   scoll::event stop_wanted_;
   commands commands_;
   scoll::transport::unique_fd control_;

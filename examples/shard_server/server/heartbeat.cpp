@@ -1,0 +1,72 @@
+#include "heartbeat.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace shard {
+namespace {
+
+using scoll::gossip::liveness;
+namespace gossip = scoll::gossip;
+
+constexpr std::uint8_t network_control = 48;  // CS6: not behind the data
+
+scoll::transport::udp_options port_options() {
+  scoll::transport::udp_options options;
+  options.dscp = network_control;
+  return options;
+}
+
+gossip::configuration_ptr shared_by_all(const cluster_config& config) {
+  std::vector<std::string> addresses;
+  for (const cluster_node& node : config.nodes) addresses.push_back(node.address);
+  return gossip::configuration::make(std::move(addresses), config.gossip_interval).value();
+}
+
+std::vector<scoll::node_id> ids_of(const cluster_config& config) {
+  const auto shared = shared_by_all(config);
+  std::vector<scoll::node_id> ids(shared->size());
+  for (const cluster_node& node : config.nodes) ids[shared->index_of(node.address).value()] = node.id;
+  return ids;
+}
+
+gossip::options options_of(const scoll::node& node) {
+  gossip::options options;
+  options.incarnation = node.incarnation();
+  return options;
+}
+
+}  // namespace
+
+heartbeat::heartbeat(scoll::transport::reactor& engine, const cluster_config& config, scoll::node& node)
+    : port_(engine, port_options()),
+      nodes_(ids_of(config)),
+      participant_(engine, port_, shared_by_all(config), config.nodes[*config.rank_of(node.id())].address,
+                   options_of(node)),
+      feed_(node, participant_, nodes_) {
+  participant_.subscribe(*this);
+}
+
+scoll::task<scoll::status> heartbeat::run(scoll::stop_token stop) {
+  return gossip::run(participant_, stop);
+}
+
+void heartbeat::on_liveness(const gossip::liveness_event& e) noexcept {
+  spdlog::info("node {} is {} (life {}, cycle {})", nodes_[e.who], to_string(e.kind), e.incarnation, e.cycle);
+}
+
+nlohmann::json heartbeat::to_json() const {
+  nlohmann::json all;
+  for (const char* state : {"alive", "dead", "unknown"}) all[state] = nlohmann::json::array();
+  const gossip::snapshot now = participant_.take_snapshot();
+  for (const gossip::verdict& each : now.members)
+    all[std::string(to_string(each.state))].push_back(nodes_[each.who]);
+  all["phase"] = to_string(now.stage);
+  all["clock"] = now.clock;
+  all["threshold_cycles"] = now.threshold;
+  return all;
+}
+
+}  // namespace shard

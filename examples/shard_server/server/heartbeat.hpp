@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "../cluster/cluster_file.hpp"
+#include "coro/result.hpp"
+#include "coro/stop.hpp"
+#include "coro/task.hpp"
+#include "gossip/participant.hpp"
+#include "scoll/liveness_feed.hpp"
+#include "scoll/node.hpp"
+#include "transport/reactor.hpp"
+#include "transport/udp_port.hpp"
+
+namespace shard {
+
+/// This server's part in the cluster's gossip, over UDP on the port numbers that its links have over TCP.
+/// What it finds out it tells the node, and the log.
+class heartbeat final : private scoll::gossip::event_listener {
+ public:
+  /// Throws `scoll::failure` for addresses or an interval that cannot be used.
+  heartbeat(scoll::transport::reactor& engine, const cluster_config& config, scoll::node& node);
+
+  /// Until it is stopped, which is success.
+  scoll::task<scoll::status> run(scoll::stop_token stop);
+
+  /// Ids of servers by state, and the numbers behind them.
+  nlohmann::json to_json() const;
+
+ private:
+  void on_liveness(const scoll::gossip::liveness_event& e) noexcept override;
+
+  scoll::transport::udp_port port_;
+  std::vector<scoll::node_id> nodes_;  // by participant
+  scoll::gossip::participant participant_;
+  scoll::liveness_feed feed_;
+};
+
+}  // namespace shard
