@@ -113,7 +113,9 @@ class core {
   void answered(participant_index from, const message_head& h) noexcept;
   void reply(participant_index to, const message_view& m, int shift) noexcept;
   void reply_without_entries(participant_index to, const message_head& ping, bool objects) noexcept;
-  void look_for_oneself(const message_view& m, int shift) noexcept;
+  void confirm_lives(const message_view& m) noexcept;
+  void confirm(participant_index who, std::uint64_t incarnation) noexcept;
+  void look_for_oneself(const message_view& m) noexcept;
 
   template <class... Args>
   void log(log_level level, std::uint64_t remote, const char* format, const Args&... args) const noexcept;
@@ -153,6 +155,7 @@ class core {
   std::uint32_t full_left_ = 0;  // cycles in which the configuration is told in full
   std::uint32_t answers_needed_ = 2;
   std::uint32_t attempts_ = 0;
+  participant_index unconfirmed_ = nobody;  // the first who is heard of, and whose life may be another
   std::array<participant_index, 9> tried_{};
   bool replied_ = false;
   std::uint8_t silent_cycles_ = 0;  // a bit for each of the latest

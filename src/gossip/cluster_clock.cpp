@@ -18,12 +18,12 @@ constexpr std::uint64_t ahead = 3;
 cluster_clock::cluster_clock(clock_rule rule, nanoseconds interval) noexcept
     : rule_(rule), price_(interval * 9 / 10), credit_(price_ * burst) {}
 
-/// Time that has passed is credit. What a gap brings is not cut to the burst: others went on meanwhile.
+/// Time that has passed is credit. What a gap has brought is not cut to the burst: others went on meanwhile.
 void cluster_clock::refill(time_point at) noexcept {
   const nanoseconds passed = running_ ? std::max(at - refilled_, nanoseconds(0)) : nanoseconds(0);
   running_ = true;
   refilled_ = at;
-  credit_ = std::min(credit_ + passed, std::max(price_ * burst, passed));
+  credit_ = std::min(credit_ + passed, std::max({price_ * burst, credit_, passed}));
 }
 
 bool cluster_clock::tick(time_point at, std::uint32_t others_alive) noexcept {

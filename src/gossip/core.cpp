@@ -101,7 +101,7 @@ void core::notice_gap(time_point now) noexcept {
 
 void core::conclude_cycle() noexcept {
   if (attempts_ == 0) return;
-  silent_cycles_ = static_cast<std::uint8_t>((silent_cycles_ << 1) | (replied_ ? 0U : 1U));
+  silent_cycles_ = static_cast<std::uint8_t>((unsigned{silent_cycles_} << 1) | (replied_ ? 0U : 1U));
   if (replied_ && answers_needed_ != 0) --answers_needed_;
   counts_.cycles_without_reply += !replied_;
 }
@@ -184,6 +184,7 @@ withheld core::reason() const noexcept {
 
 void core::judge() noexcept {
   const withheld why = reason();
+  unconfirmed_ = nobody;
   counts_.withheld_cycles += why != withheld::no;
   const bool long_awake = counts_.cycles > 2 * std::uint64_t{threshold_};
   for (participant_index who = 0; who < ages_.size(); ++who) {
@@ -208,11 +209,16 @@ void core::judge(participant_index who, withheld why) noexcept {
   if (dead && (r.state == liveness::dead || why != withheld::no)) return;
   if (dead) {
     become(who, liveness::dead);
+    records_[who].confirmed = false;
     return announce(who, event_kind::dead);
   }
   const bool other_life =
       r.announced != 0 && r.announced != incarnation && !SCOLL_MUTANT(gossip_reboot_unnoticed);
   if (r.state == liveness::alive && !other_life) return;
+  if (r.state == liveness::dead && !other_life && !r.confirmed) {
+    unconfirmed_ = std::min(unconfirmed_, who);
+    return;
+  }
   if (r.state == liveness::dead || other_life) ++records_[who].aliveness;
   become(who, liveness::alive);
   announce(who, other_life ? event_kind::rebooted : event_kind::alive);

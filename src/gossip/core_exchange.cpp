@@ -64,8 +64,8 @@ void core::ping(participant_index to) noexcept {
   const std::uint32_t each = entries_per_message();
   for (std::uint32_t first = 0; first < shared_->size(); first += each) {
     message_head h = head_for(message_kind::ping);
-    h.asks = !lives_.complete();
-    h.asked = h.asks ? lives_.asked_up_to() : 0;
+    h.asks = !lives_.complete() || unconfirmed_ != nobody;
+    if (h.asks) h.asked = lives_.complete() ? unconfirmed_ : lives_.asked_up_to();
     if (first == 0) loss_.sent(to, h.sequence, clock_.now());
     message_writer w(room());
     w.head(h);
@@ -225,20 +225,21 @@ void core::take(participant_index from, const message_view& m, time_point now) n
   const std::uint64_t before = clock_.now();
   counts_.clock_clipped += clock_.hear(from, m.head.clock, now);
   move_ages(before);
-  learn(from, m.head.incarnation, false);
-  learn_lives(m);
-  if (stage_ == phase::stopped) return;
   const bool pinged = m.head.kind == message_kind::ping;
   if (m.head.clock + obsolete_after() < clock_.now() && !SCOLL_MUTANT(gossip_obsolete_accepted)) {
     ++counts_.obsolete;
     if (pinged && stage_ == phase::active) reply_without_entries(from, m.head, false);
     return;
   }
+  learn(from, m.head.incarnation, false);
+  learn_lives(m);
+  if (stage_ == phase::stopped) return;
   records_[from].last_direct = std::min(m.head.clock, clock_.now());
   records_[from].unanswered = 0;
   loss_.others_say(m.head.loss / loss_scale);
   const int shift = merge(m);
-  look_for_oneself(m, shift);
+  confirm_lives(m);
+  look_for_oneself(m);
   if (!pinged) return answered(from, m.head);
   if (stage_ == phase::active) return reply(from, m, shift);
   ++counts_.not_running;
@@ -256,6 +257,19 @@ void core::learn_lives(const message_view& m) noexcept {
   if (m.table_count() != 0) lives_.received(m.table_first, static_cast<std::uint32_t>(m.table_count()));
 }
 
+/// Who was held dead and is heard of again may be in another life than the one that is known here: the news
+/// of it may have passed by. It is alive when somebody names its life.
+void core::confirm_lives(const message_view& m) noexcept {
+  confirm(m.head.sender, m.head.incarnation);
+  for (std::size_t i = 0; i < m.life_count(); ++i) confirm(m.life_at(i).who, m.life_at(i).incarnation);
+  for (std::size_t i = 0; i < m.table_count(); ++i)
+    confirm(static_cast<participant_index>(m.table_first + i), m.table_at(i));
+}
+
+void core::confirm(participant_index who, std::uint64_t incarnation) noexcept {
+  if (incarnation == lives_.of(who) && ages_[who] <= threshold_) records_[who].confirmed = true;
+}
+
 /// Who was held alive has rebooted at this moment; who was held dead or is not known yet is judged by its
 /// age.
 void core::learn(participant_index who, std::uint64_t incarnation, bool from_table) noexcept {
@@ -269,10 +283,12 @@ void core::learn(participant_index who, std::uint64_t incarnation, bool from_tab
   if (records_[who].state == liveness::alive && ages_[who] <= threshold_) judge(who, reason());
 }
 
-/// Takes the fresher of two entries each. Returns by how much heard ages are moved to be of this clock.
+/// Takes the fresher of two entries each. Returns by how much heard ages are moved to be of this clock. What
+/// comes from a clock that is ahead, and was not followed, keeps its ages: it must not look fresher here than
+/// there.
 int core::merge(const message_view& m) noexcept {
-  const auto ahead = static_cast<std::int64_t>(clock_.now()) - static_cast<std::int64_t>(m.head.clock);
-  int shift = relative() ? 1 : static_cast<int>(std::clamp<std::int64_t>(ahead, -254, 254));
+  const std::uint64_t behind = clock_.now() - std::min(m.head.clock, clock_.now());
+  int shift = relative() ? 1 : static_cast<int>(std::min<std::uint64_t>(behind, old_age));
   if (SCOLL_MUTANT(gossip_delay_ignored)) shift = 0;
   if (m.ages({heard_.data() + m.part.first, m.part.count})) {
     std::uint8_t* const own = ages_.data() + m.part.first;
@@ -303,12 +319,12 @@ void core::answered(participant_index from, const message_head& h) noexcept {
 
 /// Somebody who takes part holds this participant's earlier life dead, or has never heard of it: nothing to
 /// wait for.
-void core::look_for_oneself(const message_view& m, int shift) noexcept {
+void core::look_for_oneself(const message_view& m) noexcept {
   if (stage_ != phase::stealth || m.part.count == 0 || !m.head.established) return;
   if (self_ < m.part.first || self_ - m.part.first >= m.part.count) return;
   const bool complete = m.head.kind == message_kind::ping;
   const int age = heard_[self_];
-  if (complete && (age == never_heard || age + shift > static_cast<int>(threshold_))) begin();
+  if (complete && (age == never_heard || age > static_cast<int>(threshold_))) begin();
 }
 
 // ---- replying

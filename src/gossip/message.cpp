@@ -24,7 +24,6 @@ constexpr unsigned all_flags = 31;
 enum form : std::uint8_t { form_none = 0, form_dense = 1, form_bitmap = 2 };
 
 constexpr std::uint64_t latest_clock = std::uint64_t{1} << 62;  // no arithmetic with it wraps
-constexpr std::size_t part_bytes = 12;
 
 constexpr std::size_t bitmap_bytes(std::size_t entries) noexcept {
   return (entries + 7) / 8;

@@ -13,7 +13,9 @@
 
 #include "built_from_commit.hpp"
 #include "coro/error_format.hpp"
+#include "gossip/member/configuration.hpp"
 #include "sim/batch.hpp"
+#include "sim/gossip_study_command.hpp"
 #include "sim/mutants.hpp"
 #include "sim/run.hpp"
 #include "sim/scale_command.hpp"
@@ -22,9 +24,12 @@ namespace {
 
 using namespace scoll::sim;
 
+constexpr std::uint32_t most_hosts = 64;
+
 struct arguments {
   plan_options plan;
   scale_arguments scale;
+  gossip_study_arguments study;
   std::string faults = "swarm";
   std::string work = "mixed";
   std::string seeds;
@@ -37,6 +42,7 @@ struct arguments {
   bool trace = false;
   bool hashes = false;
   bool json = false;
+  std::string json_to;
   bool quiet = false;
 };
 
@@ -201,6 +207,9 @@ int hunt_mutants(const arguments& a) {
 }
 
 int go(const arguments& a) {
+  if (a.study.asked) return run_gossip_studies(a.study, a.plan.hosts, a.plan.seed, a.json_to, a.quiet);
+  if (a.plan.hosts > most_hosts) throw std::runtime_error("--nodes is at most 64 but for --gossip-study");
+  if (!a.json_to.empty()) throw std::runtime_error("--json takes a file with --gossip-study alone");
   if (a.mutants) return hunt_mutants(a);
   if (!a.mutant.empty()) switch_on(a.mutant);
   if (!a.scale.nodes.empty()) return run_scales(a.scale, a.plan.seed, a.json, a.quiet);
@@ -220,13 +229,15 @@ int main(int argc, char** argv) {
       "docs/simulator.md");
   app.add_option("--seed", a.plan.seed, "one run")->capture_default_str();
   app.add_option("--seeds", a.seeds, "a range of runs, A..B; stops at the first failure");
-  app.add_option("--nodes", a.plan.hosts, "hosts, 2 to 64")->capture_default_str()->check(CLI::Range(2, 64));
+  app.add_option("--nodes", a.plan.hosts, "hosts, 2 to 64; of a study more")
+      ->capture_default_str()
+      ->check(CLI::Range(2U, scoll::gossip::most_participants));
   app.add_option("--faults", a.faults, "none, light, swarm")
       ->capture_default_str()
       ->check(CLI::IsMember({"none", "light", "swarm"}));
-  app.add_option("--workload", a.work, "mixed, plain, ship")
+  app.add_option("--workload", a.work, "mixed, plain, ship, gossip")
       ->capture_default_str()
-      ->check(CLI::IsMember({"mixed", "plain"}));
+      ->check(CLI::IsMember({"mixed", "plain", "ship", "gossip"}));
   app.add_option("--jobs", a.jobs, "processes for a range of runs")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
@@ -239,11 +250,17 @@ int main(int argc, char** argv) {
                  "of a run that fails: write a short script that still does to this file");
   app.add_flag("--mutants", a.mutants, "see whether deliberate bugs are found, in the build that has them");
   app.add_option("--mutant", a.mutant, "this one, for --mutants or switched on in any other run");
-  app.add_flag("--json", a.json,
-               "print the summary of a range, the table of --mutants or the figures of --scale as JSON");
+  CLI::Option* const json =
+      app.add_option(
+             "--json", a.json_to,
+             "print the summary of a range, the table of --mutants or the figures of --scale as JSON; "
+             "with --gossip-study: write the rows to this file")
+          ->expected(0, 1);
   app.add_flag("--quiet", a.quiet, "no progress, no summary of a single run");
   add_scale_options(app, a.scale);
+  add_gossip_study_options(app, a.study);
   CLI11_PARSE(app, argc, argv);
+  a.json = json->count() != 0;
   a.plan.faults = *fault_profile_named(a.faults);
   a.plan.work = *workload_named(a.work);
   try {

@@ -45,6 +45,7 @@ struct record {
   std::uint8_t age_then = 255;
   std::uint8_t threshold_then = 0;
   liveness state = liveness::unknown;
+  bool confirmed = false;  ///< since it was held dead somebody who hears of it has named its life
 };
 
 }  // namespace scoll::gossip

@@ -34,23 +34,34 @@ void say(std::string_view mark, std::string_view what) {
   if (write(STDOUT_FILENO, line.data(), line.size()) != static_cast<ssize_t>(line.size())) _exit(2);
 }
 
-/// Bugs of the function shipper show where calls are shipped.
+void look_for(const plan_options& one) {
+  alarm(longest_run_s);
+  say(seed_mark, std::to_string(one.seed));
+  const run_report r = run(draw_plan(one));
+  if (r.found.empty()) return;
+  say(property_mark, r.found.front().property);
+  _exit(1);
+}
+
+/// Where a bug shows: among participants of the gossip, where calls are shipped, or else in broadcasts.
 workload workload_of(const mutants::description& m, workload otherwise) {
+  if (m.name.starts_with("gossip_")) return workload::gossip;
   return m.name.starts_with("ship_") ? workload::ship : otherwise;
 }
 
+/// With no bug all of it has to hold.
 [[noreturn]] void look_for(const mutants::description& m, const mutant_options& options) {
   mutants::active = m.which;
   for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) {
-    alarm(longest_run_s);
-    say(seed_mark, std::to_string(seed));
     plan_options one = options.plan;
     one.seed = seed;
     one.work = workload_of(m, options.plan.work);
-    const run_report r = run(draw_plan(one));
-    if (r.found.empty()) continue;
-    say(property_mark, r.found.front().property);
-    _exit(1);
+    look_for(one);
+    if (m.which != mutants::id::none) continue;
+    for (const workload other : {workload::ship, workload::gossip}) {
+      one.work = other;
+      look_for(one);
+    }
   }
   _exit(0);
 }

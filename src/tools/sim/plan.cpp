@@ -444,7 +444,7 @@ std::optional<fault_profile> fault_profile_named(std::string_view name) {
   return std::nullopt;
 }
 std::optional<workload> workload_named(std::string_view name) {
-  for (const workload w : {workload::mixed, workload::plain, workload::ship}) {
+  for (const workload w : {workload::mixed, workload::plain, workload::ship, workload::gossip}) {
     if (to_string(w) == name) return w;
   }
   return std::nullopt;
@@ -462,6 +462,7 @@ std::string_view to_string(workload work) {
     case workload::mixed: return "mixed";
     case workload::plain: return "plain";
     case workload::ship: return "ship";
+    case workload::gossip: return "gossip";
   }
   return "?";
 }
@@ -477,6 +478,8 @@ std::string_view to_string(event_kind kind) noexcept {
 }
 
 plan draw_plan(const plan_options& options) {
+  if (options.work == workload::gossip)
+    return {options.seed, options.hosts, {}, options.work, options.faults};
   return drawing(options).draw();
 }
 

@@ -61,23 +61,26 @@ struct plan_event {
   friend bool operator==(const plan_event&, const plan_event&) = default;
 };
 
-/// Everything that is done to and by the hosts in one run, in order of time. A run is a function of this
-/// alone: a shorter run is a plan with events taken away.
-struct plan {
-  std::uint64_t seed = 0;  ///< of what the network draws while it runs
-  std::uint32_t hosts = 16;
-  std::vector<plan_event> events;
-};
-
 enum class fault_profile : std::uint8_t {
   none,
   light,  ///< a few cuts, delays and short stalls
   swarm,  ///< every seed draws which kinds of faults it has, and how many
 };
 enum class workload : std::uint8_t {
-  mixed,  ///< trees, sizes, failing hooks, deadlines, cancels, bursts
-  plain,  ///< broadcasts that nothing but the network can fail
-  ship,   ///< shipped calls
+  mixed,   ///< trees, sizes, failing hooks, deadlines, cancels, bursts
+  plain,   ///< broadcasts that nothing but the network can fail
+  ship,    ///< shipped calls
+  gossip,  ///< participants of the gossip instead of broadcasts
+};
+
+/// Everything that is done to and by the hosts in one run, in order of time. A run is a function of this
+/// alone: a shorter run is a plan with events taken away.
+struct plan {
+  std::uint64_t seed = 0;  ///< of what the network draws while it runs
+  std::uint32_t hosts = 16;
+  std::vector<plan_event> events;
+  workload work = workload::mixed;  ///< with `gossip` there are no events: all is drawn while it runs
+  fault_profile faults = fault_profile::swarm;  ///< of that
 };
 
 struct plan_options {

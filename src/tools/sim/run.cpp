@@ -5,6 +5,7 @@
 #include "cluster.hpp"
 #include "coro/error_format.hpp"
 #include "errand_properties.hpp"
+#include "gossip_swarm.hpp"
 
 namespace scoll::sim {
 namespace {
@@ -88,6 +89,7 @@ void run_report::add(const run_report& other) {
 }
 
 run_report run(const plan& p, transport::sim_world::observer observer) {
+  if (p.work == workload::gossip) return run_gossip(p, observer);
   run_report report;
   // Something that was not destroyed in order stays: a broken run is looked at, not cleaned up.
   auto* const c = new cluster(p);
