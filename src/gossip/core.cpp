@@ -113,6 +113,7 @@ void core::go_on_in_stealth() noexcept {
 
 void core::begin() noexcept {
   stage_ = phase::active;
+  begun_ = counts_.cycles;
   clock_.settle();
   answers_needed_ = answers_after_gap;
   log(log_level::info, log_sink::no_clock, "takes part in life {}", options_.incarnation);
@@ -175,7 +176,7 @@ std::uint32_t core::obsolete_after() const noexcept {
 // ---- verdicts
 
 withheld core::reason() const noexcept {
-  if (stage_ != phase::active) return withheld::stealth;
+  if (stage_ != phase::active || counts_.cycles < begun_ + threshold_) return withheld::stealth;
   if (std::popcount(silent_cycles_) > recent_cycles / 2 && !SCOLL_MUTANT(gossip_silence_unnoticed))
     return withheld::no_replies;
   if (answers_needed_ != 0) return withheld::gap;
@@ -212,6 +213,7 @@ void core::judge(participant_index who, withheld why) noexcept {
     records_[who].confirmed = false;
     return announce(who, event_kind::dead);
   }
+  if (stage_ != phase::active || (why == withheld::gap && r.state != liveness::alive)) return;
   const bool other_life =
       r.announced != 0 && r.announced != incarnation && !SCOLL_MUTANT(gossip_reboot_unnoticed);
   if (r.state == liveness::alive && !other_life) return;
@@ -237,7 +239,7 @@ void core::become(participant_index who, liveness state) noexcept {
 
 void core::announce(participant_index who, event_kind kind) noexcept {
   record& r = records_[who];
-  // A death is that of the life last announced: the later one that may be known is not judged by its age.
+  // What died is the life that was told of, whatever is known of the next by now.
   if (kind != event_kind::dead || r.announced == 0) r.announced = lives_.of(who);
   ++(kind == event_kind::alive  ? counts_.alive_events
      : kind == event_kind::dead ? counts_.dead_events

@@ -231,13 +231,14 @@ void core::take(participant_index from, const message_view& m, time_point now) n
     if (pinged && stage_ == phase::active) reply_without_entries(from, m.head, false);
     return;
   }
-  learn(from, m.head.incarnation, false);
-  learn_lives(m);
-  if (stage_ == phase::stopped) return;
   records_[from].last_direct = std::min(m.head.clock, clock_.now());
   records_[from].unanswered = 0;
   loss_.others_say(m.head.loss / loss_scale);
   const int shift = merge(m);
+  // Ages first: what is news of a life that is heard of is then told as such.
+  learn(from, m.head.incarnation, false);
+  learn_lives(m);
+  if (stage_ == phase::stopped) return;
   confirm_lives(m);
   look_for_oneself(m);
   if (!pinged) return answered(from, m.head);

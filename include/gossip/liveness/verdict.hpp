@@ -26,7 +26,7 @@ std::string_view to_string(reachability reach) noexcept;
 /// Why verdicts are not given at present; what is held stays held.
 enum class withheld : std::uint8_t {
   no,
-  stealth,     ///< just started
+  stealth,     ///< just started: silent, or not active for as many cycles as the threshold has
   gap,         ///< this process or its clock made a jump, and two cycles were not answered since
   no_replies,  ///< most of the recent cycles got no reply: it may be me
 };

@@ -445,8 +445,12 @@ class swarm {
       v.told_dead = e.incarnation;
     } else {
       const nanoseconds bound = cycles((highest_threshold_ + 3) * 1.15 + 1);
-      if (whom->died != forever && world_.now() > whom->died + bound && l.stalled_until < whom->died)
-        violated("the dead stay dead", what);
+      // The life after it may be heard before it is heard of.
+      const bool next_is_up = lives_[e.who] != nullptr;
+      if (whom->died != forever && world_.now() > whom->died + bound && !next_is_up)
+        violated("the dead stay dead",
+                 fmt::format("{}, which died {} ms before; clock {}", what,
+                             (world_.now() - whom->died).count() / 1'000'000, l.member.clock()));
     }
     v.state = e.kind == event_kind::dead ? liveness::dead : liveness::alive;
     v.incarnation = e.incarnation;
