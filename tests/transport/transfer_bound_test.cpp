@@ -122,7 +122,9 @@ TEST_CASE("gets that wait for a buffer can go away") {
     o.transfer_buffers = 2;
     o.transfer_segment_bytes = 8192;
   });
-  node third(w, options_of(3));
+  endpoint_options o = options_of(3);
+  o.transfer_segment_bytes = 8192;
+  node third(w, o);
   introduce(third, *p.right);
   fenced store(made(mebibyte, 1));
   std::optional<memory_region> region(p.exposed(store.memory()));
@@ -179,7 +181,7 @@ TEST_CASE("gets that wait for a buffer can go away") {
 
 TEST_CASE("calls pass by bulk") {
   const auto w = any_world();
-  two p(*w);
+  two p(*w, [](endpoint_options& o) { o.transfer_segment_bytes = 32768; });
   fenced store(made(8 * mebibyte, 1));
   const auto region = p.exposed(store.memory());
   fenced local(8 * mebibyte);

@@ -110,7 +110,7 @@ TEST_CASE("a lost session ends transfers, and the next ones work") {
   int lefts = 0;
   for (int steps = 0; steps < 30; ++steps) {
     memory_world w;
-    two p(w);
+    two p(w, [](endpoint_options& o) { o.transfer_segment_bytes = 32768; });
     const bytes old = made(2 * mebibyte, 1);
     fenced store(old);
     const auto region = p.exposed(store.memory());
@@ -201,7 +201,7 @@ TEST_CASE("a deadline ends a transfer on time") {
 
 TEST_CASE("a transfer is cancelled before, during and after") {
   memory_world w;
-  two p(w);
+  two p(w, [](endpoint_options& o) { o.transfer_segment_bytes = 32768; });
   fenced store(made(4 * mebibyte, 1));
   const auto region = p.exposed(store.memory());
   fenced local(4 * mebibyte);
