@@ -67,9 +67,20 @@ def check_bulk(program):
         for name, row in found.items():
             expect(row, (ALWAYS if name == "raw-stream" else ALWAYS | RATIOS) | {"gib_per_s": float})
         expect(found["scoll"], {"chunk": int, "depth": int, "allocs_per_op": float, "syscalls_per_op": float})
+def check_gossip(program):
+    rows = rows_of(program, "gossip", "--size", "1024", "--nodes", "16")
+    merge, cycle = subjects(rows, "gossip-merge"), subjects(rows, "gossip-cycle")
+    assert set(merge) == {"scoll", "memcpy", "memcpy (A/A)"}, set(merge)
+    assert set(cycle) == {"scoll", "raw-udp", "raw-udp (A/A)"}, set(cycle)
+    for row in merge.values():
+        expect(row, ALWAYS | {"gb_per_s": float})
+    for row in cycle.values():
+        expect(row, {"nodes": int, "ping_bytes": int, "reply_bytes": int, "cpu_us_per_op": float, "allocs_per_op": float})
+    assert merge["scoll"]["against"] == "memcpy" and cycle["scoll"]["against"] == "raw-udp"
 
 
 check_rtt(sys.argv[1])
 check_ship(sys.argv[1])
 check_bcast(sys.argv[1])
 check_bulk(sys.argv[1])
+check_gossip(sys.argv[1])

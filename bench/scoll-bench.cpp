@@ -8,6 +8,7 @@
 #include "bulk/bulk.hpp"
 #include "compile/compile.hpp"
 #include "coro/coro.hpp"
+#include "gossip/gossip.hpp"
 #include "kit/check.hpp"
 #include "kit/options.hpp"
 #include "kit/plot.hpp"
@@ -22,6 +23,7 @@ struct arguments {
   bench::bcast::options bcast;
   bench::ship::options ship;
   bench::bulk::options bulk;
+  bench::gossip::options gossip;
   bool list = false;
   bool check = false;
   std::string json, plots, limits = SCOLL_BENCH_LIMITS;
@@ -105,6 +107,14 @@ int main(int argc, char** argv) {
 
   auto* coro = app.add_subcommand("coro", "the coroutine layer beside Asio's");
   add_common(*coro, a);
+  auto* gossip = app.add_subcommand("gossip", "merging vectors of ages, and a cycle of gossip over UDP");
+  gossip->add_option("--size", a.gossip.sizes, "bytes of merged vectors, one or several")
+      ->delimiter(',')
+      ->check(CLI::Range(64, 65536));
+  gossip->add_option("--nodes", a.gossip.nodes, "participants, one or several")
+      ->delimiter(',')
+      ->check(CLI::Range(2, 4096));
+  add_common(*gossip, a);
   auto* compile = app.add_subcommand("compile", "compile time of each public header and of all together");
   add_common(*compile, a);
 
@@ -121,6 +131,7 @@ int main(int argc, char** argv) {
     if (*ship) return finish(a, bench::ship::run(a.common, a.ship));
     if (*bulk) return finish(a, bench::bulk::run(a.common, a.bulk));
     if (*coro) return finish(a, bench::coro::run(a.common));
+    if (*gossip) return finish(a, bench::gossip::run(a.common, a.gossip));
     if (*compile) return finish(a, bench::compile::run(a.common));
     return finish(a, bench::bcast::run(a.common, a.bcast));
   } catch (const std::exception& e) {
