@@ -363,14 +363,14 @@ error engine::admit_to_group(transport::request_view& request, const collective_
 }
 
 /// Errors: this node, or the root, is not addressed; no such tree; the root got its own broadcast.
-result<place> engine::place_in(group_state& group, const collective_head& head, const subset* some) {
+result<tree_place> engine::place_in(group_state& group, const collective_head& head, const subset* some) {
   std::optional<std::uint32_t> self = group.self_rank, root = head.root_rank;
   if (some != nullptr) {
     self = some->index_of(*self);
     root = some->index_of(*root);
     if (!self || !root) return error(errc::not_member, "the broadcast is for other members of the group");
   }
-  place here;
+  tree_place here;
   here.members = some != nullptr ? some->size() : group.members->size();
   here.relative = to_relative(*self, *root, here.members);
   if (here.relative == 0) return error(errc::not_parent, "the root got its own broadcast");

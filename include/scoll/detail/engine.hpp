@@ -98,7 +98,7 @@ struct group_state {
 };
 
 /// Where a member stands in a broadcast: among how many, and how far from the root.
-struct place {
+struct tree_place {
   std::uint32_t members = 0;
   std::uint32_t relative = 0;
   std::uint32_t parent_rank = 0;
@@ -225,7 +225,7 @@ class engine final : private transport::endpoint_events {
   error admit(transport::request_view& request, const collective_head& head);
   error admit_to_group(transport::request_view& request, const collective_head& head,
                        const std::shared_ptr<group_state>& group, std::shared_ptr<service_entry> service);
-  static result<place> place_in(group_state& group, const collective_head& head, const subset* some);
+  static result<tree_place> place_in(group_state& group, const collective_head& head, const subset* some);
   static bool admit_once(group_state& group, const collective_head& head);
   std::shared_ptr<group_state> make_group(const group_id& id, membership_ptr members, std::uint32_t self_rank,
                                           service_id service, const tree_spec& tree);
