@@ -26,7 +26,7 @@ bool spoiled(std::span<const std::byte> memory) {
 
 /// Links, a reactor or a virtual clock, and a few steps of whatever they do.
 void some_steps(world& w, random_generator& random) {
-  int left = static_cast<int>(random.below(40));
+  int left = static_cast<int>(random.below(16));
   static_cast<void>(w.until([&] { return left-- <= 0; }, 5s));
 }
 
