@@ -91,7 +91,7 @@ class endpoint_events {
   virtual void on_request(request_view& request) noexcept = 0;
   /// Where the payload of a large request of class bulk is to be written as it arrives, or nothing. `head` is
   /// what `on_request` will see. Without effect.
-  virtual lent_range place(std::span<const std::byte> head, std::uint32_t payload_bytes) noexcept {
+  virtual lent_range place_payload(std::span<const std::byte> head, std::uint32_t payload_bytes) noexcept {
     static_cast<void>(head);
     static_cast<void>(payload_bytes);
     return {};

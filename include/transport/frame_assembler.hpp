@@ -16,8 +16,8 @@ namespace scoll::transport {
 /// where it is; one that is split is collected in a slab of `frames` (slab size at least `max_frame_bytes`).
 /// The first violation ends the stream.
 ///
-/// A large payload of class bulk goes straight to where `link_events::place` says, as it arrives; what nobody
-/// takes and no slab can hold is dropped. So memory is bounded, however large frames are.
+/// A large payload of class bulk goes straight to where `link_events::place_payload` says, as it arrives;
+/// what nobody takes and no slab can hold is dropped. So memory is bounded, however large frames are.
 class frame_assembler {
  public:
   explicit frame_assembler(slab_pool& frames) noexcept : frames_(&frames) {}

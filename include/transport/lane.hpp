@@ -73,7 +73,7 @@ class lane final : public link_events, public connect_events {
   };
 
   void on_frame(frame_view& frame) noexcept override;
-  lent_range place(const frame_header& header, std::span<const std::byte> head) noexcept override;
+  lent_range place_payload(const frame_header& header, std::span<const std::byte> head) noexcept override;
   void on_writable() noexcept override;
   void on_closed(const error& reason) noexcept override;
   void on_connected(link& connected) noexcept override;

@@ -31,7 +31,7 @@ struct frame_parts {
 /// What became of a payload that arrived.
 enum class payload_fate : std::uint8_t {
   lent,     ///< it is in the loan
-  placed,   ///< it was written where `link_events::place` said
+  placed,   ///< it was written where `link_events::place_payload` said
   dropped,  ///< nobody said where it should go, and it is too large to be lent
   torn,     ///< the memory it was written to was recalled meanwhile
   damaged,  ///< it was written, and its checksum differs
@@ -53,7 +53,7 @@ class link_events {
   /// The payload of such a frame is about to arrive: where it is to be written, all of it, or nothing.
   /// Without effect; `on_frame` follows unless the link breaks first. Asked for large payloads of class bulk
   /// only.
-  virtual lent_range place(const frame_header& header, std::span<const std::byte> head) noexcept {
+  virtual lent_range place_payload(const frame_header& header, std::span<const std::byte> head) noexcept {
     static_cast<void>(header);
     static_cast<void>(head);
     return {};

@@ -101,7 +101,7 @@ status frame_assembler::choose_way() noexcept {
     return error(errc::checksum_mismatch, "frame: head checksum differs");
   }
   lent_range into;
-  if (owner_ != nullptr) into = owner_->place(*header_, frame.subspan(frame_header_bytes));
+  if (owner_ != nullptr) into = owner_->place_payload(*header_, frame.subspan(frame_header_bytes));
   placed_ = 0;
   if (into) {
     SCOLL_ASSERT(into.size == header_->payload_bytes, "a payload is placed whole");

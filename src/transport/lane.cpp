@@ -276,7 +276,7 @@ void lane::on_frame(frame_view& frame) noexcept {
 }
 
 /// What `on_frame` will find out about it: only the next message of the sequence is taken.
-lent_range lane::place(const frame_header& header, std::span<const std::byte> head) noexcept {
+lent_range lane::place_payload(const frame_header& header, std::span<const std::byte> head) noexcept {
   const bool expected = state_ == state::up && header.sequence == received_ + 1 &&
                         lane_of(header.klass) == id_ && head.size() >= message::envelope_bytes;
   return expected ? session_.place(header, head) : lent_range{};

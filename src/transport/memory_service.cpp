@@ -46,7 +46,8 @@ status memory_service::check(const memory_head& head, const request_view& reques
   return regions_.check(head);
 }
 
-lent_range memory_service::place(std::span<const std::byte> head, std::uint32_t payload_bytes) noexcept {
+lent_range memory_service::place_payload(std::span<const std::byte> head,
+                                         std::uint32_t payload_bytes) noexcept {
   const auto decoded = wire::decode_from<memory_head>(head);
   const bool fits = decoded && !is_get(decoded->operation) && decoded->length == payload_bytes;
   return fits && regions_.check(*decoded) ? regions_.range(*decoded) : lent_range{};

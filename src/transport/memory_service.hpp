@@ -35,7 +35,7 @@ class memory_service final : public endpoint_events {
   void close() noexcept;
 
   void on_request(request_view& request) noexcept override;
-  lent_range place(std::span<const std::byte> head, std::uint32_t payload_bytes) noexcept override;
+  lent_range place_payload(std::span<const std::byte> head, std::uint32_t payload_bytes) noexcept override;
   void on_cancelled(incoming& work, bool answer_awaited) noexcept override;
   void on_session_lost(session& peer, const error& reason) noexcept override;
 

@@ -168,7 +168,7 @@ lent_range session::place(const frame_header& header, std::span<const std::byte>
   if (header.type == frame_type::request) {
     if (endpoint_.draining_ || !has_granted(header.klass)) return {};
     return endpoint_.handler_of(header.klass)
-        .place(head.subspan(message::envelope_bytes), header.payload_bytes);
+        .place_payload(head.subspan(message::envelope_bytes), header.payload_bytes);
   }
   if (header.type != frame_type::reply) return {};
   const exchange* waiter = find_exchange(load_little<std::uint64_t>(head.data()));
