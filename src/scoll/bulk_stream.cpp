@@ -35,6 +35,8 @@ class bulk_stream::engine {
     if (failure_) co_return failure_;
     hand_back();
     if (given_ == length_) co_return std::span<const std::byte>();
+    // Also when the chunk has come already.
+    if (stop_->stop_requested()) co_return fail({stop_->reason(), "the stream was in the middle"});
     slot& front = slots_[front_];
     const status ended = co_await front.filling->wait(stop_->token());
     status outcome = front.filling->outcome();

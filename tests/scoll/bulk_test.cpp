@@ -119,8 +119,7 @@ TEST_CASE("a stream overlaps work and transfer") {
   took(1);  // connects
   const nanoseconds alone = took(1);
   const nanoseconds beside = took(4);
-  CHECK(alone >= 20 * 20ms);
-  CHECK(beside <= 20 * 10ms + 50ms);
+  CHECK(beside + 150ms <= alone);  // most of the 200 ms of work
 }
 
 TEST_CASE("a stream ends by its deadline, its token, or the death of the peer") {
@@ -211,6 +210,7 @@ TEST_CASE("many descriptors travel as one") {
   CHECK(c.run(resolve(c[0], forged)).error() == errc::too_large);
   forged.count = static_cast<std::uint32_t>(count) - 1;
   CHECK(c.run(resolve(c[0], forged)).error() == errc::malformed);
+  forged.count = static_cast<std::uint32_t>(count);
   forged.elsewhere.length = UINT64_MAX;
   CHECK(c.run(resolve(c[0], forged)).error() == errc::too_large);
 }
