@@ -26,8 +26,8 @@ TEST_CASE("callbacks hear how their calls ended") {
 }
 
 TEST_CASE("other threads ship calls and block until they have ended", "[tcp]") {
-  tcp_cluster c(2);
   handlers h;
+  tcp_cluster c(2);
   h.serve_all(c[1]);
   int left = 4;
   std::uint64_t sums[4] = {};
