@@ -56,7 +56,8 @@ void arrives_as_it_was_sent(const errand_record& r, violations& found) {
 /// Who speaks of other types is told so, and nothing runs.
 void other_types_are_refused(const errand_record& r, violations& found) {
   if (!has(r.behaviour, errand_bit::mistyped)) return;
-  if (!r.failure || r.begun != 0) report(found, "other types are refused", r, "they were not");
+  const bool taken = r.done && !r.ended_by_crash && !r.failure;
+  if (taken || r.begun != 0) report(found, "other types are refused", r, "they were not");
 }
 
 /// The await ends by its deadline, but for its host's own stalls.
