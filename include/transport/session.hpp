@@ -193,6 +193,7 @@ class session final {
   std::size_t held_ = 0;
   bool kicked_ = false;
   flush_node flush_;
+  std::uint32_t owed_calls_ = 0;  // of `incoming_` those of class call
 };
 
 }  // namespace scoll::transport

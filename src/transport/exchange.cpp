@@ -30,6 +30,7 @@ void incoming::reply(message& m) noexcept {
     to.endpoint_.release_message(m);
     return;
   }
+  to.owed_calls_ -= klass_ == traffic_class::call;
   if (holds_credit_) to.dispose(klass_);
   to.send_reply(exchange_id_, klass_, m, {}, true);
 }
@@ -56,6 +57,7 @@ void incoming::drop() noexcept {
   session& from = *session_;
   unlink();
   session_ = nullptr;
+  if (serial_ == from.serial_) from.owed_calls_ -= klass_ == traffic_class::call;
   if (holds_credit_ && serial_ == from.serial_) from.dispose(klass_);
 }
 

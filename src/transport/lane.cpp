@@ -40,7 +40,10 @@ executor& lane::ex() const noexcept {
   return session_.endpoint_.get_executor();
 }
 
+/// Also by who works at a call and has nothing to say yet: a caller that is gone would never be noticed, and
+/// its handler never told. (What a tree's hop may take is bounded by its time.)
 bool lane::needed() const noexcept {
+  if (id_ == lane_id::control && session_.owed_calls_ != 0) return true;
   return !retained_.empty() || session_.work_waiting(id_) ||
          session_.pending_exchanges_[static_cast<std::size_t>(id_)] != 0;
 }

@@ -228,6 +228,7 @@ void request_view::accept(incoming& work) noexcept {
   work.serial_ = from_.serial_;
   work.klass_ = klass_;
   work.holds_credit_ = true;
+  from_.owed_calls_ += klass_ == traffic_class::call;
   from_.incoming_.push_back(work);
 }
 
@@ -510,6 +511,7 @@ void session::reset(const error& reason, kept keep) noexcept {
     if (l != nullptr) l->reset(keep.connecting);
   }
   ++serial_;
+  owed_calls_ = 0;
   orphans_.splice(incoming_);
   kick();
   end_all(ended, reason);
