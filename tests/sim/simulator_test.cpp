@@ -53,6 +53,18 @@ TEST_CASE("shipped calls hold in a swarm of faults, and without") {
   }
 }
 
+TEST_CASE("the gossip keeps what it promises among hosts and networks that do their worst") {
+  const std::vector<std::vector<std::string>> variants{{"--nodes", "16"}, {"--nodes", "5"}};
+  const char* const seeds[] = {slow_build ? "1..4" : "1..30", slow_build ? "1..4" : "1..60"};
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    std::vector<std::string> variant = variants[i];
+    variant.insert(variant.end(), {"--workload", "gossip", "--seeds", seeds[i], "--jobs", "1", "--quiet"});
+    const answer a = scoll_sim(variant);
+    INFO(a.text);
+    REQUIRE(a.status == 0);
+  }
+}
+
 TEST_CASE("a swarm has 200 broadcasts and 10 faults per seed, most of which end well") {
   const answer a = scoll_sim({"--seeds", "1..16", "--json", "--quiet"});
   INFO(a.text);

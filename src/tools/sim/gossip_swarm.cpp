@@ -468,7 +468,8 @@ class swarm {
   void check_verdict(const life_of& by, const life_of& whom, const std::string& what) {
     if (isolated_until_[by.host] > world_.now() && world_.now() > faults_begin)
       return violated("who hears nobody judges nobody", what);
-    if (whom.died != forever) return;  // it is dead, at least that life
+    if (whom.died != forever) return;           // it is dead, at least that life
+    if (weather_.fast && by.host == 0) return;  // its cycles are shorter than those of whom it judges
     const bool cut_off = isolated_until_[whom.host] != nanoseconds(0) &&
                          world_.now() < isolated_until_[whom.host] + cycles(2 * threshold_);
     const bool forgiven = weather_.gentle || world_.now() < faults_begin || settled_;
