@@ -41,7 +41,7 @@ class intrusive_list {
  public:
   intrusive_list() noexcept { head_.next_ = head_.previous_ = &head_; }
   ~intrusive_list() {
-    while (!empty()) front().hook::unlink();
+    while (!empty()) head_.next_->unlink();
     head_.next_ = head_.previous_ = nullptr;
   }
   intrusive_list(const intrusive_list&) = delete;
