@@ -244,6 +244,8 @@ class Answers(unittest.TestCase):
 class Failures(unittest.TestCase):
     def test_a_death_a_restart_and_the_end(self):
         cluster = Cluster()
+        alive = lambda: sorted(cluster.ask("members")["value"]["alive"]) == [1, 2, 3, 4, 5, 6]
+        until(alive, "all are alive")
         for i in range(20):
             cluster.run("put", "-", f"object-{i}", input=b"content" * i)
         before = cluster.ask("df")["value"]["objects"]
@@ -270,6 +272,7 @@ class Failures(unittest.TestCase):
         (data / "objects" / "00" / "never-finished.999").write_bytes(b"?")
         earlier = int((data / "incarnation").read_text().split()[2])
         cluster.start(5)
+        until(alive, "all are alive again")
         self.assertGreater(int((data / "incarnation").read_text().split()[2]), earlier)
         self.assertEqual(cluster.ask("df")["value"]["objects"], before)
         self.assertEqual(cluster.ask("scrub")["value"]["damaged"], 0)

@@ -2,8 +2,8 @@
 #include "scoll/function.hpp"
 
 #ifdef SCOLL_CONTROL
-using text = std::string;
+using answer_text = std::string;
 #else
-using text = scoll::wire::borrowed_string;
+using answer_text = scoll::wire::borrowed_string;
 #endif
-constexpr scoll::function<std::uint32_t, text> name_of{"test.name_of"};
+constexpr scoll::function<std::uint32_t, answer_text> name_of{"test.name_of"};

@@ -11,6 +11,12 @@ bool collectives::knows_a_stale_group(const scoll::outcome& outcome) {
   });
 }
 
+/// Members could not be reached though they were thought to be alive, and all others have answered.
+bool collectives::misses_somebody(const scoll::outcome& outcome) {
+  return outcome.count(scoll::member_state::not_reached) != 0 &&
+         outcome.count(scoll::member_state::unknown) == 0;
+}
+
 std::vector<absent_node> collectives::absent_from(const answer_account& account) {
   std::vector<absent_node> absent;
   account.outcome.in(scoll::member_state::excluded).for_each([&](std::uint32_t rank) {

@@ -78,7 +78,8 @@ class collectives {
     co_return none;
   }
 
-  /// Through the group that there is, as gossip sees it. Without one, a roll call tells who could form it.
+  /// Through the group that there is, as gossip sees it. Without one, or before gossip has noticed who is
+  /// away, a roll call tells who could form another.
   template <class S>
   scoll::task<answer<typename S::reply>> ask_living(const typename S::request& request, ask_options options) {
     const scoll::deadline until = scoll::deadline::in(options.deadline);
@@ -86,8 +87,9 @@ class collectives {
     if (const scoll::group<S> held = kept.held(); held.valid()) {
       auto answered = co_await broadcast<S>(held.alive(), request, until, options.stop);
       answered.account.absent = absent_from(answered.account);
-      if (!knows_a_stale_group(answered.account.outcome)) co_return answered;
-      co_await kept.drop(self_, held);
+      const bool stale = knows_a_stale_group(answered.account.outcome);
+      if (!stale && !misses_somebody(answered.account.outcome)) co_return answered;
+      if (stale) co_await kept.drop(self_, held);
     }
     std::vector<absent_node> absent = co_await roll_call(self_, all_, std::min(roll_call_limit, left(until)));
     const std::vector<scoll::target> present = without(absent);
@@ -108,6 +110,7 @@ class collectives {
     return options;
   }
   static bool knows_a_stale_group(const scoll::outcome& outcome);
+  static bool misses_somebody(const scoll::outcome& outcome);
   static std::vector<absent_node> absent_from(const answer_account& account);
   answer_account nothing_sent(const scoll::error& why) const;
   std::vector<scoll::target> without(const std::vector<absent_node>& absent) const;
