@@ -33,7 +33,7 @@ has '^  merged +4  nodes 1-4$'
 has '^  unknown +4  nodes 5-8: delivery, connection_lost: '
 has '^  absent +1  node 5: '
 has '^8 servers stopped$'
-[[ $(grep -c '^✓' "$work/output") == 10 ]] || fail "not all expectations were checked"
+[[ $(grep -c '^✓' "$work/output") == 13 ]] || fail "not all expectations were checked"
 [[ -z $(ls -A "$work/tmp") ]] || fail "left behind: $(ls -A "$work/tmp")"
 for process in /proc/[0-9]*; do
   command=$(tr '\0' ' ' 2>/dev/null <"$process/cmdline") || continue
