@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstddef>
 #include <cstring>
 #include <optional>
 
@@ -103,11 +104,15 @@ result<socket_address> socket_address::parse(std::string_view text) {
 }
 
 socket_address socket_address::from(const sockaddr* address, socklen_t size) noexcept {
+  // In a receive buffer it may lie at any address.
+  const auto* bytes = reinterpret_cast<const std::byte*>(address);
+  sa_family_t family = AF_UNSPEC;
+  std::memcpy(&family, bytes + offsetof(sockaddr, sa_family), sizeof family);
   socket_address made;
-  if (address->sa_family == AF_INET && size >= sizeof(sockaddr_in)) {
-    std::memcpy(&made.storage_.v4, address, sizeof(sockaddr_in));
-  } else if (address->sa_family == AF_INET6 && size >= sizeof(sockaddr_in6)) {
-    std::memcpy(&made.storage_.v6, address, sizeof(sockaddr_in6));
+  if (family == AF_INET && size >= sizeof(sockaddr_in)) {
+    std::memcpy(&made.storage_.v4, bytes, sizeof(sockaddr_in));
+  } else if (family == AF_INET6 && size >= sizeof(sockaddr_in6)) {
+    std::memcpy(&made.storage_.v6, bytes, sizeof(sockaddr_in6));
   }
   return made;
 }
