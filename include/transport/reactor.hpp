@@ -244,9 +244,10 @@ class reactor : public executor, public file_engine {
   void run() noexcept;
   void stop() noexcept { stopped_ = true; }
 
-  /// Readable when `run_once(0)` has something to do; timers are not in it: wait at most until
-  /// `next_wakeup()`.
-  virtual int pollable_fd() const noexcept = 0;
+  /// For a host that waits with poll, epoll or the like, between turns of `run_once`. Readable when
+  /// `run_once(0)` has something to do; timers are not in it: wait at most until `next_wakeup()`. The reactor
+  /// owns it; nobody else reads it.
+  virtual int pollable_fd() noexcept = 0;
   time_point next_wakeup() const noexcept { return has_ready() ? now() : next_timer(); }
 
   /// One accepted socket per completion (`result` is the fd) until cancelled or failed.

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::int64_t burst = 3;
 constexpr std::uint32_t most_quorum = 3;
+constexpr std::uint32_t least_witnesses = 2;
 constexpr std::uint64_t recent_ticks = 2;
 constexpr std::uint64_t ahead = 3;
 
@@ -104,6 +105,14 @@ std::uint64_t cluster_clock::median() const noexcept {
   if (count == 0) return now_;
   std::sort(clocks.begin(), clocks.begin() + static_cast<std::ptrdiff_t>(count));
   return clocks[(count - 1) / 2];
+}
+
+bool cluster_clock::confirmed(std::uint32_t others) const noexcept {
+  std::array<std::uint64_t, remembered> clocks;
+  const std::size_t count = recent(clocks);
+  const auto agree = std::count_if(clocks.begin(), clocks.begin() + static_cast<std::ptrdiff_t>(count),
+                                   [&](std::uint64_t c) { return c <= now_ + ahead && now_ <= c + ahead; });
+  return agree >= static_cast<std::ptrdiff_t>(std::min(others, least_witnesses));
 }
 
 bool cluster_clock::all_behind() const noexcept {

@@ -319,9 +319,11 @@ void core::answered(participant_index from, const message_head& h) noexcept {
 }
 
 /// Somebody who takes part holds this participant's earlier life dead, or has never heard of it: nothing to
-/// wait for.
+/// wait for but that others agree on what time it is: with a clock that is behind, its messages would look
+/// old.
 void core::look_for_oneself(const message_view& m) noexcept {
   if (stage_ != phase::stealth || m.part.count == 0 || !m.head.established) return;
+  if (!clock_.confirmed(shared_->size() - 1)) return;
   if (self_ < m.part.first || self_ - m.part.first >= m.part.count) return;
   const bool complete = m.head.kind == message_kind::ping;
   const int age = heard_[self_];

@@ -39,7 +39,6 @@ uring_reactor::uring_reactor(const reactor_options& options)
 
 scoll::status uring_reactor::open_ring(const reactor_options& options) {
   if (const scoll::status opened = ring_.open(options, features_); !opened) return opened;
-  pollable_fd_ = ring().ring_fd;
   wake_fd_ = unique_fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!wake_fd_) return error::system(errno, "eventfd");
   probe_multishot(options);
@@ -81,6 +80,19 @@ uring_reactor::~uring_reactor() {
 
 void uring_reactor::post(posted_node& node) noexcept {
   if (inbox_.push(node)) wake();
+}
+
+/// Where completions are deferred to this thread, the ring's own descriptor does not wake who polls it when
+/// they arrive; an event descriptor of the ring does. Only hosts pay for it.
+int uring_reactor::pollable_fd() noexcept {
+  if (!features_.defer_taskrun) return ring().ring_fd;
+  if (host_fd_) return host_fd_.get();
+  unique_fd made(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!made || io_uring_register_eventfd(&ring(), made.get()) != 0) return ring().ring_fd;
+  host_fd_ = std::move(made);
+  host_wake_.store(host_fd_.get(), std::memory_order_release);
+  tell_host();
+  return host_fd_.get();
 }
 
 uring_reactor::slot& uring_reactor::begin(io_completion& done, operation kind, int fd) noexcept {

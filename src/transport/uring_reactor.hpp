@@ -2,6 +2,7 @@
 
 #include <liburing.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -37,7 +38,7 @@ class uring_reactor final : public reactor {
   void post(posted_node& node) noexcept override;
   bool run_once(nanoseconds longest_wait) noexcept override;
   void flush_io() noexcept override { submit_rest(); }
-  int pollable_fd() const noexcept override { return pollable_fd_; }
+  int pollable_fd() noexcept override;
 
   void accept_multishot(int fd, io_completion& done) noexcept override;
   void connect(int fd, const sockaddr* address, socklen_t size, io_completion& done) noexcept override;
@@ -117,6 +118,7 @@ class uring_reactor final : public reactor {
   void entered(int outcome, std::uint32_t prepared) noexcept;
   bool kernel_has_events() noexcept;
   void wake() noexcept;
+  void tell_host() noexcept;
   void watch_wakeups() noexcept;
   bool dispatch_completions() noexcept;
   void dispatch(const arrival& event) noexcept;
@@ -153,7 +155,8 @@ class uring_reactor final : public reactor {
   intrusive_list<uring_receive_pool> pools_;
   posted_inbox inbox_;
   unique_fd wake_fd_;
-  int pollable_fd_ = -1;
+  unique_fd host_fd_;               // what a host waits on, if one has asked
+  std::atomic<int> host_wake_{-1};  // the same, for other threads
   bool wakeups_watched_ = false;
   std::uint32_t outstanding_ = 0;
   std::uint32_t brief_sends_ = 0;  // prepared, not submitted, and small enough to complete at once

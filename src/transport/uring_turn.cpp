@@ -56,6 +56,7 @@ bool uring_reactor::run_once(nanoseconds longest_wait) noexcept {
     // The host may now wait on the ring's descriptor, so the kernel must know all and posts must wake it.
     submit_rest();
     if (!inbox_.fall_asleep()) wake();
+    if (host_fd_) tell_host();
   }
   return ran;
 }
@@ -129,6 +130,19 @@ void uring_reactor::wake() noexcept {
   const std::uint64_t one = 1;
   // Only a full counter can refuse, and that wakes as well.
   static_cast<void>(!::write(wake_fd_.get(), &one, sizeof one));
+  // Of what an event descriptor brings about, kernels tell another one late or, from the second time on,
+  // never. After the other, so that a host's turn that takes this one back sees that one.
+  if (const int host = host_wake_.load(std::memory_order_acquire); host >= 0)
+    static_cast<void>(!::write(host, &one, sizeof one));
+}
+
+/// Takes back what was told, then tells of what is there: what arrives in between is in the ring's flags.
+void uring_reactor::tell_host() noexcept {
+  std::uint64_t any = 0;
+  static_cast<void>(!::read(host_fd_.get(), &any, sizeof any));
+  any = 1;
+  if (io_uring_cq_ready(&ring()) != 0 || kernel_has_events())
+    static_cast<void>(!::write(host_fd_.get(), &any, sizeof any));
 }
 
 // Every write to the eventfd gives a completion; nobody reads the counter.

@@ -26,6 +26,10 @@ class cluster_clock {
   /// A message of `from` said `heard`. True if it was not followed all the way.
   bool hear(participant_index from, std::uint64_t heard, time_point at) noexcept;
 
+  /// Whether two others that were heard lately, or all `others` if they are fewer, say that it is about now:
+  /// one alone may have been heard long after it spoke.
+  bool confirmed(std::uint32_t others) const noexcept;
+
   /// Of a start: until then it goes to the median of what is heard, up and down.
   void settle() noexcept { settled_ = true; }
 

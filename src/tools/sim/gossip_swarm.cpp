@@ -286,8 +286,8 @@ class swarm {
   }
 
   void block(std::uint32_t a, std::uint32_t b, nanoseconds until) {
-    network_.path(a, b).blocked_until = until;
-    network_.path(b, a).blocked_until = until;
+    for (transport::sim_path* way : {&network_.path(a, b), &network_.path(b, a)})
+      way->blocked_until = std::max(way->blocked_until, until);
   }
 
   void isolate(std::uint32_t host) {
