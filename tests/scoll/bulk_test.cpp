@@ -1,6 +1,7 @@
 #include "scoll/bulk.hpp"
 
 #include "../catch.hpp"
+#include "../support/bytes.hpp"
 #include "cluster.hpp"
 #include "coro/sleep.hpp"
 #include "scoll/bulk_list.hpp"
@@ -15,11 +16,7 @@ namespace {
 using bytes = std::vector<std::byte>;
 constexpr std::size_t mebibyte = 1U << 20U;
 
-bytes made(std::size_t size, std::uint64_t salt) {
-  bytes b(size);
-  for (std::size_t i = 0; i < size; ++i) b[i] = static_cast<std::byte>(i * 131 + (i >> 8) * 7 + salt * 29);
-  return b;
-}
+using test::made;
 
 struct drained {
   bytes all;

@@ -10,21 +10,10 @@
 #include <vector>
 
 #include "../catch.hpp"
+#include "../support/build.hpp"
 
 // The program itself is run, beside which this one lies: what is tested is what a person starts.
 namespace scoll::test {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
-inline constexpr bool slow_build = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr bool slow_build = true;
-#else
-inline constexpr bool slow_build = false;
-#endif
-#else
-inline constexpr bool slow_build = false;
-#endif
 
 struct answer {
   int status = -1;

@@ -13,15 +13,15 @@ constexpr std::byte poison{0xee};
 /// Never has the poison in it, so that it is seen wherever it goes.
 bytes clean(std::size_t size, std::uint64_t salt) {
   bytes b = made(size, salt);
-  std::ranges::replace(b, poison, std::byte{1});
+  test::replace(b, poison, std::byte{1});
   return b;
 }
 
 void spoil(std::span<std::byte> memory) {
-  std::ranges::fill(memory, poison);
+  test::fill(memory, poison);
 }
 bool spoiled(std::span<const std::byte> memory) {
-  return std::ranges::find(memory, poison) != memory.end();
+  return test::holds_any(memory, poison);
 }
 
 /// Links, a reactor or a virtual clock, and a few steps of whatever they do.

@@ -56,14 +56,14 @@ constexpr std::byte poison{0xee};
 /// Never has the poison in it, so that it is seen wherever it goes.
 bytes clean(std::uint64_t salt) {
   bytes b = made(store_bytes, salt);
-  std::ranges::replace(b, poison, std::byte{1});
+  test::replace(b, poison, std::byte{1});
   return b;
 }
 bool spoiled(std::span<const std::byte> memory) {
-  return std::ranges::find(memory, poison) != memory.end();
+  return test::holds_any(memory, poison);
 }
 bool untouched(std::span<const std::byte> memory) {
-  return std::ranges::all_of(memory, [](std::byte b) { return b == poison; });
+  return test::holds_only(memory, poison);
 }
 
 bool expected_failure(const error& e) {
@@ -83,12 +83,12 @@ task<> exchange_with(station& self, station& peer, std::uint32_t number, int rou
     count.read += read.has_value();
     if (read) count.wrong += !local.holds(made(store_bytes, peer.home.host()));
     if (!read) count.surprising += !expected_failure(read.error());
-    std::ranges::fill(local.memory(), poison);
+    test::fill(local.memory(), poison);
     const bytes fresh = clean(number * 100 + static_cast<unsigned>(round));
     bytes source = fresh;
     const auto there = peer.parts[self.home.host()].descriptor();
     const put_status written = co_await put(*self.ep, there, 0, source, options);
-    std::ranges::fill(source, poison);
+    test::fill(source, poison);
     count.touched += !untouched(local.memory());
     count.failed += !read + !written;
     if (!written) {

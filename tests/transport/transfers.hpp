@@ -12,6 +12,7 @@
 
 #include "../../src/transport/memory_service.hpp"
 #include "network.hpp"
+#include "support/bytes.hpp"
 #include "transport/memory_region.hpp"
 #include "transport/transfer.hpp"
 
@@ -25,32 +26,26 @@ using bytes = std::vector<std::byte>;
 /// What transfers are cut in, unless a test says otherwise.
 inline constexpr std::size_t segment_bytes = 262144;
 
-inline bytes made(std::size_t size, std::uint64_t salt) {
-  bytes b(size);
-  for (std::size_t i = 0; i < size; ++i) b[i] = static_cast<std::byte>(i * 131 + (i >> 8) * 7 + salt * 29);
-  return b;
-}
+using test::made;
 
 /// Memory between two fences that nobody may touch.
 class fenced {
  public:
-  explicit fenced(bytes inside) : size_(inside.size()), all_(inside.size() + 2 * fence, std::byte{0xfe}) {
-    std::copy(inside.begin(), inside.end(), all_.begin() + fence);
+  explicit fenced(bytes inside) : size_(inside.size()), all_(inside.size() + 2 * fence, guard) {
+    std::copy(inside.begin(), inside.end(), all_.begin() + static_cast<std::ptrdiff_t>(fence));
   }
   explicit fenced(std::size_t size) : fenced(bytes(size)) {}
 
   std::span<std::byte> memory() { return {all_.data() + fence, size_}; }
-  bool holds(std::span<const std::byte> expected) {
-    return std::ranges::equal(memory(), expected) && intact();
-  }
+  bool holds(std::span<const std::byte> expected) { return test::same(memory(), expected) && intact(); }
   bool intact() const {
-    const auto untouched = [](std::byte b) { return b == std::byte{0xfe}; };
-    return std::all_of(all_.begin(), all_.begin() + fence, untouched) &&
-           std::all_of(all_.end() - fence, all_.end(), untouched);
+    const std::span<const std::byte> all(all_);
+    return test::holds_only(all.first(fence), guard) && test::holds_only(all.last(fence), guard);
   }
 
  private:
-  static constexpr std::ptrdiff_t fence = 64;
+  static constexpr std::size_t fence = 64;
+  static constexpr std::byte guard{0xfe};
   std::size_t size_;
   bytes all_;
 };

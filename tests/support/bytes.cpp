@@ -1,0 +1,36 @@
+#include "bytes.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace scoll::test {
+
+std::vector<std::byte> made(std::size_t size, std::uint64_t salt) {
+  std::vector<std::byte> all(size);
+  std::byte* const bytes = all.data();
+  for (std::size_t i = 0; i < size; ++i)
+    bytes[i] = static_cast<std::byte>(i * 131 + (i >> 8) * 7 + salt * 29);
+  return all;
+}
+
+bool same(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+}
+
+bool holds_any(std::span<const std::byte> memory, std::byte b) {
+  return !memory.empty() && std::memchr(memory.data(), std::to_integer<int>(b), memory.size()) != nullptr;
+}
+
+bool holds_only(std::span<const std::byte> memory, std::byte b) {
+  return std::all_of(memory.begin(), memory.end(), [b](std::byte other) { return other == b; });
+}
+
+void fill(std::span<std::byte> memory, std::byte b) {
+  if (!memory.empty()) std::memset(memory.data(), std::to_integer<int>(b), memory.size());
+}
+
+void replace(std::span<std::byte> memory, std::byte before, std::byte after) {
+  std::replace(memory.begin(), memory.end(), before, after);
+}
+
+}  // namespace scoll::test

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+/// What tests do to every byte of megabytes. Optimised in every build, so that a sanitized one does not spend
+/// its time here.
+namespace scoll::test {
+
+/// Bytes that differ from place to place and from salt to salt.
+std::vector<std::byte> made(std::size_t size, std::uint64_t salt);
+
+bool same(std::span<const std::byte> a, std::span<const std::byte> b);
+bool holds_any(std::span<const std::byte> memory, std::byte b);
+bool holds_only(std::span<const std::byte> memory, std::byte b);
+void fill(std::span<std::byte> memory, std::byte b);
+void replace(std::span<std::byte> memory, std::byte before, std::byte after);
+
+}  // namespace scoll::test
