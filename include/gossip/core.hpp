@@ -156,7 +156,7 @@ class core {
   std::uint64_t begun_ = 0;      // the own cycle in which it became active
   std::uint32_t answers_needed_ = 2;
   std::uint32_t attempts_ = 0;
-  participant_index unconfirmed_ = nobody;  // the first who is heard of, and whose life may be another
+  participant_index unconfirmed_ = nobody;  // the first who is heard of, and whose life is not known for sure
   std::array<participant_index, 9> tried_{};
   bool replied_ = false;
   std::uint8_t silent_cycles_ = 0;  // a bit for each of the latest

@@ -55,12 +55,19 @@ bool cluster_clock::hear(participant_index from, std::uint64_t heard, time_point
     return false;
   }
   if (!settled_) {
-    now_ = median();
-    at_last_tick_ = now_;
+    start_from(median());
     return false;
   }
   if (heard > now_) follow(heard);
   return heard > now_;
+}
+
+/// Down only with three others: fewer are more likely to be heard late than to be right.
+void cluster_clock::start_from(std::uint64_t heard) noexcept {
+  if (started_ && heard < now_ && agreeing(heard) < most_quorum) return;
+  started_ = true;
+  now_ = heard;
+  at_last_tick_ = now_;
 }
 
 void cluster_clock::follow(std::uint64_t heard) noexcept {
@@ -107,12 +114,17 @@ std::uint64_t cluster_clock::median() const noexcept {
   return clocks[(count - 1) / 2];
 }
 
-bool cluster_clock::confirmed(std::uint32_t others) const noexcept {
+/// How many of those heard lately say that it is about `clock`.
+std::uint32_t cluster_clock::agreeing(std::uint64_t clock) const noexcept {
   std::array<std::uint64_t, remembered> clocks;
   const std::size_t count = recent(clocks);
-  const auto agree = std::count_if(clocks.begin(), clocks.begin() + static_cast<std::ptrdiff_t>(count),
-                                   [&](std::uint64_t c) { return c <= now_ + ahead && now_ <= c + ahead; });
-  return agree >= static_cast<std::ptrdiff_t>(std::min(others, least_witnesses));
+  const auto near = [clock](std::uint64_t c) { return c <= clock + ahead && clock <= c + ahead; };
+  return static_cast<std::uint32_t>(
+      std::count_if(clocks.begin(), clocks.begin() + static_cast<std::ptrdiff_t>(count), near));
+}
+
+bool cluster_clock::confirmed(std::uint32_t others) const noexcept {
+  return agreeing(now_) >= std::min(others, least_witnesses);
 }
 
 bool cluster_clock::all_behind() const noexcept {

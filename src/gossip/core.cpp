@@ -205,8 +205,12 @@ void core::judge() noexcept {
 void core::judge(participant_index who, withheld why) noexcept {
   const record& r = records_[who];
   const std::uint64_t incarnation = lives_.of(who);
-  if (incarnation == 0 || ages_[who] == never_heard) return;
+  if (ages_[who] == never_heard) return;
   const bool dead = ages_[who] > threshold_;
+  if (incarnation == 0) {
+    if (!dead) unconfirmed_ = std::min(unconfirmed_, who);
+    return;
+  }
   if (dead && (r.state == liveness::dead || why != withheld::no)) return;
   if (dead) {
     become(who, liveness::dead);

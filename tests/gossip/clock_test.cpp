@@ -83,14 +83,39 @@ TEST_CASE("time that was slept through may be caught up with at once") {
   CHECK(c.now() == 7);
 }
 
-TEST_CASE("until it has settled a clock goes to the median, also down") {
+TEST_CASE("until it has settled a clock goes to the median, also down when three agree") {
   cluster_clock c(clock_rule::guarded, interval);
   c.tick(after(0), 10);
   c.hear(1, 9000, after(0.1));
   CHECK(c.now() == 9000);
   c.hear(2, 100, after(0.2));
   c.hear(3, 101, after(0.3));
+  CHECK(c.now() == 9000);
+  c.hear(4, 102, after(0.4));
   CHECK(c.now() == 101);
+}
+
+TEST_CASE("who starts does not go back to what two others said long ago") {
+  cluster_clock c(clock_rule::guarded, interval);
+  c.tick(after(0), 10);
+  c.hear(1, 100, after(0.1));
+  CHECK(c.now() == 100);
+  CHECK(c.confirmed(1));
+  CHECK_FALSE(c.confirmed(2));
+  c.hear(2, 60, after(0.2));
+  c.tick(after(1), 10);
+  c.tick(after(2), 10);
+  c.hear(2, 61, after(2.1));
+  c.hear(3, 61, after(2.2));
+  CHECK(c.now() == 102);
+  CHECK_FALSE(c.confirmed(9));
+  c.tick(after(3), 10);
+  c.tick(after(4), 10);
+  c.hear(4, 103, after(4.1));
+  CHECK_FALSE(c.confirmed(9));
+  c.hear(5, 104, after(4.2));
+  CHECK(c.now() == 104);
+  CHECK(c.confirmed(9));
 }
 
 TEST_CASE("the source's clock is Lamport's") {

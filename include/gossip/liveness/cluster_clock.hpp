@@ -30,7 +30,7 @@ class cluster_clock {
   /// one alone may have been heard long after it spoke.
   bool confirmed(std::uint32_t others) const noexcept;
 
-  /// Of a start: until then it goes to the median of what is heard, up and down.
+  /// Of a start: until then it goes to the median of what is heard, up at once, and down when three agree.
   void settle() noexcept { settled_ = true; }
 
  private:
@@ -44,9 +44,11 @@ class cluster_clock {
   void refill(time_point at) noexcept;
   void remember(participant_index from, std::uint64_t heard) noexcept;
   std::size_t recent(std::array<std::uint64_t, remembered>& clocks) const noexcept;
+  std::uint32_t agreeing(std::uint64_t clock) const noexcept;
   std::uint64_t agreed() const noexcept;
   std::uint64_t median() const noexcept;
   bool all_behind() const noexcept;
+  void start_from(std::uint64_t heard) noexcept;
   void follow(std::uint64_t heard) noexcept;
 
   clock_rule rule_;
@@ -54,6 +56,7 @@ class cluster_clock {
   nanoseconds credit_;
   time_point refilled_{};
   bool running_ = false;
+  bool started_ = false;
   bool settled_ = false;
   std::uint64_t now_ = 0;
   std::uint64_t at_last_tick_ = 0;

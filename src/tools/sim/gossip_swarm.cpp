@@ -378,6 +378,7 @@ class swarm {
       if (l.born < seconds(2)) violated("a start is silent", name(l));
       return;
     }
+    if (before->stalled_until >= before->died) return;  // it was silent before it died
     if (l.born - before->died < cycles(threshold_ * 0.5) &&
         world_.now() - before->died < cycles(threshold_ * 0.8))
       violated("a start is silent", name(l));
@@ -430,6 +431,7 @@ class swarm {
   void on_change(life_of& l, const liveness_event& e) {
     if (burying_) return;
     ++report_.broadcasts;
+    highest_threshold_ = std::max(highest_threshold_, l.member.threshold());
     const std::string what =
         fmt::format("{} of host {} life {} by {}", to_string(e.kind), e.who, e.incarnation, name(l));
     if (e.epoch != ++l.epoch) violated("changes come in order", what);
