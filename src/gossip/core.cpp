@@ -217,7 +217,7 @@ void core::judge(participant_index who, withheld why) noexcept {
     records_[who].confirmed = false;
     return announce(who, event_kind::dead);
   }
-  if (stage_ != phase::active || (why == withheld::gap && r.state != liveness::alive)) return;
+  if (stage_ != phase::active || (answers_needed_ != 0 && r.state != liveness::alive)) return;
   const bool other_life =
       r.announced != 0 && r.announced != incarnation && !SCOLL_MUTANT(gossip_reboot_unnoticed);
   if (r.state == liveness::alive && !other_life) return;
