@@ -88,6 +88,7 @@ class core {
   std::uint32_t computed_threshold(double loss) const noexcept;
   std::uint32_t obsolete_after() const noexcept;
   void judge() noexcept;
+  void look_at(participant_index who, withheld why) noexcept;
   void judge(participant_index who, withheld why) noexcept;
   void become(participant_index who, liveness state) noexcept;
   void announce(participant_index who, event_kind kind) noexcept;
@@ -139,6 +140,7 @@ class core {
   std::vector<std::uint8_t> ages_;
   std::vector<std::uint8_t> heard_;  // of one message
   std::vector<record> records_;
+  std::vector<std::uint8_t> restless_;  // 0: held alive in the life that is known, and not silent
   std::vector<std::byte> outgoing_;
   std::vector<std::byte> incoming_;  // sealed messages are opened here
   std::array<std::uint32_t, 3> counts_by_state_{};

@@ -16,10 +16,18 @@ constexpr std::uint32_t answers_after_gap = 2;
 constexpr std::uint32_t gap_cycles = 2;
 constexpr std::uint32_t calm_before_lower = 32;
 constexpr int recent_cycles = 8;
+constexpr participant_index looked_at_once = 64;
 constexpr std::int64_t jitter_share = 20;  // pings leave up to 1/20 of an interval late
 
 std::size_t place(liveness state) noexcept {
   return static_cast<std::size_t>(state);
+}
+
+bool all_calm(const std::uint8_t* ages, const std::uint8_t* restless, std::size_t count,
+              std::uint32_t threshold) noexcept {
+  std::uint32_t found = 0;
+  for (std::size_t i = 0; i < count; ++i) found |= restless[i] | (ages[i] > threshold ? 1U : 0U);
+  return found == 0;
 }
 
 }  // namespace
@@ -41,6 +49,7 @@ core::core(configuration_ptr shared, participant_index self, const options& chos
       ages_(shared_->size(), never_heard),
       heard_(shared_->size(), never_heard),
       records_(shared_->size()),
+      restless_(shared_->size(), 1),
       outgoing_(
           std::min<std::size_t>(most_bytes, least_bytes(chosen.seal) + std::size_t{shared_->size()} * 9)),
       incoming_(chosen.seal != nullptr ? most_bytes : 0),
@@ -50,6 +59,7 @@ core::core(configuration_ptr shared, participant_index self, const options& chos
   lives_.learn(self_, options_.incarnation);
   counts_by_state_[place(liveness::unknown)] = shared_->size() - 1;
   records_[self_].state = liveness::alive;
+  restless_[self_] = 0;
   threshold_ = computed_threshold(options_.expected_loss);
   stealth_left_ = threshold_ + beyond_threshold;
   const auto interval = static_cast<std::uint64_t>(shared_->interval().count());
@@ -183,22 +193,34 @@ withheld core::reason() const noexcept {
   return withheld::no;
 }
 
+/// Of those who are held alive only the age matters, until it exceeds the threshold: a byte each is looked
+/// at.
 void core::judge() noexcept {
   const withheld why = reason();
   unconfirmed_ = nobody;
   counts_.withheld_cycles += why != withheld::no;
-  const bool long_awake = counts_.cycles > 2 * std::uint64_t{threshold_};
-  for (participant_index who = 0; who < ages_.size(); ++who) {
-    const std::uint8_t age = ages_[who];
-    const bool silent = age > threshold_ && (age != never_heard || long_awake);
-    const liveness seen = age == never_heard ? liveness::unknown
-                          : age > threshold_ ? liveness::dead
-                                             : liveness::alive;
-    if (who == self_) continue;
-    if (silent != peers_.is_silent(who)) peers_.set_silent(who, silent);
-    const record& r = records_[who];
-    if (seen != r.state || (seen == liveness::alive && r.announced != lives_.of(who))) judge(who, why);
+  const auto count = static_cast<participant_index>(ages_.size());
+  for (participant_index first = 0; first < count; first += looked_at_once) {
+    const participant_index end = std::min(first + looked_at_once, count);
+    if (all_calm(ages_.data() + first, restless_.data() + first, end - first, threshold_)) continue;
+    for (participant_index who = first; who < end; ++who) {
+      if (who != self_) look_at(who, why);
+    }
   }
+}
+
+void core::look_at(participant_index who, withheld why) noexcept {
+  const std::uint8_t age = ages_[who];
+  const bool long_awake = counts_.cycles > 2 * std::uint64_t{threshold_};
+  const bool silent = age > threshold_ && (age != never_heard || long_awake);
+  const liveness seen = age == never_heard ? liveness::unknown
+                        : age > threshold_ ? liveness::dead
+                                           : liveness::alive;
+  if (silent != peers_.is_silent(who)) peers_.set_silent(who, silent);
+  const record& r = records_[who];
+  if (seen != r.state || (seen == liveness::alive && r.announced != lives_.of(who))) judge(who, why);
+  const bool calm = !silent && r.state == liveness::alive && r.announced == lives_.of(who);
+  restless_[who] = calm ? 0 : 1;
 }
 
 /// `unknown` is only left when it is known which life is meant: else its end could not be told from the next.

@@ -280,6 +280,7 @@ void core::learn(participant_index who, std::uint64_t incarnation, bool from_tab
                            incarnation, options_.incarnation));
   }
   if (!lives_.learn(who, incarnation, from_table)) return;
+  restless_[who] = 1;
   // Its age is still that of the life before, and this message has not been merged: nobody dies of that.
   if (records_[who].state == liveness::alive && ages_[who] <= threshold_) judge(who, reason());
 }
