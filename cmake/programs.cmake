@@ -1,10 +1,10 @@
-# scoll_add_programs(<folder> [LINK <library>...] [TARGETS <variable>])
+# scoll_add_programs(<folder> [LINK <library>...] [SEPARATE <source>...] [TARGETS <variable>])
 #
 # Builds the programs of a folder (relative to the project). Each source that defines main() becomes a program
 # named after the file; the folder's other sources are compiled once and shared by its programs. A folder that
 # is absent or empty builds nothing. TARGETS receives the names of the programs.
 function(scoll_add_programs folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TARGETS" "LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TARGETS" "LINK;SEPARATE")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
   set(programs "")
   set(shared_sources "")
@@ -22,6 +22,7 @@ function(scoll_add_programs folder)
     string(MAKE_C_IDENTIFIER "${folder}_shared" shared)
     add_library(${shared} STATIC ${shared_sources})
     target_link_libraries(${shared} PUBLIC ${libraries} PRIVATE scoll_warnings)
+    scoll_join_sources(${shared} SEPARATE ${arg_SEPARATE})
     set(libraries ${shared})
   endif()
   set(names "")

@@ -8,6 +8,7 @@ target_link_libraries(
   scoll_mutable
   PUBLIC fmt::fmt Threads::Threads
   PRIVATE PkgConfig::liburing PkgConfig::libxxhash OpenSSL::Crypto scoll_warnings)
+scoll_join_sources(scoll_mutable)
 add_executable(scoll-sim-mutants EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/src/tools/scoll-sim.cpp" ${mutant_sources})
 target_link_libraries(scoll-sim-mutants PRIVATE scoll_mutable scoll_warnings)
 

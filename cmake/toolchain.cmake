@@ -23,7 +23,8 @@ if(PROJECT_IS_TOP_LEVEL)
   find_program(SCOLL_CCACHE ccache)
   mark_as_advanced(SCOLL_CCACHE)
   if(SCOLL_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-    set(CMAKE_CXX_COMPILER_LAUNCHER "${SCOLL_CCACHE}")
+    # Without these it would keep nothing that uses precompiled headers.
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${SCOLL_CCACHE}")
   endif()
 endif()
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "transport/memory_region.hpp"
+#include "scoll/bulk.hpp"
 
 namespace remote_file {
 
@@ -18,7 +18,7 @@ task<result<client_file>> client_file::open(node& from, node_id server, std::str
 
 task<result<std::uint64_t>> client_file::write(std::span<const std::byte> bytes, std::uint64_t offset,
                                                ship_options options) {
-  const auto exposed = transport::memory_region::expose(node_->get_engine().wire(), bytes);
+  const auto exposed = expose(*node_, bytes);
   if (!exposed) co_return exposed.error();
   const transfer_request request{handle_, offset, exposed->descriptor()};
   const auto r = co_await ship(*node_, server_, write_file, request, options);
@@ -28,8 +28,7 @@ task<result<std::uint64_t>> client_file::write(std::span<const std::byte> bytes,
 
 task<result<std::uint64_t>> client_file::read(std::span<std::byte> into, std::uint64_t offset,
                                               ship_options options) {
-  const auto exposed =
-      transport::memory_region::expose(node_->get_engine().wire(), into, transport::memory_access::write);
+  const auto exposed = expose(*node_, into, memory_access::write);
   if (!exposed) co_return exposed.error();
   const transfer_request request{handle_, offset, exposed->descriptor()};
   const auto r = co_await ship(*node_, server_, read_file, request, options);

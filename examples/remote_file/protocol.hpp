@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "scoll/bulk.hpp"
 #include "scoll/function.hpp"
-#include "transport/region_descriptor.hpp"
 
 /// What client and server of the example agree on: five functions and their types.
 namespace remote_file {
@@ -22,7 +22,7 @@ struct opened {
 struct transfer_request {
   std::uint64_t handle = 0;
   std::uint64_t offset = 0;
-  scoll::transport::region_descriptor data;
+  scoll::bulk_descriptor data;
 };
 struct transferred {
   std::uint64_t bytes = 0;

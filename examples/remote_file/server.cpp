@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "coro/error_format.hpp"
+#include "scoll/bulk.hpp"
 #include "transport/io_awaitables.hpp"
-#include "transport/transfer.hpp"
 
 namespace remote_file {
 
@@ -73,9 +73,8 @@ task<result<transferred>> server::carry(const transfer_request& r, chunk_step st
 task<result<std::size_t>> server::pull_and_write(const transport::file& f, const transfer_request& r,
                                                  std::uint64_t done, std::span<std::byte> chunk,
                                                  stop_token stop) {
-  transport::transfer_options options;
-  options.stop = stop;
-  const status pulled = co_await transport::get(node_.get_engine().wire(), r.data, done, chunk, options);
+  const bulk_options options{.stop = stop};
+  const status pulled = co_await pull(node_, r.data, done, chunk, options);
   if (!pulled) co_return pulled.error();
   const status written = co_await transport::write_all(f, chunk, r.offset + done, stop);
   if (!written) co_return written.error();
@@ -87,10 +86,8 @@ task<result<std::size_t>> server::read_and_push(const transport::file& f, const 
                                                 stop_token stop) {
   const auto got = co_await transport::read_all(f, chunk, r.offset + done, stop);
   if (!got) co_return got.error();
-  transport::transfer_options options;
-  options.stop = stop;
-  const auto pushed =
-      co_await transport::put(node_.get_engine().wire(), r.data, done, chunk.first(*got), options);
+  const bulk_options options{.stop = stop};
+  const auto pushed = co_await push(node_, r.data, done, chunk.first(*got), options);
   if (!pushed) co_return pushed.error();
   co_return *got;
 }

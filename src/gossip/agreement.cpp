@@ -5,7 +5,7 @@
 namespace scoll::gossip {
 namespace {
 
-constexpr std::uint32_t most_quorum = 3;
+constexpr std::uint32_t full_quorum = 3;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ parameter difference(const claim& own, const claim& other) noexcept {
 }
 
 agreement::agreement(std::uint32_t participants) noexcept
-    : quorum_(std::clamp<std::uint32_t>(participants - 1, 1, most_quorum)) {}
+    : quorum_(std::clamp<std::uint32_t>(participants - 1, 1, full_quorum)) {}
 
 agreement::outcome agreement::hear(participant_index from, bool agrees, bool established,
                                    bool in_full) noexcept {

@@ -14,7 +14,7 @@
 namespace scoll::detail {
 namespace {
 
-constexpr std::size_t encode_nothing = SIZE_MAX;
+constexpr std::size_t not_encoded = SIZE_MAX;
 
 }  // namespace
 
@@ -134,7 +134,7 @@ outcome operation::take_outcome() {
   return taken;
 }
 
-/// Account first, then each value behind its length. `encode_nothing`: the value did not
+/// Account first, then each value behind its length. `not_encoded`: the value did not
 /// fit and is given up; encode again.
 std::size_t operation::encode_answer(std::span<std::byte> into, collective_reply_head& head) {
   head = {};
@@ -182,7 +182,7 @@ std::size_t operation::give_up_value(const error& why) {
   lose_reply(why);
   clean_ = false;
   account_.normalise();
-  return encode_nothing;
+  return not_encoded;
 }
 
 void operation::answer_parent() {
@@ -204,7 +204,7 @@ bool operation::fill_answer(transport::message& m) {
   const std::span<std::byte> into = small ? m.payload_space() : engine_->pools_->scratch();
   collective_reply_head head;
   const std::size_t size = encode_answer(into, head);
-  if (size == encode_nothing) return false;
+  if (size == not_encoded) return false;
   m.set_head_bytes(*wire::encode_to(m.head_space(), head));
   const auto bytes = std::span<const std::byte>(into).first(size);
   const std::uint64_t checksum = wire::checksum(bytes);

@@ -10,7 +10,7 @@
 namespace scoll::transport {
 namespace {
 
-constexpr std::uint32_t million = 1'000'000;
+constexpr std::uint32_t per_million = 1'000'000;
 constexpr std::size_t packet_limit = std::size_t{1} << 18;
 // What a datagram costs in a socket's queue beside its bytes.
 constexpr std::size_t queue_overhead = 256;
@@ -61,7 +61,7 @@ sim_datagrams::~sim_datagrams() {
 }
 
 bool sim_datagrams::happens(std::uint32_t ppm) noexcept {
-  return ppm != 0 && world().random().chance(ppm, million);
+  return ppm != 0 && world().random().chance(ppm, per_million);
 }
 
 sim_datagrams::packet* sim_datagrams::take() {

@@ -1,0 +1,33 @@
+# Most of the time from nothing goes into reading the same headers over and over. Presets whose builds are made anew
+# rather than changed compile several sources as one, and with clang read the headers of tests once. Other presets
+# compile each source by itself, so that no include can be missing.
+option(SCOLL_JOIN_SOURCES "Compile several sources as one: fast from nothing, slow after a change" OFF)
+
+# SEPARATE: sources that do not get on with others
+function(scoll_join_sources target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SEPARATE")
+  if(NOT SCOLL_JOIN_SOURCES)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  # GCC takes the joined sources for headers, in which types of unnamed namespaces would be a mistake.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  if(arg_SEPARATE)
+    set_source_files_properties(${arg_SEPARATE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
+endfunction()
+
+# With GCC it brings too little: reading what was precompiled takes as long.
+function(scoll_precompile_for_tests target)
+  if(NOT SCOLL_JOIN_SOURCES OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    return()
+  endif()
+  if(NOT TARGET tests_precompiled)
+    file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp" CONTENT "")
+    add_library(tests_precompiled OBJECT "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp")
+    target_link_libraries(tests_precompiled PRIVATE tests_common scoll_warnings)
+    target_precompile_headers(tests_precompiled PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/catch.hpp"
+                              "${PROJECT_SOURCE_DIR}/include/scoll/scoll.hpp")
+  endif()
+  target_precompile_headers(${target} REUSE_FROM tests_precompiled)
+endfunction()
