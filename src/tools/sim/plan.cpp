@@ -291,8 +291,11 @@ class drawing {
     const std::uint64_t time = magnitude(100, 2'000'000);
     add(at, event_kind::call, {number, from, to, bytes, work, timed ? time : 0, behaviour, back});
     if (!random_.chance(1, 12) && !lasting) return;
-    const std::uint64_t later = magnitude(1, 500'000);
-    add(at + microseconds(later), event_kind::call_stop, {number});
+    // Some only when all faults are over: their callers may be gone by then, and who works for them has to
+    // hear of it.
+    const bool last_of_all = lasting && random_.chance(1, 2);
+    const nanoseconds later = microseconds(magnitude(1, 500'000));
+    add(last_of_all ? horizon_ + later : at + later, event_kind::call_stop, {number});
   }
 
   struct drawn_group {
