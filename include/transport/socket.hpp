@@ -99,9 +99,6 @@ status set_keep_alive(int fd, nanoseconds idle);
 status set_dscp(int fd, int family, std::uint8_t dscp);
 /// What the kernel may queue for this socket, its own overhead included; it grants up to net.core.rmem_max.
 status set_receive_queue(int fd, std::uint32_t bytes);
-/// How much a stream has to hold until it is said to be readable: 1 unless told. More than is sure to come is
-/// never read.
-status set_receive_low_water(int fd, std::uint32_t bytes);
 /// How many arrivals this datagram socket had no room for; 0 if the kernel does not say.
 std::uint64_t datagrams_dropped(int fd) noexcept;
 

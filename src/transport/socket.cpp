@@ -233,11 +233,6 @@ status set_congestion_control(int fd, const char* algorithm) {
                        make_error(errc::io_error, "TCP_CONGESTION {}", algorithm).text());
 }
 
-status set_receive_low_water(int fd, std::uint32_t bytes) {
-  const int value = static_cast<int>(std::clamp<std::uint32_t>(bytes, 1, INT32_MAX));
-  return set_option(fd, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof value, "SO_RCVLOWAT");
-}
-
 status set_user_timeout(int fd, nanoseconds limit) {
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
   if (milliseconds < 0 || milliseconds > INT32_MAX) return error(errc::invalid_argument, "TCP_USER_TIMEOUT");

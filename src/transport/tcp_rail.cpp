@@ -24,9 +24,6 @@ constexpr std::size_t linger_count_limit = 256;
 // next frame begins.
 constexpr std::size_t receive_step_bytes = 524288;
 constexpr std::size_t read_ahead_bytes = 1024;
-// While at least so much of a payload is to come, nothing less wakes the link: a wake-up per packet costs
-// more than its bytes do.
-constexpr std::uint32_t bulk_low_water_bytes = 131072;
 // Pieces of one system call.
 constexpr std::size_t most_pieces = 64;
 constexpr nanoseconds accept_retry = std::chrono::milliseconds(50);
@@ -271,15 +268,7 @@ class tcp_rail::tcp_link final : public link {
       step += received;
       if (step >= receive_step_bytes) return rail_.reactor_.schedule(read_on_);
     }
-    wait_for_enough();
     rail_.reactor_.poll(fd_.get(), POLLIN | POLLRDHUP, receive_);
-  }
-
-  void wait_for_enough() noexcept {
-    const lent_range room = owner_ == nullptr ? lent_range{} : assembler_.room();
-    const std::uint32_t wanted = room && room.size >= bulk_low_water_bytes ? bulk_low_water_bytes : 1;
-    if (wanted == low_water_) return;
-    if (set_receive_low_water(fd_.get(), wanted)) low_water_ = wanted;
   }
 
   /// How many bytes the pieces have; they may be fewer than are to come.
@@ -426,7 +415,6 @@ class tcp_rail::tcp_link final : public link {
   lent_range lent_;                    // what follows it; of `rescued_` if that is there
   source source_{*this};
   std::unique_ptr<std::byte[]> rescued_;
-  std::uint32_t low_water_ = 1;
   error reason_;
   bool written_ = false;  // ever
   bool pushing_ = false;  // the batch ends with lent memory
