@@ -53,7 +53,7 @@ bool uring_reactor::run_once(nanoseconds longest_wait) noexcept {
   ran = run_ready(ready_budget) != 0 || ran;
   resume_receive_pools();
   if (!running_ || stopped_) {
-    // The host may now wait on the ring's descriptor, so the kernel must know all and posts must wake it.
+    // The host may now wait on its descriptor, so the kernel must know all and posts must wake it.
     submit_rest();
     if (!inbox_.fall_asleep()) wake();
     if (host_fd_) tell_host();

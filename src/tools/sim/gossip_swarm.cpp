@@ -30,8 +30,7 @@ constexpr nanoseconds faults_end = seconds(45);
 constexpr nanoseconds calm = seconds(8);
 constexpr nanoseconds forever = seconds(1'000'000);
 constexpr std::size_t isolated_turns = 100'000;
-constexpr std::uint32_t least_for_odd =
-    5;  // who disagrees with most of the others stops, and two are to be left
+constexpr std::uint32_t least_for_odd = 5;    // without the odd one, most are still there
 constexpr std::uint32_t least_for_fast = 12;  // among few who live, all are followed
 
 nanoseconds cycles(double count) {
@@ -451,9 +450,7 @@ class swarm {
       const nanoseconds bound = cycles((highest_threshold_ + 3) * 1.15 + 1);
       // The life after it may be heard before it is heard of.
       const bool next_is_up = lives_[e.who] != nullptr;
-      // Who starts where nobody is heard begins with what one late message says.
-      const bool alone = l.born < isolated_until_[l.host];
-      if (whom->died != forever && world_.now() > whom->died + bound && !next_is_up && !alone)
+      if (whom->died != forever && world_.now() > whom->died + bound && !next_is_up)
         violated("the dead stay dead",
                  fmt::format("{}, which died {} ms before; clock {}", what,
                              (world_.now() - whom->died).count() / 1'000'000, l.member.clock()));
