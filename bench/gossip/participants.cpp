@@ -1,11 +1,13 @@
 #include <fmt/format.h>
+#include <netinet/in.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <deque>
 #include <stdexcept>
 #include <string>
-#include <unordered_map>
+#include <vector>
 
 #include "../../tests/support/allocation_counter.hpp"
 #include "../kit/clock.hpp"
@@ -25,6 +27,7 @@ using scoll::gossip::configuration;
 using scoll::gossip::configuration_ptr;
 using scoll::gossip::participant;
 
+constexpr std::size_t first_port = 10'000;
 constexpr nanoseconds interval = std::chrono::milliseconds(200);
 
 /// One pair of UDP sockets for all participants, and who sent what to whom: each datagram really leaves
@@ -40,16 +43,17 @@ class shared_wire final : private transport::datagram_events {
   ~shared_wire() = default;
 
   transport::udp_port& out() noexcept { return out_; }
-  void join(const transport::datagram_address& address, transport::datagram_events& events) {
-    inboxes_[address] = &events;
+  void join(const transport::datagram_address& address, transport::datagram_events* events) {
+    const std::size_t place = place_of(address);
+    if (inboxes_.size() <= place) inboxes_.resize(place + 1);
+    inboxes_[place] = events;
   }
-  void leave(const transport::datagram_address& address) { inboxes_.erase(address); }
 
   status send(const transport::datagram_address& from, const transport::datagram_address& to,
               std::span<const std::byte> bytes) noexcept {
     if (sizing_) measure(bytes);
     const status sent = out_.send(there_, bytes);
-    if (sent) under_way_[sent_++ % under_way_.size()] = {from, to};
+    if (sent) under_way_[sent_++ % under_way_.size()] = {from, place_of(to)};
     return sent;
   }
   bool busy() const noexcept { return arrived_ != sent_; }
@@ -65,8 +69,14 @@ class shared_wire final : private transport::datagram_events {
  private:
   struct passage {
     transport::datagram_address from;
-    transport::datagram_address to;
+    std::size_t to = 0;
   };
+  /// All differ in their ports alone.
+  static std::size_t place_of(const transport::datagram_address& address) noexcept {
+    const auto bytes = address.bytes().subspan(offsetof(sockaddr_in, sin_port));
+    return (std::to_integer<std::size_t>(bytes[0]) << 8 | std::to_integer<std::size_t>(bytes[1])) -
+           first_port;
+  }
   static transport::udp_options options_of(std::size_t most_bytes) {
     transport::udp_options options;
     options.max_bytes = most_bytes;
@@ -75,8 +85,7 @@ class shared_wire final : private transport::datagram_events {
 
   void on_datagram(const transport::datagram_address&, const transport::loan& bytes) noexcept override {
     const passage p = under_way_[arrived_++ % under_way_.size()];
-    if (const auto inbox = inboxes_.find(p.to); inbox != inboxes_.end())
-      inbox->second->on_datagram(p.from, bytes);
+    if (inboxes_[p.to] != nullptr) inboxes_[p.to]->on_datagram(p.from, bytes);
   }
   void measure(std::span<const std::byte> bytes) noexcept {
     const auto head = scoll::gossip::decode_head(bytes);
@@ -92,7 +101,7 @@ class shared_wire final : private transport::datagram_events {
   transport::udp_port out_;
   transport::udp_port in_;
   transport::datagram_address there_;
-  std::unordered_map<transport::datagram_address, transport::datagram_events*> inboxes_;
+  std::vector<transport::datagram_events*> inboxes_;
   std::vector<passage> under_way_;
   std::uint64_t sent_ = 0;
   std::uint64_t arrived_ = 0;
@@ -109,7 +118,7 @@ class wire_port final : public transport::datagram_port {
   status bind(const std::string& address, transport::datagram_events& events) noexcept override {
     name_ = address;
     address_ = parse(address).value();
-    wire_.join(address_, events);
+    wire_.join(address_, &events);
     return {};
   }
   std::string bound_address() const override { return name_; }
@@ -124,7 +133,7 @@ class wire_port final : public transport::datagram_port {
     return wire_.send(address_, to, bytes);
   }
   void close() noexcept override {
-    wire_.leave(address_);
+    wire_.join(address_, nullptr);
     name_.clear();
   }
   bool open() const noexcept override { return !name_.empty(); }
@@ -178,7 +187,7 @@ class all_participants final : public cycle_contestant {
   static configuration_ptr of_so_many(std::uint32_t nodes) {
     std::vector<std::string> addresses;
     while (addresses.size() != nodes)
-      addresses.push_back(fmt::format("127.0.0.1:{}", 10'000 + addresses.size()));
+      addresses.push_back(fmt::format("127.0.0.1:{}", first_port + addresses.size()));
     return configuration::make(std::move(addresses), interval).value();
   }
   static std::size_t room_for(std::uint32_t nodes) {

@@ -77,6 +77,9 @@ inline constexpr std::size_t claim_bytes = 40;
 inline constexpr std::size_t most_overhead =
     message_head::bytes + claim_bytes + 12 + 4 + incarnations::most_told * message_view::life_bytes + 8;
 
+/// Who sent it, if it is what it looks like; `nobody` if it is too short. Nothing has been checked.
+participant_index claimed_sender(std::span<const std::byte> bytes) noexcept;
+
 /// What only the version of the protocol cannot change. `malformed` if it is no message.
 result<message_head> decode_head(std::span<const std::byte> bytes) noexcept;
 /// `body` is what follows the head, without seal and checksum; checked against `participants`.

@@ -25,9 +25,8 @@ std::size_t place(liveness state) noexcept {
 
 bool all_calm(const std::uint8_t* ages, const std::uint8_t* restless, std::size_t count,
               std::uint32_t threshold) noexcept {
-  std::uint32_t found = 0;
-  for (std::size_t i = 0; i < count; ++i) found |= restless[i] | (ages[i] > threshold ? 1U : 0U);
-  return found == 0;
+  return none_older(restless, count, 0) &&
+         none_older(ages, count, static_cast<std::uint8_t>(std::min<std::uint32_t>(threshold, old_age)));
 }
 
 }  // namespace

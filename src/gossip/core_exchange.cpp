@@ -340,11 +340,7 @@ void core::reply(participant_index to, const message_view& m, int shift) noexcep
   const std::uint8_t* const own = ages_.data() + part.first;
   const int least =
       (relative() ? least_fresher_relative : least_fresher_stamps) + static_cast<int>(options_.fudge_cycles);
-  const int moved = relative() ? 0 : shift;
-  for (std::uint32_t i = 0; i < part.count; ++i) {
-    const int others = told[i] >= old_age ? told[i] : told[i] + moved;
-    told[i] = others - own[i] >= least ? own[i] : never_heard;
-  }
+  keep_fresher_ages(told, own, part.count, relative() ? 0 : shift, least);
   message_head h = head_for(message_kind::reply);
   h.echo = m.head.sequence;
   message_writer w(room());

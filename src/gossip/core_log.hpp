@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "../../include/coro/error_format.hpp"
 #include "../../include/gossip/core.hpp"
 
@@ -11,8 +13,13 @@ void core::log(log_level level, std::uint64_t remote, const char* format,
                const Args&... args) const noexcept {
   if (options_.log == nullptr || level > options_.log->most()) return;
   char text[256];
-  const auto end = fmt::format_to_n(text, sizeof text, fmt::runtime(format), args...);
-  options_.log->on_log(level, clock_.now(), remote, {text, end.size < sizeof text ? end.size : sizeof text});
+  std::string_view line(format);  // as it stands, should it not fit its arguments
+  try {
+    const auto end = fmt::format_to_n(text, sizeof text, fmt::runtime(format), args...);
+    line = {text, end.size < sizeof text ? end.size : sizeof text};
+  } catch (...) {
+  }
+  options_.log->on_log(level, clock_.now(), remote, line);
 }
 
 }  // namespace scoll::gossip

@@ -25,6 +25,8 @@ enum form : std::uint8_t { form_none = 0, form_dense = 1, form_bitmap = 2 };
 
 constexpr std::uint64_t latest_clock = std::uint64_t{1} << 62;  // no arithmetic with it wraps
 
+constexpr std::size_t sender_at = 8;  // after magic number, version, kind and flags
+
 constexpr std::size_t bitmap_bytes(std::size_t entries) noexcept {
   return (entries + 7) / 8;
 }
@@ -136,12 +138,22 @@ bool message_view::ages(std::span<std::uint8_t> ages) const noexcept {
     std::memcpy(ages.data(), entries.data(), part.count);
     return true;
   }
-  const std::byte* age = entries.data() + bitmap_bytes(part.count);
-  for (std::uint32_t i = 0; i < part.count; ++i) {
-    const bool told = (std::to_integer<unsigned>(entries[i / 8]) >> (i % 8) & 1U) != 0;
-    ages[i] = told ? std::to_integer<std::uint8_t>(*age++) : never_heard;
+  // Without branches: which entries there are is as good as random.
+  const std::size_t last = entries.size() - 1;
+  const std::byte* const from = entries.data();
+  std::uint8_t* const to = ages.data();
+  std::size_t next = bitmap_bytes(part.count);
+  for (std::uint32_t i = 0, count = part.count; i < count; ++i) {
+    const unsigned told = std::to_integer<unsigned>(from[i / 8]) >> (i % 8) & 1U;
+    to[i] = static_cast<std::uint8_t>(std::to_integer<unsigned>(from[std::min(next, last)]) | (told - 1));
+    next += told;
   }
   return true;
+}
+
+participant_index claimed_sender(std::span<const std::byte> bytes) noexcept {
+  if (bytes.size() < sender_at + sizeof(std::uint16_t)) return nobody;
+  return load_little<std::uint16_t>(bytes.data() + sender_at);
 }
 
 result<message_head> decode_head(std::span<const std::byte> bytes) noexcept {
@@ -249,14 +261,22 @@ void message_writer::entries(vector_part part, const std::uint8_t* ages) noexcep
   if (told == 0) return no_entries();
   if (bitmap_bytes(part.count) + told >= part.count) return all_entries(part, ages);
   part_head(part, form_bitmap);
-  std::byte* const bitmap = room_.data() + size_;
-  std::memset(bitmap, 0, bitmap_bytes(part.count));
-  size_ += bitmap_bytes(part.count);
-  for (std::uint32_t i = 0; i < part.count; ++i) {
-    if (ages[i] == never_heard) continue;
-    bitmap[i / 8] |= static_cast<std::byte>(1U << (i % 8));
-    put(ages[i]);
+  std::byte* bitmap = room_.data() + size_;
+  std::byte* end = bitmap + bitmap_bytes(part.count);
+  // Without branches: which entries are told is as good as random. What is not told is overwritten by the
+  // next, and at the end by what follows in every message.
+  for (std::uint32_t first = 0; first < part.count; first += 8) {
+    unsigned bits = 0;
+    for (std::uint32_t i = 0, few = std::min(8U, part.count - first); i < few; ++i) {
+      const std::uint8_t age = ages[first + i];
+      const unsigned is_told = age != never_heard ? 1 : 0;
+      bits |= is_told << i;
+      *end = std::byte{age};
+      end += is_told;
+    }
+    *bitmap++ = static_cast<std::byte>(bits);
   }
+  size_ = static_cast<std::size_t>(end - room_.data());
 }
 
 void message_writer::lives(std::span<const life> lives) noexcept {

@@ -7,6 +7,7 @@
 #include "../../include/coro/event.hpp"
 #include "../../include/coro/sleep.hpp"
 #include "../../include/gossip/core.hpp"
+#include "../../include/gossip/message.hpp"
 
 namespace scoll::gossip {
 namespace {
@@ -64,14 +65,21 @@ class participant::loop final : public core_output, public transport::datagram_e
 
   void on_datagram(const transport::datagram_address& source,
                    const transport::loan& bytes) noexcept override {
-    const auto at = std::lower_bound(by_address_.begin(), by_address_.end(), source,
-                                     [](const auto& a, const auto& b) { return a.first < b; });
-    if (at == by_address_.end() || at->first != source) return core_.on_stranger(bytes.bytes.size());
-    core_.on_message(at->second, bytes.bytes, owner_.home_.now());
+    const participant_index from = find(source, claimed_sender(bytes.bytes));
+    if (from == nobody) return core_.on_stranger(bytes.bytes.size());
+    core_.on_message(from, bytes.bytes, owner_.home_.now());
     if (core_.stage() == phase::stopped) ended_.set();
   }
 
  private:
+  /// Whose address it is: most often that of whom the message says it is from.
+  participant_index find(const transport::datagram_address& source, participant_index likely) const noexcept {
+    if (likely < addresses_.size() && addresses_[likely] == source) return likely;
+    const auto at = std::lower_bound(by_address_.begin(), by_address_.end(), source,
+                                     [](const auto& a, const auto& b) { return a.first < b; });
+    return at == by_address_.end() || at->first != source ? nobody : at->second;
+  }
+
   void on_timer() noexcept {
     core_.on_timer(owner_.home_.now());
     if (core_.stage() == phase::stopped) return;

@@ -121,6 +121,35 @@ TEST_CASE("a restart within a cycle is noticed by all, at once and as one event"
   }
 }
 
+TEST_CASE("a next life that is named when its owner is just too old is told at the next tick") {
+  cluster c(5);
+  c.run(40);
+  c.kill(4);
+  station& s = *c.all[0];
+  core& p = s.protocol;
+  for (int cycles = 0; p.ages()[4] != p.threshold(); ++cycles) {
+    REQUIRE(cycles < 40);
+    c.run(1);
+  }
+  REQUIRE(p.state(4) == liveness::alive);
+  s.events.clear();
+
+  // One moves the clock past his threshold and names his next life; another has heard him in it.
+  const std::uint64_t later = p.clock() + 1, unheard_of = std::uint64_t{1} << 40;
+  p.on_message(1, message(*c.shared, head(1, unheard_of, later), {1, 0, 1, 1, 200}, {{4, 2}}), c.now);
+  REQUIRE(p.clock() == later);
+  REQUIRE(p.ages()[4] == p.threshold() + 1);
+  p.on_message(2, message(*c.shared, head(2, unheard_of, later), {1, 1, 0, 1, 0}), c.now);
+  REQUIRE(p.ages()[4] == 0);
+  CHECK(s.events.empty());
+  const std::uint64_t cycles = p.counts().cycles;
+  while (p.counts().cycles == cycles) p.on_timer(p.next_timer());
+  REQUIRE(s.events.size() == 1);
+  CHECK(s.events[0].kind == event_kind::rebooted);
+  CHECK(s.events[0].who == 4);
+  CHECK(s.events[0].incarnation == 2);
+}
+
 TEST_CASE("a start is silent until the life before it is held dead, and no longer") {
   cluster c(8);
   c.run(20);

@@ -41,3 +41,37 @@ TEST_CASE("ages move with the clock, and old and never stay what they are") {
     for (std::size_t i = 0; i < ages.size(); ++i) CHECK(ages[i] == moved(before[i], cycles));
   }
 }
+
+TEST_CASE("only what is fresher by so many cycles is told, for all ages and all clocks") {
+  std::vector<std::uint8_t> own(256 * 256 + 7), heard(own.size());
+  for (const int shift : {0, 1, 2, 3, 40, 253, 254}) {
+    for (const int least : {1, 2, 5, 254, 255}) {
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        own[i] = static_cast<std::uint8_t>(i >> 8);
+        heard[i] = static_cast<std::uint8_t>(i);
+      }
+      const auto before = heard;
+      keep_fresher_ages(heard.data(), own.data(), own.size(), shift, least);
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        const bool told = moved(before[i], shift) - own[i] >= least;
+        wrong += heard[i] != (told ? own[i] : never_heard);
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("one age above the limit is found wherever it is") {
+  for (const std::size_t count : {1U, 15U, 16U, 17U, 64U, 83U}) {
+    for (const int most : {0, 1, 11, 127, 128, 254}) {
+      std::vector<std::uint8_t> ages(count, static_cast<std::uint8_t>(most));
+      CHECK(none_older(ages.data(), count, static_cast<std::uint8_t>(most)));
+      for (std::uint8_t& age : ages) {
+        ++age;
+        CHECK_FALSE(none_older(ages.data(), count, static_cast<std::uint8_t>(most)));
+        --age;
+      }
+    }
+  }
+}

@@ -15,6 +15,16 @@ inline constexpr std::uint8_t never_heard = 255;
 /// The two do not overlap.
 void merge_ages(std::uint8_t* own, const std::uint8_t* heard, std::size_t count, int shift) noexcept;
 
+/// What to tell of one's own ages to somebody with those heard, which are overwritten: `heard[i]` becomes
+/// `own[i]` where that is fresher than `heard[i] + shift` by at least `least` cycles, 1 to 255, and "never
+/// heard" elsewhere
+/// (`G2`). `shift` is 0 to 254. The two do not overlap.
+void keep_fresher_ages(std::uint8_t* heard, const std::uint8_t* own, std::size_t count, int shift,
+                       int least) noexcept;
+
+/// No byte of `ages` exceeds `most`.
+bool none_older(const std::uint8_t* ages, std::size_t count, std::uint8_t most) noexcept;
+
 /// `ages[i] += cycles`, for a clock that has moved so far; -254 to 254.
 void shift_ages(std::uint8_t* ages, std::size_t count, int cycles) noexcept;
 
