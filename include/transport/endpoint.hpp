@@ -39,7 +39,7 @@ struct endpoint_options {
   std::uint32_t region_limit = 65536;   ///< memory regions exposed at once; more are `busy`
   std::uint32_t transfer_window =
       16;  ///< segments of gets and puts on their way, per peer; at most `queue_limit`
-  std::uint32_t transfer_segment_bytes = 262144;  ///< that transfers are cut in; 1 to 1 MiB
+  std::uint32_t transfer_segment_bytes = 524288;  ///< that transfers are cut in; 1 to 1 MiB
   std::uint32_t transfer_buffers = 1024;          ///< of 8 KiB, for small segments that are sent and not
                                                   ///< acknowledged; when all are taken, transfers wait
 

@@ -78,6 +78,7 @@ struct two {
   explicit two(world& on, const std::function<void(endpoint_options&)>& tune = {}) : w(on) {
     endpoint_options a = options_of(1);
     endpoint_options b = options_of(2);
+    a.transfer_segment_bytes = b.transfer_segment_bytes = segment_bytes;  // so that a few MiB are many
     if (tune) {
       tune(a);
       tune(b);
