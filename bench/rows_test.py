@@ -5,6 +5,8 @@ usage: rows_test.py SCOLL-BENCH
 """
 
 import json
+import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,16 @@ def rows_of(program, *arguments):
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         subprocess.run([program, *arguments, "--quick", "--json", out.name], check=True, stdin=subprocess.DEVNULL)
         return json.load(out)
+
+
+def rows_and_pictures_of(program, *arguments):
+    """The rows, and what each picture's script says; whether they could be drawn depends on gnuplot alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = rows_of(program, *arguments, "--plot", folder)
+        scripts = {path.stem: path.read_text() for path in pathlib.Path(folder).glob("*.gp")}
+        drawn = {path.stem for path in pathlib.Path(folder).glob("*.svg") if path.stat().st_size > 1000}
+        assert shutil.which("gnuplot") is None or drawn == set(scripts), (drawn, set(scripts))
+        return found, scripts
 
 
 def subjects(rows, bench):
@@ -53,20 +65,33 @@ def check_bcast(program):
 
 
 def check_ship(program):
-    rows = rows_of(program, "ship", "--size", "0,64", "--at-once", "16", "--peers", "2")
+    rows, pictures = rows_and_pictures_of(program, "ship", "--size", "0,64", "--at-once", "16,256", "--peers", "2,16")
     assert {row["subject"] for row in rows} == {"scoll", "transport-rtt", "transport-rtt (A/A)"}, rows
     for row in rows:
         expect(row, ALWAYS | {"in_flight": int, "peers": int, "ops_per_s": float, "allocs_per_op": float})
     assert {(row["size"], row["in_flight"], row["peers"]) for row in rows if row["subject"] == "scoll"} == {
-        (0, 1, 1), (64, 1, 1), (0, 16, 1), (0, 64, 2)}, rows
+        (0, 1, 1), (64, 1, 1), (0, 16, 1), (0, 256, 1), (0, 64, 2), (0, 64, 16)}, rows
+    expected = {"ship-over-size-in-flight-1-peers-1", "ship-over-in-flight-size-0-peers-1",
+                "ship-rate-over-in-flight-size-0-peers-1", "ship-over-peers-size-0-in-flight-64"}
+    assert expected <= set(pictures), set(pictures)
+    for name in expected:
+        assert "'scoll" in pictures[name] and "'transport-rtt" in pictures[name], pictures[name]
+
+
 def check_bulk(program):
-    rows = rows_of(program, "bulk", "--size", "65536")
+    rows, pictures = rows_and_pictures_of(program, "bulk", "--size", "4096,65536")
+    assert {"bulk-over-size-pull", "bulk-rate-over-size-pull", "bulk-rate-over-size-push"} <= set(pictures), set(pictures)
+    chunked = rows_of(program, "bulk", "--op", "pull", "--size", "1048576", "--chunk", "65536", "--depth", "2,4")
+    assert {(row["chunk"], row["depth"]) for row in chunked if row["subject"] == "scoll"} == {
+        (65536, 2), (65536, 4)}, chunked
     for op in ("pull", "push"):
-        found = {row["subject"]: row for row in rows if row["op"] == op}
+        found = {row["subject"]: row for row in rows if row["op"] == op and row["size"] == 65536}
         assert set(found) == {"scoll", "scoll (hashed)", "raw-stream", "raw-stream (A/A)"}, set(found)
         for name, row in found.items():
             expect(row, (ALWAYS if name == "raw-stream" else ALWAYS | RATIOS) | {"gib_per_s": float})
         expect(found["scoll"], {"chunk": int, "depth": int, "allocs_per_op": float, "syscalls_per_op": float})
+
+
 def check_gossip(program):
     rows = rows_of(program, "gossip", "--size", "1024", "--nodes", "16")
     merge, cycle = subjects(rows, "gossip-merge"), subjects(rows, "gossip-cycle")

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdio>
 #include <filesystem>
@@ -21,11 +22,25 @@ std::string text_of(const row& r, const std::string& field) {
   return r[field].is_string() ? r[field].get<std::string>() : r[field].dump();
 }
 
-/// One picture: p50 and p99 of each subject over `x`, where all other fields are equal.
+/// What the height of a point says.
+struct measure {
+  const char* field;
+  const char* dashed;  ///< a second line, if rows have it
+  const char* unit;
+  const char* name;  ///< of the picture; empty: latency
+  bool logarithmic;
+};
+
+constexpr measure latency{"p50_us", "p99_us", "us", "", true};
+constexpr std::array measures{latency, measure{"gib_per_s", "", "GiB/s", "rate", false},
+                              measure{"ops_per_s", "", "calls per second", "rate", false},
+                              measure{"operations_per_s", "", "broadcasts per second", "rate", false}};
+
+/// One picture: each subject over `x`, where all other fields are equal.
 struct picture {
   std::string bench, x, fixed;
-  bool rate = false;  ///< GiB/s instead of latency
-  std::map<std::string, std::map<double, std::pair<double, double>>> lines;
+  measure shown = latency;
+  std::map<std::string, std::map<double, std::vector<double>>> lines;
 };
 
 const std::vector<std::string>& dimensions() {
@@ -33,31 +48,39 @@ const std::vector<std::string>& dimensions() {
   return all;
 }
 
+/// A bare exchange that is not as long as the call that it stands beside belongs into its picture.
+const row& value_of(const row& r, const std::string& field) {
+  return r[field == "size" && r.contains("call_size") ? "call_size" : field];
+}
+
 std::string what_is_fixed(const row& r, const std::string& x) {
   std::string fixed;
   for (const std::string field : {"op", "size", "nodes", "tree", "in_flight", "peers"}) {
     if (field == x || !r.contains(field)) continue;
     const bool names_itself = field == "tree" || field == "op";
-    fixed += (fixed.empty() ? "" : ", ") + (names_itself ? "" : field + " ") + text_of(r, field);
+    const row& value = value_of(r, field);
+    fixed += (fixed.empty() ? "" : ", ") + (names_itself ? "" : field + " ") +
+             (value.is_string() ? value.get<std::string>() : value.dump());
   }
   return fixed;
 }
 
-std::vector<picture> pictures_over(const rows& all, const std::string& x) {
+std::vector<picture> pictures_over(const rows& all, const std::string& x, const measure& shown) {
   std::map<std::string, picture> found;
   for (const row& r : all) {
-    if (!r.contains(x) || !r.contains("p50_us")) continue;
+    if (!r.contains(x) || !r.contains(shown.field)) continue;
     const std::string fixed = what_is_fixed(r, x);
     picture& p = found[text_of(r, "bench") + fixed];
     p.bench = text_of(r, "bench");
     p.x = x;
     p.fixed = fixed;
+    p.shown = shown;
     std::string line = text_of(r, "subject");
     if (r.contains("chunk") && r["chunk"] != 0) line += ", chunk " + text_of(r, "chunk");
     if (r.contains("depth") && r["depth"] != 0) line += ", depth " + text_of(r, "depth");
-    p.rate = r.contains("gib_per_s");
-    const double second = p.rate ? r["gib_per_s"].get<double>() : r["p99_us"].get<double>();
-    p.lines[line][r[x].get<double>()] = {r["p50_us"].get<double>(), second};
+    std::vector<double>& heights = p.lines[line][value_of(r, x).get<double>()];
+    heights = {r[shown.field].get<double>()};
+    if (r.contains(shown.dashed)) heights.push_back(r[shown.dashed].get<double>());
   }
   std::vector<picture> worth_it;
   for (auto& [key, p] : found) {
@@ -67,7 +90,8 @@ std::vector<picture> pictures_over(const rows& all, const std::string& x) {
 }
 
 std::string file_name(const picture& p) {
-  std::string name = p.bench + " over " + p.x + (p.fixed.empty() ? "" : ", " + p.fixed);
+  std::string name = p.bench + (*p.shown.name == '\0' ? "" : std::string(" ") + p.shown.name) + " over " +
+                     p.x + (p.fixed.empty() ? "" : ", " + p.fixed);
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '-';
   }
@@ -78,27 +102,45 @@ std::string file_name(const picture& p) {
 
 std::string frame(const std::string& file, const std::string& title) {
   return fmt::format(
-      "set terminal svg size 900,500 background '#ffffff'\nset output '{}.svg'\nset title \"{}\"\n"
+      "set terminal svg size 900,500 background '#ffffff'\nset output '{}.svg'\nset title \"{}\" noenhanced\n"
       "set ylabel 'us'\nset key outside right noenhanced\nset grid\nset logscale y\n",
       file, title);
 }
 
+/// Where values stand: beside each other, whatever lies between them. Sizes grow by factors, and one is 0.
+std::map<double, int> places_of(const picture& p) {
+  std::map<double, int> places;
+  for (const auto& [subject, points] : p.lines) {
+    for (const auto& [at, heights] : points) places[at] = 0;
+  }
+  int next = 0;
+  for (auto& [at, place] : places) place = next++;
+  return places;
+}
+
 std::string script_of(const picture& p, const std::string& file) {
+  const auto places = places_of(p);
   std::string script = frame(file, p.bench + (p.fixed.empty() ? "" : ": " + p.fixed)) +
-                       fmt::format("set xlabel '{}'\nset logscale x 2\n", p.x);
-  if (p.rate) script += "unset logscale y\nset yrange [0:*]\nset ylabel 'GiB/s'\n";
+                       fmt::format("set xlabel '{}' noenhanced\nset ylabel '{}'\n", p.x, p.shown.unit);
+  if (!p.shown.logarithmic) script += "unset logscale y\nset yrange [0:*]\n";
+  std::string tics;
+  for (const auto& [at, place] : places)
+    tics += fmt::format("{}'{}' {}", tics.empty() ? "" : ", ", at, place);
+  script +=
+      fmt::format("set xtics ({})\nset xrange [-0.2:{}]\n", tics, static_cast<double>(places.size()) - 0.8);
   std::string plots;
   int i = 0;
   for (const auto& [subject, points] : p.lines) {
     script += fmt::format("$d{} << end\n", i);
-    for (const auto& [at, us] : points) script += fmt::format("{} {} {}\n", at, us.first, us.second);
+    for (const auto& [at, heights] : points)
+      script += fmt::format("{} {}\n", places.at(at), fmt::join(heights, " "));
     script += "end\n";
-    plots += p.rate ? fmt::format("{}$d{} using 1:3 with linespoints lt {} title '{}'",
-                                  i == 0 ? "plot " : ", ", i, i + 1, subject)
-                    : fmt::format(
-                          "{}$d{} using 1:2 with linespoints lt {} title '{} p50', "
-                          "$d{} using 1:3 with linespoints lt {} dashtype 2 title '{} p99'",
-                          i == 0 ? "plot " : ", ", i, i + 1, subject, i, i + 1, subject);
+    const bool two = points.begin()->second.size() > 1;
+    plots += fmt::format("{}$d{} using 1:2 with linespoints lt {} title '{}{}'", i == 0 ? "plot " : ", ", i,
+                         i + 1, subject, two ? " p50" : "");
+    if (two)
+      plots +=
+          fmt::format(", $d{} using 1:3 with linespoints lt {} dashtype 2 title '{} p99'", i, i + 1, subject);
     ++i;
   }
   return script + plots + '\n';
@@ -144,9 +186,11 @@ void plot(const std::string& folder, const rows& all) {
   std::filesystem::create_directories(folder);
   std::map<std::string, std::string> scripts;
   for (const std::string& x : dimensions()) {
-    for (const picture& p : pictures_over(all, x)) {
-      const std::string file = folder + "/" + file_name(p);
-      scripts[file] = script_of(p, file);
+    for (const measure& shown : measures) {
+      for (const picture& p : pictures_over(all, x, shown)) {
+        const std::string file = folder + "/" + file_name(p);
+        scripts[file] = script_of(p, file);
+      }
     }
   }
   const std::string by_tree = folder + "/bcast-by-tree";

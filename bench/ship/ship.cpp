@@ -34,13 +34,14 @@ subject make(const std::string& name, player play, const setting& s, std::uint32
   return {name, std::make_unique<loaded>(name, play, s, in_flight)};
 }
 
-row as_row(const score& s, std::uint32_t size, std::uint32_t in_flight, std::uint32_t peers) {
+row as_row(const score& s, std::uint32_t size, const setting& call, std::uint32_t in_flight) {
   row r;
   r["bench"] = "ship";
   r["subject"] = s.subject;
   r["size"] = size;
+  r["call_size"] = call.size;
   r["in_flight"] = in_flight;
-  r["peers"] = peers;
+  r["peers"] = call.peers;
   add_score(r, s);
   double busy_us = 0;
   for (const double us : s.latency_us) busy_us += us;
@@ -63,8 +64,8 @@ rows run_case(const bench::options& o, std::uint32_t size, std::uint32_t in_flig
   const auto scores = hold(
       subjects,
       o.contest(usual_operations, fmt::format("ship, {} B, {} in flight, {} peers", size, in_flight, peers)));
-  rows found{as_row(scores[0], size, in_flight, peers), as_row(scores[1], bare.size, in_flight, peers),
-             as_row(scores[2], bare.size, in_flight, peers)};
+  rows found{as_row(scores[0], size, calls, in_flight), as_row(scores[1], bare.size, calls, in_flight),
+             as_row(scores[2], bare.size, calls, in_flight)};
   add_ratios(found[0], scores[0], scores[1]);
   add_ratios(found[2], scores[2], scores[1]);
   return found;
