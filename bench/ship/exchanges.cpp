@@ -9,9 +9,9 @@ namespace {
 using namespace scoll;
 using namespace scoll::transport;
 
-class caller final : private endpoint_events {
+class exchanger final : private endpoint_events {
  public:
-  caller(member& me, const setting& s)
+  exchanger(member& me, const setting& s)
       : me_(me),
         bytes_(s.size),
         ring_(reactor::create().value()),
@@ -68,7 +68,7 @@ class caller final : private endpoint_events {
 
 void play_exchanges(member& me, const setting& s) {
   // Not destroyed: the process ends without taking leave.
-  (new caller(me, s))->run();
+  (new exchanger(me, s))->run();
 }
 
 }  // namespace bench::ship
