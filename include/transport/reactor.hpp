@@ -195,9 +195,10 @@ inline constexpr std::uint32_t multishot_receive_message = 128;
 /// Bounds and choices of a reactor. All have sane defaults; `create` refuses values out of range with
 /// `invalid_argument`.
 struct reactor_options {
-  std::uint32_t submission_entries = 256;      ///< power of two, 8..32768
-  std::uint32_t completion_entries = 4096;     ///< power of two, >= 2x submissions
-  std::uint32_t receive_buffers = 64;          ///< provided to the kernel at a time; power of two, 2..32768
+  std::uint32_t submission_entries = 256;   ///< power of two, 8..32768
+  std::uint32_t completion_entries = 4096;  ///< power of two, >= 2x submissions
+  std::uint32_t receive_buffers =
+      64;  ///< provided to the kernel at most, as they are needed; power of two, 2..32768
   std::uint32_t receive_buffer_bytes = 16384;  ///< 256..16 MiB
   std::uint32_t receive_buffer_limit =
       2048;                   ///< lent out and provided together: bounds receive memory; <= 65536

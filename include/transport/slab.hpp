@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -15,8 +16,7 @@ namespace detail {
 /// Lies behind its buffer, in one allocation.
 struct slab {
   slab_pool* pool;
-  slab* next;    // free list
-  slab* before;  // the one created before it
+  slab* next;  // free list
   std::byte* data;
   std::uint32_t references;
   std::uint32_t index;  // position in its pool; the buffer id of a provided buffer
@@ -79,6 +79,7 @@ class slab_pool {
 
  private:
   friend class slab_ref;
+  struct block;
   void release(detail::slab& slab) noexcept;
   detail::slab* create() noexcept;
 
@@ -88,7 +89,7 @@ class slab_pool {
   std::size_t created_ = 0;
   bool starved_ = false;
   detail::slab* free_ = nullptr;
-  detail::slab* last_created_ = nullptr;
+  std::unique_ptr<block> blocks_;
   refill_function refill_ = nullptr;
   void* refill_object_ = nullptr;
 };

@@ -1,7 +1,9 @@
 #include "transport/slab.hpp"
 
+#include <array>
 #include <cstdlib>
 #include <new>
+#include <tuple>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -18,7 +20,6 @@ namespace scoll::transport {
 namespace {
 
 constexpr std::size_t slab_alignment = 64;
-static_assert(sizeof(detail::slab) <= slab_alignment);
 
 // A slab that nobody holds is out of bounds: a loan used after it was given back is found.
 void forbid_access([[maybe_unused]] void* data, [[maybe_unused]] std::size_t size) noexcept {
@@ -35,19 +36,32 @@ void permit_access([[maybe_unused]] void* data, [[maybe_unused]] std::size_t siz
 
 }  // namespace
 
+/// What is known of slabs lies together and apart from their bytes: whoever takes the same few again and
+/// again then touches a cache line or two, not one at the end of each.
+struct slab_pool::block {
+  static constexpr std::size_t size = 32;
+  std::unique_ptr<block> before;
+  std::array<detail::slab, size> slabs{};
+};
+
 slab_pool::slab_pool(std::size_t slab_size, std::size_t limit) : slab_size_(slab_size), limit_(limit) {}
 
 slab_pool::~slab_pool() {
-  while (last_created_ != nullptr) {
-    detail::slab& slab = *std::exchange(last_created_, last_created_->before);
-    if (slab.references == 0) {
-      permit_access(slab.data, slab_size_);
-      std::free(slab.data);
-    } else {
-      // A hook that does not return still reads its request, and nobody can take it away: what it holds stays
-      // valid and is never reused.
-      slab.pool = nullptr;
+  while (blocks_ != nullptr) {
+    std::unique_ptr<block> last = std::exchange(blocks_, std::move(blocks_->before));
+    bool held = false;
+    for (detail::slab& slab : last->slabs) {
+      if (slab.references == 0) {
+        if (slab.data != nullptr) permit_access(slab.data, slab_size_);
+        std::free(slab.data);
+      } else {
+        // A hook that does not return still reads its request, and nobody can take it away: what it holds
+        // stays valid and is never reused.
+        slab.pool = nullptr;
+        held = true;
+      }
     }
+    if (held) std::ignore = last.release();
   }
 }
 
@@ -67,13 +81,21 @@ slab_ref slab_pool::try_acquire() noexcept {
 detail::slab* slab_pool::create() noexcept {
   if (created_ == limit_) return nullptr;
   const std::size_t buffer = (slab_size_ + slab_alignment - 1) / slab_alignment * slab_alignment;
-  auto* const data = static_cast<std::byte*>(std::aligned_alloc(slab_alignment, buffer + slab_alignment));
+  auto* const data = static_cast<std::byte*>(std::aligned_alloc(slab_alignment, buffer));
   if (data == nullptr) return nullptr;
-  auto& slab = *new (data + buffer) detail::slab{};
+  if (created_ % block::size == 0) {
+    std::unique_ptr<block> next(new (std::nothrow) block);
+    if (next == nullptr) {
+      std::free(data);
+      return nullptr;
+    }
+    next->before = std::move(blocks_);
+    blocks_ = std::move(next);
+  }
+  detail::slab& slab = blocks_->slabs[created_ % block::size];
   slab.pool = this;
   slab.data = data;
   slab.index = static_cast<std::uint32_t>(created_++);
-  slab.before = std::exchange(last_created_, &slab);
   return &slab;
 }
 

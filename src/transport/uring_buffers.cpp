@@ -9,10 +9,16 @@
 #include "transport/socket.hpp"
 
 namespace scoll::transport {
+namespace {
+
+constexpr std::uint32_t wanted_at_first = 8;
+
+}  // namespace
 
 uring_buffers::uring_buffers(slab_pool& pool, std::uint32_t entries, std::uint16_t group)
     : pool_(pool),
       entries_(entries),
+      wanted_(std::min(entries, wanted_at_first)),
       group_(group),
       mapped_bytes_(entries * sizeof(io_uring_buf)),
       slabs_(pool.limit()) {}
@@ -51,7 +57,7 @@ void uring_buffers::detach(io_uring& ring) noexcept {
 
 void uring_buffers::replenish() noexcept {
   int added = 0;
-  while (provided_ < entries_) {
+  while (provided_ < wanted_) {
     slab_ref slab = pool_.try_acquire();
     if (!slab) break;
     const std::uint32_t number = slab.index();

@@ -2,6 +2,7 @@
 
 #include <liburing.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -27,8 +28,11 @@ class uring_buffers {
   bool attached() const noexcept { return shared_ != nullptr; }
   std::uint16_t group() const noexcept { return group_; }
 
-  /// Fills the ring up from the pool.
+  /// Fills the ring up from the pool, to as many as are wanted.
   void replenish() noexcept;
+  /// The kernel had none left: from now on it gets twice as many. It takes them in turn, so no more of them
+  /// than are needed keep being touched.
+  void want_more() noexcept { wanted_ = std::min(2 * wanted_, entries_); }
   /// The buffer with the number that a completion named.
   slab_ref take(std::uint32_t number) noexcept;
   /// How many the kernel has; those in completions that were not taken yet count too.
@@ -37,6 +41,7 @@ class uring_buffers {
  private:
   slab_pool& pool_;
   std::uint32_t entries_;
+  std::uint32_t wanted_;
   std::uint16_t group_;
   std::uint32_t provided_ = 0;
   std::size_t mapped_bytes_;

@@ -219,7 +219,10 @@ void uring_reactor::dispatch_receive(slot& s, const arrival& event) noexcept {
     if (!event.more()) hand_over_again(s);
     return deliver_received(s, event.outcome, buffer);
   }
-  if (event.outcome == -ENOBUFS) return pause(s);
+  if (event.outcome == -ENOBUFS) {
+    pool_of(s).ring.want_more();
+    return pause(s);
+  }
   finish(s, event.outcome);
 }
 

@@ -199,7 +199,8 @@ TEST_CASE("a burst costs few system calls") {
   turn_until(*r, [&] { return b.count == burst; });
   // One that submits, a few in which the receive is run.
   CHECK(r->statistics().enters - before.enters <= 4);
-  CHECK(r->statistics().submissions - before.submissions <= burst + 2);
+  // The receive is armed anew each time the kernel is given more buffers: 8 at first, then twice as many.
+  CHECK(r->statistics().submissions - before.submissions <= burst + 4);
 }
 
 TEST_CASE("what cannot be sent is refused with the reason") {
