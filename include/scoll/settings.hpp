@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../coro/result.hpp"
+#include "../transport/reactor.hpp"
+#include "../transport/tcp_rail.hpp"
+#include "node_options.hpp"
+
+namespace scoll {
+
+/// Who has chosen a setting's value, the weakest first: what a later one says stands, in whatever order they
+/// are read.
+enum class setting_origin : std::uint8_t { built_in, file, environment, code };
+
+std::string_view to_string(setting_origin origin) noexcept;
+
+/// One setting as people see it. Valid while its `settings` is and nothing is read into it.
+struct setting {
+  std::string_view name;   ///< such as "tcp.keep_alive"
+  std::string value;       ///< as `settings::set` takes it
+  std::string fallback;    ///< what is built in
+  std::string_view takes;  ///< what values are allowed, in words
+  std::string_view about;
+  setting_origin origin = setting_origin::built_in;
+  std::string where;  ///< the file and line, or the variable; empty if neither
+};
+
+/// All that can be chosen without changing a program: of the reactor, of TCP, of a node and of its shipper.
+/// Values come from a file (TOML, a table for each group), from the environment (`tcp.keep_alive` is
+/// SCOLL_TCP_KEEP_ALIVE) and from code. Whatever is not known or not allowed is refused by name; then nothing
+/// of that source has been taken. Identities (`node.id`, addresses) are no settings.
+///
+/// ```cpp
+/// scoll::settings chosen;
+/// if (auto s = chosen.load(); !s) die(chosen.complaint());
+/// auto ring = transport::reactor::create(chosen.reactor());
+/// ```
+class settings {
+ public:
+  settings();
+
+  /// The file that SCOLL_CONFIG names, if it does, then the environment: what a program does at its start.
+  status load();
+  /// Errors: `io_error`, `not_found`, `invalid_argument` with file and line.
+  status load_file(const std::string& path);
+  /// All variables SCOLL_<GROUP>_<NAME> of this process. One whose group is known and whose name is not is
+  /// refused.
+  status load_environment();
+  /// By a program itself, as text. Errors: `not_found`, `invalid_argument`.
+  status set(std::string_view name, std::string_view value);
+
+  /// Why the latest call has refused, in full: an `error` has room for a line only.
+  const std::string& complaint() const noexcept { return complaint_; }
+
+  transport::reactor_options reactor() const { return values_.reactor; }
+  transport::tcp_options tcp() const { return values_.tcp; }
+  /// With its shipper and its links; the caller fills in who it is.
+  node_options node() const { return values_.node; }
+
+  /// In the order of the documentation.
+  std::vector<setting> list() const;
+
+  struct values {
+    transport::reactor_options reactor;
+    transport::tcp_options tcp;
+    node_options node;
+  };
+
+ private:
+  struct source {
+    setting_origin origin = setting_origin::built_in;
+    std::string where;
+  };
+  struct change {
+    std::size_t at;
+    std::string value;
+    std::string where;
+  };
+
+  status take(const std::vector<change>& changes, setting_origin origin);
+  status refuse(errc code, std::string complaint);
+
+  values values_;
+  std::vector<source> sources_;
+  std::string complaint_;
+};
+
+}  // namespace scoll

@@ -1,0 +1,63 @@
+#include "file.hpp"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <filesystem>
+#include <optional>
+
+namespace scoll::detail {
+namespace {
+
+std::optional<std::string> as_text(const toml::node& value) {
+  if (const auto text = value.value_exact<std::string>()) return *text;
+  if (const auto number = value.value_exact<std::int64_t>()) return fmt::format("{}", *number);
+  if (const auto truth = value.value_exact<bool>()) return *truth ? "true" : "false";
+  return std::nullopt;
+}
+
+std::string place(const std::string& path, const toml::source_region& region) {
+  return fmt::format("{}:{}", path, region.begin.line);
+}
+
+void refuse(file_settings& found, errc code, std::string complaint) {
+  if (!found.complaint.empty()) return;
+  found.code = code;
+  found.complaint = std::move(complaint);
+}
+
+void read_table(const std::string& path, const std::string& before, const toml::table& table,
+                file_settings& into) {
+  for (const auto& [key, value] : table) {
+    const std::string name = before + std::string(key.str());
+    if (const toml::table* inner = value.as_table(); inner != nullptr) {
+      read_table(path, name + ".", *inner, into);
+    } else if (auto text = as_text(value)) {
+      into.all.push_back({name, *std::move(text), place(path, value.source())});
+    } else {
+      refuse(into, errc::invalid_argument,
+             fmt::format("{}: {} is neither a text, a whole number, true nor false",
+                         place(path, value.source()), name));
+    }
+  }
+}
+
+}  // namespace
+
+file_settings read_settings_file(const std::string& path) {
+  file_settings found;
+  try {
+    if (!std::filesystem::exists(path)) {
+      refuse(found, errc::not_found, path + ": there is no such file");
+    } else {
+      read_table(path, "", toml::parse_file(path), found);
+    }
+  } catch (const toml::parse_error& e) {
+    refuse(found, errc::invalid_argument, fmt::format("{}: {}", place(path, e.source()), e.description()));
+  } catch (const std::exception& e) {
+    refuse(found, errc::io_error, fmt::format("{}: {}", path, e.what()));
+  }
+  return found;
+}
+
+}  // namespace scoll::detail

@@ -1,0 +1,134 @@
+#include "../../include/scoll/settings.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+#include "../../include/coro/error_format.hpp"
+#include "field.hpp"
+#include "file.hpp"
+
+namespace scoll {
+namespace {
+
+using detail::setting_field;
+using detail::setting_fields;
+
+constexpr std::string_view prefix = "SCOLL_";
+
+std::optional<std::size_t> find(std::string_view name) {
+  const auto fields = setting_fields();
+  const auto at = std::ranges::find(fields, name, &setting_field::name);
+  if (at == fields.end()) return std::nullopt;
+  return static_cast<std::size_t>(at - fields.begin());
+}
+
+/// "tcp.keep_alive" is SCOLL_TCP_KEEP_ALIVE.
+std::string variable_of(std::string_view name) {
+  std::string variable(prefix);
+  for (const char c : name)
+    variable += c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return variable;
+}
+
+/// Of a setting, were there one of that name: others belong to somebody else.
+bool looks_like_ours(std::string_view variable) {
+  return std::ranges::any_of(setting_fields(), [variable](const setting_field& f) {
+    return variable.starts_with(variable_of(f.name.substr(0, f.name.find('.') + 1)));
+  });
+}
+
+}  // namespace
+
+std::string_view to_string(setting_origin origin) noexcept {
+  constexpr std::string_view names[] = {"built in", "file", "environment", "code"};
+  return names[static_cast<std::size_t>(origin)];
+}
+
+settings::settings() : sources_(setting_fields().size()) {}
+
+status settings::load() {
+  if (const char* const path = std::getenv("SCOLL_CONFIG"); path != nullptr && *path != '\0') {
+    if (status s = load_file(path); !s) return s;
+  }
+  return load_environment();
+}
+
+status settings::load_file(const std::string& path) {
+  std::vector<change> changes;
+  const detail::file_settings found = detail::read_settings_file(path);
+  if (!found.complaint.empty()) return refuse(found.code, found.complaint);
+  for (const detail::file_setting& f : found.all) {
+    const auto at = find(f.name);
+    if (!at) return refuse(errc::not_found, fmt::format("{}: there is no setting '{}'", f.where, f.name));
+    changes.push_back({*at, f.value, f.where});
+  }
+  return take(changes, setting_origin::file);
+}
+
+status settings::load_environment() {
+  std::vector<change> changes;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view both(*entry);
+    const std::string_view name = both.substr(0, both.find('='));
+    if (!name.starts_with(prefix) || name.size() == both.size()) continue;
+    const auto fields = setting_fields();
+    const auto at =
+        std::ranges::find_if(fields, [name](const auto& f) { return variable_of(f.name) == name; });
+    if (at != fields.end()) {
+      changes.push_back({static_cast<std::size_t>(at - fields.begin()),
+                         std::string(both.substr(name.size() + 1)), std::string(name)});
+    } else if (looks_like_ours(name)) {
+      return refuse(errc::not_found, fmt::format("{}: there is no such setting", name));
+    }
+  }
+  return take(changes, setting_origin::environment);
+}
+
+status settings::set(std::string_view name, std::string_view value) {
+  const auto at = find(name);
+  if (!at) return refuse(errc::not_found, fmt::format("there is no setting '{}'", name));
+  return take({{*at, std::string(value), {}}}, setting_origin::code);
+}
+
+/// All or none of them.
+status settings::take(const std::vector<change>& changes, setting_origin origin) {
+  values changed = values_;
+  for (const change& c : changes) {
+    const setting_field& f = setting_fields()[c.at];
+    values ignored = values_;
+    // What is overruled has to be right all the same.
+    values& into = sources_[c.at].origin > origin ? ignored : changed;
+    if (!f.read(into, c.value)) {
+      return refuse(errc::invalid_argument,
+                    fmt::format("{}{}{} is '{}', and takes {}", c.where, c.where.empty() ? "" : ": ", f.name,
+                                c.value, f.takes));
+    }
+  }
+  values_ = std::move(changed);
+  for (const change& c : changes) {
+    if (sources_[c.at].origin <= origin) sources_[c.at] = {origin, c.where};
+  }
+  complaint_.clear();
+  return {};
+}
+
+status settings::refuse(errc code, std::string complaint) {
+  complaint_ = std::move(complaint);
+  return make_error(code, "{}", complaint_);
+}
+
+std::vector<setting> settings::list() const {
+  std::vector<setting> all;
+  const values built_in;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    const setting_field& f = setting_fields()[i];
+    all.push_back({f.name, f.write(values_), f.write(built_in), f.takes, f.about, sources_[i].origin,
+                   sources_[i].where});
+  }
+  return all;
+}
+
+}  // namespace scoll

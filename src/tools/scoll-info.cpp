@@ -1,0 +1,144 @@
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scoll/settings.hpp"
+#include "scoll/version.hpp"
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int refused = 2;
+
+struct request {
+  std::string file;
+  std::vector<std::string> assignments;
+  bool json = false;
+  bool explain = false;
+};
+
+/// The features of the engine by name.
+std::vector<std::pair<const char*, bool>> flags_of(const scoll::transport::reactor_features& f) {
+  return {
+      {"defer_taskrun", f.defer_taskrun},          {"single_issuer", f.single_issuer},
+      {"multishot_receive", f.multishot_receive},  {"multishot_receive_message", f.multishot_receive_message},
+      {"multishot_accept", f.multishot_accept},    {"provided_buffer_ring", f.provided_buffer_ring},
+      {"registered_ring_fd", f.registered_ring_fd}};
+}
+
+std::string kernel_release() {
+  utsname about{};
+  return uname(&about) == 0 ? about.release : "unknown";
+}
+
+ordered_json engine_json(const scoll::settings& chosen) {
+  auto options = chosen.reactor();
+  options.announce = false;  // it is said here
+  const auto made = scoll::transport::reactor::create(options);
+  if (!made) return {{"works", false}, {"why", std::string(made.error().text())}};
+  const auto& features = (*made)->features();
+  ordered_json flags;
+  for (const auto& [name, has] : flags_of(features)) flags[name] = has;
+  return {{"works", true}, {"name", features.engine}, {"features", flags}, {"notes", features.notes}};
+}
+
+ordered_json settings_json(const scoll::settings& chosen) {
+  auto all = ordered_json::array();
+  for (const scoll::setting& s : chosen.list()) {
+    all.push_back({{"name", s.name},
+                   {"value", s.value},
+                   {"origin", scoll::to_string(s.origin)},
+                   {"where", s.where},
+                   {"built_in", s.fallback},
+                   {"takes", s.takes},
+                   {"about", s.about}});
+  }
+  return all;
+}
+
+void print_engine(const ordered_json& engine) {
+  if (!engine["works"]) {
+    fmt::print("engine   none: {}\n", engine["why"].get<std::string>());
+    return;
+  }
+  fmt::print("engine   {}\n", engine["name"].get<std::string>());
+  for (const auto& [name, has] : engine["features"].items())
+    fmt::print("  {:26} {}\n", name, has.get<bool>() ? "yes" : "no");
+  if (const auto notes = engine["notes"].get<std::string>(); !notes.empty()) fmt::print("  {}\n", notes);
+}
+
+void print_settings(const scoll::settings& chosen, bool explain) {
+  for (const scoll::setting& s : chosen.list()) {
+    std::string origin(scoll::to_string(s.origin));
+    if (!s.where.empty()) origin += ", " + s.where;
+    fmt::print("{:30} {:>12}  {}\n", s.name, s.value.empty() ? "-" : s.value, origin);
+    if (explain)
+      fmt::print("    {}\n    takes {}; built in: {}\n", s.about, s.takes,
+                 s.fallback.empty() ? "-" : s.fallback);
+  }
+}
+
+scoll::status choose(scoll::settings& chosen, const request& r) {
+  if (r.file.empty()) {
+    if (scoll::status s = chosen.load(); !s) return s;
+  } else {
+    if (scoll::status s = chosen.load_file(r.file); !s) return s;
+    if (scoll::status s = chosen.load_environment(); !s) return s;
+  }
+  for (const std::string& a : r.assignments) {
+    const auto equals = a.find('=');
+    const std::string value = equals == std::string::npos ? "" : a.substr(equals + 1);
+    if (scoll::status s = chosen.set(a.substr(0, equals), value); !s) return s;
+  }
+  return {};
+}
+
+int run(const request& r) {
+  scoll::settings chosen;
+  if (!choose(chosen, r)) {
+    fmt::print(stderr, "{}\n", chosen.complaint());
+    return refused;
+  }
+  const ordered_json engine = engine_json(chosen);
+  if (r.json) {
+    const ordered_json all{{"version", scoll::version},
+                           {"kernel", kernel_release()},
+                           {"engine", engine},
+                           {"settings", settings_json(chosen)}};
+    fmt::print("{}\n", all.dump(2));
+  } else {
+    fmt::print("scoll    {}\nkernel   {}\n", scoll::version, kernel_release());
+    print_engine(engine);
+    fmt::print("\n");
+    print_settings(chosen, r.explain);
+  }
+  return engine["works"] ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "What this scoll is, what the kernel gives it, and every setting with who has chosen it.\n"
+      "1 is returned if no engine works here, 2 if a setting is refused.");
+  request r;
+  app.set_version_flag("--version", std::string(scoll::version));
+  app.add_option("--config", r.file, "A file of settings (TOML); otherwise the one that SCOLL_CONFIG names");
+  app.add_option("--set", r.assignments, "NAME=VALUE, as a program would set it; several are possible");
+  app.add_flag("--json", r.json, "For programs");
+  app.add_flag("--explain", r.explain, "What every setting is about, and which values it takes");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return run(r);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "scoll-info: {}\n", e.what());
+    return refused;
+  }
+}

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""scoll-info: what it prints, what it refuses, and that the documentation names every setting."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+PROGRAM = pathlib.Path(os.environ["SCOLL_BIN_DIR"]) / "scoll-info"
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "settings.md"
+
+
+def run(*arguments, **environment):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("SCOLL_")}
+    return subprocess.run([PROGRAM, *arguments], env=clean | environment, capture_output=True, text=True, timeout=60,
+                          stdin=subprocess.DEVNULL, check=False)
+
+
+def settings_of(done):
+    return {s["name"]: s for s in json.loads(done.stdout)["settings"]}
+
+
+class Info(unittest.TestCase):
+    def test_says_what_it_is_and_what_the_kernel_offers(self):
+        done = run("--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertRegex(found["version"], r"^\d+\.\d+\.\d+$")
+        self.assertEqual(found["kernel"], os.uname().release)
+        self.assertTrue(found["engine"]["works"])
+        self.assertIn("multishot_receive", found["engine"]["features"])
+        text = run().stdout
+        for word in ("scoll ", "kernel ", "engine ", "multishot_receive", "tcp.keep_alive"):
+            self.assertIn(word, text)
+
+    def test_every_setting_has_its_origin(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+            file.write('[link]\nqueue_limit = 77\n[tcp]\nkeep_alive = "9s"\n')
+            file.flush()
+            found = settings_of(run("--json", "--set", "node.workers=3", SCOLL_CONFIG=file.name,
+                                    SCOLL_TCP_KEEP_ALIVE="7s"))
+            self.assertEqual((found["tcp.keep_alive"]["value"], found["tcp.keep_alive"]["origin"],
+                              found["tcp.keep_alive"]["where"]), ("7s", "environment", "SCOLL_TCP_KEEP_ALIVE"))
+            self.assertEqual((found["link.queue_limit"]["value"], found["link.queue_limit"]["where"]),
+                             ("77", file.name + ":2"))
+            self.assertEqual(found["node.workers"]["origin"], "code")
+            self.assertEqual(found["node.rtt_estimate"]["origin"], "built in")
+
+    def test_a_feature_that_is_switched_off_is_reported_so(self):
+        features = json.loads(run("--json", SCOLL_REACTOR_DISABLE="8").stdout)["engine"]["features"]
+        self.assertFalse(features["multishot_receive"])
+
+    def test_refuses_loudly(self):
+        for arguments, environment, complaint in (
+                ((), {"SCOLL_TCP_KEEPALIVE": "7s"}, "SCOLL_TCP_KEEPALIVE: there is no such setting"),
+                ((), {"SCOLL_TCP_KEEP_ALIVE": "7"}, "tcp.keep_alive is '7', and takes a time"),
+                (("--config", "/does/not/exist"), {}, "/does/not/exist: there is no such file"),
+                (("--set", "tcp.backlog"), {}, "tcp.backlog is '', and takes 1 to 65535")):
+            done = run(*arguments, **environment)
+            self.assertEqual(done.returncode, 2, done)
+            self.assertIn(complaint, done.stderr)
+            self.assertEqual(done.stdout, "")
+
+    def test_the_page_has_every_setting_with_its_value(self):
+        rows = dict(re.findall(r"^\| `([a-z_.]+)` \| `?([^|`]*?)`? \|", PAGE.read_text(), re.MULTILINE))
+        built_in = {name: s["built_in"] for name, s in settings_of(run("--json")).items()}
+        self.assertEqual(rows, built_in)
+
+
+if __name__ == "__main__":
+    unittest.main()
