@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "../coro/event.hpp"
 #include "../coro/executor.hpp"
 #include "../coro/stop.hpp"
 #include "../coro/task.hpp"
@@ -52,6 +53,7 @@ class participant {
 
  private:
   friend task<status> run(participant& p, stop_token stop);
+  friend task<status> active(participant& p, stop_token stop);
   class loop;
 
   status prepare();
@@ -63,6 +65,7 @@ class participant {
   options options_;
   participant_index self_ = nobody;
   intrusive_list<event_listener, event_listener> listeners_;
+  scoll::event left_stealth_;  // for good: it is active, or has ended
   std::unique_ptr<loop> loop_;
 };
 
@@ -72,5 +75,9 @@ class participant {
 /// `G3`), `version_mismatch` (the same for the protocol version), `stale` (a later life of it is known
 /// already). The port is closed when it returns. Once per participant.
 task<status> run(participant& p, stop_token stop);
+
+/// Waits until `p` takes part. Before that it only listens: others may still know the life before this one,
+/// and broadcasts are to wait (`G5`). Errors: `closed` (it has ended, or could not begin), `cancelled`.
+task<status> active(participant& p, stop_token stop);
 
 }  // namespace scoll::gossip

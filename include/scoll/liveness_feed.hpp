@@ -11,7 +11,7 @@ namespace scoll {
 
 /// Tells a node what its gossip finds out (`C12`, `C15`): construct it before the gossip runs, on the same
 /// executor. The participant must run with the node's incarnation (`gossip::options::incarnation`). Both must
-/// outlive it.
+/// outlive it. Broadcasts of one's own wait for `gossip::active` (`G5`).
 class liveness_feed final : public gossip::event_listener {
  public:
   /// `nodes[i]` is the id of participant i; 0 for one that is no node.

@@ -54,10 +54,14 @@ class participant::loop final : public core_output, public transport::datagram_e
                       owner_.shared_->address(std::next(twice)->second));
   }
 
-  void start() noexcept { owner_.home_.arm(*this, core_.next_timer()); }
+  void start() noexcept {
+    owner_.home_.arm(*this, core_.next_timer());
+    tell_stage();
+  }
   void stop() noexcept {
     if (armed()) owner_.home_.disarm(*this);
     core_.stop();
+    tell_stage();
   }
 
   gossip::core& protocol() noexcept { return core_; }
@@ -68,6 +72,7 @@ class participant::loop final : public core_output, public transport::datagram_e
     const participant_index from = find(source, claimed_sender(bytes.bytes));
     if (from == nobody) return core_.on_stranger(bytes.bytes.size());
     core_.on_message(from, bytes.bytes, owner_.home_.now());
+    tell_stage();
     if (core_.stage() == phase::stopped) ended_.set();
   }
 
@@ -82,8 +87,13 @@ class participant::loop final : public core_output, public transport::datagram_e
 
   void on_timer() noexcept {
     core_.on_timer(owner_.home_.now());
+    tell_stage();
     if (core_.stage() == phase::stopped) return;
     owner_.home_.arm(*this, core_.next_timer());
+  }
+
+  void tell_stage() noexcept {
+    if (core_.stage() != phase::stealth && !owner_.left_stealth_.is_set()) owner_.left_stealth_.set();
   }
 
   bool send(participant_index to, std::span<const std::byte> message) noexcept override {
@@ -169,7 +179,10 @@ snapshot participant::take_snapshot() const {
 }
 
 task<status> run(participant& p, stop_token stop) {
-  if (status s = p.prepare(); !s) co_return s;
+  if (status s = p.prepare(); !s) {
+    p.left_stealth_.set();
+    co_return s;
+  }
   auto& loop = *p.loop_;
   const status ended = co_await loop.ended().wait(stop);
   loop.stop();
@@ -180,6 +193,13 @@ task<status> run(participant& p, stop_token stop) {
   }
   if (!ended) co_return status();
   co_return loop.protocol().failure();
+}
+
+task<status> active(participant& p, stop_token stop) {
+  const status left = co_await p.left_stealth_.wait(stop);
+  if (!left) co_return left;
+  if (p.stage() == phase::active) co_return status();
+  co_return error(errc::closed, "gossip: it takes part no more");
 }
 
 }  // namespace scoll::gossip

@@ -19,25 +19,36 @@ LIMIT_S = 60
 
 
 class Cluster:
-    def __init__(self):
+    def __init__(self, nodes=NODES, settings=""):
+        """Servers that have just started, with `settings` in their cluster file."""
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="scoll-"))
         self.file = self.home / "cluster.toml"
+        self.nodes = range(1, nodes + 1)
         self.processes = {}
-        self.run("init", "--nodes", str(NODES), "--dir", str(self.home))
-        for node in range(1, NODES + 1):
+        self.run("init", "--nodes", str(nodes), "--dir", str(self.home))
+        self.file.write_text(self.file.read_text() + settings)
+        for node in self.nodes:
             self.start(node)
 
-    def start(self, node):
+    def spawn(self, node):
         arguments = ["--cluster", self.file, "--node", str(node), "--data", self.home / f"node-{node}"]
         log = open(self.home / f"node-{node}.log", "ab")
         with log:
             self.processes[node] = subprocess.Popen([BIN / "shard_server", *arguments], stderr=log)
+
+    def start(self, node):
+        self.spawn(node)
         until(lambda: self.run("status", "--node", str(node)).returncode == 0, f"node {node} answers")
 
     def kill(self, node):
         process = self.processes.pop(node)
         process.kill()
         process.wait()
+
+    def wait_all_alive(self):
+        alive = lambda node: sorted(self.ask("members", "--node", str(node))["value"]["alive"]) == list(self.nodes)
+        for node in self.nodes:
+            until(lambda: alive(node), f"all are alive for {node}")
 
     def run(self, *arguments, **options):
         command = [BIN / "shardctl", "--cluster", self.file, *arguments]
@@ -239,6 +250,42 @@ class Answers(unittest.TestCase):
         for node in range(1, NODES + 1):
             idle = lambda: self.cluster.ask("status", "--node", str(node))["value"]["operations"] == 0
             until(idle, f"node {node} is idle")
+
+
+class JustStarted(unittest.TestCase):
+    def stage(self, cluster):
+        return cluster.ask("members")["value"]["phase"]
+
+    def test_who_only_listens_asks_nobody(self):
+        """With cycles of ten minutes, servers listen for hours: questions to others wait until they are too late."""
+        cluster = Cluster(3, "[gossip]\ninterval_ms = 600000\n")
+        source = cluster.home / "source"
+        source.mkdir()
+        for command in (["df"], ["df", "--living"], ["top"], ["find", "x"], ["scrub"], ["ingest", str(source)],
+                        ["put", "/dev/null", "x"], ["get", "x", str(source / "x")], ["where", "x"]):
+            answer = cluster.ask(*command, "--timeout", "0.2", expect=3)
+            self.assertEqual((command, answer["status"]["code"]), (command, "deadline_exceeded"))
+            self.assertIn("this server has just started, and only listens", answer["status"]["text"])
+        for node in cluster.nodes:
+            value = cluster.ask("status", "--node", str(node))["value"]
+            self.assertEqual((value["broadcasts_rooted"], value["broadcasts_received"], value["groups"]), (0, 0, 0))
+        self.assertEqual((self.stage(cluster), cluster.say(b'{"command": "fd"}')["status"]["code"]),
+                         ("stealth", "invalid_argument"))
+        # One that still waits when its server stops is told so.
+        with subprocess.Popen([BIN / "shardctl", "--cluster", cluster.file, "--json", "df"], stdout=subprocess.PIPE) as asking:
+            until(lambda: "asked for df" in (cluster.home / "node-1.log").read_text().splitlines()[-1], "it waits")
+            cluster.ask("stop", "--all")
+            answer = json.loads(asking.stdout.read())
+            self.assertEqual((asking.wait(LIMIT_S), answer["status"]["code"]), (3, "cancelled"))
+        cluster.close()
+
+    def test_what_is_asked_meanwhile_is_answered_afterwards(self):
+        cluster = Cluster(3)
+        before = self.stage(cluster)
+        answer = cluster.ask("df")
+        self.assertEqual((before, self.stage(cluster)), ("stealth", "active"))
+        self.assertEqual(answer["outcome"]["merged"], [1, 2, 3])
+        cluster.close()
 
 
 class Failures(unittest.TestCase):

@@ -136,6 +136,39 @@ TEST_CASE("participants start together, notice a death and a return, and end") {
   CHECK_FALSE(h.all[0]->port.open());
 }
 
+TEST_CASE("who waits for a participant to take part is told when it does, or that it will not") {
+  hosts h(4);
+  host& one = *h.all[0];
+  std::vector<status> told;
+  const auto wait = [&](stop_token stop) -> task<void> {
+    const status s = co_await gossip::active(one.member, stop);
+    told.push_back(s);
+  };
+  stop_source impatient;
+  one.home.enter([&] {
+    one.work.spawn(wait({}));
+    one.work.spawn(wait(impatient.token()));
+  });
+  h.run_for(seconds(2));
+  CHECK(told.empty());  // stealth
+  impatient.request_stop();
+  one.home.touch();
+  h.run_for(milliseconds(10));
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].error() == errc::cancelled);
+  h.run_for(seconds(2));
+  REQUIRE(told.size() == 2);
+  CHECK(told[1].has_value());
+  CHECK(one.member.stage() == phase::active);
+  one.stop.request_stop();
+  one.home.touch();
+  h.run_for(milliseconds(10));
+  one.home.enter([&] { one.work.spawn(wait({})); });
+  h.run_for(milliseconds(10));
+  REQUIRE(told.size() == 3);
+  CHECK(told[2].error() == errc::closed);
+}
+
 TEST_CASE("what a participant cannot start with is refused with the reason") {
   sim_world world(1, 2);
   sim_network network(world, 4096);
@@ -147,13 +180,23 @@ TEST_CASE("what a participant cannot start with is refused with the reason") {
     participant p(home, port, std::move(c), self, o);
     scope work(home);
     std::optional<status> ended;
+    std::optional<status> took_part;
     const auto take_part = [&]() -> task<void> {
       status s = co_await gossip::run(p, {});
       ended.emplace(s);
     };
-    home.enter([&] { work.spawn(take_part()); });
+    const auto wait = [&]() -> task<void> {
+      status s = co_await gossip::active(p, {});
+      took_part.emplace(s);
+    };
+    home.enter([&] {
+      work.spawn(wait());
+      work.spawn(take_part());
+    });
     world.run_until(world.now() + milliseconds(10));
     static_cast<void>(work.try_join());
+    REQUIRE(took_part);
+    CHECK(took_part->error() == errc::closed);
     REQUIRE(ended);
     REQUIRE_FALSE(ended->has_value());
     return ended->error().code();

@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "answer_json.hpp"
 #include "coro/deadline.hpp"
 #include "coro/error_format.hpp"
@@ -53,27 +55,43 @@ scoll::task<json> commands::run(control_connection& client, const command& c, sc
   spdlog::info("asked for {}", c.name);
   if (c.name == "status") co_return status();
   if (c.name == "members") co_return members();
-  if (c.name == "df") co_return co_await ask<df>(df::request{}, c, config_.quick_deadline, stop);
-  if (c.name == "top") co_return co_await ask<top>(top::request{}, c, config_.quick_deadline, stop);
-  if (c.name == "find") co_return co_await find_names(c, stop);
-  if (c.name == "scrub") co_return co_await scrub_all(client, c, stop);
-  if (c.name == "ingest") co_return co_await ingest_folder(client, c, stop);
-  if (c.name == "put" || c.name == "get" || c.name == "where")
-    co_return co_await move_object(client, c, stop);
   if (c.name == "stop") {
     stop_wanted_.set();
     co_return failure(scoll::error());
   }
+  for (const std::string_view known : {"df", "top", "find", "scrub", "ingest", "put", "get", "where"})
+    if (c.name == known) co_return co_await run_with_others(client, c, stop);
   co_return failure(make_error(errc::invalid_argument, "there is no command '{}'", c.name));
+}
+
+/// Held until this server takes part in the gossip (`G5`), which is within the command's time.
+scoll::task<json> commands::run_with_others(control_connection& client, command c, scoll::stop_token stop) {
+  const bool is_long = c.name == "scrub" || c.name == "ingest";
+  if (c.timeout.count() <= 0) c.timeout = is_long ? config_.long_deadline : config_.quick_deadline;
+  const auto until = scoll::deadline::in(c.timeout);
+  scoll::deadline_stop limit(until, stop);
+  const auto active = co_await heartbeat_.active(limit.token());
+  if (!active && limit.reason() == errc::deadline_exceeded) {
+    co_return failure({errc::deadline_exceeded,
+                       "nobody was asked: this server has just started, and only listens (stealth)"});
+  }
+  if (!active) co_return failure(active.error());
+  c.timeout = std::max(until.remaining(scoll::executor::current().now()), scoll::nanoseconds(1));
+  if (c.name == "df") co_return co_await ask<df>(df::request{}, c, stop);
+  if (c.name == "top") co_return co_await ask<top>(top::request{}, c, stop);
+  if (c.name == "find") co_return co_await find_names(c, stop);
+  if (c.name == "scrub") co_return co_await scrub_all(client, c, stop);
+  if (c.name == "ingest") co_return co_await ingest_folder(client, c, stop);
+  co_return co_await move_object(client, c, stop);
 }
 
 // ---- questions to all
 
 template <class S>
 scoll::task<json> commands::ask(const typename S::request& request, const command& c,
-                                scoll::nanoseconds deadline, scoll::stop_token stop) {
+                                scoll::stop_token stop) {
   ask_options options;
-  options.deadline = c.timeout.count() > 0 ? c.timeout : deadline;
+  options.deadline = c.timeout;
   options.living = c.living;
   options.stop = stop;
   const auto answered = co_await collectives_.ask<S>(request, options);
@@ -90,7 +108,7 @@ scoll::task<json> commands::ask(const typename S::request& request, const comman
 scoll::task<json> commands::find_names(const command& c, scoll::stop_token stop) {
   find::request request;
   request.pattern = c.pattern;
-  co_return co_await ask<find>(request, c, config_.quick_deadline, stop);
+  co_return co_await ask<find>(request, c, stop);
 }
 
 scoll::task<json> commands::scrub_all(control_connection& client, const command& c, scoll::stop_token stop) {
@@ -123,7 +141,7 @@ scoll::task<json> commands::ask_with_progress(control_connection& client, const 
                                               const command& c, scoll::stop_token stop) {
   scoll::scope reporting(stop);
   reporting.spawn(report(client, request.run, reporting.token()));
-  json all = co_await ask<S>(request, c, config_.long_deadline, stop);
+  json all = co_await ask<S>(request, c, stop);
   reporting.request_stop();
   co_await reporting.join();
   co_return all;
@@ -154,8 +172,7 @@ scoll::task<void> commands::report(control_connection& client, std::uint64_t run
 scoll::task<json> commands::move_object(control_connection& client, const command& c,
                                         scoll::stop_token stop) {
   const auto owner = owner_rank(c.object, static_cast<std::uint32_t>(config_.nodes.size()));
-  object_client object(self_, desk_, config_.nodes[owner].id,
-                       c.timeout.count() > 0 ? c.timeout : config_.quick_deadline);
+  object_client object(self_, desk_, config_.nodes[owner].id, c.timeout);
   object_move move(client, object, c.object, ++runs_, stop);
   auto moved = co_await move.run(c.name);
   if (!moved) co_return failure(moved.error());

@@ -24,7 +24,7 @@ using scoll::transport::control_connection;
 /// is the last line. Whoever hangs up takes his question back.
 class commands {
  public:
-  commands(scoll::node& self, const cluster_config& config, const heartbeat& pulse, object_store& store,
+  commands(scoll::node& self, const cluster_config& config, heartbeat& pulse, object_store& store,
            object_desk& desk, scoll::event& stop_wanted)
       : self_(self),
         config_(config),
@@ -41,9 +41,9 @@ class commands {
   using json = nlohmann::json;
 
   scoll::task<json> run(control_connection& client, const command& c, scoll::stop_token stop);
+  scoll::task<json> run_with_others(control_connection& client, command c, scoll::stop_token stop);
   template <class S>
-  scoll::task<json> ask(const typename S::request& request, const command& c, scoll::nanoseconds deadline,
-                        scoll::stop_token stop);
+  scoll::task<json> ask(const typename S::request& request, const command& c, scoll::stop_token stop);
   template <class S>
   scoll::task<json> ask_with_progress(control_connection& client, const typename S::request& request,
                                       const command& c, scoll::stop_token stop);
@@ -59,7 +59,7 @@ class commands {
 
   scoll::node& self_;
   const cluster_config& config_;
-  const heartbeat& heartbeat_;
+  heartbeat& heartbeat_;
   object_store& store_;
   object_desk& desk_;
   scoll::event& stop_wanted_;

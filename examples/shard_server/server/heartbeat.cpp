@@ -53,6 +53,10 @@ scoll::task<scoll::status> heartbeat::run(scoll::stop_token stop) {
   return gossip::run(participant_, stop);
 }
 
+scoll::task<scoll::status> heartbeat::active(scoll::stop_token stop) {
+  return gossip::active(participant_, stop);
+}
+
 void heartbeat::on_liveness(const gossip::liveness_event& e) noexcept {
   spdlog::info("node {} is {} (life {}, cycle {})", nodes_[e.who], to_string(e.kind), e.incarnation, e.cycle);
 }

@@ -26,6 +26,10 @@ class heartbeat final : private scoll::gossip::event_listener {
   /// Until it is stopped, which is success.
   scoll::task<scoll::status> run(scoll::stop_token stop);
 
+  /// Until this server takes part, having listened for a while after its start (`G5`). Errors: `closed` (it
+  /// stops), `cancelled`.
+  scoll::task<scoll::status> active(scoll::stop_token stop);
+
   /// Ids of servers by state, and the numbers behind them.
   nlohmann::json to_json() const;
 
