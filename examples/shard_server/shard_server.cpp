@@ -8,6 +8,7 @@
 #include <exception>
 #include <filesystem>
 
+#include "await_address.hpp"
 #include "cluster/cluster_file.hpp"
 #include "coro/error_format.hpp"
 #include "coro/sync_wait.hpp"
@@ -57,12 +58,21 @@ scoll::transport::reactor_options small_reactor() {
   return options;
 }
 
+/// For links and for gossip.
+void await_own_address(const std::string& text) {
+  const auto address = scoll::transport::socket_address::parse(text);
+  if (!address) return;
+  scoll::kit::await_address([&] { return scoll::transport::open_listener(*address); });
+  scoll::kit::await_address([&] { return scoll::transport::open_datagram(*address); });
+}
+
 int run(const arguments& args, const shard::cluster_config& config, std::uint32_t rank) {
   const auto signals = signals_to_stop();
   auto engine = scoll::transport::reactor::create(small_reactor());
   if (!engine) return fail(engine.error());
   const auto folder = scoll::kit::lock_folder(args.data);
   if (!folder) return fail(folder.error());
+  await_own_address(config.nodes[rank].address);
   const std::string data = std::filesystem::absolute(args.data);
   auto store = scoll::sync_wait(**engine, shard::object_store::open(**engine, data));
   if (!store) return fail(store.error());

@@ -287,6 +287,30 @@ class JustStarted(unittest.TestCase):
         self.assertEqual(answer["outcome"]["merged"], [1, 2, 3])
         cluster.close()
 
+    def test_a_server_waits_for_a_port_that_is_let_go_of(self):
+        """As after a kill, when the kernel still has it."""
+        cluster = Cluster(1)
+        port = int(cluster.file.read_text().partition('"127.0.0.1:')[2].partition('"')[0])
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+            cluster.kill(1)
+            holding = socket.socket(socket.AF_INET, kind)
+            until(lambda: bound(holding, port), "the test has the port")
+            cluster.spawn(1)
+            time.sleep(1)
+            self.assertIsNone(cluster.processes[1].poll())
+            self.assertEqual(cluster.run("status").returncode, 3)
+            holding.close()
+            until(lambda: cluster.run("status").returncode == 0, "it answers")
+        cluster.close()
+
+
+def bound(s, port):
+    try:
+        s.bind(("127.0.0.1", port))
+        return True
+    except OSError:
+        return False
+
 
 class Failures(unittest.TestCase):
     def test_a_death_a_restart_and_the_end(self):

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "../daemon/daemon.hpp"
+#include "await_address.hpp"
 #include "choose.hpp"
 #include "coro/error_format.hpp"
 #include "coro/sync_wait.hpp"
@@ -60,17 +61,11 @@ scoll::gossip::key_ring read_ring(const config& c) {
   return std::move(*ring);
 }
 
-/// The kernel lets go of the sockets of a killed process's ring a moment after that process is gone. Whoever
-/// holds the lock of this folder knows that there is nobody else, and waits, or goes on and is told why not.
+/// For whoever holds the lock of this folder.
 void take_over(const place& here, const std::string& address) {
-  constexpr int tries = 500;
   ::unlink(here.control().c_str());
   const auto wanted = scoll::transport::socket_address::parse(address);
-  for (int i = 0; wanted && i != tries; ++i) {
-    const auto bound = scoll::transport::open_datagram(*wanted);
-    if (bound || bound.error().detail() != EADDRINUSE) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
+  if (wanted) scoll::kit::await_address([&] { return scoll::transport::open_datagram(*wanted); });
 }
 
 void make_private(const fs::path& folder) {
