@@ -312,6 +312,41 @@ def bound(s, port):
         return False
 
 
+class Silence(unittest.TestCase):
+    """A server that says nothing more, while its kernel keeps all connections: only gossip can tell."""
+
+    def test_a_silent_death_ends_the_wait_for_its_subtree(self):
+        cluster = Cluster()
+        source = cluster.home / "source"
+        source.mkdir()
+        for i in range(60):
+            (source / str(i)).write_bytes(b"content")
+        cluster.ask("ingest", str(source))
+        cluster.ask("scrub")
+        cluster.wait_all_alive()
+        command = [BIN / "shardctl", "--cluster", cluster.file, "--json", "--progress", "lines", "scrub", "--pace", "100"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as asking:
+            asking.stderr.readline()  # the scrub is under way
+            cluster.processes[5].send_signal(signal.SIGSTOP)
+            silent = time.monotonic()
+            answer = json.loads(asking.stdout.read())
+            took = time.monotonic() - silent
+            self.assertEqual(asking.wait(LIMIT_S), 1)
+        threshold_s = 0.2 * cluster.ask("members")["value"]["threshold_cycles"]
+        outcome = answer["outcome"]
+        self.assertEqual((outcome["merged"], outcome["unknown"]), ([1, 2, 3, 4], [5, 6]))
+        self.assertEqual([(r["nodes"], r["cause"]["code"]) for r in outcome["reports"]], [([5, 6], "peer_died")])
+        self.assertIn("node 5 is dead", outcome["reports"][0]["cause"]["text"])
+        self.assertGreater(took, threshold_s - 0.4)  # what was heard last may have been heard a cycle ago
+        self.assertLess(took, threshold_s + 5)  # with five cycles, and much for a busy machine
+        self.assertEqual(cluster.ask("members")["value"]["dead"], [5])
+        cluster.processes[5].send_signal(signal.SIGCONT)
+        cluster.wait_all_alive()
+        self.assertEqual(cluster.ask("df")["outcome"]["merged"], [1, 2, 3, 4, 5, 6])
+        self.assertEqual(cluster.ask("scrub")["value"]["objects"], 60)
+        cluster.close()
+
+
 class Failures(unittest.TestCase):
     def test_a_death_a_restart_and_the_end(self):
         cluster = Cluster()
