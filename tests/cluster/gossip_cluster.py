@@ -8,32 +8,60 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
+import unittest
 
 PROGRAM = pathlib.Path(os.environ["SCOLL_BIN_DIR"]) / "gossipctl"
 LIMIT_S = 60
+QUICK_S = 0.2  # one interval: a restart within it leaves nobody a cycle in which to miss the old life
 SETTLED_S = 4  # after its start a daemon has left stealth and knows everybody
 
 
-def until(true, what, limit_s=LIMIT_S):
+def until(true, what, limit_s=LIMIT_S, every_s=0.02):
     deadline = time.monotonic() + limit_s
     while True:
         if found := true():
             return found
         assert time.monotonic() < deadline, f"never: {what}"
-        time.sleep(0.02)
+        time.sleep(every_s)
+
+
+def bound_to(address):
+    """A datagram socket in the place of a process that was killed; the kernel takes a moment to let go of the port."""
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.settimeout(LIMIT_S)
+    host, port = address.split(":")
+
+    def bound():
+        try:
+            s.bind((host, int(port)))
+            return True
+        except OSError:
+            return False
+
+    until(bound, f"{address} is free")
+    return s
+
+
+def run_tests():
+    """Those of the main module. Ends with 3 if all that was tested holds, but the machine was too busy for some."""
+    result = unittest.main(exit=False).result
+    sys.exit(1 if not result.wasSuccessful() else 3 if result.skipped else 0)
 
 
 class Life:
-    """One process of a participant; `ended` when it was killed, on the clock that daemons stamp events with."""
+    """One process of a participant; `ended` when it was killed, on the clock that daemons stamp events with, and
+    `after_s` is from the kill of the life before it to its first answer."""
 
-    def __init__(self, process, incarnation):
+    def __init__(self, process, incarnation, before):
         self.process = process
         self.incarnation = incarnation
         self.began = time.monotonic()
         self.ended = None
+        self.after_s = self.began - before.ended if before else None
 
 
 class Watch:
@@ -148,9 +176,10 @@ class Cluster:
 
     def adopt(self, i, process):
         """Waits until a spawned daemon answers, and watches it."""
-        answer = until(lambda: process.poll() is not None or self.say(i, "status"), f"{i} answers")
+        answer = until(lambda: process.poll() is not None or self.say(i, "status"), f"{i} answers", every_s=0.005)
         assert answer is not True, (i, process.returncode, self.log(i))
-        self.lives[i].append(Life(process, answer["value"]["incarnation"]))
+        before = self.lives[i][-1] if self.lives[i] else None
+        self.lives[i].append(Life(process, answer["value"]["incarnation"], before))
         self.watch.add(i, str(self.folder(i) / "control"))
 
     def start(self, *which):
@@ -170,6 +199,12 @@ class Cluster:
             self.lives[i][-1].process.kill()
         for i in which:
             self.lives[i][-1].process.wait()
+
+    def restart(self, i):
+        """True if that was quick: the new process answered less than an interval after the old one was killed."""
+        self.kill(i)
+        self.start(i)
+        return self.lives[i][-1].after_s < QUICK_S
 
     def signal(self, number, *which):
         for i in which:

@@ -20,7 +20,8 @@ class Soak:
         self.options = options
         self.random = random.Random(options.seed)
         self.cluster = Cluster(options.nodes, inject_loss=options.loss, seed=options.seed)
-        self.counts = {"kills": 0, "quick_restarts": 0, "pauses": 0}
+        self.counts = {"kills": 0, "quick_restarts": 0, "slow_restarts": 0, "pauses": 0}
+        self.kinds = []  # of the next faults: every four have all of them
         self.down = {}  # index: when to start it again
         self.faults = []  # (began, ended, kind, whom)
 
@@ -54,8 +55,9 @@ class Soak:
         if not candidates:
             return
         victim = self.random.choice(candidates)
-        kind = self.random.choice(["kill", "quick", "pause", "pause"])
-        self.inflict(kind, victim, candidates)
+        if not self.kinds:
+            self.kinds = self.random.sample(["kill", "restart", "pause", "pause"], 4)
+        self.inflict(self.kinds.pop(), victim, candidates)
 
     def inflict(self, kind, victim, candidates):
         began, whom = time.monotonic(), [victim]
@@ -63,10 +65,9 @@ class Soak:
             self.counts["kills"] += 1
             self.cluster.kill(victim)
             self.down[victim] = time.monotonic() + self.random.uniform(QUIET_S, 3 * QUIET_S)
-        elif kind == "quick":
-            self.counts["quick_restarts"] += 1
-            self.cluster.kill(victim)
-            self.cluster.start(victim)
+        elif kind == "restart":
+            quick = self.cluster.restart(victim)
+            self.counts["quick_restarts" if quick else "slow_restarts"] += 1
         else:
             self.counts["pauses"] += 1
             whom = self.random.sample(candidates, self.random.randint(1, max(1, len(candidates) // 8)))
