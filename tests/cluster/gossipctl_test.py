@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Gossip daemons through gossipctl: deaths, reboots, pauses, keys, bad configurations, exit codes."""
+"""Gossip daemons through gossipctl: deaths, reboots, pauses, keys, configurations good and bad, exit codes."""
 
 import json
 import os
+import pty
 import signal
 import socket
 import stat
@@ -11,11 +12,28 @@ import tempfile
 import time
 import unittest
 
-from gossip_cluster import PROGRAM, Cluster, until
+from gossip_cluster import PROGRAM, Cluster, bound_to, run_tests, until
 
 
 def run(*arguments, **options):
     return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=30, **options)
+
+
+def on_terminal(*arguments, **environment):
+    """What it writes when its output is a terminal."""
+    ours, its = pty.openpty()
+    variables = {"PATH": os.environ["PATH"], "TERM": "xterm", **environment}
+    with subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=its, env=variables) as process:
+        os.close(its)
+        text = b""
+        try:
+            while got := os.read(ours, 65536):
+                text += got
+        except OSError:  # the other end is closed
+            pass
+    os.close(ours)
+    assert process.returncode == 0, (arguments, process.returncode, text)
+    return text.decode()
 
 
 class Cases(unittest.TestCase):
@@ -49,22 +67,25 @@ class Sixteen(Cases):
         self.watch_for(3.0, pause_s=1)
 
     def test_3_a_quick_restart_is_a_reboot(self):
-        """Under one interval: too quick for anybody to notice the death, not the new life."""
-        old = self.cluster.lives[5][-1].incarnation
-        self.cluster.kill(5)
-        self.cluster.start(5)
-        new = self.cluster.lives[5][-1].incarnation
-        self.assertGreater(new, old)
-        others = [i for i in self.cluster.running() if i != 5]
+        """Within one interval: nobody has missed the old life yet when the new one is there."""
+        for _ in range(5):
+            old = self.cluster.lives[5][-1].incarnation
+            quick = self.cluster.restart(5)
+            new = self.cluster.lives[5][-1].incarnation
+            self.assertGreater(new, old)
+            others = [i for i in self.cluster.running() if i != 5]
 
-        def noticed():
-            told = {o for o, e in list(self.cluster.watch.events)
-                    if e["event"] == "rebooted" and e["index"] == 5 and e["incarnation"] == new}
-            return told >= set(others)
+            def noticed():
+                told = {o for o, e in list(self.cluster.watch.events)
+                        if e["event"] == "rebooted" and e["index"] == 5 and e["incarnation"] == new}
+                return told >= set(others)
 
-        until(noticed, "the reboot is told by everybody")
-        self.cluster.wait_all_alive()
-        self.expect_no_wrong_verdict(self.cluster, pause_s=1)
+            until(noticed, "the reboot is told by everybody")
+            self.cluster.wait_all_alive()
+            self.expect_no_wrong_verdict(self.cluster, pause_s=1)
+            if quick:
+                return
+        self.skipTest(f"void: each of five restarts took longer than an interval, the last {self.cluster.lives[5][-1].after_s:.3f} s")
 
     def test_4_half_dying_at_once(self):
         dead, living = list(range(1, 16, 2)), list(range(0, 16, 2))
@@ -120,17 +141,24 @@ class Daemons(Cases):
         for line in metrics.splitlines():
             self.assertRegex(line, r'^(# (HELP|TYPE) scoll_gossip_\w+ .+|scoll_gossip_\w+(\{\w+="[^"]*"\})? [-+.e0-9]+)$')
 
-    def test_text_has_no_colours_when_it_is_no_terminal(self):
-        for command in ("status", "members", "dump"):
-            done = self.cluster.run("--self", "0", command)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertNotIn("\x1b", done.stdout)
-        self.assertIn("3 alive, 0 dead of 3", self.cluster.run("--self", "0", "members").stdout)
+    def test_colours_are_for_terminals(self):
+        command = ["--config", str(self.cluster.file), "--self", "0"]
+        for question in ("status", "members"):
+            coloured = on_terminal(*command, question)
+            self.assertIn("\x1b[32m", coloured)
+            plain = run(*command, question, env={"TERM": "xterm"})
+            self.assertEqual(plain.returncode, 0, plain.stderr)
+            self.assertNotIn("\x1b", plain.stdout)
+            self.assertNotIn("\x1b", on_terminal(*command, question, NO_COLOR="1"))
+            self.assertNotIn("\x1b", on_terminal(*command, question, TERM="dumb"))
+            self.assertIn("\x1b[32m", on_terminal(*command, question, NO_COLOR=""))
+        self.assertIn("3 alive, 0 dead of 3", run(*command, "members").stdout)
+        self.assertNotIn("\x1b", run(*command, "dump").stdout)
 
     def test_log_lines_carry_clocks(self):
         self.assertRegex(self.cluster.log(0), r"info c\d+ ")
 
-    def test_strangers_and_forgeries_are_counted_and_change_nothing(self):
+    def test_strangers_are_counted_and_change_nothing(self):
         before = self.cluster.ask(0, "members")
         host, port = self.cluster.addresses[0].split(":")
         unknown = self.counter(0, "unknown_address")
@@ -192,28 +220,6 @@ class Daemons(Cases):
         self.assertIn("chmod 600", done.stderr)
 
 
-class Forgery(Cases):
-    def test_without_the_key_nobody_is_believed(self):
-        """A participant with another key is heard, counted and never alive."""
-        cluster = Cluster(3, "--with-key")
-        try:
-            cluster.start(0, 1)
-            keys = cluster.home / "gossip.keys"
-            other = cluster.run("keys", "--file", cluster.home / "other.keys", "new")
-            self.assertEqual(other.returncode, 0, other.stderr)
-            right = keys.read_text()
-            keys.write_text((cluster.home / "other.keys").read_text())
-            cluster.start(2)
-            keys.write_text(right)
-            until(lambda: cluster.ask(0, "status", expect=(0, 1))["alive"] == 2, "the two see each other")
-            until(lambda: cluster.ask(0, "dump")["counters"]["not_authentic"] > 2, "the third is refused")
-            self.assertGreater(cluster.ask(0, "status", expect=1)["unknown_key"], 0)
-            states = {m["index"]: m["state"] for m in cluster.ask(0, "members", expect=1)}
-            self.assertEqual(states, {0: "alive", 1: "alive", 2: "unknown"})
-        finally:
-            cluster.close()
-
-
 class Disagreement(Cases):
     def test_a_newcomer_with_another_interval_stops_and_says_why(self):
         cluster = Cluster(3)
@@ -227,7 +233,9 @@ class Disagreement(Cases):
             cluster.file.write_text(text)
             log = cluster.log(2)
             self.assertIn("interval", log)
-            self.assertIn("127.0.0.1:", log)
+            # Its clock, and that of whom it heard: they order what the two say.
+            self.assertRegex(log, r"warning c\d+ m\d+ 127\.0\.0\.1:\d+ has another configuration: interval\n")
+            self.assertRegex(log, r"error c\d+ stops: gossip: 127\.0\.0\.1:\d+ has another interval\n")
             self.assertEqual(cluster.ask(0, "status", expect=1)["alive"], 2)
         finally:
             cluster.close()
@@ -316,6 +324,70 @@ class Alone(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done)
         self.assertEqual(run(*command, "stop").returncode, 3)
 
+    def test_start_waits_for_a_port_that_is_let_go_of(self):
+        """As after a kill, when the kernel still has it."""
+        self.assertEqual(run("--config", self.file, "init", "--local", "1").returncode, 0)
+        with open(self.file, encoding="utf8") as file:
+            address = next(line.strip(' ",\n') for line in file if '"127.0.0.1:' in line)
+        holding = bound_to(address)
+        command = [PROGRAM, "--config", self.file, "run"]
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as daemon:
+            time.sleep(1)
+            self.assertEqual((daemon.poll(), run("--config", self.file, "status").returncode), (None, 3))
+            holding.close()
+            until(lambda: run("--config", self.file, "status").returncode == 0, "it answers")
+            daemon.terminate()
+            self.assertEqual(daemon.wait(30), 0)
+
+    def test_init_takes_ranges_lists_and_files(self):
+        listed = os.path.join(self.folder.name, "listed")
+        with open(listed, "w", encoding="utf8") as out:
+            out.write("# the third rack\n10.0.3.[1,4,8-9]:7000 10.0.4.1\n")
+        for arguments, count, first, last in [
+            (["--participants", "192.168.[1-2].[1-128/2]"], 128, "192.168.1.1:7400", "192.168.2.127:7400"),
+            (["--participants", "192.168.[1-2].[1-128/2]:9"], 128, "192.168.1.1:9", "192.168.2.127:9"),
+            (["--participants", "10.0.0.1", "--participants", "10.0.0.[2-3]", "--port", "80"], 3, "10.0.0.1:80", "10.0.0.3:80"),
+            (["--participants-file", listed], 5, "10.0.3.1:7000", "10.0.4.1:7400"),
+            (["--participants", "10.0.0.1", "--participants-file", listed], 6, "10.0.0.1:7400", "10.0.4.1:7400"),
+            (["--participants", "@" + listed], 5, "10.0.3.1:7000", "10.0.4.1:7400"),
+            (["--participants", "[fd00::[9-b]]:5"], 3, "[fd00::9]:5", "[fd00::b]:5"),
+        ]:
+            done = run("--config", self.file, "init", "--force", *arguments)
+            self.assertEqual((done.returncode, done.stdout), (0, f"{self.file}: {count} participants, {first} to {last}\n"), done)
+            rows = json.loads(run("--config", self.file, "--json", "plan").stdout)
+            self.assertEqual([r["nodes"] for r in rows], [count])  # as the file is read again
+
+    def test_init_refuses_bad_participants(self):
+        missing = os.path.join(self.folder.name, "missing")
+        for arguments, said in [
+            ([], "who takes part?"),
+            (["--participants", "10.0.0.[1-"], "'[' is never closed"),
+            (["--participants", "10.0.0.[9-1]"], "the range ends before it begins in '10.0.0.[9-1]'"),
+            (["--participants", "10.0.0.1 10.0.0.1"], "is there twice"),
+            (["--participants", "server1"], "server1"),
+            (["--participants-file", missing], f"{missing}: cannot be read"),
+        ]:
+            done = run("--config", self.file, "init", *arguments)
+            self.assertEqual(done.returncode, 2, done)
+            self.assertIn(said, done.stderr)
+            self.assertEqual(os.listdir(self.folder.name), [])
+
+    def test_a_range_of_addresses_as_daemons(self):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            s.bind(("127.0.0.1", 0))
+            port = s.getsockname()[1]
+        done = run("--config", self.file, "init", "--participants", f"127.0.0.[1-3]:{port}", "--directory", "run")
+        self.assertEqual(done.returncode, 0, done)
+        command = ["--config", self.file]
+        try:
+            self.assertEqual(run(*command, "start", "--all").returncode, 0)
+            until(lambda: run(*command, "--self", "0", "status").returncode == 0, "all are alive")
+            members = json.loads(run(*command, "--self", "127.0.0.2", "--json", "members").stdout)
+            self.assertEqual([m["address"] for m in members], [f"127.0.0.{i}:{port}" for i in (1, 2, 3)])
+        finally:
+            done = run(*command, "stop", "--all")
+        self.assertEqual(done.returncode, 0, done)
+
     def test_plan_needs_no_configuration(self):
         done = run("--config", self.file, "--json", "plan", "--nodes", "16,1024", "--loss", "0.05,0.2")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -328,4 +400,4 @@ class Alone(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    run_tests()
