@@ -103,9 +103,10 @@ class core {
   std::span<std::byte> room() noexcept;
   std::uint32_t entries_per_message() const noexcept;
   void write_rest(message_writer& w, const message_view* asked) noexcept;
-  bool finish_and_send(participant_index to, const message_head& h, std::size_t size) noexcept;
+  bool finish_and_send(participant_index to, std::uint64_t life, const message_head& h,
+                       std::size_t size) noexcept;
   std::span<const std::byte> opened(const message_head& h, std::span<const std::byte> bytes) noexcept;
-  bool admit(participant_index from, const message_head& h) noexcept;
+  bool admit(participant_index from, const message_head& h, heard_life& heard) noexcept;
   void disagree(participant_index from, const message_head& h, std::span<const std::byte> body) noexcept;
   void take(participant_index from, const message_view& m, time_point now) noexcept;
   void learn_lives(const message_view& m) noexcept;

@@ -10,6 +10,7 @@
 #include "member/agreement.hpp"
 #include "member/configuration.hpp"
 #include "member/incarnations.hpp"
+#include "message_seal.hpp"
 
 /// What goes over the wire (docs/wire.md, "Gossip"): a head of fixed size, then what its flags and sizes say.
 
@@ -116,8 +117,9 @@ class message_writer {
 };
 
 /// Appends the checksum to `size` bytes; there is room. Returns the new size.
-std::size_t add_checksum(std::span<std::byte> buffer, std::size_t size) noexcept;
-/// The bytes without it, if it is right.
-std::optional<std::span<const std::byte>> without_checksum(std::span<const std::byte> bytes) noexcept;
+std::size_t add_checksum(std::span<std::byte> buffer, std::size_t size, const addressee& receiver) noexcept;
+/// The bytes without it, if it is right, and meant for this receiver.
+std::optional<std::span<const std::byte>> without_checksum(std::span<const std::byte> bytes,
+                                                           const addressee& receiver) noexcept;
 
 }  // namespace scoll::gossip

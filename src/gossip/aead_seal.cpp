@@ -42,15 +42,15 @@ class aead_seal::engine {
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
 
-  bool seal(const life_key& key, std::uint64_t sequence, std::span<const std::byte> head,
+  bool seal(const life_key& key, const seal_context& context, std::span<const std::byte> head,
             std::span<const std::byte> key_id, std::span<std::byte> body, std::byte* tag) noexcept {
-    return begin(key, sequence, true) && authenticate(head) && authenticate(key_id) && transform(body) &&
+    return begin(key, context.sequence, true) && authenticate(context, head, key_id) && transform(body) &&
            EVP_CipherFinal_ex(context_, nothing_, &written_) == 1 &&
            EVP_CIPHER_CTX_ctrl(context_, EVP_CTRL_AEAD_GET_TAG, static_cast<int>(tag_bytes), tag) == 1;
   }
-  bool open(const life_key& key, std::uint64_t sequence, std::span<const std::byte> head,
+  bool open(const life_key& key, const seal_context& context, std::span<const std::byte> head,
             std::span<const std::byte> key_id, std::span<std::byte> body, std::byte* tag) noexcept {
-    return begin(key, sequence, false) && authenticate(head) && authenticate(key_id) && transform(body) &&
+    return begin(key, context.sequence, false) && authenticate(context, head, key_id) && transform(body) &&
            EVP_CIPHER_CTX_ctrl(context_, EVP_CTRL_AEAD_SET_TAG, static_cast<int>(tag_bytes), tag) == 1 &&
            EVP_CipherFinal_ex(context_, nothing_, &written_) == 1;
   }
@@ -62,9 +62,18 @@ class aead_seal::engine {
     return EVP_CipherInit_ex2(context_, cipher_, key.secret.data(), raw(nonce.data()), sealing ? 1 : 0,
                               nullptr) == 1;
   }
+  /// Sender, incarnation and sequence are in key and nonce already. What has no fixed size is at the end.
+  bool authenticate(const seal_context& context, std::span<const std::byte> head,
+                    std::span<const std::byte> key_id) noexcept {
+    std::array<std::byte, 16> numbers;
+    store_little(numbers.data(), context.cycle);
+    store_little(numbers.data() + 8, context.receiver.life);
+    return authenticate(head) && authenticate(key_id) && authenticate(numbers) &&
+           authenticate(std::as_bytes(std::span(context.receiver.address)));
+  }
   bool authenticate(std::span<const std::byte> bytes) noexcept {
-    return EVP_CipherUpdate(context_, nullptr, &written_, raw(bytes.data()),
-                            static_cast<int>(bytes.size())) == 1;
+    return bytes.empty() || EVP_CipherUpdate(context_, nullptr, &written_, raw(bytes.data()),
+                                             static_cast<int>(bytes.size())) == 1;
   }
   bool transform(std::span<std::byte> bytes) noexcept {
     return bytes.empty() || EVP_CipherUpdate(context_, raw(bytes.data()), &written_, raw(bytes.data()),
@@ -113,7 +122,7 @@ bool aead_seal::seal(const seal_context& context, std::span<const std::byte> hea
   }
   std::byte* const key_id = body.data() + body.size();
   store_little(key_id, own_.key);
-  return engine_->seal(own_, context.sequence, head, {key_id, key_id_bytes}, body, key_id + key_id_bytes);
+  return engine_->seal(own_, context, head, {key_id, key_id_bytes}, body, key_id + key_id_bytes);
 }
 
 bool aead_seal::open(const seal_context& context, std::span<const std::byte> head,
@@ -129,10 +138,10 @@ bool aead_seal::open(const seal_context& context, std::span<const std::byte> hea
   life_key& known = heard_[context.sender];
   std::byte* const tag = key_id + key_id_bytes;
   if (known.known && known.incarnation == context.incarnation && known.key == key->id)
-    return engine_->open(known, context.sequence, head, {key_id, key_id_bytes}, body, tag);
+    return engine_->open(known, context, head, {key_id, key_id_bytes}, body, tag);
   life_key fresh;
-  const bool authentic = derive(*key, context, fresh) &&
-                         engine_->open(fresh, context.sequence, head, {key_id, key_id_bytes}, body, tag);
+  const bool authentic =
+      derive(*key, context, fresh) && engine_->open(fresh, context, head, {key_id, key_id_bytes}, body, tag);
   if (authentic) known = fresh;  // a forgery may cost a derivation, not what is known of the sender
   OPENSSL_cleanse(&fresh, sizeof fresh);
   return authentic;

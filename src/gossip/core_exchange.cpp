@@ -73,7 +73,7 @@ void core::ping(participant_index to) noexcept {
     const vector_part part{first, std::min(each, shared_->size() - first)};
     w.all_entries(part, ages_.data() + first);
     write_rest(w, nullptr);
-    finish_and_send(to, h, w.size());
+    finish_and_send(to, 0, h, w.size());
   }
 }
 
@@ -99,12 +99,15 @@ void core::write_rest(message_writer& w, const message_view* asked) noexcept {
   w.table(asked->head.asked, lives_.all().subspan(asked->head.asked), most_in_table);
 }
 
-bool core::finish_and_send(participant_index to, const message_head& h, std::size_t size) noexcept {
+/// `life`: of who is replied to; 0 for a ping, whose receiver may be in another life than is known.
+bool core::finish_and_send(participant_index to, std::uint64_t life, const message_head& h,
+                           std::size_t size) noexcept {
+  const addressee receiver{shared_->address(to), life};
   if (options_.seal == nullptr) {
-    size = add_checksum(outgoing_, size);
+    size = add_checksum(outgoing_, size, receiver);
   } else {
     const std::span<std::byte> all(outgoing_);
-    const seal_context context{self_, h.incarnation, h.sequence, h.clock};
+    const seal_context context{self_, h.incarnation, h.sequence, h.clock, receiver};
     const auto body = all.subspan(message_head::bytes, size - message_head::bytes);
     if (!options_.seal->seal(context, all.first(message_head::bytes), body)) {
       ++counts_.send_failures;
@@ -151,15 +154,17 @@ void core::on_message(participant_index from, std::span<const std::byte> bytes, 
     ++counts_.malformed;
     return;
   }
-  if (!admit(from, *head)) return;
+  if (!admit(from, *head, records_[from].agreeing)) return;
   agreement_.hear(from, true, head->established, head->in_full);
   take(from, *m, now);
 }
 
-/// The body, which is not empty but may have no bytes; without data if it is not what was sent.
+/// The body, which is not empty but may have no bytes; without data if it is not what was sent, or was sent
+/// to somebody else or to an earlier life.
 std::span<const std::byte> core::opened(const message_head& h, std::span<const std::byte> bytes) noexcept {
+  const addressee self{shared_->address(self_), h.kind == message_kind::reply ? options_.incarnation : 0};
   if (options_.seal == nullptr) {
-    const auto plain = without_checksum(bytes);
+    const auto plain = without_checksum(bytes, self);
     if (plain && plain->size() >= message_head::bytes) return plain->subspan(message_head::bytes);
     ++counts_.malformed;
     return {};
@@ -171,7 +176,7 @@ std::span<const std::byte> core::opened(const message_head& h, std::span<const s
   std::memcpy(incoming_.data(), bytes.data(), bytes.size());
   const std::span<std::byte> copy(incoming_.data(), bytes.size());
   const auto sealed = copy.subspan(message_head::bytes);
-  const seal_context context{h.sender, h.incarnation, h.sequence, h.clock};
+  const seal_context context{h.sender, h.incarnation, h.sequence, h.clock, self};
   if (options_.seal->open(context, copy.first(message_head::bytes), sealed))
     return sealed.first(sealed.size() - options_.seal->overhead());
   ++counts_.not_authentic;
@@ -179,25 +184,27 @@ std::span<const std::byte> core::opened(const message_head& h, std::span<const s
 }
 
 /// Neither from an earlier life, nor here before.
-bool core::admit(participant_index from, const message_head& h) noexcept {
-  record& r = records_[from];
-  if (h.incarnation < lives_.of(from) && !SCOLL_MUTANT(gossip_stale_incarnation)) {
+bool core::admit(participant_index from, const message_head& h, heard_life& heard) noexcept {
+  const bool earlier = h.incarnation < std::max(lives_.of(from), heard.incarnation);
+  if (earlier && !SCOLL_MUTANT(gossip_stale_incarnation)) {
     ++counts_.stale_incarnation;
     return false;
   }
-  if (h.incarnation != r.speaks_in) {
-    r.guard.begin();
-    r.speaks_in = h.incarnation;
-  } else if (r.guard.seen(h.sequence)) {
+  if (h.incarnation != heard.incarnation) {
+    heard.guard.begin();
+    heard.incarnation = h.incarnation;
+  } else if (heard.guard.seen(h.sequence)) {
     ++counts_.repeated;
     return false;
   }
-  r.guard.add(h.sequence);
+  heard.guard.add(h.sequence);
   return true;
 }
 
-/// Changes nothing but what is thought of the configuration.
+/// Changes nothing but what is thought of the configuration, and that only if it is a reply: it was made for
+/// this life, while an old ping could not be told from a new one by who has just started and knows no lives.
 void core::disagree(participant_index from, const message_head& h, std::span<const std::byte> body) noexcept {
+  if (!admit(from, h, records_[from].disagreeing)) return;
   ++counts_.disagreeing;
   claim other;
   other.version = h.version;
@@ -211,14 +218,15 @@ void core::disagree(participant_index from, const message_head& h, std::span<con
   }
   const parameter differs = in_full ? difference(claim_, other) : parameter::none;
   if (differs == parameter::none) in_full = false;
-  const auto outcome = agreement_.hear(from, false, h.established, in_full);
   log(log_level::warning, h.clock, "{} has another configuration: {}", shared_->address(from),
       in_full ? to_string(differs) : "not said which");
-  if (outcome == agreement::outcome::stop) {
-    const errc code = differs == parameter::version ? errc::version_mismatch : errc::wrong_cluster;
-    return fail(make_error(code, "gossip: {} has another {}", shared_->address(from), to_string(differs)));
+  if (h.kind != message_kind::reply) {
+    if (stage_ == phase::active) reply_without_entries(from, h, true);
+    return;
   }
-  if (h.kind == message_kind::ping && stage_ == phase::active) reply_without_entries(from, h, true);
+  if (agreement_.hear(from, false, h.established, in_full) != agreement::outcome::stop) return;
+  const errc code = differs == parameter::version ? errc::version_mismatch : errc::wrong_cluster;
+  fail(make_error(code, "gossip: {} has another {}", shared_->address(from), to_string(differs)));
 }
 
 void core::take(participant_index from, const message_view& m, time_point now) noexcept {
@@ -348,7 +356,7 @@ void core::reply(participant_index to, const message_view& m, int shift) noexcep
   if (h.in_full) w.configuration(claim_);
   w.entries(part, told);
   write_rest(w, &m);
-  counts_.replies_sent += finish_and_send(to, h, w.size());
+  counts_.replies_sent += finish_and_send(to, m.head.incarnation, h, w.size());
 }
 
 void core::reply_without_entries(participant_index to, const message_head& ping, bool objects) noexcept {
@@ -365,7 +373,7 @@ void core::reply_without_entries(participant_index to, const message_head& ping,
     w.lives({});
     w.table(0, {}, 0);
   }
-  counts_.replies_sent += finish_and_send(to, h, w.size());
+  counts_.replies_sent += finish_and_send(to, ping.incarnation, h, w.size());
 }
 
 }  // namespace scoll::gossip

@@ -113,6 +113,12 @@ bool take_lives(reader& r, message_view& m, std::uint32_t participants) noexcept
   return r.at_end();
 }
 
+/// The receiver is its seed.
+std::uint64_t checksum_for(const addressee& receiver, std::span<const std::byte> bytes) noexcept {
+  const auto address = std::as_bytes(std::span(receiver.address));
+  return wire::checksum(bytes, wire::checksum(address, receiver.life));
+}
+
 }  // namespace
 
 short_digest shortened(const configuration_digest& digest) noexcept {
@@ -299,15 +305,17 @@ void message_writer::table(std::uint32_t first, std::span<const std::uint64_t> i
 
 // ---- the checksum
 
-std::size_t add_checksum(std::span<std::byte> buffer, std::size_t size) noexcept {
-  store_little(buffer.data() + size, wire::checksum(buffer.first(size)));
+std::size_t add_checksum(std::span<std::byte> buffer, std::size_t size, const addressee& receiver) noexcept {
+  store_little(buffer.data() + size, checksum_for(receiver, buffer.first(size)));
   return size + checksum_bytes;
 }
 
-std::optional<std::span<const std::byte>> without_checksum(std::span<const std::byte> bytes) noexcept {
+std::optional<std::span<const std::byte>> without_checksum(std::span<const std::byte> bytes,
+                                                           const addressee& receiver) noexcept {
   if (bytes.size() < checksum_bytes) return std::nullopt;
   const auto plain = bytes.first(bytes.size() - checksum_bytes);
-  if (load_little<std::uint64_t>(bytes.data() + plain.size()) != wire::checksum(plain)) return std::nullopt;
+  if (load_little<std::uint64_t>(bytes.data() + plain.size()) != checksum_for(receiver, plain))
+    return std::nullopt;
   return plain;
 }
 

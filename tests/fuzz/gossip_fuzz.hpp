@@ -55,10 +55,11 @@ struct gossip_target final : gossip::core_output {
 
   bool send(gossip::participant_index to, std::span<const std::byte> message) noexcept override {
     gossip_demand(to < participants && to != 2);
-    const auto plain = gossip::without_checksum(message);
-    gossip_demand(plain.has_value());
-    const auto head = gossip::decode_head(*plain);
+    const auto head = gossip::decode_head(message);
     gossip_demand(head.has_value());
+    const auto life = head->kind == gossip::message_kind::reply ? asks_in : 0;
+    const auto plain = gossip::without_checksum(message, {shared()->address(to), life});
+    gossip_demand(plain.has_value());
     gossip_demand(
         gossip::decode_body(*head, plain->subspan(gossip::message_head::bytes), participants).has_value());
     return true;
@@ -67,7 +68,14 @@ struct gossip_target final : gossip::core_output {
     gossip_demand(e.who < participants && e.incarnation != 0 && e.epoch == ++epoch);
   }
 
+  void on_message(gossip::participant_index from, std::span<const std::byte> message, scoll::time_point now) {
+    const auto head = gossip::decode_head(message);
+    asks_in = head ? head->incarnation : 0;
+    core.on_message(from, message, now);
+  }
+
   std::uint64_t epoch = 0;
+  std::uint64_t asks_in = 0;  // the life of who sent what is answered
   gossip::core core;
 };
 
@@ -94,7 +102,8 @@ inline std::vector<std::byte> gossip_message(std::span<const std::uint8_t> in, s
   w.head(h);
   std::size_t size = w.size();
   for (std::size_t i = 7; i < in.size(); ++i) message[size++] = static_cast<std::byte>(in[i]);
-  message.resize(gossip::add_checksum(message, size));
+  const std::uint64_t life = replies ? gossip_target::chosen(false).incarnation : 0;
+  message.resize(gossip::add_checksum(message, size, {gossip_target::shared()->address(2), life}));
   return message;
 }
 
@@ -106,7 +115,7 @@ inline void gossip_input(std::span<const std::uint8_t> in) {
   scoll::time_point now{};
   if (how == 0) {
     for (gossip::participant_index from = 0; from < gossip_target::participants; ++from)
-      t.core.on_message(from, std::as_bytes(in), now);
+      t.on_message(from, std::as_bytes(in), now);
   }
   for (std::uint64_t sequence = 1; how != 0 && !in.empty(); ++sequence) {
     const std::size_t size = how == 1 ? in.size() : std::min<std::size_t>(in.size() - 1, in[0]);
@@ -114,7 +123,7 @@ inline void gossip_input(std::span<const std::uint8_t> in) {
     const auto one = in.first(size);
     in = in.subspan(size);
     const gossip::participant_index from = size > 1 ? one[1] % gossip_target::participants : 0;
-    t.core.on_message(from, gossip_message(one, sequence), now);
+    t.on_message(from, gossip_message(one, sequence), now);
     now += gossip::least_interval / 2;
     t.core.on_timer(now);
   }

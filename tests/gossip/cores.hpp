@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../catch.hpp"
+#include "gossip/aead_seal.hpp"
 #include "gossip/core.hpp"
 #include "gossip/liveness/merge.hpp"
 #include "gossip/message.hpp"
@@ -36,9 +37,30 @@ inline options plain_options(std::uint64_t seed = 1) {
   return o;
 }
 
+inline key_ring keys() {
+  return key_ring::parse(std::string(64, 'a')).value();
+}
+
 struct sent {
   participant_index to;
   bytes message;
+};
+
+/// All that a message could have changed.
+struct state {
+  explicit state(const core& c)
+      : ages(c.ages().begin(), c.ages().end()),
+        stage(c.stage()),
+        clock(c.clock()),
+        epoch(c.epoch()),
+        merged(c.counts().merged) {
+    for (participant_index i = 0; i < ages.size(); ++i) lives.push_back(c.incarnation(i));
+  }
+  friend bool operator==(const state&, const state&) = default;
+  std::vector<std::uint8_t> ages;
+  std::vector<std::uint64_t> lives;
+  phase stage;
+  std::uint64_t clock, epoch, merged;
 };
 
 struct station final : core_output {
@@ -58,22 +80,38 @@ struct station final : core_output {
   core protocol;
 };
 
+/// Replies are to the first life.
+inline addressee receiver_of(const configuration& shared, participant_index to, message_kind kind) {
+  return {shared.address(to), kind == message_kind::reply ? 1U : 0U};
+}
+
 /// A message that a test makes up.
-inline bytes message(const configuration& shared, message_head h, const std::vector<std::uint8_t>& ages,
-                     const std::vector<life>& lives = {}, std::uint32_t first = 0) {
-  bytes buffer(4096);
+inline bytes message(const configuration& shared, participant_index to, message_head h,
+                     const std::vector<std::uint8_t>& ages, const std::vector<life>& lives = {},
+                     std::uint32_t first = 0, message_seal* seal = nullptr) {
+  bytes buffer(4096 + ages.size());
   h.digest = shortened(shared.digest());
   message_writer w(buffer);
   w.head(h);
   if (h.in_full) w.configuration(claim_of(shared));
   if (ages.empty()) {
-    w.no_entries();
+    if (!h.objects) w.no_entries();
   } else {
     w.all_entries({first, static_cast<std::uint32_t>(ages.size())}, ages.data());
   }
-  w.lives(lives);
-  w.table(0, {}, 0);
-  buffer.resize(add_checksum(buffer, w.size()));
+  if (!h.objects) {
+    w.lives(lives);
+    w.table(0, {}, 0);
+  }
+  const addressee receiver = receiver_of(shared, to, h.kind);
+  if (seal == nullptr) {
+    buffer.resize(add_checksum(buffer, w.size(), receiver));
+    return buffer;
+  }
+  buffer.resize(w.size() + seal->overhead());
+  const std::span<std::byte> all(buffer);
+  REQUIRE(seal->seal({h.sender, h.incarnation, h.sequence, h.clock, receiver}, all.first(message_head::bytes),
+                     all.subspan(message_head::bytes, w.size() - message_head::bytes)));
   return buffer;
 }
 
@@ -87,11 +125,11 @@ inline message_head head(participant_index from, std::uint64_t sequence, std::ui
   return h;
 }
 
-inline message_view view(const configuration& shared, const bytes& b) {
-  const auto plain = without_checksum(b);
-  REQUIRE(plain);
-  const auto h = decode_head(*plain);
+inline message_view view(const configuration& shared, const sent& s) {
+  const auto h = decode_head(s.message);
   REQUIRE(h.has_value());
+  const auto plain = without_checksum(s.message, receiver_of(shared, s.to, h->kind));
+  REQUIRE(plain);
   const auto m = decode_body(*h, plain->subspan(message_head::bytes), shared.size());
   REQUIRE(m.has_value());
   return *m;
@@ -99,12 +137,15 @@ inline message_view view(const configuration& shared, const bytes& b) {
 
 /// A few of them in step, on a network that delivers at once whatever `lose` does not take.
 struct cluster {
-  explicit cluster(std::uint32_t count, const options& o = plain_options()) : shared(shared_by(count)) {
+  explicit cluster(std::uint32_t count, const options& o = plain_options(), bool has_keys = false,
+                   nanoseconds every = interval)
+      : shared(shared_by(count, every)), sealed(has_keys) {
     for (std::uint32_t i = 0; i < count; ++i) start(i, o);
   }
 
   void start(participant_index i, options o) {
     if (all.size() <= i) all.resize(i + 1);
+    if (sealed) o.seal = &seals.emplace_back(keys(), shared->size());
     o.seed += i;
     all[i] = std::make_unique<station>(shared, i, o, now);
   }
@@ -113,7 +154,7 @@ struct cluster {
   void run(int cycles) {
     for (int c = 0; c < cycles; ++c) {
       for (int part = 0; part < 8; ++part) {
-        now += interval / 8;
+        now += shared->interval() / 8;
         for (auto& s : all) {
           if (s && s->protocol.next_timer() <= now) s->protocol.on_timer(now);
           deliver();
@@ -130,6 +171,7 @@ struct cluster {
           const sent one = std::move(s->out.front());
           s->out.pop_front();
           any = true;
+          if (tap) tap(s->index, one);
           if (lose && lose(s->index, one.to)) continue;
           if (all[one.to]) all[one.to]->protocol.on_message(s->index, one.message, now);
         }
@@ -138,9 +180,12 @@ struct cluster {
   }
 
   configuration_ptr shared;
+  bool sealed;
   time_point now{};
+  std::deque<aead_seal> seals;  // of every life one
   std::vector<std::unique_ptr<station>> all;
   std::function<bool(participant_index, participant_index)> lose;
+  std::function<void(participant_index, const sent&)> tap;
 };
 
 }  // namespace cores

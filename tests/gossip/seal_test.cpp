@@ -38,7 +38,7 @@ bool opens(aead_seal& with, const seal_context& context, const bytes& head, byte
   return true;
 }
 
-const seal_context context{3, 1700, 41, 99};
+const seal_context context{3, 1700, 41, 99, {"10.0.0.1:7400", 12}};
 const bytes head = text("head, in the clear");
 const bytes body = text("ages of all participants");
 
@@ -131,11 +131,20 @@ TEST_CASE("no bit of a sealed message may change, nor what its head claims", "[s
   for (std::size_t size = 0; size != message.size(); ++size)
     REQUIRE(
         !opens(both, context, head, bytes(message.begin(), message.begin() + static_cast<long>(size)), body));
-  REQUIRE(!opens(both, {4, 1700, 41, 99}, head, message, body));
-  REQUIRE(!opens(both, {3, 1701, 41, 99}, head, message, body));
-  REQUIRE(!opens(both, {3, 1700, 42, 99}, head, message, body));
-  REQUIRE(!opens(both, {8, 1700, 41, 99}, head, message, body));
-  REQUIRE(!opens(both, {nobody, 1700, 41, 99}, head, message, body));
+  const auto refused = [&](const auto& alter) {
+    seal_context other = context;
+    alter(other);
+    return !opens(both, other, head, message, body);
+  };
+  REQUIRE(refused([](seal_context& c) { c.sender = 4; }));
+  REQUIRE(refused([](seal_context& c) { c.sender = 8; }));  // there are eight
+  REQUIRE(refused([](seal_context& c) { c.sender = nobody; }));
+  REQUIRE(refused([](seal_context& c) { c.incarnation = 1701; }));
+  REQUIRE(refused([](seal_context& c) { c.sequence = 42; }));
+  REQUIRE(refused([](seal_context& c) { c.cycle = 98; }));
+  REQUIRE(refused([](seal_context& c) { c.receiver.address = "10.0.0.1:7401"; }));
+  REQUIRE(refused([](seal_context& c) { c.receiver.address = {}; }));
+  REQUIRE(refused([](seal_context& c) { c.receiver.life = 13; }));
   REQUIRE(opens(both, context, head, message, body));  // forgeries left no trace
 }
 

@@ -26,7 +26,7 @@ parameter difference(const claim& own, const claim& other) noexcept;
 
 /// Who stops when configurations differ (`G3`): the newcomer, at once when somebody who is established says
 /// so in full; an established participant only when most of those it has heard lately disagree. With two
-/// newcomers nobody is right by itself, so there the most decide as well.
+/// newcomers nobody is right by itself, so there the most decide as well. What is old must not be heard.
 class agreement {
  public:
   explicit agreement(std::uint32_t participants) noexcept;

@@ -31,10 +31,16 @@ class replay_guard {
   std::uint64_t mask_ = 0;
 };
 
+/// The latest life of a sender that a kind of its messages was heard in, and which of them.
+struct heard_life {
+  std::uint64_t incarnation = 0;
+  replay_guard guard;
+};
+
 /// What is kept of one participant beside its age and its life.
 struct record {
-  replay_guard guard;
-  std::uint64_t speaks_in = 0;  ///< the life that the guard is of
+  heard_life agreeing;
+  heard_life disagreeing;       ///< with the configuration: apart, since it must change nothing
   std::uint64_t announced = 0;  ///< the life that listeners know of
   std::uint64_t since = verdict::never;
   std::uint64_t last_direct = verdict::never;
