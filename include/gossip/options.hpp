@@ -31,8 +31,8 @@ enum class threshold_rule : std::uint8_t {
 /// What each participant chooses by itself. The rules and numbers of the exchange are those of docs/gossip.md
 /// and are to be changed for studies only.
 struct options {
-  std::uint64_t incarnation = 0;                   ///< of this life, greater than those before; must be set
-  std::uint64_t seed = 0;                          ///< of all random choices; 0: from the system's entropy
+  std::uint64_t incarnation = 0;  ///< of this life, greater than those before; must be set
+  std::uint64_t seed = 0;         ///< of random choices; all may have the same; 0: from the system's entropy
   nanoseconds rtt = std::chrono::milliseconds(1);  ///< a safe estimate; the interval is at least half of it
 
   double expected_loss = 0.05;         ///< of messages, 0 to 0.5: the least that is reckoned with

@@ -19,6 +19,11 @@ constexpr int recent_cycles = 8;
 constexpr participant_index looked_at_once = 64;
 constexpr std::int64_t jitter_share = 20;  // pings leave up to 1/20 of an interval late
 
+/// One seed may be given to all: each makes its own of it.
+std::uint64_t own_seed(std::uint64_t shared, participant_index self) noexcept {
+  return shared ^ (self + std::uint64_t{1}) * 0xd1342543de82ef95;
+}
+
 std::size_t place(liveness state) noexcept {
   return static_cast<std::size_t>(state);
 }
@@ -38,7 +43,7 @@ core::core(configuration_ptr shared, participant_index self, const options& chos
       options_(chosen),
       most_bytes_(most_bytes),
       out_(out),
-      random_(chosen.seed),
+      random_(own_seed(chosen.seed, self)),
       digest_(shortened(shared_->digest())),
       claim_(claim_of(*shared_)),
       clock_(chosen.clock, shared_->interval()),
