@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -41,14 +42,20 @@ class peer_choice {
   /// Not one of `tried` if there is anybody else; `nobody` without others.
   participant_index draw(random_generator& random, std::span<const participant_index> tried) const noexcept {
     if (others() == 0) return nobody;
-    participant_index who = nobody;
+    const auto is_tried = [&](participant_index who) {
+      return std::find(tried.begin(), tried.end(), who) != tried.end();
+    };
     for (int attempts = 0; attempts < 16; ++attempts) {
-      who = draw_any(random);
-      bool again = false;
-      for (const participant_index t : tried) again = again || t == who;
-      if (!again) break;
+      const participant_index who = draw_any(random);
+      if (!is_tried(who)) return who;
     }
-    return who;
+    // Those who are left are few, or drawn rarely: the next in order.
+    const std::uint64_t first = random.below(others());
+    for (std::size_t i = 0; i < tried.size(); ++i) {
+      const participant_index who = order_[(first + i) % others()];
+      if (!is_tried(who)) return who;
+    }
+    return order_[(first + tried.size()) % others()];
   }
 
  private:
