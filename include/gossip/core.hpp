@@ -155,7 +155,7 @@ class core {
   std::uint32_t threshold_ = 0;
   std::uint32_t calm_cycles_ = 0;  // since the threshold could have been lower
   std::uint32_t stealth_left_ = 0;
-  std::uint32_t full_left_ = 0;  // cycles in which the configuration is told in full
+  std::uint32_t full_left_ = 0;  // cycles with a ping in which the configuration is told in full
   std::uint64_t begun_ = 0;      // the own cycle in which it became active
   std::uint32_t answers_needed_ = 2;
   std::uint32_t attempts_ = 0;

@@ -45,9 +45,9 @@ struct options {
   threshold_rule threshold = threshold_rule::computed;
   std::uint32_t retries = 2;         ///< other participants tried in a cycle that has got no reply, 0 to 8
   std::uint32_t reprobe_one_in = 8;  ///< share of pings that go to those held dead; 0: chosen like all others
-  std::uint32_t fudge_cycles = 0;    ///< a reply leaves out what is fresher by no more than this and one
-  bool jitter = true;                ///< pings leave at times of their own within the interval
-  bool stealth = true;               ///< a start is silent until others hold the life before it dead (`G5`)
+  std::uint32_t fudge_cycles = 0;  ///< replies leave out what is fresher by so many (relative ages: one more)
+  bool jitter = true;              ///< pings leave at times of their own within the interval
+  bool stealth = true;             ///< a start is silent until others hold the life before it dead (`G5`)
 
   std::uint32_t most_message_bytes = 0;  ///< sealed; 0: what the port can carry
   message_seal* seal = nullptr;          ///< none: a checksum finds what was altered, not what was forged

@@ -99,7 +99,6 @@ void core::tick(time_point now) noexcept {
   const auto latest = static_cast<std::uint64_t>(interval.count() / jitter_share);
   const auto later = options_.jitter ? static_cast<std::int64_t>(random_.below(latest)) : 0;
   next_ping_ = stage_ == phase::active ? now + nanoseconds(later) : never;
-  if (full_left_ != 0 && stage_ == phase::active) --full_left_;
 }
 
 void core::notice_gap(time_point now) noexcept {
@@ -115,6 +114,7 @@ void core::notice_gap(time_point now) noexcept {
 
 void core::conclude_cycle() noexcept {
   if (attempts_ == 0) return;
+  if (full_left_ != 0) --full_left_;
   silent_cycles_ = static_cast<std::uint8_t>((unsigned{silent_cycles_} << 1) | (replied_ ? 0U : 1U));
   if (replied_ && answers_needed_ != 0) --answers_needed_;
   counts_.cycles_without_reply += !replied_;
