@@ -37,8 +37,9 @@ struct options {
 
   double expected_loss = 0.05;         ///< of messages, 0 to 0.5: the least that is reckoned with
   double false_verdicts_per_year = 1;  ///< of the whole cluster, at most; greater than 0
-  std::uint32_t threshold_cycles = 0;  ///< fixed, 4 to 200; 0: computed, and raised with the loss
-  nanoseconds forgiven_pause = std::chrono::seconds(1);  ///< nobody is dead who stops for so long
+  /// Fixed, up to 200, and not below what `forgiven_pause` demands; 0: computed, and raised with the loss.
+  std::uint32_t threshold_cycles = 0;
+  nanoseconds forgiven_pause = std::chrono::seconds(1);  ///< nobody is dead who stops so long: 1 s to 1 min
 
   age_rule ages = age_rule::guarded_stamps;
   clock_rule clock = clock_rule::guarded;

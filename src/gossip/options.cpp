@@ -6,11 +6,23 @@
 namespace scoll::gossip {
 namespace {
 
-constexpr std::uint32_t least_fixed_threshold = 4;
 constexpr std::uint32_t most_retries = 8;
 constexpr std::uint32_t most_fudge = 64;
 constexpr double most_loss = 0.5;
+constexpr nanoseconds least_pause = std::chrono::seconds(1);
 constexpr nanoseconds longest_pause = std::chrono::minutes(1);
+
+/// The source's rule goes below by itself; who gives a number is told.
+status check_threshold(const options& o, nanoseconds interval) {
+  if (o.forgiven_pause < least_pause || o.forgiven_pause > longest_pause)
+    return error(errc::invalid_argument, "gossip: forgiven_pause is not 1 s to 1 min");
+  const std::uint32_t least = least_threshold(interval, o.forgiven_pause);
+  if (o.threshold_cycles == 0 || (o.threshold_cycles >= least && o.threshold_cycles <= highest_threshold))
+    return {};
+  return make_error(errc::invalid_argument,
+                    "gossip: threshold_cycles {} is not {} to {}: a pause of {} ms is to be forgiven",
+                    o.threshold_cycles, least, highest_threshold, o.forgiven_pause.count() / 1'000'000);
+}
 
 }  // namespace
 
@@ -26,11 +38,7 @@ status check(const options& o, const configuration& shared) {
                       shared.interval().count() / 1'000'000, o.rtt.count() / 1'000'000);
   if (!(o.expected_loss >= 0 && o.expected_loss <= most_loss)) return refuse("expected_loss is not 0 to 0.5");
   if (!(o.false_verdicts_per_year > 0)) return refuse("false_verdicts_per_year is not positive");
-  if (o.threshold_cycles != 0 &&
-      (o.threshold_cycles < least_fixed_threshold || o.threshold_cycles > highest_threshold))
-    return refuse("threshold_cycles is not 4 to 200");
-  if (o.forgiven_pause < nanoseconds(0) || o.forgiven_pause > longest_pause)
-    return refuse("forgiven_pause is not 0 to 1 min");
+  if (status s = check_threshold(o, shared.interval()); !s) return s;
   if (o.retries > most_retries) return refuse("retries is not 0 to 8");
   if (o.fudge_cycles > most_fudge) return refuse("fudge_cycles is not 0 to 64");
   return {};

@@ -75,8 +75,60 @@ TEST_CASE("options are checked against the configuration") {
   o.expected_loss = 0.6;
   CHECK_FALSE(check(o, **shared));
   o.expected_loss = 0.05;
-  o.threshold_cycles = 3;
+  o.false_verdicts_per_year = 0;
   CHECK_FALSE(check(o, **shared));
+}
+
+TEST_CASE("no threshold is below what a pause of a second demands") {
+  const auto shared = configuration::make({"a:1", "a:2"}, milliseconds(200));
+  const auto slow = configuration::make({"a:1", "a:2"}, milliseconds(1000));
+  options o;
+  o.incarnation = 1;
+  for (const std::uint32_t cycles : {1U, 4U, 10U, 201U}) {
+    o.threshold_cycles = cycles;
+    const status s = check(o, **shared);
+    REQUIRE_FALSE(s);
+    CHECK(s.error() == errc::invalid_argument);
+    CHECK_THAT(std::string(s.error().text()),
+               Contains("is not 11 to 200: a pause of 1000 ms is to be forgiven"));
+  }
+  for (const std::uint32_t cycles : {0U, 11U, 200U}) {
+    o.threshold_cycles = cycles;
+    CHECK(check(o, **shared));
+  }
+  o.threshold_cycles = 7;
+  CHECK(check(o, **slow));
+  o.threshold_cycles = 6;
+  CHECK_FALSE(check(o, **slow));
+  o.threshold_cycles = 15;
+  o.forgiven_pause = milliseconds(2000);
+  CHECK_FALSE(check(o, **shared));
+  o.threshold_cycles = 16;
+  CHECK(check(o, **shared));
+  o.threshold_cycles = 0;
+  for (const nanoseconds pause :
+       {nanoseconds(0), nanoseconds(999'999'999), nanoseconds(std::chrono::seconds(61))}) {
+    o.forgiven_pause = pause;
+    const status s = check(o, **shared);
+    REQUIRE_FALSE(s);
+    CHECK_THAT(std::string(s.error().text()), Contains("forgiven_pause is not 1 s to 1 min"));
+  }
+}
+
+TEST_CASE("the digest is the SHA-256 that the wire format says") {
+  const auto made = configuration::make({"10.0.0.10:7400", "10.0.0.9:7400", "[::1]:80"}, milliseconds(250));
+  const auto hex = [](const configuration_digest& digest) {
+    std::string text;
+    for (const std::byte b : digest) {
+      text += "0123456789abcdef"[std::to_integer<unsigned>(b) >> 4];
+      text += "0123456789abcdef"[std::to_integer<unsigned>(b) & 15U];
+    }
+    return text;
+  };
+  // Made by another implementation, of docs/wire.md, "Gossip".
+  CHECK(hex((*made)->participants_digest()) ==
+        "1153072a7e645a137e7c6bba16278f87f251df084a1d96ebf393495634d3abc5");
+  CHECK(hex((*made)->digest()) == "d0a9f810a45f200bd6bde33be3c959caabc05b9560d386441185f73ff523e2bd");
 }
 
 TEST_CASE("a newcomer that disagrees stops, an established participant only when most disagree") {
