@@ -321,6 +321,16 @@ TEST_CASE("what is too old is not looked at, but answered with the clock") {
   CHECK(reply.head.obsolete);
   CHECK(reply.head.clock == target.clock());
   CHECK(reply.part.count == 0);
+
+  c.all[0]->out.clear();
+  message_head answer = head(2, 100'000, long_ago);
+  answer.kind = message_kind::reply;
+  answer.echo = 1;
+  const state known(target);
+  target.on_message(2, message(*c.shared, 0, answer, {0, 0, 0, 0, 0, 0, 0, 0}), c.now);
+  CHECK(target.counts().obsolete == before.obsolete + 2);
+  CHECK(state(target) == known);
+  CHECK(c.all[0]->out.empty());
 }
 
 TEST_CASE("a vector that is longer than a message goes in parts that stand alone") {
@@ -344,6 +354,64 @@ TEST_CASE("a vector that is longer than a message goes in parts that stand alone
   }
   CHECK(b.protocol.ages()[0] == 0);  // whoever sends a part lives
   for (const sent& one : a.out) CHECK(one.message.size() <= most);
+}
+
+TEST_CASE("the most participants go in parts of a whole datagram, each complete by itself") {
+  constexpr std::size_t datagram = 65'507;
+  const auto shared = shared_by(most_participants);
+  const auto age_of = [](std::size_t who) { return static_cast<std::uint8_t>(1 + who * 7 % 11); };
+  for (const bool sealed : {false, true}) {
+    std::deque<aead_seal> seals;
+    const auto seal = [&]() -> message_seal* {
+      return sealed ? &seals.emplace_back(keys(), most_participants) : nullptr;
+    };
+    const auto make = [&](participant_index self) {
+      options o = plain_options();
+      o.seal = seal();
+      return std::make_unique<station>(shared, self, o, time_point(), datagram);
+    };
+    const auto a = make(0);
+    message_seal* const of_third = seal();
+    for (std::uint32_t first = 0; first < most_participants; first += 32'768) {
+      std::vector<std::uint8_t> ages(32'768);
+      for (std::size_t i = 0; i < ages.size(); ++i) ages[i] = age_of(first + i);
+      a->protocol.on_message(2, message(*shared, 0, head(2, 1 + first, 0), ages, {}, first, of_third),
+                             time_point());
+    }
+    a->out.clear();
+    a->protocol.on_timer(time_point() + interval);
+    REQUIRE(a->out.size() == 2);
+    const sent parts[] = {a->out[0], a->out[1]};
+    CHECK(parts[0].to == parts[1].to);
+    CHECK(parts[0].message.size() > datagram - 1000);
+    for (const sent& one : parts) CHECK(one.message.size() <= datagram);
+
+    // In order, the other way round, and with one of them lost.
+    std::uint32_t entries[2] = {};
+    for (const std::vector<std::size_t>& order : {std::vector<std::size_t>{0}, {1}, {0, 1}, {1, 0}}) {
+      const auto b = make(parts[0].to);
+      for (const std::size_t which : order)
+        b->protocol.on_message(0, parts[which].message, time_point() + interval);
+      CHECK(b->protocol.counts().merged == order.size());
+      CHECK(b->out.size() == order.size());  // each is answered alone
+      CHECK(b->protocol.ages()[0] == 0);     // whoever sends a part lives
+      std::uint32_t known = 0, wrong = 0;
+      for (participant_index who = 3; who < most_participants; ++who) {
+        if (who == b->index) continue;
+        const std::uint8_t age = b->protocol.ages()[who];
+        known += age != never_heard;
+        wrong += age != never_heard && age != a->protocol.ages()[who];
+      }
+      CHECK(wrong == 0);
+      if (order.size() == 1) {
+        entries[order[0]] = known;
+        CHECK(known > 100);
+      } else {
+        CHECK(known == most_participants - 4);
+        CHECK(entries[0] + entries[1] == known);
+      }
+    }
+  }
 }
 
 TEST_CASE("cycles, messages and verdicts allocate nothing") {
