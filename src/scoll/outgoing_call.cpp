@@ -11,6 +11,7 @@
 #include "../../include/transport/wire/checksum.hpp"
 #include "../../include/transport/wire/wire.hpp"
 #include "../mutants.hpp"
+#include "function_text.hpp"
 
 namespace scoll {
 
@@ -61,6 +62,8 @@ outgoing_call::outgoing_call(shipper& by, node_id to, const function_key& functi
     failure_ = {errc::cancelled, "the stop token had fired before the call began"};
   } else if (options.deadline <= nanoseconds::zero()) {
     failure_ = {errc::deadline_exceeded, "no time was left before the call began"};
+  } else if (to == by.wire().options().self) {
+    failure_ = {errc::invalid_argument, "a call of this node to itself: call the handler directly"};
   } else if (by.wire().find(to) == nullptr) {
     failure_ = make_error(errc::unreachable, "no address is known for node {}", to);
   }
@@ -233,10 +236,19 @@ error outgoing_call::answered(transport::reply_event& event) noexcept {
               head->detail,
               domain};
     }
+    case ship_outcome::other_types: return other_types(event);
     case ship_outcome::large: break;
   }
   if (event.final) return {errc::malformed, "a descriptor of a result that is gone"};
   return fetch(event.payload.bytes);
+}
+
+/// The peer has another function under this number, and did not call it.
+error outgoing_call::other_types(transport::reply_event& event) noexcept {
+  const auto there = wire::decode_from<function_text>(event.payload.bytes);
+  if (!there) return there.error();
+  may_have_executed_ = false;
+  return other_function(function_, to_, *there);
 }
 
 error outgoing_call::fetch(std::span<const std::byte> descriptor) noexcept {
@@ -269,13 +281,7 @@ task<void> outgoing_call::pull(transport::region_descriptor from) {
 
 /// The peer knows functions by number: here is the name.
 error outgoing_call::refusal(const error& said) const noexcept {
-  if (said == errc::unknown_function) {
-    return make_error(said.code(), "node {} does not serve '{}'", to_, function_.name);
-  }
-  if (said == errc::type_mismatch) {
-    return make_error(said.code(), "'{}' here is ({:.20}) -> {:.12}, on node {} {}", function_.name,
-                      function_.argument, function_.result, to_, said.text());
-  }
+  if (said == errc::unknown_function) return not_served(function_, to_);
   return said;
 }
 

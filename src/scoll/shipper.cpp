@@ -6,8 +6,10 @@
 #include "../../include/coro/error_format.hpp"
 #include "../../include/scoll/detail/engine.hpp"
 #include "../../include/transport/session.hpp"
+#include "../../include/transport/wire/checksum.hpp"
 #include "../../include/transport/wire/wire.hpp"
 #include "../mutants.hpp"
+#include "function_text.hpp"
 
 namespace scoll {
 
@@ -32,7 +34,7 @@ namespace scoll::detail {
 namespace {
 
 // docs/wire.md describes them byte by byte.
-static_assert(wire::fixed_size<ship_head> == 25);
+static_assert(wire::fixed_size<ship_head> == 33);
 static_assert(wire::fixed_size<ship_reply_head> == 8);
 
 constexpr std::uint8_t known_flags = ship_head::notification | ship_head::large;
@@ -66,8 +68,7 @@ status shipper::add_function(std::shared_ptr<served_function> f) {
     if (taken->key.name == f->key.name) {
       return make_error(errc::already_exists, "function '{}' is registered", f->key.name);
     }
-    return make_error(errc::already_exists, "functions '{}' and '{}' have the same number", taken->key.name,
-                      f->key.name);
+    return same_number(taken->key, f->key);
   }
   const auto at = std::upper_bound(functions_.begin(), functions_.end(), f->key.id,
                                    [](std::uint64_t i, const auto& other) { return i < other->key.id; });
@@ -118,9 +119,8 @@ error shipper::admit(transport::request_view& request) {
     return make_error(errc::unknown_function, "node {} serves no function {:#018x}", engine_.options().id,
                       head->function);
   }
-  if (f->key.types != head->types && !SCOLL_MUTANT(ship_types_unchecked)) {
-    return make_error(errc::type_mismatch, "'{}' ({:.40}) -> {:.20}", f->key.name, f->key.argument,
-                      f->key.result);
+  if (!compatible(f->key.types, head->types) && !SCOLL_MUTANT(ship_types_unchecked)) {
+    return answer_other_types(request, f->key);
   }
   ship_peer& from = peers_[request.from().peer()];
   if (!room_for(from)) {
@@ -138,6 +138,27 @@ error shipper::admit(transport::request_view& request) {
   take(h, request, *head, *f, from, 0);
   h.run_later();
   return {};
+}
+
+/// The caller compares what it hears with its own, and names both.
+error shipper::answer_other_types(transport::request_view& request, const function_key& here) {
+  const error refused(errc::type_mismatch, here.name);
+  transport::message& m = wire_.acquire_message();
+  std::span<std::byte> room = m.payload_space();
+  room = room.first(std::min<std::size_t>(room.size(), request.reply_capacity()));
+  const std::size_t size = describe_function(here, room);
+  if (size == 0) {
+    wire_.release_message(m);
+    return refused;
+  }
+  ship_reply_head head;
+  head.outcome = ship_outcome::other_types;
+  m.set_head_bytes(*wire::encode_to(m.head_space(), head));
+  m.set_inline_payload(size, wire::checksum(room.first(size)));
+  transport::incoming answered;
+  request.accept(answered);
+  answered.reply(m);
+  return refused;
 }
 
 error shipper::admit_large(transport::request_view& request, const ship_head& head, served_function& f,

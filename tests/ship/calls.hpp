@@ -32,7 +32,6 @@ struct handlers {
   std::uint32_t begun = 0;
   std::uint32_t ended = 0;
   std::uint32_t stopped = 0;
-  std::vector<std::uint64_t> order;
   event go;
   node_id last_caller = 0;
   nanoseconds last_remaining{};

@@ -88,6 +88,7 @@ class operation final : public list_hook<> {
     collective_reply_head head;
     transport::loan answer;
   };
+  static_assert(std::is_base_of_v<transport::exchange, child>, "a hop and a shipped call are one primitive");
   enum class hook_kind : std::uint8_t { prepare, execute, on_reply, finish };
   struct hook_state {
     status outcome;

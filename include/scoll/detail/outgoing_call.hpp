@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <type_traits>
 
 #include "../../coro/executor.hpp"
 #include "../../coro/intrusive_list.hpp"
@@ -81,6 +82,7 @@ class outgoing_call final : private transport::exchange,
   status send() noexcept;
   void heard(transport::reply_event& event) noexcept;
   error answered(transport::reply_event& event) noexcept;
+  error other_types(transport::reply_event& event) noexcept;
   error fetch(std::span<const std::byte> descriptor) noexcept;
   task<void> pull(transport::region_descriptor from);
   error refusal(const error& said) const noexcept;
@@ -107,6 +109,9 @@ class outgoing_call final : private transport::exchange,
   bool ended_ = false;
   bool may_have_executed_ = false;
 };
+
+static_assert(std::is_base_of_v<transport::exchange, outgoing_call>,
+              "a shipped call and a hop of a tree are one primitive");
 
 template <class In>
 void outgoing_call::encode(const In& argument) noexcept {

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "../../coro/error.hpp"
+#include "../function.hpp"
 
 namespace scoll::detail {
 
@@ -13,7 +14,7 @@ struct ship_head {
 
   std::uint8_t flags = 0;
   std::uint64_t function = 0;
-  std::uint64_t types = 0;
+  types_digest types;
   std::uint64_t remaining_ns = 0;  ///< time the caller waits; 0: no deadline
 };
 
@@ -22,9 +23,11 @@ enum class ship_outcome : std::uint8_t {
   value = 0,  ///< the encoded result
   error = 1,  ///< the text of the handler's error
   large = 2,  ///< the descriptor of the result: it is there until the caller has fetched it and says so
+  other_types =
+      3,  ///< the function here (`function_text`): it takes or gives something else, and did not run
 };
 constexpr bool wire_valid(const ship_outcome& o) noexcept {
-  return o <= ship_outcome::large;
+  return o <= ship_outcome::other_types;
 }
 
 /// The head of every answer of a handler.

@@ -81,6 +81,7 @@ class shipper final : private transport::endpoint_events, public node_part {
   error admit(transport::request_view& request);
   error admit_large(transport::request_view& request, const ship_head& head, served_function& f,
                     ship_peer& from);
+  error answer_other_types(transport::request_view& request, const function_key& here);
   bool room_for(const ship_peer& peer) const noexcept;
   void take(handling& h, transport::request_view& request, const ship_head& head, served_function& f,
             ship_peer& from, std::size_t large) noexcept;

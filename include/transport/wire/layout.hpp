@@ -78,15 +78,21 @@ struct unmade {
 template <class T>
 extern unmade<T> unmade_object;
 
-template <class T>
-consteval layout measure_description() {
-  measurer archive;
+/// Names the fields of a T to the archive.
+template <class T, class Archive>
+constexpr void follow_description(Archive& archive) {
   describe_with(archive, unmade_object<T>.value);
-  return archive.sum();
 }
 #ifdef __clang__
 #pragma clang diagnostic pop
 #endif
+
+template <class T>
+consteval layout measure_description() {
+  measurer archive;
+  follow_description<T>(archive);
+  return archive.sum();
+}
 
 template <class T>
 concept measurable = requires { typename std::integral_constant<std::size_t, measure_description<T>().min>; };

@@ -1,0 +1,14 @@
+// expect-error: the name of a function has 1 to 64 characters
+#include "scoll/function.hpp"
+
+#ifdef SCOLL_CONTROL
+constexpr scoll::function<std::uint32_t> f{
+    "1234567890123456789012345678901234567890123456789012345678901234"};
+#else
+constexpr scoll::function<std::uint32_t> f{
+    "12345678901234567890123456789012345678901234567890123456789012345"};
+#endif
+
+int main() {
+  return f.name().empty() ? 1 : 0;
+}
