@@ -13,6 +13,8 @@
 #include "bulk_stream.hpp"
 #include "incarnation_store.hpp"
 #include "node.hpp"
+#include "run_and_wait.hpp"
+#include "run_then.hpp"
 #include "service.hpp"
 #include "ship.hpp"
 #include "ship_and_wait.hpp"
