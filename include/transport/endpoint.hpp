@@ -112,6 +112,7 @@ struct endpoint_statistics {
   std::uint64_t requests_sent = 0, replies_sent = 0;
   std::uint64_t writes = 0;  ///< batches handed to links
   std::uint64_t bytes_sent = 0, bytes_received = 0;
+  std::uint64_t bytes_copied = 0;  ///< of those sent: into batches, all but what is lent
   std::uint64_t acknowledges_sent = 0;
   std::uint64_t replays = 0;        ///< frames sent again on a new link
   std::uint64_t duplicates = 0;     ///< frames received again and dropped

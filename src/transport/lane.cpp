@@ -396,6 +396,7 @@ void lane::write_batch() noexcept {
   acknowledge_now_ = false;
   count.frames_sent += frames;
   count.bytes_sent += carried;
+  count.bytes_copied += bytes;
   ++count.writes;
   link_->write({parts.data(), frames});
 }

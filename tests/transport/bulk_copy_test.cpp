@@ -1,0 +1,80 @@
+#include "transfers.hpp"
+
+using namespace transfers;
+
+namespace {
+
+constexpr std::size_t size = std::size_t{3} << 20U;
+/// Of a frame without its payload, and of what else travels with it.
+constexpr std::size_t head_bytes = 200;
+
+/// What a sender holds of the bytes it sends, at every step until it is done.
+class sender_watch {
+ public:
+  explicit sender_watch(endpoint& sender) : sender_(sender), before_(sender.statistics()) {}
+
+  void look() { most_ = std::max(most_, sender_.memory().buffers().lent() + sender_.payloads_in_use()); }
+  std::size_t most_buffers() const { return most_; }
+  std::uint64_t sent() const { return sender_.statistics().bytes_sent - before_.bytes_sent; }
+  std::uint64_t copied() const { return sender_.statistics().bytes_copied - before_.bytes_copied; }
+
+ private:
+  endpoint& sender_;
+  endpoint_statistics before_;
+  std::size_t most_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("what is sent as bulk goes from where it lies: no buffer of the sender ever holds it") {
+  const auto w = any_world();
+  const std::uint32_t segment = GENERATE(16384U, 262144U);  // one that would fit a buffer, and the usual one
+  two p(*w, [segment](endpoint_options& o) { o.transfer_segment_bytes = segment; });
+  fenced store(made(size, 1));
+  fenced local(size);
+  const auto region = p.exposed(store.memory());
+  REQUIRE(p.get(region.descriptor(), 0, local.memory().first(10)).has_value());
+  const bool writes = GENERATE(false, true);
+  sender_watch sender(writes ? *p.left->ep : *p.right->ep);
+  const auto watched = [&](const auto& transfer) {
+    return w->until([&] {
+      sender.look();
+      return transfer.done();
+    });
+  };
+  if (writes) {
+    const auto s = p.begin_put(region.descriptor(), 0, local.memory());
+    REQUIRE(watched(s));
+    REQUIRE(s->has_value());
+  } else {
+    const auto g = p.begin_get(region.descriptor(), 0, local.memory());
+    REQUIRE(watched(g));
+    REQUIRE(g->has_value());
+  }
+  CHECK(local.holds(store.memory()));
+  CHECK(sender.sent() > size);
+  CHECK(sender.most_buffers() == 0);
+  CHECK(sender.copied() <= size / segment * head_bytes);
+}
+
+TEST_CASE("bytes that change while their replies are queued arrive as they are when they are sent") {
+  memory_world w;
+  two p(w);
+  fenced store(bytes(size, std::byte{1}));
+  fenced local(size);
+  const auto region = p.exposed(store.memory());
+  REQUIRE(p.get(region.descriptor(), 0, local.memory().first(10)).has_value());
+  sender_watch sender(*p.right->ep);
+  const auto g = p.begin_get(region.descriptor(), 0, local.memory());
+  REQUIRE(w.until([&] { return sender.sent() >= segment_bytes; }));
+  // All are asked for and answered; few have been sent.
+  REQUIRE(p.right->ep->messages_in_use() == size / segment_bytes);
+  const std::size_t sent = sender.sent() / segment_bytes * segment_bytes;
+  REQUIRE(sent <= size / 2);
+  test::fill(store.memory(), std::byte{2});
+  REQUIRE(w.until([&] { return g.done(); }));
+  REQUIRE(g->has_value());
+  CHECK(test::holds_only(local.memory().first(sent), std::byte{1}));
+  CHECK(test::holds_only(local.memory().subspan(sent), std::byte{2}));
+  CHECK(local.intact());
+}
