@@ -35,13 +35,15 @@ scoll::task<bool> play(scoll::node& client) {
   const auto closed = co_await file->close(within);
   if (!written || !about || !read || !closed) co_return false;
   back.resize(*read);
+  const bool same = *written == data.size() && about->size == data.size() && back == data;
   fmt::print("wrote {} bytes to a file of {}, read {} back: {}\n", *written, about->size, *read,
-             back == data ? "the same" : "not the same");
+             same ? "the same" : "not the same");
   const auto missing =
       co_await remote_file::client_file::open(client, server_id, "missing.txt", false, within);
   if (missing) co_return false;
   fmt::print("missing.txt: {}\n", scoll::describe(missing.error()));
-  co_return back == data&& missing.error().domain() == scoll::error_domain::system;
+  const bool refused = missing.error().domain() == scoll::error_domain::system;
+  co_return (same && refused);
 }
 
 }  // namespace

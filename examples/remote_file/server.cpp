@@ -7,6 +7,7 @@
 
 #include "coro/error_format.hpp"
 #include "scoll/bulk.hpp"
+#include "scoll/bulk_stream.hpp"
 #include "transport/io_awaitables.hpp"
 
 namespace remote_file {
@@ -19,10 +20,10 @@ server::server(node& on, transport::file_engine& files, std::string directory)
       return open(r, call.stop());
     }).value();
   on.serve(read_file, [this](const transfer_request& r, ship_call& call) {
-      return carry(r, &server::read_and_push, call.stop());
+      return read(r, call.stop());
     }).value();
   on.serve(write_file, [this](const transfer_request& r, ship_call& call) {
-      return carry(r, &server::pull_and_write, call.stop());
+      return write(r, call.stop());
     }).value();
   on.serve(stat_file, [this](const std::uint64_t& handle, ship_call& call) -> task<result<attributes>> {
       const auto f = find(handle);
@@ -53,43 +54,42 @@ task<result<opened>> server::open(const open_request& r, stop_token stop) {
   co_return o;
 }
 
-/// Chunk by chunk, so that no transfer takes much memory, and a caller that gives up is noticed.
-task<result<transferred>> server::carry(const transfer_request& r, chunk_step step, stop_token stop) {
+/// Chunk by chunk, so that no transfer takes much memory; while one is written the next ones come.
+task<result<transferred>> server::write(const transfer_request& r, stop_token stop) {
   const auto f = find(r.handle);
   if (!f) co_return f.error();
   const open_file_ptr kept = *f;  // it may be closed meanwhile
-  std::vector<std::byte> buffer(std::min<std::uint64_t>(r.data.length, chunk_bytes));
+  bulk_stream chunks(node_, r.data, {.stop = stop, .chunk = chunk_bytes});
   transferred t;
-  while (t.bytes < r.data.length) {
-    const std::size_t size = std::min<std::uint64_t>(r.data.length - t.bytes, buffer.size());
-    const auto moved = co_await (this->*step)(*kept, r, t.bytes, std::span(buffer).first(size), stop);
-    if (!moved) co_return moved.error();
-    t.bytes += *moved;
-    if (*moved < size) break;  // the file has ended
+  while (true) {
+    const auto chunk = co_await chunks.next();
+    if (!chunk) co_return chunk.error();
+    if (chunk->empty()) break;
+    const status written = co_await transport::write_all(*kept, *chunk, r.offset + t.bytes, stop);
+    if (!written) co_return written.error();
+    t.bytes = chunks.position();
   }
   co_return t;
 }
 
-task<result<std::size_t>> server::pull_and_write(const transport::file& f, const transfer_request& r,
-                                                 std::uint64_t done, std::span<std::byte> chunk,
-                                                 stop_token stop) {
+task<result<transferred>> server::read(const transfer_request& r, stop_token stop) {
+  const auto f = find(r.handle);
+  if (!f) co_return f.error();
+  const open_file_ptr kept = *f;
+  std::vector<std::byte> buffer(std::min<std::uint64_t>(r.data.length, chunk_bytes));
   const bulk_options options{.stop = stop};
-  const status pulled = co_await pull(node_, r.data, done, chunk, options);
-  if (!pulled) co_return pulled.error();
-  const status written = co_await transport::write_all(f, chunk, r.offset + done, stop);
-  if (!written) co_return written.error();
-  co_return chunk.size();
-}
-
-task<result<std::size_t>> server::read_and_push(const transport::file& f, const transfer_request& r,
-                                                std::uint64_t done, std::span<std::byte> chunk,
-                                                stop_token stop) {
-  const auto got = co_await transport::read_all(f, chunk, r.offset + done, stop);
-  if (!got) co_return got.error();
-  const bulk_options options{.stop = stop};
-  const auto pushed = co_await push(node_, r.data, done, chunk.first(*got), options);
-  if (!pushed) co_return pushed.error();
-  co_return *got;
+  transferred t;
+  while (t.bytes < r.data.length) {
+    const std::size_t size = std::min<std::uint64_t>(r.data.length - t.bytes, buffer.size());
+    const auto got =
+        co_await transport::read_all(*kept, std::span(buffer).first(size), r.offset + t.bytes, stop);
+    if (!got) co_return got.error();
+    const auto pushed = co_await push(node_, r.data, t.bytes, std::span(buffer).first(*got), options);
+    if (!pushed) co_return pushed.error();
+    t.bytes += *got;
+    if (*got < size) break;  // the file has ended
+  }
+  co_return t;
 }
 
 result<server::open_file_ptr> server::find(std::uint64_t handle) const {

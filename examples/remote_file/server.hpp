@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -23,22 +22,10 @@ class server {
   static constexpr std::size_t chunk_bytes = 256 * 1024;
   static constexpr std::size_t most_open = 1024;
   using open_file_ptr = std::shared_ptr<scoll::transport::file>;
-  /// Between a chunk of the client's memory and the file; gives how much of it there was.
-  using chunk_step = scoll::task<scoll::result<std::size_t>> (server::*)(const scoll::transport::file&,
-                                                                         const transfer_request&,
-                                                                         std::uint64_t done,
-                                                                         std::span<std::byte> chunk,
-                                                                         scoll::stop_token);
 
   scoll::task<scoll::result<opened>> open(const open_request& r, scoll::stop_token stop);
-  scoll::task<scoll::result<transferred>> carry(const transfer_request& r, chunk_step step,
-                                                scoll::stop_token stop);
-  scoll::task<scoll::result<std::size_t>> pull_and_write(const scoll::transport::file& f,
-                                                         const transfer_request& r, std::uint64_t done,
-                                                         std::span<std::byte> chunk, scoll::stop_token stop);
-  scoll::task<scoll::result<std::size_t>> read_and_push(const scoll::transport::file& f,
-                                                        const transfer_request& r, std::uint64_t done,
-                                                        std::span<std::byte> chunk, scoll::stop_token stop);
+  scoll::task<scoll::result<transferred>> write(const transfer_request& r, scoll::stop_token stop);
+  scoll::task<scoll::result<transferred>> read(const transfer_request& r, scoll::stop_token stop);
   scoll::result<open_file_ptr> find(std::uint64_t handle) const;
 
   scoll::node& node_;
