@@ -15,6 +15,9 @@ class outgoing_call;
 /// places are taken waits, and places are given in the order of coming, whoever asks (`F1`). Waiting counts
 /// against the call's deadline, and its stop token is heard. One executor; must outlive its calls.
 ///
+/// It knows no callers, only calls: who comes with a thousand of them is in front of those who come later.
+/// Callers who must not wait for each other have a limit each.
+///
 /// A handler must not wait for a place that is held by the call it serves: give calls from outside and calls
 /// from handlers limits of their own.
 class call_limit {

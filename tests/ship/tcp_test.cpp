@@ -2,6 +2,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <iterator>
+
 #include "../node/tcp_cluster.hpp"
 #include "../support/allocation_counter.hpp"
 #include "calls.hpp"
@@ -193,6 +196,29 @@ TEST_CASE("calls in a steady state allocate nothing, on either side", "[tcp]") {
   const std::size_t before = allocation_counter::on_this_thread();
   c.run(in_parallel(500));
   CHECK(allocation_counter::on_this_thread() - before == of_the_test);
+}
+
+TEST_CASE("calls and bulk make no threads", "[tcp]") {
+  tcp_cluster c(2);
+  handlers h;
+  h.serve_all(c[1]);
+  const auto threads = [] {
+    const std::filesystem::directory_iterator all("/proc/self/task");
+    return std::distance(begin(all), end(all));
+  };
+  const auto before = threads();
+  const auto play = [&]() -> task<void> {
+    for (int i = 0; i < 100; ++i) {
+      const auto small = co_await ship(c[0], 2, add, pair_of{1, 2});
+      REQUIRE(small);
+      CHECK(threads() == before);
+    }
+    const std::vector<std::uint8_t> sent(1'000'000, 7);
+    const auto large = co_await ship(c[0], 2, echo, sent);
+    REQUIRE(large);
+  };
+  c.run(play());
+  CHECK(threads() == before);
 }
 
 TEST_CASE("large arguments and results cross real connections", "[tcp]") {
