@@ -192,6 +192,24 @@ TEST_CASE("whatever comes as an answer ends the call, and never harms") {
     s.reply_payload = bytes(250, std::byte{'x'});
     CHECK(ask_it().error() == errc::malformed);
   }
+  SECTION("a function that is another one, or that is none") {
+    using text = std::tuple<std::string, std::string, std::string>;
+    ship_reply_head head;
+    head.outcome = ship_outcome::other_types;
+    s.reply_head = encoded(head);
+    s.reply_payload = encoded(text("any", std::string(250, '{'), ""));
+    const auto r = ask_it();
+    CHECK(r.error() == error(errc::type_mismatch, "'test.shout' here, 'any' on node 9: one number"));
+    CHECK_FALSE(r.may_have_executed());
+    s.reply_payload = encoded(text("test.shout", std::string(250, '{'), ""));
+    CHECK(ask_it().error() == errc::type_mismatch);
+    s.reply_payload = encoded(text("test.shout", "text", "text"));  // the same as here
+    CHECK(ask_it().error() == errc::type_mismatch);
+    s.reply_payload = encoded(text(std::string(300, 'x'), "", ""));
+    CHECK(ask_it().error() == errc::type_mismatch);
+    s.reply_payload = bytes(9, std::byte{0xff});
+    CHECK(ask_it().error() == errc::malformed);
+  }
   SECTION("a part that is no descriptor, or a descriptor that is none") {
     s.part = true;
     s.reply_head = encoded(ship_reply_head{});
