@@ -71,6 +71,7 @@ class Cluster:
     def close(self):
         for process in self.processes.values():
             process.send_signal(signal.SIGTERM)
+            process.send_signal(signal.SIGCONT)  # one that a failed test has left stopped
         codes = [process.wait(LIMIT_S) for process in self.processes.values()]
         logs = [(self.home / f"node-{n}.log").read_text(errors="replace")[-3000:] for n in self.processes]
         shutil.rmtree(self.home)
@@ -259,6 +260,7 @@ class JustStarted(unittest.TestCase):
     def test_who_only_listens_asks_nobody(self):
         """With cycles of ten minutes, servers listen for hours: questions to others wait until they are too late."""
         cluster = Cluster(3, "[gossip]\ninterval_ms = 600000\n")
+        self.addCleanup(cluster.close)
         source = cluster.home / "source"
         source.mkdir()
         for command in (["df"], ["df", "--living"], ["top"], ["find", "x"], ["scrub"], ["ingest", str(source)],
@@ -277,19 +279,19 @@ class JustStarted(unittest.TestCase):
             cluster.ask("stop", "--all")
             answer = json.loads(asking.stdout.read())
             self.assertEqual((asking.wait(LIMIT_S), answer["status"]["code"]), (3, "cancelled"))
-        cluster.close()
 
     def test_what_is_asked_meanwhile_is_answered_afterwards(self):
         cluster = Cluster(3)
+        self.addCleanup(cluster.close)
         before = self.stage(cluster)
         answer = cluster.ask("df")
         self.assertEqual((before, self.stage(cluster)), ("stealth", "active"))
         self.assertEqual(answer["outcome"]["merged"], [1, 2, 3])
-        cluster.close()
 
     def test_a_server_waits_for_a_port_that_is_let_go_of(self):
         """As after a kill, when the kernel still has it."""
         cluster = Cluster(1)
+        self.addCleanup(cluster.close)
         port = int(cluster.file.read_text().partition('"127.0.0.1:')[2].partition('"')[0])
         for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
             cluster.kill(1)
@@ -301,7 +303,6 @@ class JustStarted(unittest.TestCase):
             self.assertEqual(cluster.run("status").returncode, 3)
             holding.close()
             until(lambda: cluster.run("status").returncode == 0, "it answers")
-        cluster.close()
 
 
 def bound(s, port):
@@ -317,6 +318,7 @@ class Silence(unittest.TestCase):
 
     def test_a_silent_death_ends_the_wait_for_its_subtree(self):
         cluster = Cluster()
+        self.addCleanup(cluster.close)
         source = cluster.home / "source"
         source.mkdir()
         for i in range(60):
@@ -324,7 +326,8 @@ class Silence(unittest.TestCase):
         cluster.ask("ingest", str(source))
         cluster.ask("scrub")
         cluster.wait_all_alive()
-        command = [BIN / "shardctl", "--cluster", cluster.file, "--json", "--progress", "lines", "scrub", "--pace", "100"]
+        command = [BIN / "shardctl", "--cluster", cluster.file, "--json", "--progress", "lines", "scrub",
+                   "--pace", "100", "--timeout", "30"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as asking:
             asking.stderr.readline()  # the scrub is under way
             cluster.processes[5].send_signal(signal.SIGSTOP)
@@ -344,12 +347,12 @@ class Silence(unittest.TestCase):
         cluster.wait_all_alive()
         self.assertEqual(cluster.ask("df")["outcome"]["merged"], [1, 2, 3, 4, 5, 6])
         self.assertEqual(cluster.ask("scrub")["value"]["objects"], 60)
-        cluster.close()
 
 
 class Failures(unittest.TestCase):
     def test_a_death_a_restart_and_the_end(self):
         cluster = Cluster()
+        self.addCleanup(cluster.close)
         alive = lambda: sorted(cluster.ask("members")["value"]["alive"]) == [1, 2, 3, 4, 5, 6]
         until(alive, "all are alive")
         for i in range(20):
@@ -400,7 +403,6 @@ class Failures(unittest.TestCase):
         self.assertEqual(cluster.run("df").returncode, 3)
         self.assertEqual(cluster.run("stop", "--all").returncode, 3)
         self.assertEqual(list(cluster.home.glob("*.sock")), [])
-        cluster.close()
 
 
 class ClusterFile(unittest.TestCase):

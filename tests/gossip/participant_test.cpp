@@ -139,17 +139,26 @@ TEST_CASE("participants start together, notice a death and a return, and end") {
 TEST_CASE("who waits for a participant to take part is told when it does, or that it will not") {
   hosts h(4);
   host& one = *h.all[0];
+  host& two = *h.all[1];
   std::vector<status> told;
-  const auto wait = [&](stop_token stop) -> task<void> {
-    const status s = co_await gossip::active(one.member, stop);
+  const auto wait = [&told](participant& member, stop_token stop) -> task<void> {
+    const status s = co_await gossip::active(member, stop);
     told.push_back(s);
   };
+  two.home.enter([&] { two.work.spawn(wait(two.member, {})); });
+  h.run_for(seconds(1));
+  two.stop.request_stop();
+  two.home.touch();
+  h.run_for(milliseconds(10));
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].error() == errc::closed);
+  told.clear();
   stop_source impatient;
   one.home.enter([&] {
-    one.work.spawn(wait({}));
-    one.work.spawn(wait(impatient.token()));
+    one.work.spawn(wait(one.member, {}));
+    one.work.spawn(wait(one.member, impatient.token()));
   });
-  h.run_for(seconds(2));
+  h.run_for(seconds(1));
   CHECK(told.empty());  // stealth
   impatient.request_stop();
   one.home.touch();
@@ -163,7 +172,7 @@ TEST_CASE("who waits for a participant to take part is told when it does, or tha
   one.stop.request_stop();
   one.home.touch();
   h.run_for(milliseconds(10));
-  one.home.enter([&] { one.work.spawn(wait({})); });
+  one.home.enter([&] { one.work.spawn(wait(one.member, {})); });
   h.run_for(milliseconds(10));
   REQUIRE(told.size() == 3);
   CHECK(told[2].error() == errc::closed);
