@@ -134,7 +134,7 @@ TEST_CASE("files that cannot be read say why, and where") {
   CHECK(complaint("[tcp\n").starts_with(":1: "));
 }
 
-TEST_CASE("a variable that looks like a setting and is none is refused; others are nobody's business") {
+TEST_CASE("a variable that looks like a setting and is none is refused, and others are ignored") {
   settings s;
   {
     const variable typing_error("SCOLL_TCP_KEEPALIVE", "5s");
