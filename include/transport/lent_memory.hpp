@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "../coro/assert.hpp"
 #include "../coro/intrusive_list.hpp"
 
 namespace scoll::transport {
@@ -98,6 +99,7 @@ struct lent_range {
     std::uint64_t at = offset;
     for (std::size_t left = memory == nullptr ? 0 : size; left != 0;) {
       std::span<std::byte> next = memory->piece(at);
+      SCOLL_ASSERT(!next.empty(), "lent memory is used beyond its end");
       next = next.first(next.size() < left ? next.size() : left);
       use(next);
       at += next.size();

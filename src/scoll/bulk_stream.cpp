@@ -6,6 +6,7 @@
 
 #include "../../include/coro/deadline.hpp"
 #include "../../include/coro/error_format.hpp"
+#include "../mutants.hpp"
 #include "../transport/memory_service.hpp"
 
 namespace scoll {
@@ -47,7 +48,9 @@ class bulk_stream::engine {
     front.filling.reset();
     given_ += front.size;
     lent_ = true;
-    co_return std::span<const std::byte>(front.bytes).first(front.size);
+    const auto chunk = std::span<const std::byte>(front.bytes).first(front.size);
+    if (SCOLL_MUTANT(bulk_chunk_overwritten)) hand_back();
+    co_return chunk;
   }
 
  private:

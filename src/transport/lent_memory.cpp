@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "../../include/transport/wire/checksum.hpp"
+#include "../mutants.hpp"
 
 namespace scoll::transport {
 
@@ -27,6 +28,16 @@ void lent_memory::clear() noexcept {
 void lent_memory::recall() noexcept {
   while (!borrowers_.empty()) {
     borrower& each = borrowers_.pop_front();
+    const bool sends = each.recalled_ != nullptr;
+    const bool untold = sends ? SCOLL_MUTANT(bulk_sending_unrecalled) : SCOLL_MUTANT(bulk_landing_unrecalled);
+    if (untold && !more_.empty()) {  // one piece may be memory of the library itself, which is freed
+      auto* const as_before = new lent_memory;
+      as_before->first_ = first_;
+      as_before->size_ = size_;
+      as_before->more_ = more_;
+      each.borrow(*as_before);
+      continue;
+    }
     if (each.recalled_ != nullptr) each.recalled_(each);
     each.memory_ = nullptr;
   }
@@ -45,6 +56,7 @@ void lent_memory::copy_out(std::uint64_t offset, std::span<std::byte> into) cons
   while (!into.empty()) {
     const auto from = piece(offset);
     const std::size_t n = std::min(from.size(), into.size());
+    SCOLL_ASSERT(n != 0, "lent memory is used beyond its end");
     std::memcpy(into.data(), from.data(), n);
     into = into.subspan(n);
     offset += n;
@@ -55,6 +67,7 @@ void lent_memory::copy_in(std::uint64_t offset, std::span<const std::byte> from)
   while (!from.empty()) {
     const auto into = piece(offset);
     const std::size_t n = std::min(from.size(), into.size());
+    SCOLL_ASSERT(n != 0, "lent memory is used beyond its end");
     std::memcpy(into.data(), from.data(), n);
     from = from.subspan(n);
     offset += n;
@@ -67,6 +80,7 @@ std::uint64_t lent_memory::checksum(std::uint64_t offset, std::uint64_t length) 
   wire::checksum_stream sum;
   while (length != 0) {
     auto next = piece(offset);
+    SCOLL_ASSERT(!next.empty(), "lent memory is used beyond its end");
     if (next.size() > length) next = next.first(static_cast<std::size_t>(length));
     sum.add(next);
     offset += next.size();

@@ -5,6 +5,7 @@
 
 #include "../../include/coro/error_format.hpp"
 #include "../../include/transport/wire/wire.hpp"
+#include "../mutants.hpp"
 #include "segment_payload.hpp"
 
 namespace scoll::transport {
@@ -59,7 +60,7 @@ void memory_service::on_request(request_view& request) noexcept {
   const auto head = wire::decode_from<memory_head>(request.head());
   if (!head) return request.refuse(head.error());
   if (const auto s = check(*head, request); !s) return request.refuse(s.error(), touched);
-  if (fate == payload_fate::damaged)
+  if (fate == payload_fate::damaged && !SCOLL_MUTANT(bulk_damage_ignored))
     return request.refuse({errc::checksum_mismatch, "a segment was altered on its way"}, true);
   if (fate == payload_fate::dropped || fate == payload_fate::torn)
     return request.refuse({errc::stale_descriptor, "the region came or went while it was written"}, touched);
@@ -102,6 +103,7 @@ void memory_service::forget(waiting_get& get) noexcept {
 }
 
 void memory_service::refilled() noexcept {
+  if (SCOLL_MUTANT(bulk_refill_unheard)) return;
   while (!waiting_.empty()) {
     waiting_get& next = waiting_.front();
     if (const auto s = regions_.check(next.head); !s) {

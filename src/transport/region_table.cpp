@@ -1,6 +1,7 @@
 #include "region_table.hpp"
 
 #include "../../include/coro/error_format.hpp"
+#include "../mutants.hpp"
 
 namespace scoll::transport {
 
@@ -33,6 +34,7 @@ status region_table::add(memory_region& region, std::span<const std::span<std::b
   slot& s = slots_[region.index_];
   free_ = s.next_free;
   s.region = &region;
+  if (SCOLL_MUTANT(bulk_region_kept)) s.memory.clear();
   for (const auto& segment : segments) s.memory.add(segment);
   region.size_ = s.memory.size();
   s.generation = region.generation_ = ++last_generation_;
@@ -44,14 +46,14 @@ status region_table::add(memory_region& region, std::span<const std::span<std::b
 void region_table::remove(memory_region& region) noexcept {
   slot& s = slots_[region.index_];
   s.region = nullptr;
-  s.memory.clear();
+  if (!SCOLL_MUTANT(bulk_region_kept)) s.memory.clear();
   s.next_free = free_;
   free_ = region.index_ + 1;
   --size_;
 }
 
 status region_table::check(const memory_head& head) const noexcept {
-  if (head.incarnation != incarnation_) {
+  if (head.incarnation != incarnation_ && !SCOLL_MUTANT(bulk_incarnation_unchecked)) {
     return make_error(errc::stale_descriptor, "region of incarnation {} of node {}, this is {}",
                       head.incarnation, self_, incarnation_);
   }
@@ -59,11 +61,14 @@ status region_table::check(const memory_head& head) const noexcept {
     return make_error(errc::not_found, "node {} has no region {}", self_, head.region);
   }
   const slot& s = slots_[head.region];
-  if (s.region == nullptr || s.generation != head.generation) {
+  const bool replaced = s.generation != head.generation && !SCOLL_MUTANT(bulk_generation_unchecked);
+  if (s.region == nullptr || replaced) {
     return make_error(errc::stale_descriptor, "region {} of node {} is no longer exposed", head.region,
                       self_);
   }
-  if (const auto allowed = check_access(s.region->access_, head.operation); !allowed) return allowed;
+  const auto allowed = check_access(s.region->access_, head.operation);
+  if (!allowed && !SCOLL_MUTANT(bulk_access_unchecked)) return allowed;
+  if (SCOLL_MUTANT(bulk_range_unchecked)) return {};
   return check_range(head.offset, head.length, s.region->size_);
 }
 

@@ -5,6 +5,7 @@
 #include "../../include/coro/deadline.hpp"
 #include "../../include/coro/error_format.hpp"
 #include "../../include/transport/endpoint.hpp"
+#include "../mutants.hpp"
 #include "memory_service.hpp"
 
 namespace scoll::transport {
@@ -37,7 +38,8 @@ std::uint64_t bytes_of(std::span<Memory> pieces) noexcept {
 }
 
 task<status> carry(endpoint& at, session& to, transfer& t, transfer_options options) {
-  const bool limited = options.deadline > nanoseconds::zero();
+  const bool limited = options.deadline > nanoseconds::zero() && !SCOLL_MUTANT(bulk_deadline_not_armed);
+  if (SCOLL_MUTANT(bulk_stop_unheard)) options.stop = {};
   deadline_stop stop(limited ? deadline::in(options.deadline) : deadline(), options.stop);
   if (stop.stop_requested()) co_return error(stop.reason(), "before the transfer had begun");
   at.memory().transfers().start(t, to, {options.window, options.segment_bytes});

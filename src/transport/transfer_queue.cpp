@@ -5,6 +5,7 @@
 #include "../../include/coro/error_format.hpp"
 #include "../../include/transport/endpoint.hpp"
 #include "../../include/transport/wire/wire.hpp"
+#include "../mutants.hpp"
 #include "segment_payload.hpp"
 
 namespace scoll::transport {
@@ -49,7 +50,10 @@ void transfer_queue::start(transfer& t, session& to, transfer_shape shape) noexc
 
 /// Hands out what the window allows, one segment at a time and in turn.
 void transfer_queue::pump(transfer_peer& peer) noexcept {
-  while (!peer.ready.empty() && peer.in_flight < endpoint_.options().transfer_window) {
+  const auto room = [&] {
+    return peer.in_flight < endpoint_.options().transfer_window || SCOLL_MUTANT(bulk_window_ignored);
+  };
+  while (!peer.ready.empty() && room()) {
     transfer& t = peer.ready.pop_front();
     const bool sent = send_segment(t);
     if (t.wants_turn()) sent ? peer.ready.push_back(t) : peer.ready.push_front(t);
@@ -72,7 +76,7 @@ bool transfer_queue::send_segment(transfer& t) noexcept {
     return false;
   }
   memory_head head = t.head_;
-  head.offset += t.next_;
+  if (!SCOLL_MUTANT(bulk_offset_ignored)) head.offset += t.next_;
   head.length = size;
   const auto head_size = wire::encode_to(m.head_space(), head);
   SCOLL_ASSERT(head_size.has_value(), "the head of a segment exceeds its frame");
@@ -126,8 +130,10 @@ void transfer_queue::stop(transfer& t, const error& reason) noexcept {
 }
 
 status transfer_queue::deliver(transfer& t, const transfer_segment& segment, reply_event& event) noexcept {
-  if (!t.get() && event.reached && !event.refused) t.may_have_written_ = true;
+  if (!t.get() && event.reached && !event.refused && !SCOLL_MUTANT(bulk_push_as_not_written))
+    t.may_have_written_ = true;
   if (!event.outcome) return event.outcome;
+  if (event.fate == payload_fate::damaged && SCOLL_MUTANT(bulk_damage_ignored)) return {};
   if (event.fate == payload_fate::damaged) {
     return make_error(errc::checksum_mismatch, "{} bytes from node {} were altered on their way",
                       segment.size_, t.peer_->to->peer());
@@ -147,7 +153,7 @@ void transfer_queue::abandon(transfer& t, const error& reason) noexcept {
   while (!t.segments_.empty()) {
     transfer_segment& segment = t.segments_.front();
     const bool transmitted = segment.cancel();
-    if (transmitted && !t.get()) t.may_have_written_ = true;
+    if (transmitted && !t.get() && !SCOLL_MUTANT(bulk_push_as_not_written)) t.may_have_written_ = true;
     release(segment);
   }
   t.ended_.set();

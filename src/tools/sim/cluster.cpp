@@ -44,6 +44,9 @@ node_options options_of(std::uint32_t host, std::uint32_t hosts) {
   options.max_operations = 8 + 3 * hosts / 2;  // the roll call fits
   options.link.window = {8, 8, 8, 4};
   options.link.queue_limit = std::max(16U, hosts);
+  options.link.transfer_window = 6;
+  options.link.transfer_segment_bytes = sim_segment_bytes;
+  options.link.transfer_buffers = 6;
   options.ship.handlers = 8 + hosts;
   options.ship.queue = options.link.queue_limit;
   options.ship.eager_bytes = 1'024;
@@ -253,6 +256,7 @@ void cluster::carry_out(const plan_event& e) {
     case event_kind::destroy: return begin_destruction(e);
     case event_kind::stray: return send_stray(e);
     case event_kind::call: return errands_.begin(e);
+    case event_kind::haul: return errands_.begin_haul(e);
     case event_kind::call_stop: return errands_.cancel(o[0]);
     case event_kind::storm: return storm(as_host(o[0]));
     case event_kind::verdict:

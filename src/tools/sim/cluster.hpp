@@ -19,6 +19,9 @@
 
 namespace scoll::sim {
 
+/// Bytes of a segment of a transfer that does not say otherwise.
+constexpr std::uint32_t sim_segment_bytes = 12'000;
+
 /// A request that must be refused, and whoever waits for that.
 struct stray_request final : transport::exchange {
   stray_request() noexcept : exchange([](transport::exchange&, transport::reply_event&) noexcept {}) {}

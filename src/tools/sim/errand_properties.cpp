@@ -61,16 +61,20 @@ void other_types_are_refused(const errand_record& r, violations& found) {
 }
 
 /// The await ends by its deadline, but for its host's own stalls.
-void ends_by_its_deadline(const errand_record& r, cluster& c, violations& found) {
+void ends_by_its_deadline(const errand_record& r, const cluster& c, violations& found) {
   if (r.deadline.count() == 0) return;
-  nanoseconds allowed = r.deadline + r.deadline / 50 + milliseconds(30);
-  for (const fault_record& f : c.faults()) {
-    const bool here = f.kind == event_kind::stall && (f.hosts >> r.from->host & 1) != 0;
-    if (here) allowed += 2 * std::max(nanoseconds(0), std::min(f.until, r.ended) - std::max(f.from, r.began));
-  }
-  if (r.took > allowed)
+  if (r.took > allowance(c, r.from->host, r.deadline, r.began, r.ended))
     report(found, "a call ends by its deadline", r,
            fmt::format("took {} us of {} us", r.took.count() / 1000, r.deadline.count() / 1000));
+}
+
+/// The error of a haul's transfer is that of its handler.
+bool failed_by_its_transfer(const errand_record& r, const cluster& c) {
+  const std::uint64_t of = r.number > errands::first_relayed ? r.number - errands::first_relayed : r.number;
+  const auto found = c.calls().hauls().find(of);
+  if (found == c.calls().hauls().end()) return false;
+  return std::any_of(found->second.transfers.begin(), found->second.transfers.end(),
+                     [&](const transfer_record& t) { return !t.outcome && r.failure == t.outcome.error(); });
 }
 
 /// Without faults nothing fails but what was told to, ran out of time, was cancelled, or met a limit.
@@ -83,7 +87,8 @@ void no_call_fails_by_itself(const errand_record& r, cluster& c, violations& fou
   const bool bounded = r.failure == errc::busy || r.failure == errc::too_large ||
                        (r.failure == errc::deadline_exceeded && (r.deadline.count() != 0 || relayed)) ||
                        (r.failure == errc::cancelled && (r.cancelled || r.deadline.count() != 0 || relayed));
-  if (!told && !bounded) report(found, "no call fails by itself", r, "it did");
+  if (!told && !bounded && !failed_by_its_transfer(r, c))
+    report(found, "no call fails by itself", r, "it did");
 }
 
 /// Without faults a caller that wants to stop is let go at once.
@@ -103,7 +108,33 @@ void no_handler_works_for_nothing(const errand_record& r, cluster& c, violations
            fmt::format("for {} us", (r.last_left - r.ended).count() / 1000));
 }
 
+/// What waits and what is on its way is bounded, whatever peers ask for.
+void transfers_within_bounds(life& l, std::uint32_t hosts, violations& found) {
+  transport::endpoint& wire = l.member->get_engine().wire();
+  const auto bulk = transport::traffic_class::bulk;
+  const std::size_t waiting = wire.memory().waiting();
+  if (waiting > hosts * wire.options().window[static_cast<std::size_t>(bulk)] ||
+      wire.memory().buffers().lent() > wire.options().transfer_buffers)
+    report(found, "transfers within bounds", l.host,
+           fmt::format("{} buffers, {} requests wait for one", wire.memory().buffers().lent(), waiting));
+  wire.sessions([&](transport::session& s) {
+    if (s.credits(bulk).queued > wire.options().transfer_window)
+      report(found, "transfers within bounds", l.host,
+             fmt::format("{} segments wait for credit to node {}", s.credits(bulk).queued, s.peer()));
+  });
+}
+
 }  // namespace
+
+nanoseconds allowance(const cluster& c, std::uint32_t host, nanoseconds deadline, nanoseconds began,
+                      nanoseconds ended) {
+  nanoseconds allowed = deadline + deadline / 50 + milliseconds(30);
+  for (const fault_record& f : c.faults()) {
+    const bool here = f.kind == event_kind::stall && (f.hosts >> host & 1) != 0;
+    if (here) allowed += 2 * std::max(nanoseconds(0), std::min(f.until, ended) - std::max(f.from, began));
+  }
+  return allowed;
+}
 
 void check_errands(const cluster& c, violations& found) {
   auto& mutable_cluster = const_cast<cluster&>(c);
@@ -149,6 +180,7 @@ void check_errand_bounds(cluster& c, violations& found) {
     if (s.handlings() > limits.handlers || s.large_held() > limits.large_memory)
       report(found, "calls within bounds", host,
              fmt::format("{} handlers, {} bytes", s.handlings(), s.large_held()));
+    transfers_within_bounds(*l, c.hosts(), found);
     for (std::uint32_t peer = 0; peer < c.hosts(); ++peer) {
       if (s.handlings_of(peer + 1) > (limits.handlers + 1) / 2)
         report(found, "nobody takes all places", host,

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "cluster.hpp"
 #include "coro/sleep.hpp"
+#include "errand_execution.hpp"
 
 namespace scoll::sim {
 namespace {
@@ -21,35 +21,15 @@ bool filled(const std::vector<std::uint8_t>& filler, std::uint64_t number) {
 
 }  // namespace
 
-/// One execution, for as long as its coroutine lives.
-class errands::execution {
- public:
-  execution(errands& log, life& at, const errand& what) : log_(log) {
-    const auto found = log.records_.find(what.number);
-    if (found == log.records_.end()) return;
-    record_ = &found->second;
-    ++record_->begun;
-    record_->executor = &at;
-    record_->garbled |= !filled(what.filler, what.number) || what.behaviour != record_->behaviour;
-  }
-  ~execution() {
-    if (record_ != nullptr && log_.recording_) record_->last_left = log_.cluster_.world().now();
-  }
-  execution(const execution&) = delete;
-  execution& operator=(const execution&) = delete;
-
- private:
-  errands& log_;
-  errand_record* record_ = nullptr;
-};
-
 void errands::serve(life& l) {
   const auto handler = [this, &l](const errand& what, ship_call& call) { return handle(l, what, call); };
   static_cast<void>(l.member->serve(run_errand, handler).value());
+  const auto hauler = [this, &l](const haul& what, ship_call& call) { return handle(l, what, call); };
+  static_cast<void>(l.member->serve(run_haul, hauler).value());
 }
 
 task<result<parcel>> errands::handle(life& at, const errand& what, ship_call& call) {
-  const execution present(*this, at, what);
+  const execution present(*this, at, what.number, what.behaviour, filled(what.filler, what.number));
   const stop_token stop = has(what.behaviour, errand_bit::deaf) ? stop_token{} : call.stop();
   if (what.work_us != 0) {
     const status slept = co_await sleep_for(from_us(what.work_us), stop);

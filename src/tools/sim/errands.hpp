@@ -5,6 +5,7 @@
 
 #include "coro/stop.hpp"
 #include "errand.hpp"
+#include "errand_bulk.hpp"
 #include "plan.hpp"
 #include "scoll/ship.hpp"
 
@@ -41,6 +42,7 @@ struct errand_record {
 /// The calls that the hosts of a cluster ship to each other.
 class errands {
  public:
+  static constexpr std::uint64_t first_haul = 100'000;
   static constexpr std::uint64_t first_relayed = 500'000;
   static constexpr std::uint64_t first_roll_call = 1'000'000;
 
@@ -49,6 +51,7 @@ class errands {
   /// Registers the handlers at a life that starts.
   void serve(life& l);
   void begin(const plan_event& e);
+  void begin_haul(const plan_event& e);
   void cancel(std::uint64_t number);
   /// Every live host calls every other, if there was any call before.
   void begin_roll_call();
@@ -56,6 +59,8 @@ class errands {
   void stop_recording() noexcept { recording_ = false; }
 
   const std::map<std::uint64_t, errand_record>& records() const noexcept { return records_; }
+  /// Those of them that carry descriptors, by the number of their first call.
+  const std::map<std::uint64_t, haul_record>& hauls() const noexcept { return hauls_; }
 
  private:
   class execution;
@@ -65,8 +70,18 @@ class errands {
   task<result<parcel>> handle(life& at, const errand& what, ship_call& call);
   void finish(life& from, errand_record& r, time_point local_start, const error& failure, bool may);
 
+  // errand_bulk.cpp
+  task<void> run(life& from, errand_record& r, haul_record& h, haul what, ship_options options);
+  task<void> withdraw_later(haul_record& h);
+  task<result<receipt>> handle(life& at, const haul& what, ship_call& call);
+  task<result<receipt>> ship_on(life& at, const haul& what, std::uint32_t next, ship_options options);
+  status prepare(node& by, haul_record& h, bulk_descriptor& into);
+  task<void> transfer(life& at, haul_record& h, transfer_record& t, bulk_descriptor from, stop_token stop);
+  void finish(haul_record& h, transfer_record& t, time_point local_start, const push_status& outcome);
+
   cluster& cluster_;
   std::map<std::uint64_t, errand_record> records_;
+  std::map<std::uint64_t, haul_record> hauls_;
   bool recording_ = true;
 };
 

@@ -46,7 +46,7 @@ void look_for(const plan_options& one) {
 /// Where a bug shows: among participants of the gossip, where calls are shipped, or else in broadcasts.
 workload workload_of(const mutants::description& m, workload otherwise) {
   if (m.name.starts_with("gossip_")) return workload::gossip;
-  return m.name.starts_with("ship_") ? workload::ship : otherwise;
+  return m.name.starts_with("ship_") || m.name.starts_with("bulk_") ? workload::ship : otherwise;
 }
 
 /// With no bug all of it has to hold.

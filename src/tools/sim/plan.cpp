@@ -4,6 +4,7 @@
 #include <numeric>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "coro/random.hpp"
 #include "scoll/tree/any_tree.hpp"
@@ -46,6 +47,7 @@ constexpr std::array kinds{
     kind_description{event_kind::subset, "subset", 2, false},
     kind_description{event_kind::call, "call", 8, false},
     kind_description{event_kind::call_stop, "call_stop", 1, false},
+    kind_description{event_kind::haul, "haul", 8, false},
 };
 static_assert([] {
   for (std::size_t i = 0; i < kinds.size(); ++i) {
@@ -61,7 +63,10 @@ const kind_description& describe(event_kind kind) noexcept {
 class drawing {
  public:
   explicit drawing(const plan_options& options)
-      : options_(options), random_(options.seed * 2 + 1), liveness_random_(options.seed * 2 + 2) {
+      : options_(options),
+        random_(options.seed * 2 + 1),
+        liveness_random_(options.seed * 2 + 2),
+        haul_random_(~options.seed) {
     plan_.seed = options.seed;
     plan_.hosts = options.hosts;
   }
@@ -83,6 +88,7 @@ class drawing {
     if (mixed()) draw_strays();
     if (!quiet_) draw_faults();
     if (mixed()) draw_subsets();
+    if (options_.work == workload::ship) draw_hauls();
     if (options_.faults == fault_profile::swarm && !quiet_) draw_liveness();
     sort_by_time();
     return std::move(plan_);
@@ -298,6 +304,61 @@ class drawing {
     add(last_of_all ? horizon_ + later : at + later, event_kind::call_stop, {number});
   }
 
+  /// Calls that carry descriptors, between a few hosts, some in rushes: so that segments wait for buffers and
+  /// for their turn, and connections break while many are under way.
+  void draw_hauls() {
+    const std::uint64_t wanted = 60 + haul_random_.below(61);
+    const std::uint64_t first = haul_random_.below(options_.hosts);
+    const std::uint64_t hosts = std::min<std::uint64_t>(options_.hosts, 2 + haul_random_.below(4));
+    const bool swarm = options_.faults == fault_profile::swarm && !quiet_;
+    disturbs_hauls_ = haul_random_.chance(1, 2) && swarm;
+    const auto within = static_cast<std::uint64_t>((horizon_ - milliseconds(5)).count());
+    std::uint64_t drawn = 0;
+    while (drawn < wanted) {
+      const auto at = milliseconds(5) + nanoseconds(static_cast<std::int64_t>(haul_random_.below(within)));
+      const std::uint64_t one = haul_random_.below(hosts);
+      const std::uint64_t other = (one + 1 + haul_random_.below(hosts - 1)) % hosts;
+      std::uint64_t burst = haul_random_.chance(1, 8) ? 4 + haul_random_.below(12) : 1;
+      for (; burst != 0 && drawn < wanted; --burst)
+        draw_haul(drawn++, at, (first + one) % options_.hosts, (first + other) % options_.hosts);
+    }
+  }
+
+  /// Sizes around those at which segments travel in another way.
+  std::uint64_t haul_bytes() {
+    constexpr std::array<std::uint64_t, 4> limits{400, 9'000, 24'000, 80'000};
+    const std::uint64_t limit = limits[std::min<std::uint64_t>(haul_random_.below(6), limits.size() - 1)];
+    const std::uint64_t bytes = 1 + haul_random_.below(limit);
+    return haul_random_.chance(1, 24) ? 0 : bytes;
+  }
+
+  void draw_haul(std::uint64_t number, nanoseconds at, std::uint64_t from, std::uint64_t to) {
+    number += first_haul;
+    const std::uint64_t bytes = haul_bytes();
+    const std::uint64_t work = haul_random_.chance(1, 2) ? 0 : std::uint64_t{1} << haul_random_.below(15);
+    const std::uint64_t time = haul_random_.chance(1, 4) ? std::uint64_t{100} << haul_random_.below(13) : 0;
+    std::uint64_t behaviour = 0;
+    for (std::uint64_t bit = 1; bit <= 32; bit *= 2) {
+      if (haul_random_.chance(1, 10)) behaviour |= bit;
+    }
+    const std::uint64_t shape = haul_random_.next();
+    add(at, event_kind::haul, {number, from, to, bytes, work, time, behaviour, shape});
+    const std::uint64_t later = std::uint64_t{1} << haul_random_.below(17);
+    if (disturbs_hauls_ && haul_random_.chance(1, 3)) draw_disturbance(at + microseconds(work), from, to);
+    if (!haul_random_.chance(1, 6)) return;
+    add(at + microseconds(later), event_kind::call_stop, {number});
+  }
+
+  /// In the middle of a haul, if it is drawn well: its bytes are altered, or it has to go on with another
+  /// connection.
+  void draw_disturbance(nanoseconds at, std::uint64_t from, std::uint64_t to) {
+    if (haul_random_.chance(1, 2)) std::swap(from, to);
+    const nanoseconds soon = microseconds(std::uint64_t{1} << haul_random_.below(13));
+    const std::uint64_t frames = 1 + haul_random_.below(12);
+    if (haul_random_.chance(1, 3)) return add(at + soon, event_kind::corrupt, {from, to, 1});
+    add(at, event_kind::cut_after, {from, to, frames});
+  }
+
   struct drawn_group {
     std::uint64_t number;
     nanoseconds at;
@@ -425,11 +486,14 @@ class drawing {
     if (who != about) add(at, event_kind::verdict, {who, about, static_cast<std::uint64_t>(what)});
   }
 
-  static constexpr std::uint64_t first_late = 1'000;  // numbers of the groups of late greetings
+  static constexpr std::uint64_t first_haul = 100'000;  // numbers of the calls that carry descriptors
+  static constexpr std::uint64_t first_late = 1'000;    // numbers of the groups of late greetings
 
   plan_options options_;
   random_generator random_;
   random_generator liveness_random_;  // its own, so that what came later draws nothing from what was there
+  random_generator haul_random_;      // for the same reason
+  bool disturbs_hauls_ = false;       // what is under way for them
   bool quiet_ = false;
   plan plan_;
   nanoseconds horizon_{0};

@@ -39,7 +39,8 @@ enum class event_kind : std::uint8_t {
   verdict,    ///< host that hears, host it is about, `news`
   subset,     ///< broadcast, hosts that it is for beside its root
   call,       ///< number, from, to, argument bytes, work us, deadline us, `errand_bit`s, result bytes
-  call_stop,  ///< call
+  call_stop,  ///< call, or haul
+  haul,  ///< number, from, to, exposed bytes, work us, deadline us, `errand_bit`s, what else (`shape_of`)
 };
 
 /// What liveness tells a host about another.
@@ -69,7 +70,7 @@ enum class fault_profile : std::uint8_t {
 enum class workload : std::uint8_t {
   mixed,   ///< trees, sizes, failing hooks, deadlines, cancels, bursts
   plain,   ///< broadcasts that nothing but the network can fail
-  ship,    ///< shipped calls
+  ship,    ///< shipped calls, some of which move bulk data
   gossip,  ///< participants of the gossip instead of broadcasts
 };
 

@@ -99,6 +99,7 @@ run_report run(const plan& p, transport::sim_world::observer observer) {
   settle(*c, settling);
   check_broadcasts(*c, report.found);
   check_errands(*c, report.found);
+  check_hauls(*c, report.found);
   check_incarnations(*c, report.found);
   check_settled(*c, report.found);
   check_errands_settled(*c, report.found);
@@ -124,6 +125,7 @@ run_report run(const plan& p, transport::sim_world::observer observer) {
     c->bury_the_dead();
     check_broadcasts(*c, report.found);
     check_errands(*c, report.found);
+    check_hauls(*c, report.found);
     check_shutdown(*c, report.found);
   }
   count(*c, p, report);

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "cluster.hpp"
+
+namespace scoll::sim {
+
+/// One execution of a call's handler, for as long as its coroutine lives.
+class errands::execution {
+ public:
+  /// `intact`: what its argument holds beside these is what was sent.
+  execution(errands& log, life& at, std::uint64_t number, std::uint64_t behaviour, bool intact) : log_(log) {
+    const auto found = log.records_.find(number);
+    if (found == log.records_.end()) return;
+    record_ = &found->second;
+    ++record_->begun;
+    record_->executor = &at;
+    record_->garbled |= !intact || behaviour != record_->behaviour;
+  }
+  ~execution() {
+    if (record_ != nullptr && log_.recording_) record_->last_left = log_.cluster_.world().now();
+  }
+  execution(const execution&) = delete;
+  execution& operator=(const execution&) = delete;
+
+ private:
+  errands& log_;
+  errand_record* record_ = nullptr;
+};
+
+}  // namespace scoll::sim
