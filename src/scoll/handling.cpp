@@ -90,6 +90,7 @@ task<void> handling::pull(transport::region_descriptor argument) {
   if (large_.allocate(argument.length)) {
     transport::transfer_options options;
     options.stop = stop_.token();
+    options.checked = true;
     if (expires_ != never) {
       options.deadline = std::max(nanoseconds(1), expires_ - shipper_.get_executor().now());
     }

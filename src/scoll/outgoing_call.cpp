@@ -271,6 +271,7 @@ error outgoing_call::fetch(std::span<const std::byte> descriptor) noexcept {
 task<void> outgoing_call::pull(transport::region_descriptor from) {
   transport::transfer_options options;
   options.stop = large_->stop.token();
+  options.checked = true;
   const status fetched = co_await transport::get(shipper_.wire(), from, 0, large_->result.span(), options);
   large_->fetching = false;
   if (!fetched && !failure_) failure_ = fetched.error();
