@@ -158,7 +158,9 @@ class ship_stranger final : private scoll::transport::endpoint_events {
     ship_head h;
     h.flags = static_cast<std::uint8_t>(r.operand(1) % 8 == 1 ? ship_head::notification : 0);
     h.function = key.id;
-    h.types = key.types + (r.operand(1) % 16 == 15 ? 1 : 0);
+    h.types = key.types;
+    if (r.operand(1) % 16 == 15) ++h.types.types;
+    if (r.operand(1) % 16 == 14) ++h.types.fields;
     h.remaining_ns = std::uint64_t{r.operand(2)} * 1'000;
     return h;
   }
