@@ -52,10 +52,10 @@ class Forgery(unittest.TestCase):
                 garbage = [b"x", of_two[:40], random.Random(9).randbytes(1000)]
                 self.expect_dropped(cluster, two, altered, **{refused_as: len(altered)})
                 self.expect_dropped(cluster, two, garbage, malformed=len(garbage))
-                self.expect_dropped(cluster, two, [of_three], malformed=1)  # real, from another's address
-                self.expect_dropped(cluster, zero, [of_two], malformed=1)
-                self.expect_dropped(cluster, two, [of_two], obsolete=1)  # real, and meant for another
-                self.expect_dropped(cluster, two, [of_two], repeated=1)
+                # Real ones, from another's address and from their owner's: they were meant for another receiver.
+                self.expect_dropped(cluster, two, [of_three], **{refused_as: 1})
+                self.expect_dropped(cluster, zero, [of_two], **{refused_as: 1})
+                self.expect_dropped(cluster, two, [of_two, of_two], **{refused_as: 2})
 
     @staticmethod
     def ping_from(cluster, i, port):
