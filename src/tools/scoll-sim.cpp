@@ -207,7 +207,8 @@ int hunt_mutants(const arguments& a) {
 }
 
 int go(const arguments& a) {
-  if (a.study.asked) return run_gossip_studies(a.study, a.plan.hosts, a.plan.seed, a.json_to, a.quiet);
+  if (a.study.asked)
+    return run_gossip_studies(a.study, a.plan.hosts, a.plan.seed, a.jobs, a.json_to, a.quiet);
   if (a.plan.hosts > most_hosts) throw std::runtime_error("--nodes is at most 64 but for --gossip-study");
   if (!a.json_to.empty()) throw std::runtime_error("--json takes a file with --gossip-study alone");
   if (a.mutants) return hunt_mutants(a);
@@ -238,7 +239,7 @@ int main(int argc, char** argv) {
   app.add_option("--workload", a.work, "mixed, plain, ship, gossip")
       ->capture_default_str()
       ->check(CLI::IsMember({"mixed", "plain", "ship", "gossip"}));
-  app.add_option("--jobs", a.jobs, "processes for a range of runs")
+  app.add_option("--jobs", a.jobs, "processes for a range of runs, threads for a study")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
   app.add_flag("--trace", a.trace, "print every record: ns, host, kind, operands");

@@ -1,16 +1,16 @@
 #include "gossip_study.hpp"
 
+#include <time.h>
+
 #include <algorithm>
 #include <cmath>
-#include <ctime>
-#include <memory>
-#include <queue>
 #include <span>
 
 #include "coro/random.hpp"
 #include "gossip/liveness/cluster_clock.hpp"
 #include "gossip/liveness/merge.hpp"
 #include "gossip/liveness/threshold.hpp"
+#include "gossip_wheel.hpp"
 
 namespace scoll::sim {
 namespace {
@@ -23,17 +23,14 @@ constexpr std::uint32_t most_columns = 1024;
 constexpr std::uint32_t most_loss_ppm = 1'000'000;
 constexpr std::uint32_t stall_every = 16;  // cycles
 
-enum class kind : std::uint8_t { tick, send, retry, arrive, wake };
+using histogram = std::array<std::uint64_t, 256>;
+using kind = study_event;
 
-struct occasion {
-  std::int64_t at;
-  std::uint64_t order;
-  std::uint32_t index;  // of a node, or of a message
-  kind what;
-  friend bool operator>(const occasion& a, const occasion& b) {
-    return a.at != b.at ? a.at > b.at : a.order > b.order;
-  }
-};
+double thread_seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
 
 struct node {
   explicit node(const study_case& c) : clock(c.clock, c.interval) {}
@@ -74,7 +71,7 @@ class world {
   }
 
   study_result run() {
-    const std::clock_t begun = std::clock();
+    const double begun = thread_seconds();
     const std::int64_t settled = std::int64_t{40 + 2 * result_.threshold} * interval_ticks;
     run_until(settled);
     measuring_ = true;
@@ -85,7 +82,7 @@ class world {
     measuring_ = false;
     conclude_ages();
     kill_some();
-    result_.seconds = static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC;
+    result_.seconds = thread_seconds() - begun;
     return std::move(result_);
   }
 
@@ -104,8 +101,9 @@ class world {
 
   void make_nodes() {
     const auto dead_from = static_cast<std::uint32_t>(case_.nodes * (1 - case_.dead));
+    nodes_.reserve(case_.nodes);
     for (std::uint32_t i = 0; i < case_.nodes; ++i) {
-      node& n = *nodes_.emplace_back(std::make_unique<node>(case_));
+      node& n = nodes_.emplace_back(case_);
       n.clock.settle();
       if (case_.jitter) {
         n.phase = draw(interval_ticks);
@@ -122,7 +120,7 @@ class world {
     if (case_.dead != 0) {
       for (std::uint32_t i = 0; i < case_.nodes; ++i) {
         for (std::uint32_t j = 0; j < columns_; ++j) {
-          if (!nodes_[j]->alive) ages_of(i)[j] = old_age;
+          if (!nodes_[j].alive) ages_of(i)[j] = old_age;
         }
       }
     }
@@ -143,19 +141,18 @@ class world {
   }
 
   void run_until(std::int64_t end) {
-    while (!queue_.empty() && queue_.top().at <= end) {
-      const occasion next = queue_.top();
-      queue_.pop();
+    study_occasion next;
+    while (queue_.next(end, next)) {
       now_ = next.at;
       happen(next);
     }
     now_ = end;
   }
 
-  void happen(const occasion& o) {
+  void happen(const study_occasion& o) {
     if (o.what == kind::wake) return stall_somebody();
     const std::uint32_t host = o.what == kind::arrive ? letters_[o.index].to : o.index;
-    node& n = *nodes_[host];
+    node& n = nodes_[host];
     if (!n.alive) {
       if (o.what == kind::arrive) idle_.push_back(o.index);
       return;
@@ -172,7 +169,7 @@ class world {
 
   void stall_somebody() {
     const auto whom = case_.lossy_node != 0 ? 0U : static_cast<std::uint32_t>(draw(columns_));
-    nodes_[whom]->stalled_until = now_ + static_cast<std::int64_t>(case_.stall * interval_ticks);
+    nodes_[whom].stalled_until = now_ + static_cast<std::int64_t>(case_.stall * interval_ticks);
     schedule(now_ + stall_every * interval_ticks, 0, kind::wake);
   }
 
@@ -235,7 +232,7 @@ class world {
   }
 
   bool held_dead(std::uint32_t host, std::uint32_t whom) {
-    return whom < columns_ ? ages_of(host)[whom] > result_.threshold : !nodes_[whom]->alive;
+    return whom < columns_ ? ages_of(host)[whom] > result_.threshold : !nodes_[whom].alive;
   }
 
   std::uint32_t loss_ppm(const letter& l) const {
@@ -286,19 +283,13 @@ class world {
   void answer(const letter& l, std::uint8_t* heard, int shift) {
     const int least = (stamps() ? 1 : 2) + static_cast<int>(case_.fudge);
     const std::uint8_t* const own = ages_of(l.to);
-    std::uint64_t entries = 0;
-    for (std::uint32_t j = 0; j < columns_; ++j) {
-      const int others = heard[j] >= old_age ? heard[j] : heard[j] + (stamps() ? shift : 0);
-      const bool told = others - own[j] >= least;
-      entries += told;
-      heard[j] = told ? own[j] : never_heard;
-    }
+    keep_fresher_ages(heard, own, columns_, stamps() ? shift : 0, least);
     if (measuring_) {
-      entries_ += entries;
+      entries_ += columns_ - static_cast<std::uint64_t>(std::count(heard, heard + columns_, never_heard));
       replies_ += 1;
     }
     reply_.assign(heard, heard + columns_);  // `heard` moves when a letter is added
-    post({l.to, l.from, true, nodes_[l.to]->clock.now(), l.cycle}, reply_.data());
+    post({l.to, l.from, true, nodes_[l.to].clock.now(), l.cycle}, reply_.data());
   }
 
   // ---- what is seen
@@ -306,8 +297,8 @@ class world {
   void judge(std::uint32_t host) {
     const std::uint8_t* const own = ages_of(host);
     if (measuring_) {
-      auto& counts = result_.blocks[measured_ticks_++ * blocks / expected_ticks()];
-      for (std::uint32_t j = 0; j < columns_; ++j) ++counts[own[j]];
+      enter_block(measured_ticks_++ * blocks / expected_ticks());
+      histogram& counts = count_ages(own);
       if (host < columns_) --counts[own[host]];
       if (case_.fast_node && host == 0) {
         for (std::uint32_t j = 0; j < columns_; ++j) {
@@ -332,6 +323,25 @@ class world {
     }
   }
 
+  /// Equal ages follow each other, and must not wait for each other: every fourth has a histogram of its own.
+  histogram& count_ages(const std::uint8_t* ages) {
+    std::size_t j = 0;
+    for (; j + counts_.size() <= columns_; j += counts_.size()) {
+      for (std::size_t k = 0; k < counts_.size(); ++k) ++counts_[k][ages[j + k]];
+    }
+    for (; j < columns_; ++j) ++counts_[0][ages[j]];
+    return counts_[0];
+  }
+
+  void enter_block(std::size_t which) {
+    if (which == block_) return;
+    for (histogram& h : counts_) {
+      for (std::size_t a = 0; a < h.size(); ++a) result_.blocks[block_][a] += h[a];
+      h.fill(0);
+    }
+    block_ = which;
+  }
+
   std::vector<bool>::reference seen(std::uint32_t column, std::uint32_t host) {
     const auto place =
         static_cast<std::size_t>(std::find(killed_.begin(), killed_.end(), column) - killed_.begin());
@@ -346,22 +356,23 @@ class world {
   std::uint64_t highest_clock() const {
     std::uint64_t highest = 0;
     for (std::uint32_t i = case_.fast_node; i < case_.nodes; ++i) {
-      if (nodes_[i]->alive) highest = std::max(highest, nodes_[i]->clock.now());
+      if (nodes_[i].alive) highest = std::max(highest, nodes_[i].clock.now());
     }
     return highest;
   }
 
   void look_at_clocks() {
     std::uint64_t lowest = UINT64_MAX;
-    for (const auto& n : nodes_) {
-      if (n->alive && n->stalled_until <= now_) lowest = std::min(lowest, n->clock.now());
+    for (const node& n : nodes_) {
+      if (n.alive && n.stalled_until <= now_) lowest = std::min(lowest, n.clock.now());
     }
     spreads_.push_back(static_cast<double>(highest_clock() - std::min(lowest, highest_clock())));
   }
 
   void conclude_ages() {
+    enter_block(blocks);
     std::uint64_t above = 0, all = 0, of_dead = 0;
-    for (std::uint32_t j = 0; j < columns_; ++j) of_dead += !nodes_[j]->alive;
+    for (std::uint32_t j = 0; j < columns_; ++j) of_dead += !nodes_[j].alive;
     for (auto& b : result_.blocks) {
       // Of the dead nothing is to be learnt here.
       if (of_dead != 0) b[old_age] = 0;
@@ -399,7 +410,7 @@ class world {
     std::vector<double> firsts, lasts, spreads;
     while (firsts.size() + result_.undetected < case_.kills) {
       kill(at_once);
-      run_until(now_ + std::int64_t{2 * result_.threshold + 12} * interval_ticks);
+      wait_for_verdicts();
       for (const std::uint32_t j : killed_) {
         if (noticed_[j] < living_) {
           ++result_.undetected;
@@ -414,12 +425,20 @@ class world {
     conclude(firsts, lasts, spreads);
   }
 
+  /// Until nobody is missing, or for so long that the death counts as unnoticed.
+  void wait_for_verdicts() {
+    const std::int64_t latest = now_ + std::int64_t{2 * result_.threshold + 12} * interval_ticks;
+    const auto noticed = [&](std::uint32_t j) { return noticed_[j] >= living_; };
+    while (now_ < latest && !std::all_of(killed_.begin(), killed_.end(), noticed))
+      run_until(now_ + interval_ticks);
+  }
+
   void kill(std::uint32_t count) {
     seen_.assign(std::size_t{count} * case_.nodes, false);
     while (killed_.size() < count) {
       const auto whom = static_cast<std::uint32_t>(draw(columns_));
-      if (!nodes_[whom]->alive || (whom == 0 && (case_.fast_node || case_.lossy_node != 0))) continue;
-      nodes_[whom]->alive = false;
+      if (!nodes_[whom].alive || (whom == 0 && (case_.fast_node || case_.lossy_node != 0))) continue;
+      nodes_[whom].alive = false;
       --living_;
       died_at_[whom] = now_;
       noticed_[whom] = 0;
@@ -431,7 +450,7 @@ class world {
 
   void revive() {
     for (const std::uint32_t j : killed_) {
-      node& n = *nodes_[j];
+      node& n = nodes_[j];
       n.alive = true;
       ++living_;
       n.phase = now_ + draw(interval_ticks);
@@ -458,9 +477,9 @@ class world {
   const study_case case_;
   random_generator random_;
   std::uint32_t columns_;
-  std::vector<std::unique_ptr<node>> nodes_;
+  std::vector<node> nodes_;
   std::vector<std::uint8_t> ages_;  // a row of columns for each node
-  std::priority_queue<occasion, std::vector<occasion>, std::greater<>> queue_;
+  gossip_wheel queue_;
   std::uint64_t order_ = 0;
   std::int64_t now_ = 0;
   std::vector<letter> letters_;
@@ -472,8 +491,10 @@ class world {
 
   bool measuring_ = false;
   std::size_t measured_ticks_ = 0;
+  std::size_t block_ = 0;
+  std::array<histogram, 4> counts_{};  // of the block
   std::uint64_t pings_ = 0, entries_ = 0, replies_ = 0;
-  std::array<std::uint64_t, 256> odd_{};
+  histogram odd_{};
   std::vector<double> spreads_;
   std::vector<std::uint32_t> killed_;
   std::vector<bool> seen_;
