@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -29,6 +30,11 @@ constexpr nanoseconds faults_begin = seconds(12);
 constexpr nanoseconds faults_end = seconds(45);
 constexpr nanoseconds calm = seconds(8);
 constexpr nanoseconds forever = seconds(1'000'000);
+constexpr std::size_t followed = 3;          // participants whose clock all others go to
+constexpr double longest_stall = 16;         // cycles
+constexpr double following_pace = 12;        // cycles in which a cycle is caught up with, clocks 1 % off
+constexpr std::uint32_t stealth_beyond = 3;  // cycles more than the threshold
+constexpr double slowest = 1.02;             // of clocks that go up to 1 % slow, and tick up to 1 % late
 constexpr std::size_t isolated_turns = 100'000;
 constexpr std::uint32_t least_for_odd = 5;    // without the odd one, most are still there
 constexpr std::uint32_t least_for_fast = 12;  // among few who live, all are followed
@@ -128,12 +134,28 @@ class swarm {
     heal();
     const nanoseconds healed = world_.now();
     // Thresholds that loss has raised come down one by one.
-    const double bound = highest_threshold_heard() + (threshold_ + 3) + 2 * std::bit_width(hosts_) + 2;
-    run_until(healed + cycles(bound * 1.12));
+    const double bound = highest_threshold_heard() + (threshold_ + stealth_beyond) +
+                         2 * std::bit_width(hosts_ - 1) + catching_up();
+    run_until(healed + cycles(bound * slowest));
     if (calm_so_far()) check_everybody("every living pair is alive again in time");
     settled_ = true;
     run_until(world_.now() + calm);
     last_death();
+  }
+
+  /// Cycles in which clocks come together. After a partition in which all of one side have started anew, and
+  /// the time with them, those who kept it are followed at once only if they are enough; else a tenth faster
+  /// than they go.
+  double catching_up() const {
+    std::vector<std::uint64_t> clocks;
+    for (const life_of* l : lives_) {
+      if (l != nullptr && !odd(l->host) && l->member.stage() == phase::active)
+        clocks.push_back(l->member.clock());
+    }
+    std::sort(clocks.begin(), clocks.end(), std::greater<>());
+    if (!weather_.partitions || clocks.size() < 2) return 0;
+    const auto behind = static_cast<double>(clocks.front() - clocks[std::min(followed, clocks.size() - 1)]);
+    return behind > longest_stall ? behind * following_pace : 0;
   }
 
   // ---- the seed's weather
@@ -365,10 +387,15 @@ class swarm {
              fmt::format("{}: {}", name(l), *l.ended ? "stopped" : describe(l.ended->error())));
   }
 
-  /// A quick restart says nothing while others may hold the life before it alive.
+  /// A quick restart says nothing while others may hold the life before it alive. One who is cut off has not
+  /// heard that either, and says so.
   void check_stealth(const life_of& l) {
     if (l.member.counts().messages_sent == 0 || weather_.partitions || isolated_until_[l.host] > faults_begin)
       return;
+    const auto cut_off = [&](nanoseconds until) {
+      return until > faults_begin && world_.now() < until + cycles(threshold_);
+    };
+    if (std::any_of(isolated_until_.begin(), isolated_until_.end(), cut_off)) return;
     const nanoseconds awake = l.member.stage() == phase::active ? world_.now() - l.born : forever;
     if (l.member.counts().cycles > threshold_ / 2 || awake == forever) return;
     const life_of* before = nullptr;
@@ -380,8 +407,10 @@ class swarm {
       return;
     }
     if (before->stalled_until >= before->died) return;  // it was silent before it died
+    if (!time_is_kept(before->died)) return;            // nor does anybody know for how long
+    const double early = weather_.fast ? 0.5 : 0.8;     // of a threshold, for the fastest of others
     if (l.born - before->died < cycles(threshold_ * 0.5) &&
-        world_.now() - before->died < cycles(threshold_ * 0.8))
+        world_.now() - before->died < cycles(threshold_ * early))
       violated("a start is silent", name(l));
   }
 
@@ -401,7 +430,7 @@ class swarm {
       if (gone == nullptr || gone->died == forever) continue;
       const nanoseconds since = world_.now() - gone->died;
       const double bound = highest_threshold_ + 6.0;
-      if (since < cycles(2 * bound) || l.born > gone->died || l.stalled_until > gone->died) continue;
+      if (since < cycles(2 * bound) || l.born >= gone->died || l.stalled_until > gone->died) continue;
       const verdict v = l.member.explain(i);
       if (v.last_tried == verdict::never || v.reach == reachability::unreachable) continue;
       const double tried_ago = static_cast<double>(l.member.clock() - v.last_tried);
@@ -449,14 +478,24 @@ class swarm {
     } else {
       const nanoseconds bound = cycles((highest_threshold_ + 3) * 1.15 + 1);
       // The life after it may be heard before it is heard of.
-      const bool next_is_up = lives_[e.who] != nullptr;
-      if (whom->died != forever && world_.now() > whom->died + bound && !next_is_up)
+      const nanoseconds died = latest(e.who)->died;
+      if (died != forever && world_.now() > died + bound && time_is_kept(died))
         violated("the dead stay dead",
                  fmt::format("{}, which died {} ms before; clock {}", what,
-                             (world_.now() - whom->died).count() / 1'000'000, l.member.clock()));
+                             (world_.now() - died).count() / 1'000'000, l.member.clock()));
     }
     v.state = e.kind == event_kind::dead ? liveness::dead : liveness::alive;
     v.incarnation = e.incarnation;
+  }
+
+  /// Whether somebody has taken part ever since, and neither stood still nor was cut off. Without anybody the
+  /// cluster clock has stood still as well, or begun anew, and a late message may know more than all others.
+  bool time_is_kept(nanoseconds since) const {
+    return std::any_of(lives_.begin(), lives_.end(), [&](const life_of* l) {
+      return l != nullptr && l->member.stage() == phase::active && !odd(l->host) &&
+             l->born + cycles(threshold_ + stealth_beyond) <= since && l->stalled_until <= since &&
+             isolated_until_[l->host] <= since;
+    });
   }
 
   void check_order(const life_of::view& v, const liveness_event& e, const std::string& what) {
@@ -510,12 +549,11 @@ class swarm {
     if (!report_.found.empty() || hosts_ < 3) return;  // of two nobody can tell whose fault it is
     const auto whom = 1 + static_cast<std::uint32_t>(draw(hosts_ - 2));
     crash(whom);
-    const double slower = weather_.skewed ? 1.02 : 1.0;
     std::uint32_t highest = 0;
     for (const life_of* l : lives_) {
       if (l != nullptr) highest = std::max(highest, l->member.threshold());
     }
-    run_until(world_.now() + cycles((highest + 4) * slower));
+    run_until(world_.now() + cycles((highest + 4) * (weather_.skewed ? slowest : 1)));
     for (const life_of* by : lives_) {
       if (by == nullptr || odd(by->host)) continue;
       if (by->member.state(whom) != liveness::dead)
