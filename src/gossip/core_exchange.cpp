@@ -276,6 +276,7 @@ void core::confirm_lives(const message_view& m) noexcept {
 }
 
 void core::confirm(participant_index who, std::uint64_t incarnation) noexcept {
+  if (restless_[who] == 0) return;  // held alive: its record is not looked at for nothing
   if (incarnation == lives_.of(who) && ages_[who] <= threshold_) records_[who].confirmed = true;
 }
 
