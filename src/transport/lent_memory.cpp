@@ -29,7 +29,8 @@ void lent_memory::recall() noexcept {
   while (!borrowers_.empty()) {
     borrower& each = borrowers_.pop_front();
     const bool sends = each.recalled_ != nullptr;
-    const bool untold = sends ? SCOLL_MUTANT(bulk_sending_unrecalled) : SCOLL_MUTANT(bulk_landing_unrecalled);
+    const bool untold =
+        (sends && SCOLL_MUTANT(bulk_sending_unrecalled)) || (!sends && SCOLL_MUTANT(bulk_landing_unrecalled));
     if (untold && !more_.empty()) {  // one piece may be memory of the library itself, which is freed
       auto* const as_before = new lent_memory;
       as_before->first_ = first_;

@@ -8,6 +8,7 @@
 ///   3  a list of descriptors       4  the head of a get or put
 ///   5  records that become calls, to a node that serves functions
 ///   6  records that answer the calls of a node
+///   7  what a peer says of its function
 ///
 /// A record is kind, size of its head, size of its payload, head, payload.
 
@@ -21,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "../../src/scoll/function_text.hpp"
 #include "../../src/transport/memory_service.hpp"
 #include "../scoll/cluster.hpp"
 #include "scoll/bulk.hpp"
@@ -159,8 +161,9 @@ class ship_stranger final : private scoll::transport::endpoint_events {
     h.flags = static_cast<std::uint8_t>(r.operand(1) % 8 == 1 ? ship_head::notification : 0);
     h.function = key.id;
     h.types = key.types;
-    if (r.operand(1) % 16 == 15) ++h.types.types;
-    if (r.operand(1) % 16 == 14) ++h.types.fields;
+    h.types.types += r.operand(1) % 16 == 15 ? 1U : 0U;
+    h.types.versions += r.operand(1) % 16 == 14 ? 1U : 0U;
+    h.types.fields += r.operand(1) % 16 == 13 ? 1U : 0U;
     h.remaining_ns = std::uint64_t{r.operand(2)} * 1'000;
     return h;
   }
@@ -188,7 +191,7 @@ class ship_stranger final : private scoll::transport::endpoint_events {
     auto head = r.head, payload = r.payload;
     if (r.kind % 8 != 0) {
       ship_reply_head h;
-      h.outcome = static_cast<ship_outcome>(r.kind / 8 % 3);
+      h.outcome = static_cast<ship_outcome>(r.kind / 8 % 4);
       h.domain = r.operand(0);
       h.code = r.operand(1);
       head = encoded_into(head_space, h);
@@ -296,14 +299,15 @@ inline void converse_by_calls(std::span<const std::byte> input, bool node_asks) 
 inline void ship_input(std::span<const std::uint8_t> data) {
   if (data.empty()) return;
   const auto bytes = std::as_bytes(data.subspan(1));
-  switch (data[0] % 7) {
+  switch (data[0] % 8) {
     case 0: return exact<ship_head>(bytes);
     case 1: return exact<ship_reply_head>(bytes);
     case 2: return exact<scoll::bulk_descriptor>(bytes);
     case 3: return exact<scoll::bulk_list>(bytes);
     case 4: return exact<scoll::transport::memory_head>(bytes);
     case 5: return converse_by_calls(bytes, false);
-    default: return converse_by_calls(bytes, true);
+    case 6: return converse_by_calls(bytes, true);
+    default: return exact<scoll::detail::function_text>(bytes);
   }
 }
 

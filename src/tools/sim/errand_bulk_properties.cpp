@@ -65,8 +65,10 @@ void a_push_arrives_as_it_was_sent(const haul_record& h, const cluster& c, viola
   if (h.strange + h.missing != 0 && !may_be_damaged(h, c, succeeded))
     report(found, "a push arrives as it was sent", h,
            fmt::format("{} bytes are strange, {} are missing", h.strange, h.missing));
+  const bool pushes = h.shape.way == haul_way::push;
   if (h.foreign_digest && !may_be_damaged(h, c, succeeded))
-    report(found, "a push arrives as it was sent", h, "its receipt is of something else");
+    report(found, pushes ? "a push arrives as it was sent" : "a pull brings what was exposed", h,
+           "its receipt is of something else");
 }
 
 /// A push that says that nothing was written has written nothing.

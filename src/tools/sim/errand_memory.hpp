@@ -41,6 +41,7 @@ class lent_bytes {
   template <class Byte>
   std::vector<std::span<Byte>> pieces() {
     std::vector<std::span<Byte>> spans;
+    spans.reserve(pieces_.size());
     for (const piece& p : pieces_) spans.push_back(std::span(all_).subspan(p.begin, p.size));
     return spans;
   }

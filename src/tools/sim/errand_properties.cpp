@@ -113,7 +113,7 @@ void transfers_within_bounds(life& l, std::uint32_t hosts, violations& found) {
   transport::endpoint& wire = l.member->get_engine().wire();
   const auto bulk = transport::traffic_class::bulk;
   const std::size_t waiting = wire.memory().waiting();
-  if (waiting > hosts * wire.options().window[static_cast<std::size_t>(bulk)] ||
+  if (waiting > std::size_t{hosts} * wire.options().window[static_cast<std::size_t>(bulk)] ||
       wire.memory().buffers().lent() > wire.options().transfer_buffers)
     report(found, "transfers within bounds", l.host,
            fmt::format("{} buffers, {} requests wait for one", wire.memory().buffers().lent(), waiting));
