@@ -13,11 +13,12 @@ void core::log(log_level level, std::uint64_t remote, const char* format,
                const Args&... args) const noexcept {
   if (options_.log == nullptr || level > options_.log->most()) return;
   char text[256];
-  std::string_view line(format);  // as it stands, should it not fit its arguments
+  std::string_view line;
   try {
     const auto end = fmt::format_to_n(text, sizeof text, fmt::runtime(format), args...);
     line = {text, end.size < sizeof text ? end.size : sizeof text};
   } catch (...) {
+    line = format;  // as it stands: it does not fit its arguments
   }
   options_.log->on_log(level, clock_.now(), remote, line);
 }

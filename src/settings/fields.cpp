@@ -145,6 +145,7 @@ constexpr setting_field field(std::string_view name, std::string_view takes, std
           [](const values& v) { return Kind::write(Place(v)); }};
 }
 
+// A place cannot be named in parentheses. NOLINTNEXTLINE(bugprone-macro-parentheses)
 #define SCOLL_PLACE(member) [](auto& v) -> auto& { return v.member; }
 
 constexpr std::uint32_t most_count = UINT32_MAX;

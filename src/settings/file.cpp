@@ -10,7 +10,7 @@ namespace scoll::detail {
 namespace {
 
 std::optional<std::string> as_text(const toml::node& value) {
-  if (const auto text = value.value_exact<std::string>()) return *text;
+  if (auto text = value.value_exact<std::string>()) return text;
   if (const auto number = value.value_exact<std::int64_t>()) return fmt::format("{}", *number);
   if (const auto truth = value.value_exact<bool>()) return *truth ? "true" : "false";
   return std::nullopt;

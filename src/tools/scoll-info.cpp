@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -125,20 +126,21 @@ int run(const request& r) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app(
-      "What this scoll is, what the kernel gives it, and every setting with who has chosen it.\n"
-      "1 is returned if no engine works here, 2 if a setting is refused.");
-  request r;
-  app.set_version_flag("--version", std::string(scoll::version));
-  app.add_option("--config", r.file, "A file of settings (TOML); otherwise the one that SCOLL_CONFIG names");
-  app.add_option("--set", r.assignments, "NAME=VALUE, as a program would set it; several are possible");
-  app.add_flag("--json", r.json, "For programs");
-  app.add_flag("--explain", r.explain, "What every setting is about, and which values it takes");
-  CLI11_PARSE(app, argc, argv);
   try {
+    CLI::App app(
+        "What this scoll is, what the kernel gives it, and every setting with who has chosen it.\n"
+        "1 is returned if no engine works here, 2 if a setting is refused.");
+    request r;
+    app.set_version_flag("--version", std::string(scoll::version));
+    app.add_option("--config", r.file,
+                   "A file of settings (TOML); otherwise the one that SCOLL_CONFIG names");
+    app.add_option("--set", r.assignments, "NAME=VALUE, as a program would set it; several are possible");
+    app.add_flag("--json", r.json, "For programs");
+    app.add_flag("--explain", r.explain, "What every setting is about, and which values it takes");
+    CLI11_PARSE(app, argc, argv);
     return run(r);
   } catch (const std::exception& e) {
-    fmt::print(stderr, "scoll-info: {}\n", e.what());
+    std::fprintf(stderr, "scoll-info: %s\n", e.what());
     return refused;
   }
 }
