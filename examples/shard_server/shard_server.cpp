@@ -13,6 +13,7 @@
 #include "coro/error_format.hpp"
 #include "coro/sync_wait.hpp"
 #include "folder_lock.hpp"
+#include "scoll/settings.hpp"
 #include "server/server.hpp"
 
 namespace {
@@ -50,12 +51,17 @@ int fail(const scoll::error& e) {
   return failed;
 }
 
-scoll::transport::reactor_options small_reactor() {
-  scoll::transport::reactor_options options;
-  options.completion_entries = 2048;
-  options.receive_buffers = 32;
-  options.receive_buffer_limit = 1024;
-  return options;
+/// What this server would take, unless SCOLL_CONFIG's file or the environment say otherwise.
+scoll::status read_settings(scoll::settings& chosen) {
+  constexpr std::pair<std::string_view, std::string_view> suggestions[] = {
+      {"reactor.completion_entries", "2048"},
+      {"reactor.receive_buffers", "32"},
+      {"reactor.receive_buffer_limit", "1024"},
+      {"node.workers", "1"},
+  };
+  for (const auto& [name, value] : suggestions)
+    if (const auto taken = chosen.suggest(name, value); !taken) return taken;
+  return chosen.load();
 }
 
 /// For links and for gossip.
@@ -66,9 +72,10 @@ void await_own_address(const std::string& text) {
   scoll::kit::await_address([&] { return scoll::transport::open_datagram(*address); });
 }
 
-int run(const arguments& args, const shard::cluster_config& config, std::uint32_t rank) {
+int run(const arguments& args, const shard::cluster_config& config, std::uint32_t rank,
+        const scoll::settings& chosen) {
   const auto signals = signals_to_stop();
-  auto engine = scoll::transport::reactor::create(small_reactor());
+  auto engine = scoll::transport::reactor::create(chosen.reactor());
   if (!engine) return fail(engine.error());
   const auto folder = scoll::kit::lock_folder(args.data);
   if (!folder) return fail(folder.error());
@@ -81,10 +88,11 @@ int run(const arguments& args, const shard::cluster_config& config, std::uint32_
   if ((*store)->orphans_removed() != 0)
     spdlog::info("removed {} files of objects that were never finished", (*store)->orphans_removed());
 
-  const auto options = scoll::sync_wait(**engine, shard::node_options_of(config, rank, **store, **engine));
+  const auto options =
+      scoll::sync_wait(**engine, shard::node_options_of(config, rank, **store, **engine, chosen.node()));
   if (!options) return fail(options.error());
 
-  shard::server server(**engine, config, *options, std::move(*store));
+  shard::server server(**engine, config, *options, chosen.tcp(), std::move(*store));
   const auto ended = scoll::sync_wait(**engine, server.run(signals.get()));
   if (!ended) return fail(ended.error());
   spdlog::info("stopped");
@@ -96,7 +104,8 @@ int run(const arguments& args, const shard::cluster_config& config, std::uint32_
 int main(int argc, char** argv) {
   CLI::App app(
       "One server of a sharded object store: it holds its part of the objects as files and answers\n"
-      "broadcasts over all of them. Talk to it with shardctl.");
+      "broadcasts over all of them. Talk to it with shardctl. It takes the settings of the file that\n"
+      "SCOLL_CONFIG names and of the environment; scoll-info lists them.");
   arguments args;
   app.add_option("--cluster", args.cluster, "The cluster file")->required();
   app.add_option("--node", args.node, "This server's id in it")->required();
@@ -119,9 +128,14 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "{}: there is no node {}\n", args.cluster, args.node);
     return bad_usage;
   }
+  scoll::settings chosen;
+  if (!read_settings(chosen)) {
+    fmt::print(stderr, "{}\n", chosen.complaint());
+    return bad_usage;
+  }
   try {
     open_log(args);
-    return run(args, *config, *rank);
+    return run(args, *config, *rank, chosen);
   } catch (const std::exception& e) {
     fmt::print(stderr, "node {}: {}\n", args.node, e.what());
     return failed;

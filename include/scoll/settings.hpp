@@ -15,7 +15,7 @@ namespace scoll {
 
 /// Who has chosen a setting's value, the weakest first: what a later one says stands, in whatever order they
 /// are read.
-enum class setting_origin : std::uint8_t { built_in, file, environment, code };
+enum class setting_origin : std::uint8_t { built_in, program, file, environment, code };
 
 std::string_view to_string(setting_origin origin) noexcept;
 
@@ -51,7 +51,9 @@ class settings {
   /// All variables SCOLL_<GROUP>_<NAME> of this process. One whose group is known and whose name is not is
   /// refused.
   status load_environment();
-  /// By a program itself, as text. Errors: `not_found`, `invalid_argument`.
+  /// What the program itself would take where neither file nor environment says anything. Errors as of `set`.
+  status suggest(std::string_view name, std::string_view value);
+  /// By the program, whatever others say; as text. Errors: `not_found`, `invalid_argument`.
   status set(std::string_view name, std::string_view value);
 
   /// Why the latest call has refused, in full: an `error` has room for a line only.
@@ -82,6 +84,7 @@ class settings {
     std::string where;
   };
 
+  status take_one(std::string_view name, std::string_view value, setting_origin origin);
   status take(const std::vector<change>& changes, setting_origin origin);
   status refuse(errc code, std::string complaint);
 

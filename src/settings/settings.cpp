@@ -43,7 +43,7 @@ bool looks_like_ours(std::string_view variable) {
 }  // namespace
 
 std::string_view to_string(setting_origin origin) noexcept {
-  constexpr std::string_view names[] = {"built in", "file", "environment", "code"};
+  constexpr std::string_view names[] = {"built in", "program", "file", "environment", "code"};
   return names[static_cast<std::size_t>(origin)];
 }
 
@@ -87,10 +87,18 @@ status settings::load_environment() {
   return take(changes, setting_origin::environment);
 }
 
+status settings::suggest(std::string_view name, std::string_view value) {
+  return take_one(name, value, setting_origin::program);
+}
+
 status settings::set(std::string_view name, std::string_view value) {
+  return take_one(name, value, setting_origin::code);
+}
+
+status settings::take_one(std::string_view name, std::string_view value, setting_origin origin) {
   const auto at = find(name);
   if (!at) return refuse(errc::not_found, fmt::format("there is no setting '{}'", name));
-  return take({{*at, std::string(value), {}}}, setting_origin::code);
+  return take({{*at, std::string(value), {}}}, origin);
 }
 
 /// All or none of them.

@@ -279,6 +279,12 @@ class Alone(unittest.TestCase):
         ]:
             self.assertIn(said, self.refused(text))
 
+    def test_a_setting_that_does_not_exist_is_refused(self):
+        with open(self.file, "w", encoding="utf8") as out:
+            out.write('participants = "127.0.0.1:7000"\n')
+        done = run("--config", self.file, "run", env=os.environ | {"SCOLL_REACTOR_BUFFERS": "5"})
+        self.assertEqual((done.returncode, done.stderr), (2, "SCOLL_REACTOR_BUFFERS: there is no such setting\n"))
+
     def test_start_needs_to_know_who_it_is(self):
         self.assertIn("say which with --self", self.refused('participants = "127.0.0.1:[7000-7001]"\n'))
         self.assertIn("no participant has an address of this host", self.refused('participants = "203.0.113.[1-2]"\n', "status"))

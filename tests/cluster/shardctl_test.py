@@ -243,6 +243,12 @@ class Answers(unittest.TestCase):
         self.assertIn(b"another process uses", second.stderr)
         self.assertEqual(self.cluster.ask("status")["value"]["node"], 1)
 
+    def test_a_setting_that_does_not_exist_is_refused(self):
+        arguments = ["--cluster", self.cluster.file, "--node", "1", "--data", self.cluster.home / "elsewhere"]
+        done = subprocess.run([BIN / "shard_server", *arguments], env=os.environ | {"SCOLL_TCP_BACKLOGS": "5"},
+                              capture_output=True, timeout=LIMIT_S)
+        self.assertEqual((done.returncode, done.stderr), (2, b"SCOLL_TCP_BACKLOGS: there is no such setting\n"))
+
     def test_who_hangs_up_takes_the_question_back(self):
         command = [BIN / "shardctl", "--cluster", self.cluster.file, "--progress", "lines", "scrub", "--pace", "5000"]
         with subprocess.Popen(command, stderr=subprocess.PIPE) as asking:

@@ -82,6 +82,25 @@ TEST_CASE("a file, the environment and the program have the last word in this or
   CHECK(of(s, "node.workers").origin == setting_origin::code);
 }
 
+TEST_CASE("what a program suggests stands until anybody says otherwise, even if it comes last") {
+  const variable workers("SCOLL_NODE_WORKERS", "5");
+  const bool suggested_last = GENERATE(false, true);
+  settings s;
+  const auto suggest = [&] {
+    REQUIRE(s.suggest("node.workers", "1").has_value());
+    REQUIRE(s.suggest("tcp.backlog", "9").has_value());
+  };
+  if (!suggested_last) suggest();
+  REQUIRE(s.load_environment().has_value());
+  if (suggested_last) suggest();
+  CHECK(s.node().workers == 5);
+  CHECK(s.tcp().backlog == 9);
+  CHECK(of(s, "tcp.backlog").origin == setting_origin::program);
+  CHECK(of(s, "tcp.backlog").fallback == "512");
+  CHECK(s.suggest("tcp.backlog", "0").error() == errc::invalid_argument);
+  CHECK(s.suggest("tcp.back", "1").error() == errc::not_found);
+}
+
 TEST_CASE("SCOLL_CONFIG names the file that a program reads at its start") {
   const file from("[link]\nreconnect_grace = \"250ms\"\n");
   const variable config("SCOLL_CONFIG", from.path.c_str());

@@ -16,12 +16,11 @@ namespace shard {
 
 scoll::task<scoll::result<scoll::node_options>> node_options_of(const cluster_config& config,
                                                                 std::uint32_t rank, const object_store& store,
-                                                                scoll::transport::file_engine& files) {
-  scoll::node_options options;
+                                                                scoll::transport::file_engine& files,
+                                                                scoll::node_options options) {
   options.id = config.nodes[rank].id;
   options.cluster = config.name;
-  options.default_tree = config.tree;
-  options.workers = 1;
+  options.default_tree = config.tree;  // of the whole cluster, hence no setting here
   options.directory = store.folder();
   const auto chosen = co_await scoll::choose_incarnation(files, options);
   if (!chosen) co_return chosen.error();
@@ -29,13 +28,14 @@ scoll::task<scoll::result<scoll::node_options>> node_options_of(const cluster_co
 }
 
 server::server(scoll::transport::reactor& engine, const cluster_config& config,
-               const scoll::node_options& options, std::unique_ptr<object_store> store)
+               const scoll::node_options& options, const scoll::transport::tcp_options& tcp,
+               std::unique_ptr<object_store> store)
     : reactor_(engine),
       config_(config),
       rank_(*config.rank_of(options.id)),
       store_(std::move(store)),
       desk_(*store_),
-      rail_(engine),
+      rail_(engine, tcp),
       node_(engine, rail_, options),
       heartbeat_(engine, config, node_),
       commands_(node_, config, heartbeat_, *store_, desk_, stop_wanted_),

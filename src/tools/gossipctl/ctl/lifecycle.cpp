@@ -23,6 +23,7 @@
 #include "folder_lock.hpp"
 #include "run.hpp"
 #include "scoll/incarnation_store.hpp"
+#include "scoll/settings.hpp"
 
 namespace gossipctl {
 namespace {
@@ -40,13 +41,19 @@ scoll::transport::unique_fd block_signals() {
   return scoll::transport::unique_fd(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-scoll::transport::reactor_options small_reactor() {
-  scoll::transport::reactor_options options;
-  options.submission_entries = 64;
-  options.completion_entries = 256;
-  options.receive_buffers = 2;
-  options.receive_buffer_limit = 2;
-  return options;
+/// A daemon has little to do at once. SCOLL_CONFIG's file and the environment may say otherwise.
+scoll::transport::reactor_options chosen_reactor() {
+  constexpr std::pair<std::string_view, std::string_view> suggestions[] = {
+      {"reactor.submission_entries", "64"},
+      {"reactor.completion_entries", "256"},
+      {"reactor.receive_buffers", "2"},
+      {"reactor.receive_buffer_limit", "2"},
+  };
+  scoll::settings chosen;
+  bool taken = true;
+  for (const auto& [name, value] : suggestions) taken = taken && chosen.suggest(name, value);
+  if (!taken || !chosen.load()) throw usage_error(chosen.complaint());
+  return chosen.reactor();
 }
 
 int fail(spdlog::logger& log, const scoll::error& e) {
@@ -170,6 +177,7 @@ std::vector<participant_index> one_or_all(const config& c, const arguments& args
 
 int run_daemon(const arguments& args) {
   const config c = need_config(args);
+  const auto options = chosen_reactor();
   const participant_index self = own_participant(c, args);
   auto ring = read_ring(c);
   const place here(c, self);
@@ -179,7 +187,7 @@ int run_daemon(const arguments& args) {
   const auto lock = scoll::kit::lock_folder(here.folder);
   if (!lock) return fail(*log, lock.error());
   take_over(here, c.shared->address(self));
-  auto engine = scoll::transport::reactor::create(small_reactor());
+  auto engine = scoll::transport::reactor::create(options);
   if (!engine) return fail(*log, engine.error());
   scoll::incarnation_store store(**engine, here.folder);
   const auto incarnation = scoll::sync_wait(**engine, store.next(scoll::wall_clock_ns()));
