@@ -10,8 +10,10 @@
 #include "../kit/counts.hpp"
 #include "bcast.hpp"
 #include "coro/error_format.hpp"
+#include "coro/scope.hpp"
 #include "coro/when_all.hpp"
 #include "scoll/node.hpp"
+#include "transport/endpoint.hpp"
 #include "transport/io_awaitables.hpp"
 #include "transport/tcp_rail.hpp"
 
@@ -74,7 +76,7 @@ class process {
     o.incarnation = 1;
     return o;
   }
-  counts count() noexcept { return counts::now(*ring_, node_.get_engine().wire()); }
+  counts count() noexcept { return counts::now(*ring_, node_.wire()); }
 
   task<void> obey() {
     std::vector<target> targets;
@@ -132,14 +134,14 @@ class process {
     constexpr std::uint32_t per_child = 8;
     const auto tree = any_tree::resolve(setting_.tree, me_.count());
     for (std::uint32_t i = 0; i < tree->fan_out(me_.count(), 0); ++i) {
-      session& child = *node_.get_engine().wire().find(tree->child(me_.count(), 0, i) + 1);
+      session& child = *node_.wire().find(tree->child(me_.count(), 0, i) + 1);
       for (std::uint32_t k = 0; k < per_child; ++k) streams.spawn(stream(child));
     }
   }
   task<void> stream(session& to) {
     const std::vector<std::byte> bytes(max_payload_bytes);
     while (background_wanted_) {
-      asking request(to, traffic_class::bulk, compose(node_.get_engine().wire(), bytes), 0);
+      asking request(to, traffic_class::bulk, compose(node_.wire(), bytes), 0);
       static_cast<void>((co_await request).has_value());
       me_.page().background_bytes += bytes.size();
     }

@@ -1,6 +1,7 @@
 #include "caller.hpp"
 #include "coro/error_format.hpp"
 #include "scoll/ship.hpp"
+#include "transport/endpoint.hpp"
 
 namespace bench::ship {
 namespace {
@@ -38,7 +39,7 @@ class caller final {
     ring_->run();
   }
 
-  counts count() noexcept { return counts::now(*ring_, node_.get_engine().wire()); }
+  counts count() noexcept { return counts::now(*ring_, node_.wire()); }
 
   task<void> ask(node_id peer) {
     if (bytes_.empty()) {

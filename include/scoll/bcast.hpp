@@ -1,12 +1,12 @@
 #pragma once
 
 #include <coroutine>
-#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
-#include "detail/operation.hpp"
+#include "detail/broadcast.hpp"
+#include "detail/service_table.hpp"
 #include "detail/unsafe_temporary.hpp"
 #include "group.hpp"
 #include "options.hpp"
@@ -46,38 +46,18 @@ class [[nodiscard]] bcast_awaiter {
 
  public:
   bcast_awaiter(const group<S>& g, const detail::request_t<S>& request, const bcast_options& options)
-      : group_(g),
-        begun_(g.get_engine().begin_broadcast(g.to(), detail::table_of<S>, &request, options)),
-        stop_(options.stop) {}
-  bcast_awaiter(const bcast_awaiter&) = delete;
-  bcast_awaiter& operator=(const bcast_awaiter&) = delete;
-  ~bcast_awaiter() {
-    if (begun_.op == nullptr) return;
-    if (!started_) begun_.op->abandon();
-    group_.get_engine().release(*begun_.op);
-  }
+      : broadcast_(g, detail::table_of<S>, &request, options) {}
 
-  bool await_ready() const noexcept { return begun_.op == nullptr; }
-  void await_suspend(std::coroutine_handle<> waiter) {
-    started_ = true;
-    begun_.op->start(waiter, stop_);
-  }
+  bool await_ready() const noexcept { return !broadcast_.made(); }
+  void await_suspend(std::coroutine_handle<> waiter) { broadcast_.start(waiter); }
   bcast_result<reply> await_resume() {
-    if (begun_.op == nullptr) return nothing_sent();
     std::optional<reply> value;
-    if (auto* merged = static_cast<reply*>(begun_.op->value())) value.emplace(std::move(*merged));
-    return {begun_.op->result_status(), std::move(value), begun_.op->take_outcome()};
+    if (auto* merged = static_cast<reply*>(broadcast_.value())) value.emplace(std::move(*merged));
+    return {broadcast_.result_status(), std::move(value), broadcast_.take_outcome()};
   }
 
  private:
-  bcast_result<reply> nothing_sent() const {
-    return {begun_.reason, std::nullopt, group_.get_engine().nothing_sent(group_.to(), begun_.reason)};
-  }
-
-  group<S> group_;
-  detail::begun begun_;
-  stop_token stop_;
-  bool started_ = false;
+  detail::broadcast broadcast_;
 };
 
 /// Broadcasts `request` to every member of `g`, this node included, and merges their replies (`C8`):

@@ -42,17 +42,17 @@ static_assert(std::is_trivially_copyable_v<bulk_options>);
 /// number of segments counts as one linear range. Errors: `busy` (too many regions), `invalid_argument` (an
 /// access that is none).
 inline result<bulk_handle> expose(node& at, std::span<const std::byte> memory) {
-  return bulk_handle::expose(at.get_engine().wire(), memory);
+  return bulk_handle::expose(at.wire(), memory);
 }
 inline result<bulk_handle> expose(node& at, std::span<std::byte> memory, memory_access access) {
-  return bulk_handle::expose(at.get_engine().wire(), memory, access);
+  return bulk_handle::expose(at.wire(), memory, access);
 }
 inline result<bulk_handle> expose(node& at, std::span<const std::span<const std::byte>> segments) {
-  return bulk_handle::expose(at.get_engine().wire(), segments);
+  return bulk_handle::expose(at.wire(), segments);
 }
 inline result<bulk_handle> expose(node& at, std::span<const std::span<std::byte>> segments,
                                   memory_access access) {
-  return bulk_handle::expose(at.get_engine().wire(), segments, access);
+  return bulk_handle::expose(at.wire(), segments, access);
 }
 
 /// Copies `into.size()` bytes of a peer's memory, from `offset` on, into local memory. When the await
@@ -63,23 +63,23 @@ inline result<bulk_handle> expose(node& at, std::span<const std::span<std::byte>
 /// ends a session (`connection_lost`, `unreachable`, `peer_rebooted`, `closed`); `busy`.
 inline task<status> pull(node& at, const bulk_descriptor& from, std::uint64_t offset,
                          std::span<std::byte> into, bulk_options options = {}) {
-  return transport::get(at.get_engine().wire(), from, offset, into, options);
+  return transport::get(at.wire(), from, offset, into, options);
 }
 /// Into several pieces of memory, one after the other. The list itself must live until the await returns.
 inline task<status> pull(node& at, const bulk_descriptor& from, std::uint64_t offset,
                          std::span<const std::span<std::byte>> into, bulk_options options = {}) {
-  return transport::get(at.get_engine().wire(), from, offset, into, options);
+  return transport::get(at.wire(), from, offset, into, options);
 }
 
 /// Copies `from` to a peer's memory at `offset`. When the await returns, nothing reads `from` any more.
 /// Errors as for `pull`.
 inline task<push_status> push(node& at, const bulk_descriptor& to, std::uint64_t offset,
                               std::span<const std::byte> from, bulk_options options = {}) {
-  return transport::put(at.get_engine().wire(), to, offset, from, options);
+  return transport::put(at.wire(), to, offset, from, options);
 }
 inline task<push_status> push(node& at, const bulk_descriptor& to, std::uint64_t offset,
                               std::span<const std::span<const std::byte>> from, bulk_options options = {}) {
-  return transport::put(at.get_engine().wire(), to, offset, from, options);
+  return transport::put(at.wire(), to, offset, from, options);
 }
 
 }  // namespace scoll

@@ -6,15 +6,27 @@
 #include <utility>
 #include <vector>
 
+#include "../coro/executor.hpp"
 #include "bcast.hpp"
-#include "detail/engine.hpp"
-#include "detail/shipper.hpp"
+#include "detail/served_function.hpp"
+#include "detail/service_entry.hpp"
 #include "function.hpp"
 #include "group.hpp"
 #include "node_options.hpp"
 #include "service.hpp"
+#include "tree/any_tree.hpp"
 
 namespace scoll {
+
+namespace detail {
+class shipper;
+}
+namespace transport {
+class endpoint;
+class rail;
+}  // namespace transport
+class node_pools;
+class scope;
 
 /// A registered service. Closing refuses new requests to their parents and waits for those that run (`C1`);
 /// dropping the handle leaves the service registered until the node ends.
@@ -24,7 +36,7 @@ class service_handle {
   service_handle(detail::engine& owner, std::shared_ptr<detail::service_entry> entry) noexcept
       : engine_(&owner), entry_(std::move(entry)) {}
 
-  task<void> close() { return engine_->close_service(entry_); }
+  task<void> close();
 
  private:
   detail::engine* engine_ = nullptr;
@@ -39,7 +51,7 @@ class function_handle {
   function_handle(detail::shipper& owner, std::shared_ptr<detail::served_function> entry) noexcept
       : shipper_(&owner), entry_(std::move(entry)) {}
 
-  task<void> close() { return shipper_->close_function(entry_); }
+  task<void> close();
 
  private:
   detail::shipper* shipper_ = nullptr;
@@ -51,25 +63,17 @@ class function_handle {
 /// Options that make no sense throw `failure` from the constructor, naming what is wrong.
 class node {
  public:
-  node(executor& ex, transport::rail& rail, const node_options& options)
-      : engine_(std::make_unique<detail::engine>(ex, rail, options)),
-        shipper_(std::make_unique<detail::shipper>(*engine_)) {}
+  node(executor& ex, transport::rail& rail, const node_options& options);
   /// Works in memory that it shares with other nodes of this thread.
-  node(executor& ex, transport::rail& rail, const node_options& options, std::shared_ptr<node_pools> pools)
-      : engine_(std::make_unique<detail::engine>(ex, rail, options, std::move(pools))),
-        shipper_(std::make_unique<detail::shipper>(*engine_)) {}
-  ~node() {
-    if (engine_ != nullptr && !detail::engine::end(std::move(engine_))) shipper_.release();
-  }
-  node(node&&) = default;
+  node(executor& ex, transport::rail& rail, const node_options& options, std::shared_ptr<node_pools> pools);
+  ~node();
+  node(node&&) noexcept;
 
   /// Takes connections at a numeric address such as "127.0.0.1:7001" or "[::1]:0".
-  status listen(const std::string& address) { return engine_->wire().listen(address); }
-  std::string listen_address() const { return engine_->wire().listen_address(); }
+  status listen(const std::string& address);
+  std::string listen_address() const;
   /// Makes another node known; connecting happens when there is something to send.
-  status add_peer(node_id peer, const std::string& address) {
-    return engine_->wire().add_peer(peer, address);
-  }
+  status add_peer(node_id peer, const std::string& address);
 
   /// Registers a service. All nodes of a group register theirs before it is created. Errors:
   /// `already_exists`, `invalid_argument` (an id of the library's).
@@ -79,7 +83,7 @@ class node {
     entry->table = &detail::table_of<S>;
     entry->instance = new S(std::move(service));
     entry->destroy = [](void* instance) noexcept { delete static_cast<S*>(instance); };
-    if (auto added = engine_->add_service(entry); !added) return added.error();
+    if (auto added = add_service(entry); !added) return added.error();
     return service_handle(*engine_, std::move(entry));
   }
 
@@ -94,7 +98,7 @@ class node {
                   "a handler must be: task<result<Out>> (or result<Out>, or Out) (const In&, "
                   "scoll::ship_call&)");
     auto entry = std::make_shared<detail::typed_function<In, Out, F>>(f.key(), std::move(handler));
-    if (auto added = shipper_->add_function(entry); !added) return added.error();
+    if (auto added = add_function(entry); !added) return added.error();
     return function_handle(*shipper_, std::move(entry));
   }
 
@@ -112,40 +116,41 @@ class node {
   /// `already_exists` (the id is taken here).
   template <collective_service S>
   result<group<S>> adopt_group(std::uint64_t id, membership_ptr members, const group_options& options = {}) {
-    auto state = engine_->adopt_group(std::move(members), S::id, id, options);
-    if (!state) return state.error();
-    return group<S>(*engine_, std::move(*state));
+    auto adopted = adopt_any_group(id, std::move(members), S::id, options);
+    if (!adopted) return adopted.error();
+    return group<S>(std::move(*adopted));
   }
 
   /// A group that another node created and this one is a member of, for broadcasts rooted here.
   template <collective_service S>
   result<group<S>> find_group(const group_id& id) {
-    auto state = engine_->find_group(id);
-    if (state == nullptr || state->service != S::id)
-      return error(errc::unknown_group, "this node does not hold the group");
-    return group<S>(*engine_, std::move(state));
+    auto found = find_any_group(id, S::id);
+    if (!found) return found.error();
+    return group<S>(std::move(*found));
   }
 
   /// Makes all members forget the group. Errors: `incomplete` names who could not be told.
-  template <collective_service S>
-  task<status> destroy(const group<S>& g) {
-    return engine_->destroy_group(g.state());
-  }
+  task<status> destroy(const detail::any_group& g);
 
   /// Liveness calls this incarnation of a node dead, or says that it is alive (gossip does both, see
   /// `follow`). A death ends at once what is expected of the node (`peer_died`, `C12`), removes the groups it
   /// created and stops broadcasts of its own (`C15`); broadcasts to groups it is in are refused from then on
   /// (`C8`). A newer incarnation does so to those before it. Incarnations are those of `node_options`, and
   /// older news than is known changes nothing.
-  void on_dead(node_id peer, std::uint64_t incarnation) { engine_->on_dead(peer, incarnation); }
-  void on_alive(node_id peer, std::uint64_t incarnation) { engine_->on_alive(peer, incarnation); }
+  void on_dead(node_id peer, std::uint64_t incarnation);
+  void on_alive(node_id peer, std::uint64_t incarnation);
 
   /// Refuses what is new, waits for what runs, asks the rest to stop, drains the links and closes them. If
   /// hooks do not return within `limit`, it names them (`deadline_exceeded`), and the process should end.
-  task<status> shutdown(nanoseconds limit) { return engine_->shutdown(limit); }
+  task<status> shutdown(nanoseconds limit);
 
-  node_id id() const noexcept { return engine_->options().id; }
-  std::uint64_t incarnation() const noexcept { return engine_->options().incarnation; }
+  node_id id() const noexcept;
+  std::uint64_t incarnation() const noexcept;
+  executor& get_executor() const noexcept;
+  /// For work that nobody awaits; it ends with the node.
+  scope& background() noexcept;
+  /// What this node's messages and bulk data go through.
+  transport::endpoint& wire() noexcept;
   detail::engine& get_engine() noexcept { return *engine_; }
   detail::shipper& get_shipper() noexcept { return *shipper_; }
 
@@ -153,10 +158,18 @@ class node {
   template <class S>
   task<result<group<S>>> create_checked(result<membership_ptr> members, group_options options) {
     if (!members) co_return members.error();
-    auto created = co_await engine_->create_group(*members, S::id, options);
+    auto created = co_await create_any_group(*members, S::id, options);
     if (!created) co_return created.error();
-    co_return group<S>(*engine_, *created);
+    co_return group<S>(std::move(*created));
   }
+
+  status add_service(std::shared_ptr<detail::service_entry> entry);
+  status add_function(std::shared_ptr<detail::served_function> entry);
+  task<result<detail::any_group>> create_any_group(membership_ptr members, service_id service,
+                                                   group_options options);
+  result<detail::any_group> adopt_any_group(std::uint64_t id, membership_ptr members, service_id service,
+                                            const group_options& options);
+  result<detail::any_group> find_any_group(const group_id& id, service_id service);
 
   std::unique_ptr<detail::engine> engine_;
   std::unique_ptr<detail::shipper> shipper_;

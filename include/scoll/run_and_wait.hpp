@@ -22,7 +22,7 @@ class waited_work final : private posted_node {
   ~waited_work() = default;
 
   given_by<Make> wait() {
-    at_.get_shipper().get_executor().post(*this);
+    at_.get_executor().post(*this);
     std::unique_lock lock(mutex_);
     ended_.wait(lock, [&] { return result_.has_value(); });
     return std::move(*result_);
@@ -31,7 +31,7 @@ class waited_work final : private posted_node {
  private:
   static void arrived(posted_node& self) noexcept {
     auto& work = static_cast<waited_work&>(self);
-    work.at_.get_shipper().background().spawn(work.run());
+    work.at_.background().spawn(work.run());
   }
   task<void> run() {
     auto ended = co_await make_();
@@ -57,7 +57,7 @@ class waited_work final : private posted_node {
 /// A stop token in the options works: its source is asked on the executor's thread, as always.
 template <class Make>
 detail::given_by<Make> run_and_wait(node& at, Make make) {
-  SCOLL_ASSERT(executor::current_or_null() != &at.get_shipper().get_executor(),
+  SCOLL_ASSERT(executor::current_or_null() != &at.get_executor(),
                "run_and_wait was called on the executor that would have to run the work");
   detail::waited_work<Make> work(at, make);
   return work.wait();

@@ -19,7 +19,7 @@ class bulk_stream::engine {
  public:
   engine(node& at, const bulk_descriptor& from, std::uint64_t offset, std::uint64_t length,
          bulk_options options)
-      : wire_(at.get_engine().wire()),
+      : wire_(at.wire()),
         from_(from),
         options_(options),
         chunk_(std::min(options.chunk == 0 ? default_chunk : options.chunk, chunk_limit)),

@@ -15,7 +15,7 @@ constexpr std::size_t packet_limit = std::size_t{1} << 18;
 // What a datagram costs in a socket's queue beside its bytes.
 constexpr std::size_t queue_overhead = 256;
 constexpr std::uint64_t most_latencies_held_back = 8;
-constexpr std::string_view address_form = "expected host:3";
+constexpr std::string_view sim_address_form = "expected host:3";
 
 std::size_t cost(std::size_t size) noexcept {
   return size + queue_overhead;
@@ -188,7 +188,7 @@ result<datagram_address> sim_datagram_port::parse(std::string_view text) const {
     const auto parsed = std::from_chars(text.data() + prefix.size(), end, host);
     if (parsed.ec == std::errc{} && parsed.ptr == end) return to_datagram(host);
   }
-  return make_error(errc::invalid_argument, "address '{:.44}': {}", text, address_form);
+  return make_error(errc::invalid_argument, "address '{:.44}': {}", text, sim_address_form);
 }
 
 std::string sim_datagram_port::print(const datagram_address& address) const {

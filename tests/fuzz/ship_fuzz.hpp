@@ -28,6 +28,7 @@
 #include "scoll/bulk.hpp"
 #include "scoll/bulk_list.hpp"
 #include "scoll/detail/ship_head.hpp"
+#include "scoll/detail/shipper.hpp"
 #include "scoll/ship.hpp"
 #include "transport/wire/checksum.hpp"
 #include "wire_fuzz.hpp"

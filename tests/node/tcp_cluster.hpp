@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "coro/sync_wait.hpp"
+#include "scoll/detail/engine.hpp"
 #include "scoll/node.hpp"
 #include "transport/reactor.hpp"
 #include "transport/tcp_rail.hpp"

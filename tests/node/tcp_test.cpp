@@ -113,7 +113,7 @@ TEST_CASE("a clean broadcast is two messages per edge, and nothing else", "[tcp]
   const auto messages = [&] {
     std::uint64_t sum = 0;
     for (std::uint32_t i = 0; i < c.size(); ++i) {
-      const auto& s = c[i].get_engine().wire().statistics();
+      const auto& s = c[i].wire().statistics();
       sum += s.requests_sent + s.replies_sent;
     }
     return sum;

@@ -8,6 +8,7 @@
 #include "coro/scope.hpp"
 #include "coro/sync_wait.hpp"
 #include "coro/virtual_executor.hpp"
+#include "scoll/detail/engine.hpp"
 #include "scoll/node.hpp"
 #include "transport/memory_rail.hpp"
 
@@ -95,7 +96,7 @@ class cluster {
     ex.run_for(std::chrono::milliseconds(200));
     for (auto& n : nodes_) {
       if (n == nullptr) continue;
-      if (n->get_engine().operations() != 0 || n->get_engine().wire().messages_in_use() != 0) return false;
+      if (n->get_engine().operations() != 0 || n->wire().messages_in_use() != 0) return false;
     }
     return true;
   }

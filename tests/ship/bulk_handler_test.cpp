@@ -48,7 +48,7 @@ auto digester(node& at, work_seen& seen, const transport::memory_network* carrie
       if (!chunk) co_return chunk.error();
       if (chunk->empty()) break;
       if (seen.chunks++ == 0 && carrier != nullptr) seen.carried_at_first = carrier->bytes_carried();
-      const auto& wire = at.get_engine().wire();
+      const auto& wire = at.wire();
       seen.most_buffers = std::max(seen.most_buffers, wire.payloads_in_use());
       if (seen.per_chunk > 0ns) co_await sleep_for(seen.per_chunk);
       sum = sum * 31 + wire::checksum(*chunk);

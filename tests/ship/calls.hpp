@@ -11,6 +11,8 @@
 #include "../scoll/cluster.hpp"
 #include "coro/event.hpp"
 #include "coro/sleep.hpp"
+#include "scoll/detail/engine.hpp"
+#include "scoll/detail/shipper.hpp"
 #include "scoll/ship.hpp"
 
 namespace scoll::test {

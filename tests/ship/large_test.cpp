@@ -121,7 +121,7 @@ TEST_CASE("a large call ends by its deadline, its token or its peer at any momen
     c.revive(1);
     c.ex.run_for(1500ms);
     REQUIRE(calls_over(c));
-    REQUIRE(c[0].get_engine().wire().payloads_in_use() == 0);
+    REQUIRE(c[0].wire().payloads_in_use() == 0);
   }
 }
 

@@ -173,7 +173,7 @@ TEST_CASE("a server that is stopped lets deadlines pass, and its late results ar
   CHECK(all.ended == 100);
   CHECK(all.good == 0);
   CHECK(all.all_are(errc::deadline_exceeded));
-  CHECK(c.self.get_engine().wire().statistics().sessions_lost == 0);
+  CHECK(c.self.wire().statistics().sessions_lost == 0);
 }
 
 TEST_CASE("calls in a steady state allocate nothing, on either side", "[tcp]") {

@@ -10,6 +10,7 @@
 #include "coro/scope.hpp"
 #include "coro/sleep.hpp"
 #include "move_object.hpp"
+#include "scoll/detail/engine.hpp"
 
 namespace shard {
 namespace {

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "../../coro/event.hpp"
 #include "../../coro/executor.hpp"
 #include "../../coro/intrusive_list.hpp"
 #include "../../coro/result.hpp"
@@ -24,9 +23,11 @@
 #include "../options.hpp"
 #include "../outcome.hpp"
 #include "../tree/any_tree.hpp"
+#include "addressees.hpp"
 #include "collective_head.hpp"
 #include "known_lives.hpp"
 #include "node_part.hpp"
+#include "service_entry.hpp"
 #include "service_table.hpp"
 #include "subset.hpp"
 
@@ -34,23 +35,6 @@ namespace scoll::detail {
 
 class engine;
 class operation;
-
-/// A registered service and how many operations use it.
-struct service_entry {
-  const service_table* table = nullptr;
-  void* instance = nullptr;
-  void (*destroy)(void*) noexcept = nullptr;
-  std::uint32_t running = 0;
-  bool closing = false;
-  event idle;
-
-  service_entry() = default;
-  ~service_entry() {
-    if (destroy != nullptr) destroy(instance);
-  }
-  service_entry(const service_entry&) = delete;
-  service_entry& operator=(const service_entry&) = delete;
-};
 
 /// Refuses operations that were seen before: a window of bits behind the highest counter of one root, as
 /// IPsec does.
@@ -107,22 +91,6 @@ struct tree_place {
 
 /// Most bytes the membership of a group may take in its creation, beside the head (`C3`).
 inline constexpr std::size_t max_membership_bytes = max_collective_bytes - transport::max_head_bytes;
-
-/// Whom a broadcast is for: a group, or some of its members.
-struct addressees {
-  std::shared_ptr<group_state> group;
-  subset_ptr some = nullptr;  ///< null: all
-  bool living = false;        ///< `some` are those who are alive as this node sees it
-  error invalid{};            ///< why there is no such subset
-
-  std::uint32_t size() const noexcept { return some != nullptr ? some->size() : group->members->size(); }
-};
-
-/// A new operation, or why there is none.
-struct begun {
-  operation* op = nullptr;
-  error reason;
-};
 
 /// Counters for tests and status pages.
 struct engine_statistics {

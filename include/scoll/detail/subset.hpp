@@ -12,6 +12,7 @@
 #include "../../transport/message.hpp"
 #include "../rank_set.hpp"
 #include "../service.hpp"
+#include "addressees.hpp"
 
 namespace scoll::detail {
 
@@ -66,7 +67,5 @@ class subset {
   std::uint32_t size_ = 0;
   std::vector<std::byte> encoded_;
 };
-
-using subset_ptr = std::shared_ptr<const subset>;
 
 }  // namespace scoll::detail

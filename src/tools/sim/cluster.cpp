@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "scoll/detail/collective_head.hpp"
+#include "scoll/detail/engine.hpp"
 #include "scoll/incarnation_store.hpp"
 #include "scoll/tree/any_tree.hpp"
+#include "transport/endpoint.hpp"
 #include "transport/wire/checksum.hpp"
 #include "transport/wire/wire.hpp"
 
@@ -525,7 +527,7 @@ void cluster::send_as(life& sender, const broadcast_record& b, std::uint32_t to,
   head.margin_ns = static_cast<std::uint64_t>(level_margin.count());
   head.processing_ns = 100'000'000;
   sender.home.enter([&] {
-    transport::endpoint& endpoint = sender.member->get_engine().wire();
+    transport::endpoint& endpoint = sender.member->wire();
     transport::session* const session = endpoint.find(b.group->members[to] + 1);
     if (session == nullptr) return;
     transport::message& m = endpoint.acquire_message();

@@ -4,6 +4,8 @@
 
 #include "../../transport/memory_service.hpp"
 #include "coro/error_format.hpp"
+#include "scoll/detail/shipper.hpp"
+#include "transport/endpoint.hpp"
 
 namespace scoll::sim {
 namespace {
@@ -110,7 +112,7 @@ void no_handler_works_for_nothing(const errand_record& r, cluster& c, violations
 
 /// What waits and what is on its way is bounded, whatever peers ask for.
 void transfers_within_bounds(life& l, std::uint32_t hosts, violations& found) {
-  transport::endpoint& wire = l.member->get_engine().wire();
+  transport::endpoint& wire = l.member->wire();
   const auto bulk = transport::traffic_class::bulk;
   const std::size_t waiting = wire.memory().waiting();
   if (waiting > std::size_t{hosts} * wire.options().window[static_cast<std::size_t>(bulk)] ||
@@ -164,7 +166,7 @@ void check_errands_settled(cluster& c, violations& found) {
     if (s.handlings() != 0 || s.outgoing() != 0 || s.large_held() != 0)
       report(found, "holds no call", host,
              fmt::format("{} handlers, {} calls, {} bytes", s.handlings(), s.outgoing(), s.large_held()));
-    const std::size_t regions = l->member->get_engine().wire().memory().regions().size();
+    const std::size_t regions = l->member->wire().memory().regions().size();
     if (regions != 0) report(found, "holds no call", host, fmt::format("{} exposed regions", regions));
     if (l->places.free() != life::places_at_most || l->places.has_waiters())
       report(found, "holds no call", host, fmt::format("{} places are free", l->places.free()));

@@ -28,8 +28,10 @@ class study_run {
       kept != nullptr ? take_over(i, *kept) : due_.push_back(i);
     }
     // The longest first: none of them is left alone in the end.
-    std::stable_sort(due_.begin(), due_.end(),
-                     [&](std::size_t a, std::size_t b) { return cost_of(plan_[a]) > cost_of(plan_[b]); });
+    std::sort(due_.begin(), due_.end(), [&](std::size_t a, std::size_t b) {
+      const auto first = cost_of(plan_[a]), second = cost_of(plan_[b]);
+      return first != second ? first > second : a < b;
+    });
   }
 
   const std::vector<study_row>& go(std::uint32_t jobs) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "coro/error_format.hpp"
+#include "scoll/detail/engine.hpp"
+#include "scoll/detail/shipper.hpp"
 #include "scoll/tree/any_tree.hpp"
 
 namespace scoll::sim {
@@ -299,7 +301,7 @@ void holds_nothing(std::uint32_t host, detail::engine& engine, violations& found
 transport::session* other_end(cluster& c, std::uint32_t host, const transport::session& s) {
   life* const peer = c.alive(static_cast<std::uint32_t>(s.peer() - 1));
   if (peer == nullptr || s.peer_incarnation() != peer->incarnation || s.peer_epoch() == 0) return nullptr;
-  transport::session* const other = peer->member->get_engine().wire().find(host + 1);
+  transport::session* const other = peer->member->wire().find(host + 1);
   const bool same = other->peer_incarnation() == c.alive(host)->incarnation &&
                     other->peer_epoch() == s.epoch() && other->epoch() == s.peer_epoch();
   return same ? other : nullptr;
@@ -369,7 +371,7 @@ void nobody_waits_for_the_dead(std::uint32_t host, detail::engine& engine, viola
 /// When nothing is under way between two nodes, whoever waits for the other is being worked for. With bounds
 /// on every wait it follows that nobody waits in a circle.
 void nobody_waits_for_nothing(std::uint32_t host, cluster& c, violations& found) {
-  c.alive(host)->member->get_engine().wire().sessions([&](transport::session& s) {
+  c.alive(host)->member->wire().sessions([&](transport::session& s) {
     transport::session* const other = s.waiting() == 0 ? nullptr : other_end(c, host, s);
     if (other == nullptr || s.held_messages() != 0 || other->held_messages() != 0) return;
     if (s.waiting() > other->owing())
@@ -382,7 +384,7 @@ void nobody_waits_for_nothing(std::uint32_t host, cluster& c, violations& found)
 void lives_go_forward(std::uint32_t host, cluster& c, violations& found) {
   life& l = *c.alive(host);
   l.heard.resize(c.hosts());
-  l.member->get_engine().wire().sessions([&](transport::session& s) {
+  l.member->wire().sessions([&](transport::session& s) {
     std::uint64_t& latest = l.heard[s.peer() - 1];
     if (s.peer_incarnation() < latest)
       report(found, "lives go forward", host,
@@ -395,7 +397,7 @@ void lives_go_forward(std::uint32_t host, cluster& c, violations& found) {
 void the_honest_keep_the_protocol(const life& l, const cluster& c, violations& found) {
   const bool altered = std::any_of(c.faults().begin(), c.faults().end(),
                                    [](const fault_record& f) { return f.kind == event_kind::corrupt; });
-  transport::endpoint& wire = l.member->get_engine().wire();
+  transport::endpoint& wire = l.member->wire();
   if (!altered && wire.statistics().links_broken != 0)
     report(found, "the honest keep the protocol", l.host, describe(wire.last_violation()));
 }

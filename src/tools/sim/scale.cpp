@@ -15,9 +15,12 @@
 
 #include "coro/error_format.hpp"
 #include "coro/scope.hpp"
+#include "scoll/detail/collective_head.hpp"
 #include "scoll/node.hpp"
+#include "scoll/node_pools.hpp"
 #include "scoll/tree/predict.hpp"
 #include "service.hpp"
+#include "transport/endpoint.hpp"
 #include "transport/sim_world.hpp"
 
 namespace scoll::sim {
@@ -132,7 +135,7 @@ class fleet {
   std::uint64_t messages() {
     std::uint64_t sum = 0;
     for (station& s : stations_) {
-      const auto& count = s.self->get_engine().wire().statistics();
+      const auto& count = s.self->wire().statistics();
       sum += count.requests_sent + count.replies_sent;
     }
     return sum;

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "../ids.hpp"
+#include "../membership.hpp"
+#include "../rank_set.hpp"
+#include "../tree/spec.hpp"
+#include "addressees.hpp"
+
+namespace scoll::detail {
+
+class engine;
+
+/// What is the same of a `group` whatever its service.
+class any_group {
+ public:
+  any_group() = default;
+  any_group(engine& owner, std::shared_ptr<group_state> state) noexcept
+      : engine_(&owner), to_{std::move(state)} {}
+
+  bool valid() const noexcept { return to_.group != nullptr; }
+  const group_id& id() const noexcept;
+  const membership& members() const noexcept;
+  membership_ptr shared_members() const noexcept;
+  /// The rank of this node.
+  std::uint32_t rank() const noexcept;
+  const tree_spec& tree() const noexcept;
+  /// Those whom a broadcast to it is for (`C6`): ranks keep their meaning, the tree spans these alone, and
+  /// the outcome calls all others `excluded`.
+  rank_set addressed() const;
+
+  engine& get_engine() const noexcept { return *engine_; }
+  const std::shared_ptr<group_state>& state() const noexcept { return to_.group; }
+  const addressees& to() const noexcept { return to_; }
+
+ protected:
+  any_group narrowed_to(const rank_set& ranks) const;
+  any_group narrowed_by(const rank_set& ranks) const;
+  any_group narrowed_to_living() const;
+
+ private:
+  any_group narrowed(rank_set left, bool living) const;
+
+  engine* engine_ = nullptr;
+  addressees to_;
+};
+
+}  // namespace scoll::detail

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <coroutine>
+
+#include "../../coro/result.hpp"
+#include "../../coro/stop.hpp"
+#include "../options.hpp"
+#include "../outcome.hpp"
+#include "any_group.hpp"
+
+namespace scoll::detail {
+
+struct service_table;
+
+/// One broadcast of this node, from its making to its result, whatever its service.
+class broadcast {
+ public:
+  /// Encodes the request: nothing of the caller's is referred to afterwards.
+  broadcast(any_group to, const service_table& table, const void* request, const bcast_options& options);
+  broadcast(const broadcast&) = delete;
+  broadcast& operator=(const broadcast&) = delete;
+  ~broadcast();
+
+  /// False if it was refused before anything was sent.
+  bool made() const noexcept { return begun_.op != nullptr; }
+  void start(std::coroutine_handle<> waiter);
+
+  // once it has ended, or was not made
+  status result_status() const;
+  /// The merged reply, for the caller to move from; null if there is none.
+  void* value() const noexcept;
+  outcome take_outcome();
+
+ private:
+  any_group group_;
+  begun begun_;
+  stop_token stop_;
+  bool started_ = false;
+};
+
+}  // namespace scoll::detail

@@ -1,0 +1,108 @@
+#include "../../include/scoll/node.hpp"
+
+#include "../../include/scoll/detail/engine.hpp"
+#include "../../include/scoll/detail/shipper.hpp"
+
+namespace scoll {
+
+task<void> service_handle::close() {
+  return engine_->close_service(entry_);
+}
+
+task<void> function_handle::close() {
+  return shipper_->close_function(entry_);
+}
+
+node::node(executor& ex, transport::rail& rail, const node_options& options)
+    : node(ex, rail, options, nullptr) {}
+
+node::node(executor& ex, transport::rail& rail, const node_options& options,
+           std::shared_ptr<node_pools> pools)
+    : engine_(std::make_unique<detail::engine>(ex, rail, options, std::move(pools))),
+      shipper_(std::make_unique<detail::shipper>(*engine_)) {}
+
+node::~node() {
+  // What has not returned refers to both.
+  if (engine_ != nullptr && !detail::engine::end(std::move(engine_))) static_cast<void>(shipper_.release());
+}
+
+node::node(node&&) noexcept = default;
+
+status node::listen(const std::string& address) {
+  return wire().listen(address);
+}
+
+std::string node::listen_address() const {
+  return engine_->wire().listen_address();
+}
+
+status node::add_peer(node_id peer, const std::string& address) {
+  return wire().add_peer(peer, address);
+}
+
+task<status> node::destroy(const detail::any_group& g) {
+  return engine_->destroy_group(g.state());
+}
+
+void node::on_dead(node_id peer, std::uint64_t incarnation) {
+  engine_->on_dead(peer, incarnation);
+}
+
+void node::on_alive(node_id peer, std::uint64_t incarnation) {
+  engine_->on_alive(peer, incarnation);
+}
+
+task<status> node::shutdown(nanoseconds limit) {
+  return engine_->shutdown(limit);
+}
+
+node_id node::id() const noexcept {
+  return engine_->options().id;
+}
+
+std::uint64_t node::incarnation() const noexcept {
+  return engine_->options().incarnation;
+}
+
+executor& node::get_executor() const noexcept {
+  return engine_->get_executor();
+}
+
+scope& node::background() noexcept {
+  return shipper_->background();
+}
+
+transport::endpoint& node::wire() noexcept {
+  return engine_->wire();
+}
+
+status node::add_service(std::shared_ptr<detail::service_entry> entry) {
+  return engine_->add_service(std::move(entry));
+}
+
+status node::add_function(std::shared_ptr<detail::served_function> entry) {
+  return shipper_->add_function(std::move(entry));
+}
+
+task<result<detail::any_group>> node::create_any_group(membership_ptr members, service_id service,
+                                                       group_options options) {
+  auto created = co_await engine_->create_group(std::move(members), service, options);
+  if (!created) co_return created.error();
+  co_return detail::any_group(*engine_, std::move(*created));
+}
+
+result<detail::any_group> node::adopt_any_group(std::uint64_t id, membership_ptr members, service_id service,
+                                                const group_options& options) {
+  auto state = engine_->adopt_group(std::move(members), service, id, options);
+  if (!state) return state.error();
+  return detail::any_group(*engine_, std::move(*state));
+}
+
+result<detail::any_group> node::find_any_group(const group_id& id, service_id service) {
+  auto state = engine_->find_group(id);
+  if (state == nullptr || state->service != service)
+    return error(errc::unknown_group, "this node does not hold the group");
+  return detail::any_group(*engine_, std::move(state));
+}
+
+}  // namespace scoll
