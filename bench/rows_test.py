@@ -64,6 +64,23 @@ def check_bcast(program):
     expect(subjects(rows, "bcast-many")["scoll"], ALWAYS | TREE | {"in_flight": int, "operations_per_s": float})
 
 
+def check_peers(program):
+    """Where they were built; elsewhere one has to be told what to install."""
+    folder = pathlib.Path(program).parent
+    if not all((folder / peer).exists() for peer in ("scoll-bench-mpi", "scoll-bench-grpc")):
+        told = subprocess.run([program, "bcast", "--peers", "--quick"], stdin=subprocess.DEVNULL, capture_output=True)
+        packages = [b"libopenmpi-dev", b"libgrpc++-dev", b"protobuf-compiler-grpc"]
+        assert told.returncode == 2 and any(name in told.stderr for name in packages), told
+        return
+    rows, pictures = rows_and_pictures_of(program, "bcast", "--peers", "--nodes", "4", "--size", "8,64", "--at-once", "2")
+    found = {row["subject"]: row for row in rows if row["bench"] == "bcast" and row["size"] == 64}
+    for name in ("openmpi-tcp", "grpc"):
+        expect(found[name], ALWAYS | TREE | RATIOS)
+        assert found[name]["against"] == "raw-tree" and found[name]["cpu_us_per_op"] > 0, found[name]
+        assert found[name]["rounds"] == found["scoll"]["rounds"], (found[name], found["scoll"])
+        assert f"'{name} p50'" in pictures["bcast-over-size-nodes-4-knomial-4"], pictures
+
+
 def check_ship(program):
     rows, pictures = rows_and_pictures_of(program, "ship", "--size", "0,64", "--at-once", "16,256", "--peers", "2,16")
     assert {row["subject"] for row in rows} == {"scoll", "transport-rtt", "transport-rtt (A/A)"}, rows
@@ -107,5 +124,6 @@ def check_gossip(program):
 check_rtt(sys.argv[1])
 check_ship(sys.argv[1])
 check_bcast(sys.argv[1])
+check_peers(sys.argv[1])
 check_bulk(sys.argv[1])
 check_gossip(sys.argv[1])

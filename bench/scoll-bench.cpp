@@ -77,6 +77,7 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::Range(1, 512));
   bcast->add_flag("--under-bulk", a.bcast.background, "also while bulk goes to all children of the root");
+  bcast->add_flag("--peers", a.bcast.peers, "beside Open MPI over TCP and a loop of gRPC calls, too");
   add_common(*bcast, a);
 
   auto* ship = app.add_subcommand("ship", "a shipped call and its result, beside the transport's round trip");

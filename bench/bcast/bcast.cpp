@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "../kit/group_contestant.hpp"
+#include "peers.hpp"
 #include "prediction.hpp"
 #include "scoll/tree/any_tree.hpp"
 
@@ -91,14 +92,16 @@ void add_places(row& to, const score& s, const setting& on) {
   add("leaf", leaf, leaves);
 }
 
-/// The broadcasts of one group beside the raw trees.
+/// The broadcasts of one group beside the raw trees, and beside other libraries if they are wanted.
 class one_case {
  public:
-  one_case(const bench::options& common, const setting& s, const link_costs& costs)
+  one_case(const bench::options& common, const setting& s, const link_costs& costs, bool with_peers)
       : common_(common), setting_(s), costs_(costs), scoll_(*add("scoll", &play_scoll)) {
     add("raw-tree-epoll", &play_raw_epoll);
     add("raw-tree-uring", &play_raw_uring);
     add("raw-tree-epoll (A/A)", &play_raw_epoll);
+    if (!with_peers) return;
+    for (const peer& p : all_peers()) subjects_.push_back({p.subject, bcast::start(p, setting_)});
   }
 
   rows alone() {
@@ -108,15 +111,15 @@ class one_case {
     for (std::size_t i = 0; i < scores.size(); ++i) {
       row r = begin_row("bcast", scores[i].subject, setting_);
       add_score(r, scores[i]);
-      add_counts(r, scores[i], setting_);
+      if (i < first_peer) add_counts(r, scores[i], setting_);
       if (i == 0) {
         r["last_leaf_us"] = last_leaf_us(scoll_, contest("bcast").operations);
         r["predicted_us"] = predict_us(setting_, costs_);
         r["allocs_per_op"] = scores[i].total.allocations;
         r["messages_per_op"] = scores[i].total.messages;
       }
-      add_places(r, scores[i], setting_);
-      if (i == 0) add_ratios(r, scores[i], floor);
+      if (i < first_peer) add_places(r, scores[i], setting_);
+      if (i == 0 || i >= first_peer) add_ratios(r, scores[i], floor);
       if (i == 3) add_ratios(r, scores[3], scores[1]);
       found.push_back(std::move(r));
     }
@@ -141,6 +144,8 @@ class one_case {
   }
 
  private:
+  static constexpr std::size_t first_peer = 4;
+
   group_contestant* add(const char* name, player play) {
     auto made = start(name, play, setting_);
     group_contestant* const at = made.get();
@@ -220,7 +225,7 @@ const std::vector<column>& apart_columns() {
 }
 
 rows run_case(const bench::options& common, const options& o, const setting& s, const link_costs& costs) {
-  one_case it(common, s, costs);
+  one_case it(common, s, costs, o.peers);
   rows all = it.alone();
   show_progress("");
   print_table(fmt::format("bcast, {} nodes, {} bytes, {}; scoll against raw-tree, the better of the two",
@@ -239,6 +244,7 @@ rows run_case(const bench::options& common, const options& o, const setting& s, 
 }  // namespace
 
 rows run(const bench::options& common, const options& o) {
+  if (o.peers) require_peers();
   show_progress("bcast: measuring what an edge costs");
   const link_costs costs = measure_links(common);
   rows all;

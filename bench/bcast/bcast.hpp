@@ -35,6 +35,7 @@ struct options {
   std::vector<std::string> trees{"knomial:4"};
   std::vector<std::uint32_t> in_flight{16};  ///< broadcasts at once, measured beside
   bool background = false;                   ///< also under bulk traffic that never ends
+  bool peers = false;                        ///< other libraries beside it (peers.hpp)
 };
 
 /// All cases: scoll beside the raw tree of the same shape.

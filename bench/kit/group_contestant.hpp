@@ -10,6 +10,9 @@ class group_contestant final : public contestant {
  public:
   group_contestant(const std::string& name, std::uint32_t count, const std::function<void(member&)>& body)
       : group_(name, count, body) {}
+  /// Made of those that another program brings.
+  group_contestant(const std::string& name, std::uint32_t count, const std::vector<std::string>& program)
+      : group_(name, count, program) {}
 
   void run(std::uint32_t operations, std::vector<double>& latency_us) override {
     for (const std::uint32_t ns : obey(operations, {}).latency_ns) latency_us.push_back(ns / 1e3);

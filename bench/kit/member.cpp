@@ -41,7 +41,7 @@ std::optional<order> member::next_order() {
 }
 
 void member::note(std::uint32_t i, std::int64_t began_ns, std::int64_t ended_ns) noexcept {
-  if (i < report_page::capacity) report_.latency_ns[i] = to_32(ended_ns - began_ns);
+  if (index_ == 0 && i < report_page::capacity) report_.latency_ns[i] = to_32(ended_ns - began_ns);
 }
 
 void member::note_last_reached(std::uint32_t i, std::int64_t began_ns) noexcept {
@@ -51,7 +51,7 @@ void member::note_last_reached(std::uint32_t i, std::int64_t began_ns) noexcept 
 }
 
 void member::done(std::uint32_t operations) {
-  report_.count = std::min(operations, report_page::capacity);
+  if (index_ == 0) report_.count = std::min(operations, report_page::capacity);
   const char finished = 0;
   if (send(orders_, &finished, 1, MSG_NOSIGNAL) != 1)
     throw std::system_error(errno, std::generic_category(), "telling that an order is done");
@@ -62,8 +62,9 @@ void member::give_up(const std::string& why) const noexcept {
   _exit(3);
 }
 
-void member::serve(const std::function<void()>& operation) {
+void member::serve(const std::function<void()>& operation, const std::function<void()>& prepare) {
   while (const auto next = next_order()) {
+    if (prepare) prepare();
     for (std::uint32_t i = 0; i < next->operations; ++i) {
       const std::int64_t began = now_ns();
       operation();

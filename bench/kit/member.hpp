@@ -17,9 +17,14 @@ struct order {
   std::uint32_t background = 0;  ///< with bulk traffic beside
 };
 
+/// After so many seconds measured processes end by themselves, whoever has forgotten them.
+constexpr unsigned longest_life_s = 1800;
+
 /// What a process shows to all others of its group, in shared memory.
 struct alignas(128) member_page {
-  std::atomic<std::uint32_t> port{0};  ///< where it listens; 0: not yet
+  std::atomic<std::int32_t> pid{0};       ///< of a guest
+  std::atomic<std::uint32_t> counted{0};  ///< what a guest uses is being counted
+  std::atomic<std::uint32_t> port{0};     ///< where it listens; 0: not yet
   std::atomic<std::uint32_t> ready{0};
   std::atomic<std::int64_t> reached_ns{0};  ///< when it had the latest message
   // Counted since the start, by the process itself.
@@ -59,7 +64,7 @@ class member {
   int orders() const noexcept { return orders_; }
   /// The next order, waiting for it; nothing when there will be none.
   std::optional<order> next_order();
-  /// Operation `i` of this order began and ended then.
+  /// Operation `i` of this order began and ended then. The first process alone reports.
   void note(std::uint32_t i, std::int64_t began_ns, std::int64_t ended_ns) noexcept;
   /// With `trace`, after `note`: looks when the last process was reached.
   void note_last_reached(std::uint32_t i, std::int64_t began_ns) noexcept;
@@ -67,8 +72,9 @@ class member {
   /// Ends this process with a message for people.
   [[noreturn]] void give_up(const std::string& why) const noexcept;
 
-  /// Obeys orders by doing `operation` one after the other, until there are no more.
-  void serve(const std::function<void()>& operation);
+  /// Obeys orders by doing `operation` one after the other, until there are no more; before the first one of
+  /// each, `prepare`, if there is anything to prepare.
+  void serve(const std::function<void()>& operation, const std::function<void()>& prepare = {});
 
  private:
   std::uint32_t index_;

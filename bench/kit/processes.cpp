@@ -1,9 +1,9 @@
 #include "processes.hpp"
 
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,26 +12,32 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
-#include <new>
 #include <stdexcept>
 #include <system_error>
 
 #include "clock.hpp"
+#include "guest.hpp"
+#include "sockets.hpp"
 
 namespace bench {
 namespace {
 
-constexpr unsigned longest_life_s = 1800;
+constexpr int seconds_to_start = 60;
 
-void* share(std::size_t bytes) {
-  void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (at == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "shared memory");
-  return at;
+/// Forks; the child dies with this process, by `signal`.
+pid_t fork_mortal(int signal) {
+  std::fflush(nullptr);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, signal);
+    if (getppid() != parent) _exit(3);
+  }
+  return child;
 }
 
-[[noreturn]] void live(member& self, pid_t parent, const std::function<void(member&)>& body) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(3);
+[[noreturn]] void live(member& self, const std::function<void(member&)>& body) {
   std::signal(SIGINT, SIG_IGN);
   alarm(longest_life_s);
   try {
@@ -42,49 +48,117 @@ void* share(std::size_t bytes) {
   _exit(0);
 }
 
+[[noreturn]] void become(const std::vector<std::string>& program) {
+  std::vector<char*> arguments;
+  for (const std::string& word : program) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  execv(arguments[0], arguments.data());
+  std::fprintf(stderr, "scoll-bench: %s: %s\n", arguments[0], std::generic_category().message(errno).c_str());
+  _exit(127);
+}
+
 }  // namespace
 
-processes::processes(const std::string& name, std::uint32_t count, const std::function<void(member&)>& body) {
-  pages_ = new (share(count * sizeof(member_page))) member_page[count];
-  report_ = new (share(sizeof(report_page))) report_page;
+processes::processes(const std::string& name, std::uint32_t count, const std::function<void(member&)>& body)
+    : name_(name), memory_(count) {
   int pair[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-    throw std::system_error(errno, std::generic_category(), "socketpair");
-  orders_ = pair[0];
-  std::fflush(nullptr);
-  const pid_t parent = getpid();
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) fail("socketpair");
+  orders_.emplace_back(pair[0]);
+  const unique_fd theirs(pair[1]);
   for (std::uint32_t i = 0; i < count; ++i) {
-    const pid_t child = fork();
-    if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
+    const pid_t child = fork_mortal(SIGKILL);
     if (child == 0) {
-      member self(i, {pages_, count}, *report_, pair[1]);
+      member self(i, memory_.pages(), memory_.report(), theirs.get());
       prctl(PR_SET_NAME, name.c_str());
-      live(self, parent, body);
+      live(self, body);
     }
-    pids_.push_back(child);
+    children_.push_back(child);
+    meters_.emplace_back(child);
   }
-  close(pair[1]);
-  meters_.reserve(count);
-  for (const pid_t pid : pids_) meters_.emplace_back(pid);
-  wait_for(30, "get ready", [&] {
-    return std::all_of(pages_, pages_ + count, [](const member_page& p) { return p.ready != 0; });
-  });
+  wait_for(seconds_to_start, "get ready", [&] { return all_ready(); });
+}
+
+processes::processes(const std::string& name, std::uint32_t count, const std::vector<std::string>& program)
+    : name_(name), memory_(count) {
+  const std::string invitation = memory_.path();
+  const unique_fd listener = listen_for_guests(invitation);
+  std::vector<std::string> command = program;
+  command.insert(command.begin() + 1, {invitation, std::to_string(count)});
+  const pid_t child = fork_mortal(SIGTERM);
+  if (child == 0) become(command);
+  children_.push_back(child);
+  try {
+    wait_for(seconds_to_start, "get ready", [&] {
+      count_guests();
+      return all_ready();
+    });
+    while (unique_fd obedient = next_guest(listener.get())) orders_.push_back(std::move(obedient));
+  } catch (...) {
+    let_guests_go();
+    throw;
+  }
 }
 
 processes::~processes() {
-  report_->over = true;
-  for (const pid_t pid : pids_) kill(pid, SIGKILL);
-  for (const pid_t pid : pids_) waitpid(pid, nullptr, 0);
-  if (orders_ >= 0) close(orders_);
-  munmap(report_, sizeof(report_page));
-  munmap(pages_, pids_.size() * sizeof(member_page));
+  memory_.report().over = true;
+  if (!guests_.empty()) {
+    let_guests_go();
+    return;
+  }
+  for (const pid_t pid : children_) kill(pid, SIGKILL);
+  for (const pid_t pid : children_) waitpid(pid, nullptr, 0);
+}
+
+/// In the order of their indices, as everything is that is said of each process.
+void processes::count_guests() {
+  for (const auto pages = memory_.pages(); meters_.size() < pages.size();) {
+    member_page& page = pages[meters_.size()];
+    if (page.pid == 0) return;
+    meters_.emplace_back(page.pid);
+    guests_.emplace_back(static_cast<int>(syscall(SYS_pidfd_open, page.pid.load(), 0)));
+    page.counted = 1;
+  }
+}
+
+bool processes::all_ready() const {
+  const auto pages = memory_.pages();
+  return std::all_of(pages.begin(), pages.end(), [](const member_page& p) { return p.ready != 0; });
+}
+
+/// Without orders they end by themselves and their program with them; it tidies up behind them, unless it
+/// cannot any more.
+void processes::let_guests_go() noexcept {
+  constexpr int patience_s = 5;
+  orders_.clear();
+  if (!ended_within(patience_s)) kill(children_[0], SIGTERM);
+  if (!ended_within(patience_s)) kill(children_[0], SIGKILL);
+  waitpid(children_[0], nullptr, 0);
+  for (const unique_fd& guest : guests_) syscall(SYS_pidfd_send_signal, guest.get(), SIGKILL, nullptr, 0);
+  for (const unique_fd& guest : guests_) {
+    pollfd until_gone{guest.get(), POLLIN, 0};
+    poll(&until_gone, 1, patience_s * 1000);
+  }
+}
+
+bool processes::ended_within(int seconds) noexcept {
+  siginfo_t ended{};
+  const auto id = static_cast<id_t>(children_[0]);
+  for (int ms = 0; ms < seconds * 1000; ++ms) {
+    if (waitid(P_PID, id, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0) return true;
+    usleep(1000);
+  }
+  return false;
+}
+
+void processes::blame(const char* what) const {
+  throw std::runtime_error("the processes of " + name_ + ' ' + what);
 }
 
 void processes::check_alive() const {
-  for (const pid_t pid : pids_) {
+  for (const pid_t pid : children_) {
     siginfo_t ended{};
     if (waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0)
-      throw std::runtime_error("a measured process has ended");
+      blame("have ended, one of them at least");
   }
 }
 
@@ -93,35 +167,43 @@ void processes::wait_for(int seconds, const char* what, Condition done) {
   const std::int64_t until = now_ns() + std::int64_t{seconds} * 1'000'000'000;
   while (!done()) {
     check_alive();
-    if (now_ns() > until) throw std::runtime_error(std::string("the measured processes did not ") + what);
+    if (now_ns() > until) blame((std::string("did not ") + what).c_str());
     usleep(1000);
   }
 }
 
 answer processes::obey(const order& o) {
+  constexpr std::int64_t longest_ns = 120'000'000'000;
+  for (const unique_fd& each : orders_) {
+    if (send(each.get(), &o, sizeof o, MSG_NOSIGNAL) != sizeof o) blame("take no orders");
+  }
+  const std::int64_t until = now_ns() + longest_ns;
+  for (const unique_fd& each : orders_) await_answer(each.get(), until);
+  const report_page& report = memory_.report();
+  const std::uint32_t count = report.count;
+  return {{report.latency_ns, count}, {report.last_reached_ns, count}};
+}
+
+void processes::await_answer(int from, std::int64_t until_ns) const {
   constexpr int look_ms = 500;
-  constexpr int looks = 240;
-  if (send(orders_, &o, sizeof o, MSG_NOSIGNAL) != sizeof o)
-    throw std::system_error(errno, std::generic_category(), "giving an order");
-  pollfd waiting{orders_, POLLIN, 0};
-  for (int i = 0; poll(&waiting, 1, look_ms) != 1; ++i) {
+  pollfd waiting{from, POLLIN, 0};
+  while (poll(&waiting, 1, look_ms) != 1) {
     check_alive();
-    if (i == looks) throw std::runtime_error("the measured processes did not finish in two minutes");
+    if (now_ns() > until_ns) blame("did not finish in two minutes");
   }
   char finished = 0;
-  if (recv(orders_, &finished, 1, 0) != 1) throw std::runtime_error("the first measured process has ended");
-  const std::uint32_t count = report_->count;
-  return {{report_->latency_ns, count}, {report_->last_reached_ns, count}};
+  if (recv(from, &finished, 1, 0) != 1) blame("have ended, one of them at least");
 }
 
 std::vector<usage> processes::used() const {
   std::vector<usage> all;
   all.reserve(meters_.size());
   for (std::size_t i = 0; i < meters_.size(); ++i) {
+    const member_page& page = memory_.pages()[i];
     usage u = meters_[i].read();
-    u.syscalls = static_cast<double>(pages_[i].syscalls.load());
-    u.allocations = static_cast<double>(pages_[i].allocations.load());
-    u.messages = static_cast<double>(pages_[i].messages.load());
+    u.syscalls = static_cast<double>(page.syscalls.load());
+    u.allocations = static_cast<double>(page.allocations.load());
+    u.messages = static_cast<double>(page.messages.load());
     all.push_back(u);
   }
   return all;

@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "group_memory.hpp"
 #include "member.hpp"
+#include "transport/socket.hpp"
 #include "usage.hpp"
 
 namespace bench {
@@ -20,19 +22,22 @@ struct answer {
   std::span<const std::uint32_t> last_reached_ns;  ///< of orders with `trace`
 };
 
-/// Processes that are measured: forked here, driven by orders to the first of them. They die with this
-/// object, with this process, and by themselves after half an hour.
+/// Processes that are measured, driven by orders to the first of them. They die with this object, with this
+/// process, and by themselves after half an hour.
 class processes {
  public:
-  /// Each runs `body`, which ends when there are no more orders or never; a message for people goes to stderr
-  /// if it throws. Returns when all are ready; throws if they are not within 30 seconds.
-  /// `name` is what top and perf call them.
+  /// Forks them. Each runs `body`, which ends when there are no more orders or never; a message for people
+  /// goes to stderr if it throws. Returns when all are ready; throws if they are not within a minute. `name`
+  /// is what top and perf call them.
   processes(const std::string& name, std::uint32_t count, const std::function<void(member&)>& body);
+  /// Starts a program that brings them, as guests: with the invitation as its first argument, `count` as the
+  /// second, then those of `program` beyond its path. It lives as long as they do, and takes them along when
+  /// it dies or is told to (SIGTERM).
+  processes(const std::string& name, std::uint32_t count, const std::vector<std::string>& program);
   ~processes();
   processes(const processes&) = delete;
   processes& operator=(const processes&) = delete;
 
-  std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(pids_.size()); }
   /// Has it done. Throws when a process dies meanwhile, or after two minutes. The answer lives until the next
   /// order.
   answer obey(const order& o);
@@ -40,14 +45,21 @@ class processes {
   std::vector<usage> used() const;
 
  private:
+  void count_guests();
+  bool all_ready() const;
+  void await_answer(int from, std::int64_t until_ns) const;
+  void let_guests_go() noexcept;
+  bool ended_within(int seconds) noexcept;
   void check_alive() const;
+  [[noreturn]] void blame(const char* what) const;
   template <class Condition>
   void wait_for(int seconds, const char* what, Condition done);
 
-  member_page* pages_ = nullptr;
-  report_page* report_ = nullptr;
-  int orders_ = -1;
-  std::vector<pid_t> pids_;
+  std::string name_;
+  group_memory memory_;
+  std::vector<scoll::transport::unique_fd> orders_;
+  std::vector<pid_t> children_;                      ///< all processes, or the program that brings them
+  std::vector<scoll::transport::unique_fd> guests_;  ///< by process descriptor
   std::vector<process_meter> meters_;
 };
 

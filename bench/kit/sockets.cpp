@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 
 namespace bench {
@@ -59,6 +60,17 @@ unique_fd accept_one(int listener, const std::string& congestion_control) {
   unique_fd fd = checked(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC), "accept");
   prepare(fd.get(), congestion_control);
   return fd;
+}
+
+void set_congestion_control_of_all(const std::string& name) {
+  if (name.empty()) return;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int fd = std::stoi(entry.path().filename());
+    int protocol = 0;
+    socklen_t size = sizeof protocol;
+    if (getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 && protocol == IPPROTO_TCP)
+      scoll::transport::set_congestion_control(fd, name.c_str()).value();
+  }
 }
 
 void send_all(int fd, const void* bytes, std::size_t size) {

@@ -16,6 +16,10 @@ unique_fd listen_anywhere(std::uint16_t& port);
 unique_fd connect_to(std::uint16_t port, const std::string& congestion_control);
 unique_fd accept_one(int listener, const std::string& congestion_control);
 
+/// Of every TCP socket that this process has, whoever opened it: for libraries that give no say in it. Those
+/// that a listening one accepts later follow it.
+void set_congestion_control_of_all(const std::string& name);
+
 void send_all(int fd, const void* bytes, std::size_t size);
 void receive_all(int fd, void* into, std::size_t size);
 

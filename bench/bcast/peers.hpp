@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "../kit/group_contestant.hpp"
+#include "bcast.hpp"
+
+namespace bench::bcast {
+
+/// Another library that does the same job, with its own choice of how: a program beside this one, whose
+/// source is in bench/peers/.
+struct peer {
+  const char* subject;
+  const char* program;
+  const char* packages;  ///< Debian's, that it is built from
+};
+std::span<const peer> all_peers() noexcept;
+
+/// Throws if a peer has not been built, naming the packages.
+void require_peers();
+
+std::unique_ptr<group_contestant> start(const peer& p, const setting& s);
+
+}  // namespace bench::bcast

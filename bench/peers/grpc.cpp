@@ -1,0 +1,188 @@
+// gRPC as it is mostly used for this: the root calls everybody at once, over a connection to each, and adds
+// up the replies. No tree. Both sides have one thread of ours and the asynchronous interface; a wait for its
+// completion queue sleeps in epoll.
+
+#include <fan_out.grpc.pb.h>
+#include <grpcpp/grpcpp.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../kit/guest.hpp"
+#include "../kit/sockets.hpp"
+
+namespace {
+
+struct setting {
+  std::uint32_t nodes = 0;
+  std::size_t size = 0;
+  std::string congestion_control;
+};
+
+/// Answers every call with one number.
+class server {
+ public:
+  server(std::uint64_t value, const std::string& congestion_control) : value_(value) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(&service_);
+    queue_ = builder.AddCompletionQueue();
+    running_ = builder.BuildAndStart();
+    if (running_ == nullptr || port_ == 0) throw std::runtime_error("the gRPC server did not start");
+    bench::set_congestion_control_of_all(congestion_control);
+  }
+
+  std::uint16_t port() const noexcept { return static_cast<std::uint16_t>(port_); }
+
+  [[noreturn]] void serve() {
+    accept_next();
+    while (true) {
+      void* tag = nullptr;
+      bool good = false;
+      if (!queue_->Next(&tag, &good)) throw std::runtime_error("the completion queue was shut down");
+      std::unique_ptr<call> happened(static_cast<call*>(tag));
+      if (!good || happened->answered) continue;
+      accept_next();
+      answer(std::move(happened));
+    }
+  }
+
+ private:
+  struct call {
+    grpc::ServerContext context;
+    bench::Request request;
+    bench::Reply reply;
+    grpc::ServerAsyncResponseWriter<bench::Reply> writer{&context};
+    bool answered = false;
+  };
+
+  void accept_next() {
+    call& next = *std::make_unique<call>().release();  // the completion queue has it now
+    service_.RequestCall(&next.context, &next.request, &next.writer, queue_.get(), queue_.get(), &next);
+  }
+  void answer(std::unique_ptr<call> asked) {
+    call& c = *asked.release();
+    c.answered = true;
+    c.reply.set_value(value_);
+    c.writer.Finish(c.reply, grpc::Status::OK, &c);
+  }
+
+  std::uint64_t value_;
+  int port_ = 0;
+  bench::FanOut::AsyncService service_;
+  std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  std::unique_ptr<grpc::Server> running_;
+};
+
+class root {
+ public:
+  root(const bench::member& me, const setting& s) : expected_(std::uint64_t{s.nodes} * (s.nodes + 1) / 2) {
+    request_.set_data(std::string(s.size, 'x'));
+    for (std::uint32_t i = 1; i < s.nodes; ++i) {
+      const std::string address = "127.0.0.1:" + std::to_string(me.port(i));
+      servers_.push_back(
+          bench::FanOut::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials())));
+    }
+  }
+
+  void broadcast() {
+    std::vector<call> calls(servers_.size());
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      calls[i].reader = servers_[i]->AsyncCall(&calls[i].context, request_, &queue_);
+      calls[i].reader->Finish(&calls[i].reply, &calls[i].status, &calls[i]);
+    }
+    std::uint64_t sum = 1;
+    for (std::size_t missing = calls.size(); missing != 0; --missing) sum += next_reply();
+    if (sum != expected_) throw std::runtime_error("the sum is wrong");
+  }
+
+ private:
+  struct call {
+    grpc::ClientContext context;
+    bench::Reply reply;
+    grpc::Status status;
+    std::unique_ptr<grpc::ClientAsyncResponseReader<bench::Reply>> reader;
+  };
+
+  std::uint64_t next_reply() {
+    void* tag = nullptr;
+    bool good = false;
+    if (!queue_.Next(&tag, &good) || !good) throw std::runtime_error("the completion queue was shut down");
+    const call& done = *static_cast<call*>(tag);
+    if (!done.status.ok()) throw std::runtime_error("a call failed: " + done.status.error_message());
+    return done.reply.value();
+  }
+
+  std::uint64_t expected_;
+  bench::Request request_;
+  std::vector<std::unique_ptr<bench::FanOut::Stub>> servers_;
+  grpc::CompletionQueue queue_;
+};
+
+void play_server(bench::member& me, const setting& s) {
+  server mine(std::uint64_t{me.index()} + 1, s.congestion_control);
+  me.publish(mine.port());
+  me.ready();
+  mine.serve();
+}
+
+void play_root(bench::member& me, const setting& s) {
+  constexpr std::uint16_t listens_nowhere = 1;
+  me.publish(listens_nowhere);
+  root mine(me, s);
+  mine.broadcast();  // makes the connections
+  bench::set_congestion_control_of_all(s.congestion_control);
+  me.ready();
+  me.serve([&] { mine.broadcast(); });
+}
+
+[[noreturn]] void live(const std::string& invitation, std::uint32_t index, const setting& s) {
+  try {
+    bench::guest joined(invitation, index, "grpc", index == 0);
+    try {
+      index == 0 ? play_root(joined.self(), s) : play_server(joined.self(), s);
+    } catch (const std::exception& e) {
+      joined.self().give_up(e.what());
+    }
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "scoll-bench-grpc: %s\n", e.what());
+    _exit(3);
+  }
+  _exit(0);
+}
+
+}  // namespace
+
+/// One process more than takes part: it starts the others, before any of them has begun with gRPC, and ends
+/// with the first that ends. The rest dies with it.
+int main(int argc, char** argv) {
+  if (argc < 4) {
+    std::fputs("started by scoll-bench: INVITATION PROCESSES BYTES [CONGESTION CONTROL]\n", stderr);
+    return 2;
+  }
+  const setting s{static_cast<std::uint32_t>(std::stoul(argv[2])), std::stoul(argv[3]),
+                  argc > 4 ? argv[4] : ""};
+  const pid_t parent = getpid();
+  for (std::uint32_t i = 0; i < s.nodes; ++i) {
+    const pid_t child = fork();
+    if (child < 0) {
+      std::perror("fork");
+      return 3;
+    }
+    if (child != 0) continue;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(3);
+    live(argv[1], i, s);
+  }
+  int status = 0;
+  wait(&status);
+  return status == 0 ? 0 : 3;
+}
