@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "alone/alone.hpp"
 #include "bcast/bcast.hpp"
 #include "bulk/bulk.hpp"
 #include "compile/compile.hpp"
@@ -24,6 +25,7 @@ struct arguments {
   bench::ship::options ship;
   bench::bulk::options bulk;
   bench::gossip::options gossip;
+  bench::alone::options alone;
   bool list = false;
   bool check = false;
   std::string json, plots, limits = SCOLL_BENCH_LIMITS;
@@ -119,6 +121,13 @@ int main(int argc, char** argv) {
   auto* compile = app.add_subcommand("compile", "compile time of each public header and of all together");
   add_common(*compile, a);
 
+  auto* alone = app.add_subcommand("alone", "scoll with nothing beside, for profilers: ./dev bench profile");
+  alone->add_option("--job", a.alone.job, "bcast or rtt")->check(CLI::IsMember({"bcast", "rtt"}));
+  alone->add_option("--nodes", a.alone.nodes, "processes of a broadcast")->check(CLI::Range(2, 512));
+  alone->add_option("--size", a.alone.size, "bytes of the request")->check(CLI::Range(8, 4096));
+  alone->add_option("--tree", a.alone.tree, "of a broadcast")->capture_default_str();
+  add_common(*alone, a);
+
   CLI11_PARSE(app, argc, argv);
   try {
     if (app.get_subcommands().empty()) {
@@ -133,6 +142,7 @@ int main(int argc, char** argv) {
     if (*bulk) return finish(a, bench::bulk::run(a.common, a.bulk));
     if (*coro) return finish(a, bench::coro::run(a.common));
     if (*gossip) return finish(a, bench::gossip::run(a.common, a.gossip));
+    if (*alone) return finish(a, bench::alone::run(a.common, a.alone));
     if (*compile) return finish(a, bench::compile::run(a.common));
     return finish(a, bench::bcast::run(a.common, a.bcast));
   } catch (const std::exception& e) {

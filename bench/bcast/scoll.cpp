@@ -5,9 +5,8 @@
 #include <vector>
 
 #include "../kit/asking.hpp"
-#include "../kit/clock.hpp"
+#include "../kit/caller.hpp"
 #include "../kit/compose.hpp"
-#include "../kit/counts.hpp"
 #include "bcast.hpp"
 #include "coro/error_format.hpp"
 #include "coro/scope.hpp"
@@ -15,7 +14,6 @@
 #include "scoll/node.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/io_awaitables.hpp"
-#include "transport/tcp_rail.hpp"
 
 namespace bench::bcast {
 namespace {
@@ -40,17 +38,13 @@ class process {
       : me_(me),
         setting_(s),
         ring_(reactor::create().value()),
-        rail_(*ring_, options_of(s)),
+        rail_(*ring_, rail_options(s.congestion_control)),
         node_(*ring_, rail_, identity(me.index())),
         background_(*ring_) {
     node_.serve(add_ranks{this}).value();
     node_.listen("127.0.0.1:0").value();
-    const std::string address = node_.listen_address();
-    me.publish(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
-    for (std::uint32_t i = 0; i < me.count(); ++i) {
-      if (i != me.index()) node_.add_peer(i + 1, "127.0.0.1:" + std::to_string(me.port(i))).value();
-    }
-    me.ready();
+    introduce(me, node_.listen_address(),
+              [this](node_id id, const std::string& address) { node_.add_peer(id, address).value(); });
   }
 
   void run() {
@@ -64,11 +58,6 @@ class process {
   }
 
  private:
-  static tcp_options options_of(const setting& s) {
-    tcp_options o;
-    o.congestion_control = s.congestion_control;
-    return o;
-  }
   static node_options identity(std::uint32_t index) {
     node_options o;
     o.id = index + 1;

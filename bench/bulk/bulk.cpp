@@ -9,13 +9,6 @@
 namespace bench::bulk {
 namespace {
 
-using player = void (*)(member&, const setting&);
-
-subject make(std::string name, player play, const setting& s) {
-  auto made = std::make_unique<group_contestant>(name, 2, [play, s](member& me) { play(me, s); });
-  return {std::move(name), std::move(made)};
-}
-
 /// So many that a round takes some tens of milliseconds.
 std::uint32_t usual_operations(std::uint64_t size) {
   constexpr std::uint64_t bytes_of_round = 1U << 26U;
@@ -29,10 +22,10 @@ rows run_setting(const bench::options& o, setting s) {
   setting verified = s;
   verified.verified = true;
   std::vector<subject> subjects;
-  subjects.push_back(make("scoll", &play_scoll, s));
-  subjects.push_back(make("scoll (hashed)", &play_scoll, verified));
-  subjects.push_back(make("raw-stream", &play_raw, s));
-  subjects.push_back(make("raw-stream (A/A)", &play_raw, s));
+  subjects.push_back(group_subject("scoll", 2, &play_scoll, s));
+  subjects.push_back(group_subject("scoll (hashed)", 2, &play_scoll, verified));
+  subjects.push_back(group_subject("raw-stream", 2, &play_raw, s));
+  subjects.push_back(group_subject("raw-stream (A/A)", 2, &play_raw, s));
   contest_options how = o.contest(usual_operations(s.size), fmt::format("bulk {}, {} B", op, s.size));
   how.warm_up = std::min(how.warm_up, how.operations);
   const auto scores = hold(subjects, how);

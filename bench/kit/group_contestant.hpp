@@ -18,6 +18,7 @@ class group_contestant final : public contestant {
     for (const std::uint32_t ns : obey(operations, {}).latency_ns) latency_us.push_back(ns / 1e3);
   }
   std::vector<usage> used() const override { return group_.used(); }
+  std::vector<pid_t> pids() const { return group_.pids(); }
 
   answer obey(std::uint32_t operations, order kind) {
     kind.operations = operations;
@@ -27,5 +28,12 @@ class group_contestant final : public contestant {
  private:
   processes group_;
 };
+
+/// A group of which all `play` one setting.
+template <class Setting>
+subject group_subject(const std::string& name, std::uint32_t count, void (*play)(member&, const Setting&),
+                      const Setting& s) {
+  return {name, std::make_unique<group_contestant>(name, count, [play, s](member& me) { play(me, s); })};
+}
 
 }  // namespace bench

@@ -23,6 +23,7 @@ namespace bench {
 namespace {
 
 constexpr int seconds_to_start = 60;
+constexpr int patience_s = 5;
 
 /// Forks; the child dies with this process, by `signal`.
 pid_t fork_mortal(int signal) {
@@ -35,6 +36,23 @@ pid_t fork_mortal(int signal) {
     if (getppid() != parent) _exit(3);
   }
   return child;
+}
+
+bool has_ended(pid_t child) {
+  siginfo_t ended{};
+  return waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         ended.si_pid != 0;
+}
+
+bool ended_within(int seconds, pid_t child) {
+  for (int ms = 0; ms < seconds * 1000 && !has_ended(child); ++ms) usleep(1000);
+  return has_ended(child);
+}
+
+/// A child that was told to end, or is about to; if it does not, it is killed.
+void end(pid_t child) {
+  if (!ended_within(patience_s, child)) kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
 }
 
 [[noreturn]] void live(member& self, const std::function<void(member&)>& body) {
@@ -105,8 +123,8 @@ processes::~processes() {
     let_guests_go();
     return;
   }
-  for (const pid_t pid : children_) kill(pid, SIGKILL);
-  for (const pid_t pid : children_) waitpid(pid, nullptr, 0);
+  for (const pid_t pid : children_) kill(pid, SIGTERM);
+  for (const pid_t pid : children_) end(pid);
 }
 
 /// In the order of their indices, as everything is that is said of each process.
@@ -128,26 +146,14 @@ bool processes::all_ready() const {
 /// Without orders they end by themselves and their program with them; it tidies up behind them, unless it
 /// cannot any more.
 void processes::let_guests_go() noexcept {
-  constexpr int patience_s = 5;
   orders_.clear();
-  if (!ended_within(patience_s)) kill(children_[0], SIGTERM);
-  if (!ended_within(patience_s)) kill(children_[0], SIGKILL);
-  waitpid(children_[0], nullptr, 0);
+  if (!ended_within(patience_s, children_[0])) kill(children_[0], SIGTERM);
+  end(children_[0]);
   for (const unique_fd& guest : guests_) syscall(SYS_pidfd_send_signal, guest.get(), SIGKILL, nullptr, 0);
   for (const unique_fd& guest : guests_) {
     pollfd until_gone{guest.get(), POLLIN, 0};
     poll(&until_gone, 1, patience_s * 1000);
   }
-}
-
-bool processes::ended_within(int seconds) noexcept {
-  siginfo_t ended{};
-  const auto id = static_cast<id_t>(children_[0]);
-  for (int ms = 0; ms < seconds * 1000; ++ms) {
-    if (waitid(P_PID, id, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0) return true;
-    usleep(1000);
-  }
-  return false;
 }
 
 void processes::blame(const char* what) const {
@@ -156,9 +162,7 @@ void processes::blame(const char* what) const {
 
 void processes::check_alive() const {
   for (const pid_t pid : children_) {
-    siginfo_t ended{};
-    if (waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0)
-      blame("have ended, one of them at least");
+    if (has_ended(pid)) blame("have ended, one of them at least");
   }
 }
 

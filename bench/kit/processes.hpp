@@ -43,13 +43,14 @@ class processes {
   answer obey(const order& o);
   /// Of each process, since its start.
   std::vector<usage> used() const;
+  /// Of those that were forked.
+  const std::vector<pid_t>& pids() const noexcept { return children_; }
 
  private:
   void count_guests();
   bool all_ready() const;
   void await_answer(int from, std::int64_t until_ns) const;
   void let_guests_go() noexcept;
-  bool ended_within(int seconds) noexcept;
   void check_alive() const;
   [[noreturn]] void blame(const char* what) const;
   template <class Condition>

@@ -6,20 +6,11 @@
 #include <cerrno>
 #include <stdexcept>
 
-#include "../kit/sockets.hpp"
+#include "../kit/pair.hpp"
 #include "rtt.hpp"
 
 namespace bench::rtt {
 namespace {
-
-/// The two ends of one connection, one in each process.
-unique_fd join(member& me, const setting& s) {
-  std::uint16_t port = 0;
-  const unique_fd listener = listen_anywhere(port);
-  me.publish(port);
-  return me.index() == 0 ? connect_to(me.port(1), s.congestion_control)
-                         : accept_one(listener.get(), s.congestion_control);
-}
 
 /// Process 0 asks and waits when ordered to, process 1 answers for ever.
 template <class Connection>
@@ -39,7 +30,8 @@ void play(member& me, Connection& connection) {
 
 class blocking {
  public:
-  blocking(member& me, const setting& s) : me_(me), fd_(join(me, s)), bytes_(s.size) {}
+  blocking(member& me, const setting& s)
+      : me_(me), fd_(join_pair(me, s.congestion_control)), bytes_(s.size) {}
   void send() {
     send_all(fd_.get(), bytes_.data(), bytes_.size());
     ++me_.page().syscalls;
@@ -58,7 +50,10 @@ class blocking {
 class epoll {
  public:
   epoll(member& me, const setting& s)
-      : me_(me), fd_(join(me, s)), bytes_(s.size), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+      : me_(me),
+        fd_(join_pair(me, s.congestion_control)),
+        bytes_(s.size),
+        epoll_(epoll_create1(EPOLL_CLOEXEC)) {
     epoll_event wanted{};
     wanted.events = EPOLLIN;
     if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd_.get(), &wanted) != 0) fail("epoll_ctl");
@@ -90,7 +85,8 @@ class epoll {
 /// used again then: what was answered has been received.
 class uring {
  public:
-  uring(member& me, const setting& s) : me_(me), fd_(join(me, s)), outgoing_(s.size), incoming_(s.size) {
+  uring(member& me, const setting& s)
+      : me_(me), fd_(join_pair(me, s.congestion_control)), outgoing_(s.size), incoming_(s.size) {
     io_uring_params params{};
     params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
     if (io_uring_queue_init_params(8, &ring_, &params) != 0)

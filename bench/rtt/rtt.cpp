@@ -2,17 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "../kit/exchanges.hpp"
 #include "../kit/group_contestant.hpp"
 
 namespace bench::rtt {
 namespace {
-
-using player = void (*)(member&, const setting&);
-
-subject make(std::string name, player play, const setting& s) {
-  auto made = std::make_unique<group_contestant>(name, 2, [play, s](member& me) { play(me, s); });
-  return {std::move(name), std::move(made)};
-}
 
 constexpr std::size_t scoll_at = 0;
 constexpr std::size_t floor_at = 3;
@@ -21,11 +15,11 @@ rows run_size(const options& o, std::uint32_t size) {
   constexpr std::uint32_t usual_operations = 2000;
   const setting s{size, o.congestion_control};
   std::vector<subject> subjects;
-  subjects.push_back(make("scoll", &play_scoll, s));
-  subjects.push_back(make("raw-blocking", &play_blocking, s));
-  subjects.push_back(make("raw-epoll", &play_epoll, s));
-  subjects.push_back(make("raw-uring", &play_uring, s));
-  subjects.push_back(make("raw-uring (A/A)", &play_uring, s));
+  subjects.push_back(group_subject("scoll", 2, &play_scoll, s));
+  subjects.push_back(group_subject("raw-blocking", 2, &play_blocking, s));
+  subjects.push_back(group_subject("raw-epoll", 2, &play_epoll, s));
+  subjects.push_back(group_subject("raw-uring", 2, &play_uring, s));
+  subjects.push_back(group_subject("raw-uring (A/A)", 2, &play_uring, s));
   const auto scores = hold(subjects, o.contest(usual_operations, fmt::format("rtt, {} B", size)));
   rows found;
   for (std::size_t i = 0; i < scores.size(); ++i) {
@@ -46,6 +40,10 @@ rows run_size(const options& o, std::uint32_t size) {
 }
 
 }  // namespace
+
+void play_scoll(member& me, const setting& s) {
+  play_exchanges(me, s.size, s.congestion_control);
+}
 
 rows run(const options& o, const std::vector<std::uint32_t>& sizes) {
   static const std::vector<column> columns{{"subject", "subject", 0, 16},

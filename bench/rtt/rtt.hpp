@@ -17,7 +17,7 @@ struct setting {
   std::string congestion_control;
 };
 
-/// Through two endpoints over TCP, as calls: framed, checksummed, acknowledged, with credits.
+/// Through two endpoints, as bare exchanges.
 void play_scoll(member& me, const setting& s);
 /// System calls that block.
 void play_blocking(member& me, const setting& s);

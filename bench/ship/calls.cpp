@@ -1,7 +1,11 @@
-#include "caller.hpp"
+#include <memory>
+
+#include "../kit/caller.hpp"
 #include "coro/error_format.hpp"
+#include "coro/scope.hpp"
 #include "scoll/ship.hpp"
 #include "transport/endpoint.hpp"
+#include "ship.hpp"
 
 namespace bench::ship {
 namespace {
@@ -18,7 +22,7 @@ class caller final {
       : me_(me),
         bytes_(s.size),
         ring_(reactor::create().value()),
-        rail_(*ring_, rail_options(s)),
+        rail_(*ring_, rail_options(s.congestion_control)),
         node_(*ring_, rail_, identity(me.index())),
         background_(*ring_) {
     node_.serve(do_nothing, [this](const nothing&, ship_call&) { count().show_on(me_.page()); }).value();

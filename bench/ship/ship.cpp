@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "../kit/exchanges.hpp"
 #include "../kit/group_contestant.hpp"
 
 namespace bench::ship {
@@ -12,6 +13,10 @@ namespace {
 using player = void (*)(member&, const setting&);
 
 constexpr std::uint32_t rtt_bytes = 64;
+
+void play_bare(member& me, const setting& s) {
+  play_exchanges(me, s.size, s.congestion_control);
+}
 
 /// A group of processes, so many operations of it at once.
 class loaded final : public contestant {
@@ -59,8 +64,8 @@ rows run_case(const bench::options& o, std::uint32_t size, std::uint32_t in_flig
   const setting bare{std::max(size, rtt_bytes), peers, o.congestion_control};
   std::vector<subject> subjects;
   subjects.push_back(make("scoll", &play_calls, calls, in_flight));
-  subjects.push_back(make("transport-rtt", &play_exchanges, bare, in_flight));
-  subjects.push_back(make("transport-rtt (A/A)", &play_exchanges, bare, in_flight));
+  subjects.push_back(make("transport-rtt", &play_bare, bare, in_flight));
+  subjects.push_back(make("transport-rtt (A/A)", &play_bare, bare, in_flight));
   const auto scores = hold(
       subjects,
       o.contest(usual_operations, fmt::format("ship, {} B, {} in flight, {} peers", size, in_flight, peers)));

@@ -25,8 +25,6 @@ struct options {
 
 /// Through two nodes and the function shipper.
 void play_calls(member& me, const setting& s);
-/// Through two endpoints, as bare exchanges of class call.
-void play_exchanges(member& me, const setting& s);
 
 /// Latency for every size, rates for every number in flight, and for every number of peers.
 rows run(const bench::options& o, const options& mine);

@@ -5,19 +5,30 @@
 #include <string>
 #include <vector>
 
-#include "../kit/clock.hpp"
-#include "../kit/counts.hpp"
-#include "coro/scope.hpp"
+#include "clock.hpp"
 #include "coro/when_all.hpp"
-#include "ship.hpp"
+#include "counts.hpp"
+#include "member.hpp"
+#include "transport/endpoint.hpp"
 #include "transport/io_awaitables.hpp"
 #include "transport/tcp_rail.hpp"
 
-namespace bench::ship {
+namespace bench {
 
-inline scoll::transport::tcp_options rail_options(const setting& s) {
+// What processes that run scoll have in common.
+
+inline scoll::transport::tcp_options rail_options(const std::string& congestion_control) {
   scoll::transport::tcp_options o;
-  o.congestion_control = s.congestion_control;
+  o.congestion_control = congestion_control;
+  return o;
+}
+
+/// Process i is node i + 1.
+inline scoll::transport::endpoint_options endpoint_identity(std::uint32_t index) {
+  scoll::transport::endpoint_options o;
+  o.self = index + 1;
+  o.cluster = "bench";
+  o.incarnation = 1;
   return o;
 }
 
@@ -31,7 +42,6 @@ void introduce(member& me, const std::string& listening, Add&& add) {
   me.ready();
 }
 
-/// The part of process 0 that is the same for all: orders, and so many operations at once.
 template <class Subject>
 scoll::task<void> in_turn(Subject& subject, member& me, order o, std::uint32_t& next) {
   while (next < o.operations) {
@@ -42,6 +52,9 @@ scoll::task<void> in_turn(Subject& subject, member& me, order o, std::uint32_t& 
   }
 }
 
+/// What process 0 does: orders, with so many operations at once. An operation is `co_await
+/// subject.ask(node)`, of the other processes in turn; `subject.count()` gives what has been counted until
+/// now.
 template <class Subject>
 scoll::task<void> obey(Subject& subject, member& me, scoll::transport::reactor& ring) {
   while (true) {
@@ -64,4 +77,4 @@ scoll::task<void> obey(Subject& subject, member& me, scoll::transport::reactor& 
   ring.stop();
 }
 
-}  // namespace bench::ship
+}  // namespace bench

@@ -1,9 +1,15 @@
-#include "../kit/asking.hpp"
-#include "../kit/compose.hpp"
-#include "caller.hpp"
-#include "coro/error_format.hpp"
+#include "exchanges.hpp"
 
-namespace bench::ship {
+#include <memory>
+#include <vector>
+
+#include "asking.hpp"
+#include "caller.hpp"
+#include "compose.hpp"
+#include "coro/error_format.hpp"
+#include "coro/scope.hpp"
+
+namespace bench {
 namespace {
 
 using namespace scoll;
@@ -11,11 +17,11 @@ using namespace scoll::transport;
 
 class exchanger final : private endpoint_events {
  public:
-  exchanger(member& me, const setting& s)
+  exchanger(member& me, std::uint32_t size, const std::string& congestion_control)
       : me_(me),
-        bytes_(s.size),
+        bytes_(size),
         ring_(reactor::create().value()),
-        rail_(*ring_, rail_options(s)),
+        rail_(*ring_, rail_options(congestion_control)),
         endpoint_(*ring_, rail_, identity(me.index()), *this),
         background_(*ring_) {
     endpoint_.listen("127.0.0.1:0").value();
@@ -39,10 +45,7 @@ class exchanger final : private endpoint_events {
 
  private:
   static endpoint_options identity(std::uint32_t index) {
-    endpoint_options o;
-    o.self = index + 1;
-    o.cluster = "bench";
-    o.incarnation = 1;
+    endpoint_options o = endpoint_identity(index);
     o.queue_limit = 4096;
     return o;
   }
@@ -66,9 +69,9 @@ class exchanger final : private endpoint_events {
 
 }  // namespace
 
-void play_exchanges(member& me, const setting& s) {
+void play_exchanges(member& me, std::uint32_t size, const std::string& congestion_control) {
   // Not destroyed: the process ends without taking leave.
-  (new exchanger(me, s))->run();
+  (new exchanger(me, size, congestion_control))->run();
 }
 
-}  // namespace bench::ship
+}  // namespace bench
