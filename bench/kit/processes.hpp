@@ -50,6 +50,7 @@ class processes {
   void count_guests();
   bool all_ready() const;
   void await_answer(int from, std::int64_t until_ns) const;
+  void no_more_orders() noexcept;
   void let_guests_go() noexcept;
   void check_alive() const;
   [[noreturn]] void blame(const char* what) const;
