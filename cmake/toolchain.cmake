@@ -6,7 +6,7 @@ elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VER
   message(FATAL_ERROR "scoll needs clang 16 or newer (std::source_location); this is ${CMAKE_CXX_COMPILER_VERSION}.")
 endif()
 if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
-  message(FATAL_ERROR "scoll is built on io_uring and needs Linux; this is ${CMAKE_SYSTEM_NAME}.")
+  message(FATAL_ERROR "scoll is built on io_uring and epoll and needs Linux; this is ${CMAKE_SYSTEM_NAME}.")
 endif()
 
 if(PROJECT_IS_TOP_LEVEL)

@@ -8,8 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "../coro/executor.hpp"
@@ -50,10 +52,10 @@ struct io_slot : list_hook<> {
   };
   enum class place : std::uint8_t {
     nowhere,    // not pending, or its last completion is being delivered
-    queued,     // waits for room in the submission queue
-    submitted,  // the kernel has it
+    queued,     // waits for room in the submission queue, or to be tried
+    submitted,  // the kernel has it, or is watching for it
     paused,     // a receive that waits for a buffer
-    elsewhere,  // a thread of its own works on it
+    elsewhere,  // a thread works on it
     ended,      // will complete with `result`, without the kernel
   };
 
@@ -63,7 +65,8 @@ struct io_slot : list_hook<> {
   operation kind = operation::none;
   place where = place::nowhere;
   bool cancelling = false;
-  bool polled = false;  // emulated multishot receive: data is there, the buffer is in use
+  bool polled = false;   // emulated multishot receive: data is there, the buffer is in use
+  bool watched = false;  // poll: its descriptor counts it
   int fd = -1;
   std::uint32_t length = 0;
   std::uint32_t flags = 0;
@@ -180,7 +183,7 @@ class datagram_buffers {
   datagram_buffers() noexcept = default;
 };
 
-/// Kernel features that `reactor_options::disable` can hold back.
+/// Features of io_uring that `reactor_options::disable` can hold back.
 namespace reactor_disable {
 inline constexpr std::uint32_t defer_taskrun = 1;
 inline constexpr std::uint32_t single_issuer = 2;        ///< implies `defer_taskrun`
@@ -192,6 +195,13 @@ inline constexpr std::uint32_t registered_ring_fd = 64;
 inline constexpr std::uint32_t multishot_receive_message = 128;
 }  // namespace reactor_disable
 
+/// What a reactor runs on. `automatic` is io_uring, and poll (epoll and threads) where that is not available.
+enum class reactor_engine : std::uint8_t { automatic, io_uring, poll };
+
+std::string_view to_string(reactor_engine engine) noexcept;
+/// By that name; nothing if there is none.
+std::optional<reactor_engine> parse_engine(std::string_view name) noexcept;
+
 /// Bounds and choices of a reactor. All have sane defaults; `create` refuses values out of range with
 /// `invalid_argument`.
 struct reactor_options {
@@ -201,14 +211,17 @@ struct reactor_options {
       64;  ///< provided to the kernel at most, as they are needed; power of two, 2..32768
   std::uint32_t receive_buffer_bytes = 16384;  ///< 256..16 MiB
   std::uint32_t receive_buffer_limit =
-      2048;                   ///< lent out and provided together: bounds receive memory; <= 65536
+      2048;  ///< lent out and provided together: bounds receive memory; <= 65536
+  /// An engine named here is used, or `create` fails. `automatic` leaves it to SCOLL_REACTOR_ENGINE, and to
+  /// what works.
+  reactor_engine engine = reactor_engine::automatic;
   bool announce = true;       ///< say on stderr, once per process, which fallbacks were taken
   std::uint32_t disable = 0;  ///< bits of `reactor_disable`: for tests, and for working around kernels
 };
 
-/// What the kernel offered at start.
+/// What the kernel offered at start. With poll all flags are false.
 struct reactor_features {
-  std::string engine;  ///< "io_uring"
+  std::string engine;  ///< "io_uring" or "poll"
   std::string kernel;  ///< uname release
   bool defer_taskrun = false;
   bool single_issuer = false;
@@ -223,19 +236,22 @@ struct reactor_features {
 /// Counters for those who measure: they only grow.
 struct reactor_statistics {
   std::uint64_t turns = 0;
-  std::uint64_t enters = 0;       ///< system calls made by the reactor itself
+  std::uint64_t enters = 0;       ///< system calls made by the reactor itself, on its thread
   std::uint64_t submissions = 0;  ///< operations handed to the kernel
   std::uint64_t completions = 0;
   std::uint64_t receive_starved = 0;  ///< times a receive ended for want of buffers
 };
 
 /// The executor that does I/O: one per thread, created on the thread that drives it. Operations are callbacks
-/// on `io_completion` objects; submissions are batched and leave once per turn, with the wait. This interface
-/// is what a poll-based engine would fill where io_uring is forbidden.
+/// on `io_completion` objects; submissions are batched and leave once per turn, with the wait. Two engines
+/// fill this interface: io_uring, and poll where that is forbidden or unknown.
 class reactor : public executor, public file_engine {
  public:
-  /// Creates the io_uring engine on this thread. A failure names its cause: io_uring forbidden (and by what),
-  /// locked memory, or a kernel that is too old (and which is needed).
+  /// Creates an engine on this thread: the one that `options` name, else the one that SCOLL_REACTOR_ENGINE
+  /// names (`io_uring`, `poll`, `automatic`), else io_uring, and poll where that is `unsupported`, with one
+  /// line on stderr per process. A failure names its cause: io_uring forbidden (and by what), locked memory,
+  /// a kernel that is too old (and which is needed), or `invalid_argument` for a variable that names no
+  /// engine, whatever the options say.
   static result<std::unique_ptr<reactor>> create(const reactor_options& options = {});
 
   /// One turn: submits what is batched, waits at most `longest_wait` (0: not at all; less when something is

@@ -139,6 +139,15 @@ struct tree {
   static std::string write(const tree_spec& value) { return to_string(value); }
 };
 
+struct engine {
+  static bool read(transport::reactor_engine& into, std::string_view text) {
+    const auto parsed = transport::parse_engine(text);
+    if (parsed) into = *parsed;
+    return parsed.has_value();
+  }
+  static std::string write(transport::reactor_engine value) { return std::string(to_string(value)); }
+};
+
 template <class Kind, auto Place>
 constexpr setting_field field(std::string_view name, std::string_view takes, std::string_view about) {
   return {name, about, takes, [](values& v, std::string_view text) { return Kind::read(Place(v), text); },
@@ -154,6 +163,9 @@ using short_time = duration<1, hour>;
 using optional_time = duration<0, hour>;
 
 constexpr std::array fields{
+    field<engine, SCOLL_PLACE(reactor.engine)>(
+        "reactor.engine", "automatic, io_uring or poll",
+        "what the reactor runs on; automatic: io_uring where it works"),
     field<number<8U, 32768U, true>, SCOLL_PLACE(reactor.submission_entries)>(
         "reactor.submission_entries", "a power of two, 8 to 32768",
         "operations that are handed over at once"),

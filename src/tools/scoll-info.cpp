@@ -39,15 +39,33 @@ std::string kernel_release() {
   return uname(&about) == 0 ? about.release : "unknown";
 }
 
+/// Whether each engine can run here, or why not.
+ordered_json engines_json(scoll::transport::reactor_options options) {
+  ordered_json all;
+  for (const auto engine :
+       {scoll::transport::reactor_engine::io_uring, scoll::transport::reactor_engine::poll}) {
+    options.engine = engine;
+    const auto made = scoll::transport::reactor::create(options);
+    all[to_string(engine)] = made ? "can run here" : std::string(made.error().text());
+  }
+  return all;
+}
+
 ordered_json engine_json(const scoll::settings& chosen) {
   auto options = chosen.reactor();
   options.announce = false;  // it is said here
   const auto made = scoll::transport::reactor::create(options);
-  if (!made) return {{"works", false}, {"why", std::string(made.error().text())}};
+  ordered_json engines = engines_json(options);
+  if (!made)
+    return {{"works", false}, {"why", std::string(made.error().text())}, {"engines", std::move(engines)}};
   const auto& features = (*made)->features();
   ordered_json flags;
   for (const auto& [name, has] : flags_of(features)) flags[name] = has;
-  return {{"works", true}, {"name", features.engine}, {"features", flags}, {"notes", features.notes}};
+  return {{"works", true},
+          {"name", features.engine},
+          {"engines", std::move(engines)},
+          {"features", flags},
+          {"notes", features.notes}};
 }
 
 ordered_json settings_json(const scoll::settings& chosen) {
@@ -65,11 +83,14 @@ ordered_json settings_json(const scoll::settings& chosen) {
 }
 
 void print_engine(const ordered_json& engine) {
-  if (!engine["works"]) {
+  if (engine["works"]) {
+    fmt::print("engine   {}\n", engine["name"].get<std::string>());
+  } else {
     fmt::print("engine   none: {}\n", engine["why"].get<std::string>());
-    return;
   }
-  fmt::print("engine   {}\n", engine["name"].get<std::string>());
+  for (const auto& [name, state] : engine["engines"].items())
+    fmt::print("  {:26} {}\n", name, state.get<std::string>());
+  if (!engine["works"]) return;
   for (const auto& [name, has] : engine["features"].items())
     fmt::print("  {:26} {}\n", name, has.get<bool>() ? "yes" : "no");
   if (const auto notes = engine["notes"].get<std::string>(); !notes.empty()) fmt::print("  {}\n", notes);

@@ -1,10 +1,15 @@
 #include "transport/reactor.hpp"
 
+#include <array>
+#include <atomic>
 #include <bit>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <new>
 
 #include "coro/error_format.hpp"
+#include "poll_reactor.hpp"
 #include "uring_reactor.hpp"
 
 namespace scoll::transport {
@@ -39,12 +44,64 @@ status check(const reactor_options& options) {
   return {};
 }
 
+constexpr std::array engine_names{std::pair{reactor_engine::automatic, std::string_view("automatic")},
+                                  std::pair{reactor_engine::io_uring, std::string_view("io_uring")},
+                                  std::pair{reactor_engine::poll, std::string_view("poll")}};
+
+/// What the environment asks for. It is read here, so that programs which read no settings can be told too.
+result<reactor_engine> engine_of_environment() {
+  const char* const text = std::getenv("SCOLL_REACTOR_ENGINE");
+  if (text == nullptr) return reactor_engine::automatic;
+  if (const auto engine = parse_engine(text)) return *engine;
+  return make_error(errc::invalid_argument,
+                    "SCOLL_REACTOR_ENGINE is '{:.20}', not automatic, io_uring or poll", text);
+}
+
+void announce_poll(std::string_view why) noexcept {
+  static std::atomic_flag announced;
+  if (announced.test_and_set()) return;
+  std::fprintf(
+      stderr,
+      "scoll: io_uring is not available (%.*s): using poll. SCOLL_REACTOR_ENGINE=poll says so without "
+      "this line, =io_uring insists.\n",
+      static_cast<int>(why.size()), why.data());
+}
+
+result<std::unique_ptr<reactor>> create_what_works(const reactor_options& options) {
+  auto made = uring_reactor::create(options);
+  if (made || made.error() != errc::unsupported) return made;
+  const std::string_view why = made.error().text();
+  if (options.announce) announce_poll(why);
+  return poll_reactor::create(options, why);
+}
+
 }  // namespace
+
+std::string_view to_string(reactor_engine engine) noexcept {
+  for (const auto& [known, name] : engine_names) {
+    if (known == engine) return name;
+  }
+  return "unknown";
+}
+
+std::optional<reactor_engine> parse_engine(std::string_view name) noexcept {
+  for (const auto& [engine, known] : engine_names) {
+    if (known == name) return engine;
+  }
+  return std::nullopt;
+}
 
 result<std::unique_ptr<reactor>> reactor::create(const reactor_options& options) {
   if (const scoll::status s = check(options); !s) return s.error();
+  const auto asked = engine_of_environment();
+  if (!asked) return asked.error();
   try {
-    return uring_reactor::create(options);
+    switch (options.engine != reactor_engine::automatic ? options.engine : *asked) {
+      case reactor_engine::io_uring: return uring_reactor::create(options);
+      case reactor_engine::poll: return poll_reactor::create(options, "");
+      case reactor_engine::automatic: break;
+    }
+    return create_what_works(options);
   } catch (const std::bad_alloc&) {
     return error::system(ENOMEM, "reactor");
   }

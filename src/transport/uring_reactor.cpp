@@ -13,15 +13,8 @@
 namespace scoll::transport {
 namespace {
 
-// What one transfer may ask for at most; the kernel would cut it there too.
-constexpr std::size_t most_transfer_bytes = 0x7ffff000;
-
 // Fits an empty socket buffer of any usual size.
 constexpr std::uint32_t brief_send_bytes = 16384;
-
-std::uint32_t transfer_bytes(std::size_t size) noexcept {
-  return static_cast<std::uint32_t>(std::min(size, most_transfer_bytes));
-}
 
 }  // namespace
 
@@ -32,15 +25,14 @@ result<std::unique_ptr<reactor>> uring_reactor::create(const reactor_options& op
 }
 
 uring_reactor::uring_reactor(const reactor_options& options)
-    : streams_(*this, options.receive_buffer_bytes, options.receive_buffer_limit, options.receive_buffers, 0),
-      finish_ended_(*this, &uring_reactor::finish_ended) {
+    : streams_(*this, options.receive_buffer_bytes, options.receive_buffer_limit, options.receive_buffers,
+               0) {
   pools_.push_back(streams_);
 }
 
 scoll::status uring_reactor::open_ring(const reactor_options& options) {
   if (const scoll::status opened = ring_.open(options, features_); !opened) return opened;
-  wake_fd_ = unique_fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-  if (!wake_fd_) return error::system(errno, "eventfd");
+  if (const scoll::status woken = open_wakeups(); !woken) return woken;
   probe_multishot(options);
   if (options.announce && options.disable == 0) announce_fallbacks(features_);
   read_time();  // timers may be armed before the first turn
@@ -73,13 +65,9 @@ void uring_reactor::probe_multishot(const reactor_options& options) {
 }
 
 uring_reactor::~uring_reactor() {
-  SCOLL_ASSERT(outstanding_ == 0, "a reactor died with operations pending");
+  end_threads();
   SCOLL_ASSERT(pools_.next(streams_) == nullptr, "a reactor died before its datagram buffers");
   streams_.ring.detach(ring());
-}
-
-void uring_reactor::post(posted_node& node) noexcept {
-  if (inbox_.push(node)) wake();
 }
 
 /// Where completions are deferred to this thread, the ring's own descriptor does not wake who polls it when
@@ -93,17 +81,6 @@ int uring_reactor::pollable_fd() noexcept {
   host_wake_.store(host_fd_.get(), std::memory_order_release);
   tell_host();
   return host_fd_.get();
-}
-
-uring_reactor::slot& uring_reactor::begin(io_completion& done, operation kind, int fd) noexcept {
-  mark_pending(done);
-  ++outstanding_;
-  slot& s = slot_of(done);
-  s.kind = kind;
-  s.fd = fd;
-  s.cancelling = false;
-  s.polled = false;
-  return s;
 }
 
 void uring_reactor::hand_over(slot& s) noexcept {
@@ -142,31 +119,7 @@ void uring_reactor::move_queued() noexcept {
 void uring_reactor::pause(slot& s) noexcept {
   ++statistics_.receive_starved;
   if (s.cancelling) return end(s, -ECANCELED);
-  s.where = place::paused;
-  pool_of(s).paused.push_back(s);
-  ++pool_of(s).paused_count;
-}
-
-void uring_reactor::end(slot& s, std::int32_t outcome) noexcept {
-  s.where = place::ended;
-  s.result = outcome;
-  ended_.push_back(s);
-  if (!finish_ended_.scheduled()) schedule(finish_ended_);
-}
-
-void uring_reactor::finish_ended() noexcept {
-  while (!ended_.empty()) {
-    slot& s = ended_.pop_front();
-    finish(s, s.result);
-  }
-}
-
-void uring_reactor::finish(slot& s, std::int32_t outcome) noexcept {
-  s.where = place::nowhere;
-  s.buffer.reset();
-  if (s.kind == operation::receive_datagrams) datagrams_of(s).receiving = false;
-  --outstanding_;
-  deliver(*s.owner, {outcome, false, nullptr});
+  pool_of(s).pause(s);
 }
 
 // As many as there are buffers: more would starve each other again. Some may not need theirs; then the end of
@@ -175,8 +128,7 @@ void uring_reactor::resume_paused(uring_receive_pool& pool) noexcept {
   if (pool.lends()) pool.ring.replenish();
   std::uint32_t budget = pool.lends() ? std::min(pool.ring.provided(), pool.paused_count) : pool.paused_count;
   while (budget-- != 0 && pool.at_hand()) {
-    slot& s = pool.paused.pop_front();
-    --pool.paused_count;
+    slot& s = pool.take_paused();
     if (pool.lends()) {
       hand_over(s);
     } else {
@@ -198,7 +150,10 @@ void uring_reactor::cancel(io_completion& done) noexcept {
   if (!done.pending() || s.cancelling) return;
   s.cancelling = true;
   switch (s.where) {
-    case place::paused: --pool_of(s).paused_count; [[fallthrough]];
+    case place::paused:
+      pool_of(s).forget_paused(s);
+      end(s, -ECANCELED);
+      break;
     case place::queued:
       s.unlink();
       end(s, -ECANCELED);
@@ -281,31 +236,12 @@ void uring_reactor::prepare_receive(io_uring_sqe& sqe, slot& s) const noexcept {
   }
 }
 
-void uring_reactor::accept_multishot(int fd, io_completion& done) noexcept {
-  hand_over(begin(done, operation::accept, fd));
-}
-
-void uring_reactor::connect(int fd, const sockaddr* address, socklen_t size, io_completion& done) noexcept {
-  slot& s = begin(done, operation::connect, fd);
-  s.address = address;
-  s.length = size;
-  hand_over(s);
-}
-
 void uring_reactor::receive_multishot(int fd, io_completion& done) noexcept {
-  slot& s = begin(done, operation::receive_multishot, fd);
-  s.second = &streams_;
-  hand_over(s);
+  begin_pooled(done, operation::receive_multishot, fd, streams_);
 }
 
-result<std::unique_ptr<datagram_buffers>> uring_reactor::make_datagram_buffers(std::uint32_t count,
-                                                                               std::size_t datagram_bytes) {
-  constexpr std::uint32_t most_buffers = 32768;
-  constexpr std::size_t most_bytes = 65535;
-  if (count < 1 || count > most_buffers)
-    return make_error(errc::invalid_argument, "{} datagram buffers, not 1..{}", count, most_buffers);
-  if (datagram_bytes < 1 || datagram_bytes > most_bytes)
-    return make_error(errc::invalid_argument, "datagrams of {} bytes, not 1..{}", datagram_bytes, most_bytes);
+result<std::unique_ptr<datagram_buffers>> uring_reactor::new_datagram_buffers(std::uint32_t count,
+                                                                              std::size_t datagram_bytes) {
   const std::uint16_t group = unused_group();
   if (group == 0) return error(errc::busy, "no number left for another ring of buffers");
   return std::unique_ptr<datagram_buffers>(
@@ -339,112 +275,7 @@ void uring_reactor::receive_datagrams(int fd, datagram_buffers& into, io_complet
   auto& pool = static_cast<uring_datagram_buffers&>(into);
   SCOLL_ASSERT(!pool.receiving, "datagram buffers serve one receive at a time");
   pool.receiving = true;
-  slot& s = begin(done, operation::receive_datagrams, fd);
-  s.second = static_cast<uring_receive_pool*>(&pool);
-  hand_over(s);
-}
-
-void uring_reactor::receive(int fd, std::span<std::byte> into, io_completion& done) noexcept {
-  slot& s = begin(done, operation::receive, fd);
-  s.second = into.data();
-  s.length = transfer_bytes(into.size());
-  hand_over(s);
-}
-
-void uring_reactor::send(int fd, std::span<const std::byte> bytes, io_completion& done) noexcept {
-  slot& s = begin(done, operation::send, fd);
-  s.address = bytes.data();
-  s.length = transfer_bytes(bytes.size());
-  hand_over(s);
-}
-
-void uring_reactor::send_message(int fd, const msghdr& message, io_completion& done) noexcept {
-  slot& s = begin(done, operation::send_message, fd);
-  s.address = &message;
-  hand_over(s);
-}
-
-void uring_reactor::poll(int fd, std::uint32_t events, io_completion& done) noexcept {
-  slot& s = begin(done, operation::poll, fd);
-  s.flags = events;
-  hand_over(s);
-}
-
-std::int64_t uring_reactor::send_now(int fd, const msghdr& message) noexcept {
-  ++statistics_.enters;
-  const ssize_t sent = ::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-  return sent < 0 ? -errno : sent;
-}
-
-std::int64_t uring_reactor::receive_now(int fd, msghdr& message) noexcept {
-  ++statistics_.enters;
-  const ssize_t received = ::recvmsg(fd, &message, MSG_DONTWAIT);
-  return received < 0 ? -errno : received;
-}
-
-void uring_reactor::close_socket(int fd, io_completion& done) noexcept {
-  hand_over(begin(done, operation::close, fd));
-}
-
-void uring_reactor::open(int directory_fd, const char* path, int flags, mode_t mode,
-                         io_completion& done) noexcept {
-  slot& s = begin(done, operation::open, directory_fd);
-  s.address = path;
-  s.flags = static_cast<std::uint32_t>(flags);
-  s.mode = mode;
-  hand_over(s);
-}
-
-void uring_reactor::read(int fd, std::span<std::byte> into, std::uint64_t offset,
-                         io_completion& done) noexcept {
-  slot& s = begin(done, operation::read, fd);
-  s.second = into.data();
-  s.length = transfer_bytes(into.size());
-  s.offset = offset;
-  hand_over(s);
-}
-
-void uring_reactor::write(int fd, std::span<const std::byte> from, std::uint64_t offset,
-                          io_completion& done) noexcept {
-  slot& s = begin(done, operation::write, fd);
-  s.address = from.data();
-  s.length = transfer_bytes(from.size());
-  s.offset = offset;
-  hand_over(s);
-}
-
-void uring_reactor::sync(int fd, io_completion& done) noexcept {
-  hand_over(begin(done, operation::sync, fd));
-}
-
-void uring_reactor::status(int directory_fd, const char* path, int flags, struct statx& out,
-                           io_completion& done) noexcept {
-  slot& s = begin(done, operation::status, directory_fd);
-  s.address = path;
-  s.flags = static_cast<std::uint32_t>(flags);
-  s.second = &out;
-  hand_over(s);
-}
-
-void uring_reactor::rename(const char* from, const char* to, io_completion& done) noexcept {
-  slot& s = begin(done, operation::rename, -1);
-  s.address = from;
-  s.second = const_cast<char*>(to);
-  hand_over(s);
-}
-
-void uring_reactor::unlink(const char* path, int flags, io_completion& done) noexcept {
-  slot& s = begin(done, operation::unlink, -1);
-  s.address = path;
-  s.flags = static_cast<std::uint32_t>(flags);
-  hand_over(s);
-}
-
-void uring_reactor::make_directory(const char* path, mode_t mode, io_completion& done) noexcept {
-  slot& s = begin(done, operation::make_directory, -1);
-  s.address = path;
-  s.mode = mode;
-  hand_over(s);
+  begin_pooled(done, operation::receive_datagrams, fd, pool);
 }
 
 }  // namespace scoll::transport

@@ -15,31 +15,15 @@ static_assert(source_bytes >= sizeof(sockaddr_in6));
 
 uring_receive_pool::uring_receive_pool(uring_reactor& owner, std::size_t slab_bytes, std::uint32_t limit,
                                        std::uint32_t entries, std::uint16_t group)
-    : ready_node([](ready_node& node) noexcept {
-        auto& self = static_cast<uring_receive_pool&>(node);
-        self.owner_.resume_paused(self);
-      }),
-      slabs(slab_bytes, limit),
+    : receive_slabs(
+          owner,
+          [](ready_node& node) noexcept {
+            auto& self = static_cast<uring_receive_pool&>(node);
+            self.owner_.resume_paused(self);
+          },
+          slab_bytes, limit),
       ring(slabs, entries, group),
-      owner_(owner) {
-  slabs.on_refill(
-      [](void* self) noexcept {
-        auto& pool = *static_cast<uring_receive_pool*>(self);
-        pool.dry = false;
-        pool.resume_soon();
-      },
-      this);
-}
-
-uring_receive_pool::~uring_receive_pool() {
-  SCOLL_ASSERT(paused_count == 0, "receive buffers died while a receive waits for one");
-  slabs.on_refill(nullptr, nullptr);
-  owner_.unschedule(*this);
-}
-
-void uring_receive_pool::resume_soon() noexcept {
-  if (!scheduled()) owner_.schedule(*this);
-}
+      owner_(owner) {}
 
 uring_datagram_buffers::uring_datagram_buffers(uring_reactor& owner, std::uint32_t count,
                                                std::size_t datagram_bytes, std::uint16_t group)
@@ -48,7 +32,6 @@ uring_datagram_buffers::uring_datagram_buffers(uring_reactor& owner, std::uint32
 }
 
 uring_datagram_buffers::~uring_datagram_buffers() {
-  SCOLL_ASSERT(!receiving, "datagram buffers died while a receive uses them");
   owner_.release(*this);
 }
 

@@ -6,35 +6,25 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "coro/intrusive_list.hpp"
-#include "coro/ready_node.hpp"
-#include "transport/reactor.hpp"
+#include "receive_slabs.hpp"
 #include "uring_buffers.hpp"
 
 namespace scoll::transport {
 
 class uring_reactor;
 
-/// The memory of one kind of receives: slabs, lent to the kernel where it can choose among them itself, and
-/// the receives that wait because all are lent out. It is scheduled to let them go on.
-class uring_receive_pool : public list_hook<>, public ready_node {
+/// A pool whose slabs are lent to the kernel, where it can choose among them itself.
+class uring_receive_pool : public receive_slabs {
  public:
   /// At most `limit` slabs, of which `entries` (a power of two) are with the kernel at a time.
   uring_receive_pool(uring_reactor& owner, std::size_t slab_bytes, std::uint32_t limit, std::uint32_t entries,
                      std::uint16_t group);
-  ~uring_receive_pool();
 
   /// Whether the kernel chooses the buffers: else a receive waits for data first and takes a slab then.
   bool lends() const noexcept { return ring.attached(); }
   bool at_hand() const noexcept { return lends() ? ring.provided() != 0 : !dry; }
-  /// Has `uring_reactor::resume_paused` called soon.
-  void resume_soon() noexcept;
 
-  slab_pool slabs;
   uring_buffers ring;
-  intrusive_list<detail::io_slot> paused;
-  std::uint32_t paused_count = 0;
-  bool dry = false;  // only if it does not lend
 
  protected:
   uring_reactor& owner_;
@@ -56,8 +46,6 @@ class uring_datagram_buffers final : public datagram_buffers, public uring_recei
   /// Writes what the kernel would have written before the bytes, had it received them by multishot.
   void complete_single(const slab_ref& into, std::int32_t size) const noexcept;
   received_datagram view(const slab_ref& buffer) const noexcept;
-
-  bool receiving = false;
 
  private:
   msghdr message_{};

@@ -11,9 +11,6 @@
 namespace scoll::transport {
 namespace {
 
-// How many ready nodes and timers one turn runs before it looks at the kernel again.
-constexpr std::size_t ready_budget = 4096;
-
 // A send that completes while it is submitted would end the wait for what answers it. So the wait is for one
 // more completion per such send, and bounded, in case one of them finds its socket full after all: once per
 // link that stops, since a link has one send at a time.
@@ -22,12 +19,6 @@ constexpr nanoseconds sends_wait = std::chrono::milliseconds(5);
 // What user_data says when it is not a slot: slots are aligned.
 constexpr std::uint64_t cancel_tag = 0;
 constexpr std::uint64_t wake_tag = 1;
-
-time_point read_clock() noexcept {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return time_point(std::chrono::seconds(t.tv_sec) + nanoseconds(t.tv_nsec));
-}
 
 }  // namespace
 
@@ -38,10 +29,6 @@ struct uring_reactor::arrival {
 
   bool more() const noexcept { return (flags & IORING_CQE_F_MORE) != 0; }
 };
-
-void uring_reactor::read_time() noexcept {
-  now_ = read_clock();
-}
 
 bool uring_reactor::run_once(nanoseconds longest_wait) noexcept {
   const turn as_current(*this);
@@ -59,14 +46,6 @@ bool uring_reactor::run_once(nanoseconds longest_wait) noexcept {
     if (host_fd_) tell_host();
   }
   return ran;
-}
-
-nanoseconds uring_reactor::permitted_wait(nanoseconds longest) noexcept {
-  if (longest.count() <= 0 || stopped_ || has_ready()) return nanoseconds::zero();
-  const time_point due = next_timer();
-  if (due == never) return longest;
-  // The time of the turn is old by now; a timer shall not be late by what the turn took.
-  return std::clamp(due - read_clock(), nanoseconds::zero(), longest);
 }
 
 void uring_reactor::enter(nanoseconds wait) noexcept {
@@ -127,9 +106,8 @@ bool uring_reactor::kernel_has_events() noexcept {
 }
 
 void uring_reactor::wake() noexcept {
+  slot_reactor::wake();
   const std::uint64_t one = 1;
-  // Only a full counter can refuse, and that wakes as well.
-  static_cast<void>(!::write(wake_fd_.get(), &one, sizeof one));
   // Of what an event descriptor brings about, kernels tell another one late or, from the second time on,
   // never. After the other, so that a host's turn that takes this one back sees that one.
   if (const int host = host_wake_.load(std::memory_order_acquire); host >= 0)

@@ -53,10 +53,28 @@ class Info(unittest.TestCase):
         features = json.loads(run("--json", SCOLL_REACTOR_DISABLE="8").stdout)["engine"]["features"]
         self.assertFalse(features["multishot_receive"])
 
+    def test_says_which_engine_runs_and_which_could(self):
+        for chosen, arguments, environment in (("poll", (), {"SCOLL_REACTOR_ENGINE": "poll"}),
+                                               ("poll", ("--set", "reactor.engine=poll"), {}),
+                                               ("poll", ("--set", "reactor.engine=poll"),
+                                                {"SCOLL_REACTOR_ENGINE": "io_uring"})):
+            engine = json.loads(run("--json", *arguments, **environment).stdout)["engine"]
+            self.assertEqual(engine["name"], chosen)
+            self.assertEqual(engine["notes"], "")
+            self.assertFalse(any(engine["features"].values()))
+            self.assertEqual(engine["engines"]["poll"], "can run here")
+        engine = json.loads(run("--json").stdout)["engine"]
+        able = engine["engines"]["io_uring"] == "can run here"
+        self.assertEqual(engine["name"], "io_uring" if able else "poll")
+        self.assertEqual(run("--json").stderr, "")
+        self.assertIn("can run here", run().stdout)
+
     def test_refuses_loudly(self):
         for arguments, environment, complaint in (
                 ((), {"SCOLL_TCP_KEEPALIVE": "7s"}, "SCOLL_TCP_KEEPALIVE: there is no such setting"),
                 ((), {"SCOLL_TCP_KEEP_ALIVE": "7"}, "tcp.keep_alive is '7', and takes a time"),
+                ((), {"SCOLL_REACTOR_ENGINE": "epoll"},
+                 "reactor.engine is 'epoll', and takes automatic, io_uring or poll"),
                 (("--config", "/does/not/exist"), {}, "/does/not/exist: there is no such file"),
                 (("--set", "tcp.backlog"), {}, "tcp.backlog is '', and takes 1 to 65535")):
             done = run(*arguments, **environment)

@@ -278,7 +278,7 @@ task<void> take_part(participant& p, stop_token stop, int& ended) {
 
 }  // namespace
 
-TEST_CASE("participants find each other over UDP") {
+TEST_CASE("participants find each other over UDP", "[reactor]") {
   const auto r = on_reactor::make();
   const auto addresses = free_addresses(*r, 4);
   const auto shared = configuration::make(addresses, interval).value();

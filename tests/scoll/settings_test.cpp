@@ -124,6 +124,7 @@ TEST_CASE("what is not allowed is refused by name, and nothing of its source is 
     refused("tcp.keep_alive", value);
   for (const char* value : {"", "2MiB", "0", "1 kb"}) refused("link.transfer_segment_bytes", value);
   for (const char* value : {"", "yes", "TRUE", "1"}) refused("reactor.announce", value);
+  for (const char* value : {"", "epoll", "Poll", "0"}) refused("reactor.engine", value);
   for (const char* value : {"", "knomial:0", "oak"}) refused("node.default_tree", value);
   for (const char* value : {"localhost", "10.0.0.1"}) refused("tcp.bind_source", value);
   for (const char* value : {"../cubic", "a name", "sixteen_letters_"})
@@ -162,6 +163,27 @@ TEST_CASE("a variable that looks like a setting and is none is refused, and othe
   }
   const variable other("SCOLL_BIN_DIR", "/somewhere");
   CHECK(s.load_environment().has_value());
+}
+
+TEST_CASE("the reactor's engine is a setting, and the reactor itself obeys its variable") {
+  settings s;
+  CHECK(s.reactor().engine == transport::reactor_engine::automatic);
+  {
+    const variable asked("SCOLL_REACTOR_ENGINE", "poll");
+    REQUIRE(s.load_environment().has_value());
+    CHECK(s.reactor().engine == transport::reactor_engine::poll);
+    CHECK(transport::reactor::create(s.reactor()).value()->features().engine == "poll");
+    CHECK(transport::reactor::create().value()->features().engine == "poll");
+  }
+  {
+    const variable misspelt("SCOLL_REACTOR_ENGINE", "pol");
+    CHECK(s.load_environment().error() == errc::invalid_argument);
+    CHECK(transport::reactor::create().error() == errc::invalid_argument);
+  }
+  const file from("[reactor]\nengine = \"io_uring\"\n");
+  settings other;
+  REQUIRE(other.load_file(from.path).has_value());
+  CHECK(other.reactor().engine == transport::reactor_engine::io_uring);
 }
 
 TEST_CASE("times and sizes are written in the largest unit that fits") {

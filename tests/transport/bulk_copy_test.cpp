@@ -26,7 +26,8 @@ class sender_watch {
 
 }  // namespace
 
-TEST_CASE("what is sent as bulk goes from where it lies: no buffer of the sender ever holds it") {
+TEST_CASE("what is sent as bulk goes from where it lies: no buffer of the sender ever holds it",
+          "[reactor]") {
   const auto w = any_world();
   const std::uint32_t segment = GENERATE(16384U, 262144U);  // one that would fit a buffer, and the usual one
   two p(*w, [segment](endpoint_options& o) { o.transfer_segment_bytes = segment; });

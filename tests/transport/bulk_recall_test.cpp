@@ -32,7 +32,7 @@ void some_steps(world& w, random_generator& random) {
 
 }  // namespace
 
-TEST_CASE("what is exposed no longer is not sent, however much of it is under way") {
+TEST_CASE("what is exposed no longer is not sent, however much of it is under way", "[reactor]") {
   const auto w = any_world();
   random_generator random(7);
   int stale = 0;
@@ -57,7 +57,7 @@ TEST_CASE("what is exposed no longer is not sent, however much of it is under wa
   CHECK(stale > 0);
 }
 
-TEST_CASE("nothing uses the memory of a transfer that was stopped") {
+TEST_CASE("nothing uses the memory of a transfer that was stopped", "[reactor]") {
   const auto w = any_world();
   random_generator random(11);
   int stopped = 0;
@@ -127,7 +127,7 @@ TEST_CASE("a put into a region that goes away says what it may have done") {
   CHECK(touched > 0);
 }
 
-TEST_CASE("memory in many pieces, on both sides") {
+TEST_CASE("memory in many pieces, on both sides", "[reactor]") {
   const auto w = any_world();
   two p(*w);
   random_generator random(3);
@@ -192,7 +192,7 @@ TEST_CASE("altered bytes are found where checksums were asked for") {
   CHECK(local.holds(store.memory()));
 }
 
-TEST_CASE("a segment in pieces allocates nothing at the receiver's side, whatever its size") {
+TEST_CASE("a segment in pieces allocates nothing at the receiver's side, whatever its size", "[reactor]") {
   tcp_world w("127.0.0.1");
   const std::uint32_t segment = GENERATE(8193U, 1U << 20U);
   two p(w, [segment](endpoint_options& o) { o.transfer_segment_bytes = segment; });
@@ -206,7 +206,7 @@ TEST_CASE("a segment in pieces allocates nothing at the receiver's side, whateve
   REQUIRE(p.quiet());
 }
 
-TEST_CASE("a server that dies under way ends transfers, and their memory is left alone") {
+TEST_CASE("a server that dies under way ends transfers, and their memory is left alone", "[reactor]") {
   const auto w = any_world();
   two p(*w, [](endpoint_options& o) { o.reconnect_grace = 100ms; });
   fenced store(clean(8 * mebibyte, 1));

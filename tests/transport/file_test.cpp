@@ -209,7 +209,7 @@ task<result<std::size_t>> read_once(const file& f, std::span<std::byte> into, st
 
 }  // namespace
 
-TEST_CASE("a file is created, written, read, renamed and removed") {
+TEST_CASE("a file is created, written, read, renamed and removed", "[reactor]") {
   const int before = on_reactor::open_descriptors();
   {
     const auto h = any_host();
@@ -218,7 +218,7 @@ TEST_CASE("a file is created, written, read, renamed and removed") {
   CHECK(on_reactor::open_descriptors() == before);
 }
 
-TEST_CASE("directories are made, listed, synchronised and removed") {
+TEST_CASE("directories are made, listed, synchronised and removed", "[reactor]") {
   const int before = on_reactor::open_descriptors();
   {
     const auto h = any_host();
@@ -227,18 +227,18 @@ TEST_CASE("directories are made, listed, synchronised and removed") {
   CHECK(on_reactor::open_descriptors() == before);
 }
 
-TEST_CASE("failed file operations name the path and the errno") {
+TEST_CASE("failed file operations name the path and the errno", "[reactor]") {
   const auto h = any_host();
   h->run(bad_paths(*h));
   h->run(bad_descriptors(*h));
 }
 
-TEST_CASE("a large file goes out and comes back whole") {
+TEST_CASE("a large file goes out and comes back whole", "[reactor]") {
   const auto h = any_host();
   h->run(large_file(*h, std::size_t{10} << 20));
 }
 
-TEST_CASE("a file is replaced as a whole and leaves nothing beside it") {
+TEST_CASE("a file is replaced as a whole and leaves nothing beside it", "[reactor]") {
   const auto h = any_host();
   h->run(replacing(*h));
 }
@@ -267,7 +267,7 @@ TEST_CASE("the directory of a path") {
   CHECK(parent_directory("") == ".");
 }
 
-TEST_CASE("a read can be stopped before, during and after") {
+TEST_CASE("a read can be stopped before, during and after", "[reactor]") {
   const std::uint32_t disable = on_reactor::any_setup();
   const auto r = on_reactor::make({.disable = disable});
   int ends[2];
@@ -315,7 +315,7 @@ TEST_CASE("a read can be stopped before, during and after") {
   }
 }
 
-TEST_CASE("a listing that is stopped while it runs ends all the same") {
+TEST_CASE("a listing that is stopped while it runs ends all the same", "[reactor]") {
   const auto r = on_reactor::make();
   stop_source source;
   directory_listing names;
@@ -332,7 +332,7 @@ TEST_CASE("a listing that is stopped while it runs ends all the same") {
   CHECK(names.size() >= 3);
 }
 
-TEST_CASE("file operations work without coroutines") {
+TEST_CASE("file operations work without coroutines", "[reactor]") {
   const scratch directory;
   const auto r = on_reactor::make();
   const std::string path = directory.path() + "/plain";

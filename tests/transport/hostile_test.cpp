@@ -48,7 +48,7 @@ struct intruded {
 
 }  // namespace
 
-TEST_CASE("a valid stranger is served") {
+TEST_CASE("a valid stranger is served", "[reactor]") {
   const auto w = any_world();
   intruded i(*w);
   i.greet();
@@ -61,7 +61,7 @@ TEST_CASE("a valid stranger is served") {
   CHECK(reply.header.granted[2] == i.n.ep->options().window[2] + 1);
 }
 
-TEST_CASE("a connection that says nothing is dropped after its limit") {
+TEST_CASE("a connection that says nothing is dropped after its limit", "[reactor]") {
   const auto w = any_world();
   node n(*w, hurried(1));
   stranger s(*w, 7);
@@ -78,7 +78,7 @@ TEST_CASE("a connection that says nothing is dropped after its limit") {
   CHECK(r->code == static_cast<std::uint16_t>(errc::deadline_exceeded));
 }
 
-TEST_CASE("connections that have not introduced themselves are bounded") {
+TEST_CASE("connections that have not introduced themselves are bounded", "[reactor]") {
   const auto w = any_world();
   endpoint_options o = hurried(1);
   o.handshake_limit = 3;
@@ -99,7 +99,7 @@ TEST_CASE("connections that have not introduced themselves are bounded") {
   CHECK(c.answered());
 }
 
-TEST_CASE("garbage costs the connection") {
+TEST_CASE("garbage costs the connection", "[reactor]") {
   const auto w = any_world();
   intruded i(*w);
   const bool greeted = GENERATE(false, true);
@@ -113,7 +113,7 @@ TEST_CASE("garbage costs the connection") {
   CHECK(i.n.ep->handshakes() == 0);
 }
 
-TEST_CASE("a first frame that is not a hello is refused") {
+TEST_CASE("a first frame that is not a hello is refused", "[reactor]") {
   const auto w = any_world();
   intruded i(*w);
   const int which = GENERATE(0, 1, 2, 3);
@@ -137,7 +137,7 @@ TEST_CASE("a first frame that is not a hello is refused") {
   CHECK(i.n.ep->handshakes() == 0);
 }
 
-TEST_CASE("another protocol version is named at both ends") {
+TEST_CASE("another protocol version is named at both ends", "[reactor]") {
   const auto w = any_world();
   intruded i(*w);
   hello h = i.s.greeting(1);
@@ -161,7 +161,7 @@ TEST_CASE("another protocol version is named at both ends") {
   CHECK(i.n.ep->last_refusal() == errc::version_mismatch);
 }
 
-TEST_CASE("a requester names what its peer answered the greeting with") {
+TEST_CASE("a requester names what its peer answered the greeting with", "[reactor]") {
   const auto w = any_world();
   stranger s(*w, 7);
   s.listen(w->address(7));
@@ -236,7 +236,7 @@ TEST_CASE("a requester names what its peer answered the greeting with") {
   CHECK_FALSE(c.reached);
 }
 
-TEST_CASE("violations of the protocol drop the link and name the reason") {
+TEST_CASE("violations of the protocol drop the link and name the reason", "[reactor]") {
   const auto w = any_world();
   intruded i(*w);
   i.greet();
@@ -298,7 +298,7 @@ TEST_CASE("violations of the protocol drop the link and name the reason") {
   }
 }
 
-TEST_CASE("replies nobody waits for and cancels of nothing are harmless") {
+TEST_CASE("replies nobody waits for and cancels of nothing are harmless", "[reactor]") {
   const auto w = any_world();
   intruded i(*w);
   i.greet();
@@ -311,7 +311,7 @@ TEST_CASE("replies nobody waits for and cancels of nothing are harmless") {
   CHECK(i.n.ep->statistics().links_broken == 0);
 }
 
-TEST_CASE("frames that come twice are counted and not delivered") {
+TEST_CASE("frames that come twice are counted and not delivered", "[reactor]") {
   const auto w = any_world();
   intruded i(*w);
   i.greet();
@@ -322,7 +322,7 @@ TEST_CASE("frames that come twice are counted and not delivered") {
   CHECK(i.n.ep->statistics().replies_sent <= 1);
 }
 
-TEST_CASE("a hello that comes late does not displace a later connection") {
+TEST_CASE("a hello that comes late does not displace a later connection", "[reactor]") {
   const auto w = any_world();
   intruded i(*w);
   i.greet();
@@ -340,7 +340,7 @@ TEST_CASE("a hello that comes late does not displace a later connection") {
   CHECK(i.s.hears(frame_type::reply));
 }
 
-TEST_CASE("a peer that never acknowledges holds bounded memory") {
+TEST_CASE("a peer that never acknowledges holds bounded memory", "[reactor]") {
   const auto w = any_world();
   intruded i(*w);
   i.greet();
@@ -372,7 +372,7 @@ TEST_CASE("a peer that never acknowledges holds bounded memory") {
   CHECK(i.n.to(7).held_messages() == 0);
 }
 
-TEST_CASE("a stream that ends within a frame costs that connection only") {
+TEST_CASE("a stream that ends within a frame costs that connection only", "[reactor]") {
   const auto w = any_world();
   intruded i(*w);
   const auto greeting = stranger::encoded(i.s.greeting(1));

@@ -5,10 +5,12 @@
 #include <chrono>
 #include <coroutine>
 #include <cstdint>
+#include <cstdlib>
 #include <deque>
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,8 +33,15 @@ inline std::unique_ptr<reactor> make(reactor_options options = {}) {
   return std::move(*made);
 }
 
-/// The ways to set a reactor up that all tests of operations go through.
+/// Whether the environment has these tests run on poll.
+inline bool on_poll() {
+  const char* const engine = std::getenv("SCOLL_REACTOR_ENGINE");
+  return engine != nullptr && std::string_view(engine) == "poll";
+}
+
+/// The ways to set a reactor up that all tests of operations go through. Poll has one.
 inline std::uint32_t any_setup() {
+  if (on_poll()) return 0;
   namespace off = scoll::transport::reactor_disable;
   return GENERATE(0U, off::defer_taskrun, off::single_issuer | off::registered_ring_fd,
                   off::cooperative_taskrun, off::multishot_receive | off::multishot_accept,

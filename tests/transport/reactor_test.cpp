@@ -1,11 +1,8 @@
 #include "transport/reactor.hpp"
 
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -13,7 +10,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <thread>
@@ -21,12 +17,16 @@
 
 #include "coro/error_format.hpp"
 #include "on_reactor.hpp"
+#include "seccomp.hpp"
 #include "transport/socket.hpp"
 
 using namespace std::chrono_literals;
 using namespace scoll;
 using namespace scoll::transport;
 using on_reactor::recorder;
+
+// What only io_uring has, its features and what forbids it, is tagged so, and left out where these tests run
+// on poll.
 
 namespace {
 
@@ -84,19 +84,6 @@ class stopper final : public posted_node {
   reactor& reactor_;
 };
 
-// In this process, io_uring_setup fails with `errno_value` from now on.
-bool forbid_io_uring(int errno_value) {
-  sock_filter program[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_io_uring_setup, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(errno_value)),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog filter{sizeof program / sizeof program[0], program};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0;
-}
-
 // The message of `create` in a child process where io_uring_setup fails so; empty if that cannot be arranged
 // here.
 std::string failure_with(int errno_value) {
@@ -107,8 +94,8 @@ std::string failure_with(int errno_value) {
   const pid_t child = fork();
   if (child == 0) {
     std::string text;
-    if (forbid_io_uring(errno_value)) {
-      const auto made = reactor::create();
+    if (on_reactor::forbid_call(__NR_io_uring_setup, errno_value)) {
+      const auto made = reactor::create({.engine = reactor_engine::io_uring});
       text = made ? "it was created" : describe(made.error());
     }
     const bool written =
@@ -127,7 +114,7 @@ std::string failure_with(int errno_value) {
 
 }  // namespace
 
-TEST_CASE("reactor options out of range are refused by name") {
+TEST_CASE("reactor options out of range are refused by name", "[reactor]") {
   const auto refused = [](auto change) {
     reactor_options options;
     change(options);
@@ -145,7 +132,7 @@ TEST_CASE("reactor options out of range are refused by name") {
   CHECK_THAT(refused([](auto& o) { o.receive_buffer_limit = 63; }), Contains("receive_buffer_limit is 63"));
 }
 
-TEST_CASE("a reactor tells what the kernel offers") {
+TEST_CASE("a reactor tells what the kernel offers", "[reactor][io_uring]") {
   const time_point before = clock_now();
   const auto r = on_reactor::make();
   CHECK(r->now() >= before);
@@ -165,7 +152,7 @@ TEST_CASE("a reactor tells what the kernel offers") {
   }
 }
 
-TEST_CASE("features can be held back, and the notes say so") {
+TEST_CASE("features can be held back, and the notes say so", "[reactor][io_uring]") {
   const auto features = [](std::uint32_t disable) {
     return on_reactor::make({.disable = disable})->features();
   };
@@ -186,7 +173,7 @@ TEST_CASE("features can be held back, and the notes say so") {
   CHECK_FALSE(features(reactor_disable::provided_buffer_ring).multishot_receive);
 }
 
-TEST_CASE("a reactor that cannot be created says why and what helps") {
+TEST_CASE("a reactor that cannot be created says why and what helps", "[reactor][io_uring]") {
   using Catch::Matchers::Contains;
   const std::string forbidden = failure_with(EPERM);
   if (forbidden.empty()) {
@@ -203,7 +190,7 @@ TEST_CASE("a reactor that cannot be created says why and what helps") {
   CHECK_THAT(failure_with(ENOMEM), Contains(limited ? "ulimit -l" : "no memory for the rings"));
 }
 
-TEST_CASE("a reactor gives all its descriptors back") {
+TEST_CASE("a reactor gives all its descriptors back", "[reactor]") {
   const std::uint32_t disable = on_reactor::any_setup();
   const int before = on_reactor::open_descriptors();
   {
@@ -217,7 +204,7 @@ TEST_CASE("a reactor gives all its descriptors back") {
   CHECK(on_reactor::open_descriptors() == before);
 }
 
-TEST_CASE("timers never fire early, and waiting for them is not busy") {
+TEST_CASE("timers never fire early, and waiting for them is not busy", "[reactor]") {
   const std::uint32_t disable = on_reactor::any_setup();
   const auto r = on_reactor::make({.disable = disable});
   r->run_once(nanoseconds::zero());
@@ -234,7 +221,7 @@ TEST_CASE("timers never fire early, and waiting for them is not busy") {
   }
 }
 
-TEST_CASE("a timer bounds the wait, and the longest wait bounds the turn") {
+TEST_CASE("a timer bounds the wait, and the longest wait bounds the turn", "[reactor]") {
   const auto r = on_reactor::make();
   alarm_timer a;
   const time_point begin = clock_now();
@@ -248,7 +235,7 @@ TEST_CASE("a timer bounds the wait, and the longest wait bounds the turn") {
   CHECK(a.fires == 0);
 }
 
-TEST_CASE("timers fire in the order of their times, equal ones as they were armed") {
+TEST_CASE("timers fire in the order of their times, equal ones as they were armed", "[reactor]") {
   const auto r = on_reactor::make();
   std::vector<int> order;
   std::vector<std::unique_ptr<alarm_timer>> alarms;
@@ -263,7 +250,7 @@ TEST_CASE("timers fire in the order of their times, equal ones as they were arme
   CHECK(order == std::vector<int>{0, 1, 2, 2, 3});
 }
 
-TEST_CASE("ready nodes run in order, late ones when nothing else is ready") {
+TEST_CASE("ready nodes run in order, late ones when nothing else is ready", "[reactor]") {
   const auto r = on_reactor::make();
   std::vector<int> order;
   step late(order, 9), third(order, 3), first(order, 1), second(order, 2);
@@ -277,7 +264,7 @@ TEST_CASE("ready nodes run in order, late ones when nothing else is ready") {
   CHECK(order == std::vector<int>{1, 2, 3, 9});
 }
 
-TEST_CASE("time stands still within a turn") {
+TEST_CASE("time stands still within a turn", "[reactor]") {
   class sampler final : public ready_node {
    public:
     explicit sampler(reactor& r) noexcept : ready_node(&run), reactor_(r) {}
@@ -303,7 +290,7 @@ TEST_CASE("time stands still within a turn") {
   CHECK(s.seen.back() > s.seen.front());
 }
 
-TEST_CASE("nothing to submit and nothing to wait for means no system call") {
+TEST_CASE("nothing to submit and nothing to wait for means no system call", "[reactor]") {
   const auto r = on_reactor::make();
   std::vector<int> order;
   step a(order, 1);
@@ -317,7 +304,7 @@ TEST_CASE("nothing to submit and nothing to wait for means no system call") {
   CHECK(r->statistics().enters == before);
 }
 
-TEST_CASE("run ends with stop, also one that came first or was posted") {
+TEST_CASE("run ends with stop, also one that came first or was posted", "[reactor]") {
   const auto r = on_reactor::make();
   r->stop();
   r->run();
@@ -333,7 +320,7 @@ TEST_CASE("run ends with stop, also one that came first or was posted") {
   CHECK_FALSE(r->run_once(nanoseconds::zero()));
 }
 
-TEST_CASE("posts of four threads all arrive, each thread's in order") {
+TEST_CASE("posts of four threads all arrive, each thread's in order", "[reactor]") {
   struct counters {
     std::vector<std::uint64_t> last = std::vector<std::uint64_t>(4, 0);
     std::uint64_t arrived = 0;
@@ -385,7 +372,7 @@ TEST_CASE("posts of four threads all arrive, each thread's in order") {
   CHECK(c.ordered);
 }
 
-TEST_CASE("each post wakes a sleeping reactor") {
+TEST_CASE("each post wakes a sleeping reactor", "[reactor]") {
   class bell final : public posted_node {
    public:
     bell() noexcept : posted_node(&ring) {}
@@ -410,7 +397,7 @@ TEST_CASE("each post wakes a sleeping reactor") {
   CHECK(b.rings == 2000);
 }
 
-TEST_CASE("a burst of operations much larger than the rings is neither lost nor repeated") {
+TEST_CASE("a burst of operations much larger than the rings is neither lost nor repeated", "[reactor]") {
   const std::uint32_t disable = on_reactor::any_setup();
   const auto r = on_reactor::make({.submission_entries = 8, .completion_entries = 16, .disable = disable});
   const unique_fd event = make_event(1);
@@ -428,7 +415,7 @@ TEST_CASE("a burst of operations much larger than the rings is neither lost nor 
   CHECK(r->statistics().completions == burst.size());
 }
 
-TEST_CASE("cancelling much more than the submission ring holds") {
+TEST_CASE("cancelling much more than the submission ring holds", "[reactor]") {
   const std::uint32_t disable = on_reactor::any_setup();
   const auto r = on_reactor::make({.submission_entries = 8, .completion_entries = 16, .disable = disable});
   const unique_fd event = make_event(0);
@@ -454,7 +441,7 @@ TEST_CASE("cancelling much more than the submission ring holds") {
   }
 }
 
-TEST_CASE("a cancel before, during and after a poll") {
+TEST_CASE("a cancel before, during and after a poll", "[reactor]") {
   const std::uint32_t disable = on_reactor::any_setup();
   const auto r = on_reactor::make({.disable = disable});
   const unique_fd event = make_event(0);
@@ -483,7 +470,7 @@ TEST_CASE("a cancel before, during and after a poll") {
   CHECK(p.results.size() == 2);
 }
 
-TEST_CASE("a host's poll loop can drive a reactor") {
+TEST_CASE("a host's poll loop can drive a reactor", "[reactor]") {
   const std::uint32_t disable = on_reactor::any_setup();
   const auto r = on_reactor::make({.disable = disable});
   const unique_fd event = make_event(0);

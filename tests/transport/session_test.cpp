@@ -55,7 +55,7 @@ void check_credit_is_back(pair& p) {
 
 }  // namespace
 
-TEST_CASE("a request is answered") {
+TEST_CASE("a request is answered", "[reactor]") {
   const auto w = any_world();
   pair p(*w);
   call c;
@@ -70,7 +70,7 @@ TEST_CASE("a request is answered") {
   REQUIRE(p.quiet());
 }
 
-TEST_CASE("sizes from nothing to the limit go both ways") {
+TEST_CASE("sizes from nothing to the limit go both ways", "[reactor]") {
   const auto w = any_world();
   pair p(*w);
   std::deque<call> calls;
@@ -88,7 +88,7 @@ TEST_CASE("sizes from nothing to the limit go both ways") {
   CHECK(p.right->in.damaged == 0);
 }
 
-TEST_CASE("a refusal is told apart from a lost session") {
+TEST_CASE("a refusal is told apart from a lost session", "[reactor]") {
   const auto w = any_world();
   pair p(*w, [](endpoint_options& o) { o.reconnect_grace = 300ms; });
   p.right->in.refuse_with = {errc::unknown_service, "nothing here"};
@@ -112,7 +112,7 @@ TEST_CASE("a refusal is told apart from a lost session") {
   CHECK(d.reached);
 }
 
-TEST_CASE("a request that no service takes is refused") {
+TEST_CASE("a request that no service takes is refused", "[reactor]") {
   const auto w = any_world();
   pair p(*w);
   call c;
@@ -123,7 +123,7 @@ TEST_CASE("a request that no service takes is refused") {
   CHECK(c.refused);
 }
 
-TEST_CASE("a reply in parts keeps the exchange pending until the last") {
+TEST_CASE("a reply in parts keeps the exchange pending until the last", "[reactor]") {
   const auto w = any_world();
   pair p(*w);
   call c;
@@ -135,7 +135,7 @@ TEST_CASE("a reply in parts keeps the exchange pending until the last") {
   check_credit_is_back(p);
 }
 
-TEST_CASE("a reply beyond the announced capacity ends its exchange only") {
+TEST_CASE("a reply beyond the announced capacity ends its exchange only", "[reactor]") {
   const auto w = any_world();
   pair p(*w);
   const std::uint32_t parts = GENERATE(1U, 3U);
@@ -155,7 +155,7 @@ TEST_CASE("a reply beyond the announced capacity ends its exchange only") {
   CHECK(c.ends == 1);
 }
 
-TEST_CASE("cancelled requests tell the peer if it may know of them") {
+TEST_CASE("cancelled requests tell the peer if it may know of them", "[reactor]") {
   const auto w = any_world();
   pair p(*w);
   p.right->in.hold = true;
@@ -187,7 +187,7 @@ TEST_CASE("cancelled requests tell the peer if it may know of them") {
   }
 }
 
-TEST_CASE("an aborted request ends by the peer's answer, on every class") {
+TEST_CASE("an aborted request ends by the peer's answer, on every class", "[reactor]") {
   const auto w = any_world();
   pair p(*w);
   p.right->in.hold = true;
@@ -229,7 +229,7 @@ TEST_CASE("an aborted request ends by the peer's answer, on every class") {
   }
 }
 
-TEST_CASE("an exchange is used again from its own callback") {
+TEST_CASE("an exchange is used again from its own callback", "[reactor]") {
   const auto w = any_world();
   pair p(*w);
   call c;
@@ -242,7 +242,7 @@ TEST_CASE("an exchange is used again from its own callback") {
   CHECK(p.right->in.seen.size() == 500);
 }
 
-TEST_CASE("thousands of exchanges both ways, many messages per write") {
+TEST_CASE("thousands of exchanges both ways, many messages per write", "[reactor]") {
   const auto w = any_world();
   pair p(*w, [](endpoint_options& o) { o.queue_limit = 4096; });
   constexpr std::uint64_t count = 3000;
@@ -288,7 +288,7 @@ TEST_CASE("the most urgent leave first, in order within their class") {
   }
 }
 
-TEST_CASE("a peer that never disposes holds up its own class only") {
+TEST_CASE("a peer that never disposes holds up its own class only", "[reactor]") {
   const auto w = any_world();
   pair p(*w, [](endpoint_options& o) {
     o.queue_limit = 20;
@@ -327,7 +327,7 @@ TEST_CASE("a peer that never disposes holds up its own class only") {
   CHECK(p.left->to(2).credit(traffic_class::call) == 4);
 }
 
-TEST_CASE("credit comes back for requests that are dropped without a reply") {
+TEST_CASE("credit comes back for requests that are dropped without a reply", "[reactor]") {
   const auto w = any_world();
   pair p(*w, [](endpoint_options& o) { o.window = {2, 2, 2, 2}; });
   p.right->in.hold = true;
@@ -614,7 +614,7 @@ TEST_CASE("one side has given the session up and the other comes back on both la
   }
 }
 
-TEST_CASE("a node that was never there is unreachable") {
+TEST_CASE("a node that was never there is unreachable", "[reactor]") {
   const auto w = any_world();
   node a(*w, hasty(1));
   std::string nowhere;
@@ -672,7 +672,7 @@ TEST_CASE("a request that waits for a connection is cancelled and leaves no trac
   CHECK(c.answered());
 }
 
-TEST_CASE("a peer that comes back with a new incarnation has forgotten all") {
+TEST_CASE("a peer that comes back with a new incarnation has forgotten all", "[reactor]") {
   const auto w = any_world();
   node a(*w, hasty(1));
   auto b = std::make_unique<node>(*w, hasty(2, 5));
@@ -747,7 +747,7 @@ TEST_CASE("a peer that reboots while both connect") {
   }
 }
 
-TEST_CASE("strangers are turned away with the reason, at both ends") {
+TEST_CASE("strangers are turned away with the reason, at both ends", "[reactor]") {
   const auto w = any_world();
   endpoint_options a = hasty(1);
   endpoint_options b = options_of(2);
@@ -787,7 +787,7 @@ TEST_CASE("strangers are turned away with the reason, at both ends") {
   CHECK(right.in.seen.empty());
 }
 
-TEST_CASE("draining waits for what is owed, then says goodbye") {
+TEST_CASE("draining waits for what is owed, then says goodbye", "[reactor]") {
   const auto w = any_world();
   pair p(*w);
   p.right->in.hold = true;
@@ -879,7 +879,7 @@ TEST_CASE("callbacks of a lost session may cancel, free and start exchanges") {
   check_credit_is_back(p);
 }
 
-TEST_CASE("endpoints die in any order with everything under way") {
+TEST_CASE("endpoints die in any order with everything under way", "[reactor]") {
   const auto w = any_world();
   const int order = GENERATE(0, 1, 2, 3);
   const auto before = on_reactor::open_descriptors();

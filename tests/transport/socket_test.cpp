@@ -279,7 +279,7 @@ TEST_CASE("listeners and streams have the options asked for") {
   CHECK_FALSE(bind_source(open_stream(AF_INET).value().get(), parsed("192.0.2.1:0")));
 }
 
-TEST_CASE("echo over loopback, both families, many connections") {
+TEST_CASE("echo over loopback, both families, many connections", "[reactor]") {
   const std::uint32_t disable = on_reactor::any_setup();
   const int before = on_reactor::open_descriptors();
   for (const char* host : {"127.0.0.1:0", "[::1]:0"}) {
@@ -298,7 +298,7 @@ TEST_CASE("echo over loopback, both families, many connections") {
   CHECK(on_reactor::open_descriptors() == before);
 }
 
-TEST_CASE("a multishot receive delivers all bytes, then the end") {
+TEST_CASE("a multishot receive delivers all bytes, then the end", "[reactor]") {
   const std::uint32_t disable = on_reactor::any_setup();
   const auto r = on_reactor::make({.disable = disable});
   connection c = connect_pair();
@@ -318,7 +318,7 @@ TEST_CASE("a multishot receive delivers all bytes, then the end") {
   CHECK(s.last == 0);
 }
 
-TEST_CASE("a receive pauses while its buffers are lent out and goes on, byte for byte") {
+TEST_CASE("a receive pauses while its buffers are lent out and goes on, byte for byte", "[reactor]") {
   const std::uint32_t disable = on_reactor::any_setup();
   const auto r = on_reactor::make(
       {.receive_buffers = 2, .receive_buffer_bytes = 256, .receive_buffer_limit = 4, .disable = disable});
@@ -351,7 +351,7 @@ TEST_CASE("a receive pauses while its buffers are lent out and goes on, byte for
   CHECK(s.last == 0);
 }
 
-TEST_CASE("receivers that starve together all go on when one buffer comes back at a time") {
+TEST_CASE("receivers that starve together all go on when one buffer comes back at a time", "[reactor]") {
   const std::uint32_t disable = on_reactor::any_setup();
   const auto r = on_reactor::make(
       {.receive_buffers = 2, .receive_buffer_bytes = 256, .receive_buffer_limit = 3, .disable = disable});
@@ -397,7 +397,7 @@ TEST_CASE("receivers that starve together all go on when one buffer comes back a
       *r, [&] { return std::all_of(sinks.begin(), sinks.end(), [](auto& s) { return s->ended; }); });
 }
 
-TEST_CASE("a cancel before, during and after a multishot receive") {
+TEST_CASE("a cancel before, during and after a multishot receive", "[reactor]") {
   const std::uint32_t disable = on_reactor::any_setup();
   const auto r = on_reactor::make(
       {.receive_buffers = 2, .receive_buffer_bytes = 256, .receive_buffer_limit = 2, .disable = disable});
@@ -438,7 +438,7 @@ TEST_CASE("a cancel before, during and after a multishot receive") {
   on_reactor::turn_until(*r, [&] { return s.ended; });
 }
 
-TEST_CASE("a receive can be cancelled from its own callback") {
+TEST_CASE("a receive can be cancelled from its own callback", "[reactor]") {
   class once final : public io_completion {
    public:
     explicit once(reactor& r) noexcept : io_completion(&arrived), reactor_(r) {}
@@ -463,7 +463,7 @@ TEST_CASE("a receive can be cancelled from its own callback") {
   CHECK(o.results == std::vector<std::int32_t>{3, -ECANCELED});
 }
 
-TEST_CASE("a reset connection ends the receive with its errno") {
+TEST_CASE("a reset connection ends the receive with its errno", "[reactor]") {
   const std::uint32_t disable = on_reactor::any_setup();
   const auto r = on_reactor::make({.disable = disable});
   connection c = connect_pair();
@@ -477,7 +477,7 @@ TEST_CASE("a reset connection ends the receive with its errno") {
   CHECK(s.last == -ECONNRESET);
 }
 
-TEST_CASE("a cancel before, during and after an accept") {
+TEST_CASE("a cancel before, during and after an accept", "[reactor]") {
   const std::uint32_t disable = on_reactor::any_setup();
   const auto r = on_reactor::make({.disable = disable});
   const auto listener = open_listener(parsed("127.0.0.1:0")).value();
@@ -511,7 +511,7 @@ TEST_CASE("a cancel before, during and after an accept") {
   on_reactor::settle(*r);
 }
 
-TEST_CASE("a connect can be stopped, refused, and stopped too late") {
+TEST_CASE("a connect can be stopped, refused, and stopped too late", "[reactor]") {
   const std::uint32_t disable = on_reactor::any_setup();
   const auto r = on_reactor::make({.disable = disable});
   on_reactor::group all(*r);
@@ -561,7 +561,7 @@ TEST_CASE("a connect can be stopped, refused, and stopped too late") {
   }
 }
 
-TEST_CASE("awaited receives, sends and polls can be stopped") {
+TEST_CASE("awaited receives, sends and polls can be stopped", "[reactor]") {
   const std::uint32_t disable = on_reactor::any_setup();
   const auto r = on_reactor::make({.disable = disable});
   on_reactor::group all(*r);
@@ -591,7 +591,7 @@ TEST_CASE("awaited receives, sends and polls can be stopped") {
   CHECK((writable.value->value() & POLLOUT) != 0);
 }
 
-TEST_CASE("send_message gathers, and a broken connection is an error, not a signal") {
+TEST_CASE("send_message gathers, and a broken connection is an error, not a signal", "[reactor]") {
   const std::uint32_t disable = on_reactor::any_setup();
   const auto r = on_reactor::make({.disable = disable});
   connection c = connect_pair();
@@ -621,7 +621,7 @@ TEST_CASE("send_message gathers, and a broken connection is an error, not a sign
   CHECK((broken.results.back() == -EPIPE || broken.results.back() == -ECONNRESET));
 }
 
-TEST_CASE("an acceptor hands out, stops, goes on and closes") {
+TEST_CASE("an acceptor hands out, stops, goes on and closes", "[reactor]") {
   const std::uint32_t disable = on_reactor::any_setup();
   const int before = on_reactor::open_descriptors();
   {
@@ -676,7 +676,7 @@ TEST_CASE("an acceptor hands out, stops, goes on and closes") {
   CHECK(on_reactor::open_descriptors() == before);
 }
 
-TEST_CASE("two reactors in two threads talk to each other") {
+TEST_CASE("two reactors in two threads talk to each other", "[reactor]") {
   const std::uint32_t disable = on_reactor::any_setup();
   const auto listener = open_listener(parsed("127.0.0.1:0")).value();
   const auto address = local_address(listener.get()).value();

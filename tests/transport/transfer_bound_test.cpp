@@ -33,7 +33,7 @@ task<> count_allocations(endpoint& at, region_descriptor d, std::span<std::byte>
 
 }  // namespace
 
-TEST_CASE("transfers over TCP allocate nothing in a steady state") {
+TEST_CASE("transfers over TCP allocate nothing in a steady state", "[reactor]") {
   tcp_world w("127.0.0.1");
   two p(w);
   fenced store(made(2 * mebibyte, 1));
@@ -81,7 +81,7 @@ TEST_CASE("a peer that does not read holds a bounded number of buffers") {
   REQUIRE(p.quiet());
 }
 
-TEST_CASE("few buffers make transfers slow, not wrong") {
+TEST_CASE("few buffers make transfers slow, not wrong", "[reactor]") {
   const auto w = any_world();
   const std::uint32_t buffers = GENERATE(1U, 3U);
   two p(*w, [buffers](endpoint_options& o) {
@@ -179,7 +179,7 @@ TEST_CASE("gets that wait for a buffer can go away") {
   if (p.right->ep) REQUIRE(w.until([&] { return p.right->ep->memory().waiting() == 0; }));
 }
 
-TEST_CASE("calls pass by bulk") {
+TEST_CASE("calls pass by bulk", "[reactor]") {
   const auto w = any_world();
   two p(*w, [](endpoint_options& o) { o.transfer_segment_bytes = 32768; });
   fenced store(made(8 * mebibyte, 1));

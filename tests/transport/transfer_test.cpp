@@ -11,7 +11,7 @@ constexpr std::size_t large = 10 * mebibyte;
 
 }  // namespace
 
-TEST_CASE("gets and puts of all sizes") {
+TEST_CASE("gets and puts of all sizes", "[reactor]") {
   const auto w = any_world();
   two p(*w);
   fenced remote(made(large, 1));
@@ -70,7 +70,7 @@ TEST_CASE("segments lists and overlapping regions") {
   CHECK(store.intact());
 }
 
-TEST_CASE("transfers both ways at once, in every mixture") {
+TEST_CASE("transfers both ways at once, in every mixture", "[reactor]") {
   const auto w = any_world();
   two p(*w);
   constexpr std::size_t size = 2 * mebibyte + 17;
@@ -108,7 +108,7 @@ TEST_CASE("transfers both ways at once, in every mixture") {
   REQUIRE(p.quiet());
 }
 
-TEST_CASE("both ends pull from each other and keep step") {
+TEST_CASE("both ends pull from each other and keep step", "[reactor]") {
   const auto w = any_world();
   two p(*w);
   constexpr std::size_t size = 8 * mebibyte;

@@ -27,6 +27,7 @@ namespace {
 /// The ways to receive: by multishot, and one by one for each reason.
 std::uint32_t any_way() {
   namespace off = reactor_disable;
+  if (on_reactor::on_poll()) return 0;
   return GENERATE(0U, off::multishot_receive_message, off::multishot_receive,
                   off::cooperative_taskrun | off::provided_buffer_ring);
 }
@@ -111,7 +112,7 @@ int descriptor_of(const std::string& address) {
 
 }  // namespace
 
-TEST_CASE("datagrams go to and fro between two UDP ports of a reactor") {
+TEST_CASE("datagrams go to and fro between two UDP ports of a reactor", "[reactor]") {
   const auto r = on_reactor::make({.disable = any_way()});
   const std::string host = any_host();
   const int before = on_reactor::open_descriptors();
@@ -157,7 +158,7 @@ TEST_CASE("datagram addresses are values and keys") {
   CHECK_FALSE(port.parse(""));
 }
 
-TEST_CASE("every datagram of a burst is received or counted as dropped") {
+TEST_CASE("every datagram of a burst is received or counted as dropped", "[reactor]") {
   const auto r = on_reactor::make({.disable = any_way()});
   const bool room = GENERATE(true, false);
   // The least that the kernel grants holds only a few.
@@ -184,7 +185,7 @@ TEST_CASE("every datagram of a burst is received or counted as dropped") {
   CHECK(a.port.statistics().sent == burst);
 }
 
-TEST_CASE("a burst costs few system calls") {
+TEST_CASE("a burst costs few system calls", "[reactor][io_uring]") {
   const auto r = on_reactor::make();
   if (!r->features().multishot_receive_message) return;
   constexpr std::uint32_t burst = 64;
@@ -203,7 +204,7 @@ TEST_CASE("a burst costs few system calls") {
   CHECK(r->statistics().submissions - before.submissions <= burst + 4);
 }
 
-TEST_CASE("what cannot be sent is refused with the reason") {
+TEST_CASE("what cannot be sent is refused with the reason", "[reactor]") {
   const auto r = on_reactor::make();
   {
     station a(*r, "127.0.0.1:0", {.max_bytes = 1000});
@@ -244,7 +245,7 @@ TEST_CASE("what cannot be sent is refused with the reason") {
   CHECK_THAT(refusal({.dscp = 64}), Contains("dscp is 64, not in 0..63"));
 }
 
-TEST_CASE("more datagrams than there are buffers in one turn are refused as busy") {
+TEST_CASE("more datagrams than there are buffers in one turn are refused as busy", "[reactor]") {
   const auto r = on_reactor::make();
   station a(*r, "127.0.0.1:0", {.send_buffers = 4}), b(*r);
   for (std::size_t i = 0; i < 4; ++i) REQUIRE(a.port.send(b.address(), numbered(10, i)));
@@ -256,7 +257,7 @@ TEST_CASE("more datagrams than there are buffers in one turn are refused as busy
   CHECK(b.heard.back().bytes == numbered(10, 9));
 }
 
-TEST_CASE("a datagram longer than the limit is counted and dropped") {
+TEST_CASE("a datagram longer than the limit is counted and dropped", "[reactor]") {
   const auto r = on_reactor::make({.disable = any_way()});
   const std::string host = any_host();
   station a(*r, host, {.max_bytes = 100});
@@ -271,7 +272,7 @@ TEST_CASE("a datagram longer than the limit is counted and dropped") {
   CHECK(a.port.statistics().received == 2);
 }
 
-TEST_CASE("held datagrams stop receiving until they come back, and nothing is lost meanwhile") {
+TEST_CASE("held datagrams stop receiving until they come back, and nothing is lost meanwhile", "[reactor]") {
   const auto r = on_reactor::make({.disable = any_way()});
   station a(*r), b(*r, "127.0.0.1:0", {.receive_buffers = 3});
   b.hold = true;
@@ -291,7 +292,7 @@ TEST_CASE("held datagrams stop receiving until they come back, and nothing is lo
   for (std::size_t i = 0; i < 10; ++i) CHECK(b.heard[i].bytes == numbered(50, i));
 }
 
-TEST_CASE("a UDP port closes in whatever state it is") {
+TEST_CASE("a UDP port closes in whatever state it is", "[reactor]") {
   const auto r = on_reactor::make({.disable = any_way()});
   const int before = on_reactor::open_descriptors();
   {
@@ -339,7 +340,7 @@ TEST_CASE("a UDP port closes in whatever state it is") {
   CHECK(on_reactor::open_descriptors() == before);
 }
 
-TEST_CASE("rings of buffers are numbered anew when ports come and go") {
+TEST_CASE("rings of buffers are numbered anew when ports come and go", "[reactor]") {
   const auto r = on_reactor::make();
   std::deque<std::unique_ptr<station>> open;
   for (int i = 0; i < 40; ++i) {
@@ -351,7 +352,7 @@ TEST_CASE("rings of buffers are numbered anew when ports come and go") {
   }
 }
 
-TEST_CASE("the traffic class is on every datagram") {
+TEST_CASE("the traffic class is on every datagram", "[reactor]") {
   const auto r = on_reactor::make();
   const std::string host = any_host();
   const bool v6 = host.starts_with('[');
@@ -377,7 +378,7 @@ TEST_CASE("the traffic class is on every datagram") {
   }
 }
 
-TEST_CASE("peers that are not there and errors of sending leave a UDP port alive") {
+TEST_CASE("peers that are not there and errors of sending leave a UDP port alive", "[reactor]") {
   const auto r = on_reactor::make({.disable = any_way()});
   station a(*r), b(*r);
   std::string gone;
@@ -398,7 +399,7 @@ TEST_CASE("peers that are not there and errors of sending leave a UDP port alive
   CHECK(a.port.statistics().receive_errors == 0);
 }
 
-TEST_CASE("a failed receive is tried again") {
+TEST_CASE("a failed receive is tried again", "[reactor]") {
   const auto r = on_reactor::make({.disable = any_way()});
   station a(*r), b(*r);
   std::string gone;
@@ -417,7 +418,7 @@ TEST_CASE("a failed receive is tried again") {
   CHECK(a.heard[0].bytes == numbered(3, 3));
 }
 
-TEST_CASE("datagrams allocate nothing once a UDP port is warm") {
+TEST_CASE("datagrams allocate nothing once a UDP port is warm", "[reactor]") {
   const auto r = on_reactor::make({.disable = any_way()});
   station a(*r), b(*r);
   a.record = b.record = false;
