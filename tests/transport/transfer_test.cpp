@@ -111,7 +111,7 @@ TEST_CASE("transfers both ways at once, in every mixture", "[reactor]") {
 TEST_CASE("both ends pull from each other and keep step", "[reactor]") {
   const auto w = any_world();
   two p(*w);
-  constexpr std::size_t size = 8 * mebibyte;
+  constexpr std::size_t size = 16 * mebibyte;  // four windows: one end may be one ahead
   fenced left_store(made(size, 1));
   fenced right_store(made(size, 2));
   auto left_region = memory_region::expose(*p.left->ep, left_store.memory());
