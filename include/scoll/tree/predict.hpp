@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "link_map.hpp"
 #include "tree.hpp"
 
 namespace scoll {
@@ -16,6 +17,9 @@ struct tree_prediction {
   std::uint64_t merged = 0;   // the root has merged every reply
   std::uint32_t levels = 0;
   std::uint32_t root_fan_out = 0;
+  /// What the busiest host has to do, divided by its processors: no order of doing it takes less. 0 where
+  /// processors are not looked at.
+  std::uint64_t work_bound = 0;
 
   friend bool operator==(const tree_prediction&, const tree_prediction&) = default;
 };
@@ -58,6 +62,48 @@ tree_prediction predict(const T& tree, std::uint32_t n, std::uint64_t latency, s
     for (std::uint64_t reply : replies) member.time = std::max(member.time, reply) + merge;
   }
   result.merged = visits[0].time;
+  return result;
+}
+
+namespace detail {
+
+/// A tree whose members are numbered level by level, in send order, so that children are neighbours.
+struct tree_levels {
+  std::vector<std::uint32_t> rank;         ///< relative, of each member
+  std::vector<std::uint32_t> parent;       ///< number of each member's parent
+  std::vector<std::uint32_t> first_child;  ///< number of each member's first child; the next one's ends them
+};
+
+template <spanning_tree T>
+tree_levels number_by_level(const T& tree, std::uint32_t n) {
+  tree_levels all{{0}, {0}, {}};
+  for (std::size_t at = 0; at < all.rank.size(); ++at) {
+    all.first_child.push_back(static_cast<std::uint32_t>(all.rank.size()));
+    for (std::uint32_t child : children(tree, n, all.rank[at])) {
+      all.rank.push_back(child);
+      all.parent.push_back(static_cast<std::uint32_t>(at));
+    }
+  }
+  all.first_child.push_back(static_cast<std::uint32_t>(all.rank.size()));
+  return all;
+}
+
+/// Adds the times and `work_bound`.
+void predict_times(const tree_levels& tree, const link_map& links, tree_prediction& result);
+
+}  // namespace detail
+
+/// The same where costs differ from link to link, and members share the processors of their hosts, in ns. A
+/// member is one thread. It takes a processor when something has arrived for it, in the order in which they
+/// ask; receives the request, then sends to its children one after the other; merges the replies that are
+/// there, first come first served, and lets the processor go until the next one comes; answers when all are
+/// merged. With a processor for every member, equal costs and `wake` 0 this is what the other `predict` says
+/// of latency send + latency + receive, gap max(gap, send), merge, and reply latency send + latency.
+/// O(n log n), allocates O(n).
+template <spanning_tree T>
+tree_prediction predict(const T& tree, std::uint32_t n, const link_map& links) {
+  tree_prediction result{.levels = tree.subtree_levels(n, 0), .root_fan_out = tree.fan_out(n, 0)};
+  detail::predict_times(detail::number_by_level(tree, n), links, result);
   return result;
 }
 

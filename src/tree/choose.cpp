@@ -1,0 +1,195 @@
+#include "scoll/tree/choose.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+
+#include "scoll/tree/any_tree.hpp"
+
+namespace scoll {
+namespace {
+
+/// Radices worth predicting. A k-ary tree with k >= n - 1, and a k-nomial one with k >= n, is flat.
+std::vector<std::uint32_t> radices_below(std::uint32_t limit, bool powers_of_two_only) {
+  constexpr std::uint32_t all_up_to = 16;
+  constexpr std::uint32_t most = 65535;
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t k = 2; k < limit && k <= most;) {
+    found.push_back(k);
+    k += powers_of_two_only ? k : k < all_up_to ? 1 : k / 8;
+  }
+  return found;
+}
+
+std::uint32_t in_units(std::uint64_t time, std::uint64_t unit) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>((time + unit / 2) / unit, UINT32_MAX));
+}
+
+/// With the ratios of these costs, in integers that a person can read.
+greedy greedy_for(std::uint64_t latency, std::uint64_t gap, std::uint64_t merge) {
+  constexpr std::uint64_t largest = 1000;
+  const std::uint64_t unit = std::max({std::uint64_t{1}, gap / 8, std::max(latency, merge) / largest});
+  return {std::max(in_units(latency, unit), 1U), std::max(in_units(gap, unit), 1U), in_units(merge, unit)};
+}
+
+/// As if all links were of the class that most members are reached by.
+const link_costs& usual_costs(const link_map& links) {
+  std::size_t usual = 0;
+  std::ptrdiff_t most = -1;
+  for (std::size_t i = 0; i < links.classes.size() && !links.class_of.empty(); ++i) {
+    const auto count = std::count(links.class_of.begin() + 1, links.class_of.end(), i);
+    if (count > most) std::tie(usual, most) = std::tuple(i, count);
+  }
+  return links.classes[usual].costs;
+}
+
+/// The simplest first; among equals the first that was added counts.
+std::vector<tree_spec> trees_to_try(std::uint32_t n, const link_map& links,
+                                    const std::vector<tree_spec>& also) {
+  const bool few = n > 4096;
+  std::vector<tree_spec> all{flat{}};
+  if (n > 2) {
+    for (const std::uint32_t k : radices_below(n, few)) all.emplace_back(knomial{k});
+    for (const std::uint32_t k : radices_below(n - 1, few)) all.emplace_back(kary{k});
+    all.emplace_back(chain{});
+    const link_costs& c = usual_costs(links);
+    const std::uint64_t latency = c.send + c.latency + c.receive;
+    const std::uint64_t gap = std::max(c.gap, c.send);
+    all.emplace_back(greedy_for(latency, gap, c.merge));
+    all.emplace_back(greedy_for(latency, gap, c.merge + c.wake));
+  }
+  all.insert(all.end(), also.begin(), also.end());
+  std::erase_if(all, [n](const tree_spec& t) { return check_tree(t, n) != tree_fault::none; });
+  return all;
+}
+
+/// The order in which `trees_to_try` has the kinds.
+int complexity(const tree_spec& tree) {
+  constexpr std::array kinds{flat::kind, knomial::kind, kary::kind, chain::kind, greedy::kind};
+  return static_cast<int>(std::find(kinds.begin(), kinds.end(), tree.kind) - kinds.begin());
+}
+
+tree_candidate candidate(const tree_spec& spec, std::uint32_t n, const link_map& links) {
+  return {spec, predict(any_tree::resolve(spec, n).value(), n, links)};
+}
+
+const tree_candidate* find_tree(const tree_plan& plan, const tree_spec& tree) {
+  const auto at = std::ranges::find(plan.candidates, tree, &tree_candidate::tree);
+  return at == plan.candidates.end() ? nullptr : &*at;
+}
+
+/// The simplest of those that are as good as the fastest.
+const tree_candidate& simplest_of_the_fastest(const std::vector<tree_candidate>& sorted) {
+  const std::uint64_t fastest = sorted.front().predicted.merged;
+  const std::uint64_t good_enough = fastest + fastest * 3 / 100;
+  const auto end =
+      std::ranges::find_if(sorted, [&](const tree_candidate& c) { return c.predicted.merged > good_enough; });
+  return *std::min_element(sorted.begin(), end, [](const tree_candidate& a, const tree_candidate& b) {
+    return complexity(a.tree) < complexity(b.tree);
+  });
+}
+
+std::string us(std::uint64_t ns) {
+  return fmt::format("{:.1f} us", static_cast<double>(ns) / 1e3);
+}
+std::string count(std::uint32_t n, const char* one, const char* many) {
+  return fmt::format("{} {}", n, n == 1 ? one : many);
+}
+std::string behind(const tree_candidate& c, std::uint64_t fastest) {
+  if (fastest == 0) return "";
+  const auto more = static_cast<double>(c.predicted.merged - fastest) / static_cast<double>(fastest);
+  return fmt::format("+{:.1f} %", more * 100);
+}
+
+/// What speaks against having fewer levels, and against more.
+std::string reason(const tree_plan& plan) {
+  const tree_prediction& chosen = *plan.predicted;
+  const std::uint32_t children = plan.members - 1;
+  if (plan.members == 1) return "there is nobody to send to";
+  if (plan.members == 2) return "there is one way to reach one member";
+  std::string text;
+  if (plan.tree.kind == flat::kind) {
+    const auto deeper =
+        std::ranges::find_if(plan.candidates, [](const tree_candidate& c) { return c.predicted.levels > 2; });
+    text = fmt::format("{} sends and merges by the root cost no more than another level would: {} has {}",
+                       children, to_string(deeper->tree), us(deeper->predicted.merged));
+  } else {
+    const tree_prediction& wide = find_tree(plan, flat{})->predicted;
+    text = fmt::format(
+        "flat has the root send and merge {} times one after the other, {}; {} needs {} levels "
+        "and {} of the root",
+        children, us(wide.merged), to_string(plan.tree), chosen.levels,
+        count(chosen.root_fan_out, "child", "children"));
+  }
+  if (chosen.work_bound > 0 && chosen.work_bound * 10 >= chosen.merged * 9)
+    text += "; the processors of a host are busy nearly all the time, so that no shape is much faster";
+  const tree_candidate& fastest = plan.candidates.front();
+  if (fastest.tree != plan.tree && fastest.predicted.merged != chosen.merged) {
+    text += fmt::format("; {} would be faster, but by no more than predictions are right by",
+                        to_string(fastest.tree));
+  }
+  return text;
+}
+
+std::string pinned_by() {
+  return "pinned by the setting node.pinned_tree";
+}
+
+void write_links(std::string& text, const link_map& links) {
+  for (std::size_t i = 0; i < links.classes.size(); ++i) {
+    const auto& [name, c] = links.classes[i];
+    text += fmt::format("{}: send {}, receive {}, latency {}, gap {}, merge {}, wake {}\n", name, us(c.send),
+                        us(c.receive), us(c.latency), us(c.gap), us(c.merge), us(c.wake));
+  }
+}
+
+}  // namespace
+
+tree_plan choose_tree(std::uint32_t members, const link_map& links, const tree_choice_options& options) {
+  tree_plan plan{.members = members, .links = links};
+  std::vector<tree_spec> all = trees_to_try(members, links, options.also);
+  const bool pinned = options.pinned && check_tree(*options.pinned, members) == tree_fault::none;
+  if (pinned && std::ranges::find(all, *options.pinned) == all.end()) all.push_back(*options.pinned);
+  for (const tree_spec& tree : all) plan.candidates.push_back(candidate(tree, members, links));
+  std::ranges::stable_sort(plan.candidates, {}, [](const tree_candidate& c) { return c.predicted.merged; });
+
+  const tree_candidate& best = simplest_of_the_fastest(plan.candidates);
+  const tree_candidate& chosen = pinned ? *find_tree(plan, *options.pinned) : best;
+  plan.tree = chosen.tree;
+  plan.predicted = chosen.predicted;
+  plan.pinned = pinned;
+  plan.why = pinned ? fmt::format("{}; without it {} would be taken, with {}", pinned_by(),
+                                  to_string(best.tree), us(best.predicted.merged))
+                    : reason(plan);
+  return plan;
+}
+
+tree_plan pinned_plan(std::uint32_t members, const tree_spec& tree) {
+  return {.tree = tree, .members = members, .pinned = true, .why = pinned_by() + ": nothing was measured"};
+}
+
+std::string to_text(const tree_plan& plan, std::size_t shown) {
+  std::string text = fmt::format("{} for {}", to_string(plan.tree), count(plan.members, "member", "members"));
+  if (plan.predicted) {
+    text += fmt::format(": the last is reached after {}, all is merged after {}", us(plan.predicted->reached),
+                        us(plan.predicted->merged));
+  }
+  text += fmt::format("\nwhy: {}\n", plan.why);
+  if (plan.candidates.empty()) return text;
+  write_links(text, plan.links);
+  shown = std::min(shown, plan.candidates.size());
+  const std::uint64_t fastest = plan.candidates.front().predicted.merged;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const tree_candidate& c = plan.candidates[i];
+    text += fmt::format("{} {:<14} {:>12} {:>9}  {}, {} of the root\n", c.tree == plan.tree ? '>' : ' ',
+                        to_string(c.tree), us(c.predicted.merged), behind(c, fastest),
+                        count(c.predicted.levels, "level", "levels"),
+                        count(c.predicted.root_fan_out, "child", "children"));
+  }
+  if (shown < plan.candidates.size()) text += fmt::format("  and {} more\n", plan.candidates.size() - shown);
+  return text;
+}
+
+}  // namespace scoll
