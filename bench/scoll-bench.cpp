@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
   bcast->add_option("--size", a.bcast.sizes, "bytes of the request, one or several")
       ->delimiter(',')
       ->check(CLI::Range(8, 4096));
-  bcast->add_option("--tree", a.bcast.trees, "such as knomial:4, one or several");
+  bcast->add_option("--tree", a.bcast.trees, "such as knomial:4, one or several; auto: measured and chosen");
   bcast->add_option("--at-once", a.bcast.in_flight, "broadcasts at once, measured beside, one or several")
       ->delimiter(',')
       ->check(CLI::Range(1, 512));

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
+#include <utility>
 
 #include "../kit/group_contestant.hpp"
 #include "peers.hpp"
 #include "prediction.hpp"
 #include "scoll/tree/any_tree.hpp"
+#include "scoll/tree/choose.hpp"
 
 namespace bench::bcast {
 namespace {
@@ -51,6 +54,7 @@ row begin_row(const char* bench, const std::string& subject, const setting& s) {
   r["nodes"] = s.nodes;
   r["size"] = s.size;
   r["tree"] = to_string(s.tree);
+  if (s.chosen) r["tree_choice"] = "auto";
   return r;
 }
 
@@ -95,8 +99,8 @@ void add_places(row& to, const score& s, const setting& on) {
 /// The broadcasts of one group beside the raw trees, and beside other libraries if they are wanted.
 class one_case {
  public:
-  one_case(const bench::options& common, const setting& s, const link_costs& costs, bool with_peers)
-      : common_(common), setting_(s), costs_(costs), scoll_(*add("scoll", &play_scoll)) {
+  one_case(const bench::options& common, const setting& s, const scoll::link_map& links, bool with_peers)
+      : common_(common), setting_(s), links_(links), scoll_(*add("scoll", &play_scoll)) {
     add("raw-tree-epoll", &play_raw_epoll);
     add("raw-tree-uring", &play_raw_uring);
     add("raw-tree-epoll (A/A)", &play_raw_epoll);
@@ -114,7 +118,7 @@ class one_case {
       if (i < first_peer) add_counts(r, scores[i], setting_);
       if (i == 0) {
         r["last_leaf_us"] = last_leaf_us(scoll_, contest("bcast").operations);
-        r["predicted_us"] = predict_us(setting_, costs_);
+        r["predicted_us"] = predict_us(setting_, links_);
         r["allocs_per_op"] = scores[i].total.allocations;
         r["messages_per_op"] = scores[i].total.messages;
       }
@@ -176,7 +180,7 @@ class one_case {
 
   bench::options common_;
   setting setting_;
-  link_costs costs_;
+  const scoll::link_map& links_;
   std::vector<subject> subjects_;
   group_contestant& scoll_;
 };
@@ -224,8 +228,9 @@ const std::vector<column>& apart_columns() {
   return all;
 }
 
-rows run_case(const bench::options& common, const options& o, const setting& s, const link_costs& costs) {
-  one_case it(common, s, costs, o.peers);
+rows run_case(const bench::options& common, const options& o, const setting& s,
+              const scoll::link_map& links) {
+  one_case it(common, s, links, o.peers);
   rows all = it.alone();
   show_progress("");
   print_table(fmt::format("bcast, {} nodes, {} bytes, {}; scoll against raw-tree, the better of the two",
@@ -241,19 +246,50 @@ rows run_case(const bench::options& common, const options& o, const setting& s, 
   return all;
 }
 
+/// What links cost, by processes and bytes; measured when first asked for.
+class links_by_case {
+ public:
+  const scoll::link_map& of(const setting& s) {
+    const auto [at, is_new] = known_.try_emplace({s.nodes, s.size});
+    if (is_new) {
+      show_progress(fmt::format("bcast: measuring the links between {} processes", s.nodes));
+      at->second = measure_links(s);
+    }
+    return at->second;
+  }
+
+ private:
+  std::map<std::pair<std::uint32_t, std::uint32_t>, scoll::link_map> known_;
+};
+
+/// With its tree, which may have to be chosen first.
+setting complete(setting s, const std::string& tree, const scoll::link_map& links) {
+  if (tree == "auto") {
+    const scoll::tree_plan plan = choose_tree(s.nodes, links);
+    show_progress("");
+    fmt::print("\n# plan, {} bytes: {}", s.size, to_text(plan));
+    s.tree = plan.tree;
+    s.chosen = true;
+    return s;
+  }
+  const auto given = scoll::parse_tree(tree);
+  if (!given) throw std::invalid_argument("'" + tree + "' is no tree");
+  s.tree = *given;
+  return s;
+}
+
 }  // namespace
 
 rows run(const bench::options& common, const options& o) {
   if (o.peers) require_peers();
-  show_progress("bcast: measuring what an edge costs");
-  const link_costs costs = measure_links(common);
+  links_by_case links;
   rows all;
-  for (const std::string& name : o.trees) {
-    const auto tree = scoll::parse_tree(name);
-    if (!tree) throw std::invalid_argument("'" + name + "' is no tree");
+  for (const std::string& tree : o.trees) {
     for (const std::uint32_t nodes : o.nodes) {
       for (const std::uint32_t size : o.sizes) {
-        const rows found = run_case(common, o, {nodes, size, *tree, common.congestion_control}, costs);
+        const setting bare{nodes, size, {}, common.congestion_control};
+        const scoll::link_map& measured = links.of(bare);
+        const rows found = run_case(common, o, complete(bare, tree, measured), measured);
         all.insert(all.end(), found.begin(), found.end());
       }
     }

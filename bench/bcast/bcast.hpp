@@ -17,6 +17,7 @@ struct setting {
   std::uint32_t size = 64;
   scoll::tree_spec tree;
   std::string congestion_control;
+  bool chosen = false;  ///< the tree is what was measured to be the best
 
   std::uint64_t expected_sum() const noexcept { return std::uint64_t{nodes} * (nodes + 1) / 2; }
 };
@@ -32,10 +33,10 @@ void play_raw_uring(member& me, const setting& s);
 struct options {
   std::vector<std::uint32_t> nodes{16, 64};
   std::vector<std::uint32_t> sizes{64, 4096};
-  std::vector<std::string> trees{"knomial:4"};
-  std::vector<std::uint32_t> in_flight{16};  ///< broadcasts at once, measured beside
-  bool background = false;                   ///< also under bulk traffic that never ends
-  bool peers = false;                        ///< other libraries beside it (peers.hpp)
+  std::vector<std::string> trees{"knomial:4"};  ///< "auto": what `scoll::choose_tree` says
+  std::vector<std::uint32_t> in_flight{16};     ///< broadcasts at once, measured beside
+  bool background = false;                      ///< also under bulk traffic that never ends
+  bool peers = false;                           ///< other libraries beside it (peers.hpp)
 };
 
 /// All cases: scoll beside the raw tree of the same shape.

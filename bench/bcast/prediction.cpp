@@ -1,37 +1,42 @@
 #include "prediction.hpp"
 
-#include <algorithm>
-#include <stdexcept>
+#include <sys/mman.h>
 
-#include "../kit/group_contestant.hpp"
-#include "scoll/tree/flat.hpp"
+#include <cerrno>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <system_error>
+
+#include "../kit/processes.hpp"
 #include "scoll/tree/predict.hpp"
 
 namespace bench::bcast {
 namespace {
 
-double p50_of_flat(std::uint32_t nodes, const bench::options& common) {
-  const setting s{nodes, 64, scoll::flat{}, common.congestion_control};
-  group_contestant group("scoll-flat", nodes, [s](member& me) { play_scoll(me, s); });
-  std::vector<double> us;
-  const std::uint32_t operations = common.quick ? 50 : 2000;
-  group.run(operations / 10, us);
-  us.clear();
-  group.run(operations, us);
-  return median(std::move(us));
-}
+struct unmap {
+  void operator()(found_links* at) const noexcept { munmap(at, sizeof *at); }
+};
+using shared_links = std::unique_ptr<found_links, unmap>;
 
-std::uint64_t to_ns(double us) {
-  return static_cast<std::uint64_t>(std::max(us, 0.0) * 1000);
+shared_links share_links() {
+  void* const at =
+      mmap(nullptr, sizeof(found_links), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "shared memory");
+  return shared_links(new (at) found_links);
 }
 
 }  // namespace
 
-link_costs measure_links(const bench::options& common) {
-  const double one = p50_of_flat(2, common);
-  const double four = p50_of_flat(5, common);
-  const std::uint64_t each = to_ns((four - one) / 3 / 2);
-  return {to_ns(one / 2), each, each};
+scoll::link_map measure_links(const setting& s) {
+  const shared_links found = share_links();
+  found_links& into = *found;
+  processes group("links", s.nodes, [&](member& me) { play_measuring(me, s, into); });
+  group.obey({.operations = 1});
+  scoll::link_map links = scoll::link_map::uniform(into.costs);
+  links.host_of.assign(s.nodes, 0);
+  links.processors = {into.processors};
+  return links;
 }
 
 scoll::any_tree any_tree_of(const setting& s) {
@@ -40,9 +45,8 @@ scoll::any_tree any_tree_of(const setting& s) {
   return *tree;
 }
 
-double predict_us(const setting& s, const link_costs& costs) {
-  const auto predicted = predict(any_tree_of(s), s.nodes, costs.latency, costs.gap, costs.merge);
-  return static_cast<double>(predicted.merged) / 1e3;
+double predict_us(const setting& s, const scoll::link_map& links) {
+  return static_cast<double>(predict(any_tree_of(s), s.nodes, links).merged) / 1e3;
 }
 
 }  // namespace bench::bcast

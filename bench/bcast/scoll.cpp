@@ -11,6 +11,8 @@
 #include "coro/error_format.hpp"
 #include "coro/scope.hpp"
 #include "coro/when_all.hpp"
+#include "prediction.hpp"
+#include "scoll/measure_links.hpp"
 #include "scoll/node.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/io_awaitables.hpp"
@@ -34,14 +36,16 @@ struct add_ranks {
 
 class process {
  public:
-  process(member& me, const setting& s)
+  process(member& me, const setting& s, found_links* measured)
       : me_(me),
         setting_(s),
+        measured_(measured),
         ring_(reactor::create().value()),
         rail_(*ring_, rail_options(s.congestion_control)),
         node_(*ring_, rail_, identity(me.index())),
         background_(*ring_) {
     node_.serve(add_ranks{this}).value();
+    if (measured_ != nullptr) serve_link_probe(node_).value();
     node_.listen("127.0.0.1:0").value();
     introduce(me, node_.listen_address(),
               [this](node_id id, const std::string& address) { node_.add_peer(id, address).value(); });
@@ -67,7 +71,18 @@ class process {
   }
   counts count() noexcept { return counts::now(*ring_, node_.wire()); }
 
+  task<void> measure() {
+    std::vector<node_id> peers;
+    for (std::uint32_t i = 1; i < me_.count(); ++i) peers.push_back(i + 1);
+    measure_options options;
+    options.request_bytes = setting_.size;
+    const auto found = co_await scoll::measure_links(node_, peers, options);
+    if (!found) me_.give_up(describe(found.error()));
+    *measured_ = {found->map.classes[0].costs, found->map.processors[0]};
+  }
+
   task<void> obey() {
+    if (measured_ != nullptr) co_await measure();
     std::vector<target> targets;
     for (std::uint32_t i = 0; i < me_.count(); ++i) targets.push_back({i + 1, {}});
     auto created = co_await node_.create_group<add_ranks>(targets, {.tree = setting_.tree});
@@ -138,6 +153,7 @@ class process {
 
   member& me_;
   setting setting_;
+  found_links* measured_;
   std::unique_ptr<reactor> ring_;
   tcp_rail rail_;
   node node_;
@@ -156,7 +172,10 @@ add_ranks::reply add_ranks::execute(const request&, call& c) {
 
 void play_scoll(member& me, const setting& s) {
   // Not destroyed: the process ends without taking leave.
-  (new process(me, s))->run();
+  (new process(me, s, nullptr))->run();
+}
+void play_measuring(member& me, const setting& s, found_links& into) {
+  (new process(me, s, &into))->run();
 }
 
 }  // namespace bench::bcast

@@ -32,6 +32,9 @@ void describe_commands(CLI::App& app, arguments& args, int& code) {
       ->check(CLI::IsMember({"text", "dot", "list"}));
   command->add_flag_callback("--dot", [&args] { args.form = "dot"; }, "The same as --form dot");
 
+  add("plan", "The tree that --node would choose now, by measuring its links, and why",
+      [](auto& a) { return ctl::ask_plain("plan", a); });
+
   command = add("scrub", "Read every object and compare it with its hash", ctl::scrub);
   command->add_option("--pace", args.pace_ms, "Milliseconds per object and server, at least")
       ->check(CLI::Range(0.0, 60'000.0));
@@ -67,7 +70,8 @@ void describe_commands(CLI::App& app, arguments& args, int& code) {
   command = add("init", "Write a cluster file for servers on this machine, with free ports", ctl::init);
   command->add_option("--nodes", args.nodes, "How many servers")->check(CLI::Range(1U, 1024U));
   command->add_option("--dir", args.folder, "Where to write cluster.toml")->required();
-  command->add_option("--tree", args.tree, "Such as knomial:4, kary:2, chain, flat");
+  command->add_option("--tree", args.tree,
+                      "Such as knomial:4, kary:2, chain, flat; auto: every root chooses");
 }
 
 }  // namespace

@@ -44,6 +44,10 @@ class executor {
   /// Runs `node` on this executor's thread, from any thread. The only thread-safe member.
   virtual void post(posted_node& node) noexcept = 0;
 
+  /// How long a processor has worked for this executor's thread so far; the difference of two calls on that
+  /// thread counts. Always 0 where work takes no time.
+  virtual nanoseconds processor_time() const noexcept { return nanoseconds(0); }
+
   /// Hands batched I/O to the operating system now, instead of at the end of the turn: before work that takes
   /// long.
   virtual void flush_io() noexcept {}

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "../coro/result.hpp"
@@ -16,12 +17,13 @@ namespace scoll {
 
 /// Everything that can be set on a node; `validate` says what is wrong with a set.
 struct node_options {
-  node_id id = 0;                       ///< unique in the cluster, not 0
-  std::string cluster = "scoll";        ///< nodes of different names do not talk
-  std::uint64_t incarnation = 0;        ///< must grow with every start; 0: the wall clock in ns is taken
-  std::string directory;                ///< where `choose_incarnation` keeps it; "": it is not kept
-  tree_spec default_tree{};             ///< for groups that do not choose
-  std::uint32_t max_operations = 1024;  ///< broadcasts at once, rooted here or not; more are `busy`
+  node_id id = 0;                          ///< unique in the cluster, not 0
+  std::string cluster = "scoll";           ///< nodes of different names do not talk
+  std::uint64_t incarnation = 0;           ///< must grow with every start; 0: the wall clock in ns is taken
+  std::string directory;                   ///< where `choose_incarnation` keeps it; "": it is not kept
+  tree_spec default_tree{};                ///< for groups that do not choose
+  std::optional<tree_spec> pinned_tree{};  ///< what `plan_tree` gives instead of measuring
+  std::uint32_t max_operations = 1024;     ///< broadcasts at once, rooted here or not; more are `busy`
   nanoseconds rtt_estimate = std::chrono::milliseconds(20);  ///< R of `C11`
   nanoseconds level_margin = std::chrono::milliseconds(5);   ///< kept by each level beside R
   nanoseconds creation_lease =

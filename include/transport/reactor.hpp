@@ -265,6 +265,7 @@ class reactor : public executor, public file_engine {
   /// `run_once(0)` has something to do; timers are not in it: wait at most until `next_wakeup()`. The reactor
   /// owns it; nobody else reads it.
   virtual int pollable_fd() noexcept = 0;
+  nanoseconds processor_time() const noexcept override;
   time_point next_wakeup() const noexcept { return has_ready() ? now() : next_timer(); }
 
   /// One accepted socket per completion (`result` is the fd) until cancelled or failed.

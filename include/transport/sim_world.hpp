@@ -66,6 +66,8 @@ class sim_executor final : public executor {
   /// The host's own clock, which may be off and drift.
   time_point now() const noexcept override;
   void post(posted_node& node) noexcept override;
+  /// The times of `occupy`.
+  nanoseconds processor_time() const noexcept override { return worked_; }
 
   std::uint32_t host() const noexcept { return host_; }
   sim_world& world() const noexcept { return world_; }
@@ -124,6 +126,7 @@ class sim_executor final : public executor {
   time_point isolated_now_{};
   nanoseconds stalled_{0};
   nanoseconds busy_{0};
+  nanoseconds worked_{0};
   posted_node* posted_head_ = nullptr;
   posted_node* posted_tail_ = nullptr;
   std::unique_ptr<gate> gate_;  // made when somebody has to wait

@@ -27,6 +27,8 @@ status node_options::validate() const {
   if (const tree_fault fault = check_tree(default_tree, 1); fault != tree_fault::none) {
     return error(errc::unknown_tree, describe(fault));
   }
+  if (pinned_tree && check_tree(*pinned_tree, 1) != tree_fault::none)
+    return make_error(errc::unknown_tree, "pinned_tree: {}", describe(check_tree(*pinned_tree, 1)));
   return ship.validate();
 }
 
@@ -126,6 +128,11 @@ status engine::add_service(std::shared_ptr<service_entry> entry) {
     return make_error(errc::invalid_argument, "service id {} belongs to the library: {} and up are free",
                       static_cast<std::uint32_t>(id), first_user_service);
   }
+  return add_own_service(std::move(entry));
+}
+
+status engine::add_own_service(std::shared_ptr<service_entry> entry) {
+  const service_id id = entry->table->id;
   if (!services_.emplace(id, std::move(entry)).second) {
     return make_error(errc::already_exists, "service id {:#06x} is registered",
                       static_cast<std::uint32_t>(id));

@@ -148,6 +148,15 @@ struct engine {
   static std::string write(transport::reactor_engine value) { return std::string(to_string(value)); }
 };
 
+struct optional_tree {
+  static bool read(std::optional<tree_spec>& into, std::string_view text) {
+    const auto parsed = parse_tree(text);
+    if (parsed || text.empty()) into = parsed;
+    return parsed || text.empty();
+  }
+  static std::string write(const std::optional<tree_spec>& value) { return value ? to_string(*value) : ""; }
+};
+
 template <class Kind, auto Place>
 constexpr setting_field field(std::string_view name, std::string_view takes, std::string_view about) {
   return {name, about, takes, [](values& v, std::string_view text) { return Kind::read(Place(v), text); },
@@ -205,8 +214,11 @@ constexpr std::array fields{
     field<number<1U, 1U << 20>, SCOLL_PLACE(tcp.frame_buffers)>(
         "tcp.frame_buffers", "1 to 1048576", "frames that arrive in pieces, over all links"),
 
-    field<tree, SCOLL_PLACE(node.default_tree)>(
-        "node.default_tree", "such as knomial:4, binomial, chain, flat", "of groups that do not choose"),
+    field<tree, SCOLL_PLACE(node.default_tree)>("node.default_tree", "such as knomial:4, kary:2, chain, flat",
+                                                "of groups that do not choose"),
+    field<optional_tree, SCOLL_PLACE(node.pinned_tree)>(
+        "node.pinned_tree", "such as knomial:4, or nothing",
+        "taken where a tree would be chosen by measuring (docs/trees.md)"),
     field<count, SCOLL_PLACE(node.max_operations)>("node.max_operations", "1 or more",
                                                    "broadcasts at once, rooted here or not"),
     field<short_time, SCOLL_PLACE(node.rtt_estimate)>("node.rtt_estimate", "a time up to 3600s",

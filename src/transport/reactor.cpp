@@ -1,5 +1,7 @@
 #include "transport/reactor.hpp"
 
+#include <time.h>
+
 #include <array>
 #include <atomic>
 #include <bit>
@@ -105,6 +107,12 @@ result<std::unique_ptr<reactor>> reactor::create(const reactor_options& options)
   } catch (const std::bad_alloc&) {
     return error::system(ENOMEM, "reactor");
   }
+}
+
+nanoseconds reactor::processor_time() const noexcept {
+  timespec used{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return std::chrono::seconds(used.tv_sec) + nanoseconds(used.tv_nsec);
 }
 
 void reactor::run() noexcept {

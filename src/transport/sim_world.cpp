@@ -88,6 +88,7 @@ void sim_executor::stall_until(nanoseconds at) noexcept {
 
 void sim_executor::occupy(nanoseconds d) noexcept {
   busy_ = std::max(busy_, world_.now_) + d;
+  worked_ += d;
 }
 
 void sim_executor::when_available(sim_waiter& waiter) noexcept {

@@ -58,10 +58,15 @@ std::vector<tree_spec> trees_to_try(std::uint32_t n, const link_map& links,
     const std::uint64_t latency = c.send + c.latency + c.receive;
     const std::uint64_t gap = std::max(c.gap, c.send);
     all.emplace_back(greedy_for(latency, gap, c.merge));
-    all.emplace_back(greedy_for(latency, gap, c.merge + c.wake));
+    const tree_spec waking = greedy_for(latency, gap, c.merge + c.wake);
+    if (waking != all.back()) all.push_back(waking);
   }
   all.insert(all.end(), also.begin(), also.end());
-  std::erase_if(all, [n](const tree_spec& t) { return check_tree(t, n) != tree_fault::none; });
+  const auto useless = [n](const tree_spec& t) {
+    if (check_tree(t, n) != tree_fault::none) return true;
+    return t.kind != flat::kind && any_tree::resolve(t, n)->fan_out(n, 0) == n - 1;
+  };
+  std::erase_if(all, useless);
   return all;
 }
 
@@ -111,8 +116,8 @@ std::string reason(const tree_plan& plan) {
   if (plan.members == 2) return "there is one way to reach one member";
   std::string text;
   if (plan.tree.kind == flat::kind) {
-    const auto deeper =
-        std::ranges::find_if(plan.candidates, [](const tree_candidate& c) { return c.predicted.levels > 2; });
+    const auto deeper = std::ranges::find_if(
+        plan.candidates, [](const tree_candidate& c) { return c.tree.kind != flat::kind; });
     text = fmt::format("{} sends and merges by the root cost no more than another level would: {} has {}",
                        children, to_string(deeper->tree), us(deeper->predicted.merged));
   } else {

@@ -19,13 +19,14 @@ LIMIT_S = 60
 
 
 class Cluster:
-    def __init__(self, nodes=NODES, settings=""):
+    def __init__(self, nodes=NODES, settings="", tree="knomial:4", **environment):
         """Servers that have just started, with `settings` in their cluster file."""
+        self.environment = os.environ | environment
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="scoll-"))
         self.file = self.home / "cluster.toml"
         self.nodes = range(1, nodes + 1)
         self.processes = {}
-        self.run("init", "--nodes", str(nodes), "--dir", str(self.home))
+        self.run("init", "--nodes", str(nodes), "--dir", str(self.home), "--tree", tree)
         self.file.write_text(self.file.read_text() + settings)
         for node in self.nodes:
             self.start(node)
@@ -34,7 +35,7 @@ class Cluster:
         arguments = ["--cluster", self.file, "--node", str(node), "--data", self.home / f"node-{node}"]
         log = open(self.home / f"node-{node}.log", "ab")
         with log:
-            self.processes[node] = subprocess.Popen([BIN / "shard_server", *arguments], stderr=log)
+            self.processes[node] = subprocess.Popen([BIN / "shard_server", *arguments], stderr=log, env=self.environment)
 
     def start(self, node):
         self.spawn(node)
@@ -257,6 +258,70 @@ class Answers(unittest.TestCase):
         for node in range(1, NODES + 1):
             idle = lambda: self.cluster.ask("status", "--node", str(node))["value"]["operations"] == 0
             until(idle, f"node {node} is idle")
+
+
+class ChoosingATree(unittest.TestCase):
+    """Real processes, so that figures are real too: what is sure of them are bounds."""
+
+    def check(self, value, members):
+        by_tree = {each["tree"]: each["predicted_us"] for each in value["candidates"]}
+        self.assertEqual(value["members"], members)
+        self.assertEqual(sorted(by_tree.values()), [each["predicted_us"] for each in value["candidates"]])
+        self.assertEqual(by_tree[value["tree"]], value["predicted_us"])
+        for tree in ("flat", "chain", "knomial:2", "kary:2"):
+            self.assertIn(tree, by_tree)
+        self.assertEqual([each["name"] for each in value["links"]], ["same host"])
+        link = value["links"][0]
+        work = link["send_us"] + link["receive_us"] + link["merge_us"]
+        self.assertTrue(1 < work < 50_000, link)
+        self.assertTrue(0 < value["predicted_us"] < 1e6, value)
+        # A chain wakes all servers one after the other, twice: it is not the best of all.
+        self.assertGreater(by_tree["chain"], value["candidates"][0]["predicted_us"])
+        self.assertEqual(value["processors"], [len(os.sched_getaffinity(0))])
+
+    def test_a_server_measures_chooses_and_keeps_to_it(self):
+        cluster = Cluster(5, tree="auto")
+        self.addCleanup(cluster.close)
+        self.assertEqual(cluster.ask("status")["value"]["tree"], "auto")
+        answer = cluster.ask("plan", "--node", "2")
+        self.check(answer["value"], 5)
+        self.assertEqual((answer["root"], answer["value"]["pinned"]), (2, False))
+        self.assertLessEqual(answer["value"]["predicted_us"], answer["value"]["candidates"][0]["predicted_us"] * 1.03)
+        self.assertEqual(answer["value"]["groups_have"], answer["value"]["tree"])
+        self.assertEqual(cluster.ask("df", "--node", "2")["outcome"]["merged"], [1, 2, 3, 4, 5])
+        self.assertEqual(cluster.ask("status", "--node", "2")["value"]["tree"], answer["value"]["tree"])
+        text = cluster.run("plan", "--node", "2").stdout.decode()
+        for word in (" for 5 members: ", "\nwhy: ", "\nsame host: send ", "\n> ", "\ngroups have "):
+            self.assertIn(word, text)
+        # One that was never asked for a plan makes it when it needs it.
+        cluster.ask("df")
+        chosen = cluster.ask("status")["value"]["tree"]
+        self.assertNotEqual(chosen, "auto")
+        self.assertIn(f"tree {chosen}: ", (cluster.home / "node-1.log").read_text())
+        done = cluster.run("tree")
+        self.assertEqual((done.returncode, b"shardctl plan" in done.stderr), (2, True))
+        # Who is missing is named, and what is asked then says so as ever.
+        cluster.kill(4)
+        silent = cluster.ask("plan", "--node", "3", expect=3)
+        self.assertIn("node 4 of 4", silent["status"]["text"])
+
+    def test_an_administrator_decides(self):
+        cluster = Cluster(4, tree="auto", SCOLL_NODE_PINNED_TREE="chain")
+        self.addCleanup(cluster.close)
+        value = cluster.ask("plan")["value"]
+        self.check(value | {"tree": value["candidates"][0]["tree"], "predicted_us": value["candidates"][0]["predicted_us"]}, 4)
+        self.assertEqual((value["tree"], value["pinned"], value["groups_have"]), ("chain", True, "chain"))
+        self.assertIn("pinned by the setting node.pinned_tree; without it ", value["why"])
+        self.assertEqual(cluster.ask("df")["outcome"]["merged"], [1, 2, 3, 4])
+        self.assertEqual(cluster.ask("status")["value"]["tree"], "chain")
+
+    def test_a_tree_that_was_given_stays(self):
+        cluster = Cluster(4, tree="kary:2")
+        self.addCleanup(cluster.close)
+        value = cluster.ask("plan")["value"]
+        self.check(value, 4)
+        self.assertEqual(value["groups_have"], "kary:2")
+        self.assertEqual(cluster.ask("status")["value"]["tree"], "kary:2")
 
 
 class JustStarted(unittest.TestCase):

@@ -73,8 +73,10 @@ cluster_config read(const toml::table& root, const fs::path& folder) {
   cluster_config config;
   config.name = top.need<std::string>("name");
   if (config.name.empty()) top.refuse("name", "must not be empty");
-  const auto tree = scoll::parse_tree(top.get<std::string>("tree", "knomial:8"));
-  if (!tree) top.refuse("tree", "is no tree: try \"knomial:4\", \"kary:2\", \"flat\" or \"chain\"");
+  const auto tree_text = top.get<std::string>("tree", "knomial:8");
+  config.choose_tree = tree_text == "auto";
+  const auto tree = config.choose_tree ? scoll::tree_spec() : scoll::parse_tree(tree_text);
+  if (!tree) top.refuse("tree", "is no tree: try \"knomial:4\", \"kary:2\", \"flat\", \"chain\" or \"auto\"");
   config.tree = *tree;
   if (const toml::node* deadlines = root.get("deadlines")) {
     if (!deadlines->is_table()) top.refuse("deadlines", "must be a table");

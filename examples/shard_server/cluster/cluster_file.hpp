@@ -24,7 +24,8 @@ struct cluster_node {
 /// What all servers and shardctl read. A node's rank is its position. See README.md for the format.
 struct cluster_config {
   std::string name;
-  scoll::tree_spec tree;
+  scoll::tree_spec tree;     ///< of the file; the library's default where it says "auto"
+  bool choose_tree = false;  ///< "auto": every root measures its links and chooses
   scoll::nanoseconds quick_deadline = std::chrono::seconds(10);  ///< of df, find, top, put, get
   scoll::nanoseconds long_deadline = std::chrono::minutes(10);   ///< of scrub and ingest
   scoll::nanoseconds gossip_interval = std::chrono::milliseconds(200);
@@ -32,6 +33,7 @@ struct cluster_config {
 
   std::optional<std::uint32_t> rank_of(scoll::node_id id) const noexcept;
   std::vector<scoll::target> targets() const;
+  std::string tree_text() const { return choose_tree ? "auto" : to_string(tree); }
 };
 
 /// The servers one file may name.

@@ -75,6 +75,11 @@ void print_ingest(const json& value) {
   if (value.value("limit_reached", false)) row("limit", "reached: the rest of the folder was left out");
 }
 
+void print_plan(const json& value) {
+  fmt::print("{}", value.value("text", ""));
+  row("groups have", value.value("groups_have", ""));
+}
+
 void print_members(const json& value) {
   for (const auto& [key, member] : value.items()) {
     const bool size = key == "bytes" || key == "size";
@@ -91,7 +96,7 @@ void print_members(const json& value) {
 void print_value(const std::string& command, const json& value) {
   static const std::map<std::string_view, void (*)(const json&)> printers = {
       {"df", print_df},   {"scrub", print_scrub},   {"find", print_find},
-      {"top", print_top}, {"ingest", print_ingest},
+      {"top", print_top}, {"ingest", print_ingest}, {"plan", print_plan},
   };
   const auto found = printers.find(command);
   (found == printers.end() ? print_members : found->second)(value);

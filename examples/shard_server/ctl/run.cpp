@@ -146,6 +146,9 @@ int get(const arguments& args) {
 
 int tree(const arguments& args) {
   const auto config = read_config(args);
+  if (config.choose_tree)
+    throw usage_error(
+        fmt::format("{}: its servers choose their trees: ask for `shardctl plan`", args.cluster));
   const auto root = args.node ? *config.rank_of(*args.node) : 0;
   auto form = args.as_json ? tree_form::json : tree_form::text;
   if (args.form == "dot") form = tree_form::dot;

@@ -164,6 +164,41 @@ json to_json(const ingest::reply& value, const scoll::membership&) {
   return all;
 }
 
+json to_json(const scoll::tree_plan& plan) {
+  const auto us = [](std::uint64_t ns) { return static_cast<double>(ns) / 1e3; };
+  json links = json::array();
+  for (const auto& [name, costs] : plan.links.classes) {
+    json one;
+    one["name"] = name;
+    one["send_us"] = us(costs.send);
+    one["receive_us"] = us(costs.receive);
+    one["latency_us"] = us(costs.latency);
+    one["gap_us"] = us(costs.gap);
+    one["merge_us"] = us(costs.merge);
+    one["wake_us"] = us(costs.wake);
+    links.push_back(std::move(one));
+  }
+  json candidates = json::array();
+  for (const scoll::tree_candidate& each : plan.candidates) {
+    json one;
+    one["tree"] = to_string(each.tree);
+    one["predicted_us"] = us(each.predicted.merged);
+    one["levels"] = each.predicted.levels;
+    candidates.push_back(std::move(one));
+  }
+  json all;
+  all["tree"] = to_string(plan.tree);
+  all["members"] = plan.members;
+  all["pinned"] = plan.pinned;
+  if (plan.predicted) all["predicted_us"] = us(plan.predicted->merged);
+  all["why"] = plan.why;
+  all["links"] = std::move(links);
+  all["processors"] = plan.links.processors;
+  all["candidates"] = std::move(candidates);
+  all["text"] = to_text(plan);
+  return all;
+}
+
 json to_json(const std::string& name, scoll::node_id owner, const object_reply& value) {
   json all;
   all["object"] = name;

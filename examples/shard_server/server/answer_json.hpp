@@ -11,6 +11,7 @@
 #include "../services/top.hpp"
 #include "answer.hpp"
 #include "scoll/membership.hpp"
+#include "scoll/tree/choose.hpp"
 
 /// What the control socket answers, as JSON: see README.md.
 namespace shard {
@@ -27,6 +28,8 @@ json to_json(const progress::reply& value, const scoll::membership& members);
 json to_json(const find::reply& value, const scoll::membership& members);
 json to_json(const top::reply& value, const scoll::membership& members);
 json to_json(const ingest::reply& value, const scoll::membership& members);
+/// Times in microseconds; "text" is the whole of it for people.
+json to_json(const scoll::tree_plan& plan);
 json to_json(const std::string& name, scoll::node_id owner, const object_reply& value);
 
 template <class Reply>

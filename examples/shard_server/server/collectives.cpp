@@ -1,8 +1,31 @@
 #include "collectives.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <set>
 
+#include "coro/error_format.hpp"
+
 namespace shard {
+
+scoll::task<scoll::result<scoll::tree_plan>> collectives::plan(scoll::nanoseconds limit) {
+  const scoll::deadline until = scoll::deadline::in(limit);
+  co_await planning_.acquire();  // one at a time
+  scoll::plan_options options;
+  options.measure_pinned = true;
+  options.measure.deadline = std::min(options.measure.deadline, left(until));
+  auto chosen = co_await scoll::plan_tree(self_, all_, options);
+  planning_.release();
+  if (!chosen) {
+    spdlog::warn("no tree could be chosen: {}", describe(chosen.error()));
+    co_return chosen.error();
+  }
+  if (choose_tree_) {
+    tree_ = chosen->tree;
+    spdlog::info("tree {}: {}", to_string(chosen->tree), chosen->why);
+  }
+  co_return std::move(*chosen);
+}
 
 /// A member that was restarted does not hold the group, and its children were not reached because of that.
 bool collectives::knows_a_stale_group(const scoll::outcome& outcome) {

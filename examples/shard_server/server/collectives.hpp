@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -15,11 +16,13 @@
 #include "answer.hpp"
 #include "coro/deadline.hpp"
 #include "coro/result.hpp"
+#include "coro/semaphore.hpp"
 #include "coro/stop.hpp"
 #include "coro/task.hpp"
 #include "kept_group.hpp"
 #include "roll_call.hpp"
 #include "scoll/node.hpp"
+#include "scoll/plan_tree.hpp"
 
 namespace shard {
 
@@ -33,13 +36,16 @@ struct ask_options {
 /// Asks all servers, with this one as the root. Must outlive its questions.
 class collectives {
  public:
-  collectives(scoll::node& self, std::vector<scoll::target> all) : self_(self), all_(std::move(all)) {}
+  /// `choose_tree`: by measuring, before the first group is made.
+  collectives(scoll::node& self, std::vector<scoll::target> all, bool choose_tree)
+      : self_(self), all_(std::move(all)), choose_tree_(choose_tree) {}
 
   template <scoll::collective_service S>
   scoll::task<answer<typename S::reply>> ask(const typename S::request& request, ask_options options) {
     if (options.living) co_return co_await ask_living<S>(request, options);
     auto& kept = std::get<kept_group<S>>(groups_);
     const scoll::deadline until = scoll::deadline::in(options.deadline);
+    if (choose_tree_ && !tree_) static_cast<void>(co_await plan(left(until)));
     for (bool again = true;; again = false) {
       const auto group = co_await kept.get(self_, all_, creation(until));
       if (!group) co_return co_await nobody_asked<S>(group.error(), options.stop);
@@ -49,6 +55,11 @@ class collectives {
       if (!again) co_return answered;
     }
   }
+
+  /// Measures the links and chooses a tree, which groups made from now on have if trees are to be chosen.
+  scoll::task<scoll::result<scoll::tree_plan>> plan(scoll::nanoseconds limit);
+  /// What groups are made with now; nothing: the node's default.
+  const std::optional<scoll::tree_spec>& tree() const noexcept { return tree_; }
 
  private:
   static constexpr scoll::nanoseconds roll_call_limit = std::chrono::seconds(3);
@@ -104,8 +115,9 @@ class collectives {
   static scoll::nanoseconds left(scoll::deadline until) {
     return std::max(until.remaining(scoll::executor::current().now()), scoll::nanoseconds(1));
   }
-  static scoll::group_options creation(scoll::deadline until) {
+  scoll::group_options creation(scoll::deadline until) const {
     scoll::group_options options;
+    options.tree = tree_;
     options.deadline = std::min(options.deadline, left(until));
     return options;
   }
@@ -117,6 +129,9 @@ class collectives {
 
   scoll::node& self_;
   std::vector<scoll::target> all_;
+  bool choose_tree_;
+  std::optional<scoll::tree_spec> tree_;
+  scoll::semaphore planning_{1};
   std::tuple<kept_group<df>, kept_group<scrub>, kept_group<progress>, kept_group<find>, kept_group<top>,
              kept_group<ingest>>
       groups_;

@@ -60,7 +60,7 @@ scoll::task<json> commands::run(control_connection& client, const command& c, sc
     stop_wanted_.set();
     co_return failure(scoll::error());
   }
-  for (const std::string_view known : {"df", "top", "find", "scrub", "ingest", "put", "get", "where"})
+  for (const std::string_view known : {"df", "top", "find", "scrub", "ingest", "put", "get", "where", "plan"})
     if (c.name == known) co_return co_await run_with_others(client, c, stop);
   co_return failure(make_error(errc::invalid_argument, "there is no command '{}'", c.name));
 }
@@ -80,6 +80,7 @@ scoll::task<json> commands::run_with_others(control_connection& client, command 
   c.timeout = std::max(until.remaining(scoll::executor::current().now()), scoll::nanoseconds(1));
   if (c.name == "df") co_return co_await ask<df>(df::request{}, c, stop);
   if (c.name == "top") co_return co_await ask<top>(top::request{}, c, stop);
+  if (c.name == "plan") co_return co_await plan(c);
   if (c.name == "find") co_return co_await find_names(c, stop);
   if (c.name == "scrub") co_return co_await scrub_all(client, c, stop);
   if (c.name == "ingest") co_return co_await ingest_folder(client, c, stop);
@@ -182,6 +183,16 @@ scoll::task<json> commands::move_object(control_connection& client, const comman
   co_return all;
 }
 
+scoll::task<json> commands::plan(const command& c) {
+  const auto chosen = co_await collectives_.plan(c.timeout);
+  if (!chosen) co_return failure(chosen.error());
+  json all = failure(scoll::error());
+  all["value"] = to_json(*chosen);
+  all["value"]["groups_have"] = to_string(collectives_.tree().value_or(config_.tree));
+  all["root"] = self_.id();
+  co_return all;
+}
+
 json commands::members() const {
   json all = failure(scoll::error());
   all["value"] = heartbeat_.to_json();
@@ -194,7 +205,7 @@ json commands::status() const {
   value["node"] = self_.id();
   value["rank"] = *config_.rank_of(self_.id());
   value["servers"] = config_.nodes.size();
-  value["tree"] = scoll::to_string(config_.tree);
+  value["tree"] = collectives_.tree() ? to_string(*collectives_.tree()) : config_.tree_text();
   value["objects"] = store_.objects();
   value["bytes"] = store_.bytes();
   value["folder"] = store_.folder();

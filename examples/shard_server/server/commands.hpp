@@ -32,7 +32,7 @@ class commands {
         store_(store),
         desk_(desk),
         stop_wanted_(stop_wanted),
-        collectives_(self, config.targets()) {}
+        collectives_(self, config.targets(), config.choose_tree) {}
 
   /// One connection: one command and its answer.
   scoll::task<void> serve(control_connection& client, scoll::stop_token stop);
@@ -53,6 +53,7 @@ class commands {
   scoll::task<json> scrub_all(control_connection& client, const command& c, scoll::stop_token stop);
   scoll::task<json> ingest_folder(control_connection& client, const command& c, scoll::stop_token stop);
   scoll::task<json> move_object(control_connection& client, const command& c, scoll::stop_token stop);
+  scoll::task<json> plan(const command& c);
   json status() const;
   json members() const;
   std::uint64_t new_run();

@@ -8,6 +8,7 @@
 #include "coro/error_format.hpp"
 #include "coro/sleep.hpp"
 #include "scoll/incarnation_store.hpp"
+#include "scoll/measure_links.hpp"
 #include "transport/acceptor.hpp"
 #include "transport/control_socket.hpp"
 #include "transport/io_awaitables.hpp"
@@ -52,6 +53,7 @@ scoll::status server::serve_all() {
   if (auto s = node_.serve(top{store_.get()}); !s) return s.error();
   if (auto s = node_.serve(ingest{store_.get(), &board_, place}); !s) return s.error();
   if (auto s = node_.serve(object_io{&desk_}); !s) return s.error();
+  if (auto s = serve_link_probe(node_); !s) return s.error();
   return {};
 }
 
@@ -73,7 +75,7 @@ scoll::task<scoll::status> server::run(int signals) {
   scoll::status ended = start();
   if (ended) {
     spdlog::info("node {} of {} listens on {}, tree {}, {} objects", node_.id(), config_.nodes.size(),
-                 place().address, to_string(config_.tree), store_->objects());
+                 place().address, config_.tree_text(), store_->objects());
     scope_.spawn(watch_signals(signals));
     scope_.spawn(take_part_in_gossip());
     scope_.spawn(accept_commands(control_.get()));

@@ -121,6 +121,8 @@ class engine final : private transport::endpoint_events {
 
   // services
   status add_service(std::shared_ptr<service_entry> entry);
+  /// One of the library's, with an id of its own.
+  status add_own_service(std::shared_ptr<service_entry> entry);
   task<void> close_service(std::shared_ptr<service_entry> entry);
   std::shared_ptr<service_entry> find_service(service_id id) const;
 
