@@ -4,8 +4,8 @@
 #include "coro/error_format.hpp"
 #include "coro/scope.hpp"
 #include "scoll/ship.hpp"
-#include "transport/endpoint.hpp"
 #include "ship.hpp"
+#include "transport/endpoint.hpp"
 
 namespace bench::ship {
 namespace {

@@ -4,6 +4,7 @@
 #include <span>
 #include <thread>
 
+#include "../../include/scoll/detail/engine.hpp"
 #include "../../include/transport/wire/checksum.hpp"
 
 namespace scoll {

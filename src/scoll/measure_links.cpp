@@ -8,6 +8,7 @@
 #include "../../include/coro/deadline.hpp"
 #include "../../include/coro/error_format.hpp"
 #include "../../include/coro/when_all.hpp"
+#include "../../include/scoll/detail/engine.hpp"
 #include "link_probe.hpp"
 
 namespace scoll {

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "../../include/coro/error_format.hpp"
+#include "../../include/scoll/detail/engine.hpp"
+
 namespace scoll {
 
 task<result<tree_plan>> plan_tree(node& self, std::vector<target> targets, plan_options options) {
