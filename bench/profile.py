@@ -6,12 +6,14 @@ usage: profile.py SCOLL-BENCH [CSV]     by default docs/profile.csv; then docs/i
 
 Instructions are the difference of two runs of unequal length: what setting up costs is in both. They belong to the
 layer of the source file that a line comes from, also when it was inlined; what comes from the standard library
-belongs to the function that it was inlined into. Needs valgrind, linux-perf and a program with line numbers.
+belongs to the function that it was inlined into. All processes share one processor: waking an idle virtual one costs
+several microseconds more, and how often that happens differs from run to run. Needs valgrind, linux-perf and a program with line numbers.
 """
 
 import collections
 import csv
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -36,7 +38,7 @@ LAYERS = [
 ]
 # The innermost frame that matches says what the kernel was at.
 KERNEL = [
-    ("sleeping and waking", r"sched|wake_up|ttwu|task_switch|switch_to|pick_next|pick_task|(en|de)queue_task|try_to_block"),
+    ("sleeping and waking", r"sched|wake_up|sock_def_readable|ttwu|task_switch|switch_to|pick_next|pick_task|(en|de)queue_task|try_to_block"),
     ("TCP and IP", r"^_*(tcp|ip|inet|skb|alloc_skb|kfree_skb|sk|sock|net|netif|dev|napi|nf|loopback|process_backlog|bbr|cubic)_"),
     ("io_uring", r"^_*(do_sys_)?io_"),
     ("entering, copying, other", r""),
@@ -64,7 +66,7 @@ def instructions_by_layer(lines):
             key, number, name = match.groups()
             known = names[spaces[key]]
             if name is not None:
-                known[number] = name
+                known[number] = os.path.normpath(name) if spaces[key] == "file" else name
             if key == "ob":
                 binary = known[number]
             elif key == "fl":
@@ -137,6 +139,7 @@ def measure(program, job, arguments, folder):
 
 def main(program, into=ROOT / "docs/profile.csv"):
     rows = []
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     for job, arguments in JOBS.items():
         with tempfile.TemporaryDirectory() as folder:
             rows += measure(program, job, arguments, pathlib.Path(folder))

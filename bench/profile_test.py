@@ -27,7 +27,7 @@ cfi=(3) ???
 cfn=(2) XXH3_64bits
 calls=4 0
 12 1000
-fi=(4) /x/include/coro/task.hpp
+fi=(4) /x/include/transport/../coro/task.hpp
 -1 11
 
 ob=(2)

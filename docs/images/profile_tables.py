@@ -59,7 +59,7 @@ def bars(what, places, top):
         parts.append(text(f"{x + 6:.1f}", y + 16, shown(what, sum(of.values()))))
         y += step
     for i, (colour, kind) in enumerate(zip(COLOURS, next(iter(places.values())))):
-        x, line = left + i % 4 * 190, y + 6 + i // 4 * 20
+        x, line = left + i % 4 * 195, y + 6 + i // 4 * 20
         parts += [f'<rect x="{x}" y="{line}" width="12" height="12" fill="{colour}"/>', text(x + 18, line + 11, kind)]
     return parts, y + 80
 
