@@ -68,6 +68,7 @@ void end(pid_t child) {
 
 [[noreturn]] void become(const std::vector<std::string>& program) {
   std::vector<char*> arguments;
+  arguments.reserve(program.size() + 1);
   for (const std::string& word : program) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   execv(arguments[0], arguments.data());

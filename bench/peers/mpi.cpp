@@ -58,6 +58,7 @@ std::vector<std::string> ranks_of(const std::string& count, const std::string& f
   setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);  // who asked for this runs as whoever they are
   setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   execv(arguments[0], arguments.data());
