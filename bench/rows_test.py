@@ -61,7 +61,12 @@ def check_bcast(program):
         expect(row, ALWAYS | TREE)
     expect(found["scoll"], RATIOS | SCOLL_TREE)
     assert abs(found["scoll"]["messages_per_op"] - 6) < 1, found["scoll"]
+    assert "tree_choice" not in found["scoll"], found["scoll"]
     expect(subjects(rows, "bcast-many")["scoll"], ALWAYS | TREE | {"in_flight": int, "operations_per_s": float})
+    chosen = subjects(rows_of(program, "bcast", "--nodes", "5", "--size", "64", "--tree", "auto"), "bcast")
+    for row in chosen.values():
+        assert row["tree_choice"] == "auto" and row["tree"] != "auto", row
+    assert 1 < chosen["scoll"]["predicted_us"] < 1e6, chosen["scoll"]
 
 
 def check_peers(program):

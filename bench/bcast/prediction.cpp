@@ -33,7 +33,10 @@ scoll::link_map measure_links(const setting& s) {
   found_links& into = *found;
   processes group("links", s.nodes, [&](member& me) { play_measuring(me, s, into); });
   group.obey({.operations = 1});
-  scoll::link_map links = scoll::link_map::uniform(into.costs);
+  scoll::link_map links;
+  links.classes = {{"same host", into.costs}};
+  links.class_of.assign(s.nodes, 0);
+  links.local = 0;
   links.host_of.assign(s.nodes, 0);
   links.processors = {into.processors};
   return links;

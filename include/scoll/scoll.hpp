@@ -13,6 +13,7 @@
 #include "bulk_stream.hpp"
 #include "incarnation_store.hpp"
 #include "node.hpp"
+#include "plan_tree.hpp"
 #include "run_and_wait.hpp"
 #include "run_then.hpp"
 #include "service.hpp"

@@ -75,7 +75,8 @@ std::uint64_t rounded(double ns) {
   return ns <= 0 ? 0 : static_cast<std::uint64_t>(ns + 0.5);
 }
 
-/// LogP from broadcasts to one and to `k` at once. What the root does once per broadcast counts as waking up.
+/// LogP from broadcasts to one and to `k` at once. Who receives a request wakes up for it, of many replies
+/// hardly any wakes the root: what a request costs more is the waking up.
 link_costs fit(const series_medians& one, const series_medians& many, std::uint32_t k, bool same_host) {
   link_costs costs;
   costs.latency = rounded((one.took - one.total - one.child) / 2);
@@ -90,8 +91,9 @@ link_costs fit(const series_medians& one, const series_medians& many, std::uint3
   const double merge = both - send;
   costs.send = rounded(send);
   costs.merge = rounded(merge);
-  costs.wake = rounded(one.total - both);
-  costs.receive = rounded((k > 1 ? many : one).child - send);
+  const double receive = (k > 1 ? many : one).child - send;
+  costs.receive = rounded(receive);
+  costs.wake = rounded(receive - merge);
   // Between processes of a host there is nothing that could be busy but processors.
   const double apart = many.apart;
   costs.gap = !same_host && k > 1 && apart > std::max(send, merge) * 9 / 8 ? rounded(apart) : costs.send;

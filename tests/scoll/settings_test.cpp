@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "../catch.hpp"
+#include "scoll/tree/greedy.hpp"
 
 using namespace scoll;
 
@@ -126,6 +127,7 @@ TEST_CASE("what is not allowed is refused by name, and nothing of its source is 
   for (const char* value : {"", "yes", "TRUE", "1"}) refused("reactor.announce", value);
   for (const char* value : {"", "epoll", "Poll", "0"}) refused("reactor.engine", value);
   for (const char* value : {"", "knomial:0", "oak"}) refused("node.default_tree", value);
+  for (const char* value : {" ", "knomial:0", "oak"}) refused("node.pinned_tree", value);
   for (const char* value : {"localhost", "10.0.0.1"}) refused("tcp.bind_source", value);
   for (const char* value : {"../cubic", "a name", "sixteen_letters_"})
     refused("tcp.congestion_control", value);
@@ -184,6 +186,16 @@ TEST_CASE("the reactor's engine is a setting, and the reactor itself obeys its v
   settings other;
   REQUIRE(other.load_file(from.path).has_value());
   CHECK(other.reactor().engine == transport::reactor_engine::io_uring);
+}
+
+TEST_CASE("a tree can be pinned, and let go of again") {
+  settings s;
+  CHECK_FALSE(s.node().pinned_tree);
+  REQUIRE(s.set("node.pinned_tree", "greedy:7,1,2").has_value());
+  CHECK(s.node().pinned_tree == tree_spec(greedy{7, 1, 2}));
+  CHECK(of(s, "node.pinned_tree").value == "greedy:7,1,2");
+  REQUIRE(s.set("node.pinned_tree", "").has_value());
+  CHECK_FALSE(s.node().pinned_tree);
 }
 
 TEST_CASE("times and sizes are written in the largest unit that fits") {
