@@ -64,9 +64,9 @@ struct measured_links {
 /// them; what a further peer costs is the slope between one and many; medians throughout. A gap beyond the
 /// time of a send is seen only where replies come further apart than their merging explains.
 ///
-/// Takes `budget` and a few round trips to every peer. Errors: what keeps peers from answering, naming them
-/// (one that is dead, or does not serve the probe); `unknown_service` (this node does not); `busy` (it
-/// measures already); `invalid_argument` (no peers); `duplicate_target`; `deadline_exceeded`.
+/// Takes at most `budget` and a few round trips to every peer. Errors: what keeps peers from answering,
+/// naming them (one that is dead, or does not serve the probe); `unknown_service` (this node does not);
+/// `busy` (it measures already); `invalid_argument` (no peers); `duplicate_target`; `deadline_exceeded`.
 task<result<measured_links>> measure_links(node& self, std::vector<node_id> peers,
                                            measure_options options = {});
 
