@@ -89,10 +89,12 @@ link_costs fit(const series_medians& one, const series_medians& many, std::uint3
   double send = one.total / 2;
   double both = one.total;
   if (k > 1) {
+    both = (many.total - one.total) / (k - 1);
+    if (both < 0) both = one.total / 2;  // noise: such a slope says nothing
     send = (many.sent - one.sent) / (k - 1);
     // Where the handing over is not what takes time, as in the simulator, sends are paid for before replies.
-    if (send <= 0) send = std::max((many.first - one.first) / (k - 1), 0.0);
-    both = std::max((many.total - one.total) / (k - 1), send);
+    if (send <= 0) send = (many.first - one.first) / (k - 1);
+    if (send < 0 || send > both) send = both / 2;
   }
   const double merge = both - send;
   costs.send = rounded(send);

@@ -11,6 +11,9 @@
 namespace scoll {
 namespace {
 
+/// What predictions are taken to be right by when trees are compared.
+constexpr std::uint64_t tolerance_percent = 5;
+
 /// Radices worth predicting. A k-ary tree with k >= n - 1, and a k-nomial one with k >= n, is flat.
 std::vector<std::uint32_t> radices_below(std::uint32_t limit, bool powers_of_two_only) {
   constexpr std::uint32_t all_up_to = 16;
@@ -88,7 +91,7 @@ const tree_candidate* find_tree(const tree_plan& plan, const tree_spec& tree) {
 /// The simplest of those that are as good as the fastest.
 const tree_candidate& simplest_of_the_fastest(const std::vector<tree_candidate>& sorted) {
   const std::uint64_t fastest = sorted.front().predicted.merged;
-  const std::uint64_t good_enough = fastest + fastest * 3 / 100;
+  const std::uint64_t good_enough = fastest + fastest * tolerance_percent / 100;
   const auto end =
       std::ranges::find_if(sorted, [&](const tree_candidate& c) { return c.predicted.merged > good_enough; });
   return *std::min_element(sorted.begin(), end, [](const tree_candidate& a, const tree_candidate& b) {
@@ -118,8 +121,8 @@ std::string reason(const tree_plan& plan) {
   if (plan.tree.kind == flat::kind) {
     const auto deeper = std::ranges::find_if(
         plan.candidates, [](const tree_candidate& c) { return c.tree.kind != flat::kind; });
-    text = fmt::format("{} sends and merges by the root cost no more than another level would: {} has {}",
-                       children, to_string(deeper->tree), us(deeper->predicted.merged));
+    text = fmt::format("{} sends and merges by the root take {}; the best with another level, {}, takes {}",
+                       children, us(chosen.merged), to_string(deeper->tree), us(deeper->predicted.merged));
   } else {
     const tree_prediction& wide = find_tree(plan, flat{})->predicted;
     text = fmt::format(
@@ -148,6 +151,13 @@ void write_links(std::string& text, const link_map& links) {
     text += fmt::format("{}: send {}, receive {}, latency {}, gap {}, merge {}, wake {}\n", name, us(c.send),
                         us(c.receive), us(c.latency), us(c.gap), us(c.merge), us(c.wake));
   }
+}
+
+void write_candidate(std::string& text, const tree_candidate& c, bool chosen, std::uint64_t fastest) {
+  text +=
+      fmt::format("{} {:<14} {:>12} {:>9}  {}, {} of the root\n", chosen ? '>' : ' ', to_string(c.tree),
+                  us(c.predicted.merged), behind(c, fastest), count(c.predicted.levels, "level", "levels"),
+                  count(c.predicted.root_fan_out, "child", "children"));
 }
 
 }  // namespace
@@ -184,16 +194,17 @@ std::string to_text(const tree_plan& plan, std::size_t shown) {
   text += fmt::format("\nwhy: {}\n", plan.why);
   if (plan.candidates.empty()) return text;
   write_links(text, plan.links);
-  shown = std::min(shown, plan.candidates.size());
   const std::uint64_t fastest = plan.candidates.front().predicted.merged;
-  for (std::size_t i = 0; i < shown; ++i) {
-    const tree_candidate& c = plan.candidates[i];
-    text += fmt::format("{} {:<14} {:>12} {:>9}  {}, {} of the root\n", c.tree == plan.tree ? '>' : ' ',
-                        to_string(c.tree), us(c.predicted.merged), behind(c, fastest),
-                        count(c.predicted.levels, "level", "levels"),
-                        count(c.predicted.root_fan_out, "child", "children"));
+  std::size_t left_out = 0;
+  for (std::size_t i = 0; i < plan.candidates.size(); ++i) {
+    const bool chosen = plan.candidates[i].tree == plan.tree;
+    if (i < shown || chosen) {
+      write_candidate(text, plan.candidates[i], chosen, fastest);
+    } else {
+      ++left_out;
+    }
   }
-  if (shown < plan.candidates.size()) text += fmt::format("  and {} more\n", plan.candidates.size() - shown);
+  if (left_out != 0) text += fmt::format("  and {} more\n", left_out);
   return text;
 }
 

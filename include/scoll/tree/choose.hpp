@@ -40,7 +40,7 @@ struct tree_choice_options {
 
 /// Predicts flat, chain, k-ary and k-nomial trees of all radices that differ much (all up to 16, then in
 /// steps of an eighth or more), and greedy ones for these costs, and takes the simplest (flat, then k-nomial,
-/// k-ary, chain, greedy, those of the program) of those within 3 % of the fastest: predictions are no better
+/// k-ary, chain, greedy, those of the program) of those within 5 % of the fastest: predictions are no better
 /// than that. Equal inputs give equal plans. About 0.3 us per member and candidate; from 4,097 members on
 /// only powers of two are looked at.
 tree_plan choose_tree(std::uint32_t members, const link_map& links, const tree_choice_options& options = {});
@@ -48,8 +48,8 @@ tree_plan choose_tree(std::uint32_t members, const link_map& links, const tree_c
 /// The plan of who has decided without measuring.
 tree_plan pinned_plan(std::uint32_t members, const tree_spec& tree);
 
-/// For people, several lines: the tree with its predicted cost, why, what the links cost, and so many of the
-/// candidates, the fastest first.
+/// For people, several lines: the tree with its predicted cost, why, what the links cost, it and so many of
+/// the candidates, the fastest first.
 std::string to_text(const tree_plan& plan, std::size_t shown = 6);
 
 }  // namespace scoll
