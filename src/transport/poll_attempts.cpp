@@ -16,11 +16,7 @@ constexpr int accept_budget = 64;
 constexpr int receive_budget = 16;
 constexpr int datagram_budget = 4;  // batches
 
-bool would_block(int errno_value) noexcept {
-  return errno_value == EAGAIN || errno_value == EWOULDBLOCK;
-}
-
-/// An epoll that was told of an end may have told of it before the bytes that come first were read.
+/// The end of a stream may have been told together with its last bytes, and is not told again.
 bool may_have_ended(const detail::io_slot& s) noexcept {
   return (static_cast<std::uint32_t>(s.result) & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
 }
@@ -73,7 +69,7 @@ void poll_reactor::attempt(slot& s) noexcept {
 void poll_reactor::settle(slot& s, ssize_t outcome) noexcept {
   if (outcome >= 0) return conclude(s, static_cast<std::int32_t>(outcome));
   const int failed = errno;
-  if (would_block(failed)) return wait_for(s, false);
+  if (failed == EAGAIN) return wait_for(s, false);
   if (failed == EINTR) return attempt(s);
   conclude(s, -failed);
 }
@@ -111,7 +107,7 @@ void poll_reactor::accept_some(slot& s) noexcept {
     if (fd >= 0) {
       deliver_more(s, {fd, true, nullptr});
       if (s.where != place::submitted) return;  // its callback has cancelled it
-    } else if (would_block(errno)) {
+    } else if (errno == EAGAIN) {
       return wait_for(s, false);
     } else if (errno != ECONNABORTED && errno != EINTR) {  // else the peer was gone before it was accepted
       return conclude(s, -errno);
