@@ -5,12 +5,10 @@
 #include <chrono>
 #include <coroutine>
 #include <cstdint>
-#include <cstdlib>
 #include <deque>
 #include <exception>
 #include <memory>
 #include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,10 +31,10 @@ inline std::unique_ptr<reactor> make(reactor_options options = {}) {
   return std::move(*made);
 }
 
-/// Whether the environment has these tests run on poll.
+/// Whether reactors run on poll here, because the environment says so or io_uring is not available.
 inline bool on_poll() {
-  const char* const engine = std::getenv("SCOLL_REACTOR_ENGINE");
-  return engine != nullptr && std::string_view(engine) == "poll";
+  static const bool poll = make()->features().engine == "poll";
+  return poll;
 }
 
 /// The ways to set a reactor up that all tests of operations go through. Poll has one.

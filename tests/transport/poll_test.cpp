@@ -355,6 +355,25 @@ TEST_CASE("with poll a message costs a wait and a receive, and nothing to arm") 
   turn_until(*r, [&] { return received.ended; });
 }
 
+TEST_CASE("with poll a round trip is a send, a wait and a receive") {
+  const auto r = make_poll();
+  const ends pair = socket_pair();
+  const std::array<std::byte, 7> question{};
+  recorder received, sent;
+  r->receive_multishot(pair.near.get(), received);
+  settle(*r);
+  const auto before = r->statistics().enters;
+  for (std::size_t i = 1; i <= 100; ++i) {
+    r->send(pair.near.get(), question, sent);
+    while (sent.results.size() < i) r->run_once(1s);
+    write_to(pair.far.get(), "answer");
+    while (received.results.size() < i) r->run_once(1s);
+  }
+  CHECK(r->statistics().enters - before == 300);
+  r->cancel(received);
+  turn_until(*r, [&] { return received.ended; });
+}
+
 TEST_CASE("with poll a burst of datagrams is received by few calls") {
   const auto r = make_poll();
   const ends pair = socket_pair(SOCK_DGRAM);
