@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "../../include/coro/error_format.hpp"
 #include "../../include/transport/address.hpp"
@@ -20,6 +23,29 @@ using wire::detail::load_little;
 namespace {
 
 constexpr std::size_t batch_frames = 64;
+
+/// Frames for one write. A place that is not taken is not even touched: most batches have one frame, and all
+/// places together are half a hundred cache lines.
+class frame_batch {
+ public:
+  frame_batch() noexcept {}
+  frame_batch(const frame_batch&) = delete;
+  frame_batch& operator=(const frame_batch&) = delete;
+  ~frame_batch() = default;
+
+  bool full() const noexcept { return size_ == batch_frames; }
+  std::size_t size() const noexcept { return size_; }
+  void push_back(const frame_parts& frame) noexcept { std::construct_at(&places_[size_++], frame); }
+  const frame_parts& back() const noexcept { return places_[size_ - 1]; }
+  std::span<const frame_parts> frames() const noexcept { return {places_, size_}; }
+
+ private:
+  static_assert(std::is_trivially_destructible_v<frame_parts>);
+  union {
+    frame_parts places_[batch_frames];
+  };
+  std::size_t size_ = 0;
+};
 constexpr std::uint64_t acknowledge_every = 16;
 // A peer that grants credit and never acknowledges must not make this side keep more requests than this.
 constexpr std::size_t retain_limit = 4096;
@@ -369,11 +395,10 @@ message* lane::next_message(bool& again) noexcept {
 void lane::write_batch() noexcept {
   if (left_) return;
   endpoint_statistics& count = session_.endpoint_.statistics_;
-  std::array<frame_parts, batch_frames> parts;
-  std::size_t frames = 0;
+  frame_batch batch;
   std::size_t bytes = 0;
   std::size_t carried = 0;
-  while (frames < batch_frames) {
+  while (!batch.full()) {
     bool again = false;
     message* m = next_message(again);
     if (m == nullptr || bytes + m->copied_bytes() > link_->batch_bytes()) break;
@@ -387,18 +412,18 @@ void lane::write_batch() noexcept {
       ++retained_count_;
     }
     stamp(m->header());
-    parts[frames++] = m->parts();
+    batch.push_back(m->parts());
     bytes += m->copied_bytes();
     carried += m->frame_bytes();
-    if (parts[frames - 1].lent) break;  // a link borrows from one at a time
+    if (batch.back().lent) break;  // a link borrows from one at a time
   }
-  if (frames == 0) return acknowledge_alone();
+  if (batch.size() == 0) return acknowledge_alone();
   acknowledge_now_ = false;
-  count.frames_sent += frames;
+  count.frames_sent += batch.size();
   count.bytes_sent += carried;
   count.bytes_copied += bytes;
   ++count.writes;
-  link_->write({parts.data(), frames});
+  link_->write(batch.frames());
 }
 
 void lane::acknowledge_alone() noexcept {
