@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+#include <array>
 #include <tuple>
 
 #include "scoll/tree/any_tree.hpp"
@@ -48,7 +48,7 @@ const link_costs& usual_costs(const link_map& links) {
   return links.classes[usual].costs;
 }
 
-/// The simplest first; among equals the first that was added counts.
+/// The simplest first.
 std::vector<tree_spec> trees_to_try(std::uint32_t n, const link_map& links,
                                     const std::vector<tree_spec>& also) {
   const bool few = n > 4096;
@@ -168,7 +168,9 @@ tree_plan choose_tree(std::uint32_t members, const link_map& links, const tree_c
   const bool pinned = options.pinned && check_tree(*options.pinned, members) == tree_fault::none;
   if (pinned && std::ranges::find(all, *options.pinned) == all.end()) all.push_back(*options.pinned);
   for (const tree_spec& tree : all) plan.candidates.push_back(candidate(tree, members, links));
-  std::ranges::stable_sort(plan.candidates, {}, [](const tree_candidate& c) { return c.predicted.merged; });
+  std::ranges::sort(plan.candidates, {}, [](const tree_candidate& c) {
+    return std::tuple(c.predicted.merged, complexity(c.tree), c.tree.params);
+  });
 
   const tree_candidate& best = simplest_of_the_fastest(plan.candidates);
   const tree_candidate& chosen = pinned ? *find_tree(plan, *options.pinned) : best;

@@ -226,7 +226,9 @@ TEST_CASE("a plan is the simplest of the fastest, whatever the number of members
   c.receive = 900;
   c.latency = 9000;
   c.merge = 400;
-  for (const std::uint32_t n : {1U, 2U, 3U, 4U, 5U, 7U, 8U, 9U, 15U, 16U, 17U, 63U, 64U, 65U, 255U, 257U}) {
+  std::vector<std::uint32_t> sizes{255, 257, 1000};
+  for (std::uint32_t n = 1; n <= 70; ++n) sizes.push_back(n);
+  for (const std::uint32_t n : sizes) {
     CAPTURE(n);
     const tree_plan plan = choose_tree(n, link_map::uniform(c));
     REQUIRE(plan.predicted);
