@@ -1,6 +1,7 @@
 #include "../../include/scoll/measure_links.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
@@ -78,7 +79,7 @@ double in_ns(nanoseconds d) {
   return static_cast<double>(d.count());
 }
 std::uint64_t rounded(double ns) {
-  return ns <= 0 ? 0 : static_cast<std::uint64_t>(ns + 0.5);
+  return ns <= 0 ? 0 : static_cast<std::uint64_t>(std::llround(ns));
 }
 
 /// LogP from broadcasts to one and to `k` at once. Who receives a request wakes up for it, of many replies
@@ -278,6 +279,7 @@ class link_measurement {
   static std::vector<node_id> spread(const std::vector<node_id>& from, std::size_t most) {
     const std::size_t count = std::min(from.size(), most);
     std::vector<node_id> some;
+    some.reserve(count);
     for (std::size_t i = 0; i < count; ++i) some.push_back(from[i * from.size() / count]);
     return some;
   }
