@@ -279,18 +279,23 @@ TEST_CASE("what cannot be measured is an error", "[plan]") {
   c.network.thaw(cluster::address(1));
 }
 
+namespace {
+
+task<std::vector<result<measured_links>>> measure_twice(node& self) {
+  const std::vector<node_id> peers{2, 3};
+  std::vector<task<result<measured_links>>> at_once;
+  at_once.push_back(measure_links(self, peers));
+  at_once.push_back(measure_links(self, peers));
+  auto ended = co_await when_all(std::move(at_once));
+  co_return std::move(ended);
+}
+
+}  // namespace
+
 TEST_CASE("a node measures one thing at a time", "[plan]") {
   cluster c(3);
   serve_probe(c);
-  const auto both = [&]() -> task<std::vector<result<measured_links>>> {
-    std::vector<task<result<measured_links>>> at_once;
-    const std::vector<node_id> peers{2, 3};
-    at_once.push_back(measure_links(c[0], peers));
-    at_once.push_back(measure_links(c[0], peers));
-    auto ended = co_await when_all(std::move(at_once));
-    co_return std::move(ended);
-  };
-  const auto ended = c.run(both());
+  const auto ended = c.run(measure_twice(c[0]));
   CHECK(ended[0].has_value());
   CHECK(ended[1].error() == errc::busy);
 }
