@@ -36,7 +36,7 @@ struct link_class_rule {
 };
 
 struct measure_options {
-  std::size_t request_bytes = 64;                       ///< of the messages that are to be predicted
+  std::size_t request_bytes = 64;                       ///< of what is to be predicted; up to 4,096
   nanoseconds budget = std::chrono::milliseconds(300);  ///< for timing; what is known then counts
   nanoseconds deadline = std::chrono::seconds(5);       ///< for all of it
   /// The first that fits counts. For the others there are two classes, "same host" and "network".

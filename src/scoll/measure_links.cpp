@@ -109,6 +109,12 @@ link_costs fit(const series_medians& one, const series_medians& many, std::uint3
   return costs;
 }
 
+/// What the request of a probe is filled up with, if it is to have so many bytes.
+std::size_t filler_bytes(std::size_t request_bytes) {
+  constexpr std::size_t flag = 1, length = 4;
+  return request_bytes - std::min(request_bytes, flag + length);
+}
+
 /// One measurement, by a node that has the probe.
 class link_measurement {
  public:
@@ -117,7 +123,7 @@ class link_measurement {
         probe_(probe),
         peers_(std::move(peers)),
         options_(std::move(options)),
-        filler_(options_.request_bytes) {
+        filler_(filler_bytes(options_.request_bytes)) {
     probe_.watch->measuring = true;
   }
   ~link_measurement() { probe_.watch->measuring = false; }

@@ -255,6 +255,19 @@ TEST_CASE("peers that do not answer are named, and nothing is left behind", "[pl
   CHECK(c.engine(0).groups() == 0);
 }
 
+TEST_CASE("links are measured with requests of any size that a broadcast may have", "[plan]") {
+  cluster c(3);
+  serve_probe(c);
+  measure_options options;
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{5}, std::size_t{64}, max_request_bytes}) {
+    INFO(bytes);
+    options.request_bytes = bytes;
+    CHECK(measure(c, peers_of(c), options).has_value());
+  }
+  options.request_bytes = max_request_bytes + 1;
+  CHECK(measure(c, peers_of(c), options).error() == errc::too_large);
+}
+
 TEST_CASE("what cannot be measured is an error", "[plan]") {
   cluster c(4);
   CHECK(measure(c, {2}).error() == errc::unknown_service);
