@@ -41,7 +41,8 @@ class executor {
   /// Monotonic. A production executor reads its clock once per turn; times within one turn are equal.
   virtual time_point now() const noexcept = 0;
 
-  /// Runs `node` on this executor's thread, from any thread. The only thread-safe member.
+  /// Runs `node` on this executor's thread, from any thread. The only thread-safe member. What runs may end
+  /// this executor: its destructor waits for calls of `post` that have not returned.
   virtual void post(posted_node& node) noexcept = 0;
 
   /// How long a processor has worked for this executor's thread so far; the difference of two calls on that

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <thread>
 
 #include "coro/error_format.hpp"
 
@@ -34,6 +35,8 @@ scoll::status slot_reactor::open_wakeups() {
 void slot_reactor::end_threads() noexcept {
   SCOLL_ASSERT(outstanding_ == 0, "a reactor died with operations pending");
   workers_.join();
+  // What was posted may be why this reactor ends, and may have run before `post` had returned.
+  while (posting_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
 }
 
 void slot_reactor::read_time() noexcept {
@@ -49,7 +52,9 @@ nanoseconds slot_reactor::permitted_wait(nanoseconds longest) const noexcept {
 }
 
 void slot_reactor::post(posted_node& node) noexcept {
+  posting_.fetch_add(1, std::memory_order_relaxed);
   if (inbox_.push(node)) wake();
+  posting_.fetch_sub(1, std::memory_order_release);
 }
 
 void slot_reactor::wake() noexcept {

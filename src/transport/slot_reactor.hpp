@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "coro/intrusive_list.hpp"
@@ -84,6 +85,7 @@ class slot_reactor : public reactor {
   static receive_slabs& pool_of(const slot& s) noexcept { return *static_cast<receive_slabs*>(s.second); }
 
   posted_inbox inbox_;
+  std::atomic<std::uint32_t> posting_{0};  // threads that are in `post`
   unique_fd wake_fd_;
   std::uint32_t outstanding_ = 0;
   reactor_features features_;

@@ -10,9 +10,11 @@
 
 #include <atomic>
 #include <cerrno>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "coro/error_format.hpp"
@@ -325,6 +327,22 @@ TEST_CASE("run ends with stop, also one that came first or was posted", "[reacto
   r->run();
   other.join();
   CHECK_FALSE(r->run_once(nanoseconds::zero()));
+}
+
+TEST_CASE("a reactor may end because of what is posted, before the post has returned", "[reactor]") {
+  for (int i = 0; i < 200; ++i) {
+    std::promise<std::pair<executor*, posted_node*>> lives;
+    auto known = lives.get_future();
+    std::thread owner([&] {
+      const auto r = on_reactor::make();
+      stopper s(*r);
+      lives.set_value({r.get(), &s});
+      r->run();
+    });
+    const auto [home, last] = known.get();
+    home->post(*last);
+    owner.join();
+  }
 }
 
 TEST_CASE("posts of four threads all arrive, each thread's in order", "[reactor]") {
