@@ -86,13 +86,13 @@ scoll::task<scoll::result<object_reply>> object_move::put() {
 }
 
 scoll::task<scoll::status> object_move::write_pieces() {
-  constexpr scoll::nanoseconds patience = std::chrono::seconds(30);
+  constexpr scoll::nanoseconds for_a_piece = std::chrono::seconds(30);
   step_.step = object_step::begin;
   const auto begun = co_await owner_.ask(step_, stop_);
   if (!begun) co_return begun.error();
   step_.step = object_step::write;
   for (;;) {
-    scoll::deadline_stop limit(scoll::deadline::in(patience), stop_);
+    scoll::deadline_stop limit(scoll::deadline::in(for_a_piece), stop_);
     const auto line = co_await client_.read_line(limit.token());
     if (!line) co_return limit.explain(line.error());
     const auto parsed = parse_put_piece(*line);
