@@ -42,7 +42,7 @@ class process {
         measured_(measured),
         ring_(reactor::create().value()),
         rail_(*ring_, rail_options(s.congestion_control)),
-        node_(*ring_, rail_, identity(me.index())),
+        node_(*ring_, rail_, node_identity(me.index())),
         background_(*ring_) {
     node_.serve(add_ranks{this}).value();
     if (measured_ != nullptr) serve_link_probe(node_).value();
@@ -62,13 +62,6 @@ class process {
   }
 
  private:
-  static node_options identity(std::uint32_t index) {
-    node_options o;
-    o.id = index + 1;
-    o.cluster = "bench";
-    o.incarnation = 1;
-    return o;
-  }
   counts count() noexcept { return counts::now(*ring_, node_.wire()); }
 
   task<void> measure() {

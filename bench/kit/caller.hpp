@@ -9,6 +9,7 @@
 #include "coro/when_all.hpp"
 #include "counts.hpp"
 #include "member.hpp"
+#include "scoll/node_options.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/io_awaitables.hpp"
 #include "transport/tcp_rail.hpp"
@@ -27,6 +28,14 @@ inline scoll::transport::tcp_options rail_options(const std::string& congestion_
 inline scoll::transport::endpoint_options endpoint_identity(std::uint32_t index) {
   scoll::transport::endpoint_options o;
   o.self = index + 1;
+  o.cluster = "bench";
+  o.incarnation = 1;
+  return o;
+}
+
+inline scoll::node_options node_identity(std::uint32_t index) {
+  scoll::node_options o;
+  o.id = index + 1;
   o.cluster = "bench";
   o.incarnation = 1;
   return o;

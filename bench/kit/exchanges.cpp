@@ -1,13 +1,11 @@
 #include "exchanges.hpp"
 
-#include <memory>
 #include <vector>
 
 #include "asking.hpp"
-#include "caller.hpp"
 #include "compose.hpp"
 #include "coro/error_format.hpp"
-#include "coro/scope.hpp"
+#include "endpoint_process.hpp"
 
 namespace bench {
 namespace {
@@ -15,26 +13,12 @@ namespace {
 using namespace scoll;
 using namespace scoll::transport;
 
-class exchanger final : private endpoint_events {
+class exchanger final : public endpoint_process {
  public:
   exchanger(member& me, std::uint32_t size, const std::string& congestion_control)
-      : me_(me),
-        bytes_(size),
-        ring_(reactor::create().value()),
-        rail_(*ring_, rail_options(congestion_control)),
-        endpoint_(*ring_, rail_, identity(me.index()), *this),
-        background_(*ring_) {
-    endpoint_.listen("127.0.0.1:0").value();
-    introduce(me, endpoint_.listen_address(),
-              [this](node_id id, const std::string& address) { endpoint_.add_peer(id, address).value(); });
-  }
+      : endpoint_process(me, congestion_control, identity(me.index())), bytes_(size) {}
 
-  void run() {
-    if (me_.index() == 0) background_.spawn(obey(*this, me_, *ring_));
-    ring_->run();
-  }
-
-  counts count() noexcept { return counts::now(*ring_, endpoint_); }
+  void run() { run_as(*this); }
 
   task<void> ask(node_id peer) {
     asking request(*endpoint_.find(peer), traffic_class::call, compose(endpoint_, bytes_),
@@ -56,15 +40,8 @@ class exchanger final : private endpoint_events {
     work.reply(compose(endpoint_, bytes_));
     count().show_on(me_.page());
   }
-  void on_cancelled(incoming&, bool) noexcept override {}
-  void on_session_lost(session&, const error&) noexcept override {}
 
-  member& me_;
   std::vector<std::byte> bytes_;
-  std::unique_ptr<reactor> ring_;
-  tcp_rail rail_;
-  endpoint endpoint_;
-  scope background_;
 };
 
 }  // namespace

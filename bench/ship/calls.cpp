@@ -23,7 +23,7 @@ class caller final {
         bytes_(s.size),
         ring_(reactor::create().value()),
         rail_(*ring_, rail_options(s.congestion_control)),
-        node_(*ring_, rail_, identity(me.index())),
+        node_(*ring_, rail_, node_identity(me.index())),
         background_(*ring_) {
     node_.serve(do_nothing, [this](const nothing&, ship_call&) { count().show_on(me_.page()); }).value();
     node_
@@ -56,14 +56,6 @@ class caller final {
   }
 
  private:
-  static node_options identity(std::uint32_t index) {
-    node_options o;
-    o.id = index + 1;
-    o.cluster = "bench";
-    o.incarnation = 1;
-    return o;
-  }
-
   member& me_;
   std::vector<std::byte> bytes_;
   std::unique_ptr<reactor> ring_;

@@ -79,10 +79,7 @@ class node {
   /// `already_exists`, `invalid_argument` (an id of the library's).
   template <collective_service S>
   result<service_handle> serve(S service) {
-    auto entry = std::make_shared<detail::service_entry>();
-    entry->table = &detail::table_of<S>;
-    entry->instance = new S(std::move(service));
-    entry->destroy = [](void* instance) noexcept { delete static_cast<S*>(instance); };
+    auto entry = detail::make_service_entry(std::move(service));
     if (auto added = add_service(entry); !added) return added.error();
     return service_handle(*engine_, std::move(entry));
   }

@@ -16,10 +16,7 @@ host_facts host_facts::here() {
 }
 
 result<service_handle> serve_link_probe(node& self, const host_facts& facts) {
-  auto entry = std::make_shared<detail::service_entry>();
-  entry->table = &detail::table_of<detail::link_probe>;
-  entry->instance = new detail::link_probe{facts};
-  entry->destroy = [](void* instance) noexcept { delete static_cast<detail::link_probe*>(instance); };
+  auto entry = detail::make_service_entry(detail::link_probe{facts});
   detail::engine& engine = self.get_engine();
   if (auto added = engine.add_own_service(entry); !added) return added.error();
   return service_handle(engine, std::move(entry));

@@ -39,8 +39,7 @@ bool poll_datagram_buffers::take_buffers() noexcept {
 }
 
 int poll_datagram_buffers::receive(int fd) noexcept {
-  const int count = ::recvmmsg(fd, messages_.data(), static_cast<unsigned>(taken_), MSG_DONTWAIT, nullptr);
-  return count;
+  return ::recvmmsg(fd, messages_.data(), static_cast<unsigned>(taken_), MSG_DONTWAIT, nullptr);
 }
 
 void poll_datagram_buffers::give_back() noexcept {

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 #include "../../coro/event.hpp"
+#include "service_table.hpp"
 
 namespace scoll::detail {
-
-struct service_table;
 
 /// A registered service and how many operations use it.
 struct service_entry {
@@ -24,5 +25,14 @@ struct service_entry {
   service_entry(const service_entry&) = delete;
   service_entry& operator=(const service_entry&) = delete;
 };
+
+template <class S>
+std::shared_ptr<service_entry> make_service_entry(S service) {
+  auto entry = std::make_shared<service_entry>();
+  entry->table = &table_of<S>;
+  entry->instance = new S(std::move(service));
+  entry->destroy = [](void* instance) noexcept { delete static_cast<S*>(instance); };
+  return entry;
+}
 
 }  // namespace scoll::detail
