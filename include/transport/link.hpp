@@ -82,6 +82,8 @@ class link {
   /// Takes a batch of frames; `on_writable` follows. Its bytes are copied or sent before it returns, but for
   /// those of lent memory, which the link may borrow until then.
   virtual void write(std::span<const frame_parts> frames) noexcept = 0;
+  /// Somebody waits for `on_writable`; until then it may take its time.
+  virtual void hurry() noexcept {}
   /// Most of what arrives will be large: a hint.
   virtual void expect_bulk() noexcept {}
   /// Ends the link after what was written, without further calls to the owner. The link may be gone when it

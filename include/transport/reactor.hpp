@@ -67,6 +67,9 @@ struct io_slot : list_hook<> {
   bool cancelling = false;
   bool polled = false;   // emulated multishot receive: data is there, the buffer is in use
   bool watched = false;  // poll: its descriptor counts it
+  bool lazy = false;     // send: nobody waits for it
+  bool silent = false;   // send: done when it was submitted, unless the kernel says otherwise
+  bool patient = false;  // send: the socket was full, the kernel waits for room
   int fd = -1;
   std::uint32_t length = 0;
   std::uint32_t flags = 0;
@@ -284,7 +287,13 @@ class reactor : public executor, public file_engine {
   /// As `receive_multishot`, of a blocking datagram socket: one completion per datagram, with its source;
   /// `result` is its size, and 0 is a datagram too. Buffers serve one receive at a time.
   virtual void receive_datagrams(int fd, datagram_buffers& into, io_completion& done) noexcept = 0;
+  /// Short counts are possible.
   virtual void send(int fd, std::span<const std::byte> bytes, io_completion& done) noexcept = 0;
+  /// The same for who does not wait for it: it may complete with the next turn that has something else to do,
+  /// within 20 ms, so that no system call is made for it alone.
+  virtual void send_lazily(int fd, std::span<const std::byte> bytes, io_completion& done) noexcept = 0;
+  /// Somebody waits for it after all. Harmless on an object that is not pending.
+  virtual void hurry(io_completion& done) noexcept = 0;
   /// `message` and all it points to must live until completion. Short counts are possible.
   virtual void send_message(int fd, const msghdr& message, io_completion& done) noexcept = 0;
   virtual void poll(int fd, std::uint32_t events, io_completion& done) noexcept = 0;

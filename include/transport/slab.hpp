@@ -13,7 +13,7 @@ namespace scoll::transport {
 class slab_pool;
 
 namespace detail {
-/// Lies behind its buffer, in one allocation.
+/// What is known of one buffer.
 struct slab {
   slab_pool* pool;
   slab* next;  // free list
@@ -90,6 +90,7 @@ class slab_pool {
   bool starved_ = false;
   detail::slab* free_ = nullptr;
   std::unique_ptr<block> blocks_;
+  std::size_t blocks_count_ = 0;
   refill_function refill_ = nullptr;
   void* refill_object_ = nullptr;
 };

@@ -78,7 +78,11 @@ bool lane::needed() const noexcept {
 
 void lane::pump() noexcept {
   if (state_ == state::up) {
-    if (link_->writable()) write_batch();
+    if (link_->writable()) {
+      write_batch();
+    } else {
+      link_->hurry();
+    }
   } else if (state_ == state::idle && needed()) {
     begin_connect();
   }
@@ -398,10 +402,15 @@ void lane::write_batch() noexcept {
   frame_batch batch;
   std::size_t bytes = 0;
   std::size_t carried = 0;
+  bool all = false;
   while (!batch.full()) {
     bool again = false;
     message* m = next_message(again);
-    if (m == nullptr || bytes + m->copied_bytes() > link_->batch_bytes()) break;
+    if (m == nullptr) {
+      all = true;
+      break;
+    }
+    if (bytes + m->copied_bytes() > link_->batch_bytes()) break;
     if (again) {
       ++count.replays;
       cursor_ = retained_.next(*m);
@@ -424,6 +433,7 @@ void lane::write_batch() noexcept {
   count.bytes_copied += bytes;
   ++count.writes;
   link_->write(batch.frames());
+  if (!all) link_->hurry();
 }
 
 void lane::acknowledge_alone() noexcept {

@@ -80,18 +80,16 @@ slab_ref slab_pool::try_acquire() noexcept {
 
 detail::slab* slab_pool::create() noexcept {
   if (created_ == limit_) return nullptr;
+  if (created_ == blocks_count_ * block::size) {
+    std::unique_ptr<block> next(new (std::nothrow) block);
+    if (next == nullptr) return nullptr;
+    next->before = std::move(blocks_);
+    blocks_ = std::move(next);
+    ++blocks_count_;
+  }
   const std::size_t buffer = (slab_size_ + slab_alignment - 1) / slab_alignment * slab_alignment;
   auto* const data = static_cast<std::byte*>(std::aligned_alloc(slab_alignment, buffer));
   if (data == nullptr) return nullptr;
-  if (created_ % block::size == 0) {
-    std::unique_ptr<block> next(new (std::nothrow) block);
-    if (next == nullptr) {
-      std::free(data);
-      return nullptr;
-    }
-    next->before = std::move(blocks_);
-    blocks_ = std::move(next);
-  }
   detail::slab& slab = blocks_->slabs[created_ % block::size];
   slab.pool = this;
   slab.data = data;

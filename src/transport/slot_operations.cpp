@@ -47,11 +47,26 @@ void slot_reactor::receive(int fd, std::span<std::byte> into, io_completion& don
   hand_over(s);
 }
 
-void slot_reactor::send(int fd, std::span<const std::byte> bytes, io_completion& done) noexcept {
+slot_reactor::slot& slot_reactor::begin_send(io_completion& done, int fd,
+                                             std::span<const std::byte> bytes) noexcept {
   slot& s = begin(done, operation::send, fd);
   s.address = bytes.data();
   s.length = transfer_bytes(bytes.size());
+  return s;
+}
+
+void slot_reactor::send(int fd, std::span<const std::byte> bytes, io_completion& done) noexcept {
+  hand_over(begin_send(done, fd, bytes));
+}
+
+void slot_reactor::send_lazily(int fd, std::span<const std::byte> bytes, io_completion& done) noexcept {
+  slot& s = begin_send(done, fd, bytes);
+  s.lazy = true;
   hand_over(s);
+}
+
+void slot_reactor::hurry(io_completion& done) noexcept {
+  slot_of(done).lazy = false;
 }
 
 void slot_reactor::send_message(int fd, const msghdr& message, io_completion& done) noexcept {

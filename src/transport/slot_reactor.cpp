@@ -43,6 +43,12 @@ void slot_reactor::read_time() noexcept {
   now_ = read_clock();
 }
 
+time_point slot_reactor::next_turn(nanoseconds longest_wait) const noexcept {
+  if (longest_wait.count() <= 0 || stopped_ || has_ready()) return time_point::min();
+  if (longest_wait == nanoseconds::max()) return next_timer();
+  return std::min(next_timer(), saturating_add(read_clock(), longest_wait));
+}
+
 nanoseconds slot_reactor::permitted_wait(nanoseconds longest) const noexcept {
   if (longest.count() <= 0 || stopped_ || has_ready()) return nanoseconds::zero();
   const time_point due = next_timer();
@@ -70,7 +76,7 @@ slot_reactor::slot& slot_reactor::begin(io_completion& done, operation kind, int
   s.kind = kind;
   s.fd = fd;
   s.cancelling = false;
-  s.polled = false;
+  s.polled = s.lazy = s.silent = s.patient = false;
   return s;
 }
 

@@ -27,6 +27,8 @@ class slot_reactor : public reactor {
                                                                   std::size_t datagram_bytes) override;
   void receive(int fd, std::span<std::byte> into, io_completion& done) noexcept override;
   void send(int fd, std::span<const std::byte> bytes, io_completion& done) noexcept override;
+  void send_lazily(int fd, std::span<const std::byte> bytes, io_completion& done) noexcept override;
+  void hurry(io_completion& done) noexcept override;
   void send_message(int fd, const msghdr& message, io_completion& done) noexcept override;
   void poll(int fd, std::uint32_t events, io_completion& done) noexcept override;
   std::int64_t send_now(int fd, const msghdr& message) noexcept override;
@@ -74,9 +76,12 @@ class slot_reactor : public reactor {
   /// First thing of all when an engine dies: threads still use it.
   void end_threads() noexcept;
   void read_time() noexcept;
+  /// When the next turn is due at the latest; a time that has passed: at once.
+  time_point next_turn(nanoseconds longest_wait) const noexcept;
   nanoseconds permitted_wait(nanoseconds longest) const noexcept;
 
   slot& begin(io_completion& done, operation kind, int fd) noexcept;
+  slot& begin_send(io_completion& done, int fd, std::span<const std::byte> bytes) noexcept;
   void begin_pooled(io_completion& done, operation kind, int fd, receive_slabs& from) noexcept;
   void hand_to_thread(slot& s) noexcept;
   /// Notes the outcome, which is delivered in this turn or the next.

@@ -85,11 +85,13 @@ class tcp_rail::tcp_link final : public link {
     }
     unsent_ = {batch_.data(), size};
     lent_ = frames.back().lent;
-    if (!lent_) return rail_.reactor_.send(fd_.get(), unsent_, send_);
+    if (!lent_) return rail_.reactor_.send_lazily(fd_.get(), unsent_, send_);
     source_.borrow(*lent_.memory);
     pushing_ = true;
     push();
   }
+
+  void hurry() noexcept override { rail_.reactor_.hurry(send_); }
 
   void expect_bulk() noexcept override {
     if (polling_ || broken_ || ending_) return;
@@ -105,6 +107,7 @@ class tcp_rail::tcp_link final : public link {
     ++rail_.lingering_;
     rail_.reactor_.arm(linger_, rail_.reactor_.now() + rail_.options_.linger_limit);
     if (!send_.pending() && !written_out_.scheduled()) half_close();
+    hurry();
   }
 
  private:

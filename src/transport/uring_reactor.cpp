@@ -159,6 +159,7 @@ void uring_reactor::cancel(io_completion& done) noexcept {
       end(s, -ECANCELED);
       break;
     case place::submitted:
+      if (s.silent) break;  // ends by itself when it is submitted
       if (io_uring_sqe* const sqe = queued_.empty() ? io_uring_get_sqe(&ring()) : nullptr; sqe != nullptr) {
         prepare_cancel(*sqe, s);
       } else {
@@ -193,10 +194,7 @@ void uring_reactor::prepare(io_uring_sqe& sqe, slot& s) noexcept {
     case operation::receive_multishot:
     case operation::receive_datagrams: prepare_receive(sqe, s); break;
     case operation::receive: io_uring_prep_recv(&sqe, s.fd, s.second, s.length, 0); break;
-    case operation::send:
-      io_uring_prep_send(&sqe, s.fd, s.address, s.length, MSG_NOSIGNAL);
-      brief_sends_ += s.length <= brief_send_bytes;
-      break;
+    case operation::send: prepare_send(sqe, s); break;
     case operation::send_message:
       io_uring_prep_sendmsg(&sqe, s.fd, static_cast<const msghdr*>(s.address), MSG_NOSIGNAL);
       break;
@@ -217,6 +215,17 @@ void uring_reactor::prepare(io_uring_sqe& sqe, slot& s) noexcept {
   }
   io_uring_sqe_set_data(&sqe, &s);
   s.where = place::submitted;
+}
+
+/// What fits the socket is sent while it is submitted; to be told so would end the wait for what answers it.
+/// So the kernel tells only what did not: all of it or nothing is wanted, and at once.
+void uring_reactor::prepare_send(io_uring_sqe& sqe, slot& s) noexcept {
+  s.silent = s.length <= brief_send_bytes && !s.patient && ring_.skips_success_events();
+  const int silently = s.silent ? MSG_DONTWAIT | MSG_WAITALL : 0;
+  io_uring_prep_send(&sqe, s.fd, s.address, s.length, MSG_NOSIGNAL | silently);
+  if (!s.silent) return;
+  sqe.flags |= IOSQE_CQE_SKIP_SUCCESS;
+  silent_.push_back(s);
 }
 
 void uring_reactor::prepare_receive(io_uring_sqe& sqe, slot& s) const noexcept {

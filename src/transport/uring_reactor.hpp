@@ -59,18 +59,24 @@ class uring_reactor final : public slot_reactor {
   io_uring& ring() noexcept { return *ring_.get(); }
 
   // uring_turn.cpp: system calls and the dispatch of completions
-  void enter(nanoseconds wait) noexcept;
-  void block(nanoseconds wait) noexcept;
+  void enter(time_point due) noexcept;
+  bool set_alarm(time_point due) noexcept;
   bool submit() noexcept;
   void submit_rest() noexcept;
   void entered(int outcome, std::uint32_t prepared) noexcept;
+  std::uint32_t kernel_flags() noexcept;
   bool kernel_has_events() noexcept;
+  bool send_awaited() noexcept;
+  bool failures_told() noexcept;
+  bool complete(intrusive_list<slot>& sent) noexcept;
+  bool complete_sent() noexcept;
   void wake() noexcept override;
   void tell_host() noexcept;
   void watch_wakeups() noexcept;
   bool dispatch_completions() noexcept;
   void dispatch(const arrival& event) noexcept;
   void dispatch_accept(slot& s, const arrival& event) noexcept;
+  void dispatch_send(slot& s, const arrival& event) noexcept;
   void dispatch_receive(slot& s, const arrival& event) noexcept;
   void dispatch_emulated_receive(slot& s, std::int32_t outcome) noexcept;
   void deliver_received(slot& s, std::int32_t outcome, slab_ref& buffer) noexcept;
@@ -91,6 +97,7 @@ class uring_reactor final : public slot_reactor {
     return static_cast<uring_datagram_buffers&>(pool_of(s));
   }
   std::uint16_t unused_group() noexcept;
+  void prepare_send(io_uring_sqe& sqe, slot& s) noexcept;
   void prepare_receive(io_uring_sqe& sqe, slot& s) const noexcept;
   void fill_receive_slab(slot& s) noexcept;
   void prepare(io_uring_sqe& sqe, slot& s) noexcept;
@@ -102,9 +109,11 @@ class uring_reactor final : public slot_reactor {
   unique_fd host_fd_;               // what a host waits on, if one has asked
   std::atomic<int> host_wake_{-1};  // the same, for other threads
   bool wakeups_watched_ = false;
-  std::uint32_t brief_sends_ = 0;  // prepared, not submitted, and small enough to complete at once
-  __kernel_timespec timeout_{};
+  time_point alarm_ = never;  // when the kernel's timer wakes us
+  __kernel_timespec alarm_spec_{};
   intrusive_list<slot> queued_;
+  intrusive_list<slot> silent_;  // silent sends: prepared
+  intrusive_list<slot> sent_;  // and submitted, so that they are done but for those of which the kernel tells
 };
 
 }  // namespace scoll::transport

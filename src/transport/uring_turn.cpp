@@ -11,14 +11,13 @@
 namespace scoll::transport {
 namespace {
 
-// A send that completes while it is submitted would end the wait for what answers it. So the wait is for one
-// more completion per such send, and bounded, in case one of them finds its socket full after all: once per
-// link that stops, since a link has one send at a time.
-constexpr nanoseconds sends_wait = std::chrono::milliseconds(5);
+// How long a send that nobody waits for may be done before it completes.
+constexpr nanoseconds lazy_limit = std::chrono::milliseconds(20);
 
 // What user_data says when it is not a slot: slots are aligned.
 constexpr std::uint64_t cancel_tag = 0;
 constexpr std::uint64_t wake_tag = 1;
+constexpr std::uint64_t alarm_tag = 2;
 
 }  // namespace
 
@@ -33,7 +32,7 @@ struct uring_reactor::arrival {
 bool uring_reactor::run_once(nanoseconds longest_wait) noexcept {
   const turn as_current(*this);
   ++statistics_.turns;
-  enter(permitted_wait(longest_wait));
+  enter(next_turn(longest_wait));
   read_time();
   bool ran = inbox_.run_all();
   ran = dispatch_completions() || ran;
@@ -42,40 +41,61 @@ bool uring_reactor::run_once(nanoseconds longest_wait) noexcept {
   if (!running_ || stopped_) {
     // The host may now wait on its descriptor, so the kernel must know all and posts must wake it.
     submit_rest();
+    if (complete_sent()) {
+      ran = true;
+      submit_rest();
+      if (!sent_.empty()) wake();
+    }
     if (!inbox_.fall_asleep()) wake();
     if (host_fd_) tell_host();
   }
   return ran;
 }
 
-void uring_reactor::enter(nanoseconds wait) noexcept {
+void uring_reactor::enter(time_point due) noexcept {
   move_queued();
   while (!queued_.empty() && submit()) move_queued();
-  if (io_uring_cq_ready(&ring()) != 0 || !queued_.empty() || !wakeups_watched_) wait = nanoseconds::zero();
-  if (wait.count() > 0 && inbox_.fall_asleep()) {
-    block(wait);
+  const bool at_once = due <= now() || io_uring_cq_ready(&ring()) != 0 || !queued_.empty() ||
+                       !wakeups_watched_ || !sent_.empty() || send_awaited();
+  if (!at_once && set_alarm(due) && inbox_.fall_asleep()) {
+    const std::uint32_t prepared = io_uring_sq_ready(&ring());
+    entered(io_uring_submit_and_wait(&ring(), 1), prepared);
   } else if (io_uring_sq_ready(&ring()) != 0 || kernel_has_events()) {
     submit();
   }
   inbox_.awake();
 }
 
-void uring_reactor::block(nanoseconds wait) noexcept {
-  constexpr std::int64_t second = 1'000'000'000;
-  const std::uint32_t sends = std::exchange(brief_sends_, 0);
-  if (sends != 0) wait = std::min(wait, sends_wait);
-  __kernel_timespec* limit = nullptr;
-  if (wait != nanoseconds::max()) {
-    timeout_ = {wait.count() / second, wait.count() % second};
-    limit = &timeout_;
+bool uring_reactor::send_awaited() noexcept {
+  for (slot* s = silent_.first(); s != nullptr; s = silent_.next(*s)) {
+    if (!s->lazy || s->cancelling) return true;
   }
-  io_uring_cqe* first = nullptr;
-  const std::uint32_t prepared = io_uring_sq_ready(&ring());
-  entered(io_uring_submit_and_wait_timeout(&ring(), &first, 1 + sends, limit, nullptr), prepared);
+  return false;
+}
+
+/// The kernel wakes us at `due` or before. A timer that is early enough is left alone, so that a deadline
+/// that comes and goes with every message does not cost one of the kernel's each time.
+bool uring_reactor::set_alarm(time_point due) noexcept {
+  if (!silent_.empty()) due = std::min(due, now() + lazy_limit);
+  if (due >= alarm_) return true;
+  io_uring_sqe* const sqe = io_uring_get_sqe(&ring());
+  if (sqe == nullptr) return false;
+  constexpr std::int64_t second = 1'000'000'000;
+  const std::int64_t at = due.time_since_epoch().count();
+  alarm_spec_ = {at / second, at % second};
+  if (alarm_ == never) {
+    io_uring_prep_timeout(sqe, &alarm_spec_, 0, IORING_TIMEOUT_ABS);
+    io_uring_sqe_set_data64(sqe, alarm_tag);
+  } else {
+    io_uring_prep_timeout_update(sqe, &alarm_spec_, alarm_tag, IORING_TIMEOUT_ABS);
+    if (ring_.skips_success_events()) sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
+    io_uring_sqe_set_data64(sqe, cancel_tag);
+  }
+  alarm_ = due;
+  return true;
 }
 
 bool uring_reactor::submit() noexcept {
-  brief_sends_ = 0;
   const std::uint32_t prepared = io_uring_sq_ready(&ring());
   entered(io_uring_submit_and_get_events(&ring()), prepared);
   return io_uring_sq_ready(&ring()) < prepared;
@@ -91,7 +111,9 @@ void uring_reactor::submit_rest() noexcept {
 
 void uring_reactor::entered(int outcome, std::uint32_t prepared) noexcept {
   ++statistics_.enters;
-  statistics_.submissions += prepared - io_uring_sq_ready(&ring());
+  const std::uint32_t left = io_uring_sq_ready(&ring());
+  statistics_.submissions += prepared - left;
+  if (left == 0) sent_.splice(silent_);
   if (outcome >= 0) return;
   SCOLL_ASSERT(outcome != -EEXIST, "a reactor was driven by another thread than the one that created it");
   // Out of time, a signal, or no memory for now: the next turn tries again, and nothing is lost meanwhile.
@@ -100,9 +122,12 @@ void uring_reactor::entered(int outcome, std::uint32_t prepared) noexcept {
       "io_uring_enter failed");
 }
 
+std::uint32_t uring_reactor::kernel_flags() noexcept {
+  return __atomic_load_n(ring().sq.kflags, __ATOMIC_ACQUIRE);
+}
+
 bool uring_reactor::kernel_has_events() noexcept {
-  constexpr unsigned events = IORING_SQ_CQ_OVERFLOW | IORING_SQ_TASKRUN;
-  return (__atomic_load_n(ring().sq.kflags, __ATOMIC_RELAXED) & events) != 0;
+  return (kernel_flags() & (IORING_SQ_CQ_OVERFLOW | IORING_SQ_TASKRUN)) != 0;
 }
 
 void uring_reactor::wake() noexcept {
@@ -133,18 +158,45 @@ void uring_reactor::watch_wakeups() noexcept {
 }
 
 bool uring_reactor::dispatch_completions() noexcept {
+  intrusive_list<slot> sent;
+  if (failures_told()) sent.splice(sent_);
   // Only those that are there now: a submission that completes at once must not keep the turn from ending.
   const std::uint32_t count = io_uring_cq_ready(&ring());
+  bool ran = false;
   for (std::uint32_t i = 0; i < count; ++i) {
     unsigned head = 0;
     io_uring_cqe* cqe = nullptr;
     io_uring_for_each_cqe(&ring(), head, cqe) break;
     const arrival event{cqe->user_data, cqe->res, cqe->flags};
     io_uring_cq_advance(&ring(), 1);
+    ran = ran || event.user_data != alarm_tag;
     dispatch(event);
   }
   if (count != 0) settle_receive_pools();
-  return count != 0;
+  return complete(sent) || ran;
+}
+
+/// Whether what failed of `sent_` has its completion in the queue, rather than behind a full one.
+bool uring_reactor::failures_told() noexcept {
+  return (kernel_flags() & IORING_SQ_CQ_OVERFLOW) == 0;
+}
+
+bool uring_reactor::complete(intrusive_list<slot>& sent) noexcept {
+  const bool any = !sent.empty();
+  while (!sent.empty()) {
+    ++statistics_.completions;
+    slot& s = sent.pop_front();
+    finish(s, static_cast<std::int32_t>(s.length));
+  }
+  return any;
+}
+
+/// Of a turn that ends without another one behind it.
+bool uring_reactor::complete_sent() noexcept {
+  if (!failures_told() || io_uring_cq_ready(&ring()) != 0) return false;
+  intrusive_list<slot> sent;
+  sent.splice(sent_);
+  return complete(sent);
 }
 
 /// What was consumed in this turn is provided anew.
@@ -168,6 +220,10 @@ void uring_reactor::dispatch(const arrival& event) noexcept {
     wakeups_watched_ = wakeups_watched_ && event.more();
     return;
   }
+  if (event.user_data == alarm_tag) {
+    alarm_ = never;
+    return;
+  }
   ++statistics_.completions;
   slot& s = *reinterpret_cast<slot*>(static_cast<std::uintptr_t>(event.user_data));
   if (!event.more()) s.unlink();  // a cancel that found no room has come too late
@@ -175,6 +231,7 @@ void uring_reactor::dispatch(const arrival& event) noexcept {
     case operation::accept: return dispatch_accept(s, event);
     case operation::receive_multishot:
     case operation::receive_datagrams: return dispatch_receive(s, event);
+    case operation::send: return dispatch_send(s, event);
     default: return finish(s, event.outcome);
   }
 }
@@ -185,6 +242,12 @@ void uring_reactor::dispatch_accept(slot& s, const arrival& event) noexcept {
   if (event.outcome < 0 && !gone) return finish(s, event.outcome);
   if (!event.more()) hand_over_again(s);
   if (!gone) deliver(*s.owner, {event.outcome, true, nullptr});
+}
+
+void uring_reactor::dispatch_send(slot& s, const arrival& event) noexcept {
+  if (event.outcome != -EAGAIN || !s.silent) return finish(s, event.outcome);
+  s.patient = true;
+  hand_over_again(s);
 }
 
 void uring_reactor::dispatch_receive(slot& s, const arrival& event) noexcept {
