@@ -67,7 +67,7 @@ class error {
  public:
   static constexpr std::size_t text_capacity = 96;
 
-  constexpr error() noexcept = default;
+  constexpr error() noexcept { set_text({}); }
   constexpr error(errc code, std::string_view text = {}, std::int32_t detail = 0,
                   error_domain domain = error_domain::scoll) noexcept
       : code_(code), domain_(domain), detail_(detail) {
@@ -99,13 +99,15 @@ class error {
   constexpr void set_text(std::string_view text) noexcept {
     text_size_ = static_cast<std::uint8_t>(text.size() < text_capacity ? text.size() : text_capacity);
     for (std::size_t i = 0; i < text_size_; ++i) text_[i] = text[i];
+    if (!std::is_constant_evaluated()) return;
+    for (std::size_t i = text_size_; i < text_capacity; ++i) text_[i] = '\0';
   }
 
   errc code_ = errc::ok;
   error_domain domain_ = error_domain::scoll;
   std::uint8_t text_size_ = 0;
   std::int32_t detail_ = 0;
-  char text_[text_capacity] = {};
+  char text_[text_capacity];  // read up to its size alone, so that success does not pay for it
 };
 
 static_assert(std::is_trivially_copyable_v<error>);
