@@ -77,8 +77,7 @@ bool covers(std::span<const member_report> runs, std::span<const rank_range> wan
 
 void account::clear() {
   runs_.clear();
-  causes_.clear();
-  causes_.emplace_back();
+  causes_.resize(1);  // the first is of those that did not fail
 }
 
 std::uint16_t account::add_cause(const cause& c) {

@@ -17,8 +17,10 @@ constexpr std::size_t tombstones = 4096;
 }  // namespace
 
 std::shared_ptr<group_state> engine::find_group(const group_id& id) const {
+  if (last_group_ != nullptr && last_group_->id == id) return last_group_;
   const auto found = groups_.find(id);
-  return found == groups_.end() ? nullptr : found->second;
+  if (found == groups_.end()) return nullptr;
+  return last_group_ = found->second;
 }
 
 result<std::shared_ptr<group_state>> engine::group_for(const collective_head& head,
@@ -73,6 +75,7 @@ void engine::forget_group(const group_id& id) noexcept {
   const auto found = groups_.find(id);
   if (found != groups_.end()) {
     found->second->forgotten = true;
+    if (last_group_ == found->second) last_group_.reset();
     groups_.erase(found);
   }
   leases_.erase(id);

@@ -12,7 +12,7 @@
 // How an operation begins, runs and goes back to the pool.
 namespace scoll::detail {
 
-operation::operation() : call_(*this), timer_(*this), submit_(*this), user_stop_(&stopped_by_user, this) {}
+operation::operation() : call_(*this), timer_(*this), user_stop_(&stopped_by_user, this) {}
 
 operation::~operation() = default;
 
@@ -68,7 +68,7 @@ void operation::start(std::coroutine_handle<> waiter, stop_token stop) {
   is_root_ = true;
   set_root_times();
   rearm();
-  engine_->scope_->spawn(run());
+  launch();
   if (!SCOLL_MUTANT(stop_unheard)) user_stop_.connect(stop);
 }
 
@@ -81,11 +81,13 @@ void operation::accept(transport::request_view& request, const collective_head& 
   is_root_ = false;
   relay_ = relay;
   reply_limit_ = request.reply_capacity();
-  request_bytes_ = engine_->endpoint_.keep(std::move(request.payload()));
+  // What ends within this turn may hold on to the buffer that it arrived in.
+  request_bytes_ =
+      ends_at_once() ? std::move(request.payload()) : engine_->endpoint_.keep(std::move(request.payload()));
   set_times_from_head(head);
   request.accept(parent_);
   parent_.release_credit();
-  engine_->scope_->spawn(run());
+  launch();
 }
 
 void operation::stopped_by_user(void* self) noexcept {
@@ -136,8 +138,8 @@ void operation::reset() noexcept {
   child_count_ = unsettled_ = 0;
   head_ = {};
   dissent_ = {};
-  status_ = {};
-  hooks_ = {};
+  if (!status_) status_ = {};
+  for (hook_state& hook : hooks_) hook.reset();
   execute_started_ = execute_settled_ = false;
   refused_ = answered_ = ended_ = released_ = clean_ = false;
   expired_ = late_ = cancelled_ = parent_gone_ = by_deadline_ = relay_ = is_root_ = false;
@@ -153,8 +155,36 @@ void operation::reset() noexcept {
 
 // ---- the whole of it
 
+/// In a later step. What has nothing to wait for needs no coroutine.
+void operation::launch() {
+  if (ends_at_once()) return engine_->executor_.schedule(run_);
+  engine_->scope_->spawn(run());
+}
+
+/// A leaf whose hooks are plain functions.
+bool operation::ends_at_once() const noexcept {
+  return child_count_ == 0 && table_->prepare == nullptr && table_->execute == nullptr &&
+         table_->finish == nullptr;
+}
+
+void operation::run_at_once() {
+  if (take_request() && prepare_now()) {
+    start_execute();
+    give_up_waiting();
+    finish_now();
+  }
+  timer_disarm();
+  answer();
+  end();
+}
+
 task<void> operation::run() {
-  const bool forwarding = co_await prepare();
+  bool forwarding = take_request();
+  if (forwarding && table_->prepare != nullptr && !relay_) {
+    forwarding = co_await prepare();
+  } else if (forwarding) {
+    forwarding = prepare_now();
+  }
   if (forwarding) {
     forward();
     if (child_count_ != 0) co_await let_forwards_leave();
@@ -162,7 +192,8 @@ task<void> operation::run() {
     co_await collect();
     if (cancelled_) co_await abort_subtree();
     give_up_waiting();
-    co_await finish();
+    if (table_->finish != nullptr) co_await finish();
+    finish_now();
   }
   timer_disarm();
   answer();
@@ -170,6 +201,11 @@ task<void> operation::run() {
     progress_.reset();
     co_await progress_.wait();
   }
+  end();
+}
+
+/// The last thing it does: it may be another operation when this returns.
+void operation::end() {
   if (table_->replied != nullptr && !relay_) table_->replied(service_->instance, call_);
   ended_ = true;
   engine_->operation_ended(*this);

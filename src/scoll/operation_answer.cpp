@@ -23,13 +23,12 @@ constexpr std::size_t not_encoded = SIZE_MAX;
 /// Whatever has not come by now is accounted for as far as it is known.
 void operation::give_up_waiting() {
   timer_disarm();
-  const error why = why_out_of_time("no answer in time");
   for (child& c : children()) {
     if (c.at == child::state::settled) continue;
     if (c.at == child::state::pending) {
       c.reached = c.cancel();
       c.refused = false;
-      c.reason = why;
+      c.reason = why_out_of_time("no answer in time");
       c.lost = true;
     }
     const std::size_t mark = account_.runs().size();

@@ -254,14 +254,19 @@ void operation::merge_from(void*& value) noexcept {
 
 /// Also when time is over, because a value that has not been through `finish` is not an answer; there is a
 /// little left for that.
+/// `finish`, if it is a plain function.
+void operation::finish_now() {
+  if (reply_ == nullptr || table_->finish_now == nullptr) return;
+  const status finished = table_->finish_now(service_->instance, reply_, call_);
+  if (!finished) lose_reply(finished.error());
+}
+
 task<void> operation::finish() {
   if (reply_ == nullptr) co_return;
   status finished;
-  if (table_->finish != nullptr && cancelled_) {
+  if (cancelled_) {
     finished = why_out_of_time("nobody waits for finish");
-  } else if (table_->finish_now != nullptr) {
-    finished = table_->finish_now(service_->instance, reply_, call_);
-  } else if (table_->finish != nullptr) {
+  } else {
     if (expired_) {
       expired_ = false;
       expires_ = saturating_add(engine_->executor_.now(), finishing_time());

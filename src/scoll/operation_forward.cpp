@@ -14,33 +14,42 @@ namespace scoll::detail {
 
 // ---- before forwarding
 
-task<bool> operation::prepare() {
+/// False if it was refused.
+bool operation::take_request() {
   if (out_of_time()) {
     fail_before_forwarding(why_out_of_time("there was no time to begin"), phase::admission);
-    co_return false;
+    return false;
   }
-  if (relay_) co_return true;
+  if (relay_) return true;
   request_ = frame_pool::allocate(table_->request_size);
   const status decoded = table_->decode_request(request_, request_part());
   if (!decoded) {
     frame_pool::deallocate(std::exchange(request_, nullptr), table_->request_size);
     fail_before_forwarding(decoded.error(), phase::admission);
-    co_return false;
+    return false;
   }
-  if (table_->prepare == nullptr && table_->prepare_now == nullptr) co_return true;
-  status checked;
-  if (table_->prepare_now != nullptr) {
-    checked = table_->prepare_now(service_->instance, request_, call_);
-  } else {
-    const hook_state& asked =
-        spawn_hook(table_->prepare(service_->instance, request_, call_), hook_kind::prepare);
-    const bool done = co_await until(asked.done);
-    checked = done ? asked.outcome : status(why_out_of_time("prepare has not returned"));
-  }
+  return true;
+}
+
+/// `prepare`, if it is a plain function.
+bool operation::prepare_now() {
+  if (table_->prepare_now == nullptr || relay_) return true;
+  return prepared(table_->prepare_now(service_->instance, request_, call_));
+}
+
+task<bool> operation::prepare() {
+  const hook_state& asked =
+      spawn_hook(table_->prepare(service_->instance, request_, call_), hook_kind::prepare);
+  const bool done = co_await until(asked.done);
+  co_return prepared(done ? asked.outcome : status(why_out_of_time("prepare has not returned")));
+}
+
+/// Whether to go on, by what `prepare` came to.
+bool operation::prepared(status checked) {
   if (checked && out_of_time()) checked = why_out_of_time("prepare returned too late");
   if (checked && child_count_ != 0) checked = encode_rewritten();
   if (!checked) fail_before_forwarding(checked.error(), phase::prepare);
-  co_return checked.has_value() || SCOLL_MUTANT(forwards_though_refused);
+  return checked.has_value() || SCOLL_MUTANT(forwards_though_refused);
 }
 
 /// `prepare` may have rewritten the request: what it left is what is forwarded.
@@ -114,14 +123,14 @@ void operation::send_to(child& c) {
 /// Forwards leave before `execute` starts, which may hold this thread for a while.
 task<void> operation::let_forwards_leave() {
   submitted_ = false;
-  engine_->executor_.schedule_late(submit_);
+  engine_->executor_.schedule_late(submitting_);
   while (!submitted_) {
     progress_.reset();
     co_await progress_.wait();
   }
 }
 
-void operation::on_submitted() noexcept {
+void operation::on_submitted() {
   engine_->executor_.flush_io();
   submitted_ = true;
   progress_.set();
@@ -129,7 +138,7 @@ void operation::on_submitted() noexcept {
 
 void operation::start_execute() {
   if (relay_) {
-    executed() = {.outcome = other_version(), .running = false, .done = true};
+    executed() = {.running = false, .done = true, .outcome = other_version()};
     return;
   }
   if (out_of_time()) return;

@@ -226,6 +226,7 @@ class engine final : private transport::endpoint_events {
   std::map<service_id, std::shared_ptr<service_entry>> services_;
   std::shared_ptr<service_entry> group_service_;
   std::map<group_id, std::shared_ptr<group_state>> groups_;
+  mutable std::shared_ptr<group_state> last_group_;  // that was asked for: most requests are for one
   std::map<group_id, std::unique_ptr<lease>> leases_;
   known_lives lives_;
   std::vector<group_id> forgotten_;  // ring of recent tombstones

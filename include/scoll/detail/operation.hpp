@@ -91,9 +91,14 @@ class operation final : public list_hook<> {
   static_assert(std::is_base_of_v<transport::exchange, child>, "a hop and a shipped call are one primitive");
   enum class hook_kind : std::uint8_t { prepare, execute, on_reply, finish };
   struct hook_state {
-    status outcome;
     bool running = false;
     bool done = false;
+    status outcome;  // once done
+
+    void reset() noexcept {
+      if (done) outcome = {};
+      running = done = false;
+    }
   };
   class deadline_timer final : public timer_node {
    public:
@@ -104,14 +109,20 @@ class operation final : public list_hook<> {
     static void fire(timer_node& node) noexcept { static_cast<deadline_timer&>(node).owner_.on_timer(); }
     operation& owner_;
   };
-  class submit_node final : public ready_node {
+  /// Runs a member in a step of its own.
+  class later final : public ready_node {
    public:
-    explicit submit_node(operation& owner) noexcept : ready_node(&run), owner_(owner) {}
-    ~submit_node() = default;
+    using action = void (operation::*)();
+    later(operation& owner, action run) noexcept : ready_node(&invoke), owner_(owner), run_(run) {}
+    ~later() = default;
 
    private:
-    static void run(ready_node& node) noexcept { static_cast<submit_node&>(node).owner_.on_submitted(); }
+    static void invoke(ready_node& node) noexcept {
+      auto& self = static_cast<later&>(node);
+      (self.owner_.*self.run_)();
+    }
     operation& owner_;
+    action run_;
   };
 
   // life
@@ -122,19 +133,26 @@ class operation final : public list_hook<> {
   static void stopped_by_user(void* self) noexcept;
 
   // steps
+  void launch();
+  bool ends_at_once() const noexcept;
   task<void> run();
+  void run_at_once();
+  void end();
   task<void> run_hook(task<status> work, hook_state& state);
   hook_state& spawn_hook(task<status> work, hook_kind which);
   hook_state& executed() noexcept { return hooks_[static_cast<std::size_t>(hook_kind::execute)]; }
   bool telling() const noexcept { return hooks_[static_cast<std::size_t>(hook_kind::on_reply)].running; }
   task<bool> until(const bool& done);
+  bool take_request();
+  bool prepare_now();
   task<bool> prepare();
+  bool prepared(status checked);
   status encode_rewritten();
   void fail_before_forwarding(const error& why, phase where);
   void forward();
   void send_to(child& c);
   task<void> let_forwards_leave();
-  void on_submitted() noexcept;
+  void on_submitted();
   void start_execute();
   error other_version() const;
   task<void> collect();
@@ -153,6 +171,7 @@ class operation final : public list_hook<> {
   status take_value(child& c, std::span<const std::byte> bytes);
   void drop_value(void*& value) noexcept;
   void merge_from(void*& value) noexcept;
+  void finish_now();
   task<void> finish();
   void lose_reply(const error& why);
   void give_up_waiting();
@@ -255,7 +274,8 @@ class operation final : public list_hook<> {
   bool cancelled_ = false;
   bool parent_gone_ = false;  // and waits for no answer
   deadline_timer timer_;
-  submit_node submit_;
+  later run_{*this, &operation::run_at_once};
+  later submitting_{*this, &operation::on_submitted};
   std::optional<stop_source> stop_;
   stop_callback user_stop_;
 
