@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -33,6 +34,12 @@ struct group_id {
   std::uint64_t counter = 0;
   membership_digest digest{};
   friend constexpr auto operator<=>(const group_id&, const group_id&) = default;
+  /// By words: every request is looked up by it.
+  friend constexpr bool operator==(const group_id& a, const group_id& b) noexcept {
+    using words = std::array<std::uint64_t, 4>;
+    return a.creator == b.creator && a.incarnation == b.incarnation && a.counter == b.counter &&
+           std::bit_cast<words>(a.digest) == std::bit_cast<words>(b.digest);
+  }
 };
 
 /// Names the group that all nodes know under `id`, a number of the service's own, without having been told

@@ -141,8 +141,12 @@ status engine::add_own_service(std::shared_ptr<service_entry> entry) {
 }
 
 std::shared_ptr<service_entry> engine::find_service(service_id id) const {
-  const auto found = services_.find(id);
-  return found == services_.end() || found->second->closing ? nullptr : found->second;
+  if (last_service_ == nullptr || last_service_->table->id != id) {
+    const auto found = services_.find(id);
+    if (found == services_.end()) return nullptr;
+    last_service_ = found->second;
+  }
+  return last_service_->closing ? nullptr : last_service_;
 }
 
 task<void> engine::close_service(std::shared_ptr<service_entry> entry) {
@@ -152,7 +156,9 @@ task<void> engine::close_service(std::shared_ptr<service_entry> entry) {
     co_await entry->idle.wait();
   }
   const auto found = services_.find(entry->table->id);
-  if (found != services_.end() && found->second == entry) services_.erase(found);
+  if (found == services_.end() || found->second != entry) co_return;
+  last_service_.reset();
+  services_.erase(found);
 }
 
 // ---- operations
@@ -210,6 +216,7 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
             make_error(errc::busy, "{} operations run already: max_operations", options_.max_operations)};
   }
   ++statistics_.started;
+  op->head_ = {};
   op->head_.kind = static_cast<std::uint8_t>(kind);
   op->head_.tree_kind = tree.kind;
   op->head_.tree_params = tree.params;
@@ -310,7 +317,7 @@ error engine::admit(transport::request_view& request, const collective_head& hea
   if (live_operations_ >= options_.max_operations && !SCOLL_MUTANT(table_unbounded)) {
     return make_error(errc::busy, "node {} runs {} operations already", options_.id, live_operations_);
   }
-  const bool known = groups_.contains(head.group);
+  const bool known = find_group(head.group) != nullptr;
   auto group = group_for(head, request.payload().bytes);
   if (!group) {
     if (kind == collective_kind::forget) remember_forgotten(head.group);  // its creation may still arrive

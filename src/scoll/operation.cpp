@@ -136,7 +136,6 @@ void operation::reset() noexcept {
   opaque_.clear();
   account_.clear();
   child_count_ = unsettled_ = 0;
-  head_ = {};
   dissent_ = {};
   if (!status_) status_ = {};
   for (hook_state& hook : hooks_) hook.reset();

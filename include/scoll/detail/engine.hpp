@@ -224,6 +224,7 @@ class engine final : private transport::endpoint_events {
   transport::endpoint endpoint_;
   std::unique_ptr<worker_pool> pool_;
   std::map<service_id, std::shared_ptr<service_entry>> services_;
+  mutable std::shared_ptr<service_entry> last_service_;  // that was asked for, as `last_group_`
   std::shared_ptr<service_entry> group_service_;
   std::map<group_id, std::shared_ptr<group_state>> groups_;
   mutable std::shared_ptr<group_state> last_group_;  // that was asked for: most requests are for one
