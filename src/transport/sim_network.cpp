@@ -520,7 +520,7 @@ sim_rail::sim_rail(sim_network& network, sim_executor& home) : network_(network)
 
 sim_rail::~sim_rail() {
   stop_listening();
-  while (!connecting_.empty()) delete &connecting_.front();
+  while (!connecting_.empty()) delete &connecting_.pop_front();
   SCOLL_ASSERT(open_ == 0, "a rail died before its links");
 }
 
