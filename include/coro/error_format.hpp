@@ -2,19 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
-#include <utility>
-
 #include "error.hpp"
 
 namespace scoll {
 
-/// An `error` whose text is formatted in place, without allocation; longer texts are cut.
+namespace detail {
+error format_error(errc code, fmt::string_view format, fmt::format_args args) noexcept;
+}
+
+/// An `error` whose text is formatted in place, without allocation; longer texts are cut. When a formatter
+/// throws, the text is `format` as it is.
 template <class... Args>
-error make_error(errc code, fmt::format_string<Args...> format, Args&&... args) {
-  char text[error::text_capacity];
-  const auto end = fmt::format_to_n(text, sizeof text, format, std::forward<Args>(args)...);
-  return {code, {text, end.size < sizeof text ? end.size : sizeof text}};
+error make_error(errc code, fmt::format_string<Args...> format, Args&&... args) noexcept {
+  return detail::format_error(code, format, fmt::make_format_args(args...));
 }
 
 /// One line for a person: "deadline_exceeded: 3 members did not answer (detail 4)".

@@ -1,5 +1,6 @@
 #include "coro/error.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "coro/error_format.hpp"
@@ -62,6 +63,14 @@ const std::error_category& error_category() noexcept {
 std::error_code error::std_code() const noexcept {
   if (domain_ == error_domain::system) return {detail_, std::generic_category()};
   return make_error_code(code_);
+}
+
+error detail::format_error(errc code, fmt::string_view format, fmt::format_args args) noexcept try {
+  char text[error::text_capacity];
+  const auto end = fmt::vformat_to_n(text, sizeof text, format, args);
+  return {code, {text, std::min(end.size, sizeof text)}};
+} catch (...) {
+  return {code, {format.data(), format.size()}};
 }
 
 failure::failure(const scoll::error& e) : std::system_error(e.std_code(), std::string(e.text())), error_(e) {}

@@ -12,6 +12,7 @@
 #include "coro/deadline.hpp"
 #include "coro/error_format.hpp"
 #include "coro/frame_pool.hpp"
+#include "coro/intrusive_list.hpp"
 #include "coro/random.hpp"
 #include "coro/ready_node.hpp"
 #include "coro/result.hpp"
@@ -123,6 +124,26 @@ TEST_CASE("every error code has a name of its own") {
 TEST_CASE("an error text is formatted in place") {
   CHECK(make_error(errc::too_large, "{} of {} bytes", 5, 4).text() == "5 of 4 bytes");
   CHECK(make_error(errc::too_large, "{:>300}", 1).text().size() == error::text_capacity);
+  CHECK(make_error(errc::too_large, "{:>{}}", 1, -1) == error(errc::too_large, "{:>{}}"));  // no such width
+}
+
+TEST_CASE("what is taken from the front of a list is in none, and the rest stays") {
+  struct element : list_hook<> {};
+  element a, b, c;
+  intrusive_list<element> list;
+  for (element* e : {&a, &b, &c}) list.push_back(*e);
+  CHECK(&list.pop_front() == &a);
+  CHECK_FALSE(a.linked());
+  CHECK(list.first() == &b);
+  list.push_front(a);
+  CHECK(list.next(a) == &b);
+  b.unlink();
+  CHECK(&list.pop_front() == &a);
+  CHECK(&list.pop_front() == &c);
+  CHECK(list.empty());
+  list.push_back(c);
+  CHECK(&list.back() == &c);
+  CHECK(&list.front() == &c);
 }
 
 TEST_CASE("a result is a value or an error") {
