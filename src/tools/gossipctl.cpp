@@ -111,9 +111,7 @@ void add_key_commands(CLI::App& app, arguments& a, command& chosen) {
   action("reload", "Have the daemons of this host read the file again");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int go(int argc, char** argv) {
   CLI::App app(
       "Who is alive: the gossip of a cluster as a daemon, and what to ask it.\n"
       "Exit status: 0 done, 1 not everybody is alive (status, members) or not all started or stopped "
@@ -139,9 +137,17 @@ int main(int argc, char** argv) {
   add_key_commands(app, args, chosen);
   try {
     app.parse(argc, argv);
-    return chosen(args);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? all_well : bad_usage;
+  }
+  return chosen(args);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return go(argc, argv);
   } catch (const usage_error& e) {
     fmt::print(stderr, "{}\n", e.what());
     return bad_usage;

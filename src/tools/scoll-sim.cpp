@@ -220,9 +220,7 @@ int go(const arguments& a) {
   return run_one(a, draw_plan(a.plan), command_line(a.plan));
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int go(int argc, char** argv) {
   arguments a;
   CLI::App app(
       "Runs whole clusters in virtual time, from seeds, on networks that do their worst, and checks what "
@@ -264,8 +262,14 @@ int main(int argc, char** argv) {
   a.json = json->count() != 0;
   a.plan.faults = *fault_profile_named(a.faults);
   a.plan.work = *workload_named(a.work);
+  return go(a);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
   try {
-    return go(a);
+    return go(argc, argv);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "scoll-sim: %s\n", e.what());
     return 2;
