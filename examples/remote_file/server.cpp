@@ -25,14 +25,8 @@ server::server(node& on, transport::file_engine& files, std::string directory)
   on.serve(write_file, [this](const transfer_request& r, ship_call& call) {
       return write(r, call.stop());
     }).value();
-  on.serve(stat_file, [this](const std::uint64_t& handle, ship_call& call) -> task<result<attributes>> {
-      const auto f = find(handle);
-      if (!f) co_return f.error();
-      const auto size = co_await transport::file_size(**f, call.stop());
-      if (!size) co_return size.error();
-      attributes a;
-      a.size = *size;
-      co_return a;
+  on.serve(stat_file, [this](const std::uint64_t& handle, ship_call& call) {
+      return stat(handle, call.stop());
     }).value();
   on.serve(close_file, [this](const std::uint64_t& handle, ship_call&) -> status {
       return open_.erase(handle) == 1 ? status{} : error(errc::not_found, "no such file is open");
@@ -56,16 +50,15 @@ task<result<opened>> server::open(const open_request& r, stop_token stop) {
 
 /// Chunk by chunk, so that no transfer takes much memory; while one is written the next ones come.
 task<result<transferred>> server::write(const transfer_request& r, stop_token stop) {
-  const auto f = find(r.handle);
+  const auto f = find(r.handle);  // kept: it may be closed meanwhile
   if (!f) co_return f.error();
-  const open_file_ptr kept = *f;  // it may be closed meanwhile
   bulk_stream chunks(node_, r.data, {.stop = stop, .chunk = chunk_bytes});
   transferred t;
   while (true) {
     const auto chunk = co_await chunks.next();
     if (!chunk) co_return chunk.error();
     if (chunk->empty()) break;
-    const status written = co_await transport::write_all(*kept, *chunk, r.offset + t.bytes, stop);
+    const status written = co_await transport::write_all(**f, *chunk, r.offset + t.bytes, stop);
     if (!written) co_return written.error();
     t.bytes = chunks.position();
   }
@@ -75,14 +68,13 @@ task<result<transferred>> server::write(const transfer_request& r, stop_token st
 task<result<transferred>> server::read(const transfer_request& r, stop_token stop) {
   const auto f = find(r.handle);
   if (!f) co_return f.error();
-  const open_file_ptr kept = *f;
   std::vector<std::byte> buffer(std::min<std::uint64_t>(r.data.length, chunk_bytes));
   const bulk_options options{.stop = stop};
   transferred t;
   while (t.bytes < r.data.length) {
     const std::size_t size = std::min<std::uint64_t>(r.data.length - t.bytes, buffer.size());
     const auto got =
-        co_await transport::read_all(*kept, std::span(buffer).first(size), r.offset + t.bytes, stop);
+        co_await transport::read_all(**f, std::span(buffer).first(size), r.offset + t.bytes, stop);
     if (!got) co_return got.error();
     const auto pushed = co_await push(node_, r.data, t.bytes, std::span(buffer).first(*got), options);
     if (!pushed) co_return pushed.error();
@@ -90,6 +82,16 @@ task<result<transferred>> server::read(const transfer_request& r, stop_token sto
     if (*got < size) break;  // the file has ended
   }
   co_return t;
+}
+
+task<result<attributes>> server::stat(std::uint64_t handle, stop_token stop) {
+  const auto f = find(handle);
+  if (!f) co_return f.error();
+  const auto size = co_await transport::file_size(**f, stop);
+  if (!size) co_return size.error();
+  attributes a;
+  a.size = *size;
+  co_return a;
 }
 
 result<server::open_file_ptr> server::find(std::uint64_t handle) const {

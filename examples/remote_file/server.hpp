@@ -19,13 +19,14 @@ class server {
   server(scoll::node& on, scoll::transport::file_engine& files, std::string directory);
 
  private:
-  static constexpr std::size_t chunk_bytes = 256 * 1024;
+  static constexpr std::size_t chunk_bytes = std::size_t{256} * 1024;
   static constexpr std::size_t most_open = 1024;
   using open_file_ptr = std::shared_ptr<scoll::transport::file>;
 
   scoll::task<scoll::result<opened>> open(const open_request& r, scoll::stop_token stop);
   scoll::task<scoll::result<transferred>> write(const transfer_request& r, scoll::stop_token stop);
   scoll::task<scoll::result<transferred>> read(const transfer_request& r, scoll::stop_token stop);
+  scoll::task<scoll::result<attributes>> stat(std::uint64_t handle, scoll::stop_token stop);
   scoll::result<open_file_ptr> find(std::uint64_t handle) const;
 
   scoll::node& node_;
