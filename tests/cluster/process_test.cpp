@@ -1,4 +1,4 @@
-#include <signal.h>
+#include <csignal>
 
 #include "../catch.hpp"
 #include "process_cluster.hpp"

@@ -177,7 +177,8 @@ TEST_CASE("a key is changed in three steps without a message lost", "[seal]") {
     REQUIRE(opens(b, from_a, head, sealed(a, from_a, head, body), body));
     REQUIRE(opens(a, from_b, head, sealed(b, from_b, head, body), body));
   };
-  for (const std::string& step : {key_a + "\n" + key_b, key_b + "\n" + key_a, key_b}) {
+  const std::string steps[] = {key_a + "\n" + key_b, key_b + "\n" + key_a, key_b};
+  for (const std::string& step : steps) {
     talk();
     a.set_keys(ring(step));
     talk();

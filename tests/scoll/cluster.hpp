@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coro/scope.hpp"
@@ -17,7 +18,7 @@ namespace scoll::test {
 /// N nodes, ids 1 to N, in one process and in virtual time, each with its own rail on one memory network.
 class cluster {
  public:
-  explicit cluster(std::uint32_t size, node_options base = {},
+  explicit cluster(std::uint32_t size, const node_options& base = {},
                    nanoseconds latency = std::chrono::microseconds(10))
       : network(ex, latency) {
     for (std::uint32_t i = 0; i < size; ++i)
@@ -111,7 +112,7 @@ class cluster {
   /// A new process in the place of an old one.
   void reboot(std::uint32_t i, std::uint64_t incarnation, node_options options = {}) {
     static_cast<void>(stop(i, std::chrono::milliseconds(20)).has_value());
-    start(i, options, incarnation);
+    start(i, std::move(options), incarnation);
   }
 
   void start(std::uint32_t i, node_options options, std::uint64_t incarnation) {

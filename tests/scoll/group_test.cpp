@@ -90,7 +90,7 @@ TEST_CASE("all members hold a group from its creation to its end", "[group]") {
 TEST_CASE("a membership that makes no sense is refused with the reason", "[group]") {
   cluster c(3);
   c.serve(probe{});
-  const auto create = [&](std::vector<target> targets) {
+  const auto create = [&](const std::vector<target>& targets) {
     auto made = c.run(c[0].create_group<probe>(targets));
     return made ? error{} : made.error();
   };

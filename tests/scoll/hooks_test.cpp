@@ -232,10 +232,7 @@ void one_hook_fails(const std::string& hook, std::uint32_t rank, journal::thrown
     } else if (hook == "execute" && other == rank) {
       state = member_state::failed;
       where = phase::execute;
-    } else if (hook == "finish" && below.contains(other)) {
-      state = member_state::executed;
-      where = phase::reply;
-    } else if (hook == "on_reply" && below.contains(other) && other != rank) {
+    } else if (below.contains(other) && (hook == "finish" || (hook == "on_reply" && other != rank))) {
       state = member_state::executed;
       where = phase::reply;
     }

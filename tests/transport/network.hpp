@@ -250,7 +250,7 @@ class service final : public endpoint_events {
 /// A node: rail, endpoint, service.
 class node final {
  public:
-  node(world& w, endpoint_options o, const std::string& at = {})
+  node(world& w, const endpoint_options& o, const std::string& at = {})
       : world_(w),
         id(o.self),
         rail_(w.make_rail(o.self)),
@@ -304,10 +304,10 @@ class call final : public exchange {
     if (pending()) cancel();
   }
 
-  status start(node& from, node_id to, std::uint64_t number_, std::size_t payload_bytes = 8,
+  status start(node& from, node_id to, std::uint64_t which, std::size_t payload_bytes = 8,
                traffic_class klass = traffic_class::call, std::uint32_t reply_bytes = 8,
                std::uint32_t parts_wanted = 1) {
-    number = number_;
+    number = which;
     want_bytes = reply_bytes;
     ends = 0;
     message& m = compose(*from.ep, {number, reply_bytes, parts_wanted}, payload_bytes);

@@ -17,8 +17,8 @@ namespace {
 
 /// One call after the other, without books.
 struct ping_pong final : exchange {
-  ping_pong(node& from_, node_id to_, std::uint64_t rounds_) noexcept
-      : exchange(&heard), from(from_), to(to_), left(rounds_) {}
+  ping_pong(node& caller, node_id callee, std::uint64_t rounds) noexcept
+      : exchange(&heard), from(caller), to(callee), left(rounds) {}
   void start() {
     message& m = from.ep->acquire_message();
     std::memcpy(m.head_space().data(), &a, sizeof a);
@@ -336,9 +336,9 @@ TEST_CASE("two nodes on two threads", "[reactor]") {
     struct counter final : exchange {
       counter() noexcept : exchange(&heard) {}
       static void heard(exchange& e, reply_event& event) noexcept {
-        auto& self_ = static_cast<counter&>(e);
-        self_.bad += !event.outcome;
-        self_.pending_now = false;
+        auto& done = static_cast<counter&>(e);
+        done.bad += !event.outcome;
+        done.pending_now = false;
       }
       bool pending_now = false;
       int bad = 0;
