@@ -42,7 +42,7 @@ class frame_batch {
  private:
   static_assert(std::is_trivially_destructible_v<frame_parts>);
   union {
-    frame_parts places_[batch_frames];
+    frame_parts places_[batch_frames];  // NOLINT(readability-identifier-naming): private, as the union is
   };
   std::size_t size_ = 0;
 };

@@ -1,13 +1,12 @@
 #include "transport/reactor.hpp"
 
-#include <time.h>
-
 #include <array>
 #include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <new>
 
 #include "coro/error_format.hpp"

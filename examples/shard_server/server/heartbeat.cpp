@@ -8,7 +8,6 @@
 namespace shard {
 namespace {
 
-using scoll::gossip::liveness;
 namespace gossip = scoll::gossip;
 
 constexpr std::uint8_t network_control = 48;  // CS6: not behind the data
@@ -21,6 +20,7 @@ scoll::transport::udp_options port_options() {
 
 gossip::configuration_ptr shared_by_all(const cluster_config& config) {
   std::vector<std::string> addresses;
+  addresses.reserve(config.nodes.size());
   for (const cluster_node& node : config.nodes) addresses.push_back(node.address);
   return gossip::configuration::make(std::move(addresses), config.gossip_interval).value();
 }

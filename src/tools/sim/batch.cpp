@@ -2,13 +2,13 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -166,7 +166,7 @@ class batch {
     shown_ = now;
     std::fprintf(stderr, "\r%llu of %llu seeds, %llu broadcasts, %llu faults ",
                  static_cast<unsigned long long>(report_.seeds),
-                 static_cast<unsigned long long>(options_.last - options_.first + 1),
+                 static_cast<unsigned long long>(options_.last - options_.first) + 1,
                  static_cast<unsigned long long>(report_.sum.broadcasts),
                  static_cast<unsigned long long>(report_.sum.faults));
   }

@@ -60,6 +60,7 @@ node_options options_of(std::uint32_t host, std::uint32_t hosts) {
 
 std::vector<target> targets_of(const group_record& g) {
   std::vector<target> targets;
+  targets.reserve(g.members.size());
   for (const std::uint32_t host : g.members) targets.push_back({host + 1, {}});
   return targets;
 }
@@ -334,12 +335,14 @@ void cluster::note_fault(const plan_event& e) {
     case event_kind::refuse: f.until += from_us(o[2]); break;
     case event_kind::slow: f.until += from_us(o[2]) + from_us(o[3]); break;
     case event_kind::narrow: f.until += from_us(o[3]); break;
-    case event_kind::corrupt: f.until = nanoseconds::max() - aftermath; break;  // the next piece may be late
-    case event_kind::half_open: f.until = nanoseconds::max() - aftermath; break;  // noticed at the next write
+    case event_kind::corrupt:    // the next piece may be late
+    case event_kind::half_open:  // noticed at the next write
+    case event_kind::cut_after:  // the last may be late
+      f.until = nanoseconds::max() - aftermath;
+      break;
     case event_kind::partition: f.hosts = ~std::uint64_t{0}, f.until += from_us(o[1]); break;
     case event_kind::stall: f.hosts = bit(o[0]), f.until += from_us(o[1]); break;
     case event_kind::storm: f.hosts = ~std::uint64_t{0}; break;
-    case event_kind::cut_after: f.until = nanoseconds::max() - aftermath; break;  // the last may be late
     case event_kind::verdict: f.hosts = bit(o[1]), f.until = nanoseconds::max() - aftermath; break;
     case event_kind::crash:
       f.hosts = bit(o[0]), f.until = nanoseconds::max() - aftermath;

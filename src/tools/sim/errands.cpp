@@ -140,7 +140,7 @@ void errands::begin_roll_call() {
       for (std::uint32_t to = 0; to < cluster_.hosts(); ++to) {
         if (to == host || cluster_.alive(to) == nullptr) continue;
         errand what;
-        what.number = first_roll_call + host * cluster_.hosts() + to;
+        what.number = first_roll_call + std::uint64_t{host} * cluster_.hosts() + to;
         errand_record* const r = record(what.number, 0, *from, to);
         ship_options options;
         options.limit = &from->places;

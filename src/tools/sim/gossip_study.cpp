@@ -1,9 +1,8 @@
 #include "gossip_study.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <span>
 
 #include "coro/random.hpp"

@@ -36,6 +36,7 @@ class study_run {
 
   const std::vector<study_row>& go(std::uint32_t jobs) {
     std::vector<std::future<void>> workers;
+    workers.reserve(jobs);
     for (std::uint32_t i = 0; i < jobs; ++i)
       workers.push_back(std::async(std::launch::async, [this] { work(); }));
     for (auto& w : workers) w.get();

@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <string>
 
+// NOLINTBEGIN(readability-identifier-naming): CLI11 calls it so
 namespace CLI {
 class App;
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace scoll::sim {
 

@@ -94,6 +94,7 @@ class swarm {
     world_.observe(observer);
     draw_weather();
     std::vector<std::string> names;
+    names.reserve(hosts_);
     for (std::uint32_t i = 0; i < hosts_; ++i) names.push_back(transport::sim_network::address_of(i));
     shared_ = configuration::make(names, interval).value();
     other_ = configuration::make(names, interval + milliseconds(50)).value();

@@ -2,12 +2,12 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <iterator>
 #include <memory>
@@ -196,6 +196,7 @@ std::vector<mutant_report> run_mutants(const mutant_options& options) {
     while (next < which.size() && running.size() < options.jobs)
       running.push_back(std::make_unique<hunt>(which[next++], options));
     std::vector<pollfd> waiting;
+    waiting.reserve(running.size());
     for (const auto& h : running) waiting.push_back({h->pipe(), POLLIN, 0});
     poll(waiting.data(), waiting.size(), -1);
     for (std::size_t i = waiting.size(); i-- != 0;) {

@@ -106,6 +106,7 @@ class drawing {
       return first != second ? first < second : a < b;
     });
     std::vector<plan_event> sorted;
+    sorted.reserve(order.size());
     for (const std::size_t i : order) sorted.push_back(plan_.events[i]);
     plan_.events = std::move(sorted);
   }

@@ -145,7 +145,7 @@ class fleet {
   const any_tree& tree() const noexcept { return tree_; }
 
  private:
-  static constexpr std::uint32_t progress_step = 1U << 16;
+  static constexpr std::uint64_t progress_step = 1U << 16;
 
   struct station {
     station(transport::sim_world& world, transport::sim_network& network, std::uint32_t host)

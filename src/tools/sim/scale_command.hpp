@@ -6,9 +6,11 @@
 
 #include "scale.hpp"
 
+// NOLINTBEGIN(readability-identifier-naming): CLI11 calls it so
 namespace CLI {
 class App;
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace scoll::sim {
 

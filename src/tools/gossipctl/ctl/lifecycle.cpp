@@ -106,6 +106,7 @@ std::vector<std::string> run_arguments(const arguments& args, const config& c, c
 void spawn(const arguments& args, const config& c, started& s) {
   const auto words = run_arguments(args, c, s);
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
   pointers.push_back(nullptr);
   posix_spawn_file_actions_t files;
