@@ -21,8 +21,9 @@ raw_place::raw_place(member& me, const setting& s) : me_(me) {
     send_all(parent_.get(), &rank, sizeof rank);
   }
   std::vector<std::uint32_t> ranks;
-  for (std::uint32_t i = 0; i < tree->fan_out(s.nodes, me.index()); ++i)
-    ranks.push_back(tree->child(s.nodes, me.index(), i));
+  const std::uint32_t fan_out = tree->fan_out(s.nodes, me.index());
+  ranks.reserve(fan_out);
+  for (std::uint32_t i = 0; i < fan_out; ++i) ranks.push_back(tree->child(s.nodes, me.index(), i));
   children_.resize(ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     unique_fd child = accept_one(listener.get(), s.congestion_control);

@@ -77,10 +77,11 @@ class process {
   task<void> obey() {
     if (measured_ != nullptr) co_await measure();
     std::vector<target> targets;
+    targets.reserve(me_.count());
     for (std::uint32_t i = 0; i < me_.count(); ++i) targets.push_back({i + 1, {}});
     auto created = co_await node_.create_group<add_ranks>(targets, {.tree = setting_.tree});
     if (!created) me_.give_up(describe(created.error()));
-    const group<add_ranks> g = *created;
+    const group<add_ranks>& g = *created;
     // So many bytes that the encoded request has the size that was asked for.
     const std::size_t overhead = wire::encoded_size(wire::borrowed_bytes{});
     payload_.resize(setting_.size > overhead ? setting_.size - overhead : 0);
@@ -103,6 +104,7 @@ class process {
       co_await broadcast_in_turn(g, o);
     } else {
       std::vector<task<void>> at_once;
+      at_once.reserve(o.in_flight);
       for (std::uint32_t i = 0; i < o.in_flight; ++i) at_once.push_back(broadcast_in_turn(g, o));
       co_await when_all(std::move(at_once));
     }

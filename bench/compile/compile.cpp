@@ -20,9 +20,9 @@ double compile_once(const std::string& header) {
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("fork failed");
   if (child == 0) {
-    std::vector<const char*> words{
-        SCOLL_BENCH_COMPILER, "-std=c++20", "-O2", "-I" SCOLL_BENCH_INCLUDE, "-c", "-o",
-        "/dev/null",          "-x",         "c++"};
+    constexpr const char* headers = "-I" SCOLL_BENCH_INCLUDE;
+    std::vector<const char*> words{SCOLL_BENCH_COMPILER, "-std=c++20", "-O2", headers, "-c", "-o",
+                                   "/dev/null",          "-x",         "c++"};
     if (!header.empty()) words.insert(words.end(), {"-include", header.c_str()});
     words.insert(words.end(), {"/dev/null", nullptr});
     execvp(words[0], const_cast<char* const*>(words.data()));

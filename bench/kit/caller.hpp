@@ -73,6 +73,7 @@ scoll::task<void> obey(Subject& subject, member& me, scoll::transport::reactor& 
     if (!next) break;
     std::uint32_t begun = 0;
     std::vector<scoll::task<void>> at_once;
+    at_once.reserve(next->in_flight);
     for (std::uint32_t i = 0; i < next->in_flight; ++i) at_once.push_back(in_turn(subject, me, *next, begun));
     const counts before = subject.count();
     if (next->in_flight <= 1) {
