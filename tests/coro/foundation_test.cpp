@@ -131,7 +131,9 @@ TEST_CASE("what is taken from the front of a list is in none, and the rest stays
   struct element : list_hook<> {};
   element a, b, c;
   intrusive_list<element> list;
-  for (element* e : {&a, &b, &c}) list.push_back(*e);
+  list.push_back(a);
+  list.push_back(b);
+  list.push_back(c);
   CHECK(&list.pop_front() == &a);
   CHECK_FALSE(a.linked());
   CHECK(list.first() == &b);
