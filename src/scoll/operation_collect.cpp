@@ -54,7 +54,12 @@ task<void> operation::collect() {
     progress_.reset();
     if (executed().done && !execute_settled_) settle_own();
     for (child& c : children()) {
-      if (c.at == child::state::arrived && !out_of_time()) co_await settle(c);
+      if (c.at != child::state::arrived || out_of_time()) continue;
+      if (table_->on_reply == nullptr || relay_) {
+        settle_now(c);
+      } else {
+        co_await settle(c);
+      }
     }
     if ((unsettled_ != 0 || !execute_settled_) && !out_of_time()) co_await progress_.wait();
   }
@@ -86,26 +91,33 @@ void operation::settle_own() {
   account_.add({relative_, relative_ + 1}, member_state::failed, index);
 }
 
-task<void> operation::settle(child& c) {
+/// Enters what a child answered, or that it did not, into the account. Returns its value, if it came.
+void* operation::take_arrived(child& c, std::size_t mark) {
   c.at = child::state::settled;
   --unsettled_;
+  if (!c.lost) return take_answer(c, mark);
+  settle_lost(c);
+  return nullptr;
+}
+
+void operation::settle_now(child& c) {
   const std::size_t mark = account_.runs().size();
-  void* value = nullptr;
-  if (c.lost) {
-    settle_lost(c);
-  } else {
-    value = take_answer(c, mark);
-  }
-  status told = tell_now(c, mark);
-  if (table_->on_reply != nullptr && !relay_) {
-    arrival_ = {c.index(), rank_at(c.relative), value, c.clean, first_reason(c, mark)};
-    const hook_state& heard =
-        spawn_hook(table_->on_reply(service_->instance, arrival_, call_), hook_kind::on_reply);
-    const bool done = co_await until(heard.done);
-    told = done ? heard.outcome : status(why_out_of_time("on_reply has not returned"));
-    // The hook still looks at the value: it cannot be merged any more.
-    if (!done) held_arrived_ = std::exchange(arrived_, nullptr);
-  }
+  take_arrived(c, mark);
+  merge_arrived(c, mark, tell_now(c, mark));
+  c.answer = {};
+}
+
+/// The same where `on_reply` is a coroutine.
+task<void> operation::settle(child& c) {
+  const std::size_t mark = account_.runs().size();
+  void* const value = take_arrived(c, mark);
+  arrival_ = {c.index(), rank_at(c.relative), value, c.clean, first_reason(c, mark)};
+  const hook_state& heard =
+      spawn_hook(table_->on_reply(service_->instance, arrival_, call_), hook_kind::on_reply);
+  const bool done = co_await until(heard.done);
+  const status told = done ? heard.outcome : status(why_out_of_time("on_reply has not returned"));
+  // The hook still looks at the value: it cannot be merged any more.
+  if (!done) held_arrived_ = std::exchange(arrived_, nullptr);
   merge_arrived(c, mark, told);
   c.answer = {};
 }

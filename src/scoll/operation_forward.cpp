@@ -121,19 +121,15 @@ void operation::send_to(child& c) {
 }
 
 /// Forwards leave before `execute` starts, which may hold this thread for a while.
-task<void> operation::let_forwards_leave() {
-  submitted_ = false;
+event::awaiter operation::forwards_left() noexcept {
+  submitted_.reset();
   engine_->executor_.schedule_late(submitting_);
-  while (!submitted_) {
-    progress_.reset();
-    co_await progress_.wait();
-  }
+  return submitted_.wait();
 }
 
 void operation::on_submitted() {
   engine_->executor_.flush_io();
-  submitted_ = true;
-  progress_.set();
+  submitted_.set();
 }
 
 void operation::start_execute() {

@@ -66,7 +66,7 @@ class uring_reactor final : public slot_reactor {
   void entered(int outcome, std::uint32_t prepared) noexcept;
   std::uint32_t kernel_flags() noexcept;
   bool kernel_has_events() noexcept;
-  bool send_awaited() noexcept;
+  static bool awaited(intrusive_list<slot>& sends) noexcept;
   bool failures_told() noexcept;
   bool complete(intrusive_list<slot>& sent) noexcept;
   bool complete_sent() noexcept;

@@ -56,7 +56,7 @@ void uring_reactor::enter(time_point due) noexcept {
   move_queued();
   while (!queued_.empty() && submit()) move_queued();
   const bool at_once = due <= now() || io_uring_cq_ready(&ring()) != 0 || !queued_.empty() ||
-                       !wakeups_watched_ || !sent_.empty() || send_awaited();
+                       !wakeups_watched_ || awaited(silent_) || awaited(sent_);
   if (!at_once && set_alarm(due) && inbox_.fall_asleep()) {
     const std::uint32_t prepared = io_uring_sq_ready(&ring());
     entered(io_uring_submit_and_wait(&ring(), 1), prepared);
@@ -66,8 +66,8 @@ void uring_reactor::enter(time_point due) noexcept {
   inbox_.awake();
 }
 
-bool uring_reactor::send_awaited() noexcept {
-  for (slot* s = silent_.first(); s != nullptr; s = silent_.next(*s)) {
+bool uring_reactor::awaited(intrusive_list<slot>& sends) noexcept {
+  for (slot* s = sends.first(); s != nullptr; s = sends.next(*s)) {
     if (!s->lazy || s->cancelling) return true;
   }
   return false;
@@ -76,7 +76,7 @@ bool uring_reactor::send_awaited() noexcept {
 /// The kernel wakes us at `due` or before. A timer that is early enough is left alone, so that a deadline
 /// that comes and goes with every message does not cost one of the kernel's each time.
 bool uring_reactor::set_alarm(time_point due) noexcept {
-  if (!silent_.empty()) due = std::min(due, now() + lazy_limit);
+  if (!silent_.empty() || !sent_.empty()) due = std::min(due, now() + lazy_limit);
   if (due >= alarm_) return true;
   io_uring_sqe* const sqe = io_uring_get_sqe(&ring());
   if (sqe == nullptr) return false;

@@ -151,7 +151,7 @@ class operation final : public list_hook<> {
   void fail_before_forwarding(const error& why, phase where);
   void forward();
   void send_to(child& c);
-  task<void> let_forwards_leave();
+  event::awaiter forwards_left() noexcept;
   void on_submitted();
   void start_execute();
   error other_version() const;
@@ -159,6 +159,8 @@ class operation final : public list_hook<> {
   void settle_own();
   task<void> abort_subtree();
   bool awaiting_children() const noexcept;
+  void* take_arrived(child& c, std::size_t mark);
+  void settle_now(child& c);
   task<void> settle(child& c);
   void settle_lost(child& c);
   status tell_now(child& c, std::size_t mark);
@@ -252,13 +254,13 @@ class operation final : public list_hook<> {
   std::array<hook_state, 4> hooks_;  // those that can be coroutines
   bool execute_started_ = false;
   bool execute_settled_ = false;
-  bool submitted_ = false;
   bool refused_ = false;  // failed before forwarding
   bool clean_ = false;
   bool answered_ = false;
   bool ended_ = false;     // no hook runs any more
   bool released_ = false;  // the root's caller has taken the result
   event progress_;
+  event submitted_;
   std::uint32_t hooks_running_ = 0;
 
   // time
