@@ -67,6 +67,11 @@ struct distant final : timer_node {
 
 constexpr std::array<std::byte, 10> few{};
 
+/// Whether what was submitted since is `expected`: on the ring a wait that needed a limit would be one more.
+bool submitted(const reactor& r, const reactor_statistics& before, std::uint64_t expected) {
+  return on_reactor::on_poll() || r.statistics().submissions - before.submissions == expected;
+}
+
 }  // namespace
 
 TEST_CASE("a send and the wait for what answers it are one system call, timers armed or not",
@@ -110,12 +115,14 @@ TEST_CASE("a lazy send completes by itself, and at once when somebody waits for 
   turn_until(*r, [&] { return sent.ended; });
   CHECK(sent.results == results{10});
 
+  const reactor_statistics before = r->statistics();
   recorder awaited;
   r->send_lazily(pair.near.get(), few, awaited);
   r->hurry(awaited);
   r->run_once(10s);
   r->run_once(0s);
   CHECK(awaited.results == results{10});
+  CHECK(submitted(*r, before, 1));
 
   recorder cancelled;
   r->send_lazily(pair.near.get(), few, cancelled);
@@ -132,6 +139,7 @@ TEST_CASE("a send nobody calls lazy completes without anything else happening", 
   const std::uint32_t disable = on_reactor::any_setup();
   const auto r = on_reactor::make({.disable = disable});
   const ends pair = socket_pair();
+  const reactor_statistics before = r->statistics();
   for (int i = 0; i < 100; ++i) {
     recorder sent;
     r->send(pair.near.get(), few, sent);
@@ -139,6 +147,7 @@ TEST_CASE("a send nobody calls lazy completes without anything else happening", 
     r->run_once(0s);
     REQUIRE(sent.results == results{10});
   }
+  CHECK(submitted(*r, before, 100));
   CHECK(drain(pair.far.get()) == 1000);
 }
 
