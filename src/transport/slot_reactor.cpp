@@ -49,12 +49,16 @@ time_point slot_reactor::next_turn(nanoseconds longest_wait) const noexcept {
   return std::min(next_timer(), saturating_add(read_clock(), longest_wait));
 }
 
+nanoseconds slot_reactor::time_until(time_point due) noexcept {
+  return std::max(due - read_clock(), nanoseconds::zero());
+}
+
 nanoseconds slot_reactor::permitted_wait(nanoseconds longest) const noexcept {
   if (longest.count() <= 0 || stopped_ || has_ready()) return nanoseconds::zero();
   const time_point due = next_timer();
   if (due == never) return longest;
   // The time of the turn is old by now; a timer shall not be late by what the turn took.
-  return std::clamp(due - read_clock(), nanoseconds::zero(), longest);
+  return std::min(time_until(due), longest);
 }
 
 void slot_reactor::post(posted_node& node) noexcept {

@@ -78,6 +78,7 @@ class slot_reactor : public reactor {
   void read_time() noexcept;
   /// When the next turn is due at the latest; a time that has passed: at once.
   time_point next_turn(nanoseconds longest_wait) const noexcept;
+  static nanoseconds time_until(time_point due) noexcept;
   nanoseconds permitted_wait(nanoseconds longest) const noexcept;
 
   slot& begin(io_completion& done, operation kind, int fd) noexcept;

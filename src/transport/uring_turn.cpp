@@ -80,14 +80,15 @@ bool uring_reactor::set_alarm(time_point due) noexcept {
   if (due >= alarm_) return true;
   io_uring_sqe* const sqe = io_uring_get_sqe(&ring());
   if (sqe == nullptr) return false;
+  // Relative: in a time namespace the ring's clock is not ours.
   constexpr std::int64_t second = 1'000'000'000;
-  const std::int64_t at = due.time_since_epoch().count();
-  alarm_spec_ = {at / second, at % second};
+  const std::int64_t left = time_until(due).count();
+  alarm_spec_ = {left / second, left % second};
   if (alarm_ == never) {
-    io_uring_prep_timeout(sqe, &alarm_spec_, 0, IORING_TIMEOUT_ABS);
+    io_uring_prep_timeout(sqe, &alarm_spec_, 0, 0);
     io_uring_sqe_set_data64(sqe, alarm_tag);
   } else {
-    io_uring_prep_timeout_update(sqe, &alarm_spec_, alarm_tag, IORING_TIMEOUT_ABS);
+    io_uring_prep_timeout_update(sqe, &alarm_spec_, alarm_tag, 0);
     if (ring_.skips_success_events()) sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
     io_uring_sqe_set_data64(sqe, cancel_tag);
   }
