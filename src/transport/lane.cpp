@@ -78,9 +78,10 @@ bool lane::needed() const noexcept {
 
 void lane::pump() noexcept {
   if (state_ == state::up) {
+    bool again = false;
     if (link_->writable()) {
       write_batch();
-    } else {
+    } else if (acknowledge_now_ || next_message(again) != nullptr) {
       link_->hurry();
     }
   } else if (state_ == state::idle && needed()) {
