@@ -44,7 +44,7 @@ void slot_reactor::read_time() noexcept {
 }
 
 time_point slot_reactor::next_turn(nanoseconds longest_wait) const noexcept {
-  if (longest_wait.count() <= 0 || stopped_ || has_ready()) return time_point::min();
+  if (longest_wait.count() <= 0 || stopped_ || has_ready()) return time_point{};
   if (longest_wait == nanoseconds::max()) return next_timer();
   return std::min(next_timer(), saturating_add(read_clock(), longest_wait));
 }
@@ -53,12 +53,10 @@ nanoseconds slot_reactor::time_until(time_point due) noexcept {
   return std::max(due - read_clock(), nanoseconds::zero());
 }
 
+// The time of the turn is old by now; a timer shall not be late by what the turn took.
 nanoseconds slot_reactor::permitted_wait(nanoseconds longest) const noexcept {
-  if (longest.count() <= 0 || stopped_ || has_ready()) return nanoseconds::zero();
-  const time_point due = next_timer();
-  if (due == never) return longest;
-  // The time of the turn is old by now; a timer shall not be late by what the turn took.
-  return std::min(time_until(due), longest);
+  const time_point due = next_turn(longest);
+  return due == never ? nanoseconds::max() : time_until(due);
 }
 
 void slot_reactor::post(posted_node& node) noexcept {

@@ -21,6 +21,7 @@
 #include "any_files.hpp"
 #include "on_reactor.hpp"
 #include "seccomp.hpp"
+#include "socket_pair.hpp"
 #include "transport/socket.hpp"
 
 // What is the poll engine's own: waits that share a registration, edges, descriptors that come back under
@@ -43,15 +44,7 @@ std::unique_ptr<reactor> make_poll(reactor_options options = {}) {
   return on_reactor::make(options);
 }
 
-struct ends {
-  unique_fd near, far;
-};
-
-ends socket_pair(int type = SOCK_STREAM) {
-  int made[2];
-  REQUIRE(::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, made) == 0);
-  return {unique_fd(made[0]), unique_fd(made[1])};
-}
+using ends = socket_ends;
 
 ends pipe_pair() {
   int made[2];
@@ -66,14 +59,6 @@ std::size_t fill(int fd) {
   for (ssize_t n = 0; (n = ::send(fd, much.data(), much.size(), MSG_DONTWAIT)) > 0;)
     sum += static_cast<std::size_t>(n);
   REQUIRE(errno == EAGAIN);
-  return sum;
-}
-
-std::size_t drain(int fd) {
-  std::array<std::byte, 65536> some;
-  std::size_t sum = 0;
-  for (ssize_t n = 0; (n = ::recv(fd, some.data(), some.size(), MSG_DONTWAIT)) > 0;)
-    sum += static_cast<std::size_t>(n);
   return sum;
 }
 

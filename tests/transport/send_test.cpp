@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "on_reactor.hpp"
-#include "transport/socket.hpp"
+#include "socket_pair.hpp"
 
 // What a send costs and when it completes: sends that fit say nothing until the turn that has something else
 // to do, and the kernel's timer is left alone while it is early enough.
@@ -26,23 +26,7 @@ namespace {
 
 using results = std::vector<std::int32_t>;
 
-struct ends {
-  unique_fd near, far;
-};
-
-ends socket_pair() {
-  int made[2];
-  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, made) == 0);
-  return {unique_fd(made[0]), unique_fd(made[1])};
-}
-
-std::size_t drain(int fd) {
-  std::array<std::byte, 65536> some;
-  std::size_t sum = 0;
-  for (ssize_t n = 0; (n = ::recv(fd, some.data(), some.size(), MSG_DONTWAIT)) > 0;)
-    sum += static_cast<std::size_t>(n);
-  return sum;
-}
+using ends = socket_ends;
 
 /// Sends back what comes, until the other end closes.
 class echo {
