@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "../../include/coro/error_format.hpp"
+#include "../../include/coro/member_node.hpp"
 #include "../../include/transport/address.hpp"
 #include "../../include/transport/frame_assembler.hpp"
 
@@ -111,21 +112,8 @@ class tcp_rail::tcp_link final : public link {
   }
 
  private:
-  /// Runs a member in a step of its own.
-  class later final : public ready_node {
-   public:
-    using action = void (tcp_link::*)() noexcept;
-    later(tcp_link& owner, action run) noexcept : ready_node(&invoke), owner_(owner), run_(run) {}
-    ~later() = default;
+  using later = member_node<tcp_link>;
 
-   private:
-    static void invoke(ready_node& node) noexcept {
-      auto& self = static_cast<later&>(node);
-      (self.owner_.*self.run_)();
-    }
-    tcp_link& owner_;
-    action run_;
-  };
   /// The memory that is being sent from. When it is recalled, what is left of its frame is copied: the peer
   /// waits for so many bytes.
   class source final : public borrower {

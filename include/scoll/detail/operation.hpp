@@ -11,6 +11,7 @@
 #include "../../coro/event.hpp"
 #include "../../coro/executor.hpp"
 #include "../../coro/intrusive_list.hpp"
+#include "../../coro/member_node.hpp"
 #include "../../coro/stop.hpp"
 #include "../../coro/task.hpp"
 #include "../../transport/exchange.hpp"
@@ -108,21 +109,6 @@ class operation final : public list_hook<> {
    private:
     static void fire(timer_node& node) noexcept { static_cast<deadline_timer&>(node).owner_.on_timer(); }
     operation& owner_;
-  };
-  /// Runs a member in a step of its own.
-  class later final : public ready_node {
-   public:
-    using action = void (operation::*)();
-    later(operation& owner, action run) noexcept : ready_node(&invoke), owner_(owner), run_(run) {}
-    ~later() = default;
-
-   private:
-    static void invoke(ready_node& node) noexcept {
-      auto& self = static_cast<later&>(node);
-      (self.owner_.*self.run_)();
-    }
-    operation& owner_;
-    action run_;
   };
 
   // life
@@ -276,8 +262,8 @@ class operation final : public list_hook<> {
   bool cancelled_ = false;
   bool parent_gone_ = false;  // and waits for no answer
   deadline_timer timer_;
-  later run_{*this, &operation::run_at_once};
-  later submitting_{*this, &operation::on_submitted};
+  member_node<operation> run_{*this, &operation::run_at_once};
+  member_node<operation> submitting_{*this, &operation::on_submitted};
   std::optional<stop_source> stop_;
   stop_callback user_stop_;
 
