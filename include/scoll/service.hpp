@@ -137,6 +137,16 @@ template <class S>
   requires requires { S::reply_capacity; }
 inline constexpr std::size_t reply_capacity_of<S> = S::reply_capacity;
 
+template <class S>
+inline constexpr bool brief_of = false;
+template <class S>
+  requires requires { S::brief; }
+inline constexpr bool brief_of<S> = S::brief;
+template <class S>
+concept executes_plainly = requires(S& s, request_t<S>& r, call& c) {
+  requires !any_of_types<decltype(s.execute(r, c)), task<result<reply_t<S>>>, task<status>>;
+};
+
 /// Says what is wrong with a service, one clear sentence per rule.
 template <class S>
 consteval bool check_service() {
@@ -157,6 +167,8 @@ consteval bool check_service() {
   static_assert(!names_execute<S> || good_execute<S>,
                 "execute must be: task<result<reply>> (or result<reply>, or reply) execute(const request&, "
                 "scoll::call&)");
+  static_assert(!brief_of<S> || !good_execute<S> || executes_plainly<S>,
+                "brief is for a service whose execute is a plain function, not a task");
   static_assert(!names_prepare<S> || good_prepare<S>,
                 "prepare must be: task<status> (or status, or void) prepare(request&, scoll::call&)");
   static_assert(!names_merge<S> || good_merge<S>,
@@ -180,11 +192,13 @@ consteval bool check_service() {
 ///
 /// ```
 /// struct scrub {
-///   static constexpr scoll::service_id id{0x0102};           // agreed by all nodes; from
-///   `first_user_service` on static constexpr std::uint16_t version = 1;              // optional, 0 (`C16`)
-///   static constexpr std::string_view name = "scrub";        // optional, for messages
-///   static constexpr std::size_t reply_capacity = 1024;      // optional: the encoded merged reply at most
-///   static constexpr std::chrono::nanoseconds processing_bound = 5s;  // optional, 10 s (`C11`)
+///   static constexpr scoll::service_id id{0x0102};           // agreed by all nodes, `first_user_service` or
+///   more static constexpr std::uint16_t version = 1;              // optional, 0 (`C16`) static constexpr
+///   std::string_view name = "scrub";        // optional, for messages static constexpr std::size_t
+///   reply_capacity = 1024;      // optional: the encoded merged reply at most static constexpr
+///   std::chrono::nanoseconds processing_bound = 5s;  // optional, 10 s (`C11`) static constexpr bool brief =
+///   true;                       // optional, false: execute is a plain function
+///                                                             // and takes a few microseconds, always
 ///   struct request { ... };
 ///   struct reply { ... };                                     // optional
 ///   task<status> prepare(request&, call&);                    // check, rewrite or refuse, before forwarding
@@ -198,7 +212,9 @@ consteval bool check_service() {
 ///
 /// All but `merge` and `replied` may also be plain functions. A hook of the right name and the wrong form
 /// does not compile. A hook that throws fails this node's part with the exception's text. Hooks run on the
-/// node's reactor thread; `merge` and `on_reply` of one broadcast never overlap.
+/// node's reactor thread; `merge` and `on_reply` of one broadcast never overlap. A request has left for the
+/// children before `execute` begins, which costs a system call of its own; of a `brief` service it leaves
+/// when the turn ends, with whatever else does.
 template <class S>
 concept collective_service = detail::check_service<S>();
 

@@ -186,7 +186,7 @@ task<void> operation::run() {
   }
   if (forwarding) {
     forward();
-    if (child_count_ != 0) co_await forwards_left();
+    if (child_count_ != 0 && !table_->brief) co_await forwards_left();
     start_execute();
     co_await collect();
     if (cancelled_) co_await abort_subtree();

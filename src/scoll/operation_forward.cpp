@@ -120,7 +120,7 @@ void operation::send_to(child& c) {
   c.lost = false;
 }
 
-/// Forwards leave before `execute` starts, which may hold this thread for a while.
+/// Forwards leave before an `execute` starts that may hold this thread for a while.
 event::awaiter operation::forwards_left() noexcept {
   submitted_.reset();
   engine_->executor_.schedule_late(submitting_);

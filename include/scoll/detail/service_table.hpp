@@ -30,6 +30,7 @@ struct service_table {
   nanoseconds processing_bound;
   std::size_t request_size;
   std::size_t reply_size;
+  bool brief;  // execute takes less than a message does
 
   status (*decode_request)(void* at, std::span<const std::byte> bytes) noexcept;  // constructs at `at` if ok
   result<std::size_t> (*encode_request)(const void* request, std::span<std::byte> into) noexcept;
@@ -242,6 +243,7 @@ consteval service_table make_service_table() {
   t.processing_bound = processing_bound_of<S>();
   t.request_size = sizeof(request);
   t.reply_size = sizeof(reply);
+  t.brief = brief_of<S>;
   t.decode_request = &decode_at<request>;
   t.encode_request = &encode_from<request>;
   t.destroy_request = &destroy_at<request>;
