@@ -5,6 +5,7 @@ usage: rows_test.py SCOLL-BENCH
 """
 
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -13,15 +14,23 @@ import tempfile
 
 ALWAYS = {"bench": str, "subject": str, "size": int, "p50_us": float, "p99_us": float, "max_us": float,
           "cpu_us_per_op": float}
+ENGINE = {"engine": str}  # of scoll's own
 RATIOS = {"against": str, "p50_ratio": float, "p50_ratio_low": float, "p50_ratio_high": float, "cpu_ratio": float}
 TREE = {"nodes": int, "tree": str}
 SCOLL_TREE = {"last_leaf_us": float, "predicted_us": float, "allocs_per_op": float, "syscalls_per_op": float,
               "messages_per_op": float}
 
 
-def rows_of(program, *arguments):
+# Where rings are forbidden their subjects are missing, and the heading says so.
+def rings_offered(program):
+    told = subprocess.run([program, "rtt", "--quick", "--size", "64"], check=True, capture_output=True)
+    return b"no subject uses io_uring" not in told.stdout
+
+
+def rows_of(program, *arguments, **environment):
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        subprocess.run([program, *arguments, "--quick", "--json", out.name], check=True, stdin=subprocess.DEVNULL)
+        subprocess.run([program, *arguments, "--quick", "--json", out.name], check=True, stdin=subprocess.DEVNULL,
+                       env=os.environ | environment)
         return json.load(out)
 
 
@@ -33,6 +42,12 @@ def rows_and_pictures_of(program, *arguments):
         drawn = {path.stem for path in pathlib.Path(folder).glob("*.svg") if path.stat().st_size > 1000}
         assert shutil.which("gnuplot") is None or drawn == set(scripts), (drawn, set(scripts))
         return found, scripts
+
+
+def returned(program, *arguments):
+    """What a short run comes to, and what it says."""
+    told = subprocess.run([program, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    return told.returncode, told.stdout + told.stderr
 
 
 def subjects(rows, bench):
@@ -48,25 +63,33 @@ def expect(row, fields):
 
 def check_rtt(program):
     found = subjects(rows_of(program, "rtt", "--size", "64"), "rtt")
-    assert set(found) == {"scoll", "raw-blocking", "raw-epoll", "raw-uring", "raw-uring (A/A)"}, set(found)
+    expect(found["scoll"], ENGINE | {"syscalls_per_op": float, "allocs_per_op": float, "messages_per_op": float})
+    floor = "raw-uring" if rings_offered(program) else "raw-epoll"
+    assert set(found) == {"scoll", "raw-blocking", "raw-epoll", floor, floor + " (A/A)"}, set(found)
     for name, row in found.items():
-        expect(row, ALWAYS if name == "raw-uring" else ALWAYS | RATIOS)
+        expect(row, ALWAYS if name == floor else ALWAYS | RATIOS)
 
 
 def check_bcast(program):
-    rows = rows_of(program, "bcast", "--nodes", "4", "--size", "64", "--tree", "knomial:2")
+    rows = rows_of(program, "bcast", "--nodes", "4", "--size", "64", "--tree", "knomial:2", "--under-bulk")
     found = subjects(rows, "bcast")
-    assert set(found) == {"scoll", "raw-tree", "raw-tree-epoll", "raw-tree-uring", "raw-tree-epoll (A/A)"}, set(found)
+    ring = {"raw-tree-uring"} if rings_offered(program) else set()
+    assert set(found) == {"scoll", "raw-tree", "raw-tree-epoll", "raw-tree-epoll (A/A)"} | ring, set(found)
     for row in found.values():
         expect(row, ALWAYS | TREE)
-    expect(found["scoll"], RATIOS | SCOLL_TREE)
+    expect(found["scoll"], RATIOS | SCOLL_TREE | ENGINE)
     assert abs(found["scoll"]["messages_per_op"] - 6) < 1, found["scoll"]
     assert "tree_choice" not in found["scoll"], found["scoll"]
-    expect(subjects(rows, "bcast-many")["scoll"], ALWAYS | TREE | {"in_flight": int, "operations_per_s": float})
+    beside = {"in_flight": int, "operations_per_s": float, "allocs_per_op": float, "syscalls_per_op": float}
+    expect(subjects(rows, "bcast-many")["scoll"], ALWAYS | TREE | beside)
+    expect(subjects(rows, "bcast-under-bulk")["scoll"], ALWAYS | TREE | beside | {"background_mib_per_s": float})
+    assert subjects(rows, "bcast-under-bulk")["scoll"]["background_mib_per_s"] > 1, rows
     chosen = subjects(rows_of(program, "bcast", "--nodes", "5", "--size", "64", "--tree", "auto"), "bcast")
     for row in chosen.values():
         assert row["tree_choice"] == "auto" and row["tree"] != "auto", row
     assert 1 < chosen["scoll"]["predicted_us"] < 1e6, chosen["scoll"]
+    pinned = rows_of(program, "bcast", "--nodes", "3", "--size", "64", "--tree", "auto", SCOLL_NODE_PINNED_TREE="chain")
+    assert subjects(pinned, "bcast")["scoll"]["tree"] == "chain", pinned
 
 
 def check_peers(program):
@@ -114,6 +137,51 @@ def check_bulk(program):
         expect(found["scoll"], {"chunk": int, "depth": int, "allocs_per_op": float, "syscalls_per_op": float})
 
 
+def check_coro(program):
+    rows, pictures = rows_and_pictures_of(program, "coro")
+    cases = {row["case"] for row in rows if row["subject"] == "scoll"}
+    assert cases == {"switch", "child", "queue", "timer"}, rows
+    for row in rows:
+        expect(row, {"bench": str, "case": str, "p50_ns": float, "cpu_ns_per_op": float})
+    assert '"timer, scoll"' in pictures["coro-by-subject"], pictures
+
+
+def check_limits(program):
+    with tempfile.TemporaryDirectory() as folder:
+        def judged_by(*limits):
+            file = pathlib.Path(folder) / "limits.json"
+            file.write_text(json.dumps([
+                {"where": {"bench": bench, "subject": "scoll"} | where, "field": field, "at_most": most}
+                for bench, where, field, most in limits]))
+            return returned(program, "rtt", "--quick", "--size", "64", "--check", "--limits", str(file))
+
+        kept, broken = ("rtt", {}, "p50_us", 1e9), ("rtt", {"size": 64}, "p50_us", 1e-9)
+        code, said = judged_by(kept, ("bcast", {}, "p50_us", 0), ("rtt", {"size": 7}, "p50_us", 0))
+        assert code == 0 and "1 compared, 0 above their limit, 0 without the figure, 1 unmeasured" in said, said
+        code, said = judged_by(kept, broken)
+        assert code == 1 and "ABOVE" in said and "2 compared, 1 above" in said, said
+        code, said = judged_by(kept, ("rtt", {}, "p50ratio", 1))
+        assert code == 1 and "no field" in said, said
+        assert judged_by(("bcast", {}, "p50_us", 0))[0] == 1, "nothing was compared"
+        (pathlib.Path(folder) / "bad.json").write_text('{"a": 1}')
+        code, said = returned(program, "rtt", "--check", "--limits", folder + "/bad.json")
+        assert code == 2 and "bad.json" in said and "# rtt" not in said, said
+
+
+def check_refusals(program):
+    """Before anything is measured, with the reason."""
+    for arguments, reason in {
+        ("rtt", "--json", "/nonexistent/rows.json"): "/nonexistent/rows.json",
+        ("rtt", "--check", "--limits", "/nonexistent/limits.json"): "/nonexistent/limits.json",
+        ("bcast", "--tree", "knomial:4", "nope"): "'nope'",
+        ("bcast", "--nodes", "1"): "--nodes",
+        ("rtt", "--size", "0"): "--size",
+        ("nothing",): "nothing",
+    }.items():
+        code, said = returned(program, *arguments)
+        assert code != 0 and reason in said and "p50" not in said, (arguments, code, said)
+
+
 def check_gossip(program):
     rows = rows_of(program, "gossip", "--size", "1024", "--nodes", "16")
     merge, cycle = subjects(rows, "gossip-merge"), subjects(rows, "gossip-cycle")
@@ -132,3 +200,6 @@ check_bcast(sys.argv[1])
 check_peers(sys.argv[1])
 check_bulk(sys.argv[1])
 check_gossip(sys.argv[1])
+check_coro(sys.argv[1])
+check_limits(sys.argv[1])
+check_refusals(sys.argv[1])

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "../kit/engine.hpp"
 #include "../kit/group_contestant.hpp"
 #include "peers.hpp"
 #include "prediction.hpp"
@@ -69,8 +71,8 @@ double last_leaf_us(group_contestant& group, std::uint32_t operations) {
 
 void add_counts(row& to, const score& s, const setting& on) {
   const double edges = on.nodes - 1;
-  to["syscalls_per_op"] = s.total.syscalls;
-  to["syscalls_per_edge"] = s.total.syscalls / edges;
+  to["syscalls_per_op"] = rounded(s.total.syscalls);
+  to["syscalls_per_edge"] = rounded(s.total.syscalls / edges);
 }
 
 /// What a process of each place in the tree has to do: the mean of those in it.
@@ -87,9 +89,9 @@ void add_places(row& to, const score& s, const setting& on) {
   const auto add = [&](const std::string& place, const usage& sum, double count) {
     if (count == 0) return;
     const usage each = sum.per(count);
-    to["cpu_us_" + place] = each.cpu_us;
-    to["syscalls_" + place] = each.syscalls;
-    to["wakeups_" + place] = each.wakeups;
+    to["cpu_us_" + place] = rounded(each.cpu_us);
+    to["syscalls_" + place] = rounded(each.syscalls);
+    to["wakeups_" + place] = rounded(each.wakeups);
   };
   add("root", root, 1);
   add("interior", interior, interiors);
@@ -102,7 +104,8 @@ class one_case {
   one_case(const bench::options& common, const setting& s, const scoll::link_map& links, bool with_peers)
       : common_(common), setting_(s), links_(links), scoll_(*add("scoll", &play_scoll)) {
     add("raw-tree-epoll", &play_raw_epoll);
-    add("raw-tree-uring", &play_raw_uring);
+    if (raw_rings_offered()) add("raw-tree-uring", &play_raw_uring);
+    twin_ = subjects_.size();
     add("raw-tree-epoll (A/A)", &play_raw_epoll);
     if (!with_peers) return;
     for (const peer& p : all_peers()) subjects_.push_back({p.subject, bcast::start(p, setting_)});
@@ -110,21 +113,21 @@ class one_case {
 
   rows alone() {
     const auto scores = hold(subjects_, contest("bcast"));
-    const score floor = best_of(scores[1], scores[2]);
+    const score floor = best_of(scores[epoll_at], scores[twin_ - 1]);
     rows found;
     for (std::size_t i = 0; i < scores.size(); ++i) {
       row r = begin_row("bcast", scores[i].subject, setting_);
       add_score(r, scores[i]);
-      if (i < first_peer) add_counts(r, scores[i], setting_);
+      if (i <= twin_) add_counts(r, scores[i], setting_);
       if (i == 0) {
-        r["last_leaf_us"] = last_leaf_us(scoll_, contest("bcast").operations);
-        r["predicted_us"] = predict_us(setting_, links_);
-        r["allocs_per_op"] = scores[i].total.allocations;
-        r["messages_per_op"] = scores[i].total.messages;
+        r["last_leaf_us"] = rounded(last_leaf_us(scoll_, contest("bcast").operations));
+        r["predicted_us"] = rounded(predict_us(setting_, links_));
+        r["allocs_per_op"] = rounded(scores[i].total.allocations);
+        r["messages_per_op"] = rounded(scores[i].total.messages);
       }
-      if (i < first_peer) add_places(r, scores[i], setting_);
-      if (i == 0 || i >= first_peer) add_ratios(r, scores[i], floor);
-      if (i == 3) add_ratios(r, scores[3], scores[1]);
+      if (i <= twin_) add_places(r, scores[i], setting_);
+      if (i == 0 || i > twin_) add_ratios(r, scores[i], floor);
+      if (i == twin_) add_ratios(r, scores[i], scores[epoll_at]);
       found.push_back(std::move(r));
     }
     row best = begin_row("bcast", floor.subject, setting_);
@@ -148,7 +151,7 @@ class one_case {
   }
 
  private:
-  static constexpr std::size_t first_peer = 4;
+  static constexpr std::size_t epoll_at = 1;
 
   group_contestant* add(const char* name, player play) {
     auto made = start(name, play, setting_);
@@ -166,13 +169,20 @@ class one_case {
     std::vector<subject> both;
     both.push_back({"loaded", std::make_unique<under_other_orders>(scoll_, kind)});
     both.push_back({"idle", std::make_unique<under_other_orders>(scoll_, order{})});
-    const auto scores = hold(both, contest(bench));
+    contest_options how = contest(bench);
+    how.warm_up = std::max(how.warm_up, 10 * kind.in_flight);  // pools grow to what is needed at once
+    const auto scores = hold(both, how);
     row r = begin_row(bench, "scoll", setting_);
     r[field] = value;
     add_score(r, scores[0]);
     double busy_us = 0;
     for (const double us : scores[0].latency_us) busy_us += us;
-    r["operations_per_s"] = 1e6 * static_cast<double>(scores[0].latency_us.size()) * kind.in_flight / busy_us;
+    const double per_s = 1e6 * static_cast<double>(scores[0].latency_us.size()) * kind.in_flight / busy_us;
+    r["operations_per_s"] = rounded(per_s);
+    if (kind.background != 0)
+      r["background_mib_per_s"] = rounded(scores[0].total.background_bytes * per_s / (1U << 20U));
+    add_counts(r, scores[0], setting_);
+    r["allocs_per_op"] = rounded(scores[0].total.allocations);
     add_ratios(r, scores[0], scores[1]);
     r["against"] = "one at a time, nothing beside";
     return r;
@@ -183,6 +193,7 @@ class one_case {
   const scoll::link_map& links_;
   std::vector<subject> subjects_;
   group_contestant& scoll_;
+  std::size_t twin_ = 0;  ///< where the A/A is; other libraries are behind it
 };
 
 const std::vector<column>& columns() {
@@ -223,6 +234,8 @@ const std::vector<column>& apart_columns() {
                                        {"p99_us", "p99 us"},
                                        {"cpu_us_per_op", "CPU us/op"},
                                        {"operations_per_s", "per second", 0},
+                                       {"background_mib_per_s", "bulk MiB/s", 0},
+                                       {"allocs_per_op", "allocs", 2, 7},
                                        {"p50_ratio", "p50 ratio", 2, 9},
                                        {"cpu_ratio", "CPU ratio", 2, 9}};
   return all;
@@ -262,34 +275,54 @@ class links_by_case {
   std::map<std::pair<std::uint32_t, std::uint32_t>, scoll::link_map> known_;
 };
 
+using given_tree = std::optional<scoll::tree_spec>;  // nothing: to be chosen
+
+std::vector<given_tree> parse(const std::vector<std::string>& trees) {
+  std::vector<given_tree> all;
+  for (const std::string& tree : trees) {
+    const auto given = scoll::parse_tree(tree);
+    if (!given && tree != "auto")
+      throw std::invalid_argument("--tree: '" + tree + "' is neither a tree, such as knomial:4, nor auto");
+    all.push_back(given ? given_tree(*given) : std::nullopt);
+  }
+  return all;
+}
+
 /// With its tree, which may have to be chosen first.
-setting complete(setting s, const std::string& tree, const scoll::link_map& links) {
-  if (tree == "auto") {
-    const scoll::tree_plan plan = choose_tree(s.nodes, links);
-    show_progress("");
-    fmt::print("\n# plan, {} bytes: {}", s.size, to_text(plan));
-    s.tree = plan.tree;
-    s.chosen = true;
+setting complete(setting s, const given_tree& tree, const options& o, const scoll::link_map& links) {
+  if (tree) {
+    s.tree = *tree;
     return s;
   }
-  const auto given = scoll::parse_tree(tree);
-  if (!given) throw std::invalid_argument("'" + tree + "' is no tree");
-  s.tree = *given;
+  const scoll::tree_plan plan = choose_tree(s.nodes, links, {.pinned = o.pinned});
+  show_progress("");
+  fmt::print("\n# plan, {} bytes: {}", s.size, to_text(plan));
+  s.tree = plan.tree;
+  s.chosen = true;
   return s;
+}
+
+void require_fitting(const given_tree& tree, const std::vector<std::uint32_t>& nodes) {
+  for (const std::uint32_t n : nodes) {
+    if (tree && check_tree(*tree, n) != scoll::tree_fault::none)
+      throw std::invalid_argument(fmt::format("--tree: {} is no tree of {} members", to_string(*tree), n));
+  }
 }
 
 }  // namespace
 
 rows run(const bench::options& common, const options& o) {
   if (o.peers) require_peers();
+  const std::vector<given_tree> trees = parse(o.trees);
+  for (const given_tree& tree : trees) require_fitting(tree, o.nodes);
   links_by_case links;
   rows all;
-  for (const std::string& tree : o.trees) {
+  for (const given_tree& tree : trees) {
     for (const std::uint32_t nodes : o.nodes) {
       for (const std::uint32_t size : o.sizes) {
         const setting bare{nodes, size, {}, common.congestion_control};
         const scoll::link_map& measured = links.of(bare);
-        const rows found = run_case(common, o, complete(bare, tree, measured), measured);
+        const rows found = run_case(common, o, complete(bare, tree, o, measured), measured);
         all.insert(all.end(), found.begin(), found.end());
       }
     }

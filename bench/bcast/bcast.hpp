@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct options {
   std::vector<std::uint32_t> sizes{64, 4096};
   std::vector<std::string> trees{"knomial:4"};  ///< "auto": what `scoll::choose_tree` says
   std::vector<std::uint32_t> in_flight{16};     ///< broadcasts at once, measured beside
+  std::optional<scoll::tree_spec> pinned{};     ///< by an administrator: what "auto" takes
   bool background = false;                      ///< also under bulk traffic that never ends
   bool peers = false;                           ///< other libraries beside it (peers.hpp)
 };

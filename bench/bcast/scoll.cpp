@@ -7,6 +7,7 @@
 #include "../kit/asking.hpp"
 #include "../kit/caller.hpp"
 #include "../kit/compose.hpp"
+#include "../kit/engine.hpp"
 #include "bcast.hpp"
 #include "coro/error_format.hpp"
 #include "coro/scope.hpp"
@@ -28,6 +29,7 @@ class process;
 /// The service: every member answers with its rank plus one.
 struct add_ranks {
   static constexpr service_id id{0x0100};
+  static constexpr bool brief = true;
   using request = wire::borrowed_bytes;
   using reply = sum<std::uint64_t>;
   process* self;
@@ -40,7 +42,7 @@ class process {
       : me_(me),
         setting_(s),
         measured_(measured),
-        ring_(reactor::create().value()),
+        ring_(make_reactor()),
         rail_(*ring_, rail_options(s.congestion_control)),
         node_(*ring_, rail_, node_identity(me.index())),
         background_(*ring_) {

@@ -1,3 +1,4 @@
+#include "../kit/engine.hpp"
 #include "coro.hpp"
 #include "coro/async_queue.hpp"
 #include "coro/scope.hpp"
@@ -61,7 +62,7 @@ class scoll_layer final : public layer {
     ring_->run();
     while (!home.try_join()) ring_->run_once(nanoseconds(0));
   }
-  std::unique_ptr<transport::reactor> ring_ = transport::reactor::create().value();
+  std::unique_ptr<transport::reactor> ring_ = make_reactor();
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "../../tests/support/allocation_counter.hpp"
 #include "../kit/clock.hpp"
+#include "../kit/engine.hpp"
 #include "coro/scope.hpp"
 #include "coro/virtual_executor.hpp"
 #include "gossip.hpp"
@@ -222,7 +223,7 @@ class all_participants final : public cycle_contestant {
 
   configuration_ptr shared_;
   process_meter meter_;
-  std::unique_ptr<transport::reactor> ring_ = transport::reactor::create().value();
+  std::unique_ptr<transport::reactor> ring_ = make_reactor();
   virtual_executor time_;
   shared_wire wire_;
   std::deque<wire_port> ports_;

@@ -5,6 +5,7 @@
 
 #include "caller.hpp"
 #include "coro/scope.hpp"
+#include "engine.hpp"
 
 namespace bench {
 
@@ -21,7 +22,7 @@ class endpoint_process : protected scoll::transport::endpoint_events {
   endpoint_process(member& me, const std::string& congestion_control,
                    const scoll::transport::endpoint_options& options)
       : me_(me),
-        ring_(scoll::transport::reactor::create().value()),
+        ring_(make_reactor()),
         rail_(*ring_, rail_options(congestion_control)),
         endpoint_(*ring_, rail_, options, *this),
         background_(*ring_) {

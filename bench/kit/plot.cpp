@@ -58,7 +58,8 @@ std::string what_is_fixed(const row& r, const std::string& x) {
   for (const std::string field : {"op", "size", "nodes", "tree", "in_flight", "peers"}) {
     if (field == x || !r.contains(field)) continue;
     const bool names_itself = field == "tree" || field == "op";
-    const row& value = value_of(r, field);
+    // One picture for trees that were chosen, whichever they are.
+    const row& value = value_of(r, field == "tree" && r.contains("tree_choice") ? "tree_choice" : field);
     fixed += (fixed.empty() ? "" : ", ") + (names_itself ? "" : field + " ") +
              (value.is_string() ? value.get<std::string>() : value.dump());
   }
@@ -89,9 +90,7 @@ std::vector<picture> pictures_over(const rows& all, const std::string& x, const 
   return worth_it;
 }
 
-std::string file_name(const picture& p) {
-  std::string name = p.bench + (*p.shown.name == '\0' ? "" : std::string(" ") + p.shown.name) + " over " +
-                     p.x + (p.fixed.empty() ? "" : ", " + p.fixed);
+std::string as_file_name(std::string name) {
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '-';
   }
@@ -100,11 +99,23 @@ std::string file_name(const picture& p) {
   return name;
 }
 
+std::string file_name(const picture& p) {
+  return as_file_name(p.bench + (*p.shown.name == '\0' ? "" : std::string(" ") + p.shown.name) + " over " +
+                      p.x + (p.fixed.empty() ? "" : ", " + p.fixed));
+}
+
+/// Between single quotes of gnuplot.
+std::string quoted(std::string text) {
+  for (auto at = text.find('\''); at != std::string::npos; at = text.find('\'', at + 2))
+    text.insert(at, 1, '\'');
+  return text;
+}
+
 std::string frame(const std::string& file, const std::string& title) {
   return fmt::format(
       "set terminal svg size 900,500 background '#ffffff'\nset output '{}.svg'\nset title \"{}\" noenhanced\n"
       "set ylabel 'us'\nset key outside right noenhanced\nset grid\nset logscale y\n",
-      file, title);
+      quoted(file), title);
 }
 
 /// Where values stand: beside each other, whatever lies between them. Sizes grow by factors, and one is 0.
@@ -170,6 +181,42 @@ std::string script_of_trees(const rows& all, const std::string& file) {
   return script + plots + '\n';
 }
 
+/// What a bar's height says, and what each bar is labelled with.
+constexpr std::array bar_fields{"p50_us", "p50_ns", "over_empty_ms"};
+
+std::string bar_label(const row& r) {
+  std::string label = text_of(r, "subject");
+  if (r.contains("case")) label = text_of(r, "case") + ", " + label;
+  return label;
+}
+
+/// Bars: subjects beside each other, where all else is equal.
+std::map<std::string, std::string> scripts_of_subjects(const rows& all, const std::string& folder) {
+  std::map<std::string, std::pair<std::string, std::string>> data;  // by picture: its unit, its bars
+  for (const row& r : all) {
+    const auto field =
+        std::find_if(bar_fields.begin(), bar_fields.end(), [&](auto f) { return r.contains(f); });
+    if (field == bar_fields.end()) continue;
+    const std::string fixed = what_is_fixed(r, "");
+    auto& [unit, bars] = data[text_of(r, "bench") + " by subject" + (fixed.empty() ? "" : ", " + fixed)];
+    unit = std::string(*field).substr(std::string_view(*field).rfind('_') + 1);
+    bars += fmt::format("\"{}\" {}\n", bar_label(r), text_of(r, *field));
+  }
+  std::map<std::string, std::string> scripts;
+  for (const auto& [title, shown] : data) {
+    if (std::count(shown.second.begin(), shown.second.end(), '\n') < 2) continue;
+    const std::string file = folder + "/" + as_file_name(title);
+    const char* const scale = shown.first == "ms" ? "unset logscale y\nset yrange [0:*]\n" : "";
+    scripts[file] = frame(file, title) + scale +
+                    fmt::format(
+                        "set ylabel '{}'\nset style data histogram\nset style fill solid 0.7\n"
+                        "set xtics rotate by -30 noenhanced\nunset key\n$d << end\n{}end\n"
+                        "plot $d using 2:xtic(1)\n",
+                        shown.first, shown.second);
+  }
+  return scripts;
+}
+
 bool draw(const std::string& script_file) {
   const pid_t child = fork();
   if (child == 0) {
@@ -182,8 +229,13 @@ bool draw(const std::string& script_file) {
 
 }  // namespace
 
-void plot(const std::string& folder, const rows& all) {
+void ensure_folder(const std::string& folder) {
   std::filesystem::create_directories(folder);
+  if (access(folder.c_str(), W_OK) != 0) throw std::runtime_error("cannot write into the folder " + folder);
+}
+
+void plot(const std::string& folder, const rows& all) {
+  ensure_folder(folder);
   std::map<std::string, std::string> scripts;
   for (const std::string& x : dimensions()) {
     for (const measure& shown : measures) {
@@ -195,7 +247,7 @@ void plot(const std::string& folder, const rows& all) {
   }
   const std::string by_tree = folder + "/bcast-by-tree";
   if (const std::string script = script_of_trees(all, by_tree); !script.empty()) scripts[by_tree] = script;
-  if (scripts.empty()) std::puts("nothing to plot: give several sizes, node counts or trees");
+  if (scripts.empty()) scripts = scripts_of_subjects(all, folder);
   for (const auto& [file, script] : scripts) {
     std::ofstream(file + ".gp") << script;
     const char* const what =

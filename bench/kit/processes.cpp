@@ -216,6 +216,7 @@ std::vector<usage> processes::used() const {
     u.syscalls = static_cast<double>(page.syscalls.load());
     u.allocations = static_cast<double>(page.allocations.load());
     u.messages = static_cast<double>(page.messages.load());
+    u.background_bytes = static_cast<double>(page.background_bytes.load());
     all.push_back(u);
   }
   return all;

@@ -9,12 +9,10 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "engine.hpp"
+
 namespace bench {
 namespace {
-
-double rounded(double value) {
-  return std::round(value * 1000) / 1000;
-}
 
 void add_ratio(row& to, const std::string& what, const std::vector<double>& a, const std::vector<double>& b) {
   const interval r = ratio_of_medians(a, b);
@@ -39,6 +37,10 @@ std::string first_line(const char* file) {
 }
 
 }  // namespace
+
+double rounded(double value) {
+  return std::round(value * 1000) / 1000;
+}
 
 void add_score(row& to, const score& s) {
   to["p50_us"] = rounded(s.p50());
@@ -86,12 +88,18 @@ void print_machine(const std::string& congestion_control) {
                                      ? first_line("/proc/sys/net/ipv4/tcp_congestion_control")
                                      : congestion_control;
   std::fputs(fmt::format("# Linux {}, {} CPUs, load {}\n"
-                         "# congestion control of all subjects: {}\n"
+                         "# congestion control of all subjects: {}; scoll runs on {}{}\n"
                          "# instructions: {}\n",
                          system.release, sysconf(_SC_NPROCESSORS_ONLN), first_line("/proc/loadavg"),
-                         congestion, hidden.empty() ? "counted" : "not counted (" + hidden + ")")
+                         congestion, engine_name(),
+                         raw_rings_offered() ? "" : "; no subject uses io_uring, which is not offered here",
+                         hidden.empty() ? "counted" : "not counted (" + hidden + ")")
                  .c_str(),
              stdout);
+}
+
+void ensure_writable(const std::string& file) {
+  if (!std::ofstream(file, std::ios::app)) throw std::runtime_error("cannot write " + file);
 }
 
 void write_json(const std::string& file, const rows& all) {

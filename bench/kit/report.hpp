@@ -14,6 +14,9 @@ namespace bench {
 using row = nlohmann::ordered_json;
 using rows = std::vector<row>;
 
+/// To a thousandth, as figures of rows are.
+double rounded(double value);
+
 /// Adds latency and use per operation: `p50_us`, `p99_us`, `max_us`, `cpu_us_per_op`, `instructions_per_op`
 /// (where counted), `wakeups_per_op`.
 void add_score(row& to, const score& s);
@@ -33,6 +36,8 @@ void print_table(const std::string& title, std::span<const column> columns, cons
 /// The machine and what else decides about the figures, as comment lines.
 void print_machine(const std::string& congestion_control);
 
+/// Throws if nothing can be written there; leaves an empty file where there was none.
+void ensure_writable(const std::string& file);
 void write_json(const std::string& file, const rows& all);
 
 }  // namespace bench

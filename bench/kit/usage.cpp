@@ -42,6 +42,7 @@ usage& usage::operator+=(const usage& other) noexcept {
   syscalls += other.syscalls;
   allocations += other.allocations;
   messages += other.messages;
+  background_bytes += other.background_bytes;
   return *this;
 }
 
@@ -53,6 +54,7 @@ usage operator-(const usage& after, const usage& before) noexcept {
   d.syscalls = after.syscalls - before.syscalls;
   d.allocations = after.allocations - before.allocations;
   d.messages = after.messages - before.messages;
+  d.background_bytes = after.background_bytes - before.background_bytes;
   return d;
 }
 
@@ -64,6 +66,7 @@ usage usage::per(double operations) const noexcept {
   each.syscalls /= operations;
   each.allocations /= operations;
   each.messages /= operations;
+  each.background_bytes /= operations;
   return each;
 }
 

@@ -16,6 +16,7 @@ struct usage {
   double syscalls = 0;
   double allocations = 0;
   double messages = 0;
+  double background_bytes = 0;
 
   usage& operator+=(const usage& other) noexcept;
   friend usage operator-(const usage& after, const usage& before) noexcept;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "../kit/engine.hpp"
 #include "../kit/exchanges.hpp"
 #include "../kit/group_contestant.hpp"
 
@@ -9,7 +10,11 @@ namespace bench::rtt {
 namespace {
 
 constexpr std::size_t scoll_at = 0;
-constexpr std::size_t floor_at = 3;
+
+/// What the ratios are to: the last of the raw ones.
+const char* floor_name() {
+  return raw_rings_offered() ? "raw-uring" : "raw-epoll";
+}
 
 rows run_size(const options& o, std::uint32_t size) {
   constexpr std::uint32_t usual_operations = 2000;
@@ -18,8 +23,10 @@ rows run_size(const options& o, std::uint32_t size) {
   subjects.push_back(group_subject("scoll", 2, &play_scoll, s));
   subjects.push_back(group_subject("raw-blocking", 2, &play_blocking, s));
   subjects.push_back(group_subject("raw-epoll", 2, &play_epoll, s));
-  subjects.push_back(group_subject("raw-uring", 2, &play_uring, s));
-  subjects.push_back(group_subject("raw-uring (A/A)", 2, &play_uring, s));
+  if (raw_rings_offered()) subjects.push_back(group_subject("raw-uring", 2, &play_uring, s));
+  const std::size_t floor_at = subjects.size() - 1;
+  subjects.push_back(group_subject(floor_name() + std::string(" (A/A)"), 2,
+                                   raw_rings_offered() ? &play_uring : &play_epoll, s));
   const auto scores = hold(subjects, o.contest(usual_operations, fmt::format("rtt, {} B", size)));
   rows found;
   for (std::size_t i = 0; i < scores.size(); ++i) {
@@ -28,10 +35,10 @@ rows run_size(const options& o, std::uint32_t size) {
     r["subject"] = scores[i].subject;
     r["size"] = size;
     add_score(r, scores[i]);
-    r["syscalls_per_op"] = scores[i].total.syscalls;
+    r["syscalls_per_op"] = rounded(scores[i].total.syscalls);
     if (i == scoll_at) {
-      r["allocs_per_op"] = scores[i].total.allocations;
-      r["messages_per_op"] = scores[i].total.messages;
+      r["allocs_per_op"] = rounded(scores[i].total.allocations);
+      r["messages_per_op"] = rounded(scores[i].total.messages);
     }
     if (i != floor_at) add_ratios(r, scores[i], scores[floor_at]);
     found.push_back(std::move(r));
@@ -64,7 +71,8 @@ rows run(const options& o, const std::vector<std::uint32_t>& sizes) {
   for (const std::uint32_t size : sizes) {
     const rows of_size = run_size(o, size);
     show_progress("");
-    print_table(fmt::format("rtt, {} bytes there and back; ratios to raw-uring", size), columns, of_size);
+    print_table(fmt::format("rtt, {} bytes there and back; ratios to {}", size, floor_name()), columns,
+                of_size);
     all.insert(all.end(), of_size.begin(), of_size.end());
   }
   return all;

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "../kit/caller.hpp"
+#include "../kit/engine.hpp"
 #include "coro/error_format.hpp"
 #include "coro/scope.hpp"
 #include "scoll/ship.hpp"
@@ -21,7 +22,7 @@ class caller final {
   caller(member& me, const setting& s)
       : me_(me),
         bytes_(s.size),
-        ring_(reactor::create().value()),
+        ring_(make_reactor()),
         rail_(*ring_, rail_options(s.congestion_control)),
         node_(*ring_, rail_, node_identity(me.index())),
         background_(*ring_) {
