@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Whether `./dev` notices that a step failed: a copy of it, beside programs that only pretend to work."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# Each fails when its name and arguments match $FAILING.
+PRETENDER = """#!/bin/bash
+[[ "${0##*/} $*" != $FAILING ]] || exit 1
+[[ $0 != */dpkg-query ]] || echo installed
+"""
+ON_PATH = "cmake ctest run-clang-tidy-19 clang-format-19 clang++-19 g++ ninja pkg-config ccache dpkg-query dpkg-shlibdeps"
+IN_TREE = "tests/lint/co_await.py build/release/bin/tests_sim build/release/bin/scoll-sim-mutants"
+CTEST = """#!/bin/sh
+while [ "$1" != --output-junit ]; do shift; done
+echo '<testcase name="one" status="run">' >"$2"
+"""
+
+
+class Dev(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="scoll-dev.")
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        for name in ("dev", "CMakePresets.json"):
+            shutil.copy(ROOT / name, self.root)
+        for path in [f"bin/{name}" for name in ON_PATH.split()] + IN_TREE.split():
+            self.program(path, PRETENDER)
+        self.program("bin/ctest", CTEST)
+        (self.root / "src").mkdir()
+        (self.root / "src/one.cpp").touch()
+
+    def program(self, path, text):
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        file.chmod(0o755)
+
+    def dev(self, *arguments, failing="nothing"):
+        variables = os.environ | {"PATH": f"{self.root}/bin:{os.environ['PATH']}", "FAILING": failing}
+        return subprocess.run([self.root / "dev", *arguments], capture_output=True, text=True, env=variables, timeout=60)
+
+    def expect(self, code, text, *arguments, failing="nothing"):
+        answer = self.dev(*arguments, failing=failing)
+        self.assertEqual(answer.returncode, code, (failing, answer.stdout, answer.stderr))
+        self.assertIn(text, answer.stdout + answer.stderr)
+
+    def test_what_works_passes(self):
+        self.expect(0, ", 0 failed", "check")
+        self.expect(0, "== clang-tidy", "tidy")
+
+    def test_check_fails_with_each_of_its_steps(self):
+        for failing, step in [
+            ("clang-format-19 *", "format"),
+            ("co_await.py *", "tidy"),
+            ("cmake *scoll_commit*", "tidy"),
+            ("run-clang-tidy-19 *", "tidy"),
+            ("cmake *scoll_headers_alone*", "headers alone"),
+            ("cmake *scoll-sim-mutants*", "mutants"),
+            ("scoll-sim-mutants *", "mutants"),
+            ("cmake *tests_sim*", "the goal of the gossip"),
+            ("tests_sim *", "the goal of the gossip"),
+            ("cmake --build --preset tsan *", "tsan"),
+        ]:
+            with self.subTest(failing=failing):
+                self.expect(1, f"failed: {step}", "check", failing=failing)
+
+    def test_tidy_fails_with_each_of_its_steps(self):
+        for failing in ("co_await.py *", "cmake --preset clang*", "cmake *scoll_commit*", "run-clang-tidy-19 *"):
+            with self.subTest(failing=failing):
+                self.expect(1, "== clang-tidy", "tidy", failing=failing)
+
+
+unittest.main()
