@@ -13,17 +13,22 @@ expect() { # WHAT WANTED FOUND
 }
 version=$(sed -n 's/^#define SCOLL_VERSION "\(.*\)"/\1/p' "$here/../../include/scoll/version.hpp")
 
+consumer_finds() { # PREFIX
+  cmake -S "$here/consumer" -B "$work/consumer" -U scoll_DIR -DCMAKE_PREFIX_PATH="$1" -DCMAKE_CXX_COMPILER="$compiler" \
+    -DCMAKE_BUILD_TYPE=Debug >"$work/configure.log" || { cat "$work/configure.log" && exit 1; }
+  grep -q "^scoll_DIR:PATH=$1/" "$work/consumer/CMakeCache.txt" || { echo "found elsewhere than in $1" && exit 1; }
+  cmake --build "$work/consumer"
+  expect "the consumer" "scoll $version: ok" "$("$work/consumer/consumer")"
+}
+
 say "find_package"
 cmake --install "$build" --prefix "$work/first" >"$work/install.log"
-cmake -S "$here/consumer" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$work/first" -DCMAKE_CXX_COMPILER="$compiler" \
-  -DCMAKE_BUILD_TYPE=Debug >"$work/configure.log" || { cat "$work/configure.log" && exit 1; }
-cmake --build "$work/consumer"
-expect "the consumer" "scoll $version: ok" "$("$work/consumer/consumer")"
+consumer_finds "$work/first"
 
 say "a version that is too new is refused"
 sed 's/scoll 0.1/scoll 99.0/' "$here/consumer/CMakeLists.txt" >"$work/CMakeLists.txt"
 cp "$here/consumer/consumer.cpp" "$work"
-! cmake -S "$work" -B "$work/refused" -DCMAKE_PREFIX_PATH="$work/first" >"$work/refused.log" 2>&1
+cmake -S "$work" -B "$work/refused" -DCMAKE_PREFIX_PATH="$work/first" >"$work/refused.log" 2>&1 && { echo "it was taken" && exit 1; }
 grep -q "scoll-config.cmake, version: $version" "$work/refused.log"
 
 say "pkg-config, after the tree has been moved"
@@ -49,10 +54,20 @@ done
 depends=$(dpkg-deb -f "$work"/packages/libscoll-dev_*.deb Depends)
 expect "what libscoll-dev needs" "libfmt-dev, liburing-dev, libxxhash-dev, libssl-dev" "$depends"
 [[ $(dpkg-deb -f "$work"/packages/scoll-tools_*.deb Depends) == *libc6* ]]
-"$work/root/usr/bin/scoll-sim" --seed 1 --quiet
-export PKG_CONFIG_PATH
+
+say "the library of libscoll-dev"
+consumer_finds "$work/root/usr"
 PKG_CONFIG_PATH=$(dirname "$(find "$work/root" -name scoll.pc)")
+expect "pkg-config's version" "$version" "$(pkg-config --modversion scoll)"
 mapfile -t flags < <(pkg-config --cflags --libs scoll | xargs -n1)
 "$compiler" "$work/consumer/CMakeFiles/consumer.dir/consumer.cpp.o" -o "$work/packaged" "${flags[@]}"
 expect "the consumer" "scoll $version: ok" "$("$work/packaged")"
+
+say "the programs of scoll-tools"
+programs=$work/root/usr/bin
+expect "all of them" "gossipctl scoll-info scoll-sim" "$(cd "$programs" && echo *)"
+expect "scoll-info's version" "$version" "$("$programs/scoll-info" --version)"
+expect "what scoll-info says first" "scoll    $version" "$("$programs/scoll-info" | sed -n 1p)"
+expect "gossipctl's help" "Who is alive: " "$("$programs/gossipctl" --help | grep -o '^Who is alive: ')"
+"$programs/scoll-sim" --seed 1 --quiet
 say "all of it works"
