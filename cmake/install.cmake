@@ -58,7 +58,8 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libscoll-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libfmt-dev, liburing-dev, libxxhash-dev, libssl-dev")
+# The last of them for find_package(scoll), which finds what has only a .pc file.
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libfmt-dev, liburing-dev, libxxhash-dev, libssl-dev, pkgconf | pkg-config")
 set(CPACK_DEBIAN_DEV_DESCRIPTION "Storage collectives over spanning trees (headers and library)
  Coroutines for storage servers: one request to every member of a group over a
  spanning tree, one merged reply, and an exact account of who executed it.")

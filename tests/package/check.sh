@@ -52,7 +52,7 @@ for package in libscoll-dev scoll-tools; do
   dpkg-deb -x "$file" "$work/root"
 done
 depends=$(dpkg-deb -f "$work"/packages/libscoll-dev_*.deb Depends)
-expect "what libscoll-dev needs" "libfmt-dev, liburing-dev, libxxhash-dev, libssl-dev" "$depends"
+expect "what libscoll-dev needs" "libfmt-dev, liburing-dev, libxxhash-dev, libssl-dev, pkgconf | pkg-config" "$depends"
 [[ $(dpkg-deb -f "$work"/packages/scoll-tools_*.deb Depends) == *libc6* ]]
 
 say "the library of libscoll-dev"
