@@ -29,8 +29,15 @@ install(
   DESTINATION "${scoll_package_dir}"
   COMPONENT dev)
 
-# The .pc file finds the prefix from where it lies, so that the tree can be moved.
-file(RELATIVE_PATH scoll_pc_prefix "/p/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/p")
+# The .pc file finds the prefix from where it lies, so that the tree can be moved; not from a place that has nothing
+# to do with the prefix.
+set(scoll_pc_prefix "${CMAKE_INSTALL_PREFIX}")
+if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  file(RELATIVE_PATH up_to_prefix "/p/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/p")
+  string(REGEX REPLACE "/$" "" scoll_pc_prefix "\${pcfiledir}/${up_to_prefix}")
+endif()
+cmake_path(APPEND scoll_pc_libdir "\${prefix}" "${CMAKE_INSTALL_LIBDIR}") # an absolute one replaces what it follows
+cmake_path(APPEND scoll_pc_includedir "\${prefix}" "${scoll_include_dir}")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/scoll.pc.in" "${PROJECT_BINARY_DIR}/scoll.pc" @ONLY)
 install(
   FILES "${PROJECT_BINARY_DIR}/scoll.pc"
@@ -53,6 +60,7 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_COMPONENTS_ALL dev tools)
 set(CPACK_PACKAGE_CONTACT "The scoll developers <scoll@users.noreply.github.com>")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_ERROR_ON_ABSOLUTE_INSTALL_DESTINATION ON) # it would be installed here and not be packed
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)

@@ -28,7 +28,9 @@ consumer_finds "$work/first"
 say "a version that is too new is refused"
 sed 's/scoll 0.1/scoll 99.0/' "$here/consumer/CMakeLists.txt" >"$work/CMakeLists.txt"
 cp "$here/consumer/consumer.cpp" "$work"
-cmake -S "$work" -B "$work/refused" -DCMAKE_PREFIX_PATH="$work/first" >"$work/refused.log" 2>&1 && { echo "it was taken" && exit 1; }
+if cmake -S "$work" -B "$work/refused" -DCMAKE_PREFIX_PATH="$work/first" >"$work/refused.log" 2>&1; then
+  echo "it was taken" && exit 1
+fi
 grep -q "scoll-config.cmake, version: $version" "$work/refused.log"
 
 say "pkg-config, after the tree has been moved"

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Configures with options that the other tests do not have, and builds nothing.
+# usage: options_test.sh COMPILER
+set -euo pipefail
+compiler=$1
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/scoll-options.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+configure() { # OPTION ...
+  cmake -S "$root" -B "$work/build" -DCMAKE_CXX_COMPILER="$compiler" "$@" >"$work/log" 2>&1 || { cat "$work/log" && exit 1; }
+}
+expect_folders() { # LIBRARIES HEADERS, as pkg-config knows them
+  local found
+  found=$(PKG_CONFIG_PATH=$work/build pkg-config --variable=libdir scoll)
+  [[ $found == "$1" ]] || { echo "libraries: expected $1, found $found" && exit 1; }
+  found=$(PKG_CONFIG_PATH=$work/build pkg-config --variable=includedir scoll)
+  [[ $found == "$2" ]] || { echo "headers: expected $2, found $found" && exit 1; }
+}
+
+echo "== folders inside of the prefix and outside"
+configure -DSCOLL_BUILD_{TESTS,EXAMPLES,BENCH,TOOLS}=OFF -DCMAKE_INSTALL_PREFIX=/opt/scoll -DCMAKE_INSTALL_{LIBDIR=lib/x,INCLUDEDIR=include}
+expect_folders "$work/build/../../../lib/x" "$work/build/../../../include/scoll-0"
+configure -DCMAKE_INSTALL_{LIBDIR=/elsewhere/lib,INCLUDEDIR=include}
+expect_folders /elsewhere/lib /opt/scoll/include/scoll-0
+configure -DCMAKE_INSTALL_{LIBDIR=lib,INCLUDEDIR=/elsewhere/include}
+expect_folders "$work/build/../../lib" /elsewhere/include/scoll-0
