@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# needs: shard_server shardctl
 # The demo, on eight servers and a folder made for it: it checks the answers itself, and fails when one is wrong.
 # Here it is checked that it did so, that awkward files are stored, and that nothing is left behind.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# needs: gossipctl
 """What is sent to gossip daemons by those who are not who they say they are: counted, and without effect."""
 
 import random

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# needs: gossipctl
 """A short soak; `./dev soak gossip` runs the long one. Ends with 3, which ctest takes for skipped, if it proves nothing."""
 
 import argparse

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# needs: gossipctl
 """Gossip daemons through gossipctl: deaths, reboots, pauses, keys, configurations good and bad, exit codes."""
 
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# needs: scoll-info
 """scoll-info: what it prints, what it refuses, and that the documentation names every setting."""
 
 import json

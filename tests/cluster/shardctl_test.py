@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# needs: shard_server shardctl
 """A cluster of shard servers through shardctl and its control socket: exit codes, JSON, puts and gets, crashes."""
 
 import json

@@ -24,3 +24,20 @@ configure -DCMAKE_INSTALL_{LIBDIR=/elsewhere/lib,INCLUDEDIR=include}
 expect_folders /elsewhere/lib /opt/scoll/include/scoll-0
 configure -DCMAKE_INSTALL_{LIBDIR=lib,INCLUDEDIR=/elsewhere/include}
 expect_folders "$work/build/../../lib" /elsewhere/include/scoll-0
+
+echo "== tests of what is built, and no others"
+cluster_tests() { ctest --test-dir "$work/build" -N | sed -n 's|^ *Test *#.*: cluster/||p' | sort | xargs; }
+scripts() { find "$root/tests/cluster" -name '*_test.*' -perm -u+x -printf '%f\n' | sed 's/[.].*//' | sort | xargs; }
+expect_tests() { # SCRIPTS NUMBER
+  local found
+  found=$(cluster_tests)
+  [[ $found == "$1" ]] || { echo "scripts: expected $1, found $found" && exit 1; }
+  found=$(grep -c '"file": .*/tests/sim/simulator_test.cpp"' "$work/build/compile_commands.json" || true)
+  [[ $found == "$2" ]] || { echo "the simulator's tests are there $found times, expected $2" && exit 1; }
+}
+configure -DSCOLL_BUILD_TESTS=ON
+expect_tests "" 0
+configure -DSCOLL_BUILD_EXAMPLES=ON
+expect_tests "demo_test shardctl_test" 0
+configure -DSCOLL_BUILD_{TOOLS,EXAMPLES}=ON
+expect_tests "$(scripts)" 1
