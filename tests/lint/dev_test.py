@@ -76,5 +76,12 @@ class Dev(unittest.TestCase):
             with self.subTest(failing=failing):
                 self.expect(1, "== clang-tidy", "tidy", failing=failing)
 
+    def test_presets_without_tests_are_refused(self):
+        having = "those that have: debug release clang bench asan tsan"
+        self.expect(2, f"the preset 'fuzz' has no tests; {having}", "test", "--preset", "fuzz")
+        self.expect(2, "there is no preset 'none'", "test", "--preset", "none")
+        for preset in having.split()[3:]:
+            self.expect(0, f"== {preset}: tests", "test", "--preset", preset)
+
 
 unittest.main()
