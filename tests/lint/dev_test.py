@@ -15,7 +15,8 @@ PRETENDER = """#!/bin/bash
 [[ "${0##*/} $*" != $FAILING ]] || exit 1
 [[ $0 != */dpkg-query ]] || echo installed
 """
-ON_PATH = "cmake ctest run-clang-tidy-19 clang-format-19 clang++-19 g++ ninja pkg-config ccache dpkg-query dpkg-shlibdeps"
+ON_PATH = """cmake ctest run-clang-tidy-19 clang-format-19 clang++-19 g++ ninja pkg-config ccache dpkg-query dpkg-shlibdeps
+    apt-get sudo"""
 IN_TREE = "tests/lint/co_await.py build/release/bin/tests_sim build/release/bin/scoll-sim-mutants"
 CTEST = """#!/bin/sh
 while [ "$1" != --output-junit ]; do shift; done
@@ -75,6 +76,11 @@ class Dev(unittest.TestCase):
         for failing in ("co_await.py *", "cmake --preset clang*", "cmake *scoll_commit*", "run-clang-tidy-19 *"):
             with self.subTest(failing=failing):
                 self.expect(1, "== clang-tidy", "tidy", failing=failing)
+
+    def test_what_the_benchmarks_are_compared_with_is_installed(self):
+        for command in (["test", "--preset", "release"], ["setup", "test"], ["setup", "tidy"], ["setup", "bench"]):
+            with self.subTest(command=command):
+                self.expect(0, "installing: libasio-dev\n", *command, failing="dpkg-query *libasio-dev*")
 
     def test_presets_without_tests_are_refused(self):
         having = "those that have: debug release clang bench asan tsan"
