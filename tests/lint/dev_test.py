@@ -36,6 +36,8 @@ class Dev(unittest.TestCase):
         self.program("bin/ctest", CTEST)
         (self.root / "src").mkdir()
         (self.root / "src/one.cpp").touch()
+        (self.root / "build/clang").mkdir()
+        (self.root / "build/clang/compile_commands.json").write_text(f'  "file": "{self.root}/src/one.cpp"\n')
 
     def program(self, path, text):
         file = self.root / path
@@ -76,6 +78,11 @@ class Dev(unittest.TestCase):
         for failing in ("co_await.py *", "cmake --preset clang*", "cmake *scoll_commit*", "run-clang-tidy-19 *"):
             with self.subTest(failing=failing):
                 self.expect(1, "== clang-tidy", "tidy", failing=failing)
+
+    def test_tidy_fails_where_clang_tidy_would_not_look(self):
+        (self.root / "bench").mkdir()
+        (self.root / "bench/two.cpp").touch()
+        self.expect(1, "clang-tidy would not see:\nbench/two.cpp\n", "tidy")
 
     def test_what_the_benchmarks_are_compared_with_is_installed(self):
         for command in (["test", "--preset", "release"], ["setup", "test"], ["setup", "tidy"], ["setup", "bench"]):
