@@ -18,9 +18,13 @@ PRETENDER = """#!/bin/bash
 ON_PATH = """cmake ctest run-clang-tidy-19 clang-format-19 clang++-19 g++ ninja pkg-config ccache dpkg-query dpkg-shlibdeps
     apt-get sudo"""
 IN_TREE = "tests/lint/co_await.py build/release/bin/tests_sim build/release/bin/scoll-sim-mutants"
-CTEST = """#!/bin/sh
-while [ "$1" != --output-junit ]; do shift; done
-echo '<testcase name="one" status="run">' >"$2"
+CTEST = """#!/bin/bash
+if [[ " $*" != $FAILING ]]; then
+    while [[ $1 != --output-junit ]]; do shift; done
+    echo '<testcase name="one" status="run">' >"$2"
+elif [[ " $*" == *" --no-tests=error"* ]]; then
+    exit 1
+fi
 """
 
 
@@ -73,6 +77,10 @@ class Dev(unittest.TestCase):
         ]:
             with self.subTest(failing=failing):
                 self.expect(1, f"failed: {step}", "check", failing=failing)
+
+    def test_a_stage_without_tests_fails_unless_they_were_chosen(self):
+        self.expect(1, "failed: debug coro  (ctest)", "test", failing=" --preset debug *")
+        self.expect(0, "0 failed", "test", "a filter", failing=" --preset debug *")
 
     def test_tidy_fails_with_each_of_its_steps(self):
         for failing in ("co_await.py *", "cmake --preset clang*", "cmake *scoll_commit*", "run-clang-tidy-19 *"):
