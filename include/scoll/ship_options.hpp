@@ -29,13 +29,15 @@ static_assert(std::is_trivially_copyable_v<ship_options>);
 
 /// Bounds of a node's function shipper (`F1`): memory is bounded by them on both sides.
 struct ship_limits {
+  static constexpr std::size_t least_eager_bytes = 512;
+
   /// Handlers that run at once; more calls are `busy`. Shared fairly: a peer's call is taken while it has
   /// fewer running than are free, so one alone gets half, and there is room for another.
   std::uint32_t handlers = 4096;
   /// Calls to one peer that wait to be sent; more are `busy`.
   std::uint32_t queue = 4096;
-  /// Arguments and results up to this travel in the message, at most `transport::max_payload_bytes`; larger
-  /// ones are pulled.
+  /// Arguments and results up to this travel in the message, `least_eager_bytes` to
+  /// `transport::max_payload_bytes`; larger ones are pulled.
   std::size_t eager_bytes = transport::max_payload_bytes;
   /// The largest argument or result; larger ones are `too_large`.
   std::size_t large_bytes = std::size_t{64} << 20;

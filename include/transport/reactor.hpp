@@ -205,8 +205,8 @@ std::string_view to_string(reactor_engine engine) noexcept;
 /// By that name; nothing if there is none.
 std::optional<reactor_engine> parse_engine(std::string_view name) noexcept;
 
-/// Bounds and choices of a reactor. All have sane defaults; `create` refuses values out of range with
-/// `invalid_argument`.
+/// Bounds and choices of a reactor. All have sane defaults; `validate` says what is wrong with a set, and
+/// `create` refuses the same with `invalid_argument`.
 struct reactor_options {
   std::uint32_t submission_entries = 256;   ///< power of two, 8..32768
   std::uint32_t completion_entries = 4096;  ///< power of two, >= 2x submissions
@@ -220,6 +220,8 @@ struct reactor_options {
   reactor_engine engine = reactor_engine::automatic;
   bool announce = true;       ///< say on stderr, once per process, which fallbacks were taken
   std::uint32_t disable = 0;  ///< bits of `reactor_disable`: for tests, and for working around kernels
+
+  status validate() const;
 };
 
 /// What the kernel offered at start. With poll all flags are false.

@@ -12,6 +12,17 @@
 #include "lease.hpp"
 
 namespace scoll {
+namespace {
+
+transport::endpoint_options link_options(const node_options& options) {
+  transport::endpoint_options link = options.link;
+  link.self = options.id;
+  link.cluster = options.cluster;
+  link.incarnation = options.incarnation;
+  return link;
+}
+
+}  // namespace
 
 status node_options::validate() const {
   if (!directory.empty() && incarnation == 0) {
@@ -29,7 +40,10 @@ status node_options::validate() const {
   }
   if (pinned_tree && check_tree(*pinned_tree, 1) != tree_fault::none)
     return make_error(errc::unknown_tree, "pinned_tree: {}", describe(check_tree(*pinned_tree, 1)));
-  return ship.validate();
+  if (const status s = ship.validate(); !s) return s;
+  transport::endpoint_options links = link_options(*this);
+  if (incarnation == 0) links.incarnation = 1;  // chosen when the node is made
+  return links.validate();
 }
 
 }  // namespace scoll
@@ -40,14 +54,6 @@ namespace {
 // docs/wire.md describes them byte by byte.
 static_assert(wire::fixed_size<collective_head> == 149);
 static_assert(wire::fixed_size<collective_reply_head> == 24);
-
-transport::endpoint_options link_options(const node_options& options) {
-  transport::endpoint_options link = options.link;
-  link.self = options.id;
-  link.cluster = options.cluster;
-  link.incarnation = options.incarnation;
-  return link;
-}
 
 node_options completed(node_options options) {
   options.validate().value();

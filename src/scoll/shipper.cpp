@@ -17,10 +17,9 @@ status ship_limits::validate() const {
   if (handlers == 0 || queue == 0) {
     return error(errc::invalid_argument, "ship.handlers and ship.queue must be at least 1");
   }
-  constexpr std::size_t least = 512;
-  if (eager_bytes < least || eager_bytes > transport::max_payload_bytes) {
-    return make_error(errc::invalid_argument, "ship.eager_bytes must lie between {} and {}", least,
-                      transport::max_payload_bytes);
+  if (eager_bytes < least_eager_bytes || eager_bytes > transport::max_payload_bytes) {
+    return make_error(errc::invalid_argument, "ship.eager_bytes must lie between {} and {}",
+                      least_eager_bytes, transport::max_payload_bytes);
   }
   if (large_hold <= nanoseconds::zero()) {
     return error(errc::invalid_argument, "ship.large_hold must be positive");

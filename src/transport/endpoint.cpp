@@ -30,9 +30,8 @@ status endpoint_options::validate() const {
       return make_error(errc::invalid_argument, "a window of {}: 1 to 65536 are allowed", w);
   }
   if (transfer_window == 0 || transfer_window > queue_limit) {
-    return make_error(errc::invalid_argument,
-                      "a transfer window of {}: 1 to {} (the queue limit) are allowed", transfer_window,
-                      queue_limit);
+    return make_error(errc::invalid_argument, "transfer_window is {}, not in 1..{} (queue_limit)",
+                      transfer_window, queue_limit);
   }
   if (transfer_segment_bytes == 0 || transfer_segment_bytes > max_bulk_payload_bytes) {
     return make_error(errc::invalid_argument, "transfer segments of {} bytes: 1 to {} are allowed",
@@ -44,9 +43,13 @@ status endpoint_options::validate() const {
   if (queue_limit == 0 || exchange_limit == 0 || handshake_limit == 0) {
     return error(errc::invalid_argument, "queue, exchange and handshake limits must be greater than 0");
   }
-  if (reconnect_grace.count() <= 0 || backoff_first.count() <= 0 || backoff_limit < backoff_first ||
-      hello_limit.count() <= 0 || acknowledge_delay.count() <= 0) {
-    return error(errc::invalid_argument, "times must be positive, and backoff_limit at least backoff_first");
+  if (reconnect_grace.count() <= 0 || backoff_first.count() <= 0 || hello_limit.count() <= 0 ||
+      acknowledge_delay.count() <= 0) {
+    return error(errc::invalid_argument, "times must be positive");
+  }
+  if (backoff_limit < backoff_first) {
+    return make_error(errc::invalid_argument, "backoff_limit is {} ns, less than backoff_first, {} ns",
+                      backoff_limit.count(), backoff_first.count());
   }
   return {};
 }

@@ -27,24 +27,6 @@ status check_range(const char* name, std::uint32_t value, std::uint32_t least, s
   return make_error(errc::invalid_argument, "reactor: {} is {}, not in {}..{}", name, value, least, most);
 }
 
-status check(const reactor_options& options) {
-  constexpr std::uint32_t most_entries = 32768;
-  constexpr std::uint32_t most_buffers = 65536;  // a buffer's number has 16 bits
-  constexpr std::uint32_t most_buffer_bytes = 16U << 20;
-  const status checks[] = {
-      check_power_of_two("submission_entries", options.submission_entries, 8, most_entries),
-      check_power_of_two("completion_entries", options.completion_entries, 2 * options.submission_entries,
-                         2 * most_entries),
-      check_power_of_two("receive_buffers", options.receive_buffers, 2, most_entries),
-      check_range("receive_buffer_bytes", options.receive_buffer_bytes, 256, most_buffer_bytes),
-      check_range("receive_buffer_limit", options.receive_buffer_limit, options.receive_buffers,
-                  most_buffers)};
-  for (const status& s : checks) {
-    if (!s) return s;
-  }
-  return {};
-}
-
 constexpr std::array engine_names{std::pair{reactor_engine::automatic, std::string_view("automatic")},
                                   std::pair{reactor_engine::io_uring, std::string_view("io_uring")},
                                   std::pair{reactor_engine::poll, std::string_view("poll")}};
@@ -78,6 +60,22 @@ result<std::unique_ptr<reactor>> create_what_works(const reactor_options& option
 
 }  // namespace
 
+status reactor_options::validate() const {
+  constexpr std::uint32_t most_entries = 32768;
+  constexpr std::uint32_t most_buffers = 65536;  // a buffer's number has 16 bits
+  constexpr std::uint32_t most_buffer_bytes = 16U << 20;
+  const status checks[] = {
+      check_power_of_two("submission_entries", submission_entries, 8, most_entries),
+      check_power_of_two("completion_entries", completion_entries, 2 * submission_entries, 2 * most_entries),
+      check_power_of_two("receive_buffers", receive_buffers, 2, most_entries),
+      check_range("receive_buffer_bytes", receive_buffer_bytes, 256, most_buffer_bytes),
+      check_range("receive_buffer_limit", receive_buffer_limit, receive_buffers, most_buffers)};
+  for (const status& s : checks) {
+    if (!s) return s;
+  }
+  return {};
+}
+
 std::string_view to_string(reactor_engine engine) noexcept {
   for (const auto& [known, name] : engine_names) {
     if (known == engine) return name;
@@ -93,7 +91,7 @@ std::optional<reactor_engine> parse_engine(std::string_view name) noexcept {
 }
 
 result<std::unique_ptr<reactor>> reactor::create(const reactor_options& options) {
-  if (const scoll::status s = check(options); !s) return s.error();
+  if (const scoll::status s = options.validate(); !s) return s.error();
   const auto asked = engine_of_environment();
   if (!asked) return asked.error();
   try {

@@ -128,6 +128,7 @@ TEST_CASE("reactor options out of range are refused by name", "[reactor]") {
     const auto made = reactor::create(options);
     REQUIRE_FALSE(made);
     CHECK(made.error() == errc::invalid_argument);
+    CHECK(made.error() == options.validate().error());
     return std::string(made.error().text());
   };
   using Catch::Matchers::Contains;
