@@ -33,19 +33,24 @@ struct setting {
 /// All that can be chosen without changing a program: of the reactor, of TCP, of a node and of its shipper.
 /// Values come from a file (TOML, a table for each group), from the environment (`tcp.keep_alive` is
 /// SCOLL_TCP_KEEP_ALIVE) and from code. Whatever is not known or not allowed is refused by name; then nothing
-/// of that source has been taken. Identities (`node.id`, addresses) are no settings.
+/// of that source has been taken. Whether values fit together, such as a window and the queue that it lies
+/// in, can be said of all of them only: `load` does so at its end, and `check` whenever it is asked.
+/// Identities (`node.id`, addresses) are no settings.
 ///
 /// ```cpp
 /// scoll::settings chosen;
-/// if (auto s = chosen.load(); !s) die(chosen.complaint());
+/// if (!chosen.load()) die(chosen.complaint());
 /// auto ring = transport::reactor::create(chosen.reactor());
 /// ```
 class settings {
  public:
   settings();
 
-  /// The file that SCOLL_CONFIG names, if it does, then the environment: what a program does at its start.
+  /// The file that SCOLL_CONFIG names, if it does, then the environment, then `check`: what a program does at
+  /// its start, after it has made its own suggestions. Refused, it has taken nothing.
   status load();
+  /// The same with this file instead; an empty path is none.
+  status load(const std::string& path);
   /// Errors: `io_error`, `not_found`, `invalid_argument` with file and line.
   status load_file(const std::string& path);
   /// All variables SCOLL_<GROUP>_<NAME> of this process. One whose group is known and whose name is not is
@@ -55,6 +60,10 @@ class settings {
   status suggest(std::string_view name, std::string_view value);
   /// By the program, whatever others say; as text. Errors: `not_found`, `invalid_argument`.
   status set(std::string_view name, std::string_view value);
+  /// Whether reactors, nodes and their links can be made of all this, by their own `validate`. `load` ends
+  /// with it; again after a later `set`, or after reading sources one by one. Refused are settings that do
+  /// not fit together, by name and origin. Errors as those of the options.
+  status check();
 
   /// Why the latest call has refused, in full: an `error` has room for a line only.
   const std::string& complaint() const noexcept { return complaint_; }
@@ -87,6 +96,7 @@ class settings {
   status take_one(std::string_view name, std::string_view value, setting_origin origin);
   status take(const std::vector<change>& changes, setting_origin origin);
   status refuse(errc code, std::string complaint);
+  std::vector<std::size_t> involved_in(const error& wrong) const;
 
   values values_;
   std::vector<source> sources_;

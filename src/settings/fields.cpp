@@ -176,18 +176,21 @@ constexpr std::array fields{
         "reactor.engine", "automatic, io_uring or poll",
         "what the reactor runs on; automatic: io_uring where it works"),
     field<number<8U, 32768U, true>, SCOLL_PLACE(reactor.submission_entries)>(
-        "reactor.submission_entries", "a power of two, 8 to 32768",
+        "reactor.submission_entries",
+        "a power of two, 8 to 32768, at most half of reactor.completion_entries",
         "operations that are handed over at once"),
     field<number<16U, 65536U, true>, SCOLL_PLACE(reactor.completion_entries)>(
-        "reactor.completion_entries", "a power of two, at least twice the submissions, up to 65536",
+        "reactor.completion_entries",
+        "a power of two, 16 to 65536, at least twice reactor.submission_entries",
         "completions that may wait"),
     field<number<2U, 32768U, true>, SCOLL_PLACE(reactor.receive_buffers)>(
-        "reactor.receive_buffers", "a power of two, 2 to 32768",
+        "reactor.receive_buffers", "a power of two, 2 to 32768, at most reactor.receive_buffer_limit",
         "receive buffers given to the kernel at most"),
     field<amount_of_bytes<256, 16 << 20>, SCOLL_PLACE(reactor.receive_buffer_bytes)>(
         "reactor.receive_buffer_bytes", "256 to 16MiB", "size of a receive buffer"),
     field<number<2U, 65536U>, SCOLL_PLACE(reactor.receive_buffer_limit)>(
-        "reactor.receive_buffer_limit", "2 to 65536", "receive buffers in all: the bound of receive memory"),
+        "reactor.receive_buffer_limit", "2 to 65536, at least reactor.receive_buffers",
+        "receive buffers in all: the bound of receive memory"),
     field<truth, SCOLL_PLACE(reactor.announce)>("reactor.announce", "true or false",
                                                 "say on stderr which fallbacks were taken"),
     field<number<0U, 255U>, SCOLL_PLACE(reactor.disable)>(
@@ -235,8 +238,9 @@ constexpr std::array fields{
     field<count, SCOLL_PLACE(node.ship.handlers)>("ship.handlers", "1 or more", "handlers that run at once"),
     field<count, SCOLL_PLACE(node.ship.queue)>("ship.queue", "1 or more",
                                                "calls to one peer that wait to be sent"),
-    field<amount_of_bytes<0, transport::max_payload_bytes>, SCOLL_PLACE(node.ship.eager_bytes)>(
-        "ship.eager_bytes", "0 to 32KiB", "arguments and results up to this travel in the message"),
+    field<amount_of_bytes<ship_limits::least_eager_bytes, transport::max_payload_bytes>,
+          SCOLL_PLACE(node.ship.eager_bytes)>("ship.eager_bytes", "512 to 32KiB",
+                                              "arguments and results up to this travel in the message"),
     field<amount_of_bytes<0, std::int64_t{1} << 40>, SCOLL_PLACE(node.ship.large_bytes)>(
         "ship.large_bytes", "up to 1024GiB", "the largest argument or result"),
     field<amount_of_bytes<0, std::int64_t{1} << 40>, SCOLL_PLACE(node.ship.large_memory)>(
@@ -246,15 +250,18 @@ constexpr std::array fields{
 
     field<short_time, SCOLL_PLACE(node.link.reconnect_grace)>(
         "link.reconnect_grace", "a time up to 3600s", "a peer that cannot be reached for so long is lost"),
-    field<short_time, SCOLL_PLACE(node.link.backoff_first)>("link.backoff_first", "a time up to 3600s",
+    field<short_time, SCOLL_PLACE(node.link.backoff_first)>("link.backoff_first",
+                                                            "a time up to 3600s, at most link.backoff_limit",
                                                             "between the first two connection attempts"),
-    field<short_time, SCOLL_PLACE(node.link.backoff_limit)>("link.backoff_limit", "a time up to 3600s",
+    field<short_time, SCOLL_PLACE(node.link.backoff_limit)>("link.backoff_limit",
+                                                            "a time up to 3600s, at least link.backoff_first",
                                                             "between later ones at most"),
     field<short_time, SCOLL_PLACE(node.link.hello_limit)>("link.hello_limit", "a time up to 3600s",
                                                           "for a connection to introduce itself"),
     field<short_time, SCOLL_PLACE(node.link.acknowledge_delay)>(
         "link.acknowledge_delay", "a time up to 3600s", "an acknowledgement waits so long for company"),
-    field<count, SCOLL_PLACE(node.link.queue_limit)>("link.queue_limit", "1 or more",
+    field<count, SCOLL_PLACE(node.link.queue_limit)>("link.queue_limit",
+                                                     "1 or more, at least link.transfer_window",
                                                      "requests per peer and class that wait for credit"),
     field<count, SCOLL_PLACE(node.link.exchange_limit)>("link.exchange_limit", "1 or more",
                                                         "requests per peer that wait for a reply"),
@@ -262,7 +269,8 @@ constexpr std::array fields{
         "link.handshake_limit", "1 or more", "accepted connections that have not introduced themselves"),
     field<count, SCOLL_PLACE(node.link.region_limit)>("link.region_limit", "1 or more",
                                                       "memory regions exposed at once"),
-    field<count, SCOLL_PLACE(node.link.transfer_window)>("link.transfer_window", "1 to link.queue_limit",
+    field<count, SCOLL_PLACE(node.link.transfer_window)>("link.transfer_window",
+                                                         "1 or more, at most link.queue_limit",
                                                          "bulk segments on their way, per peer"),
     field<amount_of_bytes<1, 1 << 20>, SCOLL_PLACE(node.link.transfer_segment_bytes)>(
         "link.transfer_segment_bytes", "1 to 1MiB", "that bulk is cut in"),

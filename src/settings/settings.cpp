@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstdlib>
 
+#include "../../include/coro/assert.hpp"
 #include "../../include/coro/error_format.hpp"
 #include "field.hpp"
 #include "file.hpp"
@@ -40,6 +41,20 @@ bool looks_like_ours(std::string_view variable) {
   });
 }
 
+/// What a node and its reactor would say. Who the node is, its program chooses: anybody will do.
+status validate(const settings::values& all) {
+  if (status s = all.reactor.validate(); !s) return s;
+  node_options somebody = all.node;
+  somebody.id = 1;
+  return somebody.validate();
+}
+
+void take_built_in(settings::values& into, std::size_t at) {
+  const setting_field& f = setting_fields()[at];
+  [[maybe_unused]] const bool read = f.read(into, f.write(settings::values{}));
+  SCOLL_ASSERT(read, "what is built in is allowed");
+}
+
 }  // namespace
 
 std::string_view to_string(setting_origin origin) noexcept {
@@ -50,10 +65,21 @@ std::string_view to_string(setting_origin origin) noexcept {
 settings::settings() : sources_(setting_fields().size()) {}
 
 status settings::load() {
-  if (const char* const path = std::getenv("SCOLL_CONFIG"); path != nullptr && *path != '\0') {
-    if (status s = load_file(path); !s) return s;
+  const char* const path = std::getenv("SCOLL_CONFIG");
+  return load(path != nullptr ? path : "");
+}
+
+status settings::load(const std::string& path) {
+  const settings before = *this;
+  status outcome;
+  if (!path.empty()) outcome = load_file(path);
+  if (outcome) outcome = load_environment();
+  if (outcome) outcome = check();
+  if (!outcome) {
+    values_ = before.values_;
+    sources_ = before.sources_;
   }
-  return load_environment();
+  return outcome;
 }
 
 status settings::load_file(const std::string& path) {
@@ -121,6 +147,36 @@ status settings::take(const std::vector<change>& changes, setting_origin origin)
   }
   complaint_.clear();
   return {};
+}
+
+status settings::check() {
+  const status outcome = validate(values_);
+  if (outcome) {
+    complaint_.clear();
+    return {};
+  }
+  const error& wrong = outcome.error();
+  std::string chosen;
+  for (const std::size_t i : involved_in(wrong)) {
+    const setting_field& f = setting_fields()[i];
+    const auto& [origin, where] = sources_[i];
+    chosen +=
+        fmt::format("{}: {} is '{}'; ", where.empty() ? to_string(origin) : where, f.name, f.write(values_));
+  }
+  return refuse(wrong.code(), fmt::format("{}this does not fit: {}", chosen, wrong.text()));
+}
+
+/// Those that somebody has chosen and without which it would not be wrong in the same way.
+std::vector<std::size_t> settings::involved_in(const error& wrong) const {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    if (sources_[i].origin == setting_origin::built_in) continue;
+    values otherwise = values_;
+    take_built_in(otherwise, i);
+    const status outcome = validate(otherwise);
+    if (outcome || outcome.error() != wrong) found.push_back(i);
+  }
+  return found;
 }
 
 status settings::refuse(errc code, std::string complaint) {

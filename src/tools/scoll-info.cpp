@@ -108,18 +108,12 @@ void print_settings(const scoll::settings& chosen, bool explain) {
 }
 
 scoll::status choose(scoll::settings& chosen, const request& r) {
-  if (r.file.empty()) {
-    if (scoll::status s = chosen.load(); !s) return s;
-  } else {
-    if (scoll::status s = chosen.load_file(r.file); !s) return s;
-    if (scoll::status s = chosen.load_environment(); !s) return s;
-  }
   for (const std::string& a : r.assignments) {
     const auto equals = a.find('=');
     const std::string value = equals == std::string::npos ? "" : a.substr(equals + 1);
     if (scoll::status s = chosen.set(a.substr(0, equals), value); !s) return s;
   }
-  return {};
+  return r.file.empty() ? chosen.load() : chosen.load(r.file);
 }
 
 int run(const request& r) {

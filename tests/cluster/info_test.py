@@ -77,16 +77,24 @@ class Info(unittest.TestCase):
                 ((), {"SCOLL_REACTOR_ENGINE": "epoll"},
                  "reactor.engine is 'epoll', and takes automatic, io_uring or poll"),
                 (("--config", "/does/not/exist"), {}, "/does/not/exist: there is no such file"),
-                (("--set", "tcp.backlog"), {}, "tcp.backlog is '', and takes 1 to 65535")):
+                (("--set", "tcp.backlog"), {}, "tcp.backlog is '', and takes 1 to 65535"),
+                ((), {"SCOLL_SHIP_EAGER_BYTES": "0"}, "ship.eager_bytes is '0', and takes 512 to 32KiB"),
+                ((), {"SCOLL_LINK_QUEUE_LIMIT": "4"}, "SCOLL_LINK_QUEUE_LIMIT: link.queue_limit is '4'; this"),
+                (("--set", "link.backoff_first=10s"), {}, "code: link.backoff_first is '10s'; this does not fit"),
+                ((), {"SCOLL_REACTOR_RECEIVE_BUFFER_LIMIT": "8"},
+                 "SCOLL_REACTOR_RECEIVE_BUFFER_LIMIT: reactor.receive_buffer_limit is '8'; this does not fit")):
             done = run(*arguments, **environment)
             self.assertEqual(done.returncode, 2, done)
             self.assertIn(complaint, done.stderr)
             self.assertEqual(done.stdout, "")
 
-    def test_the_page_has_every_setting_with_its_value(self):
-        rows = dict(re.findall(r"^\| `([a-z_.]+)` \| `?([^|`]*?)`? \|", PAGE.read_text(), re.MULTILINE))
-        built_in = {name: s["built_in"] for name, s in settings_of(run("--json")).items()}
-        self.assertEqual(rows, built_in)
+    def test_what_fits_together_is_judged_after_all_was_said(self):
+        found = settings_of(run("--json", "--set", "link.transfer_window=4", SCOLL_LINK_QUEUE_LIMIT="4"))
+        self.assertEqual((found["link.queue_limit"]["value"], found["link.transfer_window"]["value"]), ("4", "4"))
+
+    def test_the_page_has_every_setting_with_its_value_and_what_it_takes(self):
+        rows = re.findall(r"^\| `([a-z_.]+)` \| `?([^|`]*?)`? \| ([^|]*?) \|", PAGE.read_text(), re.MULTILINE)
+        self.assertEqual(rows, [(name, s["built_in"], s["takes"]) for name, s in settings_of(run("--json")).items()])
 
 
 if __name__ == "__main__":

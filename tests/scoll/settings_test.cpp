@@ -6,6 +6,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <regex>
+#include <vector>
 
 #include "../catch.hpp"
 #include "scoll/tree/greedy.hpp"
@@ -16,11 +19,13 @@ namespace {
 
 /// A variable of this process, for as long as this lives.
 struct variable {
-  variable(const char* called, const char* value) : name(called) { REQUIRE(setenv(called, value, 1) == 0); }
-  ~variable() { unsetenv(name); }
+  variable(std::string called, const std::string& value) : name(std::move(called)) {
+    REQUIRE(setenv(name.c_str(), value.c_str(), 1) == 0);
+  }
+  ~variable() { unsetenv(name.c_str()); }
   variable(const variable&) = delete;
   variable& operator=(const variable&) = delete;
-  const char* name;
+  std::string name;
 };
 
 /// A file that ends with it.
@@ -41,6 +46,61 @@ setting of(const settings& s, std::string_view name) {
   const auto at = std::ranges::find(all, name, &setting::name);
   REQUIRE(at != all.end());
   return *at;
+}
+
+std::string variable_of(std::string_view name) {
+  std::string all = "SCOLL_";
+  for (const char c : name)
+    all += c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return all;
+}
+
+struct bounds {
+  std::string least, most;
+};
+
+/// As the words of the documentation have them; nothing of what is no number.
+std::optional<bounds> bounds_of(const setting& s) {
+  const std::string takes(s.takes);
+  std::smatch found;
+  if (std::regex_search(takes, found, std::regex("(\\d+\\w*) to (\\d+\\w*)")))
+    return bounds{found[1], found[2]};
+  if (takes.starts_with("1 or more")) return bounds{"1", "4294967295"};
+  if (std::regex_search(takes, found, std::regex("^a time up to (\\w+)(, 0:)?")))
+    return bounds{found[2].matched ? "0" : "1ns", found[1]};
+  if (std::regex_search(takes, found, std::regex("^up to (\\w+)"))) return bounds{"0", found[1]};
+  return std::nullopt;
+}
+
+/// The other setting that the words say has to fit; empty if there is none.
+std::string partner_of(const setting& s) {
+  const std::string takes(s.takes);
+  std::smatch found;
+  return std::regex_search(takes, found,
+                           std::regex("at (?:least|most) (?:twice |half of )?([a-z]+\\.[a-z_]+)"))
+             ? found[1].str()
+             : "";
+}
+
+/// By those who will use them.
+void check_usable(const settings& s) {
+  CHECK(s.reactor().validate().has_value());
+  node_options options = s.node();
+  options.id = 7;
+  CHECK(options.validate().has_value());
+  transport::endpoint_options links = options.link;
+  links.self = options.id;
+  links.cluster = options.cluster;
+  links.incarnation = 1;
+  CHECK(links.validate().has_value());
+}
+
+/// What is wrong with these, after everything else was read.
+std::string refusal_of(settings& s) {
+  const status outcome = s.load();
+  CHECK(outcome.error() == errc::invalid_argument);
+  for (const setting& one : s.list()) CHECK(one.value == one.fallback);
+  return s.complaint();
 }
 
 }  // namespace
@@ -104,7 +164,7 @@ TEST_CASE("what a program suggests stands until anybody says otherwise, even if 
 
 TEST_CASE("SCOLL_CONFIG names the file that a program reads at its start") {
   const file from("[link]\nreconnect_grace = \"250ms\"\n");
-  const variable config("SCOLL_CONFIG", from.path.c_str());
+  const variable config("SCOLL_CONFIG", from.path);
   settings s;
   REQUIRE(s.load().has_value());
   CHECK(s.node().link.reconnect_grace == std::chrono::milliseconds(250));
@@ -138,6 +198,91 @@ TEST_CASE("what is not allowed is refused by name, and nothing of its source is 
   CHECK(s.load_file(half.path).error() == errc::invalid_argument);
   CHECK(s.complaint() == half.path + ":3: tcp.keep_alive is '5', and takes a time up to 3600s, 0: never");
   CHECK(s.tcp().backlog == transport::tcp_options{}.backlog);
+}
+
+TEST_CASE("every bound that is documented is accepted, and what is accepted can be used") {
+  std::size_t tried = 0;
+  for (const setting& one : settings().list()) {
+    const auto both = bounds_of(one);
+    if (!both) continue;
+    const std::string partner = partner_of(one);
+    for (const bool most : {false, true}) {
+      INFO(one.name << " takes " << one.takes << ": " << (most ? both->most : both->least));
+      ++tried;
+      const variable chosen(variable_of(one.name), most ? both->most : both->least);
+      settings alone;
+      if (alone.load()) {
+        check_usable(alone);
+        continue;
+      }
+      CHECK(alone.complaint().starts_with(chosen.name + ": " + std::string(one.name) + " is '"));
+      REQUIRE_FALSE(partner.empty());
+      const bounds others = *bounds_of(of(alone, partner));
+      const variable fitting(variable_of(partner), most ? others.most : others.least);
+      settings together;
+      CHECK(together.load().has_value());
+      check_usable(together);
+    }
+  }
+  CHECK(tried > 60);
+}
+
+TEST_CASE("settings that do not fit together are refused with who has chosen them") {
+  settings s;
+  {
+    const variable queue("SCOLL_LINK_QUEUE_LIMIT", "4");
+    CHECK(refusal_of(s) ==
+          "SCOLL_LINK_QUEUE_LIMIT: link.queue_limit is '4'; this does not fit: transfer_window is 16, not in "
+          "1..4 (queue_limit)");
+    REQUIRE(s.set("link.transfer_window", "4").has_value());
+    CHECK(s.load().has_value());
+    CHECK(s.node().link.transfer_window == 4);
+  }
+  s = settings();
+  {
+    const file from("[link]\nbackoff_first = \"2ms\"\n[reactor]\n# a comment\nreceive_buffers = 128\n");
+    const variable config("SCOLL_CONFIG", from.path);
+    const variable limit("SCOLL_LINK_BACKOFF_LIMIT", "1ms");
+    CHECK(refusal_of(s) == from.path +
+                               ":2: link.backoff_first is '2ms'; SCOLL_LINK_BACKOFF_LIMIT: "
+                               "link.backoff_limit is '1ms'; this does not fit: backoff_limit is "
+                               "1000000 ns, less than backoff_first, 2000000 ns");
+  }
+  REQUIRE(s.set("link.backoff_first", "10s").has_value());
+  CHECK(s.check().error() == errc::invalid_argument);
+  CHECK(s.complaint().starts_with("code: link.backoff_first is '10s'; this does not fit: backoff_limit"));
+  REQUIRE(s.set("link.backoff_limit", "10s").has_value());
+  CHECK(s.check().has_value());
+  CHECK(s.complaint().empty());
+}
+
+TEST_CASE("settings of the reactor that do not fit together are refused with who has chosen them") {
+  settings s;
+  {
+    const variable completions("SCOLL_REACTOR_COMPLETION_ENTRIES", "256");
+    CHECK_THAT(refusal_of(s), Catch::Matchers::StartsWith(
+                                  "SCOLL_REACTOR_COMPLETION_ENTRIES: reactor.completion_entries is '256'; "));
+  }
+  const file from("[reactor]\nreceive_buffers = 128\nreceive_buffer_limit = 100\n");
+  const variable config("SCOLL_CONFIG", from.path);
+  CHECK(refusal_of(s) == from.path + ":2: reactor.receive_buffers is '128'; " + from.path +
+                             ":3: reactor.receive_buffer_limit is '100'; this does not fit: reactor: "
+                             "receive_buffer_limit is 100, not in 128..65536");
+}
+
+TEST_CASE("a node's options answer for its links, whose incarnation may be chosen later") {
+  node_options options;
+  CHECK(options.validate().error() == errc::invalid_argument);
+  options.id = 1;
+  CHECK(options.validate().has_value());
+  options.link.queue_limit = 4;
+  CHECK(options.validate().error() == errc::invalid_argument);
+}
+
+TEST_CASE("what travels in the message has room for its head") {
+  const variable none("SCOLL_SHIP_EAGER_BYTES", GENERATE("0", "511"));
+  settings s;
+  CHECK_THAT(refusal_of(s), Catch::Matchers::EndsWith("takes 512 to 32KiB"));
 }
 
 TEST_CASE("files that cannot be read say why, and where") {
