@@ -56,7 +56,8 @@ class settings {
   /// All variables SCOLL_<GROUP>_<NAME> of this process. One whose group is known and whose name is not is
   /// refused.
   status load_environment();
-  /// What the program itself would take where neither file nor environment says anything. Errors as of `set`.
+  /// What the program itself would take where neither file nor environment says anything. `check` drops one
+  /// that does not fit with what they say, as if it had not been made. Errors as of `set`.
   status suggest(std::string_view name, std::string_view value);
   /// By the program, whatever others say; as text. Errors: `not_found`, `invalid_argument`.
   status set(std::string_view name, std::string_view value);
@@ -96,6 +97,7 @@ class settings {
   status take_one(std::string_view name, std::string_view value, setting_origin origin);
   status take(const std::vector<change>& changes, setting_origin origin);
   status refuse(errc code, std::string complaint);
+  void drop_suggestions_that_do_not_fit();
   std::vector<std::size_t> involved_in(const error& wrong) const;
 
   values values_;

@@ -149,7 +149,22 @@ status settings::take(const std::vector<change>& changes, setting_origin origin)
   return {};
 }
 
+/// What is built in takes their place: what people say must not be wrong for a program's taste.
+void settings::drop_suggestions_that_do_not_fit() {
+  bool dropped = true;
+  for (status outcome = validate(values_); !outcome && dropped; outcome = validate(values_)) {
+    dropped = false;
+    for (const std::size_t i : involved_in(outcome.error())) {
+      if (sources_[i].origin != setting_origin::program) continue;
+      take_built_in(values_, i);
+      sources_[i] = {};
+      dropped = true;
+    }
+  }
+}
+
 status settings::check() {
+  drop_suggestions_that_do_not_fit();
   const status outcome = validate(values_);
   if (outcome) {
     complaint_.clear();

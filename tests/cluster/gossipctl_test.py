@@ -331,6 +331,16 @@ class Alone(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done)
         self.assertEqual(run(*command, "stop").returncode, 3)
 
+    def test_a_daemon_takes_settings_that_others_share(self):
+        """What is built in, written out, though a daemon suggests less of everything that goes with it."""
+        self.assertEqual(run("--config", self.file, "init", "--local", "1").returncode, 0)
+        shared = os.path.join(self.folder.name, "scoll.toml")
+        with open(shared, "w", encoding="utf8") as out:
+            out.write("[reactor]\nreceive_buffers = 64\nsubmission_entries = 256\n")
+        done = run("--config", self.file, "start", env=os.environ | {"SCOLL_CONFIG": shared})
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(run("--config", self.file, "stop").returncode, 0)
+
     def test_start_waits_for_a_port_that_is_let_go_of(self):
         """As after a kill, when the kernel still has it."""
         self.assertEqual(run("--config", self.file, "init", "--local", "1").returncode, 0)

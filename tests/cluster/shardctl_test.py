@@ -360,6 +360,12 @@ class JustStarted(unittest.TestCase):
         self.assertEqual((before, self.stage(cluster)), ("stealth", "active"))
         self.assertEqual(answer["outcome"]["merged"], [1, 2, 3])
 
+    def test_a_server_takes_settings_that_others_share(self):
+        """It suggests less, and what goes with it."""
+        cluster = Cluster(1, SCOLL_REACTOR_SUBMISSION_ENTRIES="2048", SCOLL_REACTOR_RECEIVE_BUFFERS="2048")
+        self.addCleanup(cluster.close)
+        self.assertEqual(cluster.run("stop", "--all").returncode, 0)
+
     def test_a_server_waits_for_a_port_that_is_let_go_of(self):
         """As after a kill, when the kernel still has it."""
         cluster = Cluster(1)

@@ -270,6 +270,52 @@ TEST_CASE("settings of the reactor that do not fit together are refused with who
                              "receive_buffer_limit is 100, not in 128..65536");
 }
 
+TEST_CASE("suggestions give way to what they do not fit with, and to nothing else") {
+  const auto suggest = [](settings& s) {
+    REQUIRE(s.suggest("reactor.submission_entries", "64").has_value());
+    REQUIRE(s.suggest("reactor.completion_entries", "256").has_value());
+    REQUIRE(s.suggest("reactor.receive_buffers", "2").has_value());
+    REQUIRE(s.suggest("reactor.receive_buffer_limit", "2").has_value());
+  };
+  const file from("[reactor]\nreceive_buffers = 64\nsubmission_entries = 256\n");
+  settings s;
+  suggest(s);
+  REQUIRE(s.check().has_value());
+  CHECK(s.reactor().receive_buffer_limit == 2);
+  CHECK(s.reactor().completion_entries == 256);
+
+  const bool suggested_last = GENERATE(false, true);
+  settings shared;
+  if (!suggested_last) suggest(shared);
+  REQUIRE(shared.load(from.path).has_value());
+  if (suggested_last) suggest(shared);
+  REQUIRE(shared.check().has_value());
+  CHECK(shared.reactor().receive_buffers == 64);
+  CHECK(of(shared, "reactor.receive_buffer_limit").value == "2048");
+  CHECK(of(shared, "reactor.receive_buffer_limit").origin == setting_origin::built_in);
+  CHECK(shared.reactor().submission_entries == 256);
+  CHECK(of(shared, "reactor.completion_entries").value == "4096");
+  check_usable(shared);
+
+  const variable entries("SCOLL_REACTOR_SUBMISSION_ENTRIES", "128");
+  REQUIRE(s.load().has_value());
+  CHECK(s.reactor().completion_entries == 256);
+  CHECK(s.reactor().receive_buffer_limit == 2);
+  CHECK(of(s, "reactor.completion_entries").origin == setting_origin::program);
+}
+
+TEST_CASE("what people say and is wrong is refused, whatever a program suggests") {
+  settings s;
+  REQUIRE(s.suggest("reactor.completion_entries", "2048").has_value());
+  const variable entries("SCOLL_REACTOR_SUBMISSION_ENTRIES", "4096");
+  CHECK(s.load().error() == errc::invalid_argument);
+  CHECK_THAT(s.complaint(),
+             Catch::Matchers::StartsWith(
+                 "SCOLL_REACTOR_SUBMISSION_ENTRIES: reactor.submission_entries is '4096'; this "
+                 "does not fit: reactor: completion_entries is 4096"));
+  CHECK(of(s, "reactor.completion_entries").value == "2048");
+}
+
 TEST_CASE("a node's options answer for its links, whose incarnation may be chosen later") {
   node_options options;
   CHECK(options.validate().error() == errc::invalid_argument);
