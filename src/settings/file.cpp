@@ -1,10 +1,16 @@
 #include "file.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <toml++/toml.h>
+#include <unistd.h>
 
-#include <filesystem>
+#include <array>
+#include <cerrno>
 #include <optional>
+#include <system_error>
+
+#include "../../include/transport/socket.hpp"
 
 namespace scoll::detail {
 namespace {
@@ -42,15 +48,35 @@ void read_table(const std::string& path, const std::string& before, const toml::
   }
 }
 
+/// All of it, or why not. By hand: a stream takes a folder, or a failure half way, for the end of the file.
+std::error_code read_all(const std::string& path, std::string& into) {
+  const transport::unique_fd from(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!from) return {errno, std::generic_category()};
+  std::array<char, 4096> part;
+  for (;;) {
+    const ssize_t got = ::read(from.get(), part.data(), part.size());
+    if (got == 0) return {};
+    if (got > 0) {
+      into.append(part.data(), static_cast<std::size_t>(got));
+    } else if (errno != EINTR) {
+      return {errno, std::generic_category()};
+    }
+  }
+}
+
 }  // namespace
 
 file_settings read_settings_file(const std::string& path) {
   file_settings found;
   try {
-    if (!std::filesystem::exists(path)) {
+    std::string text;
+    const std::error_code failed = read_all(path, text);
+    if (failed == std::errc::no_such_file_or_directory) {
       refuse(found, errc::not_found, path + ": there is no such file");
+    } else if (failed) {
+      refuse(found, errc::io_error, fmt::format("{}: it cannot be read: {}", path, failed.message()));
     } else {
-      read_table(path, "", toml::parse_file(path), found);
+      read_table(path, "", toml::parse(text), found);
     }
   } catch (const toml::parse_error& e) {
     refuse(found, errc::invalid_argument, fmt::format("{}: {}", place(path, e.source()), e.description()));

@@ -77,6 +77,8 @@ class Info(unittest.TestCase):
                 ((), {"SCOLL_REACTOR_ENGINE": "epoll"},
                  "reactor.engine is 'epoll', and takes automatic, io_uring or poll"),
                 (("--config", "/does/not/exist"), {}, "/does/not/exist: there is no such file"),
+                (("--config", "/proc"), {}, "/proc: it cannot be read: Is a directory"),
+                ((), {"SCOLL_CONFIG": "/proc"}, "/proc: it cannot be read: Is a directory"),
                 (("--set", "tcp.backlog"), {}, "tcp.backlog is '', and takes 1 to 65535"),
                 ((), {"SCOLL_SHIP_EAGER_BYTES": "0"}, "ship.eager_bytes is '0', and takes 512 to 32KiB"),
                 ((), {"SCOLL_LINK_QUEUE_LIMIT": "4"}, "SCOLL_LINK_QUEUE_LIMIT: link.queue_limit is '4'; this"),

@@ -347,6 +347,28 @@ TEST_CASE("files that cannot be read say why, and where") {
   CHECK(complaint("[tcp\n").starts_with(":1: "));
 }
 
+TEST_CASE("a folder, and what fails half way, are no empty files") {
+  const std::string path = GENERATE("/proc/self", "/proc/self/mem");
+  settings s;
+  CHECK(s.load_file(path).error() == errc::io_error);
+  CHECK_THAT(s.complaint(), Catch::Matchers::StartsWith(path + ": it cannot be read: "));
+  const variable config("SCOLL_CONFIG", path);
+  CHECK(s.load().error() == errc::io_error);
+}
+
+TEST_CASE("a file may be a pipe, or empty") {
+  settings s;
+  CHECK(s.load_file("/dev/null").has_value());
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const std::string_view text = "[tcp]\nbacklog = 7\n";
+  CHECK(write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+  close(ends[1]);
+  CHECK(s.load_file("/proc/self/fd/" + std::to_string(ends[0])).has_value());
+  close(ends[0]);
+  CHECK(s.tcp().backlog == 7);
+}
+
 TEST_CASE("a variable that looks like a setting and is none is refused, and others are ignored") {
   settings s;
   {
