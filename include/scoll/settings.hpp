@@ -30,6 +30,15 @@ struct setting {
   std::string where;  ///< the file and line, or the variable; empty if neither
 };
 
+/// A variable SCOLL_... of this process that is no setting: another program's, or a typing error.
+struct unknown_variable {
+  std::string name;
+  std::string near;  ///< the setting's variable that it looks like; empty if there is none
+};
+
+/// In the order of their names. `settings::load_environment` does not look at them.
+std::vector<unknown_variable> unknown_variables();
+
 /// All that can be chosen without changing a program: of the reactor, of TCP, of a node and of its shipper.
 /// Values come from a file (TOML, a table for each group), from the environment (`tcp.keep_alive` is
 /// SCOLL_TCP_KEEP_ALIVE) and from code. Whatever is not known or not allowed is refused by name; then nothing
@@ -54,7 +63,7 @@ class settings {
   /// Errors: `io_error`, `not_found`, `invalid_argument` with file and line.
   status load_file(const std::string& path);
   /// All variables SCOLL_<GROUP>_<NAME> of this process. One whose group is known and whose name is not is
-  /// refused.
+  /// refused; groups that are not known may be another program's (`unknown_variables`).
   status load_environment();
   /// What the program itself would take where neither file nor environment says anything. `check` drops one
   /// that does not fit with what they say, as if it had not been made. Errors as of `set`.

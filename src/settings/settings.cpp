@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <numeric>
+#include <utility>
 
 #include "../../include/coro/assert.hpp"
 #include "../../include/coro/error_format.hpp"
@@ -18,6 +20,7 @@ using detail::setting_field;
 using detail::setting_fields;
 
 constexpr std::string_view prefix = "SCOLL_";
+constexpr const char* file_variable = "SCOLL_CONFIG";
 
 std::optional<std::size_t> find(std::string_view name) {
   const auto fields = setting_fields();
@@ -26,12 +29,66 @@ std::optional<std::size_t> find(std::string_view name) {
   return static_cast<std::size_t>(at - fields.begin());
 }
 
+std::string upper(std::string_view text) {
+  std::string all;
+  for (const char c : text) all += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return all;
+}
+
 /// "tcp.keep_alive" is SCOLL_TCP_KEEP_ALIVE.
 std::string variable_of(std::string_view name) {
   std::string variable(prefix);
-  for (const char c : name)
-    variable += c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  variable += upper(name);
+  std::ranges::replace(variable, '.', '_');
   return variable;
+}
+
+std::optional<std::size_t> find_variable(std::string_view variable) {
+  const auto fields = setting_fields();
+  const auto at = std::ranges::find(fields, variable, [](const auto& f) { return variable_of(f.name); });
+  if (at == fields.end()) return std::nullopt;
+  return static_cast<std::size_t>(at - fields.begin());
+}
+
+/// All SCOLL_... of this process, with their values.
+std::vector<std::pair<std::string_view, std::string_view>> variables() {
+  std::vector<std::pair<std::string_view, std::string_view>> found;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view both(*entry);
+    const std::size_t equals = both.find('=');
+    if (both.starts_with(prefix) && equals != std::string_view::npos)
+      found.emplace_back(both.substr(0, equals), both.substr(equals + 1));
+  }
+  return found;
+}
+
+/// How many letters have to be put in, left out or changed.
+std::size_t distance(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> row(to.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t k = 0; k < to.size(); ++k) {
+      const std::size_t changed = diagonal + (from[i] == to[k] ? 0 : 1);
+      diagonal = row[k + 1];
+      row[k + 1] = std::min({changed, diagonal + 1, row[k] + 1});
+    }
+  }
+  return row.back();
+}
+
+/// The variable of a setting that somebody may have meant; empty if there is none.
+std::string nearest(std::string_view variable) {
+  std::size_t best = 3;  // two letters that changed places, or an error in each half
+  std::string found;
+  for (const setting_field& f : setting_fields()) {
+    std::string candidate = variable_of(f.name);
+    const std::size_t away = distance(upper(variable), candidate);
+    if (away >= best) continue;
+    best = away;
+    found = std::move(candidate);
+  }
+  return found;
 }
 
 /// Of a setting, were there one of that name: others belong to somebody else.
@@ -62,10 +119,19 @@ std::string_view to_string(setting_origin origin) noexcept {
   return names[static_cast<std::size_t>(origin)];
 }
 
+std::vector<unknown_variable> unknown_variables() {
+  std::vector<unknown_variable> found;
+  for (const auto& [name, value] : variables()) {
+    if (name != file_variable && !find_variable(name)) found.push_back({std::string(name), nearest(name)});
+  }
+  std::ranges::sort(found, {}, &unknown_variable::name);
+  return found;
+}
+
 settings::settings() : sources_(setting_fields().size()) {}
 
 status settings::load() {
-  const char* const path = std::getenv("SCOLL_CONFIG");
+  const char* const path = std::getenv(file_variable);
   return load(path != nullptr ? path : "");
 }
 
@@ -96,16 +162,9 @@ status settings::load_file(const std::string& path) {
 
 status settings::load_environment() {
   std::vector<change> changes;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view both(*entry);
-    const std::string_view name = both.substr(0, both.find('='));
-    if (!name.starts_with(prefix) || name.size() == both.size()) continue;
-    const auto fields = setting_fields();
-    const auto at =
-        std::ranges::find_if(fields, [name](const auto& f) { return variable_of(f.name) == name; });
-    if (at != fields.end()) {
-      changes.push_back({static_cast<std::size_t>(at - fields.begin()),
-                         std::string(both.substr(name.size() + 1)), std::string(name)});
+  for (const auto& [name, value] : variables()) {
+    if (const auto at = find_variable(name)) {
+      changes.push_back({*at, std::string(value), std::string(name)});
     } else if (looks_like_ours(name)) {
       return refuse(errc::not_found, fmt::format("{}: there is no such setting", name));
     }

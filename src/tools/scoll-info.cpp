@@ -82,6 +82,12 @@ ordered_json settings_json(const scoll::settings& chosen) {
   return all;
 }
 
+ordered_json unknown_variables_json() {
+  auto all = ordered_json::array();
+  for (const auto& [name, near] : scoll::unknown_variables()) all.push_back({{"name", name}, {"near", near}});
+  return all;
+}
+
 void print_engine(const ordered_json& engine) {
   if (engine["works"]) {
     fmt::print("engine   {}\n", engine["name"].get<std::string>());
@@ -107,6 +113,12 @@ void print_settings(const scoll::settings& chosen, bool explain) {
   }
 }
 
+/// Others may use the prefix as well, so they are no mistakes yet.
+void print_unknown_variables() {
+  for (const auto& [name, near] : scoll::unknown_variables())
+    fmt::print("not a setting: {}{}\n", name, near.empty() ? "" : fmt::format(" (did you mean {}?)", near));
+}
+
 scoll::status choose(scoll::settings& chosen, const request& r) {
   for (const std::string& a : r.assignments) {
     const auto equals = a.find('=');
@@ -127,13 +139,15 @@ int run(const request& r) {
     const ordered_json all{{"version", scoll::version},
                            {"kernel", kernel_release()},
                            {"engine", engine},
-                           {"settings", settings_json(chosen)}};
+                           {"settings", settings_json(chosen)},
+                           {"unknown_variables", unknown_variables_json()}};
     fmt::print("{}\n", all.dump(2));
   } else {
     fmt::print("scoll    {}\nkernel   {}\n", scoll::version, kernel_release());
     print_engine(engine);
     fmt::print("\n");
     print_settings(chosen, r.explain);
+    print_unknown_variables();
   }
   return engine["works"] ? 0 : 1;
 }

@@ -90,6 +90,20 @@ class Info(unittest.TestCase):
             self.assertIn(complaint, done.stderr)
             self.assertEqual(done.stdout, "")
 
+    def test_lists_variables_that_are_no_settings(self):
+        strange = {"SCOLL_TPC_BACKLOG": "bogus", "SCOLL_REACTR_ENGINE": "x", "SCOLL_tcp_BACKLOG": "9", "SCOLL_BIN": ""}
+        done = run(**strange)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout[done.stdout.index("not a setting"):],
+                         "not a setting: SCOLL_BIN\n"
+                         "not a setting: SCOLL_REACTR_ENGINE (did you mean SCOLL_REACTOR_ENGINE?)\n"
+                         "not a setting: SCOLL_TPC_BACKLOG (did you mean SCOLL_TCP_BACKLOG?)\n"
+                         "not a setting: SCOLL_tcp_BACKLOG (did you mean SCOLL_TCP_BACKLOG?)\n")
+        self.assertEqual({v["name"]: v["near"] for v in json.loads(run("--json", **strange).stdout)["unknown_variables"]},
+                         {"SCOLL_BIN": "", "SCOLL_REACTR_ENGINE": "SCOLL_REACTOR_ENGINE",
+                          "SCOLL_TPC_BACKLOG": "SCOLL_TCP_BACKLOG", "SCOLL_tcp_BACKLOG": "SCOLL_TCP_BACKLOG"})
+        self.assertNotIn("not a setting", run(SCOLL_CONFIG="/dev/null", SCOLL_TCP_BACKLOG="9").stdout)
+
     def test_what_fits_together_is_judged_after_all_was_said(self):
         found = settings_of(run("--json", "--set", "link.transfer_window=4", SCOLL_LINK_QUEUE_LIMIT="4"))
         self.assertEqual((found["link.queue_limit"]["value"], found["link.transfer_window"]["value"]), ("4", "4"))

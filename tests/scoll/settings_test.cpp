@@ -380,6 +380,28 @@ TEST_CASE("a variable that looks like a setting and is none is refused, and othe
   CHECK(s.load_environment().has_value());
 }
 
+TEST_CASE("variables that are no settings are listed with what they look like") {
+  const auto found = [](const std::string& name) -> std::optional<std::string> {
+    const auto all = unknown_variables();
+    const auto at = std::ranges::find(all, name, &unknown_variable::name);
+    return at == all.end() ? std::nullopt : std::optional(at->near);
+  };
+  const variable file("SCOLL_CONFIG", "/dev/null");
+  const variable right("SCOLL_TCP_KEEP_ALIVE", "5s");
+  const variable swapped("SCOLL_TPC_BACKLOG", "bogus");
+  const variable missing("SCOLL_REACTR_ENGINE", "x");
+  const variable small("SCOLL_tcp_BACKLOG", "9");
+  const variable other("SCOLL_SOMEBODY_ELSE", "1");
+  CHECK(settings().load().has_value());
+  CHECK_FALSE(found("SCOLL_CONFIG"));
+  CHECK_FALSE(found("SCOLL_TCP_KEEP_ALIVE"));
+  CHECK(found("SCOLL_TPC_BACKLOG") == "SCOLL_TCP_BACKLOG");
+  CHECK(found("SCOLL_REACTR_ENGINE") == "SCOLL_REACTOR_ENGINE");
+  CHECK(found("SCOLL_tcp_BACKLOG") == "SCOLL_TCP_BACKLOG");
+  CHECK(found("SCOLL_SOMEBODY_ELSE") == "");
+  CHECK(std::ranges::is_sorted(unknown_variables(), {}, &unknown_variable::name));
+}
+
 TEST_CASE("the reactor's engine is a setting, and the reactor itself obeys its variable") {
   settings s;
   CHECK(s.reactor().engine == transport::reactor_engine::automatic);
