@@ -2,7 +2,9 @@
 #include <sys/utsname.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -16,7 +18,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int refused = 2;
+enum exit_code { all_well = 0, failed = 1, refused = 2 };
 
 struct request {
   std::string file;
@@ -149,7 +151,14 @@ int run(const request& r) {
     print_settings(chosen, r.explain);
     print_unknown_variables();
   }
-  return engine["works"] ? 0 : 1;
+  return engine["works"] ? all_well : failed;
+}
+
+/// `code`, if all that was printed has arrived.
+int finish(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  std::fprintf(stderr, "scoll-info: the output cannot be written: %s\n", std::strerror(errno));
+  return failed;
 }
 
 }  // namespace
@@ -158,7 +167,7 @@ int main(int argc, char** argv) {
   try {
     CLI::App app(
         "What this scoll is, what the kernel gives it, and every setting with who has chosen it.\n"
-        "1 is returned if no engine works here, 2 if a setting is refused.");
+        "1 is returned if no engine works here or the output cannot be written, 2 if a setting is refused.");
     request r;
     app.set_version_flag("--version", std::string(scoll::version));
     app.add_option("--config", r.file,
@@ -166,10 +175,14 @@ int main(int argc, char** argv) {
     app.add_option("--set", r.assignments, "NAME=VALUE, as a program would set it; several are possible");
     app.add_flag("--json", r.json, "For programs");
     app.add_flag("--explain", r.explain, "What every setting is about, and which values it takes");
-    CLI11_PARSE(app, argc, argv);
-    return run(r);
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError& e) {
+      return finish(app.exit(e));
+    }
+    return finish(run(r));
   } catch (const std::exception& e) {
     std::fprintf(stderr, "scoll-info: %s\n", e.what());
-    return refused;
+    return failed;
   }
 }

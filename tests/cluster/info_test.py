@@ -104,6 +104,15 @@ class Info(unittest.TestCase):
                           "SCOLL_TPC_BACKLOG": "SCOLL_TCP_BACKLOG", "SCOLL_tcp_BACKLOG": "SCOLL_TCP_BACKLOG"})
         self.assertNotIn("not a setting", run(SCOLL_CONFIG="/dev/null", SCOLL_TCP_BACKLOG="9").stdout)
 
+    def test_output_that_is_lost_is_a_failure(self):
+        for arguments in ((), ("--explain",), ("--json",), ("--help",), ("--version",)):
+            with open("/dev/full", "w", encoding="utf8") as full:
+                done = subprocess.run([PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60,
+                                      check=False)
+            self.assertEqual(done.returncode, 1, (arguments, done))
+            self.assertTrue(done.stderr.startswith("scoll-info: "), done)
+            self.assertIn("No space left on device", done.stderr)
+
     def test_what_fits_together_is_judged_after_all_was_said(self):
         found = settings_of(run("--json", "--set", "link.transfer_window=4", SCOLL_LINK_QUEUE_LIMIT="4"))
         self.assertEqual((found["link.queue_limit"]["value"], found["link.transfer_window"]["value"]), ("4", "4"))
