@@ -77,9 +77,7 @@ class report {
   std::optional<bench::limits> limits_;
 };
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int measure(int argc, char** argv) {
   CLI::App app("Measures scoll beside the least that does the same. docs/performance.md");
   arguments a;
   app.add_flag("--list", a.list, "name the benchmarks");
@@ -156,26 +154,32 @@ int main(int argc, char** argv) {
   add_common(*alone, a);
 
   CLI11_PARSE(app, argc, argv);
+  if (app.get_subcommands().empty()) {
+    if (!a.list) std::fputs(app.help().c_str(), stdout);
+    for (const auto* each : app.get_subcommands({}))
+      if (a.list) std::printf("%-8s %s\n", each->get_name().c_str(), each->get_description().c_str());
+    return a.list ? 0 : 2;
+  }
+  const report finish(a);
+  scoll::settings chosen;
+  if (!chosen.load()) throw std::invalid_argument(chosen.complaint());
+  a.bcast.pinned = chosen.node().pinned_tree;
+  bench::print_machine(a.common.congestion_control);
+  if (*rtt) return finish(bench::rtt::run(a.common, a.sizes));
+  if (*ship) return finish(bench::ship::run(a.common, a.ship));
+  if (*bulk) return finish(bench::bulk::run(a.common, a.bulk));
+  if (*coro) return finish(bench::coro::run(a.common));
+  if (*gossip) return finish(bench::gossip::run(a.common, a.gossip));
+  if (*alone) return finish(bench::alone::run(a.common, a.alone));
+  if (*compile) return finish(bench::compile::run(a.common));
+  return finish(bench::bcast::run(a.common, a.bcast));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
   try {
-    if (app.get_subcommands().empty()) {
-      if (!a.list) std::fputs(app.help().c_str(), stdout);
-      for (const auto* each : app.get_subcommands({}))
-        if (a.list) std::printf("%-8s %s\n", each->get_name().c_str(), each->get_description().c_str());
-      return a.list ? 0 : 2;
-    }
-    const report finish(a);
-    scoll::settings chosen;
-    if (!chosen.load()) throw std::invalid_argument(chosen.complaint());
-    a.bcast.pinned = chosen.node().pinned_tree;
-    bench::print_machine(a.common.congestion_control);
-    if (*rtt) return finish(bench::rtt::run(a.common, a.sizes));
-    if (*ship) return finish(bench::ship::run(a.common, a.ship));
-    if (*bulk) return finish(bench::bulk::run(a.common, a.bulk));
-    if (*coro) return finish(bench::coro::run(a.common));
-    if (*gossip) return finish(bench::gossip::run(a.common, a.gossip));
-    if (*alone) return finish(bench::alone::run(a.common, a.alone));
-    if (*compile) return finish(bench::compile::run(a.common));
-    return finish(bench::bcast::run(a.common, a.bcast));
+    return measure(argc, argv);
   } catch (const std::exception& e) {
     bench::show_progress("");
     std::fprintf(stderr, "scoll-bench: %s\n", e.what());
