@@ -20,7 +20,7 @@ ON_PATH = """cmake ctest run-clang-tidy-19 clang-format-19 clang++-19 g++ ninja 
 IN_TREE = "tests/lint/co_await.py build/release/bin/tests_sim build/release/bin/scoll-sim-mutants"
 CTEST = """#!/bin/bash
 if [[ " $*" != $FAILING ]]; then
-    while [[ $1 != --output-junit ]]; do shift; done
+    while (($#)) && [[ $1 != --output-junit ]]; do shift; done
     echo '<testcase name="one" status="run">' >"$2"
 elif [[ " $*" == *" --no-tests=error"* ]]; then
     exit 1

@@ -6,6 +6,7 @@ compiler=$1
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/scoll-options.XXXXXX")
 trap 'rm -rf "$work"' EXIT
+major=$(sed -n 's/^#define SCOLL_VERSION "\([0-9]*\).*/\1/p' "$root/include/scoll/version.hpp")
 configure() { # OPTION ...
   cmake -S "$root" -B "$work/build" -DCMAKE_CXX_COMPILER="$compiler" "$@" >"$work/log" 2>&1 || { cat "$work/log" && exit 1; }
 }
@@ -18,12 +19,13 @@ expect_folders() { # LIBRARIES HEADERS, as pkg-config knows them
 }
 
 echo "== folders inside of the prefix and outside"
-configure -DSCOLL_BUILD_{TESTS,EXAMPLES,BENCH,TOOLS}=OFF -DCMAKE_INSTALL_PREFIX=/opt/scoll -DCMAKE_INSTALL_{LIBDIR=lib/x,INCLUDEDIR=include}
-expect_folders "$work/build/../../../lib/x" "$work/build/../../../include/scoll-0"
+configure -DSCOLL_BUILD_{TESTS,EXAMPLES,BENCH,TOOLS}=OFF -DCMAKE_INSTALL_PREFIX=/opt/scoll \
+  -DCMAKE_INSTALL_{LIBDIR=lib/x,INCLUDEDIR=include}
+expect_folders "$work/build/../../../lib/x" "$work/build/../../../include/scoll-$major"
 configure -DCMAKE_INSTALL_{LIBDIR=/elsewhere/lib,INCLUDEDIR=include}
-expect_folders /elsewhere/lib /opt/scoll/include/scoll-0
+expect_folders /elsewhere/lib "/opt/scoll/include/scoll-$major"
 configure -DCMAKE_INSTALL_{LIBDIR=lib,INCLUDEDIR=/elsewhere/include}
-expect_folders "$work/build/../../lib" /elsewhere/include/scoll-0
+expect_folders "$work/build/../../lib" "/elsewhere/include/scoll-$major"
 
 echo "== tests of what is built, and no others"
 cluster_tests() { ctest --test-dir "$work/build" -N | sed -n 's|^ *Test *#.*: cluster/||p' | sort | xargs; }
