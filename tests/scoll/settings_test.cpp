@@ -421,6 +421,11 @@ TEST_CASE("the reactor's engine is a setting, and the reactor itself obeys its v
   settings other;
   REQUIRE(other.load_file(from.path).has_value());
   CHECK(other.reactor().engine == transport::reactor_engine::io_uring);
+  const variable outweighs("SCOLL_REACTOR_ENGINE", "poll");
+  REQUIRE(other.load(from.path).has_value());
+  CHECK(other.reactor().engine == transport::reactor_engine::poll);
+  REQUIRE(other.set("reactor.engine", "io_uring").has_value());
+  CHECK(other.reactor().engine == transport::reactor_engine::io_uring);
 }
 
 TEST_CASE("a tree can be pinned, and let go of again") {
