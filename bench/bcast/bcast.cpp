@@ -280,10 +280,10 @@ using given_tree = std::optional<scoll::tree_spec>;  // nothing: to be chosen
 std::vector<given_tree> parse(const std::vector<std::string>& trees) {
   std::vector<given_tree> all;
   for (const std::string& tree : trees) {
-    const auto given = scoll::parse_tree(tree);
+    const given_tree given = scoll::parse_tree(tree);
     if (!given && tree != "auto")
       throw std::invalid_argument("--tree: '" + tree + "' is neither a tree, such as knomial:4, nor auto");
-    all.push_back(given ? given_tree(*given) : std::nullopt);
+    all.push_back(given);
   }
   return all;
 }
