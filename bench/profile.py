@@ -29,8 +29,8 @@ TIMED = 100_000  # operations under perf
 LAYERS = [
     ("checksum", r"/wire/checksum|/src/wire/checksum|xxhash"),
     ("encoding", r"/include/transport/wire/|/src/wire/"),
-    ("reactor and coroutines", r"/(include|src)/coro/|/transport/(uring_|reactor|wake_queue|io_awaitables)|liburing"),
-    ("connection and framing", r"/transport/(frame|link|lane|tcp_rail|message|slab|hello|socket|acceptor|endpoint_buffers)"),
+    ("reactor and coroutines", r"/(include|src)/coro/|/transport/(uring_|reactor|slot_|wake_queue|io_awaitables)|liburing"),
+    ("connection and framing", r"/transport/(frame|link|lane|tcp_rail|tcp_link|message|slab|hello|socket|acceptor|endpoint_buffers)"),
     ("session and exchange", r"/(include|src)/transport/"),
     ("collective engine", r"/(include|src)/(scoll|tree)/"),
     ("service and benchmark", r"/bench/"),
