@@ -248,6 +248,7 @@ void plot(const std::string& folder, const rows& all) {
   const std::string by_tree = folder + "/bcast-by-tree";
   if (const std::string script = script_of_trees(all, by_tree); !script.empty()) scripts[by_tree] = script;
   if (scripts.empty()) scripts = scripts_of_subjects(all, folder);
+  if (scripts.empty()) std::puts("nothing to plot: one subject by itself");
   for (const auto& [file, script] : scripts) {
     std::ofstream(file + ".gp") << script;
     const char* const what =
