@@ -37,7 +37,7 @@ rows run_size(const options& o, std::uint32_t size) {
     add_score(r, scores[i]);
     r["syscalls_per_op"] = rounded(scores[i].total.syscalls);
     if (i == scoll_at) {
-      r["allocs_per_op"] = rounded(scores[i].total.allocations);
+      r["allocs_per_op"] = scores[i].total.allocations;  // exact: the limit is none at all
       r["messages_per_op"] = rounded(scores[i].total.messages);
     }
     if (i != floor_at) add_ratios(r, scores[i], scores[floor_at]);

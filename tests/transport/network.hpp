@@ -514,4 +514,23 @@ class stranger final : public connect_events, public link_events, public accept_
   transport::link* link_ = nullptr;
 };
 
+/// Nodes 1 and 2, which know each other.
+struct linked_nodes {
+  explicit linked_nodes(world& on, const std::function<void(endpoint_options&)>& tune = {}) : w(on) {
+    endpoint_options a = options_of(1);
+    endpoint_options b = options_of(2);
+    if (tune) {
+      tune(a);
+      tune(b);
+    }
+    left = std::make_unique<node>(w, a);
+    right = std::make_unique<node>(w, b);
+    introduce(*left, *right);
+  }
+
+  world& w;
+  std::unique_ptr<node> left;
+  std::unique_ptr<node> right;
+};
+
 }  // namespace network

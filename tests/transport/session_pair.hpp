@@ -4,24 +4,14 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <memory>
 
 #include "network.hpp"
 
 namespace network {
 
-/// Nodes 1 and 2, which know each other.
-struct pair {
-  explicit pair(world& on, const std::function<void(endpoint_options&)>& tune = {}) : w(on) {
-    endpoint_options a = options_of(1);
-    endpoint_options b = options_of(2);
-    if (tune) {
-      tune(a);
-      tune(b);
-    }
-    left = std::make_unique<node>(w, a);
-    right = std::make_unique<node>(w, b);
-    introduce(*left, *right);
+/// Nodes 1 and 2, which also answer requests of class bulk by themselves.
+struct pair : linked_nodes {
+  explicit pair(world& on, const std::function<void(endpoint_options&)>& tune = {}) : linked_nodes(on, tune) {
     left->take_bulk();
     right->take_bulk();
   }
@@ -32,10 +22,6 @@ struct pair {
   bool quiet() {
     return w.until([&] { return left->ep->messages_in_use() == 0 && right->ep->messages_in_use() == 0; });
   }
-
-  world& w;
-  std::unique_ptr<node> left;
-  std::unique_ptr<node> right;
 };
 
 inline void check_credit_is_back(pair& p) {

@@ -73,20 +73,13 @@ T finish(world& w, task<T> work) {
   return *s;
 }
 
-/// Nodes 1 and 2.
-struct two {
-  explicit two(world& on, const std::function<void(endpoint_options&)>& tune = {}) : w(on) {
-    endpoint_options a = options_of(1);
-    endpoint_options b = options_of(2);
-    a.transfer_segment_bytes = b.transfer_segment_bytes = segment_bytes;  // so that a few MiB are many
-    if (tune) {
-      tune(a);
-      tune(b);
-    }
-    left = std::make_unique<node>(w, a);
-    right = std::make_unique<node>(w, b);
-    introduce(*left, *right);
-  }
+/// Nodes 1 and 2, with segments so small that a few MiB are many.
+struct two : linked_nodes {
+  explicit two(world& on, const std::function<void(endpoint_options&)>& tune = {})
+      : linked_nodes(on, [&tune](endpoint_options& o) {
+          o.transfer_segment_bytes = segment_bytes;
+          if (tune) tune(o);
+        }) {}
 
   memory_region exposed(std::span<std::byte> memory, memory_access access = memory_access::read_write) {
     auto region = memory_region::expose(*right->ep, memory, access);
@@ -118,10 +111,6 @@ struct two {
       return true;
     });
   }
-
-  world& w;
-  std::unique_ptr<node> left;
-  std::unique_ptr<node> right;
 };
 
 }  // namespace transfers
