@@ -27,12 +27,12 @@ TIMED = 100_000  # operations under perf
 
 # The first that matches a path has it.
 LAYERS = [
-    ("checksum", r"/wire/checksum|/src/wire/checksum|xxhash"),
-    ("encoding", r"/include/transport/wire/|/src/wire/"),
-    ("reactor and coroutines", r"/(include|src)/coro/|/transport/(uring_|reactor|slot_|wake_queue|io_awaitables)|liburing"),
-    ("connection and framing", r"/transport/(frame|link|lane|tcp_rail|tcp_link|message|slab|hello|socket|acceptor|endpoint_buffers)"),
+    ("checksum", r"/wire/checksum|xxhash"),
+    ("encoding", r"/transport/wire/"),
+    ("reactor and coroutines", r"/scoll/coro/|/transport/(io/(?!slab|buffer|socket|acceptor)|sim/wake_queue)|liburing"),
+    ("connection and framing", r"/transport/(tcp/|io/|session/(frame|link|lane|message|hello|endpoint_buffers))"),
     ("session and exchange", r"/(include|src)/transport/"),
-    ("collective engine", r"/(include|src)/(scoll|tree)/"),
+    ("collective engine", r"/(include|src)/scoll/"),
     ("service and benchmark", r"/bench/"),
     ("C library", r""),
 ]

@@ -15,7 +15,7 @@ positions: line
 events: Ir
 
 ob=(1) /x/scoll-bench
-fl=(1) /x/src/transport/session.cpp
+fl=(1) /x/src/transport/session/session.cpp
 fn=(1) scoll::transport::session::deliver()
 10 5
 fi=(2) /usr/include/c++/12/bits/stl_vector.h
@@ -27,7 +27,7 @@ cfi=(3) ???
 cfn=(2) XXH3_64bits
 calls=4 0
 12 1000
-fi=(4) /x/include/transport/../coro/task.hpp
+fi=(4) /x/include/scoll/coro/task.hpp
 -1 11
 
 ob=(2)

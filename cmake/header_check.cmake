@@ -1,7 +1,7 @@
 # One translation unit per public header, for `./dev check`, each including nothing else: a header that leans on its neighbours'
 # includes does not build. Nothing is optimised; the cost is parsing.
 set(header_units "")
-foreach(header IN LISTS scoll_headers)
+foreach(header IN LISTS scoll_headers testing_headers)
   cmake_path(RELATIVE_PATH header BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/include" OUTPUT_VARIABLE name)
   set(unit "${PROJECT_BINARY_DIR}/headers_alone/${name}.cpp")
   file(CONFIGURE OUTPUT "${unit}" CONTENT "#include \"${name}\"\n")

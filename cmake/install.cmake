@@ -2,12 +2,12 @@
 # `tools` (programs).
 include(CMakePackageConfigHelpers)
 
-# A folder of its own keeps coro/ and transport/ apart from every other library's headers.
+# A folder of its own keeps gossip/ and transport/ apart from other libraries' headers.
 set(scoll_include_dir "${CMAKE_INSTALL_INCLUDEDIR}/scoll-${PROJECT_VERSION_MAJOR}")
 set(scoll_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/scoll")
 
 install(
-  TARGETS scoll
+  TARGETS scoll scoll_testing
   EXPORT scoll-targets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev

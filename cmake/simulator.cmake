@@ -1,15 +1,16 @@
-# The simulator with the deliberate bugs of src/mutants.hpp compiled in, for `./dev sim --mutants`. Built only when it
+# The simulator with the deliberate bugs of src/scoll/coro/mutants.hpp compiled in, for `./dev sim --mutants`. Built only when it
 # is asked for; nothing else has them.
-file(GLOB_RECURSE mutant_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/tools/sim/*.cpp")
-add_library(scoll_mutable STATIC EXCLUDE_FROM_ALL ${scoll_sources})
-target_include_directories(scoll_mutable PUBLIC "${PROJECT_SOURCE_DIR}/include")
+file(GLOB_RECURSE mutant_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/scoll-sim/*.cpp")
+add_library(scoll_mutable STATIC EXCLUDE_FROM_ALL ${scoll_sources} ${testing_sources})
+target_include_directories(scoll_mutable PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
+                                                "${PROJECT_SOURCE_DIR}")
 target_compile_definitions(scoll_mutable PUBLIC SCOLL_MUTANTS)
 target_link_libraries(
   scoll_mutable
   PUBLIC fmt::fmt Threads::Threads
   PRIVATE PkgConfig::liburing PkgConfig::libxxhash OpenSSL::Crypto scoll_warnings)
 scoll_join_sources(scoll_mutable)
-add_executable(scoll-sim-mutants EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/src/tools/scoll-sim.cpp" ${mutant_sources})
+add_executable(scoll-sim-mutants EXCLUDE_FROM_ALL ${mutant_sources})
 target_link_libraries(scoll-sim-mutants PRIVATE scoll_mutable scoll_warnings)
 
 # A failure says which commit it was found in.

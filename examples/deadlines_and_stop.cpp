@@ -3,9 +3,9 @@
 
 #include <chrono>
 
-#include "coro/error_format.hpp"
-#include "coro/sleep.hpp"
-#include "coro/when_all.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/sleep.hpp"
+#include "scoll/coro/when_all.hpp"
 #include "scoll/local_cluster.hpp"
 
 using namespace std::chrono_literals;

@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "coro/scope.hpp"
+#include "scoll/coro/scope.hpp"
 #include "scoll/local_cluster.hpp"
 
 using namespace std::chrono_literals;

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <stdexcept>
 
-#include "coro/error_format.hpp"
-#include "coro/sleep.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/sleep.hpp"
 #include "scoll/local_cluster.hpp"
 
 using namespace std::chrono_literals;

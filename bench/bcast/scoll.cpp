@@ -9,14 +9,14 @@
 #include "../kit/compose.hpp"
 #include "../kit/engine.hpp"
 #include "bcast.hpp"
-#include "coro/error_format.hpp"
-#include "coro/scope.hpp"
-#include "coro/when_all.hpp"
 #include "prediction.hpp"
-#include "scoll/measure_links.hpp"
+#include "scoll/collective/measure_links.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/scope.hpp"
+#include "scoll/coro/when_all.hpp"
 #include "scoll/node.hpp"
-#include "transport/endpoint.hpp"
-#include "transport/io_awaitables.hpp"
+#include "transport/io/io_awaitables.hpp"
+#include "transport/session/endpoint.hpp"
 
 namespace bench::bcast {
 namespace {

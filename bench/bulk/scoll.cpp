@@ -2,9 +2,9 @@
 
 #include "../kit/endpoint_process.hpp"
 #include "bulk.hpp"
-#include "coro/error_format.hpp"
-#include "transport/memory_region.hpp"
-#include "transport/transfer.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "transport/memory/memory_region.hpp"
+#include "transport/memory/transfer.hpp"
 
 namespace bench::bulk {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../../tests/support/allocation_counter.hpp"
 #include "../kit/clock.hpp"
+#include "tests/support/allocation_counter.hpp"
 
 namespace bench::coro {
 namespace {

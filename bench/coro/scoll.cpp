@@ -1,12 +1,12 @@
 #include "../kit/engine.hpp"
 #include "coro.hpp"
-#include "coro/async_queue.hpp"
-#include "coro/scope.hpp"
-#include "coro/sleep.hpp"
-#include "coro/task.hpp"
-#include "coro/when_all.hpp"
-#include "coro/yield.hpp"
-#include "transport/reactor.hpp"
+#include "scoll/coro/async_queue.hpp"
+#include "scoll/coro/scope.hpp"
+#include "scoll/coro/sleep.hpp"
+#include "scoll/coro/task.hpp"
+#include "scoll/coro/when_all.hpp"
+#include "scoll/coro/yield.hpp"
+#include "transport/io/reactor.hpp"
 
 namespace bench::coro {
 namespace {

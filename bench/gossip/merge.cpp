@@ -8,9 +8,9 @@
 #include <cstring>
 
 #include "../kit/clock.hpp"
-#include "coro/random.hpp"
 #include "gossip.hpp"
-#include "transport/slab.hpp"
+#include "scoll/coro/random.hpp"
+#include "transport/io/slab.hpp"
 
 namespace bench::gossip {
 namespace {

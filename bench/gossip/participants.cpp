@@ -9,16 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "../../tests/support/allocation_counter.hpp"
 #include "../kit/clock.hpp"
 #include "../kit/engine.hpp"
-#include "coro/scope.hpp"
-#include "coro/virtual_executor.hpp"
 #include "gossip.hpp"
 #include "gossip/message.hpp"
 #include "gossip/participant.hpp"
-#include "transport/reactor.hpp"
-#include "transport/udp_port.hpp"
+#include "scoll/coro/scope.hpp"
+#include "tests/support/allocation_counter.hpp"
+#include "transport/io/reactor.hpp"
+#include "transport/io/udp_port.hpp"
+#include "transport/sim/virtual_executor.hpp"
 
 namespace bench::gossip {
 namespace {

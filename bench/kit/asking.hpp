@@ -2,7 +2,7 @@
 
 #include <coroutine>
 
-#include "transport/session.hpp"
+#include "transport/session/session.hpp"
 
 namespace bench {
 

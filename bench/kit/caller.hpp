@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "clock.hpp"
-#include "coro/when_all.hpp"
 #include "counts.hpp"
 #include "member.hpp"
+#include "scoll/coro/when_all.hpp"
 #include "scoll/node_options.hpp"
-#include "transport/endpoint.hpp"
-#include "transport/io_awaitables.hpp"
-#include "transport/tcp_rail.hpp"
+#include "transport/io/io_awaitables.hpp"
+#include "transport/session/endpoint.hpp"
+#include "transport/tcp/tcp_rail.hpp"
 
 namespace bench {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "transport/endpoint.hpp"
+#include "transport/session/endpoint.hpp"
 
 namespace bench {
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "../../tests/support/allocation_counter.hpp"
 #include "member.hpp"
-#include "transport/endpoint.hpp"
-#include "transport/reactor.hpp"
+#include "tests/support/allocation_counter.hpp"
+#include "transport/io/reactor.hpp"
+#include "transport/session/endpoint.hpp"
 
 namespace bench {
 

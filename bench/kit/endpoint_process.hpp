@@ -4,8 +4,8 @@
 #include <string>
 
 #include "caller.hpp"
-#include "coro/scope.hpp"
 #include "engine.hpp"
+#include "scoll/coro/scope.hpp"
 
 namespace bench {
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "transport/reactor.hpp"
+#include "transport/io/reactor.hpp"
 
 namespace bench {
 

@@ -4,8 +4,8 @@
 
 #include "asking.hpp"
 #include "compose.hpp"
-#include "coro/error_format.hpp"
 #include "endpoint_process.hpp"
+#include "scoll/coro/error_format.hpp"
 
 namespace bench {
 namespace {

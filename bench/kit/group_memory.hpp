@@ -6,7 +6,7 @@
 #include <string>
 
 #include "member.hpp"
-#include "transport/socket.hpp"
+#include "transport/io/socket.hpp"
 
 namespace bench {
 

@@ -11,7 +11,7 @@
 
 #include "group_memory.hpp"
 #include "member.hpp"
-#include "transport/socket.hpp"
+#include "transport/io/socket.hpp"
 #include "usage.hpp"
 
 namespace bench {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "transport/socket.hpp"
+#include "transport/io/socket.hpp"
 
 namespace bench {
 

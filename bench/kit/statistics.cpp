@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "coro/random.hpp"
+#include "scoll/coro/random.hpp"
 
 namespace bench {
 namespace {

@@ -2,11 +2,11 @@
 
 #include "../kit/caller.hpp"
 #include "../kit/engine.hpp"
-#include "coro/error_format.hpp"
-#include "coro/scope.hpp"
-#include "scoll/ship.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/scope.hpp"
+#include "scoll/ship/ship.hpp"
 #include "ship.hpp"
-#include "transport/endpoint.hpp"
+#include "transport/session/endpoint.hpp"
 
 namespace bench::ship {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "scoll/bulk.hpp"
+#include "scoll/bulk/bulk.hpp"
 
 namespace remote_file {
 

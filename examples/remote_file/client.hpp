@@ -6,7 +6,7 @@
 #include <string>
 
 #include "protocol.hpp"
-#include "scoll/ship.hpp"
+#include "scoll/ship/ship.hpp"
 
 namespace remote_file {
 

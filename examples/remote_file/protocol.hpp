@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
-#include "scoll/bulk.hpp"
-#include "scoll/function.hpp"
+#include "scoll/bulk/bulk.hpp"
+#include "scoll/ship/remote_function.hpp"
 
 /// What client and server of the example agree on: five functions and their types.
 namespace remote_file {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "client.hpp"
-#include "coro/error_format.hpp"
+#include "scoll/coro/error_format.hpp"
 #include "scoll/local_cluster.hpp"
 #include "server.hpp"
 

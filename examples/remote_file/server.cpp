@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "coro/error_format.hpp"
-#include "scoll/bulk.hpp"
-#include "scoll/bulk_stream.hpp"
-#include "transport/io_awaitables.hpp"
+#include "scoll/bulk/bulk.hpp"
+#include "scoll/bulk/stream.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "transport/io/io_awaitables.hpp"
 
 namespace remote_file {
 

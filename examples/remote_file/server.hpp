@@ -9,7 +9,7 @@
 
 #include "protocol.hpp"
 #include "scoll/node.hpp"
-#include "transport/file.hpp"
+#include "transport/io/file.hpp"
 
 namespace remote_file {
 

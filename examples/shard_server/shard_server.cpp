@@ -8,13 +8,13 @@
 #include <exception>
 #include <filesystem>
 
-#include "await_address.hpp"
 #include "cluster/cluster_file.hpp"
-#include "coro/error_format.hpp"
-#include "coro/sync_wait.hpp"
-#include "folder_lock.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/sync_wait.hpp"
 #include "scoll/settings.hpp"
 #include "server/server.hpp"
+#include "tools/common/await_address.hpp"
+#include "tools/common/folder_lock.hpp"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "key_ring.hpp"
-#include "message_seal.hpp"
+#include "gossip/key_ring.hpp"
+#include "gossip/message_seal.hpp"
 
 namespace scoll::gossip {
 
@@ -49,14 +49,14 @@ class aead_seal final : public message_seal {
     bool known = false;
     std::array<unsigned char, 32> secret{};
   };
-  class engine;
+  class cipher;
 
   static bool derive(const cluster_key& from, const seal_context& context, life_key& into) noexcept;
 
   key_ring keys_;
   life_key own_;
   std::vector<life_key> heard_;  // by sender; of authentic messages alone
-  std::unique_ptr<engine> engine_;
+  std::unique_ptr<cipher> cipher_;
   std::uint64_t unknown_key_ = 0;
 };
 

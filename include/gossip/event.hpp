@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "../coro/intrusive_list.hpp"
-#include "member/configuration.hpp"
+#include "gossip/configuration.hpp"
+#include "scoll/coro/intrusive_list.hpp"
 
 namespace scoll::gossip {
 

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <memory>
 
-#include "../coro/event.hpp"
-#include "../coro/task.hpp"
-#include "event.hpp"
+#include "gossip/event.hpp"
+#include "scoll/coro/event.hpp"
+#include "scoll/coro/task.hpp"
 
 namespace scoll::gossip {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "../coro/result.hpp"
+#include "scoll/coro/result.hpp"
 
 namespace scoll::gossip {
 

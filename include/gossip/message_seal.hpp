@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "member/configuration.hpp"
+#include "gossip/configuration.hpp"
 
 namespace scoll::gossip {
 

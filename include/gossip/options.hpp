@@ -2,11 +2,11 @@
 
 #include <cstdint>
 
-#include "../coro/result.hpp"
-#include "../coro/time.hpp"
-#include "log.hpp"
-#include "member/configuration.hpp"
-#include "message_seal.hpp"
+#include "gossip/configuration.hpp"
+#include "gossip/log.hpp"
+#include "gossip/message_seal.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/time.hpp"
 
 namespace scoll::gossip {
 

@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "../coro/event.hpp"
-#include "../coro/executor.hpp"
-#include "../coro/stop.hpp"
-#include "../coro/task.hpp"
-#include "../transport/datagram.hpp"
-#include "event.hpp"
-#include "options.hpp"
-#include "snapshot.hpp"
+#include "gossip/event.hpp"
+#include "gossip/options.hpp"
+#include "gossip/snapshot.hpp"
+#include "scoll/coro/event.hpp"
+#include "scoll/coro/executor.hpp"
+#include "scoll/coro/stop.hpp"
+#include "scoll/coro/task.hpp"
+#include "transport/io/datagram.hpp"
 
 namespace scoll::gossip {
 

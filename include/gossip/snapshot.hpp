@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "counters.hpp"
-#include "liveness/verdict.hpp"
-#include "member/configuration.hpp"
+#include "gossip/configuration.hpp"
+#include "gossip/counters.hpp"
+#include "gossip/verdict.hpp"
 
 namespace scoll::gossip {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "../transport/hello.hpp"
+#include "transport/session/hello.hpp"
 
 namespace scoll {
 

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <string>
 
-#include "../coro/result.hpp"
-#include "../coro/task.hpp"
-#include "../transport/reactor.hpp"
-#include "node_options.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/task.hpp"
+#include "scoll/node_options.hpp"
+#include "transport/io/reactor.hpp"
 
 namespace scoll {
 

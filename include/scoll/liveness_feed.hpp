@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "../gossip/participant.hpp"
-#include "node.hpp"
+#include "gossip/participant.hpp"
+#include "scoll/node.hpp"
 
 namespace scoll {
 

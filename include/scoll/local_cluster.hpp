@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "../coro/sync_wait.hpp"
-#include "../transport/reactor.hpp"
-#include "../transport/tcp_rail.hpp"
-#include "node.hpp"
+#include "scoll/coro/sync_wait.hpp"
+#include "scoll/node.hpp"
+#include "transport/io/reactor.hpp"
+#include "transport/tcp/tcp_rail.hpp"
 
 namespace scoll {
 

@@ -6,21 +6,23 @@
 #include <utility>
 #include <vector>
 
-#include "../coro/executor.hpp"
-#include "bcast.hpp"
-#include "detail/served_function.hpp"
-#include "detail/service_entry.hpp"
-#include "function.hpp"
-#include "group.hpp"
-#include "node_options.hpp"
-#include "service.hpp"
-#include "tree/any_tree.hpp"
+#include "scoll/collective/bcast.hpp"
+#include "scoll/collective/group.hpp"
+#include "scoll/collective/service.hpp"
+#include "scoll/coro/executor.hpp"
+#include "scoll/detail/served_function.hpp"
+#include "scoll/detail/service_entry.hpp"
+#include "scoll/node_options.hpp"
+#include "scoll/node_snapshot.hpp"
+#include "scoll/ship/remote_function.hpp"
+#include "scoll/tree/any_tree.hpp"
 
 namespace scoll {
 
 namespace detail {
 class shipper;
-}
+struct node_access;
+}  // namespace detail
 namespace transport {
 class endpoint;
 class rail;
@@ -148,10 +150,12 @@ class node {
   scope& background() noexcept;
   /// What this node's messages and bulk data go through.
   transport::endpoint& wire() noexcept;
-  detail::engine& get_engine() noexcept { return *engine_; }
-  detail::shipper& get_shipper() noexcept { return *shipper_; }
+  /// What this node holds and what it has done, for status pages and monitoring. Reads memory only.
+  node_snapshot snapshot() const;
 
  private:
+  friend struct detail::node_access;
+
   template <class S>
   task<result<group<S>>> create_checked(result<membership_ptr> members, group_options options) {
     if (!members) co_return members.error();

@@ -6,12 +6,12 @@
 #include <optional>
 #include <string>
 
-#include "../coro/result.hpp"
-#include "../coro/time.hpp"
-#include "../transport/endpoint.hpp"
-#include "ids.hpp"
-#include "ship_options.hpp"
-#include "tree/spec.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/time.hpp"
+#include "scoll/ids.hpp"
+#include "scoll/ship/options.hpp"
+#include "scoll/tree/spec.hpp"
+#include "transport/session/endpoint.hpp"
 
 namespace scoll {
 

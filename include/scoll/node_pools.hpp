@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "../coro/intrusive_list.hpp"
-#include "../transport/endpoint_buffers.hpp"
-#include "rank_set.hpp"
+#include "scoll/collective/rank_set.hpp"
+#include "scoll/coro/intrusive_list.hpp"
+#include "transport/session/endpoint_buffers.hpp"
 
 namespace scoll {
 

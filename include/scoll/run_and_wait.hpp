@@ -5,10 +5,10 @@
 #include <optional>
 #include <utility>
 
-#include "../coro/assert.hpp"
-#include "../coro/executor.hpp"
-#include "node.hpp"
-#include "run_then.hpp"
+#include "scoll/coro/assert.hpp"
+#include "scoll/coro/executor.hpp"
+#include "scoll/node.hpp"
+#include "scoll/run_then.hpp"
 
 namespace scoll {
 

@@ -3,8 +3,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "../coro/scope.hpp"
-#include "../coro/task.hpp"
+#include "scoll/coro/scope.hpp"
+#include "scoll/coro/task.hpp"
 
 namespace scoll {
 

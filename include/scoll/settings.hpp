@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "../coro/result.hpp"
-#include "../transport/reactor.hpp"
-#include "../transport/tcp_rail.hpp"
-#include "node_options.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/node_options.hpp"
+#include "transport/io/reactor.hpp"
+#include "transport/tcp/tcp_rail.hpp"
 
 namespace scoll {
 

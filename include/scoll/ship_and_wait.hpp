@@ -2,8 +2,8 @@
 
 #include <type_traits>
 
-#include "run_and_wait.hpp"
-#include "ship.hpp"
+#include "scoll/run_and_wait.hpp"
+#include "scoll/ship/ship.hpp"
 
 namespace scoll {
 

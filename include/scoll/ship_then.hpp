@@ -3,8 +3,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "run_then.hpp"
-#include "ship.hpp"
+#include "scoll/run_then.hpp"
+#include "scoll/ship/ship.hpp"
 
 namespace scoll {
 

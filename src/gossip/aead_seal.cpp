@@ -1,4 +1,4 @@
-#include "../../include/gossip/aead_seal.hpp"
+#include "gossip/aead_seal.hpp"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "../../include/coro/assert.hpp"
-#include "../../include/transport/wire/byte_order.hpp"
+#include "scoll/coro/assert.hpp"
+#include "transport/wire/byte_order.hpp"
 
 namespace scoll::gossip {
 namespace {
@@ -29,18 +29,18 @@ const unsigned char* raw(const std::byte* bytes) noexcept {
 }  // namespace
 
 /// One direction's worth of cipher state, used again for every message.
-class aead_seal::engine {
+class aead_seal::cipher {
  public:
-  engine() : cipher_(EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr)), context_(EVP_CIPHER_CTX_new()) {
+  cipher() : cipher_(EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr)), context_(EVP_CIPHER_CTX_new()) {
     SCOLL_ASSERT(cipher_ != nullptr && context_ != nullptr,
                  "the cryptographic library offers no AES-256-GCM");
   }
-  ~engine() {
+  ~cipher() {
     EVP_CIPHER_CTX_free(context_);
     EVP_CIPHER_free(cipher_);
   }
-  engine(const engine&) = delete;
-  engine& operator=(const engine&) = delete;
+  cipher(const cipher&) = delete;
+  cipher& operator=(const cipher&) = delete;
 
   bool seal(const life_key& key, const seal_context& context, std::span<const std::byte> head,
             std::span<const std::byte> key_id, std::span<std::byte> body, std::byte* tag) noexcept {
@@ -87,7 +87,7 @@ class aead_seal::engine {
 };
 
 aead_seal::aead_seal(key_ring keys, std::uint32_t participants)
-    : keys_(std::move(keys)), heard_(participants), engine_(std::make_unique<engine>()) {
+    : keys_(std::move(keys)), heard_(participants), cipher_(std::make_unique<cipher>()) {
   SCOLL_ASSERT(!keys_.empty(), "a seal without a key");
 }
 
@@ -122,7 +122,7 @@ bool aead_seal::seal(const seal_context& context, std::span<const std::byte> hea
   }
   std::byte* const key_id = body.data() + body.size();
   store_little(key_id, own_.key);
-  return engine_->seal(own_, context, head, {key_id, key_id_bytes}, body, key_id + key_id_bytes);
+  return cipher_->seal(own_, context, head, {key_id, key_id_bytes}, body, key_id + key_id_bytes);
 }
 
 bool aead_seal::open(const seal_context& context, std::span<const std::byte> head,
@@ -138,10 +138,10 @@ bool aead_seal::open(const seal_context& context, std::span<const std::byte> hea
   life_key& known = heard_[context.sender];
   std::byte* const tag = key_id + key_id_bytes;
   if (known.known && known.incarnation == context.incarnation && known.key == key->id)
-    return engine_->open(known, context, head, {key_id, key_id_bytes}, body, tag);
+    return cipher_->open(known, context, head, {key_id, key_id_bytes}, body, tag);
   life_key fresh;
   const bool authentic =
-      derive(*key, context, fresh) && engine_->open(fresh, context, head, {key_id, key_id_bytes}, body, tag);
+      derive(*key, context, fresh) && cipher_->open(fresh, context, head, {key_id, key_id_bytes}, body, tag);
   if (authentic) known = fresh;  // a forgery may cost a derivation, not what is known of the sender
   OPENSSL_cleanse(&fresh, sizeof fresh);
   return authentic;

@@ -1,12 +1,12 @@
-#include "../../include/gossip/member/configuration.hpp"
+#include "gossip/configuration.hpp"
 
 #include <openssl/evp.h>
 
 #include <algorithm>
 #include <span>
 
-#include "../../include/coro/error_format.hpp"
-#include "../../include/transport/wire/byte_order.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "transport/wire/byte_order.hpp"
 
 namespace scoll::gossip {
 namespace {

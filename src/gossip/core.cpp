@@ -1,12 +1,12 @@
-#include "../../include/gossip/core.hpp"
+#include "gossip/core.hpp"
 
 #include <algorithm>
 #include <bit>
 
-#include "../../include/gossip/liveness/merge.hpp"
-#include "../../include/gossip/liveness/threshold.hpp"
-#include "../mutants.hpp"
-#include "core_log.hpp"
+#include "gossip/core_log.hpp"
+#include "gossip/liveness/merge.hpp"
+#include "gossip/threshold.hpp"
+#include "scoll/coro/mutants.hpp"
 
 namespace scoll::gossip {
 namespace {

@@ -2,10 +2,10 @@
 #include <cmath>
 #include <cstring>
 
-#include "../../include/gossip/core.hpp"
-#include "../../include/gossip/liveness/merge.hpp"
-#include "../mutants.hpp"
-#include "core_log.hpp"
+#include "gossip/core.hpp"
+#include "gossip/core_log.hpp"
+#include "gossip/liveness/merge.hpp"
+#include "scoll/coro/mutants.hpp"
 
 namespace scoll::gossip {
 namespace {

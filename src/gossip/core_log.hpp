@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-#include "../../include/coro/error_format.hpp"
-#include "../../include/gossip/core.hpp"
+#include "gossip/core.hpp"
+#include "scoll/coro/error_format.hpp"
 
 namespace scoll::gossip {
 

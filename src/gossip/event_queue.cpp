@@ -1,4 +1,4 @@
-#include "../../include/gossip/event_queue.hpp"
+#include "gossip/event_queue.hpp"
 
 #include <algorithm>
 #include <utility>

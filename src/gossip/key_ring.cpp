@@ -1,4 +1,4 @@
-#include "../../include/gossip/key_ring.hpp"
+#include "gossip/key_ring.hpp"
 
 #include <fcntl.h>
 #include <openssl/crypto.h>
@@ -10,10 +10,10 @@
 #include <cerrno>
 #include <charconv>
 
-#include "../../include/coro/assert.hpp"
-#include "../../include/coro/error_format.hpp"
-#include "../../include/transport/socket.hpp"
-#include "../../include/transport/wire/byte_order.hpp"
+#include "scoll/coro/assert.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "transport/io/socket.hpp"
+#include "transport/wire/byte_order.hpp"
 
 namespace scoll::gossip {
 namespace {

@@ -1,12 +1,12 @@
-#include "../../include/gossip/message.hpp"
+#include "gossip/message.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
-#include "../../include/gossip/liveness/merge.hpp"
-#include "../../include/transport/wire/byte_order.hpp"
-#include "../../include/transport/wire/checksum.hpp"
+#include "gossip/liveness/merge.hpp"
+#include "transport/wire/byte_order.hpp"
+#include "transport/wire/checksum.hpp"
 
 namespace scoll::gossip {
 namespace {

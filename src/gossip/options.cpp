@@ -1,7 +1,7 @@
-#include "../../include/gossip/options.hpp"
+#include "gossip/options.hpp"
 
-#include "../../include/coro/error_format.hpp"
-#include "../../include/gossip/liveness/threshold.hpp"
+#include "gossip/threshold.hpp"
+#include "scoll/coro/error_format.hpp"
 
 namespace scoll::gossip {
 namespace {

@@ -1,13 +1,13 @@
-#include "../../include/gossip/participant.hpp"
+#include "gossip/participant.hpp"
 
 #include <algorithm>
 #include <random>
 
-#include "../../include/coro/error_format.hpp"
-#include "../../include/coro/event.hpp"
-#include "../../include/coro/sleep.hpp"
-#include "../../include/gossip/core.hpp"
-#include "../../include/gossip/message.hpp"
+#include "gossip/core.hpp"
+#include "gossip/message.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/event.hpp"
+#include "scoll/coro/sleep.hpp"
 
 namespace scoll::gossip {
 namespace {

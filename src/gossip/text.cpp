@@ -1,6 +1,6 @@
-#include "../../include/gossip/event.hpp"
-#include "../../include/gossip/log.hpp"
-#include "../../include/gossip/snapshot.hpp"
+#include "gossip/event.hpp"
+#include "gossip/log.hpp"
+#include "gossip/snapshot.hpp"
 
 namespace scoll::gossip {
 

@@ -1,4 +1,4 @@
-#include "../../include/gossip/liveness/threshold.hpp"
+#include "gossip/threshold.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "../../include/scoll/incarnation_store.hpp"
+#include "scoll/incarnation_store.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <span>
 #include <string_view>
 
-#include "../../include/transport/file.hpp"
-#include "../../include/transport/wire/checksum.hpp"
+#include "transport/io/file.hpp"
+#include "transport/wire/checksum.hpp"
 
 namespace scoll {
 namespace {

@@ -1,7 +1,8 @@
-#include "../../include/scoll/node.hpp"
+#include "scoll/node.hpp"
 
-#include "../../include/scoll/detail/engine.hpp"
-#include "../../include/scoll/detail/shipper.hpp"
+#include "scoll/collective/engine.hpp"
+#include "scoll/ship/shipper.hpp"
+#include "transport/session/session.hpp"
 
 namespace scoll {
 
@@ -74,6 +75,25 @@ scope& node::background() noexcept {
 
 transport::endpoint& node::wire() noexcept {
   return engine_->wire();
+}
+
+node_snapshot node::snapshot() const {
+  node_snapshot s;
+  s.id = id();
+  s.incarnation = incarnation();
+  s.groups = engine_->groups();
+  s.operations = engine_->operations();
+  s.calls_served = shipper_->handlings();
+  s.calls_awaited = shipper_->outgoing();
+  s.large_bytes_held = shipper_->large_held();
+  s.collectives = engine_->statistics();
+  s.calls = shipper_->statistics();
+  engine_->wire().sessions([&](const transport::session& peer) {
+    s.peers.push_back({peer.peer(), peer.address(), peer.peer_incarnation(),
+                       peer.connected(transport::traffic_class::collective), peer.dead(), peer.waiting(),
+                       peer.held_messages()});
+  });
+  return s;
 }
 
 status node::add_service(std::shared_ptr<detail::service_entry> entry) {

@@ -1,6 +1,6 @@
-#include "../../include/scoll/node_pools.hpp"
+#include "scoll/node_pools.hpp"
 
-#include "../../include/scoll/detail/operation.hpp"
+#include "scoll/collective/operation/operation.hpp"
 
 namespace scoll {
 

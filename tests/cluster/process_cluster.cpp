@@ -17,14 +17,14 @@
 #include <map>
 #include <stdexcept>
 
-#include "../catch.hpp"
-#include "coro/event.hpp"
-#include "coro/sleep.hpp"
-#include "coro/sync_wait.hpp"
+#include "scoll/coro/event.hpp"
+#include "scoll/coro/sleep.hpp"
+#include "scoll/coro/sync_wait.hpp"
 #include "scoll/node.hpp"
-#include "transport/io_awaitables.hpp"
-#include "transport/reactor.hpp"
-#include "transport/tcp_rail.hpp"
+#include "tests/catch.hpp"
+#include "transport/io/io_awaitables.hpp"
+#include "transport/io/reactor.hpp"
+#include "transport/tcp/tcp_rail.hpp"
 
 namespace scoll::test {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "scoll/outcome.hpp"
+#include "scoll/collective/outcome.hpp"
 #include "scoll/tree/spec.hpp"
 
 namespace scoll::test {

@@ -1,8 +1,8 @@
 #include <csignal>
 
-#include "../catch.hpp"
 #include "process_cluster.hpp"
 #include "scoll/tree/any_tree.hpp"
+#include "tests/catch.hpp"
 
 using namespace scoll;
 using scoll::test::deed;

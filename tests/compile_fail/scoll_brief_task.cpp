@@ -1,5 +1,5 @@
 // expect-error: brief is for a service whose execute is a plain function, not a task
-#include "scoll/service.hpp"
+#include "scoll/collective/service.hpp"
 
 struct service {
   static constexpr scoll::service_id id{0x0801};

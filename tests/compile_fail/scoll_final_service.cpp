@@ -1,5 +1,5 @@
 // expect-error: a collective service is a class that is not final
-#include "scoll/service.hpp"
+#include "scoll/collective/service.hpp"
 
 #ifdef SCOLL_CONTROL
 struct service {

@@ -1,5 +1,5 @@
 // expect-error: static constexpr scoll::service_id id
-#include "scoll/service.hpp"
+#include "scoll/collective/service.hpp"
 
 struct service {
 #ifdef SCOLL_CONTROL

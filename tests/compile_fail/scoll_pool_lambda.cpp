@@ -1,7 +1,7 @@
 // expect-error: name the function object, and pass it to run\(\) or run_moved\(\)
 #include <string>
 
-#include "scoll/service.hpp"
+#include "scoll/collective/service.hpp"
 
 struct service {
   static constexpr scoll::service_id id{0x0801};

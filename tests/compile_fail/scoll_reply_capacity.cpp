@@ -1,5 +1,5 @@
 // expect-error: reply_capacity exceeds scoll::max_reply_bytes
-#include "scoll/service.hpp"
+#include "scoll/collective/service.hpp"
 
 struct service {
   static constexpr scoll::service_id id{0x0801};

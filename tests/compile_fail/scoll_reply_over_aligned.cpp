@@ -1,5 +1,5 @@
 // expect-error: the alignment of operator new at most
-#include "scoll/service.hpp"
+#include "scoll/collective/service.hpp"
 
 #ifdef SCOLL_CONTROL
 struct answer {

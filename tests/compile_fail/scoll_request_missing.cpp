@@ -1,5 +1,5 @@
 // expect-error: a collective service has a nested type: request
-#include "scoll/service.hpp"
+#include "scoll/collective/service.hpp"
 
 struct question {};
 struct service {

@@ -1,5 +1,5 @@
 // expect-error: the request cannot be encoded
-#include "scoll/service.hpp"
+#include "scoll/collective/service.hpp"
 
 struct service {
   static constexpr scoll::service_id id{0x0801};

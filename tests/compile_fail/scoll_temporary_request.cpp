@@ -1,5 +1,5 @@
 // expect-error: use of deleted function|call to deleted function
-#include "scoll/bcast.hpp"
+#include "scoll/collective/bcast.hpp"
 
 struct service {
   static constexpr scoll::service_id id{0x0801};

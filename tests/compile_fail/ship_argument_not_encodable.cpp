@@ -1,5 +1,5 @@
 // expect-error: the argument cannot be encoded
-#include "scoll/function.hpp"
+#include "scoll/ship/remote_function.hpp"
 
 struct question {
 #ifdef SCOLL_CONTROL

@@ -1,5 +1,5 @@
 // expect-error: constant|constexpr
-#include "scoll/function.hpp"
+#include "scoll/ship/remote_function.hpp"
 
 scoll::function<std::uint32_t> make(const char (&name)[5]) {
 #ifdef SCOLL_CONTROL

@@ -1,5 +1,5 @@
 // expect-error: the name of a function has 1 to 64 characters
-#include "scoll/function.hpp"
+#include "scoll/ship/remote_function.hpp"
 
 #ifdef SCOLL_CONTROL
 constexpr scoll::function<std::uint32_t> f{

@@ -1,5 +1,5 @@
 // expect-error: a result outlives the message it came in
-#include "scoll/function.hpp"
+#include "scoll/ship/remote_function.hpp"
 
 #ifdef SCOLL_CONTROL
 using answer_text = std::string;

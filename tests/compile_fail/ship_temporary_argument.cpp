@@ -1,5 +1,5 @@
 // expect-error: use of deleted function|call to deleted function
-#include "scoll/ship.hpp"
+#include "scoll/ship/ship.hpp"
 
 struct question {
   std::string path;

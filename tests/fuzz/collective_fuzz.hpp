@@ -11,10 +11,10 @@
 #include <span>
 #include <vector>
 
-#include "../../src/scoll/group_admin.hpp"
-#include "scoll/detail/account.hpp"
-#include "scoll/detail/collective_head.hpp"
-#include "scoll/membership.hpp"
+#include "scoll/collective/collective_head.hpp"
+#include "scoll/collective/group_admin.hpp"
+#include "scoll/collective/membership.hpp"
+#include "scoll/collective/outcome_builder.hpp"
 #include "scoll/tree/spec.hpp"
 #include "transport/wire/wire.hpp"
 

@@ -24,12 +24,12 @@
 #include <utility>
 #include <vector>
 
-#include "../../src/transport/memory_service.hpp"
-#include "coro/virtual_executor.hpp"
-#include "transport/endpoint.hpp"
-#include "transport/frame_assembler.hpp"
-#include "transport/memory_rail.hpp"
-#include "transport/memory_region.hpp"
+#include "transport/memory/memory_region.hpp"
+#include "transport/memory/memory_service.hpp"
+#include "transport/session/endpoint.hpp"
+#include "transport/session/frame_assembler.hpp"
+#include "transport/sim/memory_rail.hpp"
+#include "transport/sim/virtual_executor.hpp"
 #include "transport/wire/wire.hpp"
 
 namespace fuzz {

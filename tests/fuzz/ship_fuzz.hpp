@@ -22,14 +22,15 @@
 #include <utility>
 #include <vector>
 
-#include "../../src/scoll/function_text.hpp"
-#include "../../src/transport/memory_service.hpp"
-#include "../scoll/cluster.hpp"
-#include "scoll/bulk.hpp"
-#include "scoll/bulk_list.hpp"
+#include "scoll/bulk/bulk.hpp"
+#include "scoll/bulk/list.hpp"
 #include "scoll/detail/ship_head.hpp"
-#include "scoll/detail/shipper.hpp"
-#include "scoll/ship.hpp"
+#include "scoll/node_access.hpp"
+#include "scoll/ship/function_text.hpp"
+#include "scoll/ship/ship.hpp"
+#include "scoll/ship/shipper.hpp"
+#include "tests/scoll/collective/cluster.hpp"
+#include "transport/memory/memory_service.hpp"
 #include "transport/wire/checksum.hpp"
 #include "wire_fuzz.hpp"
 
@@ -289,10 +290,10 @@ inline void converse_by_calls(std::span<const std::byte> input, bool node_asks) 
     c.ex.run_for(std::chrono::milliseconds(200));
     require(calls.running() == 0);
     require(calls.join().await_ready());
-    require(c[0].get_shipper().outgoing() == 0);
+    require(scoll::detail::node_access::shipper(c[0]).outgoing() == 0);
   }
   require(c.quiet());
-  const auto& s = c[0].get_shipper();
+  const auto& s = scoll::detail::node_access::shipper(c[0]);
   require(s.handlings() == 0 && s.large_held() == 0);
   require(c.engine(0).wire().memory().regions().size() == 0);
 }

@@ -1,5 +1,5 @@
-#include "../catch.hpp"
 #include "gossip/liveness/cluster_clock.hpp"
+#include "tests/catch.hpp"
 
 using namespace scoll;
 using namespace scoll::gossip;

@@ -1,10 +1,10 @@
-#include "gossip/member/configuration.hpp"
+#include "gossip/configuration.hpp"
 
 #include <algorithm>
 
-#include "../catch.hpp"
 #include "gossip/member/agreement.hpp"
 #include "gossip/options.hpp"
+#include "tests/catch.hpp"
 
 using namespace scoll;
 using namespace scoll::gossip;

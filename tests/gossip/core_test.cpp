@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cores.hpp"
-#include "support/allocation_counter.hpp"
+#include "tests/support/allocation_counter.hpp"
 
 using namespace cores;
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "../catch.hpp"
 #include "gossip/aead_seal.hpp"
 #include "gossip/core.hpp"
 #include "gossip/liveness/merge.hpp"
 #include "gossip/message.hpp"
+#include "tests/catch.hpp"
 
 /// Cores without any network: what they send lies in a queue until the test delivers it.
 namespace cores {

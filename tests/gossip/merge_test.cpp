@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "../catch.hpp"
+#include "tests/catch.hpp"
 
 using namespace scoll::gossip;
 

@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "../catch.hpp"
-#include "../transport/on_reactor.hpp"
-#include "coro/scope.hpp"
-#include "coro/sync_wait.hpp"
-#include "coro/virtual_executor.hpp"
 #include "gossip/event_queue.hpp"
-#include "support/allocation_counter.hpp"
-#include "transport/reactor.hpp"
-#include "transport/sim_datagram.hpp"
-#include "transport/udp_port.hpp"
+#include "scoll/coro/scope.hpp"
+#include "scoll/coro/sync_wait.hpp"
+#include "tests/catch.hpp"
+#include "tests/support/allocation_counter.hpp"
+#include "tests/transport/io/on_reactor.hpp"
+#include "transport/io/reactor.hpp"
+#include "transport/io/udp_port.hpp"
+#include "transport/sim/sim_datagram.hpp"
+#include "transport/sim/virtual_executor.hpp"
 
 using namespace scoll;
 using namespace scoll::gossip;

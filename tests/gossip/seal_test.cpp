@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "../catch.hpp"
 #include "gossip/aead_seal.hpp"
+#include "tests/catch.hpp"
 
 using namespace scoll;
 using namespace scoll::gossip;

@@ -1,6 +1,6 @@
-#include "gossip/liveness/threshold.hpp"
+#include "gossip/threshold.hpp"
 
-#include "../catch.hpp"
+#include "tests/catch.hpp"
 
 using namespace scoll;
 using namespace scoll::gossip;

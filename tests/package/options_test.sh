@@ -34,7 +34,7 @@ expect_tests() { # SCRIPTS NUMBER
   local found
   found=$(cluster_tests)
   [[ $found == "$1" ]] || { echo "scripts: expected $1, found $found" && exit 1; }
-  found=$(grep -c '"file": .*/tests/sim/simulator_test.cpp"' "$work/build/compile_commands.json" || true)
+  found=$(grep -c '"file": .*/tests/tools/scoll-sim/simulator_test.cpp"' "$work/build/compile_commands.json" || true)
   [[ $found == "$2" ]] || { echo "the simulator's tests are there $found times, expected $2" && exit 1; }
 }
 configure -DSCOLL_BUILD_TESTS=ON

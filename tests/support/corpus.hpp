@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "../catch.hpp"
-#include "coro/random.hpp"
+#include "scoll/coro/random.hpp"
+#include "tests/catch.hpp"
 
 namespace scoll::test {
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <set>
 
-#include "coro/error_format.hpp"
-#include "toml_section.hpp"
-#include "transport/socket.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "tools/common/toml_section.hpp"
+#include "transport/io/socket.hpp"
 
 namespace shard {
 namespace {

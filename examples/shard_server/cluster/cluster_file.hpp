@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "coro/time.hpp"
+#include "scoll/collective/membership.hpp"
+#include "scoll/coro/time.hpp"
 #include "scoll/ids.hpp"
-#include "scoll/membership.hpp"
 #include "scoll/tree/spec.hpp"
 
 namespace shard {

@@ -4,8 +4,8 @@
 
 #include <fstream>
 
-#include "free_ports.hpp"
-#include "transport/socket.hpp"
+#include "tools/common/free_ports.hpp"
+#include "transport/io/socket.hpp"
 
 namespace shard {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "../cluster/cluster_file.hpp"
-#include "transport/control_client.hpp"
+#include "transport/io/control_client.hpp"
 
 namespace shard {
 

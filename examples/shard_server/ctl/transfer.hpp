@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "transport/control_client.hpp"
+#include "transport/io/control_client.hpp"
 
 namespace shard {
 

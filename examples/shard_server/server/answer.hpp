@@ -3,9 +3,9 @@
 #include <optional>
 #include <vector>
 
-#include "coro/result.hpp"
-#include "scoll/membership.hpp"
-#include "scoll/outcome.hpp"
+#include "scoll/collective/membership.hpp"
+#include "scoll/collective/outcome.hpp"
+#include "scoll/coro/result.hpp"
 
 namespace shard {
 

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "coro/error_format.hpp"
+#include "scoll/coro/error_format.hpp"
 
 namespace shard {
 namespace {

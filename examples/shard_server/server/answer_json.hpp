@@ -10,7 +10,7 @@
 #include "../services/scrub.hpp"
 #include "../services/top.hpp"
 #include "answer.hpp"
-#include "scoll/membership.hpp"
+#include "scoll/collective/membership.hpp"
 #include "scoll/tree/choose.hpp"
 
 /// What the control socket answers, as JSON: see README.md.

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "coro/error_format.hpp"
+#include "scoll/coro/error_format.hpp"
 
 namespace shard {
 

@@ -14,15 +14,15 @@
 #include "../services/scrub.hpp"
 #include "../services/top.hpp"
 #include "answer.hpp"
-#include "coro/deadline.hpp"
-#include "coro/result.hpp"
-#include "coro/semaphore.hpp"
-#include "coro/stop.hpp"
-#include "coro/task.hpp"
 #include "kept_group.hpp"
 #include "roll_call.hpp"
+#include "scoll/collective/plan_tree.hpp"
+#include "scoll/coro/deadline.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/semaphore.hpp"
+#include "scoll/coro/stop.hpp"
+#include "scoll/coro/task.hpp"
 #include "scoll/node.hpp"
-#include "scoll/plan_tree.hpp"
 
 namespace shard {
 

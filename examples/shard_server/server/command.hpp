@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include "coro/time.hpp"
+#include "scoll/coro/time.hpp"
 
 namespace shard {
 

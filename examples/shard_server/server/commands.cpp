@@ -5,12 +5,11 @@
 #include <algorithm>
 
 #include "answer_json.hpp"
-#include "coro/deadline.hpp"
-#include "coro/error_format.hpp"
-#include "coro/scope.hpp"
-#include "coro/sleep.hpp"
 #include "move_object.hpp"
-#include "scoll/detail/engine.hpp"
+#include "scoll/coro/deadline.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/scope.hpp"
+#include "scoll/coro/sleep.hpp"
 
 namespace shard {
 namespace {
@@ -209,16 +208,16 @@ json commands::status() const {
   value["objects"] = store_.objects();
   value["bytes"] = store_.bytes();
   value["folder"] = store_.folder();
-  auto& engine = self_.get_engine();
-  value["incarnation"] = engine.options().incarnation;
-  value["groups"] = engine.groups();
-  value["operations"] = engine.operations();
-  value["broadcasts_rooted"] = engine.statistics().started;
-  value["broadcasts_received"] = engine.statistics().received;
+  const scoll::node_snapshot now = self_.snapshot();
+  value["incarnation"] = now.incarnation;
+  value["groups"] = now.groups;
+  value["operations"] = now.operations;
+  value["broadcasts_rooted"] = now.collectives.started;
+  value["broadcasts_received"] = now.collectives.received;
   json connected = json::array();
-  engine.wire().sessions([&](const scoll::transport::session& peer) {
-    if (peer.connected(scoll::transport::traffic_class::collective)) connected.push_back(peer.peer());
-  });
+  for (const scoll::peer_snapshot& peer : now.peers) {
+    if (peer.connected) connected.push_back(peer.id);
+  }
   value["connected"] = std::move(connected);
   json all = failure(scoll::error());
   all["value"] = std::move(value);

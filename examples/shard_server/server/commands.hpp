@@ -9,12 +9,12 @@
 #include "../store/object_store.hpp"
 #include "collectives.hpp"
 #include "command.hpp"
-#include "coro/event.hpp"
-#include "coro/stop.hpp"
-#include "coro/task.hpp"
 #include "heartbeat.hpp"
+#include "scoll/coro/event.hpp"
+#include "scoll/coro/stop.hpp"
+#include "scoll/coro/task.hpp"
 #include "scoll/node.hpp"
-#include "transport/control_socket.hpp"
+#include "transport/io/control_socket.hpp"
 
 namespace shard {
 

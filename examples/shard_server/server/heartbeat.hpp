@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "../cluster/cluster_file.hpp"
-#include "coro/result.hpp"
-#include "coro/stop.hpp"
-#include "coro/task.hpp"
 #include "gossip/participant.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/stop.hpp"
+#include "scoll/coro/task.hpp"
 #include "scoll/liveness_feed.hpp"
 #include "scoll/node.hpp"
-#include "transport/reactor.hpp"
-#include "transport/udp_port.hpp"
+#include "transport/io/reactor.hpp"
+#include "transport/io/udp_port.hpp"
 
 namespace shard {
 

@@ -3,9 +3,9 @@
 #include <optional>
 #include <vector>
 
-#include "coro/result.hpp"
-#include "coro/semaphore.hpp"
-#include "coro/task.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/semaphore.hpp"
+#include "scoll/coro/task.hpp"
 #include "scoll/node.hpp"
 
 namespace shard {

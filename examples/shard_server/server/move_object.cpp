@@ -5,7 +5,7 @@
 
 #include "base64.hpp"
 #include "command.hpp"
-#include "coro/deadline.hpp"
+#include "scoll/coro/deadline.hpp"
 
 namespace shard {
 

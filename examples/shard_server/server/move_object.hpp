@@ -5,11 +5,11 @@
 #include <string_view>
 
 #include "../store/content_hash.hpp"
-#include "coro/result.hpp"
-#include "coro/stop.hpp"
-#include "coro/task.hpp"
 #include "object_client.hpp"
-#include "transport/control_socket.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/stop.hpp"
+#include "scoll/coro/task.hpp"
+#include "transport/io/control_socket.hpp"
 
 namespace shard {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "../services/object_io.hpp"
-#include "coro/result.hpp"
-#include "coro/stop.hpp"
-#include "coro/task.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/stop.hpp"
+#include "scoll/coro/task.hpp"
 #include "scoll/node.hpp"
 
 namespace shard {

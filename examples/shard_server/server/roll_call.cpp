@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "../services/presence.hpp"
-#include "coro/when_all.hpp"
+#include "scoll/coro/when_all.hpp"
 
 namespace shard {
 namespace {

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "answer.hpp"
-#include "coro/task.hpp"
-#include "coro/time.hpp"
+#include "scoll/coro/task.hpp"
+#include "scoll/coro/time.hpp"
 #include "scoll/node.hpp"
 
 namespace shard {

@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include "../services/presence.hpp"
-#include "coro/error_format.hpp"
-#include "coro/sleep.hpp"
+#include "scoll/collective/measure_links.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/sleep.hpp"
 #include "scoll/incarnation_store.hpp"
-#include "scoll/measure_links.hpp"
-#include "transport/acceptor.hpp"
-#include "transport/control_socket.hpp"
-#include "transport/io_awaitables.hpp"
+#include "transport/io/acceptor.hpp"
+#include "transport/io/control_socket.hpp"
+#include "transport/io/io_awaitables.hpp"
 
 namespace shard {
 

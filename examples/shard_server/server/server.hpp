@@ -9,15 +9,15 @@
 #include "../services/progress.hpp"
 #include "../store/object_store.hpp"
 #include "commands.hpp"
-#include "coro/event.hpp"
-#include "coro/result.hpp"
-#include "coro/scope.hpp"
-#include "coro/task.hpp"
 #include "heartbeat.hpp"
+#include "scoll/coro/event.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/scope.hpp"
+#include "scoll/coro/task.hpp"
 #include "scoll/node.hpp"
-#include "transport/reactor.hpp"
-#include "transport/socket.hpp"
-#include "transport/tcp_rail.hpp"
+#include "transport/io/reactor.hpp"
+#include "transport/io/socket.hpp"
+#include "transport/tcp/tcp_rail.hpp"
 
 namespace shard {
 

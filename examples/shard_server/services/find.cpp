@@ -2,8 +2,8 @@
 
 #include <fnmatch.h>
 
-#include "coro/yield.hpp"
 #include "list_share.hpp"
+#include "scoll/coro/yield.hpp"
 
 namespace shard {
 namespace {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "../store/content_hash.hpp"
-#include "coro/when_all.hpp"
+#include "scoll/coro/when_all.hpp"
 #include "source_walk.hpp"
-#include "transport/io_awaitables.hpp"
+#include "transport/io/io_awaitables.hpp"
 
 namespace shard {
 namespace {

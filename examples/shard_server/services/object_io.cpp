@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "coro/error_format.hpp"
-#include "transport/io_awaitables.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "transport/io/io_awaitables.hpp"
 
 namespace shard {
 

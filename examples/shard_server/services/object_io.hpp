@@ -11,10 +11,10 @@
 #include "../store/content_hash.hpp"
 #include "../store/object_name.hpp"
 #include "../store/object_store.hpp"
-#include "coro/result.hpp"
-#include "coro/task.hpp"
 #include "ids.hpp"
-#include "scoll/service.hpp"
+#include "scoll/collective/service.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/task.hpp"
 
 namespace shard {
 

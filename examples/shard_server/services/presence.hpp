@@ -1,7 +1,7 @@
 #pragma once
 
 #include "ids.hpp"
-#include "scoll/service.hpp"
+#include "scoll/collective/service.hpp"
 
 namespace shard {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "ids.hpp"
-#include "scoll/service.hpp"
+#include "scoll/collective/service.hpp"
 
 namespace shard {
 

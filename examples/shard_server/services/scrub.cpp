@@ -1,9 +1,9 @@
 #include "scrub.hpp"
 
 #include "../store/check_object.hpp"
-#include "coro/sleep.hpp"
-#include "coro/when_all.hpp"
 #include "list_share.hpp"
+#include "scoll/coro/sleep.hpp"
+#include "scoll/coro/when_all.hpp"
 
 namespace shard {
 namespace {

@@ -8,7 +8,7 @@
 #include "../store/object_store.hpp"
 #include "ids.hpp"
 #include "progress.hpp"
-#include "scoll/service.hpp"
+#include "scoll/collective/service.hpp"
 
 namespace shard {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "../store/object_name.hpp"
-#include "coro/result.hpp"
-#include "coro/worker_pool.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/worker_pool.hpp"
 
 namespace shard {
 

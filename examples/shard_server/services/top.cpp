@@ -1,6 +1,6 @@
 #include "top.hpp"
 
-#include "coro/yield.hpp"
+#include "scoll/coro/yield.hpp"
 
 namespace shard {
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "content_hash.hpp"
-#include "coro/error_format.hpp"
-#include "transport/io_awaitables.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "transport/io/io_awaitables.hpp"
 
 namespace shard {
 

@@ -2,10 +2,10 @@
 
 #include <string>
 
-#include "coro/result.hpp"
-#include "coro/task.hpp"
-#include "coro/worker_pool.hpp"
 #include "object_store.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/task.hpp"
+#include "scoll/coro/worker_pool.hpp"
 
 namespace shard {
 

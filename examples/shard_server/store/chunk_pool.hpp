@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "coro/result.hpp"
-#include "coro/semaphore.hpp"
-#include "coro/task.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/semaphore.hpp"
+#include "scoll/coro/task.hpp"
 
 namespace shard {
 

@@ -8,9 +8,9 @@
 #include <span>
 
 #include "chunk_pool.hpp"
-#include "coro/result.hpp"
-#include "coro/task.hpp"
-#include "coro/worker_pool.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/task.hpp"
+#include "scoll/coro/worker_pool.hpp"
 
 namespace shard {
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <span>
 
-#include "transport/io_awaitables.hpp"
+#include "transport/io/io_awaitables.hpp"
 #include "transport/wire/checksum.hpp"
 #include "transport/wire/wire.hpp"
 

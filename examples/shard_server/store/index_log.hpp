@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "coro/result.hpp"
-#include "coro/semaphore.hpp"
-#include "coro/task.hpp"
-#include "transport/file.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/semaphore.hpp"
+#include "scoll/coro/task.hpp"
+#include "transport/io/file.hpp"
 
 namespace shard {
 

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "coro/error_format.hpp"
+#include "scoll/coro/error_format.hpp"
 #include "transport/wire/checksum.hpp"
 
 namespace shard {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "coro/result.hpp"
+#include "scoll/coro/result.hpp"
 
 namespace shard {
 

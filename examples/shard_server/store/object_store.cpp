@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "object_name.hpp"
-#include "transport/io_awaitables.hpp"
+#include "transport/io/io_awaitables.hpp"
 
 namespace shard {
 

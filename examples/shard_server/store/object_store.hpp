@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "chunk_pool.hpp"
-#include "coro/result.hpp"
-#include "coro/task.hpp"
 #include "index_log.hpp"
-#include "transport/file.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/task.hpp"
+#include "transport/io/file.hpp"
 
 namespace shard {
 

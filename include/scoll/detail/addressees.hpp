@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "../../coro/error.hpp"
+#include "scoll/coro/error.hpp"
 
 namespace scoll::detail {
 

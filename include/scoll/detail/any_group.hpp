@@ -4,11 +4,11 @@
 #include <memory>
 #include <utility>
 
-#include "../ids.hpp"
-#include "../membership.hpp"
-#include "../rank_set.hpp"
-#include "../tree/spec.hpp"
-#include "addressees.hpp"
+#include "scoll/collective/membership.hpp"
+#include "scoll/collective/rank_set.hpp"
+#include "scoll/detail/addressees.hpp"
+#include "scoll/ids.hpp"
+#include "scoll/tree/spec.hpp"
 
 namespace scoll::detail {
 

@@ -3,7 +3,7 @@
 #include <tuple>
 #include <utility>
 
-#include "../../transport/wire/wire.hpp"
+#include "transport/wire/wire.hpp"
 
 namespace scoll::detail {
 

@@ -2,11 +2,11 @@
 
 #include <coroutine>
 
-#include "../../coro/result.hpp"
-#include "../../coro/stop.hpp"
-#include "../options.hpp"
-#include "../outcome.hpp"
-#include "any_group.hpp"
+#include "scoll/collective/options.hpp"
+#include "scoll/collective/outcome.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/stop.hpp"
+#include "scoll/detail/any_group.hpp"
 
 namespace scoll::detail {
 

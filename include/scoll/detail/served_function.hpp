@@ -8,10 +8,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "../../coro/event.hpp"
-#include "../../coro/frame_pool.hpp"
-#include "handling.hpp"
-#include "service_table.hpp"
+#include "scoll/coro/event.hpp"
+#include "scoll/coro/frame_pool.hpp"
+#include "scoll/detail/server_call.hpp"
+#include "scoll/detail/service_table.hpp"
 
 namespace scoll::detail {
 

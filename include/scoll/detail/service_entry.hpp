@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
-#include "../../coro/event.hpp"
-#include "service_table.hpp"
+#include "scoll/coro/event.hpp"
+#include "scoll/detail/service_table.hpp"
 
 namespace scoll::detail {
 

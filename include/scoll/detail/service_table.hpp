@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "../service.hpp"
+#include "scoll/collective/service.hpp"
 
 namespace scoll::detail {
 

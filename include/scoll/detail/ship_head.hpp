@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "../../coro/error.hpp"
-#include "../function.hpp"
+#include "scoll/coro/error.hpp"
+#include "scoll/ship/remote_function.hpp"
 
 namespace scoll::detail {
 

@@ -6,14 +6,14 @@
 #include <type_traits>
 #include <variant>
 
-#include "chain.hpp"
-#include "flat.hpp"
-#include "greedy.hpp"
-#include "kary.hpp"
-#include "knomial.hpp"
-#include "spec.hpp"
-#include "user_tree.hpp"
-#include "walk.hpp"
+#include "scoll/tree/chain.hpp"
+#include "scoll/tree/flat.hpp"
+#include "scoll/tree/greedy.hpp"
+#include "scoll/tree/kary.hpp"
+#include "scoll/tree/knomial.hpp"
+#include "scoll/tree/spec.hpp"
+#include "scoll/tree/user_tree.hpp"
+#include "scoll/tree/walk.hpp"
 
 namespace scoll {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tree.hpp"
+#include "scoll/tree/tree.hpp"
 
 namespace scoll {
 

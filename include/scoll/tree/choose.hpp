@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "link_map.hpp"
-#include "predict.hpp"
-#include "spec.hpp"
+#include "scoll/tree/link_map.hpp"
+#include "scoll/tree/predict.hpp"
+#include "scoll/tree/spec.hpp"
 
 namespace scoll {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tree.hpp"
+#include "scoll/tree/tree.hpp"
 
 namespace scoll {
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "../../coro/assert.hpp"
-#include "tree.hpp"
+#include "scoll/coro/assert.hpp"
+#include "scoll/tree/tree.hpp"
 
 namespace scoll {
 

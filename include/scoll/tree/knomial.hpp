@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tree.hpp"
+#include "scoll/tree/tree.hpp"
 
 namespace scoll {
 

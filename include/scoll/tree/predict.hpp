@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "link_map.hpp"
-#include "tree.hpp"
+#include "scoll/tree/link_map.hpp"
+#include "scoll/tree/tree.hpp"
 
 namespace scoll {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "knomial.hpp"
-#include "tree.hpp"
+#include "scoll/tree/knomial.hpp"
+#include "scoll/tree/tree.hpp"
 
 namespace scoll {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <new>
 
-#include "spec.hpp"
+#include "scoll/tree/spec.hpp"
 
 namespace scoll {
 

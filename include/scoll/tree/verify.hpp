@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "tree.hpp"
+#include "scoll/tree/tree.hpp"
 
 namespace scoll {
 

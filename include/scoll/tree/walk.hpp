@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "tree.hpp"
+#include "scoll/tree/tree.hpp"
 
 namespace scoll {
 

@@ -9,9 +9,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "../../coro/result.hpp"
-#include "raw.hpp"
-#include "reader.hpp"
+#include "scoll/coro/result.hpp"
+#include "transport/wire/raw.hpp"
+#include "transport/wire/reader.hpp"
 
 namespace scoll::wire {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <type_traits>
 
-#include "kind.hpp"
-#include "members.hpp"
+#include "transport/wire/kind.hpp"
+#include "transport/wire/members.hpp"
 
 namespace scoll::wire {
 namespace detail {

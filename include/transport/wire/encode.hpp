@@ -7,9 +7,9 @@
 #include <tuple>
 #include <utility>
 
-#include "../../coro/result.hpp"
-#include "raw.hpp"
-#include "writer.hpp"
+#include "scoll/coro/result.hpp"
+#include "transport/wire/raw.hpp"
+#include "transport/wire/writer.hpp"
 
 namespace scoll::wire {
 

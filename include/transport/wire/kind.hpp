@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "borrowed.hpp"
-#include "customize.hpp"
-#include "varint.hpp"
-#include "versioned.hpp"
+#include "transport/wire/borrowed.hpp"
+#include "transport/wire/customize.hpp"
+#include "transport/wire/varint.hpp"
+#include "transport/wire/versioned.hpp"
 
 namespace scoll::wire::detail {
 

@@ -5,8 +5,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "encodable.hpp"
-#include "limits.hpp"
+#include "transport/wire/encodable.hpp"
+#include "transport/wire/limits.hpp"
 
 namespace scoll::wire {
 

@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "member_count.hpp"
+#include "transport/wire/member_count.hpp"
 
 namespace scoll::wire::detail {
 

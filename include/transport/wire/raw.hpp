@@ -4,8 +4,8 @@
 #include <bit>
 #include <type_traits>
 
-#include "customize.hpp"
-#include "layout.hpp"
+#include "transport/wire/customize.hpp"
+#include "transport/wire/layout.hpp"
 
 namespace scoll::wire {
 namespace detail {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <type_traits>
 
-#include "encodable.hpp"
-#include "layout.hpp"
+#include "transport/wire/encodable.hpp"
+#include "transport/wire/layout.hpp"
 
 namespace scoll::wire {
 namespace detail {

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "reader.hpp"
-#include "writer.hpp"
+#include "transport/wire/reader.hpp"
+#include "transport/wire/writer.hpp"
 
 namespace scoll::wire {
 

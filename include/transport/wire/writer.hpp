@@ -5,9 +5,9 @@
 #include <span>
 #include <utility>
 
-#include "../../coro/error.hpp"
-#include "byte_order.hpp"
-#include "limits.hpp"
+#include "scoll/coro/error.hpp"
+#include "transport/wire/byte_order.hpp"
+#include "transport/wire/limits.hpp"
 
 namespace scoll::wire {
 

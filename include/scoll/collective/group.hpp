@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "scoll/collective/membership.hpp"
+#include "scoll/collective/rank_set.hpp"
+#include "scoll/collective/service.hpp"
+#include "scoll/detail/any_group.hpp"
+#include "scoll/ids.hpp"
+
+namespace scoll {
+
+/// A group, or some members of one, as its root or any member holds it: what `bcast` is called on. A cheap
+/// copy; it must not outlive its node. The group itself lives until `node::destroy`.
+template <class S>
+class group : public detail::any_group {
+ public:
+  group() = default;
+  explicit group(detail::any_group g) noexcept : any_group(std::move(g)) {}
+
+  /// Some of those addressed. The subset's errors come with the first broadcast: `invalid_argument` (nobody
+  /// is left, or ranks beyond the group), `too_large` (too many separate ranges for one message).
+  group only(const rank_set& ranks) const { return group(narrowed_to(ranks)); }
+  group except(const rank_set& ranks) const { return group(narrowed_by(ranks)); }
+  /// Those who are not known to be dead at this moment. Members compare: see `outcome::dissenting` and
+  /// `bcast_options::same_view`.
+  group alive() const { return group(narrowed_to_living()); }
+};
+
+}  // namespace scoll

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "scoll/coro/result.hpp"
+#include "scoll/ids.hpp"
+
+namespace scoll {
+
+/// A node and its entities that a group addresses. Without entities the node as a whole is meant.
+struct target {
+  node_id node = 0;
+  std::vector<entity> entities;
+};
+
+/// Most members one group may have. A membership that travels is bounded by its bytes long before (`C3`).
+inline constexpr std::uint32_t max_members = 1U << 20;
+
+/// An ordered, checked list of targets with its digest. Immutable and shared; the rank of a node is its
+/// position.
+class membership {
+ public:
+  /// Errors: `invalid_argument` (no target, node 0), `duplicate_target` (naming the node), `too_large`
+  /// (naming the limit).
+  static result<std::shared_ptr<const membership>> make(std::vector<target> targets);
+
+  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(targets_.size()); }
+  node_id node(std::uint32_t rank) const noexcept { return targets_[rank].node; }
+  std::span<const entity> entities(std::uint32_t rank) const noexcept { return targets_[rank].entities; }
+  const std::vector<target>& targets() const noexcept { return targets_; }
+  const membership_digest& digest() const noexcept { return digest_; }
+
+  /// The rank of a node, if it is a member. O(log n).
+  std::optional<std::uint32_t> rank_of(node_id node) const noexcept;
+
+ private:
+  membership() = default;
+
+  std::vector<target> targets_;
+  std::vector<std::pair<node_id, std::uint32_t>> by_node_;
+  membership_digest digest_{};
+};
+
+using membership_ptr = std::shared_ptr<const membership>;
+
+}  // namespace scoll

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+
+#include "scoll/coro/stop.hpp"
+#include "scoll/coro/time.hpp"
+#include "scoll/tree/spec.hpp"
+
+namespace scoll {
+
+/// What becomes of a broadcast to members that are known to be dead (`C8`).
+enum class dead_members : std::uint8_t {
+  refuse,      ///< nothing is sent, and the answer names them
+  try_others,  ///< those who can be reached execute; the dead, and who is below them in the tree, are not
+               ///< reached
+};
+
+/// Options of one broadcast. Trivially copyable, so that a braced temporary is safe beside `co_await`.
+struct bcast_options {
+  /// Time for the whole broadcast; each level keeps a margin of it, so that a parent answers before its own
+  /// parent gives up (`C11`). 0: the cascading timeouts of the service's processing bound apply. One that is
+  /// too short for the depth fails at once.
+  nanoseconds deadline{0};
+  /// How long one member may take, without its subtree: the service's bound if 0. Not used with a deadline.
+  nanoseconds processing_bound{0};
+  /// Asked to stop, the broadcast ends with `cancelled`, and members are told.
+  stop_token stop{};
+  dead_members dead = dead_members::refuse;
+  /// In a broadcast to `group::alive()`: members who see others alive than this node do not execute
+  /// (`view_differs`). Otherwise they do, and the outcome says that they dissent.
+  bool same_view = false;
+};
+static_assert(std::is_trivially_copyable_v<bcast_options>);
+
+/// Options of a group. Trivially copyable.
+struct group_options {
+  /// How broadcasts spread; the node's default if not set.
+  std::optional<tree_spec> tree{};
+  nanoseconds deadline = std::chrono::seconds(10);  ///< for the creation
+};
+static_assert(std::is_trivially_copyable_v<group_options>);
+
+}  // namespace scoll

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <vector>
+
+#include "scoll/collective/measure_links.hpp"
+#include "scoll/tree/choose.hpp"
+
+namespace scoll {
+
+struct plan_options {
+  measure_options measure{};
+  std::vector<tree_spec> also{};  ///< trees of the program's own that may be chosen
+  bool measure_pinned = false;    ///< measures although the choice is made, to tell what it costs
+};
+
+/// Measures the links to all targets and chooses a tree for broadcasts rooted here (C7, C17):
+///
+/// ```
+/// auto plan = co_await scoll::plan_tree(node, targets);
+/// if (plan) options.tree = plan->tree;     // of create_group; to_text(*plan) says why
+/// ```
+///
+/// If an administrator has pinned a tree (`node_options::pinned_tree`), that one is the plan. Errors: those
+/// of `measure_links`; `not_member` (this node is not a target).
+task<result<tree_plan>> plan_tree(node& self, std::vector<target> targets, plan_options options = {});
+
+}  // namespace scoll

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include "scoll/coro/error.hpp"
+
+namespace scoll {
+
+namespace detail {
+error format_error(errc code, fmt::string_view format, fmt::format_args args) noexcept;
+}
+
+/// An `error` whose text is formatted in place, without allocation; longer texts are cut. When a formatter
+/// throws, the text is `format` as it is.
+template <class... Args>
+error make_error(errc code, fmt::format_string<Args...> format, Args&&... args) noexcept {
+  return detail::format_error(code, format, fmt::make_format_args(args...));
+}
+
+/// One line for a person: "deadline_exceeded: 3 members did not answer (detail 4)".
+std::string describe(const error& e);
+
+}  // namespace scoll

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <utility>
+
+#include "scoll/coro/executor.hpp"
+#include "scoll/coro/stop.hpp"
+#include "scoll/coro/task.hpp"
+
+namespace scoll {
+
+/// Background work with an end: tasks are spawned into a scope, and the scope is joined before it dies.
+/// Destroying one that had tasks and was not joined is a broken invariant, and so is a spawned task that
+/// throws: tasks report by value. One executor; must not move.
+class scope {
+ public:
+  /// Belongs to the executor that is current at the first `spawn`. A stop of `parent` is passed on.
+  explicit scope(stop_token parent = {}) noexcept : parent_(&parent_stopped, this) {
+    parent_.connect(parent);
+  }
+  explicit scope(executor& home, stop_token parent = {}) noexcept : scope(parent) { executor_ = &home; }
+  ~scope();
+  scope(const scope&) = delete;
+  scope& operator=(const scope&) = delete;
+
+  /// Starts `work` in a later step of the executor. Spawning is possible until `join` has returned.
+  void spawn(task<void> work);
+
+  /// Fires when the scope, or its parent, was asked to stop; for the tasks to listen to.
+  stop_token token() noexcept { return stop_.token(); }
+  bool request_stop() noexcept { return stop_.request_stop(); }
+  bool stop_requested() const noexcept { return stop_.stop_requested(); }
+
+  /// Tasks that have not ended.
+  std::size_t running() const noexcept { return running_; }
+
+  class join_awaiter final : private ready_node {
+   public:
+    explicit join_awaiter(scope& owner) noexcept : ready_node(&woken), owner_(&owner) {}
+    ~join_awaiter() = default;
+    bool await_ready() noexcept { return owner_->finish_join(); }
+    void await_suspend(std::coroutine_handle<> handle) noexcept;
+    void await_resume() const noexcept {}
+
+   private:
+    friend class scope;
+    static void woken(ready_node& self) noexcept;
+
+    scope* owner_;
+    std::coroutine_handle<> handle_;
+  };
+
+  /// Waits until every task has ended, also those spawned meanwhile. It asks nobody to stop. Once.
+  [[nodiscard]] join_awaiter join() noexcept { return join_awaiter(*this); }
+  /// Joins if nothing runs any more. False if something does.
+  [[nodiscard]] bool try_join() noexcept { return finish_join(); }
+
+ private:
+  class spawned;
+
+  static void parent_stopped(void* self) noexcept { static_cast<scope*>(self)->request_stop(); }
+  bool finish_join() noexcept {
+    if (running_ == 0) joined_ = true;
+    return joined_;
+  }
+  void one_ended() noexcept;
+
+  executor* executor_ = nullptr;
+  std::size_t running_ = 0;
+  bool used_ = false;
+  bool joined_ = false;
+  join_awaiter* joiner_ = nullptr;
+  stop_source stop_;
+  stop_callback parent_;
+};
+
+}  // namespace scoll

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <type_traits>
+
+#include "scoll/coro/executor.hpp"
+#include "scoll/coro/intrusive_list.hpp"
+#include "scoll/coro/stop.hpp"
+#include "scoll/coro/task.hpp"
+#include "scoll/detail/byte_buffer.hpp"
+#include "scoll/ids.hpp"
+#include "scoll/ship/call_limit.hpp"
+#include "scoll/ship/options.hpp"
+#include "scoll/ship/remote_function.hpp"
+#include "transport/memory/memory_region.hpp"
+#include "transport/session/exchange.hpp"
+
+namespace scoll {
+class node;
+}
+
+namespace scoll::detail {
+
+class shipper;
+
+/// One call on the side that asks: lives in the awaiter, so that a call costs no allocation.
+///
+/// ```
+///   made, argument encoded ─► (waits for a place) ─► requested ─► answered ─────────────────► ended
+///            │ refused               │ time, stop        │ time, stop, loss   └► fetching ─►  ▲
+///            └───────────────────────┴───────────────────┴────────────────────────────────────┘
+/// ```
+class outgoing_call final : private transport::exchange,
+                            private timer_node,
+                            public list_hook<call_limit>,
+                            public list_hook<outgoing_call> {
+ public:
+  outgoing_call(node& by, node_id to, const function_key& function, bool notification,
+                const ship_options& options) noexcept;
+  ~outgoing_call();
+
+  /// Encodes the argument; nothing of the caller's is referred to afterwards.
+  template <class In>
+  void encode(const In& argument) noexcept;
+  /// The result has so many bytes, always.
+  void expect_bytes(std::size_t fixed) noexcept { result_bytes_ = fixed; }
+
+  /// False if it has ended already.
+  bool begin(std::coroutine_handle<> waiter) noexcept;
+  /// It is its turn: a place is free.
+  void proceed() noexcept;
+  /// The node shuts down.
+  void close(const error& why) noexcept;
+
+  bool failed() const noexcept { return static_cast<bool>(failure_); }
+  const error& failure() const noexcept { return failure_; }
+  bool may_have_executed() const noexcept { return may_have_executed_; }
+  /// What came, once it has ended well.
+  std::span<const std::byte> result() const noexcept;
+
+ private:
+  friend class scoll::call_limit;
+
+  /// What only calls with a large argument or result need.
+  struct large_part {
+    byte_buffer argument;
+    transport::memory_region region;
+    byte_buffer result;
+    stop_source stop;
+    bool fetching = false;
+  };
+
+  static void on_answer(transport::exchange& self, transport::reply_event& event) noexcept;
+  static void on_time(timer_node& self) noexcept;
+  static void on_stop(void* self) noexcept;
+
+  std::span<std::byte> room_in_message() noexcept;
+  std::span<std::byte> room_for(std::size_t size) noexcept;
+  void seal(std::size_t size) noexcept;
+  status expose(transport::message& m) noexcept;
+  std::uint32_t reply_capacity() const noexcept;
+  status send() noexcept;
+  void heard(transport::reply_event& event) noexcept;
+  error answered(transport::reply_event& event) noexcept;
+  error other_types(transport::reply_event& event) noexcept;
+  error fetch(std::span<const std::byte> descriptor) noexcept;
+  task<void> pull(transport::region_descriptor from);
+  error refusal(const error& said) const noexcept;
+  void stop_with(const error& why) noexcept;
+  void conclude() noexcept;
+  void end() noexcept;
+
+  shipper& shipper_;
+  node_id to_;
+  const function_key& function_;
+  ship_options options_;
+  transport::message* message_ = nullptr;  // with the argument, until it is handed over
+  transport::slab_ref slab_;               // for one that does not lie within it
+  transport::loan answer_;
+  std::unique_ptr<large_part> large_;
+  std::size_t result_bytes_ = wire::unbounded;
+  error failure_;
+  time_point expires_ = never;
+  stop_callback stop_;
+  coroutine_node wake_;
+  bool notification_;
+  bool begun_ = false;
+  bool placed_ = false;  // holds a place of its limit
+  bool ended_ = false;
+  bool may_have_executed_ = false;
+};
+
+static_assert(std::is_base_of_v<transport::exchange, outgoing_call>,
+              "a shipped call and a hop of a tree are one primitive");
+
+template <class In>
+void outgoing_call::encode(const In& argument) noexcept {
+  if (failure_) return;
+  std::span<std::byte> room = room_in_message();
+  wire::writer first(room);
+  if (wire::encode(first, argument)) return seal(first.needed());
+  if (first.needed() > room.size()) room = room_for(first.needed());
+  if (failure_) return;
+  wire::writer again(room);
+  if (wire::encode(again, argument)) return seal(again.needed());
+  failure_ = again.error();
+}
+
+}  // namespace scoll::detail

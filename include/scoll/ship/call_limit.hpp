@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+
+#include "scoll/coro/assert.hpp"
+#include "scoll/coro/intrusive_list.hpp"
+
+namespace scoll {
+
+namespace detail {
+class outgoing_call;
+}
+
+/// A limit on calls in flight, shared by those who name it in `ship_options::limit`: who comes when all
+/// places are taken waits, and places are given in the order of coming, whoever asks (`F1`). Waiting counts
+/// against the call's deadline, and its stop token is heard. One executor; must outlive its calls.
+///
+/// It knows no callers, only calls: who comes with a thousand of them is in front of those who come later.
+/// Callers who must not wait for each other have a limit each.
+///
+/// A handler must not wait for a place that is held by the call it serves: give calls from outside and calls
+/// from handlers limits of their own.
+class call_limit {
+ public:
+  explicit call_limit(std::size_t places) noexcept : free_(places) {}
+  ~call_limit() { SCOLL_ASSERT(waiting_.empty(), "a call limit was destroyed while calls wait for it"); }
+  call_limit(const call_limit&) = delete;
+  call_limit& operator=(const call_limit&) = delete;
+
+  std::size_t free() const noexcept { return free_; }
+  bool has_waiters() const noexcept { return !waiting_.empty(); }
+
+ private:
+  friend class detail::outgoing_call;
+
+  /// True if there was a place; otherwise it is in the queue, and will be told.
+  bool enter(detail::outgoing_call& call) noexcept;
+  void leave() noexcept;
+
+  std::size_t free_;
+  bool serving_ = false;
+  intrusive_list<detail::outgoing_call, call_limit> waiting_;
+};
+
+}  // namespace scoll

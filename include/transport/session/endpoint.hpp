@@ -1,0 +1,224 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "scoll/coro/executor.hpp"
+#include "scoll/coro/intrusive_list.hpp"
+#include "scoll/coro/random.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/task.hpp"
+#include "transport/session/endpoint_buffers.hpp"
+#include "transport/session/hello.hpp"
+#include "transport/session/link.hpp"
+#include "transport/session/message.hpp"
+#include "transport/session/session.hpp"
+
+namespace scoll::transport {
+
+/// Bounds and times of an endpoint. `validate` says what is wrong with a set.
+struct endpoint_options {
+  node_id self = 0;
+  std::string cluster;
+  std::uint64_t incarnation =
+      0;  ///< grows with every start of the node: boot time in ns, or a stored counter
+  nanoseconds reconnect_grace =
+      std::chrono::seconds(1);  ///< a peer that cannot be reached for so long is lost
+  nanoseconds backoff_first = std::chrono::milliseconds(5);
+  nanoseconds backoff_limit = std::chrono::milliseconds(200);
+  nanoseconds hello_limit = std::chrono::seconds(2);  ///< for a link to introduce itself
+  nanoseconds acknowledge_delay = std::chrono::milliseconds(20);
+  std::array<std::uint32_t, class_count> window{32, 64, 64,
+                                                16};  ///< requests a peer may have here at once, per class
+  std::uint32_t queue_limit = 256;      ///< requests per peer and class that wait for credit; more are `busy`
+  std::uint32_t exchange_limit = 4096;  ///< requests per peer that wait for a reply
+  std::uint32_t handshake_limit = 128;  ///< accepted links that have not introduced themselves
+  std::uint32_t region_limit = 65536;   ///< memory regions exposed at once; more are `busy`
+  std::uint32_t transfer_window =
+      16;  ///< segments of gets and puts on their way, per peer; at most `queue_limit`
+  std::uint32_t transfer_segment_bytes = 524288;  ///< that transfers are cut in; 1 to 1 MiB
+  std::uint32_t transfer_buffers = 1024;          ///< of 8 KiB, for small segments that are sent and not
+                                                  ///< acknowledged; when all are taken, transfers wait
+
+  status validate() const;
+};
+
+/// A request that has just arrived. The handler accepts it (and answers through the `incoming` later) or
+/// refuses it.
+class request_view {
+ public:
+  request_view(session& from, std::uint64_t exchange_id, traffic_class klass, std::uint32_t reply_capacity,
+               frame_view& frame) noexcept
+      : from_(from),
+        exchange_id_(exchange_id),
+        klass_(klass),
+        reply_capacity_(reply_capacity),
+        frame_(frame) {}
+
+  session& from() const noexcept { return from_; }
+  traffic_class klass() const noexcept { return klass_; }
+  std::uint32_t reply_capacity() const noexcept { return reply_capacity_; }
+  std::span<const std::byte> head() const noexcept { return frame_.head.subspan(message::envelope_bytes); }
+  /// May be moved from. Empty if the payload was not lent.
+  loan& payload() const noexcept { return frame_.payload; }
+  /// Also of a payload that was not lent.
+  std::uint32_t payload_bytes() const noexcept { return frame_.header.payload_bytes; }
+  payload_fate fate() const noexcept { return frame_.fate; }
+
+  /// `work` now owes the reply.
+  void accept(incoming& work) noexcept;
+  /// Answers with an error of the transport: nothing was done with the request, or, if `touched`, perhaps a
+  /// part of it.
+  void refuse(const error& reason, bool touched = false) noexcept;
+  bool settled() const noexcept { return settled_; }
+
+ private:
+  session& from_;
+  std::uint64_t exchange_id_;
+  traffic_class klass_;
+  std::uint32_t reply_capacity_;
+  frame_view& frame_;
+  bool settled_ = false;
+};
+
+/// The layer above: what it hears from an endpoint. Several may share one endpoint, each with traffic classes
+/// of its own (`endpoint::route`).
+class endpoint_events {
+ public:
+  virtual void on_request(request_view& request) noexcept = 0;
+  /// Where the payload of a large request of class bulk is to be written as it arrives, or nothing. `head` is
+  /// what `on_request` will see. Without effect.
+  virtual lent_range place_payload(std::span<const std::byte> head, std::uint32_t payload_bytes) noexcept {
+    static_cast<void>(head);
+    static_cast<void>(payload_bytes);
+    return {};
+  }
+  /// The requester of `work` wants it to end early. It waits for the answer still (`answer_awaited`), or no
+  /// longer: then `work` stays open until it is dropped or answered all the same.
+  virtual void on_cancelled(incoming& work, bool answer_awaited) noexcept = 0;
+  /// All exchanges with this peer have ended; what it had asked for has nobody to go to.
+  virtual void on_session_lost(session& peer, const error& reason) noexcept = 0;
+
+ protected:
+  ~endpoint_events() = default;
+};
+
+/// Counters that only grow, for tests and for people.
+struct endpoint_statistics {
+  std::uint64_t frames_sent = 0, frames_received = 0;
+  std::uint64_t requests_sent = 0, replies_sent = 0;
+  std::uint64_t writes = 0;  ///< batches handed to links
+  std::uint64_t bytes_sent = 0, bytes_received = 0;
+  std::uint64_t bytes_copied = 0;  ///< of those sent: into batches, all but what is lent
+  std::uint64_t acknowledges_sent = 0;
+  std::uint64_t replays = 0;        ///< frames sent again on a new link
+  std::uint64_t duplicates = 0;     ///< frames received again and dropped
+  std::uint64_t late_replies = 0;   ///< replies nobody waited for any more
+  std::uint64_t links_refused = 0;  ///< by us, at the handshake
+  std::uint64_t links_broken = 0;   ///< for a violation of the protocol
+  std::uint64_t sessions_lost = 0;
+};
+
+class memory_service;
+
+/// One node's communication with all its peers over a rail: sessions, handshakes, and buffers that it may
+/// share. Requests of class bulk are the gets and puts of registered memory (transfer.hpp), which it serves
+/// itself. Single-threaded, on its executor, which with the rail must outlive it. Shut down by `drain`, then
+/// destroyed.
+class endpoint final : private accept_events {
+ public:
+  endpoint(executor& ex, rail& transport, endpoint_options options, endpoint_events& events,
+           std::shared_ptr<endpoint_buffers> buffers = std::make_shared<endpoint_buffers>());
+  ~endpoint();
+  endpoint(const endpoint&) = delete;
+  endpoint& operator=(const endpoint&) = delete;
+
+  status listen(const std::string& address);
+  std::string listen_address() const { return rail_.listen_address(); }
+
+  /// Makes a node known; a known one gets the new address.
+  status add_peer(node_id node, const std::string& address);
+  /// Null for a node that was never added.
+  session* find(node_id node) noexcept;
+  /// Calls `visit(session&)` for every peer, in the order of their ids: for status pages.
+  template <class Visitor>
+  void sessions(Visitor&& visit) {
+    for (auto& [node, peer] : sessions_) visit(*peer);
+  }
+
+  message& acquire_message() { return buffers_->messages.acquire(); }
+  void release_message(message& m) noexcept { buffers_->messages.release(m); }
+  /// Sends the requests of a class to another layer than the one given at the start. `to` must outlive the
+  /// endpoint. It hears of every session that is lost.
+  void route(traffic_class klass, endpoint_events& to) noexcept {
+    handlers_[static_cast<std::size_t>(klass)] = &to;
+  }
+  /// For payloads beyond what lies in a message, at most `max_payload_bytes`. Empty when too many are lent
+  /// out.
+  slab_ref acquire_payload() noexcept { return buffers_->payloads.try_acquire(); }
+  /// Moves a received payload out of its receive buffer, for those who hold it for long: receive buffers that
+  /// are held are missing for all links. Gives the loan back as it is when no memory is left for that.
+  loan keep(loan received) noexcept;
+
+  /// Refuses new requests, waits until all that is owed has been sent and acknowledged, says goodbye and
+  /// closes all links. After `limit` it closes what is left and returns `deadline_exceeded`; how long closing
+  /// may take is up to the rail. Nothing else may have links on the rail.
+  task<status> drain(nanoseconds limit);
+
+  /// Where `memory_region` and the transfers of transfer.hpp meet the sessions.
+  memory_service& memory() noexcept;
+
+  const endpoint_options& options() const noexcept { return options_; }
+  executor& get_executor() const noexcept { return executor_; }
+  const endpoint_statistics& statistics() const noexcept { return statistics_; }
+  /// Of all endpoints that share the buffers.
+  std::size_t messages_in_use() const noexcept { return buffers_->messages.in_use(); }
+  /// Payload buffers that are held by messages or by the layer above, of all endpoints that share them.
+  std::size_t payloads_in_use() const noexcept {
+    return buffers_->payloads.lent() + buffers_->small_payloads.lent();
+  }
+  std::size_t handshakes() const noexcept { return handshake_count_; }
+  /// The last handshake that this endpoint refused or was refused: for status pages.
+  const error& last_refusal() const noexcept { return last_refusal_; }
+  /// Why a link was last broken off for what its peer sent.
+  const error& last_violation() const noexcept { return last_violation_; }
+
+ private:
+  friend class session;
+  friend class request_view;
+  friend class incoming;
+  friend class lane;
+  class greeter;
+
+  void on_accepted(link& accepted) noexcept override;
+  void on_hello(greeter& from, frame_view& frame) noexcept;
+  void finish(greeter& done) noexcept;
+  endpoint_events& handler_of(traffic_class klass) noexcept;
+  void tell_session_lost(session& peer, const error& reason) noexcept;
+  bool quiet() const noexcept;
+  bool say_goodbye() noexcept;
+  void note_violation(const error& reason) noexcept {
+    ++statistics_.links_broken;
+    last_violation_ = reason;
+  }
+
+  executor& executor_;
+  rail& rail_;
+  endpoint_options options_;
+  std::array<endpoint_events*, class_count> handlers_;
+  std::shared_ptr<endpoint_buffers> buffers_;
+  random_generator random_;
+  std::unique_ptr<memory_service> memory_;
+  std::map<node_id, std::unique_ptr<session>> sessions_;
+  intrusive_list<greeter> greeters_;
+  std::size_t handshake_count_ = 0;
+  bool draining_ = false;
+  endpoint_statistics statistics_;
+  error last_refusal_;
+  error last_violation_;
+};
+
+}  // namespace scoll::transport

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "scoll/coro/assert.hpp"
+#include "scoll/coro/intrusive_list.hpp"
+
+namespace scoll::transport {
+
+class lent_memory;
+
+/// Who uses lent memory in a later step than the one it was lent in: a message that will be sent from it, a
+/// link that has sent part of it, a frame that arrives into it. It leaves by itself when it dies.
+class borrower : public list_hook<borrower> {
+ public:
+  using function = void (*)(borrower&) noexcept;
+
+  /// `recalled` is called when the memory is about to go, which it must not use afterwards; null: nothing is
+  /// to be done but to look at `memory()` before each use.
+  explicit borrower(function recalled = nullptr) noexcept : recalled_(recalled) {}
+
+  inline void borrow(lent_memory& from) noexcept;
+  void give_back() noexcept {
+    unlink();
+    memory_ = nullptr;
+  }
+  /// Null when nothing is borrowed (any more).
+  lent_memory* memory() const noexcept { return memory_; }
+
+ protected:
+  ~borrower() = default;
+
+ private:
+  friend class lent_memory;
+  function recalled_;
+  lent_memory* memory_ = nullptr;
+};
+
+/// Memory of a user from which messages are sent and into which they arrive without a copy: one piece, or
+/// several that count as one linear range. Nobody reads or writes it outside a step of its executor, so
+/// `recall` ends all use of it at once, without a wait (docs/decisions/0008).
+class lent_memory {
+ public:
+  lent_memory() noexcept = default;
+  ~lent_memory() { recall(); }
+  lent_memory(const lent_memory&) = delete;
+  lent_memory& operator=(const lent_memory&) = delete;
+
+  /// Appends a piece; from the second on this allocates.
+  void add(std::span<std::byte> piece);
+  /// Recalls everything and forgets the pieces.
+  void clear() noexcept;
+  std::uint64_t size() const noexcept { return size_; }
+
+  /// What lies together from `offset` on, to the end of its piece; empty at the end.
+  std::span<std::byte> piece(std::uint64_t offset) const noexcept;
+  /// Copies of ranges that lie within.
+  void copy_out(std::uint64_t offset, std::span<std::byte> into) const noexcept;
+  void copy_in(std::uint64_t offset, std::span<const std::byte> from) noexcept;
+  /// XXH3 of a range that lies within.
+  std::uint64_t checksum(std::uint64_t offset, std::uint64_t length) const noexcept;
+
+  /// Whoever has borrowed it lets go of it, now.
+  void recall() noexcept;
+
+ private:
+  friend class borrower;
+  struct extent {
+    std::uint64_t begin;
+    std::span<std::byte> bytes;
+  };
+
+  std::span<std::byte> first_;
+  std::uint64_t size_ = 0;
+  std::vector<extent> more_;
+  intrusive_list<borrower, borrower> borrowers_;
+};
+
+inline void borrower::borrow(lent_memory& from) noexcept {
+  give_back();
+  memory_ = &from;
+  from.borrowers_.push_back(*this);
+}
+
+/// A range of lent memory.
+struct lent_range {
+  lent_memory* memory = nullptr;
+  std::uint64_t offset = 0;
+  std::uint32_t size = 0;
+
+  explicit operator bool() const noexcept { return memory != nullptr; }
+  /// Calls `use(piece)` for everything that lies together.
+  template <class Use>
+  void each_piece(Use&& use) const {
+    std::uint64_t at = offset;
+    for (std::size_t left = memory == nullptr ? 0 : size; left != 0;) {
+      std::span<std::byte> next = memory->piece(at);
+      SCOLL_ASSERT(!next.empty(), "lent memory is used beyond its end");
+      next = next.first(next.size() < left ? next.size() : left);
+      use(next);
+      at += next.size();
+      left -= next.size();
+    }
+  }
+};
+
+}  // namespace scoll::transport

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "transport/io/address.hpp"
+#include "transport/session/link.hpp"
+
+namespace scoll::transport {
+
+/// Several transports as one rail: an address says by name which of them it means (`F4`).
+///
+/// ```
+/// named_rails rails;
+/// rails.add("tcp", tcp).value();
+/// rails.add("sim", simulated).value();
+/// node n(loop, rails, options);
+/// n.listen("tcp://0.0.0.0:7001;bulk=sim://n1");
+/// n.add_peer(2, "tcp://10.0.0.2:7001;bulk=sim://n2");
+/// ```
+///
+/// An address without a name is one of the transport that was added first. The transports must outlive it.
+class named_rails final : public rail {
+ public:
+  /// Before anything else. Errors: `already_exists`, `invalid_argument` (a name that is empty).
+  status add(std::string name, rail& transport);
+
+  /// In one place, or in two with bulk apart; each transport listens in one. Errors: `unsupported` (a name
+  /// that was not added), `invalid_argument` (both in one transport), and the transport's own.
+  status listen(const std::string& address, accept_events& events) noexcept override;
+  /// With names, as peers may be told.
+  std::string listen_address() const override;
+  void stop_listening() noexcept override;
+  void connect(const std::string& address, connect_events& waiter) noexcept override;
+  void cancel_connect(connect_events& waiter) noexcept override;
+  std::size_t open() const noexcept override;
+
+ private:
+  struct entry {
+    std::string name;
+    rail* transport;
+    bool listening = false;
+  };
+  entry* find(std::string_view name) noexcept;
+  result<entry*> listen_in(std::string_view address, accept_events& events) noexcept;
+
+  std::vector<entry> entries_;
+  entry* message_ = nullptr;
+  entry* bulk_ = nullptr;
+};
+
+}  // namespace scoll::transport

@@ -1,0 +1,199 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scoll/coro/executor.hpp"
+#include "scoll/coro/intrusive_list.hpp"
+#include "scoll/coro/result.hpp"
+#include "transport/session/exchange.hpp"
+#include "transport/session/hello.hpp"
+#include "transport/session/link.hpp"
+#include "transport/session/message.hpp"
+
+namespace scoll::transport {
+
+class endpoint;
+class lane;
+
+/// Requests of one class on one session, counted since it began: what one side has sent the other has
+/// received when nothing is under way, and credit is neither made nor lost.
+struct credit_account {
+  std::uint32_t queued = 0;  ///< not sent yet
+  std::uint32_t sent = 0;
+  std::uint32_t granted_to_us = 0;  ///< may be sent in all
+  std::uint32_t received = 0;
+  std::uint32_t disposed = 0;       ///< of those, done with
+  std::uint32_t granted_by_us = 0;  ///< what the peer was last told it may send in all
+};
+
+/// The relation with one peer, above links that come and go: sequence numbers, acknowledgements, what was
+/// sent and not yet acknowledged, credits, exchanges. It survives a broken link if the peer's same
+/// incarnation is back within the grace; otherwise everything pending on it ends, and the next request begins
+/// anew.
+///
+/// Memory is bounded per peer: by credits for requests, by the queue limit for those that wait for credit,
+/// and by the requests admitted for replies (`T3`).
+class session final {
+ public:
+  session(endpoint& owner, node_id peer, std::string address);
+  ~session();
+  session(const session&) = delete;
+  session& operator=(const session&) = delete;
+
+  node_id peer() const noexcept { return peer_; }
+  const std::string& address() const noexcept { return address_; }
+  /// Of the peer; 0 as long as it was never heard.
+  std::uint64_t peer_incarnation() const noexcept { return peer_incarnation_; }
+
+  /// Sends `m` (its head and payload are set) and lets `waiter` wait for the answer, which never comes from
+  /// inside this call. On an error (`busy`: the queue is full; `peer_died`; `closed`) the message is released
+  /// and `waiter` stays free. `queue_limit` other than 0 takes the place of the endpoint's, for a layer that
+  /// bounds by itself what it has under way.
+  status request(exchange& waiter, traffic_class klass, message& m, std::uint32_t reply_capacity,
+                 std::uint32_t queue_limit = 0) noexcept;
+
+  /// Liveness says that this incarnation of the peer is dead: all that is pending ends with `peer_died`, now,
+  /// and so does what is asked of it later, until it is heard of alive. News of an incarnation older than the
+  /// one in session is ignored: it has died of course (`C12`).
+  void declare_dead(std::uint64_t incarnation) noexcept;
+  /// Liveness says that the peer is alive in this incarnation. If it is a new one, what the old one owed ends
+  /// with `peer_rebooted`, before any connection tells.
+  void declare_alive(std::uint64_t incarnation) noexcept;
+  bool dead() const noexcept { return dead_incarnation_ != 0; }
+
+  /// Connected on the lane of `klass` right now: what is sent leaves at once.
+  bool connected(traffic_class klass) const noexcept;
+
+  std::uint32_t credit(traffic_class klass) const noexcept {
+    const auto& k = classes_[static_cast<std::size_t>(klass)];
+    return k.granted_to_us - k.sent;
+  }
+  credit_account credits(traffic_class klass) const noexcept {
+    const auto& k = classes_[static_cast<std::size_t>(klass)];
+    return {k.queued, k.sent, k.granted_to_us, k.received, k.disposed, k.granted_by_us};
+  }
+  std::uint64_t epoch() const noexcept { return epoch_; }
+  /// Of the peer; 0 while there is no session.
+  std::uint64_t peer_epoch() const noexcept { return peer_epoch_; }
+  /// Requests that wait for a reply.
+  std::size_t waiting() const noexcept { return pending_exchanges_[0] + pending_exchanges_[1]; }
+  /// Requests of the peer that wait for our reply: counted one by one.
+  std::size_t owing() noexcept;
+  /// Messages held for this peer: queued or not acknowledged.
+  std::size_t held_messages() const noexcept { return held_; }
+
+ private:
+  friend class exchange;
+  friend class incoming;
+  friend class request_view;
+  friend class endpoint;
+  friend class lane;
+
+  struct class_state {
+    intrusive_list<message> expected;  // replies and cancels: need no credit
+    intrusive_list<message> requests;
+    std::uint32_t queued = 0;         // length of `requests`
+    std::uint32_t held_replies = 0;   // queued or not acknowledged
+    std::uint32_t sent = 0;           // requests sent in all
+    std::uint32_t granted_to_us = 0;  // requests we may send in all
+    std::uint32_t received = 0;       // requests received in all
+    std::uint32_t disposed = 0;       // of those, done with
+    std::uint32_t granted_by_us = 0;  // what the peer was last told it may send in all
+    bool replied_last = false;        // what left last was one of `expected`
+  };
+  struct slot {
+    exchange* waiter = nullptr;
+    std::uint32_t generation = 1;
+    std::uint32_t next_free = 0;
+  };
+  class flush_node final : public ready_node {
+   public:
+    explicit flush_node(session& owner) noexcept : ready_node(&run), owner_(owner) {}
+    ~flush_node() = default;
+
+   private:
+    static void run(ready_node& node) noexcept { static_cast<flush_node&>(node).owner_.flush(); }
+    session& owner_;
+  };
+
+  // exchanges
+  bool allocate_slot(exchange& waiter) noexcept;
+  void free_slot(exchange& waiter) noexcept;
+  exchange* find_exchange(std::uint64_t id) noexcept;
+  void cancel_exchange(exchange& waiter) noexcept;
+  void send_cancel(const exchange& waiter, bool answer_awaited) noexcept;
+  void end_exchange(exchange& waiter, reply_event& event) noexcept;
+  lent_range place(const frame_header& header, std::span<const std::byte> head) noexcept;
+  status on_reply(frame_view& frame) noexcept;
+  void on_request(frame_view& frame) noexcept;
+  void on_cancel(std::uint64_t exchange_id, bool answer_awaited) noexcept;
+  void send_reply(std::uint64_t exchange_id, traffic_class klass, message& m, const error& outcome,
+                  bool final) noexcept;
+  void send_refusal(std::uint64_t exchange_id, traffic_class klass, const error& reason,
+                    bool touched) noexcept;
+  void dispose(traffic_class klass) noexcept;
+
+  lane& lane_at(lane_id id);
+
+  // messages
+  void enqueue(message& m, traffic_class klass, frame_type type) noexcept;
+  void release(message& m) noexcept;
+  /// The next message of a lane's classes, most urgent first, if its credit allows; `take` then removes it.
+  message* peek(lane_id lane, bool requests_too) noexcept;
+  void take(message& m) noexcept;
+  void apply_grants(const frame_header& header) noexcept;
+  bool has_granted(traffic_class klass) const noexcept {
+    const auto& k = classes_[static_cast<std::size_t>(klass)];
+    return k.received != k.granted_by_us;
+  }
+  std::uint32_t grantable(traffic_class klass) const noexcept;
+  void grant_if_low(traffic_class klass) noexcept;
+  void stamp(frame_header& header, lane_id lane) noexcept;
+  bool work_waiting(lane_id lane) const noexcept;
+  void kick() noexcept;
+  void flush() noexcept;
+
+  // session life
+  hello make_hello(lane_id lane) const;
+  /// The acceptor's decision: whether what the hello says of sequence and credit holds for the session that
+  /// the two are in now, or why it is turned away.
+  result<bool> on_hello(const hello& h, lane& l) noexcept;
+  status on_welcome(const hello& h, lane& l) noexcept;  // the connector's
+  void follow(const hello& h) noexcept;
+  void live_as(std::uint64_t incarnation) noexcept;
+  struct kept {
+    bool unsent;      // requests that never left
+    bool connecting;  // connections that are being made
+  };
+  void reset(const error& reason, kept keep) noexcept;
+  void end_all(intrusive_list<exchange, exchange>& ended, const error& reason) noexcept;
+  void fail(const error& reason) noexcept;
+  void shut() noexcept;
+  bool quiet() const noexcept;
+
+  endpoint& endpoint_;
+  node_id peer_;
+  std::string address_;
+  std::uint64_t peer_incarnation_ = 0;
+  std::uint64_t dead_incarnation_ = 0;  // of the peer, as long as it is called dead
+  std::uint64_t epoch_ = 1;
+  std::uint64_t peer_epoch_ = 0;
+  std::uint64_t serial_ = 1;
+  std::array<class_state, class_count> classes_;
+  std::array<std::unique_ptr<lane>, lane_count> lanes_;  // made when first needed: most peers never are
+  std::vector<slot> slots_;
+  std::uint32_t free_slot_ = 0;  // index + 1; 0: none
+  std::array<std::uint32_t, lane_count> pending_exchanges_{};
+  intrusive_list<incoming, incoming> incoming_;
+  intrusive_list<incoming, incoming> orphans_;  // of earlier sessions: their reply goes nowhere
+  std::size_t held_ = 0;
+  bool kicked_ = false;
+  flush_node flush_;
+  std::uint32_t owed_calls_ = 0;  // of `incoming_` those of class call
+};
+
+}  // namespace scoll::transport

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scoll/coro/intrusive_list.hpp"
+#include "scoll/coro/timer.hpp"
+#include "transport/io/datagram.hpp"
+#include "transport/io/slab.hpp"
+#include "transport/sim/sim_network.hpp"
+#include "transport/sim/sim_world.hpp"
+
+namespace scoll::transport {
+
+class sim_datagram_port;
+
+/// Why a simulated datagram did not arrive; the numbers are part of every trace hash.
+enum class sim_loss : std::uint8_t {
+  chance = 1,     ///< `sim_path::loss_ppm`
+  partition = 2,  ///< the way was blocked when it left or when it should have arrived
+  nobody = 3,     ///< no such host, or no port is open there
+  no_room = 4,    ///< the receiver's queue was full, or the network's
+};
+
+/// Datagrams on the paths of a `sim_network`, beside its streams: with the same model of time, and with loss,
+/// repetition, disorder, damage and delay as `sim_path` says (`T2`, `G10`). A host sends streams and
+/// datagrams one after the other. Everything random comes from the world's seed. It outlives its ports.
+class sim_datagrams {
+ public:
+  explicit sim_datagrams(sim_network& network);
+  ~sim_datagrams();
+  sim_datagrams(const sim_datagrams&) = delete;
+  sim_datagrams& operator=(const sim_datagrams&) = delete;
+
+ private:
+  friend class sim_datagram_port;
+
+  /// One datagram: under way, in a port's queue, or idle and kept for its memory.
+  class packet final : public timer_node, public list_hook<> {
+   public:
+    explicit packet(sim_datagrams& network) noexcept;
+    ~packet() = default;
+
+    std::vector<std::byte> bytes;
+    std::uint32_t from = 0;
+    std::uint32_t to = 0;
+
+   private:
+    sim_datagrams& network_;
+  };
+
+  nanoseconds send(std::uint32_t from, std::uint32_t to, std::span<const std::byte> bytes);
+  void launch(const sim_path& way, std::uint32_t from, std::uint32_t to, std::span<const std::byte> bytes,
+              nanoseconds departed);
+  nanoseconds delay(const sim_path& way) noexcept;
+  void alter(const sim_path& way, packet& p) noexcept;
+  void arrive(packet& p) noexcept;
+  void lose(std::uint32_t from, std::uint32_t to, std::size_t size, sim_loss why) noexcept;
+  bool happens(std::uint32_t ppm) noexcept;
+  packet* take();
+  void give_back(packet& p) noexcept { idle_.push_front(p); }
+  sim_world& world() const noexcept { return network_.world_; }
+  const sim_path& path(std::uint32_t from, std::uint32_t to) const noexcept { return network_.way(from, to); }
+
+  sim_network& network_;
+  std::vector<sim_datagram_port*> ports_;  // by host
+  std::deque<packet> packets_;
+  intrusive_list<packet> idle_;
+};
+
+struct sim_datagram_options {
+  std::size_t max_bytes = datagram_bytes_limit;  ///< payload of one datagram
+  std::uint32_t receive_buffers = 4;             ///< of `max_bytes` each: what the owner can hold
+  std::uint32_t send_buffers = 16;               ///< datagrams that wait for the host's wire
+  std::size_t socket_bytes = 212992;  ///< what waits for a busy or stalled host; each costs 256 bytes more
+};
+
+/// The datagrams of one life of a simulated host, which has one port; addresses are what
+/// `sim_network::address_of` says. A stalled host receives later; what finds its queue full is dropped.
+/// Addresses where nobody is are silent. Its executor must outlive it.
+class sim_datagram_port final : public datagram_port, private timer_node {
+ public:
+  sim_datagram_port(sim_datagrams& network, sim_executor& home, sim_datagram_options options = {}) noexcept;
+  ~sim_datagram_port() override;
+
+  status bind(const std::string& address, datagram_events& events) noexcept override;
+  std::string bound_address() const override;
+  result<datagram_address> parse(std::string_view text) const override;
+  std::string print(const datagram_address& address) const override;
+  std::size_t max_datagram_bytes() const noexcept override { return options_.max_bytes; }
+  status send(const datagram_address& to, std::span<const std::byte> bytes) noexcept override;
+  void close() noexcept override;
+  bool open() const noexcept override { return events_ != nullptr; }
+  datagram_statistics statistics() const noexcept override { return statistics_; }
+
+  /// The life has crashed: nothing is sent or received any more, though its owner does not notice. Call it
+  /// before the executor is detached.
+  void crash() noexcept;
+
+ private:
+  friend class sim_datagrams;
+
+  void leave() noexcept;
+  void enqueue(sim_datagrams::packet& p) noexcept;
+  void drain() noexcept;
+  void deliver(sim_datagrams::packet& p, const slab_ref& buffer) noexcept;
+
+  sim_datagrams& network_;
+  sim_executor& home_;
+  sim_datagram_options options_;
+  std::optional<slab_pool> buffers_;
+  datagram_events* events_ = nullptr;
+  bool crashed_ = false;
+  intrusive_list<sim_datagrams::packet> queue_;
+  std::size_t queued_bytes_ = 0;
+  std::vector<nanoseconds> departures_;  // a ring: when each of the latest will have left
+  std::size_t next_departure_ = 0;
+  datagram_statistics statistics_;
+};
+
+}  // namespace scoll::transport

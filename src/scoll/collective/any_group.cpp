@@ -1,0 +1,61 @@
+#include "scoll/detail/any_group.hpp"
+
+#include "scoll/collective/engine.hpp"
+#include "scoll/collective/subset.hpp"
+
+namespace scoll::detail {
+
+std::uint32_t addressees::size() const noexcept {
+  return some != nullptr ? some->size() : group->members->size();
+}
+
+const group_id& any_group::id() const noexcept {
+  return to_.group->id;
+}
+
+const membership& any_group::members() const noexcept {
+  return *to_.group->members;
+}
+
+membership_ptr any_group::shared_members() const noexcept {
+  return to_.group->members;
+}
+
+std::uint32_t any_group::rank() const noexcept {
+  return to_.group->self_rank;
+}
+
+const tree_spec& any_group::tree() const noexcept {
+  return to_.group->tree;
+}
+
+rank_set any_group::addressed() const {
+  return to_.some != nullptr ? to_.some->ranks() : rank_set::all(members().size());
+}
+
+any_group any_group::narrowed_to(const rank_set& ranks) const {
+  rank_set beyond = ranks - rank_set::all(members().size());
+  return narrowed(beyond.empty() ? addressed() & ranks : std::move(beyond), false);
+}
+
+any_group any_group::narrowed_by(const rank_set& ranks) const {
+  return narrowed(addressed() - ranks, false);
+}
+
+any_group any_group::narrowed_to_living() const {
+  return narrowed(engine_->living(*to_.group, addressed()), to_.some == nullptr || to_.living);
+}
+
+any_group any_group::narrowed(rank_set left, bool living) const {
+  any_group g = *this;
+  g.to_.living = living;
+  auto made = subset::make(std::move(left), members().size());
+  if (made) {
+    g.to_.some = std::move(*made);
+  } else if (!g.to_.invalid) {
+    g.to_.invalid = made.error();
+  }
+  return g;
+}
+
+}  // namespace scoll::detail

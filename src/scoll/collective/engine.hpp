@@ -1,0 +1,236 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scoll/collective/collective_head.hpp"
+#include "scoll/collective/known_lives.hpp"
+#include "scoll/collective/membership.hpp"
+#include "scoll/collective/options.hpp"
+#include "scoll/collective/outcome.hpp"
+#include "scoll/collective/subset.hpp"
+#include "scoll/coro/executor.hpp"
+#include "scoll/coro/intrusive_list.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/scope.hpp"
+#include "scoll/coro/task.hpp"
+#include "scoll/coro/worker_pool.hpp"
+#include "scoll/detail/addressees.hpp"
+#include "scoll/detail/service_entry.hpp"
+#include "scoll/detail/service_table.hpp"
+#include "scoll/ids.hpp"
+#include "scoll/node_options.hpp"
+#include "scoll/node_part.hpp"
+#include "scoll/node_pools.hpp"
+#include "scoll/node_snapshot.hpp"
+#include "scoll/tree/any_tree.hpp"
+#include "transport/session/endpoint.hpp"
+
+namespace scoll::detail {
+
+class engine;
+class operation;
+
+/// Refuses operations that were seen before: a window of bits behind the highest counter of one root, as
+/// IPsec does.
+class replay_window {
+ public:
+  /// True the first time a counter is seen; false if it was, or is too old to tell.
+  bool admit(std::uint64_t counter) noexcept;
+
+ private:
+  static constexpr std::uint64_t width = 1024;
+  std::uint64_t highest_ = 0;
+  std::array<std::uint64_t, width / 64> bits_{};
+};
+
+/// What a node knows of a group.
+struct group_state {
+  struct root_window {
+    std::uint32_t root_rank;
+    std::uint64_t incarnation;
+    replay_window window;
+  };
+
+  group_id id;
+  membership_ptr members;
+  std::uint32_t self_rank = 0;
+  service_id service{};
+  tree_spec tree;
+  struct resolved_tree {
+    std::uint32_t members = 0;
+    any_tree tree;
+  };
+  std::array<resolved_tree, 2> resolved;                                // those used last, the latest first
+  subset_ptr last_subset;                                               // that came in a request
+  std::vector<std::pair<std::uint32_t, transport::session*>> sessions;  // by rank: those needed so far
+  std::vector<root_window> windows;
+  std::uint64_t next_counter = 1;  // of operations rooted here
+  bool creating = false;           // here, and not every member has answered yet
+  bool tentative = false;          // created by another node and not used yet
+  bool forgotten = false;
+
+  /// The tree for `spec` over the whole group, or so many of its members; null with the reason in `fault`.
+  const any_tree* resolve(const tree_spec& spec, std::uint32_t count, tree_fault& fault);
+  /// The subset that a request names: the one before if it is the same.
+  result<subset_ptr> take_subset(std::span<const std::byte> bytes);
+};
+
+/// Where a member stands in a broadcast: among how many, and how far from the root.
+struct tree_place {
+  std::uint32_t members = 0;
+  std::uint32_t relative = 0;
+  std::uint32_t parent_rank = 0;
+  const any_tree* tree = nullptr;
+};
+
+/// Most bytes the membership of a group may take in its creation, beside the head (`C3`).
+inline constexpr std::size_t max_membership_bytes = max_collective_bytes - transport::max_head_bytes;
+
+/// The collectives of one node: services, groups, and a bounded table of operations ("Admission").
+/// Single-threaded.
+class engine final : private transport::endpoint_events {
+ public:
+  /// Without `pools` it has its own.
+  engine(executor& ex, transport::rail& rail, const node_options& options,
+         std::shared_ptr<node_pools> pools = nullptr);
+  ~engine();
+
+  transport::endpoint& wire() noexcept { return endpoint_; }
+  executor& get_executor() const noexcept { return executor_; }
+  const node_options& options() const noexcept { return options_; }
+  /// Its threads start when the first hook asks for them.
+  worker_pool& pool();
+  const collective_statistics& statistics() const noexcept { return statistics_; }
+  std::size_t operations() const noexcept { return live_operations_; }
+  std::size_t groups() const noexcept { return groups_.size(); }
+
+  // services
+  status add_service(std::shared_ptr<service_entry> entry);
+  /// One of the library's, with an id of its own.
+  status add_own_service(std::shared_ptr<service_entry> entry);
+  task<void> close_service(std::shared_ptr<service_entry> entry);
+  std::shared_ptr<service_entry> find_service(service_id id) const;
+
+  // groups
+  task<result<std::shared_ptr<group_state>>> create_group(membership_ptr members, service_id service,
+                                                          group_options options);
+  /// Makes a group known here alone, under an id that its service has for it on every member: the base of
+  /// out-of-band groups (`C5`). Nothing is sent; every message carries the membership's digest, and a member
+  /// that holds another membership under that id says `membership_changed`.
+  result<std::shared_ptr<group_state>> adopt_group(membership_ptr members, service_id service,
+                                                   std::uint64_t id, const group_options& options);
+  task<status> destroy_group(std::shared_ptr<group_state> group);
+  std::shared_ptr<group_state> find_group(const group_id& id) const;
+  /// Calls `visit(const group_state&)` for every group, in the order of their ids.
+  template <class Visitor>
+  void each_group(Visitor&& visit) const {
+    for (const auto& [id, group] : groups_) visit(*group);
+  }
+
+  /// A broadcast, its request encoded at once; it starts when it is awaited (`operation_awaiter`). Given back
+  /// by `release`.
+  begun begin_broadcast(const addressees& to, const service_table& table, const void* request,
+                        const bcast_options& options);
+  void release(operation& op) noexcept;
+  /// The account of a broadcast that was refused before anything was sent.
+  outcome nothing_sent(const addressees& to, const error& why) const;
+
+  // liveness
+  /// This incarnation of a node is dead, or lives: a newer one has taken the place of those before. What the
+  /// dead owed ends at once (`C12`), and what they made here goes (`C15`).
+  void on_dead(node_id node, std::uint64_t incarnation);
+  void on_alive(node_id node, std::uint64_t incarnation);
+  const known_lives& lives() const noexcept { return lives_; }
+  /// Those of `among` who are not known to be dead. This node always is among them.
+  rank_set living(const group_state& group, const rank_set& among) const;
+
+  /// Another service of the node, which shares this endpoint and ends with it.
+  void attach(node_part& beside) noexcept { beside_ = &beside; }
+
+  /// Refuses what is new, waits for what runs, drains the links. Past the limit it names the hooks that still
+  /// run.
+  task<status> shutdown(nanoseconds limit);
+  /// Destroys an engine; one whose hooks, or those of the service beside it, have not returned is kept for as
+  /// long as the process lives instead, so that they find what they refer to. False then: that service must
+  /// stay too.
+  static bool end(std::unique_ptr<engine> done);
+  /// "scrub::execute" for every hook that has not returned.
+  std::vector<std::string> running_hooks() const;
+
+ private:
+  friend class operation;
+  class lease;
+
+  void on_request(transport::request_view& request) noexcept override;
+  void on_cancelled(transport::incoming& work, bool answer_awaited) noexcept override;
+  void on_session_lost(transport::session& peer, const error& reason) noexcept override;
+
+  using encode_function = result<std::size_t> (*)(const void* what, std::span<std::byte> into) noexcept;
+
+  begun begin(const addressees& to, const std::shared_ptr<service_entry>& service, collective_kind kind,
+              const tree_spec& tree, const bcast_options& options, encode_function encode, const void* what);
+  status encode_request(operation& op, const addressees& to, collective_kind kind, encode_function encode,
+                        const void* what);
+  error dead_among(const addressees& to) const;
+  bool view_differs(const group_state& group, const subset& root_sees) const;
+  void end_life(node_id node, std::uint64_t last_incarnation);
+  begun fail(operation& op, const error& why) noexcept;
+  task<void> wait_idle(time_point until);
+  bool idle() const noexcept;
+  error admit(transport::request_view& request, const collective_head& head);
+  error admit_to_group(transport::request_view& request, const collective_head& head,
+                       const std::shared_ptr<group_state>& group, std::shared_ptr<service_entry> service);
+  static result<tree_place> place_in(group_state& group, const collective_head& head, const subset* some);
+  static bool admit_once(group_state& group, const collective_head& head);
+  std::shared_ptr<group_state> make_group(const group_id& id, membership_ptr members, std::uint32_t self_rank,
+                                          service_id service, const tree_spec& tree);
+  void end_lease(const group_id& id, bool drop) noexcept;
+  void end_all_leases() noexcept;
+  error admit_query(transport::request_view& request, const collective_head& head);
+  result<std::shared_ptr<group_state>> install_group(const collective_head& head,
+                                                     std::span<const std::byte> payload);
+  result<std::shared_ptr<group_state>> group_for(const collective_head& head,
+                                                 std::span<const std::byte> payload);
+  bool holds_out_of_band(const group_id& id) const;
+  void forget_group(const group_id& id) noexcept;
+  void drop_group(const group_id& id) noexcept;
+  void remember_forgotten(const group_id& id);
+  operation* acquire() noexcept;
+  void operation_ended(operation& op) noexcept;
+  void retire(operation& op) noexcept;
+  void abort_all(time_point by) noexcept;
+  task<result<outcome>> run_on_group(std::shared_ptr<group_state> group, collective_kind kind, tree_spec tree,
+                                     nanoseconds deadline);
+  transport::session* session_to(group_state& group, std::uint32_t rank) noexcept;
+
+  executor& executor_;
+  node_options options_;
+  std::shared_ptr<node_pools> pools_;
+  transport::endpoint endpoint_;
+  std::unique_ptr<worker_pool> pool_;
+  std::map<service_id, std::shared_ptr<service_entry>> services_;
+  mutable std::shared_ptr<service_entry> last_service_;  // that was asked for, as `last_group_`
+  std::shared_ptr<service_entry> group_service_;
+  std::map<group_id, std::shared_ptr<group_state>> groups_;
+  mutable std::shared_ptr<group_state> last_group_;  // that was asked for: most requests are for one
+  std::map<group_id, std::unique_ptr<lease>> leases_;
+  known_lives lives_;
+  std::vector<group_id> forgotten_;  // ring of recent tombstones
+  std::size_t forgotten_next_ = 0;
+  std::uint64_t next_group_ = 1;
+  intrusive_list<operation> live_;
+  std::size_t live_operations_ = 0;
+  bool closing_ = false;
+  node_part* beside_ = nullptr;
+  collective_statistics statistics_;
+  std::unique_ptr<scope> scope_;
+};
+
+}  // namespace scoll::detail

@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <chrono>
+
+#include "scoll/collective/engine.hpp"
+#include "scoll/collective/group_admin.hpp"
+#include "scoll/collective/lease.hpp"
+#include "scoll/collective/operation/operation.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
+
+// How groups come, are found and go.
+namespace scoll::detail {
+namespace {
+
+constexpr std::size_t tombstones = 4096;
+
+}  // namespace
+
+std::shared_ptr<group_state> engine::find_group(const group_id& id) const {
+  if (last_group_ != nullptr && last_group_->id == id) return last_group_;
+  const auto found = groups_.find(id);
+  if (found == groups_.end()) return nullptr;
+  return last_group_ = found->second;
+}
+
+result<std::shared_ptr<group_state>> engine::group_for(const collective_head& head,
+                                                       std::span<const std::byte> payload) {
+  if (auto known = find_group(head.group)) return known;
+  if (holds_out_of_band(head.group)) {
+    return make_error(errc::membership_changed,
+                      "node {} has another membership for group {} of service {:#06x}", options_.id,
+                      head.group.counter, head.service);
+  }
+  if (static_cast<collective_kind>(head.kind) == collective_kind::create) return install_group(head, payload);
+  return make_error(errc::unknown_group, "node {} does not hold group {} of node {}", options_.id,
+                    head.group.counter, head.group.creator);
+}
+
+result<std::shared_ptr<group_state>> engine::install_group(const collective_head& head,
+                                                           std::span<const std::byte> payload) {
+  if (std::find(forgotten_.begin(), forgotten_.end(), head.group) != forgotten_.end()) {
+    return error(errc::unknown_group, "the group was destroyed before its creation arrived");
+  }
+  auto targets = decode_membership(payload);
+  if (!targets) return targets.error();
+  auto members = membership::make(std::move(*targets));
+  if (!members) return members.error();
+  if (head.group.creator == 0) return error(errc::malformed, "a group that nobody creates");
+  if ((*members)->digest() != head.group.digest) {
+    return error(errc::malformed, "the membership does not have the digest of its group id");
+  }
+  const auto rank = (*members)->rank_of(options_.id);
+  if (!rank) return make_error(errc::not_member, "node {} is not in the group", options_.id);
+  auto group = make_group(head.group, std::move(*members), *rank, service_id{head.service},
+                          {head.tree_kind, head.tree_params});
+  group->tentative = true;
+  leases_[head.group] = std::make_unique<lease>(*this, group);
+  return group;
+}
+
+std::shared_ptr<group_state> engine::make_group(const group_id& id, membership_ptr members,
+                                                std::uint32_t self_rank, service_id service,
+                                                const tree_spec& tree) {
+  auto group = std::make_shared<group_state>();
+  group->id = id;
+  group->members = std::move(members);
+  group->self_rank = self_rank;
+  group->service = service;
+  group->tree = tree;
+  groups_[id] = group;
+  return group;
+}
+
+void engine::forget_group(const group_id& id) noexcept {
+  const auto found = groups_.find(id);
+  if (found != groups_.end()) {
+    found->second->forgotten = true;
+    if (last_group_ == found->second) last_group_.reset();
+    groups_.erase(found);
+  }
+  leases_.erase(id);
+}
+
+/// For good: a creation that arrives later is refused.
+void engine::drop_group(const group_id& id) noexcept {
+  const group_id kept = id;  // `id` may lie in the group
+  forget_group(kept);
+  remember_forgotten(kept);
+}
+
+void engine::remember_forgotten(const group_id& id) {
+  if (std::find(forgotten_.begin(), forgotten_.end(), id) != forgotten_.end()) return;
+  if (forgotten_.size() < tombstones) {
+    forgotten_.push_back(id);
+  } else {
+    forgotten_[forgotten_next_++ % tombstones] = id;
+  }
+}
+
+void engine::end_all_leases() noexcept {
+  leases_.clear();
+}
+
+void engine::end_lease(const group_id& id, bool drop) noexcept {
+  const group_id copy = id;  // `id` may lie in the lease
+  const auto group = find_group(copy);
+  leases_.erase(copy);
+  if (drop && group != nullptr && group->tentative) drop_group(copy);
+}
+
+task<result<std::shared_ptr<group_state>>> engine::create_group(membership_ptr members, service_id service,
+                                                                group_options options) {
+  const auto rank = members->rank_of(options_.id);
+  if (!rank)
+    co_return make_error(errc::not_member, "node {} cannot be root of a group it is not in", options_.id);
+  if (find_service(service) == nullptr) {
+    co_return make_error(errc::unknown_service, "service {:#06x} is not registered on this node",
+                         static_cast<std::uint32_t>(service));
+  }
+  const std::size_t size = membership_bytes(*members);
+  if (size > max_membership_bytes) {
+    co_return make_error(errc::too_large, "a membership of {} members takes {} bytes: at most {} fit",
+                         members->size(), size, max_membership_bytes);
+  }
+  const tree_spec tree = options.tree.value_or(options_.default_tree);
+  const group_id id{options_.id, options_.incarnation, next_group_++, members->digest()};
+  auto group = make_group(id, std::move(members), *rank, service, tree);
+  group->creating = true;
+  const auto created = co_await run_on_group(group, collective_kind::create, tree, options.deadline);
+  error why = created ? error{} : created.error();
+  if (created && !created->clean()) {
+    const cause& first = created->causes().size() > 1 ? created->causes()[1] : created->causes()[0];
+    const std::uint32_t missing = group->members->size() - created->count(member_state::merged);
+    why = make_error(first.what.code(), "{} of {} members did not join: {}: {}", missing,
+                     group->members->size(), to_string(first.where), first.what.text());
+  }
+  if (why) {
+    // Whoever may have it is told directly: the tree may be what is broken. Who cannot be told asks when its
+    // lease ends.
+    if (created)
+      static_cast<void>(co_await run_on_group(group, collective_kind::forget, flat{}, options.deadline));
+    drop_group(id);
+    co_return why;
+  }
+  group->creating = false;
+  co_return group;
+}
+
+/// Some membership is known under the service's own id in `id`.
+bool engine::holds_out_of_band(const group_id& id) const {
+  group_id any = id;
+  any.digest = {};
+  const auto found = groups_.lower_bound(any);
+  return id.creator == 0 && found != groups_.end() && found->first.creator == 0 &&
+         found->first.incarnation == id.incarnation && found->first.counter == id.counter;
+}
+
+result<std::shared_ptr<group_state>> engine::adopt_group(membership_ptr members, service_id service,
+                                                         std::uint64_t id, const group_options& options) {
+  const auto rank = members->rank_of(options_.id);
+  if (!rank) return make_error(errc::not_member, "node {} is not in the group", options_.id);
+  if (find_service(service) == nullptr) {
+    return make_error(errc::unknown_service, "service {:#06x} is not registered on this node",
+                      static_cast<std::uint32_t>(service));
+  }
+  const group_id name = out_of_band_group(service, id, members->digest());
+  if (holds_out_of_band(name)) {
+    return make_error(errc::already_exists, "this node holds group {} of service {:#06x}", id,
+                      static_cast<std::uint32_t>(service));
+  }
+  return make_group(name, std::move(members), *rank, service, options.tree.value_or(options_.default_tree));
+}
+
+task<status> engine::destroy_group(std::shared_ptr<group_state> group) {
+  if (group->forgotten) co_return error(errc::unknown_group, "the group has been destroyed");
+  const group_id id = group->id;
+  const tree_spec tree = group->tree;
+  constexpr nanoseconds limit = std::chrono::seconds(5);
+  auto told = co_await run_on_group(group, collective_kind::forget, tree, limit);
+  // Below a member that is gone nobody has heard of it: now each is told directly.
+  if (told && !told->clean()) told = co_await run_on_group(group, collective_kind::forget, flat{}, limit);
+  drop_group(id);
+  if (!told) co_return told.error();
+  for (std::uint32_t rank = 0; rank < told->members(); ++rank) {
+    if (told->state(rank) != member_state::merged && told->why(rank).what != errc::unknown_group)
+      co_return error(errc::incomplete, describe(*told));
+  }
+  co_return status{};
+}
+
+/// A broadcast of the library's own: its outcome.
+task<result<outcome>> engine::run_on_group(std::shared_ptr<group_state> group, collective_kind kind,
+                                           tree_spec tree, nanoseconds deadline) {
+  bcast_options options;
+  options.deadline = deadline;
+  if (kind == collective_kind::forget) options.dead = dead_members::try_others;
+  const auto encode = kind == collective_kind::create ? &encode_membership : &encode_nothing;
+  const begun b = begin({group}, group_service_, kind, tree, options, encode, group->members.get());
+  if (b.op == nullptr) co_return b.reason;
+  co_await operation_awaiter(*b.op, {});
+  outcome o = b.op->take_outcome();
+  release(*b.op);
+  co_return o;
+}
+
+}  // namespace scoll::detail

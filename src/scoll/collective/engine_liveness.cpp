@@ -1,0 +1,100 @@
+#include <algorithm>
+#include <string>
+
+#include "scoll/collective/engine.hpp"
+#include "scoll/collective/operation/operation.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
+#include "transport/session/session.hpp"
+
+// What follows from who is alive and who is dead.
+namespace scoll::detail {
+
+void engine::on_dead(node_id node, std::uint64_t incarnation) {
+  if (node == options_.id || incarnation == 0) return;
+  end_life(node, incarnation);
+  transport::session* const peer = endpoint_.find(node);
+  if (SCOLL_MUTANT(old_death_believed) && peer != nullptr)
+    incarnation = std::max(incarnation, peer->peer_incarnation());
+  if (peer != nullptr && peer->peer_incarnation() > incarnation) return;
+  if (lives_.die(node, incarnation) && peer != nullptr) peer->declare_dead(incarnation);
+}
+
+void engine::on_alive(node_id node, std::uint64_t incarnation) {
+  if (node == options_.id || incarnation == 0 || !lives_.live(node, incarnation)) return;
+  if (transport::session* peer = endpoint_.find(node)) peer->declare_alive(incarnation);
+  end_life(node, incarnation - 1);
+}
+
+/// What this node holds for the lives of another up to `last_incarnation`: broadcasts it is root of, which
+/// nobody waits for any more, and groups it created (`C15`).
+void engine::end_life(node_id node, std::uint64_t last_incarnation) {
+  for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
+    const operation_id& id = op->head_.operation;
+    if (id.root == node && id.incarnation <= last_incarnation) op->abort();
+  }
+  if (SCOLL_MUTANT(group_outlives_creator)) return;
+  group_id from;
+  from.creator = node;
+  for (auto at = groups_.lower_bound(from); at != groups_.end() && at->first.creator == node;) {
+    const group_id id = (at++)->first;
+    if (id.incarnation <= last_incarnation) drop_group(id);
+  }
+}
+
+rank_set engine::living(const group_state& group, const rank_set& among) const {
+  std::vector<std::uint32_t> dead;
+  for (const node_id node : lives_.dead()) {
+    if (const auto rank = group.members->rank_of(node)) dead.push_back(*rank);
+  }
+  std::sort(dead.begin(), dead.end());
+  rank_set fallen;
+  for (const std::uint32_t rank : dead) fallen.append(rank, rank + 1);
+  return among - fallen;
+}
+
+/// Names them, as far as the text has room.
+error engine::dead_among(const addressees& to) const {
+  if (lives_.dead().empty()) return {};
+  const rank_set all = to.some != nullptr ? to.some->ranks() : rank_set::all(to.group->members->size());
+  const rank_set dead = all - living(*to.group, all);
+  if (dead.empty()) return {};
+  constexpr std::uint32_t most_named = 8;
+  std::string names;
+  std::uint32_t named = 0;
+  dead.for_each([&](std::uint32_t rank) {
+    if (named++ < most_named) names += fmt::format(" {}", to.group->members->node(rank));
+  });
+  if (named > most_named) names += fmt::format(" and {} more", named - most_named);
+  return make_error(errc::peer_died, "dead: {}{}", named == 1 ? "node" : "nodes", names);
+}
+
+outcome engine::nothing_sent(const addressees& to, const error& why) const {
+  const std::uint32_t n = to.group->members->size();
+  const std::uint32_t self = to.group->self_rank;
+  const rank_set all = rank_set::all(n);
+  const rank_set addressed = to.some != nullptr && !to.invalid ? to.some->ranks() : all;
+  const rank_set dead = why == errc::peer_died ? addressed - living(*to.group, addressed) : rank_set{};
+  account fate;
+  const std::uint16_t refused = fate.add_cause({dead.empty() ? phase::none : phase::liveness, why, self});
+  const auto add = [&](const rank_set& ranks, member_state state, std::uint16_t cause_index) {
+    for (const rank_range& r : ranks.ranges()) fate.add(r, state, cause_index);
+  };
+  add(addressed - dead, member_state::not_reached, refused);
+  dead.for_each([&](std::uint32_t rank) {
+    const error died = make_error(errc::peer_died, "node {} is dead", to.group->members->node(rank));
+    fate.add({rank, rank + 1}, member_state::not_reached, fate.add_cause({phase::liveness, died, self}));
+  });
+  add(all - addressed, member_state::excluded, 0);
+  fate.normalise();
+  return {n, {fate.runs().begin(), fate.runs().end()}, {fate.causes().begin(), fate.causes().end()}};
+}
+
+/// Whether this node would have chosen other members for a broadcast to those alive. Of itself it is sure.
+bool engine::view_differs(const group_state& group, const subset& root_sees) const {
+  const std::uint32_t n = group.members->size();
+  if (lives_.dead().empty()) return root_sees.size() != n;
+  return living(group, rank_set::all(n)) != root_sees.ranks();
+}
+
+}  // namespace scoll::detail

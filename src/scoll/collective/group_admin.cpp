@@ -1,0 +1,98 @@
+#include "scoll/collective/group_admin.hpp"
+
+#include "scoll/coro/error_format.hpp"
+#include "transport/wire/varint.hpp"
+#include "transport/wire/wire.hpp"
+
+namespace scoll::detail {
+namespace {
+
+struct group_admin {
+  static constexpr service_id id{1};
+  static constexpr std::string_view name = "group";
+  struct request {};
+  static void execute(const request&, call&) noexcept {}
+};
+
+status accept_any(void* at, std::span<const std::byte>) noexcept {
+  new (at) group_admin::request{};
+  return {};
+}
+
+constexpr service_table make_table() {
+  service_table t = make_service_table<group_admin>();
+  t.decode_request = &accept_any;  // the engine has read it already
+  return t;
+}
+
+constexpr service_table table = make_table();
+
+constexpr std::uint64_t zigzag(std::uint64_t difference) noexcept {
+  return (difference << 1) ^ (0 - (difference >> 63));
+}
+constexpr std::uint64_t unzigzag(std::uint64_t coded) noexcept {
+  return (coded >> 1) ^ (0 - (coded & 1));
+}
+
+void put_membership(wire::writer& out, const membership& members) {
+  wire::put_varint(out, members.size());
+  std::uint64_t previous = 0;
+  for (const target& t : members.targets()) {
+    wire::put_varint(out, zigzag(t.node - previous));
+    wire::put_varint(out, t.entities.size());
+    for (const entity& e : t.entities) wire::encode(out, e);
+    previous = t.node;
+  }
+}
+
+}  // namespace
+
+const service_table& group_admin_table() noexcept {
+  return table;
+}
+
+void* group_admin_instance() noexcept {
+  static group_admin instance;  // it has no state
+  return &instance;
+}
+
+result<std::size_t> encode_membership(const void* members, std::span<std::byte> into) noexcept {
+  wire::writer out(into);
+  put_membership(out, *static_cast<const membership*>(members));
+  if (!out.ok()) return out.error();
+  return out.needed();
+}
+
+result<std::size_t> encode_nothing(const void*, std::span<std::byte>) noexcept {
+  return std::size_t{0};
+}
+
+std::size_t membership_bytes(const membership& members) noexcept {
+  wire::writer out({});
+  put_membership(out, members);
+  return out.needed();
+}
+
+result<std::vector<target>> decode_membership(std::span<const std::byte> bytes) {
+  constexpr std::size_t entity_bytes = 16;
+  wire::reader in(bytes);
+  const std::uint64_t count = wire::take_varint(in);
+  if (!in.ok() || count == 0 || count > max_members || count > in.remaining()) {
+    return make_error(errc::malformed, "a membership of {} members in {} bytes", count, bytes.size());
+  }
+  std::vector<target> targets(count);
+  std::uint64_t previous = 0;
+  for (target& t : targets) {
+    t.node = previous += unzigzag(wire::take_varint(in));
+    const std::uint64_t entities = wire::take_varint(in);
+    if (!in.ok() || entities > in.remaining() / entity_bytes)
+      return error(errc::malformed, "a membership that ends early");
+    t.entities.resize(entities);
+    for (entity& e : t.entities) wire::decode(in, e);
+  }
+  in.finish();
+  if (!in.ok()) return in.error();
+  return targets;
+}
+
+}  // namespace scoll::detail

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "scoll/ids.hpp"
+
+namespace scoll::detail {
+
+/// What liveness has said of other nodes: the latest life of each, and who is dead. Older news than is known
+/// changes nothing, in whatever order it comes.
+class known_lives {
+ public:
+  /// False if that is no news: it is known, or a later life is.
+  bool die(node_id node, std::uint64_t incarnation) {
+    life& known = of(node);
+    if (incarnation < known.incarnation || (known.dead && incarnation == known.incarnation)) return false;
+    if (!known.dead) dead_.insert(place(dead_, node), node);
+    known.incarnation = incarnation;
+    return known.dead = true;
+  }
+  bool live(node_id node, std::uint64_t incarnation) {
+    life& known = of(node);
+    if (incarnation < known.incarnation || (!known.dead && incarnation == known.incarnation)) return false;
+    if (known.dead) dead_.erase(place(dead_, node));
+    known.incarnation = incarnation;
+    known.dead = false;
+    return true;
+  }
+
+  bool is_dead(node_id node) const noexcept { return std::binary_search(dead_.begin(), dead_.end(), node); }
+  /// In the order of their ids; nearly always empty.
+  const std::vector<node_id>& dead() const noexcept { return dead_; }
+
+ private:
+  struct life {
+    node_id node = 0;
+    std::uint64_t incarnation = 0;
+    bool dead = false;
+  };
+
+  static std::vector<node_id>::iterator place(std::vector<node_id>& in, node_id node) noexcept {
+    return std::lower_bound(in.begin(), in.end(), node);
+  }
+  life& of(node_id node) {
+    const auto at = std::lower_bound(lives_.begin(), lives_.end(), node,
+                                     [](const life& known, node_id wanted) { return known.node < wanted; });
+    if (at != lives_.end() && at->node == node) return *at;
+    return *lives_.insert(at, {node, 0, false});
+  }
+
+  std::vector<life> lives_;  // by node
+  std::vector<node_id> dead_;
+};
+
+}  // namespace scoll::detail

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "scoll/collective/aggregate.hpp"
+#include "scoll/collective/measure_links.hpp"
+#include "scoll/collective/service.hpp"
+
+namespace scoll::detail {
+
+/// What a node sees of its own broadcast: when requests have left, and when replies come.
+struct probe_watch {
+  bool measuring = false;  ///< somebody does
+  bool timed = false;      ///< the present broadcast is looked at
+  nanoseconds sent_processor_time{0};
+  std::uint32_t replies = 0;
+  nanoseconds first_processor_time{0};
+  time_point first{};
+  time_point last{};
+};
+
+/// The service that broadcasts are sent to so that something is sent: `execute` tells where it is and how
+/// long its processor has worked.
+struct link_probe {
+  static constexpr service_id id{2};
+  static constexpr std::string_view name = "link_probe";
+  struct request {
+    bool timed = false;  ///< the replies are to have `processor_ns`
+    wire::borrowed_bytes filler;
+  };
+  /// Of all but the root, added up: facts are one member's where only one is asked.
+  struct reply {
+    sum<std::uint64_t> processor_ns;
+    sum<std::uint64_t> host;
+    sum<std::uint32_t> processors;
+  };
+
+  host_facts facts;
+  std::shared_ptr<probe_watch> watch = std::make_shared<probe_watch>();
+
+  reply execute(const request& asked, call& c) const;
+  void on_reply(const arrival<reply>&, call& c) const;
+};
+
+}  // namespace scoll::detail

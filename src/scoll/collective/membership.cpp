@@ -1,0 +1,74 @@
+#include "scoll/collective/membership.hpp"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+
+#include "scoll/coro/error_format.hpp"
+#include "transport/wire/byte_order.hpp"
+
+namespace scoll {
+namespace {
+
+/// SHA-256 over "scoll membership 1", then for each target in order: node id, number of entities, entities
+/// (high, low); all little-endian, 64 bits.
+membership_digest digest_of(const std::vector<target>& targets) {
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  SCOLL_ASSERT(context != nullptr && EVP_DigestInit_ex(context, EVP_sha256(), nullptr) == 1,
+               "SHA-256 is missing");
+  const auto put = [context](std::uint64_t value) {
+    std::array<std::byte, 8> bytes;
+    wire::detail::store_little(bytes.data(), value);
+    EVP_DigestUpdate(context, bytes.data(), bytes.size());
+  };
+  constexpr std::string_view domain = "scoll membership 1";
+  EVP_DigestUpdate(context, domain.data(), domain.size());
+  for (const target& t : targets) {
+    put(t.node);
+    put(t.entities.size());
+    for (const entity& e : t.entities) {
+      put(e.high);
+      put(e.low);
+    }
+  }
+  membership_digest digest;
+  EVP_DigestFinal_ex(context, reinterpret_cast<unsigned char*>(digest.data()), nullptr);
+  EVP_MD_CTX_free(context);
+  return digest;
+}
+
+}  // namespace
+
+result<membership_ptr> membership::make(std::vector<target> targets) {
+  if (targets.empty()) return error(errc::invalid_argument, "a group needs at least one target");
+  if (targets.size() > max_members) {
+    return make_error(errc::too_large, "a group of {} members: at most {} are possible", targets.size(),
+                      max_members);
+  }
+  std::shared_ptr<membership> made(new membership);
+  made->targets_ = std::move(targets);
+  for (std::uint32_t rank = 0; rank < made->size(); ++rank) {
+    if (made->node(rank) == 0)
+      return make_error(errc::invalid_argument, "target {} names node 0, which is nobody", rank);
+    made->by_node_.emplace_back(made->node(rank), rank);
+  }
+  std::sort(made->by_node_.begin(), made->by_node_.end());
+  const auto twice = std::adjacent_find(made->by_node_.begin(), made->by_node_.end(),
+                                        [](const auto& a, const auto& b) { return a.first == b.first; });
+  if (twice != made->by_node_.end()) {
+    return make_error(errc::duplicate_target, "node {} is both target {} and target {}", twice->first,
+                      twice->second, std::next(twice)->second);
+  }
+  made->digest_ = digest_of(made->targets_);
+  return membership_ptr(std::move(made));
+}
+
+std::optional<std::uint32_t> membership::rank_of(node_id node) const noexcept {
+  const auto at =
+      std::lower_bound(by_node_.begin(), by_node_.end(), std::pair<node_id, std::uint32_t>(node, 0));
+  if (at == by_node_.end() || at->first != node) return std::nullopt;
+  return at->second;
+}
+
+}  // namespace scoll

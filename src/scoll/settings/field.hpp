@@ -1,0 +1,23 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "scoll/settings.hpp"
+
+namespace scoll::detail {
+
+/// A setting as the library knows it: how its value is read, written and where it goes.
+struct setting_field {
+  std::string_view name;
+  std::string_view about;
+  std::string_view takes;
+  /// False if the text is none of what it takes.
+  bool (*read)(settings::values& into, std::string_view text);
+  std::string (*write)(const settings::values& from);
+};
+
+std::span<const setting_field> setting_fields() noexcept;
+
+}  // namespace scoll::detail

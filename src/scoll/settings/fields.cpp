@@ -1,0 +1,289 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cctype>
+#include <charconv>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "scoll/settings/field.hpp"
+#include "transport/io/socket.hpp"
+
+namespace scoll::detail {
+namespace {
+
+using values = settings::values;
+
+constexpr std::int64_t second = 1'000'000'000;
+constexpr std::int64_t hour = 3600 * second;
+
+struct unit {
+  std::string_view name;
+  std::int64_t factor;
+};
+constexpr std::array time_units{unit{"ns", 1}, unit{"us", 1000}, unit{"ms", 1'000'000}, unit{"s", second}};
+constexpr std::array byte_units{unit{"", 1}, unit{"KiB", 1 << 10}, unit{"MiB", 1 << 20},
+                                unit{"GiB", 1 << 30}};
+
+/// A whole number and one of the units; nothing that does not fit.
+template <std::size_t Count>
+std::optional<std::int64_t> read_amount(std::string_view text, const std::array<unit, Count>& units) {
+  std::int64_t number = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failed != std::errc() || number < 0) return std::nullopt;
+  std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
+  while (rest.starts_with(' ')) rest.remove_prefix(1);
+  std::int64_t amount = 0;
+  for (const unit& u : units) {
+    if (rest == u.name && !__builtin_mul_overflow(number, u.factor, &amount)) return amount;
+  }
+  return std::nullopt;
+}
+
+/// In the largest unit of which it is a whole number.
+template <std::size_t Count>
+std::string write_amount(std::int64_t amount, const std::array<unit, Count>& units) {
+  const unit* best = units.data();
+  for (const unit& u : units) {
+    if (amount != 0 && amount % u.factor == 0) best = &u;
+  }
+  return fmt::format("{}{}", amount / best->factor, best->name);
+}
+
+/// A setting's kind: `read` and `write` of a type between bounds.
+template <auto Least, auto Most, bool PowerOfTwo = false>
+struct number {
+  template <class T>
+  static bool read(T& into, std::string_view text) {
+    T parsed{};
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), parsed);
+    if (failed != std::errc() || end != text.data() + text.size()) return false;
+    if (std::cmp_less(parsed, Least) || std::cmp_greater(parsed, Most)) return false;
+    if constexpr (PowerOfTwo) {
+      if (!std::has_single_bit(parsed)) return false;
+    }
+    into = parsed;
+    return true;
+  }
+  template <class T>
+  static std::string write(const T& value) {
+    return fmt::format("{}", value);
+  }
+};
+
+template <std::int64_t Least, std::int64_t Most>
+struct amount_of_bytes {
+  template <class T>
+  static bool read(T& into, std::string_view text) {
+    const auto parsed = read_amount(text, byte_units);
+    if (!parsed || *parsed < Least || *parsed > Most) return false;
+    into = static_cast<T>(*parsed);
+    return true;
+  }
+  template <class T>
+  static std::string write(const T& value) {
+    return write_amount(static_cast<std::int64_t>(value), byte_units);
+  }
+};
+
+template <std::int64_t Least, std::int64_t Most>
+struct duration {
+  static bool read(nanoseconds& into, std::string_view text) {
+    const auto parsed = text == "0" ? std::optional<std::int64_t>(0) : read_amount(text, time_units);
+    if (!parsed || *parsed < Least || *parsed > Most) return false;
+    into = nanoseconds(*parsed);
+    return true;
+  }
+  static std::string write(const nanoseconds& value) { return write_amount(value.count(), time_units); }
+};
+
+struct truth {
+  static bool read(bool& into, std::string_view text) {
+    if (text != "true" && text != "false") return false;
+    into = text == "true";
+    return true;
+  }
+  static std::string write(bool value) { return value ? "true" : "false"; }
+};
+
+struct local_address {
+  static bool read(std::string& into, std::string_view text) {
+    if (!text.empty() && !transport::socket_address::parse(text)) return false;
+    into = text;
+    return true;
+  }
+  static std::string write(const std::string& value) { return value; }
+};
+
+/// What the kernel's modules are called. Whether it has this one, it says when somebody connects.
+struct algorithm {
+  static bool read(std::string& into, std::string_view text) {
+    const auto odd = [](char c) { return c != '_' && std::isalnum(static_cast<unsigned char>(c)) == 0; };
+    if (text.size() > most_letters || std::ranges::any_of(text, odd)) return false;
+    into = text;
+    return true;
+  }
+  static std::string write(const std::string& value) { return value; }
+  static constexpr std::size_t most_letters = 15;
+};
+
+struct tree {
+  static bool read(tree_spec& into, std::string_view text) {
+    const auto parsed = parse_tree(text);
+    if (parsed) into = *parsed;
+    return parsed.has_value();
+  }
+  static std::string write(const tree_spec& value) { return to_string(value); }
+};
+
+struct engine {
+  static bool read(transport::reactor_engine& into, std::string_view text) {
+    const auto parsed = transport::parse_engine(text);
+    if (parsed) into = *parsed;
+    return parsed.has_value();
+  }
+  static std::string write(transport::reactor_engine value) { return std::string(to_string(value)); }
+};
+
+struct optional_tree {
+  static bool read(std::optional<tree_spec>& into, std::string_view text) {
+    const auto parsed = parse_tree(text);
+    if (parsed || text.empty()) into = parsed;
+    return parsed || text.empty();
+  }
+  static std::string write(const std::optional<tree_spec>& value) { return value ? to_string(*value) : ""; }
+};
+
+template <class Kind, auto Place>
+constexpr setting_field field(std::string_view name, std::string_view takes, std::string_view about) {
+  return {name, about, takes, [](values& v, std::string_view text) { return Kind::read(Place(v), text); },
+          [](const values& v) { return Kind::write(Place(v)); }};
+}
+
+// A place cannot be named in parentheses. NOLINTNEXTLINE(bugprone-macro-parentheses)
+#define SCOLL_PLACE(member) [](auto& v) -> auto& { return v.member; }
+
+constexpr std::uint32_t most_count = UINT32_MAX;
+using count = number<1U, most_count>;
+using short_time = duration<1, hour>;
+using optional_time = duration<0, hour>;
+
+constexpr std::array fields{
+    field<engine, SCOLL_PLACE(reactor.engine)>(
+        "reactor.engine", "automatic, io_uring or poll",
+        "what the reactor runs on; automatic: io_uring where it works"),
+    field<number<8U, 32768U, true>, SCOLL_PLACE(reactor.submission_entries)>(
+        "reactor.submission_entries",
+        "a power of two, 8 to 32768, at most half of reactor.completion_entries",
+        "operations that are handed over at once"),
+    field<number<16U, 65536U, true>, SCOLL_PLACE(reactor.completion_entries)>(
+        "reactor.completion_entries",
+        "a power of two, 16 to 65536, at least twice reactor.submission_entries",
+        "completions that may wait"),
+    field<number<2U, 32768U, true>, SCOLL_PLACE(reactor.receive_buffers)>(
+        "reactor.receive_buffers", "a power of two, 2 to 32768, at most reactor.receive_buffer_limit",
+        "receive buffers given to the kernel at most"),
+    field<amount_of_bytes<256, 16 << 20>, SCOLL_PLACE(reactor.receive_buffer_bytes)>(
+        "reactor.receive_buffer_bytes", "256 to 16MiB", "size of a receive buffer"),
+    field<number<2U, 65536U>, SCOLL_PLACE(reactor.receive_buffer_limit)>(
+        "reactor.receive_buffer_limit", "2 to 65536, at least reactor.receive_buffers",
+        "receive buffers in all: the bound of receive memory"),
+    field<truth, SCOLL_PLACE(reactor.announce)>("reactor.announce", "true or false",
+                                                "say on stderr which fallbacks were taken"),
+    field<number<0U, 255U>, SCOLL_PLACE(reactor.disable)>(
+        "reactor.disable", "0 to 255", "bits of features not to use, to work around a kernel (reactor.hpp)"),
+
+    field<local_address, SCOLL_PLACE(tcp.bind_source)>(
+        "tcp.bind_source", "an address such as 10.0.0.1:0, or nothing",
+        "local address to connect from; nothing: the kernel chooses"),
+    field<algorithm, SCOLL_PLACE(tcp.congestion_control)>(
+        "tcp.congestion_control", "a name such as cubic, or nothing", "nothing: the system's"),
+    field<short_time, SCOLL_PLACE(tcp.connect_limit)>("tcp.connect_limit", "a time up to 3600s",
+                                                      "for a connection attempt"),
+    field<short_time, SCOLL_PLACE(tcp.linger_limit)>("tcp.linger_limit", "a time up to 3600s",
+                                                     "for a closed link's peer to read what was written"),
+    field<optional_time, SCOLL_PLACE(tcp.keep_alive)>("tcp.keep_alive", "a time up to 3600s, 0: never",
+                                                      "silence after which a connection is probed"),
+    field<optional_time, SCOLL_PLACE(tcp.unacknowledged_limit)>(
+        "tcp.unacknowledged_limit", "a time up to 3600s, 0: the system's",
+        "a link breaks when sent bytes stay unacknowledged for so long"),
+    field<number<1, 65535>, SCOLL_PLACE(tcp.backlog)>("tcp.backlog", "1 to 65535",
+                                                      "connections that may wait to be accepted"),
+    field<number<1U, 1U << 20>, SCOLL_PLACE(tcp.send_buffers)>(
+        "tcp.send_buffers", "1 to 1048576", "batches of 64 KiB on their way, over all links"),
+    field<number<1U, 1U << 20>, SCOLL_PLACE(tcp.frame_buffers)>(
+        "tcp.frame_buffers", "1 to 1048576", "frames that arrive in pieces, over all links"),
+
+    field<tree, SCOLL_PLACE(node.default_tree)>("node.default_tree", "such as knomial:4, kary:2, chain, flat",
+                                                "of groups that do not choose"),
+    field<optional_tree, SCOLL_PLACE(node.pinned_tree)>(
+        "node.pinned_tree", "such as knomial:4, or nothing",
+        "taken where a tree would be chosen by measuring (docs/trees.md)"),
+    field<count, SCOLL_PLACE(node.max_operations)>("node.max_operations", "1 or more",
+                                                   "broadcasts at once, rooted here or not"),
+    field<short_time, SCOLL_PLACE(node.rtt_estimate)>("node.rtt_estimate", "a time up to 3600s",
+                                                      "a safe round trip time, for bounds on levels"),
+    field<short_time, SCOLL_PLACE(node.level_margin)>("node.level_margin", "a time up to 3600s",
+                                                      "kept by each level beside it"),
+    field<short_time, SCOLL_PLACE(node.creation_lease)>("node.creation_lease", "a time up to 3600s",
+                                                        "after it the creator of an unused group is asked"),
+    field<number<1U, 1024U>, SCOLL_PLACE(node.workers)>("node.workers", "1 to 1024",
+                                                        "threads for hooks that burn CPU"),
+    field<count, SCOLL_PLACE(node.worker_queue)>("node.worker_queue", "1 or more",
+                                                 "functions that wait for one"),
+
+    field<count, SCOLL_PLACE(node.ship.handlers)>("ship.handlers", "1 or more", "handlers that run at once"),
+    field<count, SCOLL_PLACE(node.ship.queue)>("ship.queue", "1 or more",
+                                               "calls to one peer that wait to be sent"),
+    field<amount_of_bytes<ship_limits::least_eager_bytes, transport::max_payload_bytes>,
+          SCOLL_PLACE(node.ship.eager_bytes)>("ship.eager_bytes", "512 to 32KiB",
+                                              "arguments and results up to this travel in the message"),
+    field<amount_of_bytes<0, std::int64_t{1} << 40>, SCOLL_PLACE(node.ship.large_bytes)>(
+        "ship.large_bytes", "up to 1024GiB", "the largest argument or result"),
+    field<amount_of_bytes<0, std::int64_t{1} << 40>, SCOLL_PLACE(node.ship.large_memory)>(
+        "ship.large_memory", "up to 1024GiB", "of all large arguments and results that handlers hold"),
+    field<short_time, SCOLL_PLACE(node.ship.large_hold)>("ship.large_hold", "a time up to 3600s",
+                                                         "a large result waits so long for its caller"),
+
+    field<short_time, SCOLL_PLACE(node.link.reconnect_grace)>(
+        "link.reconnect_grace", "a time up to 3600s", "a peer that cannot be reached for so long is lost"),
+    field<short_time, SCOLL_PLACE(node.link.backoff_first)>("link.backoff_first",
+                                                            "a time up to 3600s, at most link.backoff_limit",
+                                                            "between the first two connection attempts"),
+    field<short_time, SCOLL_PLACE(node.link.backoff_limit)>("link.backoff_limit",
+                                                            "a time up to 3600s, at least link.backoff_first",
+                                                            "between later ones at most"),
+    field<short_time, SCOLL_PLACE(node.link.hello_limit)>("link.hello_limit", "a time up to 3600s",
+                                                          "for a connection to introduce itself"),
+    field<short_time, SCOLL_PLACE(node.link.acknowledge_delay)>(
+        "link.acknowledge_delay", "a time up to 3600s", "an acknowledgement waits so long for company"),
+    field<count, SCOLL_PLACE(node.link.queue_limit)>("link.queue_limit",
+                                                     "1 or more, at least link.transfer_window",
+                                                     "requests per peer and class that wait for credit"),
+    field<count, SCOLL_PLACE(node.link.exchange_limit)>("link.exchange_limit", "1 or more",
+                                                        "requests per peer that wait for a reply"),
+    field<count, SCOLL_PLACE(node.link.handshake_limit)>(
+        "link.handshake_limit", "1 or more", "accepted connections that have not introduced themselves"),
+    field<count, SCOLL_PLACE(node.link.region_limit)>("link.region_limit", "1 or more",
+                                                      "memory regions exposed at once"),
+    field<count, SCOLL_PLACE(node.link.transfer_window)>("link.transfer_window",
+                                                         "1 or more, at most link.queue_limit",
+                                                         "bulk segments on their way, per peer"),
+    field<amount_of_bytes<1, 1 << 20>, SCOLL_PLACE(node.link.transfer_segment_bytes)>(
+        "link.transfer_segment_bytes", "1 to 1MiB", "that bulk is cut in"),
+    field<count, SCOLL_PLACE(node.link.transfer_buffers)>("link.transfer_buffers", "1 or more",
+                                                          "of 8 KiB, for small segments"),
+};
+
+#undef SCOLL_PLACE
+
+}  // namespace
+
+std::span<const setting_field> setting_fields() noexcept {
+  return fields;
+}
+
+}  // namespace scoll::detail

@@ -1,0 +1,272 @@
+#include "scoll/settings.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <numeric>
+#include <utility>
+
+#include "scoll/coro/assert.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "scoll/settings/field.hpp"
+#include "scoll/settings/file.hpp"
+
+namespace scoll {
+namespace {
+
+using detail::setting_field;
+using detail::setting_fields;
+
+constexpr std::string_view prefix = "SCOLL_";
+constexpr const char* file_variable = "SCOLL_CONFIG";
+
+std::optional<std::size_t> find(std::string_view name) {
+  const auto fields = setting_fields();
+  const auto at = std::ranges::find(fields, name, &setting_field::name);
+  if (at == fields.end()) return std::nullopt;
+  return static_cast<std::size_t>(at - fields.begin());
+}
+
+std::string upper(std::string_view text) {
+  std::string all;
+  for (const char c : text) all += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return all;
+}
+
+/// "tcp.keep_alive" is SCOLL_TCP_KEEP_ALIVE.
+std::string variable_of(std::string_view name) {
+  std::string variable(prefix);
+  variable += upper(name);
+  std::ranges::replace(variable, '.', '_');
+  return variable;
+}
+
+std::optional<std::size_t> find_variable(std::string_view variable) {
+  const auto fields = setting_fields();
+  const auto at = std::ranges::find(fields, variable, [](const auto& f) { return variable_of(f.name); });
+  if (at == fields.end()) return std::nullopt;
+  return static_cast<std::size_t>(at - fields.begin());
+}
+
+/// All SCOLL_... of this process, with their values.
+std::vector<std::pair<std::string_view, std::string_view>> variables() {
+  std::vector<std::pair<std::string_view, std::string_view>> found;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view both(*entry);
+    const std::size_t equals = both.find('=');
+    if (both.starts_with(prefix) && equals != std::string_view::npos)
+      found.emplace_back(both.substr(0, equals), both.substr(equals + 1));
+  }
+  return found;
+}
+
+/// How many letters have to be put in, left out or changed.
+std::size_t distance(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> row(to.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t k = 0; k < to.size(); ++k) {
+      const std::size_t changed = diagonal + (from[i] == to[k] ? 0 : 1);
+      diagonal = row[k + 1];
+      row[k + 1] = std::min({changed, diagonal + 1, row[k] + 1});
+    }
+  }
+  return row.back();
+}
+
+/// The variable of a setting that somebody may have meant; empty if there is none.
+std::string nearest(std::string_view variable) {
+  std::size_t best = 3;  // two letters that changed places, or an error in each half
+  std::string found;
+  for (const setting_field& f : setting_fields()) {
+    std::string candidate = variable_of(f.name);
+    const std::size_t away = distance(upper(variable), candidate);
+    if (away >= best) continue;
+    best = away;
+    found = std::move(candidate);
+  }
+  return found;
+}
+
+/// Of a setting, were there one of that name: others belong to somebody else.
+bool looks_like_ours(std::string_view variable) {
+  return std::ranges::any_of(setting_fields(), [variable](const setting_field& f) {
+    return variable.starts_with(variable_of(f.name.substr(0, f.name.find('.') + 1)));
+  });
+}
+
+/// What a node and its reactor would say. Who the node is, its program chooses: anybody will do.
+status validate(const settings::values& all) {
+  if (status s = all.reactor.validate(); !s) return s;
+  node_options somebody = all.node;
+  somebody.id = 1;
+  return somebody.validate();
+}
+
+void take_built_in(settings::values& into, std::size_t at) {
+  const setting_field& f = setting_fields()[at];
+  [[maybe_unused]] const bool read = f.read(into, f.write(settings::values{}));
+  SCOLL_ASSERT(read, "what is built in is allowed");
+}
+
+}  // namespace
+
+std::string_view to_string(setting_origin origin) noexcept {
+  constexpr std::string_view names[] = {"built in", "program", "file", "environment", "code"};
+  return names[static_cast<std::size_t>(origin)];
+}
+
+std::vector<unknown_variable> unknown_variables() {
+  std::vector<unknown_variable> found;
+  for (const auto& [name, value] : variables()) {
+    if (name != file_variable && !find_variable(name)) found.push_back({std::string(name), nearest(name)});
+  }
+  std::ranges::sort(found, {}, &unknown_variable::name);
+  return found;
+}
+
+settings::settings() : sources_(setting_fields().size()) {}
+
+status settings::load() {
+  const char* const path = std::getenv(file_variable);
+  return load(path != nullptr ? path : "");
+}
+
+status settings::load(const std::string& path) {
+  const settings before = *this;
+  status outcome;
+  if (!path.empty()) outcome = load_file(path);
+  if (outcome) outcome = load_environment();
+  if (outcome) outcome = check();
+  if (!outcome) {
+    values_ = before.values_;
+    sources_ = before.sources_;
+  }
+  return outcome;
+}
+
+status settings::load_file(const std::string& path) {
+  std::vector<change> changes;
+  const detail::file_settings found = detail::read_settings_file(path);
+  if (!found.complaint.empty()) return refuse(found.code, found.complaint);
+  for (const detail::file_setting& f : found.all) {
+    const auto at = find(f.name);
+    if (!at) return refuse(errc::not_found, fmt::format("{}: there is no setting '{}'", f.where, f.name));
+    changes.push_back({*at, f.value, f.where});
+  }
+  return take(changes, setting_origin::file);
+}
+
+status settings::load_environment() {
+  std::vector<change> changes;
+  for (const auto& [name, value] : variables()) {
+    if (const auto at = find_variable(name)) {
+      changes.push_back({*at, std::string(value), std::string(name)});
+    } else if (looks_like_ours(name)) {
+      return refuse(errc::not_found, fmt::format("{}: there is no such setting", name));
+    }
+  }
+  return take(changes, setting_origin::environment);
+}
+
+status settings::suggest(std::string_view name, std::string_view value) {
+  return take_one(name, value, setting_origin::program);
+}
+
+status settings::set(std::string_view name, std::string_view value) {
+  return take_one(name, value, setting_origin::code);
+}
+
+status settings::take_one(std::string_view name, std::string_view value, setting_origin origin) {
+  const auto at = find(name);
+  if (!at) return refuse(errc::not_found, fmt::format("there is no setting '{}'", name));
+  return take({{*at, std::string(value), {}}}, origin);
+}
+
+/// All or none of them.
+status settings::take(const std::vector<change>& changes, setting_origin origin) {
+  values changed = values_;
+  for (const change& c : changes) {
+    const setting_field& f = setting_fields()[c.at];
+    values ignored = values_;
+    // What is overruled has to be right all the same.
+    values& into = sources_[c.at].origin > origin ? ignored : changed;
+    if (!f.read(into, c.value)) {
+      return refuse(errc::invalid_argument,
+                    fmt::format("{}{}{} is '{}', and takes {}", c.where, c.where.empty() ? "" : ": ", f.name,
+                                c.value, f.takes));
+    }
+  }
+  values_ = std::move(changed);
+  for (const change& c : changes) {
+    if (sources_[c.at].origin <= origin) sources_[c.at] = {origin, c.where};
+  }
+  complaint_.clear();
+  return {};
+}
+
+/// What is built in takes their place: what people say must not be wrong for a program's taste.
+void settings::drop_suggestions_that_do_not_fit() {
+  bool dropped = true;
+  for (status outcome = validate(values_); !outcome && dropped; outcome = validate(values_)) {
+    dropped = false;
+    for (const std::size_t i : involved_in(outcome.error())) {
+      if (sources_[i].origin != setting_origin::program) continue;
+      take_built_in(values_, i);
+      sources_[i] = {};
+      dropped = true;
+    }
+  }
+}
+
+status settings::check() {
+  drop_suggestions_that_do_not_fit();
+  const status outcome = validate(values_);
+  if (outcome) {
+    complaint_.clear();
+    return {};
+  }
+  const error& wrong = outcome.error();
+  std::string chosen;
+  for (const std::size_t i : involved_in(wrong)) {
+    const setting_field& f = setting_fields()[i];
+    const auto& [origin, where] = sources_[i];
+    chosen +=
+        fmt::format("{}: {} is '{}'; ", where.empty() ? to_string(origin) : where, f.name, f.write(values_));
+  }
+  return refuse(wrong.code(), fmt::format("{}this does not fit: {}", chosen, wrong.text()));
+}
+
+/// Those that somebody has chosen and without which it would not be wrong in the same way.
+std::vector<std::size_t> settings::involved_in(const error& wrong) const {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    if (sources_[i].origin == setting_origin::built_in) continue;
+    values otherwise = values_;
+    take_built_in(otherwise, i);
+    const status outcome = validate(otherwise);
+    if (outcome || outcome.error() != wrong) found.push_back(i);
+  }
+  return found;
+}
+
+status settings::refuse(errc code, std::string complaint) {
+  complaint_ = std::move(complaint);
+  return make_error(code, "{}", complaint_);
+}
+
+std::vector<setting> settings::list() const {
+  std::vector<setting> all;
+  const values built_in;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    const setting_field& f = setting_fields()[i];
+    all.push_back({f.name, f.write(values_), f.write(built_in), f.takes, f.about, sources_[i].origin,
+                   sources_[i].where});
+  }
+  return all;
+}
+
+}  // namespace scoll

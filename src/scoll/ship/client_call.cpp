@@ -1,0 +1,309 @@
+#include "scoll/detail/client_call.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
+#include "scoll/detail/ship_head.hpp"
+#include "scoll/node_access.hpp"
+#include "scoll/ship/function_text.hpp"
+#include "scoll/ship/shipper.hpp"
+#include "transport/memory/transfer.hpp"
+#include "transport/session/session.hpp"
+#include "transport/wire/checksum.hpp"
+#include "transport/wire/wire.hpp"
+
+namespace scoll {
+
+bool call_limit::enter(detail::outgoing_call& call) noexcept {
+  if (free_ != 0 && waiting_.empty()) {
+    --free_;
+    return true;
+  }
+  waiting_.push_back(call);
+  return false;
+}
+
+/// Those who are told may leave at once again: they are counted, not called from within.
+void call_limit::leave() noexcept {
+  ++free_;
+  if (serving_) return;
+  serving_ = true;
+  while (free_ != 0 && !waiting_.empty()) {
+    --free_;
+    waiting_.pop_front().proceed();
+  }
+  serving_ = false;
+}
+
+}  // namespace scoll
+
+namespace scoll::detail {
+namespace {
+
+/// Room in an answer for a text or a descriptor, whatever the result takes.
+constexpr std::size_t least_reply_bytes = 256;
+
+}  // namespace
+
+outgoing_call::outgoing_call(node& by, node_id to, const function_key& function, bool notification,
+                             const ship_options& options) noexcept
+    : exchange(&on_answer),
+      timer_node(&on_time),
+      shipper_(node_access::shipper(by)),
+      to_(to),
+      function_(function),
+      options_(options),
+      stop_(&on_stop, this),
+      notification_(notification) {
+  if (shipper_.closing()) {
+    failure_ = {errc::closed, "this node is shutting down"};
+  } else if (options.stop.stop_requested()) {
+    failure_ = {errc::cancelled, "the stop token had fired before the call began"};
+  } else if (options.deadline <= nanoseconds::zero()) {
+    failure_ = {errc::deadline_exceeded, "no time was left before the call began"};
+  } else if (to == by.wire().options().self) {
+    failure_ = {errc::invalid_argument, "a call of this node to itself: call the handler directly"};
+  } else if (by.wire().find(to) == nullptr) {
+    failure_ = make_error(errc::unreachable, "no address is known for node {}", to);
+  }
+}
+
+outgoing_call::~outgoing_call() {
+  SCOLL_ASSERT(!begun_ || ended_, "a shipped call was abandoned by its caller");
+  if (message_ != nullptr) shipper_.wire().release_message(*message_);
+}
+
+// ---- the argument
+
+std::span<std::byte> outgoing_call::room_in_message() noexcept {
+  message_ = &shipper_.wire().acquire_message();
+  return message_->payload_space();
+}
+
+std::span<std::byte> outgoing_call::room_for(std::size_t size) noexcept {
+  const ship_limits& limits = shipper_.limits();
+  if (size > limits.large_bytes) {
+    failure_ = make_error(errc::too_large, "an argument of {} bytes: at most {} are allowed", size,
+                          limits.large_bytes);
+  } else if (size > limits.eager_bytes) {
+    large_ = std::make_unique<large_part>();
+    if (large_->argument.allocate(size)) return large_->argument.span();
+    failure_ = {errc::busy, "no memory for a large argument"};
+  } else {
+    slab_ = shipper_.wire().acquire_payload();
+    if (slab_) return {slab_.data(), size};
+    failure_ = {errc::busy, "no buffer left for an argument"};
+  }
+  return {};
+}
+
+void outgoing_call::seal(std::size_t size) noexcept {
+  if (large_ != nullptr) return;
+  if (!slab_)
+    return message_->set_inline_payload(size, wire::checksum(message_->payload_space().first(size)));
+  const std::span<const std::byte> bytes(slab_.data(), size);
+  message_->share_payload({std::move(slab_), bytes}, wire::checksum(bytes));
+}
+
+/// The peer pulls the argument: the message says from where.
+status outgoing_call::expose(transport::message& m) noexcept {
+  auto region =
+      transport::memory_region::expose(shipper_.wire(), std::span<const std::byte>(large_->argument.span()));
+  if (!region) return region.error();
+  large_->region = std::move(*region);
+  const auto size = wire::encode_to(m.payload_space(), large_->region.descriptor());
+  SCOLL_ASSERT(size.has_value(), "a descriptor exceeds a message");
+  m.set_inline_payload(*size, wire::checksum(m.payload_space().first(*size)));
+  return {};
+}
+
+// ---- its course
+
+bool outgoing_call::begin(std::coroutine_handle<> waiter) noexcept {
+  SCOLL_ASSERT(!begun_, "a shipped call is awaited once");
+  begun_ = true;
+  wake_.set(waiter);
+  shipper_.started(*this);
+  executor& ex = shipper_.get_executor();
+  expires_ = saturating_add(ex.now(), options_.deadline);
+  if (expires_ != never && !SCOLL_MUTANT(ship_deadline_not_armed)) ex.arm(*this, expires_);
+  const bool waits = options_.limit != nullptr && !options_.limit->enter(*this);
+  if (!waits) {
+    placed_ = options_.limit != nullptr;
+    if (const status sent = send(); !sent) {
+      failure_ = sent.error();
+      conclude();
+      return false;
+    }
+  }
+  if (!SCOLL_MUTANT(ship_stop_unheard)) stop_.connect(options_.stop);
+  return true;
+}
+
+void outgoing_call::proceed() noexcept {
+  placed_ = true;
+  const status sent = send();
+  if (sent) return;
+  failure_ = sent.error();
+  end();
+}
+
+std::uint32_t outgoing_call::reply_capacity() const noexcept {
+  const std::size_t eager = shipper_.limits().eager_bytes;
+  return static_cast<std::uint32_t>(std::min(eager, std::max(least_reply_bytes, result_bytes_)));
+}
+
+status outgoing_call::send() noexcept {
+  transport::session* const session = shipper_.wire().find(to_);
+  ship_head head;
+  head.flags = static_cast<std::uint8_t>((notification_ ? ship_head::notification : 0) |
+                                         (large_ != nullptr ? ship_head::large : 0));
+  head.function = function_.id;
+  head.types = function_.types;
+  if (expires_ != never) {
+    const nanoseconds left = expires_ - shipper_.get_executor().now();
+    head.remaining_ns = static_cast<std::uint64_t>(std::max<std::int64_t>(1, left.count()));
+  }
+  if (large_ != nullptr) {
+    if (const status exposed = expose(*message_); !exposed) return exposed;
+  }
+  transport::message& m = *std::exchange(message_, nullptr);
+  m.set_head_bytes(*wire::encode_to(m.head_space(), head));
+  const status sent =
+      session->request(*this, transport::traffic_class::call, m, reply_capacity(), shipper_.limits().queue);
+  shipper_.statistics_.shipped += sent.has_value();
+  return sent;
+}
+
+void outgoing_call::on_answer(transport::exchange& self, transport::reply_event& event) noexcept {
+  static_cast<outgoing_call&>(self).heard(event);
+}
+void outgoing_call::on_time(timer_node& self) noexcept {
+  static_cast<outgoing_call&>(self).stop_with({errc::deadline_exceeded, "no result in time"});
+}
+void outgoing_call::on_stop(void* self) noexcept {
+  static_cast<outgoing_call*>(self)->stop_with({errc::cancelled, "the caller's stop token fired"});
+}
+void outgoing_call::close(const error& why) noexcept {
+  stop_with(why);
+}
+
+void outgoing_call::stop_with(const error& why) noexcept {
+  if (ended_) return;
+  if (!failure_) failure_ = why;
+  if (large_ != nullptr && large_->fetching) {
+    large_->stop.request_stop();  // the transfer still ends by itself, and then the call
+    return;
+  }
+  list_hook<call_limit>::unlink();
+  const bool reached = exchange::cancel();
+  may_have_executed_ = reached && !SCOLL_MUTANT(ship_cancelled_as_not_executed);
+  end();
+}
+
+void outgoing_call::heard(transport::reply_event& event) noexcept {
+  const bool fetching = large_ != nullptr && large_->fetching;
+  may_have_executed_ = event.reached && !event.refused;
+  if (SCOLL_MUTANT(ship_loss_as_not_executed) && !event.outcome) may_have_executed_ = false;
+  const error why = event.outcome ? answered(event) : refusal(event.outcome.error());
+  if (why && !failure_) failure_ = why;
+  if (fetching) {  // the peer, or the way to it, has given up the result
+    if (!failure_) failure_ = {errc::malformed, "a second answer while a large result was fetched"};
+    large_->stop.request_stop();
+  } else if (failure_ || event.final) {
+    if (!event.final) exchange::cancel();
+    end();
+  }
+}
+
+/// Ok for a result, or for one that is being fetched.
+error outgoing_call::answered(transport::reply_event& event) noexcept {
+  const auto head = wire::decode_from<ship_reply_head>(event.head);
+  if (!head) return head.error();
+  switch (head->outcome) {
+    case ship_outcome::value:
+      answer_ = std::move(event.payload);
+      return event.final ? error{} : error(errc::malformed, "a part of a result that is no descriptor");
+    case ship_outcome::error: {
+      const auto text = event.payload.bytes;
+      const auto code = static_cast<errc>(head->code);
+      const auto domain = head->domain <= static_cast<std::uint8_t>(error_domain::user)
+                              ? static_cast<error_domain>(head->domain)
+                              : error_domain::scoll;
+      return {code == errc::ok ? errc::malformed : code,
+              {reinterpret_cast<const char*>(text.data()), text.size()},
+              head->detail,
+              domain};
+    }
+    case ship_outcome::other_types: return other_types(event);
+    case ship_outcome::large: break;
+  }
+  if (event.final) return {errc::malformed, "a descriptor of a result that is gone"};
+  return fetch(event.payload.bytes);
+}
+
+/// The peer has another function under this number, and did not call it.
+error outgoing_call::other_types(transport::reply_event& event) noexcept {
+  const auto there = wire::decode_from<function_text>(event.payload.bytes);
+  if (!there) return there.error();
+  may_have_executed_ = false;
+  return other_function(function_, to_, *there);
+}
+
+error outgoing_call::fetch(std::span<const std::byte> descriptor) noexcept {
+  const auto from = wire::decode_from<transport::region_descriptor>(descriptor);
+  if (!from) return from.error();
+  if (from->node != to_) return {errc::malformed, "a result that lies on another node"};
+  const std::size_t most = shipper_.limits().large_bytes;
+  if (from->length > most) {
+    return make_error(errc::too_large, "a result of {} bytes: at most {} are allowed", from->length, most);
+  }
+  if (large_ == nullptr) large_ = std::make_unique<large_part>();
+  if (large_->fetching || !large_->result.allocate(from->length)) {
+    return {errc::busy, "no memory for a large result"};
+  }
+  large_->fetching = true;
+  shipper_.scope_.spawn(pull(*from));
+  return {};
+}
+
+task<void> outgoing_call::pull(transport::region_descriptor from) {
+  transport::transfer_options options;
+  options.stop = large_->stop.token();
+  options.checked = true;
+  const status fetched = co_await transport::get(shipper_.wire(), from, 0, large_->result.span(), options);
+  large_->fetching = false;
+  if (!fetched && !failure_) failure_ = fetched.error();
+  exchange::cancel();  // the peer may let go of it
+  ++shipper_.statistics_.large;
+  end();
+}
+
+/// The peer knows functions by number: here is the name.
+error outgoing_call::refusal(const error& said) const noexcept {
+  if (said == errc::unknown_function) return not_served(function_, to_);
+  return said;
+}
+
+std::span<const std::byte> outgoing_call::result() const noexcept {
+  return large_ != nullptr && !large_->result.span().empty() ? large_->result.span() : answer_.bytes;
+}
+
+/// Nothing refers to this call any more.
+void outgoing_call::conclude() noexcept {
+  ended_ = true;
+  shipper_.get_executor().disarm(*this);
+  stop_.disconnect();
+  if (large_ != nullptr) large_->region.unexpose();
+  shipper_.ended(*this);
+  if (placed_ && !SCOLL_MUTANT(ship_place_kept)) options_.limit->leave();
+}
+
+void outgoing_call::end() noexcept {
+  conclude();
+  shipper_.get_executor().schedule(wake_);
+}
+
+}  // namespace scoll::detail

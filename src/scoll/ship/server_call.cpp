@@ -1,0 +1,273 @@
+#include "scoll/detail/server_call.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "scoll/collective/engine.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
+#include "scoll/ship/shipper.hpp"
+#include "transport/memory/transfer.hpp"
+#include "transport/wire/checksum.hpp"
+
+namespace scoll {
+
+node_id ship_call::caller() const noexcept {
+  return handling_.caller_;
+}
+std::uint64_t ship_call::caller_incarnation() const noexcept {
+  return handling_.caller_incarnation_;
+}
+bool ship_call::notification() const noexcept {
+  return handling_.notification_;
+}
+nanoseconds ship_call::remaining() const noexcept {
+  if (handling_.expires_ == never) return nanoseconds::max();
+  return std::max(nanoseconds(0), handling_.expires_ - get_executor().now());
+}
+stop_token ship_call::stop() const noexcept {
+  return handling_.stop_.token();
+}
+executor& ship_call::get_executor() const noexcept {
+  return handling_.shipper_.get_executor();
+}
+worker_pool& ship_call::pool() const {
+  return handling_.shipper_.beside().pool();
+}
+
+}  // namespace scoll
+
+namespace scoll::detail {
+
+handling::handling(shipper& by, served_function& of) noexcept
+    : ready_node(&on_turn),
+      timer_node(&on_time),
+      task_listener(&on_returned),
+      shipper_(by),
+      function_(of),
+      call_(*this) {}
+
+handling::~handling() = default;
+
+std::string_view handling::name() const noexcept {
+  return function_.key.name;
+}
+
+// ---- beginning
+
+void handling::admit(transport::request_view& request, const ship_head& head, ship_peer& from,
+                     std::size_t large) noexcept {
+  peer_ = &from;
+  caller_ = request.from().peer();
+  caller_incarnation_ = request.from().peer_incarnation();
+  reply_capacity_ = request.reply_capacity();
+  notification_ = (head.flags & ship_head::notification) != 0;
+  large_held_ = large;
+  if (head.remaining_ns != 0) {
+    constexpr auto longest = static_cast<std::uint64_t>(nanoseconds::max().count());
+    const nanoseconds left(static_cast<std::int64_t>(std::min(head.remaining_ns, longest)));
+    expires_ = saturating_add(shipper_.get_executor().now(), left);
+  }
+  request.accept(*this);
+  release_credit();  // the table bounds what is taken on: callers must not wait for each other in a circle
+}
+
+void handling::run_later() noexcept {
+  if (notification_) acknowledge();
+  shipper_.get_executor().schedule(*this);
+}
+
+/// A notification is answered when it is taken.
+void handling::acknowledge() noexcept {
+  transport::message& m = shipper_.wire().acquire_message();
+  m.set_head_bytes(*wire::encode_to(m.head_space(), ship_reply_head{}));
+  reply(m);
+}
+
+task<void> handling::pull(transport::region_descriptor argument) {
+  pulling_ = true;
+  status fetched;
+  if (large_.allocate(argument.length)) {
+    transport::transfer_options options;
+    options.stop = stop_.token();
+    options.checked = true;
+    if (expires_ != never) {
+      options.deadline = std::max(nanoseconds(1), expires_ - shipper_.get_executor().now());
+    }
+    fetched = co_await transport::get(shipper_.wire(), argument, 0, large_.span(), options);
+  } else {
+    fetched = error(errc::busy, "no memory for a large argument");
+  }
+  pulling_ = false;
+  ++shipper_.statistics_.large;
+  if (fetched) fetched = decode(large_.span());
+  if (!fetched) {
+    give_up_before_start(fetched.error());
+    co_return;
+  }
+  if (!function_.borrows) large_.release();
+  if (notification_ && open()) acknowledge();
+  run();
+}
+
+/// The caller hears that nothing was done.
+void handling::give_up_before_start(const error& why) noexcept {
+  if (open() && gone_) drop();
+  if (open()) refuse(why);
+  retire();
+}
+
+void handling::on_turn(ready_node& self) noexcept {
+  static_cast<handling&>(self).run();
+}
+
+void handling::run() noexcept {
+  const bool late = expires_ <= shipper_.get_executor().now();
+  if (gone_) return give_up_before_start({errc::cancelled, "the caller has gone"});
+  if (late) return give_up_before_start({errc::deadline_exceeded, "no time was left to begin"});
+  began_ = true;
+  ++shipper_.statistics_.executed;
+  if (start(call_)) {
+    if (SCOLL_MUTANT(ship_handled_twice)) static_cast<void>(start(call_));
+    return returned();
+  }
+  if (expires_ != never) shipper_.get_executor().arm(*this, expires_);
+}
+
+// ---- while it runs
+
+void handling::on_time(timer_node& self) noexcept {
+  auto& h = static_cast<handling&>(self);
+  if (!h.holding_) return h.abort();
+  h.answer_error({errc::deadline_exceeded, "the result was not fetched in time"});
+  h.retire();
+}
+
+void handling::abort() noexcept {
+  if (!holding_) {
+    stop_.request_stop();
+    return;
+  }
+  answer_error({errc::closed, "the node is shutting down"});
+  retire();
+}
+
+void handling::on_caller_cancelled() noexcept {
+  gone_ = true;
+  if (holding_) {
+    drop();
+    return retire();
+  }
+  if (!SCOLL_MUTANT(ship_cancel_unheard)) stop_.request_stop();
+}
+
+void handling::on_caller_lost() noexcept {
+  if (SCOLL_MUTANT(ship_loss_unheard)) return;
+  on_caller_cancelled();
+}
+
+void handling::answer_early(const error& why) noexcept {
+  if (open() && !holding_) answer_error(why);
+}
+
+// ---- ending
+
+std::coroutine_handle<> handling::on_returned(task_listener& self) noexcept {
+  static_cast<handling&>(self).returned();
+  return std::noop_coroutine();
+}
+
+void handling::returned() noexcept {
+  returned_ = true;
+  shipper_.get_executor().disarm(*this);
+  const status outcome = take_outcome();
+  argument_bytes_ = {};
+  if (open() && gone_) drop();
+  if (!open()) return retire();
+  const std::size_t most = std::min<std::size_t>(reply_capacity_, shipper_.limits().eager_bytes);
+  const error why = outcome ? answer_value(most) : outcome.error();
+  if (why) answer_error(why);
+  if (!holding_) retire();
+}
+
+/// In place, in the message or a buffer of its own.
+error handling::answer_value(std::size_t most) noexcept {
+  transport::endpoint& wire_end = shipper_.wire();
+  transport::message& m = wire_end.acquire_message();
+  m.set_head_bytes(*wire::encode_to(m.head_space(), ship_reply_head{}));
+  const std::span<std::byte> within = m.payload_space();
+  auto size = encode(within.first(std::min(within.size(), most)));
+  if (size) {
+    m.set_inline_payload(*size, wire::checksum(within.first(*size)));
+    reply(m);
+    return {};
+  }
+  const std::size_t needed = size.error() == errc::too_large ? result_size() : 0;
+  error why;
+  if (needed == 0) {
+    why = size.error();
+  } else if (needed <= most) {
+    if (transport::slab_ref slab = wire_end.acquire_payload()) {
+      static_cast<void>(encode({slab.data(), needed}).has_value());
+      const std::span<const std::byte> bytes(slab.data(), needed);
+      m.share_payload({std::move(slab), bytes}, wire::checksum(bytes));
+      reply(m);
+      return {};
+    }
+    why = {errc::busy, "no buffer left for the result"};
+  }
+  wire_end.release_message(m);
+  return why ? why : answer_large();
+}
+
+/// The caller pulls the result, then says so: until then it is kept.
+error handling::answer_large() noexcept {
+  const ship_limits& limits = shipper_.limits();
+  const std::size_t size = result_size();
+  if (size > limits.large_bytes) {
+    return make_error(errc::too_large, "a result of {} bytes: at most {} are allowed", size,
+                      limits.large_bytes);
+  }
+  if (size > limits.large_memory - shipper_.large_held_ || !large_.allocate(size)) {
+    return {errc::busy, "no memory left for a large result"};
+  }
+  if (const auto encoded = encode(large_.span()); !encoded) return encoded.error();
+  auto exposed = transport::memory_region::expose(shipper_.wire(), std::span<const std::byte>(large_.span()));
+  if (!exposed) return exposed.error();
+  region_ = std::make_unique<transport::memory_region>(std::move(*exposed));
+  large_held_ += size;
+  shipper_.large_held_ += size;
+  transport::message& m = shipper_.wire().acquire_message();
+  ship_reply_head head;
+  head.outcome = ship_outcome::large;
+  m.set_head_bytes(*wire::encode_to(m.head_space(), head));
+  const auto bytes = wire::encode_to(m.payload_space(), region_->descriptor());
+  m.set_inline_payload(*bytes, wire::checksum(m.payload_space().first(*bytes)));
+  reply_part(m);
+  holding_ = true;
+  executor& ex = shipper_.get_executor();
+  ex.arm(*this, std::min(expires_, saturating_add(ex.now(), limits.large_hold)));
+  return {};
+}
+
+void handling::answer_error(const error& why) noexcept {
+  transport::message& m = shipper_.wire().acquire_message();
+  ship_reply_head head;
+  head.outcome = ship_outcome::error;
+  head.domain = static_cast<std::uint8_t>(why.domain());
+  head.code = static_cast<std::uint16_t>(why.code());
+  head.detail = why.detail();
+  m.set_head_bytes(*wire::encode_to(m.head_space(), head));
+  const auto text = std::as_bytes(std::span(why.text()));
+  m.copy_payload(text, wire::checksum(text));
+  reply(m);
+}
+
+void handling::retire() noexcept {
+  shipper_.get_executor().disarm(*this);
+  region_.reset();
+  if (!SCOLL_MUTANT(ship_large_kept)) shipper_.large_held_ -= large_held_;
+  shipper_.retire(*this, *peer_, function_);
+}
+
+}  // namespace scoll::detail

@@ -1,0 +1,266 @@
+#include "scoll/ship/shipper.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "scoll/collective/engine.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
+#include "scoll/ship/function_text.hpp"
+#include "transport/session/session.hpp"
+#include "transport/wire/checksum.hpp"
+#include "transport/wire/wire.hpp"
+
+namespace scoll {
+
+status ship_limits::validate() const {
+  if (handlers == 0 || queue == 0) {
+    return error(errc::invalid_argument, "ship.handlers and ship.queue must be at least 1");
+  }
+  if (eager_bytes < least_eager_bytes || eager_bytes > transport::max_payload_bytes) {
+    return make_error(errc::invalid_argument, "ship.eager_bytes must lie between {} and {}",
+                      least_eager_bytes, transport::max_payload_bytes);
+  }
+  if (large_hold <= nanoseconds::zero()) {
+    return error(errc::invalid_argument, "ship.large_hold must be positive");
+  }
+  return {};
+}
+
+}  // namespace scoll
+
+namespace scoll::detail {
+namespace {
+
+// docs/wire.md describes them byte by byte.
+static_assert(wire::fixed_size<ship_head> == 33);
+static_assert(wire::fixed_size<ship_reply_head> == 8);
+
+constexpr std::uint8_t known_flags = ship_head::notification | ship_head::large;
+
+}  // namespace
+
+shipper::shipper(engine& beside)
+    : engine_(beside),
+      wire_(beside.wire()),
+      executor_(beside.get_executor()),
+      limits_(beside.options().ship),
+      scope_(executor_) {
+  wire_.route(transport::traffic_class::call, *this);
+  beside.attach(*this);
+}
+
+shipper::~shipper() {
+  SCOLL_ASSERT(handling_count_ == 0 && outgoing_count_ == 0, "a node was destroyed while calls run");
+}
+
+// ---- functions
+
+served_function* shipper::find(std::uint64_t id) noexcept {
+  const auto at = std::lower_bound(functions_.begin(), functions_.end(), id,
+                                   [](const auto& f, std::uint64_t i) { return f->key.id < i; });
+  return at == functions_.end() || (*at)->key.id != id ? nullptr : at->get();
+}
+
+status shipper::add_function(std::shared_ptr<served_function> f) {
+  if (const served_function* taken = find(f->key.id)) {
+    if (taken->key.name == f->key.name) {
+      return make_error(errc::already_exists, "function '{}' is registered", f->key.name);
+    }
+    return same_number(taken->key, f->key);
+  }
+  const auto at = std::upper_bound(functions_.begin(), functions_.end(), f->key.id,
+                                   [](std::uint64_t i, const auto& other) { return i < other->key.id; });
+  functions_.insert(at, std::move(f));
+  return {};
+}
+
+task<void> shipper::close_function(std::shared_ptr<served_function> f) {
+  f->closing = true;
+  while (f->running != 0) {
+    f->idle.reset();
+    co_await f->idle.wait();
+  }
+  std::erase(functions_, f);
+}
+
+// ---- requests
+
+void shipper::on_request(transport::request_view& request) noexcept {
+  error refused;
+  try {
+    refused = admit(request);
+  } catch (const std::bad_alloc&) {
+    refused = {errc::busy, "no memory to admit the call"};
+  }
+  if (!refused) return;
+  ++statistics_.refused;
+  if (!request.settled()) request.refuse(refused);
+}
+
+/// A peer's call is taken while fewer of its calls run than places are free: so none takes all of them, and
+/// the more peers ask, the more equal their shares become.
+bool shipper::room_for(const ship_peer& peer) const noexcept {
+  if (SCOLL_MUTANT(ship_table_unbounded)) return true;
+  const std::size_t free = limits_.handlers - std::min<std::size_t>(limits_.handlers, handling_count_);
+  return SCOLL_MUTANT(ship_places_for_one) ? free != 0 : peer.running < free;
+}
+
+error shipper::admit(transport::request_view& request) {
+  const auto head = wire::decode_from<ship_head>(request.head());
+  if (!head) return head.error();
+  if ((head->flags & ~known_flags) != 0) return {errc::malformed, "a call with flags that nobody knows"};
+  if (closing_) {
+    return make_error(errc::closed, "node {} is shutting down", engine_.options().id);
+  }
+  served_function* const f = find(head->function);
+  if (f == nullptr || f->closing) {
+    return make_error(errc::unknown_function, "node {} serves no function {:#018x}", engine_.options().id,
+                      head->function);
+  }
+  if (!compatible(f->key.types, head->types) && !SCOLL_MUTANT(ship_types_unchecked)) {
+    return answer_other_types(request, f->key);
+  }
+  ship_peer& from = peers_[request.from().peer()];
+  if (!room_for(from)) {
+    return make_error(errc::busy, "node {} runs {} calls, {} of them from node {}", engine_.options().id,
+                      handling_count_, from.running, request.from().peer());
+  }
+  if ((head->flags & ship_head::large) != 0) return admit_large(request, *head, *f, from);
+  handling& h = f->make(*this);
+  const std::span<const std::byte> bytes = request.payload().bytes;
+  if (f->borrows) h.keep(wire_.keep(std::move(request.payload())));
+  if (const status decoded = h.decode(f->borrows ? h.kept() : bytes); !decoded) {
+    h.destroy();
+    return decoded.error();
+  }
+  take(h, request, *head, *f, from, 0);
+  h.run_later();
+  return {};
+}
+
+/// The caller compares what it hears with its own, and names both.
+error shipper::answer_other_types(transport::request_view& request, const function_key& here) {
+  const error refused(errc::type_mismatch, here.name);
+  transport::message& m = wire_.acquire_message();
+  std::span<std::byte> room = m.payload_space();
+  room = room.first(std::min<std::size_t>(room.size(), request.reply_capacity()));
+  const std::size_t size = describe_function(here, room);
+  if (size == 0) {
+    wire_.release_message(m);
+    return refused;
+  }
+  ship_reply_head head;
+  head.outcome = ship_outcome::other_types;
+  m.set_head_bytes(*wire::encode_to(m.head_space(), head));
+  m.set_inline_payload(size, wire::checksum(room.first(size)));
+  transport::incoming answered;
+  request.accept(answered);
+  answered.reply(m);
+  return refused;
+}
+
+error shipper::admit_large(transport::request_view& request, const ship_head& head, served_function& f,
+                           ship_peer& from) {
+  const auto argument = wire::decode_from<transport::region_descriptor>(request.payload().bytes);
+  if (!argument) return argument.error();
+  if (argument->node != request.from().peer()) {
+    return {errc::invalid_argument, "an argument that does not lie with its caller"};
+  }
+  if (argument->length > limits_.large_bytes) {
+    return make_error(errc::too_large, "an argument of {} bytes: node {} takes at most {}", argument->length,
+                      engine_.options().id, limits_.large_bytes);
+  }
+  if (argument->length > limits_.large_memory - large_held_) {
+    return make_error(errc::busy, "node {} holds {} bytes of large arguments and results",
+                      engine_.options().id, large_held_);
+  }
+  handling& h = f.make(*this);
+  take(h, request, head, f, from, argument->length);
+  scope_.spawn(h.pull(*argument));
+  return {};
+}
+
+void shipper::take(handling& h, transport::request_view& request, const ship_head& head, served_function& f,
+                   ship_peer& from, std::size_t large) noexcept {
+  ++statistics_.received;
+  handlings_.push_back(h);
+  ++handling_count_;
+  ++from.running;
+  ++f.running;
+  large_held_ += large;
+  h.admit(request, head, from, large);
+}
+
+void shipper::retire(handling& h, ship_peer& peer, served_function& f) noexcept {
+  h.list_hook<handling>::unlink();
+  h.destroy();
+  --handling_count_;
+  --peer.running;
+  if (--f.running == 0) f.idle.set();
+}
+
+void shipper::on_cancelled(transport::incoming& work, bool answer_awaited) noexcept {
+  auto& h = static_cast<handling&>(work);
+  if (answer_awaited) return h.abort();
+  h.on_caller_cancelled();
+}
+
+void shipper::on_session_lost(transport::session& peer, const error&) noexcept {
+  handling* next = nullptr;
+  for (handling* h = handlings_.first(); h != nullptr; h = next) {
+    next = handlings_.next(*h);
+    if (h->from() == &peer) h->on_caller_lost();
+  }
+}
+
+std::size_t shipper::handlings_of(node_id peer) const noexcept {
+  const auto found = peers_.find(peer);
+  return found == peers_.end() ? 0 : found->second.running;
+}
+
+// ---- calls of this node
+
+void shipper::started(outgoing_call& call) noexcept {
+  outgoing_.push_back(call);
+  ++outgoing_count_;
+}
+
+void shipper::ended(outgoing_call& call) noexcept {
+  call.list_hook<outgoing_call>::unlink();
+  --outgoing_count_;
+}
+
+// ---- shutting down
+
+bool shipper::idle() const noexcept {
+  return handling_count_ == 0 && outgoing_count_ == 0 && scope_.running() == 0;
+}
+
+void shipper::abort() noexcept {
+  const error why(errc::closed, "this node is shutting down");
+  outgoing_call* next_call = nullptr;
+  for (outgoing_call* c = outgoing_.first(); c != nullptr; c = next_call) {
+    next_call = outgoing_.next(*c);
+    c->close(why);
+  }
+  handling* next = nullptr;
+  for (handling* h = handlings_.first(); h != nullptr; h = next) {
+    next = handlings_.next(*h);
+    h->abort();
+  }
+}
+
+void shipper::answer_all() noexcept {
+  const error why(errc::closed, "the node shut down before the handler had returned");
+  for (handling* h = handlings_.first(); h != nullptr; h = handlings_.next(*h)) h->answer_early(why);
+}
+
+void shipper::names_of_stuck(std::vector<std::string>& into) const {
+  auto& all = const_cast<intrusive_list<handling, handling>&>(handlings_);
+  for (handling* h = all.first(); h != nullptr; h = all.next(*h)) {
+    if (h->running()) into.emplace_back(h->name());
+  }
+}
+
+}  // namespace scoll::detail

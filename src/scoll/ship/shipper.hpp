@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scoll/coro/intrusive_list.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/scope.hpp"
+#include "scoll/coro/task.hpp"
+#include "scoll/detail/client_call.hpp"
+#include "scoll/detail/served_function.hpp"
+#include "scoll/node_part.hpp"
+#include "scoll/node_snapshot.hpp"
+#include "scoll/ship/options.hpp"
+#include "transport/session/endpoint.hpp"
+
+namespace scoll::detail {
+
+class engine;
+
+/// Handlers that run for one peer.
+struct ship_peer {
+  std::uint32_t running = 0;
+};
+
+/// The calls of one node (`F1`): what it serves, what runs, and what it waits for. It shares the engine's
+/// endpoint, whose traffic class `call` it takes. Single-threaded.
+class shipper final : private transport::endpoint_events, public node_part {
+ public:
+  explicit shipper(engine& beside);
+  ~shipper();
+
+  transport::endpoint& wire() noexcept { return wire_; }
+  engine& beside() noexcept { return engine_; }
+  executor& get_executor() const noexcept { return executor_; }
+  const ship_limits& limits() const noexcept { return limits_; }
+  const ship_statistics& statistics() const noexcept { return statistics_; }
+  bool closing() const noexcept { return closing_; }
+  /// For calls that no coroutine of the user awaits; they end with the node.
+  scope& background() noexcept { return scope_; }
+
+  status add_function(std::shared_ptr<served_function> f);
+  task<void> close_function(std::shared_ptr<served_function> f);
+
+  /// Calls that were admitted and are not over.
+  std::size_t handlings() const noexcept { return handling_count_; }
+  std::size_t handlings_of(node_id peer) const noexcept;
+  /// Calls that this node waits for.
+  std::size_t outgoing() const noexcept { return outgoing_count_; }
+  /// Bytes of large arguments and results that handlers hold.
+  std::size_t large_held() const noexcept { return large_held_; }
+
+  // shutting down, with the engine
+  void close() noexcept override { closing_ = true; }
+  bool idle() const noexcept override;
+  void abort() noexcept override;
+  void answer_all() noexcept override;
+  void names_of_stuck(std::vector<std::string>& into) const override;
+  bool try_join() noexcept override { return scope_.try_join(); }
+
+ private:
+  friend class outgoing_call;
+  friend class handling;
+
+  void on_request(transport::request_view& request) noexcept override;
+  void on_cancelled(transport::incoming& work, bool answer_awaited) noexcept override;
+  void on_session_lost(transport::session& peer, const error& reason) noexcept override;
+
+  error admit(transport::request_view& request);
+  error admit_large(transport::request_view& request, const ship_head& head, served_function& f,
+                    ship_peer& from);
+  error answer_other_types(transport::request_view& request, const function_key& here);
+  bool room_for(const ship_peer& peer) const noexcept;
+  void take(handling& h, transport::request_view& request, const ship_head& head, served_function& f,
+            ship_peer& from, std::size_t large) noexcept;
+  served_function* find(std::uint64_t id) noexcept;
+  void started(outgoing_call& call) noexcept;
+  void ended(outgoing_call& call) noexcept;
+  void retire(handling& h, ship_peer& peer, served_function& f) noexcept;
+
+  engine& engine_;
+  transport::endpoint& wire_;
+  executor& executor_;
+  ship_limits limits_;
+  std::vector<std::shared_ptr<served_function>> functions_;  // by id
+  std::map<node_id, ship_peer> peers_;
+  intrusive_list<handling, handling> handlings_;
+  std::size_t handling_count_ = 0;
+  intrusive_list<outgoing_call, outgoing_call> outgoing_;
+  std::size_t outgoing_count_ = 0;
+  std::size_t large_held_ = 0;
+  bool closing_ = false;
+  ship_statistics statistics_;
+  scope scope_;
+};
+
+}  // namespace scoll::detail

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "scoll/coro/error.hpp"
+#include "transport/session/frame.hpp"
+#include "transport/session/link.hpp"
+#include "transport/wire/byte_order.hpp"
+#include "transport/wire/checksum.hpp"
+
+namespace scoll::transport {
+
+inline constexpr std::size_t max_control_payload_bytes = 512;
+
+/// The first field of `hello` and `welcome` in every version of the protocol; 0 if it is not there.
+inline std::uint16_t spoken_version(std::span<const std::byte> payload) noexcept {
+  return payload.size() < 2 ? std::uint16_t{0} : wire::detail::load_little<std::uint16_t>(payload.data());
+}
+
+/// An error with a text that may hold what a peer sent, for status pages: only printable characters.
+inline error printable(errc code, std::string_view text) noexcept {
+  std::array<char, error::text_capacity> safe;
+  const std::size_t size = std::min(text.size(), safe.size());
+  std::transform(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(size), safe.begin(),
+                 [](char c) { return c >= ' ' && c <= '~' ? c : '?'; });
+  return {code, {safe.data(), size}};
+}
+
+/// Writes one unsequenced frame with a small payload to a writable link.
+inline void write_control(link& l, frame_header header, std::span<const std::byte> payload = {}) noexcept {
+  std::byte head[frame_header_bytes];
+  header.head_bytes = 0;
+  header.payload_bytes = static_cast<std::uint32_t>(payload.size());
+  header.payload_checksum = wire::checksum(payload);
+  encode_frame_header(head, header);
+  const frame_parts parts{head, payload};
+  l.write({&parts, 1});
+}
+
+}  // namespace scoll::transport

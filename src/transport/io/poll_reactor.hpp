@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "scoll/coro/intrusive_list.hpp"
+#include "transport/io/poll_datagrams.hpp"
+#include "transport/io/poll_interests.hpp"
+#include "transport/io/receive_slabs.hpp"
+#include "transport/io/slot_reactor.hpp"
+
+namespace scoll::transport {
+
+/// The reactor on epoll, for where io_uring is forbidden or unknown. Operations are tried, and wait for the
+/// descriptor when that says "later". Where an operation is (`io_slot::place`):
+///
+/// ```
+///            next turn           tried: done
+///   queued ─────────► submitted ─────────────► ended ─────► nowhere
+///     ▲                │ ▲  ▲ │                  ▲   delivered
+///     │ cancel         │ │  │ │ no buffer        │
+///     ├────────────────┘ │  │ ▼                  │
+///     └── paused ────────┼──┘ buffers came back  │
+///   file operations: elsewhere, with a thread ───┘
+/// ```
+/// A submitted one waits in the list of its descriptor, or is believed to be ready. Cancelled ones go through
+/// the queue once more, so that sends which began before leave first, as they do with the ring. Nothing
+/// cancels an operation on a file, but reads and writes of pipes and the like, which a thread hands back,
+/// wait for their descriptor as sockets do.
+class poll_reactor final : public slot_reactor {
+ public:
+  /// `why` goes into the notes of the features, if there is a reason.
+  static result<std::unique_ptr<reactor>> create(const reactor_options& options, std::string_view why);
+  ~poll_reactor() override;
+
+  bool run_once(nanoseconds longest_wait) noexcept override;
+  void flush_io() noexcept override { start_queued(); }
+  int pollable_fd() noexcept override;
+
+  void receive_multishot(int fd, io_completion& done) noexcept override;
+  void receive_datagrams(int fd, datagram_buffers& into, io_completion& done) noexcept override;
+  void close_file(int fd, io_completion& done) noexcept override;
+  void abandon_file(int fd) noexcept override;
+  void cancel(io_completion& done) noexcept override;
+
+  slab_pool& receive_pool() noexcept override { return streams_.slabs; }
+
+  // For receive pools: those of datagram sockets come and go.
+  void adopt(receive_slabs& pool) noexcept { pools_.push_back(pool); }
+  static void resume_paused(ready_node& pool) noexcept;
+
+ private:
+  explicit poll_reactor(const reactor_options& options);
+  scoll::status set_up(std::string_view why);
+  result<std::unique_ptr<datagram_buffers>> new_datagram_buffers(std::uint32_t count,
+                                                                 std::size_t datagram_bytes) override;
+
+  // poll_turn.cpp: waits and what they tell
+  void look(nanoseconds wait) noexcept;
+  void collect(const epoll_event& e) noexcept;
+  bool try_ready() noexcept;
+  void resume_receive_pools() noexcept;
+
+  // poll_reactor.cpp: the way of one operation
+  void hand_over(slot& s) noexcept override;
+  void returned(slot& s) noexcept override;
+  bool watch(slot& s) noexcept;
+  void queue(slot& s) noexcept;
+  void start_queued() noexcept;
+  void start(slot& s) noexcept;
+  void wait_for(slot& s, bool anew) noexcept;
+  void believe_ready(slot& s) noexcept;
+  void pause(slot& s) noexcept;
+  void conclude(slot& s, std::int32_t outcome) noexcept;
+  void drop_pending(int fd) noexcept;
+  void drop_from(intrusive_list<slot>& list, int fd) noexcept;
+  static std::uint32_t events_for(const slot& s) noexcept;
+
+  // poll_attempts.cpp: system calls of one operation
+  void attempt(slot& s) noexcept;
+  void settle(slot& s, ssize_t outcome) noexcept;
+  void close_now(slot& s) noexcept;
+  void connect_some(slot& s) noexcept;
+  void accept_some(slot& s) noexcept;
+  void receive_some(slot& s) noexcept;
+  void receive_datagrams_some(slot& s) noexcept;
+  void deliver_datagrams(slot& s, poll_datagram_buffers& from, std::size_t count) noexcept;
+  void deliver_more(slot& s, const io_completion::event& event) noexcept;
+
+  poll_interests interests_{statistics_.enters};
+  receive_slabs streams_;
+  intrusive_list<receive_slabs> pools_;
+  intrusive_list<slot> queued_;  // begun or cancelled
+  intrusive_list<slot> ready_;   // believed to be ready
+  intrusive_list<slot> trying_;  // the same, in this turn
+  bool hosted_ = false;          // somebody waits on the descriptor
+  bool looked_ = false;          // at the kernel, in the last turn
+  bool tells_only_ = false;      // all that is ready are operations that were done at once
+};
+
+}  // namespace scoll::transport

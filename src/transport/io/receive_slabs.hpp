@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "scoll/coro/executor.hpp"
+#include "scoll/coro/intrusive_list.hpp"
+#include "scoll/coro/ready_node.hpp"
+#include "transport/io/reactor.hpp"
+
+namespace scoll::transport {
+
+/// The memory of one kind of receives, and the receives that wait because all of it is lent out. It is
+/// scheduled to let them go on.
+class receive_slabs : public list_hook<>, public ready_node {
+ public:
+  /// `resume` is called soon after buffers have come back for which a receive waits.
+  receive_slabs(executor& home, function resume, std::size_t slab_bytes, std::uint32_t limit);
+  ~receive_slabs();
+
+  executor& home() const noexcept { return home_; }
+  void resume_soon() noexcept;
+  void pause(detail::io_slot& s) noexcept;
+  /// The one that waits longest.
+  detail::io_slot& take_paused() noexcept;
+  /// It waits no longer.
+  void forget_paused(detail::io_slot& s) noexcept;
+
+  slab_pool slabs;
+  intrusive_list<detail::io_slot> paused;
+  std::uint32_t paused_count = 0;
+  bool dry = false;        // somebody found no buffer, and none has come back
+  bool receiving = false;  // of datagrams: a receive uses it
+
+ private:
+  executor& home_;
+};
+
+}  // namespace scoll::transport

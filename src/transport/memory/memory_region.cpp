@@ -1,0 +1,83 @@
+#include "transport/memory/memory_region.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "transport/memory/memory_service.hpp"
+#include "transport/memory/region_table.hpp"
+#include "transport/session/endpoint.hpp"
+
+namespace scoll::transport {
+namespace {
+
+/// Read access is all that regions of constant memory ever have.
+std::span<std::byte> writable(std::span<const std::byte> memory) noexcept {
+  return {const_cast<std::byte*>(memory.data()), memory.size()};
+}
+
+}  // namespace
+
+void memory_region::take(memory_region& other) noexcept {
+  table_ = std::exchange(other.table_, nullptr);
+  generation_ = other.generation_;
+  size_ = other.size_;
+  index_ = other.index_;
+  access_ = other.access_;
+  if (table_ != nullptr) table_->moved(*this);
+}
+
+memory_region& memory_region::operator=(memory_region&& other) noexcept {
+  if (this == &other) return *this;
+  unexpose();
+  take(other);
+  return *this;
+}
+
+result<memory_region> memory_region::enter(endpoint& owner, std::span<const std::span<std::byte>> segments,
+                                           memory_access access) {
+  if (!wire_valid(access)) return error(errc::invalid_argument, "a region needs an access");
+  memory_region region;
+  region.access_ = access;
+  if (const auto s = owner.memory().regions().add(region, segments); !s) return s.error();
+  return result<memory_region>(std::move(region));
+}
+
+result<memory_region> memory_region::expose(endpoint& owner, std::span<const std::byte> memory) {
+  return expose(owner, writable(memory), memory_access::read);
+}
+
+result<memory_region> memory_region::expose(endpoint& owner, std::span<std::byte> memory,
+                                            memory_access access) {
+  return enter(owner, {&memory, 1}, access);
+}
+
+result<memory_region> memory_region::expose(endpoint& owner,
+                                            std::span<const std::span<const std::byte>> segments) {
+  std::vector<std::span<std::byte>> same;
+  same.reserve(segments.size());
+  for (const auto& memory : segments) same.push_back(writable(memory));
+  return enter(owner, same, memory_access::read);
+}
+
+result<memory_region> memory_region::expose(endpoint& owner, std::span<const std::span<std::byte>> segments,
+                                            memory_access access) {
+  return enter(owner, segments, access);
+}
+
+void memory_region::unexpose() noexcept {
+  if (region_table* const table = std::exchange(table_, nullptr)) table->remove(*this);
+}
+
+region_descriptor memory_region::descriptor() const noexcept {
+  SCOLL_ASSERT(table_ != nullptr, "the descriptor of a region that is not exposed");
+  region_descriptor d;
+  d.node = table_->self();
+  d.incarnation = table_->incarnation();
+  d.generation = generation_;
+  d.length = size_;
+  d.region = index_;
+  d.access = access_;
+  return d;
+}
+
+}  // namespace scoll::transport

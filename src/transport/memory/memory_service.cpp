@@ -1,0 +1,142 @@
+#include "transport/memory/memory_service.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
+#include "transport/session/segment_payload.hpp"
+#include "transport/wire/wire.hpp"
+
+namespace scoll::transport {
+
+memory_service::memory_service(endpoint& owner)
+    : endpoint_(owner),
+      regions_(owner.options().self, owner.options().incarnation, owner.options().region_limit),
+      buffers_(placed_payload_bytes, owner.options().transfer_buffers),
+      transfers_(owner, buffers_) {
+  // From inside the release of a message: what follows must not be.
+  buffers_.on_refill(
+      [](void* self) noexcept {
+        auto& service = *static_cast<memory_service*>(self);
+        if (!service.refill_.scheduled()) service.endpoint_.get_executor().schedule(service.refill_);
+      },
+      this);
+}
+
+memory_service::~memory_service() {
+  buffers_.on_refill(nullptr, nullptr);
+  endpoint_.get_executor().unschedule(refill_);
+}
+
+void memory_service::close() noexcept {
+  transfers_.close({errc::closed, "this node is shutting down"});
+}
+
+status memory_service::check(const memory_head& head, const request_view& request) const noexcept {
+  const std::size_t carried = request.payload_bytes();
+  const bool get = is_get(head.operation);
+  if (carried != (get ? 0 : head.length)) {
+    return make_error(errc::malformed, "{} of {} bytes carries {}", get ? "a get" : "a put", head.length,
+                      carried);
+  }
+  if (get && (head.length > max_bulk_payload_bytes || head.length > request.reply_capacity())) {
+    return make_error(errc::too_large, "a get of {} bytes, {} fit the answer", head.length,
+                      std::min<std::size_t>(max_bulk_payload_bytes, request.reply_capacity()));
+  }
+  return regions_.check(head);
+}
+
+lent_range memory_service::place_payload(std::span<const std::byte> head,
+                                         std::uint32_t payload_bytes) noexcept {
+  const auto decoded = wire::decode_from<memory_head>(head);
+  const bool fits = decoded && !is_get(decoded->operation) && decoded->length == payload_bytes;
+  return fits && regions_.check(*decoded) ? regions_.range(*decoded) : lent_range{};
+}
+
+void memory_service::on_request(request_view& request) noexcept {
+  const payload_fate fate = request.fate();
+  const bool touched = fate == payload_fate::torn || fate == payload_fate::damaged;
+  const auto head = wire::decode_from<memory_head>(request.head());
+  if (!head) return request.refuse(head.error());
+  if (const auto s = check(*head, request); !s) return request.refuse(s.error(), touched);
+  if (fate == payload_fate::damaged && !SCOLL_MUTANT(bulk_damage_ignored))
+    return request.refuse({errc::checksum_mismatch, "a segment was altered on its way"}, true);
+  if (fate == payload_fate::dropped || fate == payload_fate::torn)
+    return request.refuse({errc::stale_descriptor, "the region came or went while it was written"}, touched);
+  const bool get = is_get(head->operation);
+  if (!get && fate == payload_fate::lent) regions_.write(*head, request.payload().bytes);
+  message* const answer = get && !waiting_.empty() ? nullptr : compose(*head);
+  if (answer == nullptr) return hold(request, *head);
+  incoming work;
+  request.accept(work);
+  work.reply(*answer);
+}
+
+/// Null if there is no buffer at present.
+message* memory_service::compose(const memory_head& head) {
+  message& m = endpoint_.acquire_message();
+  m.set_head_bytes(0);
+  if (!is_get(head.operation)) return &m;
+  if (load_payload(buffers_, m, regions_.range(head), head.operation == memory_operation::checked_get))
+    return &m;
+  endpoint_.release_message(m);
+  return nullptr;
+}
+
+void memory_service::hold(request_view& request, const memory_head& head) {
+  if (free_.empty()) {
+    blocks_.push_back(std::make_unique<waiting_get[]>(step));
+    for (std::size_t i = 0; i < step; ++i) free_.push_back(blocks_.back()[i]);
+  }
+  waiting_get& get = free_.pop_front();
+  get.head = head;
+  request.accept(get.work);
+  waiting_.push_back(get);
+  ++waiting_count_;
+}
+
+void memory_service::forget(waiting_get& get) noexcept {
+  get.unlink();
+  free_.push_front(get);
+  --waiting_count_;
+}
+
+void memory_service::refilled() noexcept {
+  if (SCOLL_MUTANT(bulk_refill_unheard)) return;
+  while (!waiting_.empty()) {
+    waiting_get& next = waiting_.front();
+    if (const auto s = regions_.check(next.head); !s) {
+      next.work.refuse(s.error());
+    } else if (message* const answer = compose(next.head)) {
+      next.work.reply(*answer);
+    } else {
+      return;
+    }
+    forget(next);
+  }
+  transfers_.resume();
+}
+
+void memory_service::on_cancelled(incoming& work, bool answer_awaited) noexcept {
+  for (waiting_get* get = waiting_.first(); get != nullptr; get = waiting_.next(*get)) {
+    if (&get->work != &work) continue;
+    if (answer_awaited) {
+      work.refuse({errc::cancelled, "the get was aborted"});
+    } else {
+      work.drop();
+    }
+    return forget(*get);
+  }
+}
+
+void memory_service::on_session_lost(session& peer, const error&) noexcept {
+  for (waiting_get* get = waiting_.first(); get != nullptr;) {
+    waiting_get& candidate = *std::exchange(get, waiting_.next(*get));
+    if (candidate.work.from() != &peer) continue;
+    candidate.work.drop();
+    forget(candidate);
+  }
+}
+
+}  // namespace scoll::transport

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "scoll/coro/intrusive_list.hpp"
+#include "scoll/coro/ready_node.hpp"
+#include "transport/memory/memory_head.hpp"
+#include "transport/memory/region_table.hpp"
+#include "transport/memory/transfer_queue.hpp"
+#include "transport/session/endpoint.hpp"
+
+namespace scoll::transport {
+
+/// An endpoint's registered memory: serves the gets and puts of peers, and owns the queue of this node's own.
+/// Large segments are sent and received where they lie. Small ones are copied through one pool of buffers;
+/// when that is empty they wait, each get of a peer with the credit it costs, so what waits is bounded by the
+/// windows.
+class memory_service final : public endpoint_events {
+ public:
+  explicit memory_service(endpoint& owner);
+  ~memory_service();
+  memory_service(const memory_service&) = delete;
+  memory_service& operator=(const memory_service&) = delete;
+
+  region_table& regions() noexcept { return regions_; }
+  transfer_queue& transfers() noexcept { return transfers_; }
+  const slab_pool& buffers() const noexcept { return buffers_; }
+  /// Gets of peers that wait for a buffer.
+  std::size_t waiting() const noexcept { return waiting_count_; }
+
+  /// The endpoint goes: its sessions have ended.
+  void close() noexcept;
+
+  void on_request(request_view& request) noexcept override;
+  lent_range place_payload(std::span<const std::byte> head, std::uint32_t payload_bytes) noexcept override;
+  void on_cancelled(incoming& work, bool answer_awaited) noexcept override;
+  void on_session_lost(session& peer, const error& reason) noexcept override;
+
+ private:
+  struct waiting_get : list_hook<> {
+    incoming work;
+    memory_head head;
+  };
+  class refill_node final : public ready_node {
+   public:
+    explicit refill_node(memory_service& owner) noexcept : ready_node(&run), owner_(owner) {}
+    ~refill_node() = default;
+
+   private:
+    static void run(ready_node& node) noexcept { static_cast<refill_node&>(node).owner_.refilled(); }
+    memory_service& owner_;
+  };
+  static constexpr std::size_t step = 16;
+
+  status check(const memory_head& head, const request_view& request) const noexcept;
+  message* compose(const memory_head& head);
+  void hold(request_view& request, const memory_head& head);
+  void forget(waiting_get& get) noexcept;
+  void refilled() noexcept;
+
+  endpoint& endpoint_;
+  region_table regions_;
+  slab_pool buffers_;
+  transfer_queue transfers_;
+  std::vector<std::unique_ptr<waiting_get[]>> blocks_;
+  intrusive_list<waiting_get> free_;
+  intrusive_list<waiting_get> waiting_;
+  std::size_t waiting_count_ = 0;
+  refill_node refill_{*this};
+};
+
+}  // namespace scoll::transport

@@ -1,0 +1,75 @@
+#include "transport/memory/region_table.hpp"
+
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
+
+namespace scoll::transport {
+
+status check_range(std::uint64_t offset, std::uint64_t length, std::uint64_t size) noexcept {
+  if (offset <= size && length <= size - offset) return {};
+  return make_error(errc::invalid_argument, "{} bytes at offset {} of a region of {}", length, offset, size);
+}
+
+status check_access(memory_access granted, memory_operation wanted) noexcept {
+  const bool get = is_get(wanted);
+  if (permits(granted, get ? memory_access::read : memory_access::write)) return {};
+  return error(errc::invalid_argument, get ? "the region may not be read" : "the region may not be written");
+}
+
+region_table::~region_table() {
+  for (const slot& s : slots_) {
+    if (s.region != nullptr) s.region->table_ = nullptr;
+  }
+}
+
+status region_table::add(memory_region& region, std::span<const std::span<std::byte>> segments) {
+  if (free_ == 0 && slots_.size() >= limit_) {
+    return make_error(errc::busy, "{} memory regions are exposed already", size_);
+  }
+  if (free_ == 0) {
+    slots_.emplace_back();
+    free_ = static_cast<std::uint32_t>(slots_.size());
+  }
+  region.index_ = free_ - 1;
+  slot& s = slots_[region.index_];
+  free_ = s.next_free;
+  s.region = &region;
+  if (SCOLL_MUTANT(bulk_region_kept)) s.memory.clear();
+  for (const auto& segment : segments) s.memory.add(segment);
+  region.size_ = s.memory.size();
+  s.generation = region.generation_ = ++last_generation_;
+  region.table_ = this;
+  ++size_;
+  return {};
+}
+
+void region_table::remove(memory_region& region) noexcept {
+  slot& s = slots_[region.index_];
+  s.region = nullptr;
+  if (!SCOLL_MUTANT(bulk_region_kept)) s.memory.clear();
+  s.next_free = free_;
+  free_ = region.index_ + 1;
+  --size_;
+}
+
+status region_table::check(const memory_head& head) const noexcept {
+  if (head.incarnation != incarnation_ && !SCOLL_MUTANT(bulk_incarnation_unchecked)) {
+    return make_error(errc::stale_descriptor, "region of incarnation {} of node {}, this is {}",
+                      head.incarnation, self_, incarnation_);
+  }
+  if (head.region >= slots_.size()) {
+    return make_error(errc::not_found, "node {} has no region {}", self_, head.region);
+  }
+  const slot& s = slots_[head.region];
+  const bool replaced = s.generation != head.generation && !SCOLL_MUTANT(bulk_generation_unchecked);
+  if (s.region == nullptr || replaced) {
+    return make_error(errc::stale_descriptor, "region {} of node {} is no longer exposed", head.region,
+                      self_);
+  }
+  const auto allowed = check_access(s.region->access_, head.operation);
+  if (!allowed && !SCOLL_MUTANT(bulk_access_unchecked)) return allowed;
+  if (SCOLL_MUTANT(bulk_range_unchecked)) return {};
+  return check_range(head.offset, head.length, s.region->size_);
+}
+
+}  // namespace scoll::transport

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+
+#include "scoll/coro/result.hpp"
+#include "transport/memory/memory_head.hpp"
+#include "transport/memory/memory_region.hpp"
+#include "transport/session/lent_memory.hpp"
+
+namespace scoll::transport {
+
+/// The regions a node exposes, by index and generation. Pure: no I/O.
+class region_table {
+ public:
+  region_table(node_id self, std::uint64_t incarnation, std::uint32_t limit) noexcept
+      : self_(self), incarnation_(incarnation), limit_(limit) {}
+  ~region_table();
+  region_table(const region_table&) = delete;
+  region_table& operator=(const region_table&) = delete;
+
+  status add(memory_region& region, std::span<const std::span<std::byte>> segments);
+  void remove(memory_region& region) noexcept;
+  void moved(memory_region& region) noexcept { slots_[region.index_].region = &region; }
+
+  /// Whether a peer may do what `head` says: the region is there, permits it, and has the range.
+  status check(const memory_head& head) const noexcept;
+  // Of a range that was checked in this step, of `head.length` bytes.
+  void read(const memory_head& head, std::span<std::byte> into) const noexcept {
+    slots_[head.region].memory.copy_out(head.offset, into);
+  }
+  void write(const memory_head& head, std::span<const std::byte> from) noexcept {
+    slots_[head.region].memory.copy_in(head.offset, from);
+  }
+  lent_range range(const memory_head& head) noexcept {
+    return {&slots_[head.region].memory, head.offset, head.length};
+  }
+
+  node_id self() const noexcept { return self_; }
+  std::uint64_t incarnation() const noexcept { return incarnation_; }
+  std::size_t size() const noexcept { return size_; }
+
+ private:
+  struct slot {
+    memory_region* region = nullptr;
+    lent_memory memory;
+    std::uint64_t generation = 0;
+    std::uint32_t next_free = 0;  // index + 1; 0: none
+  };
+
+  node_id self_;
+  std::uint64_t incarnation_;
+  std::uint32_t limit_;
+  std::uint64_t last_generation_ = 0;
+  std::size_t size_ = 0;
+  std::deque<slot> slots_;  // stay where they are: their memory is borrowed
+  std::uint32_t free_ = 0;  // index + 1; 0: none
+};
+
+/// Whether a range lies within a region; the sum is never formed, for it could overflow.
+status check_range(std::uint64_t offset, std::uint64_t length, std::uint64_t size) noexcept;
+status check_access(memory_access granted, memory_operation wanted) noexcept;
+
+}  // namespace scoll::transport

@@ -1,0 +1,102 @@
+#include "transport/memory/transfer.hpp"
+
+#include <vector>
+
+#include "scoll/coro/deadline.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
+#include "transport/memory/memory_service.hpp"
+#include "transport/session/endpoint.hpp"
+
+namespace scoll::transport {
+
+status check_transfer(endpoint& at, const region_descriptor& d, memory_operation operation,
+                      std::uint64_t offset, std::uint64_t length) noexcept {
+  if (d.node == at.options().self) {
+    return error(errc::invalid_argument, "the region is this node's own: its memory is at hand");
+  }
+  if (at.find(d.node) == nullptr) return make_error(errc::not_found, "node {} is not known here", d.node);
+  if (const auto allowed = check_access(d.access, operation); !allowed) return allowed;
+  return check_range(offset, length, d.length);
+}
+
+namespace {
+
+memory_operation get_operation(const transfer_options& options) noexcept {
+  return options.checked ? memory_operation::checked_get : memory_operation::get;
+}
+
+memory_head head_of(const region_descriptor& d, memory_operation operation, std::uint64_t offset) noexcept {
+  return {operation, d.region, d.incarnation, d.generation, offset, 0};
+}
+
+template <class Memory>
+std::uint64_t bytes_of(std::span<Memory> pieces) noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& piece : pieces) sum += piece.size();
+  return sum;
+}
+
+task<status> carry(endpoint& at, session& to, transfer& t, transfer_options options) {
+  const bool limited = options.deadline > nanoseconds::zero() && !SCOLL_MUTANT(bulk_deadline_not_armed);
+  if (SCOLL_MUTANT(bulk_stop_unheard)) options.stop = {};
+  deadline_stop stop(limited ? deadline::in(options.deadline) : deadline(), options.stop);
+  if (stop.stop_requested()) co_return error(stop.reason(), "before the transfer had begun");
+  at.memory().transfers().start(t, to, {options.window, options.segment_bytes});
+  const status ended = co_await t.wait(stop.token());
+  // Its last segment may have come after the token fired: then it is complete, and nothing is left to stop.
+  if (!ended && !t.finished()) {
+    at.memory().transfers().abandon(t, {stop.reason(), "the transfer was under way"});
+  }
+  co_return t.outcome();
+}
+
+task<put_status> carry_put(endpoint& at, session& to, transfer& t, transfer_options options) {
+  if (options.checked) t.check_payloads();
+  const status ended = co_await carry(at, to, t, options);
+  co_return put_status(ended, t.may_have_written());
+}
+
+/// Never written to: a put reads its local memory.
+std::span<std::byte> writable_bytes(std::span<const std::byte> memory) noexcept {
+  return {const_cast<std::byte*>(memory.data()), memory.size()};
+}
+
+}  // namespace
+
+task<status> get(endpoint& at, region_descriptor from, std::uint64_t offset, std::span<std::byte> into,
+                 transfer_options options) {
+  if (const auto s = check_transfer(at, from, memory_operation::get, offset, into.size()); !s) co_return s;
+  transfer t(head_of(from, get_operation(options), offset), into);
+  co_return co_await carry(at, *at.find(from.node), t, options);
+}
+
+task<status> get(endpoint& at, region_descriptor from, std::uint64_t offset,
+                 std::span<const std::span<std::byte>> into, transfer_options options) {
+  if (const auto s = check_transfer(at, from, memory_operation::get, offset, bytes_of(into)); !s) co_return s;
+  transfer t(head_of(from, get_operation(options), offset), into);
+  co_return co_await carry(at, *at.find(from.node), t, options);
+}
+
+task<put_status> put(endpoint& at, region_descriptor to, std::uint64_t offset,
+                     std::span<const std::byte> from, transfer_options options) {
+  if (const auto s = check_transfer(at, to, memory_operation::put, offset, from.size()); !s) {
+    co_return put_status(s, false);
+  }
+  transfer t(head_of(to, memory_operation::put, offset), writable_bytes(from));
+  co_return co_await carry_put(at, *at.find(to.node), t, options);
+}
+
+task<put_status> put(endpoint& at, region_descriptor to, std::uint64_t offset,
+                     std::span<const std::span<const std::byte>> from, transfer_options options) {
+  if (const auto s = check_transfer(at, to, memory_operation::put, offset, bytes_of(from)); !s) {
+    co_return put_status(s, false);
+  }
+  std::vector<std::span<std::byte>> pieces;
+  pieces.reserve(from.size());
+  for (const auto& piece : from) pieces.push_back(writable_bytes(piece));
+  transfer t(head_of(to, memory_operation::put, offset), std::span<const std::span<std::byte>>(pieces));
+  co_return co_await carry_put(at, *at.find(to.node), t, options);
+}
+
+}  // namespace scoll::transport

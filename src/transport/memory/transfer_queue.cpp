@@ -1,0 +1,169 @@
+#include "transport/memory/transfer_queue.hpp"
+
+#include <algorithm>
+
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
+#include "transport/session/endpoint.hpp"
+#include "transport/session/segment_payload.hpp"
+#include "transport/wire/wire.hpp"
+
+namespace scoll::transport {
+
+static_assert(wire::fixed_size<memory_head> == memory_head_bytes);
+
+void transfer_segment::heard(exchange& e, reply_event& event) noexcept {
+  auto& segment = static_cast<transfer_segment&>(e);
+  segment.queue_->heard(segment, event);
+}
+
+transfer_segment& transfer_queue::acquire() {
+  if (free_.empty()) {
+    blocks_.push_back(std::make_unique<transfer_segment[]>(step));
+    for (std::size_t i = 0; i < step; ++i) {
+      blocks_.back()[i].queue_ = this;
+      free_.push_back(blocks_.back()[i]);
+    }
+  }
+  return free_.pop_front();
+}
+
+/// Of a segment that is under way no more.
+void transfer_queue::release(transfer_segment& segment) noexcept {
+  --segment.owner_->in_flight_;
+  --segment.owner_->peer_->in_flight;
+  segment.list_hook<transfer_segment>::unlink();
+  free_.push_front(segment);
+}
+
+void transfer_queue::start(transfer& t, session& to, transfer_shape shape) noexcept {
+  transfer_peer& peer = peers_[to.peer()];
+  peer.to = &to;
+  const std::uint32_t most = endpoint_.options().transfer_window;
+  t.window_ = shape.window == 0 ? most : std::min(shape.window, most);
+  t.segment_ = shape.segment == 0 ? endpoint_.options().transfer_segment_bytes
+                                  : std::min<std::uint32_t>(shape.segment, max_bulk_payload_bytes);
+  t.peer_ = &peer;
+  peer.ready.push_back(t);
+  pump(peer);
+}
+
+/// Hands out what the window allows, one segment at a time and in turn.
+void transfer_queue::pump(transfer_peer& peer) noexcept {
+  const auto room = [&] {
+    return peer.in_flight < endpoint_.options().transfer_window || SCOLL_MUTANT(bulk_window_ignored);
+  };
+  while (!peer.ready.empty() && room()) {
+    transfer& t = peer.ready.pop_front();
+    const bool sent = send_segment(t);
+    if (t.wants_turn()) sent ? peer.ready.push_back(t) : peer.ready.push_front(t);
+    if (!sent) return;  // `resume` goes on
+  }
+}
+
+void transfer_queue::resume() noexcept {
+  for (auto& [node, peer] : peers_) pump(peer);
+}
+
+/// False if there is no buffer at present.
+bool transfer_queue::send_segment(transfer& t) noexcept {
+  const auto size =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(t.segment_, t.local_.size() - t.next_));
+  const lent_range local{&t.local_, t.next_, size};
+  message& m = endpoint_.acquire_message();
+  if (!t.get() && !load_payload(buffers_, m, local, t.checked_)) {
+    endpoint_.release_message(m);
+    return false;
+  }
+  memory_head head = t.head_;
+  if (!SCOLL_MUTANT(bulk_offset_ignored)) head.offset += t.next_;
+  head.length = size;
+  const auto head_size = wire::encode_to(m.head_space(), head);
+  SCOLL_ASSERT(head_size.has_value(), "the head of a segment exceeds its frame");
+  m.set_head_bytes(*head_size);
+  transfer_segment& segment = acquire();
+  segment.owner_ = &t;
+  segment.offset_ = t.next_;
+  segment.size_ = size;
+  segment.receive_into(t.get() && size > placed_payload_bytes ? local : lent_range{});
+  t.segments_.push_back(segment);
+  ++t.in_flight_;
+  ++t.peer_->in_flight;
+  t.begun_ = true;
+  t.next_ += size;
+  if (const auto s = t.peer_->to->request(segment, traffic_class::bulk, m, t.get() ? size : 0); !s) {
+    release(segment);
+    stop(t, s.error());
+    settle(t);
+  }
+  return true;
+}
+
+void transfer_queue::heard(transfer_segment& segment, reply_event& event) noexcept {
+  transfer& t = *segment.owner_;
+  transfer_peer& peer = *t.peer_;
+  if (const auto s = deliver(t, segment, event); !s) {
+    segment.cancel();  // if more was to follow
+    stop(t, s.error());
+  }
+  release(segment);
+  settle(t);
+  pump(peer);
+}
+
+/// It ends when it has nothing under way and nothing to send.
+void transfer_queue::settle(transfer& t) noexcept {
+  if (t.all_sent() && t.in_flight_ == 0) {
+    t.ended_.set();
+  } else if (t.wants_turn() && !t.linked()) {
+    t.peer_->ready.push_back(t);
+  }
+}
+
+/// Sends no more of it. What is under way is still waited for, so that the caller learns what became of it,
+/// and nothing of a put that was refused arrives afterwards.
+void transfer_queue::stop(transfer& t, const error& reason) noexcept {
+  if (!t.failure_) t.failure_ = reason;
+  t.unlink();
+  t.next_ = t.local_.size();
+  t.begun_ = true;
+}
+
+status transfer_queue::deliver(transfer& t, const transfer_segment& segment, reply_event& event) noexcept {
+  if (!t.get() && event.reached && !event.refused && !SCOLL_MUTANT(bulk_push_as_not_written))
+    t.may_have_written_ = true;
+  if (!event.outcome) return event.outcome;
+  if (event.fate == payload_fate::damaged && SCOLL_MUTANT(bulk_damage_ignored)) return {};
+  if (event.fate == payload_fate::damaged) {
+    return make_error(errc::checksum_mismatch, "{} bytes from node {} were altered on their way",
+                      segment.size_, t.peer_->to->peer());
+  }
+  const bool arrived = event.fate == payload_fate::lent || event.fate == payload_fate::placed;
+  if (!event.final || !arrived || event.payload_bytes != (t.get() ? segment.size_ : 0)) {
+    return make_error(errc::malformed, "node {} answered {} bytes of memory with {}", t.peer_->to->peer(),
+                      segment.size_, event.payload_bytes);
+  }
+  if (event.fate == payload_fate::lent) t.local_.copy_in(segment.offset_, event.payload.bytes);
+  return {};
+}
+
+void transfer_queue::abandon(transfer& t, const error& reason) noexcept {
+  stop(t, reason);
+  t.local_.recall();
+  while (!t.segments_.empty()) {
+    transfer_segment& segment = t.segments_.front();
+    const bool transmitted = segment.cancel();
+    if (transmitted && !t.get() && !SCOLL_MUTANT(bulk_push_as_not_written)) t.may_have_written_ = true;
+    release(segment);
+  }
+  t.ended_.set();
+  pump(*t.peer_);
+}
+
+void transfer_queue::close(const error& reason) noexcept {
+  for (auto& [node, peer] : peers_) {
+    while (!peer.ready.empty()) abandon(peer.ready.front(), reason);
+  }
+}
+
+}  // namespace scoll::transport

@@ -1,0 +1,137 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "scoll/coro/completion.hpp"
+#include "scoll/coro/intrusive_list.hpp"
+#include "scoll/coro/result.hpp"
+#include "transport/io/slab.hpp"
+#include "transport/memory/memory_head.hpp"
+#include "transport/memory/region_descriptor.hpp"
+#include "transport/session/exchange.hpp"
+#include "transport/session/hello.hpp"
+#include "transport/session/lent_memory.hpp"
+
+namespace scoll::transport {
+
+class endpoint;
+class session;
+class transfer;
+class transfer_queue;
+
+/// The transfers between this node and one peer.
+struct transfer_peer {
+  session* to = nullptr;
+  std::uint32_t in_flight = 0;     // segments
+  intrusive_list<transfer> ready;  // those that have a segment to send, in turn
+};
+
+/// One segment under way. Pooled.
+class transfer_segment final : public exchange, public list_hook<transfer_segment> {
+ public:
+  transfer_segment() noexcept : exchange(&heard) {}
+
+ private:
+  friend class transfer_queue;
+  static void heard(exchange& e, reply_event& event) noexcept;
+
+  transfer_queue* queue_ = nullptr;
+  transfer* owner_ = nullptr;
+  std::uint64_t offset_ = 0;  // in the local memory
+  std::uint32_t size_ = 0;
+};
+
+/// How a transfer is cut. 0 stands for the endpoint's.
+struct transfer_shape {
+  std::uint32_t window = 0;
+  std::uint32_t segment = 0;  // bytes
+};
+
+/// One get or put under way: lives with who awaits it.
+class transfer final : public list_hook<> {
+ public:
+  /// `head` names region, operation and the offset of the first byte; `local` is written by a get and read by
+  /// a put.
+  transfer(const memory_head& head, std::span<std::byte> local) noexcept : head_(head) { local_.add(local); }
+  transfer(const memory_head& head, std::span<const std::span<std::byte>> local) : head_(head) {
+    for (const auto& piece : local) local_.add(piece);
+  }
+  ~transfer() { SCOLL_ASSERT(segments_.empty(), "a transfer was abandoned by its owner"); }
+
+  /// Of a put: its payloads have checksums. A get says so in its head.
+  void check_payloads() noexcept { checked_ = true; }
+
+  bool finished() const noexcept { return ended_.is_set(); }
+  auto wait(stop_token stop) noexcept { return ended_.wait(stop); }
+  status outcome() const noexcept { return failure_; }
+  /// Of a put: bytes of the region were written, or may have been.
+  bool may_have_written() const noexcept { return may_have_written_; }
+
+ private:
+  friend class transfer_queue;
+
+  bool get() const noexcept { return is_get(head_.operation); }
+  bool all_sent() const noexcept { return next_ == local_.size() && begun_; }
+  bool wants_turn() const noexcept { return !finished() && !all_sent() && in_flight_ < window_; }
+
+  memory_head head_;
+  lent_memory local_;
+  std::uint64_t next_ = 0;  // what has not been sent begins here
+  bool begun_ = false;      // a transfer of nothing asks once
+  bool may_have_written_ = false;
+  std::uint32_t window_ = 0;
+  std::uint32_t segment_ = 0;
+  bool checked_ = false;  // of a put
+  std::uint32_t in_flight_ = 0;
+  transfer_peer* peer_ = nullptr;
+  intrusive_list<transfer_segment, transfer_segment> segments_;
+  error failure_;
+  completion<> ended_;
+};
+
+/// What can be known about a transfer before it starts; the peer checks all of it again.
+status check_transfer(endpoint& at, const region_descriptor& d, memory_operation operation,
+                      std::uint64_t offset, std::uint64_t length) noexcept;
+
+/// The asking side of one-sided operations: cuts transfers into segments and keeps at most a window of them
+/// under way per peer, so that the class's queue never fills. Transfers to one peer take turns.
+class transfer_queue final {
+ public:
+  transfer_queue(endpoint& owner, slab_pool& buffers) noexcept : endpoint_(owner), buffers_(buffers) {}
+  transfer_queue(const transfer_queue&) = delete;
+  transfer_queue& operator=(const transfer_queue&) = delete;
+
+  void start(transfer& t, session& to, transfer_shape shape) noexcept;
+  /// Ends it before its time: nothing touches its memory any more.
+  void abandon(transfer& t, const error& reason) noexcept;
+  /// There are buffers again.
+  void resume() noexcept;
+  /// The sessions have ended: what still waits for its turn ends too.
+  void close(const error& reason) noexcept;
+
+ private:
+  friend class transfer_segment;
+  static constexpr std::size_t step = 16;
+
+  void pump(transfer_peer& peer) noexcept;
+  bool send_segment(transfer& t) noexcept;
+  void heard(transfer_segment& segment, reply_event& event) noexcept;
+  status deliver(transfer& t, const transfer_segment& segment, reply_event& event) noexcept;
+  void settle(transfer& t) noexcept;
+  void stop(transfer& t, const error& reason) noexcept;
+  transfer_segment& acquire();
+  void release(transfer_segment& segment) noexcept;
+
+  endpoint& endpoint_;
+  slab_pool& buffers_;
+  std::map<node_id, transfer_peer> peers_;
+  std::vector<std::unique_ptr<transfer_segment[]>> blocks_;
+  intrusive_list<transfer_segment, transfer_segment> free_;
+};
+
+}  // namespace scoll::transport

@@ -1,0 +1,271 @@
+#include "transport/session/endpoint.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/sleep.hpp"
+#include "transport/io/control_frame.hpp"
+#include "transport/memory/memory_service.hpp"
+#include "transport/session/lane.hpp"
+#include "transport/wire/wire.hpp"
+
+namespace scoll::transport {
+namespace {
+
+constexpr std::size_t small_payload_bytes = endpoint_buffers::small_payload_bytes;
+
+}  // namespace
+
+status endpoint_options::validate() const {
+  if (self == 0) return error(errc::invalid_argument, "node id 0 means nobody: choose 1 or more");
+  if (incarnation == 0) return error(errc::invalid_argument, "the incarnation must be greater than 0");
+  if (cluster.empty() || cluster.size() > max_cluster_name_bytes) {
+    return make_error(errc::invalid_argument, "the cluster name has {} bytes: 1 to {} are allowed",
+                      cluster.size(), max_cluster_name_bytes);
+  }
+  for (std::uint32_t w : window) {
+    if (w == 0 || w > 65536)
+      return make_error(errc::invalid_argument, "a window of {}: 1 to 65536 are allowed", w);
+  }
+  if (transfer_window == 0 || transfer_window > queue_limit) {
+    return make_error(errc::invalid_argument, "transfer_window is {}, not in 1..{} (queue_limit)",
+                      transfer_window, queue_limit);
+  }
+  if (transfer_segment_bytes == 0 || transfer_segment_bytes > max_bulk_payload_bytes) {
+    return make_error(errc::invalid_argument, "transfer segments of {} bytes: 1 to {} are allowed",
+                      transfer_segment_bytes, max_bulk_payload_bytes);
+  }
+  if (region_limit == 0 || transfer_buffers == 0) {
+    return error(errc::invalid_argument, "region_limit and transfer_buffers must be greater than 0");
+  }
+  if (queue_limit == 0 || exchange_limit == 0 || handshake_limit == 0) {
+    return error(errc::invalid_argument, "queue, exchange and handshake limits must be greater than 0");
+  }
+  if (reconnect_grace.count() <= 0 || backoff_first.count() <= 0 || hello_limit.count() <= 0 ||
+      acknowledge_delay.count() <= 0) {
+    return error(errc::invalid_argument, "times must be positive");
+  }
+  if (backoff_limit < backoff_first) {
+    return make_error(errc::invalid_argument, "backoff_limit is {} ns, less than backoff_first, {} ns",
+                      backoff_limit.count(), backoff_first.count());
+  }
+  return {};
+}
+
+/// An accepted link whose peer has not introduced itself yet.
+class endpoint::greeter final : public list_hook<>, public link_events {
+ public:
+  greeter(endpoint& owner, link& l) noexcept : owner_(owner), link_(&l), timer_(*this) {
+    link_->set_owner(this);
+    owner_.executor_.arm(timer_, owner_.executor_.now() + owner_.options_.hello_limit);
+  }
+  ~greeter() {
+    if (timer_.armed()) owner_.executor_.disarm(timer_);
+    if (link_ != nullptr) {
+      link_->set_owner(nullptr);
+      link_->close();
+    }
+  }
+
+  link& give_up_link() noexcept { return *std::exchange(link_, nullptr); }
+  std::string peer_name() const { return link_->peer_name(); }
+
+  void refuse(const error& reason) noexcept {
+    ++owner_.statistics_.links_refused;
+    if (reason != errc::already_exists) owner_.last_refusal_ = reason;
+    if (!link_->writable()) return;
+    refusal r;
+    r.code = static_cast<std::uint16_t>(reason.code());
+    r.incarnation = owner_.options_.incarnation;
+    r.text = reason.text();
+    std::array<std::byte, max_control_payload_bytes> payload;
+    const auto size = wire::encode_to(payload, r);
+    if (!size) return;
+    frame_header header;
+    header.type = frame_type::refuse;
+    write_control(*link_, header, std::span(payload).first(*size));
+  }
+
+ private:
+  class hello_timer final : public timer_node {
+   public:
+    explicit hello_timer(greeter& owner) noexcept : timer_node(&fire), owner_(owner) {}
+    ~hello_timer() = default;
+
+   private:
+    static void fire(timer_node& node) noexcept {
+      greeter& self = static_cast<hello_timer&>(node).owner_;
+      self.refuse({errc::deadline_exceeded, "no hello within the limit"});
+      self.owner_.finish(self);
+    }
+    greeter& owner_;
+  };
+
+  void on_frame(frame_view& frame) noexcept override { owner_.on_hello(*this, frame); }
+  void on_writable() noexcept override {}
+  void on_closed(const error& reason) noexcept override {
+    link_ = nullptr;
+    if (reason != errc::connection_lost && reason != errc::io_error) owner_.note_violation(reason);
+    owner_.finish(*this);
+  }
+
+  endpoint& owner_;
+  link* link_;
+  hello_timer timer_;
+};
+
+endpoint::endpoint(executor& ex, rail& transport, endpoint_options options, endpoint_events& events,
+                   std::shared_ptr<endpoint_buffers> buffers)
+    : executor_(ex),
+      rail_(transport),
+      options_(std::move(options)),
+      buffers_(std::move(buffers)),
+      random_(options_.incarnation ^ (options_.self * 0x9e3779b97f4a7c15)) {
+  options_.validate().value();
+  handlers_.fill(&events);
+  handlers_[static_cast<std::size_t>(traffic_class::bulk)] = nullptr;  // `memory`, when it is needed
+}
+
+memory_service& endpoint::memory() noexcept {
+  if (memory_ == nullptr) {
+    memory_ = std::make_unique<memory_service>(*this);
+    endpoint_events*& bulk = handlers_[static_cast<std::size_t>(traffic_class::bulk)];
+    if (bulk == nullptr) bulk = memory_.get();
+  }
+  return *memory_;
+}
+
+endpoint_events& endpoint::handler_of(traffic_class klass) noexcept {
+  endpoint_events* const handler = handlers_[static_cast<std::size_t>(klass)];
+  return handler != nullptr ? *handler : memory();
+}
+
+loan endpoint::keep(loan received) noexcept {
+  const std::size_t size = received.bytes.size();
+  if (size == 0) return {};
+  slab_ref slab = (size <= small_payload_bytes ? buffers_->small_payloads : buffers_->payloads).try_acquire();
+  if (!slab) return received;
+  std::memcpy(slab.data(), received.bytes.data(), size);
+  const std::span<const std::byte> bytes(slab.data(), size);
+  return {std::move(slab), bytes};
+}
+
+endpoint::~endpoint() {
+  rail_.stop_listening();
+  draining_ = true;
+  while (!greeters_.empty()) finish(greeters_.pop_front());
+  for (auto& [node, peer] : sessions_) peer->shut();
+  if (memory_ != nullptr) memory_->close();
+}
+
+status endpoint::listen(const std::string& address) {
+  return rail_.listen(address, *this);
+}
+
+status endpoint::add_peer(node_id node, const std::string& address) {
+  if (node == 0 || node == options_.self) {
+    return make_error(errc::invalid_argument, "node {} cannot be a peer of node {}", node, options_.self);
+  }
+  auto& entry = sessions_[node];
+  if (entry == nullptr) {
+    entry = std::make_unique<session>(*this, node, address);
+  } else {
+    entry->address_ = address;
+  }
+  return {};
+}
+
+session* endpoint::find(node_id node) noexcept {
+  const auto found = sessions_.find(node);
+  return found == sessions_.end() ? nullptr : found->second.get();
+}
+
+void endpoint::on_accepted(link& accepted) noexcept {
+  auto* guest = new greeter(*this, accepted);
+  greeters_.push_back(*guest);
+  if (++handshake_count_ <= options_.handshake_limit) return;
+  // Without a word, because what is written keeps the connection open until its peer has read it.
+  ++statistics_.links_refused;
+  last_refusal_ = make_error(errc::busy, "{} connections have not introduced themselves", handshake_count_);
+  finish(*guest);
+}
+
+void endpoint::finish(greeter& done) noexcept {
+  --handshake_count_;
+  delete &done;
+}
+
+void endpoint::on_hello(greeter& from, frame_view& frame) noexcept {
+  const auto turn_away = [&](const error& reason) {
+    from.refuse(printable(reason.code(), reason.text()));
+    finish(from);
+  };
+  if (frame.header.type != frame_type::hello) {
+    return turn_away({errc::malformed, "the first frame of a connection must be a hello"});
+  }
+  if (const auto version = spoken_version(frame.payload.bytes); version != protocol_version) {
+    return turn_away(make_error(errc::version_mismatch, "{} speaks protocol {}, node {} speaks {}",
+                                from.peer_name(), version, options_.self, protocol_version));
+  }
+  const auto h = wire::decode_from<hello>(frame.payload.bytes);
+  if (!h) return turn_away(h.error());
+  if (h->cluster != options_.cluster) {
+    return turn_away(
+        make_error(errc::wrong_cluster, "this is cluster '{}', not '{}'", options_.cluster, h->cluster));
+  }
+  if (h->target != options_.self) {
+    return turn_away(make_error(errc::not_member, "this is node {}, not {}", options_.self, h->target));
+  }
+  if (h->lane >= lane_count) return turn_away(make_error(errc::malformed, "there is no lane {}", h->lane));
+  session* peer = find(h->node);
+  if (peer == nullptr) {
+    return turn_away(make_error(errc::not_member, "node {} does not know node {}", options_.self, h->node));
+  }
+  if (draining_ && peer->peer_epoch_ == 0) {
+    return turn_away(make_error(errc::closed, "node {} is shutting down", options_.self));
+  }
+  lane& l = peer->lane_at(static_cast<lane_id>(h->lane));
+  const auto continues = peer->on_hello(*h, l);
+  if (!continues) return turn_away(continues.error());
+  link& accepted = from.give_up_link();
+  finish(from);
+  l.adopt(accepted, *h, frame.header, *continues);
+}
+
+void endpoint::tell_session_lost(session& peer, const error& reason) noexcept {
+  for (auto at = handlers_.begin(); at != handlers_.end(); ++at) {
+    if (*at != nullptr && std::find(handlers_.begin(), at, *at) == at) (*at)->on_session_lost(peer, reason);
+  }
+}
+
+bool endpoint::quiet() const noexcept {
+  return std::all_of(sessions_.begin(), sessions_.end(), [](const auto& s) { return s.second->quiet(); });
+}
+
+bool endpoint::say_goodbye() noexcept {
+  bool all = true;
+  for (auto& [node, peer] : sessions_) {
+    for (auto& l : peer->lanes_) all &= l == nullptr || l->leave();
+  }
+  return all;
+}
+
+task<status> endpoint::drain(nanoseconds limit) {
+  constexpr nanoseconds poll = std::chrono::milliseconds(1);
+  const time_point until = saturating_add(executor_.now(), limit);
+  draining_ = true;
+  rail_.stop_listening();
+  while (!quiet() && executor_.now() < until) co_await sleep_for(poll);
+  const bool clean = quiet();
+  while (!say_goodbye() && executor_.now() < until) co_await sleep_for(poll);
+  for (auto& [node, peer] : sessions_) peer->shut();
+  while (!greeters_.empty()) finish(greeters_.pop_front());
+  while (rail_.open() != 0) co_await sleep_for(poll);
+  if (!clean)
+    co_return error(errc::deadline_exceeded, "work was still under way when the drain limit was reached");
+  co_return status{};
+}
+
+}  // namespace scoll::transport

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "transport/io/slab.hpp"
+#include "transport/session/frame.hpp"
+#include "transport/session/lent_memory.hpp"
+#include "transport/session/link.hpp"
+
+namespace scoll::transport {
+
+/// Cuts a byte stream into frames and checks them. A frame that lies whole in one received buffer is lent out
+/// where it is; one that is split is collected in a slab of `frames` (slab size at least `max_frame_bytes`).
+/// The first violation ends the stream.
+///
+/// A large payload of class bulk goes straight to where `link_events::place_payload` says, as it arrives;
+/// what nobody takes and no slab can hold is dropped. So memory is bounded, however large frames are.
+class frame_assembler {
+ public:
+  explicit frame_assembler(slab_pool& frames) noexcept : frames_(&frames) {}
+
+  /// Whom to ask where payloads go; null: nobody.
+  void set_owner(link_events* owner) noexcept { owner_ = owner; }
+
+  /// Where the next bytes of the stream belong, so that they may be received there without a copy: then
+  /// `advance` comes before they are fed. Empty if they are to be fed.
+  lent_range room() const noexcept;
+  /// So many bytes of `room` were received.
+  template <class Sink>
+  void advance(std::size_t received, Sink&& sink) {
+    placed_ += received;
+    if (placed_ != header_->payload_bytes) return;
+    frame_step step = placed_whole();
+    hand_out(step, sink);
+  }
+  /// What is under way goes nowhere any more: the link has lost its owner.
+  void forget_room() noexcept { target_.give_back(); }
+
+  /// Feeds received bytes that lie in `owner`. Calls `sink(frame_view&)` for every complete frame; `sink`
+  /// returns false to stop (the link is gone, and this object with it). Errors: `malformed`, `too_large`,
+  /// `checksum_mismatch`, `busy` (no slab for a split frame).
+  template <class Sink>
+  status feed(const slab_ref& owner, std::span<const std::byte> bytes, Sink&& sink) {
+    while (true) {
+      frame_step step = next(owner, bytes);
+      if (step.failed) return step.reason;
+      if (!step.complete) return {};
+      if (!hand_out(step, sink)) return {};
+    }
+  }
+
+  /// Bytes of a frame that has begun and not ended.
+  std::size_t partial_bytes() const noexcept { return filled_; }
+
+ private:
+  struct frame_step {
+    bool complete = false;
+    bool failed = false;
+    error reason;
+    frame_header header;
+    std::span<const std::byte> head;
+    loan payload;
+    slab_ref collected;  // what a frame that came in pieces lies in
+    payload_fate fate = payload_fate::lent;
+  };
+  /// Looks at its memory before each use, so that it need not be told of a recall.
+  class target final : public borrower {
+   public:
+    ~target() = default;
+  };
+  enum class payload_way : std::uint8_t { undecided, collected, placed, dropped };
+
+  template <class Sink>
+  static bool hand_out(frame_step& step, Sink&& sink) {
+    frame_view view{step.header, step.head, std::move(step.payload), step.fate};
+    return sink(view);  // `step` holds what `head` lies in
+  }
+
+  frame_step next(const slab_ref& owner, std::span<const std::byte>& bytes) noexcept;
+  frame_step whole(const slab_ref& owner, std::span<const std::byte> frame,
+                   const frame_header& header) noexcept;
+  frame_step collected_whole() noexcept;
+  status choose_way() noexcept;
+  frame_step place(std::span<const std::byte>& bytes) noexcept;
+  frame_step placed_whole() noexcept;
+  bool collect(std::span<const std::byte>& bytes, std::size_t until) noexcept;
+  static frame_step fail(const error& reason) noexcept;
+
+  slab_pool* frames_;
+  link_events* owner_ = nullptr;
+  payload_way way_ = payload_way::undecided;
+  target target_;
+  std::uint64_t target_offset_ = 0;
+  std::size_t placed_ = 0;  // placed or dropped
+  slab_ref partial_;
+  std::size_t filled_ = 0;
+  std::optional<frame_header> header_;
+};
+
+}  // namespace scoll::transport

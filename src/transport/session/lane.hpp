@@ -1,0 +1,129 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "scoll/coro/executor.hpp"
+#include "scoll/coro/intrusive_list.hpp"
+#include "transport/session/hello.hpp"
+#include "transport/session/link.hpp"
+#include "transport/session/message.hpp"
+
+namespace scoll::transport {
+
+class session;
+
+/// One of the streams of a session: its connection and the sequence on it. Connects when there is something
+/// to send, reconnects with growing pauses, gives up after the grace.
+///
+/// ```
+///            need                connected            welcome
+///   idle ──────────► connecting ──────────► greeting ──────────► up
+///    ▲                  │ failed               │ refused, broken │ broken
+///    │ no need          ▼                      ▼                 │
+///    └────────────── pausing ◄─────────────────┴─────────────────┘
+///                       the peer's own connection leads to `up` from every state but `greeting` of the
+///                       smaller node id
+/// ```
+class lane final : public link_events, public connect_events {
+ public:
+  lane(session& owner, lane_id id) noexcept;
+  ~lane();
+  lane(const lane&) = delete;
+  lane& operator=(const lane&) = delete;
+
+  bool up() const noexcept { return state_ == state::up; }
+  bool greeting() const noexcept { return state_ == state::greeting; }
+  std::uint64_t received() const noexcept { return received_; }
+  /// Connections this side has made for the lane, and the latest of the peer's that it has heard of: what
+  /// comes late from an earlier one must not displace a later one.
+  std::uint64_t attempts() const noexcept { return attempts_; }
+  std::uint64_t peer_attempts() const noexcept { return peer_attempts_; }
+  void set_peer_attempts(std::uint64_t attempts) noexcept { peer_attempts_ = attempts; }
+
+  /// Connects if something waits, writes if something can be written.
+  void pump() noexcept;
+  /// Takes over a link that the peer made and that said hello. `continues`: what the hello says of sequence
+  /// and credit is meant for the present session.
+  void adopt(link& l, const hello& h, const frame_header& header, bool continues) noexcept;
+  /// Forgets all sequence state and closes the link. With `keep_connecting` a connection that is being made
+  /// goes on: its welcome will name the new session.
+  void reset(bool keep_connecting) noexcept;
+  /// Says goodbye, after which nothing is sent any more. False if it has to be tried again.
+  bool leave() noexcept;
+  /// An acknowledgement leaves at the end of this turn, with a message or alone.
+  void acknowledge_now() noexcept;
+  /// Everything up to `sequence` has arrived. False if that was never sent.
+  bool acknowledged(std::uint64_t sequence) noexcept;
+
+ private:
+  friend class session;
+  enum class state : std::uint8_t { idle, connecting, greeting, up, pausing };
+
+  using action = void (lane::*)() noexcept;
+  template <action Act>
+  class lane_timer final : public timer_node {
+   public:
+    explicit lane_timer(lane& owner) noexcept : timer_node(&fire), owner_(owner) {}
+    ~lane_timer() = default;
+
+   private:
+    static void fire(timer_node& node) noexcept { (static_cast<lane_timer&>(node).owner_.*Act)(); }
+    lane& owner_;
+  };
+
+  void on_frame(frame_view& frame) noexcept override;
+  lent_range place_payload(const frame_header& header, std::span<const std::byte> head) noexcept override;
+  void on_writable() noexcept override;
+  void on_closed(const error& reason) noexcept override;
+  void on_connected(link& connected) noexcept override;
+  void on_connect_failed(const error& reason) noexcept override;
+
+  void on_greeting(frame_view& frame) noexcept;
+  void on_sequenced(frame_view& frame) noexcept;
+  void on_refused(frame_view& frame) noexcept;
+  void refused_by_us(const error& reason) noexcept;
+  void take_link(link& l) noexcept;
+  void begin_connect() noexcept;
+  void send_hello(frame_type type) noexcept;
+  void pause(const error& reason) noexcept;
+  void resume_after_pause() noexcept;
+  void came_up(std::uint64_t peer_received) noexcept;
+  void violated(const error& reason) noexcept;
+  void drop_link() noexcept;
+  void stop_timers() noexcept;
+  void grace_over() noexcept;
+  void greeting_over() noexcept;
+  void acknowledge_due() noexcept;
+  void write_batch() noexcept;
+  message* next_message(bool& again) noexcept;
+  void acknowledge_soon() noexcept;
+  void acknowledge_alone() noexcept;
+  void stamp(frame_header& header) noexcept;
+  bool needed() const noexcept;
+  executor& ex() const noexcept;
+
+  session& session_;
+  lane_id id_;
+  state state_ = state::idle;
+  link* link_ = nullptr;
+  std::uint64_t last_assigned_ = 0;
+  std::uint64_t received_ = 0;
+  std::uint64_t acknowledgement_sent_ = 0;
+  bool acknowledge_now_ = false;
+  bool left_ = false;
+  time_point unacknowledged_since_{};
+  std::uint64_t attempts_ = 0;
+  std::uint64_t peer_attempts_ = 0;
+  intrusive_list<message> retained_;
+  std::size_t retained_count_ = 0;
+  message* cursor_ = nullptr;  // first retained message not yet handed to the current link
+  nanoseconds backoff_{0};
+  error last_failure_;
+  lane_timer<&lane::resume_after_pause> pause_timer_{*this};
+  lane_timer<&lane::grace_over> grace_timer_{*this};
+  lane_timer<&lane::greeting_over> greeting_timer_{*this};
+  lane_timer<&lane::acknowledge_due> acknowledge_timer_{*this};
+};
+
+}  // namespace scoll::transport

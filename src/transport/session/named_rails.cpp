@@ -1,0 +1,87 @@
+#include "transport/session/named_rails.hpp"
+
+#include <algorithm>
+
+#include "scoll/coro/assert.hpp"
+#include "scoll/coro/error_format.hpp"
+
+namespace scoll::transport {
+
+status named_rails::add(std::string name, rail& transport) {
+  if (name.empty()) return error(errc::invalid_argument, "a transport needs a name");
+  if (find(name) != nullptr)
+    return make_error(errc::already_exists, "there is a transport '{}' already", name);
+  entries_.push_back({std::move(name), &transport});
+  return {};
+}
+
+named_rails::entry* named_rails::find(std::string_view name) noexcept {
+  if (name.empty()) return entries_.empty() ? nullptr : &entries_.front();
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](const entry& e) { return e.name == name; });
+  return found == entries_.end() ? nullptr : &*found;
+}
+
+result<named_rails::entry*> named_rails::listen_in(std::string_view address, accept_events& events) noexcept {
+  const named_address where = split_name(address);
+  entry* const e = find(where.transport);
+  if (e == nullptr) return make_error(errc::unsupported, "there is no transport for {}", address);
+  const status listening = e->transport->listen(std::string(where.place), events);
+  if (!listening) return listening.error();
+  e->listening = true;
+  return e;
+}
+
+status named_rails::listen(const std::string& address, accept_events& events) noexcept {
+  const std::string_view message = address_of_lane(address, lane_id::control);
+  const std::string_view bulk = address_of_lane(address, lane_id::bulk);
+  const bool apart = message.size() != address.size();
+  if (apart && find(split_name(message).transport) == find(split_name(bulk).transport)) {
+    return make_error(errc::invalid_argument, "{}: a transport listens in one place", address);
+  }
+  auto first = listen_in(message, events);
+  if (!first) return first.error();
+  message_ = *first;
+  if (!apart) return {};
+  auto second = listen_in(bulk, events);
+  if (second) {
+    bulk_ = *second;
+    return {};
+  }
+  stop_listening();
+  return second.error();
+}
+
+std::string named_rails::listen_address() const {
+  if (message_ == nullptr) return {};
+  std::string text = message_->name + "://" + message_->transport->listen_address();
+  if (bulk_ != nullptr)
+    text.append(bulk_mark).append(bulk_->name + "://" + bulk_->transport->listen_address());
+  return text;
+}
+
+void named_rails::stop_listening() noexcept {
+  for (entry& e : entries_) {
+    if (std::exchange(e.listening, false)) e.transport->stop_listening();
+  }
+}
+
+void named_rails::connect(const std::string& address, connect_events& waiter) noexcept {
+  const named_address to = split_name(address);
+  entry* const e = find(to.transport);
+  if (e != nullptr) return e->transport->connect(std::string(to.place), waiter);
+  SCOLL_ASSERT(!entries_.empty(), "a connection over no transport at all");
+  entries_.front().transport->connect(address, waiter);  // which says that it is no address
+}
+
+void named_rails::cancel_connect(connect_events& waiter) noexcept {
+  for (entry& e : entries_) e.transport->cancel_connect(waiter);
+}
+
+std::size_t named_rails::open() const noexcept {
+  std::size_t sum = 0;
+  for (const entry& e : entries_) sum += e.transport->open();
+  return sum;
+}
+
+}  // namespace scoll::transport

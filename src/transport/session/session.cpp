@@ -1,0 +1,554 @@
+#include "transport/session/session.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
+#include "transport/session/endpoint.hpp"
+#include "transport/session/lane.hpp"
+#include "transport/wire/byte_order.hpp"
+#include "transport/wire/checksum.hpp"
+
+namespace scoll::transport {
+
+using wire::detail::load_little;
+using wire::detail::store_little;
+
+namespace {
+
+constexpr std::size_t index(traffic_class c) noexcept {
+  return static_cast<std::size_t>(c);
+}
+constexpr std::size_t index(lane_id l) noexcept {
+  return static_cast<std::size_t>(l);
+}
+constexpr std::uint32_t largest_window = 65536;
+// Of a reply.
+constexpr std::uint16_t final_flag = 1;
+constexpr std::uint16_t touched_flag = 2;
+
+constexpr std::uint32_t slot_of(std::uint64_t id) noexcept {
+  return static_cast<std::uint32_t>(id);
+}
+constexpr std::uint32_t generation_of(std::uint64_t id) noexcept {
+  return static_cast<std::uint32_t>(id >> 32);
+}
+
+}  // namespace
+
+session::session(endpoint& owner, node_id peer, std::string address)
+    : endpoint_(owner), peer_(peer), address_(std::move(address)), flush_(*this) {}
+
+session::~session() {
+  shut();
+  if (kicked_) endpoint_.executor_.unschedule_late(flush_);
+  while (!orphans_.empty()) orphans_.pop_front().session_ = nullptr;
+}
+
+bool session::connected(traffic_class klass) const noexcept {
+  const auto& l = lanes_[index(lane_of(klass))];
+  return l != nullptr && l->up();
+}
+
+lane& session::lane_at(lane_id id) {
+  auto& l = lanes_[index(id)];
+  if (l == nullptr) l = std::make_unique<lane>(*this, id);
+  return *l;
+}
+
+// ---- exchanges, requesting side
+
+bool session::allocate_slot(exchange& waiter) noexcept {
+  if (free_slot_ == 0) {
+    if (slots_.size() >= endpoint_.options_.exchange_limit) return false;
+    slots_.emplace_back();
+    free_slot_ = static_cast<std::uint32_t>(slots_.size());
+  }
+  const std::uint32_t position = free_slot_ - 1;
+  slot& s = slots_[position];
+  free_slot_ = s.next_free;
+  s.waiter = &waiter;
+  waiter.id_ = (static_cast<std::uint64_t>(s.generation) << 32) | position;
+  return true;
+}
+
+void session::free_slot(exchange& waiter) noexcept {
+  slot& s = slots_[slot_of(waiter.id_)];
+  s.waiter = nullptr;
+  ++s.generation;
+  s.next_free = free_slot_;
+  free_slot_ = slot_of(waiter.id_) + 1;
+}
+
+exchange* session::find_exchange(std::uint64_t id) noexcept {
+  if (slot_of(id) >= slots_.size()) return nullptr;
+  const slot& s = slots_[slot_of(id)];
+  return s.generation == generation_of(id) || SCOLL_MUTANT(reply_after_retire) ? s.waiter : nullptr;
+}
+
+status session::request(exchange& waiter, traffic_class klass, message& m, std::uint32_t reply_capacity,
+                        std::uint32_t queue_limit) noexcept {
+  SCOLL_ASSERT(!waiter.pending(), "an exchange waits for one reply at a time");
+  class_state& k = classes_[index(klass)];
+  error refused;
+  if (endpoint_.draining_) refused = {errc::closed, "this node is shutting down"};
+  if (!refused && dead() && !SCOLL_MUTANT(dead_are_asked))
+    refused = make_error(errc::peer_died, "node {} is dead", peer_);
+  const std::uint32_t most = queue_limit != 0 ? queue_limit : endpoint_.options_.queue_limit;
+  if (!refused && k.queued >= most && !SCOLL_MUTANT(queue_unbounded)) {
+    refused = make_error(errc::busy, "{} requests to node {} wait for credit already", k.queued, peer_);
+  }
+  if (!refused && !allocate_slot(waiter)) {
+    refused = make_error(errc::busy, "{} requests to node {} wait for replies already", slots_.size(), peer_);
+  }
+  if (refused) {
+    endpoint_.release_message(m);
+    return refused;
+  }
+  waiter.session_ = this;
+  waiter.queued_ = &m;
+  waiter.transmitted_ = false;
+  waiter.klass_ = klass;
+  waiter.reply_capacity_ = reply_capacity;
+  m.requester_ = &waiter;
+  store_little(m.envelope(), waiter.id_);
+  store_little(m.envelope() + 8, reply_capacity);
+  store_little(m.envelope() + 12, std::uint32_t{0});
+  ++pending_exchanges_[index(lane_of(klass))];
+  enqueue(m, klass, frame_type::request);
+  return {};
+}
+
+/// Goes ahead of whatever waits on the request's lane, but never ahead of the request.
+void session::send_cancel(const exchange& waiter, bool answer_awaited) noexcept {
+  if (SCOLL_MUTANT(cancel_not_sent)) return;
+  message& note = endpoint_.acquire_message();
+  store_little(note.envelope(), waiter.id_);
+  store_little(note.envelope() + 8, static_cast<std::uint64_t>(answer_awaited));
+  const bool control = lane_of(waiter.klass_) == lane_id::control;
+  enqueue(note, control ? traffic_class::urgent : waiter.klass_, frame_type::cancel);
+}
+
+void session::cancel_exchange(exchange& waiter) noexcept {
+  if (waiter.linked()) {  // its session has ended, and it has not heard of that yet
+    waiter.unlink();
+    waiter.session_ = nullptr;
+    return;
+  }
+  if (message* m = waiter.queued_) {
+    m->requester_ = nullptr;
+    const bool still_queued = !waiter.transmitted_ && !SCOLL_MUTANT(taken_back_and_sent);
+    if (still_queued) {
+      m->unlink();
+      --classes_[index(waiter.klass_)].queued;
+      release(*m);
+    }
+  }
+  if (waiter.transmitted_) send_cancel(waiter, false);
+  --pending_exchanges_[index(lane_of(waiter.klass_))];
+  free_slot(waiter);
+  waiter.queued_ = nullptr;
+  waiter.session_ = nullptr;
+}
+
+void session::end_exchange(exchange& waiter, reply_event& event) noexcept {
+  if (event.final) {
+    if (waiter.queued_ != nullptr) waiter.queued_->requester_ = nullptr;
+    --pending_exchanges_[index(lane_of(waiter.klass_))];
+    free_slot(waiter);
+    waiter.queued_ = nullptr;
+    waiter.session_ = nullptr;
+  }
+  event.reached = waiter.transmitted_;
+  waiter.on_reply_(waiter, event);
+}
+
+lent_range session::place(const frame_header& header, std::span<const std::byte> head) noexcept {
+  if (header.type == frame_type::request) {
+    if (endpoint_.draining_ || !has_granted(header.klass)) return {};
+    return endpoint_.handler_of(header.klass)
+        .place_payload(head.subspan(message::envelope_bytes), header.payload_bytes);
+  }
+  if (header.type != frame_type::reply) return {};
+  const exchange* waiter = find_exchange(load_little<std::uint64_t>(head.data()));
+  const bool fits = waiter != nullptr && waiter->transmitted_ && waiter->into_.size == header.payload_bytes;
+  return fits && load_little<std::uint16_t>(head.data() + 8) == 0 ? waiter->into_ : lent_range{};
+}
+
+status session::on_reply(frame_view& frame) noexcept {
+  const std::byte* envelope = frame.head.data();
+  exchange* waiter = find_exchange(load_little<std::uint64_t>(envelope));
+  if (waiter == nullptr) {
+    ++endpoint_.statistics_.late_replies;
+    return {};
+  }
+  if (!waiter->transmitted_) return error(errc::malformed, "a reply to a request that was not sent");
+  const auto code = static_cast<errc>(load_little<std::uint16_t>(envelope + 8));
+  const auto flags = load_little<std::uint16_t>(envelope + 10);
+  const bool final = flags != 0;
+  const std::size_t size = frame.header.payload_bytes;
+  reply_event event;
+  if (code == errc::ok && size > waiter->reply_capacity_ && !SCOLL_MUTANT(reply_bound_ignored)) {
+    if (!final) send_cancel(*waiter, false);
+    event.outcome = make_error(errc::too_large, "node {} replied {} bytes, {} were announced", peer_, size,
+                               waiter->reply_capacity_);
+  } else if (code == errc::ok) {
+    event.final = final;
+    event.head = frame.head.subspan(message::envelope_bytes);
+    event.payload = std::move(frame.payload);
+    event.payload_bytes = frame.header.payload_bytes;
+    event.fate = frame.fate;
+  } else {
+    event.refused = (flags & touched_flag) == 0;
+    const auto text = frame.payload.bytes;
+    event.outcome = error(code, {reinterpret_cast<const char*>(text.data()), text.size()});
+  }
+  end_exchange(*waiter, event);
+  return {};
+}
+
+// ---- exchanges, answering side
+
+void session::on_request(frame_view& frame) noexcept {
+  class_state& k = classes_[index(frame.header.klass)];
+  ++k.received;
+  const auto id = load_little<std::uint64_t>(frame.head.data());
+  request_view view(*this, id, frame.header.klass, load_little<std::uint32_t>(frame.head.data() + 8), frame);
+  if (endpoint_.draining_) return view.refuse({errc::closed, "the node is shutting down"});
+  endpoint_.handler_of(frame.header.klass).on_request(view);
+  if (!view.settled()) view.refuse({errc::unsupported, "no service takes this request"});
+}
+
+void request_view::accept(incoming& work) noexcept {
+  SCOLL_ASSERT(!settled_ && !work.open(), "a request is settled once, by a free incoming");
+  settled_ = true;
+  work.session_ = &from_;
+  work.exchange_id_ = exchange_id_;
+  work.serial_ = from_.serial_;
+  work.klass_ = klass_;
+  work.holds_credit_ = true;
+  from_.owed_calls_ += klass_ == traffic_class::call;
+  from_.incoming_.push_back(work);
+}
+
+void request_view::refuse(const error& reason, bool touched) noexcept {
+  SCOLL_ASSERT(!settled_, "a request is settled once");
+  settled_ = true;
+  if (!SCOLL_MUTANT(lost_credit)) from_.dispose(klass_);
+  from_.send_refusal(exchange_id_, klass_, reason, touched);
+}
+
+void session::on_cancel(std::uint64_t exchange_id, bool answer_awaited) noexcept {
+  for (incoming* work = incoming_.first(); work != nullptr; work = incoming_.next(*work)) {
+    if (work->exchange_id_ == exchange_id) {
+      return endpoint_.handler_of(work->klass_).on_cancelled(*work, answer_awaited);
+    }
+  }
+}
+
+void session::send_reply(std::uint64_t exchange_id, traffic_class klass, message& m, const error& outcome,
+                         bool final) noexcept {
+  store_little(m.envelope(), exchange_id);
+  store_little(m.envelope() + 8, static_cast<std::uint16_t>(outcome.code()));
+  store_little(m.envelope() + 10, static_cast<std::uint16_t>(final));
+  store_little(m.envelope() + 12, std::uint32_t{0});
+  enqueue(m, klass, frame_type::reply);
+}
+
+void session::send_refusal(std::uint64_t exchange_id, traffic_class klass, const error& reason,
+                           bool touched) noexcept {
+  message& m = endpoint_.acquire_message();
+  m.set_head_bytes(0);
+  const auto text = std::as_bytes(std::span(reason.text()));
+  m.copy_payload(text, wire::checksum(text));
+  send_reply(exchange_id, klass, m, reason, true);
+  if (touched) store_little(m.envelope() + 10, static_cast<std::uint16_t>(final_flag | touched_flag));
+}
+
+void session::dispose(traffic_class klass) noexcept {
+  class_state& k = classes_[index(klass)];
+  ++k.disposed;
+  grant_if_low(klass);
+}
+
+/// Requests the peer may send in all. A peer that never acknowledges its replies gets no further credit once
+/// a window of them is kept for it; one that acknowledges with its next request never gets there.
+std::uint32_t session::grantable(traffic_class klass) const noexcept {
+  const class_state& k = classes_[index(klass)];
+  const std::uint32_t window = endpoint_.options_.window[index(klass)];
+  const std::uint32_t beyond = k.held_replies > window ? k.held_replies - window : 0;
+  const std::uint32_t total = k.disposed + window - std::min(beyond, window);
+  return static_cast<std::int32_t>(total - k.granted_by_us) > 0 ? total : k.granted_by_us;
+}
+
+/// Credit mostly travels with other messages; alone only when the peer is about to run out of it.
+void session::grant_if_low(traffic_class klass) noexcept {
+  const class_state& k = classes_[index(klass)];
+  const std::uint32_t window = endpoint_.options_.window[index(klass)];
+  if (k.granted_by_us - k.received > window / 2 || grantable(klass) == k.granted_by_us) return;
+  lane_at(lane_of(klass)).acknowledge_now();
+}
+
+// ---- messages
+
+void session::enqueue(message& m, traffic_class klass, frame_type type) noexcept {
+  m.header().type = type;
+  m.header().klass = klass;
+  lane_at(lane_of(klass));
+  ++held_;
+  class_state& k = classes_[index(klass)];
+  if (type == frame_type::request) {
+    k.requests.push_back(m);
+    ++k.queued;
+  } else {
+    k.expected.push_back(m);
+    k.held_replies += type == frame_type::reply;
+  }
+  kick();
+}
+
+void session::release(message& m) noexcept {
+  --held_;
+  if (m.requester_ != nullptr) m.requester_->queued_ = nullptr;
+  const frame_header header = m.header();
+  endpoint_.release_message(m);
+  if (header.type != frame_type::reply) return;
+  --classes_[index(header.klass)].held_replies;
+  if (peer_epoch_ != 0) grant_if_low(header.klass);
+}
+
+message* session::peek(lane_id lane, bool requests_too) noexcept {
+  for (std::size_t c = 0; c < class_count; ++c) {
+    if (lane_of(static_cast<traffic_class>(c)) != lane) continue;
+    class_state& k = classes_[c];
+    const bool request_ready = requests_too && !k.requests.empty() && k.sent != k.granted_to_us;
+    // Replies of bulk are the load itself: a peer that pulls without end must not keep our own requests
+    // waiting.
+    const bool own_turn = lane == lane_id::bulk && k.replied_last && request_ready;
+    if (!k.expected.empty() && !own_turn) return &k.expected.front();
+    if (request_ready) return &k.requests.front();
+  }
+  return nullptr;
+}
+
+void session::take(message& m) noexcept {
+  m.unlink();
+  class_state& k = classes_[index(m.header().klass)];
+  k.replied_last = m.header().type != frame_type::request;
+  if (m.header().type == frame_type::request) {
+    --k.queued;
+    ++k.sent;
+    ++endpoint_.statistics_.requests_sent;
+  } else if (m.header().type == frame_type::reply) {
+    ++endpoint_.statistics_.replies_sent;
+  }
+  if (m.requester_ != nullptr) m.requester_->transmitted_ = true;
+}
+
+bool session::work_waiting(lane_id lane) const noexcept {
+  for (std::size_t c = 0; c < class_count; ++c) {
+    if (lane_of(static_cast<traffic_class>(c)) != lane) continue;
+    if (!classes_[c].expected.empty() || !classes_[c].requests.empty()) return true;
+  }
+  return false;
+}
+
+void session::apply_grants(const frame_header& header) noexcept {
+  bool grew = false;
+  for (std::size_t c = 0; c < class_count; ++c) {
+    const auto growth = static_cast<std::int32_t>(header.granted[c] - classes_[c].granted_to_us);
+    if (growth <= 0) continue;  // repeated or overtaken: counters are absolute
+    classes_[c].granted_to_us = header.granted[c];
+    grew |= !classes_[c].requests.empty();
+  }
+  if (grew) kick();
+}
+
+/// Only a lane's own classes are granted anew: should the frame be lost, the lane's next greeting repeats
+/// them.
+void session::stamp(frame_header& header, lane_id lane) noexcept {
+  for (std::size_t c = 0; c < class_count; ++c) {
+    const auto klass = static_cast<traffic_class>(c);
+    if (lane_of(klass) == lane) classes_[c].granted_by_us = grantable(klass);
+    header.granted[c] = classes_[c].granted_by_us;
+  }
+}
+
+void session::kick() noexcept {
+  if (kicked_) return;
+  kicked_ = true;
+  endpoint_.executor_.schedule_late(flush_);
+}
+
+void session::flush() noexcept {
+  kicked_ = false;
+  for (auto& l : lanes_) {
+    if (l != nullptr) l->pump();
+  }
+}
+
+// ---- session life
+
+hello session::make_hello(lane_id lane) const {
+  hello h;
+  h.lane = static_cast<std::uint8_t>(lane);
+  h.node = endpoint_.options_.self;
+  h.target = peer_;
+  h.incarnation = endpoint_.options_.incarnation;
+  h.epoch = epoch_;
+  h.known_incarnation = peer_incarnation_;
+  h.known_epoch = peer_epoch_;
+  h.received = SCOLL_MUTANT(duplicates_delivered) ? 0 : lanes_[index(lane)]->received();
+  h.attempt = lanes_[index(lane)]->attempts();
+  h.window = endpoint_.options_.window;
+  h.cluster = endpoint_.options_.cluster;
+  return h;
+}
+
+result<bool> session::on_hello(const hello& h, lane& l) noexcept {
+  if (h.incarnation < peer_incarnation_ && !SCOLL_MUTANT(stale_hello)) {
+    return make_error(errc::stale, "incarnation {} of node {} is older than {}", h.incarnation, peer_,
+                      peer_incarnation_);
+  }
+  if (h.known_incarnation > endpoint_.options_.incarnation) {
+    return make_error(errc::stale, "incarnation {} of node {} is older than {}",
+                      endpoint_.options_.incarnation, endpoint_.options_.self, h.known_incarnation);
+  }
+  const bool knows_us = h.known_incarnation == endpoint_.options_.incarnation;
+  const bool rebooted = peer_incarnation_ != 0 && h.incarnation > peer_incarnation_;
+  if (!rebooted) {
+    if (h.epoch < peer_epoch_ || (knows_us && h.known_epoch > epoch_)) {
+      return make_error(errc::stale, "the hello of node {} belongs to an older session", peer_);
+    }
+    if (h.attempt <= l.peer_attempts()) {
+      return error(errc::already_exists, "the connection is older than the one in use");
+    }
+    if (l.greeting() && endpoint_.options_.self < peer_) {
+      return error(errc::already_exists, "both sides connect: the smaller node id's connection is used");
+    }
+  }
+  const bool continues = SCOLL_MUTANT(old_session_joined) ||
+                         (!rebooted && knows_us && h.epoch == peer_epoch_ && h.known_epoch == epoch_);
+  follow(h);
+  l.set_peer_attempts(h.attempt);
+  return continues;
+}
+
+status session::on_welcome(const hello& h, lane& l) noexcept {
+  if (h.node != peer_ || h.target != endpoint_.options_.self || h.cluster != endpoint_.options_.cluster) {
+    return make_error(errc::not_member, "node {} of cluster '{}' answered at {}", h.node, h.cluster,
+                      address_);
+  }
+  const bool rebooted = peer_incarnation_ != 0 && h.incarnation > peer_incarnation_;
+  const bool older = h.incarnation < peer_incarnation_ || (!rebooted && h.epoch < peer_epoch_);
+  if (h.known_incarnation != endpoint_.options_.incarnation || h.known_epoch != epoch_ || older) {
+    return make_error(errc::stale, "the welcome of node {} belongs to an older session", peer_);
+  }
+  follow(h);
+  l.set_peer_attempts(h.attempt);
+  return {};
+}
+
+void session::declare_dead(std::uint64_t incarnation) noexcept {
+  if (incarnation == 0 || incarnation < peer_incarnation_ || incarnation <= dead_incarnation_) return;
+  peer_incarnation_ = dead_incarnation_ = incarnation;
+  if (!SCOLL_MUTANT(death_unheard)) fail(make_error(errc::peer_died, "node {} is dead", peer_));
+}
+
+void session::declare_alive(std::uint64_t incarnation) noexcept {
+  if (incarnation < peer_incarnation_) return;
+  live_as(incarnation);
+}
+
+/// The peer lives in this incarnation, no earlier one than before.
+void session::live_as(std::uint64_t incarnation) noexcept {
+  dead_incarnation_ = 0;
+  const std::uint64_t before = std::exchange(peer_incarnation_, incarnation);
+  if (before == 0 || before == incarnation || SCOLL_MUTANT(reboot_not_noticed)) return;
+  reset(make_error(errc::peer_rebooted, "node {} came back with incarnation {}", peer_, incarnation),
+        {.unsent = false, .connecting = true});
+  for (auto& l : lanes_) {
+    if (l != nullptr) l->set_peer_attempts(0);
+  }
+}
+
+/// Goes into the session of the pair (own epoch, the peer's), if it is not in it already.
+void session::follow(const hello& h) noexcept {
+  if (h.incarnation > peer_incarnation_) {
+    live_as(h.incarnation);
+  } else if (peer_epoch_ != 0 && h.epoch != peer_epoch_) {
+    reset(make_error(errc::connection_lost, "node {} has given up the session", peer_),
+          {.unsent = true, .connecting = true});
+  }
+  if (peer_epoch_ != 0) return;
+  peer_epoch_ = h.epoch;
+  for (std::size_t c = 0; c < class_count; ++c) {
+    classes_[c].granted_to_us = std::min(h.window[c], largest_window);
+    classes_[c].granted_by_us = endpoint_.options_.window[c];
+  }
+}
+
+/// Forgets the sequence state of both lanes and ends what was in flight.
+void session::reset(const error& reason, kept keep) noexcept {
+  const bool existed = std::exchange(peer_epoch_, 0) != 0;
+  intrusive_list<exchange, exchange> ended;
+  for (slot& s : slots_) {
+    exchange* waiter = s.waiter;
+    if (waiter == nullptr || (keep.unsent && !waiter->transmitted_)) continue;
+    if (SCOLL_MUTANT(lost_peer_unreported) && waiter->transmitted_) continue;
+    --pending_exchanges_[index(lane_of(waiter->klass_))];
+    free_slot(*waiter);
+    ended.push_back(*waiter);
+  }
+  for (class_state& k : classes_) {
+    while (!k.expected.empty()) release(k.expected.pop_front());
+    while (!keep.unsent && !k.requests.empty()) release(k.requests.pop_front());
+    if (k.requests.empty()) k.queued = 0;
+    k.sent = k.granted_to_us = k.received = k.disposed = k.granted_by_us = 0;
+  }
+  for (auto& l : lanes_) {
+    if (l != nullptr) l->reset(keep.connecting);
+  }
+  ++serial_;
+  owed_calls_ = 0;
+  orphans_.splice(incoming_);
+  kick();
+  end_all(ended, reason);
+  if (existed) ++endpoint_.statistics_.sessions_lost;
+  // Of a new life the layers above hear even if the old one had said goodbye.
+  if (existed || reason == errc::peer_rebooted) endpoint_.tell_session_lost(*this, reason);
+}
+
+/// Tells those who wait. Each may cancel or free others of the list meanwhile.
+void session::end_all(intrusive_list<exchange, exchange>& ended, const error& reason) noexcept {
+  while (!ended.empty()) {
+    exchange& waiter = ended.pop_front();
+    waiter.session_ = nullptr;
+    reply_event event;
+    event.outcome = reason;
+    event.reached = waiter.transmitted_;
+    waiter.on_reply_(waiter, event);
+  }
+}
+
+void session::fail(const error& reason) noexcept {
+  ++epoch_;
+  reset(reason, {.unsent = false, .connecting = false});
+}
+
+void session::shut() noexcept {
+  fail({errc::closed, "this node is shutting down"});
+}
+
+std::size_t session::owing() noexcept {
+  std::size_t count = 0;
+  for (incoming* work = incoming_.first(); work != nullptr; work = incoming_.next(*work)) ++count;
+  return count;
+}
+
+bool session::quiet() const noexcept {
+  return held_ == 0 && incoming_.empty() && pending_exchanges_[0] == 0 && pending_exchanges_[1] == 0;
+}
+
+}  // namespace scoll::transport

@@ -1,0 +1,169 @@
+#include "transport/tcp/tcp_link.hpp"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace scoll::transport {
+namespace {
+
+// Closed links that may wait for their peer at once; more are cut short, so that nobody can pile them up.
+constexpr std::size_t linger_count_limit = 256;
+
+}  // namespace
+
+tcp_rail::tcp_link::tcp_link(tcp_rail& owner, unique_fd fd, std::string peer) noexcept
+    : rail_(owner),
+      fd_(std::move(fd)),
+      peer_(std::move(peer)),
+      assembler_(owner.frame_buffers_),
+      receive_(*this, &tcp_link::on_received),
+      send_(*this, &tcp_link::on_sent),
+      close_(*this, &tcp_link::on_file_closed),
+      linger_(*this) {
+  ++rail_.open_;
+  rail_.reactor_.receive_multishot(fd_.get(), receive_);
+}
+
+bool tcp_rail::tcp_link::writable() const noexcept {
+  return !send_.pending() && !written_out_.scheduled() && owner_ != nullptr && !broken_;
+}
+
+void tcp_rail::tcp_link::write(std::span<const frame_parts> frames) noexcept {
+  SCOLL_ASSERT(writable(), "one batch at a time");
+  written_ = true;
+  batch_ = rail_.send_buffers_.try_acquire();
+  if (!batch_) return break_link({errc::busy, "no send buffer left"});
+  std::size_t size = 0;
+  for (const frame_parts& f : frames) {
+    size = append(size, f.head);
+    size = append(size, f.payload);
+  }
+  unsent_ = {batch_.data(), size};
+  lent_ = frames.back().lent;
+  if (!lent_) return rail_.reactor_.send_lazily(fd_.get(), unsent_, send_);
+  source_.borrow(*lent_.memory);
+  pushing_ = true;
+  push();
+}
+
+std::size_t tcp_rail::tcp_link::append(std::size_t at, std::span<const std::byte> bytes) noexcept {
+  SCOLL_ASSERT(at + bytes.size() <= tcp_batch_bytes, "a batch exceeds its limit");
+  if (!bytes.empty()) std::memcpy(batch_.data() + at, bytes.data(), bytes.size());
+  return at + bytes.size();
+}
+
+void tcp_rail::tcp_link::on_sent(const io_completion::event& e) noexcept {
+  if (pushing_) return on_sendable(e);
+  if (e.result > 0) unsent_ = unsent_.subspan(static_cast<std::size_t>(e.result));
+  if (e.result > 0 && !unsent_.empty() && !ending_) return rail_.reactor_.send(fd_.get(), unsent_, send_);
+  batch_.reset();
+  if (ending_) return finish_if_done();
+  if (e.result <= 0) {
+    if (owner_ == nullptr) return end();
+    return break_link(error::system(e.result == 0 ? EPIPE : -e.result, "send"));
+  }
+  if (owner_ == nullptr) return half_close();
+  if (!broken_) owner_->on_writable();
+}
+
+void tcp_rail::tcp_link::expect_bulk() noexcept {
+  if (polling_ || broken_ || ending_) return;
+  polling_ = true;
+  rail_.reactor_.cancel(receive_);
+}
+
+void tcp_rail::tcp_link::close() noexcept {
+  owner_ = nullptr;
+  assembler_.set_owner(nullptr);
+  assembler_.forget_room();
+  if (broken_ || !written_ || rail_.lingering_ >= linger_count_limit) return end();
+  ++rail_.lingering_;
+  rail_.reactor_.arm(linger_, rail_.reactor_.now() + rail_.options_.linger_limit);
+  if (!send_.pending() && !written_out_.scheduled()) half_close();
+  hurry();
+}
+
+// ---- receiving
+
+void tcp_rail::tcp_link::on_received(const io_completion::event& e) noexcept {
+  if (polled_) return on_readable(e);
+  if (polling_ && e.result == -ECANCELED && !ending_) {
+    polled_ = true;
+    return read_some();
+  }
+  if (e.result <= 0) return receive_ended(e.result);
+  if (owner_ == nullptr || broken_) return;
+  const slab_ref buffer = std::move(*e.buffer);
+  feed(buffer, {buffer.data(), static_cast<std::size_t>(e.result)});
+}
+
+void tcp_rail::tcp_link::feed(const slab_ref& buffer, std::span<const std::byte> bytes) noexcept {
+  assembler_.set_owner(owner_);
+  const auto s = assembler_.feed(buffer, bytes, [this](frame_view& f) { return deliver(f); });
+  if (!s) break_link(s.error());
+}
+
+/// Whether there is somebody for the next one.
+bool tcp_rail::tcp_link::deliver(frame_view& frame) noexcept {
+  owner_->on_frame(frame);
+  return owner_ != nullptr && !broken_;
+}
+
+void tcp_rail::tcp_link::receive_ended(std::int32_t outcome) noexcept {
+  if (owner_ == nullptr) return end();
+  break_link(outcome == 0 ? error(errc::connection_lost, "the peer closed the connection")
+                          : error::system(-outcome, "receive"));
+}
+
+// ---- the end
+
+/// The connection is of no more use: tells the owner, in a step of its own.
+void tcp_rail::tcp_link::break_link(const error& reason) noexcept {
+  if (broken_) return;
+  broken_ = true;
+  reason_ = reason;
+  rail_.reactor_.schedule(told_);
+}
+
+void tcp_rail::tcp_link::tell_owner() noexcept {
+  link_events* owner = std::exchange(owner_, nullptr);
+  end();
+  if (owner != nullptr) owner->on_closed(reason_);
+}
+
+void tcp_rail::tcp_link::half_close() noexcept {
+  ::shutdown(fd_.get(), SHUT_WR);
+}
+
+void tcp_rail::tcp_link::end() noexcept {
+  if (linger_.armed()) {
+    rail_.reactor_.disarm(linger_);
+    --rail_.lingering_;
+  }
+  if (!ending_) {
+    ending_ = true;
+    ::shutdown(fd_.get(), SHUT_RDWR);
+    rail_.reactor_.cancel(receive_);
+    rail_.reactor_.cancel(send_);
+    rail_.reactor_.unschedule(written_out_);
+    rail_.reactor_.unschedule(read_on_);
+    forget_lent();
+    assembler_.forget_room();
+  }
+  finish_if_done();
+}
+
+void tcp_rail::tcp_link::finish_if_done() noexcept {
+  if (receive_.pending() || send_.pending() || close_.pending() || told_.scheduled()) return;
+  rail_.reactor_.close_socket(fd_.release(), close_);
+}
+
+void tcp_rail::tcp_link::on_file_closed(const io_completion::event&) noexcept {
+  --rail_.open_;
+  delete this;
+}
+
+}  // namespace scoll::transport

@@ -1,0 +1,144 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "scoll/coro/member_node.hpp"
+#include "transport/session/frame_assembler.hpp"
+#include "transport/session/lent_memory.hpp"
+#include "transport/tcp/tcp_rail.hpp"
+
+namespace scoll::transport {
+
+inline constexpr std::size_t tcp_batch_bytes = 65536;
+
+/// One connection. It lives until its receive, its send and its close have completed, whoever has let go of
+/// it.
+///
+/// ```
+///          close()                          peer closes, or limit
+///   open ───────────► lingering ───────────────────────────────────► ending ──► gone
+///    │                (sends the rest, half-closes, reads and drops)   ▲
+///    └── breaks: the owner is told ────────────────────────────────────┘
+/// ```
+/// Frames are copied into a batch that the ring sends. Lent memory is sent where it lies, and received into
+/// where it belongs, by system calls that do not wait, each when the socket is ready: so the kernel never
+/// holds on to memory that may be recalled (docs/decisions/0008).
+///
+/// It lingers because a socket that is closed with unread bytes resets the connection, and the peer would
+/// lose what it has not read yet: a goodbye, or why it was refused.
+class tcp_rail::tcp_link final : public link {
+ public:
+  tcp_link(tcp_rail& owner, unique_fd fd, std::string peer) noexcept;
+
+  bool writable() const noexcept override;
+  std::size_t batch_bytes() const noexcept override { return tcp_batch_bytes; }
+  std::string peer_name() const override { return peer_; }
+  void write(std::span<const frame_parts> frames) noexcept override;
+  void hurry() noexcept override { rail_.reactor_.hurry(send_); }
+  void expect_bulk() noexcept override;
+  void close() noexcept override;
+
+ private:
+  using later = member_node<tcp_link>;
+
+  /// The memory that is being sent from. When it is recalled, what is left of its frame is copied: the peer
+  /// waits for so many bytes.
+  class source final : public borrower {
+   public:
+    explicit source(tcp_link& owner) noexcept : borrower(&recalled), owner_(owner) {}
+    ~source() = default;
+
+   private:
+    static void recalled(borrower& self) noexcept { static_cast<source&>(self).owner_.rescue(); }
+    tcp_link& owner_;
+  };
+
+  class operation final : public io_completion {
+   public:
+    using handler = void (tcp_link::*)(const event&) noexcept;
+    operation(tcp_link& owner, handler h) noexcept : io_completion(&complete), owner_(owner), handler_(h) {}
+    ~operation() = default;
+
+   private:
+    static void complete(io_completion& self, const event& e) noexcept {
+      auto& op = static_cast<operation&>(self);
+      (op.owner_.*op.handler_)(e);
+    }
+    tcp_link& owner_;
+    handler handler_;
+  };
+
+  class linger_timer final : public timer_node {
+   public:
+    explicit linger_timer(tcp_link& owner) noexcept : timer_node(&fire), owner_(owner) {}
+    ~linger_timer() = default;
+
+   private:
+    static void fire(timer_node& node) noexcept {
+      tcp_link& self = static_cast<linger_timer&>(node).owner_;
+      --self.rail_.lingering_;
+      self.end();
+    }
+    tcp_link& owner_;
+  };
+
+  std::size_t append(std::size_t at, std::span<const std::byte> bytes) noexcept;
+  void on_sent(const io_completion::event& e) noexcept;
+  void on_received(const io_completion::event& e) noexcept;
+  void feed(const slab_ref& buffer, std::span<const std::byte> bytes) noexcept;
+  bool deliver(frame_view& frame) noexcept;
+  void receive_ended(std::int32_t outcome) noexcept;
+
+  // tcp_link_bulk.cpp: sending from lent memory
+  void push() noexcept;
+  std::size_t unsent_pieces(std::span<iovec> pieces) noexcept;
+  bool all_sent_after(std::size_t sent) noexcept;
+  void rescue() noexcept;
+  void forget_lent() noexcept;
+  void on_sendable(const io_completion::event& e) noexcept;
+  void send_failed(int reason) noexcept;
+  void on_written_out() noexcept;
+
+  // tcp_link_bulk.cpp: receiving to where it belongs
+  void on_readable(const io_completion::event& e) noexcept;
+  void read_some() noexcept;
+  std::size_t room_pieces(std::span<iovec> pieces, std::size_t& count) noexcept;
+  void take(const slab_ref& behind, std::size_t straight, std::size_t ahead) noexcept;
+
+  void break_link(const error& reason) noexcept;
+  void tell_owner() noexcept;
+  void half_close() noexcept;
+  void end() noexcept;
+  void finish_if_done() noexcept;
+  void on_file_closed(const io_completion::event& e) noexcept;
+
+  tcp_rail& rail_;
+  unique_fd fd_;
+  std::string peer_;
+  frame_assembler assembler_;
+  operation receive_;
+  operation send_;
+  operation close_;
+  later told_{*this, &tcp_link::tell_owner};
+  later written_out_{*this, &tcp_link::on_written_out};
+  later read_on_{*this, &tcp_link::read_some};
+  linger_timer linger_;
+  slab_ref batch_;
+  std::span<const std::byte> unsent_;  // of the batch
+  lent_range lent_;                    // what follows it; of `rescued_` if that is there
+  source source_{*this};
+  std::unique_ptr<std::byte[]> rescued_;
+  error reason_;
+  bool written_ = false;  // ever
+  bool pushing_ = false;  // the batch ends with lent memory
+  bool polling_ = false;  // bulk is expected: receives when there is something
+  bool polled_ = false;   // and does so already
+  bool broken_ = false;
+  bool ending_ = false;
+};
+
+}  // namespace scoll::transport

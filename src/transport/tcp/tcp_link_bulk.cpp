@@ -1,0 +1,161 @@
+#include <poll.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <new>
+
+#include "transport/tcp/tcp_link.hpp"
+
+namespace scoll::transport {
+namespace {
+
+// Of a link that expects bulk: what one step receives at most, and what it reads behind a payload, where the
+// next frame begins.
+constexpr std::size_t receive_step_bytes = 524288;
+constexpr std::size_t read_ahead_bytes = 1024;
+// Pieces of one system call.
+constexpr std::size_t most_pieces = 64;
+
+}  // namespace
+
+// ---- sending from lent memory
+
+void tcp_rail::tcp_link::push() noexcept {
+  while (true) {
+    std::array<iovec, most_pieces> pieces;
+    msghdr message{};
+    message.msg_iov = pieces.data();
+    message.msg_iovlen = unsent_pieces(pieces);
+    const std::int64_t sent = rail_.reactor_.send_now(fd_.get(), message);
+    if (sent == -EAGAIN || sent == -EINTR) return rail_.reactor_.poll(fd_.get(), POLLOUT, send_);
+    if (sent < 0) return send_failed(static_cast<int>(-sent));
+    if (all_sent_after(static_cast<std::size_t>(sent))) return rail_.reactor_.schedule(written_out_);
+    if (message.msg_iovlen < most_pieces) return rail_.reactor_.poll(fd_.get(), POLLOUT, send_);
+  }
+}
+
+std::size_t tcp_rail::tcp_link::unsent_pieces(std::span<iovec> pieces) noexcept {
+  std::size_t count = 0;
+  const auto put = [&](std::span<const std::byte> bytes) {
+    if (!bytes.empty() && count < pieces.size())
+      pieces[count++] = {const_cast<std::byte*>(bytes.data()), bytes.size()};
+  };
+  put(unsent_);
+  if (rescued_ != nullptr) {
+    put({rescued_.get() + lent_.offset, lent_.size});
+  } else {
+    std::uint64_t at = lent_.offset;
+    for (std::size_t left = lent_.size; left != 0 && count < pieces.size();) {
+      const auto next = lent_.memory->piece(at);
+      const std::size_t n = std::min(next.size(), left);
+      put(next.first(n));
+      at += n;
+      left -= n;
+    }
+  }
+  return count;
+}
+
+bool tcp_rail::tcp_link::all_sent_after(std::size_t sent) noexcept {
+  const std::size_t copied = std::min(sent, unsent_.size());
+  unsent_ = unsent_.subspan(copied);
+  lent_.offset += sent - copied;
+  lent_.size -= static_cast<std::uint32_t>(sent - copied);
+  return unsent_.empty() && lent_.size == 0;
+}
+
+void tcp_rail::tcp_link::rescue() noexcept {
+  if (lent_.size == 0) return;
+  rescued_.reset(new (std::nothrow) std::byte[lent_.size]);
+  if (rescued_ == nullptr) {
+    lent_ = {};
+    return break_link({errc::busy, "no memory left for what was being sent"});
+  }
+  lent_.memory->copy_out(lent_.offset, {rescued_.get(), lent_.size});
+  lent_.offset = 0;
+}
+
+void tcp_rail::tcp_link::forget_lent() noexcept {
+  source_.give_back();
+  rescued_.reset();
+  lent_ = {};
+}
+
+void tcp_rail::tcp_link::on_sendable(const io_completion::event& e) noexcept {
+  if (ending_) return finish_if_done();
+  if (broken_) return;
+  if (e.result < 0) return send_failed(-e.result);
+  push();
+}
+
+void tcp_rail::tcp_link::send_failed(int reason) noexcept {
+  forget_lent();
+  if (owner_ == nullptr) return end();
+  break_link(error::system(reason, "send"));
+}
+
+void tcp_rail::tcp_link::on_written_out() noexcept {
+  forget_lent();
+  pushing_ = false;
+  batch_.reset();
+  if (owner_ == nullptr) return half_close();
+  if (!broken_) owner_->on_writable();
+}
+
+// ---- receiving to where it belongs
+
+void tcp_rail::tcp_link::on_readable(const io_completion::event& e) noexcept {
+  if (ending_) return finish_if_done();
+  if (e.result < 0 && e.result != -ECANCELED) return receive_ended(e.result);
+  read_some();
+}
+
+void tcp_rail::tcp_link::read_some() noexcept {
+  if (broken_) return;
+  for (std::size_t step = 0; step < receive_step_bytes;) {
+    const slab_ref behind = rail_.frame_buffers_.try_acquire();
+    if (!behind) return break_link({errc::busy, "no buffer left to receive into"});
+    std::array<iovec, most_pieces> pieces;
+    msghdr message{};
+    message.msg_iov = pieces.data();
+    const std::size_t straight = room_pieces(std::span(pieces).first(most_pieces - 1), message.msg_iovlen);
+    const std::size_t ahead = straight == 0 ? behind.capacity() : read_ahead_bytes;
+    pieces[message.msg_iovlen++] = {behind.data(), ahead};
+    const std::int64_t got = rail_.reactor_.receive_now(fd_.get(), message);
+    if (got == -EAGAIN || got == -EINTR) break;
+    if (got <= 0) return receive_ended(static_cast<std::int32_t>(got));
+    const auto received = static_cast<std::size_t>(got);
+    take(behind, std::min(received, straight), received - std::min(received, straight));
+    if (ending_ || broken_) return;
+    if (received < straight + ahead) break;
+    step += received;
+    if (step >= receive_step_bytes) return rail_.reactor_.schedule(read_on_);
+  }
+  rail_.reactor_.poll(fd_.get(), POLLIN | POLLRDHUP, receive_);
+}
+
+/// How many bytes the pieces have; they may be fewer than are to come.
+std::size_t tcp_rail::tcp_link::room_pieces(std::span<iovec> pieces, std::size_t& count) noexcept {
+  const lent_range room = owner_ == nullptr ? lent_range{} : assembler_.room();
+  std::size_t bytes = 0;
+  while (room && bytes < room.size && count < pieces.size()) {
+    const auto next = room.memory->piece(room.offset + bytes);
+    const std::size_t n = std::min(next.size(), room.size - bytes);
+    pieces[count++] = {next.data(), n};
+    bytes += n;
+  }
+  return bytes;
+}
+
+void tcp_rail::tcp_link::take(const slab_ref& behind, std::size_t straight, std::size_t ahead) noexcept {
+  if (owner_ == nullptr) return;  // lingering: read and dropped
+  if (straight != 0) {
+    assembler_.set_owner(owner_);
+    assembler_.advance(straight, [this](frame_view& f) { return deliver(f); });
+  }
+  if (owner_ != nullptr && !broken_ && ahead != 0) feed(behind, {behind.data(), ahead});
+}
+
+}  // namespace scoll::transport

@@ -1,0 +1,127 @@
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <string>
+
+#include "scoll/collective/collective_head.hpp"
+#include "scoll/collective/group_admin.hpp"
+#include "scoll/collective/membership.hpp"
+#include "scoll/collective/outcome_builder.hpp"
+#include "tests/catch.hpp"
+#include "transport/wire/wire.hpp"
+
+using namespace scoll;
+using namespace scoll::detail;
+
+namespace {
+
+std::string hex(std::span<const std::byte> bytes) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (const std::byte b : bytes) {
+    text += digits[std::to_integer<unsigned>(b) >> 4];
+    text += digits[std::to_integer<unsigned>(b) & 15];
+  }
+  return text;
+}
+
+template <class T>
+T at(std::span<const std::byte> bytes, std::size_t offset) {
+  return wire::detail::load_little<T>(bytes.data() + offset);
+}
+
+}  // namespace
+
+TEST_CASE("the heads lie on the wire as documented", "[golden]") {
+  collective_head h;
+  h.kind = 1;
+  h.tree_kind = 3;
+  h.service_version = 0x0405;
+  h.service = 0x06070809;
+  h.tree_params = {8, 9, 10};
+  h.root_rank = 11;
+  h.group = {12, 13, 14, {}};
+  h.group.digest.fill(std::byte{0xdd});
+  h.operation = {15, 16, 17, 18};
+  h.watermark = 19;
+  h.remaining_ns = 20;
+  h.margin_ns = 21;
+  h.rtt_ns = 22;
+  h.processing_ns = 23;
+  h.subset_bytes = 24;
+  h.view = collective_head::living | collective_head::same_view;
+  std::array<std::byte, 149> bytes;
+  REQUIRE(*wire::encode_to(bytes, h) == bytes.size());
+  REQUIRE(at<std::uint8_t>(bytes, 0) == 1);
+  REQUIRE(at<std::uint8_t>(bytes, 1) == 3);
+  REQUIRE(at<std::uint16_t>(bytes, 2) == 0x0405);
+  REQUIRE(at<std::uint32_t>(bytes, 4) == 0x06070809);
+  for (std::uint32_t i = 0; i < 3; ++i) REQUIRE(at<std::uint32_t>(bytes, 8 + 4 * i) == 8 + i);
+  REQUIRE(at<std::uint32_t>(bytes, 20) == 11);
+  for (std::uint64_t i = 0; i < 3; ++i) REQUIRE(at<std::uint64_t>(bytes, 24 + 8 * i) == 12 + i);
+  REQUIRE(hex(std::span(bytes).subspan(48, 32)) == std::string(64, 'd'));
+  for (std::uint64_t i = 0; i < 3; ++i) REQUIRE(at<std::uint64_t>(bytes, 80 + 8 * i) == 15 + i);
+  REQUIRE(at<std::uint16_t>(bytes, 104) == 18);
+  for (std::uint64_t i = 0; i < 5; ++i) REQUIRE(at<std::uint64_t>(bytes, 106 + 8 * i) == 19 + i);
+  REQUIRE(at<std::uint16_t>(bytes, 146) == 24);
+  REQUIRE(at<std::uint8_t>(bytes, 148) == 3);
+
+  collective_reply_head r;
+  r.flags = collective_reply_head::clean;
+  r.values = 0x0102;
+  r.account_bytes = 0x03040506;
+  r.processing_ns = 7;
+  r.dissenters = 8;
+  r.dissenter = 9;
+  std::array<std::byte, 24> reply;
+  REQUIRE(*wire::encode_to(reply, r) == reply.size());
+  REQUIRE(hex(reply) == "020002010605040307000000000000000800000009000000");
+}
+
+TEST_CASE("a membership and its digest lie on the wire as documented", "[golden]") {
+  const auto plain = membership::make({{1, {}}, {2, {}}, {3, {}}}).value();
+  std::array<std::byte, 64> bytes;
+  auto size = encode_membership(plain.get(), bytes);
+  REQUIRE(hex(std::span(bytes).first(*size)) == "03020002000200");
+  // sha256("scoll membership 1" + six little-endian u64: 1, 0, 2, 0, 3, 0)
+  REQUIRE(hex(plain->digest()) == "092fac589221404d707a633d5070bf9847343e932030f2c7a1e53bccad15e8a3");
+
+  const auto backwards = membership::make({{3, {}}, {1, {{1, 2}}}}).value();
+  size = encode_membership(backwards.get(), bytes);
+  REQUIRE(hex(std::span(bytes).first(*size)) ==
+          "02"
+          "0600"
+          "0301"
+          "0100000000000000"
+          "0200000000000000");
+  const auto read = decode_membership(std::span(bytes).first(*size));
+  REQUIRE(read.has_value());
+  REQUIRE((*read)[1].node == 1);
+  REQUIRE((*read)[1].entities == std::vector<entity>{{1, 2}});
+}
+
+TEST_CASE("an account lies on the wire as documented", "[golden]") {
+  account a;
+  const std::uint16_t why =
+      a.add_cause({phase::execute, error(errc::hook_failed, "no", -1, error_domain::user), 2});
+  a.add({1, 3}, member_state::merged);
+  a.add({3, 4}, member_state::failed, why);
+  a.normalise();
+  std::array<std::byte, 64> bytes;
+  wire::writer out(bytes);
+  a.encode(out);
+  //            form causes | phase code domain number      reporter text  | runs | gap len state cause
+  REQUIRE(hex(out.written()) ==
+          "00"
+          "01"
+          "05"
+          "13"
+          "02"
+          "ffffffff0f"
+          "02"
+          "02"
+          "6e6f"
+          "02"
+          "01020000"
+          "00010201");
+}

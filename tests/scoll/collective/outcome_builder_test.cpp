@@ -1,0 +1,409 @@
+#include "scoll/collective/outcome_builder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "scoll/collective/outcome.hpp"
+#include "scoll/collective/service.hpp"
+#include "scoll/coro/random.hpp"
+#include "tests/catch.hpp"
+#include "tests/support/build.hpp"
+
+using namespace scoll;
+using detail::account;
+
+namespace {
+
+using bytes = std::vector<std::byte>;
+
+bytes encoded(const account& a) {
+  bytes buffer(account_reserve_bytes);
+  wire::writer out(buffer);
+  a.encode(out);
+  REQUIRE(out.ok());
+  buffer.resize(out.needed());
+  return buffer;
+}
+
+bool is_dense(const bytes& from) {
+  return from[0] == std::byte{1};
+}
+
+status decoded(account& into, const bytes& from, const std::vector<rank_range>& subtree) {
+  wire::reader in(from);
+  const status s = into.decode(in, subtree);
+  if (s && in.remaining() != 0) return error(errc::malformed, "left over");
+  return s;
+}
+
+std::vector<rank_range> ranges_of(const account& a) {
+  std::vector<rank_range> ranges;
+  for (const member_report& run : a.runs()) {
+    if (!ranges.empty() && ranges.back().last == run.members.first) {
+      ranges.back().last = run.members.last;
+    } else {
+      ranges.push_back(run.members);
+    }
+  }
+  return ranges;
+}
+
+cause some_cause(random_generator& random, std::uint32_t kinds) {
+  const auto kind = static_cast<std::uint32_t>(random.below(kinds));
+  const auto code = static_cast<errc>(1 + kind % 27);
+  const std::string text(kind % 97, static_cast<char>('a' + kind % 26));
+  return {static_cast<phase>(1 + kind % 7),
+          error(code, text, static_cast<std::int32_t>(kind) - 50, static_cast<error_domain>(kind % 3)),
+          kind % 40};
+}
+
+/// An account of random members, states and causes.
+account some_account(random_generator& random, std::uint32_t members, std::uint32_t kinds, bool with_gaps) {
+  account a;
+  std::uint32_t next = static_cast<std::uint32_t>(random.below(10));
+  while (next < members) {
+    const auto size = static_cast<std::uint32_t>(1 + random.below(6));
+    const auto state = static_cast<member_state>(random.below(5));
+    const std::uint16_t why =
+        state == member_state::merged ? std::uint16_t{0} : a.add_cause(some_cause(random, kinds));
+    a.add({next, next + size}, state, why);
+    next += size;
+    if (with_gaps) next += static_cast<std::uint32_t>(random.below(4));
+  }
+  a.normalise();
+  return a;
+}
+
+bool same_but_text(const cause& a, const cause& b) {
+  return a.where == b.where && a.what.code() == b.what.code() && a.what.detail() == b.what.detail() &&
+         a.what.domain() == b.what.domain() && a.reporter == b.reporter;
+}
+
+/// By member: state and cause are the same; `texts` says whether the causes' texts came through.
+void check_same(const account& before, const account& after, bool texts) {
+  REQUIRE(before.runs().size() == after.runs().size());
+  for (std::size_t i = 0; i < before.runs().size(); ++i) {
+    const member_report& a = before.runs()[i];
+    const member_report& b = after.runs()[i];
+    REQUIRE(a.members == b.members);
+    REQUIRE(a.state == b.state);
+    const cause& x = before.causes()[a.cause_index];
+    const cause& y = after.causes()[b.cause_index];
+    REQUIRE(same_but_text(x, y));
+    if (texts) REQUIRE(x.what.text() == y.what.text());
+  }
+}
+
+/// Whatever was accepted speaks of exactly these members, in states and with causes that exist.
+void check_consistent(const account& a, const std::vector<rank_range>& subtree) {
+  account sorted = a;
+  sorted.normalise();
+  REQUIRE(ranges_of(sorted) == subtree);
+  REQUIRE(std::all_of(sorted.runs().begin(), sorted.runs().end(), [&](const member_report& run) {
+    return run.state <= member_state::unknown && run.cause_index < sorted.causes().size() &&
+           (run.state != member_state::merged || run.cause_index == 0);
+  }));
+}
+
+}  // namespace
+
+TEST_CASE("random accounts travel unchanged", "[account]") {
+  random_generator random(7);
+  for (int round = 0; round < 300; ++round) {
+    const auto members = static_cast<std::uint32_t>(1 + random.below(400));
+    const account before = some_account(random, members + 10, 50, random.below(2) == 0);
+    if (before.empty()) continue;
+    const bytes on_wire = encoded(before);
+    if (is_dense(on_wire)) continue;
+    account after;
+    REQUIRE(decoded(after, on_wire, ranges_of(before)));
+    after.normalise();
+    check_same(before, after, on_wire.size() < 2000);
+  }
+}
+
+TEST_CASE("an account is read beside what is there already", "[account]") {
+  account mine;
+  mine.add({0, 1}, member_state::merged);
+  const std::uint16_t lost = mine.add_cause({phase::delivery, error(errc::connection_lost, "cut"), 0});
+  mine.add({5, 7}, member_state::unknown, lost);
+  account theirs;
+  const std::uint16_t dead = theirs.add_cause({phase::execute, error(errc::io_error, "disk"), 2});
+  const std::uint16_t cut = theirs.add_cause({phase::delivery, error(errc::connection_lost, "cut"), 0});
+  theirs.add({1, 2}, member_state::failed, dead);
+  theirs.add({2, 5}, member_state::unknown, cut);
+  REQUIRE(decoded(mine, encoded(theirs), {{1, 5}}));
+  mine.normalise();
+  REQUIRE(mine.runs().size() == 3);
+  REQUIRE(mine.runs()[1].members == rank_range{1, 2});
+  REQUIRE(mine.causes()[mine.runs()[1].cause_index].what == error(errc::io_error, "disk"));
+  REQUIRE(mine.runs()[2].members == rank_range{2, 7});  // equal causes are one
+  REQUIRE(mine.causes().size() == 3);
+}
+
+TEST_CASE("every truncation of an account is refused and adds nothing", "[account]") {
+  random_generator random(11);
+  for (int round = 0; round < 20; ++round) {
+    const account before = some_account(random, 60, 20, true);
+    const bytes whole = encoded(before);
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+      account after;
+      REQUIRE_FALSE(decoded(after, bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)),
+                            ranges_of(before)));
+      REQUIRE(after.empty());
+    }
+    bytes longer = whole;
+    longer.push_back(std::byte{0});
+    account after;
+    REQUIRE_FALSE(decoded(after, longer, ranges_of(before)));
+  }
+}
+
+TEST_CASE("a mutated account is refused or still speaks of exactly its members", "[account]") {
+  random_generator random(13);
+  int accepted = 0;
+  int refused = 0;
+  for (int round = 0; round < 12; ++round) {
+    account before = some_account(random, round % 3 == 0 ? 2500 : 40, 20, false);
+    if (round % 3 == 0) {  // dense
+      before.clear();
+      const std::uint16_t why = before.add_cause({phase::execute, error(errc::busy, "no"), 3});
+      for (std::uint32_t i = 0; i < 2500; ++i) {
+        before.add({i, i + 1}, i % 2 == 0 ? member_state::merged : member_state::failed,
+                   i % 2 == 0 ? std::uint16_t{0} : why);
+      }
+    }
+    before.normalise();
+    const bytes whole = encoded(before);
+    REQUIRE(is_dense(whole) == (round % 3 == 0));
+    const auto subtree = ranges_of(before);
+    const std::size_t step = test::slow_build && round % 3 == 0 ? 7 : 1;
+    for (std::size_t at = 0; at < std::min<std::size_t>(whole.size(), 300); at += step) {
+      for (const unsigned flip : {1U, 2U, 4U, 8U, 16U, 32U, 64U, 128U, 255U}) {
+        bytes changed = whole;
+        changed[at] ^= static_cast<std::byte>(flip);
+        account after;
+        if (decoded(after, changed, subtree)) {
+          ++accepted;
+          check_consistent(after, subtree);
+        } else {
+          ++refused;
+          wire::reader in(changed);
+          account untouched;
+          if (!untouched.decode(in, subtree)) REQUIRE(untouched.empty());
+        }
+      }
+    }
+  }
+  REQUIRE(accepted > 100);
+  REQUIRE(refused > 1000);
+}
+
+TEST_CASE("random bytes are no account", "[account]") {
+  random_generator random(17);
+  for (int round = 0; round < 20000; ++round) {
+    bytes noise(random.below(60));
+    for (std::byte& b : noise) b = static_cast<std::byte>(random.below(256));
+    if (!noise.empty()) noise[0] = static_cast<std::byte>(random.below(3));
+    account after;
+    const status accepted = decoded(after, noise, {{3, 9}});
+    // Of what was refused with runs in it only the bytes left over were wrong.
+    if (accepted || after.runs().size() != 0) check_consistent(after, {{3, 9}});
+  }
+}
+
+TEST_CASE("an account of other members is refused", "[account]") {
+  account a;
+  a.add({4, 8}, member_state::merged);
+  const std::uint16_t why = a.add_cause({phase::execute, error(errc::busy), 4});
+  a.add({10, 12}, member_state::failed, why);
+  a.normalise();
+  const bytes on_wire = encoded(a);
+  const std::vector<std::vector<rank_range>> wrong{{},
+                                                   {{4, 8}},
+                                                   {{4, 12}},
+                                                   {{4, 8}, {10, 13}},
+                                                   {{4, 8}, {9, 12}},
+                                                   {{3, 8}, {10, 12}},
+                                                   {{5, 8}, {10, 12}},
+                                                   {{4, 7}, {10, 12}},
+                                                   {{10, 12}},
+                                                   {{4, 8}, {10, 11}},
+                                                   {{4, 8}, {10, 12}, {20, 21}}};
+  for (const auto& subtree : wrong) {
+    account after;
+    REQUIRE(decoded(after, on_wire, subtree).error() == errc::malformed);
+    REQUIRE(after.empty());
+  }
+  account after;
+  REQUIRE(decoded(after, on_wire, {{4, 8}, {10, 12}}));
+  account pieces;
+  REQUIRE(decoded(pieces, on_wire, {{4, 6}, {6, 8}, {10, 12}}));  // ranges that touch are one
+}
+
+TEST_CASE("states that alternate wildly travel densely", "[account]") {
+  for (const std::uint32_t members : {3000U, 16384U}) {
+    account before;
+    random_generator random(members);
+    for (std::uint32_t i = 0; i < members; ++i) {
+      if (i % 17 == 3) continue;  // a member of another subtree
+      const auto state = static_cast<member_state>(random.below(5));
+      const std::uint16_t why =
+          state == member_state::merged ? std::uint16_t{0} : before.add_cause(some_cause(random, 30));
+      before.add({i, i + 1}, state, why);
+    }
+    before.normalise();
+    const bytes on_wire = encoded(before);
+    REQUIRE(is_dense(on_wire));
+    REQUIRE(on_wire.size() <= account_reserve_bytes);
+    account after;
+    REQUIRE(decoded(after, on_wire, ranges_of(before)));
+    after.normalise();
+    std::vector<member_state> states_before(members), states_after(members);
+    for (const auto& run : before.runs()) {
+      for (std::uint32_t m = run.members.first; m != run.members.last; ++m) states_before[m] = run.state;
+    }
+    for (const auto& run : after.runs()) {
+      for (std::uint32_t m = run.members.first; m != run.members.last; ++m) states_after[m] = run.state;
+      if (run.state != member_state::merged) REQUIRE(after.causes()[run.cause_index] == before.causes()[1]);
+    }
+    REQUIRE(states_before == states_after);
+    REQUIRE(ranges_of(before) == ranges_of(after));
+  }
+}
+
+TEST_CASE("more causes than are kept are folded into one that says so", "[account]") {
+  account before;
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    const std::uint16_t why =
+        before.add_cause({phase::execute, error(errc::io_error, "disk " + std::to_string(i)), i});
+    REQUIRE(why <= account::max_causes);
+    before.add({i, i + 1}, member_state::failed, why);
+  }
+  before.normalise();
+  REQUIRE(before.causes().size() == account::max_causes + 1);
+  REQUIRE(before.causes().back().what.text() == "one of several causes that are not listed apart");
+  REQUIRE(before.runs().size() == account::max_causes);
+  const bytes on_wire = encoded(before);
+  account after;
+  REQUIRE(decoded(after, on_wire, {{0, 200}}));
+  after.normalise();
+  check_same(before, after, true);
+  // Two such accounts together are still within the limit.
+  account both;
+  both.add({200, 201}, member_state::merged);
+  const std::uint16_t own = both.add_cause({phase::reply, error(errc::too_large, "mine"), 7});
+  both.add({201, 202}, member_state::executed, own);
+  REQUIRE(decoded(both, on_wire, {{0, 200}}));
+  both.normalise();
+  REQUIRE(both.causes().size() == account::max_causes + 1);
+  REQUIRE(encoded(both).size() <= account_reserve_bytes);
+}
+
+TEST_CASE("an account of more than fits is made coarser and says nothing wrong", "[account]") {
+  constexpr std::uint32_t members = 100'000, alike = 40'000;
+  account before;
+  random_generator random(5);
+  const std::uint16_t why = before.add_cause({phase::execute, error(errc::io_error, "disk"), 3});
+  std::vector<member_state> states(members, member_state::failed);
+  for (std::uint32_t i = alike; i < members; ++i) states[i] = static_cast<member_state>(1 + random.below(4));
+  for (std::uint32_t i = 0; i < members; ++i) before.add({i, i + 1}, states[i], why);
+  before.normalise();
+  REQUIRE_FALSE(before.fits());
+  account nobody;
+  REQUIRE_FALSE(decoded(nobody, encoded(before), {{0, members}}));
+  REQUIRE(nobody.empty());
+  before.coarsen();
+  REQUIRE(before.fits());
+  account after;
+  REQUIRE(decoded(after, encoded(before), {{0, members}}));
+  std::uint32_t told = 0, wrong = 0;
+  for (const member_report& run : after.runs()) {
+    for (std::uint32_t m = run.members.first; m != run.members.last; ++m) {
+      told += run.state != member_state::unknown;
+      wrong += run.state != states[m] && run.state != member_state::unknown;
+    }
+  }
+  REQUIRE(wrong == 0);
+  REQUIRE(told >= alike);
+}
+
+TEST_CASE("texts are left out when there is no room for them", "[account]") {
+  account before;
+  const std::string text(96, 't');
+  for (std::uint32_t i = 0; i < 1200; ++i) {
+    const std::uint16_t why =
+        i % 2 == 0
+            ? std::uint16_t{0}
+            : before.add_cause(
+                  {phase::execute, error(errc::io_error, text, static_cast<std::int32_t>(i % 100)), i % 50});
+    before.add({i, i + 1}, i % 2 == 0 ? member_state::merged : member_state::failed, why);
+  }
+  before.normalise();
+  const bytes on_wire = encoded(before);
+  REQUIRE_FALSE(is_dense(on_wire));
+  REQUIRE(on_wire.size() <= account_reserve_bytes);
+  account after;
+  REQUIRE(decoded(after, on_wire, {{0, 1200}}));
+  after.normalise();
+  check_same(before, after, false);
+  REQUIRE(after.causes()[1].what.text().empty());
+}
+
+TEST_CASE("a lost value leaves its members executed", "[account]") {
+  account a;
+  a.add({0, 3}, member_state::merged);
+  const std::size_t mark = a.runs().size();
+  const std::uint16_t bad = a.add_cause({phase::execute, error(errc::busy), 1});
+  a.add({3, 5}, member_state::merged);
+  a.add({5, 6}, member_state::failed, bad);
+  a.lose_merged(a.add_cause({phase::reply, error(errc::too_large), 0}), mark);
+  a.normalise();
+  REQUIRE(a.runs().size() == 3);
+  REQUIRE(a.runs()[0].state == member_state::merged);
+  REQUIRE(a.runs()[1].state == member_state::executed);
+  REQUIRE(a.causes()[a.runs()[1].cause_index].what == errc::too_large);
+  REQUIRE(a.runs()[2].state == member_state::failed);
+}
+
+TEST_CASE("an outcome answers for every rank", "[outcome]") {
+  const cause lost{phase::delivery, error(errc::connection_lost, "cut"), 1};
+  const cause full{phase::reply, error(errc::too_large, "70000 bytes"), 4};
+  const outcome o(10,
+                  {{{0, 3}, member_state::merged, 0},
+                   {{3, 5}, member_state::executed, 2},
+                   {{5, 6}, member_state::merged, 0},
+                   {{6, 8}, member_state::unknown, 1},
+                   {{8, 9}, member_state::not_reached, 1},
+                   {{9, 10}, member_state::failed, 2}},
+                  {cause{}, lost, full});
+  REQUIRE_FALSE(o.clean());
+  REQUIRE(to_string(o.merged()) == "0-2, 5");
+  REQUIRE(to_string(o.executed()) == "0-5");
+  REQUIRE(to_string(o.unknown()) == "6-7");
+  REQUIRE(to_string(o.not_reached()) == "8");
+  REQUIRE(to_string(o.failed()) == "9");
+  REQUIRE(o.count(member_state::merged) == 4);
+  REQUIRE(o.why(7) == lost);
+  REQUIRE(o.why(3) == full);
+  REQUIRE(o.why(0) == cause{});
+  REQUIRE(o.state(4) == member_state::executed);
+  REQUIRE(o.executed().contains(4));
+  REQUIRE_FALSE(o.executed().contains(6));
+  REQUIRE(
+      describe(o) ==
+      "4 of 10 executed and merged; executed: rank 3 rank 4 (reply: too_large: 70000 bytes, says rank 4); "
+      "unknown: rank 6 rank 7 (delivery: connection_lost: cut, says rank 1); not reached: rank 8 (delivery: "
+      "connection_lost: cut, says rank 1); failed: rank 9 (reply: too_large: 70000 bytes, says rank 4)");
+
+  const outcome clean(10);
+  REQUIRE(clean.clean());
+  REQUIRE(to_string(clean.merged()) == "0-9");
+  REQUIRE(clean.executed() == clean.merged());
+  REQUIRE(clean.unknown().empty());
+  REQUIRE(to_string(clean.unknown()) == "none");
+  REQUIRE(clean.state(9) == member_state::merged);
+  REQUIRE(describe(clean) == "10 of 10 executed and merged");
+}

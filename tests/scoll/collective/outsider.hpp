@@ -1,0 +1,126 @@
+#pragma once
+
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster.hpp"
+#include "scoll/collective/collective_head.hpp"
+#include "tests/catch.hpp"
+#include "transport/session/endpoint.hpp"
+#include "transport/wire/checksum.hpp"
+#include "transport/wire/wire.hpp"
+
+namespace scoll::test {
+
+/// A node that speaks the transport's language and says to the collectives above it what a test tells it to.
+class outsider final : private transport::endpoint_events {
+ public:
+  struct answer {
+    bool came = false;
+    error refused;
+    detail::collective_reply_head head;
+    std::vector<std::byte> payload;
+  };
+
+  outsider(cluster& c, node_id self, const std::string& address, std::uint64_t incarnation = 1)
+      : cluster_(c), rail_(c.network, address), wire_(c.ex, rail_, options(self, incarnation), *this) {
+    wire_.listen(address).value();
+    for (std::uint32_t i = 0; i < c.size(); ++i) {
+      if (i + 1 != self) wire_.add_peer(i + 1, cluster::address(i)).value();
+    }
+  }
+  ~outsider() {
+    while (!held_.empty()) {
+      if (held_.front()->open()) held_.front()->drop();
+      held_.pop_front();
+    }
+    static_cast<void>(cluster_.run(wire_.drain(std::chrono::seconds(1))).has_value());
+  }
+
+  transport::endpoint& wire() { return wire_; }
+
+  /// Sends one request and waits for what comes back.
+  answer ask(node_id to, const detail::collective_head& head, std::span<const std::byte> payload,
+             std::uint32_t capacity = 30000) {
+    asking a;
+    transport::message& m = wire_.acquire_message();
+    m.set_head_bytes(wire::encode_to(m.head_space(), head).value());
+    put(m, payload);
+    REQUIRE(wire_.find(to)->request(a, transport::traffic_class::collective, m, capacity));
+    cluster_.ex.run_for(std::chrono::milliseconds(1500));
+    if (a.pending()) a.cancel();
+    return a.got;
+  }
+
+  /// What to answer to every request that comes, once set: a head and a payload.
+  void answer_all(const detail::collective_reply_head& head, std::vector<std::byte> payload) {
+    answering_ = true;
+    answer_head_ = head;
+    answer_payload_ = std::move(payload);
+  }
+  /// What the last request that came said.
+  const detail::collective_head& last_head() const { return last_head_; }
+  int requests() const { return requests_; }
+
+ private:
+  struct asking : transport::exchange {
+    asking() : exchange(&heard) {}
+    static void heard(transport::exchange& self, transport::reply_event& event) noexcept {
+      auto& a = static_cast<asking&>(self).got;
+      if (!event.final) return;
+      a.came = true;
+      if (!event.outcome) {
+        a.refused = event.outcome.error();
+        return;
+      }
+      if (const auto head = wire::decode_from<detail::collective_reply_head>(event.head)) a.head = *head;
+      a.payload.assign(event.payload.bytes.begin(), event.payload.bytes.end());
+    }
+    answer got;
+  };
+
+  static transport::endpoint_options options(node_id self, std::uint64_t incarnation) {
+    transport::endpoint_options o;
+    o.self = self;
+    o.cluster = "test";
+    o.incarnation = incarnation;
+    return o;
+  }
+  void put(transport::message& m, std::span<const std::byte> payload) {
+    const std::uint64_t checksum = wire::checksum(payload);
+    if (payload.size() <= transport::message::inline_payload_bytes) return m.copy_payload(payload, checksum);
+    transport::slab_ref slab = wire_.acquire_payload();
+    std::copy(payload.begin(), payload.end(), slab.data());
+    const std::span<const std::byte> kept(slab.data(), payload.size());
+    m.share_payload({std::move(slab), kept}, checksum);
+  }
+
+  void on_request(transport::request_view& request) noexcept override {
+    ++requests_;
+    if (const auto head = wire::decode_from<detail::collective_head>(request.head())) last_head_ = *head;
+    held_.push_back(std::make_unique<transport::incoming>());
+    request.accept(*held_.back());
+    if (!answering_) return;
+    transport::message& m = wire_.acquire_message();
+    m.set_head_bytes(wire::encode_to(m.head_space(), answer_head_).value());
+    put(m, answer_payload_);
+    held_.back()->reply(m);
+    held_.pop_back();
+  }
+  void on_cancelled(transport::incoming& work, bool) noexcept override { work.drop(); }
+  void on_session_lost(transport::session&, const error&) noexcept override {}
+
+  cluster& cluster_;
+  transport::memory_rail rail_;
+  transport::endpoint wire_;
+  std::deque<std::unique_ptr<transport::incoming>> held_;
+  bool answering_ = false;
+  detail::collective_reply_head answer_head_;
+  std::vector<std::byte> answer_payload_;
+  detail::collective_head last_head_;
+  int requests_ = 0;
+};
+
+}  // namespace scoll::test

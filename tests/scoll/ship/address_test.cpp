@@ -1,0 +1,96 @@
+#include <numeric>
+
+#include "calls.hpp"
+#include "transport/session/named_rails.hpp"
+
+using namespace scoll;
+using namespace scoll::test;
+using namespace scoll::transport;
+
+namespace {
+
+/// Two nodes, each on two networks.
+struct two_networks {
+  virtual_executor ex;
+  memory_network slow{ex};
+  memory_network fast{ex};
+  memory_rail slow_one{slow, "n1"}, slow_two{slow, "n2"};
+  memory_rail fast_one{fast, "n1"}, fast_two{fast, "n2"};
+  named_rails one, two;
+
+  two_networks() {
+    one.add("slow", slow_one).value();
+    one.add("fast", fast_one).value();
+    two.add("slow", slow_two).value();
+    two.add("fast", fast_two).value();
+  }
+  ~two_networks() { ex.run_until_idle(); }
+
+  static node_options identity(node_id id) {
+    node_options o;
+    o.id = id;
+    o.cluster = "test";
+    o.incarnation = 1;
+    return o;
+  }
+};
+
+task<ship_result<std::vector<std::uint8_t>>> echoed(node& from, node_id to, std::vector<std::uint8_t> bytes) {
+  auto r = co_await ship(from, to, echo, bytes);
+  co_return r;
+}
+
+}  // namespace
+
+TEST_CASE("an address names its transport, and another one for bulk") {
+  CHECK(split_name("tcp://1.2.3.4:5").transport == "tcp");
+  CHECK(split_name("tcp://1.2.3.4:5").place == "1.2.3.4:5");
+  CHECK(split_name("[::1]:5").transport.empty());
+  CHECK(split_name("[::1]:5").place == "[::1]:5");
+  CHECK(address_of_lane("a://b;bulk=c://d", lane_id::control) == "a://b");
+  CHECK(address_of_lane("a://b;bulk=c://d", lane_id::bulk) == "c://d");
+  CHECK(address_of_lane("a://b", lane_id::bulk) == "a://b");
+}
+
+TEST_CASE("messages and bulk go by the transports that the address names") {
+  two_networks w;
+  {
+    handlers h;
+    node a(w.ex, w.one, two_networks::identity(1));
+    node b(w.ex, w.two, two_networks::identity(2));
+    h.serve_all(b);
+    REQUIRE(a.listen("slow://n1;bulk=fast://n1"));
+    REQUIRE(b.listen("slow://n2;bulk=fast://n2"));
+    CHECK(b.listen_address() == "slow://n2;bulk=fast://n2");
+    REQUIRE(a.add_peer(2, b.listen_address()));
+    REQUIRE(b.add_peer(1, a.listen_address()));
+    std::vector<std::uint8_t> bytes(300000);
+    std::iota(bytes.begin(), bytes.end(), std::uint8_t{0});
+    const auto back = sync_wait(w.ex, echoed(a, 2, bytes));
+    REQUIRE(back);
+    CHECK(*back == bytes);
+    CHECK(w.slow.bytes_carried() < 10000);
+    CHECK(w.fast.bytes_carried() > 600000);
+    CHECK(sync_wait(w.ex, a.shutdown(std::chrono::seconds(1))));
+    CHECK(sync_wait(w.ex, b.shutdown(std::chrono::seconds(1))));
+  }
+}
+
+TEST_CASE("a transport that is not there is named") {
+  two_networks w;
+  {
+    node a(w.ex, w.one, two_networks::identity(1));
+    const auto listening = a.listen("verbs://n1");
+    REQUIRE_FALSE(listening);
+    CHECK(listening.error() == error(errc::unsupported, "there is no transport for verbs://n1"));
+    CHECK(a.listen("slow://n1;bulk=slow://n3").error() == errc::invalid_argument);
+    REQUIRE(a.listen("n1"));
+    CHECK(a.listen_address() == "slow://n1");
+    REQUIRE(a.add_peer(2, "verbs://n2"));
+    const auto r = sync_wait(w.ex, echoed(a, 2, {}));
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == errc::unreachable);
+    CHECK(w.one.add("slow", w.fast_one).error() == errc::already_exists);
+    CHECK(sync_wait(w.ex, a.shutdown(std::chrono::seconds(1))));
+  }
+}

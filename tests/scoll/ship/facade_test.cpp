@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "calls.hpp"
+#include "scoll/bulk/bulk.hpp"
+#include "scoll/ship_and_wait.hpp"
+#include "scoll/ship_then.hpp"
+#include "tests/scoll/node/tcp_cluster.hpp"
+
+using namespace scoll;
+using namespace scoll::test;
+using namespace std::chrono_literals;
+
+TEST_CASE("callbacks hear how their calls ended") {
+  cluster c(2);
+  handlers h;
+  h.serve_all(c[1]);
+  scope work(c.ex);
+  std::uint64_t sum = 0;
+  error told;
+  ship_then(work, c[0], 2, add, {2, 3}, [&](const ship_result<std::uint64_t>& r) { sum = r.value_or(0U); });
+  ship_then(work, c[0], 2, fail, 1U, [&](const ship_result<nothing>& r) { told = r.error(); });
+  CHECK(sum == 0);
+  const auto join = [&]() -> task<void> { co_await work.join(); };
+  c.run(join());
+  CHECK(sum == 5);
+  CHECK(told == error::user(42, "told to fail"));
+}
+
+TEST_CASE("callbacks hear how notifications, pulls and pushes ended") {
+  cluster c(2);
+  handlers h;
+  h.serve_all(c[1]);
+  std::vector<std::byte> store(100'000, std::byte{1});
+  auto handle = expose(c[1], std::span(store), memory_access::read_write);
+  REQUIRE(handle);
+  const bulk_descriptor d = handle->descriptor();
+  std::vector<std::byte> local(store.size(), std::byte{2});
+  scope work(c.ex);
+  int good = 0;
+  const auto count = [&](const auto& ended) { good += ended.has_value(); };
+  run_then(work, [&] { return notify(c[0], 2, fail, 1U); }, count);
+  run_then(
+      work, [&] { return pull(c[0], d, 0, std::span(local).first(10)); },
+      [&](const status& ended) {
+        count(ended);
+        run_then(
+            work, [&] { return push(c[0], d, 10, std::span<const std::byte>(local).subspan(10)); }, count);
+      });
+  CHECK(good == 0);
+  const auto join = [&]() -> task<void> { co_await work.join(); };
+  c.run(join());
+  CHECK(good == 3);
+  CHECK(h.begun == 1);
+  CHECK(std::count(local.begin(), local.end(), std::byte{1}) == 10);
+  CHECK(std::count(store.begin(), store.end(), std::byte{2}) == 100'000 - 10);
+}
+
+TEST_CASE("other threads ship calls and block until they have ended", "[tcp]") {
+  handlers h;
+  tcp_cluster c(2);
+  h.serve_all(c[1]);
+  int left = 4;
+  std::uint64_t sums[4] = {};
+  bool late = false;
+  std::vector<std::thread> threads;
+  std::atomic<int> running = 4;
+  for (int t = 0; t < left; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::uint32_t i = 0; i < 50; ++i) {
+        const auto r = ship_and_wait(c[0], 2, add, {i, 1});
+        if (r) sums[t] += *r;
+      }
+      if (t == 0) {
+        ship_options options;
+        options.deadline = 20ms;
+        late = ship_and_wait(c[0], 2, wait_until_told, {}, options).error() == errc::deadline_exceeded;
+      }
+      --running;
+    });
+  }
+  while (running != 0) c.ring->run_once(1ms);
+  for (auto& t : threads) t.join();
+  for (const std::uint64_t sum : sums) CHECK(sum == 49 * 50 / 2 + 50);
+  CHECK(late);
+}
+
+TEST_CASE("other threads notify, pull and push, and a stop token ends what they wait for", "[tcp]") {
+  handlers h;
+  tcp_cluster c(2);
+  h.serve_all(c[1]);
+  std::vector<std::byte> store(100'000, std::byte{1});
+  auto handle = expose(c[1], std::span(store), memory_access::read_write);
+  REQUIRE(handle);
+  const bulk_descriptor d = handle->descriptor();
+  std::vector<std::byte> local(store.size());
+  stop_source stop;
+  bool notified = false;
+  bool pulled = false;
+  bool pushed = false;
+  error ended;
+  std::atomic<bool> running = true;
+  std::thread other([&] {
+    notified = run_and_wait(c[0], [&] { return notify(c[0], 2, fail, 2U); }).has_value();
+    pulled = run_and_wait(c[0], [&] { return pull(c[0], d, 0, std::span(local)); }).has_value();
+    const std::span<const std::byte> none = std::span<const std::byte>(local).first(0);
+    pushed = run_and_wait(c[0], [&] { return push(c[0], d, 0, none); }).has_value();
+    ship_options options;
+    options.stop = stop.token();
+    ended = ship_and_wait(c[0], 2, wait_until_told, {}, options).error();
+    running = false;
+  });
+  while (running) {
+    c.ring->run_once(1ms);
+    if (h.begun == 2) stop.request_stop();  // it waits in the handler of `wait_until_told`
+  }
+  other.join();
+  CHECK(notified);
+  CHECK(pulled);
+  CHECK(pushed);
+  CHECK(local == store);
+  CHECK(ended == errc::cancelled);
+}

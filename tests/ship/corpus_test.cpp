@@ -1,7 +1,0 @@
-#include "../support/corpus.hpp"
-
-#include "../fuzz/ship_fuzz.hpp"
-
-TEST_CASE("calls and descriptors take the fuzzer's corpus and what grows from it", "[corpus]") {
-  scoll::test::replay_corpus("ship", 300, [](const auto& data) { fuzz::ship_input(data); });
-}

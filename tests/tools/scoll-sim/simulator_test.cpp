@@ -1,0 +1,180 @@
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "program.hpp"
+
+using namespace scoll::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path folder() {
+  return fs::path(SCOLL_TESTS_DIR) / "tools/scoll-sim";
+}
+
+/// A slow build runs a few of them.
+void run_swarm(std::uint64_t first, std::uint64_t count) {
+  if (slow_build) count = count / 16;
+  const std::string seeds = std::to_string(first) + ".." + std::to_string(first + count - 1);
+  const answer a =
+      scoll_sim({"--seeds", seeds, "--nodes", "16", "--faults", "swarm", "--jobs", "1", "--quiet"});
+  INFO(a.text);
+  REQUIRE(a.status == 0);
+}
+
+}  // namespace
+
+TEST_CASE("swarm seeds 1 to 250") {
+  run_swarm(1, 250);
+}
+TEST_CASE("swarm seeds 251 to 500") {
+  run_swarm(251, 250);
+}
+TEST_CASE("swarm seeds 501 to 750") {
+  run_swarm(501, 250);
+}
+TEST_CASE("swarm seeds 751 to 1000") {
+  run_swarm(751, 250);
+}
+
+TEST_CASE("shipped calls hold in a swarm of faults, and without") {
+  const std::string seeds = slow_build ? "1..10" : "1..150";
+  for (const std::string nodes : {"3", "8"}) {
+    const answer a =
+        scoll_sim({"--seeds", seeds, "--nodes", nodes, "--workload", "ship", "--jobs", "1", "--quiet"});
+    INFO(a.text);
+    REQUIRE(a.status == 0);
+  }
+}
+
+TEST_CASE("the gossip keeps what it promises among hosts and networks that do their worst") {
+  struct variant {
+    const char* nodes;
+    const char* seeds;
+  };
+  for (const variant v :
+       {variant{"16", "1..30"}, {"17", "1..20"}, {"5", "1..60"}, {"4", "1..150"}, {"3", "1..150"}}) {
+    const char* const seeds = slow_build ? "1..4" : v.seeds;
+    const answer a =
+        scoll_sim({"--nodes", v.nodes, "--workload", "gossip", "--seeds", seeds, "--jobs", "1", "--quiet"});
+    INFO(a.text);
+    REQUIRE(a.status == 0);
+  }
+}
+
+TEST_CASE("gossip seeds that once failed hold") {
+  struct found {
+    const char* nodes;
+    const char* seed;
+    const char* what;
+  };
+  const found all[] = {
+      {"16", "70",
+       "a late message set the clock of who started, whose messages then looked old: a false death"},
+      {"16", "196", "a late message set the clock back while starting: the dead looked alive"},
+      {"16", "284", "two late messages did"},
+      {"9", "90", "a late message was all that was heard while starting: the dead looked alive"},
+      {"5", "328", "a threshold was raised in the moment in which somebody was called alive"},
+      {"9", "88", "who had stood still until it died was taken for a quick restart, by the property"},
+      {"64", "47",
+       "the table of lives had been asked for before one of them was known: it never became alive"},
+      {"3", "140",
+       "all had started anew, and a late message was the only one that knew the time, for the property"},
+      {"4", "142", "one that had been cut off told a quick restart that it was held dead, for the property"},
+      {"9", "31", "a partition that ended let an isolated host hear others, in the simulated network"},
+  };
+  for (const found& f : all) {
+    if (slow_build && f.nodes == std::string_view("64")) continue;
+    const answer a = scoll_sim({"--nodes", f.nodes, "--seed", f.seed, "--workload", "gossip", "--quiet"});
+    INFO(f.what << '\n' << a.text);
+    REQUIRE(a.status == 0);
+  }
+}
+
+TEST_CASE("a swarm has 200 broadcasts and 10 faults per seed, most of which end well") {
+  const answer a = scoll_sim({"--seeds", "1..16", "--json", "--quiet"});
+  INFO(a.text);
+  REQUIRE(a.status == 0);
+  REQUIRE(number_in(a.text, "broadcasts") >= 200 * 16);
+  REQUIRE(number_in(a.text, "faults") >= 10 * 16);
+  REQUIRE(2 * number_in(a.text, "clean") > number_in(a.text, "broadcasts"));
+  for (const char* state : {"merged", "executed", "failed", "not_reached", "unknown"}) {
+    INFO(state);
+    REQUIRE(number_in(a.text, state) > 0);
+  }
+}
+
+TEST_CASE("other sizes, workloads and fault profiles hold as well") {
+  const std::string few = slow_build ? "1..4" : "1..40";
+  const std::vector<std::vector<std::string>> variants{{"--nodes", "2"},
+                                                       {"--nodes", "3", "--faults", "light"},
+                                                       {"--nodes", "33", "--workload", "plain"},
+                                                       {"--faults", "none"}};
+  for (std::vector<std::string> variant : variants) {
+    variant.insert(variant.end(), {"--seeds", few, "--jobs", "1", "--quiet"});
+    const answer a = scoll_sim(variant);
+    INFO(a.text);
+    REQUIRE(a.status == 0);
+  }
+}
+
+TEST_CASE("without faults a plain workload succeeds but for its deadlines") {
+  const answer a =
+      scoll_sim({"--seeds", "1..8", "--faults", "none", "--workload", "plain", "--json", "--quiet"});
+  INFO(a.text);
+  REQUIRE(a.status == 0);
+  REQUIRE(number_in(a.text, "failed") == 0);
+  REQUIRE(number_in(a.text, "not_reached") == 0);
+  REQUIRE(number_in(a.text, "unknown") == 0);
+}
+
+TEST_CASE("the same seed gives the same trace, twice and in ranges") {
+  const answer once = scoll_sim({"--seed", "11", "--trace", "--quiet"});
+  const answer again = scoll_sim({"--seed", "11", "--trace", "--quiet"});
+  REQUIRE(once.status == 0);
+  REQUIRE(once.text == again.text);
+  const answer range = scoll_sim({"--seeds", "10..11", "--hashes", "--quiet"});
+  const std::string hash = once.text.substr(once.text.rfind(' ') + 1);
+  REQUIRE(range.text.find("11 " + hash) != std::string::npos);
+}
+
+TEST_CASE("trace hashes are those of every compiler and build") {
+  const answer a = scoll_sim({"--check-hashes", (folder() / "trace_hashes.txt").string()});
+  INFO(a.text);
+  REQUIRE(a.status == 0);
+}
+
+TEST_CASE("event scripts of past failures hold") {
+  std::vector<fs::path> scripts;
+  for (const auto& entry : fs::directory_iterator(folder() / "scripts")) {
+    if (entry.path().extension() == ".script") scripts.push_back(entry.path());
+  }
+  std::sort(scripts.begin(), scripts.end());
+  REQUIRE_FALSE(scripts.empty());
+  for (const fs::path& script : scripts) {
+    const answer a = scoll_sim({"--script", script.string(), "--quiet"});
+    INFO(script << "\n" << a.text);
+    REQUIRE(a.status == 0);
+  }
+}
+
+TEST_CASE("what makes no sense is refused with a sentence") {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--seeds", "5..1"},
+                                                    {"--faults", "all"},
+                                                    {"--nodes", "1"},
+                                                    {"--mutants"},
+                                                    {"--mutant", "double_merge"},
+                                                    {"--script", "/none"}}) {
+    const answer a = scoll_sim(arguments);
+    INFO(a.text);
+    REQUIRE(a.status != 0);
+    REQUIRE(a.text.size() > 10);
+  }
+}

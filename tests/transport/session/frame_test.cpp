@@ -1,0 +1,216 @@
+#include "transport/session/frame.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "network.hpp"
+#include "transport/session/frame_assembler.hpp"
+
+using namespace network;
+
+namespace {
+
+std::vector<std::byte> bytes_of(std::size_t size, std::uint64_t seed) {
+  std::vector<std::byte> b(size);
+  for (std::size_t i = 0; i < size; ++i) b[i] = pattern(seed, i);
+  return b;
+}
+
+frame_header header_of(std::uint64_t sequence) {
+  frame_header h;
+  h.type = frame_type::reply;
+  h.klass = traffic_class::collective;
+  h.sequence = sequence;
+  h.acknowledged = 0x0102030405060708;
+  h.granted = {1, 2, 0xffffffff, 4};
+  return h;
+}
+
+/// Cuts a stream that arrives in buffers of at most `piece` bytes.
+struct cutter {
+  slab_pool buffers{65536, 64};
+  slab_pool frames{max_frame_bytes, 8};
+  frame_assembler assembler{frames};
+  struct whole {
+    frame_header header;
+    std::vector<std::byte> head;
+    loan payload;
+  };
+  std::vector<whole> got;
+
+  status feed(std::span<const std::byte> stream, std::size_t piece) {
+    while (!stream.empty()) {
+      slab_ref buffer = buffers.try_acquire();
+      REQUIRE(buffer);
+      const std::size_t n = std::min(piece, stream.size());
+      std::memcpy(buffer.data(), stream.data(), n);
+      const auto s = assembler.feed(buffer, {buffer.data(), n}, [&](frame_view& f) {
+        got.push_back({f.header, {f.head.begin(), f.head.end()}, std::move(f.payload)});
+        return true;
+      });
+      if (!s) return s;
+      stream = stream.subspan(n);
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a frame header is these bytes") {
+  frame_header h;
+  h.type = frame_type::request;
+  h.klass = traffic_class::call;
+  h.sequence = 0x1122334455667788;
+  h.acknowledged = 9;
+  h.granted = {1, 2, 3, 0xa0b0c0d0};
+  const std::byte head[3]{std::byte{'a'}, std::byte{'b'}, std::byte{'c'}};
+  const std::byte payload[2]{std::byte{'x'}, std::byte{'y'}};
+  const auto frame = frame_of(h, head, payload);
+  REQUIRE(frame.size() == 64 + 3 + 2);
+  std::string hex;
+  for (std::size_t i = 0; i < 64; ++i) hex += fmt::format("{:02x}", std::to_integer<int>(frame[i]));
+  const auto number = [](std::uint64_t value, std::size_t bytes) {
+    std::string text;
+    for (std::size_t i = 0; i < bytes; ++i) text += fmt::format("{:02x}", value >> (8 * i) & 0xff);
+    return text;
+  };
+  std::vector<std::byte> fields(frame.begin(), frame.begin() + 56);
+  std::fill(fields.begin() + 12, fields.begin() + 16, std::byte{0});
+  const auto header_sum = static_cast<std::uint32_t>(wire::checksum(fields));
+  CHECK(hex ==
+        "53434f4c"
+        "04"
+        "02"
+        "0300"
+        "02000000" +
+            number(header_sum, 4) + "8877665544332211" + "0900000000000000" +
+            "01000000"
+            "02000000"
+            "03000000"
+            "d0c0b0a0" +
+            number(wire::checksum(payload), 8) + number(wire::checksum(head, header_sum), 8));
+  // Written down, so that a change of the checksums does not go unnoticed.
+  CHECK(hex.substr(24, 8) == "3ac74b6d");
+  CHECK(hex.substr(112, 16) == "d1da618168a2de18");
+}
+
+TEST_CASE("frames come out whole however the stream is cut") {
+  std::vector<std::byte> stream;
+  const std::pair<std::size_t, std::size_t> sizes[] = {
+      {0, 0}, {16, 0}, {0, 1}, {max_head_bytes, 77}, {20, 3000}, {0, max_payload_bytes}, {5, 5}};
+  std::uint64_t n = 0;
+  for (const auto& [head, payload] : sizes) {
+    ++n;
+    stream = stream + frame_of(header_of(n), bytes_of(head, n), bytes_of(payload, n));
+  }
+  for (const std::size_t piece : {1U, 2U, 3U, 7U, 63U, 64U, 65U, 127U, 1000U, 16384U, 65536U}) {
+    INFO("pieces of " << piece);
+    cutter c;
+    REQUIRE(c.feed(stream, piece).has_value());
+    REQUIRE(c.got.size() == n);
+    CHECK(c.assembler.partial_bytes() == 0);
+    for (std::size_t i = 0; i < n; ++i) {
+      CHECK(c.got[i].header.sequence == i + 1);
+      CHECK(c.got[i].header.acknowledged == 0x0102030405060708);
+      CHECK(c.got[i].header.granted == header_of(0).granted);
+      CHECK(c.got[i].header.klass == traffic_class::collective);
+      CHECK(c.got[i].head == bytes_of(sizes[i].first, i + 1));
+      const auto& payload = c.got[i].payload.bytes;
+      CHECK(std::vector<std::byte>(payload.begin(), payload.end()) == bytes_of(sizes[i].second, i + 1));
+    }
+    c.got.clear();
+    CHECK(c.buffers.lent() == 0);
+    CHECK(c.frames.lent() == 0);
+  }
+}
+
+TEST_CASE("a whole frame is lent where it lies") {
+  cutter c;
+  const auto one = frame_of(header_of(1), bytes_of(10, 1), bytes_of(100, 1));
+  REQUIRE(c.feed(one + one, 65536).has_value());
+  CHECK(c.frames.lent() == 0);
+  CHECK(c.buffers.lent() == 1);
+  CHECK(c.got[1].payload.bytes.data() - c.got[0].payload.bytes.data() ==
+        static_cast<std::ptrdiff_t>(one.size()));
+}
+
+TEST_CASE("every altered byte is found as soon as it has arrived") {
+  const auto good = frame_of(header_of(7), bytes_of(20, 1), bytes_of(50, 2));
+  const auto after = frame_of(header_of(8));
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    for (const int flip : {0x01, 0x80, 0xff}) {
+      auto bad = good;
+      bad[at] ^= static_cast<std::byte>(flip);
+      for (const std::size_t piece : {1U, 50U, 4096U}) {
+        INFO("byte " << at << " flip " << flip << " pieces of " << piece);
+        cutter c;
+        // No byte beyond the frame itself is needed to find it.
+        const auto s = c.feed(bad, piece);
+        REQUIRE_FALSE(s.has_value());
+        CHECK((s.error() == errc::malformed || s.error() == errc::checksum_mismatch));
+        CHECK(c.got.empty());
+      }
+    }
+  }
+}
+
+TEST_CASE("sizes beyond the limits are refused by name, before their bytes come") {
+  const auto altered = [](std::size_t head, std::uint32_t payload) {
+    std::vector<std::byte> frame(frame_header_bytes + head);
+    frame_header h = header_of(1);
+    h.head_bytes = static_cast<std::uint16_t>(head);
+    h.payload_bytes = payload;
+    encode_frame_header(frame, h);
+    frame.resize(frame_header_bytes);
+    return frame;
+  };
+  cutter c;
+  auto s = c.feed(altered(0, 0xffffffff), 64);
+  REQUIRE_FALSE(s.has_value());
+  CHECK(s.error() == errc::too_large);
+  CHECK_THAT(std::string(s.error().text()), Catch::Contains("4294967295") && Catch::Contains("32768"));
+  cutter d;
+  s = d.feed(altered(513, 0), 1);
+  REQUIRE_FALSE(s.has_value());
+  CHECK(s.error() == errc::too_large);
+  CHECK_THAT(std::string(s.error().text()), Catch::Contains("513") && Catch::Contains("512"));
+  cutter e;
+  CHECK(e.feed(altered(512, 32768), 64).has_value());
+  CHECK(e.assembler.partial_bytes() == 64);
+}
+
+TEST_CASE("unknown types and classes are malformed") {
+  for (const auto& [type, klass] : {std::pair{0, 0}, {9, 0}, {255, 0}, {4, 4}, {4, 255}}) {
+    frame_header h = header_of(1);
+    h.type = static_cast<frame_type>(type);
+    h.klass = static_cast<traffic_class>(klass);
+    cutter c;
+    CHECK(c.feed(frame_of(h), 64).error() == errc::malformed);
+  }
+}
+
+TEST_CASE("a split frame needs a buffer") {
+  cutter c;
+  std::vector<slab_ref> all;
+  while (slab_ref s = c.frames.try_acquire()) all.push_back(s);
+  const auto frame = frame_of(header_of(1), {}, bytes_of(10, 1));
+  CHECK(c.feed(frame, 4096).has_value());
+  CHECK(c.feed(frame, 20).error() == errc::busy);
+}
+
+TEST_CASE("a message is ready to be sent as it comes from its pool") {
+  message_pool pool;
+  message& m = pool.acquire();
+  m.header().type = frame_type::request;
+  const frame_parts parts = m.parts();
+  std::vector<std::byte> stream(parts.head.begin(), parts.head.end());
+  cutter c;
+  REQUIRE(c.feed(stream, 4096).has_value());
+  REQUIRE(c.got.size() == 1);
+  CHECK(c.got[0].head.size() == message::envelope_bytes);
+  CHECK(c.got[0].payload.bytes.empty());
+  c.got.clear();
+  pool.release(m);
+  CHECK(pool.in_use() == 0);
+}

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <spdlog/logger.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "clock_log.hpp"
+#include "gossip/aead_seal.hpp"
+#include "gossip/participant.hpp"
+#include "lossy_port.hpp"
+#include "report.hpp"
+#include "scoll/coro/event.hpp"
+#include "scoll/coro/scope.hpp"
+#include "scoll/coro/task.hpp"
+#include "tools/gossipctl/cluster/config.hpp"
+#include "tools/gossipctl/cluster/place.hpp"
+#include "transport/io/control_socket.hpp"
+#include "transport/io/reactor.hpp"
+#include "transport/io/udp_port.hpp"
+
+namespace gossipctl {
+
+/// What `run` is told beside the configuration file.
+struct daemon_options {
+  double inject_loss = 0;  ///< share of messages sent that are dropped on purpose
+  std::uint64_t inject_seed = 1;
+};
+
+/// One participant of the gossip as a process: on a UDP port, with a control socket, a log and signals.
+/// Members are destroyed in the order opposite to what they need.
+class daemon {
+ public:
+  /// `keys` is empty if nothing is sealed. All that is referred to outlives it.
+  daemon(scoll::transport::reactor& engine, const config& c, participant_index self,
+         std::uint64_t incarnation, scoll::gossip::key_ring keys, const daemon_options& chosen,
+         std::shared_ptr<spdlog::logger> log);
+
+  /// Until SIGTERM or SIGINT arrive on `signals`, a signalfd, or somebody asks for it on the control socket
+  /// (success), or the participant ends by itself, with its error. SIGHUP reads the keys again.
+  scoll::task<scoll::status> run(int signals);
+
+  // For the commands
+  const config& settings() const noexcept { return config_; }
+  scoll::gossip::participant& member() noexcept { return *participant_; }
+  daemon_facts facts() const;
+  scoll::time_point now() const noexcept { return reactor_.now(); }
+  /// Reads the key file again; the text says what was done. Errors leave the keys as they are.
+  scoll::result<std::string> reload_keys();
+  void ask_to_stop() noexcept { stop_wanted_.set(); }
+
+ private:
+  scoll::task<void> take_part();
+  scoll::task<void> watch_signals(int signals);
+  scoll::task<void> watch_gaps();
+  scoll::task<void> accept_commands(int listener);
+  scoll::task<void> attend(scoll::transport::unique_fd client);
+
+  scoll::transport::reactor& reactor_;
+  const config& config_;
+  place place_;
+  std::shared_ptr<spdlog::logger> log_;
+  clock_log clocks_;
+  scoll::transport::udp_port udp_;
+  lossy_port port_;
+  std::optional<scoll::gossip::aead_seal> seal_;
+  std::optional<scoll::gossip::participant> participant_;
+  scoll::time_point started_;
+  scoll::nanoseconds longest_gap_{0};
+  scoll::status ended_;
+  scoll::event stop_wanted_;
+  std::vector<scoll::transport::unique_fd> parting_;  // clients that wait for the end of this process
+  scoll::scope scope_;
+};
+
+}  // namespace gossipctl

@@ -1,0 +1,215 @@
+#include "errand_bulk.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "errand_execution.hpp"
+#include "scoll/coro/sleep.hpp"
+#include "transport/wire/checksum.hpp"
+
+namespace scoll::sim {
+namespace {
+
+constexpr std::uint64_t successor_cargo = 1'000'000;  // added to a haul's number
+
+nanoseconds time_from_us(std::uint64_t us) {
+  return nanoseconds(static_cast<std::int64_t>(us) * 1000);
+}
+
+/// Of what a haul transfers, if all goes well.
+std::uint64_t digest_of(const haul_record& h) {
+  wire::checksum_stream sum;
+  for (std::uint64_t i = 0; i < h.shape.length; ++i) {
+    const std::byte b = h.expected(h.shape.offset + i);
+    sum.add({&b, 1});
+  }
+  return sum.value();
+}
+
+/// What came of a transfer, by the exposed memory in the moment in which it is withdrawn.
+void take_stock(haul_record& h) {
+  const haul_shape& s = h.shape;
+  const bool pushes = s.way == haul_way::push;
+  const bool succeeded = std::any_of(h.transfers.begin(), h.transfers.end(), [](const transfer_record& t) {
+    return t.done && !t.ended_by_crash && t.outcome.has_value();
+  });
+  h.memory.each([&](std::uint64_t offset, std::byte b) {
+    const bool within = pushes && offset >= s.offset && offset - s.offset < s.length;
+    const bool as_it_was = b == cargo(h.number, offset);
+    const bool as_pushed = within && b == h.expected(offset);
+    h.strange += !as_it_was && !as_pushed;
+    h.pushed += !as_it_was && as_pushed;
+    h.missing += within && succeeded && !as_pushed;
+  });
+}
+
+/// From here on nobody may touch the memory.
+void withdraw(haul_record& h, nanoseconds now) {
+  if (h.is_withdrawn) return;
+  h.is_withdrawn = true;
+  h.withdrawn_at = now;
+  if (h.shape.ends_by_handle) {
+    const bulk_handle last = std::move(h.exposed);
+  } else {
+    h.exposed.unexpose();
+  }
+  take_stock(h);
+  h.memory.fill(withdrawn);
+}
+
+/// What was never named by a descriptor is as it was.
+void withdraw_successor(haul_record& h) {
+  h.successor_exposed.unexpose();
+  h.successor.each([&](std::uint64_t offset, std::byte b) {
+    h.strange += b != cargo(h.number + successor_cargo, offset);
+  });
+  h.successor.fill(withdrawn);
+}
+
+memory_access access_of(const haul_shape& s) {
+  const bool pushes = s.way == haul_way::push;
+  if (s.twist == haul_twist::widened) return pushes ? memory_access::read : memory_access::write;
+  if (s.wide) return memory_access::read_write;
+  return pushes ? memory_access::write : memory_access::read;
+}
+
+result<bulk_handle> expose_pieces(node& at, lent_bytes& memory, memory_access access) {
+  const auto pieces = memory.pieces<std::byte>();
+  if (pieces.size() == 1) return expose(at, pieces.front(), access);
+  return expose(at, pieces, access);
+}
+
+}  // namespace
+
+// ---- the caller
+
+void errands::begin_haul(const plan_event& e) {
+  const auto& o = e.operands;
+  if (o[1] >= cluster_.hosts() || o[2] >= cluster_.hosts() || o[1] == o[2]) return;
+  life* const from = cluster_.alive(static_cast<std::uint32_t>(o[1]));
+  if (from == nullptr) return;
+  haul what;
+  what.number = what.of = o[0];
+  what.behaviour = o[6];
+  what.work_us = static_cast<std::uint32_t>(o[4]);
+  from->home.enter([&] {
+    errand_record* const r = record(o[0], o[6], *from, static_cast<std::uint32_t>(o[2]));
+    if (r == nullptr) return;
+    haul_record& h = hauls_[o[0]];
+    h.number = o[0];
+    h.from = from;
+    h.shape = shape_of(o[7], std::min<std::uint64_t>(o[3], 1'000'000));
+    ship_options options;
+    options.stop = r->stop.token();
+    r->deadline = time_from_us(o[5]);
+    if (o[5] != 0) options.deadline = r->deadline;
+    if (has(o[6], errand_bit::limited)) options.limit = &from->places;
+    from->work.spawn(run(*from, *r, h, what, options));
+  });
+}
+
+/// Exposes the memory and makes the descriptor, with what is to be wrong with it.
+status errands::prepare(node& by, haul_record& h, bulk_descriptor& into) {
+  const haul_shape& s = h.shape;
+  h.memory = lent_bytes(s.bytes, s.pieces);
+  h.memory.load(h.number, 0);
+  auto exposed = expose_pieces(by, h.memory, access_of(s));
+  if (!exposed) return exposed.error();
+  h.exposed = std::move(*exposed);
+  into = h.exposed.descriptor();
+  switch (s.twist) {
+    case haul_twist::none: break;
+    case haul_twist::widened: into.access = memory_access::read_write; break;
+    case haul_twist::stretched: into.length = s.offset + s.length; break;
+    case haul_twist::bygone: --into.incarnation; break;
+    case haul_twist::invented: into.region += 1'000'000; break;
+    case haul_twist::outdated: {
+      withdraw(h, cluster_.world().now());
+      h.successor = lent_bytes(s.bytes, 1);
+      h.successor.load(h.number + successor_cargo, 0);
+      auto next = expose_pieces(by, h.successor, memory_access::read_write);
+      if (!next) return next.error();
+      h.successor_exposed = std::move(*next);
+    }
+  }
+  return {};
+}
+
+task<void> errands::withdraw_later(haul_record& h) {
+  co_await sleep_for(time_from_us(h.shape.withdrawn_after_us));
+  withdraw(h, cluster_.world().now());
+}
+
+task<void> errands::run(life& from, errand_record& r, haul_record& h, haul what, ship_options options) {
+  const time_point start = from.home.now();
+  node& by = *from.member;
+  const status ready = prepare(by, h, what.memory);
+  if (!ready) {
+    finish(from, r, start, ready.error(), false);
+    co_return;
+  }
+  if (h.shape.withdrawn_after_us != 0) from.work.spawn(withdraw_later(h));
+  if (has(r.behaviour, errand_bit::notify)) {
+    auto taken = co_await notify(by, r.to + 1, run_haul, what, options);
+    finish(from, r, start, taken ? error{} : taken.error(), taken.may_have_executed());
+    co_await sleep_for(time_from_us(h.shape.kept_for_us));
+    withdraw(h, cluster_.world().now());
+  } else {
+    auto gave = co_await ship(by, r.to + 1, run_haul, what, options);
+    withdraw(h, cluster_.world().now());
+    r.garbled |= gave && gave->of != h.number;
+    h.foreign_digest |= gave && h.shape.chunks_read == 0 && gave->digest != digest_of(h);
+    finish(from, r, start, gave ? error{} : gave.error(), gave.may_have_executed());
+  }
+  withdraw_successor(h);
+}
+
+// ---- the handler
+
+task<result<receipt>> errands::handle(life& at, const haul& what, ship_call& call) {
+  const auto found = hauls_.find(what.of);
+  const execution present(*this, at, what.number, what.behaviour, found != hauls_.end());
+  if (found == hauls_.end()) co_return error(errc::malformed, "a haul that nobody sent");
+  haul_record& h = found->second;
+  const stop_token stop = has(what.behaviour, errand_bit::deaf) ? stop_token{} : call.stop();
+  if (what.work_us != 0) {
+    const status slept = co_await sleep_for(time_from_us(what.work_us), stop);
+    if (!slept) co_return slept.error();
+  }
+  const std::uint32_t next = (at.host + 1) % cluster_.hosts();
+  receipt gives;
+  gives.of = what.of;
+  if (has(what.behaviour, errand_bit::relayed) && next != at.host && next != h.from->host) {
+    ship_options options;
+    options.deadline = call.remaining();
+    options.stop = stop;
+    auto gave = co_await ship_on(at, what, next, options);
+    if (!gave) co_return gave.error();
+    gives = *gave;
+  } else {
+    transfer_record& t = h.transfers.emplace_back();
+    co_await transfer(at, h, t, what.memory, stop);
+    if (!t.outcome) co_return t.outcome.error();
+    gives.digest = t.digest;
+  }
+  if (has(what.behaviour, errand_bit::fails)) co_return error::user(told_to_fail, "told to fail");
+  if (has(what.behaviour, errand_bit::throws)) throw std::runtime_error("told to throw");
+  co_return gives;
+}
+
+/// To a third host, which transfers from the first.
+task<result<receipt>> errands::ship_on(life& at, const haul& what, std::uint32_t next, ship_options options) {
+  haul further = what;
+  further.number = first_relayed + what.number;
+  further.behaviour = what.behaviour & static_cast<std::uint64_t>(errand_bit::deaf);
+  errand_record* const r = record(further.number, further.behaviour, at, next);
+  if (r == nullptr) co_return error(errc::already_exists, "a haul that was shipped on before");
+  const time_point start = at.home.now();
+  auto gave = co_await ship(*at.member, next + 1, run_haul, further, options);
+  finish(at, *r, start, gave ? error{} : gave.error(), gave.may_have_executed());
+  if (!gave) co_return gave.error();
+  co_return *gave;
+}
+
+}  // namespace scoll::sim

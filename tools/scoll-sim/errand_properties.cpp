@@ -1,0 +1,204 @@
+#include "errand_properties.hpp"
+
+#include <algorithm>
+
+#include "scoll/coro/error_format.hpp"
+#include "scoll/node_access.hpp"
+#include "scoll/ship/shipper.hpp"
+#include "transport/memory/memory_service.hpp"
+#include "transport/session/endpoint.hpp"
+
+namespace scoll::sim {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Longer than any way there and back in a network without faults.
+constexpr nanoseconds long_way = milliseconds(250);
+
+void report(violations& found, std::string_view property, const errand_record& r, const std::string& what) {
+  found.push_back(
+      {std::string(property), fmt::format("call {} from host {} to host {}: {}; {}{}", r.number, r.from->host,
+                                          r.to, what, r.failure ? describe(r.failure) : "ok",
+                                          r.may_have_executed ? ", may have executed" : "")});
+}
+void report(violations& found, std::string_view property, std::uint32_t host, const std::string& what) {
+  found.push_back({std::string(property), fmt::format("host {}: {}", host, what)});
+}
+
+/// No handler runs twice for one call.
+void runs_at_most_once(const errand_record& r, violations& found) {
+  if (r.begun > 1) report(found, "a call runs at most once", r, fmt::format("it ran {} times", r.begun));
+}
+
+/// What was never executed was not, what succeeded or failed by itself was, once.
+void the_answer_is_true(const errand_record& r, violations& found) {
+  if (!r.may_have_executed && r.begun != 0) report(found, "the answer is true", r, "its handler ran");
+  const bool notified = has(r.behaviour, errand_bit::notify);
+  const bool answered = !r.failure || r.failure == error::user(told_to_fail, "told to fail");
+  if (answered && !notified && r.begun != 1)
+    report(found, "the answer is true", r, fmt::format("its handler ran {} times", r.begun));
+  if (!r.failure && !r.may_have_executed) report(found, "the answer is true", r, "a success never executed");
+}
+
+/// A notification that was taken is handled, if its host lives and there was time.
+void what_is_taken_is_handled(const errand_record& r, cluster& c, violations& found) {
+  if (!has(r.behaviour, errand_bit::notify) || r.failure || r.deadline.count() != 0 || !c.faults().empty())
+    return;
+  if (r.begun != 1) report(found, "what is taken is handled", r, "its handler did not run");
+}
+
+/// Arguments and results arrive as they were sent, and a result is of who succeeded.
+void arrives_as_it_was_sent(const errand_record& r, violations& found) {
+  if (r.garbled) report(found, "arguments and results arrive as they were sent", r, "it did not");
+  const bool bad = has(r.behaviour, errand_bit::fails) || has(r.behaviour, errand_bit::throws);
+  if (!r.failure && bad && !has(r.behaviour, errand_bit::notify))
+    report(found, "arguments and results arrive as they were sent", r, "a handler that failed gave a result");
+}
+
+/// Who speaks of other types is told so, and nothing runs.
+void other_types_are_refused(const errand_record& r, violations& found) {
+  if (!has(r.behaviour, errand_bit::mistyped)) return;
+  const bool taken = r.done && !r.ended_by_crash && !r.failure;
+  if (taken || r.begun != 0) report(found, "other types are refused", r, "they were not");
+}
+
+/// The await ends by its deadline, but for its host's own stalls.
+void ends_by_its_deadline(const errand_record& r, const cluster& c, violations& found) {
+  if (r.deadline.count() == 0) return;
+  if (r.took > allowance(c, r.from->host, r.deadline, r.began, r.ended))
+    report(found, "a call ends by its deadline", r,
+           fmt::format("took {} us of {} us", r.took.count() / 1000, r.deadline.count() / 1000));
+}
+
+/// The error of a haul's transfer is that of its handler.
+bool failed_by_its_transfer(const errand_record& r, const cluster& c) {
+  const std::uint64_t of = r.number > errands::first_relayed ? r.number - errands::first_relayed : r.number;
+  const auto found = c.calls().hauls().find(of);
+  if (found == c.calls().hauls().end()) return false;
+  return std::any_of(found->second.transfers.begin(), found->second.transfers.end(),
+                     [&](const transfer_record& t) { return !t.outcome && r.failure == t.outcome.error(); });
+}
+
+/// Without faults nothing fails but what was told to, ran out of time, was cancelled, or met a limit.
+void no_call_fails_by_itself(const errand_record& r, cluster& c, violations& found) {
+  if (!c.faults().empty() || !r.failure) return;
+  const bool relayed = r.number >= errands::first_relayed && r.number < errands::first_roll_call;
+  const bool told = r.failure == error::user(told_to_fail, "told to fail") ||
+                    (r.failure == errc::hook_failed && has(r.behaviour, errand_bit::throws)) ||
+                    (r.failure == errc::type_mismatch && has(r.behaviour, errand_bit::mistyped));
+  const bool bounded = r.failure == errc::busy || r.failure == errc::too_large ||
+                       (r.failure == errc::deadline_exceeded && (r.deadline.count() != 0 || relayed)) ||
+                       (r.failure == errc::cancelled && (r.cancelled || r.deadline.count() != 0 || relayed));
+  if (!told && !bounded && !failed_by_its_transfer(r, c))
+    report(found, "no call fails by itself", r, "it did");
+}
+
+/// Without faults a caller that wants to stop is let go at once.
+void a_stop_is_heard(const errand_record& r, cluster& c, violations& found) {
+  if (!c.faults().empty() || !r.cancelled) return;
+  if (r.ended > r.cancelled_at + long_way)
+    report(found, "a stop of a call is heard", r,
+           fmt::format("after {} us", (r.ended - r.cancelled_at).count() / 1000));
+}
+
+/// Without faults handlers that listen end soon after nobody waits for them any more.
+void no_handler_works_for_nothing(const errand_record& r, cluster& c, violations& found) {
+  const bool deaf = has(r.behaviour, errand_bit::deaf) || has(r.behaviour, errand_bit::notify);
+  if (!c.faults().empty() || deaf) return;
+  if (r.last_left > r.ended + long_way)
+    report(found, "no handler works for nothing", r,
+           fmt::format("for {} us", (r.last_left - r.ended).count() / 1000));
+}
+
+/// What waits and what is on its way is bounded, whatever peers ask for.
+void transfers_within_bounds(life& l, std::uint32_t hosts, violations& found) {
+  transport::endpoint& wire = l.member->wire();
+  const auto bulk = transport::traffic_class::bulk;
+  const std::size_t waiting = wire.memory().waiting();
+  if (waiting > std::size_t{hosts} * wire.options().window[static_cast<std::size_t>(bulk)] ||
+      wire.memory().buffers().lent() > wire.options().transfer_buffers)
+    report(found, "transfers within bounds", l.host,
+           fmt::format("{} buffers, {} requests wait for one", wire.memory().buffers().lent(), waiting));
+  wire.sessions([&](transport::session& s) {
+    if (s.credits(bulk).queued > wire.options().transfer_window)
+      report(found, "transfers within bounds", l.host,
+             fmt::format("{} segments wait for credit to node {}", s.credits(bulk).queued, s.peer()));
+  });
+}
+
+}  // namespace
+
+nanoseconds allowance(const cluster& c, std::uint32_t host, nanoseconds deadline, nanoseconds began,
+                      nanoseconds ended) {
+  nanoseconds allowed = deadline + deadline / 50 + milliseconds(30);
+  for (const fault_record& f : c.faults()) {
+    const bool here = f.kind == event_kind::stall && (f.hosts >> host & 1) != 0;
+    if (here) allowed += 2 * std::max(nanoseconds(0), std::min(f.until, ended) - std::max(f.from, began));
+  }
+  return allowed;
+}
+
+void check_errands(const cluster& c, violations& found) {
+  auto& mutable_cluster = const_cast<cluster&>(c);
+  for (const auto& [number, r] : c.calls().records()) {
+    runs_at_most_once(r, found);
+    other_types_are_refused(r, found);
+    if (number >= errands::first_roll_call || r.ended_by_crash || r.from->crashed) continue;
+    if (!r.done) {
+      report(found, "every call ends", r, "it has not");
+      continue;
+    }
+    the_answer_is_true(r, found);
+    what_is_taken_is_handled(r, mutable_cluster, found);
+    arrives_as_it_was_sent(r, found);
+    ends_by_its_deadline(r, mutable_cluster, found);
+    no_call_fails_by_itself(r, mutable_cluster, found);
+    a_stop_is_heard(r, mutable_cluster, found);
+    no_handler_works_for_nothing(r, mutable_cluster, found);
+  }
+}
+
+void check_errands_settled(cluster& c, violations& found) {
+  for (std::uint32_t host = 0; host < c.hosts(); ++host) {
+    life* const l = c.alive(host);
+    if (l == nullptr) continue;
+    const detail::shipper& s = detail::node_access::shipper(*l->member);
+    if (s.handlings() != 0 || s.outgoing() != 0 || s.large_held() != 0)
+      report(found, "holds no call", host,
+             fmt::format("{} handlers, {} calls, {} bytes", s.handlings(), s.outgoing(), s.large_held()));
+    const std::size_t regions = l->member->wire().memory().regions().size();
+    if (regions != 0) report(found, "holds no call", host, fmt::format("{} exposed regions", regions));
+    if (l->places.free() != life::places_at_most || l->places.has_waiters())
+      report(found, "holds no call", host, fmt::format("{} places are free", l->places.free()));
+  }
+}
+
+void check_errand_bounds(cluster& c, violations& found) {
+  for (std::uint32_t host = 0; host < c.hosts(); ++host) {
+    life* const l = c.alive(host);
+    if (l == nullptr) continue;
+    const detail::shipper& s = detail::node_access::shipper(*l->member);
+    const ship_limits& limits = s.limits();
+    if (s.handlings() > limits.handlers || s.large_held() > limits.large_memory)
+      report(found, "calls within bounds", host,
+             fmt::format("{} handlers, {} bytes", s.handlings(), s.large_held()));
+    transfers_within_bounds(*l, c.hosts(), found);
+    for (std::uint32_t peer = 0; peer < c.hosts(); ++peer) {
+      if (s.handlings_of(peer + 1) > (limits.handlers + 1) / 2)
+        report(found, "nobody takes all places", host,
+               fmt::format("{} handlers for host {}", s.handlings_of(peer + 1), peer));
+    }
+  }
+}
+
+void check_errand_roll_call(const cluster& c, violations& found) {
+  const auto& all = c.calls().records();
+  for (auto it = all.lower_bound(errands::first_roll_call); it != all.end(); ++it) {
+    const errand_record& r = it->second;
+    if (!r.done || r.failure || r.begun != 1)
+      report(found, "everybody answers a call", r, r.done ? "failed" : "not done");
+  }
+}
+
+}  // namespace scoll::sim

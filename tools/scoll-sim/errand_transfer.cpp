@@ -1,0 +1,129 @@
+#include "errand_execution.hpp"
+#include "scoll/bulk/stream.hpp"
+#include "scoll/coro/sleep.hpp"
+#include "transport/wire/checksum.hpp"
+
+namespace scoll::sim {
+namespace {
+
+using std::chrono::microseconds;
+using transport::sim_trace;
+
+constexpr nanoseconds work_per_chunk = microseconds(40);
+
+bulk_options bulk_options_of(const haul_shape& s, stop_token stop) {
+  bulk_options options;
+  options.deadline = microseconds(s.deadline_us);
+  options.stop = stop;
+  options.chunk = s.chunk;
+  options.depth = s.depth;
+  options.verify = s.verify;
+  return options;
+}
+
+/// Notes when a transfer is told to stop.
+struct stop_notice {
+  transport::sim_world& world;
+  transfer_record& of;
+  static void note(void* self) noexcept {
+    auto& notice = *static_cast<stop_notice*>(self);
+    notice.of.stopped = notice.world.now();
+  }
+};
+
+/// Bytes of a chunk that are not those that were exposed.
+std::uint64_t strange_in(std::span<const std::byte> chunk, const haul_record& h, std::uint64_t from) {
+  std::uint64_t strange = 0;
+  for (std::size_t i = 0; i < chunk.size(); ++i) strange += chunk[i] != h.expected(from + i);
+  return strange;
+}
+
+/// A chunk stays as it is while it is worked on.
+task<push_status> read_stream(node& by, haul_record& h, transfer_record& t, bulk_descriptor from,
+                              bulk_options options) {
+  const haul_shape& s = h.shape;
+  bulk_stream chunks(by, from, s.offset, s.length, options);
+  wire::checksum_stream sum;
+  std::uint64_t at = s.offset;
+  for (std::uint32_t read = 0; s.chunks_read == 0 || read < s.chunks_read; ++read) {
+    auto chunk = co_await chunks.next();
+    if (!chunk) co_return push_status(chunk.error(), false);
+    if (chunk->empty()) break;
+    co_await sleep_for(work_per_chunk);
+    t.strange += strange_in(*chunk, h, at);
+    at += chunk->size();
+    sum.add(*chunk);
+  }
+  if (s.chunks_read == 0) t.missing = s.offset + s.length - at;
+  t.digest = sum.value();
+  co_return push_status({}, false);
+}
+
+/// What lies in the local memory when the await of a pull has returned.
+void look_at(const haul_record& h, transfer_record& t) {
+  wire::checksum_stream sum;
+  t.local.each([&](std::uint64_t offset, std::byte b) {
+    const bool arrived = b == h.expected(h.shape.offset + offset);
+    t.missing += !arrived;
+    t.strange += !arrived && b != never_filled;
+    sum.add({&b, 1});
+  });
+  t.digest = sum.value();
+}
+
+}  // namespace
+
+task<void> errands::transfer(life& at, haul_record& h, transfer_record& t, bulk_descriptor from,
+                             stop_token stop) {
+  const haul_shape& s = h.shape;
+  node& by = *at.member;
+  const bulk_options options = bulk_options_of(s, stop);
+  const time_point start = at.home.now();
+  t.at = &at;
+  t.began = cluster_.world().now();
+  t.began_late = h.is_withdrawn;
+  stop_notice heard{cluster_.world(), t};
+  const stop_callback told(stop, &stop_notice::note, &heard);
+  push_status outcome({}, false);
+  if (s.way == haul_way::stream) {
+    outcome = co_await read_stream(by, h, t, from, options);
+  } else {
+    t.local = lent_bytes(s.length, s.local_pieces);
+    t.local.fill(never_filled);
+    if (s.way == haul_way::pull) {
+      const auto into = t.local.pieces<std::byte>();
+      status pulled;
+      if (into.size() == 1) {
+        pulled = co_await pull(by, from, s.offset, into.front(), options);
+      } else {
+        pulled = co_await pull(by, from, s.offset, into, options);
+      }
+      outcome = push_status(pulled, false);
+    } else {
+      t.local.load(h.number + haul_record::pushed_cargo, s.offset);
+      const auto source = t.local.pieces<const std::byte>();
+      if (source.size() == 1) {
+        outcome = co_await push(by, from, s.offset, source.front(), options);
+      } else {
+        outcome = co_await push(by, from, s.offset, source, options);
+      }
+    }
+    look_at(h, t);
+    t.local.fill(await_returned);
+  }
+  finish(h, t, start, outcome);
+}
+
+void errands::finish(haul_record& h, transfer_record& t, time_point local_start, const push_status& outcome) {
+  t.done = true;
+  t.ended_by_crash = !recording_ || t.at->crashed;
+  t.outcome = outcome;
+  t.may_have_written = outcome.may_have_written();
+  t.ended = cluster_.world().now();
+  t.took = t.at->home.now() - local_start;
+  if (!recording_) return;
+  const auto code = outcome ? 0 : static_cast<std::uint64_t>(outcome.error().code());
+  cluster_.world().record(sim_trace::note, t.at->host, h.number, code);
+}
+
+}  // namespace scoll::sim

@@ -1,0 +1,153 @@
+#include "errands.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "errand_execution.hpp"
+#include "scoll/coro/sleep.hpp"
+
+namespace scoll::sim {
+namespace {
+
+using transport::sim_trace;
+
+nanoseconds from_us(std::uint64_t us) {
+  return nanoseconds(static_cast<std::int64_t>(us) * 1000);
+}
+
+bool filled(const std::vector<std::uint8_t>& filler, std::uint64_t number) {
+  return std::all_of(filler.begin(), filler.end(), [&](std::uint8_t b) { return b == filling(number); });
+}
+
+}  // namespace
+
+void errands::serve(life& l) {
+  const auto handler = [this, &l](const errand& what, ship_call& call) { return handle(l, what, call); };
+  static_cast<void>(l.member->serve(run_errand, handler).value());
+  const auto hauler = [this, &l](const haul& what, ship_call& call) { return handle(l, what, call); };
+  static_cast<void>(l.member->serve(run_haul, hauler).value());
+}
+
+task<result<parcel>> errands::handle(life& at, const errand& what, ship_call& call) {
+  const execution present(*this, at, what.number, what.behaviour, filled(what.filler, what.number));
+  const stop_token stop = has(what.behaviour, errand_bit::deaf) ? stop_token{} : call.stop();
+  if (what.work_us != 0) {
+    const status slept = co_await sleep_for(from_us(what.work_us), stop);
+    if (!slept) co_return slept.error();
+  }
+  if (has(what.behaviour, errand_bit::fails)) co_return error::user(told_to_fail, "told to fail");
+  if (has(what.behaviour, errand_bit::throws)) throw std::runtime_error("told to throw");
+  if (has(what.behaviour, errand_bit::relayed)) {
+    errand further;
+    further.number = first_relayed + what.number;
+    further.filler.assign(what.filler.size(), filling(further.number));
+    const std::uint32_t next = (at.host + 1) % cluster_.hosts();
+    if (errand_record* const r = next == at.host ? nullptr : record(further.number, 0, at, next)) {
+      ship_options options;
+      options.deadline = call.remaining();
+      options.stop = stop;
+      co_await run(at, *r, std::move(further), options);
+    }
+  }
+  parcel gives;
+  gives.number = what.number;
+  gives.filler.assign(what.result_bytes, filling(what.number));
+  co_return gives;
+}
+
+errand_record* errands::record(std::uint64_t number, std::uint64_t behaviour, life& from, std::uint32_t to) {
+  if (records_.contains(number)) return nullptr;
+  errand_record& r = records_[number];
+  r.number = number;
+  r.behaviour = behaviour;
+  r.from = &from;
+  r.to = to;
+  r.began = cluster_.world().now();
+  return &r;
+}
+
+void errands::begin(const plan_event& e) {
+  const auto& o = e.operands;
+  if (o[1] >= cluster_.hosts() || o[2] >= cluster_.hosts() || o[1] == o[2]) return;
+  life* const from = cluster_.alive(static_cast<std::uint32_t>(o[1]));
+  if (from == nullptr) return;
+  errand what;
+  what.number = o[0];
+  what.behaviour = o[6];
+  what.work_us = static_cast<std::uint32_t>(o[4]);
+  what.filler.assign(std::min<std::uint64_t>(o[3], 1'000'000), filling(o[0]));
+  what.result_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(o[7], 1'000'000));
+  from->home.enter([&] {
+    errand_record* const r = record(o[0], o[6], *from, static_cast<std::uint32_t>(o[2]));
+    if (r == nullptr) return;
+    ship_options options;
+    options.stop = r->stop.token();
+    r->deadline = from_us(o[5]);
+    if (o[5] != 0) options.deadline = r->deadline;
+    if (has(o[6], errand_bit::limited)) options.limit = &from->places;
+    from->work.spawn(run(*from, *r, std::move(what), options));
+  });
+}
+
+void errands::cancel(std::uint64_t number) {
+  const auto found = records_.find(number);
+  if (found == records_.end() || found->second.done || found->second.from->crashed) return;
+  errand_record& r = found->second;
+  r.cancelled = true;
+  r.cancelled_at = cluster_.world().now();
+  cluster_.alive(r.from->host)->home.enter([&] { r.stop.request_stop(); });
+}
+
+task<void> errands::run(life& from, errand_record& r, errand what, ship_options options) {
+  const time_point start = from.home.now();
+  node& by = *from.member;
+  if (has(r.behaviour, errand_bit::mistyped)) {
+    auto gave = co_await ship(by, r.to + 1, mistyped_errand, what.number, options);
+    finish(from, r, start, gave ? error{} : gave.error(), gave.may_have_executed());
+  } else if (has(r.behaviour, errand_bit::notify)) {
+    auto taken = co_await notify(by, r.to + 1, run_errand, what, options);
+    finish(from, r, start, taken ? error{} : taken.error(), taken.may_have_executed());
+  } else {
+    auto gave = co_await ship(by, r.to + 1, run_errand, what, options);
+    if (gave) {
+      r.garbled |= gave->number != r.number || gave->filler.size() != what.result_bytes ||
+                   !filled(gave->filler, r.number);
+    }
+    finish(from, r, start, gave ? error{} : gave.error(), gave.may_have_executed());
+  }
+}
+
+void errands::finish(life& from, errand_record& r, time_point local_start, const error& failure, bool may) {
+  if (!recording_) r.ended_by_crash = true;
+  r.done = true;
+  r.ended_by_crash |= from.crashed;
+  r.ended = cluster_.world().now();
+  r.took = from.home.now() - local_start;
+  r.failure = failure;
+  r.may_have_executed = may;
+  if (recording_) {
+    const auto code = static_cast<std::uint64_t>(failure.code());
+    cluster_.world().record(sim_trace::note, from.host, r.number, 2 * code + static_cast<std::uint64_t>(may));
+  }
+}
+
+void errands::begin_roll_call() {
+  if (records_.empty()) return;
+  for (std::uint32_t host = 0; host < cluster_.hosts(); ++host) {
+    life* const from = cluster_.alive(host);
+    if (from == nullptr) continue;
+    from->home.enter([&] {
+      for (std::uint32_t to = 0; to < cluster_.hosts(); ++to) {
+        if (to == host || cluster_.alive(to) == nullptr) continue;
+        errand what;
+        what.number = first_roll_call + std::uint64_t{host} * cluster_.hosts() + to;
+        errand_record* const r = record(what.number, 0, *from, to);
+        ship_options options;
+        options.limit = &from->places;
+        from->work.spawn(run(*from, *r, std::move(what), options));
+      }
+    });
+  }
+}
+
+}  // namespace scoll::sim

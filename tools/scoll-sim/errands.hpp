@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "errand.hpp"
+#include "errand_bulk.hpp"
+#include "plan.hpp"
+#include "scoll/coro/stop.hpp"
+#include "scoll/ship/ship.hpp"
+
+namespace scoll::sim {
+
+class cluster;
+struct life;
+
+/// A shipped call, what came of it, and what its handler did.
+struct errand_record {
+  std::uint64_t number = 0;
+  std::uint64_t behaviour = 0;
+  const life* from = nullptr;
+  std::uint32_t to = 0;            ///< host
+  const life* executor = nullptr;  ///< where it ran last
+  std::uint32_t begun = 0;         ///< executions, over all lives
+  nanoseconds deadline{0};         ///< 0: none
+  // in the world's time
+  nanoseconds began{0};
+  nanoseconds ended{0};
+  nanoseconds cancelled_at{0};
+  nanoseconds last_left{0};  ///< its handler, in whatever way
+  nanoseconds took{0};       ///< by the caller's clock
+  bool cancelled = false;
+  bool done = false;
+  bool ended_by_crash = false;
+  bool garbled = false;  ///< the argument, or the result, is not what was sent
+  stop_source stop;
+  // the result
+  error failure;
+  bool may_have_executed = false;
+};
+
+/// The calls that the hosts of a cluster ship to each other.
+class errands {
+ public:
+  static constexpr std::uint64_t first_haul = 100'000;
+  static constexpr std::uint64_t first_relayed = 500'000;
+  static constexpr std::uint64_t first_roll_call = 1'000'000;
+
+  explicit errands(cluster& of) noexcept : cluster_(of) {}
+
+  /// Registers the handlers at a life that starts.
+  void serve(life& l);
+  void begin(const plan_event& e);
+  void begin_haul(const plan_event& e);
+  void cancel(std::uint64_t number);
+  /// Every live host calls every other, if there was any call before.
+  void begin_roll_call();
+  /// What happens from here on is no part of the run.
+  void stop_recording() noexcept { recording_ = false; }
+
+  const std::map<std::uint64_t, errand_record>& records() const noexcept { return records_; }
+  /// Those of them that carry descriptors, by the number of their first call.
+  const std::map<std::uint64_t, haul_record>& hauls() const noexcept { return hauls_; }
+
+ private:
+  class execution;
+
+  errand_record* record(std::uint64_t number, std::uint64_t behaviour, life& from, std::uint32_t to);
+  task<void> run(life& from, errand_record& r, errand what, ship_options options);
+  task<result<parcel>> handle(life& at, const errand& what, ship_call& call);
+  void finish(life& from, errand_record& r, time_point local_start, const error& failure, bool may);
+
+  // errand_bulk.cpp
+  task<void> run(life& from, errand_record& r, haul_record& h, haul what, ship_options options);
+  task<void> withdraw_later(haul_record& h);
+  task<result<receipt>> handle(life& at, const haul& what, ship_call& call);
+  task<result<receipt>> ship_on(life& at, const haul& what, std::uint32_t next, ship_options options);
+  status prepare(node& by, haul_record& h, bulk_descriptor& into);
+  task<void> transfer(life& at, haul_record& h, transfer_record& t, bulk_descriptor from, stop_token stop);
+  void finish(haul_record& h, transfer_record& t, time_point local_start, const push_status& outcome);
+
+  cluster& cluster_;
+  std::map<std::uint64_t, errand_record> records_;
+  std::map<std::uint64_t, haul_record> hauls_;
+  bool recording_ = true;
+};
+
+}  // namespace scoll::sim

@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <cmath>
+
+#include "gossip_study.hpp"
+#include "scoll/coro/random.hpp"
+
+namespace scoll::sim {
+namespace {
+
+using histogram = std::array<std::uint64_t, 256>;
+
+constexpr int resamples = 1000;
+// The body of the distribution is left out, and what is fitted has been seen often enough.
+constexpr double tail_share = 1e-4;
+constexpr std::uint64_t least_seen = 200;
+constexpr double steepest = 100;  // no tail is taken to fall faster: its last ages were hardly seen
+
+std::uint64_t above(const histogram& h, std::size_t age) {
+  std::uint64_t n = 0;
+  for (std::size_t a = age + 1; a < h.size(); ++a) n += h[a];
+  return n;
+}
+
+std::uint64_t total(const histogram& h) {
+  std::uint64_t n = 0;
+  for (const std::uint64_t c : h) n += c;
+  return n;
+}
+
+/// The first age with less than the tail's share above it; earlier if too little is left to fit.
+std::size_t beginning(const histogram& h) {
+  const double all = static_cast<double>(total(h));
+  std::size_t age = 0;
+  while (age < 250 && static_cast<double>(above(h, age)) > all * tail_share) ++age;
+  while (age > 1 && above(h, age) < least_seen) --age;
+  return age;
+}
+
+struct line {
+  double share = 0;  // of ages above the beginning
+  double decay = steepest;
+};
+
+/// Ages above the beginning as a geometric distribution: its mean says by what each further cycle divides.
+line fit(const histogram& h, std::size_t begins) {
+  std::uint64_t beyond = 0, excess = 0;
+  for (std::size_t a = begins + 1; a < h.size(); ++a) {
+    beyond += h[a];
+    excess += h[a] * (a - begins - 1);
+  }
+  line l;
+  l.share = static_cast<double>(beyond) / static_cast<double>(std::max<std::uint64_t>(total(h), 1));
+  if (excess != 0)
+    l.decay = std::min(steepest, 1 + static_cast<double>(beyond) / static_cast<double>(excess));
+  return l;
+}
+
+double at(const line& l, std::size_t begins, std::uint32_t threshold, double chances) {
+  const double cycles = static_cast<double>(threshold) - static_cast<double>(begins);
+  return chances * l.share * std::pow(l.decay, -cycles);
+}
+
+}  // namespace
+
+tail_fit fit_tail(const std::vector<histogram>& blocks, std::uint32_t threshold, double chances) {
+  histogram all{};
+  for (const histogram& b : blocks) {
+    for (std::size_t a = 0; a < all.size(); ++a) all[a] += b[a];
+  }
+  const std::size_t begins = beginning(all);
+  const line whole = fit(all, begins);
+  tail_fit result;
+  result.begins_at = static_cast<std::uint32_t>(begins);
+  result.decay = whole.decay;
+  result.per_year = at(whole, begins, threshold, chances);
+  random_generator random(1);
+  std::vector<double> drawn;
+  for (int i = 0; i < resamples; ++i) {
+    histogram sample{};
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      const histogram& one = blocks[random.below(blocks.size())];
+      for (std::size_t a = 0; a < sample.size(); ++a) sample[a] += one[a];
+    }
+    drawn.push_back(at(fit(sample, begins), begins, threshold, chances));
+  }
+  std::sort(drawn.begin(), drawn.end());
+  result.low = drawn[resamples * 25 / 1000];
+  result.high = drawn[resamples * 975 / 1000];
+  return result;
+}
+
+}  // namespace scoll::sim

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plan.hpp"
+#include "properties.hpp"
+#include "transport/sim/sim_world.hpp"
+
+namespace scoll::sim {
+
+/// What came of one run, or of many when added up.
+struct run_report {
+  std::uint64_t trace_hash = 0;
+  std::uint64_t events = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t broadcasts = 0;
+  std::uint64_t clean = 0;
+  std::uint64_t faults = 0;
+  std::uint64_t groups = 0;
+  std::uint64_t lives = 0;
+  std::array<std::uint64_t, 5> members{};  ///< by `member_state`
+  violations found;
+  std::string last_events;  ///< per host, if something was found
+
+  void add(const run_report& other);
+};
+
+/// Runs a plan to its end, then heals the network, lets the dust settle and checks every property.
+run_report run(const plan& p, transport::sim_world::observer observer = nullptr);
+
+}  // namespace scoll::sim

@@ -1,0 +1,277 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "batch.hpp"
+#include "built_from_commit.hpp"
+#include "gossip/configuration.hpp"
+#include "gossip_study_command.hpp"
+#include "mutant_hunt.hpp"
+#include "run.hpp"
+#include "scale_command.hpp"
+#include "scoll/coro/error_format.hpp"
+
+namespace {
+
+using namespace scoll::sim;
+
+constexpr std::uint32_t most_hosts = 64;
+
+struct arguments {
+  plan_options plan;
+  scale_arguments scale;
+  gossip_study_arguments study;
+  std::string faults = "swarm";
+  std::string work = "mixed";
+  std::string seeds;
+  std::string script;
+  std::string check_hashes;
+  std::string minimise_to;
+  std::string mutant;
+  std::uint32_t jobs = 2;
+  bool mutants = false;
+  bool trace = false;
+  bool hashes = false;
+  bool json = false;
+  std::string json_to;
+  bool quiet = false;
+};
+
+void print_record(const scoll::transport::sim_record& r) {
+  std::printf("%" PRId64 " %u %u %" PRIx64 " %" PRIx64 "\n", std::int64_t{r.at.count()}, r.host,
+              static_cast<unsigned>(r.kind), r.first, r.second);
+}
+
+/// "1..1000", or one number.
+std::pair<std::uint64_t, std::uint64_t> parse_range(const std::string& text) {
+  const std::size_t dots = text.find("..");
+  std::size_t used = 0;
+  const std::uint64_t first = std::stoull(text, &used);
+  if (dots == std::string::npos) {
+    if (used != text.size()) throw std::runtime_error("--seeds wants A..B, not " + text);
+    return {first, first};
+  }
+  const std::string rest = text.substr(dots + 2);
+  const std::uint64_t last = std::stoull(rest, &used);
+  if (used != rest.size() || first == 0 || last < first)
+    throw std::runtime_error("--seeds wants A..B, not " + text);
+  return {first, last};
+}
+
+std::string command_line(const plan_options& o) {
+  return fmt::format("scoll-sim --seed {} --nodes {} --faults {} --workload {}", o.seed, o.hosts,
+                     to_string(o.faults), to_string(o.work));
+}
+
+void print_summary(const run_report& sum, std::uint64_t seeds, double seconds, double cpu_seconds) {
+  const auto per_seed = [&](std::uint64_t n) { return static_cast<double>(n) / static_cast<double>(seeds); };
+  std::fputs(
+      fmt::format("seeds       {:>12}   {:.1f} s, {:.0f} seeds per minute\n"
+                  "events      {:>12}   {:.0f} per second and core\n"
+                  "broadcasts  {:>12}   {:.1f} per seed, {} clean\n"
+                  "faults      {:>12}   {:.1f} per seed\n"
+                  "groups      {:>12}   lives {}\n"
+                  "members     merged {}, executed {}, failed {}, not reached {}, unknown {}\n",
+                  seeds, seconds, static_cast<double>(seeds) * 60 / std::max(seconds, 1e-3), sum.events,
+                  static_cast<double>(sum.events) / std::max(cpu_seconds, 1e-3), sum.broadcasts,
+                  per_seed(sum.broadcasts), sum.clean, sum.faults, per_seed(sum.faults), sum.groups,
+                  sum.lives, sum.members[0], sum.members[1], sum.members[2], sum.members[3], sum.members[4])
+          .c_str(),
+      stdout);
+}
+
+void print_json(const run_report& sum, const batch_report& b, double seconds) {
+  std::fputs(
+      fmt::format("{{\"seeds\":{},\"seconds\":{:.3f},\"cpu_seconds\":{:.3f},\"events\":{},\"broadcasts\":{},"
+                  "\"clean\":{},\"faults\":{},\"groups\":{},\"lives\":{},\"merged\":{},\"executed\":{},"
+                  "\"failed\":{},\"not_reached\":{},\"unknown\":{},\"failed_seed\":{}}}\n",
+                  b.seeds, seconds, b.cpu_seconds, sum.events, sum.broadcasts, sum.clean, sum.faults,
+                  sum.groups, sum.lives, sum.members[0], sum.members[1], sum.members[2], sum.members[3],
+                  sum.members[4], b.failed ? std::to_string(b.failed_seed) : "null")
+          .c_str(),
+      stdout);
+}
+
+/// Prints what was found; true if nothing was.
+bool print_findings(const run_report& r, const std::string& reproduce) {
+  if (r.found.empty()) return true;
+  std::fputs(r.last_events.c_str(), stdout);
+  constexpr std::size_t shown = 8;
+  for (std::size_t i = 0; i < r.found.size() && i < shown; ++i)
+    std::fputs(fmt::format("violated: {}\n  {}\n", r.found[i].property, r.found[i].what).c_str(), stdout);
+  if (r.found.size() > shown) std::printf("and %zu more\n", r.found.size() - shown);
+  std::fputs(fmt::format("reproduce: {}\ncommit: {}\n", reproduce, built_from_commit).c_str(), stdout);
+  return false;
+}
+
+int minimise(const plan& p, const std::string& file) {
+  const std::string property = failure_of(p);
+  if (property.empty()) {
+    std::fprintf(stderr, "this run does not fail: there is nothing to minimise\n");
+    return 1;
+  }
+  const plan shortest = minimised(p, property);
+  std::ofstream out(file);
+  out << "# " << property << '\n' << to_text(shortest);
+  if (!out.flush()) throw std::runtime_error("cannot write " + file);
+  std::fputs(fmt::format("{} of {} events violate '{}': {}\nreproduce: scoll-sim --script {}\ncommit: {}\n",
+                         shortest.events.size(), p.events.size(), property, file, file, built_from_commit)
+                 .c_str(),
+             stdout);
+  return 0;
+}
+
+int run_one(const arguments& a, const plan& p, const std::string& reproduce) {
+  if (!a.minimise_to.empty()) return minimise(p, a.minimise_to);
+  const auto start = std::chrono::steady_clock::now();
+  const run_report r = run(p, a.trace ? &print_record : nullptr);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!a.quiet) print_summary(r, 1, seconds, seconds);
+  std::printf("trace hash  %016" PRIx64 "\n", r.trace_hash);
+  return print_findings(r, reproduce) ? 0 : 1;
+}
+
+std::string read_file(const std::string& name) {
+  std::ifstream in(name);
+  if (!in) throw std::runtime_error("cannot read " + name);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+int run_many(const arguments& a) {
+  batch_options options;
+  options.plan = a.plan;
+  std::tie(options.first, options.last) = parse_range(a.seeds);
+  options.jobs = std::max(1U, a.jobs);
+  options.progress = !a.quiet && isatty(STDERR_FILENO) != 0;
+  options.keep_hashes = a.hashes;
+  const auto start = std::chrono::steady_clock::now();
+  const batch_report b = run_batch(options);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  for (const auto& [seed, hash] : b.hashes) std::printf("%" PRIu64 " %016" PRIx64 "\n", seed, hash);
+  if (a.json) {
+    print_json(b.sum, b, seconds);
+  } else if (!a.hashes && b.seeds != 0) {
+    print_summary(b.sum, b.seeds, seconds, b.cpu_seconds);
+  }
+  if (!b.failed) return 0;
+  plan_options failing = a.plan;
+  failing.seed = b.failed_seed;
+  std::printf("seed %" PRIu64 " failed\nreproduce: %s\n", failing.seed, command_line(failing).c_str());
+  std::fflush(stdout);
+  static_cast<void>(print_findings(run(draw_plan(failing)), command_line(failing)));
+  return 1;
+}
+
+/// Every line of the file: seed and trace hash.
+int check_hashes(const arguments& a) {
+  std::istringstream in(read_file(a.check_hashes));
+  int wrong = 0, checked = 0;
+  for (std::string line; std::getline(in, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream words(line);
+    plan_options o = a.plan;
+    std::uint64_t expected = 0;
+    words >> o.seed >> std::hex >> expected;
+    if (!words) throw std::runtime_error(a.check_hashes + " has a line that is no seed and hash: " + line);
+    const run_report r = run(draw_plan(o));
+    ++checked;
+    if (r.trace_hash == expected && r.found.empty()) continue;
+    ++wrong;
+    std::printf("seed %" PRIu64 ": %016" PRIx64 ", expected %016" PRIx64 "\n", o.seed, r.trace_hash,
+                expected);
+  }
+  std::printf("%d trace hashes checked, %d differ\n", checked, wrong);
+  return wrong == 0 && checked != 0 ? 0 : 1;
+}
+
+/// Whether the properties find deliberate bugs.
+int hunt_mutants(const arguments& a) {
+  if (!has_mutants()) throw std::runtime_error("this build has no mutants: use ./dev sim --mutants");
+  mutant_options options;
+  options.plan = a.plan;
+  options.only = a.mutant;
+  options.jobs = std::max(1U, a.jobs);
+  options.progress = !a.quiet && isatty(STDERR_FILENO) != 0;
+  const std::vector<mutant_report> reports = run_mutants(options);
+  std::fputs((a.json ? to_json(reports) : to_table(reports)).c_str(), stdout);
+  return all_found(reports) ? 0 : 1;
+}
+
+int go(const arguments& a) {
+  if (a.study.asked)
+    return run_gossip_studies(a.study, a.plan.hosts, a.plan.seed, a.jobs, a.json_to, a.quiet);
+  if (a.plan.hosts > most_hosts) throw std::runtime_error("--nodes is at most 64 but for --gossip-study");
+  if (!a.json_to.empty()) throw std::runtime_error("--json takes a file with --gossip-study alone");
+  if (a.mutants) return hunt_mutants(a);
+  if (!a.mutant.empty()) switch_on(a.mutant);
+  if (!a.scale.nodes.empty()) return run_scales(a.scale, a.plan.seed, a.json, a.quiet);
+  if (!a.check_hashes.empty()) return check_hashes(a);
+  if (!a.script.empty()) return run_one(a, from_text(read_file(a.script)), "scoll-sim --script " + a.script);
+  if (!a.seeds.empty()) return run_many(a);
+  return run_one(a, draw_plan(a.plan), command_line(a.plan));
+}
+
+int go(int argc, char** argv) {
+  arguments a;
+  CLI::App app(
+      "Runs whole clusters in virtual time, from seeds, on networks that do their worst, and checks what "
+      "must hold. "
+      "docs/simulator.md");
+  app.add_option("--seed", a.plan.seed, "one run")->capture_default_str();
+  app.add_option("--seeds", a.seeds, "a range of runs, A..B; stops at the first failure");
+  app.add_option("--nodes", a.plan.hosts, "hosts, 2 to 64; of a study more")
+      ->capture_default_str()
+      ->check(CLI::Range(2U, scoll::gossip::most_participants));
+  app.add_option("--faults", a.faults, "none, light, swarm")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"none", "light", "swarm"}));
+  app.add_option("--workload", a.work, "mixed, plain, ship, gossip")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"mixed", "plain", "ship", "gossip"}));
+  app.add_option("--jobs", a.jobs, "processes for a range of runs, threads for a study")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 256));
+  app.add_flag("--trace", a.trace, "print every record: ns, host, kind, operands");
+  app.add_flag("--hashes", a.hashes, "print seed and trace hash of every run of a range");
+  app.add_option("--check-hashes", a.check_hashes,
+                 "run the seeds in a file of seeds and hashes, and compare");
+  app.add_option("--script", a.script, "run the events in a file instead of drawing them");
+  app.add_option("--minimise", a.minimise_to,
+                 "of a run that fails: write a short script that still does to this file");
+  app.add_flag("--mutants", a.mutants, "see whether deliberate bugs are found, in the build that has them");
+  app.add_option("--mutant", a.mutant, "this one, for --mutants or switched on in any other run");
+  CLI::Option* const json =
+      app.add_option(
+             "--json", a.json_to,
+             "print the summary of a range, the table of --mutants or the figures of --scale as JSON; "
+             "with --gossip-study: write the rows to this file")
+          ->expected(0, 1);
+  app.add_flag("--quiet", a.quiet, "no progress, no summary of a single run");
+  add_scale_options(app, a.scale);
+  add_gossip_study_options(app, a.study);
+  CLI11_PARSE(app, argc, argv);
+  a.json = json->count() != 0;
+  a.plan.faults = *fault_profile_named(a.faults);
+  a.plan.work = *workload_named(a.work);
+  return go(a);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return go(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "scoll-sim: %s\n", e.what());
+    return 2;
+  }
+}
