@@ -32,7 +32,7 @@ LAYERS = [
     ("reactor and coroutines", r"/scoll/coro/|/transport/(io/(?!slab|buffer|socket|acceptor)|sim/wake_queue)|liburing"),
     ("connection and framing", r"/transport/(tcp/|io/|session/(frame|link|lane|message|hello|endpoint_buffers))"),
     ("session and exchange", r"/(include|src)/transport/"),
-    ("collective engine", r"/(include|src)/scoll/"),
+    ("collective backend", r"/(include|src)/scoll/"),
     ("service and benchmark", r"/bench/"),
     ("C library", r""),
 ]

@@ -14,7 +14,7 @@ import tempfile
 
 ALWAYS = {"bench": str, "subject": str, "size": int, "p50_us": float, "p99_us": float, "max_us": float,
           "cpu_us_per_op": float}
-ENGINE = {"engine": str}  # of scoll's own
+ENGINE = {"backend": str}  # of scoll's own
 RATIOS = {"against": str, "p50_ratio": float, "p50_ratio_low": float, "p50_ratio_high": float, "cpu_ratio": float}
 TREE = {"nodes": int, "tree": str}
 SCOLL_TREE = {"last_leaf_us": float, "predicted_us": float, "allocs_per_op": float, "syscalls_per_op": float,

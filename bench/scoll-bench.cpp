@@ -12,8 +12,8 @@
 #include "compile/compile.hpp"
 #include "coro/coro.hpp"
 #include "gossip/gossip.hpp"
+#include "kit/backend.hpp"
 #include "kit/check.hpp"
-#include "kit/engine.hpp"
 #include "kit/options.hpp"
 #include "kit/plot.hpp"
 #include "rtt/rtt.hpp"
@@ -63,7 +63,7 @@ class report {
   int operator()(bench::rows found) const {
     for (bench::row& r : found) {
       if (r.value("subject", "").starts_with("scoll") && r["bench"] != "compile")
-        r["engine"] = bench::engine_name();
+        r["backend"] = bench::backend_name();
     }
     if (!arguments_.json.empty()) bench::write_json(arguments_.json, found);
     if (!arguments_.plots.empty()) bench::plot(arguments_.plots, found);

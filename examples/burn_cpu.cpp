@@ -30,7 +30,7 @@ struct count_primes {
   };
   using reply = scoll::sum<std::uint64_t>;
 
-  static scoll::task<scoll::result<reply>> execute(const request& asked, scoll::call& call) {
+  static scoll::task<scoll::result<reply>> execute(const request& asked, scoll::bcast_context& call) {
     // The function owns what it touches: it may outlive this hook if the node is shut down meanwhile.
     const auto work = [limit = asked.below](const scoll::cancel_flag& stop) {
       return primes_below(limit, stop);

@@ -18,7 +18,7 @@ struct patience {
     std::chrono::nanoseconds work;
   };
   using reply = scoll::minimum<std::int64_t>;
-  static scoll::task<scoll::result<reply>> execute(const request& asked, scoll::call& call) {
+  static scoll::task<scoll::result<reply>> execute(const request& asked, scoll::bcast_context& call) {
     const std::int64_t left_us = call.remaining() / 1us;              // until this node must have answered
     auto slept = co_await scoll::sleep_for(asked.work, call.stop());  // fires when nobody waits any more
     if (!slept) co_return slept.error();

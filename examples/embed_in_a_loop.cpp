@@ -16,7 +16,7 @@ struct ping {
   static constexpr scoll::service_id id{0x0106};
   struct request {};
   using reply = scoll::sum<std::uint32_t>;
-  static reply execute(const request&, scoll::call&) { return {1}; }
+  static reply execute(const request&, scoll::bcast_context&) { return {1}; }
 };
 
 scoll::task<void> ask(scoll::node& node, const std::vector<scoll::target>& servers, std::uint32_t& answered) {

@@ -15,7 +15,9 @@ struct free_space {                               // a service is a type: what e
   static constexpr scoll::service_id id{0x0100};  // the same on all of them
   using request = std::string;                    // what goes down: any plain struct, here a path
   using reply = std::uint64_t;                    // what comes back
-  static reply execute(const request& path, scoll::call&) { return std::filesystem::space(path).available; }
+  static reply execute(const request& path, scoll::bcast_context&) {
+    return std::filesystem::space(path).available;
+  }
   static void merge(reply& into, const reply& from) noexcept { into += from; }
 };
 

@@ -24,7 +24,7 @@ struct disk_report {
     scoll::status_map health;                   // how many said what: small, whatever the number of servers
     scoll::concatenation<std::string> remarks;  // who said what, in the order of the ranks
   };
-  static reply execute(const request&, scoll::call& call) {
+  static reply execute(const request&, scoll::bcast_context& call) {
     const std::uint32_t rank = call.rank();
     reply mine{{1000 + rank}, {90 - rank}, {30 + rank % 7}, {rank != 9}, {}, {}, {}, {}};
     for (const std::uint64_t size : {3U, 5U, 8U}) mine.largest_objects.insert(size * (rank + 1));

@@ -33,7 +33,7 @@ struct count {
   static constexpr scoll::service_id id{0x0103};
   struct request {};
   using reply = scoll::sum<std::uint32_t>;
-  static reply execute(const request&, scoll::call&) { return {1}; }
+  static reply execute(const request&, scoll::bcast_context&) { return {1}; }
 };
 
 scoll::task<bool> ask(scoll::node& node, const std::vector<scoll::target>& servers) {

@@ -19,7 +19,7 @@ struct scrub {
   };
   using reply = scoll::sum<std::uint64_t>;
 
-  static scoll::task<scoll::result<reply>> execute(const request&, scoll::call& call) {
+  static scoll::task<scoll::result<reply>> execute(const request&, scoll::bcast_context& call) {
     if (call.rank() == 3) throw std::runtime_error("disk 3 is on fire");
     if (call.rank() == 5) co_return scoll::error::user(42, "pool 7 is offline");
     if (call.rank() == 6) co_await scoll::sleep_for(900ms);  // and does not listen to call.stop()

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "../kit/engine.hpp"
+#include "../kit/backend.hpp"
 #include "../kit/group_contestant.hpp"
 #include "peers.hpp"
 #include "prediction.hpp"

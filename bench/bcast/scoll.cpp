@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "../kit/asking.hpp"
+#include "../kit/backend.hpp"
 #include "../kit/caller.hpp"
 #include "../kit/compose.hpp"
-#include "../kit/engine.hpp"
 #include "bcast.hpp"
 #include "prediction.hpp"
 #include "scoll/collective/measure_links.hpp"
@@ -29,11 +29,11 @@ class process;
 /// The service: every member answers with its rank plus one.
 struct add_ranks {
   static constexpr service_id id{0x0100};
-  static constexpr bool brief = true;
+  static constexpr bool short_execute = true;
   using request = wire::borrowed_bytes;
   using reply = sum<std::uint64_t>;
   process* self;
-  reply execute(const request&, call& c);
+  reply execute(const request&, bcast_context& c);
 };
 
 class process {
@@ -160,7 +160,7 @@ class process {
   bool background_wanted_ = false;
 };
 
-add_ranks::reply add_ranks::execute(const request&, call& c) {
+add_ranks::reply add_ranks::execute(const request&, bcast_context& c) {
   self->executed();
   return {std::uint64_t{c.rank()} + 1};
 }

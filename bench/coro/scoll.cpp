@@ -1,4 +1,4 @@
-#include "../kit/engine.hpp"
+#include "../kit/backend.hpp"
 #include "coro.hpp"
 #include "scoll/coro/async_queue.hpp"
 #include "scoll/coro/scope.hpp"

@@ -10,7 +10,7 @@
 #include "../kit/clock.hpp"
 #include "gossip.hpp"
 #include "scoll/coro/random.hpp"
-#include "transport/io/slab.hpp"
+#include "transport/io/buffer.hpp"
 
 namespace bench::gossip {
 namespace {
@@ -60,9 +60,9 @@ class in_memory final : public contestant {
   work does_;
   std::size_t size_;
   std::uint32_t together_;
-  scoll::transport::slab_pool pool_;
-  scoll::transport::slab_ref own_;
-  scoll::transport::slab_ref heard_;
+  scoll::transport::buffer_pool pool_;
+  scoll::transport::buffer_ref own_;
+  scoll::transport::buffer_ref heard_;
   process_meter meter_;
 };
 

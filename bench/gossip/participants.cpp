@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "../kit/backend.hpp"
 #include "../kit/clock.hpp"
-#include "../kit/engine.hpp"
 #include "gossip.hpp"
 #include "gossip/message.hpp"
 #include "gossip/participant.hpp"
@@ -84,7 +84,8 @@ class shared_wire final : private transport::datagram_events {
     return options;
   }
 
-  void on_datagram(const transport::datagram_address&, const transport::loan& bytes) noexcept override {
+  void on_datagram(const transport::datagram_address&,
+                   const transport::buffer_view& bytes) noexcept override {
     const passage p = under_way_[arrived_++ % under_way_.size()];
     if (inboxes_[p.to] != nullptr) inboxes_[p.to]->on_datagram(p.from, bytes);
   }

@@ -18,11 +18,11 @@ message& compose(endpoint& by, std::span<const std::byte> bytes) {
     m.copy_payload(bytes, checksum);
     return m;
   }
-  slab_ref slab = by.acquire_payload();
-  if (!slab) throw std::runtime_error("no payload buffer left");
-  std::memcpy(slab.data(), bytes.data(), bytes.size());
-  const std::span<const std::byte> copied(slab.data(), bytes.size());
-  m.share_payload({std::move(slab), copied}, checksum);
+  buffer_ref buffer = by.acquire_payload();
+  if (!buffer) throw std::runtime_error("no payload buffer left");
+  std::memcpy(buffer.data(), bytes.data(), bytes.size());
+  const std::span<const std::byte> copied(buffer.data(), bytes.size());
+  m.share_payload({std::move(buffer), copied}, checksum);
   return m;
 }
 

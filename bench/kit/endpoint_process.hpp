@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
+#include "backend.hpp"
 #include "caller.hpp"
-#include "engine.hpp"
 #include "scoll/coro/scope.hpp"
 
 namespace bench {

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "engine.hpp"
+#include "backend.hpp"
 
 namespace bench {
 namespace {
@@ -91,7 +91,7 @@ void print_machine(const std::string& congestion_control) {
                          "# congestion control of all subjects: {}; scoll runs on {}{}\n"
                          "# instructions: {}\n",
                          system.release, sysconf(_SC_NPROCESSORS_ONLN), first_line("/proc/loadavg"),
-                         congestion, engine_name(),
+                         congestion, backend_name(),
                          raw_rings_offered() ? "" : "; no subject uses io_uring, which is not offered here",
                          hidden.empty() ? "counted" : "not counted (" + hidden + ")")
                  .c_str(),

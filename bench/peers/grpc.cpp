@@ -65,11 +65,11 @@ class server {
   };
 
   void accept_next() {
-    call& next = *std::make_unique<call>().release();  // the completion queue has it now
+    bcast_context& next = *std::make_unique<call>().release();  // the completion queue has it now
     service_.RequestCall(&next.context, &next.request, &next.writer, queue_.get(), queue_.get(), &next);
   }
   void answer(std::unique_ptr<call> asked) {
-    call& c = *asked.release();
+    bcast_context& c = *asked.release();
     c.answered = true;
     c.reply.set_value(value_);
     c.writer.Finish(c.reply, grpc::Status::OK, &c);
@@ -116,7 +116,7 @@ class root {
     void* tag = nullptr;
     bool good = false;
     if (!queue_.Next(&tag, &good) || !good) throw std::runtime_error("the completion queue was shut down");
-    const call& done = *static_cast<call*>(tag);
+    const bcast_context& done = *static_cast<call*>(tag);
     if (!done.status.ok()) throw std::runtime_error("a call failed: " + done.status.error_message());
     return done.reply.value();
   }

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "../kit/engine.hpp"
+#include "../kit/backend.hpp"
 #include "../kit/exchanges.hpp"
 #include "../kit/group_contestant.hpp"
 

@@ -1,7 +1,7 @@
 #include <memory>
 
+#include "../kit/backend.hpp"
 #include "../kit/caller.hpp"
-#include "../kit/engine.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/scope.hpp"
 #include "scoll/ship/ship.hpp"
@@ -14,8 +14,8 @@ namespace {
 using namespace scoll;
 using namespace scoll::transport;
 
-constexpr function<nothing> do_nothing{"bench.nothing"};
-constexpr function<wire::borrowed_bytes, std::vector<std::byte>> echo{"bench.echo"};
+constexpr remote_function<nothing> do_nothing{"bench.nothing"};
+constexpr remote_function<wire::borrowed_bytes, std::vector<std::byte>> echo{"bench.echo"};
 
 class caller final {
  public:
@@ -26,10 +26,10 @@ class caller final {
         rail_(*ring_, rail_options(s.congestion_control)),
         node_(*ring_, rail_, node_identity(me.index())),
         background_(*ring_) {
-    node_.serve(do_nothing, [this](const nothing&, ship_call&) { count().show_on(me_.page()); }).value();
+    node_.serve(do_nothing, [this](const nothing&, call_context&) { count().show_on(me_.page()); }).value();
     node_
         .serve(echo,
-               [this](const wire::borrowed_bytes& b, ship_call&) {
+               [this](const wire::borrowed_bytes& b, call_context&) {
                  count().show_on(me_.page());
                  return std::vector<std::byte>(b.view.begin(), b.view.end());
                })

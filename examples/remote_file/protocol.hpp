@@ -34,10 +34,10 @@ struct attributes {
   std::uint64_t size = 0;
 };
 
-inline constexpr scoll::function<open_request, opened> open_file{"remote_file.open"};
-inline constexpr scoll::function<transfer_request, transferred> read_file{"remote_file.read"};
-inline constexpr scoll::function<transfer_request, transferred> write_file{"remote_file.write"};
-inline constexpr scoll::function<std::uint64_t, attributes> stat_file{"remote_file.stat"};
-inline constexpr scoll::function<std::uint64_t> close_file{"remote_file.close"};
+inline constexpr scoll::remote_function<open_request, opened> open_file{"remote_file.open"};
+inline constexpr scoll::remote_function<transfer_request, transferred> read_file{"remote_file.read"};
+inline constexpr scoll::remote_function<transfer_request, transferred> write_file{"remote_file.write"};
+inline constexpr scoll::remote_function<std::uint64_t, attributes> stat_file{"remote_file.stat"};
+inline constexpr scoll::remote_function<std::uint64_t> close_file{"remote_file.close"};
 
 }  // namespace remote_file

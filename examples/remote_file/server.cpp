@@ -14,21 +14,21 @@ namespace remote_file {
 
 using namespace scoll;
 
-server::server(node& on, transport::file_engine& files, std::string directory)
+server::server(node& on, transport::file_system& files, std::string directory)
     : node_(on), files_(files), directory_(std::move(directory)) {
-  on.serve(open_file, [this](const open_request& r, ship_call& call) {
+  on.serve(open_file, [this](const open_request& r, call_context& call) {
       return open(r, call.stop());
     }).value();
-  on.serve(read_file, [this](const transfer_request& r, ship_call& call) {
+  on.serve(read_file, [this](const transfer_request& r, call_context& call) {
       return read(r, call.stop());
     }).value();
-  on.serve(write_file, [this](const transfer_request& r, ship_call& call) {
+  on.serve(write_file, [this](const transfer_request& r, call_context& call) {
       return write(r, call.stop());
     }).value();
-  on.serve(stat_file, [this](const std::uint64_t& handle, ship_call& call) {
+  on.serve(stat_file, [this](const std::uint64_t& handle, call_context& call) {
       return stat(handle, call.stop());
     }).value();
-  on.serve(close_file, [this](const std::uint64_t& handle, ship_call&) -> status {
+  on.serve(close_file, [this](const std::uint64_t& handle, call_context&) -> status {
       return open_.erase(handle) == 1 ? status{} : error(errc::not_found, "no such file is open");
     }).value();
 }

@@ -16,7 +16,7 @@ namespace remote_file {
 /// Serves the files of one directory on a node. It stays for as long as calls may come.
 class server {
  public:
-  server(scoll::node& on, scoll::transport::file_engine& files, std::string directory);
+  server(scoll::node& on, scoll::transport::file_system& files, std::string directory);
 
  private:
   static constexpr std::size_t chunk_bytes = std::size_t{256} * 1024;
@@ -30,7 +30,7 @@ class server {
   scoll::result<open_file_ptr> find(std::uint64_t handle) const;
 
   scoll::node& node_;
-  scoll::transport::file_engine& files_;
+  scoll::transport::file_system& files_;
   std::string directory_;
   std::map<std::uint64_t, open_file_ptr> open_;
   std::uint64_t next_handle_ = 1;

@@ -75,13 +75,13 @@ void await_own_address(const std::string& text) {
 int run(const arguments& args, const shard::cluster_config& config, std::uint32_t rank,
         const scoll::settings& chosen) {
   const auto signals = signals_to_stop();
-  auto engine = scoll::transport::reactor::create(chosen.reactor());
-  if (!engine) return fail(engine.error());
+  auto loop = scoll::transport::reactor::create(chosen.reactor());
+  if (!loop) return fail(loop.error());
   const auto folder = scoll::kit::lock_folder(args.data);
   if (!folder) return fail(folder.error());
   await_own_address(config.nodes[rank].address);
   const std::string data = std::filesystem::absolute(args.data);
-  auto store = scoll::sync_wait(**engine, shard::object_store::open(**engine, data));
+  auto store = scoll::sync_wait(**loop, shard::object_store::open(**loop, data));
   if (!store) return fail(store.error());
   if ((*store)->torn_index_bytes() != 0)
     spdlog::warn("dropped {} bytes of an index entry that was cut short", (*store)->torn_index_bytes());
@@ -89,11 +89,11 @@ int run(const arguments& args, const shard::cluster_config& config, std::uint32_
     spdlog::info("removed {} files of objects that were never finished", (*store)->orphans_removed());
 
   const auto options =
-      scoll::sync_wait(**engine, shard::node_options_of(config, rank, **store, **engine, chosen.node()));
+      scoll::sync_wait(**loop, shard::node_options_of(config, rank, **store, **loop, chosen.node()));
   if (!options) return fail(options.error());
 
-  shard::server server(**engine, config, *options, chosen.tcp(), std::move(*store));
-  const auto ended = scoll::sync_wait(**engine, server.run(signals.get()));
+  shard::server server(**loop, config, *options, chosen.tcp(), std::move(*store));
+  const auto ended = scoll::sync_wait(**loop, server.run(signals.get()));
   if (!ended) return fail(ended.error());
   spdlog::info("stopped");
   return ended_well;

@@ -22,7 +22,7 @@ class incarnation_store {
   enum class damage { refuse, trust_wall_clock };
 
   /// `files` must outlive it. The directory is made if its parent exists.
-  incarnation_store(transport::file_engine& files, std::string directory, damage policy = damage::refuse)
+  incarnation_store(transport::file_system& files, std::string directory, damage policy = damage::refuse)
       : files_(files), directory_(std::move(directory)), policy_(policy) {}
 
   /// The latest plus one, or the wall clock `now_ns` if that is more. It is durable when it is returned;
@@ -34,14 +34,14 @@ class incarnation_store {
   std::string file_name() const { return directory_ + "/incarnation"; }
   task<result<std::uint64_t>> latest();
 
-  transport::file_engine& files_;
+  transport::file_system& files_;
   std::string directory_;
   damage policy_;
 };
 
 /// Fills in `options.incarnation`, unless it is set: from the store in `options.directory`, or the wall clock
 /// `now_ns` if there is no directory. Before the node is made; `options` must live until the await is over.
-task<status> choose_incarnation(transport::file_engine& files, node_options& options,
+task<status> choose_incarnation(transport::file_system& files, node_options& options,
                                 std::uint64_t now_ns = wall_clock_ns());
 
 }  // namespace scoll

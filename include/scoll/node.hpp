@@ -87,15 +87,15 @@ class node {
   }
 
   /// Registers a function that peers may ship calls to (`F1`). The handler is a callable, copied into the
-  /// node, of the form `task<result<Out>> (or result<Out>, or Out) handler(const In&, scoll::ship_call&)`;
+  /// node, of the form `task<result<Out>> (or result<Out>, or Out) handler(const In&, scoll::call_context&)`;
   /// where `Out` is `nothing` also `task<status>`, `status` or `void`. One that throws answers with an error.
   /// The argument, and the handler itself, live until the handler has returned. Errors: `already_exists`
   /// (naming both if two names have one number).
   template <class In, class Out, class F>
-  result<function_handle> serve(const function<In, Out>& f, F handler) {
+  result<function_handle> serve(const remote_function<In, Out>& f, F handler) {
     static_assert(detail::good_handler<F, In, Out>,
                   "a handler must be: task<result<Out>> (or result<Out>, or Out) (const In&, "
-                  "scoll::ship_call&)");
+                  "scoll::call_context&)");
     auto entry = std::make_shared<detail::typed_function<In, Out, F>>(f.key(), std::move(handler));
     if (auto added = add_function(entry); !added) return added.error();
     return function_handle(*shipper_, std::move(entry));

@@ -12,7 +12,7 @@ namespace scoll {
 /// `run_then` does. `f` is a constant.
 template <class In, class Out, class Done>
   requires std::is_invocable_v<Done&, ship_result<Out>>
-void ship_then(scope& within, node& from, node_id to, const function<In, Out>& f,
+void ship_then(scope& within, node& from, node_id to, const remote_function<In, Out>& f,
                std::type_identity_t<In> argument, Done done, const ship_options& options = {}) {
   run_then(
       within,

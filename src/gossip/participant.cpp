@@ -68,7 +68,7 @@ class participant::loop final : public core_output, public transport::datagram_e
   scoll::event& ended() noexcept { return ended_; }
 
   void on_datagram(const transport::datagram_address& source,
-                   const transport::loan& bytes) noexcept override {
+                   const transport::buffer_view& bytes) noexcept override {
     const participant_index from = find(source, claimed_sender(bytes.bytes));
     if (from == nobody) return core_.on_stranger(bytes.bytes.size());
     core_.on_message(from, bytes.bytes, owner_.home_.now());

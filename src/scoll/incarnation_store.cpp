@@ -69,7 +69,7 @@ task<result<std::uint64_t>> incarnation_store::next(std::uint64_t now_ns) {
   co_return chosen;
 }
 
-task<status> choose_incarnation(transport::file_engine& files, node_options& options, std::uint64_t now_ns) {
+task<status> choose_incarnation(transport::file_system& files, node_options& options, std::uint64_t now_ns) {
   if (options.incarnation != 0) co_return status{};
   if (options.directory.empty()) {
     options.incarnation = now_ns;

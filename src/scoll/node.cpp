@@ -83,7 +83,7 @@ node_snapshot node::snapshot() const {
   s.incarnation = incarnation();
   s.groups = engine_->groups();
   s.operations = engine_->operations();
-  s.calls_served = shipper_->handlings();
+  s.calls_served = shipper_->server_calls();
   s.calls_awaited = shipper_->outgoing();
   s.large_bytes_held = shipper_->large_held();
   s.collectives = engine_->statistics();

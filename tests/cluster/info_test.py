@@ -31,10 +31,10 @@ class Info(unittest.TestCase):
         found = json.loads(done.stdout)
         self.assertRegex(found["version"], r"^\d+\.\d+\.\d+$")
         self.assertEqual(found["kernel"], os.uname().release)
-        self.assertTrue(found["engine"]["works"])
-        self.assertIn("multishot_receive", found["engine"]["features"])
+        self.assertTrue(found["backend"]["works"])
+        self.assertIn("multishot_receive", found["backend"]["features"])
         text = run().stdout
-        for word in ("scoll ", "kernel ", "engine ", "multishot_receive", "tcp.keep_alive"):
+        for word in ("scoll ", "kernel ", "backend ", "multishot_receive", "tcp.keep_alive"):
             self.assertIn(word, text)
 
     def test_every_setting_has_its_origin(self):
@@ -51,22 +51,22 @@ class Info(unittest.TestCase):
             self.assertEqual(found["node.rtt_estimate"]["origin"], "built in")
 
     def test_a_feature_that_is_switched_off_is_reported_so(self):
-        features = json.loads(run("--json", SCOLL_REACTOR_DISABLE="8").stdout)["engine"]["features"]
+        features = json.loads(run("--json", SCOLL_REACTOR_DISABLE="8").stdout)["backend"]["features"]
         self.assertFalse(features["multishot_receive"])
 
     def test_says_which_engine_runs_and_which_could(self):
-        for chosen, arguments, environment in (("poll", (), {"SCOLL_REACTOR_ENGINE": "poll"}),
-                                               ("poll", ("--set", "reactor.engine=poll"), {}),
-                                               ("poll", ("--set", "reactor.engine=poll"),
-                                                {"SCOLL_REACTOR_ENGINE": "io_uring"})):
-            engine = json.loads(run("--json", *arguments, **environment).stdout)["engine"]
-            self.assertEqual(engine["name"], chosen)
-            self.assertEqual(engine["notes"], "")
-            self.assertFalse(any(engine["features"].values()))
-            self.assertEqual(engine["engines"]["poll"], "can run here")
-        engine = json.loads(run("--json").stdout)["engine"]
-        able = engine["engines"]["io_uring"] == "can run here"
-        self.assertEqual(engine["name"], "io_uring" if able else "poll")
+        for chosen, arguments, environment in (("poll", (), {"SCOLL_REACTOR_BACKEND": "poll"}),
+                                               ("poll", ("--set", "reactor.backend=poll"), {}),
+                                               ("poll", ("--set", "reactor.backend=poll"),
+                                                {"SCOLL_REACTOR_BACKEND": "io_uring"})):
+            backend = json.loads(run("--json", *arguments, **environment).stdout)["backend"]
+            self.assertEqual(backend["name"], chosen)
+            self.assertEqual(backend["notes"], "")
+            self.assertFalse(any(backend["features"].values()))
+            self.assertEqual(backend["backends"]["poll"], "can run here")
+        backend = json.loads(run("--json").stdout)["backend"]
+        able = backend["backends"]["io_uring"] == "can run here"
+        self.assertEqual(backend["name"], "io_uring" if able else "poll")
         self.assertEqual(run("--json").stderr, "")
         self.assertIn("can run here", run().stdout)
 
@@ -74,8 +74,8 @@ class Info(unittest.TestCase):
         for arguments, environment, complaint in (
                 ((), {"SCOLL_TCP_KEEPALIVE": "7s"}, "SCOLL_TCP_KEEPALIVE: there is no such setting"),
                 ((), {"SCOLL_TCP_KEEP_ALIVE": "7"}, "tcp.keep_alive is '7', and takes a time"),
-                ((), {"SCOLL_REACTOR_ENGINE": "epoll"},
-                 "reactor.engine is 'epoll', and takes automatic, io_uring or poll"),
+                ((), {"SCOLL_REACTOR_BACKEND": "epoll"},
+                 "reactor.backend is 'epoll', and takes automatic, io_uring or poll"),
                 (("--config", "/does/not/exist"), {}, "/does/not/exist: there is no such file"),
                 (("--config", "/proc"), {}, "/proc: it cannot be read: Is a directory"),
                 ((), {"SCOLL_CONFIG": "/proc"}, "/proc: it cannot be read: Is a directory"),
@@ -96,11 +96,11 @@ class Info(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(done.stdout[done.stdout.index("not a setting"):],
                          "not a setting: SCOLL_BIN\n"
-                         "not a setting: SCOLL_REACTR_ENGINE (did you mean SCOLL_REACTOR_ENGINE?)\n"
+                         "not a setting: SCOLL_REACTR_ENGINE (did you mean SCOLL_REACTOR_BACKEND?)\n"
                          "not a setting: SCOLL_TPC_BACKLOG (did you mean SCOLL_TCP_BACKLOG?)\n"
                          "not a setting: SCOLL_tcp_BACKLOG (did you mean SCOLL_TCP_BACKLOG?)\n")
         self.assertEqual({v["name"]: v["near"] for v in json.loads(run("--json", **strange).stdout)["unknown_variables"]},
-                         {"SCOLL_BIN": "", "SCOLL_REACTR_ENGINE": "SCOLL_REACTOR_ENGINE",
+                         {"SCOLL_BIN": "", "SCOLL_REACTR_ENGINE": "SCOLL_REACTOR_BACKEND",
                           "SCOLL_TPC_BACKLOG": "SCOLL_TCP_BACKLOG", "SCOLL_tcp_BACKLOG": "SCOLL_TCP_BACKLOG"})
         self.assertNotIn("not a setting", run(SCOLL_CONFIG="/dev/null", SCOLL_TCP_BACKLOG="9").stdout)
 

@@ -62,7 +62,7 @@ struct worker {
 
   static void merge(reply& into, const reply& from) noexcept { into.members.merge(from.members); }
 
-  task<result<reply>> execute(const request& r, call& c) {
+  task<result<reply>> execute(const request& r, bcast_context& c) {
     reply answer{{1}, {}};
     const auto action = static_cast<deed>(r.action);
     if (action == deed::dwell) {

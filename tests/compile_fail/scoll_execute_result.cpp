@@ -10,9 +10,9 @@ struct service {
     scoll::sum<std::uint64_t> bytes;
   };
 #ifdef SCOLL_CONTROL
-  reply execute(const request&, scoll::call&) { return {}; }
+  reply execute(const request&, scoll::bcast_context&) { return {}; }
 #else
-  std::uint64_t execute(const request&, scoll::call&) { return 0; }
+  std::uint64_t execute(const request&, scoll::bcast_context&) { return 0; }
 #endif
 };
 static_assert(scoll::collective_service<service>);

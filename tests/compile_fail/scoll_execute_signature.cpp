@@ -10,7 +10,7 @@ struct service {
     scoll::sum<std::uint64_t> bytes;
   };
 #ifdef SCOLL_CONTROL
-  reply execute(const request&, scoll::call&) { return {}; }
+  reply execute(const request&, scoll::bcast_context&) { return {}; }
 #else
   reply execute(const request&) { return {}; }
 #endif

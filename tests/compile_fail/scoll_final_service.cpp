@@ -8,6 +8,6 @@ struct service final {
 #endif
   static constexpr scoll::service_id id{0x0801};
   struct request {};
-  void execute(const request&, scoll::call&) {}
+  void execute(const request&, scoll::bcast_context&) {}
 };
 static_assert(scoll::collective_service<service>);

@@ -8,6 +8,6 @@ struct service {
   static constexpr int id = 0x0801;
 #endif
   struct request {};
-  void execute(const request&, scoll::call&) {}
+  void execute(const request&, scoll::bcast_context&) {}
 };
 static_assert(scoll::collective_service<service>);

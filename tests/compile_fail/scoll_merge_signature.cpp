@@ -10,10 +10,10 @@ struct service {
     scoll::sum<std::uint64_t> bytes;
   };
 #ifdef SCOLL_CONTROL
-  reply execute(const request&, scoll::call&) { return {}; }
+  reply execute(const request&, scoll::bcast_context&) { return {}; }
   static void merge(reply&, const reply&) noexcept {}
 #else
-  reply execute(const request&, scoll::call&) { return {}; }
+  reply execute(const request&, scoll::bcast_context&) { return {}; }
   static void merge(reply&, const reply&) {}
 #endif
 };

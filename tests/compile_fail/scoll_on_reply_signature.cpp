@@ -10,11 +10,11 @@ struct service {
     scoll::sum<std::uint64_t> bytes;
   };
 #ifdef SCOLL_CONTROL
-  reply execute(const request&, scoll::call&) { return {}; }
-  void on_reply(const scoll::arrival<reply>&, scoll::call&) {}
+  reply execute(const request&, scoll::bcast_context&) { return {}; }
+  void on_reply(const scoll::arrival<reply>&, scoll::bcast_context&) {}
 #else
-  reply execute(const request&, scoll::call&) { return {}; }
-  void on_reply(const reply&, scoll::call&) {}
+  reply execute(const request&, scoll::bcast_context&) { return {}; }
+  void on_reply(const reply&, scoll::bcast_context&) {}
 #endif
 };
 static_assert(scoll::collective_service<service>);

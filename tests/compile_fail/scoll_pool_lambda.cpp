@@ -8,7 +8,7 @@ struct service {
   struct request {
     std::string path;
   };
-  scoll::task<scoll::status> execute(const request& r, scoll::call& c) {
+  scoll::task<scoll::status> execute(const request& r, scoll::bcast_context& c) {
 #ifdef SCOLL_CONTROL
     auto hash = [path = r.path] { return path.size(); };
     auto done = co_await c.pool().run("hash", hash);

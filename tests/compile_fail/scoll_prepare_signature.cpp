@@ -10,11 +10,11 @@ struct service {
     scoll::sum<std::uint64_t> bytes;
   };
 #ifdef SCOLL_CONTROL
-  reply execute(const request&, scoll::call&) { return {}; }
-  scoll::status prepare(request&, scoll::call&) { return {}; }
+  reply execute(const request&, scoll::bcast_context&) { return {}; }
+  scoll::status prepare(request&, scoll::bcast_context&) { return {}; }
 #else
-  reply execute(const request&, scoll::call&) { return {}; }
-  bool prepare(request&, scoll::call&) { return true; }
+  reply execute(const request&, scoll::bcast_context&) { return {}; }
+  bool prepare(request&, scoll::bcast_context&) { return true; }
 #endif
 };
 static_assert(scoll::collective_service<service>);

@@ -10,11 +10,11 @@ struct service {
     scoll::sum<std::uint64_t> bytes;
   };
 #ifdef SCOLL_CONTROL
-  reply execute(const request&, scoll::call&) { return {}; }
-  void replied(scoll::call&) noexcept {}
+  reply execute(const request&, scoll::bcast_context&) { return {}; }
+  void replied(scoll::bcast_context&) noexcept {}
 #else
-  reply execute(const request&, scoll::call&) { return {}; }
-  void replied(scoll::call&) {}
+  reply execute(const request&, scoll::bcast_context&) { return {}; }
+  void replied(scoll::bcast_context&) {}
 #endif
 };
 static_assert(scoll::collective_service<service>);

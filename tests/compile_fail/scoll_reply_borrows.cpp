@@ -16,7 +16,7 @@ struct service {
   struct reply {
     std::vector<std::pair<int, line>> lines;
   };
-  reply execute(const request&, scoll::call&) { return {}; }
+  reply execute(const request&, scoll::bcast_context&) { return {}; }
   static void merge(reply&, const reply&) noexcept {}
 };
 static_assert(scoll::collective_service<service>);

@@ -12,6 +12,6 @@ struct service {
   struct reply {
     scoll::set_union<std::uint32_t> values;
   };
-  reply execute(const request&, scoll::call&) { return {}; }
+  reply execute(const request&, scoll::bcast_context&) { return {}; }
 };
 static_assert(scoll::collective_service<service>);

@@ -11,7 +11,7 @@ struct service {
     std::string_view text;
 #endif
   };
-  reply execute(const request&, scoll::call&) { return {}; }
+  reply execute(const request&, scoll::bcast_context&) { return {}; }
   static void merge(reply&, const reply&) noexcept {}
 };
 static_assert(scoll::collective_service<service>);

@@ -12,7 +12,7 @@ struct service {
   static constexpr scoll::service_id id{0x0801};
   struct request {};
   using reply = answer;
-  reply execute(const request&, scoll::call&) { return {}; }
+  reply execute(const request&, scoll::bcast_context&) { return {}; }
   static void merge(reply&, const reply&) noexcept {}
 };
 static_assert(scoll::collective_service<service>);

@@ -7,6 +7,6 @@ struct service {
 #ifdef SCOLL_CONTROL
   using request = question;
 #endif
-  void execute(const question&, scoll::call&) {}
+  void execute(const question&, scoll::bcast_context&) {}
 };
 static_assert(scoll::collective_service<service>);

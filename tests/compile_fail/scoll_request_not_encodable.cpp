@@ -10,6 +10,6 @@ struct service {
     std::uint32_t* value;
 #endif
   };
-  void execute(const request&, scoll::call&) {}
+  void execute(const request&, scoll::bcast_context&) {}
 };
 static_assert(scoll::collective_service<service>);

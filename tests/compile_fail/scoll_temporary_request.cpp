@@ -6,7 +6,7 @@ struct service {
   struct request {
     std::string path;
   };
-  void execute(const request&, scoll::call&) {}
+  void execute(const request&, scoll::bcast_context&) {}
 };
 
 scoll::task<bool> ask(scoll::group<service> group) {

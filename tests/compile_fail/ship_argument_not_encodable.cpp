@@ -8,4 +8,4 @@ struct question {
   const char* where;
 #endif
 };
-[[maybe_unused]] constexpr scoll::function<question> ask{"test.ask"};
+[[maybe_unused]] constexpr scoll::remote_function<question> ask{"test.ask"};

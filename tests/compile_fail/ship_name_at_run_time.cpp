@@ -1,11 +1,11 @@
 // expect-error: constant|constexpr
 #include "scoll/ship/remote_function.hpp"
 
-scoll::function<std::uint32_t> make(const char (&name)[5]) {
+scoll::remote_function<std::uint32_t> make(const char (&name)[5]) {
 #ifdef SCOLL_CONTROL
   static_cast<void>(name);
-  return scoll::function<std::uint32_t>{"name"};
+  return scoll::remote_function<std::uint32_t>{"name"};
 #else
-  return scoll::function<std::uint32_t>{name};
+  return scoll::remote_function<std::uint32_t>{name};
 #endif
 }

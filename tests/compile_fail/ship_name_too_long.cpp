@@ -2,10 +2,10 @@
 #include "scoll/ship/remote_function.hpp"
 
 #ifdef SCOLL_CONTROL
-constexpr scoll::function<std::uint32_t> f{
+constexpr scoll::remote_function<std::uint32_t> f{
     "1234567890123456789012345678901234567890123456789012345678901234"};
 #else
-constexpr scoll::function<std::uint32_t> f{
+constexpr scoll::remote_function<std::uint32_t> f{
     "12345678901234567890123456789012345678901234567890123456789012345"};
 #endif
 

@@ -6,4 +6,4 @@ using answer_text = std::string;
 #else
 using answer_text = scoll::wire::borrowed_string;
 #endif
-[[maybe_unused]] constexpr scoll::function<std::uint32_t, answer_text> name_of{"test.name_of"};
+[[maybe_unused]] constexpr scoll::remote_function<std::uint32_t, answer_text> name_of{"test.name_of"};

@@ -4,7 +4,7 @@
 struct question {
   std::string path;
 };
-constexpr scoll::function<question, std::uint64_t> ask{"test.ask"};
+constexpr scoll::remote_function<question, std::uint64_t> ask{"test.ask"};
 
 scoll::task<bool> go(scoll::node& node) {
 #ifdef SCOLL_CONTROL

@@ -4,7 +4,7 @@
 struct news {
   std::vector<std::uint32_t> all;
 };
-constexpr scoll::function<news> tell{"test.tell"};
+constexpr scoll::remote_function<news> tell{"test.tell"};
 
 scoll::task<bool> go(scoll::node& node) {
 #ifdef SCOLL_CONTROL

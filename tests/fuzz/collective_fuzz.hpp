@@ -39,7 +39,7 @@ inline void membership_input(std::span<const std::byte> bytes) {
 /// An account that is accepted speaks of each member of the subtree once, with a cause that exists.
 inline void account_input(std::span<const std::byte> bytes) {
   constexpr scoll::rank_range subtree[] = {{1, 9}, {12, 40}, {64, 65}};
-  scoll::detail::account account;
+  scoll::detail::outcome_builder account;
   scoll::wire::reader in(bytes);
   if (!account.decode(in, subtree)) {
     require(account.empty());

@@ -208,7 +208,7 @@ class exposed {
 /// A get or put of the endpoint's own; what answers it comes from the input.
 class own_transfer {
  public:
-  own_transfer(endpoint& owner, memory_operation operation)
+  own_transfer(endpoint& owner, memory_order_kind operation)
       : queue_(owner.memory().transfers()), transfer_({operation, 0, 1, 1, 0, 0}, memory_) {
     queue_.start(transfer_, *owner.find(7), {});
   }
@@ -225,16 +225,16 @@ class own_transfer {
 };
 
 inline void assemble(bytes input, std::size_t piece) {
-  slab_pool buffers(256, 4);
-  slab_pool frames(max_frame_bytes, 4);
+  buffer_pool buffers(256, 4);
+  buffer_pool frames(max_frame_bytes, 4);
   frame_assembler assembler(frames);
   while (!input.empty()) {
-    const slab_ref buffer = buffers.try_acquire();
+    const buffer_ref buffer = buffers.try_acquire();
     const std::size_t size = std::min(piece, input.size());
     std::memcpy(buffer.data(), input.data(), size);
     const auto fed = assembler.feed(buffer, {buffer.data(), size}, [](frame_view& frame) {
       demand(frame.head.size() <= max_head_bytes && frame.payload.bytes.size() <= max_payload_bytes);
-      demand(frame.fate != payload_fate::lent || !frame.header.payload_checked ||
+      demand(frame.fate != payload_disposition::lent || !frame.header.payload_checked ||
              wire::checksum(frame.payload.bytes) == frame.header.payload_checksum);
       return true;
     });
@@ -270,8 +270,8 @@ inline void converse(bytes input, unsigned how, std::size_t piece) {
     }
     std::optional<own_transfer> got, sent;
     if (lane == lane_id::bulk) {
-      got.emplace(node, memory_operation::get);
-      sent.emplace(node, memory_operation::put);
+      got.emplace(node, memory_order_kind::get);
+      sent.emplace(node, memory_order_kind::put);
     } else {
       for (auto& r : own) {
         demand(node.find(7)->request(r, traffic_class::call, node.acquire_message(), 64).has_value());

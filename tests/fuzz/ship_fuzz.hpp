@@ -41,10 +41,10 @@ using scoll::detail::ship_outcome;
 using scoll::detail::ship_reply_head;
 
 using numbers = std::vector<std::uint8_t>;
-inline constexpr scoll::function<numbers, numbers> ship_echo{"fuzz.echo"};
-inline constexpr scoll::function<outer, std::uint32_t> ship_count{"fuzz.count"};
-inline constexpr scoll::function<scoll::bulk_descriptor, std::uint64_t> ship_fetch{"fuzz.fetch"};
-inline constexpr scoll::function<scoll::bulk_list, std::uint64_t> ship_resolve{"fuzz.resolve"};
+inline constexpr scoll::remote_function<numbers, numbers> ship_echo{"fuzz.echo"};
+inline constexpr scoll::remote_function<outer, std::uint32_t> ship_count{"fuzz.count"};
+inline constexpr scoll::remote_function<scoll::bulk_descriptor, std::uint64_t> ship_fetch{"fuzz.fetch"};
+inline constexpr scoll::remote_function<scoll::bulk_list, std::uint64_t> ship_resolve{"fuzz.resolve"};
 
 struct ship_record {
   std::uint8_t kind = 0;
@@ -245,15 +245,15 @@ inline scoll::task<scoll::result<std::uint64_t>> resolve_list(scoll::node& at, s
 }
 
 inline void serve_fuzzed(scoll::node& n) {
-  using scoll::ship_call;
-  n.serve(ship_echo, [](const numbers& v, ship_call&) { return v; }).value();
-  n.serve(ship_count, [](const outer& o, ship_call&) {
+  using scoll::call_context;
+  n.serve(ship_echo, [](const numbers& v, call_context&) { return v; }).value();
+  n.serve(ship_count, [](const outer& o, call_context&) {
      return static_cast<std::uint32_t>(o.parts.size());
    }).value();
-  n.serve(ship_fetch, [&n](const scoll::bulk_descriptor& d, ship_call& c) {
+  n.serve(ship_fetch, [&n](const scoll::bulk_descriptor& d, call_context& c) {
      return fetch_all(n, d, c.stop());
    }).value();
-  n.serve(ship_resolve, [&n](const scoll::bulk_list& l, ship_call& c) {
+  n.serve(ship_resolve, [&n](const scoll::bulk_list& l, call_context& c) {
      return resolve_list(n, l, c.stop());
    }).value();
 }
@@ -294,7 +294,7 @@ inline void converse_by_calls(std::span<const std::byte> input, bool node_asks) 
   }
   require(c.quiet());
   const auto& s = scoll::detail::node_access::shipper(c[0]);
-  require(s.handlings() == 0 && s.large_held() == 0);
+  require(s.server_calls() == 0 && s.large_held() == 0);
   require(c.engine(0).wire().memory().regions().size() == 0);
 }
 

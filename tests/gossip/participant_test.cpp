@@ -255,7 +255,7 @@ namespace {
 /// Two addresses that nobody uses, as far as can be known.
 std::vector<std::string> free_addresses(reactor& r, std::size_t count) {
   struct deaf final : datagram_events {
-    void on_datagram(const datagram_address&, const loan&) noexcept override {}
+    void on_datagram(const datagram_address&, const buffer_view&) noexcept override {}
   } nobody_listens;
   std::vector<std::string> addresses;
   std::deque<udp_port> ports;

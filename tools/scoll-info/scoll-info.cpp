@@ -27,7 +27,7 @@ struct request {
   bool explain = false;
 };
 
-/// The features of the engine by name.
+/// The features of the backend by name.
 std::vector<std::pair<const char*, bool>> flags_of(const scoll::transport::reactor_features& f) {
   return {
       {"defer_taskrun", f.defer_taskrun},          {"single_issuer", f.single_issuer},
@@ -41,31 +41,31 @@ std::string kernel_release() {
   return uname(&about) == 0 ? about.release : "unknown";
 }
 
-/// Whether each engine can run here, or why not.
-ordered_json engines_json(scoll::transport::reactor_options options) {
+/// Whether each backend can run here, or why not.
+ordered_json backends_json(scoll::transport::reactor_options options) {
   ordered_json all;
-  for (const auto engine :
-       {scoll::transport::reactor_engine::io_uring, scoll::transport::reactor_engine::poll}) {
-    options.engine = engine;
+  for (const auto backend :
+       {scoll::transport::reactor_backend::io_uring, scoll::transport::reactor_backend::poll}) {
+    options.backend = backend;
     const auto made = scoll::transport::reactor::create(options);
-    all[to_string(engine)] = made ? "can run here" : std::string(made.error().text());
+    all[to_string(backend)] = made ? "can run here" : std::string(made.error().text());
   }
   return all;
 }
 
-ordered_json engine_json(const scoll::settings& chosen) {
+ordered_json backend_json(const scoll::settings& chosen) {
   auto options = chosen.reactor();
   options.announce = false;  // it is said here
   const auto made = scoll::transport::reactor::create(options);
-  ordered_json engines = engines_json(options);
+  ordered_json backends = backends_json(options);
   if (!made)
-    return {{"works", false}, {"why", std::string(made.error().text())}, {"engines", std::move(engines)}};
+    return {{"works", false}, {"why", std::string(made.error().text())}, {"backends", std::move(backends)}};
   const auto& features = (*made)->features();
   ordered_json flags;
   for (const auto& [name, has] : flags_of(features)) flags[name] = has;
   return {{"works", true},
-          {"name", features.engine},
-          {"engines", std::move(engines)},
+          {"name", features.backend},
+          {"backends", std::move(backends)},
           {"features", flags},
           {"notes", features.notes}};
 }
@@ -90,18 +90,18 @@ ordered_json unknown_variables_json() {
   return all;
 }
 
-void print_engine(const ordered_json& engine) {
-  if (engine["works"]) {
-    fmt::print("engine   {}\n", engine["name"].get<std::string>());
+void print_backend(const ordered_json& backend) {
+  if (backend["works"]) {
+    fmt::print("backend   {}\n", backend["name"].get<std::string>());
   } else {
-    fmt::print("engine   none: {}\n", engine["why"].get<std::string>());
+    fmt::print("backend   none: {}\n", backend["why"].get<std::string>());
   }
-  for (const auto& [name, state] : engine["engines"].items())
+  for (const auto& [name, state] : backend["backends"].items())
     fmt::print("  {:26} {}\n", name, state.get<std::string>());
-  if (!engine["works"]) return;
-  for (const auto& [name, has] : engine["features"].items())
+  if (!backend["works"]) return;
+  for (const auto& [name, has] : backend["features"].items())
     fmt::print("  {:26} {}\n", name, has.get<bool>() ? "yes" : "no");
-  if (const auto notes = engine["notes"].get<std::string>(); !notes.empty()) fmt::print("  {}\n", notes);
+  if (const auto notes = backend["notes"].get<std::string>(); !notes.empty()) fmt::print("  {}\n", notes);
 }
 
 void print_settings(const scoll::settings& chosen, bool explain) {
@@ -136,22 +136,22 @@ int run(const request& r) {
     fmt::print(stderr, "{}\n", chosen.complaint());
     return refused;
   }
-  const ordered_json engine = engine_json(chosen);
+  const ordered_json backend = backend_json(chosen);
   if (r.json) {
     const ordered_json all{{"version", scoll::version},
                            {"kernel", kernel_release()},
-                           {"engine", engine},
+                           {"backend", backend},
                            {"settings", settings_json(chosen)},
                            {"unknown_variables", unknown_variables_json()}};
     fmt::print("{}\n", all.dump(2));
   } else {
     fmt::print("scoll    {}\nkernel   {}\n", scoll::version, kernel_release());
-    print_engine(engine);
+    print_backend(backend);
     fmt::print("\n");
     print_settings(chosen, r.explain);
     print_unknown_variables();
   }
-  return engine["works"] ? all_well : failed;
+  return backend["works"] ? all_well : failed;
 }
 
 /// `code`, if all that was printed has arrived.
@@ -167,7 +167,7 @@ int main(int argc, char** argv) {
   try {
     CLI::App app(
         "What this scoll is, what the kernel gives it, and every setting with who has chosen it.\n"
-        "1 is returned if no engine works here or the output cannot be written, 2 if a setting is refused.");
+        "1 is returned if no backend works here or the output cannot be written, 2 if a setting is refused.");
     request r;
     app.set_version_flag("--version", std::string(scoll::version));
     app.add_option("--config", r.file,

@@ -36,9 +36,9 @@ struct parcel {
   std::vector<std::uint8_t> filler;
 };
 
-inline constexpr function<errand, parcel> run_errand{"sim.errand"};
+inline constexpr remote_function<errand, parcel> run_errand{"sim.errand"};
 /// Of the same number on the wire, with another argument.
-inline constexpr function<std::uint64_t, parcel> mistyped_errand{"sim.errand"};
+inline constexpr remote_function<std::uint64_t, parcel> mistyped_errand{"sim.errand"};
 
 constexpr std::int32_t told_to_fail = 7;
 

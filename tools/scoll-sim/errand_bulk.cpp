@@ -167,7 +167,7 @@ task<void> errands::run(life& from, errand_record& r, haul_record& h, haul what,
 
 // ---- the handler
 
-task<result<receipt>> errands::handle(life& at, const haul& what, ship_call& call) {
+task<result<receipt>> errands::handle(life& at, const haul& what, call_context& call) {
   const auto found = hauls_.find(what.of);
   const execution present(*this, at, what.number, what.behaviour, found != hauls_.end());
   if (found == hauls_.end()) co_return error(errc::malformed, "a haul that nobody sent");

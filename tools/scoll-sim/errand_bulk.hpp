@@ -64,7 +64,7 @@ struct receipt {
   std::uint64_t digest = 0;
 };
 
-inline constexpr function<haul, receipt> run_haul{"sim.haul"};
+inline constexpr remote_function<haul, receipt> run_haul{"sim.haul"};
 
 /// A pull, a push or a stream, and what came of it.
 struct transfer_record {

@@ -164,9 +164,9 @@ void check_errands_settled(cluster& c, violations& found) {
     life* const l = c.alive(host);
     if (l == nullptr) continue;
     const detail::shipper& s = detail::node_access::shipper(*l->member);
-    if (s.handlings() != 0 || s.outgoing() != 0 || s.large_held() != 0)
+    if (s.server_calls() != 0 || s.outgoing() != 0 || s.large_held() != 0)
       report(found, "holds no call", host,
-             fmt::format("{} handlers, {} calls, {} bytes", s.handlings(), s.outgoing(), s.large_held()));
+             fmt::format("{} handlers, {} calls, {} bytes", s.server_calls(), s.outgoing(), s.large_held()));
     const std::size_t regions = l->member->wire().memory().regions().size();
     if (regions != 0) report(found, "holds no call", host, fmt::format("{} exposed regions", regions));
     if (l->places.free() != life::places_at_most || l->places.has_waiters())
@@ -180,14 +180,14 @@ void check_errand_bounds(cluster& c, violations& found) {
     if (l == nullptr) continue;
     const detail::shipper& s = detail::node_access::shipper(*l->member);
     const ship_limits& limits = s.limits();
-    if (s.handlings() > limits.handlers || s.large_held() > limits.large_memory)
+    if (s.server_calls() > limits.handlers || s.large_held() > limits.large_memory)
       report(found, "calls within bounds", host,
-             fmt::format("{} handlers, {} bytes", s.handlings(), s.large_held()));
+             fmt::format("{} handlers, {} bytes", s.server_calls(), s.large_held()));
     transfers_within_bounds(*l, c.hosts(), found);
     for (std::uint32_t peer = 0; peer < c.hosts(); ++peer) {
-      if (s.handlings_of(peer + 1) > (limits.handlers + 1) / 2)
+      if (s.server_calls_of(peer + 1) > (limits.handlers + 1) / 2)
         report(found, "nobody takes all places", host,
-               fmt::format("{} handlers for host {}", s.handlings_of(peer + 1), peer));
+               fmt::format("{} handlers for host {}", s.server_calls_of(peer + 1), peer));
     }
   }
 }

@@ -22,13 +22,13 @@ bool filled(const std::vector<std::uint8_t>& filler, std::uint64_t number) {
 }  // namespace
 
 void errands::serve(life& l) {
-  const auto handler = [this, &l](const errand& what, ship_call& call) { return handle(l, what, call); };
+  const auto handler = [this, &l](const errand& what, call_context& call) { return handle(l, what, call); };
   static_cast<void>(l.member->serve(run_errand, handler).value());
-  const auto hauler = [this, &l](const haul& what, ship_call& call) { return handle(l, what, call); };
+  const auto hauler = [this, &l](const haul& what, call_context& call) { return handle(l, what, call); };
   static_cast<void>(l.member->serve(run_haul, hauler).value());
 }
 
-task<result<parcel>> errands::handle(life& at, const errand& what, ship_call& call) {
+task<result<parcel>> errands::handle(life& at, const errand& what, call_context& call) {
   const execution present(*this, at, what.number, what.behaviour, filled(what.filler, what.number));
   const stop_token stop = has(what.behaviour, errand_bit::deaf) ? stop_token{} : call.stop();
   if (what.work_us != 0) {

@@ -67,13 +67,13 @@ class errands {
 
   errand_record* record(std::uint64_t number, std::uint64_t behaviour, life& from, std::uint32_t to);
   task<void> run(life& from, errand_record& r, errand what, ship_options options);
-  task<result<parcel>> handle(life& at, const errand& what, ship_call& call);
+  task<result<parcel>> handle(life& at, const errand& what, call_context& call);
   void finish(life& from, errand_record& r, time_point local_start, const error& failure, bool may);
 
   // errand_bulk.cpp
   task<void> run(life& from, errand_record& r, haul_record& h, haul what, ship_options options);
   task<void> withdraw_later(haul_record& h);
-  task<result<receipt>> handle(life& at, const haul& what, ship_call& call);
+  task<result<receipt>> handle(life& at, const haul& what, call_context& call);
   task<result<receipt>> ship_on(life& at, const haul& what, std::uint32_t next, ship_options options);
   status prepare(node& by, haul_record& h, bulk_descriptor& into);
   task<void> transfer(life& at, haul_record& h, transfer_record& t, bulk_descriptor from, stop_token stop);

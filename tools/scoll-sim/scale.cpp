@@ -59,7 +59,7 @@ struct headcount {
   };
   witness* log = nullptr;
 
-  reply execute(const request& asked, call& c) noexcept {
+  reply execute(const request& asked, bcast_context& c) noexcept {
     log->last = log->world->now();
     ++log->members;
     return {contribution(asked.broadcast, c.rank()), 1};

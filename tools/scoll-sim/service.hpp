@@ -82,7 +82,7 @@ class execution {
   std::uint32_t rank_;
 };
 
-inline task<result<tally>> do_job(ledger& log, const job& j, call& c) {
+inline task<result<tally>> do_job(ledger& log, const job& j, bcast_context& c) {
   const std::uint32_t rank = c.rank();
   const std::uint64_t bit = std::uint64_t{1} << rank;
   const execution present(log, j, rank);
@@ -119,7 +119,7 @@ struct bare_service {
   using reply = tally;
   ledger* log = nullptr;
 
-  task<result<tally>> execute(const job& j, call& c) { return do_job(*log, j, c); }
+  task<result<tally>> execute(const job& j, bcast_context& c) { return do_job(*log, j, c); }
   static void merge(tally& into, const tally& from) noexcept { merge_tallies(into, from); }
 };
 
@@ -133,7 +133,7 @@ struct hooked_service {
   using reply = tally;
   ledger* log = nullptr;
 
-  task<status> prepare(job& j, call& c) {
+  task<status> prepare(job& j, bcast_context& c) {
     if (j.prepare_us != 0) {
       const status slept = co_await sleep_for(std::chrono::microseconds(j.prepare_us), c.stop());
       if (!slept) co_return slept;
@@ -141,16 +141,16 @@ struct hooked_service {
     if ((j.refusing >> c.rank() & 1) != 0) co_return error(errc::io_error, "told to refuse");
     co_return status{};
   }
-  task<result<tally>> execute(const job& j, call& c) { return do_job(*log, j, c); }
+  task<result<tally>> execute(const job& j, bcast_context& c) { return do_job(*log, j, c); }
   static void merge(tally& into, const tally& from) noexcept { merge_tallies(into, from); }
-  task<void> on_reply(const arrival<tally>& a, call&) {
+  task<void> on_reply(const arrival<tally>& a, bcast_context&) {
     if (a.rank % 3 == 0) co_await sleep_for(std::chrono::microseconds(20));
   }
-  task<status> finish(tally&, call& c) {
+  task<status> finish(tally&, bcast_context& c) {
     if (c.rank() % 4 == 1) co_await sleep_for(std::chrono::microseconds(30));
     co_return status{};
   }
-  void replied(call&) noexcept {}
+  void replied(bcast_context&) noexcept {}
 };
 
 }  // namespace scoll::sim

@@ -40,10 +40,10 @@ gossip::options options_of(const scoll::node& node) {
 
 }  // namespace
 
-heartbeat::heartbeat(scoll::transport::reactor& engine, const cluster_config& config, scoll::node& node)
-    : port_(engine, port_options()),
+heartbeat::heartbeat(scoll::transport::reactor& loop, const cluster_config& config, scoll::node& node)
+    : port_(loop, port_options()),
       nodes_(ids_of(config)),
-      participant_(engine, port_, shared_by_all(config), config.nodes[*config.rank_of(node.id())].address,
+      participant_(loop, port_, shared_by_all(config), config.nodes[*config.rank_of(node.id())].address,
                    options_of(node)),
       feed_(node, participant_, nodes_) {
   participant_.subscribe(*this);

@@ -21,7 +21,7 @@ namespace shard {
 class heartbeat final : private scoll::gossip::event_listener {
  public:
   /// Throws `scoll::failure` for addresses or an interval that cannot be used.
-  heartbeat(scoll::transport::reactor& engine, const cluster_config& config, scoll::node& node);
+  heartbeat(scoll::transport::reactor& loop, const cluster_config& config, scoll::node& node);
 
   /// Until it is stopped, which is success.
   scoll::task<scoll::status> run(scoll::stop_token stop);

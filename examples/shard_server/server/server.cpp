@@ -17,7 +17,7 @@ namespace shard {
 
 scoll::task<scoll::result<scoll::node_options>> node_options_of(const cluster_config& config,
                                                                 std::uint32_t rank, const object_store& store,
-                                                                scoll::transport::file_engine& files,
+                                                                scoll::transport::file_system& files,
                                                                 scoll::node_options options) {
   options.id = config.nodes[rank].id;
   options.cluster = config.name;
@@ -28,19 +28,19 @@ scoll::task<scoll::result<scoll::node_options>> node_options_of(const cluster_co
   co_return std::move(options);
 }
 
-server::server(scoll::transport::reactor& engine, const cluster_config& config,
+server::server(scoll::transport::reactor& loop, const cluster_config& config,
                const scoll::node_options& options, const scoll::transport::tcp_options& tcp,
                std::unique_ptr<object_store> store)
-    : reactor_(engine),
+    : reactor_(loop),
       config_(config),
       rank_(*config.rank_of(options.id)),
       store_(std::move(store)),
       desk_(*store_),
-      rail_(engine, tcp),
-      node_(engine, rail_, options),
-      heartbeat_(engine, config, node_),
+      rail_(loop, tcp),
+      node_(loop, rail_, options),
+      heartbeat_(loop, config, node_),
       commands_(node_, config, heartbeat_, *store_, desk_, stop_wanted_),
-      scope_(engine) {}
+      scope_(loop) {}
 
 // A service's handle is for closing it alone; these are there until the node ends.
 scoll::status server::serve_all() {

@@ -25,14 +25,14 @@ namespace shard {
 /// folder.
 scoll::task<scoll::result<scoll::node_options>> node_options_of(const cluster_config& config,
                                                                 std::uint32_t rank, const object_store& store,
-                                                                scoll::transport::file_engine& files,
+                                                                scoll::transport::file_system& files,
                                                                 scoll::node_options chosen);
 
 /// One process of the cluster: a store, a node with its services, and a control socket, all on one reactor.
 /// Members are destroyed in the order opposite to what they need: whoever uses something stands below it.
 class server {
  public:
-  server(scoll::transport::reactor& engine, const cluster_config& config, const scoll::node_options& options,
+  server(scoll::transport::reactor& loop, const cluster_config& config, const scoll::node_options& options,
          const scoll::transport::tcp_options& tcp, std::unique_ptr<object_store> store);
 
   /// Until `signals`, a signalfd, is readable or somebody asks for a stop on the control socket. Then nothing

@@ -48,7 +48,7 @@ void filesystems::merge(const filesystems& from) noexcept {
   }
 }
 
-scoll::task<scoll::result<df::reply>> df::execute(const request&, scoll::call& call) {
+scoll::task<scoll::result<df::reply>> df::execute(const request&, scoll::bcast_context& call) {
   reply mine;
   mine.objects.value = store->objects();
   mine.bytes.value = store->bytes();

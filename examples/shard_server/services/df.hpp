@@ -38,7 +38,7 @@ struct df {
 
   object_store* store;
 
-  scoll::task<scoll::result<reply>> execute(const request& asked, scoll::call& call);
+  scoll::task<scoll::result<reply>> execute(const request& asked, scoll::bcast_context& call);
 };
 
 }  // namespace shard

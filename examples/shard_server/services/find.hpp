@@ -28,7 +28,7 @@ struct find {
 
   object_store* store;
 
-  scoll::task<scoll::result<reply>> execute(const request& asked, scoll::call& call);
+  scoll::task<scoll::result<reply>> execute(const request& asked, scoll::bcast_context& call);
 };
 
 }  // namespace shard

@@ -17,7 +17,7 @@ using namespace scoll::transport;
 /// Copies files into the store, several at a time.
 class ingest_pass {
  public:
-  ingest_pass(object_store& store, run_progress& progress, walk_result work, scoll::call& call)
+  ingest_pass(object_store& store, run_progress& progress, walk_result work, scoll::bcast_context& call)
       : store_(store), progress_(progress), call_(call), files_(std::move(work.files)) {
     result_.unreadable.value = work.unreadable;
     result_.limit_reached.value = work.limit_reached;
@@ -87,7 +87,7 @@ class ingest_pass {
 
   object_store& store_;
   run_progress& progress_;
-  scoll::call& call_;
+  scoll::bcast_context& call_;
   std::vector<std::string> files_;
   std::size_t next_ = 0;
   scoll::status so_far_;
@@ -96,12 +96,12 @@ class ingest_pass {
 
 }  // namespace
 
-scoll::status ingest::prepare(const request& asked, scoll::call&) {
+scoll::status ingest::prepare(const request& asked, scoll::bcast_context&) {
   if (asked.folder.starts_with('/')) return {};
   return scoll::error(scoll::errc::invalid_argument, "ingest needs an absolute path");
 }
 
-scoll::task<scoll::result<ingest::reply>> ingest::execute(const request& asked, scoll::call& call) {
+scoll::task<scoll::result<ingest::reply>> ingest::execute(const request& asked, scoll::bcast_context& call) {
   const auto how_far = board->begin(asked.run);
   walk_order order;
   order.folder = asked.folder;

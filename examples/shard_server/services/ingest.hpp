@@ -36,8 +36,8 @@ struct ingest {
   progress_board* board;
   placement place;
 
-  scoll::status prepare(const request& asked, scoll::call& call);
-  scoll::task<scoll::result<reply>> execute(const request& asked, scoll::call& call);
+  scoll::status prepare(const request& asked, scoll::bcast_context& call);
+  scoll::task<scoll::result<reply>> execute(const request& asked, scoll::bcast_context& call);
 };
 
 }  // namespace shard

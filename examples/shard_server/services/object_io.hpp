@@ -101,7 +101,7 @@ struct object_io {
 
   object_desk* desk;
 
-  scoll::task<scoll::result<reply>> execute(const request& asked, scoll::call& call) {
+  scoll::task<scoll::result<reply>> execute(const request& asked, scoll::bcast_context& call) {
     if (call.self() != asked.owner) co_return reply{};
     co_return co_await desk->handle(call.root(), asked, call.stop());
   }

@@ -10,7 +10,7 @@ struct presence {
   static constexpr scoll::service_id id = ids::presence;
   static constexpr std::string_view name = "presence";
   struct request {};
-  void execute(const request&, scoll::call&) noexcept {}
+  void execute(const request&, scoll::bcast_context&) noexcept {}
 };
 
 }  // namespace shard

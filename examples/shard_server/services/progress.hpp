@@ -54,7 +54,7 @@ struct progress {
 
   const progress_board* board;
 
-  reply execute(const request& asked, scoll::call&) const {
+  reply execute(const request& asked, scoll::bcast_context&) const {
     reply mine;
     if (const run_progress* run = board->find(asked.run)) {
       mine.done.value = run->done;

@@ -11,7 +11,8 @@ namespace {
 /// One walk over the objects of this server, by several readers that take turns.
 class scrub_pass {
  public:
-  scrub_pass(object_store& store, run_progress& progress, const scrub::request& request, scoll::call& call)
+  scrub_pass(object_store& store, run_progress& progress, const scrub::request& request,
+             scoll::bcast_context& call)
       : store_(store),
         progress_(progress),
         call_(call),
@@ -75,7 +76,7 @@ class scrub_pass {
 
   object_store& store_;
   run_progress& progress_;
-  scoll::call& call_;
+  scoll::bcast_context& call_;
   scoll::nanoseconds pace_;
   scoll::time_point next_start_;
   list_share share_;
@@ -86,7 +87,7 @@ class scrub_pass {
 
 }  // namespace
 
-scoll::task<scoll::result<scrub::reply>> scrub::execute(const request& asked, scoll::call& call) {
+scoll::task<scoll::result<scrub::reply>> scrub::execute(const request& asked, scoll::bcast_context& call) {
   const auto how_far = board->begin(asked.run);
   how_far->total = store->objects();
   scrub_pass pass(*store, *how_far, asked, call);

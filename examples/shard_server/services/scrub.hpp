@@ -37,7 +37,7 @@ struct scrub {
   object_store* store;
   progress_board* board;
 
-  scoll::task<scoll::result<reply>> execute(const request& asked, scoll::call& call);
+  scoll::task<scoll::result<reply>> execute(const request& asked, scoll::bcast_context& call);
 };
 
 }  // namespace shard

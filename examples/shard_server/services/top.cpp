@@ -4,7 +4,7 @@
 
 namespace shard {
 
-scoll::task<scoll::result<top::reply>> top::execute(const request&, scoll::call& call) {
+scoll::task<scoll::result<top::reply>> top::execute(const request&, scoll::bcast_context& call) {
   constexpr std::uint32_t objects_per_turn = 1024;
   reply mine;
   std::string at;

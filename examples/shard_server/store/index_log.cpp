@@ -55,7 +55,7 @@ loaded_index parse(std::span<const std::byte> content) {
 
 }  // namespace
 
-scoll::task<scoll::result<index_log>> index_log::open(file_engine& files, std::string path,
+scoll::task<scoll::result<index_log>> index_log::open(file_system& files, std::string path,
                                                       loaded_index& index) {
   auto content = co_await read_file(files, path, most_bytes);
   const bool missing = !content && no_such_file(content.error());

@@ -32,8 +32,8 @@ struct loaded_index {
 class index_log {
  public:
   /// Reads an index, or makes an empty one, and what a crash left incomplete is cut off. Then it is durable,
-  /// name and all. The engine must live until all appends have returned.
-  static scoll::task<scoll::result<index_log>> open(scoll::transport::file_engine& files, std::string path,
+  /// name and all. The loop must live until all appends have returned.
+  static scoll::task<scoll::result<index_log>> open(scoll::transport::file_system& files, std::string path,
                                                     loaded_index& index);
 
   /// `durable` waits until the record would survive a power failure. After an error it may be there after the

@@ -17,7 +17,7 @@ new_object::~new_object() {
   if (store_ != nullptr) store_->abandoned_.push_back(file_.path());
 }
 
-scoll::task<scoll::result<std::unique_ptr<object_store>>> object_store::open(file_engine& files,
+scoll::task<scoll::result<std::unique_ptr<object_store>>> object_store::open(file_system& files,
                                                                              std::string folder) {
   const auto made = co_await ensure_directory(files, folder + "/objects");
   if (!made) co_return made.error();
@@ -31,7 +31,7 @@ scoll::task<scoll::result<std::unique_ptr<object_store>>> object_store::open(fil
   co_return std::move(store);
 }
 
-object_store::object_store(file_engine& files, std::string folder, loaded_index index, index_log log)
+object_store::object_store(file_system& files, std::string folder, loaded_index index, index_log log)
     : files_(files), folder_(std::move(folder)), torn_bytes_(index.torn_bytes), log_(std::move(log)) {
   for (object_record& record : index.records) remember(std::move(record));
 }

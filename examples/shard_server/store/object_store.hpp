@@ -53,7 +53,7 @@ enum class durability { page_cache, disk };
 class object_store {
  public:
   /// Reads the index. The folder must exist, and nobody else use it (`folder_lock`). Errors: `io_error`.
-  static scoll::task<scoll::result<std::unique_ptr<object_store>>> open(scoll::transport::file_engine& files,
+  static scoll::task<scoll::result<std::unique_ptr<object_store>>> open(scoll::transport::file_system& files,
                                                                         std::string folder);
 
   std::uint64_t objects() const noexcept { return objects_.size(); }
@@ -79,7 +79,7 @@ class object_store {
   scoll::task<scoll::result<scoll::transport::file>> open_to_read(const object_record& record,
                                                                   scoll::stop_token stop);
 
-  scoll::transport::file_engine& files() noexcept { return files_; }
+  scoll::transport::file_system& files() noexcept { return files_; }
   chunk_pool& chunks() noexcept { return chunks_; }
 
  private:
@@ -87,7 +87,7 @@ class object_store {
 
   friend class new_object;
 
-  object_store(scoll::transport::file_engine& files, std::string folder, loaded_index index, index_log log);
+  object_store(scoll::transport::file_system& files, std::string folder, loaded_index index, index_log log);
   void remember(object_record record);
   std::string objects_folder() const { return folder_ + "/objects"; }
   scoll::task<scoll::status> remove_orphans();
@@ -95,7 +95,7 @@ class object_store {
   scoll::task<void> remove_abandoned();
   scoll::task<scoll::status> need_subfolder(std::uint8_t number);
 
-  scoll::transport::file_engine& files_;
+  scoll::transport::file_system& files_;
   std::string folder_;
   std::map<std::string, object_record, std::less<>> objects_;
   std::uint64_t bytes_ = 0;

@@ -19,10 +19,10 @@ class operation;
 
 /// What a hook may ask about the broadcast it serves. Lives as long as the operation on this node: until the
 /// last of its hooks has returned.
-class call {
+class bcast_context {
  public:
-  call(const call&) = delete;
-  call& operator=(const call&) = delete;
+  bcast_context(const bcast_context&) = delete;
+  bcast_context& operator=(const bcast_context&) = delete;
 
   const operation_id& id() const noexcept;
   const membership& members() const noexcept;
@@ -55,8 +55,8 @@ class call {
 
  private:
   friend class detail::operation;
-  explicit call(detail::operation& op) noexcept : operation_(op) {}
-  ~call() = default;
+  explicit bcast_context(detail::operation& op) noexcept : operation_(op) {}
+  ~bcast_context() = default;
 
   detail::operation& operation_;
 };

@@ -85,13 +85,13 @@ template <class S>
 using reply_t = typename reply_of<S>::type;
 
 template <class S>
-concept good_execute = requires(S& s, request_t<S>& r, call& c) {
+concept good_execute = requires(S& s, request_t<S>& r, bcast_context& c) {
   requires any_of_types<decltype(s.execute(r, c)), task<result<reply_t<S>>>, result<reply_t<S>>, reply_t<S>>;
-} || (std::same_as<reply_t<S>, no_reply> && requires(S& s, request_t<S>& r, call& c) {
+} || (std::same_as<reply_t<S>, no_reply> && requires(S& s, request_t<S>& r, bcast_context& c) {
                          requires any_of_types<decltype(s.execute(r, c)), task<status>, status, void>;
                        });
 template <class S>
-concept good_prepare = requires(S& s, request_t<S>& r, call& c) {
+concept good_prepare = requires(S& s, request_t<S>& r, bcast_context& c) {
   requires any_of_types<decltype(s.prepare(r, c)), task<status>, status, void>;
 };
 template <class S>
@@ -99,15 +99,15 @@ concept good_merge = requires(reply_t<S>& into, const reply_t<S>& from) {
   { S::merge(into, from) } noexcept -> std::same_as<void>;
 };
 template <class S>
-concept good_on_reply = requires(S& s, const arrival<reply_t<S>>& a, call& c) {
+concept good_on_reply = requires(S& s, const arrival<reply_t<S>>& a, bcast_context& c) {
   requires any_of_types<decltype(s.on_reply(a, c)), task<void>, void>;
 };
 template <class S>
-concept good_finish = requires(S& s, reply_t<S>& r, call& c) {
+concept good_finish = requires(S& s, reply_t<S>& r, bcast_context& c) {
   requires any_of_types<decltype(s.finish(r, c)), task<status>, status, void>;
 };
 template <class S>
-concept good_replied = requires(S& s, call& c) {
+concept good_replied = requires(S& s, bcast_context& c) {
   { s.replied(c) } noexcept -> std::same_as<void>;
 };
 
@@ -138,12 +138,12 @@ template <class S>
 inline constexpr std::size_t reply_capacity_of<S> = S::reply_capacity;
 
 template <class S>
-inline constexpr bool brief_of = false;
+inline constexpr bool short_execute_of = false;
 template <class S>
-  requires requires { S::brief; }
-inline constexpr bool brief_of<S> = S::brief;
+  requires requires { S::short_execute; }
+inline constexpr bool short_execute_of<S> = S::short_execute;
 template <class S>
-concept executes_plainly = requires(S& s, request_t<S>& r, call& c) {
+concept executes_plainly = requires(S& s, request_t<S>& r, bcast_context& c) {
   requires !any_of_types<decltype(s.execute(r, c)), task<result<reply_t<S>>>, task<status>>;
 };
 
@@ -163,14 +163,16 @@ consteval bool check_service() {
   static_assert(alignof(request_t<S>) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__ &&
                     alignof(reply_t<S>) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__,
                 "requests and replies are stored with the alignment of operator new at most");
-  static_assert(names_execute<S>, "a collective service has a hook: execute(const request&, scoll::call&)");
+  static_assert(names_execute<S>,
+                "a collective service has a hook: execute(const request&, scoll::bcast_context&)");
   static_assert(!names_execute<S> || good_execute<S>,
                 "execute must be: task<result<reply>> (or result<reply>, or reply) execute(const request&, "
-                "scoll::call&)");
-  static_assert(!brief_of<S> || !good_execute<S> || executes_plainly<S>,
-                "brief is for a service whose execute is a plain function, not a task");
-  static_assert(!names_prepare<S> || good_prepare<S>,
-                "prepare must be: task<status> (or status, or void) prepare(request&, scoll::call&)");
+                "scoll::bcast_context&)");
+  static_assert(!short_execute_of<S> || !good_execute<S> || executes_plainly<S>,
+                "short_execute is for a service whose execute is a plain function, not a task");
+  static_assert(
+      !names_prepare<S> || good_prepare<S>,
+      "prepare must be: task<status> (or status, or void) prepare(request&, scoll::bcast_context&)");
   static_assert(!names_merge<S> || good_merge<S>,
                 "merge must be: static void merge(reply& into, const reply& from) noexcept");
   static_assert(
@@ -178,10 +180,11 @@ consteval bool check_service() {
       "replies need merge: static void merge(reply&, const reply&) noexcept, or members that all merge");
   static_assert(
       !names_on_reply<S> || good_on_reply<S>,
-      "on_reply must be: task<void> (or void) on_reply(const scoll::arrival<reply>&, scoll::call&)");
+      "on_reply must be: task<void> (or void) on_reply(const scoll::arrival<reply>&, scoll::bcast_context&)");
   static_assert(!names_finish<S> || good_finish<S>,
-                "finish must be: task<status> (or status, or void) finish(reply&, scoll::call&)");
-  static_assert(!names_replied<S> || good_replied<S>, "replied must be: void replied(scoll::call&) noexcept");
+                "finish must be: task<status> (or status, or void) finish(reply&, scoll::bcast_context&)");
+  static_assert(!names_replied<S> || good_replied<S>,
+                "replied must be: void replied(scoll::bcast_context&) noexcept");
   static_assert(reply_capacity_of<S> <= max_reply_bytes, "reply_capacity exceeds scoll::max_reply_bytes");
   return true;
 }
@@ -196,8 +199,8 @@ consteval bool check_service() {
 ///   more static constexpr std::uint16_t version = 1;              // optional, 0 (`C16`) static constexpr
 ///   std::string_view name = "scrub";        // optional, for messages static constexpr std::size_t
 ///   reply_capacity = 1024;      // optional: the encoded merged reply at most static constexpr
-///   std::chrono::nanoseconds processing_bound = 5s;  // optional, 10 s (`C11`) static constexpr bool brief =
-///   true;                       // optional, false: execute is a plain function
+///   std::chrono::nanoseconds processing_bound = 5s;  // optional, 10 s (`C11`) static constexpr bool
+///   short_execute = true;                       // optional, false: execute is a plain function
 ///                                                             // and takes a few microseconds, always
 ///   struct request { ... };
 ///   struct reply { ... };                                     // optional
@@ -213,8 +216,8 @@ consteval bool check_service() {
 /// All but `merge` and `replied` may also be plain functions. A hook of the right name and the wrong form
 /// does not compile. A hook that throws fails this node's part with the exception's text. Hooks run on the
 /// node's reactor thread; `merge` and `on_reply` of one broadcast never overlap. A request has left for the
-/// children before `execute` begins, which costs a system call of its own; of a `brief` service it leaves
-/// when the turn ends, with whatever else does.
+/// children before `execute` begins, which costs a system call of its own; of a `short_execute` service it
+/// leaves when the turn ends, with whatever else does.
 template <class S>
 concept collective_service = detail::check_service<S>();
 

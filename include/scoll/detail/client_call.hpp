@@ -34,14 +34,14 @@ class shipper;
 ///            │ refused               │ time, stop        │ time, stop, loss   └► fetching ─►  ▲
 ///            └───────────────────────┴───────────────────┴────────────────────────────────────┘
 /// ```
-class outgoing_call final : private transport::exchange,
-                            private timer_node,
-                            public list_hook<call_limit>,
-                            public list_hook<outgoing_call> {
+class client_call final : private transport::exchange,
+                          private timer_node,
+                          public list_hook<call_limit>,
+                          public list_hook<client_call> {
  public:
-  outgoing_call(node& by, node_id to, const function_key& function, bool notification,
-                const ship_options& options) noexcept;
-  ~outgoing_call();
+  client_call(node& by, node_id to, const function_key& function, bool notification,
+              const ship_options& options) noexcept;
+  ~client_call();
 
   /// Encodes the argument; nothing of the caller's is referred to afterwards.
   template <class In>
@@ -99,8 +99,8 @@ class outgoing_call final : private transport::exchange,
   const function_key& function_;
   ship_options options_;
   transport::message* message_ = nullptr;  // with the argument, until it is handed over
-  transport::slab_ref slab_;               // for one that does not lie within it
-  transport::loan answer_;
+  transport::buffer_ref buffer_;           // for one that does not lie within it
+  transport::buffer_view answer_;
   std::unique_ptr<large_part> large_;
   std::size_t result_bytes_ = wire::unbounded;
   error failure_;
@@ -114,11 +114,11 @@ class outgoing_call final : private transport::exchange,
   bool may_have_executed_ = false;
 };
 
-static_assert(std::is_base_of_v<transport::exchange, outgoing_call>,
+static_assert(std::is_base_of_v<transport::exchange, client_call>,
               "a shipped call and a hop of a tree are one primitive");
 
 template <class In>
-void outgoing_call::encode(const In& argument) noexcept {
+void client_call::encode(const In& argument) noexcept {
   if (failure_) return;
   std::span<std::byte> room = room_in_message();
   wire::writer first(room);

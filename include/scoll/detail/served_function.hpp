@@ -29,13 +29,13 @@ struct served_function {
   served_function& operator=(const served_function&) = delete;
 
   /// A call without its argument. Throws `std::bad_alloc`.
-  virtual handling& make(shipper& by) = 0;
+  virtual server_call& make(shipper& by) = 0;
 };
 
 template <class F, class In, class Out>
-concept good_handler = requires(F& f, const In& in, ship_call& call) {
+concept good_handler = requires(F& f, const In& in, call_context& call) {
   requires any_of_types<decltype(f(in, call)), task<result<Out>>, result<Out>, Out>;
-} || (std::same_as<Out, nothing> && requires(F& f, const In& in, ship_call& call) {
+} || (std::same_as<Out, nothing> && requires(F& f, const In& in, call_context& call) {
                          requires any_of_types<decltype(f(in, call)), task<status>, status, void>;
                        });
 
@@ -50,14 +50,14 @@ struct awaited<task<T>> {
 
 /// A call of a function with its argument, and what its handler gives.
 template <class In, class Out, class F>
-class typed_handling final : public handling {
-  using returned_type = std::invoke_result_t<F&, const In&, ship_call&>;
+class typed_server_call final : public server_call {
+  using returned_type = std::invoke_result_t<F&, const In&, call_context&>;
   using given = typename awaited<returned_type>::type;
 
  public:
-  static typed_handling& make(shipper& by, served_function& of, F& handler) {
-    void* const at = frame_pool::allocate(sizeof(typed_handling));
-    return *new (at) typed_handling(by, of, handler);
+  static typed_server_call& make(shipper& by, served_function& of, F& handler) {
+    void* const at = frame_pool::allocate(sizeof(typed_server_call));
+    return *new (at) typed_server_call(by, of, handler);
   }
 
   status decode(std::span<const std::byte> bytes) noexcept override {
@@ -73,15 +73,15 @@ class typed_handling final : public handling {
   }
 
   void destroy() noexcept override {
-    this->~typed_handling();
-    frame_pool::deallocate(this, sizeof(typed_handling));
+    this->~typed_server_call();
+    frame_pool::deallocate(this, sizeof(typed_server_call));
   }
 
  private:
-  typed_handling(shipper& by, served_function& of, F& handler) : handling(by, of), handler_(handler) {}
-  ~typed_handling() override = default;
+  typed_server_call(shipper& by, served_function& of, F& handler) : server_call(by, of), handler_(handler) {}
+  ~typed_server_call() override = default;
 
-  bool start(ship_call& call) noexcept override {
+  bool start(call_context& call) noexcept override {
     try {
       if constexpr (is_task<returned_type>) {
         work_ = handler_(argument_, call);
@@ -142,7 +142,7 @@ struct typed_function final : served_function {
   typed_function(const function_key& k, F f) : served_function(k), handler(std::move(f)) {
     borrows = detail::borrows<In>();
   }
-  handling& make(shipper& by) override { return typed_handling<In, Out, F>::make(by, *this, handler); }
+  server_call& make(shipper& by) override { return typed_server_call<In, Out, F>::make(by, *this, handler); }
 
   F handler;
 };

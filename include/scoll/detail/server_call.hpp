@@ -38,15 +38,15 @@ struct served_function;
 ///       └─────────────────┴──────────────────┼────────────────────────────────────────┘
 ///                                            └ time, cancel, loss: the stop token fires, it runs on
 /// ```
-class handling : public transport::incoming,
-                 public list_hook<handling>,
-                 private ready_node,
-                 private timer_node,
-                 protected task_listener {
+class server_call : public transport::incoming,
+                    public list_hook<server_call>,
+                    private ready_node,
+                    private timer_node,
+                    protected task_listener {
  public:
-  handling(shipper& by, served_function& of) noexcept;
-  handling(const handling&) = delete;
-  handling& operator=(const handling&) = delete;
+  server_call(shipper& by, served_function& of) noexcept;
+  server_call(const server_call&) = delete;
+  server_call& operator=(const server_call&) = delete;
 
   /// Constructs the argument from bytes, into which it may point afterwards.
   virtual status decode(std::span<const std::byte> bytes) noexcept = 0;
@@ -70,14 +70,14 @@ class handling : public transport::incoming,
   bool running() const noexcept { return began_ && !returned_; }
   node_id caller() const noexcept { return caller_; }
   /// What the argument points into.
-  void keep(transport::loan bytes) noexcept { argument_bytes_ = std::move(bytes); }
+  void keep(transport::buffer_view bytes) noexcept { argument_bytes_ = std::move(bytes); }
   std::span<const std::byte> kept() const noexcept { return argument_bytes_.bytes; }
 
  protected:
-  virtual ~handling();
+  virtual ~server_call();
 
   /// Calls the handler; true if it has returned.
-  virtual bool start(ship_call& call) noexcept = 0;
+  virtual bool start(call_context& call) noexcept = 0;
   /// What the handler that has returned gave, once.
   virtual status take_outcome() noexcept = 0;
   /// Writes the result; one that does not fit says how large it is.
@@ -85,7 +85,7 @@ class handling : public transport::incoming,
   virtual std::size_t result_size() const noexcept = 0;
 
  private:
-  friend class scoll::ship_call;
+  friend class scoll::call_context;
 
   static void on_turn(ready_node& self) noexcept;
   static void on_time(timer_node& self) noexcept;
@@ -103,8 +103,8 @@ class handling : public transport::incoming,
   shipper& shipper_;
   served_function& function_;
   ship_peer* peer_ = nullptr;
-  ship_call call_;
-  transport::loan argument_bytes_;                    // if the argument points into them
+  call_context call_;
+  transport::buffer_view argument_bytes_;             // if the argument points into them
   byte_buffer large_;                                 // a large argument, later a large result
   std::size_t large_held_ = 0;                        // of the shipper's memory for such
   std::unique_ptr<transport::memory_region> region_;  // of a large result

@@ -30,7 +30,7 @@ struct service_table {
   nanoseconds processing_bound;
   std::size_t request_size;
   std::size_t reply_size;
-  bool brief;  // execute takes less than a message does
+  bool short_execute;  // execute takes less than a message does
 
   status (*decode_request)(void* at, std::span<const std::byte> bytes) noexcept;  // constructs at `at` if ok
   result<std::size_t> (*encode_request)(const void* request, std::span<std::byte> into) noexcept;
@@ -40,15 +40,16 @@ struct service_table {
   void (*destroy_reply)(void* reply) noexcept;
   void (*merge)(void* into, const void* from) noexcept;
 
-  task<status> (*prepare)(void* service, void* request, call& c);
-  status (*prepare_now)(void* service, void* request, call& c) noexcept;
-  task<status> (*execute)(void* service, void* request, void* reply, call& c);  // constructs `reply` if ok
-  status (*execute_now)(void* service, void* request, void* reply, call& c) noexcept;
-  task<status> (*on_reply)(void* service, const raw_arrival& a, call& c);
-  status (*on_reply_now)(void* service, const raw_arrival& a, call& c) noexcept;
-  task<status> (*finish)(void* service, void* reply, call& c);
-  status (*finish_now)(void* service, void* reply, call& c) noexcept;
-  void (*replied)(void* service, call& c) noexcept;
+  task<status> (*prepare)(void* service, void* request, bcast_context& c);
+  status (*prepare_now)(void* service, void* request, bcast_context& c) noexcept;
+  task<status> (*execute)(void* service, void* request, void* reply,
+                          bcast_context& c);  // constructs `reply` if ok
+  status (*execute_now)(void* service, void* request, void* reply, bcast_context& c) noexcept;
+  task<status> (*on_reply)(void* service, const raw_arrival& a, bcast_context& c);
+  status (*on_reply_now)(void* service, const raw_arrival& a, bcast_context& c) noexcept;
+  task<status> (*finish)(void* service, void* reply, bcast_context& c);
+  status (*finish_now)(void* service, void* reply, bcast_context& c) noexcept;
+  void (*replied)(void* service, bcast_context& c) noexcept;
 };
 
 /// The error of an exception that leaves a hook.
@@ -134,7 +135,7 @@ struct thunks {
   static S& service(void* s) noexcept { return *static_cast<S*>(s); }
   static request& asked(void* r) noexcept { return *static_cast<request*>(r); }
 
-  static task<status> prepare(void* s, void* r, call& c) {
+  static task<status> prepare(void* s, void* r, bcast_context& c) {
     status outcome;
     try {
       outcome = co_await service(s).prepare(asked(r), c);
@@ -143,7 +144,7 @@ struct thunks {
     }
     co_return outcome;
   }
-  static status prepare_now(void* s, void* r, call& c) noexcept {
+  static status prepare_now(void* s, void* r, bcast_context& c) noexcept {
     try {
       if constexpr (std::is_void_v<decltype(service(s).prepare(asked(r), c))>) {
         service(s).prepare(asked(r), c);
@@ -155,7 +156,7 @@ struct thunks {
       return hook_threw("prepare threw");
     }
   }
-  static task<status> execute(void* s, void* r, void* at, call& c) {
+  static task<status> execute(void* s, void* r, void* at, bcast_context& c) {
     status outcome;
     try {
       auto returned = co_await service(s).execute(asked(r), c);
@@ -165,7 +166,7 @@ struct thunks {
     }
     co_return outcome;
   }
-  static status execute_now(void* s, void* r, void* at, call& c) noexcept {
+  static status execute_now(void* s, void* r, void* at, bcast_context& c) noexcept {
     try {
       if constexpr (std::is_void_v<decltype(service(s).execute(asked(r), c))>) {
         service(s).execute(asked(r), c);
@@ -180,7 +181,7 @@ struct thunks {
   static arrival<reply> typed(const raw_arrival& a) noexcept {
     return {a.child, a.rank, static_cast<const reply*>(a.value), a.clean, a.reason};
   }
-  static task<status> on_reply(void* s, const raw_arrival& a, call& c) {
+  static task<status> on_reply(void* s, const raw_arrival& a, bcast_context& c) {
     const arrival<reply> typed_arrival = typed(a);
     status outcome;
     try {
@@ -190,7 +191,7 @@ struct thunks {
     }
     co_return outcome;
   }
-  static status on_reply_now(void* s, const raw_arrival& a, call& c) noexcept {
+  static status on_reply_now(void* s, const raw_arrival& a, bcast_context& c) noexcept {
     try {
       service(s).on_reply(typed(a), c);
       return {};
@@ -198,7 +199,7 @@ struct thunks {
       return hook_threw("on_reply threw");
     }
   }
-  static task<status> finish(void* s, void* r, call& c) {
+  static task<status> finish(void* s, void* r, bcast_context& c) {
     status outcome;
     try {
       outcome = co_await service(s).finish(*static_cast<reply*>(r), c);
@@ -207,7 +208,7 @@ struct thunks {
     }
     co_return outcome;
   }
-  static status finish_now(void* s, void* r, call& c) noexcept {
+  static status finish_now(void* s, void* r, bcast_context& c) noexcept {
     try {
       if constexpr (std::is_void_v<decltype(service(s).finish(*static_cast<reply*>(r), c))>) {
         service(s).finish(*static_cast<reply*>(r), c);
@@ -219,7 +220,7 @@ struct thunks {
       return hook_threw("finish threw");
     }
   }
-  static void replied(void* s, call& c) noexcept { service(s).replied(c); }
+  static void replied(void* s, bcast_context& c) noexcept { service(s).replied(c); }
 };
 
 template <class S>
@@ -243,7 +244,7 @@ consteval service_table make_service_table() {
   t.processing_bound = processing_bound_of<S>();
   t.request_size = sizeof(request);
   t.reply_size = sizeof(reply);
-  t.brief = brief_of<S>;
+  t.short_execute = short_execute_of<S>;
   t.decode_request = &decode_at<request>;
   t.encode_request = &encode_from<request>;
   t.destroy_request = &destroy_at<request>;
@@ -254,21 +255,21 @@ consteval service_table make_service_table() {
   using hooks = thunks<S>;
   if constexpr (names_prepare<S>) {
     if constexpr (is_task<decltype(std::declval<S&>().prepare(std::declval<request&>(),
-                                                              std::declval<call&>()))>) {
+                                                              std::declval<bcast_context&>()))>) {
       t.prepare = &hooks::prepare;
     } else {
       t.prepare_now = &hooks::prepare_now;
     }
   }
   if constexpr (is_task<decltype(std::declval<S&>().execute(std::declval<request&>(),
-                                                            std::declval<call&>()))>) {
+                                                            std::declval<bcast_context&>()))>) {
     t.execute = &hooks::execute;
   } else {
     t.execute_now = &hooks::execute_now;
   }
   if constexpr (names_on_reply<S>) {
     if constexpr (is_task<decltype(std::declval<S&>().on_reply(std::declval<const arrival<reply>&>(),
-                                                               std::declval<call&>()))>) {
+                                                               std::declval<bcast_context&>()))>) {
       t.on_reply = &hooks::on_reply;
     } else {
       t.on_reply_now = &hooks::on_reply_now;
@@ -276,7 +277,7 @@ consteval service_table make_service_table() {
   }
   if constexpr (names_finish<S>) {
     if constexpr (is_task<decltype(std::declval<S&>().finish(std::declval<reply&>(),
-                                                             std::declval<call&>()))>) {
+                                                             std::declval<bcast_context&>()))>) {
       t.finish = &hooks::finish;
     } else {
       t.finish_now = &hooks::finish_now;

@@ -8,7 +8,7 @@
 namespace scoll {
 
 namespace detail {
-class outgoing_call;
+class client_call;
 }
 
 /// A limit on calls in flight, shared by those who name it in `ship_options::limit`: who comes when all
@@ -31,15 +31,15 @@ class call_limit {
   bool has_waiters() const noexcept { return !waiting_.empty(); }
 
  private:
-  friend class detail::outgoing_call;
+  friend class detail::client_call;
 
   /// True if there was a place; otherwise it is in the queue, and will be told.
-  bool enter(detail::outgoing_call& call) noexcept;
+  bool enter(detail::client_call& call) noexcept;
   void leave() noexcept;
 
   std::size_t free_;
   bool serving_ = false;
-  intrusive_list<detail::outgoing_call, call_limit> waiting_;
+  intrusive_list<detail::client_call, call_limit> waiting_;
 };
 
 }  // namespace scoll

@@ -11,14 +11,14 @@
 namespace scoll {
 
 namespace detail {
-class handling;
+class server_call;
 }
 
 /// What a handler may ask about the call it serves. Lives until the handler has returned.
-class ship_call {
+class call_context {
  public:
-  ship_call(const ship_call&) = delete;
-  ship_call& operator=(const ship_call&) = delete;
+  call_context(const call_context&) = delete;
+  call_context& operator=(const call_context&) = delete;
 
   /// Who asked, and in which life.
   node_id caller() const noexcept;
@@ -36,11 +36,11 @@ class ship_call {
   worker_pool& pool() const;
 
  private:
-  friend class detail::handling;
-  explicit ship_call(detail::handling& of) noexcept : handling_(of) {}
-  ~ship_call() = default;
+  friend class detail::server_call;
+  explicit call_context(detail::server_call& of) noexcept : handling_(of) {}
+  ~call_context() = default;
 
-  detail::handling& handling_;
+  detail::server_call& handling_;
 };
 
 }  // namespace scoll

@@ -106,7 +106,7 @@ consteval bool check_function() {
 /// every call carries a digest of name and types, so that two names of one number, or one name with two
 /// meanings, are an error that names both, and never a call of the wrong function.
 template <class In, class Out = nothing>
-class function {
+class remote_function {
   static_assert(detail::check_function<In, Out>());
 
  public:
@@ -115,11 +115,12 @@ class function {
 
   /// A literal: its characters must stay.
   template <std::size_t Size>
-  consteval explicit function(const char (&name)[Size]) noexcept
-      : function(checked(name), detail::fnv1a(checked(name))) {}
+  consteval explicit remote_function(const char (&name)[Size]) noexcept
+      : remote_function(checked(name), detail::fnv1a(checked(name))) {}
   /// With a number of one's own, should two names ever collide.
   template <std::size_t Size>
-  consteval function(const char (&name)[Size], std::uint64_t id) noexcept : function(checked(name), id) {}
+  consteval remote_function(const char (&name)[Size], std::uint64_t id) noexcept
+      : remote_function(checked(name), id) {}
 
   constexpr std::string_view name() const noexcept { return key_.name; }
   constexpr std::uint64_t id() const noexcept { return key_.id; }
@@ -132,7 +133,7 @@ class function {
                   "the name of a function has 1 to 64 characters");
     return {name, Size - 1};
   }
-  consteval function(std::string_view name, std::uint64_t id) noexcept
+  consteval remote_function(std::string_view name, std::uint64_t id) noexcept
       : key_{name, id, detail::digest_of(name, wire::signature<In>, wire::signature<Out>),
              wire::signature<In>, wire::signature<Out>} {}
 

@@ -38,7 +38,7 @@ class [[nodiscard]] ship_awaiter {
   }
 
  private:
-  detail::outgoing_call call_;
+  detail::client_call call_;
 };
 
 /// Calls `f` on node `to` (`F1`): `co_await scoll::ship(node, peer, f, argument, options)` gives a
@@ -50,14 +50,14 @@ class [[nodiscard]] ship_awaiter {
 /// (`connection_lost`, `peer_rebooted`, `unreachable`, `closed`); docs/shipper.md has the table. Arguments
 /// and results above the eager limit are pulled, up to `ship_limits::large_bytes` (`too_large`).
 template <class In, class Out>
-ship_awaiter<Out> ship(node& from, node_id to, const function<In, Out>& f,
+ship_awaiter<Out> ship(node& from, node_id to, const remote_function<In, Out>& f,
                        const std::type_identity_t<In>& argument, const ship_options& options = {}) noexcept {
   return {from, to, f.key(), argument, false, options};
 }
 
 /// Calls a function that takes nothing.
 template <class Out>
-ship_awaiter<Out> ship(node& from, node_id to, const function<nothing, Out>& f,
+ship_awaiter<Out> ship(node& from, node_id to, const remote_function<nothing, Out>& f,
                        const ship_options& options = {}) noexcept {
   return {from, to, f.key(), nothing{}, false, options};
 }
@@ -65,7 +65,7 @@ ship_awaiter<Out> ship(node& from, node_id to, const function<nothing, Out>& f,
 /// Has node `to` call `f`, and waits for no result: the await ends when the peer has taken the call, or
 /// refused it. How the handler fares nobody hears.
 template <class In, class Out>
-ship_awaiter<nothing> notify(node& from, node_id to, const function<In, Out>& f,
+ship_awaiter<nothing> notify(node& from, node_id to, const remote_function<In, Out>& f,
                              const std::type_identity_t<In>& argument,
                              const ship_options& options = {}) noexcept {
   return {from, to, f.key(), argument, true, options};
@@ -75,11 +75,11 @@ ship_awaiter<nothing> notify(node& from, node_id to, const function<In, Out>& f,
 /// destroyed twice): name it first, or give its type a constructor.
 template <class In, class Out>
   requires detail::unsafe_temporary<In>
-ship_awaiter<Out> ship(node& from, node_id to, const function<In, Out>& f,
+ship_awaiter<Out> ship(node& from, node_id to, const remote_function<In, Out>& f,
                        std::type_identity_t<In>&& argument, const ship_options& options = {}) = delete;
 template <class In, class Out>
   requires detail::unsafe_temporary<In>
-ship_awaiter<nothing> notify(node& from, node_id to, const function<In, Out>& f,
+ship_awaiter<nothing> notify(node& from, node_id to, const remote_function<In, Out>& f,
                              std::type_identity_t<In>&& argument, const ship_options& options = {}) = delete;
 
 }  // namespace scoll

@@ -17,8 +17,8 @@ namespace scoll::transport {
 /// descriptor die.
 class acceptor final : private io_completion {
  public:
-  acceptor(reactor& engine, int listener) noexcept
-      : io_completion(&accepted), engine_(engine), listener_(listener) {}
+  acceptor(reactor& loop, int listener) noexcept
+      : io_completion(&accepted), loop_(loop), listener_(listener) {}
   ~acceptor() = default;
 
   class [[nodiscard]] next_awaiter;
@@ -34,7 +34,7 @@ class acceptor final : private io_completion {
   static void accepted(io_completion& done, const event& e) noexcept;
   void wake() noexcept;
 
-  reactor& engine_;
+  reactor& loop_;
   int listener_;
   std::deque<unique_fd> arrived_;
   std::int32_t failure_ = 0;

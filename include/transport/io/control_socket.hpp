@@ -23,7 +23,7 @@ class control_connection {
  public:
   static constexpr std::size_t longest_line = std::size_t{256} << 10;
 
-  control_connection(reactor& engine, unique_fd fd) noexcept : engine_(engine), fd_(std::move(fd)) {}
+  control_connection(reactor& loop, unique_fd fd) noexcept : loop_(loop), fd_(std::move(fd)) {}
 
   /// Without its newline. Errors: `closed` (the end), `too_large`, `cancelled`, `io_error`.
   task<result<std::string>> read_line(stop_token stop);
@@ -35,7 +35,7 @@ class control_connection {
   unique_fd release() noexcept { return std::move(fd_); }
 
  private:
-  reactor& engine_;
+  reactor& loop_;
   unique_fd fd_;
   std::string pending_;
   std::array<std::byte, 16384> received_;

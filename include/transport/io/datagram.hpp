@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "scoll/coro/result.hpp"
+#include "transport/io/buffer.hpp"
 #include "transport/io/datagram_address.hpp"
-#include "transport/io/slab.hpp"
 
 namespace scoll::transport {
 
@@ -21,7 +21,7 @@ class datagram_events {
   /// One has arrived, whole; it may be empty. Nothing else is known of it: it may be altered, a repetition,
   /// late, or from anybody. `bytes` are valid until this returns, or for as long as a copy of the loan is
   /// held: then a receive buffer is missing. The port may be closed from here, not destroyed.
-  virtual void on_datagram(const datagram_address& source, const loan& bytes) noexcept = 0;
+  virtual void on_datagram(const datagram_address& source, const buffer_view& bytes) noexcept = 0;
 
  protected:
   ~datagram_events() = default;

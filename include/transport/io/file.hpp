@@ -15,20 +15,20 @@
 
 namespace scoll::transport {
 
-/// An open file, or directory, of a `file_engine`, which must outlive it. Closed when destroyed, and then
+/// An open file, or directory, of a `file_system`, which must outlive it. Closed when destroyed, and then
 /// nobody hears of a failure; what must not be lost is synchronised first. Move-only. While an operation on
 /// it is pending it must stay in place.
 class file {
  public:
   file() noexcept = default;
-  /// Takes over `fd`, which is the engine's; `path` is for the texts of errors.
-  file(file_engine& engine, int fd, std::string path) noexcept
-      : engine_(&engine), fd_(fd), path_(std::move(path)) {}
-  file(file&& other) noexcept : engine_(other.engine_), fd_(other.release()), path_(std::move(other.path_)) {}
+  /// Takes over `fd`, which is the files's; `path` is for the texts of errors.
+  file(file_system& files, int fd, std::string path) noexcept
+      : files_(&files), fd_(fd), path_(std::move(path)) {}
+  file(file&& other) noexcept : files_(other.files_), fd_(other.release()), path_(std::move(other.path_)) {}
   file& operator=(file&& other) noexcept {
     if (this == &other) return *this;
     abandon();
-    engine_ = other.engine_;
+    files_ = other.files_;
     fd_ = other.release();
     path_ = std::move(other.path_);
     return *this;
@@ -36,7 +36,7 @@ class file {
   ~file() { abandon(); }
 
   explicit operator bool() const noexcept { return fd_ >= 0; }
-  file_engine& engine() const noexcept { return *engine_; }
+  file_system& system() const noexcept { return *files_; }
   int fd() const noexcept { return fd_; }
   const std::string& path() const noexcept { return path_; }
   /// Gives the descriptor away.
@@ -44,10 +44,10 @@ class file {
 
  private:
   void abandon() noexcept {
-    if (fd_ >= 0) engine_->abandon_file(release());
+    if (fd_ >= 0) files_->abandon_file(release());
   }
 
-  file_engine* engine_ = nullptr;
+  file_system* files_ = nullptr;
   int fd_ = -1;
   std::string path_;
 };
@@ -64,21 +64,21 @@ task<result<std::size_t>> read_all(const file& f, std::span<std::byte> into, std
                                    stop_token stop = {});
 
 /// All of a file. Errors: `too_large` if it has more than `most` bytes, `io_error`.
-task<result<std::vector<std::byte>>> read_file(file_engine& files, std::string path, std::size_t most,
+task<result<std::vector<std::byte>>> read_file(file_system& files, std::string path, std::size_t most,
                                                stop_token stop = {});
 
 /// Makes the names in a directory durable: created, renamed and removed files survive a power failure only
 /// after it, whatever was done to the files themselves.
-task<status> sync_directory(file_engine& files, std::string path, stop_token stop = {});
+task<status> sync_directory(file_system& files, std::string path, stop_token stop = {});
 
 /// Gives a file new content, all or nothing: writes "<path>.new" beside it, synchronises it, renames it and
 /// synchronises the directory. When this has succeeded the new content is durable; after an error, or a crash
 /// at any point, it is the old or the new one. One at a time per path.
-task<status> replace_file(file_engine& files, std::string path, std::span<const std::byte> content,
+task<status> replace_file(file_system& files, std::string path, std::span<const std::byte> content,
                           stop_token stop = {});
 
 /// Makes a directory and its name in its parent durable. One that exists already is fine.
-task<status> ensure_directory(file_engine& files, std::string path);
+task<status> ensure_directory(file_system& files, std::string path);
 
 /// An error about a file: `what`, and its path, of which the end is kept if it is long.
 error file_error(errc code, std::string_view what, std::string_view path);

@@ -37,10 +37,10 @@ class io_waiter : protected io_completion {
   }
 
  protected:
-  io_waiter(function complete, file_engine& engine, stop_token stop, const char* name,
+  io_waiter(function complete, file_system& files, stop_token stop, const char* name,
             const char* path) noexcept
       : io_completion(complete),
-        engine_(&engine),
+        files_(&files),
         stop_(stop),
         on_stop_(&ask_to_stop, this),
         name_(name),
@@ -60,16 +60,16 @@ class io_waiter : protected io_completion {
     executor_->schedule(waiter_);
   }
   std::int32_t outcome() const noexcept { return outcome_; }
-  file opened() const { return {*engine_, outcome_, path_}; }
+  file opened() const { return {*files_, outcome_, path_}; }
   error failure() const { return io_failure(-outcome_, name_, path_); }
 
  private:
   static void ask_to_stop(void* self) noexcept {
     auto& waiter = *static_cast<io_waiter*>(self);
-    waiter.engine_->cancel(waiter);
+    waiter.files_->cancel(waiter);
   }
 
-  file_engine* engine_;
+  file_system* files_;
   executor* executor_ = nullptr;
   stop_token stop_;
   stop_callback on_stop_;
@@ -85,8 +85,8 @@ class [[nodiscard]] io_awaiter final : private io_waiter {
   static_assert(std::is_trivially_copyable_v<Start>);
 
  public:
-  io_awaiter(file_engine& engine, stop_token stop, const char* name, const char* path, Start start) noexcept
-      : io_waiter(&completed, engine, stop, name, path), start_(start) {}
+  io_awaiter(file_system& files, stop_token stop, const char* name, const char* path, Start start) noexcept
+      : io_waiter(&completed, files, stop, name, path), start_(start) {}
 
   using io_waiter::await_ready;
   void await_suspend(std::coroutine_handle<> handle) noexcept {
@@ -113,130 +113,126 @@ class [[nodiscard]] io_awaiter final : private io_waiter {
 };
 
 template <class Value, class Start>
-io_awaiter<Value, Start> await_io(file_engine& engine, stop_token stop, const char* name, const char* path,
+io_awaiter<Value, Start> await_io(file_system& files, stop_token stop, const char* name, const char* path,
                                   Start start) noexcept {
-  return io_awaiter<Value, Start>(engine, stop, name, path, start);
+  return io_awaiter<Value, Start>(files, stop, name, path, start);
 }
 
 }  // namespace detail
 
 /// Opens or creates a file, or with O_DIRECTORY a directory; flags as for open(2). Add O_CLOEXEC.
-[[nodiscard]] inline auto async_open(file_engine& engine, const char* path, int flags, mode_t mode = 0644,
+[[nodiscard]] inline auto async_open(file_system& files, const char* path, int flags, mode_t mode = 0644,
                                      stop_token stop = {}) noexcept {
-  return detail::await_io<file>(
-      engine, stop, "open", path,
-      [&engine, path, flags, mode](io_completion& done) { engine.open(AT_FDCWD, path, flags, mode, done); });
+  return detail::await_io<file>(files, stop, "open", path, [&files, path, flags, mode](io_completion& done) {
+    files.open(AT_FDCWD, path, flags, mode, done);
+  });
 }
 
 /// Reads once; fewer bytes than asked for are possible, 0 is the end of the file.
 [[nodiscard]] inline auto async_read(const file& f, std::span<std::byte> into, std::uint64_t offset,
                                      stop_token stop = {}) noexcept {
   return detail::await_io<std::size_t>(
-      f.engine(), stop, "read", f.path().c_str(),
-      [&f, into, offset](io_completion& done) { f.engine().read(f.fd(), into, offset, done); });
+      f.system(), stop, "read", f.path().c_str(),
+      [&f, into, offset](io_completion& done) { f.system().read(f.fd(), into, offset, done); });
 }
 
 /// Writes once; fewer bytes than given are possible.
 [[nodiscard]] inline auto async_write(const file& f, std::span<const std::byte> from, std::uint64_t offset,
                                       stop_token stop = {}) noexcept {
   return detail::await_io<std::size_t>(
-      f.engine(), stop, "write", f.path().c_str(),
-      [&f, from, offset](io_completion& done) { f.engine().write(f.fd(), from, offset, done); });
+      f.system(), stop, "write", f.path().c_str(),
+      [&f, from, offset](io_completion& done) { f.system().write(f.fd(), from, offset, done); });
 }
 
 /// Makes all that was written durable, data and metadata, but not the file's name: see `sync_directory`. If
 /// it fails, what was written since the last one may be lost whatever a later one says.
 [[nodiscard]] inline auto async_sync(const file& f, stop_token stop = {}) noexcept {
-  return detail::await_io<void>(f.engine(), stop, "fsync", f.path().c_str(),
-                                [&f](io_completion& done) { f.engine().sync(f.fd(), done); });
+  return detail::await_io<void>(f.system(), stop, "fsync", f.path().c_str(),
+                                [&f](io_completion& done) { f.system().sync(f.fd(), done); });
 }
 
 /// Fills in `out` (size, times, kind); `flags` as for statx, such as AT_SYMLINK_NOFOLLOW.
-[[nodiscard]] inline auto async_status(file_engine& engine, const char* path, struct statx& out,
-                                       int flags = 0, stop_token stop = {}) noexcept {
-  return detail::await_io<void>(
-      engine, stop, "stat", path,
-      [&engine, path, flags, &out](io_completion& done) { engine.status(AT_FDCWD, path, flags, out, done); });
+[[nodiscard]] inline auto async_status(file_system& files, const char* path, struct statx& out, int flags = 0,
+                                       stop_token stop = {}) noexcept {
+  return detail::await_io<void>(files, stop, "stat", path, [&files, path, flags, &out](io_completion& done) {
+    files.status(AT_FDCWD, path, flags, out, done);
+  });
 }
 /// The same of an open file.
 [[nodiscard]] inline auto async_status(const file& f, struct statx& out, stop_token stop = {}) noexcept {
-  return detail::await_io<void>(f.engine(), stop, "stat", f.path().c_str(), [&f, &out](io_completion& done) {
-    f.engine().status(f.fd(), "", AT_EMPTY_PATH, out, done);
+  return detail::await_io<void>(f.system(), stop, "stat", f.path().c_str(), [&f, &out](io_completion& done) {
+    f.system().status(f.fd(), "", AT_EMPTY_PATH, out, done);
   });
 }
 
 /// Replaces `to` atomically. Durable once its directory has been synchronised.
-[[nodiscard]] inline auto async_rename(file_engine& engine, const char* from, const char* to,
+[[nodiscard]] inline auto async_rename(file_system& files, const char* from, const char* to,
                                        stop_token stop = {}) noexcept {
-  return detail::await_io<void>(engine, stop, "rename", from,
-                                [&engine, from, to](io_completion& done) { engine.rename(from, to, done); });
+  return detail::await_io<void>(files, stop, "rename", from,
+                                [&files, from, to](io_completion& done) { files.rename(from, to, done); });
 }
 
 /// Removes a file, or with AT_REMOVEDIR an empty directory.
-[[nodiscard]] inline auto async_unlink(file_engine& engine, const char* path, int flags = 0,
+[[nodiscard]] inline auto async_unlink(file_system& files, const char* path, int flags = 0,
                                        stop_token stop = {}) noexcept {
-  return detail::await_io<void>(engine, stop, "unlink", path, [&engine, path, flags](io_completion& done) {
-    engine.unlink(path, flags, done);
+  return detail::await_io<void>(files, stop, "unlink", path, [&files, path, flags](io_completion& done) {
+    files.unlink(path, flags, done);
   });
 }
 
-[[nodiscard]] inline auto async_make_directory(file_engine& engine, const char* path, mode_t mode = 0755,
+[[nodiscard]] inline auto async_make_directory(file_system& files, const char* path, mode_t mode = 0755,
                                                stop_token stop = {}) noexcept {
-  return detail::await_io<void>(engine, stop, "mkdir", path, [&engine, path, mode](io_completion& done) {
-    engine.make_directory(path, mode, done);
+  return detail::await_io<void>(files, stop, "mkdir", path, [&files, path, mode](io_completion& done) {
+    files.make_directory(path, mode, done);
   });
 }
 
 /// The names in a directory. A stop that comes while it runs is too late.
-[[nodiscard]] inline auto async_list(file_engine& engine, const char* path, directory_listing& out,
+[[nodiscard]] inline auto async_list(file_system& files, const char* path, directory_listing& out,
                                      stop_token stop = {}) noexcept {
-  return detail::await_io<void>(engine, stop, "list", path,
-                                [&engine, path, &out](io_completion& done) { engine.list(path, out, done); });
+  return detail::await_io<void>(files, stop, "list", path,
+                                [&files, path, &out](io_completion& done) { files.list(path, out, done); });
 }
 
 /// Closes a file and says whether that went well. It cannot be stopped; `f` is closed even if it fails.
 [[nodiscard]] inline auto async_close(file& f) noexcept {
-  return detail::await_io<void>(f.engine(), {}, "close", f.path().c_str(),
-                                [&f](io_completion& done) { f.engine().close_file(f.release(), done); });
+  return detail::await_io<void>(f.system(), {}, "close", f.path().c_str(),
+                                [&f](io_completion& done) { f.system().close_file(f.release(), done); });
 }
 
 /// Closes a socket's `fd`, which must have no other owner. It cannot be stopped; the descriptor is gone even
 /// if it fails.
-[[nodiscard]] inline auto async_close(reactor& engine, int fd) noexcept {
-  return detail::await_io<void>(engine, {}, "close", nullptr,
-                                [&engine, fd](io_completion& done) { engine.close_socket(fd, done); });
+[[nodiscard]] inline auto async_close(reactor& loop, int fd) noexcept {
+  return detail::await_io<void>(loop, {}, "close", nullptr,
+                                [&loop, fd](io_completion& done) { loop.close_socket(fd, done); });
 }
 
 /// Waits for events of poll(2) on `fd`; gives those that happened.
-[[nodiscard]] inline auto async_poll(reactor& engine, int fd, std::uint32_t events,
+[[nodiscard]] inline auto async_poll(reactor& loop, int fd, std::uint32_t events,
                                      stop_token stop = {}) noexcept {
   return detail::await_io<std::uint32_t>(
-      engine, stop, "poll", nullptr,
-      [&engine, fd, events](io_completion& done) { engine.poll(fd, events, done); });
+      loop, stop, "poll", nullptr, [&loop, fd, events](io_completion& done) { loop.poll(fd, events, done); });
 }
 
 /// Receives once into the caller's memory; 0 is the end of the stream. For tools and handshakes: it reserves
 /// memory while it waits, unlike `reactor::receive_multishot`.
-[[nodiscard]] inline auto async_receive(reactor& engine, int fd, std::span<std::byte> into,
+[[nodiscard]] inline auto async_receive(reactor& loop, int fd, std::span<std::byte> into,
                                         stop_token stop = {}) noexcept {
   return detail::await_io<std::size_t>(
-      engine, stop, "receive", nullptr,
-      [&engine, fd, into](io_completion& done) { engine.receive(fd, into, done); });
+      loop, stop, "receive", nullptr,
+      [&loop, fd, into](io_completion& done) { loop.receive(fd, into, done); });
 }
 
 /// Connects a socket of `open_stream`. After a failure or cancellation the socket is only good for closing.
 class [[nodiscard]] async_connect final : private detail::io_waiter {
  public:
-  async_connect(reactor& engine, int fd, const socket_address& address, stop_token stop = {}) noexcept
-      : io_waiter(&completed, engine, stop, "connect", nullptr),
-        engine_(engine),
-        fd_(fd),
-        address_(address) {}
+  async_connect(reactor& loop, int fd, const socket_address& address, stop_token stop = {}) noexcept
+      : io_waiter(&completed, loop, stop, "connect", nullptr), loop_(loop), fd_(fd), address_(address) {}
 
   using io_waiter::await_ready;
   void await_suspend(std::coroutine_handle<> handle) noexcept {
     suspend(handle);
-    engine_.connect(fd_, address_.data(), address_.size(), *this);
+    loop_.connect(fd_, address_.data(), address_.size(), *this);
     heed_stop();
   }
   status await_resume();
@@ -245,7 +241,7 @@ class [[nodiscard]] async_connect final : private detail::io_waiter {
   static void completed(io_completion& done, const event& e) noexcept {
     static_cast<async_connect&>(done).finish(e.result);
   }
-  reactor& engine_;
+  reactor& loop_;
   int fd_;
   socket_address address_;  // the kernel reads it while it connects
 };
@@ -254,13 +250,13 @@ class [[nodiscard]] async_connect final : private detail::io_waiter {
 /// stream.
 class [[nodiscard]] async_send_all final : private detail::io_waiter {
  public:
-  async_send_all(reactor& engine, int fd, std::span<const std::byte> bytes, stop_token stop = {}) noexcept
-      : io_waiter(&completed, engine, stop, "send", nullptr), engine_(engine), fd_(fd), rest_(bytes) {}
+  async_send_all(reactor& loop, int fd, std::span<const std::byte> bytes, stop_token stop = {}) noexcept
+      : io_waiter(&completed, loop, stop, "send", nullptr), loop_(loop), fd_(fd), rest_(bytes) {}
 
   bool await_ready() noexcept { return rest_.empty() || io_waiter::await_ready(); }
   void await_suspend(std::coroutine_handle<> handle) noexcept {
     suspend(handle);
-    engine_.send(fd_, rest_, *this);
+    loop_.send(fd_, rest_, *this);
     heed_stop();
   }
   status await_resume() {
@@ -276,10 +272,10 @@ class [[nodiscard]] async_send_all final : private detail::io_waiter {
     if (outcome >= 0) rest_ = rest_.subspan(static_cast<std::size_t>(outcome));
     if (outcome < 0 || rest_.empty()) return finish(outcome);
     if (stopping()) return finish(-ECANCELED);
-    engine_.send(fd_, rest_, *this);
+    loop_.send(fd_, rest_, *this);
   }
 
-  reactor& engine_;
+  reactor& loop_;
   int fd_;
   std::span<const std::byte> rest_;
 };

@@ -17,7 +17,7 @@
 #include "scoll/coro/executor.hpp"
 #include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/result.hpp"
-#include "transport/io/slab.hpp"
+#include "transport/io/buffer.hpp"
 
 namespace scoll::transport {
 
@@ -25,8 +25,8 @@ class io_completion;
 
 namespace detail {
 
-/// What an engine keeps about a pending operation: the request, so that it can be handed to the kernel later
-/// or once more, and where it is. Part of every `io_completion`, so that engines allocate nothing per
+/// What a backend keeps about a pending operation: the request, so that it can be handed to the kernel later
+/// or once more, and where it is. Part of every `io_completion`, so that backends allocate nothing per
 /// operation.
 struct io_slot : list_hook<> {
   enum class operation : std::uint8_t {
@@ -78,7 +78,7 @@ struct io_slot : list_hook<> {
   std::uint64_t offset = 0;
   const void* address = nullptr;
   void* second = nullptr;
-  slab_ref buffer;
+  buffer_ref buffer;
 };
 
 }  // namespace detail
@@ -98,8 +98,8 @@ class io_completion {
  public:
   struct event {
     std::int32_t result;
-    bool more;         ///< a multishot operation that goes on
-    slab_ref* buffer;  ///< the buffer received into (may be moved from); null for everything but receives
+    bool more;           ///< a multishot operation that goes on
+    buffer_ref* buffer;  ///< the buffer received into (may be moved from); null for everything but receives
     const received_datagram* datagram = nullptr;  ///< of `receive_datagrams` alone; valid during the call
   };
   using function = void (*)(io_completion&, const event&) noexcept;
@@ -114,7 +114,7 @@ class io_completion {
   ~io_completion() { SCOLL_ASSERT(!pending_, "an I/O operation was abandoned by its owner"); }
 
  private:
-  friend class file_engine;
+  friend class file_system;
   function complete_;
   bool pending_ = false;
   detail::io_slot slot_;
@@ -133,7 +133,7 @@ using directory_listing = std::vector<directory_entry>;
 /// call per operation. Paths and buffers must live until completion. Results are as the system calls',
 /// negative errno for failure; flags are theirs too. Behind `file` and the awaitables it is used by
 /// coroutines.
-class file_engine {
+class file_system {
  public:
   virtual void open(int directory_fd, const char* path, int flags, mode_t mode,
                     io_completion& done) noexcept = 0;
@@ -155,11 +155,11 @@ class file_engine {
   virtual void abandon_file(int fd) noexcept = 0;
 
   /// Asks that a pending operation end soon; it still completes, with -ECANCELED or its result. Nothing
-  /// happens if it is not pending. An engine whose operations are short may ignore it.
+  /// happens if it is not pending. A backend whose operations are short may ignore it.
   virtual void cancel(io_completion& done) noexcept { static_cast<void>(done); }
 
  protected:
-  ~file_engine() = default;
+  ~file_system() = default;
 
   // For those who implement it.
   static void mark_pending(io_completion& done) noexcept {
@@ -199,11 +199,11 @@ inline constexpr std::uint32_t multishot_receive_message = 128;
 }  // namespace reactor_disable
 
 /// What a reactor runs on. `automatic` is io_uring, and poll (epoll and threads) where that is not available.
-enum class reactor_engine : std::uint8_t { automatic, io_uring, poll };
+enum class reactor_backend : std::uint8_t { automatic, io_uring, poll };
 
-std::string_view to_string(reactor_engine engine) noexcept;
+std::string_view to_string(reactor_backend backend) noexcept;
 /// By that name; nothing if there is none.
-std::optional<reactor_engine> parse_engine(std::string_view name) noexcept;
+std::optional<reactor_backend> parse_backend(std::string_view name) noexcept;
 
 /// Bounds and choices of a reactor. All have sane defaults; `validate` says what is wrong with a set, and
 /// `create` refuses the same with `invalid_argument`.
@@ -215,9 +215,9 @@ struct reactor_options {
   std::uint32_t receive_buffer_bytes = 16384;  ///< 256..16 MiB
   std::uint32_t receive_buffer_limit =
       2048;  ///< lent out and provided together: bounds receive memory; <= 65536
-  /// An engine named here is used, or `create` fails. `automatic` leaves it to SCOLL_REACTOR_ENGINE, and to
+  /// A backend named here is used, or `create` fails. `automatic` leaves it to SCOLL_REACTOR_BACKEND, and to
   /// what works.
-  reactor_engine engine = reactor_engine::automatic;
+  reactor_backend backend = reactor_backend::automatic;
   bool announce = true;       ///< say on stderr, once per process, which fallbacks were taken
   std::uint32_t disable = 0;  ///< bits of `reactor_disable`: for tests, and for working around kernels
 
@@ -226,8 +226,8 @@ struct reactor_options {
 
 /// What the kernel offered at start. With poll all flags are false.
 struct reactor_features {
-  std::string engine;  ///< "io_uring" or "poll"
-  std::string kernel;  ///< uname release
+  std::string backend;  ///< "io_uring" or "poll"
+  std::string kernel;   ///< uname release
   bool defer_taskrun = false;
   bool single_issuer = false;
   bool multishot_receive = false;
@@ -248,15 +248,15 @@ struct reactor_statistics {
 };
 
 /// The executor that does I/O: one per thread, created on the thread that drives it. Operations are callbacks
-/// on `io_completion` objects; submissions are batched and leave once per turn, with the wait. Two engines
+/// on `io_completion` objects; submissions are batched and leave once per turn, with the wait. Two backends
 /// fill this interface: io_uring, and poll where that is forbidden or unknown.
-class reactor : public executor, public file_engine {
+class reactor : public executor, public file_system {
  public:
-  /// Creates an engine on this thread: the one that `options` name, else the one that SCOLL_REACTOR_ENGINE
+  /// Creates a backend on this thread: the one that `options` name, else the one that SCOLL_REACTOR_BACKEND
   /// names (`io_uring`, `poll`, `automatic`), else io_uring, and poll where that is `unsupported`, with one
   /// line on stderr per process. A failure names its cause: io_uring forbidden (and by what), locked memory,
   /// a kernel that is too old (and which is needed), or `invalid_argument` for a variable that names no
-  /// engine, whatever the options say.
+  /// backend, whatever the options say.
   static result<std::unique_ptr<reactor>> create(const reactor_options& options = {});
 
   /// One turn: submits what is batched, waits at most `longest_wait` (0: not at all; less when something is
@@ -278,7 +278,7 @@ class reactor : public executor, public file_engine {
   /// `address` is copied or must live until completion: it must live.
   virtual void connect(int fd, const sockaddr* address, socklen_t size, io_completion& done) noexcept = 0;
   /// One completion per arrival with its buffer and size; `result` 0 is the end of the stream. Ends with
-  /// -ENOBUFS (more == false) only when the engine itself cannot re-arm; running out of buffers for a while
+  /// -ENOBUFS (more == false) only when the backend itself cannot re-arm; running out of buffers for a while
   /// is handled inside: the receive pauses and goes on when buffers return.
   virtual void receive_multishot(int fd, io_completion& done) noexcept = 0;
   /// One arrival, at most `into.size()` bytes; 0 is the end of the stream.
@@ -293,9 +293,9 @@ class reactor : public executor, public file_engine {
   virtual void send(int fd, std::span<const std::byte> bytes, io_completion& done) noexcept = 0;
   /// The same for who does not wait for it: it may complete with the next turn that has something else to do,
   /// within 20 ms, so that no system call is made for it alone.
-  virtual void send_lazily(int fd, std::span<const std::byte> bytes, io_completion& done) noexcept = 0;
+  virtual void send_deferred(int fd, std::span<const std::byte> bytes, io_completion& done) noexcept = 0;
   /// Somebody waits for it after all. Harmless on an object that is not pending.
-  virtual void hurry(io_completion& done) noexcept = 0;
+  virtual void flush(io_completion& done) noexcept = 0;
   /// `message` and all it points to must live until completion. Short counts are possible.
   virtual void send_message(int fd, const msghdr& message, io_completion& done) noexcept = 0;
   virtual void poll(int fd, std::uint32_t events, io_completion& done) noexcept = 0;
@@ -308,7 +308,7 @@ class reactor : public executor, public file_engine {
   /// Never completes inline. Harmless on an object that is not pending.
   void cancel(io_completion& done) noexcept override = 0;
 
-  virtual slab_pool& receive_pool() noexcept = 0;
+  virtual buffer_pool& receive_pool() noexcept = 0;
   virtual const reactor_features& features() const noexcept = 0;
   virtual reactor_statistics statistics() const noexcept = 0;
 

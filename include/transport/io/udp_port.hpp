@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "transport/io/buffer.hpp"
 #include "transport/io/datagram.hpp"
 #include "transport/io/reactor.hpp"
-#include "transport/io/slab.hpp"
 #include "transport/io/socket.hpp"
 
 namespace scoll::transport {
@@ -65,12 +65,12 @@ class udp_port final : public datagram_port, private timer_node {
    public:
     explicit sending(udp_port& port) noexcept : io_completion(&complete), port_(port) {}
     ~sending() = default;
-    void start(slab_ref buffer, std::size_t size, const socket_address& to) noexcept;
+    void start(buffer_ref buffer, std::size_t size, const socket_address& to) noexcept;
 
    private:
     static void complete(io_completion& self, const event& e) noexcept;
     udp_port& port_;
-    slab_ref buffer_;
+    buffer_ref buffer_;
     socket_address to_;
     iovec bytes_{};
     msghdr message_{};
@@ -81,14 +81,14 @@ class udp_port final : public datagram_port, private timer_node {
   status make_buffers();
   void arm_receive() noexcept;
   void on_received(const io_completion::event& e) noexcept;
-  void take(const received_datagram& d, slab_ref& buffer) noexcept;
+  void take(const received_datagram& d, buffer_ref& buffer) noexcept;
   void on_sent(sending& s, std::int32_t outcome) noexcept;
   void end_if_done() noexcept;
   void on_closed(const io_completion::event& e) noexcept;
 
   reactor& reactor_;
   udp_options options_;
-  std::optional<slab_pool> send_buffers_;
+  std::optional<buffer_pool> send_buffers_;
   std::unique_ptr<datagram_buffers> receive_buffers_;
   operation receive_;
   operation close_;

@@ -63,16 +63,16 @@ class request_view {
   std::uint32_t reply_capacity() const noexcept { return reply_capacity_; }
   std::span<const std::byte> head() const noexcept { return frame_.head.subspan(message::envelope_bytes); }
   /// May be moved from. Empty if the payload was not lent.
-  loan& payload() const noexcept { return frame_.payload; }
+  buffer_view& payload() const noexcept { return frame_.payload; }
   /// Also of a payload that was not lent.
   std::uint32_t payload_bytes() const noexcept { return frame_.header.payload_bytes; }
-  payload_fate fate() const noexcept { return frame_.fate; }
+  payload_disposition fate() const noexcept { return frame_.fate; }
 
   /// `work` now owes the reply.
   void accept(incoming& work) noexcept;
-  /// Answers with an error of the transport: nothing was done with the request, or, if `touched`, perhaps a
-  /// part of it.
-  void refuse(const error& reason, bool touched = false) noexcept;
+  /// Answers with an error of the transport: nothing was done with the request, or, if `may_have_effects`,
+  /// perhaps a part of it.
+  void refuse(const error& reason, bool may_have_effects = false) noexcept;
   bool settled() const noexcept { return settled_; }
 
  private:
@@ -158,10 +158,10 @@ class endpoint final : private accept_events {
   }
   /// For payloads beyond what lies in a message, at most `max_payload_bytes`. Empty when too many are lent
   /// out.
-  slab_ref acquire_payload() noexcept { return buffers_->payloads.try_acquire(); }
+  buffer_ref acquire_payload() noexcept { return buffers_->payloads.try_acquire(); }
   /// Moves a received payload out of its receive buffer, for those who hold it for long: receive buffers that
   /// are held are missing for all links. Gives the loan back as it is when no memory is left for that.
-  loan keep(loan received) noexcept;
+  buffer_view keep(buffer_view received) noexcept;
 
   /// Refuses new requests, waits until all that is owed has been sent and acknowledged, says goodbye and
   /// closes all links. After `limit` it closes what is left and returns `deadline_exceeded`; how long closing

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "transport/io/slab.hpp"
+#include "transport/io/buffer.hpp"
 #include "transport/session/frame.hpp"
 #include "transport/session/message.hpp"
 
@@ -20,8 +20,8 @@ struct endpoint_buffers {
         small_payloads(small_payload_bytes, 16384 * endpoints) {}
 
   message_pool messages;
-  slab_pool payloads;
-  slab_pool small_payloads;
+  buffer_pool payloads;
+  buffer_pool small_payloads;
 };
 
 }  // namespace scoll::transport

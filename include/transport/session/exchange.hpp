@@ -18,9 +18,9 @@ struct reply_event {
   bool reached = false;             ///< false: the request provably never left this node
   bool refused = false;             ///< the peer answered, with `outcome`: nothing was done with the request
   std::span<const std::byte> head;  ///< lives until the callback returns
-  loan payload;
+  buffer_view payload;
   std::uint32_t payload_bytes = 0;  ///< also of a payload that was not lent
-  payload_fate fate = payload_fate::lent;
+  payload_disposition fate = payload_disposition::lent;
 };
 
 /// The requesting side of the one request/reply primitive ("exchange"): a tree hop and a shipped call are

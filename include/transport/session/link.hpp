@@ -6,7 +6,7 @@
 #include <string>
 
 #include "scoll/coro/result.hpp"
-#include "transport/io/slab.hpp"
+#include "transport/io/buffer.hpp"
 #include "transport/session/frame.hpp"
 #include "transport/session/lent_memory.hpp"
 
@@ -29,7 +29,7 @@ struct frame_parts {
 };
 
 /// What became of a payload that arrived.
-enum class payload_fate : std::uint8_t {
+enum class payload_disposition : std::uint8_t {
   lent,     ///< it is in the loan
   placed,   ///< it was written where `link_events::place_payload` said
   dropped,  ///< nobody said where it should go, and it is too large to be lent
@@ -42,8 +42,8 @@ enum class payload_fate : std::uint8_t {
 struct frame_view {
   const frame_header& header;
   std::span<const std::byte> head;
-  loan payload;
-  payload_fate fate = payload_fate::lent;
+  buffer_view payload;
+  payload_disposition fate = payload_disposition::lent;
 };
 
 /// Who is told what happens on a link.
@@ -83,7 +83,7 @@ class link {
   /// those of lent memory, which the link may borrow until then.
   virtual void write(std::span<const frame_parts> frames) noexcept = 0;
   /// Somebody waits for `on_writable`; until then it may take its time.
-  virtual void hurry() noexcept {}
+  virtual void flush() noexcept {}
   /// Most of what arrives will be large: a hint.
   virtual void expect_bulk() noexcept {}
   /// Ends the link after what was written, without further calls to the owner. The link may be gone when it

@@ -10,7 +10,7 @@
 
 #include "scoll/coro/assert.hpp"
 #include "scoll/coro/intrusive_list.hpp"
-#include "transport/io/slab.hpp"
+#include "transport/io/buffer.hpp"
 #include "transport/session/frame.hpp"
 #include "transport/session/lent_memory.hpp"
 #include "transport/session/link.hpp"
@@ -46,7 +46,7 @@ class message : public list_hook<> {
   }
 
   /// Shares `payload`; `checksum` is the XXH3 of its bytes, computed once for all who share it.
-  void share_payload(loan payload, std::uint64_t checksum) noexcept {
+  void share_payload(buffer_view payload, std::uint64_t checksum) noexcept {
     header_.payload_bytes = static_cast<std::uint32_t>(payload.bytes.size());
     header_.payload_checksum = checksum;
     payload_ = std::move(payload);
@@ -115,7 +115,7 @@ class message : public list_hook<> {
   }
 
   frame_header header_;
-  loan payload_;
+  buffer_view payload_;
   lent_payload borrow_{*this};
   std::uint64_t lent_offset_ = 0;
   exchange* requester_ = nullptr;  // of a request that has not been acknowledged

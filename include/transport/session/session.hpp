@@ -134,7 +134,7 @@ class session final {
   void send_reply(std::uint64_t exchange_id, traffic_class klass, message& m, const error& outcome,
                   bool final) noexcept;
   void send_refusal(std::uint64_t exchange_id, traffic_class klass, const error& reason,
-                    bool touched) noexcept;
+                    bool may_have_effects) noexcept;
   void dispose(traffic_class klass) noexcept;
 
   lane& lane_at(lane_id id);

@@ -11,7 +11,7 @@
 
 #include "scoll/coro/executor.hpp"
 #include "scoll/coro/intrusive_list.hpp"
-#include "transport/io/slab.hpp"
+#include "transport/io/buffer.hpp"
 #include "transport/session/frame_assembler.hpp"
 #include "transport/session/link.hpp"
 
@@ -60,8 +60,8 @@ class memory_network {
   executor& executor_;
   nanoseconds latency_;
   std::size_t chunk_bytes_ = 16384;
-  slab_pool chunks_;
-  slab_pool frames_;
+  buffer_pool chunks_;
+  buffer_pool frames_;
   std::map<std::string, memory_rail*> listeners_;
   std::set<std::pair<std::string, std::string>> blocked_;
   std::set<std::string> frozen_;

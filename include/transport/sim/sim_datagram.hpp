@@ -9,8 +9,8 @@
 
 #include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/timer.hpp"
+#include "transport/io/buffer.hpp"
 #include "transport/io/datagram.hpp"
-#include "transport/io/slab.hpp"
 #include "transport/sim/sim_network.hpp"
 #include "transport/sim/sim_world.hpp"
 
@@ -107,12 +107,12 @@ class sim_datagram_port final : public datagram_port, private timer_node {
   void leave() noexcept;
   void enqueue(sim_datagrams::packet& p) noexcept;
   void drain() noexcept;
-  void deliver(sim_datagrams::packet& p, const slab_ref& buffer) noexcept;
+  void deliver(sim_datagrams::packet& p, const buffer_ref& buffer) noexcept;
 
   sim_datagrams& network_;
   sim_executor& home_;
   sim_datagram_options options_;
-  std::optional<slab_pool> buffers_;
+  std::optional<buffer_pool> buffers_;
   datagram_events* events_ = nullptr;
   bool crashed_ = false;
   intrusive_list<sim_datagrams::packet> queue_;

@@ -25,7 +25,7 @@ using file_operation = detail::io_slot::operation;
 /// disk that outlives it. An operation takes effect when its time is over. Destroying it without a crash is
 /// the end of a process: what it wrote is there for the next. After a crash every operation fails with EIO
 /// and has no effect any more.
-class sim_file_system final : public file_engine {
+class sim_file_system final : public file_system {
  public:
   sim_file_system(executor& home, sim_disk& disk, sim_file_options options = {});
   ~sim_file_system();

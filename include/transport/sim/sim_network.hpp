@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "scoll/coro/intrusive_list.hpp"
-#include "transport/io/slab.hpp"
+#include "transport/io/buffer.hpp"
 #include "transport/session/link.hpp"
 #include "transport/sim/sim_world.hpp"
 
@@ -95,8 +95,8 @@ class sim_network {
 
   sim_world& world_;
   std::size_t chunk_bytes_;
-  slab_pool chunks_;
-  slab_pool frames_;
+  buffer_pool chunks_;
+  buffer_pool frames_;
   sim_path common_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, sim_path> paths_;  // those that differ, by (from, to)
   std::vector<sim_rail*> listeners_;                                   // by host

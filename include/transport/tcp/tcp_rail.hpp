@@ -6,8 +6,8 @@
 #include <string>
 
 #include "scoll/coro/intrusive_list.hpp"
+#include "transport/io/buffer.hpp"
 #include "transport/io/reactor.hpp"
-#include "transport/io/slab.hpp"
 #include "transport/io/socket.hpp"
 #include "transport/session/link.hpp"
 
@@ -51,8 +51,8 @@ class tcp_rail final : public rail {
 
   reactor& reactor_;
   tcp_options options_;
-  slab_pool send_buffers_;
-  slab_pool frame_buffers_;
+  buffer_pool send_buffers_;
+  buffer_pool frame_buffers_;
   std::string listen_address_;
   listener* listener_ = nullptr;
   intrusive_list<connector> connecting_;

@@ -12,7 +12,7 @@
 namespace scoll {
 
 using transport::memory_head;
-using transport::memory_operation;
+using transport::memory_order_kind;
 
 /// A ring of buffers, each with the transfer that fills it.
 class bulk_stream::puller {
@@ -70,7 +70,8 @@ class bulk_stream::puller {
     stop_.emplace(limited ? deadline::in(options_.deadline) : deadline(), options_.stop);
     if (stop_->stop_requested()) {
       fail({stop_->reason(), "before the stream had begun"});
-    } else if (const auto s = transport::check_transfer(wire_, from_, memory_operation::get, begin_, length_);
+    } else if (const auto s =
+                   transport::check_transfer(wire_, from_, memory_order_kind::get, begin_, length_);
                !s) {
       fail(s.error());
     }
@@ -91,7 +92,7 @@ class bulk_stream::puller {
     s.size = static_cast<std::size_t>(std::min<std::uint64_t>(chunk_, length_ - asked_));
     if (s.size == 0) return;
     s.bytes.resize(std::max<std::size_t>(s.bytes.size(), s.size));
-    const auto operation = options_.verify ? memory_operation::checked_get : memory_operation::get;
+    const auto operation = options_.verify ? memory_order_kind::checked_get : memory_order_kind::get;
     s.filling.emplace(
         memory_head{operation, from_.region, from_.incarnation, from_.generation, begin_ + asked_, 0},
         std::span(s.bytes).first(s.size));

@@ -6,31 +6,31 @@
 
 namespace scoll {
 
-const operation_id& call::id() const noexcept {
+const operation_id& bcast_context::id() const noexcept {
   return operation_.head_.operation;
 }
-const membership& call::members() const noexcept {
+const membership& bcast_context::members() const noexcept {
   return *operation_.group_->members;
 }
-std::uint32_t call::rank() const noexcept {
+std::uint32_t bcast_context::rank() const noexcept {
   return operation_.group_->self_rank;
 }
-std::uint32_t call::root_rank() const noexcept {
+std::uint32_t bcast_context::root_rank() const noexcept {
   return operation_.head_.root_rank;
 }
-std::uint32_t call::child_count() const noexcept {
+std::uint32_t bcast_context::child_count() const noexcept {
   return static_cast<std::uint32_t>(operation_.child_count_);
 }
 
-std::uint32_t call::child_rank(std::uint32_t child) const noexcept {
+std::uint32_t bcast_context::child_rank(std::uint32_t child) const noexcept {
   return operation_.rank_at(operation_.children_[child].relative);
 }
 
-std::uint32_t call::child_subtree_nodes(std::uint32_t child) const noexcept {
+std::uint32_t bcast_context::child_subtree_nodes(std::uint32_t child) const noexcept {
   return operation_.children_[child].nodes;
 }
 
-std::uint64_t call::child_subtree_entities(std::uint32_t child) const noexcept {
+std::uint64_t bcast_context::child_subtree_entities(std::uint32_t child) const noexcept {
   std::uint64_t sum = 0;
   operation_.tree_.subtree_ranges(operation_.members_, operation_.children_[child].relative,
                                   [&](std::uint32_t first, std::uint32_t last) {
@@ -41,21 +41,21 @@ std::uint64_t call::child_subtree_entities(std::uint32_t child) const noexcept {
   return sum;
 }
 
-nanoseconds call::remaining() const noexcept {
+nanoseconds bcast_context::remaining() const noexcept {
   if (operation_.out_of_time() || operation_.answered_) return nanoseconds(0);
   return std::max(nanoseconds(0), operation_.expires_ - operation_.engine_->get_executor().now());
 }
 
-stop_token call::stop() const noexcept {
+stop_token bcast_context::stop() const noexcept {
   return operation_.stop_->token();
 }
-void call::extend_processing_bound(nanoseconds bound) noexcept {
+void bcast_context::extend_processing_bound(nanoseconds bound) noexcept {
   operation_.extend(bound);
 }
-executor& call::get_executor() const noexcept {
+executor& bcast_context::get_executor() const noexcept {
   return operation_.engine_->get_executor();
 }
-worker_pool& call::pool() const {
+worker_pool& bcast_context::pool() const {
   return operation_.engine_->pool();
 }
 

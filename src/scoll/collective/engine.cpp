@@ -243,16 +243,16 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
 /// The subset's ranks, if it is for one, then the request.
 status engine::encode_request(operation& op, const addressees& to, collective_kind kind,
                               encode_function encode, const void* what) {
-  transport::slab_ref slab = endpoint_.acquire_payload();
-  if (!slab) return error(errc::busy, "no buffer left for a request");
-  std::byte* at = slab.data();
+  transport::buffer_ref buffer = endpoint_.acquire_payload();
+  if (!buffer) return error(errc::busy, "no buffer left for a request");
+  std::byte* at = buffer.data();
   if (to.some != nullptr) at = std::ranges::copy(to.some->encoded(), at).out;
-  op.head_.subset_bytes = static_cast<std::uint16_t>(at - slab.data());
+  op.head_.subset_bytes = static_cast<std::uint16_t>(at - buffer.data());
   const std::size_t limit = kind == collective_kind::broadcast ? max_request_bytes : max_membership_bytes;
   const auto size = encode(what, {at, limit});
   if (!size) return size.error();
-  const std::span<const std::byte> bytes(slab.data(), op.head_.subset_bytes + *size);
-  op.request_bytes_ = {std::move(slab), bytes};
+  const std::span<const std::byte> bytes(buffer.data(), op.head_.subset_bytes + *size);
+  op.request_bytes_ = {std::move(buffer), bytes};
   return {};
 }
 

@@ -75,7 +75,7 @@ outcome engine::nothing_sent(const addressees& to, const error& why) const {
   const rank_set all = rank_set::all(n);
   const rank_set addressed = to.some != nullptr && !to.invalid ? to.some->ranks() : all;
   const rank_set dead = why == errc::peer_died ? addressed - living(*to.group, addressed) : rank_set{};
-  account fate;
+  outcome_builder fate;
   const std::uint16_t refused = fate.add_cause({dead.empty() ? phase::none : phase::liveness, why, self});
   const auto add = [&](const rank_set& ranks, member_state state, std::uint16_t cause_index) {
     for (const rank_range& r : ranks.ranges()) fate.add(r, state, cause_index);

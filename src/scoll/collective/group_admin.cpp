@@ -11,7 +11,7 @@ struct group_admin {
   static constexpr service_id id{1};
   static constexpr std::string_view name = "group";
   struct request {};
-  static void execute(const request&, call&) noexcept {}
+  static void execute(const request&, bcast_context&) noexcept {}
 };
 
 status accept_any(void* at, std::span<const std::byte>) noexcept {

@@ -25,7 +25,7 @@ result<service_handle> serve_link_probe(node& self, const host_facts& facts) {
 
 namespace detail {
 
-link_probe::reply link_probe::execute(const request& asked, call& c) const {
+link_probe::reply link_probe::execute(const request& asked, bcast_context& c) const {
   if (c.is_root()) {
     // Forwards have been handed to the operating system when `execute` starts.
     if (watch->timed) watch->sent_processor_time = c.get_executor().processor_time();
@@ -39,7 +39,7 @@ link_probe::reply link_probe::execute(const request& asked, call& c) const {
   return mine;
 }
 
-void link_probe::on_reply(const arrival<reply>&, call& c) const {
+void link_probe::on_reply(const arrival<reply>&, bcast_context& c) const {
   if (!watch->timed || !c.is_root()) return;
   const executor& home = c.get_executor();
   watch->last = home.now();

@@ -39,8 +39,8 @@ struct link_probe {
   host_facts facts;
   std::shared_ptr<probe_watch> watch = std::make_shared<probe_watch>();
 
-  reply execute(const request& asked, call& c) const;
-  void on_reply(const arrival<reply>&, call& c) const;
+  reply execute(const request& asked, bcast_context& c) const;
+  void on_reply(const arrival<reply>&, bcast_context& c) const;
 };
 
 }  // namespace scoll::detail

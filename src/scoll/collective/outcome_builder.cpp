@@ -75,12 +75,12 @@ bool covers(std::span<const member_report> runs, std::span<const rank_range> wan
 
 }  // namespace
 
-void account::clear() {
+void outcome_builder::clear() {
   runs_.clear();
   causes_.resize(1);  // the first is of those that did not fail
 }
 
-std::uint16_t account::add_cause(const cause& c) {
+std::uint16_t outcome_builder::add_cause(const cause& c) {
   const auto known = std::find(causes_.begin(), causes_.end(), c);
   if (known != causes_.end()) return static_cast<std::uint16_t>(known - causes_.begin());
   if (causes_.size() == max_causes) {
@@ -92,11 +92,11 @@ std::uint16_t account::add_cause(const cause& c) {
   return static_cast<std::uint16_t>(causes_.size() - 1);
 }
 
-void account::add(rank_range members, member_state state, std::uint16_t cause_index) {
+void outcome_builder::add(rank_range members, member_state state, std::uint16_t cause_index) {
   if (members.first != members.last) runs_.push_back({members, state, cause_index});
 }
 
-void account::lose_merged(std::uint16_t cause_index, std::size_t from_run) {
+void outcome_builder::lose_merged(std::uint16_t cause_index, std::size_t from_run) {
   for (member_report& run : std::span(runs_).subspan(from_run)) {
     if (run.state != member_state::merged) continue;
     run.state = member_state::executed;
@@ -104,7 +104,7 @@ void account::lose_merged(std::uint16_t cause_index, std::size_t from_run) {
   }
 }
 
-void account::normalise() {
+void outcome_builder::normalise() {
   std::sort(runs_.begin(), runs_.end(),
             [](const member_report& a, const member_report& b) { return a.members.first < b.members.first; });
   std::size_t kept = 0;
@@ -120,7 +120,7 @@ void account::normalise() {
   runs_.resize(kept);
 }
 
-void account::encode_runs(wire::writer& out, bool texts) const {
+void outcome_builder::encode_runs(wire::writer& out, bool texts) const {
   put_byte(out, form_runs);
   put_varint(out, causes_.size() - 1);
   for (std::size_t i = 1; i < causes_.size(); ++i) put_cause(out, causes_[i], texts);
@@ -135,7 +135,7 @@ void account::encode_runs(wire::writer& out, bool texts) const {
   }
 }
 
-void account::encode_dense(wire::writer& out) const {
+void outcome_builder::encode_dense(wire::writer& out) const {
   put_byte(out, form_dense);
   put_varint(out, causes_.size() > 1 ? 1 : 0);
   if (causes_.size() > 1) put_cause(out, causes_[1], true);
@@ -161,32 +161,32 @@ void account::encode_dense(wire::writer& out) const {
   }
 }
 
-std::size_t account::runs_bytes(bool texts) const {
+std::size_t outcome_builder::runs_bytes(bool texts) const {
   wire::writer trial({});
   encode_runs(trial, texts);
   return trial.needed();
 }
 
-std::size_t account::dense_bytes() const noexcept {
+std::size_t outcome_builder::dense_bytes() const noexcept {
   constexpr std::size_t most_beside_bits = 160;  // form, one cause with its text, two numbers
   const std::size_t members = runs_.empty() ? 0 : runs_.back().members.last - runs_.front().members.first;
   return most_beside_bits + (members * dense_bits + 7) / 8;
 }
 
-bool account::fits() const {
+bool outcome_builder::fits() const {
   return dense_bytes() <= account_reserve_bytes || runs_bytes(false) <= account_reserve_bytes;
 }
 
-void account::encode(wire::writer& out) const {
+void outcome_builder::encode(wire::writer& out) const {
   for (const bool texts : {true, false}) {
     if (runs_bytes(texts) <= account_reserve_bytes) return encode_runs(out, texts);
   }
   if (dense_bytes() <= account_reserve_bytes) return encode_dense(out);
-  account().encode_runs(out, false);
+  outcome_builder().encode_runs(out, false);
 }
 
 /// Makes one run of neighbours that are both shorter than `limit`.
-void account::join_short(std::uint32_t limit) {
+void outcome_builder::join_short(std::uint32_t limit) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     const member_report run = runs_[i];
@@ -202,18 +202,19 @@ void account::join_short(std::uint32_t limit) {
   runs_.resize(kept);
 }
 
-void account::coarsen() {
+void outcome_builder::coarsen() {
   for (std::uint32_t limit = 2; limit <= 2 * max_members && !fits(); limit *= 2) join_short(limit);
 }
 
-bool account::decode_causes(wire::reader& in, std::vector<cause>& causes) const {
+bool outcome_builder::decode_causes(wire::reader& in, std::vector<cause>& causes) const {
   const std::uint64_t count = take_varint(in);
   if (count > max_causes) return false;
   for (std::uint64_t i = 0; i < count && in.ok(); ++i) causes.push_back(take_cause(in));
   return in.ok();
 }
 
-bool account::decode_runs(wire::reader& in, std::size_t cause_count, std::vector<member_report>& runs) const {
+bool outcome_builder::decode_runs(wire::reader& in, std::size_t cause_count,
+                                  std::vector<member_report>& runs) const {
   const std::uint64_t count = take_varint(in);
   if (count > max_members) return false;
   std::uint64_t end = 0;
@@ -234,7 +235,7 @@ bool account::decode_runs(wire::reader& in, std::size_t cause_count, std::vector
   return true;
 }
 
-bool account::decode_dense(wire::reader& in, std::vector<member_report>& runs) const {
+bool outcome_builder::decode_dense(wire::reader& in, std::vector<member_report>& runs) const {
   const std::uint64_t first = take_varint(in);
   const std::uint64_t span = take_varint(in);
   if (!in.ok() || first > max_members || span > max_members - first) return false;
@@ -256,7 +257,7 @@ bool account::decode_dense(wire::reader& in, std::vector<member_report>& runs) c
   return true;
 }
 
-status account::decode(wire::reader& in, std::span<const rank_range> subtree) {
+status outcome_builder::decode(wire::reader& in, std::span<const rank_range> subtree) {
   const error bad(errc::malformed, "the account of a subtree does not decode");
   const std::uint8_t form = take_byte(in);
   std::vector<cause> causes(1);

@@ -13,12 +13,12 @@ namespace scoll::detail {
 
 /// Who did what in a part of a tree, in relative ranks, while it is being gathered: runs in any order, and
 /// the causes they refer to. Keeps its memory when cleared.
-class account {
+class outcome_builder {
  public:
   /// More distinct causes than this are folded into the last one.
   static constexpr std::size_t max_causes = 60;
 
-  account() { clear(); }
+  outcome_builder() { clear(); }
 
   void clear();
   bool empty() const noexcept { return runs_.empty(); }

@@ -139,13 +139,13 @@ struct tree {
   static std::string write(const tree_spec& value) { return to_string(value); }
 };
 
-struct engine {
-  static bool read(transport::reactor_engine& into, std::string_view text) {
-    const auto parsed = transport::parse_engine(text);
+struct backend {
+  static bool read(transport::reactor_backend& into, std::string_view text) {
+    const auto parsed = transport::parse_backend(text);
     if (parsed) into = *parsed;
     return parsed.has_value();
   }
-  static std::string write(transport::reactor_engine value) { return std::string(to_string(value)); }
+  static std::string write(transport::reactor_backend value) { return std::string(to_string(value)); }
 };
 
 struct optional_tree {
@@ -172,8 +172,8 @@ using short_time = duration<1, hour>;
 using optional_time = duration<0, hour>;
 
 constexpr std::array fields{
-    field<engine, SCOLL_PLACE(reactor.engine)>(
-        "reactor.engine", "automatic, io_uring or poll",
+    field<backend, SCOLL_PLACE(reactor.backend)>(
+        "reactor.backend", "automatic, io_uring or poll",
         "what the reactor runs on; automatic: io_uring where it works"),
     field<number<8U, 32768U, true>, SCOLL_PLACE(reactor.submission_entries)>(
         "reactor.submission_entries",

@@ -16,7 +16,7 @@
 
 namespace scoll {
 
-bool call_limit::enter(detail::outgoing_call& call) noexcept {
+bool call_limit::enter(detail::client_call& call) noexcept {
   if (free_ != 0 && waiting_.empty()) {
     --free_;
     return true;
@@ -47,8 +47,8 @@ constexpr std::size_t least_reply_bytes = 256;
 
 }  // namespace
 
-outgoing_call::outgoing_call(node& by, node_id to, const function_key& function, bool notification,
-                             const ship_options& options) noexcept
+client_call::client_call(node& by, node_id to, const function_key& function, bool notification,
+                         const ship_options& options) noexcept
     : exchange(&on_answer),
       timer_node(&on_time),
       shipper_(node_access::shipper(by)),
@@ -70,19 +70,19 @@ outgoing_call::outgoing_call(node& by, node_id to, const function_key& function,
   }
 }
 
-outgoing_call::~outgoing_call() {
+client_call::~client_call() {
   SCOLL_ASSERT(!begun_ || ended_, "a shipped call was abandoned by its caller");
   if (message_ != nullptr) shipper_.wire().release_message(*message_);
 }
 
 // ---- the argument
 
-std::span<std::byte> outgoing_call::room_in_message() noexcept {
+std::span<std::byte> client_call::room_in_message() noexcept {
   message_ = &shipper_.wire().acquire_message();
   return message_->payload_space();
 }
 
-std::span<std::byte> outgoing_call::room_for(std::size_t size) noexcept {
+std::span<std::byte> client_call::room_for(std::size_t size) noexcept {
   const ship_limits& limits = shipper_.limits();
   if (size > limits.large_bytes) {
     failure_ = make_error(errc::too_large, "an argument of {} bytes: at most {} are allowed", size,
@@ -92,23 +92,23 @@ std::span<std::byte> outgoing_call::room_for(std::size_t size) noexcept {
     if (large_->argument.allocate(size)) return large_->argument.span();
     failure_ = {errc::busy, "no memory for a large argument"};
   } else {
-    slab_ = shipper_.wire().acquire_payload();
-    if (slab_) return {slab_.data(), size};
+    buffer_ = shipper_.wire().acquire_payload();
+    if (buffer_) return {buffer_.data(), size};
     failure_ = {errc::busy, "no buffer left for an argument"};
   }
   return {};
 }
 
-void outgoing_call::seal(std::size_t size) noexcept {
+void client_call::seal(std::size_t size) noexcept {
   if (large_ != nullptr) return;
-  if (!slab_)
+  if (!buffer_)
     return message_->set_inline_payload(size, wire::checksum(message_->payload_space().first(size)));
-  const std::span<const std::byte> bytes(slab_.data(), size);
-  message_->share_payload({std::move(slab_), bytes}, wire::checksum(bytes));
+  const std::span<const std::byte> bytes(buffer_.data(), size);
+  message_->share_payload({std::move(buffer_), bytes}, wire::checksum(bytes));
 }
 
 /// The peer pulls the argument: the message says from where.
-status outgoing_call::expose(transport::message& m) noexcept {
+status client_call::expose(transport::message& m) noexcept {
   auto region =
       transport::memory_region::expose(shipper_.wire(), std::span<const std::byte>(large_->argument.span()));
   if (!region) return region.error();
@@ -121,7 +121,7 @@ status outgoing_call::expose(transport::message& m) noexcept {
 
 // ---- its course
 
-bool outgoing_call::begin(std::coroutine_handle<> waiter) noexcept {
+bool client_call::begin(std::coroutine_handle<> waiter) noexcept {
   SCOLL_ASSERT(!begun_, "a shipped call is awaited once");
   begun_ = true;
   wake_.set(waiter);
@@ -142,7 +142,7 @@ bool outgoing_call::begin(std::coroutine_handle<> waiter) noexcept {
   return true;
 }
 
-void outgoing_call::proceed() noexcept {
+void client_call::proceed() noexcept {
   placed_ = true;
   const status sent = send();
   if (sent) return;
@@ -150,12 +150,12 @@ void outgoing_call::proceed() noexcept {
   end();
 }
 
-std::uint32_t outgoing_call::reply_capacity() const noexcept {
+std::uint32_t client_call::reply_capacity() const noexcept {
   const std::size_t eager = shipper_.limits().eager_bytes;
   return static_cast<std::uint32_t>(std::min(eager, std::max(least_reply_bytes, result_bytes_)));
 }
 
-status outgoing_call::send() noexcept {
+status client_call::send() noexcept {
   transport::session* const session = shipper_.wire().find(to_);
   ship_head head;
   head.flags = static_cast<std::uint8_t>((notification_ ? ship_head::notification : 0) |
@@ -177,20 +177,20 @@ status outgoing_call::send() noexcept {
   return sent;
 }
 
-void outgoing_call::on_answer(transport::exchange& self, transport::reply_event& event) noexcept {
-  static_cast<outgoing_call&>(self).heard(event);
+void client_call::on_answer(transport::exchange& self, transport::reply_event& event) noexcept {
+  static_cast<client_call&>(self).heard(event);
 }
-void outgoing_call::on_time(timer_node& self) noexcept {
-  static_cast<outgoing_call&>(self).stop_with({errc::deadline_exceeded, "no result in time"});
+void client_call::on_time(timer_node& self) noexcept {
+  static_cast<client_call&>(self).stop_with({errc::deadline_exceeded, "no result in time"});
 }
-void outgoing_call::on_stop(void* self) noexcept {
-  static_cast<outgoing_call*>(self)->stop_with({errc::cancelled, "the caller's stop token fired"});
+void client_call::on_stop(void* self) noexcept {
+  static_cast<client_call*>(self)->stop_with({errc::cancelled, "the caller's stop token fired"});
 }
-void outgoing_call::close(const error& why) noexcept {
+void client_call::close(const error& why) noexcept {
   stop_with(why);
 }
 
-void outgoing_call::stop_with(const error& why) noexcept {
+void client_call::stop_with(const error& why) noexcept {
   if (ended_) return;
   if (!failure_) failure_ = why;
   if (large_ != nullptr && large_->fetching) {
@@ -203,7 +203,7 @@ void outgoing_call::stop_with(const error& why) noexcept {
   end();
 }
 
-void outgoing_call::heard(transport::reply_event& event) noexcept {
+void client_call::heard(transport::reply_event& event) noexcept {
   const bool fetching = large_ != nullptr && large_->fetching;
   may_have_executed_ = event.reached && !event.refused;
   if (SCOLL_MUTANT(ship_loss_as_not_executed) && !event.outcome) may_have_executed_ = false;
@@ -219,7 +219,7 @@ void outgoing_call::heard(transport::reply_event& event) noexcept {
 }
 
 /// Ok for a result, or for one that is being fetched.
-error outgoing_call::answered(transport::reply_event& event) noexcept {
+error client_call::answered(transport::reply_event& event) noexcept {
   const auto head = wire::decode_from<ship_reply_head>(event.head);
   if (!head) return head.error();
   switch (head->outcome) {
@@ -245,14 +245,14 @@ error outgoing_call::answered(transport::reply_event& event) noexcept {
 }
 
 /// The peer has another function under this number, and did not call it.
-error outgoing_call::other_types(transport::reply_event& event) noexcept {
+error client_call::other_types(transport::reply_event& event) noexcept {
   const auto there = wire::decode_from<function_text>(event.payload.bytes);
   if (!there) return there.error();
   may_have_executed_ = false;
   return other_function(function_, to_, *there);
 }
 
-error outgoing_call::fetch(std::span<const std::byte> descriptor) noexcept {
+error client_call::fetch(std::span<const std::byte> descriptor) noexcept {
   const auto from = wire::decode_from<transport::region_descriptor>(descriptor);
   if (!from) return from.error();
   if (from->node != to_) return {errc::malformed, "a result that lies on another node"};
@@ -269,7 +269,7 @@ error outgoing_call::fetch(std::span<const std::byte> descriptor) noexcept {
   return {};
 }
 
-task<void> outgoing_call::pull(transport::region_descriptor from) {
+task<void> client_call::pull(transport::region_descriptor from) {
   transport::transfer_options options;
   options.stop = large_->stop.token();
   options.checked = true;
@@ -282,17 +282,17 @@ task<void> outgoing_call::pull(transport::region_descriptor from) {
 }
 
 /// The peer knows functions by number: here is the name.
-error outgoing_call::refusal(const error& said) const noexcept {
+error client_call::refusal(const error& said) const noexcept {
   if (said == errc::unknown_function) return not_served(function_, to_);
   return said;
 }
 
-std::span<const std::byte> outgoing_call::result() const noexcept {
+std::span<const std::byte> client_call::result() const noexcept {
   return large_ != nullptr && !large_->result.span().empty() ? large_->result.span() : answer_.bytes;
 }
 
 /// Nothing refers to this call any more.
-void outgoing_call::conclude() noexcept {
+void client_call::conclude() noexcept {
   ended_ = true;
   shipper_.get_executor().disarm(*this);
   stop_.disconnect();
@@ -301,7 +301,7 @@ void outgoing_call::conclude() noexcept {
   if (placed_ && !SCOLL_MUTANT(ship_place_kept)) options_.limit->leave();
 }
 
-void outgoing_call::end() noexcept {
+void client_call::end() noexcept {
   conclude();
   shipper_.get_executor().schedule(wake_);
 }

@@ -12,26 +12,26 @@
 
 namespace scoll {
 
-node_id ship_call::caller() const noexcept {
+node_id call_context::caller() const noexcept {
   return handling_.caller_;
 }
-std::uint64_t ship_call::caller_incarnation() const noexcept {
+std::uint64_t call_context::caller_incarnation() const noexcept {
   return handling_.caller_incarnation_;
 }
-bool ship_call::notification() const noexcept {
+bool call_context::notification() const noexcept {
   return handling_.notification_;
 }
-nanoseconds ship_call::remaining() const noexcept {
+nanoseconds call_context::remaining() const noexcept {
   if (handling_.expires_ == never) return nanoseconds::max();
   return std::max(nanoseconds(0), handling_.expires_ - get_executor().now());
 }
-stop_token ship_call::stop() const noexcept {
+stop_token call_context::stop() const noexcept {
   return handling_.stop_.token();
 }
-executor& ship_call::get_executor() const noexcept {
+executor& call_context::get_executor() const noexcept {
   return handling_.shipper_.get_executor();
 }
-worker_pool& ship_call::pool() const {
+worker_pool& call_context::pool() const {
   return handling_.shipper_.beside().pool();
 }
 
@@ -39,7 +39,7 @@ worker_pool& ship_call::pool() const {
 
 namespace scoll::detail {
 
-handling::handling(shipper& by, served_function& of) noexcept
+server_call::server_call(shipper& by, served_function& of) noexcept
     : ready_node(&on_turn),
       timer_node(&on_time),
       task_listener(&on_returned),
@@ -47,16 +47,16 @@ handling::handling(shipper& by, served_function& of) noexcept
       function_(of),
       call_(*this) {}
 
-handling::~handling() = default;
+server_call::~server_call() = default;
 
-std::string_view handling::name() const noexcept {
+std::string_view server_call::name() const noexcept {
   return function_.key.name;
 }
 
 // ---- beginning
 
-void handling::admit(transport::request_view& request, const ship_head& head, ship_peer& from,
-                     std::size_t large) noexcept {
+void server_call::admit(transport::request_view& request, const ship_head& head, ship_peer& from,
+                        std::size_t large) noexcept {
   peer_ = &from;
   caller_ = request.from().peer();
   caller_incarnation_ = request.from().peer_incarnation();
@@ -72,19 +72,19 @@ void handling::admit(transport::request_view& request, const ship_head& head, sh
   release_credit();  // the table bounds what is taken on: callers must not wait for each other in a circle
 }
 
-void handling::run_later() noexcept {
+void server_call::run_later() noexcept {
   if (notification_) acknowledge();
   shipper_.get_executor().schedule(*this);
 }
 
 /// A notification is answered when it is taken.
-void handling::acknowledge() noexcept {
+void server_call::acknowledge() noexcept {
   transport::message& m = shipper_.wire().acquire_message();
   m.set_head_bytes(*wire::encode_to(m.head_space(), ship_reply_head{}));
   reply(m);
 }
 
-task<void> handling::pull(transport::region_descriptor argument) {
+task<void> server_call::pull(transport::region_descriptor argument) {
   pulling_ = true;
   status fetched;
   if (large_.allocate(argument.length)) {
@@ -111,17 +111,17 @@ task<void> handling::pull(transport::region_descriptor argument) {
 }
 
 /// The caller hears that nothing was done.
-void handling::give_up_before_start(const error& why) noexcept {
+void server_call::give_up_before_start(const error& why) noexcept {
   if (open() && gone_) drop();
   if (open()) refuse(why);
   retire();
 }
 
-void handling::on_turn(ready_node& self) noexcept {
-  static_cast<handling&>(self).run();
+void server_call::on_turn(ready_node& self) noexcept {
+  static_cast<server_call&>(self).run();
 }
 
-void handling::run() noexcept {
+void server_call::run() noexcept {
   const bool late = expires_ <= shipper_.get_executor().now();
   if (gone_) return give_up_before_start({errc::cancelled, "the caller has gone"});
   if (late) return give_up_before_start({errc::deadline_exceeded, "no time was left to begin"});
@@ -136,14 +136,14 @@ void handling::run() noexcept {
 
 // ---- while it runs
 
-void handling::on_time(timer_node& self) noexcept {
-  auto& h = static_cast<handling&>(self);
+void server_call::on_time(timer_node& self) noexcept {
+  auto& h = static_cast<server_call&>(self);
   if (!h.holding_) return h.abort();
   h.answer_error({errc::deadline_exceeded, "the result was not fetched in time"});
   h.retire();
 }
 
-void handling::abort() noexcept {
+void server_call::abort() noexcept {
   if (!holding_) {
     stop_.request_stop();
     return;
@@ -152,7 +152,7 @@ void handling::abort() noexcept {
   retire();
 }
 
-void handling::on_caller_cancelled() noexcept {
+void server_call::on_caller_cancelled() noexcept {
   gone_ = true;
   if (holding_) {
     drop();
@@ -161,23 +161,23 @@ void handling::on_caller_cancelled() noexcept {
   if (!SCOLL_MUTANT(ship_cancel_unheard)) stop_.request_stop();
 }
 
-void handling::on_caller_lost() noexcept {
+void server_call::on_caller_lost() noexcept {
   if (SCOLL_MUTANT(ship_loss_unheard)) return;
   on_caller_cancelled();
 }
 
-void handling::answer_early(const error& why) noexcept {
+void server_call::answer_early(const error& why) noexcept {
   if (open() && !holding_) answer_error(why);
 }
 
 // ---- ending
 
-std::coroutine_handle<> handling::on_returned(task_listener& self) noexcept {
-  static_cast<handling&>(self).returned();
+std::coroutine_handle<> server_call::on_returned(task_listener& self) noexcept {
+  static_cast<server_call&>(self).returned();
   return std::noop_coroutine();
 }
 
-void handling::returned() noexcept {
+void server_call::returned() noexcept {
   returned_ = true;
   shipper_.get_executor().disarm(*this);
   const status outcome = take_outcome();
@@ -191,7 +191,7 @@ void handling::returned() noexcept {
 }
 
 /// In place, in the message or a buffer of its own.
-error handling::answer_value(std::size_t most) noexcept {
+error server_call::answer_value(std::size_t most) noexcept {
   transport::endpoint& wire_end = shipper_.wire();
   transport::message& m = wire_end.acquire_message();
   m.set_head_bytes(*wire::encode_to(m.head_space(), ship_reply_head{}));
@@ -207,10 +207,10 @@ error handling::answer_value(std::size_t most) noexcept {
   if (needed == 0) {
     why = size.error();
   } else if (needed <= most) {
-    if (transport::slab_ref slab = wire_end.acquire_payload()) {
-      static_cast<void>(encode({slab.data(), needed}).has_value());
-      const std::span<const std::byte> bytes(slab.data(), needed);
-      m.share_payload({std::move(slab), bytes}, wire::checksum(bytes));
+    if (transport::buffer_ref buffer = wire_end.acquire_payload()) {
+      static_cast<void>(encode({buffer.data(), needed}).has_value());
+      const std::span<const std::byte> bytes(buffer.data(), needed);
+      m.share_payload({std::move(buffer), bytes}, wire::checksum(bytes));
       reply(m);
       return {};
     }
@@ -221,7 +221,7 @@ error handling::answer_value(std::size_t most) noexcept {
 }
 
 /// The caller pulls the result, then says so: until then it is kept.
-error handling::answer_large() noexcept {
+error server_call::answer_large() noexcept {
   const ship_limits& limits = shipper_.limits();
   const std::size_t size = result_size();
   if (size > limits.large_bytes) {
@@ -250,7 +250,7 @@ error handling::answer_large() noexcept {
   return {};
 }
 
-void handling::answer_error(const error& why) noexcept {
+void server_call::answer_error(const error& why) noexcept {
   transport::message& m = shipper_.wire().acquire_message();
   ship_reply_head head;
   head.outcome = ship_outcome::error;
@@ -263,7 +263,7 @@ void handling::answer_error(const error& why) noexcept {
   reply(m);
 }
 
-void handling::retire() noexcept {
+void server_call::retire() noexcept {
   shipper_.get_executor().disarm(*this);
   region_.reset();
   if (!SCOLL_MUTANT(ship_large_kept)) shipper_.large_held_ -= large_held_;

@@ -51,7 +51,7 @@ shipper::shipper(engine& beside)
 }
 
 shipper::~shipper() {
-  SCOLL_ASSERT(handling_count_ == 0 && outgoing_count_ == 0, "a node was destroyed while calls run");
+  SCOLL_ASSERT(server_call_count_ == 0 && outgoing_count_ == 0, "a node was destroyed while calls run");
 }
 
 // ---- functions
@@ -102,7 +102,7 @@ void shipper::on_request(transport::request_view& request) noexcept {
 /// the more peers ask, the more equal their shares become.
 bool shipper::room_for(const ship_peer& peer) const noexcept {
   if (SCOLL_MUTANT(ship_table_unbounded)) return true;
-  const std::size_t free = limits_.handlers - std::min<std::size_t>(limits_.handlers, handling_count_);
+  const std::size_t free = limits_.handlers - std::min<std::size_t>(limits_.handlers, server_call_count_);
   return SCOLL_MUTANT(ship_places_for_one) ? free != 0 : peer.running < free;
 }
 
@@ -124,10 +124,10 @@ error shipper::admit(transport::request_view& request) {
   ship_peer& from = peers_[request.from().peer()];
   if (!room_for(from)) {
     return make_error(errc::busy, "node {} runs {} calls, {} of them from node {}", engine_.options().id,
-                      handling_count_, from.running, request.from().peer());
+                      server_call_count_, from.running, request.from().peer());
   }
   if ((head->flags & ship_head::large) != 0) return admit_large(request, *head, *f, from);
-  handling& h = f->make(*this);
+  server_call& h = f->make(*this);
   const std::span<const std::byte> bytes = request.payload().bytes;
   if (f->borrows) h.keep(wire_.keep(std::move(request.payload())));
   if (const status decoded = h.decode(f->borrows ? h.kept() : bytes); !decoded) {
@@ -175,90 +175,90 @@ error shipper::admit_large(transport::request_view& request, const ship_head& he
     return make_error(errc::busy, "node {} holds {} bytes of large arguments and results",
                       engine_.options().id, large_held_);
   }
-  handling& h = f.make(*this);
+  server_call& h = f.make(*this);
   take(h, request, head, f, from, argument->length);
   scope_.spawn(h.pull(*argument));
   return {};
 }
 
-void shipper::take(handling& h, transport::request_view& request, const ship_head& head, served_function& f,
-                   ship_peer& from, std::size_t large) noexcept {
+void shipper::take(server_call& h, transport::request_view& request, const ship_head& head,
+                   served_function& f, ship_peer& from, std::size_t large) noexcept {
   ++statistics_.received;
-  handlings_.push_back(h);
-  ++handling_count_;
+  server_calls_.push_back(h);
+  ++server_call_count_;
   ++from.running;
   ++f.running;
   large_held_ += large;
   h.admit(request, head, from, large);
 }
 
-void shipper::retire(handling& h, ship_peer& peer, served_function& f) noexcept {
-  h.list_hook<handling>::unlink();
+void shipper::retire(server_call& h, ship_peer& peer, served_function& f) noexcept {
+  h.list_hook<server_call>::unlink();
   h.destroy();
-  --handling_count_;
+  --server_call_count_;
   --peer.running;
   if (--f.running == 0) f.idle.set();
 }
 
 void shipper::on_cancelled(transport::incoming& work, bool answer_awaited) noexcept {
-  auto& h = static_cast<handling&>(work);
+  auto& h = static_cast<server_call&>(work);
   if (answer_awaited) return h.abort();
   h.on_caller_cancelled();
 }
 
 void shipper::on_session_lost(transport::session& peer, const error&) noexcept {
-  handling* next = nullptr;
-  for (handling* h = handlings_.first(); h != nullptr; h = next) {
-    next = handlings_.next(*h);
+  server_call* next = nullptr;
+  for (server_call* h = server_calls_.first(); h != nullptr; h = next) {
+    next = server_calls_.next(*h);
     if (h->from() == &peer) h->on_caller_lost();
   }
 }
 
-std::size_t shipper::handlings_of(node_id peer) const noexcept {
+std::size_t shipper::server_calls_of(node_id peer) const noexcept {
   const auto found = peers_.find(peer);
   return found == peers_.end() ? 0 : found->second.running;
 }
 
 // ---- calls of this node
 
-void shipper::started(outgoing_call& call) noexcept {
+void shipper::started(client_call& call) noexcept {
   outgoing_.push_back(call);
   ++outgoing_count_;
 }
 
-void shipper::ended(outgoing_call& call) noexcept {
-  call.list_hook<outgoing_call>::unlink();
+void shipper::ended(client_call& call) noexcept {
+  call.list_hook<client_call>::unlink();
   --outgoing_count_;
 }
 
 // ---- shutting down
 
 bool shipper::idle() const noexcept {
-  return handling_count_ == 0 && outgoing_count_ == 0 && scope_.running() == 0;
+  return server_call_count_ == 0 && outgoing_count_ == 0 && scope_.running() == 0;
 }
 
 void shipper::abort() noexcept {
   const error why(errc::closed, "this node is shutting down");
-  outgoing_call* next_call = nullptr;
-  for (outgoing_call* c = outgoing_.first(); c != nullptr; c = next_call) {
+  client_call* next_call = nullptr;
+  for (client_call* c = outgoing_.first(); c != nullptr; c = next_call) {
     next_call = outgoing_.next(*c);
     c->close(why);
   }
-  handling* next = nullptr;
-  for (handling* h = handlings_.first(); h != nullptr; h = next) {
-    next = handlings_.next(*h);
+  server_call* next = nullptr;
+  for (server_call* h = server_calls_.first(); h != nullptr; h = next) {
+    next = server_calls_.next(*h);
     h->abort();
   }
 }
 
 void shipper::answer_all() noexcept {
   const error why(errc::closed, "the node shut down before the handler had returned");
-  for (handling* h = handlings_.first(); h != nullptr; h = handlings_.next(*h)) h->answer_early(why);
+  for (server_call* h = server_calls_.first(); h != nullptr; h = server_calls_.next(*h)) h->answer_early(why);
 }
 
 void shipper::names_of_stuck(std::vector<std::string>& into) const {
-  auto& all = const_cast<intrusive_list<handling, handling>&>(handlings_);
-  for (handling* h = all.first(); h != nullptr; h = all.next(*h)) {
+  auto& all = const_cast<intrusive_list<server_call, server_call>&>(server_calls_);
+  for (server_call* h = all.first(); h != nullptr; h = all.next(*h)) {
     if (h->running()) into.emplace_back(h->name());
   }
 }

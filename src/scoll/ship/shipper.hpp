@@ -47,8 +47,8 @@ class shipper final : private transport::endpoint_events, public node_part {
   task<void> close_function(std::shared_ptr<served_function> f);
 
   /// Calls that were admitted and are not over.
-  std::size_t handlings() const noexcept { return handling_count_; }
-  std::size_t handlings_of(node_id peer) const noexcept;
+  std::size_t server_calls() const noexcept { return server_call_count_; }
+  std::size_t server_calls_of(node_id peer) const noexcept;
   /// Calls that this node waits for.
   std::size_t outgoing() const noexcept { return outgoing_count_; }
   /// Bytes of large arguments and results that handlers hold.
@@ -63,8 +63,8 @@ class shipper final : private transport::endpoint_events, public node_part {
   bool try_join() noexcept override { return scope_.try_join(); }
 
  private:
-  friend class outgoing_call;
-  friend class handling;
+  friend class client_call;
+  friend class server_call;
 
   void on_request(transport::request_view& request) noexcept override;
   void on_cancelled(transport::incoming& work, bool answer_awaited) noexcept override;
@@ -75,12 +75,12 @@ class shipper final : private transport::endpoint_events, public node_part {
                     ship_peer& from);
   error answer_other_types(transport::request_view& request, const function_key& here);
   bool room_for(const ship_peer& peer) const noexcept;
-  void take(handling& h, transport::request_view& request, const ship_head& head, served_function& f,
+  void take(server_call& h, transport::request_view& request, const ship_head& head, served_function& f,
             ship_peer& from, std::size_t large) noexcept;
   served_function* find(std::uint64_t id) noexcept;
-  void started(outgoing_call& call) noexcept;
-  void ended(outgoing_call& call) noexcept;
-  void retire(handling& h, ship_peer& peer, served_function& f) noexcept;
+  void started(client_call& call) noexcept;
+  void ended(client_call& call) noexcept;
+  void retire(server_call& h, ship_peer& peer, served_function& f) noexcept;
 
   engine& engine_;
   transport::endpoint& wire_;
@@ -88,9 +88,9 @@ class shipper final : private transport::endpoint_events, public node_part {
   ship_limits limits_;
   std::vector<std::shared_ptr<served_function>> functions_;  // by id
   std::map<node_id, ship_peer> peers_;
-  intrusive_list<handling, handling> handlings_;
-  std::size_t handling_count_ = 0;
-  intrusive_list<outgoing_call, outgoing_call> outgoing_;
+  intrusive_list<server_call, server_call> server_calls_;
+  std::size_t server_call_count_ = 0;
+  intrusive_list<client_call, client_call> outgoing_;
   std::size_t outgoing_count_ = 0;
   std::size_t large_held_ = 0;
   bool closing_ = false;

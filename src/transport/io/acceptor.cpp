@@ -39,7 +39,7 @@ void acceptor::next_awaiter::await_suspend(std::coroutine_handle<> handle) noexc
   waiter_.set(handle);
   executor_ = &executor::current();
   owner_.next_ = this;
-  if (!owner_.pending()) owner_.engine_.accept_multishot(owner_.listener_, owner_);
+  if (!owner_.pending()) owner_.loop_.accept_multishot(owner_.listener_, owner_);
   on_stop_.connect(stop_);
 }
 
@@ -58,7 +58,7 @@ bool acceptor::close_awaiter::await_ready() noexcept {
   owner_.closed_ = true;
   owner_.arrived_.clear();
   owner_.wake();
-  owner_.engine_.cancel(owner_);
+  owner_.loop_.cancel(owner_);
   return !owner_.pending();
 }
 

@@ -46,7 +46,7 @@ task<result<std::string>> control_connection::read_line(stop_token stop) {
     if (pending_.size() > longest_line)
       co_return make_error(errc::too_large, "a line of more than {} bytes", longest_line);
     searched = pending_.size();
-    const auto n = co_await async_receive(engine_, fd_.get(), received_, stop);
+    const auto n = co_await async_receive(loop_, fd_.get(), received_, stop);
     if (!n) co_return n.error();
     if (*n == 0) co_return error(errc::closed, "the client has closed the connection");
     pending_.append(reinterpret_cast<const char*>(received_.data()), *n);
@@ -55,11 +55,11 @@ task<result<std::string>> control_connection::read_line(stop_token stop) {
 
 task<status> control_connection::write_line(std::string line, stop_token stop) {
   line += '\n';
-  co_return co_await async_send_all(engine_, fd_.get(), std::as_bytes(std::span(line)), stop);
+  co_return co_await async_send_all(loop_, fd_.get(), std::as_bytes(std::span(line)), stop);
 }
 
 task<status> control_connection::hung_up(stop_token stop) {
-  const auto seen = co_await async_poll(engine_, fd_.get(), POLLRDHUP, stop);
+  const auto seen = co_await async_poll(loop_, fd_.get(), POLLRDHUP, stop);
   if (!seen) co_return seen.error();
   co_return status{};
 }

@@ -66,7 +66,7 @@ task<result<std::size_t>> read_all(const file& f, std::span<std::byte> into, std
   co_return read;
 }
 
-task<result<std::vector<std::byte>>> read_file(file_engine& files, std::string path, std::size_t most,
+task<result<std::vector<std::byte>>> read_file(file_system& files, std::string path, std::size_t most,
                                                stop_token stop) {
   const auto opened = co_await async_open(files, path.c_str(), O_RDONLY | O_CLOEXEC, 0, stop);
   if (!opened) co_return opened.error();
@@ -83,7 +83,7 @@ task<result<std::vector<std::byte>>> read_file(file_engine& files, std::string p
   co_return content;
 }
 
-task<status> sync_directory(file_engine& files, std::string path, stop_token stop) {
+task<status> sync_directory(file_system& files, std::string path, stop_token stop) {
   const auto opened = co_await async_open(files, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, stop);
   if (!opened) co_return opened.error();
   co_return co_await async_sync(*opened, stop);
@@ -91,7 +91,7 @@ task<status> sync_directory(file_engine& files, std::string path, stop_token sto
 
 namespace {
 
-task<status> write_durably(file_engine& files, const std::string& path, std::span<const std::byte> content,
+task<status> write_durably(file_system& files, const std::string& path, std::span<const std::byte> content,
                            stop_token stop) {
   constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
   auto opened = co_await async_open(files, path.c_str(), flags, 0600, stop);
@@ -105,7 +105,7 @@ task<status> write_durably(file_engine& files, const std::string& path, std::spa
 
 }  // namespace
 
-task<status> replace_file(file_engine& files, std::string path, std::span<const std::byte> content,
+task<status> replace_file(file_system& files, std::string path, std::span<const std::byte> content,
                           stop_token stop) {
   const std::string beside = path + ".new";
   const auto written = co_await write_durably(files, beside, content, stop);
@@ -115,7 +115,7 @@ task<status> replace_file(file_engine& files, std::string path, std::span<const 
   co_return co_await sync_directory(files, parent_directory(path));
 }
 
-task<status> ensure_directory(file_engine& files, std::string path) {
+task<status> ensure_directory(file_system& files, std::string path) {
   const auto made = co_await async_make_directory(files, path.c_str(), 0700);
   if (!made && made.error().detail() != EEXIST) co_return made;
   co_return co_await sync_directory(files, parent_directory(path));

@@ -118,7 +118,7 @@ void poll_reactor::accept_some(slot& s) noexcept {
 
 void poll_reactor::receive_some(slot& s) noexcept {
   for (int budget = receive_budget; budget != 0; --budget) {
-    slab_ref buffer = streams_.slabs.try_acquire();
+    buffer_ref buffer = streams_.buffers.try_acquire();
     if (!buffer) return pause(s);
     const std::size_t room = buffer.capacity();
     ++statistics_.enters;

@@ -13,7 +13,7 @@ static_assert(poll_datagram_buffers::head_bytes >= sizeof(sockaddr_in6));
 
 poll_datagram_buffers::poll_datagram_buffers(poll_reactor& owner, std::uint32_t count,
                                              std::size_t datagram_bytes)
-    : receive_slabs(owner, &poll_reactor::resume_paused, head_bytes + datagram_bytes, count) {
+    : receive_buffers(owner, &poll_reactor::resume_paused, head_bytes + datagram_bytes, count) {
   owner.adopt(*this);
 }
 
@@ -23,13 +23,13 @@ poll_datagram_buffers::~poll_datagram_buffers() {
 
 bool poll_datagram_buffers::take_buffers() noexcept {
   while (taken_ < batch) {
-    slab_ref& slab = slabs_[taken_];
-    slab = slabs.try_acquire();
-    if (!slab) break;
-    bytes_[taken_] = {slab.data() + head_bytes, slab.capacity() - head_bytes};
+    buffer_ref& buffer = buffers_[taken_];
+    buffer = buffers.try_acquire();
+    if (!buffer) break;
+    bytes_[taken_] = {buffer.data() + head_bytes, buffer.capacity() - head_bytes};
     msghdr& m = messages_[taken_].msg_hdr;
     m = {};
-    m.msg_name = slab.data();
+    m.msg_name = buffer.data();
     m.msg_namelen = head_bytes;
     m.msg_iov = &bytes_[taken_];
     m.msg_iovlen = 1;
@@ -43,7 +43,7 @@ int poll_datagram_buffers::receive(int fd) noexcept {
 }
 
 void poll_datagram_buffers::give_back() noexcept {
-  while (taken_ != 0) slabs_[--taken_].reset();
+  while (taken_ != 0) buffers_[--taken_].reset();
 }
 
 received_datagram poll_datagram_buffers::view(std::size_t i) const noexcept {

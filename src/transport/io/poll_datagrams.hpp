@@ -8,17 +8,17 @@
 #include <cstdint>
 
 #include "transport/io/reactor.hpp"
-#include "transport/io/receive_slabs.hpp"
+#include "transport/io/receive_buffers.hpp"
 
 namespace scoll::transport {
 
 class poll_reactor;
 
-/// The buffers of one datagram socket, and what one system call receives into them. In each slab lies first
+/// The buffers of one datagram socket, and what one system call receives into them. In each buffer lies first
 /// the source, then the bytes, aligned for the decoders.
-class poll_datagram_buffers final : public datagram_buffers, public receive_slabs {
+class poll_datagram_buffers final : public datagram_buffers, public receive_buffers {
  public:
-  /// What a slab has before the bytes of its datagram.
+  /// What a buffer has before the bytes of its datagram.
   static constexpr std::size_t head_bytes = 64;
   /// Received by one call at most.
   static constexpr std::size_t batch = 16;
@@ -33,13 +33,13 @@ class poll_datagram_buffers final : public datagram_buffers, public receive_slab
   /// Gives back those that were not used.
   void give_back() noexcept;
 
-  slab_ref& buffer(std::size_t i) noexcept { return slabs_[i]; }
+  buffer_ref& buffer(std::size_t i) noexcept { return buffers_[i]; }
   received_datagram view(std::size_t i) const noexcept;
   std::size_t taken() const noexcept { return taken_; }
 
  private:
   std::size_t taken_ = 0;
-  std::array<slab_ref, batch> slabs_;
+  std::array<buffer_ref, batch> buffers_;
   std::array<iovec, batch> bytes_{};
   std::array<mmsghdr, batch> messages_{};
 };

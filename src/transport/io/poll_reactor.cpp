@@ -31,7 +31,7 @@ poll_reactor::poll_reactor(const reactor_options& options)
 
 scoll::status poll_reactor::set_up(std::string_view why) {
   utsname names{};
-  features_.engine = "poll";
+  features_.backend = "poll";
   features_.kernel = uname(&names) == 0 ? names.release : "unknown";
   features_.notes = why;
   if (const scoll::status opened = interests_.open(); !opened) return opened;
@@ -174,9 +174,9 @@ void poll_reactor::pause(slot& s) noexcept {
 // As many as there are buffers, for more would starve each other again; and one, so that the pool knows of
 // those that wait. Some may not need theirs; then the end of the turn sees to it that the others follow.
 void poll_reactor::resume_paused(ready_node& node) noexcept {
-  auto& pool = static_cast<receive_slabs&>(node);
+  auto& pool = static_cast<receive_buffers&>(node);
   auto& self = static_cast<poll_reactor&>(pool.home());
-  const std::size_t room = pool.slabs.limit() - pool.slabs.lent() + 1;
+  const std::size_t room = pool.buffers.limit() - pool.buffers.lent() + 1;
   for (auto budget = std::min<std::size_t>(room, pool.paused_count); budget != 0; --budget)
     self.believe_ready(pool.take_paused());
 }
@@ -211,7 +211,7 @@ void poll_reactor::drop_pending(int fd) noexcept {
   if (w->pending == 0) return;
   drop_from(ready_, fd);
   drop_from(trying_, fd);
-  for (receive_slabs* p = pools_.first(); p != nullptr; p = pools_.next(*p)) drop_from(p->paused, fd);
+  for (receive_buffers* p = pools_.first(); p != nullptr; p = pools_.next(*p)) drop_from(p->paused, fd);
 }
 
 void poll_reactor::drop_from(intrusive_list<slot>& list, int fd) noexcept {

@@ -7,7 +7,7 @@
 #include "scoll/coro/intrusive_list.hpp"
 #include "transport/io/poll_datagrams.hpp"
 #include "transport/io/poll_interests.hpp"
-#include "transport/io/receive_slabs.hpp"
+#include "transport/io/receive_buffers.hpp"
 #include "transport/io/slot_reactor.hpp"
 
 namespace scoll::transport {
@@ -44,10 +44,10 @@ class poll_reactor final : public slot_reactor {
   void abandon_file(int fd) noexcept override;
   void cancel(io_completion& done) noexcept override;
 
-  slab_pool& receive_pool() noexcept override { return streams_.slabs; }
+  buffer_pool& receive_pool() noexcept override { return streams_.buffers; }
 
   // For receive pools: those of datagram sockets come and go.
-  void adopt(receive_slabs& pool) noexcept { pools_.push_back(pool); }
+  void adopt(receive_buffers& pool) noexcept { pools_.push_back(pool); }
   static void resume_paused(ready_node& pool) noexcept;
 
  private:
@@ -89,8 +89,8 @@ class poll_reactor final : public slot_reactor {
   void deliver_more(slot& s, const io_completion::event& event) noexcept;
 
   poll_interests interests_{statistics_.enters};
-  receive_slabs streams_;
-  intrusive_list<receive_slabs> pools_;
+  receive_buffers streams_;
+  intrusive_list<receive_buffers> pools_;
   intrusive_list<slot> queued_;  // begun or cancelled
   intrusive_list<slot> ready_;   // believed to be ready
   intrusive_list<slot> trying_;  // the same, in this turn

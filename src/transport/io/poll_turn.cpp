@@ -70,7 +70,7 @@ bool poll_reactor::try_ready() noexcept {
 }
 
 void poll_reactor::resume_receive_pools() noexcept {
-  for (receive_slabs* p = pools_.first(); p != nullptr; p = pools_.next(*p)) {
+  for (receive_buffers* p = pools_.first(); p != nullptr; p = pools_.next(*p)) {
     if (p->paused_count != 0 && !p->dry) p->resume_soon();
   }
 }

@@ -10,6 +10,7 @@
 #include <new>
 
 #include "scoll/coro/error_format.hpp"
+#include "transport/io/check_range.hpp"
 #include "transport/io/poll_reactor.hpp"
 #include "transport/io/uring_reactor.hpp"
 
@@ -18,26 +19,21 @@ namespace {
 
 status check_power_of_two(const char* name, std::uint32_t value, std::uint32_t least, std::uint32_t most) {
   if (std::has_single_bit(value) && value >= least && value <= most) return {};
-  return make_error(errc::invalid_argument, "reactor: {} is {}, not a power of two in {}..{}", name, value,
+  return make_error(errc::invalid_argument, "reactor.{} is {}, not a power of two in {}..{}", name, value,
                     least, most);
 }
 
-status check_range(const char* name, std::uint32_t value, std::uint32_t least, std::uint32_t most) {
-  if (value >= least && value <= most) return {};
-  return make_error(errc::invalid_argument, "reactor: {} is {}, not in {}..{}", name, value, least, most);
-}
-
-constexpr std::array engine_names{std::pair{reactor_engine::automatic, std::string_view("automatic")},
-                                  std::pair{reactor_engine::io_uring, std::string_view("io_uring")},
-                                  std::pair{reactor_engine::poll, std::string_view("poll")}};
+constexpr std::array backend_names{std::pair{reactor_backend::automatic, std::string_view("automatic")},
+                                   std::pair{reactor_backend::io_uring, std::string_view("io_uring")},
+                                   std::pair{reactor_backend::poll, std::string_view("poll")}};
 
 /// What the environment asks for. It is read here, so that programs which read no settings can be told too.
-result<reactor_engine> engine_of_environment() {
-  const char* const text = std::getenv("SCOLL_REACTOR_ENGINE");
-  if (text == nullptr) return reactor_engine::automatic;
-  if (const auto engine = parse_engine(text)) return *engine;
+result<reactor_backend> backend_of_environment() {
+  const char* const text = std::getenv("SCOLL_REACTOR_BACKEND");
+  if (text == nullptr) return reactor_backend::automatic;
+  if (const auto backend = parse_backend(text)) return *backend;
   return make_error(errc::invalid_argument,
-                    "SCOLL_REACTOR_ENGINE is '{:.20}', not automatic, io_uring or poll", text);
+                    "SCOLL_REACTOR_BACKEND is '{:.20}', not automatic, io_uring or poll", text);
 }
 
 void announce_poll(std::string_view why) noexcept {
@@ -45,7 +41,7 @@ void announce_poll(std::string_view why) noexcept {
   if (announced.test_and_set()) return;
   std::fprintf(
       stderr,
-      "scoll: io_uring is not available (%.*s): using poll. SCOLL_REACTOR_ENGINE=poll says so without "
+      "scoll: io_uring is not available (%.*s): using poll. SCOLL_REACTOR_BACKEND=poll says so without "
       "this line, =io_uring insists.\n",
       static_cast<int>(why.size()), why.data());
 }
@@ -68,37 +64,37 @@ status reactor_options::validate() const {
       check_power_of_two("submission_entries", submission_entries, 8, most_entries),
       check_power_of_two("completion_entries", completion_entries, 2 * submission_entries, 2 * most_entries),
       check_power_of_two("receive_buffers", receive_buffers, 2, most_entries),
-      check_range("receive_buffer_bytes", receive_buffer_bytes, 256, most_buffer_bytes),
-      check_range("receive_buffer_limit", receive_buffer_limit, receive_buffers, most_buffers)};
+      check_range("reactor.receive_buffer_bytes", receive_buffer_bytes, 256, most_buffer_bytes),
+      check_range("reactor.receive_buffer_limit", receive_buffer_limit, receive_buffers, most_buffers)};
   for (const status& s : checks) {
     if (!s) return s;
   }
   return {};
 }
 
-std::string_view to_string(reactor_engine engine) noexcept {
-  for (const auto& [known, name] : engine_names) {
-    if (known == engine) return name;
+std::string_view to_string(reactor_backend backend) noexcept {
+  for (const auto& [known, name] : backend_names) {
+    if (known == backend) return name;
   }
   return "unknown";
 }
 
-std::optional<reactor_engine> parse_engine(std::string_view name) noexcept {
-  for (const auto& [engine, known] : engine_names) {
-    if (known == name) return engine;
+std::optional<reactor_backend> parse_backend(std::string_view name) noexcept {
+  for (const auto& [backend, known] : backend_names) {
+    if (known == name) return backend;
   }
   return std::nullopt;
 }
 
 result<std::unique_ptr<reactor>> reactor::create(const reactor_options& options) {
   if (const scoll::status s = options.validate(); !s) return s.error();
-  const auto asked = engine_of_environment();
+  const auto asked = backend_of_environment();
   if (!asked) return asked.error();
   try {
-    switch (options.engine != reactor_engine::automatic ? options.engine : *asked) {
-      case reactor_engine::io_uring: return uring_reactor::create(options);
-      case reactor_engine::poll: return poll_reactor::create(options, "");
-      case reactor_engine::automatic: break;
+    switch (options.backend != reactor_backend::automatic ? options.backend : *asked) {
+      case reactor_backend::io_uring: return uring_reactor::create(options);
+      case reactor_backend::poll: return poll_reactor::create(options, "");
+      case reactor_backend::automatic: break;
     }
     return create_what_works(options);
   } catch (const std::bad_alloc&) {

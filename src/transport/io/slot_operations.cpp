@@ -59,13 +59,13 @@ void slot_reactor::send(int fd, std::span<const std::byte> bytes, io_completion&
   hand_over(begin_send(done, fd, bytes));
 }
 
-void slot_reactor::send_lazily(int fd, std::span<const std::byte> bytes, io_completion& done) noexcept {
+void slot_reactor::send_deferred(int fd, std::span<const std::byte> bytes, io_completion& done) noexcept {
   slot& s = begin_send(done, fd, bytes);
   s.lazy = true;
   hand_over(s);
 }
 
-void slot_reactor::hurry(io_completion& done) noexcept {
+void slot_reactor::flush(io_completion& done) noexcept {
   slot_of(done).lazy = false;
 }
 

@@ -82,7 +82,7 @@ slot_reactor::slot& slot_reactor::begin(io_completion& done, operation kind, int
   return s;
 }
 
-void slot_reactor::begin_pooled(io_completion& done, operation kind, int fd, receive_slabs& from) noexcept {
+void slot_reactor::begin_pooled(io_completion& done, operation kind, int fd, receive_buffers& from) noexcept {
   slot& s = begin(done, kind, fd);
   s.second = &from;
   hand_over(s);

@@ -7,13 +7,13 @@
 #include "transport/io/file_workers.hpp"
 #include "transport/io/posted_inbox.hpp"
 #include "transport/io/reactor.hpp"
-#include "transport/io/receive_slabs.hpp"
+#include "transport/io/receive_buffers.hpp"
 #include "transport/io/socket.hpp"
 
 namespace scoll::transport {
 
-/// What the engines have in common. An operation is written into the slot of its completion, so that nothing
-/// is allocated for it, and handed over to the engine; what has ended waits in a list and is delivered by a
+/// What the backends have in common. An operation is written into the slot of its completion, so that nothing
+/// is allocated for it, and handed over to the backend; what has ended waits in a list and is delivered by a
 /// turn, never by the call that began or ended it. Posts of other threads, the clock and the threads for
 /// files are here too.
 class slot_reactor : public reactor {
@@ -27,8 +27,8 @@ class slot_reactor : public reactor {
                                                                   std::size_t datagram_bytes) override;
   void receive(int fd, std::span<std::byte> into, io_completion& done) noexcept override;
   void send(int fd, std::span<const std::byte> bytes, io_completion& done) noexcept override;
-  void send_lazily(int fd, std::span<const std::byte> bytes, io_completion& done) noexcept override;
-  void hurry(io_completion& done) noexcept override;
+  void send_deferred(int fd, std::span<const std::byte> bytes, io_completion& done) noexcept override;
+  void flush(io_completion& done) noexcept override;
   void send_message(int fd, const msghdr& message, io_completion& done) noexcept override;
   void poll(int fd, std::uint32_t events, io_completion& done) noexcept override;
   std::int64_t send_now(int fd, const msghdr& message) noexcept override;
@@ -73,7 +73,7 @@ class slot_reactor : public reactor {
 
   /// Opens what others wake this reactor by.
   scoll::status open_wakeups();
-  /// First thing of all when an engine dies: threads still use it.
+  /// First thing of all when a backend dies: threads still use it.
   void end_threads() noexcept;
   void read_time() noexcept;
   /// When the next turn is due at the latest; a time that has passed: at once.
@@ -83,12 +83,12 @@ class slot_reactor : public reactor {
 
   slot& begin(io_completion& done, operation kind, int fd) noexcept;
   slot& begin_send(io_completion& done, int fd, std::span<const std::byte> bytes) noexcept;
-  void begin_pooled(io_completion& done, operation kind, int fd, receive_slabs& from) noexcept;
+  void begin_pooled(io_completion& done, operation kind, int fd, receive_buffers& from) noexcept;
   void hand_to_thread(slot& s) noexcept;
   /// Notes the outcome, which is delivered in this turn or the next.
   void end(slot& s, std::int32_t outcome) noexcept;
   void finish(slot& s, std::int32_t outcome) noexcept;
-  static receive_slabs& pool_of(const slot& s) noexcept { return *static_cast<receive_slabs*>(s.second); }
+  static receive_buffers& pool_of(const slot& s) noexcept { return *static_cast<receive_buffers*>(s.second); }
 
   posted_inbox inbox_;
   std::atomic<std::uint32_t> posting_{0};  // threads that are in `post`

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "scoll/coro/error_format.hpp"
+#include "transport/io/check_range.hpp"
 
 namespace scoll::transport {
 namespace {
@@ -26,11 +27,6 @@ socket_address to_socket(const datagram_address& address) noexcept {
                               static_cast<socklen_t>(bytes.size()));
 }
 
-status check_range(const char* name, std::size_t value, std::size_t least, std::size_t most) {
-  if (value >= least && value <= most) return {};
-  return make_error(errc::invalid_argument, "udp: {} is {}, not in {}..{}", name, value, least, most);
-}
-
 }  // namespace
 
 void udp_port::operation::complete(io_completion& self, const event& e) noexcept {
@@ -38,7 +34,7 @@ void udp_port::operation::complete(io_completion& self, const event& e) noexcept
   (op.port_.*op.handler_)(e);
 }
 
-void udp_port::sending::start(slab_ref buffer, std::size_t size, const socket_address& to) noexcept {
+void udp_port::sending::start(buffer_ref buffer, std::size_t size, const socket_address& to) noexcept {
   buffer_ = std::move(buffer);
   to_ = to;
   bytes_ = {buffer_.data(), size};
@@ -87,11 +83,11 @@ status udp_port::bind(const std::string& address, datagram_events& events) noexc
 
 status udp_port::check() const noexcept {
   const status checks[] = {
-      check_range("max_bytes", options_.max_bytes, 1, datagram_bytes_limit),
-      check_range("receive_buffers", options_.receive_buffers, 1, most_receive_buffers),
-      check_range("send_buffers", options_.send_buffers, 1, most_send_buffers),
-      check_range("dscp", options_.dscp, 0, most_dscp),
-      check_range("socket_bytes", options_.socket_bytes, 0, INT32_MAX),
+      check_range("udp.max_bytes", options_.max_bytes, 1, datagram_bytes_limit),
+      check_range("udp.receive_buffers", options_.receive_buffers, 1, most_receive_buffers),
+      check_range("udp.send_buffers", options_.send_buffers, 1, most_send_buffers),
+      check_range("udp.dscp", options_.dscp, 0, most_dscp),
+      check_range("udp.socket_bytes", options_.socket_bytes, 0, INT32_MAX),
   };
   for (const status& s : checks) {
     if (!s) return s;
@@ -152,7 +148,7 @@ void udp_port::on_received(const io_completion::event& e) noexcept {
   reactor_.arm(*this, reactor_.now() + receive_retry);
 }
 
-void udp_port::take(const received_datagram& d, slab_ref& buffer) noexcept {
+void udp_port::take(const received_datagram& d, buffer_ref& buffer) noexcept {
   if (d.truncated) {
     ++statistics_.truncated;
     return;
@@ -160,7 +156,7 @@ void udp_port::take(const received_datagram& d, slab_ref& buffer) noexcept {
   ++statistics_.received;
   statistics_.received_bytes += d.bytes.size();
   const datagram_address source = to_datagram(socket_address::from(d.source, d.source_size));
-  const loan bytes{std::move(buffer), d.bytes};
+  const buffer_view bytes{std::move(buffer), d.bytes};
   events_->on_datagram(source, bytes);
 }
 
@@ -175,7 +171,7 @@ status udp_port::send(const datagram_address& to, std::span<const std::byte> byt
   if (target.family() != family_)
     return make_error(errc::invalid_argument, "{} cannot be reached from {}", target.to_string(),
                       bound_address_);
-  slab_ref buffer = send_buffers_->try_acquire();
+  buffer_ref buffer = send_buffers_->try_acquire();
   if (!buffer) {
     ++statistics_.busy;
     return make_error(errc::busy, "{} datagrams are on their way out", options_.send_buffers);

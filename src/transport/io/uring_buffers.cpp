@@ -15,13 +15,13 @@ constexpr std::uint32_t wanted_at_first = 8;
 
 }  // namespace
 
-uring_buffers::uring_buffers(slab_pool& pool, std::uint32_t entries, std::uint16_t group)
+uring_buffers::uring_buffers(buffer_pool& pool, std::uint32_t entries, std::uint16_t group)
     : pool_(pool),
       entries_(entries),
       wanted_(std::min(entries, wanted_at_first)),
       group_(group),
       mapped_bytes_(entries * sizeof(io_uring_buf)),
-      slabs_(pool.limit()) {}
+      buffers_(pool.limit()) {}
 
 uring_buffers::~uring_buffers() {
   SCOLL_ASSERT(shared_ == nullptr, "provided buffers died while the kernel has them");
@@ -51,29 +51,30 @@ void uring_buffers::detach(io_uring& ring) noexcept {
   io_uring_unregister_buf_ring(&ring, group_);
   munmap(shared_, mapped_bytes_);
   shared_ = nullptr;
-  slabs_.clear();
+  buffers_.clear();
   provided_ = 0;
 }
 
 void uring_buffers::replenish() noexcept {
   int added = 0;
   while (provided_ < wanted_) {
-    slab_ref slab = pool_.try_acquire();
-    if (!slab) break;
-    const std::uint32_t number = slab.index();
-    io_uring_buf_ring_add(shared_, slab.data(), static_cast<unsigned>(pool_.slab_size()),
+    buffer_ref buffer = pool_.try_acquire();
+    if (!buffer) break;
+    const std::uint32_t number = buffer.index();
+    io_uring_buf_ring_add(shared_, buffer.data(), static_cast<unsigned>(pool_.buffer_size()),
                           static_cast<unsigned short>(number), static_cast<int>(entries_ - 1), added);
-    slabs_[number] = std::move(slab);
+    buffers_[number] = std::move(buffer);
     ++provided_;
     ++added;
   }
   if (added != 0) io_uring_buf_ring_advance(shared_, added);
 }
 
-slab_ref uring_buffers::take(std::uint32_t number) noexcept {
-  SCOLL_ASSERT(number < slabs_.size() && slabs_[number], "the kernel used a buffer that it was not given");
+buffer_ref uring_buffers::take(std::uint32_t number) noexcept {
+  SCOLL_ASSERT(number < buffers_.size() && buffers_[number],
+               "the kernel used a buffer that it was not given");
   --provided_;
-  return std::move(slabs_[number]);
+  return std::move(buffers_[number]);
 }
 
 bool probe_multishot_receive(io_uring& ring, uring_buffers& buffers) noexcept {

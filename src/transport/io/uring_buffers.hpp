@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "transport/io/slab.hpp"
+#include "transport/io/buffer.hpp"
 
 namespace scoll::transport {
 
@@ -15,7 +15,7 @@ namespace scoll::transport {
 class uring_buffers {
  public:
   /// `entries` is a power of two; `group` tells the rings of one reactor apart.
-  uring_buffers(slab_pool& pool, std::uint32_t entries, std::uint16_t group);
+  uring_buffers(buffer_pool& pool, std::uint32_t entries, std::uint16_t group);
   ~uring_buffers();
   uring_buffers(const uring_buffers&) = delete;
   uring_buffers& operator=(const uring_buffers&) = delete;
@@ -34,19 +34,19 @@ class uring_buffers {
   /// than are needed keep being touched.
   void want_more() noexcept { wanted_ = std::min(2 * wanted_, entries_); }
   /// The buffer with the number that a completion named.
-  slab_ref take(std::uint32_t number) noexcept;
+  buffer_ref take(std::uint32_t number) noexcept;
   /// How many the kernel has; those in completions that were not taken yet count too.
   std::uint32_t provided() const noexcept { return provided_; }
 
  private:
-  slab_pool& pool_;
+  buffer_pool& pool_;
   std::uint32_t entries_;
   std::uint32_t wanted_;
   std::uint16_t group_;
   std::uint32_t provided_ = 0;
   std::size_t mapped_bytes_;
   io_uring_buf_ring* shared_ = nullptr;
-  std::vector<slab_ref> slabs_;  // by number in the pool
+  std::vector<buffer_ref> buffers_;  // by number in the pool
 };
 
 /// Receives one byte through a socket pair: whether multishot receives into provided buffers work.

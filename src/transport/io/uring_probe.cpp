@@ -133,7 +133,7 @@ error setup_failure(int errno_value, std::string_view kernel) {
 }
 
 status uring::open(const reactor_options& options, reactor_features& features) {
-  features.engine = "io_uring";
+  features.backend = "io_uring";
   features.kernel = kernel_release();
   int failed = EINVAL;
   for (const setup_step& step : steps) {

@@ -132,13 +132,13 @@ void uring_reactor::resume_paused(uring_receive_pool& pool) noexcept {
     if (pool.lends()) {
       hand_over(s);
     } else {
-      fill_receive_slab(s);
+      fill_receive_buffer(s);
     }
   }
 }
 
-void uring_reactor::fill_receive_slab(slot& s) noexcept {
-  s.buffer = pool_of(s).slabs.try_acquire();
+void uring_reactor::fill_receive_buffer(slot& s) noexcept {
+  s.buffer = pool_of(s).buffers.try_acquire();
   s.polled = static_cast<bool>(s.buffer);
   if (s.polled) return hand_over(s);
   pool_of(s).dry = true;

@@ -43,7 +43,7 @@ class uring_reactor final : public slot_reactor {
 
   void cancel(io_completion& done) noexcept override;
 
-  slab_pool& receive_pool() noexcept override { return streams_.slabs; }
+  buffer_pool& receive_pool() noexcept override { return streams_.buffers; }
 
   // For receive pools: those of datagram sockets come and go.
   void adopt(uring_datagram_buffers& pool) noexcept;
@@ -79,7 +79,7 @@ class uring_reactor final : public slot_reactor {
   void dispatch_send(slot& s, const arrival& event) noexcept;
   void dispatch_receive(slot& s, const arrival& event) noexcept;
   void dispatch_emulated_receive(slot& s, std::int32_t outcome) noexcept;
-  void deliver_received(slot& s, std::int32_t outcome, slab_ref& buffer) noexcept;
+  void deliver_received(slot& s, std::int32_t outcome, buffer_ref& buffer) noexcept;
   void settle_receive_pools() noexcept;
   void resume_receive_pools() noexcept;
 
@@ -99,7 +99,7 @@ class uring_reactor final : public slot_reactor {
   std::uint16_t unused_group() noexcept;
   void prepare_send(io_uring_sqe& sqe, slot& s) noexcept;
   void prepare_receive(io_uring_sqe& sqe, slot& s) const noexcept;
-  void fill_receive_slab(slot& s) noexcept;
+  void fill_receive_buffer(slot& s) noexcept;
   void prepare(io_uring_sqe& sqe, slot& s) noexcept;
   void prepare_cancel(io_uring_sqe& sqe, slot& s) const noexcept;
 

@@ -13,16 +13,16 @@ static_assert(source_bytes >= sizeof(sockaddr_in6));
 
 }  // namespace
 
-uring_receive_pool::uring_receive_pool(uring_reactor& owner, std::size_t slab_bytes, std::uint32_t limit,
+uring_receive_pool::uring_receive_pool(uring_reactor& owner, std::size_t buffer_bytes, std::uint32_t limit,
                                        std::uint32_t entries, std::uint16_t group)
-    : receive_slabs(
+    : receive_buffers(
           owner,
           [](ready_node& node) noexcept {
             auto& self = static_cast<uring_receive_pool&>(node);
             self.owner_.resume_paused(self);
           },
-          slab_bytes, limit),
-      ring(slabs, entries, group),
+          buffer_bytes, limit),
+      ring(buffers, entries, group),
       owner_(owner) {}
 
 uring_datagram_buffers::uring_datagram_buffers(uring_reactor& owner, std::uint32_t count,
@@ -43,7 +43,7 @@ void uring_datagram_buffers::prepare_multishot(io_uring_sqe& sqe, int fd) noexce
   sqe.buf_group = ring.group();
 }
 
-void uring_datagram_buffers::prepare_single(io_uring_sqe& sqe, int fd, const slab_ref& into) noexcept {
+void uring_datagram_buffers::prepare_single(io_uring_sqe& sqe, int fd, const buffer_ref& into) noexcept {
   bytes_ = {into.data() + head_bytes, into.capacity() - head_bytes};
   message_ = {};
   message_.msg_name = into.data() + sizeof(io_uring_recvmsg_out);
@@ -53,7 +53,7 @@ void uring_datagram_buffers::prepare_single(io_uring_sqe& sqe, int fd, const sla
   io_uring_prep_recvmsg(&sqe, fd, &message_, MSG_DONTWAIT);
 }
 
-void uring_datagram_buffers::complete_single(const slab_ref& into, std::int32_t size) const noexcept {
+void uring_datagram_buffers::complete_single(const buffer_ref& into, std::int32_t size) const noexcept {
   auto& head = *reinterpret_cast<io_uring_recvmsg_out*>(into.data());
   head.namelen = message_.msg_namelen;
   head.controllen = 0;
@@ -61,7 +61,7 @@ void uring_datagram_buffers::complete_single(const slab_ref& into, std::int32_t 
   head.flags = static_cast<std::uint32_t>(message_.msg_flags);
 }
 
-received_datagram uring_datagram_buffers::view(const slab_ref& buffer) const noexcept {
+received_datagram uring_datagram_buffers::view(const buffer_ref& buffer) const noexcept {
   const auto& head = *reinterpret_cast<const io_uring_recvmsg_out*>(buffer.data());
   const std::size_t capacity = buffer.capacity() - head_bytes;
   const std::size_t size = std::min<std::size_t>(head.payloadlen, capacity);

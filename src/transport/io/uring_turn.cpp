@@ -253,7 +253,7 @@ void uring_reactor::dispatch_send(slot& s, const arrival& event) noexcept {
 
 void uring_reactor::dispatch_receive(slot& s, const arrival& event) noexcept {
   if (!pool_of(s).lends()) return dispatch_emulated_receive(s, event.outcome);
-  slab_ref buffer;
+  buffer_ref buffer;
   if ((event.flags & IORING_CQE_F_BUFFER) != 0)
     buffer = pool_of(s).ring.take(event.flags >> IORING_CQE_BUFFER_SHIFT);
   if (event.outcome > 0) {
@@ -271,9 +271,9 @@ void uring_reactor::dispatch_receive(slot& s, const arrival& event) noexcept {
 void uring_reactor::dispatch_emulated_receive(slot& s, std::int32_t outcome) noexcept {
   if (!s.polled) {
     if (outcome < 0) return finish(s, outcome);
-    return s.cancelling ? end(s, -ECANCELED) : fill_receive_slab(s);
+    return s.cancelling ? end(s, -ECANCELED) : fill_receive_buffer(s);
   }
-  slab_ref buffer = std::move(s.buffer);
+  buffer_ref buffer = std::move(s.buffer);
   s.polled = false;
   if (outcome == -EAGAIN || outcome == -EINTR) return hand_over_again(s);
   const bool datagram = s.kind == operation::receive_datagrams;
@@ -283,7 +283,7 @@ void uring_reactor::dispatch_emulated_receive(slot& s, std::int32_t outcome) noe
   deliver_received(s, outcome, buffer);
 }
 
-void uring_reactor::deliver_received(slot& s, std::int32_t outcome, slab_ref& buffer) noexcept {
+void uring_reactor::deliver_received(slot& s, std::int32_t outcome, buffer_ref& buffer) noexcept {
   if (s.kind == operation::receive_multishot) return deliver(*s.owner, {outcome, true, &buffer});
   const received_datagram d = datagrams_of(s).view(buffer);
   deliver(*s.owner, {static_cast<std::int32_t>(d.bytes.size()), true, &buffer, &d});

@@ -6,19 +6,19 @@
 namespace scoll::transport {
 
 /// A checked get wants its payload with a checksum.
-enum class memory_operation : std::uint8_t { get = 1, put = 2, checked_get = 3 };
+enum class memory_order_kind : std::uint8_t { get = 1, put = 2, checked_get = 3 };
 
-constexpr bool wire_valid(const memory_operation& operation) noexcept {
-  return operation >= memory_operation::get && operation <= memory_operation::checked_get;
+constexpr bool wire_valid(const memory_order_kind& operation) noexcept {
+  return operation >= memory_order_kind::get && operation <= memory_order_kind::checked_get;
 }
-constexpr bool is_get(memory_operation operation) noexcept {
-  return operation != memory_operation::put;
+constexpr bool is_get(memory_order_kind operation) noexcept {
+  return operation != memory_order_kind::put;
 }
 
 /// The head of every request of class bulk, after the exchange's envelope (docs/wire.md): one segment of a
 /// transfer.
 struct memory_head {
-  memory_operation operation = memory_operation::get;
+  memory_order_kind operation = memory_order_kind::get;
   std::uint32_t region = 0;
   std::uint64_t incarnation = 0;
   std::uint64_t generation = 0;

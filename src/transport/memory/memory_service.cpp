@@ -55,17 +55,18 @@ lent_range memory_service::place_payload(std::span<const std::byte> head,
 }
 
 void memory_service::on_request(request_view& request) noexcept {
-  const payload_fate fate = request.fate();
-  const bool touched = fate == payload_fate::torn || fate == payload_fate::damaged;
+  const payload_disposition fate = request.fate();
+  const bool may_have_effects = fate == payload_disposition::torn || fate == payload_disposition::damaged;
   const auto head = wire::decode_from<memory_head>(request.head());
   if (!head) return request.refuse(head.error());
-  if (const auto s = check(*head, request); !s) return request.refuse(s.error(), touched);
-  if (fate == payload_fate::damaged && !SCOLL_MUTANT(bulk_damage_ignored))
+  if (const auto s = check(*head, request); !s) return request.refuse(s.error(), may_have_effects);
+  if (fate == payload_disposition::damaged && !SCOLL_MUTANT(bulk_damage_ignored))
     return request.refuse({errc::checksum_mismatch, "a segment was altered on its way"}, true);
-  if (fate == payload_fate::dropped || fate == payload_fate::torn)
-    return request.refuse({errc::stale_descriptor, "the region came or went while it was written"}, touched);
+  if (fate == payload_disposition::dropped || fate == payload_disposition::torn)
+    return request.refuse({errc::stale_descriptor, "the region came or went while it was written"},
+                          may_have_effects);
   const bool get = is_get(head->operation);
-  if (!get && fate == payload_fate::lent) regions_.write(*head, request.payload().bytes);
+  if (!get && fate == payload_disposition::lent) regions_.write(*head, request.payload().bytes);
   message* const answer = get && !waiting_.empty() ? nullptr : compose(*head);
   if (answer == nullptr) return hold(request, *head);
   incoming work;
@@ -78,7 +79,7 @@ message* memory_service::compose(const memory_head& head) {
   message& m = endpoint_.acquire_message();
   m.set_head_bytes(0);
   if (!is_get(head.operation)) return &m;
-  if (load_payload(buffers_, m, regions_.range(head), head.operation == memory_operation::checked_get))
+  if (load_payload(buffers_, m, regions_.range(head), head.operation == memory_order_kind::checked_get))
     return &m;
   endpoint_.release_message(m);
   return nullptr;

@@ -27,7 +27,7 @@ class memory_service final : public endpoint_events {
 
   region_table& regions() noexcept { return regions_; }
   transfer_queue& transfers() noexcept { return transfers_; }
-  const slab_pool& buffers() const noexcept { return buffers_; }
+  const buffer_pool& buffers() const noexcept { return buffers_; }
   /// Gets of peers that wait for a buffer.
   std::size_t waiting() const noexcept { return waiting_count_; }
 
@@ -63,7 +63,7 @@ class memory_service final : public endpoint_events {
 
   endpoint& endpoint_;
   region_table regions_;
-  slab_pool buffers_;
+  buffer_pool buffers_;
   transfer_queue transfers_;
   std::vector<std::unique_ptr<waiting_get[]>> blocks_;
   intrusive_list<waiting_get> free_;

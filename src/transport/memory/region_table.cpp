@@ -10,7 +10,7 @@ status check_range(std::uint64_t offset, std::uint64_t length, std::uint64_t siz
   return make_error(errc::invalid_argument, "{} bytes at offset {} of a region of {}", length, offset, size);
 }
 
-status check_access(memory_access granted, memory_operation wanted) noexcept {
+status check_access(memory_access granted, memory_order_kind wanted) noexcept {
   const bool get = is_get(wanted);
   if (permits(granted, get ? memory_access::read : memory_access::write)) return {};
   return error(errc::invalid_argument, get ? "the region may not be read" : "the region may not be written");

@@ -61,6 +61,6 @@ class region_table {
 
 /// Whether a range lies within a region; the sum is never formed, for it could overflow.
 status check_range(std::uint64_t offset, std::uint64_t length, std::uint64_t size) noexcept;
-status check_access(memory_access granted, memory_operation wanted) noexcept;
+status check_access(memory_access granted, memory_order_kind wanted) noexcept;
 
 }  // namespace scoll::transport

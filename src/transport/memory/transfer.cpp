@@ -10,7 +10,7 @@
 
 namespace scoll::transport {
 
-status check_transfer(endpoint& at, const region_descriptor& d, memory_operation operation,
+status check_transfer(endpoint& at, const region_descriptor& d, memory_order_kind operation,
                       std::uint64_t offset, std::uint64_t length) noexcept {
   if (d.node == at.options().self) {
     return error(errc::invalid_argument, "the region is this node's own: its memory is at hand");
@@ -22,11 +22,11 @@ status check_transfer(endpoint& at, const region_descriptor& d, memory_operation
 
 namespace {
 
-memory_operation get_operation(const transfer_options& options) noexcept {
-  return options.checked ? memory_operation::checked_get : memory_operation::get;
+memory_order_kind get_operation(const transfer_options& options) noexcept {
+  return options.checked ? memory_order_kind::checked_get : memory_order_kind::get;
 }
 
-memory_head head_of(const region_descriptor& d, memory_operation operation, std::uint64_t offset) noexcept {
+memory_head head_of(const region_descriptor& d, memory_order_kind operation, std::uint64_t offset) noexcept {
   return {operation, d.region, d.incarnation, d.generation, offset, 0};
 }
 
@@ -66,36 +66,37 @@ std::span<std::byte> writable_bytes(std::span<const std::byte> memory) noexcept 
 
 task<status> get(endpoint& at, region_descriptor from, std::uint64_t offset, std::span<std::byte> into,
                  transfer_options options) {
-  if (const auto s = check_transfer(at, from, memory_operation::get, offset, into.size()); !s) co_return s;
+  if (const auto s = check_transfer(at, from, memory_order_kind::get, offset, into.size()); !s) co_return s;
   transfer t(head_of(from, get_operation(options), offset), into);
   co_return co_await carry(at, *at.find(from.node), t, options);
 }
 
 task<status> get(endpoint& at, region_descriptor from, std::uint64_t offset,
                  std::span<const std::span<std::byte>> into, transfer_options options) {
-  if (const auto s = check_transfer(at, from, memory_operation::get, offset, bytes_of(into)); !s) co_return s;
+  if (const auto s = check_transfer(at, from, memory_order_kind::get, offset, bytes_of(into)); !s)
+    co_return s;
   transfer t(head_of(from, get_operation(options), offset), into);
   co_return co_await carry(at, *at.find(from.node), t, options);
 }
 
 task<put_status> put(endpoint& at, region_descriptor to, std::uint64_t offset,
                      std::span<const std::byte> from, transfer_options options) {
-  if (const auto s = check_transfer(at, to, memory_operation::put, offset, from.size()); !s) {
+  if (const auto s = check_transfer(at, to, memory_order_kind::put, offset, from.size()); !s) {
     co_return put_status(s, false);
   }
-  transfer t(head_of(to, memory_operation::put, offset), writable_bytes(from));
+  transfer t(head_of(to, memory_order_kind::put, offset), writable_bytes(from));
   co_return co_await carry_put(at, *at.find(to.node), t, options);
 }
 
 task<put_status> put(endpoint& at, region_descriptor to, std::uint64_t offset,
                      std::span<const std::span<const std::byte>> from, transfer_options options) {
-  if (const auto s = check_transfer(at, to, memory_operation::put, offset, bytes_of(from)); !s) {
+  if (const auto s = check_transfer(at, to, memory_order_kind::put, offset, bytes_of(from)); !s) {
     co_return put_status(s, false);
   }
   std::vector<std::span<std::byte>> pieces;
   pieces.reserve(from.size());
   for (const auto& piece : from) pieces.push_back(writable_bytes(piece));
-  transfer t(head_of(to, memory_operation::put, offset), std::span<const std::span<std::byte>>(pieces));
+  transfer t(head_of(to, memory_order_kind::put, offset), std::span<const std::span<std::byte>>(pieces));
   co_return co_await carry_put(at, *at.find(to.node), t, options);
 }
 

@@ -133,17 +133,17 @@ status transfer_queue::deliver(transfer& t, const transfer_segment& segment, rep
   if (!t.get() && event.reached && !event.refused && !SCOLL_MUTANT(bulk_push_as_not_written))
     t.may_have_written_ = true;
   if (!event.outcome) return event.outcome;
-  if (event.fate == payload_fate::damaged && SCOLL_MUTANT(bulk_damage_ignored)) return {};
-  if (event.fate == payload_fate::damaged) {
+  if (event.fate == payload_disposition::damaged && SCOLL_MUTANT(bulk_damage_ignored)) return {};
+  if (event.fate == payload_disposition::damaged) {
     return make_error(errc::checksum_mismatch, "{} bytes from node {} were altered on their way",
                       segment.size_, t.peer_->to->peer());
   }
-  const bool arrived = event.fate == payload_fate::lent || event.fate == payload_fate::placed;
+  const bool arrived = event.fate == payload_disposition::lent || event.fate == payload_disposition::placed;
   if (!event.final || !arrived || event.payload_bytes != (t.get() ? segment.size_ : 0)) {
     return make_error(errc::malformed, "node {} answered {} bytes of memory with {}", t.peer_->to->peer(),
                       segment.size_, event.payload_bytes);
   }
-  if (event.fate == payload_fate::lent) t.local_.copy_in(segment.offset_, event.payload.bytes);
+  if (event.fate == payload_disposition::lent) t.local_.copy_in(segment.offset_, event.payload.bytes);
   return {};
 }
 

@@ -10,7 +10,7 @@
 #include "scoll/coro/completion.hpp"
 #include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/result.hpp"
-#include "transport/io/slab.hpp"
+#include "transport/io/buffer.hpp"
 #include "transport/memory/memory_head.hpp"
 #include "transport/memory/region_descriptor.hpp"
 #include "transport/session/exchange.hpp"
@@ -95,14 +95,14 @@ class transfer final : public list_hook<> {
 };
 
 /// What can be known about a transfer before it starts; the peer checks all of it again.
-status check_transfer(endpoint& at, const region_descriptor& d, memory_operation operation,
+status check_transfer(endpoint& at, const region_descriptor& d, memory_order_kind operation,
                       std::uint64_t offset, std::uint64_t length) noexcept;
 
 /// The asking side of one-sided operations: cuts transfers into segments and keeps at most a window of them
 /// under way per peer, so that the class's queue never fills. Transfers to one peer take turns.
 class transfer_queue final {
  public:
-  transfer_queue(endpoint& owner, slab_pool& buffers) noexcept : endpoint_(owner), buffers_(buffers) {}
+  transfer_queue(endpoint& owner, buffer_pool& buffers) noexcept : endpoint_(owner), buffers_(buffers) {}
   transfer_queue(const transfer_queue&) = delete;
   transfer_queue& operator=(const transfer_queue&) = delete;
 
@@ -128,7 +128,7 @@ class transfer_queue final {
   void release(transfer_segment& segment) noexcept;
 
   endpoint& endpoint_;
-  slab_pool& buffers_;
+  buffer_pool& buffers_;
   std::map<node_id, transfer_peer> peers_;
   std::vector<std::unique_ptr<transfer_segment[]>> blocks_;
   intrusive_list<transfer_segment, transfer_segment> free_;

@@ -142,14 +142,15 @@ endpoint_events& endpoint::handler_of(traffic_class klass) noexcept {
   return handler != nullptr ? *handler : memory();
 }
 
-loan endpoint::keep(loan received) noexcept {
+buffer_view endpoint::keep(buffer_view received) noexcept {
   const std::size_t size = received.bytes.size();
   if (size == 0) return {};
-  slab_ref slab = (size <= small_payload_bytes ? buffers_->small_payloads : buffers_->payloads).try_acquire();
-  if (!slab) return received;
-  std::memcpy(slab.data(), received.bytes.data(), size);
-  const std::span<const std::byte> bytes(slab.data(), size);
-  return {std::move(slab), bytes};
+  buffer_ref buffer =
+      (size <= small_payload_bytes ? buffers_->small_payloads : buffers_->payloads).try_acquire();
+  if (!buffer) return received;
+  std::memcpy(buffer.data(), received.bytes.data(), size);
+  const std::span<const std::byte> bytes(buffer.data(), size);
+  return {std::move(buffer), bytes};
 }
 
 endpoint::~endpoint() {

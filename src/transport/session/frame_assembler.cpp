@@ -31,7 +31,7 @@ bool frame_assembler::collect(std::span<const std::byte>& bytes, std::size_t unt
   return filled_ == until;
 }
 
-frame_assembler::frame_step frame_assembler::whole(const slab_ref& owner, std::span<const std::byte> frame,
+frame_assembler::frame_step frame_assembler::whole(const buffer_ref& owner, std::span<const std::byte> frame,
                                                    const frame_header& header) noexcept {
   if (!frame_head_intact(frame, header) && !SCOLL_MUTANT(checksum_unchecked))
     return fail({errc::checksum_mismatch, "frame: head checksum differs"});
@@ -49,7 +49,7 @@ frame_assembler::frame_step frame_assembler::whole(const slab_ref& owner, std::s
   return step;
 }
 
-frame_assembler::frame_step frame_assembler::next(const slab_ref& owner,
+frame_assembler::frame_step frame_assembler::next(const buffer_ref& owner,
                                                   std::span<const std::byte>& bytes) noexcept {
   if (bytes.empty()) return {};
   if (filled_ == 0 && bytes.size() >= frame_header_bytes) {
@@ -86,7 +86,7 @@ frame_assembler::frame_step frame_assembler::collected_whole() noexcept {
   const frame_header header = *header_;
   header_.reset();
   filled_ = 0;
-  const slab_ref collected = std::move(partial_);
+  const buffer_ref collected = std::move(partial_);
   frame_step step = whole(collected, {collected.data(), header.frame_bytes()}, header);
   step.collected = collected;
   return step;
@@ -134,12 +134,12 @@ frame_assembler::frame_step frame_assembler::placed_whole() noexcept {
   step.header = *header_;
   step.collected = std::move(partial_);
   step.head = std::span<const std::byte>(step.collected.data(), filled_).subspan(frame_header_bytes);
-  step.fate = way_ == payload_way::dropped   ? payload_fate::dropped
-              : target_.memory() == nullptr  ? payload_fate::torn
-              : !step.header.payload_checked ? payload_fate::placed
+  step.fate = way_ == payload_way::dropped   ? payload_disposition::dropped
+              : target_.memory() == nullptr  ? payload_disposition::torn
+              : !step.header.payload_checked ? payload_disposition::placed
               : target_.memory()->checksum(target_offset_, placed_) == step.header.payload_checksum
-                  ? payload_fate::placed
-                  : payload_fate::damaged;
+                  ? payload_disposition::placed
+                  : payload_disposition::damaged;
   target_.give_back();
   header_.reset();
   filled_ = 0;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "transport/io/slab.hpp"
+#include "transport/io/buffer.hpp"
 #include "transport/session/frame.hpp"
 #include "transport/session/lent_memory.hpp"
 #include "transport/session/link.hpp"
@@ -13,14 +13,14 @@
 namespace scoll::transport {
 
 /// Cuts a byte stream into frames and checks them. A frame that lies whole in one received buffer is lent out
-/// where it is; one that is split is collected in a slab of `frames` (slab size at least `max_frame_bytes`).
-/// The first violation ends the stream.
+/// where it is; one that is split is collected in a buffer of `frames` (buffer size at least
+/// `max_frame_bytes`). The first violation ends the stream.
 ///
 /// A large payload of class bulk goes straight to where `link_events::place_payload` says, as it arrives;
-/// what nobody takes and no slab can hold is dropped. So memory is bounded, however large frames are.
+/// what nobody takes and no buffer can hold is dropped. So memory is bounded, however large frames are.
 class frame_assembler {
  public:
-  explicit frame_assembler(slab_pool& frames) noexcept : frames_(&frames) {}
+  explicit frame_assembler(buffer_pool& frames) noexcept : frames_(&frames) {}
 
   /// Whom to ask where payloads go; null: nobody.
   void set_owner(link_events* owner) noexcept { owner_ = owner; }
@@ -41,9 +41,9 @@ class frame_assembler {
 
   /// Feeds received bytes that lie in `owner`. Calls `sink(frame_view&)` for every complete frame; `sink`
   /// returns false to stop (the link is gone, and this object with it). Errors: `malformed`, `too_large`,
-  /// `checksum_mismatch`, `busy` (no slab for a split frame).
+  /// `checksum_mismatch`, `busy` (no buffer for a split frame).
   template <class Sink>
-  status feed(const slab_ref& owner, std::span<const std::byte> bytes, Sink&& sink) {
+  status feed(const buffer_ref& owner, std::span<const std::byte> bytes, Sink&& sink) {
     while (true) {
       frame_step step = next(owner, bytes);
       if (step.failed) return step.reason;
@@ -62,9 +62,9 @@ class frame_assembler {
     error reason;
     frame_header header;
     std::span<const std::byte> head;
-    loan payload;
-    slab_ref collected;  // what a frame that came in pieces lies in
-    payload_fate fate = payload_fate::lent;
+    buffer_view payload;
+    buffer_ref collected;  // what a frame that came in pieces lies in
+    payload_disposition fate = payload_disposition::lent;
   };
   /// Looks at its memory before each use, so that it need not be told of a recall.
   class target final : public borrower {
@@ -79,8 +79,8 @@ class frame_assembler {
     return sink(view);  // `step` holds what `head` lies in
   }
 
-  frame_step next(const slab_ref& owner, std::span<const std::byte>& bytes) noexcept;
-  frame_step whole(const slab_ref& owner, std::span<const std::byte> frame,
+  frame_step next(const buffer_ref& owner, std::span<const std::byte>& bytes) noexcept;
+  frame_step whole(const buffer_ref& owner, std::span<const std::byte> frame,
                    const frame_header& header) noexcept;
   frame_step collected_whole() noexcept;
   status choose_way() noexcept;
@@ -89,13 +89,13 @@ class frame_assembler {
   bool collect(std::span<const std::byte>& bytes, std::size_t until) noexcept;
   static frame_step fail(const error& reason) noexcept;
 
-  slab_pool* frames_;
+  buffer_pool* frames_;
   link_events* owner_ = nullptr;
   payload_way way_ = payload_way::undecided;
   target target_;
   std::uint64_t target_offset_ = 0;
   std::size_t placed_ = 0;  // placed or dropped
-  slab_ref partial_;
+  buffer_ref partial_;
   std::size_t filled_ = 0;
   std::optional<frame_header> header_;
 };

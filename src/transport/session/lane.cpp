@@ -82,7 +82,7 @@ void lane::pump() noexcept {
     if (link_->writable()) {
       write_batch();
     } else if (acknowledge_now_ || next_message(again) != nullptr) {
-      link_->hurry();
+      link_->flush();
     }
   } else if (state_ == state::idle && needed()) {
     begin_connect();
@@ -434,7 +434,7 @@ void lane::write_batch() noexcept {
   count.bytes_copied += bytes;
   ++count.writes;
   link_->write(batch.frames());
-  if (!all) link_->hurry();
+  if (!all) link_->flush();
 }
 
 void lane::acknowledge_alone() noexcept {

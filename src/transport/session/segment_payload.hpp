@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "transport/io/slab.hpp"
+#include "transport/io/buffer.hpp"
 #include "transport/session/lent_memory.hpp"
 #include "transport/session/message.hpp"
 #include "transport/wire/checksum.hpp"
@@ -14,7 +14,7 @@ namespace scoll::transport {
 /// Gives `m` the payload that lies in `from`: lent if it is large; else copied, into the message or a buffer,
 /// so that it goes with others in one batch. `checked`: with a checksum; small ones have theirs anyway.
 /// False, with `m` as it was, if no buffer is left.
-inline bool load_payload(slab_pool& buffers, message& m, const lent_range& from, bool checked) noexcept {
+inline bool load_payload(buffer_pool& buffers, message& m, const lent_range& from, bool checked) noexcept {
   if (from.size > placed_payload_bytes) {
     m.lend_payload(from, checked);
     return true;
@@ -26,11 +26,11 @@ inline bool load_payload(slab_pool& buffers, message& m, const lent_range& from,
     m.copy_payload(bytes, wire::checksum(bytes));
     return true;
   }
-  slab_ref slab = buffers.try_acquire();
-  if (!slab) return false;
-  const std::span<std::byte> bytes(slab.data(), from.size);
+  buffer_ref buffer = buffers.try_acquire();
+  if (!buffer) return false;
+  const std::span<std::byte> bytes(buffer.data(), from.size);
   from.memory->copy_out(from.offset, bytes);
-  m.share_payload({std::move(slab), bytes}, wire::checksum(bytes));
+  m.share_payload({std::move(buffer), bytes}, wire::checksum(bytes));
   return true;
 }
 

@@ -26,7 +26,7 @@ constexpr std::size_t index(lane_id l) noexcept {
 constexpr std::uint32_t largest_window = 65536;
 // Of a reply.
 constexpr std::uint16_t final_flag = 1;
-constexpr std::uint16_t touched_flag = 2;
+constexpr std::uint16_t may_have_effects_flag = 2;
 
 constexpr std::uint32_t slot_of(std::uint64_t id) noexcept {
   return static_cast<std::uint32_t>(id);
@@ -200,7 +200,7 @@ status session::on_reply(frame_view& frame) noexcept {
     event.payload_bytes = frame.header.payload_bytes;
     event.fate = frame.fate;
   } else {
-    event.refused = (flags & touched_flag) == 0;
+    event.refused = (flags & may_have_effects_flag) == 0;
     const auto text = frame.payload.bytes;
     event.outcome = error(code, {reinterpret_cast<const char*>(text.data()), text.size()});
   }
@@ -232,11 +232,11 @@ void request_view::accept(incoming& work) noexcept {
   from_.incoming_.push_back(work);
 }
 
-void request_view::refuse(const error& reason, bool touched) noexcept {
+void request_view::refuse(const error& reason, bool may_have_effects) noexcept {
   SCOLL_ASSERT(!settled_, "a request is settled once");
   settled_ = true;
   if (!SCOLL_MUTANT(lost_credit)) from_.dispose(klass_);
-  from_.send_refusal(exchange_id_, klass_, reason, touched);
+  from_.send_refusal(exchange_id_, klass_, reason, may_have_effects);
 }
 
 void session::on_cancel(std::uint64_t exchange_id, bool answer_awaited) noexcept {
@@ -257,13 +257,14 @@ void session::send_reply(std::uint64_t exchange_id, traffic_class klass, message
 }
 
 void session::send_refusal(std::uint64_t exchange_id, traffic_class klass, const error& reason,
-                           bool touched) noexcept {
+                           bool may_have_effects) noexcept {
   message& m = endpoint_.acquire_message();
   m.set_head_bytes(0);
   const auto text = std::as_bytes(std::span(reason.text()));
   m.copy_payload(text, wire::checksum(text));
   send_reply(exchange_id, klass, m, reason, true);
-  if (touched) store_little(m.envelope() + 10, static_cast<std::uint16_t>(final_flag | touched_flag));
+  if (may_have_effects)
+    store_little(m.envelope() + 10, static_cast<std::uint16_t>(final_flag | may_have_effects_flag));
 }
 
 void session::dispose(traffic_class klass) noexcept {

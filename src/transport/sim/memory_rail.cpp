@@ -73,7 +73,7 @@ class memory_link final : public link, public list_hook<> {
 
  private:
   struct chunk {
-    slab_ref bytes;
+    buffer_ref bytes;
     std::size_t size;
     time_point due;
   };

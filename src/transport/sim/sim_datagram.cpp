@@ -233,19 +233,19 @@ void sim_datagram_port::drain() noexcept {
   while (!queue_.empty()) {
     if (home_.available_at() > network_.world().now())
       return network_.world().arm(*this, home_.available_at());
-    const slab_ref buffer = buffers_->try_acquire();
+    const buffer_ref buffer = buffers_->try_acquire();
     if (!buffer) return;
     deliver(queue_.pop_front(), buffer);
   }
 }
 
-void sim_datagram_port::deliver(sim_datagrams::packet& p, const slab_ref& buffer) noexcept {
+void sim_datagram_port::deliver(sim_datagrams::packet& p, const buffer_ref& buffer) noexcept {
   const std::size_t size = p.bytes.size();
   const std::uint32_t from = p.from;
   if (size != 0) std::memcpy(buffer.data(), p.bytes.data(), size);
   queued_bytes_ -= cost(size);
   network_.give_back(p);
-  const loan bytes{buffer, {buffer.data(), size}};
+  const buffer_view bytes{buffer, {buffer.data(), size}};
   network_.world().record(sim_trace::datagram, home_.host(), (std::uint64_t{from} << 32) | size,
                           wire::checksum(bytes.bytes));
   ++statistics_.received;

@@ -129,7 +129,7 @@ class sim_link final : public link, public list_hook<> {
   friend class sim_network;
 
   struct chunk {
-    slab_ref bytes;
+    buffer_ref bytes;
     std::size_t size;
     nanoseconds due;
   };
@@ -222,7 +222,7 @@ class sim_link final : public link, public list_hook<> {
     constexpr nanoseconds batch = std::chrono::microseconds(5);
     if (queue_.empty() || queue_.back().due + batch < due || queue_.back().size == network().chunk_bytes_ ||
         (timer_.pending() && queue_.size() == 1)) {
-      slab_ref bytes = network().chunks_.try_acquire();
+      buffer_ref bytes = network().chunks_.try_acquire();
       if (!bytes) return nullptr;
       const nanoseconds after = queue_.empty() ? nanoseconds(0) : queue_.back().due;
       queue_.push_back({std::move(bytes), 0, std::max(due, after)});

@@ -43,7 +43,7 @@ void tcp_rail::tcp_link::write(std::span<const frame_parts> frames) noexcept {
   }
   unsent_ = {batch_.data(), size};
   lent_ = frames.back().lent;
-  if (!lent_) return rail_.reactor_.send_lazily(fd_.get(), unsent_, send_);
+  if (!lent_) return rail_.reactor_.send_deferred(fd_.get(), unsent_, send_);
   source_.borrow(*lent_.memory);
   pushing_ = true;
   push();
@@ -83,7 +83,7 @@ void tcp_rail::tcp_link::close() noexcept {
   ++rail_.lingering_;
   rail_.reactor_.arm(linger_, rail_.reactor_.now() + rail_.options_.linger_limit);
   if (!send_.pending() && !written_out_.scheduled()) half_close();
-  hurry();
+  flush();
 }
 
 // ---- receiving
@@ -96,11 +96,11 @@ void tcp_rail::tcp_link::on_received(const io_completion::event& e) noexcept {
   }
   if (e.result <= 0) return receive_ended(e.result);
   if (owner_ == nullptr || broken_) return;
-  const slab_ref buffer = std::move(*e.buffer);
+  const buffer_ref buffer = std::move(*e.buffer);
   feed(buffer, {buffer.data(), static_cast<std::size_t>(e.result)});
 }
 
-void tcp_rail::tcp_link::feed(const slab_ref& buffer, std::span<const std::byte> bytes) noexcept {
+void tcp_rail::tcp_link::feed(const buffer_ref& buffer, std::span<const std::byte> bytes) noexcept {
   assembler_.set_owner(owner_);
   const auto s = assembler_.feed(buffer, bytes, [this](frame_view& f) { return deliver(f); });
   if (!s) break_link(s.error());

@@ -38,7 +38,7 @@ class tcp_rail::tcp_link final : public link {
   std::size_t batch_bytes() const noexcept override { return tcp_batch_bytes; }
   std::string peer_name() const override { return peer_; }
   void write(std::span<const frame_parts> frames) noexcept override;
-  void hurry() noexcept override { rail_.reactor_.hurry(send_); }
+  void flush() noexcept override { rail_.reactor_.flush(send_); }
   void expect_bulk() noexcept override;
   void close() noexcept override;
 
@@ -89,7 +89,7 @@ class tcp_rail::tcp_link final : public link {
   std::size_t append(std::size_t at, std::span<const std::byte> bytes) noexcept;
   void on_sent(const io_completion::event& e) noexcept;
   void on_received(const io_completion::event& e) noexcept;
-  void feed(const slab_ref& buffer, std::span<const std::byte> bytes) noexcept;
+  void feed(const buffer_ref& buffer, std::span<const std::byte> bytes) noexcept;
   bool deliver(frame_view& frame) noexcept;
   void receive_ended(std::int32_t outcome) noexcept;
 
@@ -107,7 +107,7 @@ class tcp_rail::tcp_link final : public link {
   void on_readable(const io_completion::event& e) noexcept;
   void read_some() noexcept;
   std::size_t room_pieces(std::span<iovec> pieces, std::size_t& count) noexcept;
-  void take(const slab_ref& behind, std::size_t straight, std::size_t ahead) noexcept;
+  void take(const buffer_ref& behind, std::size_t straight, std::size_t ahead) noexcept;
 
   void break_link(const error& reason) noexcept;
   void tell_owner() noexcept;
@@ -127,7 +127,7 @@ class tcp_rail::tcp_link final : public link {
   later written_out_{*this, &tcp_link::on_written_out};
   later read_on_{*this, &tcp_link::read_some};
   linger_timer linger_;
-  slab_ref batch_;
+  buffer_ref batch_;
   std::span<const std::byte> unsent_;  // of the batch
   lent_range lent_;                    // what follows it; of `rescued_` if that is there
   source source_{*this};

@@ -115,7 +115,7 @@ void tcp_rail::tcp_link::on_readable(const io_completion::event& e) noexcept {
 void tcp_rail::tcp_link::read_some() noexcept {
   if (broken_) return;
   for (std::size_t step = 0; step < receive_step_bytes;) {
-    const slab_ref behind = rail_.frame_buffers_.try_acquire();
+    const buffer_ref behind = rail_.frame_buffers_.try_acquire();
     if (!behind) return break_link({errc::busy, "no buffer left to receive into"});
     std::array<iovec, most_pieces> pieces;
     msghdr message{};
@@ -149,7 +149,7 @@ std::size_t tcp_rail::tcp_link::room_pieces(std::span<iovec> pieces, std::size_t
   return bytes;
 }
 
-void tcp_rail::tcp_link::take(const slab_ref& behind, std::size_t straight, std::size_t ahead) noexcept {
+void tcp_rail::tcp_link::take(const buffer_ref& behind, std::size_t straight, std::size_t ahead) noexcept {
   if (owner_ == nullptr) return;  // lingering: read and dropped
   if (straight != 0) {
     assembler_.set_owner(owner_);

@@ -79,7 +79,7 @@ task<std::string> content_of(object_store& store, shard::object_record record) {
 }
 
 std::size_t files_below(sim_host& h, const std::string& folder) {
-  return h.get([](file_engine& files, std::string top) -> task<std::size_t> {
+  return h.get([](file_system& files, std::string top) -> task<std::size_t> {
     std::size_t count = 0;
     directory_listing all;
     const auto listed = co_await async_list(files, top.c_str(), all);

@@ -8,7 +8,7 @@ struct count {
   static constexpr scoll::service_id id{0x0100};
   struct request {};
   using reply = std::uint64_t;
-  static reply execute(const request&, scoll::call&) { return 1; }
+  static reply execute(const request&, scoll::bcast_context&) { return 1; }
   static void merge(reply& into, const reply& from) noexcept { into += from; }
 };
 

@@ -96,7 +96,7 @@ struct everything {
   }
   std::shared_ptr<probe_log> log = std::make_shared<probe_log>();
 
-  task<result<reply>> execute(const request& r, call& c) {
+  task<result<reply>> execute(const request& r, bcast_context& c) {
     if (log->work.contains(c.rank())) co_await sleep_for(log->work[c.rank()]);
     reply mine = of(c.rank(), r.seed);
     co_return mine;

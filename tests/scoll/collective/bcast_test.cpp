@@ -40,14 +40,14 @@ struct silent {
   static constexpr service_id id{0x0601};
   struct request {};
   std::shared_ptr<int> executed = std::make_shared<int>(0);
-  void execute(const request&, call&) { ++*executed; }
+  void execute(const request&, bcast_context&) { ++*executed; }
 };
 struct silent_status {
   static constexpr service_id id{0x0602};
   struct request {
     std::uint32_t refuser = 0;
   };
-  task<status> execute(const request& r, call& c) {
+  task<status> execute(const request& r, bcast_context& c) {
     if (c.rank() == r.refuser) co_return error(errc::not_found, "not here");
     co_return status{};
   }

@@ -34,7 +34,7 @@ struct spread {
   };
   std::shared_ptr<shelf> here;
 
-  task<status> prepare(request& r, call& c) {
+  task<status> prepare(request& r, bcast_context& c) {
     here->given = r.data;
     if (!c.is_root()) {
       here->stored.resize(r.data.length);
@@ -51,11 +51,11 @@ struct spread {
     here->passed_on = r.data;
     co_return status{};
   }
-  reply execute(const request&, call&) {
+  reply execute(const request&, bcast_context&) {
     here->executed = true;
     return {{here->stored.size()}};
   }
-  void replied(call&) noexcept { here->exposed.unexpose(); }
+  void replied(bcast_context&) noexcept { here->exposed.unexpose(); }
 };
 
 struct shelves {

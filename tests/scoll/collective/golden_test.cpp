@@ -101,7 +101,7 @@ TEST_CASE("a membership and its digest lie on the wire as documented", "[golden]
 }
 
 TEST_CASE("an account lies on the wire as documented", "[golden]") {
-  account a;
+  outcome_builder a;
   const std::uint16_t why =
       a.add_cause({phase::execute, error(errc::hook_failed, "no", -1, error_domain::user), 2});
   a.add({1, 3}, member_state::merged);

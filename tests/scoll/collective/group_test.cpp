@@ -34,7 +34,7 @@ struct surveyor {
   std::shared_ptr<std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, std::uint64_t>>>> below =
       std::make_shared<std::map<std::uint32_t, std::vector<std::pair<std::uint32_t, std::uint64_t>>>>();
 
-  reply execute(const request&, call& c) {
+  reply execute(const request&, bcast_context& c) {
     reply r;
     r.entities.value = c.entities().size();
     for (const entity& e : c.entities()) r.low_words.value += e.low;

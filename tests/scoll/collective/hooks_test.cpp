@@ -65,35 +65,35 @@ struct formed {
 
   std::shared_ptr<journal> j = std::make_shared<journal>();
 
-  status begin(request& r, call& c) {
+  status begin(request& r, bcast_context& c) {
     ++r.factor;
     return j->act("prepare", 'p', c.rank());
   }
-  status prepare(request& r, call& c)
+  status prepare(request& r, bcast_context& c)
     requires(!is(0))
   {
     return begin(r, c);
   }
-  task<status> prepare(request& r, call& c)
+  task<status> prepare(request& r, bcast_context& c)
     requires(is(0))
   {
     if (j->pause.count() != 0) co_await sleep_for(j->pause);
     co_return begin(r, c);
   }
 
-  result<reply> work(request& r, call& c) {
+  result<reply> work(request& r, bcast_context& c) {
     if (const status s = j->act("execute", 'x', c.rank()); !s) return s.error();
     j->seen[c.rank()] = r.factor;
     reply mine{r.factor, 1, 0};
     r.factor = 1000000;  // its own copy
     return mine;
   }
-  result<reply> execute(request& r, call& c)
+  result<reply> execute(request& r, bcast_context& c)
     requires(!is(1))
   {
     return work(r, c);
   }
-  task<result<reply>> execute(request& r, call& c)
+  task<result<reply>> execute(request& r, bcast_context& c)
     requires(is(1))
   {
     if (j->pause.count() != 0) co_await sleep_for(j->pause);
@@ -106,40 +106,40 @@ struct formed {
     into.finishes += from.finishes;
   }
 
-  void hear(const arrival<reply>& a, call& c) {
+  void hear(const arrival<reply>& a, bcast_context& c) {
     j->arrivals[c.rank()].push_back({a.rank, a.value != nullptr, a.clean, a.reason.code()});
     REQUIRE(c.child_rank(a.child) == a.rank);
     j->act("on_reply", 'o', c.rank()).value();
   }
-  void on_reply(const arrival<reply>& a, call& c)
+  void on_reply(const arrival<reply>& a, bcast_context& c)
     requires(!is(2))
   {
     hear(a, c);
   }
-  task<void> on_reply(const arrival<reply>& a, call& c)
+  task<void> on_reply(const arrival<reply>& a, bcast_context& c)
     requires(is(2))
   {
     if (j->pause.count() != 0) co_await sleep_for(j->pause);
     hear(a, c);
   }
 
-  status end(reply& r, call& c) {
+  status end(reply& r, bcast_context& c) {
     ++r.finishes;
     return j->act("finish", 'f', c.rank());
   }
-  status finish(reply& r, call& c)
+  status finish(reply& r, bcast_context& c)
     requires(!is(3))
   {
     return end(r, c);
   }
-  task<status> finish(reply& r, call& c)
+  task<status> finish(reply& r, bcast_context& c)
     requires(is(3))
   {
     if (j->pause.count() != 0) co_await sleep_for(j->pause);
     co_return end(r, c);
   }
 
-  void replied(call& c) noexcept { j->steps[c.rank()] += 'r'; }
+  void replied(bcast_context& c) noexcept { j->steps[c.rank()] += 'r'; }
 };
 
 constexpr std::uint32_t members = 7;
@@ -340,14 +340,14 @@ struct slow_listener {
   static inline std::map<std::uint32_t, int> inside;
   static inline int overlaps;
 
-  reply execute(const request&, call&) { return {1}; }
+  reply execute(const request&, bcast_context&) { return {1}; }
   static void merge(reply& into, const reply& from) noexcept {
     for (const auto& [rank, count] : inside) {
       if (count != 0 && rank == 0) overlaps += 1;  // only the root has more than one child here
     }
     into.members += from.members;
   }
-  task<void> on_reply(const arrival<reply>& a, call& c) {
+  task<void> on_reply(const arrival<reply>& a, bcast_context& c) {
     if (++inside[c.rank()] != 1) ++overlaps;
     const std::uint32_t before = a.value->members;
     co_await sleep_for(1ms);
@@ -376,27 +376,27 @@ namespace {
 /// Notes how many requests its node had sent when `execute` began.
 struct early {
   static constexpr service_id id{0x0321};
-  static constexpr bool brief = false;
+  static constexpr bool short_execute = false;
   struct request {};
   std::shared_ptr<std::map<std::uint32_t, std::uint64_t>> sent =
       std::make_shared<std::map<std::uint32_t, std::uint64_t>>();
   cluster* c = nullptr;
-  void execute(const request&, call& at) {
+  void execute(const request&, bcast_context& at) {
     (*sent)[at.rank()] = c->engine(at.rank()).wire().statistics().requests_sent;
   }
 };
 
 /// The same, and promises to take no time.
-struct early_and_brief : early {
+struct early_and_short : early {
   static constexpr service_id id{0x0326};
-  static constexpr bool brief = true;
+  static constexpr bool short_execute = true;
 };
 
 /// Its number is the library's.
 struct low {
   static constexpr service_id id{255};
   struct request {};
-  void execute(const request&, call&) {}
+  void execute(const request&, bcast_context&) {}
 };
 
 /// Grows what it forwards.
@@ -409,16 +409,16 @@ struct grower {
   std::uint32_t at = 1;
   std::shared_ptr<std::map<std::uint32_t, std::size_t>> seen =
       std::make_shared<std::map<std::uint32_t, std::size_t>>();
-  void prepare(request& r, call& c) {
+  void prepare(request& r, bcast_context& c) {
     if (c.rank() == at) r.bytes.resize(to, std::byte{7});
   }
-  void execute(const request& r, call& c) { (*seen)[c.rank()] = r.bytes.size(); }
+  void execute(const request& r, bcast_context& c) { (*seen)[c.rank()] = r.bytes.size(); }
 };
 
 }  // namespace
 
 TEMPLATE_TEST_CASE("forwards have left before execute begins, unless it is brief", "[hooks]", early,
-                   early_and_brief) {
+                   early_and_short) {
   constexpr std::uint32_t n = 13;
   for (const tree_spec& spec :
        {tree_spec(kary{3}), tree_spec(knomial{2}), tree_spec(flat{}), tree_spec(chain{})}) {
@@ -435,7 +435,8 @@ TEMPLATE_TEST_CASE("forwards have left before execute begins, unless it is brief
     REQUIRE(c.bcast(g, {}).ok());
     for (std::uint32_t rank = 0; rank < n; ++rank) {
       INFO(to_string(spec) << " rank " << rank);
-      REQUIRE((*service.sent)[rank] - before[rank] == (TestType::brief ? 0 : tree.children(rank).size()));
+      REQUIRE((*service.sent)[rank] - before[rank] ==
+              (TestType::short_execute ? 0 : tree.children(rank).size()));
     }
   }
 }

@@ -31,7 +31,7 @@ struct bulky {
   std::shared_ptr<std::map<std::uint32_t, std::size_t>> seen =
       std::make_shared<std::map<std::uint32_t, std::size_t>>();
 
-  reply execute(const request& r, call& c) {
+  reply execute(const request& r, bcast_context& c) {
     (*seen)[c.rank()] = r.data.size();
     return {{{{c.rank(), false, bytes((*says)[c.rank()])}}}};
   }
@@ -44,7 +44,7 @@ struct raw {
   struct reply {
     sum<std::uint64_t> bytes;
   };
-  reply execute(const request& r, call&) { return {{r.size()}}; }
+  reply execute(const request& r, bcast_context&) { return {{r.size()}}; }
 };
 
 /// What encodes its reply as something else than what it decodes.
@@ -66,7 +66,7 @@ struct liar {
   };
   static constexpr std::size_t reply_capacity = 64;
   std::shared_ptr<std::map<std::uint32_t, int>> executed = std::make_shared<std::map<std::uint32_t, int>>();
-  reply execute(const request&, call& c) {
+  reply execute(const request&, bcast_context& c) {
     ++(*executed)[c.rank()];
     return {1};
   }
@@ -86,7 +86,7 @@ struct versioned_service {
     sum<std::uint32_t> members;
   };
   std::shared_ptr<std::map<std::uint32_t, int>> executed = std::make_shared<std::map<std::uint32_t, int>>();
-  reply execute(const request&, call& c) {
+  reply execute(const request&, bcast_context& c) {
     ++(*executed)[c.rank()];
     return {{c.rank() + 1}, {1}};
   }

@@ -12,13 +12,13 @@
 #include "tests/support/build.hpp"
 
 using namespace scoll;
-using detail::account;
+using detail::outcome_builder;
 
 namespace {
 
 using bytes = std::vector<std::byte>;
 
-bytes encoded(const account& a) {
+bytes encoded(const outcome_builder& a) {
   bytes buffer(account_reserve_bytes);
   wire::writer out(buffer);
   a.encode(out);
@@ -31,14 +31,14 @@ bool is_dense(const bytes& from) {
   return from[0] == std::byte{1};
 }
 
-status decoded(account& into, const bytes& from, const std::vector<rank_range>& subtree) {
+status decoded(outcome_builder& into, const bytes& from, const std::vector<rank_range>& subtree) {
   wire::reader in(from);
   const status s = into.decode(in, subtree);
   if (s && in.remaining() != 0) return error(errc::malformed, "left over");
   return s;
 }
 
-std::vector<rank_range> ranges_of(const account& a) {
+std::vector<rank_range> ranges_of(const outcome_builder& a) {
   std::vector<rank_range> ranges;
   for (const member_report& run : a.runs()) {
     if (!ranges.empty() && ranges.back().last == run.members.first) {
@@ -59,9 +59,10 @@ cause some_cause(random_generator& random, std::uint32_t kinds) {
           kind % 40};
 }
 
-/// An account of random members, states and causes.
-account some_account(random_generator& random, std::uint32_t members, std::uint32_t kinds, bool with_gaps) {
-  account a;
+/// An outcome_builder of random members, states and causes.
+outcome_builder some_account(random_generator& random, std::uint32_t members, std::uint32_t kinds,
+                             bool with_gaps) {
+  outcome_builder a;
   std::uint32_t next = static_cast<std::uint32_t>(random.below(10));
   while (next < members) {
     const auto size = static_cast<std::uint32_t>(1 + random.below(6));
@@ -82,7 +83,7 @@ bool same_but_text(const cause& a, const cause& b) {
 }
 
 /// By member: state and cause are the same; `texts` says whether the causes' texts came through.
-void check_same(const account& before, const account& after, bool texts) {
+void check_same(const outcome_builder& before, const outcome_builder& after, bool texts) {
   REQUIRE(before.runs().size() == after.runs().size());
   for (std::size_t i = 0; i < before.runs().size(); ++i) {
     const member_report& a = before.runs()[i];
@@ -97,8 +98,8 @@ void check_same(const account& before, const account& after, bool texts) {
 }
 
 /// Whatever was accepted speaks of exactly these members, in states and with causes that exist.
-void check_consistent(const account& a, const std::vector<rank_range>& subtree) {
-  account sorted = a;
+void check_consistent(const outcome_builder& a, const std::vector<rank_range>& subtree) {
+  outcome_builder sorted = a;
   sorted.normalise();
   REQUIRE(ranges_of(sorted) == subtree);
   REQUIRE(std::all_of(sorted.runs().begin(), sorted.runs().end(), [&](const member_report& run) {
@@ -113,11 +114,11 @@ TEST_CASE("random accounts travel unchanged", "[account]") {
   random_generator random(7);
   for (int round = 0; round < 300; ++round) {
     const auto members = static_cast<std::uint32_t>(1 + random.below(400));
-    const account before = some_account(random, members + 10, 50, random.below(2) == 0);
+    const outcome_builder before = some_account(random, members + 10, 50, random.below(2) == 0);
     if (before.empty()) continue;
     const bytes on_wire = encoded(before);
     if (is_dense(on_wire)) continue;
-    account after;
+    outcome_builder after;
     REQUIRE(decoded(after, on_wire, ranges_of(before)));
     after.normalise();
     check_same(before, after, on_wire.size() < 2000);
@@ -125,11 +126,11 @@ TEST_CASE("random accounts travel unchanged", "[account]") {
 }
 
 TEST_CASE("an account is read beside what is there already", "[account]") {
-  account mine;
+  outcome_builder mine;
   mine.add({0, 1}, member_state::merged);
   const std::uint16_t lost = mine.add_cause({phase::delivery, error(errc::connection_lost, "cut"), 0});
   mine.add({5, 7}, member_state::unknown, lost);
-  account theirs;
+  outcome_builder theirs;
   const std::uint16_t dead = theirs.add_cause({phase::execute, error(errc::io_error, "disk"), 2});
   const std::uint16_t cut = theirs.add_cause({phase::delivery, error(errc::connection_lost, "cut"), 0});
   theirs.add({1, 2}, member_state::failed, dead);
@@ -146,27 +147,27 @@ TEST_CASE("an account is read beside what is there already", "[account]") {
 TEST_CASE("every truncation of an account is refused and adds nothing", "[account]") {
   random_generator random(11);
   for (int round = 0; round < 20; ++round) {
-    const account before = some_account(random, 60, 20, true);
+    const outcome_builder before = some_account(random, 60, 20, true);
     const bytes whole = encoded(before);
     for (std::size_t size = 0; size < whole.size(); ++size) {
-      account after;
+      outcome_builder after;
       REQUIRE_FALSE(decoded(after, bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)),
                             ranges_of(before)));
       REQUIRE(after.empty());
     }
     bytes longer = whole;
     longer.push_back(std::byte{0});
-    account after;
+    outcome_builder after;
     REQUIRE_FALSE(decoded(after, longer, ranges_of(before)));
   }
 }
 
-TEST_CASE("a mutated account is refused or still speaks of exactly its members", "[account]") {
+TEST_CASE("a mutated outcome_builder is refused or still speaks of exactly its members", "[account]") {
   random_generator random(13);
   int accepted = 0;
   int refused = 0;
   for (int round = 0; round < 12; ++round) {
-    account before = some_account(random, round % 3 == 0 ? 2500 : 40, 20, false);
+    outcome_builder before = some_account(random, round % 3 == 0 ? 2500 : 40, 20, false);
     if (round % 3 == 0) {  // dense
       before.clear();
       const std::uint16_t why = before.add_cause({phase::execute, error(errc::busy, "no"), 3});
@@ -184,14 +185,14 @@ TEST_CASE("a mutated account is refused or still speaks of exactly its members",
       for (const unsigned flip : {1U, 2U, 4U, 8U, 16U, 32U, 64U, 128U, 255U}) {
         bytes changed = whole;
         changed[at] ^= static_cast<std::byte>(flip);
-        account after;
+        outcome_builder after;
         if (decoded(after, changed, subtree)) {
           ++accepted;
           check_consistent(after, subtree);
         } else {
           ++refused;
           wire::reader in(changed);
-          account untouched;
+          outcome_builder untouched;
           if (!untouched.decode(in, subtree)) REQUIRE(untouched.empty());
         }
       }
@@ -207,7 +208,7 @@ TEST_CASE("random bytes are no account", "[account]") {
     bytes noise(random.below(60));
     for (std::byte& b : noise) b = static_cast<std::byte>(random.below(256));
     if (!noise.empty()) noise[0] = static_cast<std::byte>(random.below(3));
-    account after;
+    outcome_builder after;
     const status accepted = decoded(after, noise, {{3, 9}});
     // Of what was refused with runs in it only the bytes left over were wrong.
     if (accepted || after.runs().size() != 0) check_consistent(after, {{3, 9}});
@@ -215,7 +216,7 @@ TEST_CASE("random bytes are no account", "[account]") {
 }
 
 TEST_CASE("an account of other members is refused", "[account]") {
-  account a;
+  outcome_builder a;
   a.add({4, 8}, member_state::merged);
   const std::uint16_t why = a.add_cause({phase::execute, error(errc::busy), 4});
   a.add({10, 12}, member_state::failed, why);
@@ -233,19 +234,19 @@ TEST_CASE("an account of other members is refused", "[account]") {
                                                    {{4, 8}, {10, 11}},
                                                    {{4, 8}, {10, 12}, {20, 21}}};
   for (const auto& subtree : wrong) {
-    account after;
+    outcome_builder after;
     REQUIRE(decoded(after, on_wire, subtree).error() == errc::malformed);
     REQUIRE(after.empty());
   }
-  account after;
+  outcome_builder after;
   REQUIRE(decoded(after, on_wire, {{4, 8}, {10, 12}}));
-  account pieces;
+  outcome_builder pieces;
   REQUIRE(decoded(pieces, on_wire, {{4, 6}, {6, 8}, {10, 12}}));  // ranges that touch are one
 }
 
 TEST_CASE("states that alternate wildly travel densely", "[account]") {
   for (const std::uint32_t members : {3000U, 16384U}) {
-    account before;
+    outcome_builder before;
     random_generator random(members);
     for (std::uint32_t i = 0; i < members; ++i) {
       if (i % 17 == 3) continue;  // a member of another subtree
@@ -258,7 +259,7 @@ TEST_CASE("states that alternate wildly travel densely", "[account]") {
     const bytes on_wire = encoded(before);
     REQUIRE(is_dense(on_wire));
     REQUIRE(on_wire.size() <= account_reserve_bytes);
-    account after;
+    outcome_builder after;
     REQUIRE(decoded(after, on_wire, ranges_of(before)));
     after.normalise();
     std::vector<member_state> states_before(members), states_after(members);
@@ -275,36 +276,36 @@ TEST_CASE("states that alternate wildly travel densely", "[account]") {
 }
 
 TEST_CASE("more causes than are kept are folded into one that says so", "[account]") {
-  account before;
+  outcome_builder before;
   for (std::uint32_t i = 0; i < 200; ++i) {
     const std::uint16_t why =
         before.add_cause({phase::execute, error(errc::io_error, "disk " + std::to_string(i)), i});
-    REQUIRE(why <= account::max_causes);
+    REQUIRE(why <= outcome_builder::max_causes);
     before.add({i, i + 1}, member_state::failed, why);
   }
   before.normalise();
-  REQUIRE(before.causes().size() == account::max_causes + 1);
+  REQUIRE(before.causes().size() == outcome_builder::max_causes + 1);
   REQUIRE(before.causes().back().what.text() == "one of several causes that are not listed apart");
-  REQUIRE(before.runs().size() == account::max_causes);
+  REQUIRE(before.runs().size() == outcome_builder::max_causes);
   const bytes on_wire = encoded(before);
-  account after;
+  outcome_builder after;
   REQUIRE(decoded(after, on_wire, {{0, 200}}));
   after.normalise();
   check_same(before, after, true);
   // Two such accounts together are still within the limit.
-  account both;
+  outcome_builder both;
   both.add({200, 201}, member_state::merged);
   const std::uint16_t own = both.add_cause({phase::reply, error(errc::too_large, "mine"), 7});
   both.add({201, 202}, member_state::executed, own);
   REQUIRE(decoded(both, on_wire, {{0, 200}}));
   both.normalise();
-  REQUIRE(both.causes().size() == account::max_causes + 1);
+  REQUIRE(both.causes().size() == outcome_builder::max_causes + 1);
   REQUIRE(encoded(both).size() <= account_reserve_bytes);
 }
 
 TEST_CASE("an account of more than fits is made coarser and says nothing wrong", "[account]") {
   constexpr std::uint32_t members = 100'000, alike = 40'000;
-  account before;
+  outcome_builder before;
   random_generator random(5);
   const std::uint16_t why = before.add_cause({phase::execute, error(errc::io_error, "disk"), 3});
   std::vector<member_state> states(members, member_state::failed);
@@ -312,12 +313,12 @@ TEST_CASE("an account of more than fits is made coarser and says nothing wrong",
   for (std::uint32_t i = 0; i < members; ++i) before.add({i, i + 1}, states[i], why);
   before.normalise();
   REQUIRE_FALSE(before.fits());
-  account nobody;
+  outcome_builder nobody;
   REQUIRE_FALSE(decoded(nobody, encoded(before), {{0, members}}));
   REQUIRE(nobody.empty());
   before.coarsen();
   REQUIRE(before.fits());
-  account after;
+  outcome_builder after;
   REQUIRE(decoded(after, encoded(before), {{0, members}}));
   std::uint32_t told = 0, wrong = 0;
   for (const member_report& run : after.runs()) {
@@ -331,7 +332,7 @@ TEST_CASE("an account of more than fits is made coarser and says nothing wrong",
 }
 
 TEST_CASE("texts are left out when there is no room for them", "[account]") {
-  account before;
+  outcome_builder before;
   const std::string text(96, 't');
   for (std::uint32_t i = 0; i < 1200; ++i) {
     const std::uint16_t why =
@@ -345,7 +346,7 @@ TEST_CASE("texts are left out when there is no room for them", "[account]") {
   const bytes on_wire = encoded(before);
   REQUIRE_FALSE(is_dense(on_wire));
   REQUIRE(on_wire.size() <= account_reserve_bytes);
-  account after;
+  outcome_builder after;
   REQUIRE(decoded(after, on_wire, {{0, 1200}}));
   after.normalise();
   check_same(before, after, false);
@@ -353,7 +354,7 @@ TEST_CASE("texts are left out when there is no room for them", "[account]") {
 }
 
 TEST_CASE("a lost value leaves its members executed", "[account]") {
-  account a;
+  outcome_builder a;
   a.add({0, 3}, member_state::merged);
   const std::size_t mark = a.runs().size();
   const std::uint16_t bad = a.add_cause({phase::execute, error(errc::busy), 1});

@@ -91,10 +91,10 @@ class outsider final : private transport::endpoint_events {
   void put(transport::message& m, std::span<const std::byte> payload) {
     const std::uint64_t checksum = wire::checksum(payload);
     if (payload.size() <= transport::message::inline_payload_bytes) return m.copy_payload(payload, checksum);
-    transport::slab_ref slab = wire_.acquire_payload();
-    std::copy(payload.begin(), payload.end(), slab.data());
-    const std::span<const std::byte> kept(slab.data(), payload.size());
-    m.share_payload({std::move(slab), kept}, checksum);
+    transport::buffer_ref buffer = wire_.acquire_payload();
+    std::copy(payload.begin(), payload.end(), buffer.data());
+    const std::span<const std::byte> kept(buffer.data(), payload.size());
+    m.share_payload({std::move(buffer), kept}, checksum);
   }
 
   void on_request(transport::request_view& request) noexcept override {

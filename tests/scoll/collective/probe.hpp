@@ -44,7 +44,7 @@ struct probe {
   };
   std::shared_ptr<probe_log> log = std::make_shared<probe_log>();
 
-  task<result<reply>> execute(const request& r, call& c) {
+  task<result<reply>> execute(const request& r, bcast_context& c) {
     ++log->executed[c.rank()];
     const auto found = log->work.find(c.rank());
     const nanoseconds work = found == log->work.end() ? log->usual : found->second;
@@ -59,7 +59,7 @@ struct probe {
     if (log->failing.contains(c.rank())) co_return log->failing[c.rank()];
     co_return reply{{r.factor * (c.rank() + 1)}, {1}};
   }
-  void replied(call& c) noexcept { ++log->replied[c.rank()]; }
+  void replied(bcast_context& c) noexcept { ++log->replied[c.rank()]; }
 };
 
 inline std::uint64_t triangle(std::uint64_t n) {

@@ -37,11 +37,11 @@ struct stepping {
     sum<std::uint32_t> members;
     maximum<std::uint32_t> deepest;
   };
-  status prepare(request& r, call& c) {
+  status prepare(request& r, bcast_context& c) {
     if (!c.is_root()) ++r.hops;
     return {};
   }
-  result<reply> execute(const request& r, call&) { return reply{{1}, {r.hops}}; }
+  result<reply> execute(const request& r, bcast_context&) { return reply{{1}, {r.hops}}; }
 };
 
 }  // namespace

@@ -31,26 +31,26 @@ struct hanging {
   };
   std::shared_ptr<notes> n = std::make_shared<notes>();
 
-  task<status> prepare(request&, call& c) {
+  task<status> prepare(request&, bcast_context& c) {
     if (n->extended.contains(c.rank())) c.extend_processing_bound(n->extended[c.rank()]);
     if (n->prepare_at == c.rank()) co_await n->release.wait();
     co_return status{};
   }
-  task<result<reply>> execute(const request&, call& c) {
+  task<result<reply>> execute(const request&, bcast_context& c) {
     ++n->executed[c.rank()];
     n->remaining[c.rank()] = c.remaining();
     if (n->work.contains(c.rank())) co_await sleep_for(n->work[c.rank()]);
     co_return reply{{1}, {0}};
   }
-  task<void> on_reply(const arrival<reply>&, call& c) {
+  task<void> on_reply(const arrival<reply>&, bcast_context& c) {
     if (n->on_reply_at == c.rank()) co_await n->release.wait();
   }
-  task<status> finish(reply& r, call& c) {
+  task<status> finish(reply& r, bcast_context& c) {
     if (n->finish_at == c.rank()) co_await n->release.wait();
     ++r.finished.value;
     co_return status{};
   }
-  void replied(call& c) noexcept { ++n->replied[c.rank()]; }
+  void replied(bcast_context& c) noexcept { ++n->replied[c.rank()]; }
 };
 
 std::set<std::uint32_t> all_but(std::uint32_t n, const std::set<std::uint32_t>& those) {
@@ -417,7 +417,7 @@ struct spinner {
   static constexpr service_id id{0x0203};
   static constexpr std::string_view name = "spinner";
   struct request {};
-  task<status> execute(const request&, call& c) {
+  task<status> execute(const request&, bcast_context& c) {
     auto spun = co_await c.pool().run("spin", [] {
       ++spinners;
       while (spinning) std::this_thread::yield();

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t no_clock = 0;
 
-task<result<std::uint64_t>> next(file_engine& files, std::string directory, std::uint64_t now_ns,
+task<result<std::uint64_t>> next(file_system& files, std::string directory, std::uint64_t now_ns,
                                  incarnation_store::damage policy = incarnation_store::damage::refuse) {
   incarnation_store store(files, directory, policy);
   co_return co_await store.next(now_ns);

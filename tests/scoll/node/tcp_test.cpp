@@ -22,7 +22,7 @@ struct total {
   struct reply {
     sum<std::uint64_t> value;
   };
-  static task<result<reply>> execute(const request& r, call& c) {
+  static task<result<reply>> execute(const request& r, bcast_context& c) {
     co_return reply{{r.factor * (c.rank() + 1)}};
   }
 };
@@ -36,7 +36,7 @@ struct measure {
   struct reply {
     sum<std::uint64_t> bytes;
   };
-  static reply execute(const request& r, call&) { return {{r.bytes.size()}}; }
+  static reply execute(const request& r, bcast_context&) { return {{r.bytes.size()}}; }
 };
 
 /// Answers with a list that takes many kilobytes once merged.
@@ -46,7 +46,7 @@ struct listing {
     std::uint32_t bytes_each;
   };
   using reply = concatenation<std::string>;
-  static reply execute(const request& r, call& c) {
+  static reply execute(const request& r, bcast_context& c) {
     reply said;
     said.parts.push_back(
         {c.rank(), false, std::string(r.bytes_each, static_cast<char>('a' + c.rank() % 26))});

@@ -185,7 +185,7 @@ TEST_CASE("what is not allowed is refused by name, and nothing of its source is 
     refused("tcp.keep_alive", value);
   for (const char* value : {"", "2MiB", "0", "1 kb"}) refused("link.transfer_segment_bytes", value);
   for (const char* value : {"", "yes", "TRUE", "1"}) refused("reactor.announce", value);
-  for (const char* value : {"", "epoll", "Poll", "0"}) refused("reactor.engine", value);
+  for (const char* value : {"", "epoll", "Poll", "0"}) refused("reactor.backend", value);
   for (const char* value : {"", "knomial:0", "oak"}) refused("node.default_tree", value);
   for (const char* value : {" ", "knomial:0", "oak"}) refused("node.pinned_tree", value);
   for (const char* value : {"localhost", "10.0.0.1"}) refused("tcp.bind_source", value);
@@ -266,7 +266,7 @@ TEST_CASE("settings of the reactor that do not fit together are refused with who
   const file from("[reactor]\nreceive_buffers = 128\nreceive_buffer_limit = 100\n");
   const variable config("SCOLL_CONFIG", from.path);
   CHECK(refusal_of(s) == from.path + ":2: reactor.receive_buffers is '128'; " + from.path +
-                             ":3: reactor.receive_buffer_limit is '100'; this does not fit: reactor: "
+                             ":3: reactor.receive_buffer_limit is '100'; this does not fit: reactor."
                              "receive_buffer_limit is 100, not in 128..65536");
 }
 
@@ -389,43 +389,43 @@ TEST_CASE("variables that are no settings are listed with what they look like") 
   const variable file("SCOLL_CONFIG", "/dev/null");
   const variable right("SCOLL_TCP_KEEP_ALIVE", "5s");
   const variable swapped("SCOLL_TPC_BACKLOG", "bogus");
-  const variable missing("SCOLL_REACTR_ENGINE", "x");
+  const variable missing("SCOLL_REACTR_BACKEND", "x");
   const variable small("SCOLL_tcp_BACKLOG", "9");
   const variable other("SCOLL_SOMEBODY_ELSE", "1");
   CHECK(settings().load().has_value());
   CHECK_FALSE(found("SCOLL_CONFIG"));
   CHECK_FALSE(found("SCOLL_TCP_KEEP_ALIVE"));
   CHECK(found("SCOLL_TPC_BACKLOG") == "SCOLL_TCP_BACKLOG");
-  CHECK(found("SCOLL_REACTR_ENGINE") == "SCOLL_REACTOR_ENGINE");
+  CHECK(found("SCOLL_REACTR_BACKEND") == "SCOLL_REACTOR_BACKEND");
   CHECK(found("SCOLL_tcp_BACKLOG") == "SCOLL_TCP_BACKLOG");
   CHECK(found("SCOLL_SOMEBODY_ELSE") == "");
   CHECK(std::ranges::is_sorted(unknown_variables(), {}, &unknown_variable::name));
 }
 
-TEST_CASE("the reactor's engine is a setting, and the reactor itself obeys its variable") {
+TEST_CASE("the reactor's backend is a setting, and the reactor itself obeys its variable") {
   settings s;
-  CHECK(s.reactor().engine == transport::reactor_engine::automatic);
+  CHECK(s.reactor().backend == transport::reactor_backend::automatic);
   {
-    const variable asked("SCOLL_REACTOR_ENGINE", "poll");
+    const variable asked("SCOLL_REACTOR_BACKEND", "poll");
     REQUIRE(s.load_environment().has_value());
-    CHECK(s.reactor().engine == transport::reactor_engine::poll);
-    CHECK(transport::reactor::create(s.reactor()).value()->features().engine == "poll");
-    CHECK(transport::reactor::create().value()->features().engine == "poll");
+    CHECK(s.reactor().backend == transport::reactor_backend::poll);
+    CHECK(transport::reactor::create(s.reactor()).value()->features().backend == "poll");
+    CHECK(transport::reactor::create().value()->features().backend == "poll");
   }
   {
-    const variable misspelt("SCOLL_REACTOR_ENGINE", "pol");
+    const variable misspelt("SCOLL_REACTOR_BACKEND", "pol");
     CHECK(s.load_environment().error() == errc::invalid_argument);
     CHECK(transport::reactor::create().error() == errc::invalid_argument);
   }
-  const file from("[reactor]\nengine = \"io_uring\"\n");
+  const file from("[reactor]\nbackend = \"io_uring\"\n");
   settings other;
   REQUIRE(other.load_file(from.path).has_value());
-  CHECK(other.reactor().engine == transport::reactor_engine::io_uring);
-  const variable outweighs("SCOLL_REACTOR_ENGINE", "poll");
+  CHECK(other.reactor().backend == transport::reactor_backend::io_uring);
+  const variable outweighs("SCOLL_REACTOR_BACKEND", "poll");
   REQUIRE(other.load(from.path).has_value());
-  CHECK(other.reactor().engine == transport::reactor_engine::poll);
-  REQUIRE(other.set("reactor.engine", "io_uring").has_value());
-  CHECK(other.reactor().engine == transport::reactor_engine::io_uring);
+  CHECK(other.reactor().backend == transport::reactor_backend::poll);
+  REQUIRE(other.set("reactor.backend", "io_uring").has_value());
+  CHECK(other.reactor().backend == transport::reactor_backend::io_uring);
 }
 
 TEST_CASE("a tree can be pinned, and let go of again") {

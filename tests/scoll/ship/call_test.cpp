@@ -13,9 +13,9 @@ TEST_CASE("a function has a number from its name, and a digest of its types") {
   STATIC_REQUIRE(wire::signature<std::vector<std::optional<std::string>>> == "[text?]");
   STATIC_REQUIRE(add.id() == 0x6147f6a7d144ff48);
   STATIC_REQUIRE(add.key().types.types == 0xebc6186d245b460d);
-  constexpr function<pair_of, std::uint64_t> same{"test.add"};
-  constexpr function<pair_of, std::uint32_t> other_result{"test.add"};
-  constexpr function<pair_of, std::uint64_t> other_name{"test.sub", add.id()};
+  constexpr remote_function<pair_of, std::uint64_t> same{"test.add"};
+  constexpr remote_function<pair_of, std::uint32_t> other_result{"test.add"};
+  constexpr remote_function<pair_of, std::uint64_t> other_name{"test.sub", add.id()};
   STATIC_REQUIRE(compatible(same.key().types, add.key().types));
   STATIC_REQUIRE_FALSE(compatible(other_result.key().types, add.key().types));
   STATIC_REQUIRE_FALSE(compatible(other_name.key().types, add.key().types));
@@ -61,7 +61,7 @@ TEST_CASE("thousands of calls are in flight at once") {
     all.push_back(std::make_unique<call_flight<std::uint64_t>>(c, c[0], 2, wait_until_told, nothing{}));
   c.ex.run_for(10ms);
   CHECK(h.begun == 2000);
-  CHECK(scoll::detail::node_access::shipper(c[1]).handlings_of(1) == 2000);
+  CHECK(scoll::detail::node_access::shipper(c[1]).server_calls_of(1) == 2000);
   h.go.set();
   int good = 0;
   for (auto& f : all) good += f->land().has_value();
@@ -104,7 +104,7 @@ TEST_CASE("a notification ends when it is taken") {
   cluster c(2);
   handlers h;
   h.serve_all(c[1]);
-  const auto send = [&](const function<nothing, std::uint64_t>& f) -> task<ship_result<nothing>> {
+  const auto send = [&](const remote_function<nothing, std::uint64_t>& f) -> task<ship_result<nothing>> {
     auto r = co_await notify(c[0], 2, f, nothing{});
     co_return r;
   };
@@ -112,11 +112,11 @@ TEST_CASE("a notification ends when it is taken") {
   c.ex.run_for(1ms);
   CHECK(h.begun == 1);
   CHECK(h.ended == 0);
-  CHECK(scoll::detail::node_access::shipper(c[1]).handlings() == 1);
+  CHECK(scoll::detail::node_access::shipper(c[1]).server_calls() == 1);
   h.go.set();
   CHECK(calls_over(c));
   CHECK(h.ended == 1);
-  constexpr function<nothing, std::uint64_t> unknown{"test.unknown"};
+  constexpr remote_function<nothing, std::uint64_t> unknown{"test.unknown"};
   const auto r = c.run(send(unknown));
   REQUIRE_FALSE(r);
   CHECK(r.error() == errc::unknown_function);
@@ -126,9 +126,9 @@ TEST_CASE("handlers ship on, and the time left travels") {
   cluster c(3);
   handlers h;
   h.serve_all(c[2]);
-  constexpr function<pair_of, std::uint64_t> relay{"test.relay"};
+  constexpr remote_function<pair_of, std::uint64_t> relay{"test.relay"};
   c[1].serve(relay,
-             [&](const pair_of& p, ship_call& call) -> task<result<std::uint64_t>> {
+             [&](const pair_of& p, call_context& call) -> task<result<std::uint64_t>> {
                co_await sleep_for(5ms);
                ship_options options;
                options.deadline = call.remaining();
@@ -160,12 +160,12 @@ TEST_CASE("the table of handlers is bounded, and no peer takes all of it") {
     c.ex.run_for(5ms);
   };
   burst(0, 20);
-  CHECK(scoll::detail::node_access::shipper(c[3]).handlings_of(1) == 4);
+  CHECK(scoll::detail::node_access::shipper(c[3]).server_calls_of(1) == 4);
   burst(1, 20);
   burst(2, 20);
-  CHECK(scoll::detail::node_access::shipper(c[3]).handlings_of(2) == 2);
-  CHECK(scoll::detail::node_access::shipper(c[3]).handlings_of(3) == 1);
-  CHECK(scoll::detail::node_access::shipper(c[3]).handlings() <= 8);
+  CHECK(scoll::detail::node_access::shipper(c[3]).server_calls_of(2) == 2);
+  CHECK(scoll::detail::node_access::shipper(c[3]).server_calls_of(3) == 1);
+  CHECK(scoll::detail::node_access::shipper(c[3]).server_calls() <= 8);
   int busy = 0;
   for (auto& f : all) busy += f->done() && f->land().error() == errc::busy && !f->land().may_have_executed();
   CHECK(busy == 60 - 7);
@@ -176,10 +176,10 @@ TEST_CASE("the table of handlers is bounded, and no peer takes all of it") {
 
 TEST_CASE("a limit on calls in flight gives places in the order of coming") {
   cluster c(2);
-  constexpr function<std::uint64_t> numbered{"test.numbered"};
+  constexpr remote_function<std::uint64_t> numbered{"test.numbered"};
   std::vector<std::uint64_t> order;
   c[1].serve(numbered,
-             [&](const std::uint64_t& number, ship_call&) -> task<status> {
+             [&](const std::uint64_t& number, call_context&) -> task<status> {
                order.push_back(number);
                co_await sleep_for(10ms);
                co_return status{};
@@ -217,7 +217,7 @@ TEST_CASE("a limit on calls in flight gives places in the order of coming") {
     CHECK(order == std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5, 6});
   }
   SECTION("also when those who are served are refused at once") {
-    constexpr function<nothing> unknown{"test.unknown"};
+    constexpr remote_function<nothing> unknown{"test.unknown"};
     for (int i = 0; i < 50; ++i)
       all.push_back(std::make_unique<call_flight<nothing>>(c, c[0], 2, unknown, nothing{}, limited));
     begin(6, limited);
@@ -234,10 +234,10 @@ TEST_CASE("both ends ship to each other with all credit used, and nothing locks 
   base.link.window = {4, 4, 4, 4};
   base.ship.queue = 64;
   cluster c(2, base);
-  static constexpr function<std::uint32_t, std::uint32_t> bounce{"test.bounce"};
+  static constexpr remote_function<std::uint32_t, std::uint32_t> bounce{"test.bounce"};
   for (std::uint32_t i = 0; i < 2; ++i) {
     c[i].serve(bounce,
-               [&c, i](const std::uint32_t& left, ship_call&) -> task<result<std::uint32_t>> {
+               [&c, i](const std::uint32_t& left, call_context&) -> task<result<std::uint32_t>> {
                  if (left == 0) co_return 0U;
                  auto r = co_await ship(c[i], 2 - i, bounce, left - 1);
                  if (!r) co_return r.error();
@@ -261,9 +261,9 @@ TEST_CASE("both ends ship to each other with all credit used, and nothing locks 
 TEST_CASE("a function that is closed lets its calls end and takes no more") {
   cluster c(2);
   event go;
-  constexpr function<nothing, std::uint32_t> late{"test.late"};
+  constexpr remote_function<nothing, std::uint32_t> late{"test.late"};
   auto handle = c[1].serve(late,
-                           [&](const nothing&, ship_call&) -> task<result<std::uint32_t>> {
+                           [&](const nothing&, call_context&) -> task<result<std::uint32_t>> {
                              co_await go.wait();
                              co_return 5U;
                            })
@@ -286,7 +286,7 @@ TEST_CASE("a function that is closed lets its calls end and takes no more") {
   CHECK(closed);
   const auto join = [&]() -> task<void> { co_await background.join(); };
   c.run(join());
-  CHECK(c[1].serve(late, [](const nothing&, ship_call&) -> std::uint32_t { return 6; }).has_value());
+  CHECK(c[1].serve(late, [](const nothing&, call_context&) -> std::uint32_t { return 6; }).has_value());
   CHECK(*ask(c, 0, 2, late, {}) == 6);
 }
 

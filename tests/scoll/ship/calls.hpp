@@ -24,11 +24,11 @@ struct pair_of {
   friend bool operator==(const pair_of&, const pair_of&) = default;
 };
 
-inline constexpr function<pair_of, std::uint64_t> add{"test.add"};
-inline constexpr function<std::string, std::string> shout{"test.shout"};
-inline constexpr function<std::vector<std::uint8_t>, std::vector<std::uint8_t>> echo{"test.echo"};
-inline constexpr function<nothing, std::uint64_t> wait_until_told{"test.wait"};
-inline constexpr function<std::uint32_t> fail{"test.fail"};
+inline constexpr remote_function<pair_of, std::uint64_t> add{"test.add"};
+inline constexpr remote_function<std::string, std::string> shout{"test.shout"};
+inline constexpr remote_function<std::vector<std::uint8_t>, std::vector<std::uint8_t>> echo{"test.echo"};
+inline constexpr remote_function<nothing, std::uint64_t> wait_until_told{"test.wait"};
+inline constexpr remote_function<std::uint32_t> fail{"test.fail"};
 
 /// Handlers that record what was done to them.
 struct handlers {
@@ -40,18 +40,18 @@ struct handlers {
   nanoseconds last_remaining{};
 
   void serve_all(node& n) {
-    n.serve(add, [this](const pair_of& p, ship_call& c) -> std::uint64_t {
+    n.serve(add, [this](const pair_of& p, call_context& c) -> std::uint64_t {
        ++begun;
        last_caller = c.caller();
        last_remaining = c.remaining();
        return std::uint64_t{p.left} + p.right;
      }).value();
-    n.serve(shout, [this](const std::string& s, ship_call&) -> task<result<std::string>> {
+    n.serve(shout, [this](const std::string& s, call_context&) -> task<result<std::string>> {
        ++begun;
        co_return s + "!";
      }).value();
-    n.serve(echo, [this](const std::vector<std::uint8_t>& v, ship_call&) { return ++begun, v; }).value();
-    n.serve(wait_until_told, [this](const nothing&, ship_call& c) -> task<result<std::uint64_t>> {
+    n.serve(echo, [this](const std::vector<std::uint8_t>& v, call_context&) { return ++begun, v; }).value();
+    n.serve(wait_until_told, [this](const nothing&, call_context& c) -> task<result<std::uint64_t>> {
        ++begun;
        const status s = co_await go.wait(c.stop());
        ++ended;
@@ -59,7 +59,7 @@ struct handlers {
        ++stopped;
        co_return s.error();
      }).value();
-    n.serve(fail, [this](const std::uint32_t& how, ship_call&) -> task<status> {
+    n.serve(fail, [this](const std::uint32_t& how, call_context&) -> task<status> {
        ++begun;
        if (how == 0) throw std::runtime_error("thrown by a handler");
        if (how == 1) co_return error::user(42, "told to fail");
@@ -73,7 +73,7 @@ template <class Out>
 class call_flight {
  public:
   template <class In>
-  call_flight(cluster& c, node& from, node_id to, const function<In, Out>& f, const In& argument,
+  call_flight(cluster& c, node& from, node_id to, const remote_function<In, Out>& f, const In& argument,
               ship_options options = {})
       : cluster_(c), scope_(c.ex), began_(c.ex.now()) {
     scope_.spawn(go(from, to, f, argument, options));
@@ -92,7 +92,8 @@ class call_flight {
 
  private:
   template <class In>
-  task<void> go(node& from, node_id to, const function<In, Out>& f, In argument, ship_options options) {
+  task<void> go(node& from, node_id to, const remote_function<In, Out>& f, In argument,
+                ship_options options) {
     auto r = co_await ship(from, to, f, argument, options);
     result_.emplace(std::move(r));
     ended_ = cluster_.ex.now();
@@ -108,14 +109,14 @@ class call_flight {
 };
 
 template <class In, class Out>
-task<ship_result<Out>> shipped(node& from, node_id to, const function<In, Out>& f, In argument,
+task<ship_result<Out>> shipped(node& from, node_id to, const remote_function<In, Out>& f, In argument,
                                ship_options options = {}) {
   auto r = co_await ship(from, to, f, argument, options);
   co_return r;
 }
 
 template <class In, class Out>
-ship_result<Out> ask(cluster& c, std::uint32_t from, node_id to, const function<In, Out>& f,
+ship_result<Out> ask(cluster& c, std::uint32_t from, node_id to, const remote_function<In, Out>& f,
                      const std::type_identity_t<In>& argument, ship_options options = {}) {
   return c.run(shipped<In, Out>(c[from], to, f, argument, options));
 }
@@ -126,7 +127,7 @@ inline bool calls_over(cluster& c) {
   for (std::uint32_t i = 0; i < c.size(); ++i) {
     if (!c.alive(i)) continue;
     const auto& s = scoll::detail::node_access::shipper(c[i]);
-    if (s.handlings() != 0 || s.outgoing() != 0 || s.large_held() != 0) return false;
+    if (s.server_calls() != 0 || s.outgoing() != 0 || s.large_held() != 0) return false;
   }
   return true;
 }

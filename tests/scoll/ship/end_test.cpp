@@ -9,9 +9,9 @@ TEST_CASE("a deadline ends a call, tells the handler, and the late result is ign
   cluster c(2);
   handlers h;
   h.serve_all(c[1]);
-  constexpr function<nothing, std::uint64_t> stubborn{"test.stubborn"};
+  constexpr remote_function<nothing, std::uint64_t> stubborn{"test.stubborn"};
   c[1].serve(stubborn,
-             [&](const nothing&, ship_call&) -> task<result<std::uint64_t>> {
+             [&](const nothing&, call_context&) -> task<result<std::uint64_t>> {
                co_await h.go.wait();
                co_return 1U;
              })
@@ -28,7 +28,7 @@ TEST_CASE("a deadline ends a call, tells the handler, and the late result is ign
     CHECK(f->took() == 5ms);
   }
   CHECK(h.stopped == 1);
-  CHECK(scoll::detail::node_access::shipper(c[1]).handlings() == 1);
+  CHECK(scoll::detail::node_access::shipper(c[1]).server_calls() == 1);
   h.go.set();
   CHECK(calls_over(c));
   CHECK(*ask(c, 0, 2, add, {1, 1}) == 2);
@@ -224,9 +224,9 @@ TEST_CASE("a node that shuts down ends what it waits for, stops its handlers, an
   }
   SECTION("a handler that hangs is named") {
     static event never_set;  // outlives the node, which stays
-    constexpr function<nothing, std::uint64_t> hang{"test.hang"};
+    constexpr remote_function<nothing, std::uint64_t> hang{"test.hang"};
     c[1].serve(hang,
-               [](const nothing&, ship_call&) -> task<result<std::uint64_t>> {
+               [](const nothing&, call_context&) -> task<result<std::uint64_t>> {
                  co_await never_set.wait();
                  co_return 1U;
                })
@@ -241,6 +241,6 @@ TEST_CASE("a node that shuts down ends what it waits for, stops its handlers, an
     CHECK(f.land().may_have_executed());
     never_set.set();
     c.ex.run_for(1ms);
-    CHECK(scoll::detail::node_access::shipper(c[1]).handlings() == 0);
+    CHECK(scoll::detail::node_access::shipper(c[1]).server_calls() == 0);
   }
 }

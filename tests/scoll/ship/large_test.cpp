@@ -60,8 +60,8 @@ TEST_CASE("too large is said with both sizes, and nothing runs") {
   const auto r = ask(c, 0, 2, echo, pattern(60000));
   CHECK(r.error() == error(errc::too_large, "an argument of 60004 bytes: at most 50000 are allowed"));
   CHECK_FALSE(r.may_have_executed());
-  constexpr function<std::uint32_t, std::vector<std::uint8_t>> grow{"test.grow"};
-  c[1].serve(grow, [](const std::uint32_t& n, ship_call&) { return pattern(n); }).value();
+  constexpr remote_function<std::uint32_t, std::vector<std::uint8_t>> grow{"test.grow"};
+  c[1].serve(grow, [](const std::uint32_t& n, call_context&) { return pattern(n); }).value();
   CHECK(ask(c, 0, 2, grow, 40000U)->size() == 40000);
   const auto much = ask(c, 0, 2, grow, 60000U);
   CHECK(much.error() == error(errc::too_large, "a result of 60004 bytes: at most 50000 are allowed"));
@@ -75,9 +75,9 @@ TEST_CASE("the memory of large arguments and results is bounded") {
   base.ship.large_memory = 100000;
   cluster c(2, base);
   handlers h;
-  constexpr function<std::vector<std::uint8_t>, std::uint32_t> measure{"test.measure"};
+  constexpr remote_function<std::vector<std::uint8_t>, std::uint32_t> measure{"test.measure"};
   c[1].serve(measure,
-             [&](const std::vector<std::uint8_t>& v, ship_call&) -> task<result<std::uint32_t>> {
+             [&](const std::vector<std::uint8_t>& v, call_context&) -> task<result<std::uint32_t>> {
                co_await h.go.wait();
                co_return static_cast<std::uint32_t>(v.size());
              })
@@ -133,8 +133,8 @@ TEST_CASE("a large result that nobody fetches is given up") {
   handlers h;
   h.serve_all(c[1]);
   const auto sent = pattern(20000);
-  constexpr function<std::uint32_t, std::vector<std::uint8_t>> grow{"test.grow"};
-  c[1].serve(grow, [](const std::uint32_t& n, ship_call&) { return pattern(n); }).value();
+  constexpr remote_function<std::uint32_t, std::vector<std::uint8_t>> grow{"test.grow"};
+  c[1].serve(grow, [](const std::uint32_t& n, call_context&) { return pattern(n); }).value();
   call_flight<std::vector<std::uint8_t>> f(c, c[0], 2, grow, 5000000U);
   for (int i = 0; i < 1000 && scoll::detail::node_access::shipper(c[1]).large_held() == 0; ++i)
     c.ex.run_for(10us);
@@ -151,10 +151,10 @@ TEST_CASE("a large result that nobody fetches is given up") {
 
 TEST_CASE("a borrowed argument points into the message while its handler runs") {
   cluster c(2);
-  constexpr function<wire::borrowed_bytes, std::uint64_t> sum{"test.sum"};
+  constexpr remote_function<wire::borrowed_bytes, std::uint64_t> sum{"test.sum"};
   event go;
   c[1].serve(sum,
-             [&](const wire::borrowed_bytes& b, ship_call&) -> task<result<std::uint64_t>> {
+             [&](const wire::borrowed_bytes& b, call_context&) -> task<result<std::uint64_t>> {
                co_await go.wait();
                std::uint64_t total = 0;
                for (const std::byte one : b.view) total += std::to_integer<std::uint64_t>(one);

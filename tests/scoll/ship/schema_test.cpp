@@ -98,11 +98,11 @@ std::string text_of(const error& e) {
 /// Serves one idea and asks by the other: nothing may run.
 template <class There, class Here>
 error asked_as(const Here& argument) {
-  constexpr function<There, std::uint32_t> served{"test.schema"};
-  constexpr function<Here, std::uint32_t> asked{"test.schema"};
+  constexpr remote_function<There, std::uint32_t> served{"test.schema"};
+  constexpr remote_function<Here, std::uint32_t> asked{"test.schema"};
   cluster c(2);
   std::uint32_t begun = 0;
-  c[1].serve(served, [&](const There&, ship_call&) { return ++begun; }).value();
+  c[1].serve(served, [&](const There&, call_context&) { return ++begun; }).value();
   const auto r = ask(c, 0, 2, asked, argument);
   CHECK(begun == (r.has_value() ? 1 : 0));
   CHECK(r.may_have_executed() == r.has_value());
@@ -157,12 +157,12 @@ TEST_CASE("a struct that is shorter or longer than its version says is an error"
 }
 
 TEST_CASE("older and newer programs call each other with structs that grow") {
-  constexpr function<growing<1>, growing<1>> old_one{"test.grow"};
-  constexpr function<growing<2>, growing<2>> new_one{"test.grow"};
+  constexpr remote_function<growing<1>, growing<1>> old_one{"test.grow"};
+  constexpr remote_function<growing<2>, growing<2>> new_one{"test.grow"};
   cluster c(2);
-  c[0].serve(old_one, [](const growing<1>& g, ship_call&) { return growing<1>{g.shard + 1, 0}; }).value();
+  c[0].serve(old_one, [](const growing<1>& g, call_context&) { return growing<1>{g.shard + 1, 0}; }).value();
   c[1].serve(new_one,
-             [](const growing<2>& g, ship_call&) { return growing<2>{g.shard + g.copies, g.copies}; })
+             [](const growing<2>& g, call_context&) { return growing<2>{g.shard + g.copies, g.copies}; })
       .value();
   const auto from_new = ask(c, 1, 1, new_one, {5, 3});
   REQUIRE(from_new);
@@ -175,8 +175,8 @@ TEST_CASE("older and newer programs call each other with structs that grow") {
 
 TEST_CASE("types that differ, and names of one number, are named on both sides") {
   cluster c(2);
-  constexpr function<std::string, std::uint64_t> other_types{"test.add"};
-  constexpr function<pair_of, std::uint64_t> other_name{"test.sub", add.id()};
+  constexpr remote_function<std::string, std::uint64_t> other_types{"test.add"};
+  constexpr remote_function<pair_of, std::uint64_t> other_name{"test.sub", add.id()};
   handlers h;
   h.serve_all(c[1]);
   const auto wrong = ask(c, 0, 2, other_types, "x");
@@ -188,7 +188,7 @@ TEST_CASE("types that differ, and names of one number, are named on both sides")
   REQUIRE_FALSE(collided);
   CHECK(collided.error() == error(errc::type_mismatch, "'test.sub' here, 'test.add' on node 2: one number"));
   CHECK_FALSE(collided.may_have_executed());
-  const auto twice = c[1].serve(other_name, [](const pair_of&, ship_call&) -> std::uint64_t { return 0; });
+  const auto twice = c[1].serve(other_name, [](const pair_of&, call_context&) -> std::uint64_t { return 0; });
   REQUIRE_FALSE(twice);
   CHECK(twice.error() ==
         error(errc::already_exists, "functions 'test.add' and 'test.sub' have the same number"));
@@ -206,18 +206,19 @@ TEST_CASE("an error names both functions, however long their names and types are
     many all;
     std::string last;
   };
-  constexpr function<ends_in_u32, std::uint64_t> ours{"object_store.replication.write"};
-  constexpr function<ends_in_text, std::uint64_t> theirs{"object_store.replication.write"};
-  constexpr function<ends_in_text, std::uint64_t> collides{"object_store.rebalancing.plan1", ours.id()};
-  constexpr function<ends_in_text, std::uint64_t> longest{
+  constexpr remote_function<ends_in_u32, std::uint64_t> ours{"object_store.replication.write"};
+  constexpr remote_function<ends_in_text, std::uint64_t> theirs{"object_store.replication.write"};
+  constexpr remote_function<ends_in_text, std::uint64_t> collides{"object_store.rebalancing.plan1",
+                                                                  ours.id()};
+  constexpr remote_function<ends_in_text, std::uint64_t> longest{
       "a_name_that_is_as_long_as_names_may_become_and_not_a_letter_more", ours.id()};
-  constexpr function<ends_in_text, std::uint64_t> as_long{
+  constexpr remote_function<ends_in_text, std::uint64_t> as_long{
       "a_name_that_is_as_long_as_names_may_become_and_not_a_word_longer", ours.id()};
   STATIC_REQUIRE(longest.name().size() == 64);
 
   const auto called = [&](const auto& served) {
     cluster c(2);
-    c[1].serve(served, [](const ends_in_text&, ship_call&) { return std::uint64_t{0}; }).value();
+    c[1].serve(served, [](const ends_in_text&, call_context&) { return std::uint64_t{0}; }).value();
     const ends_in_u32 argument;
     const auto r = ask(c, 0, 2, ours, argument);
     CHECK(r.error() == errc::type_mismatch);
@@ -231,7 +232,7 @@ TEST_CASE("an error names both functions, however long their names and types are
         "'object_store.replication.write' here, 'a_name_that_is_...t_a_letter_more' on node 2: one number");
   const auto served_both = [](const auto& first, const auto& second) {
     cluster c(1);
-    const auto zero = [](const ends_in_text&, ship_call&) { return std::uint64_t{0}; };
+    const auto zero = [](const ends_in_text&, call_context&) { return std::uint64_t{0}; };
     c[0].serve(first, zero).value();
     return text_of(c[0].serve(second, zero).error());
   };

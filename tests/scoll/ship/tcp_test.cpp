@@ -113,7 +113,8 @@ struct tally {
 };
 
 template <class In, class Out>
-task<void> ask_once(node& from, const function<In, Out>& f, In argument, ship_options options, tally& into) {
+task<void> ask_once(node& from, const remote_function<In, Out>& f, In argument, ship_options options,
+                    tally& into) {
   const auto r = co_await ship(from, 2, f, argument, options);
   into.add(r);
 }

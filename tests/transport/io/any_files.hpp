@@ -45,7 +45,7 @@ class scratch {
 class host {
  public:
   virtual ~host() = default;
-  virtual file_engine& files() = 0;
+  virtual file_system& files() = 0;
   virtual const std::string& directory() const = 0;
   virtual void run(task<> work) = 0;
   std::string operator/(std::string_view name) const { return directory() + "/" + std::string(name); }
@@ -54,7 +54,7 @@ class host {
 class real_host final : public host {
  public:
   explicit real_host(std::uint32_t disable = 0) : reactor_(on_reactor::make({.disable = disable})) {}
-  file_engine& files() override { return *reactor_; }
+  file_system& files() override { return *reactor_; }
   const std::string& directory() const override { return scratch_.path(); }
   void run(task<> work) override { on_reactor::run(*reactor_, std::move(work)); }
 

@@ -29,7 +29,7 @@ std::span<std::byte> room_in(std::string& text) {
 }
 
 task<> life_of_a_file(host& h) {
-  file_engine& files = h.files();
+  file_system& files = h.files();
   const std::string first = h / "first", second = h / "second";
   const std::string text = "the quick brown fox";
   {
@@ -78,7 +78,7 @@ task<> life_of_a_file(host& h) {
 }
 
 task<> directories(host& h) {
-  file_engine& files = h.files();
+  file_system& files = h.files();
   const std::string folder = h / "folder", name = h / "folder/b", other = h / "folder/a",
                     deep = h / "folder/c";
   const auto made = co_await async_make_directory(files, folder.c_str());
@@ -117,7 +117,7 @@ task<> directories(host& h) {
 }
 
 task<> bad_paths(host& h) {
-  file_engine& files = h.files();
+  file_system& files = h.files();
   const std::string missing = h / "missing", below = h / "missing/name", file_name = h / "file";
   const auto opened = co_await async_open(files, missing.c_str(), O_RDONLY | O_CLOEXEC);
   REQUIRE_FALSE(opened);

@@ -33,7 +33,7 @@ inline std::unique_ptr<reactor> make(reactor_options options = {}) {
 
 /// Whether reactors run on poll here, because the environment says so or io_uring is not available.
 inline bool on_poll() {
-  static const bool poll = make()->features().engine == "poll";
+  static const bool poll = make()->features().backend == "poll";
   return poll;
 }
 

@@ -24,8 +24,8 @@
 #include "socket_pair.hpp"
 #include "transport/io/socket.hpp"
 
-// What is the poll engine's own: waits that share a registration, edges, descriptors that come back under
-// their number, threads for files. What every engine does is tested by the cases tagged [reactor].
+// What is the poll backend's own: waits that share a registration, edges, descriptors that come back under
+// their number, threads for files. What every backend does is tested by the cases tagged [reactor].
 
 using namespace std::chrono_literals;
 using namespace scoll;
@@ -40,7 +40,7 @@ namespace {
 using results = std::vector<std::int32_t>;
 
 std::unique_ptr<reactor> make_poll(reactor_options options = {}) {
-  options.engine = reactor_engine::poll;
+  options.backend = reactor_backend::poll;
   return on_reactor::make(options);
 }
 
@@ -71,7 +71,7 @@ class hoarder final : public io_completion {
  public:
   hoarder() noexcept : io_completion(&note) {}
   ~hoarder() = default;
-  std::deque<slab_ref> held;
+  std::deque<buffer_ref> held;
   std::size_t bytes = 0;
   std::int32_t last = 1;
 
@@ -504,7 +504,7 @@ TEST_CASE("poll waits by milliseconds where the kernel knows nothing shorter") {
   const pid_t child = fork();
   if (child == 0) {  // the filter stays
     if (!on_reactor::forbid_call(__NR_epoll_pwait2, failure)) _exit(77);
-    const auto r = reactor::create({.engine = reactor_engine::poll});
+    const auto r = reactor::create({.backend = reactor_backend::poll});
     if (!r) _exit(1);
     for (const nanoseconds wait : {nanoseconds(1ns), nanoseconds(1500us), nanoseconds(5ms)}) {
       alarm a;

@@ -97,7 +97,7 @@ std::string failure_with(int errno_value) {
   if (child == 0) {
     std::string text;
     if (on_reactor::forbid_call(__NR_io_uring_setup, errno_value)) {
-      const auto made = reactor::create({.engine = reactor_engine::io_uring});
+      const auto made = reactor::create({.backend = reactor_backend::io_uring});
       text = made ? "it was created" : describe(made.error());
     }
     const bool written =
@@ -146,7 +146,7 @@ TEST_CASE("a reactor tells what the kernel offers", "[reactor][io_uring]") {
   const auto r = on_reactor::make();
   CHECK(r->now() >= before);
   CHECK(r->now() <= clock_now());
-  CHECK(r->features().engine == "io_uring");
+  CHECK(r->features().backend == "io_uring");
   CHECK_FALSE(r->features().kernel.empty());
   CHECK(r->pollable_fd() >= 0);
   CHECK(r->next_wakeup() == never);

@@ -72,7 +72,7 @@ TEST_CASE("a send and the wait for what answers it are one system call, timers a
       const reactor_statistics before = r->statistics();
       recorder sent;
       r->arm(deadline, r->now() + 10s);
-      r->send_lazily(pair.near.get(), few, sent);
+      r->send_deferred(pair.near.get(), few, sent);
       const std::size_t heard = received.results.size();
       turn_until(*r, [&] { return received.results.size() > heard; });
       CHECK(sent.results == results{10});
@@ -94,29 +94,29 @@ TEST_CASE("a lazy send completes by itself, and at once when somebody waits for 
   const auto r = on_reactor::make({.disable = disable});
   const ends pair = socket_pair();
   recorder sent;
-  r->send_lazily(pair.near.get(), few, sent);
+  r->send_deferred(pair.near.get(), few, sent);
   CHECK(sent.results.empty());
   turn_until(*r, [&] { return sent.ended; });
   CHECK(sent.results == results{10});
 
   const reactor_statistics before = r->statistics();
   recorder awaited;
-  r->send_lazily(pair.near.get(), few, awaited);
-  r->hurry(awaited);
+  r->send_deferred(pair.near.get(), few, awaited);
+  r->flush(awaited);
   r->run_once(10s);
   r->run_once(0s);
   CHECK(awaited.results == results{10});
   CHECK(submitted(*r, before, 1));
 
   recorder cancelled;
-  r->send_lazily(pair.near.get(), few, cancelled);
+  r->send_deferred(pair.near.get(), few, cancelled);
   r->cancel(cancelled);
   r->run_once(10s);
   r->run_once(0s);
   REQUIRE(cancelled.results.size() == 1);
   CHECK((cancelled.results.front() == 10 || cancelled.results.front() == -ECANCELED));
-  r->hurry(sent);  // harmless
-  r->hurry(awaited);
+  r->flush(sent);  // harmless
+  r->flush(awaited);
 }
 
 TEST_CASE("a send nobody calls lazy completes without anything else happening", "[reactor]") {
@@ -144,7 +144,7 @@ TEST_CASE("a full socket holds a send up, and nothing of it is lost or sent twic
   std::size_t sent_bytes = 0, read_bytes = 0;
   const auto send_rest = [&](recorder& one, std::size_t done) {
     const auto rest = std::span(batch).subspan(done);
-    lazy ? r->send_lazily(pair.near.get(), rest, one) : r->send(pair.near.get(), rest, one);
+    lazy ? r->send_deferred(pair.near.get(), rest, one) : r->send(pair.near.get(), rest, one);
   };
   bool was_full = false;
   for (int i = 0; i < 200; ++i) {
@@ -175,7 +175,7 @@ TEST_CASE("a send on a broken connection fails, whoever waits for it", "[reactor
   ends pair = socket_pair();
   pair.far.reset();
   recorder lazy, plain;
-  r->send_lazily(pair.near.get(), few, lazy);
+  r->send_deferred(pair.near.get(), few, lazy);
   turn_until(*r, [&] { return lazy.ended; });
   CHECK(lazy.results == results{-EPIPE});
   r->send(pair.near.get(), few, plain);
@@ -189,7 +189,7 @@ TEST_CASE("more sends than the queue has room for all complete", "[reactor]") {
   std::vector<std::unique_ptr<recorder>> all;
   for (int i = 0; i < 100; ++i) {
     all.push_back(std::make_unique<recorder>());
-    r->send_lazily(pair.near.get(), few, *all.back());
+    r->send_deferred(pair.near.get(), few, *all.back());
   }
   turn_until(*r, [&] { return std::ranges::all_of(all, [](const auto& one) { return one->ended; }); });
   for (const auto& one : all) CHECK(one->results == results{10});

@@ -68,8 +68,8 @@ TEST_CASE("receivers that starve together all go on when one buffer comes back a
   const auto bytes = pattern_bytes(5'000);
   std::vector<connection> pairs;
   std::vector<std::unique_ptr<sink>> sinks;
-  std::vector<slab_ref> hoard;
-  while (auto slab = r->receive_pool().try_acquire()) hoard.push_back(std::move(slab));
+  std::vector<buffer_ref> hoard;
+  while (auto buffer = r->receive_pool().try_acquire()) hoard.push_back(std::move(buffer));
   for (std::size_t i = 0; i < connections; ++i) {
     pairs.push_back(connect_pair());
     sinks.push_back(std::make_unique<sink>(true));

@@ -51,7 +51,7 @@ inline connection connect_pair(const char* host = "127.0.0.1:0") {
   return c;
 }
 
-/// A multishot receive that checks the pattern and keeps the slabs, if asked to.
+/// A multishot receive that checks the pattern and keeps the buffers, if asked to.
 class sink final : public io_completion {
  public:
   explicit sink(bool hold = false) noexcept : io_completion(&arrived), hold_(hold) {}
@@ -61,7 +61,7 @@ class sink final : public io_completion {
   bool intact = true;
   bool ended = false;
   std::int32_t last = 1;
-  std::deque<slab_ref> held;
+  std::deque<buffer_ref> held;
 
  private:
   static void arrived(io_completion& done, const event& e) noexcept {

@@ -55,7 +55,7 @@ struct station final : datagram_events {
     turn_until(home, [this] { return !port.open(); });
   }
 
-  void on_datagram(const datagram_address& source, const loan& bytes) noexcept override {
+  void on_datagram(const datagram_address& source, const buffer_view& bytes) noexcept override {
     ++count;
     aligned = aligned && reinterpret_cast<std::uintptr_t>(bytes.bytes.data()) % 64 == 0;
     if (record) heard.push_back({source, {bytes.bytes.begin(), bytes.bytes.end()}});
@@ -71,8 +71,8 @@ struct station final : datagram_events {
   reactor& home;
   udp_port port;
   std::vector<datagram> heard;
-  std::deque<loan> held;
-  std::function<void(const datagram_address&, const loan&)> then;
+  std::deque<buffer_view> held;
+  std::function<void(const datagram_address&, const buffer_view&)> then;
   std::size_t count = 0;
   bool record = true;
   bool hold = false;
@@ -80,7 +80,7 @@ struct station final : datagram_events {
 };
 
 struct deaf final : datagram_events {
-  void on_datagram(const datagram_address&, const loan&) noexcept override {}
+  void on_datagram(const datagram_address&, const buffer_view&) noexcept override {}
 };
 
 /// A plain socket beside the port.
@@ -118,7 +118,7 @@ TEST_CASE("datagrams go to and fro between two UDP ports of a reactor", "[reacto
   const int before = on_reactor::open_descriptors();
   {
     station a(*r, host), b(*r, host);
-    b.then = [&](const datagram_address& source, const loan& bytes) {
+    b.then = [&](const datagram_address& source, const buffer_view& bytes) {
       REQUIRE(b.port.send(source, bytes.bytes));
     };
     CHECK(a.port.print(a.address()) == a.port.bound_address());
@@ -310,7 +310,7 @@ TEST_CASE("a UDP port closes in whatever state it is", "[reactor]") {
       turn_until(*r, [&] { return b.count == 16; });
     }
     SECTION("from its own callback") {
-      a.then = [&](const datagram_address&, const loan&) { a.port.close(); };
+      a.then = [&](const datagram_address&, const buffer_view&) { a.port.close(); };
       for (int i = 0; i < 5; ++i) REQUIRE(b.port.send(a.address(), {}));
       turn_until(*r, [&] { return !a.port.open(); });
       CHECK(a.count == 1);
@@ -425,7 +425,7 @@ TEST_CASE("datagrams allocate nothing once a UDP port is warm", "[reactor]") {
   const datagram_address to = b.address();
   const auto bytes = numbered(1000, 1);
   std::size_t answers = 0;
-  b.then = [&](const datagram_address& source, const loan& l) {
+  b.then = [&](const datagram_address& source, const buffer_view& l) {
     if (b.port.send(source, l.bytes)) ++answers;
   };
   const auto exchange = [&](std::size_t rounds) {

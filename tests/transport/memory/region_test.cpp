@@ -7,12 +7,12 @@ using namespace transfers;
 
 namespace {
 
-memory_head asks(const region_descriptor& d, memory_operation operation, std::uint64_t offset,
+memory_head asks(const region_descriptor& d, memory_order_kind operation, std::uint64_t offset,
                  std::uint32_t length) {
   return {operation, d.region, d.incarnation, d.generation, offset, length};
 }
-constexpr auto reads = memory_operation::get;
-constexpr auto writes = memory_operation::put;
+constexpr auto reads = memory_order_kind::get;
+constexpr auto writes = memory_order_kind::put;
 
 struct lonely {
   explicit lonely(const std::function<void(endpoint_options&)>& tune = {}) {

@@ -289,9 +289,9 @@ TEST_CASE("heads and payloads that make no sense are refused, and nothing else h
     REQUIRE(wire::encode_to(space, head).has_value());
     return std::span<const std::byte>(space).first(memory_head_bytes);
   };
-  const memory_head get{memory_operation::get, d.region, d.incarnation, d.generation, 5, 10};
+  const memory_head get{memory_order_kind::get, d.region, d.incarnation, d.generation, 5, 10};
   memory_head put = get;
-  put.operation = memory_operation::put;
+  put.operation = memory_order_kind::put;
   for (std::size_t cut = 0; cut < memory_head_bytes; ++cut) {
     CHECK(ask_raw(p, encoded(put).first(cut), payload, 0) == errc::malformed);
   }

@@ -28,19 +28,19 @@ frame_header header_of(std::uint64_t sequence) {
 
 /// Cuts a stream that arrives in buffers of at most `piece` bytes.
 struct cutter {
-  slab_pool buffers{65536, 64};
-  slab_pool frames{max_frame_bytes, 8};
+  buffer_pool buffers{65536, 64};
+  buffer_pool frames{max_frame_bytes, 8};
   frame_assembler assembler{frames};
   struct whole {
     frame_header header;
     std::vector<std::byte> head;
-    loan payload;
+    buffer_view payload;
   };
   std::vector<whole> got;
 
   status feed(std::span<const std::byte> stream, std::size_t piece) {
     while (!stream.empty()) {
-      slab_ref buffer = buffers.try_acquire();
+      buffer_ref buffer = buffers.try_acquire();
       REQUIRE(buffer);
       const std::size_t n = std::min(piece, stream.size());
       std::memcpy(buffer.data(), stream.data(), n);
@@ -192,8 +192,8 @@ TEST_CASE("unknown types and classes are malformed") {
 
 TEST_CASE("a split frame needs a buffer") {
   cutter c;
-  std::vector<slab_ref> all;
-  while (slab_ref s = c.frames.try_acquire()) all.push_back(s);
+  std::vector<buffer_ref> all;
+  while (buffer_ref s = c.frames.try_acquire()) all.push_back(s);
   const auto frame = frame_of(header_of(1), {}, bytes_of(10, 1));
   CHECK(c.feed(frame, 4096).has_value());
   CHECK(c.feed(frame, 20).error() == errc::busy);

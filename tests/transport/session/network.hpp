@@ -69,7 +69,7 @@ class tcp_world final : public world {
   explicit tcp_world(std::string host, reactor_options engine_options = {})
       : host_(std::move(host)), reactor_(on_reactor::make(engine_options)) {}
 
-  reactor& engine() { return *reactor_; }
+  reactor& loop() { return *reactor_; }
   executor& ex() override { return *reactor_; }
   std::unique_ptr<rail> make_rail(node_id) override { return std::make_unique<tcp_rail>(*reactor_, options); }
   std::string address(node_id) const override { return host_ + ":0"; }
@@ -145,17 +145,17 @@ inline message& compose(endpoint& e, const ask& a, std::size_t payload_bytes) {
   m.set_head_bytes(sizeof a);
   static_assert(sizeof a == ask_bytes);
   std::array<std::byte, message::inline_payload_bytes> small;
-  slab_ref slab;
+  buffer_ref buffer;
   std::byte* at = small.data();
   if (payload_bytes > small.size()) {
-    slab = e.acquire_payload();
-    REQUIRE(slab);
-    at = slab.data();
+    buffer = e.acquire_payload();
+    REQUIRE(buffer);
+    at = buffer.data();
   }
   for (std::size_t i = 0; i < payload_bytes; ++i) at[i] = pattern(a.number, i);
   const std::span<const std::byte> bytes(at, payload_bytes);
-  if (slab) {
-    m.share_payload({slab, bytes}, wire::checksum(bytes));
+  if (buffer) {
+    m.share_payload({buffer, bytes}, wire::checksum(bytes));
   } else {
     m.copy_payload(bytes, wire::checksum(bytes));
   }

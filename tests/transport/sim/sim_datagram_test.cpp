@@ -32,7 +32,7 @@ struct station final : datagram_events {
     port.close();
   }
 
-  void on_datagram(const datagram_address& source, const loan& bytes) noexcept override {
+  void on_datagram(const datagram_address& source, const buffer_view& bytes) noexcept override {
     std::uint32_t number = 0;
     if (!bytes.bytes.empty())
       std::memcpy(&number, bytes.bytes.data(), std::min(sizeof number, bytes.bytes.size()));
@@ -63,8 +63,8 @@ struct station final : datagram_events {
   sim_executor home;
   sim_datagram_port port;
   std::vector<datagram> heard;
-  std::deque<loan> held;
-  std::function<void(const datagram_address&, const loan&)> then;
+  std::deque<buffer_view> held;
+  std::function<void(const datagram_address&, const buffer_view&)> then;
   std::vector<std::byte> scratch;
   std::size_t count = 0, altered = 0;
   bool record = true;
@@ -144,7 +144,9 @@ TEST_CASE("a simulated datagram takes the time of the wire") {
 TEST_CASE("the same owner runs over simulated ports as over any other") {
   pair_of_hosts p;
   datagram_port& b = p.b.port;
-  p.b.then = [&](const datagram_address& source, const loan& bytes) { REQUIRE(b.send(source, bytes.bytes)); };
+  p.b.then = [&](const datagram_address& source, const buffer_view& bytes) {
+    REQUIRE(b.send(source, bytes.bytes));
+  };
   for (const std::size_t size : {0U, 1U, 1400U, 65507U}) REQUIRE(p.a.send(1, 0, size));
   REQUIRE(p.a.send(0, 0, 33));  // to itself
   p.run_for(milliseconds(50));
@@ -302,7 +304,7 @@ TEST_CASE("a simulated port delivers no more than its owner can hold") {
 
 TEST_CASE("a simulated port may close from its own callback and while datagrams wait") {
   pair_of_hosts p;
-  p.b.then = [&](const datagram_address&, const loan&) { p.b.port.close(); };
+  p.b.then = [&](const datagram_address&, const buffer_view&) { p.b.port.close(); };
   p.b.home.stall_until(milliseconds(1));
   for (std::uint32_t i = 0; i < 5; ++i) REQUIRE(p.a.send(1, i));
   p.run_for(milliseconds(2));

@@ -20,7 +20,7 @@ constexpr int writable = O_RDWR | O_CREAT | O_CLOEXEC;
 constexpr std::uint64_t seeds = 300;
 
 /// Writes without synchronising anything.
-task<status> put(file_engine& files, std::string path, std::string content) {
+task<status> put(file_system& files, std::string path, std::string content) {
   const auto opened = co_await async_open(files, path.c_str(), writable);
   if (!opened) co_return opened.error();
   co_return co_await write_all(*opened, bytes_of(content), 0);
@@ -33,7 +33,7 @@ std::string content_of(sim_host& h, std::string path) {
   return text_of(content.value());
 }
 
-task<status> rename_file(file_engine& files, std::string from, std::string to) {
+task<status> rename_file(file_system& files, std::string from, std::string to) {
   co_return co_await async_rename(files, from.c_str(), to.c_str());
 }
 
@@ -325,7 +325,7 @@ TEST_CASE("a simulated read can be stopped while it is under way") {
   scope work(h.time());
   result<std::size_t> got = errc::ok;
   const std::string path = h / "f";
-  work.spawn([](file_engine& files, const char* name, std::string& room, stop_token stop,
+  work.spawn([](file_system& files, const char* name, std::string& room, stop_token stop,
                 result<std::size_t>& outcome) -> task<> {
     const auto opened = co_await async_open(files, name, O_RDONLY | O_CLOEXEC);
     REQUIRE(opened);

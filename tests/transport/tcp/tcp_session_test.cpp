@@ -86,11 +86,11 @@ TEST_CASE("a round trip over TCP allocates nothing and costs few system calls", 
   w.pass(50ms);
 
   ping_pong p(a, 2, 1000);
-  const auto before = w.engine().statistics();
+  const auto before = w.loop().statistics();
   const auto writes = a.ep->statistics().writes + b.ep->statistics().writes;
   const std::size_t allocations = allocation_counter::on_this_thread();
   p.start();
-  while (p.left != 0) w.engine().run_once(1s);
+  while (p.left != 0) w.loop().run_once(1s);
   CHECK(allocation_counter::on_this_thread() == allocations);
   CHECK(p.failed == 0);
   CHECK(b.in.damaged == 0);
@@ -98,7 +98,7 @@ TEST_CASE("a round trip over TCP allocates nothing and costs few system calls", 
   // Two sends and two receives, each send with the wait for what it causes; both nodes are on this reactor.
   // With poll, sending, waiting and receiving are calls of their own.
   const std::uint64_t calls = on_reactor::on_poll() ? 6 : 2;
-  CHECK(w.engine().statistics().enters - before.enters < 1000 * calls + 50);
+  CHECK(w.loop().statistics().enters - before.enters < 1000 * calls + 50);
 }
 
 TEST_CASE("many messages share a system call", "[reactor]") {
@@ -111,13 +111,12 @@ TEST_CASE("many messages share a system call", "[reactor]") {
   b.in.quick = true;
   for (auto& c : calls) c.start();
   REQUIRE(w.until([&] { return a.to(2).connected(traffic_class::call); }));
-  const auto before = w.engine().statistics();
-  while (std::any_of(calls.begin(), calls.end(), [](auto& c) { return c.left != 0; }))
-    w.engine().run_once(1s);
+  const auto before = w.loop().statistics();
+  while (std::any_of(calls.begin(), calls.end(), [](auto& c) { return c.left != 0; })) w.loop().run_once(1s);
   const auto messages = a.ep->statistics().requests_sent + b.ep->statistics().replies_sent;
   CHECK(messages == 6000);
   CHECK(a.ep->statistics().writes + b.ep->statistics().writes < messages / 8);
-  CHECK(w.engine().statistics().enters - before.enters < messages / 4);
+  CHECK(w.loop().statistics().enters - before.enters < messages / 4);
 }
 
 TEST_CASE("a peer that does not read is bounded, others are served, and closing does not wait for it",
@@ -148,7 +147,7 @@ TEST_CASE("a peer that does not read is bounded, others are served, and closing 
         ++refused;
         if (refused == 3) break;
       }
-      w.engine().run_once(0ns);
+      w.loop().run_once(0ns);
     }
     CHECK(refused == 3);  // the queue is full although there is credit
     CHECK(a.to(7).held_messages() < 4096);
@@ -250,9 +249,9 @@ TEST_CASE("a node out of descriptors accepts again when there are some", "[react
   const int connected = ::connect(client.get(), to->data(), to->size());
   w.pass(120ms);
   const auto handshakes = a.ep->handshakes();
-  const auto before = w.engine().statistics().completions;
+  const auto before = w.loop().statistics().completions;
   w.pass(200ms);
-  const auto turns = w.engine().statistics().completions - before;
+  const auto turns = w.loop().statistics().completions - before;
   famine.end();
 
   CHECK(famine.taken() > 100);

@@ -188,10 +188,10 @@ int run_daemon(const arguments& args) {
   const auto lock = scoll::kit::lock_folder(here.folder);
   if (!lock) return fail(*log, lock.error());
   take_over(here, c.shared->address(self));
-  auto engine = scoll::transport::reactor::create(options);
-  if (!engine) return fail(*log, engine.error());
-  scoll::incarnation_store store(**engine, here.folder);
-  const auto incarnation = scoll::sync_wait(**engine, store.next(scoll::wall_clock_ns()));
+  auto loop = scoll::transport::reactor::create(options);
+  if (!loop) return fail(*log, loop.error());
+  scoll::incarnation_store store(**loop, here.folder);
+  const auto incarnation = scoll::sync_wait(**loop, store.next(scoll::wall_clock_ns()));
   if (!incarnation) return fail(*log, incarnation.error());
 
   daemon_options chosen;
@@ -200,8 +200,8 @@ int run_daemon(const arguments& args) {
   log->info("{} of {} participants, life {}, {}{}", c.shared->address(self), c.shared->size(), *incarnation,
             ring.empty() ? "not sealed" : "sealed",
             args.inject_loss > 0 ? fmt::format(", dropping {} of what it sends", args.inject_loss) : "");
-  daemon server(**engine, c, self, *incarnation, std::move(ring), chosen, log);
-  const auto ended = scoll::sync_wait(**engine, server.run(signals.get()));
+  daemon server(**loop, c, self, *incarnation, std::move(ring), chosen, log);
+  const auto ended = scoll::sync_wait(**loop, server.run(signals.get()));
   if (!ended) return fail(*log, ended.error());
   log->info("stopped");
   return all_well;

@@ -37,21 +37,21 @@ scoll::gossip::options options_of(const config& c, std::uint64_t incarnation,
 
 }  // namespace
 
-daemon::daemon(scoll::transport::reactor& engine, const config& c, participant_index self,
+daemon::daemon(scoll::transport::reactor& loop, const config& c, participant_index self,
                std::uint64_t incarnation, scoll::gossip::key_ring keys, const daemon_options& chosen,
                std::shared_ptr<spdlog::logger> log)
-    : reactor_(engine),
+    : reactor_(loop),
       config_(c),
       place_(c, self),
       log_(std::move(log)),
       clocks_(log_),
-      udp_(engine, udp_of(c)),
+      udp_(loop, udp_of(c)),
       port_(udp_, chosen.inject_loss, chosen.inject_seed),
-      started_(engine.now()),
-      scope_(engine) {
+      started_(loop.now()),
+      scope_(loop) {
   if (!keys.empty()) seal_.emplace(std::move(keys), c.shared->size());
   const auto options = options_of(c, incarnation, seal_ ? &*seal_ : nullptr, clocks_);
-  participant_.emplace(engine, port_, c.shared, c.shared->address(self), options);
+  participant_.emplace(loop, port_, c.shared, c.shared->address(self), options);
 }
 
 scoll::task<scoll::status> daemon::run(int signals) {

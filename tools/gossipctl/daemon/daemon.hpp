@@ -33,9 +33,8 @@ struct daemon_options {
 class daemon {
  public:
   /// `keys` is empty if nothing is sealed. All that is referred to outlives it.
-  daemon(scoll::transport::reactor& engine, const config& c, participant_index self,
-         std::uint64_t incarnation, scoll::gossip::key_ring keys, const daemon_options& chosen,
-         std::shared_ptr<spdlog::logger> log);
+  daemon(scoll::transport::reactor& loop, const config& c, participant_index self, std::uint64_t incarnation,
+         scoll::gossip::key_ring keys, const daemon_options& chosen, std::shared_ptr<spdlog::logger> log);
 
   /// Until SIGTERM or SIGINT arrive on `signals`, a signalfd, or somebody asks for it on the control socket
   /// (success), or the participant ends by itself, with its error. SIGHUP reads the keys again.

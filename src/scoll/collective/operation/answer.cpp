@@ -31,7 +31,7 @@ void operation::give_up_waiting() {
       c.reason = why_out_of_time("no answer in time");
       c.lost = true;
     }
-    const std::size_t mark = account_.runs().size();
+    const std::size_t mark = outcome_.runs().size();
     if (c.lost) {
       settle_lost(c);
     } else {
@@ -50,7 +50,7 @@ void operation::give_up_waiting() {
       why_out_of_time(begun ? "execute has not returned" : "there was no time to begin execute");
   const auto not_returned =
       SCOLL_MUTANT(executed_by_hearsay) ? member_state::executed : member_state::unknown;
-  account_.add({relative_, relative_ + 1}, begun ? not_returned : member_state::failed,
+  outcome_.add({relative_, relative_ + 1}, begun ? not_returned : member_state::failed,
                note(phase::execute, late));
 }
 
@@ -59,7 +59,7 @@ bool operation::all_clean() const noexcept {
     if (!children_[i].clean) return false;
   }
   if (SCOLL_MUTANT(clean_flag_wrong)) return true;
-  return account_.runs().size() == 1 && account_.runs()[0].state == member_state::merged;
+  return outcome_.runs().size() == 1 && outcome_.runs()[0].state == member_state::merged;
 }
 
 void operation::answer() {
@@ -71,14 +71,14 @@ void operation::answer() {
     for (child& c : children()) {
       if (std::exchange(c.clean, false)) mark_subtree(c, member_state::merged, 0);
     }
-    account_.normalise();
+    outcome_.normalise();
   }
   return is_root_ ? answer_root() : answer_parent();
 }
 
 void operation::answer_root() {
   if (!clean_) {
-    const cause& first = account_.causes().size() > 1 ? account_.causes()[1] : account_.causes()[0];
+    const cause& first = outcome_.causes().size() > 1 ? outcome_.causes()[1] : outcome_.causes()[0];
     const bool ours = cancelled_ || late_;
     status_ = ours ? why_out_of_time("not every member answered")
                    : make_error(errc::incomplete, "{}: {}", to_string(first.where), describe(first.what));
@@ -110,7 +110,7 @@ outcome operation::take_outcome() {
   const std::uint32_t n = group_->members->size();
   outcome taken(n);
   if (!clean_ || some_ != nullptr) {
-    account by_rank;
+    outcome_builder by_rank;
     const auto add = [&](rank_range relative, member_state state, std::uint16_t cause_index) {
       visit_ranks(relative, [&](std::uint32_t first, std::uint32_t last) {
         by_rank.add({first, last}, state, cause_index);
@@ -118,14 +118,14 @@ outcome operation::take_outcome() {
     };
     if (clean_) add({0, members_}, member_state::merged, 0);
     if (!clean_) {
-      for (const member_report& run : account_.runs()) add(run.members, run.state, run.cause_index);
+      for (const member_report& run : outcome_.runs()) add(run.members, run.state, run.cause_index);
     }
     if (some_ != nullptr) {
       const rank_set excluded = rank_set::all(n) - some_->ranks();
       for (const rank_range& r : excluded.ranges()) by_rank.add(r, member_state::excluded);
     }
     by_rank.normalise();
-    std::vector<cause> causes(account_.causes().begin(), account_.causes().end());
+    std::vector<cause> causes(outcome_.causes().begin(), outcome_.causes().end());
     for (cause& c : causes) c.reporter = c.reporter < members_ ? rank_at(c.reporter) : head_.root_rank;
     taken = {n, {by_rank.runs().begin(), by_rank.runs().end()}, std::move(causes)};
   }
@@ -142,13 +142,13 @@ std::size_t operation::encode_answer(std::span<std::byte> into, collective_reply
   head.dissenter = dissent_.first;
   std::size_t size = 0;
   if (!clean_) {
-    if (!account_.fits()) {
+    if (!outcome_.fits()) {
       lose_reply({errc::too_large, "too many members fared differently for one account"});
-      account_.normalise();
-      account_.coarsen();
+      outcome_.normalise();
+      outcome_.coarsen();
     }
     wire::writer out(into.first(account_reserve_bytes));
-    account_.encode(out);
+    outcome_.encode(out);
     SCOLL_ASSERT(out.ok(), "an account exceeds its reserve");
     size = out.needed();
     head.account_bytes = static_cast<std::uint32_t>(size);
@@ -164,7 +164,7 @@ std::size_t operation::encode_answer(std::span<std::byte> into, collective_reply
     size += value_length_bytes + *encoded;
     ++head.values;
   }
-  for (const transport::loan& value : opaque_) {
+  for (const transport::buffer_view& value : opaque_) {
     if (size + value_length_bytes + value.bytes.size() > room) {
       return give_up_value(
           error(errc::too_large, "the replies that a relay passes on do not fit one message"));
@@ -180,7 +180,7 @@ std::size_t operation::encode_answer(std::span<std::byte> into, collective_reply
 std::size_t operation::give_up_value(const error& why) {
   lose_reply(why);
   clean_ = false;
-  account_.normalise();
+  outcome_.normalise();
   return not_encoded;
 }
 
@@ -212,14 +212,14 @@ bool operation::fill_answer(transport::message& m) {
   } else if (size <= transport::message::inline_payload_bytes) {
     m.copy_payload(bytes, checksum);
   } else {
-    transport::slab_ref slab = engine_->endpoint_.acquire_payload();
-    if (!slab) {
+    transport::buffer_ref buffer = engine_->endpoint_.acquire_payload();
+    if (!buffer) {
       give_up_value(error(errc::busy, "no buffer left for the reply"));
       return false;
     }
-    std::memcpy(slab.data(), bytes.data(), size);
-    const std::span<const std::byte> kept(slab.data(), size);
-    m.share_payload({std::move(slab), kept}, checksum);
+    std::memcpy(buffer.data(), bytes.data(), size);
+    const std::span<const std::byte> kept(buffer.data(), size);
+    m.share_payload({std::move(buffer), kept}, checksum);
   }
   engine_->statistics_.clean += clean_;
   return true;

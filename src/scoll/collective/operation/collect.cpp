@@ -85,10 +85,10 @@ void operation::settle_own() {
   execute_settled_ = true;
   if (executed().outcome) {
     merge_from(own_);
-    return account_.add({relative_, relative_ + 1}, member_state::merged);
+    return outcome_.add({relative_, relative_ + 1}, member_state::merged);
   }
   const std::uint16_t index = note(relay_ ? phase::admission : phase::execute, executed().outcome.error());
-  account_.add({relative_, relative_ + 1}, member_state::failed, index);
+  outcome_.add({relative_, relative_ + 1}, member_state::failed, index);
 }
 
 /// Enters what a child answered, or that it did not, into the account. Returns its value, if it came.
@@ -101,7 +101,7 @@ void* operation::take_arrived(child& c, std::size_t mark) {
 }
 
 void operation::settle_now(child& c) {
-  const std::size_t mark = account_.runs().size();
+  const std::size_t mark = outcome_.runs().size();
   take_arrived(c, mark);
   merge_arrived(c, mark, tell_now(c, mark));
   c.answer = {};
@@ -109,11 +109,11 @@ void operation::settle_now(child& c) {
 
 /// The same where `on_reply` is a coroutine.
 task<void> operation::settle(child& c) {
-  const std::size_t mark = account_.runs().size();
+  const std::size_t mark = outcome_.runs().size();
   void* const value = take_arrived(c, mark);
   arrival_ = {c.index(), rank_at(c.relative), value, c.clean, first_reason(c, mark)};
   const hook_state& heard =
-      spawn_hook(table_->on_reply(service_->instance, arrival_, call_), hook_kind::on_reply);
+      spawn_hook(table_->on_reply(service_->instance, arrival_, context_), hook_kind::on_reply);
   const bool done = co_await until(heard.done);
   const status told = done ? heard.outcome : status(why_out_of_time("on_reply has not returned"));
   // The hook still looks at the value: it cannot be merged any more.
@@ -126,7 +126,7 @@ task<void> operation::settle(child& c) {
 status operation::tell_now(child& c, std::size_t mark) {
   if (table_->on_reply_now == nullptr || relay_) return {};
   const raw_arrival told{c.index(), rank_at(c.relative), arrived_, c.clean, first_reason(c, mark)};
-  return table_->on_reply_now(service_->instance, told, call_);
+  return table_->on_reply_now(service_->instance, told, context_);
 }
 
 /// Merges what a child sent, unless `on_reply` failed on it.
@@ -142,10 +142,10 @@ void operation::merge_arrived(child& c, std::size_t mark, const status& told) {
 void operation::settle_lost(child& c) {
   const std::uint16_t index = note(c.refused ? phase::admission : phase::delivery, c.reason);
   if (SCOLL_MUTANT(forgotten_subtree))
-    return account_.add({c.relative, c.relative + 1}, member_state::unknown, index);
+    return outcome_.add({c.relative, c.relative + 1}, member_state::unknown, index);
   if (c.refused) {
     // It said no before any hook: it has not executed, and nothing below it was told.
-    account_.add({c.relative, c.relative + 1}, member_state::failed, index);
+    outcome_.add({c.relative, c.relative + 1}, member_state::failed, index);
     mark_below(c, member_state::not_reached, index);
   } else {
     const bool reached = c.reached && !SCOLL_MUTANT(unknown_as_not_reached);
@@ -169,7 +169,7 @@ void* operation::take_answer(child& c, std::size_t mark) {
     engine_->pools_->ranges_.clear();
     collect_ranges(c, engine_->pools_->ranges_);
     wire::reader in(bytes.first(c.head.account_bytes));
-    status read = account_.decode(in, engine_->pools_->ranges_);
+    status read = outcome_.decode(in, engine_->pools_->ranges_);
     if (read && in.remaining() != 0) read = error(errc::malformed, "bytes left over behind an account");
     if (!read) {
       reject_answer(c, mark, read.error(), false);
@@ -191,7 +191,7 @@ void* operation::take_answer(child& c, std::size_t mark) {
 }
 
 bool operation::has_merged(const child& c, std::size_t mark) const {
-  const auto runs = account_.runs().subspan(mark);
+  const auto runs = outcome_.runs().subspan(mark);
   return c.clean || std::any_of(runs.begin(), runs.end(),
                                 [](const member_report& r) { return r.state == member_state::merged; });
 }
@@ -201,7 +201,7 @@ void operation::reject_answer(child& c, std::size_t mark, const error& why, bool
   const std::uint16_t index = note(phase::reply, why);
   if (account_known) return lose_subtree_value(c, mark, index);
   c.clean = false;
-  account_.truncate(mark);
+  outcome_.truncate(mark);
   mark_subtree(c, member_state::unknown, index);
 }
 
@@ -210,7 +210,7 @@ void operation::lose_subtree_value(child& c, std::size_t mark, std::uint16_t ind
     c.clean = false;
     mark_subtree(c, member_state::executed, index);
   }
-  account_.lose_merged(index, mark);
+  outcome_.lose_merged(index, mark);
 }
 
 /// Each value follows its length. A relay's subtree may answer with several: they are merged here first.
@@ -269,7 +269,7 @@ void operation::merge_from(void*& value) noexcept {
 /// `finish`, if it is a plain function.
 void operation::finish_now() {
   if (reply_ == nullptr || table_->finish_now == nullptr) return;
-  const status finished = table_->finish_now(service_->instance, reply_, call_);
+  const status finished = table_->finish_now(service_->instance, reply_, context_);
   if (!finished) lose_reply(finished.error());
 }
 
@@ -285,7 +285,7 @@ task<void> operation::finish() {
     }
     rearm();
     const hook_state& ending =
-        spawn_hook(table_->finish(service_->instance, reply_, call_), hook_kind::finish);
+        spawn_hook(table_->finish(service_->instance, reply_, context_), hook_kind::finish);
     const bool done = co_await until(ending.done);
     finished = done ? ending.outcome : status(why_out_of_time("finish has not returned"));
     if (!done) held_reply_ = std::exchange(reply_, nullptr);
@@ -301,7 +301,7 @@ void operation::lose_reply(const error& why) {
     c.clean = false;
     mark_subtree(c, member_state::executed, index);
   }
-  account_.lose_merged(index, 0);
+  outcome_.lose_merged(index, 0);
   drop_value(reply_);
   opaque_.clear();
 }
@@ -309,7 +309,7 @@ void operation::lose_reply(const error& why) {
 // ---- account
 
 std::uint16_t operation::note(phase where, const error& what) {
-  return account_.add_cause({where, what, relative_});
+  return outcome_.add_cause({where, what, relative_});
 }
 
 void operation::collect_ranges(const child& c, std::vector<rank_range>& into) const {
@@ -320,23 +320,23 @@ void operation::collect_ranges(const child& c, std::vector<rank_range>& into) co
 
 void operation::mark_subtree(const child& c, member_state state, std::uint16_t cause_index) {
   tree_.subtree_ranges(members_, c.relative, [&](std::uint32_t first, std::uint32_t last) {
-    account_.add({first, last}, state, cause_index);
+    outcome_.add({first, last}, state, cause_index);
   });
 }
 
 void operation::mark_below(const child& c, member_state state, std::uint16_t cause_index) {
   tree_.subtree_ranges(members_, c.relative, [&](std::uint32_t first, std::uint32_t last) {
-    if (c.relative < first || c.relative >= last) return account_.add({first, last}, state, cause_index);
-    account_.add({first, c.relative}, state, cause_index);
-    account_.add({c.relative + 1, last}, state, cause_index);
+    if (c.relative < first || c.relative >= last) return outcome_.add({first, last}, state, cause_index);
+    outcome_.add({first, c.relative}, state, cause_index);
+    outcome_.add({c.relative + 1, last}, state, cause_index);
   });
 }
 
 error operation::first_reason(const child& c, std::size_t mark) const {
   if (c.lost) return c.reason;
-  for (std::size_t i = mark; i < account_.runs().size(); ++i) {
-    const member_report& run = account_.runs()[i];
-    if (run.state != member_state::merged) return account_.causes()[run.cause_index].what;
+  for (std::size_t i = mark; i < outcome_.runs().size(); ++i) {
+    const member_report& run = outcome_.runs()[i];
+    if (run.state != member_state::merged) return outcome_.causes()[run.cause_index].what;
   }
   return {};
 }

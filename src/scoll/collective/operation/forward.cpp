@@ -34,12 +34,12 @@ bool operation::take_request() {
 /// `prepare`, if it is a plain function.
 bool operation::prepare_now() {
   if (table_->prepare_now == nullptr || relay_) return true;
-  return prepared(table_->prepare_now(service_->instance, request_, call_));
+  return prepared(table_->prepare_now(service_->instance, request_, context_));
 }
 
 task<bool> operation::prepare() {
   const hook_state& asked =
-      spawn_hook(table_->prepare(service_->instance, request_, call_), hook_kind::prepare);
+      spawn_hook(table_->prepare(service_->instance, request_, context_), hook_kind::prepare);
   const bool done = co_await until(asked.done);
   co_return prepared(done ? asked.outcome : status(why_out_of_time("prepare has not returned")));
 }
@@ -54,20 +54,20 @@ bool operation::prepared(status checked) {
 
 /// `prepare` may have rewritten the request: what it left is what is forwarded.
 status operation::encode_rewritten() {
-  transport::slab_ref slab = engine_->endpoint_.acquire_payload();
-  if (!slab) return error(errc::busy, "no buffer left for a rewritten request");
-  std::byte* const at = std::ranges::copy(request_bytes_.bytes.first(head_.subset_bytes), slab.data()).out;
+  transport::buffer_ref buffer = engine_->endpoint_.acquire_payload();
+  if (!buffer) return error(errc::busy, "no buffer left for a rewritten request");
+  std::byte* const at = std::ranges::copy(request_bytes_.bytes.first(head_.subset_bytes), buffer.data()).out;
   const auto size = table_->encode_request(request_, {at, max_request_bytes});
   if (!size) return size.error();
-  const std::span<const std::byte> bytes(slab.data(), head_.subset_bytes + *size);
-  received_bytes_ = std::exchange(request_bytes_, {std::move(slab), bytes});
+  const std::span<const std::byte> bytes(buffer.data(), head_.subset_bytes + *size);
+  received_bytes_ = std::exchange(request_bytes_, {std::move(buffer), bytes});
   return {};
 }
 
 void operation::fail_before_forwarding(const error& why, phase where) {
   refused_ = true;
   const std::uint16_t index = note(where, why);
-  account_.add({relative_, relative_ + 1}, member_state::failed, index);
+  outcome_.add({relative_, relative_ + 1}, member_state::failed, index);
   for (child& c : children()) {
     mark_subtree(c, member_state::not_reached, index);
     c.at = child::state::settled;
@@ -142,11 +142,11 @@ void operation::start_execute() {
   execute_started_ = true;
   ++engine_->statistics_.executed;
   if (table_->execute_now != nullptr) {
-    executed().outcome = table_->execute_now(service_->instance, request_, own_, call_);
+    executed().outcome = table_->execute_now(service_->instance, request_, own_, context_);
     executed().done = true;
     return;
   }
-  spawn_hook(table_->execute(service_->instance, request_, own_, call_), hook_kind::execute);
+  spawn_hook(table_->execute(service_->instance, request_, own_, context_), hook_kind::execute);
 }
 
 error operation::other_version() const {

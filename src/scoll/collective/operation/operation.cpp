@@ -12,7 +12,7 @@
 // How an operation begins, runs and goes back to the pool.
 namespace scoll::detail {
 
-operation::operation() : call_(*this), timer_(*this), user_stop_(&stopped_by_user, this) {}
+operation::operation() : context_(*this), timer_(*this), user_stop_(&stopped_by_user, this) {}
 
 operation::~operation() = default;
 
@@ -134,7 +134,7 @@ void operation::reset() noexcept {
   if (!SCOLL_MUTANT(request_kept)) request_bytes_ = {};
   received_bytes_ = {};
   opaque_.clear();
-  account_.clear();
+  outcome_.clear();
   child_count_ = unsettled_ = 0;
   dissent_ = {};
   if (!status_) status_ = {};
@@ -186,7 +186,7 @@ task<void> operation::run() {
   }
   if (forwarding) {
     forward();
-    if (child_count_ != 0 && !table_->brief) co_await forwards_left();
+    if (child_count_ != 0 && !table_->short_execute) co_await forwards_left();
     start_execute();
     co_await collect();
     if (cancelled_) co_await abort_subtree();
@@ -205,7 +205,7 @@ task<void> operation::run() {
 
 /// The last thing it does: it may be another operation when this returns.
 void operation::end() {
-  if (table_->replied != nullptr && !relay_) table_->replied(service_->instance, call_);
+  if (table_->replied != nullptr && !relay_) table_->replied(service_->instance, context_);
   ended_ = true;
   engine_->operation_ended(*this);
 }

@@ -66,7 +66,7 @@ class operation final : public list_hook<> {
 
  private:
   friend class engine;
-  friend class scoll::call;
+  friend class scoll::bcast_context;
 
   struct child final : transport::exchange {
     enum class state : std::uint8_t { idle, pending, arrived, settled };
@@ -87,7 +87,7 @@ class operation final : public list_hook<> {
     time_point due{};
     error reason;
     collective_reply_head head;
-    transport::loan answer;
+    transport::buffer_view answer;
   };
   static_assert(std::is_base_of_v<transport::exchange, child>, "a hop and a shipped call are one primitive");
   enum class hook_kind : std::uint8_t { prepare, execute, on_reply, finish };
@@ -200,7 +200,7 @@ class operation final : public list_hook<> {
   std::span<child> children() noexcept { return {children_.get(), child_count_}; }
 
   engine* engine_ = nullptr;  // that runs it now
-  call call_;
+  bcast_context context_;
 
   // what it is about
   collective_head head_;
@@ -216,17 +216,17 @@ class operation final : public list_hook<> {
   bool relay_ = false;  // this node cannot decode the request: it forwards and passes replies on
 
   // data
-  transport::loan request_bytes_;  // what is forwarded
-  transport::loan
+  transport::buffer_view request_bytes_;  // what is forwarded
+  transport::buffer_view
       received_bytes_;  // what came, if `prepare` rewrote it: the decoded request may point into it
   std::uint64_t request_checksum_ = 0;
-  void* request_ = nullptr;              // decoded
-  void* own_ = nullptr;                  // for the reply of `execute`
-  void* arrived_ = nullptr;              // a child's value on its way to be merged
-  void* reply_ = nullptr;                // merged
-  void* held_reply_ = nullptr;           // `finish` did not let go of it in time
-  void* held_arrived_ = nullptr;         // nor `on_reply` of that
-  std::vector<transport::loan> opaque_;  // values that a relay passes on as they are
+  void* request_ = nullptr;                     // decoded
+  void* own_ = nullptr;                         // for the reply of `execute`
+  void* arrived_ = nullptr;                     // a child's value on its way to be merged
+  void* reply_ = nullptr;                       // merged
+  void* held_reply_ = nullptr;                  // `finish` did not let go of it in time
+  void* held_arrived_ = nullptr;                // nor `on_reply` of that
+  std::vector<transport::buffer_view> opaque_;  // values that a relay passes on as they are
   raw_arrival arrival_{};
 
   // progress
@@ -234,7 +234,7 @@ class operation final : public list_hook<> {
   std::size_t child_capacity_ = 0;
   std::size_t child_count_ = 0;
   std::size_t unsettled_ = 0;
-  account account_;
+  outcome_builder outcome_;
   dissent dissent_;  // in this subtree
   status status_;
   std::array<hook_state, 4> hooks_;  // those that can be coroutines

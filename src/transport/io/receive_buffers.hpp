@@ -12,11 +12,11 @@ namespace scoll::transport {
 
 /// The memory of one kind of receives, and the receives that wait because all of it is lent out. It is
 /// scheduled to let them go on.
-class receive_slabs : public list_hook<>, public ready_node {
+class receive_buffers : public list_hook<>, public ready_node {
  public:
   /// `resume` is called soon after buffers have come back for which a receive waits.
-  receive_slabs(executor& home, function resume, std::size_t slab_bytes, std::uint32_t limit);
-  ~receive_slabs();
+  receive_buffers(executor& home, function resume, std::size_t buffer_bytes, std::uint32_t limit);
+  ~receive_buffers();
 
   executor& home() const noexcept { return home_; }
   void resume_soon() noexcept;
@@ -26,7 +26,7 @@ class receive_slabs : public list_hook<>, public ready_node {
   /// It waits no longer.
   void forget_paused(detail::io_slot& s) noexcept;
 
-  slab_pool slabs;
+  buffer_pool buffers;
   intrusive_list<detail::io_slot> paused;
   std::uint32_t paused_count = 0;
   bool dry = false;        // somebody found no buffer, and none has come back

@@ -11,7 +11,7 @@ namespace bench {
 std::unique_ptr<scoll::transport::reactor> make_reactor();
 
 /// What scoll runs on here: "io_uring" or "poll".
-const std::string& engine_name();
+const std::string& backend_name();
 
 /// Whether the raw subjects on io_uring can take part: rings may be forbidden, or too old for deferred task
 /// work.

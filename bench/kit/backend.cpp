@@ -1,4 +1,4 @@
-#include "engine.hpp"
+#include "backend.hpp"
 
 #include <liburing.h>
 
@@ -12,8 +12,8 @@ std::unique_ptr<reactor> make_reactor() {
   return reactor::create(options).value();
 }
 
-const std::string& engine_name() {
-  static const std::string name = reactor::create().value()->features().engine;
+const std::string& backend_name() {
+  static const std::string name = reactor::create().value()->features().backend;
   return name;
 }
 

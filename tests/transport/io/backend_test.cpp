@@ -19,7 +19,7 @@
 #include "seccomp.hpp"
 #include "transport/io/socket.hpp"
 
-// Which engine a reactor runs on: what is asked for, and what is taken when io_uring is forbidden.
+// Which backend a reactor runs on: what is asked for, and what is taken when io_uring is forbidden.
 
 using namespace std::chrono_literals;
 using namespace scoll;
@@ -28,7 +28,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-constexpr const char* variable_name = "SCOLL_REACTOR_ENGINE";
+constexpr const char* variable_name = "SCOLL_REACTOR_BACKEND";
 
 /// The variable with this value, or without any, for as long as this lives.
 class environment {
@@ -48,9 +48,9 @@ class environment {
   std::optional<std::string> before_;
 };
 
-std::string engine_of(reactor_engine asked) {
-  const auto made = reactor::create({.engine = asked, .announce = false});
-  return made ? (*made)->features().engine : describe(made.error());
+std::string backend_of(reactor_backend asked) {
+  const auto made = reactor::create({.backend = asked, .announce = false});
+  return made ? (*made)->features().backend : describe(made.error());
 }
 
 struct child_report {
@@ -121,14 +121,14 @@ bool talk(reactor& a, reactor& b) {
 }
 
 /// Two reactors that talk, in a process where io_uring_setup fails so.
-int without_io_uring(int errno_value, const reactor_options& options, const char* engine) {
+int without_io_uring(int errno_value, const reactor_options& options, const char* backend) {
   if (!on_reactor::forbid_call(__NR_io_uring_setup, errno_value)) return no_filter;
   const auto a = reactor::create(options), b = reactor::create(options);
   if (!a || !b) {
     std::fprintf(stderr, "%s", describe((!a ? a : b).error()).c_str());
     return 1;
   }
-  if ((*a)->features().engine != engine || (*b)->features().engine != engine) return 2;
+  if ((*a)->features().backend != backend || (*b)->features().backend != backend) return 2;
   return talk(**a, **b) ? 0 : 3;
 }
 
@@ -140,21 +140,21 @@ bool voided(const child_report& r) {
 
 }  // namespace
 
-TEST_CASE("engines have names") {
-  for (const auto engine : {reactor_engine::automatic, reactor_engine::io_uring, reactor_engine::poll})
-    CHECK(parse_engine(to_string(engine)) == engine);
-  CHECK(to_string(reactor_engine::poll) == "poll");
-  for (const char* name : {"", "epoll", "Poll", "io-uring", "poll "}) CHECK_FALSE(parse_engine(name));
+TEST_CASE("backends have names") {
+  for (const auto backend : {reactor_backend::automatic, reactor_backend::io_uring, reactor_backend::poll})
+    CHECK(parse_backend(to_string(backend)) == backend);
+  CHECK(to_string(reactor_backend::poll) == "poll");
+  for (const char* name : {"", "epoll", "Poll", "io-uring", "poll "}) CHECK_FALSE(parse_backend(name));
 }
 
-TEST_CASE("an engine named in code stands, otherwise the environment decides") {
+TEST_CASE("a backend named in code stands, otherwise the environment decides") {
   const environment asked(GENERATE(as<const char*>(), nullptr, "automatic", "io_uring", "poll"));
-  CHECK(engine_of(reactor_engine::poll) == "poll");
-  // Where the ring works, as `engine_of` would say otherwise.
-  const std::string ring = engine_of(reactor_engine::io_uring);
+  CHECK(backend_of(reactor_backend::poll) == "poll");
+  // Where the ring works, as `backend_of` would say otherwise.
+  const std::string ring = backend_of(reactor_backend::io_uring);
   CHECK((ring == "io_uring" || ring.starts_with("unsupported")));
   const char* const variable = std::getenv(variable_name);
-  const std::string chosen = engine_of(reactor_engine::automatic);
+  const std::string chosen = backend_of(reactor_backend::automatic);
   if (variable == nullptr || std::string_view(variable) == "automatic") {
     CHECK(chosen == (ring == "io_uring" ? "io_uring" : "poll"));
   } else {
@@ -162,20 +162,20 @@ TEST_CASE("an engine named in code stands, otherwise the environment decides") {
   }
 }
 
-TEST_CASE("a variable that names no engine is refused, whatever the code says") {
+TEST_CASE("a variable that names no backend is refused, whatever the code says") {
   const environment asked("epoll");
-  for (const auto engine : {reactor_engine::automatic, reactor_engine::io_uring, reactor_engine::poll}) {
-    const auto made = reactor::create({.engine = engine});
+  for (const auto backend : {reactor_backend::automatic, reactor_backend::io_uring, reactor_backend::poll}) {
+    const auto made = reactor::create({.backend = backend});
     REQUIRE_FALSE(made);
     CHECK(made.error() == errc::invalid_argument);
-    CHECK(made.error().text() == "SCOLL_REACTOR_ENGINE is 'epoll', not automatic, io_uring or poll");
+    CHECK(made.error().text() == "SCOLL_REACTOR_BACKEND is 'epoll', not automatic, io_uring or poll");
   }
 }
 
 TEST_CASE("poll has none of the ring's features and no notes") {
-  const auto r = on_reactor::make({.engine = reactor_engine::poll});
+  const auto r = on_reactor::make({.backend = reactor_backend::poll});
   const reactor_features& f = r->features();
-  CHECK(f.engine == "poll");
+  CHECK(f.backend == "poll");
   CHECK_FALSE(f.kernel.empty());
   CHECK(f.notes.empty());
   CHECK_FALSE((f.defer_taskrun || f.single_issuer || f.multishot_receive || f.multishot_receive_message ||
@@ -189,7 +189,7 @@ TEST_CASE("where io_uring is forbidden or unknown, poll takes its place and says
   if (voided(r)) return;
   CHECK(r.status == 0);
   CHECK_THAT(r.said, Catch::Matchers::StartsWith("scoll: io_uring is not available (") &&
-                         Contains("): using poll") && Contains("SCOLL_REACTOR_ENGINE") &&
+                         Contains("): using poll") && Contains("SCOLL_REACTOR_BACKEND") &&
                          Contains("seccomp"));
   CHECK(std::count(r.said.begin(), r.said.end(), '\n') == 1);
   CHECK(r.said.back() == '\n');
@@ -198,7 +198,7 @@ TEST_CASE("where io_uring is forbidden or unknown, poll takes its place and says
 TEST_CASE("poll takes its place silently if it may not speak or was asked for") {
   const environment nothing(nullptr);
   const reactor_options quiet =
-      GENERATE(reactor_options{.announce = false}, reactor_options{.engine = reactor_engine::poll});
+      GENERATE(reactor_options{.announce = false}, reactor_options{.backend = reactor_backend::poll});
   const auto r = in_child([&] { return without_io_uring(EPERM, quiet, "poll"); });
   if (voided(r)) return;
   CHECK(r.status == 0);

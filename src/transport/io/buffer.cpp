@@ -1,4 +1,4 @@
-#include "transport/io/slab.hpp"
+#include "transport/io/buffer.hpp"
 
 #include <array>
 #include <cstdlib>
@@ -19,9 +19,9 @@
 namespace scoll::transport {
 namespace {
 
-constexpr std::size_t slab_alignment = 64;
+constexpr std::size_t buffer_alignment = 64;
 
-// A slab that nobody holds is out of bounds: a loan used after it was given back is found.
+// A buffer that nobody holds is out of bounds: a loan used after it was given back is found.
 void forbid_access([[maybe_unused]] void* data, [[maybe_unused]] std::size_t size) noexcept {
 #ifdef SCOLL_ADDRESS_SANITIZER
   __asan_poison_memory_region(data, size);
@@ -36,28 +36,29 @@ void permit_access([[maybe_unused]] void* data, [[maybe_unused]] std::size_t siz
 
 }  // namespace
 
-/// What is known of slabs lies together and apart from their bytes: whoever takes the same few again and
+/// What is known of buffers lies together and apart from their bytes: whoever takes the same few again and
 /// again then touches a cache line or two, not one at the end of each.
-struct slab_pool::block {
+struct buffer_pool::block {
   static constexpr std::size_t size = 32;
   std::unique_ptr<block> before;
-  std::array<detail::slab, size> slabs{};
+  std::array<detail::buffer, size> buffers{};
 };
 
-slab_pool::slab_pool(std::size_t slab_size, std::size_t limit) : slab_size_(slab_size), limit_(limit) {}
+buffer_pool::buffer_pool(std::size_t buffer_size, std::size_t limit)
+    : buffer_size_(buffer_size), limit_(limit) {}
 
-slab_pool::~slab_pool() {
+buffer_pool::~buffer_pool() {
   while (blocks_ != nullptr) {
     std::unique_ptr<block> last = std::exchange(blocks_, std::move(blocks_->before));
     bool held = false;
-    for (detail::slab& slab : last->slabs) {
-      if (slab.references == 0) {
-        if (slab.data != nullptr) permit_access(slab.data, slab_size_);
-        std::free(slab.data);
+    for (detail::buffer& buffer : last->buffers) {
+      if (buffer.references == 0) {
+        if (buffer.data != nullptr) permit_access(buffer.data, buffer_size_);
+        std::free(buffer.data);
       } else {
         // A hook that does not return still reads its request, and nobody can take it away: what it holds
         // stays valid and is never reused.
-        slab.pool = nullptr;
+        buffer.pool = nullptr;
         held = true;
       }
     }
@@ -65,20 +66,20 @@ slab_pool::~slab_pool() {
   }
 }
 
-slab_ref slab_pool::try_acquire() noexcept {
-  detail::slab* slab = free_ != nullptr ? free_ : create();
-  if (slab == nullptr) {
+buffer_ref buffer_pool::try_acquire() noexcept {
+  detail::buffer* buffer = free_ != nullptr ? free_ : create();
+  if (buffer == nullptr) {
     starved_ = true;
     return {};
   }
-  if (slab == free_) free_ = slab->next;
-  permit_access(slab->data, slab_size_);
-  slab->references = 1;
+  if (buffer == free_) free_ = buffer->next;
+  permit_access(buffer->data, buffer_size_);
+  buffer->references = 1;
   ++lent_;
-  return slab_ref(slab);
+  return buffer_ref(buffer);
 }
 
-detail::slab* slab_pool::create() noexcept {
+detail::buffer* buffer_pool::create() noexcept {
   if (created_ == limit_) return nullptr;
   if (created_ == blocks_count_ * block::size) {
     std::unique_ptr<block> next(new (std::nothrow) block);
@@ -87,20 +88,21 @@ detail::slab* slab_pool::create() noexcept {
     blocks_ = std::move(next);
     ++blocks_count_;
   }
-  const std::size_t buffer = (slab_size_ + slab_alignment - 1) / slab_alignment * slab_alignment;
-  auto* const data = static_cast<std::byte*>(std::aligned_alloc(slab_alignment, buffer));
+  const std::size_t aligned_size =
+      (buffer_size_ + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+  auto* const data = static_cast<std::byte*>(std::aligned_alloc(buffer_alignment, aligned_size));
   if (data == nullptr) return nullptr;
-  detail::slab& slab = blocks_->slabs[created_ % block::size];
-  slab.pool = this;
-  slab.data = data;
-  slab.index = static_cast<std::uint32_t>(created_++);
-  return &slab;
+  detail::buffer& buffer = blocks_->buffers[created_ % block::size];
+  buffer.pool = this;
+  buffer.data = data;
+  buffer.index = static_cast<std::uint32_t>(created_++);
+  return &buffer;
 }
 
-void slab_pool::release(detail::slab& slab) noexcept {
-  forbid_access(slab.data, slab_size_);
-  slab.next = free_;
-  free_ = &slab;
+void buffer_pool::release(detail::buffer& buffer) noexcept {
+  forbid_access(buffer.data, buffer_size_);
+  buffer.next = free_;
+  free_ = &buffer;
   --lent_;
   if (!starved_) return;
   starved_ = false;

@@ -1,4 +1,4 @@
-#include "transport/io/slab.hpp"
+#include "transport/io/buffer.hpp"
 
 #include <cstring>
 #include <set>
@@ -7,12 +7,12 @@
 
 #include "tests/catch.hpp"
 
-using scoll::transport::slab_pool;
-using scoll::transport::slab_ref;
+using scoll::transport::buffer_pool;
+using scoll::transport::buffer_ref;
 
-TEST_CASE("slabs are aligned, distinct, and bounded in number") {
-  slab_pool pool(1000, 5);
-  std::vector<slab_ref> held;
+TEST_CASE("buffers are aligned, distinct, and bounded in number") {
+  buffer_pool pool(1000, 5);
+  std::vector<buffer_ref> held;
   std::set<std::uint32_t> numbers;
   for (int i = 0; i < 5; ++i) {
     held.push_back(pool.try_acquire());
@@ -32,37 +32,37 @@ TEST_CASE("slabs are aligned, distinct, and bounded in number") {
   }
 }
 
-TEST_CASE("a slab goes back with its last reference and is the next to be lent") {
-  slab_pool pool(64, 4);
-  slab_ref first = pool.try_acquire();
+TEST_CASE("a buffer goes back with its last reference and is the next to be lent") {
+  buffer_pool pool(64, 4);
+  buffer_ref first = pool.try_acquire();
   const auto* const data = first.data();
-  slab_ref copy = first;
-  slab_ref moved = std::move(first);
+  buffer_ref copy = first;
+  buffer_ref moved = std::move(first);
   CHECK_FALSE(first);  // NOLINT(bugprone-use-after-move)
   CHECK(pool.lent() == 1);
   moved.reset();
   CHECK(pool.lent() == 1);
-  copy = slab_ref();
+  copy = buffer_ref();
   CHECK(pool.lent() == 0);
   first = pool.try_acquire();
   CHECK(first.data() == data);
-  slab_ref& same = first;
+  buffer_ref& same = first;
   first = same;
   CHECK(first.data() == data);
   CHECK(pool.lent() == 1);
 }
 
 TEST_CASE("the refill function is called once for each time the pool ran dry") {
-  slab_pool pool(64, 2);
+  buffer_pool pool(64, 2);
   int refills = 0;
   pool.on_refill([](void* count) noexcept { ++*static_cast<int*>(count); }, &refills);
   {
-    const slab_ref a = pool.try_acquire();
-    const slab_ref b = pool.try_acquire();
+    const buffer_ref a = pool.try_acquire();
+    const buffer_ref b = pool.try_acquire();
   }
   CHECK(refills == 0);
-  slab_ref a = pool.try_acquire();
-  slab_ref b = pool.try_acquire();
+  buffer_ref a = pool.try_acquire();
+  buffer_ref b = pool.try_acquire();
   CHECK_FALSE(pool.try_acquire());
   CHECK_FALSE(pool.try_acquire());
   a.reset();
@@ -80,7 +80,7 @@ TEST_CASE("the refill function is called once for each time the pool ran dry") {
 }
 
 TEST_CASE("an empty pool lends nothing") {
-  slab_pool pool(64, 0);
+  buffer_pool pool(64, 0);
   CHECK_FALSE(pool.try_acquire());
   CHECK(pool.lent() == 0);
 }
