@@ -91,16 +91,16 @@ class Info(unittest.TestCase):
             self.assertEqual(done.stdout, "")
 
     def test_lists_variables_that_are_no_settings(self):
-        strange = {"SCOLL_TPC_BACKLOG": "bogus", "SCOLL_REACTR_ENGINE": "x", "SCOLL_tcp_BACKLOG": "9", "SCOLL_BIN": ""}
+        strange = {"SCOLL_TPC_BACKLOG": "bogus", "SCOLL_REACTR_BACKEND": "x", "SCOLL_tcp_BACKLOG": "9", "SCOLL_BIN": ""}
         done = run(**strange)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(done.stdout[done.stdout.index("not a setting"):],
                          "not a setting: SCOLL_BIN\n"
-                         "not a setting: SCOLL_REACTR_ENGINE (did you mean SCOLL_REACTOR_BACKEND?)\n"
+                         "not a setting: SCOLL_REACTR_BACKEND (did you mean SCOLL_REACTOR_BACKEND?)\n"
                          "not a setting: SCOLL_TPC_BACKLOG (did you mean SCOLL_TCP_BACKLOG?)\n"
                          "not a setting: SCOLL_tcp_BACKLOG (did you mean SCOLL_TCP_BACKLOG?)\n")
         self.assertEqual({v["name"]: v["near"] for v in json.loads(run("--json", **strange).stdout)["unknown_variables"]},
-                         {"SCOLL_BIN": "", "SCOLL_REACTR_ENGINE": "SCOLL_REACTOR_BACKEND",
+                         {"SCOLL_BIN": "", "SCOLL_REACTR_BACKEND": "SCOLL_REACTOR_BACKEND",
                           "SCOLL_TPC_BACKLOG": "SCOLL_TCP_BACKLOG", "SCOLL_tcp_BACKLOG": "SCOLL_TCP_BACKLOG"})
         self.assertNotIn("not a setting", run(SCOLL_CONFIG="/dev/null", SCOLL_TCP_BACKLOG="9").stdout)
 

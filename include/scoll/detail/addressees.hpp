@@ -15,9 +15,9 @@ using subset_ptr = std::shared_ptr<const subset>;
 /// Whom a broadcast is for: a group, or some of its members.
 struct addressees {
   std::shared_ptr<group_state> group;
-  subset_ptr some = nullptr;  ///< null: all
-  bool living = false;        ///< `some` are those who are alive as this node sees it
-  error invalid{};            ///< why there is no such subset
+  subset_ptr subset = nullptr;  ///< null: all
+  bool living = false;          ///< `subset` are those who are alive as this node sees it
+  error invalid{};              ///< why there is no such subset
 
   std::uint32_t size() const noexcept;
 };

@@ -6,7 +6,7 @@
 namespace scoll::detail {
 
 std::uint32_t addressees::size() const noexcept {
-  return some != nullptr ? some->size() : group->members->size();
+  return subset != nullptr ? subset->size() : group->members->size();
 }
 
 const group_id& any_group::id() const noexcept {
@@ -30,7 +30,7 @@ const tree_spec& any_group::tree() const noexcept {
 }
 
 rank_set any_group::addressed() const {
-  return to_.some != nullptr ? to_.some->ranks() : rank_set::all(members().size());
+  return to_.subset != nullptr ? to_.subset->ranks() : rank_set::all(members().size());
 }
 
 any_group any_group::narrowed_to(const rank_set& ranks) const {
@@ -43,7 +43,7 @@ any_group any_group::narrowed_by(const rank_set& ranks) const {
 }
 
 any_group any_group::narrowed_to_living() const {
-  return narrowed(engine_->living(*to_.group, addressed()), to_.some == nullptr || to_.living);
+  return narrowed(engine_->living(*to_.group, addressed()), to_.subset == nullptr || to_.living);
 }
 
 any_group any_group::narrowed(rank_set left, bool living) const {
@@ -51,7 +51,7 @@ any_group any_group::narrowed(rank_set left, bool living) const {
   g.to_.living = living;
   auto made = subset::make(std::move(left), members().size());
   if (made) {
-    g.to_.some = std::move(*made);
+    g.to_.subset = std::move(*made);
   } else if (!g.to_.invalid) {
     g.to_.invalid = made.error();
   }

@@ -7,43 +7,44 @@
 namespace scoll {
 
 const operation_id& bcast_context::id() const noexcept {
-  return operation_.head_.operation;
+  return operation_.subject_.head.operation;
 }
 const membership& bcast_context::members() const noexcept {
-  return *operation_.group_->members;
+  return *operation_.subject_.group->members;
 }
 std::uint32_t bcast_context::rank() const noexcept {
-  return operation_.group_->self_rank;
+  return operation_.subject_.group->self_rank;
 }
 std::uint32_t bcast_context::root_rank() const noexcept {
-  return operation_.head_.root_rank;
+  return operation_.subject_.head.root_rank;
 }
 std::uint32_t bcast_context::child_count() const noexcept {
-  return static_cast<std::uint32_t>(operation_.child_count_);
+  return static_cast<std::uint32_t>(operation_.children_.size());
 }
 
 std::uint32_t bcast_context::child_rank(std::uint32_t child) const noexcept {
-  return operation_.rank_at(operation_.children_[child].relative);
+  return operation_.subject_.rank_at(operation_.children_.all()[child].relative);
 }
 
 std::uint32_t bcast_context::child_subtree_nodes(std::uint32_t child) const noexcept {
-  return operation_.children_[child].nodes;
+  return operation_.children_.all()[child].nodes;
 }
 
 std::uint64_t bcast_context::child_subtree_entities(std::uint32_t child) const noexcept {
   std::uint64_t sum = 0;
-  operation_.tree_.subtree_ranges(operation_.members_, operation_.children_[child].relative,
-                                  [&](std::uint32_t first, std::uint32_t last) {
-                                    for (std::uint32_t r = first; r != last; ++r) {
-                                      sum += members().entities(operation_.rank_at(r)).size();
-                                    }
-                                  });
+  operation_.subject_.tree.subtree_ranges(
+      operation_.subject_.members, operation_.children_.all()[child].relative,
+      [&](std::uint32_t first, std::uint32_t last) {
+        for (std::uint32_t r = first; r != last; ++r) {
+          sum += members().entities(operation_.subject_.rank_at(r)).size();
+        }
+      });
   return sum;
 }
 
 nanoseconds bcast_context::remaining() const noexcept {
-  if (operation_.out_of_time() || operation_.answered_) return nanoseconds(0);
-  return std::max(nanoseconds(0), operation_.expires_ - operation_.engine_->get_executor().now());
+  if (operation_.out_of_time() || operation_.answered()) return nanoseconds(0);
+  return std::max(nanoseconds(0), operation_.times_.expires - operation_.engine_->get_executor().now());
 }
 
 stop_token bcast_context::stop() const noexcept {

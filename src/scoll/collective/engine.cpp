@@ -9,44 +9,8 @@
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "scoll/incarnation_store.hpp"
+#include "scoll/link_options.hpp"
 #include "transport/wire/wire.hpp"
-
-namespace scoll {
-namespace {
-
-transport::endpoint_options link_options(const node_options& options) {
-  transport::endpoint_options link = options.link;
-  link.self = options.id;
-  link.cluster = options.cluster;
-  link.incarnation = options.incarnation;
-  return link;
-}
-
-}  // namespace
-
-status node_options::validate() const {
-  if (!directory.empty() && incarnation == 0) {
-    return error(errc::invalid_argument,
-                 "a node with a directory needs choose_incarnation() before it is made");
-  }
-  if (max_operations == 0) return error(errc::invalid_argument, "max_operations must be at least 1");
-  if (workers == 0 || worker_queue == 0)
-    return error(errc::invalid_argument, "workers and worker_queue must be at least 1");
-  if (rtt_estimate.count() <= 0 || level_margin.count() <= 0 || creation_lease.count() <= 0) {
-    return error(errc::invalid_argument, "rtt_estimate, level_margin and creation_lease must be positive");
-  }
-  if (const tree_fault fault = check_tree(default_tree, 1); fault != tree_fault::none) {
-    return error(errc::unknown_tree, describe(fault));
-  }
-  if (pinned_tree && check_tree(*pinned_tree, 1) != tree_fault::none)
-    return make_error(errc::unknown_tree, "pinned_tree: {}", describe(check_tree(*pinned_tree, 1)));
-  if (const status s = ship.validate(); !s) return s;
-  transport::endpoint_options links = link_options(*this);
-  if (incarnation == 0) links.incarnation = 1;  // chosen when the node is made
-  return links.validate();
-}
-
-}  // namespace scoll
 
 namespace scoll::detail {
 namespace {
@@ -62,45 +26,6 @@ node_options completed(node_options options) {
 }
 
 }  // namespace
-
-bool replay_window::admit(std::uint64_t counter) noexcept {
-  const auto bit = [this](std::uint64_t c) -> std::uint64_t& { return bits_[c % width / 64]; };
-  const auto mask = [](std::uint64_t c) { return std::uint64_t{1} << (c % 64); };
-  if (counter > highest_) {
-    const std::uint64_t steps = std::min(counter - highest_, width);
-    for (std::uint64_t c = counter - steps + 1; c <= counter; ++c) bit(c) &= ~mask(c);
-    highest_ = counter;
-  } else if (highest_ - counter >= width || (bit(counter) & mask(counter)) != 0) {
-    return false;
-  }
-  bit(counter) |= mask(counter);
-  return true;
-}
-
-const any_tree* group_state::resolve(const tree_spec& spec, std::uint32_t count, tree_fault& fault) {
-  for (resolved_tree& known : resolved) {
-    if (known.members != count || known.tree.spec() != spec) continue;
-    if (&known != &resolved.front()) std::swap(known, resolved.front());
-    return &resolved.front().tree;
-  }
-  fault = check_tree(spec, count);
-  if (fault != tree_fault::none) return nullptr;
-  auto found = any_tree::resolve(spec, count);
-  if (!found) {
-    fault = tree_fault::bad_parameters;
-    return nullptr;
-  }
-  resolved.back() = {count, std::move(*found)};
-  std::swap(resolved.front(), resolved.back());
-  return &resolved.front().tree;
-}
-
-result<subset_ptr> group_state::take_subset(std::span<const std::byte> bytes) {
-  if (last_subset != nullptr && std::ranges::equal(bytes, last_subset->encoded())) return last_subset;
-  auto read = subset::decode(bytes, members->size());
-  if (read) last_subset = *read;
-  return read;
-}
 
 engine::engine(executor& ex, transport::rail& rail, const node_options& options,
                std::shared_ptr<node_pools> pools)
@@ -179,25 +104,25 @@ operation* engine::acquire() noexcept {
 }
 
 void engine::retire(operation& op) noexcept {
-  op.unlink();
+  op.list_hook<>::unlink();
   op.reset();
   pools_->release_operation(op);
   --live_operations_;
 }
 
 void engine::operation_ended(operation& op) noexcept {
-  if (!op.is_root_) {
-    const bool kept = SCOLL_MUTANT(group_kept) && op.group_->self_rank == 1;
-    if (static_cast<collective_kind>(op.head_.kind) == collective_kind::forget && !kept)
-      drop_group(op.group_->id);
+  if (!op.subject_.is_root()) {
+    const bool kept = SCOLL_MUTANT(group_kept) && op.subject_.group->self_rank == 1;
+    if (static_cast<collective_kind>(op.subject_.head.kind) == collective_kind::forget && !kept)
+      drop_group(op.subject_.group->id);
     return retire(op);
   }
-  if (op.released_) retire(op);
+  if (op.root_.result_taken) retire(op);
 }
 
 void engine::release(operation& op) noexcept {
-  if (op.ended_) return retire(op);
-  op.released_ = true;
+  if (op.stage_ == operation::stage::ended) return retire(op);
+  op.root_.result_taken = true;
 }
 
 begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& service, collective_kind kind,
@@ -207,7 +132,7 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   if (closing_) return {nullptr, {errc::closed, "this node is shutting down"}};
   if (group.forgotten) return {nullptr, {errc::unknown_group, "the group has been destroyed"}};
   if (to.invalid) return {nullptr, to.invalid};
-  if (to.some != nullptr && !to.some->index_of(group.self_rank)) {
+  if (to.subset != nullptr && !to.subset->index_of(group.self_rank)) {
     return {nullptr, {errc::not_member, "this node is not among those whom it would be root of"}};
   }
   if (options.dead == dead_members::refuse) {
@@ -222,18 +147,18 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
             make_error(errc::busy, "{} operations run already: max_operations", options_.max_operations)};
   }
   ++statistics_.started;
-  op->head_ = {};
-  op->head_.kind = static_cast<std::uint8_t>(kind);
-  op->head_.tree_kind = tree.kind;
-  op->head_.tree_params = tree.params;
-  op->head_.service = static_cast<std::uint32_t>(group.service);
-  op->head_.service_version = service->table->version;
-  op->head_.root_rank = group.self_rank;
-  op->head_.group = group.id;
-  op->head_.operation = {options_.id, options_.incarnation, group.next_counter++, 0};
-  if (to.living) op->head_.view = collective_head::living;
-  if (to.living && options.same_view) op->head_.view |= collective_head::same_view;
-  op->bind(to.group, to.some, service, *resolved, 0);
+  op->subject_.head = {};
+  op->subject_.head.kind = static_cast<std::uint8_t>(kind);
+  op->subject_.head.tree_kind = tree.kind;
+  op->subject_.head.tree_params = tree.params;
+  op->subject_.head.service = static_cast<std::uint32_t>(group.service);
+  op->subject_.head.service_version = service->table->version;
+  op->subject_.head.root_rank = group.self_rank;
+  op->subject_.head.group = group.id;
+  op->subject_.head.operation = {options_.id, options_.incarnation, group.next_counter++, 0};
+  if (to.living) op->subject_.head.view = collective_head::living;
+  if (to.living && options.same_view) op->subject_.head.view |= collective_head::same_view;
+  op->bind(to.group, to.subset, service, *resolved, 0);
   status ready = op->set_bounds(options);
   if (ready) ready = encode_request(*op, to, kind, encode, what);
   if (!ready) return fail(*op, ready.error());
@@ -246,13 +171,13 @@ status engine::encode_request(operation& op, const addressees& to, collective_ki
   transport::buffer_ref buffer = endpoint_.acquire_payload();
   if (!buffer) return error(errc::busy, "no buffer left for a request");
   std::byte* at = buffer.data();
-  if (to.some != nullptr) at = std::ranges::copy(to.some->encoded(), at).out;
-  op.head_.subset_bytes = static_cast<std::uint16_t>(at - buffer.data());
+  if (to.subset != nullptr) at = std::ranges::copy(to.subset->encoded(), at).out;
+  op.subject_.head.subset_bytes = static_cast<std::uint16_t>(at - buffer.data());
   const std::size_t limit = kind == collective_kind::broadcast ? max_request_bytes : max_membership_bytes;
   const auto size = encode(what, {at, limit});
   if (!size) return size.error();
-  const std::span<const std::byte> bytes(buffer.data(), op.head_.subset_bytes + *size);
-  op.request_bytes_ = {std::move(buffer), bytes};
+  const std::span<const std::byte> bytes(buffer.data(), op.subject_.head.subset_bytes + *size);
+  op.request_.forwarded = {std::move(buffer), bytes};
   return {};
 }
 
@@ -275,151 +200,8 @@ begun engine::begin_broadcast(const addressees& to, const service_table& table, 
                request);
 }
 
-// ---- requests
-
-void engine::on_request(transport::request_view& request) noexcept {
-  const auto head = wire::decode_from<collective_head>(request.head());
-  error refused = head ? error{} : head.error();
-  try {
-    if (head) refused = admit(request, *head);
-  } catch (const std::bad_alloc&) {
-    refused = {errc::busy, "no memory to admit the request"};
-  }
-  if (!refused) return;
-  ++statistics_.refused;
-  if (!request.settled()) request.refuse(refused);
-}
-
-error engine::admit_query(transport::request_view& request, const collective_head& head) {
-  const auto group = find_group(head.group);
-  if (group == nullptr) return {errc::unknown_group, "the creator does not know the group"};
-  if (group->creating) return {errc::busy, "the group is being created"};
-  transport::incoming work;
-  request.accept(work);
-  transport::message& m = endpoint_.acquire_message();
-  m.set_head_bytes(0);
-  m.copy_payload({}, wire::checksum({}));
-  work.reply(m);
-  return {};
-}
-
-error engine::admit(transport::request_view& request, const collective_head& head) {
-  const auto kind = static_cast<collective_kind>(head.kind);
-  if (head.kind > static_cast<std::uint8_t>(collective_kind::query)) {
-    return make_error(errc::malformed, "there is no collective request of kind {}", head.kind);
-  }
-  if (kind == collective_kind::query) return admit_query(request, head);
-  if (closing_) return make_error(errc::closed, "node {} is shutting down", options_.id);
-  const std::size_t size = request.payload().bytes.size() -
-                           std::min<std::size_t>(head.subset_bytes, request.payload().bytes.size());
-  const std::size_t limit = kind == collective_kind::broadcast ? max_request_bytes : max_membership_bytes;
-  if (size > limit)
-    return make_error(errc::too_large, "a request of {} bytes: at most {} are allowed", size, limit);
-  auto entry = kind == collective_kind::broadcast ? find_service(service_id{head.service}) : group_service_;
-  if (entry == nullptr ||
-      (kind == collective_kind::create && find_service(service_id{head.service}) == nullptr)) {
-    return make_error(errc::unknown_service, "node {} does not serve {:#06x}", options_.id, head.service);
-  }
-  if (live_operations_ >= options_.max_operations && !SCOLL_MUTANT(table_unbounded)) {
-    return make_error(errc::busy, "node {} runs {} operations already", options_.id, live_operations_);
-  }
-  const bool known = find_group(head.group) != nullptr;
-  auto group = group_for(head, request.payload().bytes);
-  if (!group) {
-    if (kind == collective_kind::forget) remember_forgotten(head.group);  // its creation may still arrive
-    return group.error();
-  }
-  const error placed = admit_to_group(request, head, *group, std::move(entry));
-  if (placed && !known) forget_group(head.group);
-  return placed;
-}
-
-error engine::admit_to_group(transport::request_view& request, const collective_head& head,
-                             const std::shared_ptr<group_state>& group,
-                             std::shared_ptr<service_entry> service) {
-  const membership& members = *group->members;
-  if (head.service != static_cast<std::uint32_t>(group->service)) {
-    return make_error(errc::unknown_service, "the group is for service {:#06x}, not {:#06x}",
-                      static_cast<std::uint32_t>(group->service), head.service);
-  }
-  if (head.root_rank >= members.size() || members.node(head.root_rank) != head.operation.root) {
-    return make_error(errc::not_member, "node {} is not member {} of the group", head.operation.root,
-                      head.root_rank);
-  }
-  subset_ptr some;
-  if (head.subset_bytes != 0) {
-    const auto bytes = request.payload().bytes;
-    if (head.subset_bytes > std::min(bytes.size(), max_subset_bytes))
-      return make_error(errc::malformed, "the ranks of a subset in {} bytes", head.subset_bytes);
-    auto taken = group->take_subset(bytes.first(head.subset_bytes));
-    if (!taken) return taken.error();
-    some = std::move(*taken);
-  }
-  const auto here = place_in(*group, head, some.get());
-  if (!here) return here.error();
-  if (members.node(here->parent_rank) != request.from().peer() && !SCOLL_MUTANT(wrong_parent_accepted)) {
-    return make_error(errc::not_parent, "node {} is not the parent of node {} in this tree",
-                      request.from().peer(), options_.id);
-  }
-  if (head.remaining_ns != 0 && head.remaining_ns <= head.margin_ns) {
-    return {errc::deadline_exceeded, "the time left is less than the margin of one level"};
-  }
-  const bool dissents =
-      some != nullptr && (head.view & collective_head::living) != 0 && view_differs(*group, *some);
-  if (dissents && (head.view & collective_head::same_view) != 0)
-    return make_error(errc::view_differs, "node {} holds others for alive than the root", options_.id);
-  if (!admit_once(*group, head)) {
-    return make_error(errc::already_exists, "operation {} of node {} was here before", head.operation.counter,
-                      head.operation.root);
-  }
-  const bool relay = static_cast<collective_kind>(head.kind) == collective_kind::broadcast &&
-                     head.service_version != service->table->version;
-  if (static_cast<collective_kind>(head.kind) == collective_kind::broadcast) group->tentative = false;
-  operation* op = acquire();
-  ++statistics_.received;
-  if (dissents) op->dissent_ = {1, group->self_rank};
-  op->accept(request, head, group, std::move(some), std::move(service), *here->tree, here->relative, relay);
-  return {};
-}
-
-/// Errors: this node, or the root, is not addressed; no such tree; the root got its own broadcast.
-result<tree_place> engine::place_in(group_state& group, const collective_head& head, const subset* some) {
-  std::optional<std::uint32_t> self = group.self_rank, root = head.root_rank;
-  if (some != nullptr) {
-    self = some->index_of(*self);
-    root = some->index_of(*root);
-    if (!self || !root) return error(errc::not_member, "the broadcast is for other members of the group");
-  }
-  tree_place here;
-  here.members = some != nullptr ? some->size() : group.members->size();
-  here.relative = to_relative(*self, *root, here.members);
-  if (here.relative == 0) return error(errc::not_parent, "the root got its own broadcast");
-  tree_fault fault = tree_fault::none;
-  here.tree = group.resolve({head.tree_kind, head.tree_params}, here.members, fault);
-  if (here.tree == nullptr) return error(errc::unknown_tree, describe(fault));
-  const std::uint32_t parent = here.tree->parent(here.members, here.relative);
-  if (parent >= here.members) return error(errc::unknown_tree, "the tree has a parent that is no member");
-  const std::uint32_t index = to_rank(parent, *root, here.members);
-  here.parent_rank = some != nullptr ? some->rank_at(index) : index;
-  return here;
-}
-
-bool engine::admit_once(group_state& group, const collective_head& head) {
-  if (SCOLL_MUTANT(no_replay_window)) return true;
-  for (auto& w : group.windows) {
-    if (w.root_rank != head.root_rank) continue;
-    if (head.operation.incarnation < w.incarnation) return false;
-    if (head.operation.incarnation > w.incarnation) w = {w.root_rank, head.operation.incarnation, {}};
-    return w.window.admit(head.operation.counter);
-  }
-  group.windows.push_back({head.root_rank, head.operation.incarnation, {}});
-  return group.windows.back().window.admit(head.operation.counter);
-}
-
 void engine::on_cancelled(transport::incoming& work, bool answer_awaited) noexcept {
-  for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
-    if (&op->parent_ == &work) return op->on_parent_cancelled(answer_awaited);
-  }
+  static_cast<operation&>(work).on_parent_cancelled(answer_awaited);
 }
 
 /// Whoever comes back in a new incarnation has died before, whether liveness noticed or not.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "scoll/collective/collective_head.hpp"
+#include "scoll/collective/group_state.hpp"
 #include "scoll/collective/known_lives.hpp"
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/options.hpp"
@@ -36,59 +37,6 @@ namespace scoll::detail {
 
 class engine;
 class operation;
-
-/// Refuses operations that were seen before: a window of bits behind the highest counter of one root, as
-/// IPsec does.
-class replay_window {
- public:
-  /// True the first time a counter is seen; false if it was, or is too old to tell.
-  bool admit(std::uint64_t counter) noexcept;
-
- private:
-  static constexpr std::uint64_t width = 1024;
-  std::uint64_t highest_ = 0;
-  std::array<std::uint64_t, width / 64> bits_{};
-};
-
-/// What a node knows of a group.
-struct group_state {
-  struct root_window {
-    std::uint32_t root_rank;
-    std::uint64_t incarnation;
-    replay_window window;
-  };
-
-  group_id id;
-  membership_ptr members;
-  std::uint32_t self_rank = 0;
-  service_id service{};
-  tree_spec tree;
-  struct resolved_tree {
-    std::uint32_t members = 0;
-    any_tree tree;
-  };
-  std::array<resolved_tree, 2> resolved;                                // those used last, the latest first
-  subset_ptr last_subset;                                               // that came in a request
-  std::vector<std::pair<std::uint32_t, transport::session*>> sessions;  // by rank: those needed so far
-  std::vector<root_window> windows;
-  std::uint64_t next_counter = 1;  // of operations rooted here
-  bool creating = false;           // here, and not every member has answered yet
-  bool tentative = false;          // created by another node and not used yet
-  bool forgotten = false;
-
-  /// The tree for `spec` over the whole group, or so many of its members; null with the reason in `fault`.
-  const any_tree* resolve(const tree_spec& spec, std::uint32_t count, tree_fault& fault);
-  /// The subset that a request names: the one before if it is the same.
-  result<subset_ptr> take_subset(std::span<const std::byte> bytes);
-};
-
-/// Where a member stands in a broadcast: among how many, and how far from the root.
-struct tree_place {
-  std::uint32_t members = 0;
-  std::uint32_t relative = 0;
-  std::uint32_t parent_rank = 0;
-  const any_tree* tree = nullptr;
-};
 
 /// Most bytes the membership of a group may take in its creation, beside the head (`C3`).
 inline constexpr std::size_t max_membership_bytes = max_collective_bytes - transport::max_head_bytes;
@@ -187,7 +135,7 @@ class engine final : private transport::endpoint_events {
   error admit(transport::request_view& request, const collective_head& head);
   error admit_to_group(transport::request_view& request, const collective_head& head,
                        const std::shared_ptr<group_state>& group, std::shared_ptr<service_entry> service);
-  static result<tree_place> place_in(group_state& group, const collective_head& head, const subset* some);
+  static result<tree_place> place_in(group_state& group, const collective_head& head, const subset* among);
   static bool admit_once(group_state& group, const collective_head& head);
   std::shared_ptr<group_state> make_group(const group_id& id, membership_ptr members, std::uint32_t self_rank,
                                           service_id service, const tree_spec& tree);

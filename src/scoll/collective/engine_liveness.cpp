@@ -30,8 +30,8 @@ void engine::on_alive(node_id node, std::uint64_t incarnation) {
 /// nobody waits for any more, and groups it created (`C15`).
 void engine::end_life(node_id node, std::uint64_t last_incarnation) {
   for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
-    const operation_id& id = op->head_.operation;
-    if (id.root == node && id.incarnation <= last_incarnation) op->abort();
+    const operation_id& id = op->subject_.head.operation;
+    if (id.root == node && id.incarnation <= last_incarnation) op->end_by(end_cause::cancelled);
   }
   if (SCOLL_MUTANT(group_outlives_creator)) return;
   group_id from;
@@ -56,7 +56,7 @@ rank_set engine::living(const group_state& group, const rank_set& among) const {
 /// Names them, as far as the text has room.
 error engine::dead_among(const addressees& to) const {
   if (lives_.dead().empty()) return {};
-  const rank_set all = to.some != nullptr ? to.some->ranks() : rank_set::all(to.group->members->size());
+  const rank_set all = to.subset != nullptr ? to.subset->ranks() : rank_set::all(to.group->members->size());
   const rank_set dead = all - living(*to.group, all);
   if (dead.empty()) return {};
   constexpr std::uint32_t most_named = 8;
@@ -73,7 +73,7 @@ outcome engine::nothing_sent(const addressees& to, const error& why) const {
   const std::uint32_t n = to.group->members->size();
   const std::uint32_t self = to.group->self_rank;
   const rank_set all = rank_set::all(n);
-  const rank_set addressed = to.some != nullptr && !to.invalid ? to.some->ranks() : all;
+  const rank_set addressed = to.subset != nullptr && !to.invalid ? to.subset->ranks() : all;
   const rank_set dead = why == errc::peer_died ? addressed - living(*to.group, addressed) : rank_set{};
   outcome_builder fate;
   const std::uint16_t refused = fate.add_cause({dead.empty() ? phase::none : phase::liveness, why, self});

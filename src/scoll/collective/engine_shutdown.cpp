@@ -11,8 +11,8 @@ namespace scoll::detail {
 
 void engine::abort_all(time_point by) noexcept {
   for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
-    if (op->answered_) continue;
-    op->abort();
+    if (op->answered()) continue;
+    op->end_by(end_cause::cancelled);
     op->expire_by(by);
   }
 }

@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "scoll/coro/error_format.hpp"
-#include "scoll/coro/frame_pool.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/session.hpp"
-#include "transport/wire/wire.hpp"
 
 // How an operation begins, runs and goes back to the pool.
 namespace scoll::detail {
@@ -16,154 +13,125 @@ operation::operation() : context_(*this), timer_(*this), user_stop_(&stopped_by_
 
 operation::~operation() = default;
 
-std::uint32_t operation::rank_at(std::uint32_t relative) const noexcept {
-  const std::uint32_t place = to_rank(relative, root_, members_);
-  return some_ != nullptr ? some_->rank_at(place) : place;
-}
-
-// ---- beginning
-
-void operation::bind(std::shared_ptr<group_state> group, subset_ptr some,
+void operation::bind(std::shared_ptr<group_state> group, subset_ptr subset,
                      std::shared_ptr<service_entry> service, const any_tree& tree, std::uint32_t relative) {
-  group_ = std::move(group);
-  some_ = std::move(some);
-  service_ = std::move(service);
-  ++service_->running;
-  table_ = service_->table;
-  tree_ = tree;
-  members_ = some_ != nullptr ? some_->size() : group_->members->size();
-  root_ = some_ != nullptr ? *some_->index_of(head_.root_rank) : head_.root_rank;
-  relative_ = relative;
+  operation_subject& s = subject_;
+  s.group = std::move(group);
+  s.subset = std::move(subset);
+  s.service = std::move(service);
+  ++s.service->running;
+  s.table = s.service->table;
+  s.tree = tree;
+  s.members = s.subset != nullptr ? s.subset->size() : s.group->members->size();
+  s.root = s.subset != nullptr ? *s.subset->index_of(s.head.root_rank) : s.head.root_rank;
+  s.relative = relative;
+  values_.use(*s.table);
   stop_.emplace();
   find_children();
 }
 
-/// A user's tree is not trusted to be one: its children are checked to lie in the group, and the walk is
-/// bounded.
+/// A user's tree is not trusted: its children are checked to lie in the group, and the walk is bounded.
 void operation::find_children() {
-  child_count_ = std::min(tree_.fan_out(members_, relative_), members_ - 1);
-  if (child_count_ > child_capacity_) {
-    child_capacity_ = std::max<std::size_t>(child_count_, 2 * child_capacity_);
-    children_ = std::make_unique<child[]>(child_capacity_);
-  }
+  const auto& [tree, members, relative] = std::tie(subject_.tree, subject_.members, subject_.relative);
+  const auto room = children_.make_room(std::min(tree.fan_out(members, relative), members - 1));
   std::size_t found = 0;
-  auto cursor = tree_.cursor(members_, relative_);
-  for (auto relative = cursor.next(); relative && found < child_count_; relative = cursor.next()) {
-    if (*relative >= members_ - SCOLL_MUTANT(off_by_one_tree) || *relative == relative_) continue;
-    child& c = children_[found++];
+  auto cursor = tree.cursor(members, relative);
+  for (auto next = cursor.next(); next && found < room.size(); next = cursor.next()) {
+    if (*next >= members - SCOLL_MUTANT(off_by_one_tree) || *next == relative) continue;
+    child& c = room[found++];
     c.owner = this;
-    c.relative = *relative;
-    c.nodes = tree_.subtree_nodes(members_, *relative);
-    c.levels = tree_.subtree_levels(members_, *relative);
-    c.at = child::state::idle;
+    c.relative = *next;
+    c.nodes = tree.subtree_nodes(members, *next);
+    c.levels = tree.subtree_levels(members, *next);
+    c.at = child::stage::idle;
     c.clean = c.lost = c.refused = c.reached = false;
     c.due = never;
     c.reason = {};
   }
-  child_count_ = found;
+  children_.use(found);
 }
 
 void operation::start(std::coroutine_handle<> waiter, stop_token stop) {
-  waiter_ = waiter;
-  is_root_ = true;
-  set_root_times();
+  root_.waiter = waiter;
+  subject_.as = operation_subject::role::root;
+  times_.begin_as_root(engine_->executor_.now(), subject_.levels(), finishing_time());
   rearm();
   launch();
   if (!SCOLL_MUTANT(stop_unheard)) user_stop_.connect(stop);
 }
 
 void operation::accept(transport::request_view& request, const collective_head& head,
-                       std::shared_ptr<group_state> group, subset_ptr some,
+                       std::shared_ptr<group_state> group, subset_ptr subset,
                        std::shared_ptr<service_entry> service, const any_tree& tree, std::uint32_t relative,
                        bool relay) {
-  head_ = head;
-  bind(std::move(group), std::move(some), std::move(service), tree, relative);
-  is_root_ = false;
-  relay_ = relay;
+  subject_.head = head;
+  subject_.as = relay ? operation_subject::role::relay : operation_subject::role::member;
+  bind(std::move(group), std::move(subset), std::move(service), tree, relative);
   reply_limit_ = request.reply_capacity();
   // What ends within this turn may hold on to the buffer that it arrived in.
-  request_bytes_ =
+  request_.forwarded =
       ends_at_once() ? std::move(request.payload()) : engine_->endpoint_.keep(std::move(request.payload()));
-  set_times_from_head(head);
-  request.accept(parent_);
-  parent_.release_credit();
+  times_.begin_as_member(engine_->executor_.now(), head, subject_.levels());
+  rearm();
+  request.accept(*this);
+  release_credit();
   launch();
 }
 
 void operation::stopped_by_user(void* self) noexcept {
-  static_cast<operation*>(self)->abort();
+  static_cast<operation*>(self)->end_by(end_cause::cancelled);
 }
 
 void operation::on_parent_cancelled(bool answer_awaited) noexcept {
-  parent_gone_ |= !answer_awaited;
-  abort();
+  ending_.answer_awaited &= answer_awaited;
+  end_by(end_cause::cancelled);
   progress_.set();
 }
 
-void operation::abort() noexcept {
-  if (std::exchange(cancelled_, true)) return;
+void operation::end_by(end_cause cause) noexcept {
+  bool& told = cause == end_cause::deadline ? times_.expired : ending_.asked;
+  if (std::exchange(told, true)) return;
+  if (ending_.cause == end_cause::none) ending_.cause = cause;
   if (stop_) stop_->request_stop();
   progress_.set();
-}
-
-std::vector<const char*> operation::running_hooks() const {
-  constexpr std::array names{"prepare", "execute", "on_reply", "finish"};
-  std::vector<const char*> running;
-  for (std::size_t i = 0; i < hooks_.size(); ++i) {
-    if (hooks_[i].running) running.push_back(names[i]);
-  }
-  return running;
 }
 
 /// Back to the pool, with all memory that is worth keeping.
 void operation::reset() noexcept {
   timer_disarm();
-  if (request_ != nullptr) {
-    table_->destroy_request(request_);
-    frame_pool::deallocate(std::exchange(request_, nullptr), table_->request_size);
-  }
-  if (own_ != nullptr) {
-    if (executed().done && executed().outcome) table_->destroy_reply(own_);
-    frame_pool::deallocate(std::exchange(own_, nullptr), table_->reply_size);
-  }
-  drop_value(reply_);
-  drop_value(arrived_);
-  drop_value(held_reply_);
-  drop_value(held_arrived_);
-  for (child& c : children()) c.answer = {};
-  if (!SCOLL_MUTANT(request_kept)) request_bytes_ = {};
-  received_bytes_ = {};
-  opaque_.clear();
+  values_.clear(executed().done && executed().outcome.has_value());
+  children_.clear();
   outcome_.clear();
-  child_count_ = unsettled_ = 0;
-  dissent_ = {};
-  if (!status_) status_ = {};
-  for (hook_state& hook : hooks_) hook.reset();
-  execute_started_ = execute_settled_ = false;
-  refused_ = answered_ = ended_ = released_ = clean_ = false;
-  expired_ = late_ = cancelled_ = parent_gone_ = by_deadline_ = relay_ = is_root_ = false;
-  expires_ = never;
-  margin_ = rtt_ = processing_ = deadline_ = nanoseconds(0);
+  if (SCOLL_MUTANT(request_kept)) {
+    request_.received = {};
+  } else {
+    request_ = {};
+  }
+  hooks_ = {};
+  own_ = {};
+  ending_ = {};
+  result_ = {};
+  root_ = {};
+  times_ = {};
+  stage_ = stage::idle;
   stop_.reset();
-  group_.reset();
-  some_.reset();
-  if (service_ != nullptr && --service_->running == 0) service_->idle.set();
-  service_.reset();
-  table_ = nullptr;
+  if (subject_.service != nullptr && --subject_.service->running == 0) subject_.service->idle.set();
+  subject_ = {};
 }
 
 // ---- the whole of it
 
-/// In a later step. What has nothing to wait for needs no coroutine.
+/// In a later step. An operation with nothing to wait for needs no coroutine.
 void operation::launch() {
+  stage_ = stage::running;
   if (ends_at_once()) return engine_->executor_.schedule(run_);
   engine_->scope_->spawn(run());
 }
 
 /// A leaf whose hooks are plain functions.
 bool operation::ends_at_once() const noexcept {
-  return child_count_ == 0 && table_->prepare == nullptr && table_->execute == nullptr &&
-         table_->finish == nullptr;
+  const service_table& t = table();
+  return children_.empty() && t.prepare == nullptr && t.execute == nullptr && t.finish == nullptr;
 }
 
 void operation::run_at_once() {
@@ -179,51 +147,47 @@ void operation::run_at_once() {
 
 task<void> operation::run() {
   bool forwarding = take_request();
-  if (forwarding && table_->prepare != nullptr && !relay_) {
+  if (forwarding && table().prepare != nullptr && !subject_.is_relay()) {
     forwarding = co_await prepare();
   } else if (forwarding) {
     forwarding = prepare_now();
   }
   if (forwarding) {
     forward();
-    if (child_count_ != 0 && !table_->short_execute) co_await forwards_left();
+    if (!children_.empty() && !table().short_execute) co_await forwards_left();
     start_execute();
     co_await collect();
-    if (cancelled_) co_await abort_subtree();
+    if (ending_.asked) co_await abort_subtree();
     give_up_waiting();
-    if (table_->finish != nullptr) co_await finish();
+    if (table().finish != nullptr) co_await finish();
     finish_now();
   }
   timer_disarm();
   answer();
-  while (hooks_running_ != 0) {
+  while (hooks_.any_running()) {
     progress_.reset();
     co_await progress_.wait();
   }
   end();
 }
 
-/// The last thing it does: it may be another operation when this returns.
+/// The last step: the object may be another operation when this returns.
 void operation::end() {
-  if (table_->replied != nullptr && !relay_) table_->replied(service_->instance, context_);
-  ended_ = true;
+  if (table().replied != nullptr && !subject_.is_relay())
+    table().replied(subject_.service->instance, context_);
+  stage_ = stage::ended;
   engine_->operation_ended(*this);
 }
 
 /// A hook runs beside the operation, so that the answer can leave on time whatever the hook does.
-task<void> operation::run_hook(task<status> work, hook_state& state) {
-  state.outcome = co_await std::move(work);
-  state.running = false;
-  state.done = true;
-  --hooks_running_;
+task<void> operation::run_hook(task<status> work, hook_set::state& state) {
+  status ended = co_await std::move(work);
+  hooks_.end(state, std::move(ended));
   progress_.set();
 }
 
-operation::hook_state& operation::spawn_hook(task<status> work, hook_kind which) {
-  hook_state& state = hooks_[static_cast<std::size_t>(which)];
-  state.running = true;
-  state.done = false;
-  ++hooks_running_;
+hook_set::state& operation::spawn_hook(task<status> work, hook_kind which) {
+  hook_set::state& state = hooks_.begin(which);
   engine_->scope_->spawn(run_hook(std::move(work), state));
   return state;
 }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 
 #include "scoll/collective/operation/operation.hpp"
 #include "scoll/coro/error_format.hpp"
@@ -8,70 +7,34 @@
 #include "transport/wire/checksum.hpp"
 #include "transport/wire/wire.hpp"
 
-// How long an operation may take, and what happens when its time is over.
+// When an operation must have ended, and what happens when its time is over.
 namespace scoll::detail {
 
-// ---- time
-
-error operation::why_out_of_time(std::string_view what) const noexcept {
-  return {cancelled_ ? errc::cancelled : errc::deadline_exceeded, what};
+error operation::why_ended(std::string_view what) const noexcept {
+  return {ending_.cause == end_cause::cancelled ? errc::cancelled : errc::deadline_exceeded, what};
 }
 
 status operation::set_bounds(const bcast_options& options) {
-  constexpr nanoseconds least_margin = std::chrono::microseconds(100);
-  constexpr nanoseconds largest_margin = std::chrono::milliseconds(20);
-  const auto levels = static_cast<std::int64_t>(tree_.subtree_levels(members_, relative_));
-  rtt_ = engine_->options_.rtt_estimate;
-  processing_ = options.processing_bound.count() > 0 ? options.processing_bound : table_->processing_bound;
-  deadline_ = options.deadline;
-  by_deadline_ = deadline_.count() != 0;
-  margin_ = by_deadline_ ? std::clamp(deadline_ / (4 * levels), least_margin, largest_margin)
-                         : engine_->options_.level_margin;
-  head_.rtt_ns = static_cast<std::uint64_t>(rtt_.count());
-  head_.margin_ns = static_cast<std::uint64_t>(margin_.count());
-  if (!by_deadline_ || deadline_ > 2 * levels * least_margin) return {};
-  return make_error(errc::deadline_exceeded,
-                    "a deadline of {} us is too short for {} levels: more than {} us needed",
-                    deadline_.count() / 1000, levels, 2 * levels * least_margin.count() / 1000);
+  const node_options& defaults = engine_->options_;
+  const nanoseconds processing =
+      options.processing_bound.count() > 0 ? options.processing_bound : table().processing_bound;
+  subject_.head.rtt_ns = static_cast<std::uint64_t>(defaults.rtt_estimate.count());
+  const status fits =
+      times_.set_bounds(options.deadline, options.deadline.count() != 0, defaults.rtt_estimate,
+                        defaults.level_margin, processing, subject_.levels());
+  subject_.head.margin_ns = static_cast<std::uint64_t>(times_.margin.count());
+  return fits;
 }
 
 /// What is kept for a `finish` that has to be waited for.
 nanoseconds operation::finishing_time() const noexcept {
-  return table_->finish != nullptr ? margin_ / 4 : nanoseconds(0);
-}
-
-void operation::set_root_times() {
-  started_ = engine_->executor_.now();
-  const auto levels = static_cast<std::int64_t>(tree_.subtree_levels(members_, relative_));
-  if (by_deadline_) {
-    expires_ = saturating_add(started_, deadline_ - finishing_time());
-  } else {
-    expires_ = saturating_add(started_, levels * (rtt_ + margin_) + processing_);
-  }
-}
-
-void operation::set_times_from_head(const collective_head& head) {
-  constexpr std::uint64_t longest = INT64_MAX / 64;
-  const auto ns = [longest](std::uint64_t value) {
-    return nanoseconds(static_cast<std::int64_t>(std::min(value, longest)));
-  };
-  started_ = engine_->executor_.now();
-  margin_ = ns(head.margin_ns);
-  rtt_ = ns(head.rtt_ns);
-  processing_ = ns(head.processing_ns);
-  by_deadline_ = head.remaining_ns != 0;
-  const auto levels = static_cast<std::int64_t>(tree_.subtree_levels(members_, relative_));
-  expires_ =
-      by_deadline_
-          ? started_ + ns(head.remaining_ns) - (SCOLL_MUTANT(margin_not_kept) ? nanoseconds(0) : margin_)
-          : saturating_add(started_, (levels - 1) * (rtt_ + margin_) + processing_ + margin_ / 2);
-  rearm();
+  return table().finish != nullptr ? times_.finishing() : nanoseconds(0);
 }
 
 void operation::rearm() {
-  time_point next = expires_;
-  for (const child& c : children()) {
-    if (c.at == child::state::pending) next = std::min(next, c.due);
+  time_point next = times_.expires;
+  for (const child& c : children_.all()) {
+    if (c.at == child::stage::pending) next = std::min(next, c.due);
   }
   if (timer_.armed()) {
     if (timer_.at() <= next) return;
@@ -86,56 +49,49 @@ void operation::timer_disarm() noexcept {
 
 void operation::on_timer() noexcept {
   const time_point now = engine_->executor_.now();
-  if (now >= expires_) {
-    expired_ = late_ = true;
-    if (stop_) stop_->request_stop();
-    return progress_.set();
-  }
-  for (child& c : children()) {
-    if (c.at != child::state::pending || c.due > now) continue;
-    c.reached = c.cancel();
-    c.refused = false;
-    c.lost = true;
-    c.reason = make_error(errc::deadline_exceeded, "no answer from the subtree of {} nodes in time", c.nodes);
-    c.at = child::state::arrived;
+  if (now >= times_.expires) return end_by(end_cause::deadline);
+  for (child& c : children_.all()) {
+    if (c.at != child::stage::pending || c.due > now) continue;
+    const bool reached = c.cancel();
+    c.lose(make_error(errc::deadline_exceeded, "no answer from the subtree of {} nodes in time", c.nodes),
+           reached);
     progress_.set();
   }
   rearm();
 }
 
 void operation::expire_by(time_point at) noexcept {
-  expires_ = std::min(expires_, at);
+  times_.expires = std::min(times_.expires, at);
   rearm();
 }
 
-/// From now on an answer takes the way and no work.
+/// The acknowledged end: children are asked to stop, and their answers are awaited for a round trip.
 void operation::abort_children() {
   const time_point now = engine_->executor_.now();
-  const auto levels = static_cast<std::int64_t>(tree_.subtree_levels(members_, relative_));
-  expires_ = std::min(expires_, saturating_add(now, (levels - 1) * (rtt_ + margin_) + margin_ / 2));
-  for (child& c : children()) {
-    if (c.at != child::state::pending) continue;
-    c.due = std::min(expires_, saturating_add(now, c.levels * (rtt_ + margin_)));
-    if ((SCOLL_MUTANT(abort_not_forwarded) && !is_root_) || c.abort()) continue;
-    c.at = child::state::arrived;
-    c.lost = true;
-    c.reached = c.refused = false;
-    c.reason = why_out_of_time("the request had not been sent");
+  times_.shorten_to_round_trip(now, subject_.levels());
+  for (child& c : children_.all()) {
+    if (c.at != child::stage::pending) continue;
+    c.due = times_.child_due_in_round_trip(now, c.levels);
+    if ((SCOLL_MUTANT(abort_not_forwarded) && !subject_.is_root()) || c.abort()) continue;
+    c.lose(why_ended("the request had not been sent"), false);
   }
   rearm();
 }
 
 /// This node, or one below it, needs longer than the root thought.
 void operation::extend(nanoseconds bound) {
-  if (by_deadline_ || cancelled_ || answered_ || bound <= processing_) return;
-  const nanoseconds more = bound - processing_;
-  processing_ = bound;
-  expires_ = saturating_add(expires_, more);
-  head_.processing_ns = static_cast<std::uint64_t>(bound.count());
-  for (child& c : children()) {
-    if (c.at == child::state::pending) c.due = std::min(expires_, saturating_add(c.due, more));
+  if (ending_.asked || answered()) return;
+  const nanoseconds more = times_.extend(bound);
+  if (more.count() == 0) return;
+  subject_.head.processing_ns = static_cast<std::uint64_t>(bound.count());
+  for (child& c : children_.all()) {
+    if (c.at == child::stage::pending) c.due = std::min(times_.expires, saturating_add(c.due, more));
   }
-  if (!parent_.open()) return;
+  if (open()) tell_extension(bound);
+}
+
+/// A part of the reply tells the parent of the new bound.
+void operation::tell_extension(nanoseconds bound) {
   transport::message& m = engine_->endpoint_.acquire_message();
   collective_reply_head head;
   head.flags = collective_reply_head::extension;
@@ -143,13 +99,14 @@ void operation::extend(nanoseconds bound) {
   const auto size = wire::encode_to(m.head_space(), head);
   m.set_head_bytes(*size);
   m.copy_payload({}, wire::checksum({}));
-  parent_.reply_part(m);
+  reply_part(m);
 }
 
 void operation::on_extension(child& c, nanoseconds bound) {
-  if (by_deadline_ || cancelled_) return;
+  if (times_.by_deadline || ending_.asked) return;
   extend(bound);
-  c.due = std::min(expires_, saturating_add(engine_->executor_.now(), c.levels * (rtt_ + margin_) + bound));
+  const time_point now = engine_->executor_.now();
+  c.due = std::min(times_.expires, saturating_add(now, c.levels * (times_.rtt + times_.margin) + bound));
   rearm();
 }
 

@@ -1,0 +1,156 @@
+#include <algorithm>
+#include <new>
+#include <optional>
+
+#include "scoll/collective/engine.hpp"
+#include "scoll/collective/operation/operation.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
+#include "transport/session/session.hpp"
+#include "transport/wire/checksum.hpp"
+#include "transport/wire/wire.hpp"
+
+// Admission control: what is checked before a request of a peer becomes an operation here. A refusal is an answer, and it
+// is certain: nothing ran.
+namespace scoll::detail {
+
+void engine::on_request(transport::request_view& request) noexcept {
+  const auto head = wire::decode_from<collective_head>(request.head());
+  error refused = head ? error{} : head.error();
+  try {
+    if (head) refused = admit(request, *head);
+  } catch (const std::bad_alloc&) {
+    refused = {errc::busy, "no memory to admit the request"};
+  }
+  if (!refused) return;
+  ++statistics_.refused;
+  if (!request.settled()) request.refuse(refused);
+}
+
+error engine::admit_query(transport::request_view& request, const collective_head& head) {
+  const auto group = find_group(head.group);
+  if (group == nullptr) return {errc::unknown_group, "the creator does not know the group"};
+  if (group->creating) return {errc::busy, "the group is being created"};
+  transport::incoming work;
+  request.accept(work);
+  transport::message& m = endpoint_.acquire_message();
+  m.set_head_bytes(0);
+  m.copy_payload({}, wire::checksum({}));
+  work.reply(m);
+  return {};
+}
+
+error engine::admit(transport::request_view& request, const collective_head& head) {
+  const auto kind = static_cast<collective_kind>(head.kind);
+  if (head.kind > static_cast<std::uint8_t>(collective_kind::query)) {
+    return make_error(errc::malformed, "there is no collective request of kind {}", head.kind);
+  }
+  if (kind == collective_kind::query) return admit_query(request, head);
+  if (closing_) return make_error(errc::closed, "node {} is shutting down", options_.id);
+  const std::size_t size = request.payload().bytes.size() -
+                           std::min<std::size_t>(head.subset_bytes, request.payload().bytes.size());
+  const std::size_t limit = kind == collective_kind::broadcast ? max_request_bytes : max_membership_bytes;
+  if (size > limit)
+    return make_error(errc::too_large, "a request of {} bytes: at most {} are allowed", size, limit);
+  auto entry = kind == collective_kind::broadcast ? find_service(service_id{head.service}) : group_service_;
+  if (entry == nullptr ||
+      (kind == collective_kind::create && find_service(service_id{head.service}) == nullptr)) {
+    return make_error(errc::unknown_service, "node {} does not serve {:#06x}", options_.id, head.service);
+  }
+  if (live_operations_ >= options_.max_operations && !SCOLL_MUTANT(table_unbounded)) {
+    return make_error(errc::busy, "node {} runs {} operations already", options_.id, live_operations_);
+  }
+  const bool known = find_group(head.group) != nullptr;
+  auto group = group_for(head, request.payload().bytes);
+  if (!group) {
+    if (kind == collective_kind::forget) remember_forgotten(head.group);  // its creation may still arrive
+    return group.error();
+  }
+  const error placed = admit_to_group(request, head, *group, std::move(entry));
+  if (placed && !known) forget_group(head.group);
+  return placed;
+}
+
+error engine::admit_to_group(transport::request_view& request, const collective_head& head,
+                             const std::shared_ptr<group_state>& group,
+                             std::shared_ptr<service_entry> service) {
+  const membership& members = *group->members;
+  if (head.service != static_cast<std::uint32_t>(group->service)) {
+    return make_error(errc::unknown_service, "the group is for service {:#06x}, not {:#06x}",
+                      static_cast<std::uint32_t>(group->service), head.service);
+  }
+  if (head.root_rank >= members.size() || members.node(head.root_rank) != head.operation.root) {
+    return make_error(errc::not_member, "node {} is not member {} of the group", head.operation.root,
+                      head.root_rank);
+  }
+  subset_ptr among;
+  if (head.subset_bytes != 0) {
+    const auto bytes = request.payload().bytes;
+    if (head.subset_bytes > std::min(bytes.size(), max_subset_bytes))
+      return make_error(errc::malformed, "the ranks of a subset in {} bytes", head.subset_bytes);
+    auto taken = group->take_subset(bytes.first(head.subset_bytes));
+    if (!taken) return taken.error();
+    among = std::move(*taken);
+  }
+  const auto here = place_in(*group, head, among.get());
+  if (!here) return here.error();
+  if (members.node(here->parent_rank) != request.from().peer() && !SCOLL_MUTANT(wrong_parent_accepted)) {
+    return make_error(errc::not_parent, "node {} is not the parent of node {} in this tree",
+                      request.from().peer(), options_.id);
+  }
+  if (head.remaining_ns != 0 && head.remaining_ns <= head.margin_ns) {
+    return {errc::deadline_exceeded, "the time left is less than the margin of one level"};
+  }
+  const bool dissents =
+      among != nullptr && (head.view & collective_head::living) != 0 && view_differs(*group, *among);
+  if (dissents && (head.view & collective_head::same_view) != 0)
+    return make_error(errc::view_differs, "node {} holds others for alive than the root", options_.id);
+  if (!admit_once(*group, head)) {
+    return make_error(errc::already_exists, "operation {} of node {} was here before", head.operation.counter,
+                      head.operation.root);
+  }
+  const bool relay = static_cast<collective_kind>(head.kind) == collective_kind::broadcast &&
+                     head.service_version != service->table->version;
+  if (static_cast<collective_kind>(head.kind) == collective_kind::broadcast) group->tentative = false;
+  operation* op = acquire();
+  ++statistics_.received;
+  if (dissents) op->result_.dissenters = {1, group->self_rank};
+  op->accept(request, head, group, std::move(among), std::move(service), *here->tree, here->relative, relay);
+  return {};
+}
+
+/// Errors: this node, or the root, is not addressed; no such tree; the root got its own broadcast.
+result<tree_place> engine::place_in(group_state& group, const collective_head& head, const subset* among) {
+  std::optional<std::uint32_t> self = group.self_rank, root = head.root_rank;
+  if (among != nullptr) {
+    self = among->index_of(*self);
+    root = among->index_of(*root);
+    if (!self || !root) return error(errc::not_member, "the broadcast is for other members of the group");
+  }
+  tree_place here;
+  here.members = among != nullptr ? among->size() : group.members->size();
+  here.relative = to_relative(*self, *root, here.members);
+  if (here.relative == 0) return error(errc::not_parent, "the root got its own broadcast");
+  tree_fault fault = tree_fault::none;
+  here.tree = group.resolve({head.tree_kind, head.tree_params}, here.members, fault);
+  if (here.tree == nullptr) return error(errc::unknown_tree, describe(fault));
+  const std::uint32_t parent = here.tree->parent(here.members, here.relative);
+  if (parent >= here.members) return error(errc::unknown_tree, "the tree has a parent that is no member");
+  const std::uint32_t index = to_rank(parent, *root, here.members);
+  here.parent_rank = among != nullptr ? among->rank_at(index) : index;
+  return here;
+}
+
+bool engine::admit_once(group_state& group, const collective_head& head) {
+  if (SCOLL_MUTANT(no_replay_window)) return true;
+  for (auto& w : group.windows) {
+    if (w.root_rank != head.root_rank) continue;
+    if (head.operation.incarnation < w.incarnation) return false;
+    if (head.operation.incarnation > w.incarnation) w = {w.root_rank, head.operation.incarnation, {}};
+    return w.window.admit(head.operation.counter);
+  }
+  group.windows.push_back({head.root_rank, head.operation.incarnation, {}});
+  return group.windows.back().window.admit(head.operation.counter);
+}
+
+}  // namespace scoll::detail

@@ -1,0 +1,122 @@
+#include <algorithm>
+#include <vector>
+
+#include "scoll/collective/operation/operation.hpp"
+#include "scoll/coro/mutants.hpp"
+
+// What became of whom: members enter the account by relative rank, and leave it by rank in the group.
+namespace scoll::detail {
+
+std::uint16_t operation::note(phase where, const error& what) {
+  return outcome_.add_cause({where, what, subject_.relative});
+}
+
+void operation::collect_ranges(const child& c, std::vector<rank_range>& into) const {
+  subject_.tree.subtree_ranges(subject_.members, c.relative, [&](std::uint32_t first, std::uint32_t last) {
+    into.push_back({first, last});
+  });
+  std::sort(into.begin(), into.end(), [](rank_range a, rank_range b) { return a.first < b.first; });
+}
+
+void operation::mark_self(member_state state, std::uint16_t cause_index) {
+  outcome_.add({subject_.relative, subject_.relative + 1}, state, cause_index);
+}
+
+void operation::mark_subtree(const child& c, member_state state, std::uint16_t cause_index) {
+  subject_.tree.subtree_ranges(subject_.members, c.relative, [&](std::uint32_t first, std::uint32_t last) {
+    outcome_.add({first, last}, state, cause_index);
+  });
+}
+
+void operation::mark_below(const child& c, member_state state, std::uint16_t cause_index) {
+  subject_.tree.subtree_ranges(subject_.members, c.relative, [&](std::uint32_t first, std::uint32_t last) {
+    if (c.relative < first || c.relative >= last) return outcome_.add({first, last}, state, cause_index);
+    outcome_.add({first, c.relative}, state, cause_index);
+    outcome_.add({c.relative + 1, last}, state, cause_index);
+  });
+}
+
+/// The subtree of a child whose exchange ended without an answer. A child that refused has not executed, and nothing
+/// below it was told; a subtree that was never reached has not executed either; anything else is unknown.
+void operation::mark_lost(child& c) {
+  const std::uint16_t index = note(c.refused ? phase::admission : phase::delivery, c.reason);
+  if (SCOLL_MUTANT(forgotten_subtree))
+    return outcome_.add({c.relative, c.relative + 1}, member_state::unknown, index);
+  if (c.refused) {
+    outcome_.add({c.relative, c.relative + 1}, member_state::failed, index);
+    return mark_below(c, member_state::not_reached, index);
+  }
+  const bool reached = c.reached && !SCOLL_MUTANT(unknown_as_not_reached);
+  mark_subtree(c, reached ? member_state::unknown : member_state::not_reached, index);
+}
+
+void operation::lose_subtree_value(child& c, std::size_t mark, std::uint16_t index) {
+  if (c.clean) {
+    c.clean = false;
+    mark_subtree(c, member_state::executed, index);
+  }
+  outcome_.lose_merged(index, mark);
+}
+
+bool operation::has_merged(const child& c, std::size_t mark) const {
+  return c.clean || std::ranges::any_of(outcome_.runs().subspan(mark), [](const member_report& r) {
+           return r.state == member_state::merged;
+         });
+}
+
+error operation::first_reason(const child& c, std::size_t mark) const {
+  if (c.lost) return c.reason;
+  for (const member_report& run : outcome_.runs().subspan(mark)) {
+    if (run.state != member_state::merged) return outcome_.causes()[run.cause_index].what;
+  }
+  return {};
+}
+
+/// The merged value is lost here: the members merged in it are known to have executed, and nothing more.
+void operation::lose_reply(const error& why) {
+  const std::uint16_t index = note(phase::reply, why);
+  for (child& c : children_.all()) {
+    if (!c.clean || SCOLL_MUTANT(lost_reply_forgotten)) continue;
+    c.clean = false;
+    mark_subtree(c, member_state::executed, index);
+  }
+  outcome_.lose_merged(index, 0);
+  values_.drop_merged();
+  values_.opaque.clear();
+}
+
+bool operation::all_clean() const noexcept {
+  if (!std::ranges::all_of(children_.all(), [](const child& c) { return c.clean; })) return false;
+  if (SCOLL_MUTANT(clean_flag_wrong)) return true;
+  return outcome_.runs().size() == 1 && outcome_.runs()[0].state == member_state::merged;
+}
+
+outcome operation::take_outcome() {
+  const operation_subject& s = subject_;
+  const std::uint32_t n = s.group->members->size();
+  outcome taken(n);
+  if (!result_.clean || s.subset != nullptr) {
+    outcome_builder by_rank;
+    const auto add = [&](rank_range relative, member_state state, std::uint16_t cause_index) {
+      s.visit_ranks(relative, [&](std::uint32_t first, std::uint32_t last) {
+        by_rank.add({first, last}, state, cause_index);
+      });
+    };
+    if (result_.clean) add({0, s.members}, member_state::merged, 0);
+    if (!result_.clean) {
+      for (const member_report& run : outcome_.runs()) add(run.members, run.state, run.cause_index);
+    }
+    if (s.subset != nullptr) {
+      const rank_set excluded = rank_set::all(n) - s.subset->ranks();
+      for (const rank_range& r : excluded.ranges()) by_rank.add(r, member_state::excluded);
+    }
+    by_rank.normalise();
+    std::vector<cause> causes(outcome_.causes().begin(), outcome_.causes().end());
+    for (cause& c : causes) c.reporter = c.reporter < s.members ? s.rank_at(c.reporter) : s.head.root_rank;
+    taken = {n, {by_rank.runs().begin(), by_rank.runs().end()}, std::move(causes)};
+  }
+  taken.set_dissent(result_.dissenters);
+  return taken;
+}
+
+}  // namespace scoll::detail

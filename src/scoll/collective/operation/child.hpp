@@ -1,0 +1,84 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "scoll/collective/collective_head.hpp"
+#include "scoll/coro/time.hpp"
+#include "transport/session/exchange.hpp"
+
+namespace scoll::detail {
+
+class operation;
+
+/// A child of this node in one operation, and the exchange with it.
+struct operation_child final : transport::exchange {
+  enum class stage : std::uint8_t { idle, pending, arrived, settled };
+
+  operation_child() noexcept : exchange(&on_reply) {}
+  static void on_reply(transport::exchange& self, transport::reply_event& event) noexcept;
+
+  /// Its exchange has ended without an answer; `sent` says whether the request had left this node.
+  void lose(const error& why, bool sent) noexcept {
+    reason = why;
+    reached = sent;
+    refused = false;
+    lost = true;
+    at = stage::arrived;
+  }
+
+  operation* owner = nullptr;
+  std::uint32_t relative = 0;
+  std::uint32_t nodes = 0;
+  std::uint32_t levels = 0;
+  stage at = stage::idle;
+  bool clean = false;    ///< all of its subtree executed and is merged
+  bool lost = false;     ///< its exchange ended without an answer of its own
+  bool refused = false;  ///< it said no before any hook
+  bool reached = false;  ///< the request may have reached it
+  time_point due{};
+  error reason;
+  collective_reply_head head;
+  transport::buffer_view answer;
+};
+static_assert(std::is_base_of_v<transport::exchange, operation_child>,
+              "a hop and a shipped call are one primitive");
+
+/// The children of one operation. Keeps its memory for the next one.
+class child_table {
+ public:
+  /// Room for `count` children; all of it may be filled.
+  std::span<operation_child> make_room(std::size_t count) {
+    if (count > capacity_) {
+      capacity_ = std::max(count, 2 * capacity_);
+      children_ = std::make_unique<operation_child[]>(capacity_);
+    }
+    return {children_.get(), count};
+  }
+  /// The first `count` are in use.
+  void use(std::size_t count) noexcept { count_ = count; }
+  void clear() noexcept {
+    for (operation_child& c : all()) c.answer = {};
+    count_ = unsettled = 0;
+  }
+
+  std::size_t size() const noexcept { return count_; }
+  bool empty() const noexcept { return count_ == 0; }
+  std::span<operation_child> all() noexcept { return {children_.get(), count_}; }
+  std::span<const operation_child> all() const noexcept { return {children_.get(), count_}; }
+  std::uint32_t index_of(const operation_child& c) const noexcept {
+    return static_cast<std::uint32_t>(&c - children_.get());
+  }
+
+  std::size_t unsettled = 0;  ///< children whose answer is not in the account yet
+
+ private:
+  std::unique_ptr<operation_child[]> children_;
+  std::size_t capacity_ = 0;
+  std::size_t count_ = 0;
+};
+
+}  // namespace scoll::detail

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "scoll/coro/result.hpp"
+
+namespace scoll::detail {
+
+/// The hooks that can be coroutines.
+enum class hook_kind : std::uint8_t { prepare, execute, on_reply, finish };
+
+/// Where the hooks of one operation stand.
+class hook_set {
+ public:
+  struct state {
+    bool running = false;
+    bool done = false;
+    status outcome;  ///< once done
+
+    void finish(status ended) noexcept {
+      outcome = std::move(ended);
+      running = false;
+      done = true;
+    }
+  };
+
+  state& at(hook_kind which) noexcept { return states_[static_cast<std::size_t>(which)]; }
+  const state& at(hook_kind which) const noexcept { return states_[static_cast<std::size_t>(which)]; }
+
+  /// A hook that runs as a coroutine begins.
+  state& begin(hook_kind which) noexcept {
+    state& s = at(which);
+    s.running = true;
+    s.done = false;
+    ++running_;
+    return s;
+  }
+  /// It has returned.
+  void end(state& s, status ended) noexcept {
+    s.finish(std::move(ended));
+    --running_;
+  }
+  bool any_running() const noexcept { return running_ != 0; }
+
+  /// Names of the hooks that have not returned.
+  std::vector<const char*> running() const {
+    constexpr std::array names{"prepare", "execute", "on_reply", "finish"};
+    std::vector<const char*> found;
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+      if (states_[i].running) found.push_back(names[i]);
+    }
+    return found;
+  }
+
+ private:
+  std::array<state, 4> states_;
+  std::uint32_t running_ = 0;
+};
+
+}  // namespace scoll::detail

@@ -1,0 +1,202 @@
+#include <algorithm>
+#include <utility>
+
+#include "scoll/collective/limits.hpp"
+#include "scoll/collective/operation/operation.hpp"
+#include "scoll/coro/mutants.hpp"
+#include "transport/session/session.hpp"
+#include "transport/wire/wire.hpp"
+
+// The way up: what children answer enters the account and is merged.
+namespace scoll::detail {
+
+void operation_child::on_reply(transport::exchange& self, transport::reply_event& event) noexcept {
+  auto& c = static_cast<operation_child&>(self);
+  c.owner->heard(c, event);
+}
+
+void operation::heard(child& c, transport::reply_event& event) noexcept {
+  collective_reply_head head;
+  if (event.outcome) {
+    const auto decoded = wire::decode_from<collective_reply_head>(event.head);
+    if (decoded) {
+      head = *decoded;
+    } else {
+      event.outcome = error(errc::malformed, "the head of a reply does not decode");
+    }
+  }
+  if (!event.final) {
+    if (event.outcome && (head.flags & collective_reply_head::extension) != 0)
+      on_extension(
+          c, nanoseconds(static_cast<std::int64_t>(std::min(head.processing_ns, longest_extension_ns))));
+    return;
+  }
+  c.at = child::stage::arrived;
+  c.reached = event.reached;
+  c.refused = event.refused;
+  c.lost = !event.outcome.has_value();
+  c.reason = event.outcome.error();
+  c.head = head;
+  // While `on_reply` runs the answer waits, perhaps for long; otherwise it is merged in this very turn.
+  const bool waits = hooks_.at(hook_kind::on_reply).running;
+  c.answer = waits ? engine_->endpoint_.keep(std::move(event.payload)) : std::move(event.payload);
+  progress_.set();
+}
+
+task<void> operation::collect() {
+  while (!all_settled() && !out_of_time()) {
+    progress_.reset();
+    if (executed().done && !own_.settled) settle_own();
+    for (child& c : children_.all()) {
+      if (c.at != child::stage::arrived || out_of_time()) continue;
+      if (table().on_reply == nullptr || subject_.is_relay()) {
+        settle_now(c);
+      } else {
+        co_await settle(c);
+      }
+    }
+    if (!all_settled() && !out_of_time()) co_await progress_.wait();
+  }
+}
+
+/// The acknowledgement of an abort: every child answers with what it knows, or runs out of a time in which no work
+/// is allowed for.
+task<void> operation::abort_subtree() {
+  const auto over = [this] { return times_.expired || !ending_.answer_awaited; };
+  if (over()) co_return;
+  abort_children();
+  while ((awaiting_children() || executed().running) && !over()) {
+    progress_.reset();
+    co_await progress_.wait();
+  }
+}
+
+bool operation::awaiting_children() const noexcept {
+  return std::ranges::any_of(children_.all(), [](const child& c) { return c.at == child::stage::pending; });
+}
+
+void operation::settle_own() {
+  own_.settled = true;
+  if (executed().outcome) {
+    values_.merge_own();
+    return mark_self(member_state::merged);
+  }
+  const phase where = subject_.is_relay() ? phase::admission : phase::execute;
+  mark_self(member_state::failed, note(where, executed().outcome.error()));
+}
+
+/// Enters what a child answered, or that it did not, into the account. Returns its value, if it came.
+void* operation::take_arrived(child& c, std::size_t mark) {
+  c.at = child::stage::settled;
+  --children_.unsettled;
+  if (!c.lost) return take_answer(c, mark);
+  mark_lost(c);
+  return nullptr;
+}
+
+void operation::settle_now(child& c) {
+  const std::size_t mark = outcome_.runs().size();
+  take_arrived(c, mark);
+  merge_arrived(c, mark, tell_now(c, mark));
+  c.answer = {};
+}
+
+/// The same where `on_reply` is a coroutine.
+task<void> operation::settle(child& c) {
+  const std::size_t mark = outcome_.runs().size();
+  void* const value = take_arrived(c, mark);
+  arrival_ = {children_.index_of(c), subject_.rank_at(c.relative), value, c.clean, first_reason(c, mark)};
+  const hook_set::state& hook =
+      spawn_hook(table().on_reply(subject_.service->instance, arrival_, context_), hook_kind::on_reply);
+  const bool done = co_await until(hook.done);
+  const status told = done ? hook.outcome : status(why_ended("on_reply has not returned"));
+  if (!done) values_.hold_arrived();
+  merge_arrived(c, mark, told);
+  c.answer = {};
+}
+
+/// `on_reply`, if it is a plain function.
+status operation::tell_now(child& c, std::size_t mark) {
+  if (table().on_reply_now == nullptr || subject_.is_relay()) return {};
+  const raw_arrival told{children_.index_of(c), subject_.rank_at(c.relative), values_.arrived(), c.clean,
+                         first_reason(c, mark)};
+  return table().on_reply_now(subject_.service->instance, told, context_);
+}
+
+/// Merges what a child sent, unless `on_reply` failed on it.
+void operation::merge_arrived(child& c, std::size_t mark, const status& told) {
+  if (told) return values_.merge_arrived();
+  values_.drop_arrived();
+  lose_subtree_value(c, mark, note(phase::reply, told.error()));
+}
+
+/// Adds a child's account and decodes what it merged. Null if there is no value to merge.
+void* operation::take_answer(child& c, std::size_t mark) {
+  const std::span<const std::byte> bytes = c.answer.bytes;
+  c.clean = (c.head.flags & collective_reply_head::clean) != 0;
+  if (const status read = read_account(c, bytes); !read) {
+    reject_answer(c, mark, read.error(), false);
+    return nullptr;
+  }
+  const std::size_t passed_on = values_.opaque.size();
+  status read = decode_values(c, bytes.subspan(c.head.account_bytes));
+  if (read && has_merged(c, mark) != (c.head.values != 0))
+    read = error(errc::malformed, "a reply has values without members, or members without values");
+  if (!read) {
+    values_.drop_arrived();
+    values_.opaque.resize(passed_on);
+    reject_answer(c, mark, read.error(), true);
+    return nullptr;
+  }
+  return values_.arrived();
+}
+
+status operation::read_account(child& c, std::span<const std::byte> bytes) {
+  if (c.head.account_bytes > bytes.size() || c.clean != (c.head.account_bytes == 0))
+    return error(errc::malformed, "the account of a reply has the wrong size");
+  if (c.head.dissenters != 0) {
+    dissent& all = result_.dissenters;
+    all.first = all.members == 0 ? c.head.dissenter : all.first;
+    all.members += std::min(c.head.dissenters, c.nodes);
+  }
+  if (c.clean) return {};
+  std::vector<rank_range>& ranges = engine_->pools_->ranges_;
+  ranges.clear();
+  collect_ranges(c, ranges);
+  wire::reader in(bytes.first(c.head.account_bytes));
+  status read = outcome_.decode(in, ranges);
+  if (read && in.remaining() != 0) read = error(errc::malformed, "bytes left over behind an account");
+  return read;
+}
+
+/// A reply that makes no sense fails its subtree only. Who executed is known if the account was readable.
+void operation::reject_answer(child& c, std::size_t mark, const error& why, bool account_known) {
+  const std::uint16_t index = note(phase::reply, why);
+  if (account_known) return lose_subtree_value(c, mark, index);
+  c.clean = false;
+  outcome_.truncate(mark);
+  mark_subtree(c, member_state::unknown, index);
+}
+
+/// Each value follows its length. A relay's subtree may answer with several: they are merged here first.
+status operation::decode_values(child& c, std::span<const std::byte> bytes) {
+  if (c.head.values > max_values_per_reply) return error(errc::malformed, "too many values in one reply");
+  for (std::uint16_t i = 0; i < c.head.values; ++i) {
+    if (bytes.size() < value_length_bytes) return error(errc::malformed, "a reply ends before its value");
+    const auto size = wire::detail::load_little<std::uint32_t>(bytes.data());
+    bytes = bytes.subspan(value_length_bytes);
+    if (size > bytes.size()) return error(errc::malformed, "a value is longer than its reply");
+    if (const status s = take_value(c, bytes.first(size)); !s) return s;
+    bytes = bytes.subspan(size);
+  }
+  if (!bytes.empty()) return error(errc::malformed, "bytes left over behind a reply");
+  return {};
+}
+
+status operation::take_value(child& c, std::span<const std::byte> bytes) {
+  if (!subject_.is_relay()) return values_.add_arrived(bytes);
+  values_.opaque.push_back({c.answer.owner, bytes});
+  return {};
+}
+
+}  // namespace scoll::detail

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "scoll/collective/collective_head.hpp"
+#include "scoll/collective/group_state.hpp"
+#include "scoll/collective/subset.hpp"
+#include "scoll/coro/mutants.hpp"
+#include "scoll/detail/service_entry.hpp"
+#include "scoll/tree/any_tree.hpp"
+
+namespace scoll::detail {
+
+/// What an operation is about: request head, group, service and this node's place in the tree. It is set when
+/// the operation begins; afterwards only the processing bound in `head` changes.
+struct operation_subject {
+  /// A relay cannot decode the request, because it serves another version: it forwards and passes replies on.
+  enum class role : std::uint8_t { member, relay, root };
+
+  collective_head head;
+  std::shared_ptr<group_state> group;
+  subset_ptr subset;  ///< the members it is for; null: all
+  std::shared_ptr<service_entry> service;
+  const service_table* table = nullptr;
+  any_tree tree;
+  std::uint32_t members = 0;   ///< how many members it is for
+  std::uint32_t root = 0;      ///< index of the root among them
+  std::uint32_t relative = 0;  ///< relative rank of this node
+  role as = role::member;
+
+  bool is_root() const noexcept { return as == role::root; }
+  bool is_relay() const noexcept { return as == role::relay; }
+  /// Levels of this node's subtree; a leaf has 1.
+  std::int64_t levels() const { return tree.subtree_levels(members, relative); }
+
+  /// The rank in the group of a relative rank.
+  std::uint32_t rank_at(std::uint32_t relative_rank) const noexcept {
+    const std::uint32_t index = to_rank(relative_rank, root, members);
+    return subset != nullptr ? subset->rank_at(index) : index;
+  }
+
+  /// Calls `fn(first, last)` for the runs of ranks that a run of relative ranks stands for. Relative ranks begin
+  /// at the root, so a run may wrap round the end of the membership.
+  template <class Fn>
+  void visit_ranks(rank_range relative_ranks, Fn fn) const {
+    const std::uint32_t first = SCOLL_MUTANT(relative_ranks_reported)
+                                    ? relative_ranks.first
+                                    : to_rank(relative_ranks.first, root, members);
+    const std::uint32_t before_end = std::min(relative_ranks.size(), members - first);
+    const auto visit = [&](std::uint32_t from, std::uint32_t to) {
+      if (from == to) return;
+      if (subset == nullptr || SCOLL_MUTANT(subset_forgotten)) return fn(from, to);
+      subset->visit(from, to, fn);
+    };
+    visit(first, first + before_end);
+    visit(0, relative_ranks.size() - before_end);
+  }
+};
+
+}  // namespace scoll::detail

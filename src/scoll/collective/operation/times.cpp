@@ -1,0 +1,88 @@
+#include "scoll/collective/operation/times.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
+
+namespace scoll::detail {
+namespace {
+
+constexpr nanoseconds least_margin = std::chrono::microseconds(100);
+constexpr nanoseconds largest_margin = std::chrono::milliseconds(20);
+
+// Bounds for durations from the wire, so that sums cannot overflow: what is allowed for each level is counted once for
+// every level of the deepest tree, a chain of a million members.
+constexpr nanoseconds longest = nanoseconds(INT64_MAX / 64);
+constexpr nanoseconds longest_per_level = std::chrono::hours(1);
+
+nanoseconds from_wire(std::uint64_t value, nanoseconds most = longest) {
+  return nanoseconds(static_cast<std::int64_t>(std::min(value, static_cast<std::uint64_t>(most.count()))));
+}
+
+}  // namespace
+
+status operation_times::set_bounds(nanoseconds limit, bool limited, nanoseconds round_trip,
+                                   nanoseconds level_margin, nanoseconds processing_bound,
+                                   std::int64_t levels) {
+  rtt = round_trip;
+  processing = processing_bound;
+  deadline = limit;
+  by_deadline = limited;
+  margin = by_deadline ? std::clamp(deadline / (4 * levels), least_margin, largest_margin) : level_margin;
+  const nanoseconds needed = 2 * levels * least_margin;
+  if (!by_deadline || deadline > needed) return {};
+  return make_error(errc::deadline_exceeded,
+                    "a deadline of {} us is too short for {} levels: more than {} us needed",
+                    deadline.count() / 1000, levels, needed.count() / 1000);
+}
+
+void operation_times::begin_as_root(time_point now, std::int64_t levels, nanoseconds finishing) {
+  started = now;
+  expires = by_deadline ? saturating_add(started, deadline - finishing)
+                        : saturating_add(started, levels * (rtt + margin) + processing);
+}
+
+void operation_times::begin_as_member(time_point now, const collective_head& head, std::int64_t levels) {
+  started = now;
+  margin = from_wire(head.margin_ns, longest_per_level);
+  rtt = from_wire(head.rtt_ns, longest_per_level);
+  processing = from_wire(head.processing_ns);
+  by_deadline = head.remaining_ns != 0;
+  if (by_deadline) {
+    const nanoseconds kept = SCOLL_MUTANT(margin_not_kept) ? nanoseconds(0) : margin;
+    expires = started + from_wire(head.remaining_ns) - kept;
+  } else {
+    expires = saturating_add(started, (levels - 1) * (rtt + margin) + processing + margin / 2);
+  }
+}
+
+time_point operation_times::child_due(time_point now, std::int64_t levels) const {
+  if (by_deadline) return expires;
+  if (SCOLL_MUTANT(timeout_without_cascade)) levels = 1;
+  return std::min(expires, saturating_add(now, levels * (rtt + margin) + processing));
+}
+
+std::uint64_t operation_times::remaining_ns(time_point now) const {
+  if (!by_deadline) return 0;
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(1, (expires - now).count()));
+}
+
+void operation_times::shorten_to_round_trip(time_point now, std::int64_t levels) {
+  expires = std::min(expires, saturating_add(now, (levels - 1) * (rtt + margin) + margin / 2));
+}
+
+time_point operation_times::child_due_in_round_trip(time_point now, std::int64_t levels) const {
+  return std::min(expires, saturating_add(now, levels * (rtt + margin)));
+}
+
+nanoseconds operation_times::extend(nanoseconds bound) {
+  if (by_deadline || bound <= processing) return nanoseconds(0);
+  const nanoseconds more = bound - processing;
+  processing = bound;
+  expires = saturating_add(expires, more);
+  return more;
+}
+
+}  // namespace scoll::detail

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "scoll/coro/result.hpp"
+#include "scoll/detail/service_table.hpp"
+#include "transport/io/buffer.hpp"
+
+namespace scoll::detail {
+
+/// The decoded request and replies of one operation, in storage from the frame pool that the service's table
+/// knows how to handle. Each pointer owns what it points to; null: there is no such value.
+class operation_values {
+ public:
+  operation_values() = default;
+  ~operation_values() = default;
+  operation_values(const operation_values&) = delete;
+  operation_values& operator=(const operation_values&) = delete;
+
+  void use(const service_table& table) noexcept { table_ = &table; }
+  /// Destroys every value; `own_constructed` says whether `execute` has put its reply into its room. The memory
+  /// of `opaque` is kept.
+  void clear(bool own_constructed) noexcept;
+
+  status decode_request(std::span<const std::byte> bytes);
+  void* request() const noexcept { return request_; }
+
+  /// Uninitialised room for the reply of `execute`.
+  void* make_room_for_own();
+  /// Merges the reply of `execute`, which stands in its room.
+  void merge_own() noexcept { merge(own_); }
+
+  /// Decodes a value that a child sent. Several values of one child are merged with each other first.
+  status add_arrived(std::span<const std::byte> bytes);
+  void* arrived() const noexcept { return arrived_; }
+  void drop_arrived() noexcept { drop(arrived_); }
+  void merge_arrived() noexcept;
+  /// A hook that has not returned still looks at the value: it stays, and cannot be merged any more.
+  void hold_arrived() noexcept;
+
+  void* merged() const noexcept { return merged_; }
+  void drop_merged() noexcept { drop(merged_); }
+  void hold_merged() noexcept;
+
+  /// Values that a relay passes on as they are.
+  std::vector<transport::buffer_view> opaque;
+
+ private:
+  void drop(void*& value) noexcept;
+  void merge(void*& value) noexcept;
+
+  const service_table* table_ = nullptr;
+  void* request_ = nullptr;
+  void* own_ = nullptr;
+  void* arrived_ = nullptr;
+  void* merged_ = nullptr;
+  void* held_merged_ = nullptr;
+  void* held_arrived_ = nullptr;
+};
+
+}  // namespace scoll::detail

@@ -1,0 +1,38 @@
+#include "scoll/node_options.hpp"
+
+#include "scoll/coro/error_format.hpp"
+#include "scoll/link_options.hpp"
+#include "scoll/tree/any_tree.hpp"
+
+namespace scoll {
+transport::endpoint_options detail::link_options(const node_options& options) {
+  transport::endpoint_options link = options.link;
+  link.self = options.id;
+  link.cluster = options.cluster;
+  link.incarnation = options.incarnation;
+  return link;
+}
+
+status node_options::validate() const {
+  if (!directory.empty() && incarnation == 0) {
+    return error(errc::invalid_argument,
+                 "a node with a directory needs choose_incarnation() before it is made");
+  }
+  if (max_operations == 0) return error(errc::invalid_argument, "max_operations must be at least 1");
+  if (workers == 0 || worker_queue == 0)
+    return error(errc::invalid_argument, "workers and worker_queue must be at least 1");
+  if (rtt_estimate.count() <= 0 || level_margin.count() <= 0 || creation_lease.count() <= 0) {
+    return error(errc::invalid_argument, "rtt_estimate, level_margin and creation_lease must be positive");
+  }
+  if (const tree_fault fault = check_tree(default_tree, 1); fault != tree_fault::none) {
+    return error(errc::unknown_tree, describe(fault));
+  }
+  if (pinned_tree && check_tree(*pinned_tree, 1) != tree_fault::none)
+    return make_error(errc::unknown_tree, "pinned_tree: {}", describe(check_tree(*pinned_tree, 1)));
+  if (const status s = ship.validate(); !s) return s;
+  transport::endpoint_options links = detail::link_options(*this);
+  if (incarnation == 0) links.incarnation = 1;  // chosen when the node is made
+  return links.validate();
+}
+
+}  // namespace scoll
