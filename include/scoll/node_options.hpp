@@ -24,8 +24,12 @@ struct node_options {
   tree_spec default_tree{};                ///< for groups that do not choose
   std::optional<tree_spec> pinned_tree{};  ///< what `plan_tree` gives instead of measuring
   std::uint32_t max_operations = 1024;     ///< broadcasts at once, rooted here or not; more are `busy`
-  nanoseconds rtt_estimate = std::chrono::milliseconds(20);  ///< R of `C11`
-  nanoseconds level_margin = std::chrono::milliseconds(5);   ///< kept by each level beside R
+  /// A safe round-trip time between any two nodes, for the time bounds of levels (R in
+  /// docs/writing-a-service.md).
+  nanoseconds rtt_estimate = std::chrono::milliseconds(20);
+  /// The time that each level of a tree keeps back, beside the round trip, so that it answers before its
+  /// parent gives up.
+  nanoseconds level_margin = std::chrono::milliseconds(5);
   nanoseconds creation_lease =
       std::chrono::seconds(30);      ///< after it an unused group's creator is asked about it
   std::size_t workers = 2;           ///< threads for hooks that burn CPU

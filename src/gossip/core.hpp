@@ -34,8 +34,8 @@ class core_output {
   ~core_output() = default;
 };
 
-/// The protocol without input and output: points in time and messages go in, messages and changes come out
-/// (`G10`). Memory is reserved when it is made.
+/// The protocol without input and output: points in time and messages go in, messages and changes come out.
+/// Memory is reserved when it is made.
 ///
 /// ```
 ///            held dead by others, or its time is over          stop()

@@ -18,7 +18,7 @@ namespace scoll {
 
 using transport::memory_access;
 
-/// Exposed memory of this node, RAII: its end ends the exposure (`F3`).
+/// Exposed memory of this node, RAII: its end ends the exposure.
 using bulk_handle = transport::memory_region;
 /// What a peer needs to pull or push: a wire type of 38 bytes, however many segments the memory has, since
 /// these count as one linear range. It goes into requests and replies as any other member.

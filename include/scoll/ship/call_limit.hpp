@@ -12,7 +12,7 @@ class client_call;
 }
 
 /// A limit on calls in flight, shared by those who name it in `ship_options::limit`: who comes when all
-/// places are taken waits, and places are given in the order of coming, whoever asks (`F1`). Waiting counts
+/// places are taken waits, and places are given in the order of coming, whoever asks. Waiting counts
 /// against the call's deadline, and its stop token is heard. One executor; must outlive its calls.
 ///
 /// It knows no callers, only calls: who comes with a thousand of them is in front of those who come later.

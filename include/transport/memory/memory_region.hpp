@@ -12,7 +12,7 @@ namespace scoll::transport {
 class endpoint;
 class region_table;
 
-/// Memory of this node that peers read and write by one-sided operations (`T1`, `C14`, `F3`): one span, or
+/// Memory of this node that peers read and write by one-sided operations: one span, or
 /// any number of segments that count as one linear range. The bytes stay the caller's, who may also read and
 /// write them; a peer sees what lies there when its segment is sent. What changes while a peer reads it with
 /// checksums fails that peer's transfer.

@@ -55,7 +55,7 @@ class operation final : public list_hook<> {
               const any_tree& tree, std::uint32_t relative, bool relay);
   void on_parent_cancelled(bool answer_awaited) noexcept;
   /// Nothing begins from here on; hooks and children are asked to end, and get a bounded time to say how far
-  /// they came (`C13`).
+  /// they came.
   void abort() noexcept;
   /// The answer leaves by then at the latest.
   void expire_by(time_point at) noexcept;
