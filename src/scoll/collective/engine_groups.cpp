@@ -4,17 +4,13 @@
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/lease.hpp"
+#include "scoll/collective/limits.hpp"
 #include "scoll/collective/operation/operation.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 
 // How groups come, are found and go.
 namespace scoll::detail {
-namespace {
-
-constexpr std::size_t tombstones = 4096;
-
-}  // namespace
 
 std::shared_ptr<group_state> engine::find_group(const group_id& id) const {
   if (last_group_ != nullptr && last_group_->id == id) return last_group_;
@@ -90,10 +86,10 @@ void engine::drop_group(const group_id& id) noexcept {
 
 void engine::remember_forgotten(const group_id& id) {
   if (std::find(forgotten_.begin(), forgotten_.end(), id) != forgotten_.end()) return;
-  if (forgotten_.size() < tombstones) {
+  if (forgotten_.size() < limits::remembered_groups) {
     forgotten_.push_back(id);
   } else {
-    forgotten_[forgotten_next_++ % tombstones] = id;
+    forgotten_[forgotten_next_++ % limits::remembered_groups] = id;
   }
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scoll/collective/limits.hpp"
 #include "scoll/collective/operation/operation.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/frame_pool.hpp"
@@ -10,11 +11,6 @@
 
 // The way up: what children answer is accounted for and merged.
 namespace scoll::detail {
-namespace {
-
-constexpr std::size_t max_values_per_reply = 4096;
-
-}  // namespace
 
 // ---- upwards
 
@@ -215,7 +211,7 @@ void operation::lose_subtree_value(child& c, std::size_t mark, std::uint16_t ind
 
 /// Each value follows its length. A relay's subtree may answer with several: they are merged here first.
 status operation::decode_values(child& c, std::span<const std::byte> bytes) {
-  if (c.head.values > max_values_per_reply) return error(errc::malformed, "too many values in one reply");
+  if (c.head.values > limits::values_per_reply) return error(errc::malformed, "too many values in one reply");
   for (std::uint16_t i = 0; i < c.head.values; ++i) {
     if (bytes.size() < value_length_bytes) return error(errc::malformed, "a reply ends before its value");
     const auto size = wire::detail::load_little<std::uint32_t>(bytes.data());
