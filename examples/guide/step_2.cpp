@@ -1,6 +1,4 @@
 // Step 2 of docs/guide.md: what a server process is made of. Two of them stand in one process here.
-#include <fmt/core.h>
-
 #include <chrono>
 
 #include "objects.hpp"

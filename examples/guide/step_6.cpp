@@ -1,6 +1,4 @@
 // Step 6 of docs/guide.md: a server takes a new incarnation at every start, whatever its wall clock says.
-#include <fmt/core.h>
-
 #include <cstdlib>
 #include <filesystem>
 

@@ -1,6 +1,4 @@
 // Step 8 of docs/guide.md: a thread that knows nothing of coroutines calls a server and asks all of them.
-#include <fmt/core.h>
-
 #include <chrono>
 #include <thread>
 
