@@ -99,7 +99,7 @@ consteval bool check_function() {
 /// constant in a header that both sides include.
 ///
 /// ```
-/// inline constexpr scoll::function<stat_request, stat_reply> stat_file{"remote_file.stat"};
+/// inline constexpr scoll::remote_function<stat_request, stat_reply> stat_file{"remote_file.stat"};
 /// ```
 ///
 /// The name, of at most 64 characters, makes its number on the wire, the same in every program. Beside it

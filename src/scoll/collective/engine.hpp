@@ -134,8 +134,8 @@ class engine final : private transport::endpoint_events {
     for (const auto& [id, group] : groups_) visit(*group);
   }
 
-  /// A broadcast, its request encoded at once; it starts when it is awaited (`operation_awaiter`). Given back
-  /// by `release`.
+  /// A broadcast, its request encoded at once; `operation::start` starts it. Given back by
+  /// `release`.
   begun begin_broadcast(const addressees& to, const service_table& table, const void* request,
                         const bcast_options& options);
   void release(operation& op) noexcept;
