@@ -39,7 +39,8 @@ struct options {
   double false_verdicts_per_year = 1;  ///< of the whole cluster, at most; greater than 0
   /// Fixed, up to 200, and not below what `forgiven_pause` demands; 0: computed, and raised with the loss.
   std::uint32_t threshold_cycles = 0;
-  nanoseconds forgiven_pause = std::chrono::seconds(1);  ///< nobody is dead who stops so long: 1 s to 1 min
+  /// A pause up to this long is never taken for a death: 1 s to 1 min.
+  nanoseconds forgiven_pause = std::chrono::seconds(1);
 
   age_rule ages = age_rule::guarded_stamps;
   clock_rule clock = clock_rule::guarded;

@@ -39,8 +39,8 @@ struct bulk_options {
 static_assert(std::is_trivially_copyable_v<bulk_options>);
 
 /// Lets peers read `memory`, or as `access` says, until the handle ends. The bytes stay the caller's. Any
-/// number of segments counts as one linear range. Errors: `busy` (too many regions), `invalid_argument` (an
-/// access that is none).
+/// number of segments counts as one linear range. Errors: `busy` (too many regions), `invalid_argument` (not
+/// a valid access mode).
 inline result<bulk_handle> expose(node& at, std::span<const std::byte> memory) {
   return bulk_handle::expose(at.wire(), memory);
 }

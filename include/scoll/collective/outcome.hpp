@@ -53,8 +53,8 @@ struct member_report {
   friend bool operator==(const member_report&, const member_report&) = default;
 };
 
-/// Members who took part and hold others for alive than the root, in a broadcast to those who are alive.
-/// Views differ for moments after every death.
+/// Members that took part in a broadcast to the living, and see a different set of live members than the
+/// root. Views differ for moments after every death.
 struct dissent {
   std::uint32_t members = 0;
   std::uint32_t first = 0;  ///< rank of one of them

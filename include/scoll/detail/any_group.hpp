@@ -14,7 +14,7 @@ namespace scoll::detail {
 
 class engine;
 
-/// What is the same of a `group` whatever its service.
+/// The part of `group<S>` that does not depend on `S`.
 class any_group {
  public:
   any_group() = default;

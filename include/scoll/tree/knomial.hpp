@@ -51,8 +51,8 @@ struct knomial {
     std::uint32_t cut_rank = 0;
   };
 
-  /// The number of members that the subtree of r would have if n did not cut it off: k to the power of the number
-  /// of zero digits at the end of r.
+  /// The number of members that the subtree of r would have if n did not cut it off: k to the power of the
+  /// number of zero digits at the end of r.
   constexpr std::uint64_t width(std::uint32_t n, std::uint32_t r) const noexcept {
     std::uint64_t result = 1;
     if (r == 0) {

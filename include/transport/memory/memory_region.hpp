@@ -29,7 +29,7 @@ class memory_region final {
   ~memory_region() { unexpose(); }
 
   /// Exposes memory for reading, or as `access` says. It may be empty. Errors: `busy` (the endpoint's
-  /// `region_limit`), `invalid_argument` (an access that is none). Several segments may allocate.
+  /// `region_limit`), `invalid_argument` (not a valid access mode). Several segments may allocate.
   static result<memory_region> expose(endpoint& owner, std::span<const std::byte> memory);
   static result<memory_region> expose(endpoint& owner, std::span<std::byte> memory, memory_access access);
   static result<memory_region> expose(endpoint& owner, std::span<const std::span<const std::byte>> segments);

@@ -13,8 +13,8 @@ namespace scoll::transport {
 
 class lent_memory;
 
-/// Who uses lent memory in a later step than the one it was lent in: a message that will be sent from it, a
-/// link that has sent part of it, a frame that arrives into it. It leaves by itself when it dies.
+/// A user of lent memory that outlives the step in which it was lent: a message that will be sent from it, a
+/// link that has sent part of it, a frame that arrives into it. Its destructor takes it out of the list.
 class borrower : public list_hook<borrower> {
  public:
   using function = void (*)(borrower&) noexcept;

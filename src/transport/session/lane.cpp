@@ -63,8 +63,8 @@ executor& lane::ex() const noexcept {
   return session_.endpoint_.get_executor();
 }
 
-/// Also by who works at a call and has nothing to say yet: a caller that is gone would never be noticed, and
-/// its handler never told. (What a tree's hop may take is bounded by its time.)
+/// A node that is still serving a call needs the connection too; otherwise it would never notice that the
+/// caller is gone, and never tell the handler. (A broadcast needs no such care: its time is bounded.)
 bool lane::needed() const noexcept {
   if (id_ == lane_id::control && session_.owed_calls_ != 0) return true;
   return !retained_.empty() || session_.work_waiting(id_) ||
