@@ -86,10 +86,10 @@ void engine::drop_group(const group_id& id) noexcept {
 
 void engine::remember_forgotten(const group_id& id) {
   if (std::find(forgotten_.begin(), forgotten_.end(), id) != forgotten_.end()) return;
-  if (forgotten_.size() < limits::remembered_groups) {
+  if (forgotten_.size() < max_group_tombstones) {
     forgotten_.push_back(id);
   } else {
-    forgotten_[forgotten_next_++ % limits::remembered_groups] = id;
+    forgotten_[forgotten_next_++ % max_group_tombstones] = id;
   }
 }
 

@@ -1,16 +1,18 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
-/// Limits of collectives that are neither options nor public.
-namespace scoll::detail::limits {
+namespace scoll::detail {
 
-/// Ended groups whose ids a node remembers, so that a creation that arrives late does not bring one back to
-/// life. The oldest is forgotten first.
-inline constexpr std::size_t remembered_groups = 4096;
+/// Values that one reply may carry: 1 where every member serves the same version, more behind relays. A reply with
+/// more is malformed.
+inline constexpr std::size_t max_values_per_reply = 4096;
 
-/// Values that one reply may carry: a member that serves another version passes those of its subtree on
-/// unmerged. A reply that announces more is `malformed`.
-inline constexpr std::size_t values_per_reply = 4096;
+/// The longest processing bound, in nanoseconds, that a child can ask for: a peer cannot make this node wait for ever.
+inline constexpr std::uint64_t longest_extension_ns = 24ULL * 3600 * 1'000'000'000;
 
-}  // namespace scoll::detail::limits
+/// Groups that a node remembers to have forgotten, so that a creation which arrives late does not bring one back.
+inline constexpr std::size_t max_group_tombstones = 4096;
+
+}  // namespace scoll::detail

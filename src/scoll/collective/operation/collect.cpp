@@ -28,9 +28,8 @@ void operation::child::on_reply(transport::exchange& self, transport::reply_even
   }
   if (!event.final) {
     if (event.outcome && (head.flags & collective_reply_head::extension) != 0) {
-      constexpr std::uint64_t longest_ns =
-          24ULL * 3600 * 1'000'000'000;  // a peer cannot make us wait for ever
-      op.on_extension(c, nanoseconds(static_cast<std::int64_t>(std::min(head.processing_ns, longest_ns))));
+      op.on_extension(
+          c, nanoseconds(static_cast<std::int64_t>(std::min(head.processing_ns, longest_extension_ns))));
     }
     return;
   }
@@ -211,7 +210,7 @@ void operation::lose_subtree_value(child& c, std::size_t mark, std::uint16_t ind
 
 /// Each value follows its length. A relay's subtree may answer with several: they are merged here first.
 status operation::decode_values(child& c, std::span<const std::byte> bytes) {
-  if (c.head.values > limits::values_per_reply) return error(errc::malformed, "too many values in one reply");
+  if (c.head.values > max_values_per_reply) return error(errc::malformed, "too many values in one reply");
   for (std::uint16_t i = 0; i < c.head.values; ++i) {
     if (bytes.size() < value_length_bytes) return error(errc::malformed, "a reply ends before its value");
     const auto size = wire::detail::load_little<std::uint32_t>(bytes.data());
