@@ -2,7 +2,8 @@
 # `tools` (programs).
 include(CMakePackageConfigHelpers)
 
-# A folder of its own keeps gossip/ and transport/ apart from other libraries' headers.
+# Headers go into a folder of their own, which is on the include path only of those who use the package. It does not keep names
+# apart there: with another library that has gossip/ or transport/, the first folder on the path wins.
 set(scoll_include_dir "${CMAKE_INSTALL_INCLUDEDIR}/scoll-${PROJECT_VERSION_MAJOR}")
 set(scoll_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/scoll")
 

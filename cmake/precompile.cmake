@@ -17,7 +17,7 @@ function(scoll_join_sources target)
   endif()
 endfunction()
 
-# With GCC it brings a fifth at most, and warnings about headers that are none.
+# With GCC it brings a fifth at most, and spurious warnings.
 function(scoll_precompile_for_tests target)
   if(NOT SCOLL_JOIN_SOURCES OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     return()

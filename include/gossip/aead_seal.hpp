@@ -12,7 +12,7 @@
 namespace scoll::gossip {
 
 /// Seals messages with the keys of a cluster: AES-256-GCM over the body, which it encrypts, the head, which
-/// stays readable, and the receiver, who is not in the message (`T7`). Behind the body go the key's id (4
+/// stays readable, and the receiver, who is not in the message. Behind the body go the key's id (4
 /// bytes) and the tag (16).
 ///
 /// Each life of each participant seals with a key of its own, an HMAC-SHA256 of cluster key, sender and

@@ -27,7 +27,7 @@ inline constexpr std::uint16_t protocol_version = 1;
 /// SHA-256 over version, interval and the addresses in canonical order.
 using configuration_digest = std::array<std::byte, 32>;
 
-/// What all participants must agree on (`G3`): protocol version, interval and participants. Immutable and
+/// What all participants must agree on: protocol version, interval and participants. Immutable and
 /// shared.
 class configuration {
  public:

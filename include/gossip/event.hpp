@@ -21,12 +21,12 @@ struct liveness_event {
   event_kind kind = event_kind::alive;
   participant_index who = nobody;
   std::uint64_t incarnation = 0;  ///< the life it speaks of; never 0, and never smaller than before
-  std::uint32_t aliveness = 0;    ///< how often it has come back; its first start does not count (`G5`)
+  std::uint32_t aliveness = 0;    ///< how often it has come back; its first start does not count
   std::uint64_t epoch = 0;        ///< 1 for the first event of this participant, and so on without gaps
   std::uint64_t cycle = 0;        ///< the cluster clock here
 };
 
-/// Who is told of changes, in order (`G5`). It leaves when it dies; while it is told it may leave and others
+/// Who is told of changes, in order. It leaves when it dies; while it is told it may leave and others
 /// may join, and nobody may destroy the participant.
 class event_listener : public list_hook<event_listener> {
  public:

@@ -9,7 +9,7 @@ enum class log_level : std::uint8_t { error, warning, info, debug };
 
 std::string_view to_string(log_level level) noexcept;
 
-/// Who is told what goes on (`G9`). Changes of verdicts, refusals and alarms are told, single messages and
+/// Who is told what goes on. Changes of verdicts, refusals and alarms are told, single messages and
 /// entries are not.
 class log_sink {
  public:

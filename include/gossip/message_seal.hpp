@@ -29,7 +29,7 @@ struct seal_context {
 };
 
 /// Authenticates, and may encrypt, every message on its way out, and refuses what is not authentic on its way
-/// in (`T7`). One call per datagram, in place, without allocation. Outlives the participant that uses it.
+/// in. One call per datagram, in place, without allocation. Outlives the participant that uses it.
 class message_seal {
  public:
   message_seal(const message_seal&) = delete;

@@ -24,7 +24,7 @@ enum class clock_rule : std::uint8_t {
 
 /// How the age is found beyond which a participant is dead.
 enum class threshold_rule : std::uint8_t {
-  computed,   ///< from participants, loss, interval and budget (`G4`)
+  computed,   ///< from participants, loss, interval and budget
   logarithm,  ///< the source's: log2 of the participants
 };
 
@@ -39,7 +39,8 @@ struct options {
   double false_verdicts_per_year = 1;  ///< of the whole cluster, at most; greater than 0
   /// Fixed, up to 200, and not below what `forgiven_pause` demands; 0: computed, and raised with the loss.
   std::uint32_t threshold_cycles = 0;
-  nanoseconds forgiven_pause = std::chrono::seconds(1);  ///< nobody is dead who stops so long: 1 s to 1 min
+  /// A pause up to this long is never taken for a death: 1 s to 1 min.
+  nanoseconds forgiven_pause = std::chrono::seconds(1);
 
   age_rule ages = age_rule::guarded_stamps;
   clock_rule clock = clock_rule::guarded;
@@ -48,7 +49,7 @@ struct options {
   std::uint32_t reprobe_one_in = 8;  ///< share of pings that go to those held dead; 0: chosen like all others
   std::uint32_t fudge_cycles = 0;  ///< replies leave out what is fresher by so many (relative ages: one more)
   bool jitter = true;              ///< pings leave at times of their own within the interval
-  bool stealth = true;             ///< a start is silent until others hold the life before it dead (`G5`)
+  bool stealth = true;             ///< a start is silent until others hold the life before it dead
 
   std::uint32_t most_message_bytes = 0;  ///< sealed; 0: what the port can carry
   message_seal* seal = nullptr;          ///< none: a checksum finds what was altered, not what was forged

@@ -18,7 +18,7 @@
 
 namespace scoll::gossip {
 
-/// One member of the gossip on a datagram port (`G1` to `G9`, `G10`): pings another participant once in a
+/// One member of the gossip on a datagram port: pings another participant once in a
 /// cycle, answers those who ping it, and tells who is alive. Memory is O(participants), reserved before the
 /// first cycle; afterwards nothing is allocated. For its executor's thread.
 class participant {
@@ -71,13 +71,13 @@ class participant {
 
 /// Binds the port at the participant's own address and takes part until stopped, which is success. Errors:
 /// `invalid_argument` (what is wrong with options, address or configuration), what `bind` gives,
-/// `wrong_cluster` (it disagrees with the others about the configuration: the text names parameter and peer,
-/// `G3`), `version_mismatch` (the same for the protocol version), `stale` (a later life of it is known
-/// already). The port is closed when it returns. Once per participant.
+/// `wrong_cluster` (it disagrees with the others about the configuration: the text names parameter and peer),
+/// `version_mismatch` (the same for the protocol version), `stale` (a later life of it is known already).
+/// The port is closed when it returns. Once per participant.
 task<status> run(participant& p, stop_token stop);
 
 /// Waits until `p` takes part. Before that it only listens: others may still know the life before this one,
-/// and broadcasts are to wait (`G5`). Errors: `closed` (it has ended, or could not begin), `cancelled`.
+/// and broadcasts are to wait. Errors: `closed` (it has ended, or could not begin), `cancelled`.
 task<status> active(participant& p, stop_token stop);
 
 }  // namespace scoll::gossip

@@ -19,7 +19,7 @@ enum class phase : std::uint8_t {
 
 std::string_view to_string(phase p) noexcept;
 
-/// The whole state at one moment (`G9`).
+/// The whole state at one moment.
 struct snapshot {
   std::uint64_t epoch = 0;  ///< of the latest event; equal epochs mean equal states of all participants
   phase stage = phase::idle;

@@ -7,7 +7,7 @@
 
 namespace scoll::gossip {
 
-/// What the threshold follows from (`G4`).
+/// What the threshold follows from.
 struct threshold_input {
   std::uint32_t participants = 2;
   double loss = 0.05;  ///< of messages

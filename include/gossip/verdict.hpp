@@ -13,7 +13,7 @@ enum class liveness : std::uint8_t {
   dead,
 };
 
-/// Whether I reach it myself; that others do is `liveness` (`G4`).
+/// Whether I reach it myself; that others do is `liveness`.
 enum class reachability : std::uint8_t {
   untried,
   reachable,    ///< it answered my latest ping, or has been heard directly since
@@ -33,7 +33,7 @@ enum class withheld : std::uint8_t {
 
 std::string_view to_string(withheld why) noexcept;
 
-/// All that is known of one participant, and why it is held to be what it is (`G7` explain). Cycles are those
+/// All that is known of one participant, and why it is held to be what it is. Cycles are those
 /// of the cluster clock; `never` if there is none.
 struct verdict {
   static constexpr std::uint64_t never = UINT64_MAX;

@@ -12,7 +12,7 @@ namespace scoll {
 
 using transport::node_id;
 
-/// The statically agreed number of a collective service (`C1`). Numbers below 256 belong to the library.
+/// The statically agreed number of a collective service. Numbers below 256 belong to the library.
 enum class service_id : std::uint32_t {};
 inline constexpr std::uint32_t first_user_service = 256;
 
@@ -23,11 +23,11 @@ struct entity {
   friend constexpr auto operator<=>(const entity&, const entity&) = default;
 };
 
-/// SHA-256 of an ordered membership (`C4`).
+/// SHA-256 of an ordered membership.
 using membership_digest = std::array<std::byte, 32>;
 
 /// Names one membership for ever: who made it, in which life, its count there, and the digest of its members,
-/// so that one id can never stand for two memberships (`C4`).
+/// so that one id can never stand for two memberships.
 struct group_id {
   std::uint64_t creator = 0;
   std::uint64_t incarnation = 0;
@@ -42,8 +42,8 @@ struct group_id {
   }
 };
 
-/// Names the group that all nodes know under `id`, a number of the service's own, without having been told
-/// (`C5`): nobody created it.
+/// Names the group that all nodes know under `id`, a number of the service's own, without having been told:
+/// nobody created it.
 constexpr group_id out_of_band_group(service_id service, std::uint64_t id,
                                      const membership_digest& members) noexcept {
   return {0, static_cast<std::uint64_t>(service), id, members};

@@ -9,9 +9,9 @@
 
 namespace scoll {
 
-/// Tells a node what its gossip finds out (`C12`, `C15`): construct it before the gossip runs, on the same
+/// Tells a node what its gossip finds out: construct it before the gossip runs, on the same
 /// executor. The participant must run with the node's incarnation (`gossip::options::incarnation`). Both must
-/// outlive it. Broadcasts of one's own wait for `gossip::active` (`G5`).
+/// outlive it. Broadcasts of one's own wait for `gossip::active`.
 class liveness_feed final : public gossip::event_listener {
  public:
   /// `nodes[i]` is the id of participant i; 0 for one that is no node.

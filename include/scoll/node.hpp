@@ -30,7 +30,7 @@ class rail;
 class node_pools;
 class scope;
 
-/// A registered service. Closing refuses new requests to their parents and waits for those that run (`C1`);
+/// A registered service. Closing refuses new requests to their parents and waits for those that run;
 /// dropping the handle leaves the service registered until the node ends.
 class service_handle {
  public:
@@ -86,7 +86,7 @@ class node {
     return service_handle(*engine_, std::move(entry));
   }
 
-  /// Registers a function that peers may ship calls to (`F1`). The handler is a callable, copied into the
+  /// Registers a function that peers may ship calls to. The handler is a callable, copied into the
   /// node, of the form `task<result<Out>> (or result<Out>, or Out) handler(const In&, scoll::call_context&)`;
   /// where `Out` is `nothing` also `task<status>`, `status` or `void`. One that throws answers with an error.
   /// The argument, and the handler itself, live until the handler has returned. Errors: `already_exists`
@@ -101,14 +101,14 @@ class node {
     return function_handle(*shipper_, std::move(entry));
   }
 
-  /// Creates a group at once (`C3`): when this returns, all members hold it; if that fails, none keeps it,
+  /// Creates a group at once: when this returns, all members hold it; if that fails, none keeps it,
   /// and the error says how many did not join and why. This node must be among `targets`.
   template <collective_service S>
   task<result<group<S>>> create_group(const std::vector<target>& targets, group_options options = {}) {
     return create_checked<S>(membership::make(targets), options);
   }
 
-  /// Makes a group known here under an id of the service's own, without a message (`C5`): every member does
+  /// Makes a group known here under an id of the service's own, without a message: every member does
   /// so by itself, and any of them may then broadcast. Memberships are compared by digest: who holds another
   /// one under that id answers `membership_changed`, who holds none `unknown_group`. A membership is
   /// immutable and may be shared by all who hold it. Errors: `not_member`, `unknown_service`,
@@ -132,9 +132,9 @@ class node {
   task<status> destroy(const detail::any_group& g);
 
   /// Liveness calls this incarnation of a node dead, or says that it is alive (gossip does both, see
-  /// `follow`). A death ends at once what is expected of the node (`peer_died`, `C12`), removes the groups it
-  /// created and stops broadcasts of its own (`C15`); broadcasts to groups it is in are refused from then on
-  /// (`C8`). A newer incarnation does so to those before it. Incarnations are those of `node_options`, and
+  /// `follow`). A death ends at once what is expected of the node (`peer_died`), removes the groups it
+  /// created and stops broadcasts of its own; broadcasts to groups it is in are refused from then on.
+  /// A newer incarnation does so to those before it. Incarnations are those of `node_options`, and
   /// older news than is known changes nothing.
   void on_dead(node_id peer, std::uint64_t incarnation);
   void on_alive(node_id peer, std::uint64_t incarnation);

@@ -20,18 +20,22 @@ struct node_options {
   node_id id = 0;                          ///< unique in the cluster, not 0
   std::string cluster = "scoll";           ///< nodes of different names do not talk
   std::uint64_t incarnation = 0;           ///< must grow with every start; 0: the wall clock in ns is taken
-  std::string directory;                   ///< where `choose_incarnation` keeps it; "": it is not kept
+  std::string directory{};                 ///< where `choose_incarnation` keeps it; "": it is not kept
   tree_spec default_tree{};                ///< for groups that do not choose
   std::optional<tree_spec> pinned_tree{};  ///< what `plan_tree` gives instead of measuring
   std::uint32_t max_operations = 1024;     ///< broadcasts at once, rooted here or not; more are `busy`
-  nanoseconds rtt_estimate = std::chrono::milliseconds(20);  ///< R of `C11`
-  nanoseconds level_margin = std::chrono::milliseconds(5);   ///< kept by each level beside R
+  /// A safe round-trip time between any two nodes, for the time bounds of levels (R in
+  /// docs/writing-a-service.md).
+  nanoseconds rtt_estimate = std::chrono::milliseconds(20);
+  /// The time that each level of a tree keeps back, beside the round trip, so that it answers before its
+  /// parent gives up.
+  nanoseconds level_margin = std::chrono::milliseconds(5);
   nanoseconds creation_lease =
-      std::chrono::seconds(30);      ///< after it an unused group's creator is asked about it
-  std::size_t workers = 2;           ///< threads for hooks that burn CPU
-  std::size_t worker_queue = 256;    ///< functions waiting for one; more are `busy`
-  ship_limits ship;                  ///< bounds of the function shipper
-  transport::endpoint_options link;  ///< self, cluster and incarnation in it are overwritten by those above
+      std::chrono::seconds(30);        ///< after it an unused group's creator is asked about it
+  std::size_t workers = 2;             ///< threads for hooks that burn CPU
+  std::size_t worker_queue = 256;      ///< functions waiting for one; more are `busy`
+  ship_limits ship{};                  ///< bounds of the function shipper
+  transport::endpoint_options link{};  ///< self, cluster and incarnation in it are overwritten by those above
 
   status validate() const;
 };

@@ -1,23 +1,56 @@
 #pragma once
 
-/// All of scoll: coroutines, transport, collectives. Programs that care for compile time include what they
-/// use.
+/// All that a program calls, except the simulated world for tests (transport/sim). A program that cares about
+/// its compile time includes the feature headers that it uses, such as scoll/ship.hpp.
 
-#include "scoll/bulk/bulk.hpp"
-#include "scoll/bulk/list.hpp"
-#include "scoll/bulk/stream.hpp"
-#include "scoll/collective/aggregate.hpp"
-#include "scoll/collective/bcast.hpp"
-#include "scoll/collective/plan_tree.hpp"
-#include "scoll/collective/service.hpp"
-#include "scoll/coro/sync_wait.hpp"
-#include "scoll/incarnation_store.hpp"
-#include "scoll/node.hpp"
-#include "scoll/run_and_wait.hpp"
-#include "scoll/run_then.hpp"
-#include "scoll/ship/ship.hpp"
-#include "scoll/ship_and_wait.hpp"
-#include "scoll/ship_then.hpp"
-#include "scoll/tree/any_tree.hpp"
-#include "transport/io/reactor.hpp"
-#include "transport/tcp/tcp_rail.hpp"
+// A node, what it is made with, and what it knows.
+#include "scoll/ids.hpp"                // IWYU pragma: export
+#include "scoll/incarnation_store.hpp"  // IWYU pragma: export
+#include "scoll/liveness_feed.hpp"      // IWYU pragma: export
+#include "scoll/local_cluster.hpp"      // IWYU pragma: export
+#include "scoll/node.hpp"               // IWYU pragma: export
+#include "scoll/node_options.hpp"       // IWYU pragma: export
+#include "scoll/node_pools.hpp"         // IWYU pragma: export
+#include "scoll/node_snapshot.hpp"      // IWYU pragma: export
+#include "scoll/settings.hpp"           // IWYU pragma: export
+#include "scoll/version.hpp"            // IWYU pragma: export
+
+// What it does.
+#include "scoll/bulk.hpp"        // IWYU pragma: export
+#include "scoll/collective.hpp"  // IWYU pragma: export
+#include "scoll/ship.hpp"        // IWYU pragma: export
+#include "scoll/tree.hpp"        // IWYU pragma: export
+
+// How a program waits for it.
+#include "scoll/coro.hpp"          // IWYU pragma: export
+#include "scoll/run_and_wait.hpp"  // IWYU pragma: export
+#include "scoll/run_then.hpp"      // IWYU pragma: export
+
+// Who is alive.
+#include "gossip/aead_seal.hpp"      // IWYU pragma: export
+#include "gossip/configuration.hpp"  // IWYU pragma: export
+#include "gossip/counters.hpp"       // IWYU pragma: export
+#include "gossip/event.hpp"          // IWYU pragma: export
+#include "gossip/event_queue.hpp"    // IWYU pragma: export
+#include "gossip/key_ring.hpp"       // IWYU pragma: export
+#include "gossip/log.hpp"            // IWYU pragma: export
+#include "gossip/message_seal.hpp"   // IWYU pragma: export
+#include "gossip/options.hpp"        // IWYU pragma: export
+#include "gossip/participant.hpp"    // IWYU pragma: export
+#include "gossip/snapshot.hpp"       // IWYU pragma: export
+#include "gossip/threshold.hpp"      // IWYU pragma: export
+#include "gossip/verdict.hpp"        // IWYU pragma: export
+
+// What it runs on: the reactor, files, sockets and datagrams, rails, values as bytes.
+#include "transport/io/acceptor.hpp"          // IWYU pragma: export
+#include "transport/io/address.hpp"           // IWYU pragma: export
+#include "transport/io/buffer.hpp"            // IWYU pragma: export
+#include "transport/io/datagram.hpp"          // IWYU pragma: export
+#include "transport/io/file.hpp"              // IWYU pragma: export
+#include "transport/io/io_awaitables.hpp"     // IWYU pragma: export
+#include "transport/io/reactor.hpp"           // IWYU pragma: export
+#include "transport/io/socket.hpp"            // IWYU pragma: export
+#include "transport/io/udp_port.hpp"          // IWYU pragma: export
+#include "transport/session/named_rails.hpp"  // IWYU pragma: export
+#include "transport/tcp/tcp_rail.hpp"         // IWYU pragma: export
+#include "transport/wire/wire.hpp"            // IWYU pragma: export

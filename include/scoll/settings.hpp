@@ -56,7 +56,7 @@ class settings {
   settings();
 
   /// The file that SCOLL_CONFIG names, if it does, then the environment, then `check`: what a program does at
-  /// its start, after it has made its own suggestions. Refused, it has taken nothing.
+  /// its start, after it has made its own suggestions. If it fails, nothing has been applied.
   status load();
   /// The same with this file instead; an empty path is none.
   status load(const std::string& path);

@@ -182,7 +182,7 @@ void core::adapt_threshold() noexcept {
   }
 }
 
-/// What is older tells of nobody that it lives, nor does it in the source's.
+/// Entries older than this are no evidence of life, nor are they in the original protocol.
 std::uint32_t core::obsolete_after() const noexcept {
   return relative() ? logarithm_threshold(shared_->size()) : threshold_;
 }

@@ -34,8 +34,8 @@ class core_output {
   ~core_output() = default;
 };
 
-/// The protocol without input and output: points in time and messages go in, messages and changes come out
-/// (`G10`). Memory is reserved when it is made.
+/// The protocol without input and output: points in time and messages go in, messages and changes come out.
+/// Memory is reserved when it is made.
 ///
 /// ```
 ///            held dead by others, or its time is over          stop()
@@ -55,9 +55,9 @@ class core {
   /// The next point in time at which `on_timer` is to be called; later is allowed, and is noticed.
   time_point next_timer() const noexcept { return next_tick_ < next_ping_ ? next_tick_ : next_ping_; }
   void on_timer(time_point now) noexcept;
-  /// `from` is whose address it came from.
+  /// Takes a message that came from the address of participant `from`.
   void on_message(participant_index from, std::span<const std::byte> bytes, time_point now) noexcept;
-  /// One came from an address that is nobody's.
+  /// Records a message from an unknown address.
   void on_stranger(std::size_t bytes) noexcept;
   void stop() noexcept { stage_ = phase::stopped; }
 

@@ -66,7 +66,7 @@ std::vector<target> targets_of(const group_record& g) {
   return targets;
 }
 
-/// How long the root may take, by what the library says (`C11`).
+/// How long the root may take, by what the library says.
 nanoseconds bound_of(const broadcast_record& b, const bcast_options& options, nanoseconds service_bound) {
   if (options.deadline.count() != 0) return options.deadline;
   const auto n = static_cast<std::uint32_t>(b.addressed.size());

@@ -188,7 +188,7 @@ void nothing_fails_by_itself(const broadcast_record& b, const cluster& c, violat
 /// Longer than any way there and back through a tree in a network without faults.
 constexpr nanoseconds long_way = milliseconds(250);
 
-/// A parent answers before its own parent gives up (`C11`): without faults, and with a margin that is longer
+/// A parent answers before its own parent gives up: without faults, and with a margin that is longer
 /// than the way, who is late says so himself.
 void the_late_speak_for_themselves(const broadcast_record& b, const cluster& c, violations& found) {
   constexpr nanoseconds ample = milliseconds(15);
@@ -346,7 +346,7 @@ void holds_no_other_group(std::uint32_t host, const cluster& c, detail::engine& 
   });
 }
 
-/// Groups end with the life that made them (`C15`): once everybody knows who lives, only groups of present
+/// Groups end with the life that made them: once everybody knows who lives, only groups of present
 /// lives are held.
 void groups_end_with_their_creators(std::uint32_t host, cluster& c, detail::engine& engine,
                                     violations& found) {
@@ -360,7 +360,7 @@ void groups_end_with_their_creators(std::uint32_t host, cluster& c, detail::engi
   });
 }
 
-/// Nothing is asked of a node as long as it is called dead, and what was asked before has ended (`C12`).
+/// Nothing is asked of a node as long as it is called dead, and what was asked before has ended.
 void nobody_waits_for_the_dead(std::uint32_t host, detail::engine& engine, violations& found) {
   engine.wire().sessions([&](transport::session& s) {
     if (engine.lives().is_dead(s.peer()) && s.waiting() != 0)

@@ -64,7 +64,7 @@ scoll::task<json> commands::run(control_connection& client, const command& c, sc
   co_return failure(make_error(errc::invalid_argument, "there is no command '{}'", c.name));
 }
 
-/// Held until this server takes part in the gossip (`G5`), which is within the command's time.
+/// Held until this server takes part in the gossip, which is within the command's time.
 scoll::task<json> commands::run_with_others(control_connection& client, command c, scoll::stop_token stop) {
   const bool is_long = c.name == "scrub" || c.name == "ingest";
   if (c.timeout.count() <= 0) c.timeout = is_long ? config_.long_deadline : config_.quick_deadline;

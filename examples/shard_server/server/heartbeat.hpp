@@ -26,7 +26,7 @@ class heartbeat final : private scoll::gossip::event_listener {
   /// Until it is stopped, which is success.
   scoll::task<scoll::status> run(scoll::stop_token stop);
 
-  /// Until this server takes part, having listened for a while after its start (`G5`). Errors: `closed` (it
+  /// Until this server takes part, having listened for a while after its start. Errors: `closed` (it
   /// stops), `cancelled`.
   scoll::task<scoll::status> active(scoll::stop_token stop);
 

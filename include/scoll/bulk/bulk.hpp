@@ -18,7 +18,7 @@ namespace scoll {
 
 using transport::memory_access;
 
-/// Exposed memory of this node, RAII: its end ends the exposure (`F3`).
+/// Exposed memory of this node, RAII: its end ends the exposure.
 using bulk_handle = transport::memory_region;
 /// What a peer needs to pull or push: a wire type of 38 bytes, however many segments the memory has, since
 /// these count as one linear range. It goes into requests and replies as any other member.
@@ -39,8 +39,8 @@ struct bulk_options {
 static_assert(std::is_trivially_copyable_v<bulk_options>);
 
 /// Lets peers read `memory`, or as `access` says, until the handle ends. The bytes stay the caller's. Any
-/// number of segments counts as one linear range. Errors: `busy` (too many regions), `invalid_argument` (an
-/// access that is none).
+/// number of segments counts as one linear range. Errors: `busy` (too many regions), `invalid_argument` (not
+/// a valid access mode).
 inline result<bulk_handle> expose(node& at, std::span<const std::byte> memory) {
   return bulk_handle::expose(at.wire(), memory);
 }

@@ -10,7 +10,7 @@
 
 namespace scoll {
 
-/// Any number of descriptors as one member of a message (`F3`): a wire type with at most `inline_limit` of
+/// Any number of descriptors as one member of a message: a wire type with at most `inline_limit` of
 /// them inside; more are pulled from who offers them.
 struct bulk_list {
   static constexpr std::size_t inline_limit = 16;

@@ -11,7 +11,7 @@
 
 namespace scoll {
 
-/// A peer's memory chunk by chunk, in order, so that work begins before all has come (`F3`, `C14`). While one
+/// A peer's memory chunk by chunk, in order, so that work begins before all has come. While one
 /// chunk is worked on, the next ones are on their way:
 ///
 /// ```cpp

@@ -22,7 +22,7 @@ concept mergeable = requires(T& into, const T& from) {
   { into.merge(from) } noexcept -> std::same_as<void>;
 };
 
-/// Ready monoids for reply members (`C2`). Each is a plain aggregate and travels as its members.
+/// Ready monoids for reply members. Each is a plain aggregate and travels as its members.
 template <class T>
 struct sum {
   T value{};

@@ -15,8 +15,8 @@
 
 namespace scoll {
 
-/// What a broadcast gives: a status, the merged value if there is one, and the account of every member
-/// (`C10`). A partial answer is data: `ok()` only if every member executed and is merged.
+/// What a broadcast gives: a status, the merged value if there is one, and the account of every member.
+/// A partial answer is data: `ok()` only if every member executed and is merged.
 template <class Reply>
 class bcast_result {
  public:
@@ -60,7 +60,7 @@ class [[nodiscard]] bcast_awaiter {
   detail::broadcast broadcast_;
 };
 
-/// Broadcasts `request` to every member of `g`, this node included, and merges their replies (`C8`):
+/// Broadcasts `request` to every member of `g`, this node included, and merges their replies:
 /// `co_await scoll::bcast(group, request, options)` gives a `bcast_result`. Each member executes at most
 /// once. The request, at most 4,096 bytes encoded, is encoded before this call returns.
 ///

@@ -64,7 +64,7 @@ class bcast_context {
 /// What `on_reply` is told: a child's subtree has answered or is lost. Lives until the hook has returned.
 template <class Reply>
 struct arrival {
-  std::uint32_t child = 0;       ///< index as in `call::child_rank`
+  std::uint32_t child = 0;       ///< index as in `bcast_context::child_rank`
   std::uint32_t rank = 0;        ///< of the child
   const Reply* value = nullptr;  ///< merged reply of the subtree; null if there is none
   bool clean = false;            ///< every member of the subtree executed and is merged in `value`

@@ -18,7 +18,7 @@ struct target {
   std::vector<entity> entities;
 };
 
-/// Most members one group may have. A membership that travels is bounded by its bytes long before (`C3`).
+/// Most members one group may have. A membership that travels is bounded by its bytes long before.
 inline constexpr std::uint32_t max_members = 1U << 20;
 
 /// An ordered, checked list of targets with its digest. Immutable and shared; the rank of a node is its

@@ -11,7 +11,7 @@
 
 namespace scoll {
 
-/// What becomes of a broadcast to members that are known to be dead (`C8`).
+/// What becomes of a broadcast to members that are known to be dead.
 enum class dead_members : std::uint8_t {
   refuse,      ///< nothing is sent, and the answer names them
   try_others,  ///< those who can be reached execute; the dead, and who is below them in the tree, are not
@@ -21,7 +21,7 @@ enum class dead_members : std::uint8_t {
 /// Options of one broadcast. Trivially copyable, so that a braced temporary is safe beside `co_await`.
 struct bcast_options {
   /// Time for the whole broadcast; each level keeps a margin of it, so that a parent answers before its own
-  /// parent gives up (`C11`). 0: the cascading timeouts of the service's processing bound apply. One that is
+  /// parent gives up. 0: the cascading timeouts of the service's processing bound apply. One that is
   /// too short for the depth fails at once.
   nanoseconds deadline{0};
   /// How long one member may take, without its subtree: the service's bound if 0. Not used with a deadline.

@@ -11,14 +11,14 @@
 
 namespace scoll {
 
-/// What is known of one member of a broadcast (`C10`).
+/// What is known of one member of a broadcast.
 enum class member_state : std::uint8_t {
   merged = 0,       ///< executed, and its reply is in the value
   executed = 1,     ///< executed, but its reply was lost or could not be merged
   failed = 2,       ///< got the request and did not execute it, or its `execute` failed: see the cause
   not_reached = 3,  ///< provably never got the request: never sent, or refused on arrival
   unknown = 4,      ///< the path to it suffered a death, a break or a deadline
-  excluded = 5,     ///< not addressed: the broadcast was for other members (`C6`)
+  excluded = 5,     ///< not addressed: the broadcast was for other members
 };
 
 /// Where something went wrong.
@@ -53,8 +53,8 @@ struct member_report {
   friend bool operator==(const member_report&, const member_report&) = default;
 };
 
-/// Members who took part and hold others for alive than the root, in a broadcast to those who are alive
-/// (`C6`). Views differ for moments after every death.
+/// Members that took part in a broadcast to the living, and see a different set of live members than the
+/// root. Views differ for moments after every death.
 struct dissent {
   std::uint32_t members = 0;
   std::uint32_t first = 0;  ///< rank of one of them

@@ -13,7 +13,7 @@ struct plan_options {
   bool measure_pinned = false;    ///< measures although the choice is made, to tell what it costs
 };
 
-/// Measures the links to all targets and chooses a tree for broadcasts rooted here (C7, C17):
+/// Measures the links to all targets and chooses a tree for broadcasts rooted here:
 ///
 /// ```
 /// auto plan = co_await scoll::plan_tree(node, targets);

@@ -41,7 +41,7 @@ enum class errc : std::uint16_t {
   stale = 27,               ///< an older incarnation, generation or operation
   stale_descriptor = 28,    ///< the memory it named is no longer exposed
   peer_died = 29,           ///< liveness says that the node, in that incarnation, is dead
-  view_differs = 30,        ///< the member holds others for alive than the root
+  view_differs = 30,        ///< the member sees a different set of live members than the root
   unknown_function = 31,    ///< no such function on that node, or it is closed
   type_mismatch = 32,       ///< the peer's function of that name takes or gives something else
 };

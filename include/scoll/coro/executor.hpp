@@ -31,7 +31,7 @@ class posted_node {
 
 /// One thread's worth of work: a ready list, timers and a clock. Everything awaits on, and is resumed by,
 /// exactly one executor; nothing but `post` may be called from another thread. Derived classes drive it: the
-/// reactor in production, `virtual_executor` in tests and simulation (`X2`).
+/// reactor in production, `virtual_executor` in tests and simulation.
 class executor {
  public:
   virtual ~executor() = default;

@@ -16,7 +16,7 @@
 namespace scoll {
 
 /// Memory for coroutine frames and small objects of changing size: one free list per size class and thread,
-/// so that a steady state allocates nothing (`X4`; compilers do not elide coroutine allocations reliably).
+/// so that a steady state allocates nothing (compilers do not elide coroutine allocations reliably).
 /// Blocks above `largest_pooled` go to the heap. A block may be freed on another thread; it then joins that
 /// thread's lists.
 namespace frame_pool {

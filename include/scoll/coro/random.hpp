@@ -5,7 +5,7 @@
 namespace scoll {
 
 /// Our own generator (xoshiro256**, Blackman and Vigna 2018, seeded by splitmix64), because the standard's
-/// distributions differ between libraries and a seed must give the same run everywhere (`X2`).
+/// distributions differ between libraries and a seed must give the same run everywhere.
 class random_generator {
  public:
   explicit constexpr random_generator(std::uint64_t seed) noexcept {

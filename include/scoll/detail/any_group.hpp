@@ -14,7 +14,7 @@ namespace scoll::detail {
 
 class engine;
 
-/// What is the same of a `group` whatever its service.
+/// The part of `group<S>` that does not depend on `S`.
 class any_group {
  public:
   any_group() = default;
@@ -28,7 +28,7 @@ class any_group {
   /// The rank of this node.
   std::uint32_t rank() const noexcept;
   const tree_spec& tree() const noexcept;
-  /// Those whom a broadcast to it is for (`C6`): ranks keep their meaning, the tree spans these alone, and
+  /// Those whom a broadcast to it is for: ranks keep their meaning, the tree spans these alone, and
   /// the outcome calls all others `excluded`.
   rank_set addressed() const;
 

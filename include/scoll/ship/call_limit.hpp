@@ -11,12 +11,12 @@ namespace detail {
 class client_call;
 }
 
-/// A limit on calls in flight, shared by those who name it in `ship_options::limit`: who comes when all
-/// places are taken waits, and places are given in the order of coming, whoever asks (`F1`). Waiting counts
-/// against the call's deadline, and its stop token is heard. One executor; must outlive its calls.
+/// A limit on calls in flight, shared by the calls that name it in `ship_options::limit`. A call that finds
+/// no free slot waits; slots are granted first come, first served. Waiting counts against the call's deadline,
+/// and the call's stop token ends it. One executor; it must outlive its calls.
 ///
-/// It knows no callers, only calls: who comes with a thousand of them is in front of those who come later.
-/// Callers who must not wait for each other have a limit each.
+/// It knows calls, not callers: a thousand calls of one caller are in front of those that come later. Callers
+/// that must not wait for each other need a limit each.
 ///
 /// A handler must not wait for a place that is held by the call it serves: give calls from outside and calls
 /// from handlers limits of their own.

@@ -27,7 +27,7 @@ struct ship_options {
 };
 static_assert(std::is_trivially_copyable_v<ship_options>);
 
-/// Bounds of a node's function shipper (`F1`): memory is bounded by them on both sides.
+/// Bounds of a node's function shipper: memory is bounded by them on both sides.
 struct ship_limits {
   static constexpr std::size_t least_eager_bytes = 512;
 

@@ -35,7 +35,7 @@ struct types_digest {
   std::uint32_t versions = 0;  ///< of all versions in them; 0: there are none
   std::uint32_t fields = 0;    ///< of all there is, the insides of versioned structs too; 0 likewise
 
-  /// Structs of one version must have the same fields. Other versions are to understand each other (`F2`).
+  /// Structs of one version must have the same fields. Other versions are to understand each other.
   friend constexpr bool compatible(const types_digest& a, const types_digest& b) noexcept {
     return a.types == b.types && (a.versions != b.versions || a.fields == b.fields);
   }
@@ -95,11 +95,11 @@ consteval bool check_function() {
 
 }  // namespace detail
 
-/// Names a function that nodes call on each other, with the types of its argument and its result (`F1`): a
+/// Names a function that nodes call on each other, with the types of its argument and its result: a
 /// constant in a header that both sides include.
 ///
 /// ```
-/// inline constexpr scoll::function<stat_request, stat_reply> stat_file{"remote_file.stat"};
+/// inline constexpr scoll::remote_function<stat_request, stat_reply> stat_file{"remote_file.stat"};
 /// ```
 ///
 /// The name, of at most 64 characters, makes its number on the wire, the same in every program. Beside it

@@ -41,7 +41,7 @@ class [[nodiscard]] ship_awaiter {
   detail::client_call call_;
 };
 
-/// Calls `f` on node `to` (`F1`): `co_await scoll::ship(node, peer, f, argument, options)` gives a
+/// Calls `f` on node `to`: `co_await scoll::ship(node, peer, f, argument, options)` gives a
 /// `ship_result`: the handler's result, or an error that says by `may_have_executed` what is known. The
 /// argument is encoded before this call returns; the call begins when it is awaited. The handler runs at most
 /// once.

@@ -4,7 +4,7 @@
 
 namespace scoll {
 
-/// Each member has one child, the next rank (C7). For bulk: nobody sends the payload twice.
+/// Each member has one child, the next rank. For bulk: nobody sends the payload twice.
 struct chain {
   static constexpr std::uint8_t kind = 1;
   static constexpr std::string_view name = "chain";

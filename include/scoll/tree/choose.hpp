@@ -1,6 +1,6 @@
 #pragma once
 
-/// Choosing a tree by what its links cost, and saying why (C7, C17).
+/// Choosing a tree by what its links cost, and saying why.
 
 #include <cstddef>
 #include <cstdint>

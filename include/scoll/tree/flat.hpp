@@ -4,7 +4,7 @@
 
 namespace scoll {
 
-/// Everybody is a child of the root (C7). Least depth; the root sends and merges n - 1 times.
+/// Everybody is a child of the root. Least depth; the root sends and merges n - 1 times.
 struct flat {
   static constexpr std::uint8_t kind = 0;
   static constexpr std::string_view name = "flat";

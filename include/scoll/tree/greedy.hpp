@@ -1,6 +1,6 @@
 #pragma once
 
-/// The latency-optimal tree (C7). It has no formula, so it is built once as a table and looked up.
+/// The latency-optimal tree. It has no formula, so it is built once as a table and looked up.
 
 #include <memory>
 #include <vector>

@@ -6,7 +6,7 @@
 
 namespace scoll {
 
-/// Complete k-ary tree (C7): the children of r are rk+1 ... rk+k. Ranks are numbered level by level, so a
+/// Complete k-ary tree: the children of r are rk+1 ... rk+k. Ranks are numbered level by level, so a
 /// left sibling is never shallower or smaller than a right one and send order is rank order.
 struct kary {
   static constexpr std::uint8_t kind = 2;

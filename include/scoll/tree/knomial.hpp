@@ -6,7 +6,7 @@
 
 namespace scoll {
 
-/// k-nomial tree (C7); radix 2 is the binomial tree. In base k, the parent of r is r with its lowest non-zero
+/// k-nomial tree; radix 2 is the binomial tree. In base k, the parent of r is r with its lowest non-zero
 /// digit cleared. The subtree of r is the ranks [r, r + nodes).
 struct knomial {
   static constexpr std::uint8_t kind = 3;
@@ -51,7 +51,8 @@ struct knomial {
     std::uint32_t cut_rank = 0;
   };
 
-  /// k^D of C7: members the subtree of r would have if n did not end it.
+  /// The number of members that the subtree of r would have if n did not cut it off: k to the power of the
+  /// number of zero digits at the end of r.
   constexpr std::uint64_t width(std::uint32_t n, std::uint32_t r) const noexcept {
     std::uint64_t result = 1;
     if (r == 0) {

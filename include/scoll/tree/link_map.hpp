@@ -1,6 +1,6 @@
 #pragma once
 
-/// What messages between the members of a group cost, for predicting trees (C7, C17).
+/// What messages between the members of a group cost, for predicting trees.
 
 #include <cstdint>
 #include <optional>

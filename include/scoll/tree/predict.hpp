@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a tree should cost, for the plan that is printed (C17).
+/// What a tree should cost, for the plan that is printed.
 
 #include <algorithm>
 #include <optional>

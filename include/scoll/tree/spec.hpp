@@ -15,7 +15,7 @@ namespace scoll {
 /// Kind numbers from here on belong to users (`register_tree`).
 inline constexpr std::uint8_t first_user_tree_kind = 128;
 
-/// Which tree the root chose (C7): a kind number and its parameters. Every policy converts to it, so an
+/// Which tree the root chose: a kind number and its parameters. Every policy converts to it, so an
 /// option of this type is set with `{.tree = scoll::knomial{8}}`. It may hold anything that came off the
 /// wire: `check_tree` or `any_tree::resolve` tells whether it is a tree. Trivially copyable.
 struct tree_spec {

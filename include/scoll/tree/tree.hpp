@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a spanning tree is (C7). Trees speak in *relative ranks*: the root is 0 and a member of rank r is
+/// What a spanning tree is. Trees speak in *relative ranks*: the root is 0 and a member of rank r is
 /// (r - root) mod n, so one shape serves every root. Ranks are 32 bits; a tree has n >= 1 members.
 
 #include <array>
@@ -24,7 +24,7 @@ using tree_params = std::array<std::uint32_t, 3>;
 /// lowest
 ///   relative rank.
 /// - `subtree_nodes(n, r)`: members at and below r.
-/// - `subtree_levels(n, r)`: levels at and below r; a leaf has 1. Time-outs are counted in these (C11).
+/// - `subtree_levels(n, r)`: levels at and below r; a leaf has 1. Time-outs are counted in these.
 ///
 /// Two optional members make walks cheaper: `cursor(n, r)` (see `children`) and either
 /// `static constexpr bool contiguous_subtrees = true` or `subtree_ranges(n, r, fn)` (see walk.hpp).

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Trees of the program's own, so that messages can name them: kind numbers 128 ... 255 (C7).
+/// Trees of the program's own, so that messages can name them: kind numbers 128 ... 255.
 
 #include <cstddef>
 #include <new>

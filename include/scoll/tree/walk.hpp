@@ -41,7 +41,7 @@ constexpr void for_each_in_subtree(const T& tree, std::uint32_t n, std::uint32_t
   });
 }
 
-/// Entities at and below `r` (C7): the sum of weight(member) over the subtree. O(members of the subtree).
+/// Entities at and below `r`: the sum of weight(member) over the subtree. O(members of the subtree).
 template <spanning_tree T, std::invocable<std::uint32_t> Weight>
 constexpr std::uint64_t subtree_entities(const T& tree, std::uint32_t n, std::uint32_t r, Weight weight) {
   std::uint64_t sum = 0;

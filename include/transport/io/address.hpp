@@ -7,7 +7,7 @@
 
 namespace scoll::transport {
 
-/// An address names a transport and a place in it: `tcp://10.0.0.1:7001` (`F4`). Without a name the place is
+/// An address names a transport and a place in it: `tcp://10.0.0.1:7001`. Without a name the place is
 /// one of the rail's own. Messages and bulk may go by different transports:
 /// `tcp://10.0.0.1:7001;bulk=tcp://192.168.0.1:7002`.
 struct named_address {

@@ -41,8 +41,8 @@ struct datagram_statistics {
   std::uint64_t receive_errors = 0;
 };
 
-/// Sends and receives datagrams at one address: unreliable, unordered, and never waiting for anybody (`T1`).
-/// What is above runs unchanged over UDP and in the simulator (`G10`). All memory is bounded and reserved by
+/// Sends and receives datagrams at one address: unreliable, unordered, and never waiting for anybody.
+/// What is above runs unchanged over UDP and in the simulator. All memory is bounded and reserved by
 /// the time of the first datagrams; after that none is allocated. Not thread-safe: for its executor's thread.
 class datagram_port {
  public:

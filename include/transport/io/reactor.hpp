@@ -275,7 +275,7 @@ class reactor : public executor, public file_system {
 
   /// One accepted socket per completion (`result` is the fd) until cancelled or failed.
   virtual void accept_multishot(int fd, io_completion& done) noexcept = 0;
-  /// `address` is copied or must live until completion: it must live.
+  /// `address` must stay valid until completion.
   virtual void connect(int fd, const sockaddr* address, socklen_t size, io_completion& done) noexcept = 0;
   /// One completion per arrival with its buffer and size; `result` 0 is the end of the stream. Ends with
   /// -ENOBUFS (more == false) only when the backend itself cannot re-arm; running out of buffers for a while
@@ -291,10 +291,11 @@ class reactor : public executor, public file_system {
   virtual void receive_datagrams(int fd, datagram_buffers& into, io_completion& done) noexcept = 0;
   /// Short counts are possible.
   virtual void send(int fd, std::span<const std::byte> bytes, io_completion& done) noexcept = 0;
-  /// The same for who does not wait for it: it may complete with the next turn that has something else to do,
-  /// within 20 ms, so that no system call is made for it alone.
+  /// Like `send`, but completion may be delayed by up to 20 ms, until a turn that has something else to do,
+  /// so that it costs no system call of its own.
   virtual void send_deferred(int fd, std::span<const std::byte> bytes, io_completion& done) noexcept = 0;
-  /// Somebody waits for it after all. Harmless on an object that is not pending.
+  /// Ends the delay of `send_deferred`, since somebody waits for it after all. Does nothing if `done` is not
+  /// pending.
   virtual void flush(io_completion& done) noexcept = 0;
   /// `message` and all it points to must live until completion. Short counts are possible.
   virtual void send_message(int fd, const msghdr& message, io_completion& done) noexcept = 0;

@@ -16,14 +16,14 @@ namespace scoll::transport {
 
 struct udp_options {
   std::size_t max_bytes = datagram_bytes_limit;  ///< payload of one datagram, 1 to 65507
-  std::uint32_t receive_buffers = 4;             ///< of `max_bytes` each, 1 to 32768 (`G6`)
+  std::uint32_t receive_buffers = 4;             ///< of `max_bytes` each, 1 to 32768
   std::uint32_t send_buffers = 16;  ///< of `max_bytes` each: datagrams on their way out, 1 to 4096
-  std::uint8_t dscp = 0;            ///< traffic class of what is sent, 0 to 63, such as 48 for CS6 (`G8`)
+  std::uint8_t dscp = 0;            ///< traffic class of what is sent, 0 to 63, such as 48 for CS6
   std::uint32_t socket_bytes =
       0;  ///< what the kernel may queue for us, up to net.core.rmem_max; 0: its choice
 };
 
-/// Datagrams over UDP on a reactor, IPv4 or IPv6 (`T2`, `T6`). Addresses are those of `socket_address`. One
+/// Datagrams over UDP on a reactor, IPv4 or IPv6. Addresses are those of `socket_address`. One
 /// receive is always armed, and each datagram is read where the kernel put it. What ICMP says of unreachable
 /// peers is not heard: a peer that is not there is silent.
 class udp_port final : public datagram_port, private timer_node {

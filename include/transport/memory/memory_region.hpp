@@ -12,7 +12,7 @@ namespace scoll::transport {
 class endpoint;
 class region_table;
 
-/// Memory of this node that peers read and write by one-sided operations (`T1`, `C14`, `F3`): one span, or
+/// Memory of this node that peers read and write by one-sided operations: one span, or
 /// any number of segments that count as one linear range. The bytes stay the caller's, who may also read and
 /// write them; a peer sees what lies there when its segment is sent. What changes while a peer reads it with
 /// checksums fails that peer's transfer.
@@ -29,7 +29,7 @@ class memory_region final {
   ~memory_region() { unexpose(); }
 
   /// Exposes memory for reading, or as `access` says. It may be empty. Errors: `busy` (the endpoint's
-  /// `region_limit`), `invalid_argument` (an access that is none). Several segments may allocate.
+  /// `region_limit`), `invalid_argument` (not a valid access mode). Several segments may allocate.
   static result<memory_region> expose(endpoint& owner, std::span<const std::byte> memory);
   static result<memory_region> expose(endpoint& owner, std::span<std::byte> memory, memory_access access);
   static result<memory_region> expose(endpoint& owner, std::span<const std::span<const std::byte>> segments);

@@ -40,7 +40,7 @@ class put_status : public status {
   bool may_have_written_;
 };
 
-/// Copies `into.size()` bytes of a peer's region, from `offset` on, into local memory (`T1`). Starts when it
+/// Copies `into.size()` bytes of a peer's region, from `offset` on, into local memory. Starts when it
 /// is awaited, on the executor of `at`; cut in segments, a bounded number of them under way, on the bulk
 /// lane. When the await returns, however it ends, nothing touches `into` any more; after a failure what it
 /// holds is unspecified.

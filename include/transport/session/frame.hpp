@@ -9,7 +9,7 @@
 
 namespace scoll::transport {
 
-/// Spoken in every hello; a peer that speaks another one is refused (`C16`).
+/// Spoken in every hello; a peer that speaks another one is refused.
 inline constexpr std::uint16_t protocol_version = 1;
 
 /// Limits of one frame, in bytes. The head holds an exchange's and the upper layer's headers; the payload is
@@ -34,7 +34,7 @@ enum class frame_type : std::uint8_t {
   goodbye = 8,      ///< the sender has drained and closes
 };
 
-/// Priority classes, most urgent first; first in, first out within each (`T3`). Each has its own credits.
+/// Priority classes, most urgent first; first in, first out within each. Each has its own credits.
 enum class traffic_class : std::uint8_t { urgent = 0, collective = 1, call = 2, bulk = 3 };
 inline constexpr std::size_t class_count = 4;
 

@@ -13,8 +13,8 @@ namespace scoll::transport {
 
 class lent_memory;
 
-/// Who uses lent memory in a later step than the one it was lent in: a message that will be sent from it, a
-/// link that has sent part of it, a frame that arrives into it. It leaves by itself when it dies.
+/// A user of lent memory that outlives the step in which it was lent: a message that will be sent from it, a
+/// link that has sent part of it, a frame that arrives into it. Its destructor takes it out of the list.
 class borrower : public list_hook<borrower> {
  public:
   using function = void (*)(borrower&) noexcept;
@@ -42,7 +42,7 @@ class borrower : public list_hook<borrower> {
 
 /// Memory of a user from which messages are sent and into which they arrive without a copy: one piece, or
 /// several that count as one linear range. Nobody reads or writes it outside a step of its executor, so
-/// `recall` ends all use of it at once, without a wait (docs/decisions/0008).
+/// `recall` ends all use of it at once, without a wait (docs/decisions/0009).
 class lent_memory {
  public:
   lent_memory() noexcept = default;

@@ -10,7 +10,7 @@
 
 namespace scoll::transport {
 
-/// Several transports as one rail: an address says by name which of them it means (`F4`).
+/// Several transports as one rail: an address says by name which of them it means.
 ///
 /// ```
 /// named_rails rails;

@@ -36,7 +36,7 @@ struct credit_account {
 /// anew.
 ///
 /// Memory is bounded per peer: by credits for requests, by the queue limit for those that wait for credit,
-/// and by the requests admitted for replies (`T3`).
+/// and by the requests admitted for replies.
 class session final {
  public:
   session(endpoint& owner, node_id peer, std::string address);
@@ -58,7 +58,7 @@ class session final {
 
   /// Liveness says that this incarnation of the peer is dead: all that is pending ends with `peer_died`, now,
   /// and so does what is asked of it later, until it is heard of alive. News of an incarnation older than the
-  /// one in session is ignored: it has died of course (`C12`).
+  /// one in session is ignored: it has died of course.
   void declare_dead(std::uint64_t incarnation) noexcept;
   /// Liveness says that the peer is alive in this incarnation. If it is a new one, what the old one owed ends
   /// with `peer_rebooted`, before any connection tells.

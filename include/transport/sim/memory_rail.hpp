@@ -21,7 +21,7 @@ class memory_rail;
 class memory_link;
 
 /// Addresses and the wires between them, inside one process and on one executor: the whole stack runs on it
-/// in virtual time (`T2`, `X2`). Links carry real frames as byte streams, through the same assembler as TCP.
+/// in virtual time. Links carry real frames as byte streams, through the same assembler as TCP.
 /// It breaks, blocks, freezes and damages what a test asks it to.
 class memory_network {
  public:

@@ -27,7 +27,7 @@ enum class sim_loss : std::uint8_t {
 };
 
 /// Datagrams on the paths of a `sim_network`, beside its streams: with the same model of time, and with loss,
-/// repetition, disorder, damage and delay as `sim_path` says (`T2`, `G10`). A host sends streams and
+/// repetition, disorder, damage and delay as `sim_path` says. A host sends streams and
 /// datagrams one after the other. Everything random comes from the world's seed. It outlives its ports.
 class sim_datagrams {
  public:

@@ -56,7 +56,7 @@ enum class sim_crash : std::uint8_t {
 };
 
 /// The wires between the hosts of a world: byte streams with real frames, cut at sizes of its own choosing,
-/// that take the time of `sim_link_model` and do whatever harm they are told to (`T2`, `X2`). Addresses are
+/// that take the time of `sim_link_model` and do whatever harm they are told to. Addresses are
 /// what `address_of` says.
 class sim_network {
  public:

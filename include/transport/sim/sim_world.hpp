@@ -132,7 +132,7 @@ class sim_executor final : public executor {
   std::unique_ptr<gate> gate_;  // made when somebody has to wait
 };
 
-/// Virtual time for many hosts on one thread (`X2`): picks the earliest event over all hosts and the network,
+/// Virtual time for many hosts on one thread: picks the earliest event over all hosts and the network,
 /// ties by network first, then the lowest host. Everything random comes from its seed; equal seeds give equal
 /// traces with every compiler.
 class sim_world {

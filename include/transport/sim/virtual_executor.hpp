@@ -9,7 +9,7 @@
 
 namespace scoll {
 
-/// An executor in virtual time (`X2`): time stands still while anything is ready, then jumps to the next
+/// An executor in virtual time: time stands still while anything is ready, then jumps to the next
 /// timer. Equal inputs give equal runs. `post` is thread-safe so that a blocking pool can be used in tests,
 /// but a run that depends on other threads is not deterministic.
 class virtual_executor final : public executor {

@@ -15,7 +15,7 @@ namespace scoll::transport {
 
 struct tcp_options {
   std::string bind_source;  ///< local address to connect from, such as "10.0.0.1:0", to peers of its family;
-                            ///< empty: the kernel chooses (`T6`)
+                            ///< empty: the kernel chooses
   std::string congestion_control;  ///< such as "cubic"; empty: the system's
   nanoseconds connect_limit = std::chrono::seconds(3);
   nanoseconds linger_limit = std::chrono::seconds(1);  ///< for a closed link's peer to read what was written
@@ -27,7 +27,7 @@ struct tcp_options {
   std::uint32_t frame_buffers = 4096;  ///< frames that arrive in pieces, over all links
 };
 
-/// Links over TCP on a reactor, IPv4 and IPv6 (`T2`, `T6`). One receive is always armed per link; sends are
+/// Links over TCP on a reactor, IPv4 and IPv6. One receive is always armed per link; sends are
 /// batched: one system call carries what a turn has gathered, however many messages.
 class tcp_rail final : public rail {
  public:

@@ -7,7 +7,7 @@
 namespace scoll::wire {
 
 /// A struct that says `static constexpr std::uint16_t wire_version = n;` (n >= 1) is preceded by its version
-/// and its length (`F2`). A receiver that knows fewer fields than a newer sender skips what it does not know;
+/// and its length. A receiver that knows fewer fields than a newer sender skips what it does not know;
 /// with any other version bytes left over or missing are malformed. New fields go to the end. One that also
 /// wants to read older senders describes itself and asks: `if (archive.version() >= 2) archive(added_in_2);`
 template <class T>

@@ -10,8 +10,8 @@
 
 namespace scoll::gossip {
 
-/// The cycle that the cluster is in, after Lamport, and guarded against those whose own clocks are wrong
-/// (`G2`). Guarded, it follows others by at most 1/0.9 cycles in an interval of one's own time, with a burst
+/// The cycle that the cluster is in, after Lamport, and guarded against those whose own clocks are wrong.
+/// Guarded, it follows others by at most 1/0.9 cycles in an interval of one's own time, with a burst
 /// of three, and further only to where three others are that were heard directly in the last two ticks (or
 /// all who live, if they are fewer). It waits when it is three or more ahead of all that were heard since the
 /// last tick. So no single participant drives it, nor is left behind.

@@ -9,7 +9,7 @@
 namespace scoll::gossip {
 
 /// The share of messages that are lost, from pings that were not answered by those who turned out to live,
-/// and from what others estimate (`G4`). Pings to the dead say nothing about the network.
+/// and from what others estimate. Pings to the dead say nothing about the network.
 class loss_estimate {
  public:
   /// A ping left. What it displaces is forgotten.

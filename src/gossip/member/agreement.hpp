@@ -24,7 +24,7 @@ std::string_view to_string(parameter p) noexcept;
 claim claim_of(const configuration& shared) noexcept;
 parameter difference(const claim& own, const claim& other) noexcept;
 
-/// Who stops when configurations differ (`G3`): the newcomer, at once when somebody who is established says
+/// Who stops when configurations differ: the newcomer, at once when somebody who is established says
 /// so in full; an established participant only when most of those it has heard lately disagree. With two
 /// newcomers nobody is right by itself, so there the most decide as well. What is old must not be heard.
 class agreement {

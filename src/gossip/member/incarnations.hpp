@@ -15,7 +15,7 @@ struct life {
   std::uint64_t incarnation = 0;
 };
 
-/// The latest known life of every participant, and which of them to tell others of (`G5`): news are told for
+/// The latest known life of every participant, and which of them to tell others of: news are told for
 /// as many messages as it takes to reach everybody, then all lives in turn, so that nobody misses one for
 /// ever. Who has just started asks for the table itself.
 class incarnations {

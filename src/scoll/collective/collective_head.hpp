@@ -30,9 +30,9 @@ struct collective_head {
   std::uint64_t watermark = 0;      ///< operations of this root and group below it have ended
   std::uint64_t remaining_ns = 0;   ///< time the receiver has to answer; 0: the cascading bounds apply
   std::uint64_t margin_ns = 0;      ///< what each level keeps of it
-  std::uint64_t rtt_ns = 0;         ///< R of `C11`
-  std::uint64_t processing_ns = 0;  ///< P of `C11`
-  std::uint16_t subset_bytes = 0;   ///< in front of the request: which ranks it is for; 0: all (`C6`)
+  std::uint64_t rtt_ns = 0;         ///< round trip that the root allows for one level
+  std::uint64_t processing_ns = 0;  ///< time that the root allows a member to work
+  std::uint16_t subset_bytes = 0;   ///< in front of the request: which ranks it is for; 0: all
   std::uint8_t view = 0;            ///< of the subset: flags below
 
   static constexpr std::uint8_t living = 1;     ///< those who are alive as the root sees it

@@ -38,7 +38,7 @@ namespace scoll::detail {
 class engine;
 class operation;
 
-/// Most bytes the membership of a group may take in its creation, beside the head (`C3`).
+/// Most bytes the membership of a group may take in its creation, beside the head.
 inline constexpr std::size_t max_membership_bytes = max_collective_bytes - transport::max_head_bytes;
 
 /// The collectives of one node: services, groups, and a bounded table of operations ("Admission").
@@ -70,7 +70,7 @@ class engine final : private transport::endpoint_events {
   task<result<std::shared_ptr<group_state>>> create_group(membership_ptr members, service_id service,
                                                           group_options options);
   /// Makes a group known here alone, under an id that its service has for it on every member: the base of
-  /// out-of-band groups (`C5`). Nothing is sent; every message carries the membership's digest, and a member
+  /// out-of-band groups. Nothing is sent; every message carries the membership's digest, and a member
   /// that holds another membership under that id says `membership_changed`.
   result<std::shared_ptr<group_state>> adopt_group(membership_ptr members, service_id service,
                                                    std::uint64_t id, const group_options& options);
@@ -82,8 +82,8 @@ class engine final : private transport::endpoint_events {
     for (const auto& [id, group] : groups_) visit(*group);
   }
 
-  /// A broadcast, its request encoded at once; it starts when it is awaited (`operation_awaiter`). Given back
-  /// by `release`.
+  /// A broadcast, its request encoded at once; `operation::start` starts it. Given back by
+  /// `release`.
   begun begin_broadcast(const addressees& to, const service_table& table, const void* request,
                         const bcast_options& options);
   void release(operation& op) noexcept;
@@ -92,7 +92,7 @@ class engine final : private transport::endpoint_events {
 
   // liveness
   /// This incarnation of a node is dead, or lives: a newer one has taken the place of those before. What the
-  /// dead owed ends at once (`C12`), and what they made here goes (`C15`).
+  /// dead owed ends at once, and what they made here goes.
   void on_dead(node_id node, std::uint64_t incarnation);
   void on_alive(node_id node, std::uint64_t incarnation);
   const known_lives& lives() const noexcept { return lives_; }

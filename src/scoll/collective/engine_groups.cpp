@@ -11,7 +11,6 @@
 
 // How groups come, are found and go.
 namespace scoll::detail {
-namespace {}  // namespace
 
 std::shared_ptr<group_state> engine::find_group(const group_id& id) const {
   if (last_group_ != nullptr && last_group_->id == id) return last_group_;

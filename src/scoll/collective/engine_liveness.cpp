@@ -27,7 +27,7 @@ void engine::on_alive(node_id node, std::uint64_t incarnation) {
 }
 
 /// What this node holds for the lives of another up to `last_incarnation`: broadcasts it is root of, which
-/// nobody waits for any more, and groups it created (`C15`).
+/// nobody waits for any more, and groups it created.
 void engine::end_life(node_id node, std::uint64_t last_incarnation) {
   for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
     const operation_id& id = op->subject_.head.operation;

@@ -10,7 +10,7 @@
 namespace scoll::detail {
 
 /// Watches over a group that another node created and that nobody has used yet: if its creation failed and
-/// the news of that did not come through, the creator does not know it any more (`C3`: a failed creation
+/// the news of that did not come through, the creator does not know it any more (a failed creation
 /// leaves no state anywhere).
 class engine::lease final : public timer_node, public transport::exchange {
  public:

@@ -83,8 +83,8 @@ std::uint64_t rounded(double ns) {
   return ns <= 0 ? 0 : static_cast<std::uint64_t>(std::llround(ns));
 }
 
-/// LogP from broadcasts to one and to `k` at once. Who receives a request wakes up for it, of many replies
-/// hardly any wakes the root: what a request costs more is the waking up.
+/// LogP from broadcasts to one and to `k` at once. A request usually wakes its receiver, and most replies
+/// arrive while the root is awake: the difference in cost is the wake-up.
 link_costs fit(const series_medians& one, const series_medians& many, std::uint32_t k, bool same_host) {
   link_costs costs;
   costs.latency = rounded((one.took - one.total - one.child) / 2);

@@ -16,11 +16,11 @@
 
 namespace scoll::detail {
 
-/// Most bytes the ranks of a subset may take in a message, beside its head and a request of full size (`C3`).
+/// Most bytes the ranks of a subset may take in a message, beside its head and a request of full size.
 inline constexpr std::size_t max_subset_bytes =
     max_collective_bytes - transport::max_head_bytes - max_request_bytes;
 
-/// Those members of a group that a broadcast is for (`C6`), counted from 0 in the order of their ranks.
+/// Those members of a group that a broadcast is for, counted from 0 in the order of their ranks.
 /// Immutable and shared, with the bytes that say so on the wire.
 class subset {
  public:

@@ -27,7 +27,7 @@ struct ship_peer {
   std::uint32_t running = 0;
 };
 
-/// The calls of one node (`F1`): what it serves, what runs, and what it waits for. It shares the engine's
+/// The calls of one node: what it serves, what runs, and what it waits for. It shares the engine's
 /// endpoint, whose traffic class `call` it takes. Single-threaded.
 class shipper final : private transport::endpoint_events, public node_part {
  public:

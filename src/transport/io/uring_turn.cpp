@@ -134,8 +134,8 @@ bool uring_reactor::kernel_has_events() noexcept {
 void uring_reactor::wake() noexcept {
   slot_reactor::wake();
   const std::uint64_t one = 1;
-  // Of what an event descriptor brings about, kernels tell another one late or, from the second time on,
-  // never. After the other, so that a host's turn that takes this one back sees that one.
+  // Kernels report a completion caused by one eventfd to a second eventfd late or not at all, so the host's
+  // eventfd is written too, and last: a host's turn that takes it back then sees the other one.
   if (const int host = host_wake_.load(std::memory_order_acquire); host >= 0)
     static_cast<void>(!::write(host, &one, sizeof one));
 }

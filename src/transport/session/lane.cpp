@@ -12,6 +12,7 @@
 #include "transport/io/address.hpp"
 #include "transport/io/control_frame.hpp"
 #include "transport/session/endpoint.hpp"
+#include "transport/session/limits.hpp"
 #include "transport/session/session.hpp"
 #include "transport/wire/byte_order.hpp"
 #include "transport/wire/wire.hpp"
@@ -22,8 +23,6 @@ using wire::detail::load_little;
 
 namespace {
 
-constexpr std::size_t batch_frames = 64;
-
 /// Frames for one write. A place that is not taken is not even touched: most batches have one frame, and all
 /// places together are half a hundred cache lines.
 class frame_batch {
@@ -33,7 +32,7 @@ class frame_batch {
   frame_batch& operator=(const frame_batch&) = delete;
   ~frame_batch() = default;
 
-  bool full() const noexcept { return size_ == batch_frames; }
+  bool full() const noexcept { return size_ == limits::batch_frames; }
   std::size_t size() const noexcept { return size_; }
   void push_back(const frame_parts& frame) noexcept { std::construct_at(&places_[size_++], frame); }
   const frame_parts& back() const noexcept { return places_[size_ - 1]; }
@@ -42,13 +41,11 @@ class frame_batch {
  private:
   static_assert(std::is_trivially_destructible_v<frame_parts>);
   union {
-    frame_parts places_[batch_frames];  // NOLINT(readability-identifier-naming): private, as the union is
+    frame_parts
+        places_[limits::batch_frames];  // NOLINT(readability-identifier-naming): private, as the union is
   };
   std::size_t size_ = 0;
 };
-constexpr std::uint64_t acknowledge_every = 16;
-// A peer that grants credit and never acknowledges must not make this side keep more requests than this.
-constexpr std::size_t retain_limit = 4096;
 
 bool is_violation(const error& reason) noexcept {
   return reason == errc::malformed || reason == errc::too_large || reason == errc::checksum_mismatch;
@@ -66,8 +63,8 @@ executor& lane::ex() const noexcept {
   return session_.endpoint_.get_executor();
 }
 
-/// Also by who works at a call and has nothing to say yet: a caller that is gone would never be noticed, and
-/// its handler never told. (What a tree's hop may take is bounded by its time.)
+/// A node that is still serving a call needs the connection too; otherwise it would never notice that the
+/// caller is gone, and never tell the handler. (A broadcast needs no such care: its time is bounded.)
 bool lane::needed() const noexcept {
   if (id_ == lane_id::control && session_.owed_calls_ != 0) return true;
   return !retained_.empty() || session_.work_waiting(id_) ||
@@ -346,7 +343,7 @@ void lane::on_sequenced(frame_view& frame) noexcept {
 bool lane::acknowledged(std::uint64_t sequence) noexcept {
   if (sequence > last_assigned_) return false;
   if (SCOLL_MUTANT(retained_kept)) return true;
-  const bool held_back = retained_count_ >= retain_limit;
+  const bool held_back = retained_count_ >= limits::retained_messages;
   while (!retained_.empty() && retained_.front().header().sequence <= sequence) {
     message& m = retained_.front();
     if (cursor_ == &m) cursor_ = retained_.next(m);
@@ -354,14 +351,14 @@ bool lane::acknowledged(std::uint64_t sequence) noexcept {
     --retained_count_;
     session_.release(m);
   }
-  if (held_back && retained_count_ < retain_limit) session_.kick();
+  if (held_back && retained_count_ < limits::retained_messages) session_.kick();
   return true;
 }
 
 void lane::acknowledge_soon() noexcept {
   const std::uint64_t owed = received_ - acknowledgement_sent_;
   if (owed == 1) unacknowledged_since_ = ex().now();
-  if (owed >= acknowledge_every) return acknowledge_now();
+  if (owed >= limits::acknowledge_every) return acknowledge_now();
   if (acknowledge_timer_.armed()) return;
   ex().arm(acknowledge_timer_, ex().now() + session_.endpoint_.options().acknowledge_delay);
 }
@@ -394,7 +391,7 @@ void lane::stamp(frame_header& header) noexcept {
 /// First what an earlier link may have lost (`again`), then what is new.
 message* lane::next_message(bool& again) noexcept {
   again = cursor_ != nullptr;
-  return again ? cursor_ : session_.peek(id_, retained_count_ < retain_limit);
+  return again ? cursor_ : session_.peek(id_, retained_count_ < limits::retained_messages);
 }
 
 void lane::write_batch() noexcept {

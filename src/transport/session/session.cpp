@@ -7,6 +7,7 @@
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/lane.hpp"
+#include "transport/session/limits.hpp"
 #include "transport/wire/byte_order.hpp"
 #include "transport/wire/checksum.hpp"
 
@@ -23,7 +24,6 @@ constexpr std::size_t index(traffic_class c) noexcept {
 constexpr std::size_t index(lane_id l) noexcept {
   return static_cast<std::size_t>(l);
 }
-constexpr std::uint32_t largest_window = 65536;
 // Of a reply.
 constexpr std::uint16_t final_flag = 1;
 constexpr std::uint16_t may_have_effects_flag = 2;
@@ -485,7 +485,7 @@ void session::follow(const hello& h) noexcept {
   if (peer_epoch_ != 0) return;
   peer_epoch_ = h.epoch;
   for (std::size_t c = 0; c < class_count; ++c) {
-    classes_[c].granted_to_us = std::min(h.window[c], largest_window);
+    classes_[c].granted_to_us = std::min(h.window[c], limits::window);
     classes_[c].granted_by_us = endpoint_.options_.window[c];
   }
 }

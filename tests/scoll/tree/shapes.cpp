@@ -54,7 +54,7 @@ static_assert(scoll::tree_policy<flat> && scoll::tree_policy<chain> && scoll::tr
 static_assert(scoll::spanning_tree<scoll::any_tree> && scoll::spanning_tree<scoll::greedy_table>);
 static_assert(std::is_trivially_copyable_v<tree_spec>);
 
-/// What C7 says, straight: sorts the children of r that the digits give.
+/// The definition taken literally: sorts the children of r that the digits give.
 ranks sorted_knomial_children(std::uint32_t radix, std::uint32_t n, std::uint32_t r) {
   std::uint64_t span = 1;
   if (r == 0) {

@@ -31,7 +31,7 @@ struct list_options {
 
 /// Expands a list of participants into addresses, each spelled the one way that sockets have
 /// ("10.0.0.1:7400",
-/// "[fd00::1]:7400"), in the order of the list (`G7`).
+/// "[fd00::1]:7400"), in the order of the list.
 ///
 /// Entries are separated by white space or commas; `#` begins a comment. An entry is an address with numbers
 /// or ranges in it, `192.168.[1-2].[1-128/2]:7400`: `[1-128/2]` is 1, 3, ... 127 and `[1,4,8-9]` is 1, 4, 8

@@ -10,7 +10,7 @@
 namespace gossipctl {
 
 /// Lines of the gossip for spdlog, each beginning with the cluster clock here and, if it is about a message,
-/// with its sender's (`G9`): "c1234 m1233 ...".
+/// with its sender's: "c1234 m1233 ...".
 class clock_log final : public scoll::gossip::log_sink {
  public:
   explicit clock_log(std::shared_ptr<spdlog::logger> to) : to_(std::move(to)) {}

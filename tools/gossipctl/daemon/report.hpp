@@ -31,7 +31,7 @@ json members_json(const config& c, const scoll::gossip::snapshot& s);
 json verdict_json(const config& c, const scoll::gossip::verdict& v);
 json counters_json(const scoll::gossip::counters& counts);
 json event_json(const config& c, const scoll::gossip::liveness_event& e, const scoll::gossip::verdict& now);
-/// Everything (`G9`): configuration, status, members and counters.
+/// Everything: configuration, status, members and counters.
 json dump_json(const config& c, const scoll::gossip::snapshot& s, const daemon_facts& facts);
 
 /// Prometheus' text format, version 0.0.4. Beyond 1,024 participants nothing is told of each of them.

@@ -1,0 +1,16 @@
+#pragma once
+
+/// Broadcasts with merged replies: services, groups, their outcomes, and trees that are chosen by measuring.
+
+#include "scoll/collective/aggregate.hpp"      // IWYU pragma: export
+#include "scoll/collective/bcast.hpp"          // IWYU pragma: export
+#include "scoll/collective/context.hpp"        // IWYU pragma: export
+#include "scoll/collective/group.hpp"          // IWYU pragma: export
+#include "scoll/collective/measure_links.hpp"  // IWYU pragma: export
+#include "scoll/collective/membership.hpp"     // IWYU pragma: export
+#include "scoll/collective/options.hpp"        // IWYU pragma: export
+#include "scoll/collective/outcome.hpp"        // IWYU pragma: export
+#include "scoll/collective/plan_tree.hpp"      // IWYU pragma: export
+#include "scoll/collective/rank_set.hpp"       // IWYU pragma: export
+#include "scoll/collective/service.hpp"        // IWYU pragma: export
+#include "scoll/node.hpp"                      // IWYU pragma: export
