@@ -54,7 +54,7 @@ class Info(unittest.TestCase):
         features = json.loads(run("--json", SCOLL_REACTOR_DISABLE="8").stdout)["backend"]["features"]
         self.assertFalse(features["multishot_receive"])
 
-    def test_says_which_engine_runs_and_which_could(self):
+    def test_says_which_backend_runs_and_which_could(self):
         for chosen, arguments, environment in (("poll", (), {"SCOLL_REACTOR_BACKEND": "poll"}),
                                                ("poll", ("--set", "reactor.backend=poll"), {}),
                                                ("poll", ("--set", "reactor.backend=poll"),

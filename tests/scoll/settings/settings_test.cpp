@@ -312,7 +312,7 @@ TEST_CASE("what people say and is wrong is refused, whatever a program suggests"
   CHECK_THAT(s.complaint(),
              Catch::Matchers::StartsWith(
                  "SCOLL_REACTOR_SUBMISSION_ENTRIES: reactor.submission_entries is '4096'; this "
-                 "does not fit: reactor: completion_entries is 4096"));
+                 "does not fit: reactor.completion_entries is 4096"));
   CHECK(of(s, "reactor.completion_entries").value == "2048");
 }
 
