@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Every check of tests/lint/checks finds what it looks for, in small projects that are made up for it, and nothing else."""
+
+import importlib
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "checks"))
+
+
+class Case(unittest.TestCase):
+    def found(self, check, files):
+        """What a check says of a project of these files, as "path:line: text"."""
+        with tempfile.TemporaryDirectory(prefix="scoll-lint.") as root:
+            for path, text in files.items():
+                file = pathlib.Path(root, path)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text)
+            return [str(finding) for finding in importlib.import_module(check).check(pathlib.Path(root))]
+
+    def expect(self, check, files, *beginnings):
+        """Exactly one finding for each beginning, in this order."""
+        found = self.found(check, files)
+        self.assertEqual([f[: len(b)] for f, b in zip(found, beginnings)], list(beginnings), found)
+        self.assertEqual(len(found), len(beginnings), found)
+
+
+def lines(count, form):
+    return "".join(form.format(i) + "\n" for i in range(count))
+
+
+class Structure(Case):
+    def test_long_files(self):
+        self.expect("structure", {"include/a.hpp": "//\n" * 300, "src/b.cpp": "//\n" * 450})
+        self.expect("structure", {"include/a.hpp": "//\n" * 301}, "include/a.hpp:301: 301 lines")
+        self.expect("structure", {"tools/b.cpp": "//\n" * 451}, "tools/b.cpp:451: 451 lines")
+        self.expect("structure", {"tools/scoll-sim/plan.cpp": "//\n"}, "tools/scoll-sim/plan.cpp:1: is short enough")
+
+    def test_what_stands_twice(self):
+        one = "#include <a>\n" + lines(14, "int same_{} = 1;  // one")
+        other = "int other;\n" + lines(14, "\n}}\nint  same_{} = 1;  // two")
+        self.expect("structure", {"src/a.cpp": one, "src/b.cpp": other}, "src/b.cpp:4: 14 lines of code stand at src/a.cpp:2")
+        self.expect("structure", {"src/a.cpp": one + other}, "src/a.cpp:19: 14 lines of code stand at src/a.cpp:2")
+        self.expect("structure", {"src/a.cpp": lines(11, "int same_{};"), "src/b.cpp": lines(11, "int same_{};")})
+        overriding = lines(14, "void f_{}(int\n  i) override;")
+        self.expect("structure", {"src/a.hpp": overriding, "src/b.hpp": overriding})
+
+
+if __name__ == "__main__":
+    unittest.main()
