@@ -48,5 +48,38 @@ class Structure(Case):
         self.expect("structure", {"src/a.hpp": overriding, "src/b.hpp": overriding})
 
 
+class Layers(Case):
+    def one(self, path, include, *beginnings):
+        public = ("scoll/coro/a", "transport/io/a", "transport/tcp/a", "transport/sim/a", "gossip/a", "scoll/node")
+        files = {f"include/{name}.hpp": "" for name in public} | {"src/scoll/secret.hpp": ""}
+        self.expect("layers", files | {path: f"#include {include}\n"}, *(f"{path}:1: {b}" for b in beginnings))
+
+    def test_one_direction(self):
+        self.one("src/scoll/one.cpp", '"gossip/a.hpp"')
+        self.one("src/gossip/one.cpp", '"transport/io/a.hpp"')
+        self.one("src/transport/tcp/one.cpp", '"transport/io/a.hpp"')
+        self.one("include/scoll/coro/one.hpp", '"transport/io/a.hpp"', "scoll/coro does not know")
+        self.one("src/transport/io/one.cpp", '"gossip/a.hpp"', "transport does not know")
+        self.one("src/gossip/one.cpp", '"scoll/node.hpp"', "gossip does not know")
+
+    def test_links_do_not_know_each_other_and_are_not_known(self):
+        self.one("src/transport/tcp/one.cpp", '"transport/sim/a.hpp"', "transport/tcp does not know")
+        self.one("src/transport/session/one.cpp", '"transport/tcp/a.hpp"', "transport does not know")
+        self.one("src/gossip/one.cpp", '"transport/tcp/a.hpp"', "gossip does not know")
+        self.one("src/scoll/one.cpp", '"transport/tcp/a.hpp"')
+
+    def test_no_system_in_coro(self):
+        self.one("src/scoll/coro/one.cpp", "<vector>")
+        self.one("src/scoll/coro/one.cpp", "<sys/mman.h>", "<sys/mman.h> is a header of the operating system")
+        self.one("src/scoll/coro/one.cpp", "<unistd.h>", "<unistd.h> is a header of the operating system")
+
+    def test_what_is_private_stays_so(self):
+        self.one("src/scoll/one.cpp", '"scoll/secret.hpp"')
+        self.one("include/scoll/one.hpp", '"scoll/secret.hpp"', "scoll/secret.hpp is private")
+        self.one("include/scoll/one.hpp", '"scoll/none.hpp"', "there is no scoll/none.hpp")
+        self.one("examples/one/one.cpp", '"scoll/secret.hpp"', "scoll/secret.hpp is neither a public header nor")
+        self.one("examples/one/one.cpp", '"one.cpp"')
+
+
 if __name__ == "__main__":
     unittest.main()
