@@ -81,5 +81,35 @@ class Layers(Case):
         self.one("examples/one/one.cpp", '"one.cpp"')
 
 
+class WireStructs(Case):
+    def member(self, member, *found, how="auto head = wire::decode_from<sent>(bytes);"):
+        text = f"struct sent {{\n  {member}\n}};\nstruct kept {{ long other; }};\n{how}\n"
+        self.expect("wire_structs", {"src/one.cpp": text}, *(f"src/one.cpp:2: {f} is on the wire" for f in found))
+
+    def test_members_of_what_is_sent(self):
+        self.member("std::uint64_t a; bool long_one; std::vector<std::int8_t> b{};")
+        self.member("static constexpr int limit = 3; int size() const { return 1; } std::string c;")
+        self.member("long a = 1;", "long")
+        self.member("std::vector<std::size_t> a;", "std::size_t")
+        self.member("std::optional<unsigned> a{};", "unsigned")
+        self.member("time_t a, b;", "time_t")
+        self.member("long a;", how="")
+
+    def test_all_ways_onto_the_wire(self):
+        for how in ("wire::encode_to(m.head_space(), sent{1})", "static_assert(wire::fixed_size<sent> == 8);",
+                    "constexpr scoll::remote_function<sent, void> f{};", "struct outer { sent inner; }; decode_from<outer>(x);",
+                    "struct service { using request = sent; };", "void scoll_describe(Archive& a, sent& value);",
+                    "using other = sent; decode_from<other>(x);"):
+            self.member("int a;", "int", how=how)
+        self.member("int a; void describe(Archive& archive) { archive(a); }", "int", how="")
+        self.member("struct request { int a; };", "int", how="")
+        self.member("static constexpr std::uint16_t wire_version = 1; int a;", "int", how="")
+
+    def test_enums(self):
+        self.member("level a;", how="enum class level : std::uint8_t { low }; decode_from<sent>(x);")
+        files = {"src/one.hpp": "enum class level : int { low };", "src/two.cpp": "struct s { level a; }; decode_from<s>(x);"}
+        self.expect("wire_structs", files, "src/one.hpp:1: int is on the wire")
+
+
 if __name__ == "__main__":
     unittest.main()
