@@ -111,5 +111,29 @@ class WireStructs(Case):
         self.expect("wire_structs", files, "src/one.hpp:1: int is on the wire")
 
 
+class Paths(Case):
+    def test_files_that_are_named(self):
+        files = {"include/scoll/a.hpp": "", "src/b.cpp": "", "docs/c.py": "", "CHANGELOG.md": "gone.hpp"}
+        good = "`scoll/a.hpp`, a.hpp, [b](../src/b.cpp), src/b.cpp: `b.cpp`, tests/*.hpp, tests/<x>.cpp, c.hpp.in\n"
+        self.expect("paths", files | {"docs/one.md": good})
+        bad = "#include \"scoll/none.hpp\"\nsrc/a.hpp\nnowhere.py\n"
+        self.expect("paths", files | {"docs/one.md": bad}, "docs/one.md:1: there is no scoll/none.hpp",
+                    "docs/one.md:2: there is no src/a.hpp", "docs/one.md:3: there is no nowhere.py")
+
+
+class Decisions(Case):
+    PAGES = {"docs/decisions/0007-abort.md": "# 0007 An abort is answered\n", "docs/decisions/README.md": "An abort is answered\n"}
+
+    def test_what_is_cited(self):
+        good = "One that aborts waits\n([0007](decisions/0007-abort.md)). Answers, see decision 7.\nThe decision of 7 members.\n"
+        self.expect("decisions", self.PAGES | {"docs/one.md": good, "src/a.cpp": "// all is answered (docs/decisions/0007)\n"})
+
+    def test_what_does_not_exist_or_is_about_something_else(self):
+        self.expect("decisions", self.PAGES | {"src/a.cpp": "\n// answered (docs/decisions/0008)"}, "src/a.cpp:2: there is no decision 0008")
+        self.expect("decisions", self.PAGES | {"docs/one.md": "An abort. Memory is lent ([7](decisions/0007-abort.md)). An answer."},
+                    "docs/one.md:1: says nothing of decision 0007")
+        self.expect("decisions", self.PAGES | {"docs/decisions/0009-x.md": "# 0009 Bulk\n"}, "docs/decisions/README.md:1: lacks 0009")
+
+
 if __name__ == "__main__":
     unittest.main()

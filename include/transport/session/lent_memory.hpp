@@ -42,7 +42,7 @@ class borrower : public list_hook<borrower> {
 
 /// Memory of a user from which messages are sent and into which they arrive without a copy: one piece, or
 /// several that count as one linear range. Nobody reads or writes it outside a step of its executor, so
-/// `recall` ends all use of it at once, without a wait (docs/decisions/0008).
+/// `recall` ends all use of it at once, without a wait (docs/decisions/0009).
 class lent_memory {
  public:
   lent_memory() noexcept = default;

@@ -26,7 +26,7 @@ inline constexpr std::size_t tcp_batch_bytes = 65536;
 /// ```
 /// Frames are copied into a batch that the ring sends. Lent memory is sent where it lies, and received into
 /// where it belongs, by system calls that do not wait, each when the socket is ready: so the kernel never
-/// holds on to memory that may be recalled (docs/decisions/0008).
+/// holds on to memory that may be recalled (docs/decisions/0009).
 ///
 /// It lingers because a socket that is closed with unread bytes resets the connection, and the peer would
 /// lose what it has not read yet: a goodbye, or why it was refused.
