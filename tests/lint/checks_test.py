@@ -135,5 +135,33 @@ class Decisions(Case):
         self.expect("decisions", self.PAGES | {"docs/decisions/0009-x.md": "# 0009 Bulk\n"}, "docs/decisions/README.md:1: lacks 0009")
 
 
+class Tables(Case):
+    CODE = {
+        "src/scoll/coro/mutants.hpp": '{SCOLL_NAMED_MUTANT(one), "what it "\n    "does"},',
+        "docs/mutants.csv": "mutant,seed,property\none,3,*merged once*\n",
+        "include/scoll/coro/error.hpp": "enum class errc {\n  ok = 0,\n  busy = 3,  ///< full at the\n             ///< place named\n};",
+    }
+    MUTANTS = ("<!-- table: mutants -->\n| mutant | what it does | found by seed | property |\n| --- | --- | --- | --- |\n"
+               "| one | what it does | 3 | *merged once* |\n<!-- end of table -->\n")
+    ERRORS = ("<!-- table: errors -->\n| code | number | what it says |\n| --- | --- | --- |\n"
+              "| `busy` | 3 | full at the place named |\n<!-- end of table -->\n")
+
+    def test_tables_that_are_true(self):
+        self.expect("tables", self.CODE | {"docs/a.md": self.MUTANTS + self.ERRORS})
+
+    def test_tables_that_are_not(self):
+        wrong = self.MUTANTS.replace("| 3 |", "| 4 |")
+        self.expect("tables", self.CODE | {"docs/a.md": wrong + self.ERRORS}, "docs/a.md:4: the table mutants is not what")
+        self.expect("tables", self.CODE | {"docs/a.md": self.MUTANTS + self.ERRORS + self.ERRORS}, "docs/a.md:11: the table errors stands twice")
+        self.expect("tables", self.CODE | {"docs/a.md": self.MUTANTS}, "include/scoll/coro/error.hpp:1: no page shows")
+
+    def test_code_that_says_too_little(self):
+        page = {"docs/a.md": self.MUTANTS + self.ERRORS}
+        two = self.CODE["include/scoll/coro/error.hpp"].replace("};", "  new_one = 4,\n};")
+        self.expect("tables", self.CODE | page | {"include/scoll/coro/error.hpp": two}, "include/scoll/coro/error.hpp:1: has a code without")
+        two = self.CODE["src/scoll/coro/mutants.hpp"] + '{SCOLL_NAMED_MUTANT(two), "more"},'
+        self.expect("tables", self.CODE | page | {"src/scoll/coro/mutants.hpp": two}, "docs/mutants.csv:1: has no row for two")
+
+
 if __name__ == "__main__":
     unittest.main()
