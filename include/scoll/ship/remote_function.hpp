@@ -98,8 +98,8 @@ consteval bool check_function() {
 /// Names a function that nodes call on each other, with the types of its argument and its result: a
 /// constant in a header that both sides include.
 ///
-/// ```
-/// inline constexpr scoll::function<stat_request, stat_reply> stat_file{"remote_file.stat"};
+/// ```cpp
+/// inline constexpr scoll::remote_function<stat_request, stat_reply> stat_file{"remote_file.stat"};
 /// ```
 ///
 /// The name, of at most 64 characters, makes its number on the wire, the same in every program. Beside it

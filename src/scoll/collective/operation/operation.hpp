@@ -26,7 +26,7 @@ namespace scoll::detail {
 
 /// One broadcast on one node, root or not: the same code runs on both. Pooled, with all that it grows to.
 ///
-/// ```
+/// ```text
 ///   begin/accept ─► prepare ─► forward to children ─► execute ┐
 ///                      │            │                         ├─► merge as they arrive ─► finish ─► answer
 ///                      │ refused    └─► replies, losses ──────┘      time is over, cancelled ▲        │
