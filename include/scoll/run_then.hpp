@@ -35,7 +35,7 @@ task<void> run_and_tell(Make make, Done done) {
 /// never from inside this function. Called on that executor's thread. `make`, with what it has captured,
 /// lives until then; the work belongs to `within`, whose join awaits it. `done` must not throw.
 ///
-/// ```
+/// ```cpp
 /// run_then(work, [&] { return notify(node, peer, forget, 7); }, [](const ship_result<nothing>& r) { ... });
 /// ```
 template <class Make, class Done>

@@ -37,7 +37,7 @@ class core_output {
 /// The protocol without input and output: points in time and messages go in, messages and changes come out.
 /// Memory is reserved when it is made.
 ///
-/// ```
+/// ```text
 ///            held dead by others, or its time is over          stop()
 ///   stealth ──────────────────────────────────────────► active ─────────► stopped
 ///      └──────── disagrees, or is not its latest life ─────┴────────────────┘ failure() says why

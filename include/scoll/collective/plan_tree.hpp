@@ -15,7 +15,7 @@ struct plan_options {
 
 /// Measures the links to all targets and chooses a tree for broadcasts rooted here:
 ///
-/// ```
+/// ```cpp
 /// auto plan = co_await scoll::plan_tree(node, targets);
 /// if (plan) options.tree = plan->tree;     // of create_group; to_text(*plan) says why
 /// ```

@@ -193,23 +193,27 @@ consteval bool check_service() {
 
 /// A type whose hooks run on every member of a broadcast (`C1`). Only `execute` is mandatory:
 ///
-/// ```
+/// ```cpp
 /// struct scrub {
-///   static constexpr scoll::service_id id{0x0102};           // agreed by all nodes, `first_user_service` or
-///   more static constexpr std::uint16_t version = 1;              // optional, 0 (`C16`) static constexpr
-///   std::string_view name = "scrub";        // optional, for messages static constexpr std::size_t
-///   reply_capacity = 1024;      // optional: the encoded merged reply at most static constexpr
-///   std::chrono::nanoseconds processing_bound = 5s;  // optional, 10 s (`C11`) static constexpr bool
-///   short_execute = true;                       // optional, false: execute is a plain function
-///                                                             // and takes a few microseconds, always
-///   struct request { ... };
-///   struct reply { ... };                                     // optional
-///   task<status> prepare(request&, call&);                    // check, rewrite or refuse, before forwarding
-///   task<result<reply>> execute(const request&, call&);       // once per node
-///   static void merge(reply& into, const reply& from) noexcept;  // a commutative monoid
-///   task<void> on_reply(const arrival<reply>&, call&);        // each child as it arrives, failures too
-///   task<status> finish(reply&, call&);                       // all are in: the merged reply
-///   void replied(call&) noexcept;                             // the reply has gone, or has nobody to go to
+///   // Agreed by all nodes; `first_user_service` or more.
+///   static constexpr scoll::service_id id{0x0102};
+///
+///   // Optional, with what holds without them.
+///   static constexpr std::uint16_t version = 1;                  // 0
+///   static constexpr std::string_view name = "scrub";            // none; for messages
+///   static constexpr std::size_t reply_capacity = 1024;          // of the encoded merged reply, in bytes
+///   static constexpr std::chrono::nanoseconds processing_bound = std::chrono::seconds(5);  // 10 s
+///   static constexpr bool short_execute = false;  // true: a plain function of a few microseconds
+///
+///   struct request { std::uint64_t epoch; };
+///   struct reply { std::uint64_t objects; };  // optional
+///
+///   task<status> prepare(request&, bcast_context&);               // check, rewrite or refuse, before forwarding
+///   task<result<reply>> execute(const request&, bcast_context&);  // once per node
+///   static void merge(reply& into, const reply& from) noexcept;   // a commutative monoid
+///   task<void> on_reply(const arrival<reply>&, bcast_context&);   // each child as it arrives, failures too
+///   task<status> finish(reply&, bcast_context&);                  // all are in: the merged reply
+///   void replied(bcast_context&) noexcept;                        // the reply has gone, or nobody waits for it
 /// };
 /// ```
 ///

@@ -7,7 +7,6 @@
 
 #include "scoll/coro/executor.hpp"
 #include "scoll/coro/task.hpp"
-#include "transport/sim/virtual_executor.hpp"
 
 namespace scoll {
 namespace detail {
@@ -42,11 +41,14 @@ class root_task final : private ready_node, private task_listener {
 
 }  // namespace detail
 
-/// Runs `work` on an executor in virtual time until it has ended, and gives its value or throws its
-/// exception. What others have armed for later stays armed. If nothing is left that could ever wake the task,
-/// that is a broken invariant.
-template <class T>
-T run(virtual_executor& on, task<T> work) {
+/// Runs `work` on an executor in virtual time (a `virtual_executor`) until it has ended, and gives its value or
+/// throws its exception. What others have armed for later stays armed. If nothing is left that could ever wake
+/// the task, that is a broken invariant.
+template <std::derived_from<executor> Virtual, class T>
+  requires requires(Virtual& on, const bool& done) {
+    { on.run_step(done) } -> std::same_as<bool>;
+  }
+T run(Virtual& on, task<T> work) {
   detail::root_task<T> root(on, std::move(work));
   while (!root.done()) {
     const bool more = on.run_step(root.done());

@@ -29,7 +29,7 @@ class shipper;
 
 /// One call on the side that asks: lives in the awaiter, so that a call costs no allocation.
 ///
-/// ```
+/// ```text
 ///   made, argument encoded ─► (waits for a place) ─► requested ─► answered ─────────────────► ended
 ///            │ refused               │ time, stop        │ time, stop, loss   └► fetching ─►  ▲
 ///            └───────────────────────┴───────────────────┴────────────────────────────────────┘

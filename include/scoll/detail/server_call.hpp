@@ -32,7 +32,7 @@ struct served_function;
 /// One call on the side that serves it. Its memory, with argument and task, comes from the frame pool as one
 /// block.
 ///
-/// ```
+/// ```text
 ///   admitted ─► (pulls its argument) ─► handler runs ─► answered ──────────────────► retired
 ///       │ caller gone     │ fails            │             └► holds a large result ─► ▲
 ///       └─────────────────┴──────────────────┼────────────────────────────────────────┘

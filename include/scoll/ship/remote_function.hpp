@@ -98,7 +98,7 @@ consteval bool check_function() {
 /// Names a function that nodes call on each other, with the types of its argument and its result: a
 /// constant in a header that both sides include.
 ///
-/// ```
+/// ```cpp
 /// inline constexpr scoll::remote_function<stat_request, stat_reply> stat_file{"remote_file.stat"};
 /// ```
 ///

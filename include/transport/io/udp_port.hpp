@@ -42,7 +42,7 @@ class udp_port final : public datagram_port, private timer_node {
   datagram_statistics statistics() const noexcept override;
 
  private:
-  /// ```
+  /// ```text
   ///           close()                receive, then sends, then descriptor
   ///   open ───────────► ending ────────────────────────────────────────────► closed
   /// ```

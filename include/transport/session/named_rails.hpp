@@ -12,7 +12,7 @@ namespace scoll::transport {
 
 /// Several transports as one rail: an address says by name which of them it means.
 ///
-/// ```
+/// ```cpp
 /// named_rails rails;
 /// rails.add("tcp", tcp).value();
 /// rails.add("sim", simulated).value();

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "scoll/coro/result.hpp"
+#include "transport/wire/fixed_reader.hpp"
 #include "transport/wire/raw.hpp"
 #include "transport/wire/reader.hpp"
 
@@ -32,25 +33,6 @@ class decoder {
 };
 
 namespace detail {
-
-/// Reads what a `reader` has already found to be there, and tells it about values that are wrong.
-class fixed_reader {
- public:
-  constexpr fixed_reader(const std::byte* next, reader& whole) noexcept : next_(next), whole_(whole) {}
-  [[gnu::returns_nonnull]] constexpr const std::byte* take(std::size_t size, const char* /*what*/) noexcept {
-    return std::exchange(next_, next_ + size);
-  }
-  constexpr void fail(defect which, const char* what, std::uint64_t amount) noexcept {
-    fail(which, what, amount, next_);
-  }
-  constexpr void fail(defect which, const char* what, std::uint64_t amount, const std::byte* at) noexcept {
-    whole_.fail(which, what, amount, at);
-  }
-
- private:
-  const std::byte* next_;
-  reader& whole_;
-};
 
 template <class In, class T>
 constexpr void get(In& in, T& value);

@@ -15,7 +15,7 @@ namespace scoll::transport {
 /// The reactor on epoll, for where io_uring is forbidden or unknown. Operations are tried, and wait for the
 /// descriptor when that says "later". Where an operation is (`io_slot::place`):
 ///
-/// ```
+/// ```text
 ///            next turn           tried: done
 ///   queued ─────────► submitted ─────────────► ended ─────► nowhere
 ///     ▲                │ ▲  ▲ │                  ▲   delivered

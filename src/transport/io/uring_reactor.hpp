@@ -15,7 +15,7 @@ namespace scoll::transport {
 
 /// The reactor on io_uring. Where an operation is (`io_slot::place`):
 ///
-/// ```
+/// ```text
 ///            room in the queue           last completion
 ///   start ───────────────────► submitted ───────────────► nowhere
 ///     │                        ▲   │   ▲                    ▲

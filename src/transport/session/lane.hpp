@@ -16,7 +16,7 @@ class session;
 /// One of the streams of a session: its connection and the sequence on it. Connects when there is something
 /// to send, reconnects with growing pauses, gives up after the grace.
 ///
-/// ```
+/// ```text
 ///            need                connected            welcome
 ///   idle ──────────► connecting ──────────► greeting ──────────► up
 ///    ▲                  │ failed               │ refused, broken │ broken

@@ -18,7 +18,7 @@ inline constexpr std::size_t tcp_batch_bytes = 65536;
 /// One connection. It lives until its receive, its send and its close have completed, whoever has let go of
 /// it.
 ///
-/// ```
+/// ```text
 ///          close()                          peer closes, or limit
 ///   open ───────────► lingering ───────────────────────────────────► ending ──► gone
 ///    │                (sends the rest, half-closes, reads and drops)   ▲

@@ -17,6 +17,7 @@
 #include "scoll/coro/sync_wait.hpp"
 #include "scoll/coro/yield.hpp"
 #include "tests/catch.hpp"
+#include "transport/sim/virtual_executor.hpp"
 
 using namespace scoll;
 using namespace std::chrono_literals;

@@ -20,6 +20,7 @@
 #include "stack_probe.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/allocation_counter.hpp"
+#include "transport/sim/virtual_executor.hpp"
 
 using namespace scoll;
 using namespace std::chrono_literals;

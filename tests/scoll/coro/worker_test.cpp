@@ -13,6 +13,7 @@
 #include "scoll/coro/worker_pool.hpp"
 #include "scoll/coro/yield.hpp"
 #include "tests/catch.hpp"
+#include "transport/sim/virtual_executor.hpp"
 
 using namespace scoll;
 using namespace std::chrono_literals;

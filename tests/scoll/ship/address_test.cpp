@@ -2,6 +2,7 @@
 
 #include "calls.hpp"
 #include "transport/session/named_rails.hpp"
+#include "transport/sim/virtual_executor.hpp"
 
 using namespace scoll;
 using namespace scoll::test;

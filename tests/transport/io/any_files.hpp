@@ -14,6 +14,7 @@
 #include "scoll/coro/sync_wait.hpp"
 #include "tests/catch.hpp"
 #include "transport/sim/sim_file_system.hpp"
+#include "transport/sim/virtual_executor.hpp"
 
 /// Files to test with: real ones over a reactor, and simulated ones.
 namespace files_for_tests {

@@ -34,7 +34,7 @@ enum class end_cause : std::uint8_t { none, cancelled, deadline };
 /// One broadcast on one node, root or member: the same code runs on both. Pooled, with all memory that it grows to.
 /// A member's operation is also the request of its parent that is being worked on.
 ///
-/// ```
+/// ```text
 ///   begin/accept ─► prepare ─► forward to children ─► execute ┐
 ///                      │            │                         ├─► merge as they arrive ─► finish ─► answer
 ///                      │ refused    └─► replies, losses ──────┘      end_by ▲                         │

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Every check of tests/lint/checks finds what it looks for, in small projects that are made up for it, and nothing else."""
+
+import importlib
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "checks"))
+
+
+class Case(unittest.TestCase):
+    def found(self, check, files):
+        """What a check says of a project of these files, as "path:line: text"."""
+        with tempfile.TemporaryDirectory(prefix="scoll-lint.") as root:
+            for path, text in files.items():
+                file = pathlib.Path(root, path)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text)
+            return [str(finding) for finding in importlib.import_module(check).check(pathlib.Path(root))]
+
+    def expect(self, check, files, *beginnings):
+        """Exactly one finding for each beginning, in this order."""
+        found = self.found(check, files)
+        self.assertEqual([f[: len(b)] for f, b in zip(found, beginnings)], list(beginnings), found)
+        self.assertEqual(len(found), len(beginnings), found)
+
+
+def lines(count, form):
+    return "".join(form.format(i) + "\n" for i in range(count))
+
+
+class Structure(Case):
+    def test_long_files(self):
+        self.expect("structure", {"include/a.hpp": "//\n" * 300, "src/b.cpp": "//\n" * 450})
+        self.expect("structure", {"include/a.hpp": "//\n" * 301}, "include/a.hpp:301: 301 lines")
+        self.expect("structure", {"tools/b.cpp": "//\n" * 451}, "tools/b.cpp:451: 451 lines")
+        self.expect("structure", {"tools/scoll-sim/plan.cpp": "//\n"}, "tools/scoll-sim/plan.cpp:1: is short enough")
+
+    def test_what_stands_twice(self):
+        one = "#include <a>\n" + lines(14, "int same_{} = 1;  // one")
+        other = "int other;\n" + lines(14, "\n}}\nint  same_{} = 1;  // two")
+        self.expect("structure", {"src/a.cpp": one, "src/b.cpp": other}, "src/b.cpp:4: 14 lines of code stand at src/a.cpp:2")
+        self.expect("structure", {"src/a.cpp": one + other}, "src/a.cpp:19: 14 lines of code stand at src/a.cpp:2")
+        self.expect("structure", {"src/a.cpp": lines(11, "int same_{};"), "src/b.cpp": lines(11, "int same_{};")})
+        overriding = lines(14, "void f_{}(int\n  i) override;")
+        self.expect("structure", {"src/a.hpp": overriding, "src/b.hpp": overriding})
+
+
+class Layers(Case):
+    def one(self, path, include, *beginnings):
+        public = ("scoll/coro/a", "transport/io/a", "transport/tcp/a", "transport/sim/a", "gossip/a", "scoll/node")
+        files = {f"include/{name}.hpp": "" for name in public} | {"src/scoll/secret.hpp": ""}
+        self.expect("layers", files | {path: f"#include {include}\n"}, *(f"{path}:1: {b}" for b in beginnings))
+
+    def test_one_direction(self):
+        self.one("src/scoll/one.cpp", '"gossip/a.hpp"')
+        self.one("src/gossip/one.cpp", '"transport/io/a.hpp"')
+        self.one("src/transport/tcp/one.cpp", '"transport/io/a.hpp"')
+        self.one("include/scoll/coro/one.hpp", '"transport/io/a.hpp"', "scoll/coro does not know")
+        self.one("src/transport/io/one.cpp", '"gossip/a.hpp"', "transport does not know")
+        self.one("src/gossip/one.cpp", '"scoll/node.hpp"', "gossip does not know")
+
+    def test_links_do_not_know_each_other_and_are_not_known(self):
+        self.one("src/transport/tcp/one.cpp", '"transport/sim/a.hpp"', "transport/tcp does not know")
+        self.one("src/transport/session/one.cpp", '"transport/tcp/a.hpp"', "transport does not know")
+        self.one("src/gossip/one.cpp", '"transport/tcp/a.hpp"', "gossip does not know")
+        self.one("src/scoll/one.cpp", '"transport/tcp/a.hpp"')
+
+    def test_no_system_in_coro(self):
+        self.one("src/scoll/coro/one.cpp", "<vector>")
+        self.one("src/scoll/coro/one.cpp", "<sys/mman.h>", "<sys/mman.h> is a header of the operating system")
+        self.one("src/scoll/coro/one.cpp", "<unistd.h>", "<unistd.h> is a header of the operating system")
+
+    def test_what_is_private_stays_so(self):
+        self.one("src/scoll/one.cpp", '"scoll/secret.hpp"')
+        self.one("include/scoll/one.hpp", '"scoll/secret.hpp"', "scoll/secret.hpp is private")
+        self.one("include/scoll/one.hpp", '"scoll/none.hpp"', "there is no scoll/none.hpp")
+        self.one("examples/one/one.cpp", '"scoll/secret.hpp"', "scoll/secret.hpp is neither a public header nor")
+        self.one("examples/one/one.cpp", '"one.cpp"')
+
+
+class WireStructs(Case):
+    def member(self, member, *found, how="auto head = wire::decode_from<sent>(bytes);"):
+        text = f"struct sent {{\n  {member}\n}};\nstruct kept {{ long other; }};\n{how}\n"
+        self.expect("wire_structs", {"src/one.cpp": text}, *(f"src/one.cpp:2: {f} is on the wire" for f in found))
+
+    def test_members_of_what_is_sent(self):
+        self.member("std::uint64_t a; bool long_one; std::vector<std::int8_t> b{};")
+        self.member("static constexpr int limit = 3; int size() const { return 1; } std::string c;")
+        self.member("long a = 1;", "long")
+        self.member("std::vector<std::size_t> a;", "std::size_t")
+        self.member("std::optional<unsigned> a{};", "unsigned")
+        self.member("time_t a, b;", "time_t")
+        self.member("long a;", how="")
+
+    def test_all_ways_onto_the_wire(self):
+        for how in ("wire::encode_to(m.head_space(), sent{1})", "static_assert(wire::fixed_size<sent> == 8);",
+                    "constexpr scoll::remote_function<sent, void> f{};", "struct outer { sent inner; }; decode_from<outer>(x);",
+                    "struct service { using request = sent; };", "void scoll_describe(Archive& a, sent& value);",
+                    "using other = sent; decode_from<other>(x);"):
+            self.member("int a;", "int", how=how)
+        self.member("int a; void describe(Archive& archive) { archive(a); }", "int", how="")
+        self.member("struct request { int a; };", "int", how="")
+        self.member("static constexpr std::uint16_t wire_version = 1; int a;", "int", how="")
+
+    def test_enums(self):
+        self.member("level a;", how="enum class level : std::uint8_t { low }; decode_from<sent>(x);")
+        files = {"src/one.hpp": "enum class level : int { low };", "src/two.cpp": "struct s { level a; }; decode_from<s>(x);"}
+        self.expect("wire_structs", files, "src/one.hpp:1: int is on the wire")
+
+
+class Paths(Case):
+    def test_files_that_are_named(self):
+        files = {"include/scoll/a.hpp": "", "src/b.cpp": "", "docs/c.py": "", "CHANGELOG.md": "gone.hpp"}
+        good = "`scoll/a.hpp`, a.hpp, [b](../src/b.cpp), src/b.cpp: `b.cpp`, tests/*.hpp, tests/<x>.cpp, c.hpp.in\n"
+        self.expect("paths", files | {"docs/one.md": good})
+        bad = "#include \"scoll/none.hpp\"\nsrc/a.hpp\nnowhere.py\n"
+        self.expect("paths", files | {"docs/one.md": bad}, "docs/one.md:1: there is no scoll/none.hpp",
+                    "docs/one.md:2: there is no src/a.hpp", "docs/one.md:3: there is no nowhere.py")
+
+
+class Decisions(Case):
+    PAGES = {"docs/decisions/0007-abort.md": "# 0007 An abort is answered\n", "docs/decisions/README.md": "An abort is answered\n"}
+
+    def test_what_is_cited(self):
+        good = "One that aborts waits\n([0007](decisions/0007-abort.md)). Answers, see decision 7.\nThe decision of 7 members.\n"
+        self.expect("decisions", self.PAGES | {"docs/one.md": good, "src/a.cpp": "// all is answered (docs/decisions/0007)\n"})
+
+    def test_what_does_not_exist_or_is_about_something_else(self):
+        self.expect("decisions", self.PAGES | {"src/a.cpp": "\n// answered (docs/decisions/0008)"}, "src/a.cpp:2: there is no decision 0008")
+        self.expect("decisions", self.PAGES | {"docs/one.md": "An abort. Memory is lent ([7](decisions/0007-abort.md)). An answer."},
+                    "docs/one.md:1: says nothing of decision 0007")
+        self.expect("decisions", self.PAGES | {"docs/decisions/0009-x.md": "# 0009 Bulk\n"}, "docs/decisions/README.md:1: lacks 0009")
+
+
+class Tables(Case):
+    CODE = {
+        "src/scoll/coro/mutants.hpp": '{SCOLL_NAMED_MUTANT(one), "what it "\n    "does"},',
+        "docs/mutants.csv": "mutant,seed,property\none,3,*merged once*\n",
+        "include/scoll/coro/error.hpp": "enum class errc {\n  ok = 0,\n  busy = 3,  ///< full at the\n             ///< place named\n};",
+    }
+    MUTANTS = ("<!-- table: mutants -->\n| mutant | what it does | found by seed | property |\n| --- | --- | --- | --- |\n"
+               "| one | what it does | 3 | *merged once* |\n<!-- end of table -->\n")
+    ERRORS = ("<!-- table: errors -->\n| code | number | what it says |\n| --- | --- | --- |\n"
+              "| `busy` | 3 | full at the place named |\n<!-- end of table -->\n")
+
+    def test_tables_that_are_true(self):
+        self.expect("tables", self.CODE | {"docs/a.md": self.MUTANTS + self.ERRORS})
+
+    def test_tables_that_are_not(self):
+        wrong = self.MUTANTS.replace("| 3 |", "| 4 |")
+        self.expect("tables", self.CODE | {"docs/a.md": wrong + self.ERRORS}, "docs/a.md:4: the table mutants is not what")
+        self.expect("tables", self.CODE | {"docs/a.md": self.MUTANTS + self.ERRORS + self.ERRORS}, "docs/a.md:11: the table errors stands twice")
+        self.expect("tables", self.CODE | {"docs/a.md": self.MUTANTS}, "include/scoll/coro/error.hpp:1: no page shows")
+
+    def test_code_that_says_too_little(self):
+        page = {"docs/a.md": self.MUTANTS + self.ERRORS}
+        two = self.CODE["include/scoll/coro/error.hpp"].replace("};", "  new_one = 4,\n};")
+        self.expect("tables", self.CODE | page | {"include/scoll/coro/error.hpp": two}, "include/scoll/coro/error.hpp:1: has a code without")
+        two = self.CODE["src/scoll/coro/mutants.hpp"] + '{SCOLL_NAMED_MUTANT(two), "more"},'
+        self.expect("tables", self.CODE | page | {"src/scoll/coro/mutants.hpp": two}, "docs/mutants.csv:1: has no row for two")
+
+
+if __name__ == "__main__":
+    unittest.main()
