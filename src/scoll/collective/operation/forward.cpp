@@ -5,6 +5,7 @@
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/frame_pool.hpp"
 #include "scoll/coro/mutants.hpp"
+#include "scoll/remaining_time.hpp"
 #include "transport/session/session.hpp"
 #include "transport/wire/checksum.hpp"
 #include "transport/wire/wire.hpp"
@@ -98,8 +99,7 @@ void operation::send_to(child& c) {
   const time_point now = engine_->executor_.now();
   const std::uint32_t levels = SCOLL_MUTANT(timeout_without_cascade) ? 1 : c.levels;
   c.due = by_deadline_ ? expires_ : std::min(expires_, now + levels * (rtt_ + margin_) + processing_);
-  head_.remaining_ns =
-      by_deadline_ ? static_cast<std::uint64_t>(std::max<std::int64_t>(1, (expires_ - now).count())) : 0;
+  head_.remaining_ns = by_deadline_ ? remaining_on_wire(expires_, now) : 0;
   head_.processing_ns = static_cast<std::uint64_t>(processing_.count());
   const auto head_size = wire::encode_to(m.head_space(), head_);
   SCOLL_ASSERT(head_size.has_value(), "a collective head exceeds a message head");

@@ -143,7 +143,8 @@ void operation::reset() noexcept {
   refused_ = answered_ = ended_ = released_ = clean_ = false;
   expired_ = late_ = cancelled_ = parent_gone_ = by_deadline_ = relay_ = is_root_ = false;
   expires_ = never;
-  margin_ = rtt_ = processing_ = deadline_ = nanoseconds(0);
+  margin_ = rtt_ = processing_ = nanoseconds(0);
+  limit_ = {};
   stop_.reset();
   group_.reset();
   some_.reset();

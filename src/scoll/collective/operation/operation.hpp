@@ -252,7 +252,7 @@ class operation final : public list_hook<> {
   // time
   time_point started_{};
   time_point expires_ = never;
-  nanoseconds deadline_{0};
+  time_limit limit_;
   nanoseconds margin_{0};
   nanoseconds rtt_{0};
   nanoseconds processing_{0};

@@ -23,16 +23,19 @@ status operation::set_bounds(const bcast_options& options) {
   const auto levels = static_cast<std::int64_t>(tree_.subtree_levels(members_, relative_));
   rtt_ = engine_->options_.rtt_estimate;
   processing_ = options.processing_bound.count() > 0 ? options.processing_bound : table_->processing_bound;
-  deadline_ = options.deadline;
-  by_deadline_ = deadline_.count() != 0;
-  margin_ = by_deadline_ ? std::clamp(deadline_ / (4 * levels), least_margin, largest_margin)
+  limit_ = options.deadline;
+  by_deadline_ = !limit_.unlimited();
+  const nanoseconds left = limit_.left(engine_->executor_.now());
+  margin_ = by_deadline_ ? std::clamp(left / (4 * levels), least_margin, largest_margin)
                          : engine_->options_.level_margin;
   head_.rtt_ns = static_cast<std::uint64_t>(rtt_.count());
   head_.margin_ns = static_cast<std::uint64_t>(margin_.count());
-  if (!by_deadline_ || deadline_ > 2 * levels * least_margin) return {};
+  if (!by_deadline_ || left > 2 * levels * least_margin) return {};
+  if (left == nanoseconds(0))
+    return error(errc::deadline_exceeded, "no time was left before the broadcast began");
   return make_error(errc::deadline_exceeded,
                     "a deadline of {} us is too short for {} levels: more than {} us needed",
-                    deadline_.count() / 1000, levels, 2 * levels * least_margin.count() / 1000);
+                    left.count() / 1000, levels, 2 * levels * least_margin.count() / 1000);
 }
 
 /// What is kept for a `finish` that has to be waited for.
@@ -44,7 +47,7 @@ void operation::set_root_times() {
   started_ = engine_->executor_.now();
   const auto levels = static_cast<std::int64_t>(tree_.subtree_levels(members_, relative_));
   if (by_deadline_) {
-    expires_ = saturating_add(started_, deadline_ - finishing_time());
+    expires_ = limit_.from(started_).less(finishing_time()).at;
   } else {
     expires_ = saturating_add(started_, levels * (rtt_ + margin_) + processing_);
   }
