@@ -19,7 +19,8 @@ struct patience {
   };
   using reply = scoll::minimum<std::int64_t>;
   static scoll::task<scoll::result<reply>> execute(const request& asked, scoll::bcast_context& call) {
-    const std::int64_t left_us = call.remaining() / 1us;              // until this node must have answered
+    const auto now = call.get_executor().now();
+    const std::int64_t left_us = call.remaining().left(now) / 1us;    // until this node must have answered
     auto slept = co_await scoll::sleep_for(asked.work, call.stop());  // fires when nobody waits any more
     if (!slept) co_return slept.error();
     co_return reply{left_us};

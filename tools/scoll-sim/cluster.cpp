@@ -68,7 +68,7 @@ std::vector<target> targets_of(const group_record& g) {
 
 /// How long the root may take, by what the library says.
 nanoseconds bound_of(const broadcast_record& b, const bcast_options& options, nanoseconds service_bound) {
-  if (options.deadline.count() != 0) return options.deadline;
+  if (!options.deadline.unlimited()) return options.deadline.left({});
   const auto n = static_cast<std::uint32_t>(b.addressed.size());
   const auto tree = any_tree::resolve(b.group->tree, n);
   const auto levels = tree ? tree->subtree_levels(n, 0) : 1;
@@ -580,7 +580,7 @@ void cluster::begin_broadcast(const plan_event& e) {
   request.throwing = h.throwing;
   request.oversized = h.oversized;
   bcast_options options;
-  options.deadline = from_us(o[5]);
+  if (o[5] != 0) options.deadline = from_us(o[5]);
   options.processing_bound = from_us(o[6]);
   root->home.enter([&] {
     if (!detail::node_access::engine(*root->member).find_group(*g.id)) return;  // this life has not joined it

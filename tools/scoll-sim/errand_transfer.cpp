@@ -13,7 +13,7 @@ constexpr nanoseconds work_per_chunk = microseconds(40);
 
 bulk_options bulk_options_of(const haul_shape& s, stop_token stop) {
   bulk_options options;
-  options.deadline = microseconds(s.deadline_us);
+  if (s.deadline_us != 0) options.deadline = microseconds(s.deadline_us);
   options.stop = stop;
   options.chunk = s.chunk;
   options.depth = s.depth;

@@ -195,9 +195,8 @@ void the_late_speak_for_themselves(const broadcast_record& b, const cluster& c, 
   if (!c.faults().empty() || b.cancelled) return;
   const auto n = static_cast<std::uint32_t>(b.addressed.size());
   const auto tree = any_tree::resolve(b.group->tree, n);
-  const nanoseconds deadline = b.options.deadline;
-  if (deadline.count() != 0 && deadline < 4 * ample * static_cast<std::int64_t>(tree->subtree_levels(n, 0)))
-    return;
+  const nanoseconds given = b.options.deadline.left({});
+  if (given < 4 * ample * static_cast<std::int64_t>(tree->subtree_levels(n, 0))) return;
   for (const std::uint32_t rank : b.addressed) {
     const cause& why = b.account.why(rank);
     if (why.where == phase::delivery && why.what == errc::deadline_exceeded)

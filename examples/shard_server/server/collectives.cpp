@@ -8,12 +8,12 @@
 
 namespace shard {
 
-scoll::task<scoll::result<scoll::tree_plan>> collectives::plan(scoll::nanoseconds limit) {
-  const scoll::deadline until = scoll::deadline::in(limit);
+scoll::task<scoll::result<scoll::tree_plan>> collectives::plan(scoll::time_limit limit) {
+  const scoll::deadline until = limit.from(scoll::executor::current().now());
   co_await planning_.acquire();  // one at a time
   scoll::plan_options options;
   options.measure_pinned = true;
-  options.measure.deadline = std::min(options.measure.deadline, left(until));
+  options.measure.deadline = earlier(options.measure.deadline, until);
   auto chosen = co_await scoll::plan_tree(self_, all_, options);
   planning_.release();
   if (!chosen) {

@@ -17,18 +17,18 @@
 #include "kept_group.hpp"
 #include "roll_call.hpp"
 #include "scoll/collective/plan_tree.hpp"
-#include "scoll/coro/deadline.hpp"
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/semaphore.hpp"
 #include "scoll/coro/stop.hpp"
 #include "scoll/coro/task.hpp"
+#include "scoll/coro/time_limit.hpp"
 #include "scoll/node.hpp"
 
 namespace shard {
 
 /// How a question is asked of the cluster.
 struct ask_options {
-  scoll::nanoseconds deadline{0};  ///< for everything, groups and retries included
+  scoll::time_limit deadline;  ///< for everything, groups and retries included
   scoll::stop_token stop;
   bool living = false;  ///< of those alone that are alive
 };
@@ -44,8 +44,8 @@ class collectives {
   scoll::task<answer<typename S::reply>> ask(const typename S::request& request, ask_options options) {
     if (options.living) co_return co_await ask_living<S>(request, options);
     auto& kept = std::get<kept_group<S>>(groups_);
-    const scoll::deadline until = scoll::deadline::in(options.deadline);
-    if (choose_tree_ && !tree_) static_cast<void>(co_await plan(left(until)));
+    const scoll::deadline until = options.deadline.from(scoll::executor::current().now());
+    if (choose_tree_ && !tree_) static_cast<void>(co_await plan(until));
     for (bool again = true;; again = false) {
       const auto group = co_await kept.get(self_, all_, creation(until));
       if (!group) co_return co_await nobody_asked<S>(group.error(), options.stop);
@@ -57,7 +57,7 @@ class collectives {
   }
 
   /// Measures the links and chooses a tree, which groups made from now on have if trees are to be chosen.
-  scoll::task<scoll::result<scoll::tree_plan>> plan(scoll::nanoseconds limit);
+  scoll::task<scoll::result<scoll::tree_plan>> plan(scoll::time_limit limit);
   /// What groups are made with now; nothing: the node's default.
   const std::optional<scoll::tree_spec>& tree() const noexcept { return tree_; }
 
@@ -69,7 +69,7 @@ class collectives {
                                                    const typename S::request& request, scoll::deadline until,
                                                    scoll::stop_token stop) {
     scoll::bcast_options options;
-    options.deadline = left(until);
+    options.deadline = until;
     options.stop = stop;
     auto result = co_await scoll::bcast(group, request, options);
     answer<typename S::reply> done;
@@ -93,7 +93,7 @@ class collectives {
   /// away, a roll call tells who could form another.
   template <class S>
   scoll::task<answer<typename S::reply>> ask_living(const typename S::request& request, ask_options options) {
-    const scoll::deadline until = scoll::deadline::in(options.deadline);
+    const scoll::deadline until = options.deadline.from(scoll::executor::current().now());
     auto& kept = std::get<kept_group<S>>(groups_);
     if (const scoll::group<S> held = kept.held(); held.valid()) {
       auto answered = co_await broadcast<S>(held.alive(), request, until, options.stop);
@@ -102,7 +102,7 @@ class collectives {
       if (!stale && !misses_somebody(answered.account.outcome)) co_return answered;
       if (stale) co_await kept.drop(self_, held);
     }
-    std::vector<absent_node> absent = co_await roll_call(self_, all_, std::min(roll_call_limit, left(until)));
+    std::vector<absent_node> absent = co_await roll_call(self_, all_, roll_call_limit, until);
     const std::vector<scoll::target> present = without(absent);
     const auto group = co_await self_.create_group<S>(present, creation(until));
     if (!group) co_return co_await nobody_asked<S>(group.error(), options.stop);
@@ -112,13 +112,13 @@ class collectives {
     co_return answered;
   }
 
-  static scoll::nanoseconds left(scoll::deadline until) {
-    return std::max(until.remaining(scoll::executor::current().now()), scoll::nanoseconds(1));
+  static scoll::deadline earlier(scoll::time_limit limit, scoll::deadline until) {
+    return std::min(limit.from(scoll::executor::current().now()), until);
   }
   scoll::group_options creation(scoll::deadline until) const {
     scoll::group_options options;
     options.tree = tree_;
-    options.deadline = std::min(options.deadline, left(until));
+    options.deadline = earlier(options.deadline, until);
     return options;
   }
   static bool knows_a_stale_group(const scoll::outcome& outcome);

@@ -4,6 +4,7 @@
 #include <string>
 #include <variant>
 
+#include "scoll/coro/deadline.hpp"
 #include "scoll/coro/time.hpp"
 
 namespace shard {
@@ -13,6 +14,7 @@ namespace shard {
 struct command {
   std::string name;               ///< "command"
   scoll::nanoseconds timeout{0};  ///< "timeout_s"; 0: what the cluster file says
+  scoll::deadline until;          ///< when that is over
   scoll::nanoseconds pace{0};     ///< "pace_ms"
   bool living = false;
   std::string object;

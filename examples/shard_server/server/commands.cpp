@@ -68,15 +68,14 @@ scoll::task<json> commands::run(control_connection& client, const command& c, sc
 scoll::task<json> commands::run_with_others(control_connection& client, command c, scoll::stop_token stop) {
   const bool is_long = c.name == "scrub" || c.name == "ingest";
   if (c.timeout.count() <= 0) c.timeout = is_long ? config_.long_deadline : config_.quick_deadline;
-  const auto until = scoll::deadline::in(c.timeout);
-  scoll::deadline_stop limit(until, stop);
+  c.until = scoll::deadline::in(c.timeout);
+  scoll::deadline_stop limit(c.until, stop);
   const auto active = co_await heartbeat_.active(limit.token());
   if (!active && limit.reason() == errc::deadline_exceeded) {
     co_return failure({errc::deadline_exceeded,
                        "nobody was asked: this server has just started, and only listens (stealth)"});
   }
   if (!active) co_return failure(active.error());
-  c.timeout = std::max(until.remaining(scoll::executor::current().now()), scoll::nanoseconds(1));
   if (c.name == "df") co_return co_await ask<df>(df::request{}, c, stop);
   if (c.name == "top") co_return co_await ask<top>(top::request{}, c, stop);
   if (c.name == "plan") co_return co_await plan(c);
@@ -92,7 +91,7 @@ template <class S>
 scoll::task<json> commands::ask(const typename S::request& request, const command& c,
                                 scoll::stop_token stop) {
   ask_options options;
-  options.deadline = c.timeout;
+  options.deadline = c.until;
   options.living = c.living;
   options.stop = stop;
   const auto answered = co_await collectives_.ask<S>(request, options);
@@ -173,7 +172,7 @@ scoll::task<void> commands::report(control_connection& client, std::uint64_t run
 scoll::task<json> commands::move_object(control_connection& client, const command& c,
                                         scoll::stop_token stop) {
   const auto owner = owner_rank(c.object, static_cast<std::uint32_t>(config_.nodes.size()));
-  object_client object(self_, desk_, config_.nodes[owner].id, c.timeout);
+  object_client object(self_, desk_, config_.nodes[owner].id, c.until);
   object_move move(client, object, c.object, ++runs_, stop);
   auto moved = co_await move.run(c.name);
   if (!moved) co_return failure(moved.error());
@@ -183,7 +182,7 @@ scoll::task<json> commands::move_object(control_connection& client, const comman
 }
 
 scoll::task<json> commands::plan(const command& c) {
-  const auto chosen = co_await collectives_.plan(c.timeout);
+  const auto chosen = co_await collectives_.plan(c.until);
   if (!chosen) co_return failure(chosen.error());
   json all = failure(scoll::error());
   all["value"] = to_json(*chosen);

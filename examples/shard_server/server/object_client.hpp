@@ -9,6 +9,7 @@
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/stop.hpp"
 #include "scoll/coro/task.hpp"
+#include "scoll/coro/time_limit.hpp"
 #include "scoll/node.hpp"
 
 namespace shard {
@@ -17,7 +18,7 @@ namespace shard {
 /// at all if the owner is this server. Must be closed.
 class object_client {
  public:
-  object_client(scoll::node& self, object_desk& own, scoll::node_id owner, scoll::nanoseconds deadline)
+  object_client(scoll::node& self, object_desk& own, scoll::node_id owner, scoll::time_limit deadline)
       : self_(self), own_(own), owner_(owner), deadline_(deadline) {}
 
   scoll::node_id owner() const noexcept { return owner_; }
@@ -31,7 +32,7 @@ class object_client {
   scoll::node& self_;
   object_desk& own_;
   scoll::node_id owner_;
-  scoll::nanoseconds deadline_;
+  scoll::time_limit deadline_;
   scoll::group<object_io> group_;
 };
 

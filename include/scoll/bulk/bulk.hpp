@@ -8,7 +8,7 @@
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/stop.hpp"
 #include "scoll/coro/task.hpp"
-#include "scoll/coro/time.hpp"
+#include "scoll/coro/time_limit.hpp"
 #include "scoll/node.hpp"
 #include "transport/memory/memory_region.hpp"
 #include "transport/memory/region_descriptor.hpp"
@@ -28,7 +28,7 @@ using push_status = transport::put_status;
 
 /// Options of one pull or push. Trivially copyable, so that a braced temporary is safe beside `co_await`.
 struct bulk_options {
-  nanoseconds deadline{0};  ///< for the whole of it, from its start; 0: none
+  time_limit deadline{};    ///< for the whole of it
   stop_token stop{};        ///< asked to stop, it ends with `cancelled`
   std::uint32_t chunk = 0;  ///< bytes that travel as one message; 0: the node's `transfer_segment_bytes`
   std::uint32_t depth = 0;  ///< chunks on their way at once; 0: the node's `transfer_window`

@@ -48,7 +48,7 @@ class [[nodiscard]] bcast_awaiter {
   bcast_awaiter(const group<S>& g, const detail::request_t<S>& request, const bcast_options& options)
       : broadcast_(g, detail::table_of<S>, &request, options) {}
 
-  bool await_ready() const noexcept { return !broadcast_.made(); }
+  bool await_ready() noexcept { return !broadcast_.ready(); }
   void await_suspend(std::coroutine_handle<> waiter) { broadcast_.start(waiter); }
   bcast_result<reply> await_resume() {
     std::optional<reply> value;

@@ -8,7 +8,9 @@
 #include "scoll/coro/executor.hpp"
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/stop.hpp"
+#include "scoll/coro/time_limit.hpp"
 #include "scoll/coro/worker_pool.hpp"
+#include "scoll/detail/nested_options.hpp"
 #include "scoll/ids.hpp"
 
 namespace scoll {
@@ -19,7 +21,10 @@ class operation;
 
 /// What a hook may ask about the broadcast it serves. Lives as long as the operation on this node: until the
 /// last of its hooks has returned.
-class bcast_context {
+///
+/// It can be passed where a nested operation takes options, as in `co_await pull(node, d, 0, into, context)`:
+/// the operation then has this time limit and stop token, and its defaults otherwise.
+class bcast_context : public detail::converts_to_options<bcast_context> {
  public:
   bcast_context(const bcast_context&) = delete;
   bcast_context& operator=(const bcast_context&) = delete;
@@ -41,8 +46,9 @@ class bcast_context {
   std::uint32_t child_subtree_nodes(std::uint32_t child) const noexcept;
   std::uint64_t child_subtree_entities(std::uint32_t child) const noexcept;
 
-  /// Time until this node must have answered; 0 when it is over.
-  nanoseconds remaining() const noexcept;
+  /// The point in time by which this node must have answered, in the past once nobody waits for the answer.
+  /// It fits the `deadline` of nested operations; `remaining().left(now)` is the duration.
+  time_limit remaining() const noexcept;
   /// Fires when nobody waits for the answer any more: cancelled, past its time, or the node shuts down.
   stop_token stop() const noexcept;
   /// From `prepare`: this request takes longer here than its root assumed. Ancestors are told and wait

@@ -9,6 +9,7 @@
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/task.hpp"
 #include "scoll/coro/time.hpp"
+#include "scoll/coro/time_limit.hpp"
 #include "scoll/node.hpp"
 #include "scoll/tree/link_map.hpp"
 
@@ -38,7 +39,7 @@ struct link_class_rule {
 struct measure_options {
   std::size_t request_bytes = 64;                       ///< of what is to be predicted; up to 4,096
   nanoseconds budget = std::chrono::milliseconds(300);  ///< for timing; what is known then counts
-  nanoseconds deadline = std::chrono::seconds(5);       ///< for all of it
+  time_limit deadline = std::chrono::seconds(5);        ///< for all of it
   /// The first that fits counts. For the others there are two classes, "same host" and "network".
   std::vector<link_class_rule> classes{};
 };

@@ -7,6 +7,7 @@
 
 #include "scoll/coro/stop.hpp"
 #include "scoll/coro/time.hpp"
+#include "scoll/coro/time_limit.hpp"
 #include "scoll/tree/spec.hpp"
 
 namespace scoll {
@@ -20,10 +21,10 @@ enum class dead_members : std::uint8_t {
 
 /// Options of one broadcast. Trivially copyable, so that a braced temporary is safe beside `co_await`.
 struct bcast_options {
-  /// Time for the whole broadcast; each level keeps a margin of it, so that a parent answers before its own
-  /// parent gives up. 0: the cascading timeouts of the service's processing bound apply. One that is
-  /// too short for the depth fails at once.
-  nanoseconds deadline{0};
+  /// Time for the whole broadcast. Each level of the tree keeps a margin of it, so that a parent answers
+  /// before its own parent gives up. Without a limit, the cascading timeouts of the processing bound apply. A
+  /// limit that is over, or too short for the depth of the tree, fails at once.
+  time_limit deadline{};
   /// How long one member may take, without its subtree: the service's bound if 0. Not used with a deadline.
   nanoseconds processing_bound{0};
   /// Asked to stop, the broadcast ends with `cancelled`, and members are told.
@@ -39,7 +40,8 @@ static_assert(std::is_trivially_copyable_v<bcast_options>);
 struct group_options {
   /// How broadcasts spread; the node's default if not set.
   std::optional<tree_spec> tree{};
-  nanoseconds deadline = std::chrono::seconds(10);  ///< for the creation
+  /// Time for the creation. Without a limit, the cascading timeouts of the library's own service apply.
+  time_limit deadline = std::chrono::seconds(10);
 };
 static_assert(std::is_trivially_copyable_v<group_options>);
 

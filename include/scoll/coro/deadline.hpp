@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <compare>
 
 #include "scoll/coro/error.hpp"
@@ -29,7 +28,7 @@ struct deadline {
   /// Zero once it has passed, the largest duration if there is none.
   constexpr nanoseconds remaining(time_point now) const noexcept {
     if (unlimited()) return nanoseconds::max();
-    return std::max(at - now, nanoseconds::zero());
+    return passed(now) ? nanoseconds::zero() : at - now;
   }
   /// Earlier by `margin`; none stays none.
   constexpr deadline less(nanoseconds margin) const noexcept {

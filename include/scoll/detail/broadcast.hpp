@@ -23,6 +23,8 @@ class broadcast {
 
   /// False if it was refused before anything was sent.
   bool made() const noexcept { return begun_.op != nullptr; }
+  /// Also false, from then on, if a deadline has passed since it was made.
+  bool ready() noexcept;
   void start(std::coroutine_handle<> waiter);
 
   // once it has ended, or was not made
@@ -35,6 +37,7 @@ class broadcast {
   any_group group_;
   begun begun_;
   stop_token stop_;
+  time_limit limit_;
   bool started_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/stop.hpp"
 #include "scoll/coro/time.hpp"
+#include "scoll/coro/time_limit.hpp"
 #include "transport/session/frame.hpp"
 
 namespace scoll {
@@ -16,10 +17,9 @@ class call_limit;
 
 /// Options of one shipped call. Trivially copyable, so that a braced temporary is safe beside `co_await`.
 struct ship_options {
-  /// From the start of the await to its end, waiting included; the peer is told what is left. By default
-  /// there is none, and the call ends by its result or with its peer. What is not positive has passed: a
-  /// handler that ships on may say `.deadline = call.remaining()`.
-  nanoseconds deadline = nanoseconds::max();
+  /// Time from the start of the await to its end, waiting included; the peer is told what is left. Without a
+  /// limit, the call ends by its result or with its peer. A limit that is over fails the call at once.
+  time_limit deadline{};
   /// Asked to stop, the call ends with `cancelled`, and the handler's stop token fires.
   stop_token stop{};
   /// Waits for its turn if so many are in flight; must outlive the await. Null: no limit but the peer's.

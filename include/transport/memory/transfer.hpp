@@ -8,7 +8,7 @@
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/stop.hpp"
 #include "scoll/coro/task.hpp"
-#include "scoll/coro/time.hpp"
+#include "scoll/coro/time_limit.hpp"
 #include "transport/memory/region_descriptor.hpp"
 
 namespace scoll::transport {
@@ -17,7 +17,7 @@ class endpoint;
 
 /// Options of one transfer. Trivially copyable, so that a braced temporary is safe beside `co_await`.
 struct transfer_options {
-  nanoseconds deadline{0};          ///< for the whole transfer, from its start; 0: none
+  time_limit deadline{};            ///< for the whole transfer
   stop_token stop{};                ///< asked to stop, it ends with `cancelled`
   std::uint32_t window = 0;         ///< segments on their way at once; 0: the endpoint's `transfer_window`
   std::uint32_t segment_bytes = 0;  ///< at most 1 MiB; 0: the endpoint's `transfer_segment_bytes`

@@ -66,8 +66,7 @@ class bulk_stream::puller {
 
   void start() {
     started_ = true;
-    const bool limited = options_.deadline > nanoseconds::zero();
-    stop_.emplace(limited ? deadline::in(options_.deadline) : deadline(), options_.stop);
+    stop_.emplace(options_.deadline.from(executor::current().now()), options_.stop);
     if (stop_->stop_requested()) {
       fail({stop_->reason(), "before the stream had begun"});
     } else if (const auto s =

@@ -9,12 +9,22 @@ broadcast::broadcast(any_group to, const service_table& table, const void* reque
                      const bcast_options& options)
     : group_(std::move(to)),
       begun_(group_.get_engine().begin_broadcast(group_.to(), table, request, options)),
-      stop_(options.stop) {}
+      stop_(options.stop),
+      limit_(options.deadline) {}
 
 broadcast::~broadcast() {
   if (!made()) return;
   if (!started_) begun_.op->abandon();
   group_.get_engine().release(*begun_.op);
+}
+
+bool broadcast::ready() noexcept {
+  engine& by = group_.get_engine();
+  if (!made() || limit_.unlimited() || !limit_.over(by.get_executor().now())) return made();
+  begun_.op->abandon();
+  by.release(*begun_.op);
+  begun_ = {nullptr, {errc::deadline_exceeded, "no time was left before the broadcast began"}};
+  return false;
 }
 
 void broadcast::start(std::coroutine_handle<> waiter) {

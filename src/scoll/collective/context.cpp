@@ -42,9 +42,10 @@ std::uint64_t bcast_context::child_subtree_entities(std::uint32_t child) const n
   return sum;
 }
 
-nanoseconds bcast_context::remaining() const noexcept {
-  if (operation_.out_of_time() || operation_.answered()) return nanoseconds(0);
-  return std::max(nanoseconds(0), operation_.times_.expires - operation_.engine_->get_executor().now());
+time_limit bcast_context::remaining() const noexcept {
+  const bool over = operation_.out_of_time() || operation_.answered();
+  const time_point expires = operation_.times_.expires;
+  return deadline(over ? std::min(expires, get_executor().now()) : expires);
 }
 
 stop_token bcast_context::stop() const noexcept {

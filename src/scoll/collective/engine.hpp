@@ -155,7 +155,7 @@ class engine final : private transport::endpoint_events {
   void retire(operation& op) noexcept;
   void abort_all(time_point by) noexcept;
   task<result<outcome>> run_on_group(std::shared_ptr<group_state> group, collective_kind kind, tree_spec tree,
-                                     nanoseconds deadline);
+                                     time_limit deadline);
   transport::session* session_to(group_state& group, std::uint32_t rank) noexcept;
 
   executor& executor_;

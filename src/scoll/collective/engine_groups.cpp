@@ -122,7 +122,8 @@ task<result<std::shared_ptr<group_state>>> engine::create_group(membership_ptr m
   const group_id id{options_.id, options_.incarnation, next_group_++, members->digest()};
   auto group = make_group(id, std::move(members), *rank, service, tree);
   group->creating = true;
-  const auto created = co_await run_on_group(group, collective_kind::create, tree, options.deadline);
+  const nanoseconds time = options.deadline.left(executor_.now());  // for the creation, and to take it back
+  const auto created = co_await run_on_group(group, collective_kind::create, tree, time);
   error why = created ? error{} : created.error();
   if (created && !created->clean()) {
     const cause& first = created->causes().size() > 1 ? created->causes()[1] : created->causes()[0];
@@ -133,8 +134,7 @@ task<result<std::shared_ptr<group_state>>> engine::create_group(membership_ptr m
   if (why) {
     // Whoever may have it is told directly: the tree may be what is broken. Who cannot be told asks when its
     // lease ends.
-    if (created)
-      static_cast<void>(co_await run_on_group(group, collective_kind::forget, flat{}, options.deadline));
+    if (created) static_cast<void>(co_await run_on_group(group, collective_kind::forget, flat{}, time));
     drop_group(id);
     co_return why;
   }
@@ -186,7 +186,7 @@ task<status> engine::destroy_group(std::shared_ptr<group_state> group) {
 
 /// A broadcast of the library's own: its outcome.
 task<result<outcome>> engine::run_on_group(std::shared_ptr<group_state> group, collective_kind kind,
-                                           tree_spec tree, nanoseconds deadline) {
+                                           tree_spec tree, time_limit deadline) {
   bcast_options options;
   options.deadline = deadline;
   if (kind == collective_kind::forget) options.dead = dead_members::try_others;

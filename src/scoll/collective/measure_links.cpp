@@ -133,7 +133,7 @@ class link_measurement {
 
   task<result<measured_links>> run() {
     began_ = now();
-    until_ = deadline::in(options_.deadline);
+    until_ = options_.deadline.from(began_);
     facts_.resize(peers_.size());
     const status met = co_await meet_all();
     if (!met) co_return met.error();
@@ -150,7 +150,6 @@ class link_measurement {
 
  private:
   time_point now() const { return detail::node_access::engine(self_).get_executor().now(); }
-  nanoseconds left() const { return std::max(until_.remaining(now()), nanoseconds(1)); }
   nanoseconds processor_time() const {
     return detail::node_access::engine(self_).get_executor().processor_time();
   }
@@ -158,7 +157,7 @@ class link_measurement {
   group_options creation() const {
     group_options how;
     how.tree = flat{};
-    how.deadline = left();
+    how.deadline = until_;
     return how;
   }
   link_probe::request request(bool timed) const { return {timed, {filler_}}; }
@@ -193,7 +192,7 @@ class link_measurement {
 
   task<result<link_probe::reply>> ask(group<link_probe> all, const link_probe::request& asked) {
     bcast_options how;
-    how.deadline = left();
+    how.deadline = until_;
     auto answered = co_await bcast(all, asked, how);
     if (!answered.ok()) co_return answered.status().error();
     co_return *answered;

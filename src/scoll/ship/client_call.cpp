@@ -7,6 +7,7 @@
 #include "scoll/coro/mutants.hpp"
 #include "scoll/detail/ship_head.hpp"
 #include "scoll/node_access.hpp"
+#include "scoll/remaining_time.hpp"
 #include "scoll/ship/function_text.hpp"
 #include "scoll/ship/shipper.hpp"
 #include "transport/memory/transfer.hpp"
@@ -45,6 +46,10 @@ namespace {
 /// Room in an answer for a text or a descriptor, whatever the result takes.
 constexpr std::size_t least_reply_bytes = 256;
 
+error too_late() noexcept {
+  return {errc::deadline_exceeded, "no time was left before the call began"};
+}
+
 }  // namespace
 
 client_call::client_call(node& by, node_id to, const function_key& function, bool notification,
@@ -61,8 +66,8 @@ client_call::client_call(node& by, node_id to, const function_key& function, boo
     failure_ = {errc::closed, "this node is shutting down"};
   } else if (options.stop.stop_requested()) {
     failure_ = {errc::cancelled, "the stop token had fired before the call began"};
-  } else if (options.deadline <= nanoseconds::zero()) {
-    failure_ = {errc::deadline_exceeded, "no time was left before the call began"};
+  } else if (!options.deadline.unlimited() && options.deadline.over(shipper_.get_executor().now())) {
+    failure_ = too_late();
   } else if (to == by.wire().options().self) {
     failure_ = {errc::invalid_argument, "a call of this node to itself: call the handler directly"};
   } else if (by.wire().find(to) == nullptr) {
@@ -123,11 +128,15 @@ status client_call::expose(transport::message& m) noexcept {
 
 bool client_call::begin(std::coroutine_handle<> waiter) noexcept {
   SCOLL_ASSERT(!begun_, "a shipped call is awaited once");
+  executor& ex = shipper_.get_executor();
+  expires_ = options_.deadline.from(ex.now()).at;
+  if (expires_ <= ex.now()) {
+    failure_ = too_late();
+    return false;
+  }
   begun_ = true;
   wake_.set(waiter);
   shipper_.started(*this);
-  executor& ex = shipper_.get_executor();
-  expires_ = saturating_add(ex.now(), options_.deadline);
   if (expires_ != never && !SCOLL_MUTANT(ship_deadline_not_armed)) ex.arm(*this, expires_);
   const bool waits = options_.limit != nullptr && !options_.limit->enter(*this);
   if (!waits) {
@@ -162,10 +171,7 @@ status client_call::send() noexcept {
                                          (large_ != nullptr ? ship_head::large : 0));
   head.function = function_.id;
   head.types = function_.types;
-  if (expires_ != never) {
-    const nanoseconds left = expires_ - shipper_.get_executor().now();
-    head.remaining_ns = static_cast<std::uint64_t>(std::max<std::int64_t>(1, left.count()));
-  }
+  head.remaining_ns = remaining_on_wire(expires_, shipper_.get_executor().now());
   if (large_ != nullptr) {
     if (const status exposed = expose(*message_); !exposed) return exposed;
   }

@@ -21,9 +21,8 @@ std::uint64_t call_context::caller_incarnation() const noexcept {
 bool call_context::notification() const noexcept {
   return handling_.notification_;
 }
-nanoseconds call_context::remaining() const noexcept {
-  if (handling_.expires_ == never) return nanoseconds::max();
-  return std::max(nanoseconds(0), handling_.expires_ - get_executor().now());
+time_limit call_context::remaining() const noexcept {
+  return deadline(handling_.expires_);
 }
 stop_token call_context::stop() const noexcept {
   return handling_.stop_.token();
@@ -91,9 +90,7 @@ task<void> server_call::pull(transport::region_descriptor argument) {
     transport::transfer_options options;
     options.stop = stop_.token();
     options.checked = true;
-    if (expires_ != never) {
-      options.deadline = std::max(nanoseconds(1), expires_ - shipper_.get_executor().now());
-    }
+    options.deadline = deadline(expires_);
     fetched = co_await transport::get(shipper_.wire(), argument, 0, large_.span(), options);
   } else {
     fetched = error(errc::busy, "no memory for a large argument");

@@ -38,9 +38,9 @@ std::uint64_t bytes_of(std::span<Memory> pieces) noexcept {
 }
 
 task<status> carry(endpoint& at, session& to, transfer& t, transfer_options options) {
-  const bool limited = options.deadline > nanoseconds::zero() && !SCOLL_MUTANT(bulk_deadline_not_armed);
+  if (SCOLL_MUTANT(bulk_deadline_not_armed)) options.deadline = {};
   if (SCOLL_MUTANT(bulk_stop_unheard)) options.stop = {};
-  deadline_stop stop(limited ? deadline::in(options.deadline) : deadline(), options.stop);
+  deadline_stop stop(options.deadline.from(executor::current().now()), options.stop);
   if (stop.stop_requested()) co_return error(stop.reason(), "before the transfer had begun");
   at.memory().transfers().start(t, to, {options.window, options.segment_bytes});
   const status ended = co_await t.wait(stop.token());

@@ -12,6 +12,14 @@ namespace {
 
 const tree_spec trees[] = {flat{}, chain{}, kary{2}, kary{3}, knomial{2}, knomial{4}, greedy{7, 1, 1}};
 
+void set_limit(bcast_options& options, bool by_deadline, nanoseconds limit) {
+  if (by_deadline) {
+    options.deadline = limit;
+  } else {
+    options.processing_bound = limit;
+  }
+}
+
 /// Each hook may be made to hang at one rank, until `release`; what is left of the time is noted.
 struct hanging {
   static constexpr service_id id{0x0202};
@@ -38,7 +46,7 @@ struct hanging {
   }
   task<result<reply>> execute(const request&, bcast_context& c) {
     ++n->executed[c.rank()];
-    n->remaining[c.rank()] = c.remaining();
+    n->remaining[c.rank()] = c.remaining().left(c.get_executor().now());
     if (n->work.contains(c.rank())) co_await sleep_for(n->work[c.rank()]);
     co_return reply{{1}, {0}};
   }
@@ -84,7 +92,7 @@ TEST_CASE("a member whose execute never returns names itself, and all others are
         service.log->clear();
         service.log->stuck = {stuck};
         bcast_options options;
-        (by_deadline ? options.deadline : options.processing_bound) = 50ms;
+        set_limit(options, by_deadline, 50ms);
         flight<probe> f(c, g, {}, options);
         auto& r = f.land();
         check_account(r, *service.log, n);
@@ -187,7 +195,7 @@ TEST_CASE("time that is left shrinks from level to level", "[timeout]") {
     const tree_view tree(spec, n, 0);
     for (const bool by_deadline : {false, true}) {
       bcast_options options;
-      (by_deadline ? options.deadline : options.processing_bound) = 80ms;
+      set_limit(options, by_deadline, 80ms);
       REQUIRE(c.bcast(g, {}, options).ok());
       for (std::uint32_t rank = 1; rank < n; ++rank) {
         INFO(to_string(spec) << " rank " << rank);
@@ -232,7 +240,7 @@ TEST_CASE("a prepare that never returns fails its member and keeps the request f
       for (const bool by_deadline : {false, true}) {
         INFO(to_string(spec) << " stuck " << stuck << " by deadline " << by_deadline);
         bcast_options options;
-        (by_deadline ? options.deadline : options.processing_bound) = 80ms;
+        set_limit(options, by_deadline, 80ms);
         service.n->executed.clear();
         service.n->prepare_at = stuck;
         flight<hanging> f(c, g, {}, options);
@@ -270,7 +278,7 @@ TEST_CASE("an on_reply or a finish that never returns loses values, not the acco
         const tree_view tree(kary{2}, n, 0);
         (in_finish ? service.n->finish_at : service.n->on_reply_at) = stuck;
         bcast_options options;
-        (by_deadline ? options.deadline : options.processing_bound) = 80ms;
+        set_limit(options, by_deadline, 80ms);
         flight<hanging> f(c, g, {}, options);
         auto& r = f.land();
         INFO(describe(r.outcome()));

@@ -43,7 +43,7 @@ struct handlers {
     n.serve(add, [this](const pair_of& p, call_context& c) -> std::uint64_t {
        ++begun;
        last_caller = c.caller();
-       last_remaining = c.remaining();
+       last_remaining = c.remaining().left(c.get_executor().now());
        return std::uint64_t{p.left} + p.right;
      }).value();
     n.serve(shout, [this](const std::string& s, call_context&) -> task<result<std::string>> {

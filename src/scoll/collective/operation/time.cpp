@@ -19,9 +19,8 @@ status operation::set_bounds(const bcast_options& options) {
   const nanoseconds processing =
       options.processing_bound.count() > 0 ? options.processing_bound : table().processing_bound;
   subject_.head.rtt_ns = static_cast<std::uint64_t>(defaults.rtt_estimate.count());
-  const status fits =
-      times_.set_bounds(options.deadline, options.deadline.count() != 0, defaults.rtt_estimate,
-                        defaults.level_margin, processing, subject_.levels());
+  const status fits = times_.set_bounds(options.deadline, engine_->executor_.now(), defaults.rtt_estimate,
+                                        defaults.level_margin, processing, subject_.levels());
   subject_.head.margin_ns = static_cast<std::uint64_t>(times_.margin.count());
   return fits;
 }

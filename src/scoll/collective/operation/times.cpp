@@ -5,6 +5,7 @@
 
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
+#include "scoll/remaining_time.hpp"
 
 namespace scoll::detail {
 namespace {
@@ -23,24 +24,31 @@ nanoseconds from_wire(std::uint64_t value, nanoseconds most = longest) {
 
 }  // namespace
 
-status operation_times::set_bounds(nanoseconds limit, bool limited, nanoseconds round_trip,
+status operation_times::set_bounds(time_limit whole, time_point now, nanoseconds round_trip,
                                    nanoseconds level_margin, nanoseconds processing_bound,
                                    std::int64_t levels) {
   rtt = round_trip;
   processing = processing_bound;
-  deadline = limit;
-  by_deadline = limited;
-  margin = by_deadline ? std::clamp(deadline / (4 * levels), least_margin, largest_margin) : level_margin;
+  limit = whole;
+  by_deadline = !limit.unlimited();
+  if (!by_deadline) {
+    margin = level_margin;
+    return {};
+  }
+  const nanoseconds left = limit.left(now);
+  margin = std::clamp(left / (4 * levels), least_margin, largest_margin);
   const nanoseconds needed = 2 * levels * least_margin;
-  if (!by_deadline || deadline > needed) return {};
+  if (left > needed) return {};
+  if (left == nanoseconds(0))
+    return error(errc::deadline_exceeded, "no time was left before the broadcast began");
   return make_error(errc::deadline_exceeded,
                     "a deadline of {} us is too short for {} levels: more than {} us needed",
-                    deadline.count() / 1000, levels, needed.count() / 1000);
+                    left.count() / 1000, levels, needed.count() / 1000);
 }
 
 void operation_times::begin_as_root(time_point now, std::int64_t levels, nanoseconds finishing) {
   started = now;
-  expires = by_deadline ? saturating_add(started, deadline - finishing)
+  expires = by_deadline ? limit.from(started).less(finishing).at
                         : saturating_add(started, levels * (rtt + margin) + processing);
 }
 
@@ -65,8 +73,7 @@ time_point operation_times::child_due(time_point now, std::int64_t levels) const
 }
 
 std::uint64_t operation_times::remaining_ns(time_point now) const {
-  if (!by_deadline) return 0;
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(1, (expires - now).count()));
+  return by_deadline ? remaining_on_wire(expires, now) : 0;
 }
 
 void operation_times::shorten_to_round_trip(time_point now, std::int64_t levels) {

@@ -5,6 +5,7 @@
 #include "scoll/collective/collective_head.hpp"
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/time.hpp"
+#include "scoll/coro/time_limit.hpp"
 
 namespace scoll::detail {
 
@@ -16,15 +17,15 @@ namespace scoll::detail {
 struct operation_times {
   time_point started{};
   time_point expires = never;
-  nanoseconds deadline{0};    ///< from the start; used if `by_deadline`
+  time_limit limit;           ///< of the whole operation; the root's alone
   nanoseconds margin{0};      ///< kept by each level, so that it answers before its parent gives up
   nanoseconds rtt{0};         ///< round trip to a child
   nanoseconds processing{0};  ///< one member's own work
   bool by_deadline = false;
   bool expired = false;  ///< `expires` has passed
 
-  /// Refuses a deadline that is too short for `levels` (`deadline_exceeded`). `deadline` is used if `limited`.
-  status set_bounds(nanoseconds limit, bool limited, nanoseconds round_trip, nanoseconds level_margin,
+  /// On the root, before it begins. Refuses a limit that is too short for `levels` (`deadline_exceeded`).
+  status set_bounds(time_limit whole, time_point now, nanoseconds round_trip, nanoseconds level_margin,
                     nanoseconds processing_bound, std::int64_t levels);
   /// On the root: begins `now`; `finishing` is kept for a `finish` hook that has to be waited for.
   void begin_as_root(time_point now, std::int64_t levels, nanoseconds finishing);

@@ -17,7 +17,7 @@ constexpr time_point start{1s};
 
 operation_times cascading(nanoseconds rtt, nanoseconds margin, nanoseconds processing, std::int64_t levels) {
   operation_times t;
-  REQUIRE(t.set_bounds({}, false, rtt, margin, processing, levels).has_value());
+  REQUIRE(t.set_bounds({}, start, rtt, margin, processing, levels).has_value());
   return t;
 }
 
@@ -41,7 +41,7 @@ TEST_CASE("a child is never awaited longer than the operation itself") {
 
 TEST_CASE("with a deadline the remaining time travels, and each level keeps its margin") {
   operation_times root;
-  REQUIRE(root.set_bounds(80ms, true, 1ms, 2ms, 100ms, 4).has_value());
+  REQUIRE(root.set_bounds(80ms, start, 1ms, 2ms, 100ms, 4).has_value());
   CHECK(root.margin == 5ms);  // a quarter of a level's share
   root.begin_as_root(start, 4, 0ns);
   CHECK(root.expires == start + 80ms);
@@ -60,16 +60,17 @@ TEST_CASE("with a deadline the remaining time travels, and each level keeps its 
 
 TEST_CASE("the margin of a level stays between its bounds, and a deadline below them is refused") {
   operation_times t;
-  REQUIRE(t.set_bounds(10s, true, 1ms, 2ms, 1s, 1).has_value());
+  REQUIRE(t.set_bounds(10s, start, 1ms, 2ms, 1s, 1).has_value());
   CHECK(t.margin == 20ms);
-  REQUIRE(t.set_bounds(801us, true, 1ms, 2ms, 1s, 4).has_value());
+  REQUIRE(t.set_bounds(801us, start, 1ms, 2ms, 1s, 4).has_value());
   CHECK(t.margin == 100us);
-  CHECK(t.set_bounds(800us, true, 1ms, 2ms, 1s, 4).error() == errc::deadline_exceeded);
+  CHECK(t.set_bounds(800us, start, 1ms, 2ms, 1s, 4).error() == errc::deadline_exceeded);
+  CHECK(t.set_bounds(0ns, start, 1ms, 2ms, 1s, 1).error() == errc::deadline_exceeded);
 }
 
 TEST_CASE("time is kept for a finish hook that has to be awaited") {
   operation_times t;
-  REQUIRE(t.set_bounds(80ms, true, 1ms, 2ms, 100ms, 4).has_value());
+  REQUIRE(t.set_bounds(80ms, start, 1ms, 2ms, 100ms, 4).has_value());
   t.begin_as_root(start, 4, t.finishing());
   CHECK(t.expires == start + 80ms - 1250us);
 }
@@ -116,6 +117,6 @@ TEST_CASE("a longer processing bound moves the end by the difference, a shorter 
   CHECK(t.extend(250ms) == 150ms);
   CHECK(t.expires == before + 150ms);
   operation_times limited;
-  REQUIRE(limited.set_bounds(80ms, true, 1ms, 2ms, 100ms, 3).has_value());
+  REQUIRE(limited.set_bounds(80ms, start, 1ms, 2ms, 100ms, 3).has_value());
   CHECK(limited.extend(10s) == 0ns);  // a caller's deadline is not moved
 }
