@@ -121,9 +121,9 @@ void transfers_within_bounds(life& l, std::uint32_t hosts, violations& found) {
     report(found, "transfers within bounds", l.host,
            fmt::format("{} buffers, {} requests wait for one", wire.memory().buffers().lent(), waiting));
   wire.sessions([&](transport::session& s) {
-    if (s.credits(bulk).queued > wire.options().transfer_window)
+    if (s.queued(bulk) > wire.options().transfer_window)
       report(found, "transfers within bounds", l.host,
-             fmt::format("{} segments wait for credit to node {}", s.credits(bulk).queued, s.peer()));
+             fmt::format("{} segments wait for credit to node {}", s.queued(bulk), s.peer()));
   });
 }
 

@@ -317,16 +317,17 @@ void credit_is_conserved(std::uint32_t host, cluster& c, violations& found) {
     for (std::size_t k = 0; k < transport::class_count; ++k) {
       const auto klass = static_cast<transport::traffic_class>(k);
       const std::uint32_t window = engine.wire().options().window[k];
-      const transport::credit_account here = s.credits(klass), there = other->credits(klass);
-      const std::uint32_t credit = here.granted_to_us - here.sent;
-      const bool conserved = here.sent == there.received && there.received == there.disposed &&
-                             here.granted_to_us == there.granted_by_us && credit >= window / 2 &&
+      const transport::credit_window& here = s.credits(klass);
+      const transport::credit_window& there = other->credits(klass);
+      const std::uint32_t credit = here.granted_to_us() - here.sent();
+      const bool conserved = here.sent() == there.received() && there.received() == there.disposed() &&
+                             here.granted_to_us() == there.granted_by_us() && credit >= window / 2 &&
                              credit <= window;
       if (!conserved)
         report(found, "credit is conserved", host,
                fmt::format("class {} to node {}: sent {}, received {}, done with {}, granted {} and {}", k,
-                           s.peer(), here.sent, there.received, there.disposed, there.granted_by_us,
-                           here.granted_to_us));
+                           s.peer(), here.sent(), there.received(), there.disposed(), there.granted_by_us(),
+                           here.granted_to_us()));
     }
   });
 }
@@ -417,9 +418,9 @@ void within_bounds(std::uint32_t host, detail::engine& engine, violations& found
   const std::size_t most = 2 * transport::class_count * (options.queue_limit + 2 * options.window[1]);
   engine.wire().sessions([&](transport::session& s) {
     for (const auto klass : {transport::traffic_class::urgent, transport::traffic_class::collective}) {
-      if (s.credits(klass).queued > options.queue_limit)
+      if (s.queued(klass) > options.queue_limit)
         report(found, "within bounds", host,
-               fmt::format("{} requests wait for credit to node {}", s.credits(klass).queued, s.peer()));
+               fmt::format("{} requests wait for credit to node {}", s.queued(klass), s.peer()));
     }
     if (s.held_messages() > most)
       report(found, "within bounds", host,

@@ -4,12 +4,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "scoll/coro/executor.hpp"
 #include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/result.hpp"
+#include "transport/session/credit_window.hpp"
 #include "transport/session/exchange.hpp"
+#include "transport/session/exchange_table.hpp"
 #include "transport/session/hello.hpp"
 #include "transport/session/link.hpp"
 #include "transport/session/message.hpp"
@@ -18,17 +19,6 @@ namespace scoll::transport {
 
 class endpoint;
 class lane;
-
-/// Requests of one class on one session, counted since it began: what one side has sent the other has
-/// received when nothing is under way, and credit is neither made nor lost.
-struct credit_account {
-  std::uint32_t queued = 0;  ///< not sent yet
-  std::uint32_t sent = 0;
-  std::uint32_t granted_to_us = 0;  ///< may be sent in all
-  std::uint32_t received = 0;
-  std::uint32_t disposed = 0;       ///< of those, done with
-  std::uint32_t granted_by_us = 0;  ///< what the peer was last told it may send in all
-};
 
 /// The relation with one peer, above links that come and go: sequence numbers, acknowledgements, what was
 /// sent and not yet acknowledged, credits, exchanges. It survives a broken link if the peer's same
@@ -68,13 +58,14 @@ class session final {
   /// Connected on the lane of `klass` right now: what is sent leaves at once.
   bool connected(traffic_class klass) const noexcept;
 
-  std::uint32_t credit(traffic_class klass) const noexcept {
-    const auto& k = classes_[static_cast<std::size_t>(klass)];
-    return k.granted_to_us - k.sent;
+  /// Requests of a class that may be sent now, and the counters behind that.
+  std::uint32_t credit(traffic_class klass) const noexcept { return credits(klass).available(); }
+  const credit_window& credits(traffic_class klass) const noexcept {
+    return classes_[static_cast<std::size_t>(klass)].credits;
   }
-  credit_account credits(traffic_class klass) const noexcept {
-    const auto& k = classes_[static_cast<std::size_t>(klass)];
-    return {k.queued, k.sent, k.granted_to_us, k.received, k.disposed, k.granted_by_us};
+  /// Requests of a class that wait for credit.
+  std::uint32_t queued(traffic_class klass) const noexcept {
+    return classes_[static_cast<std::size_t>(klass)].queued;
   }
   std::uint64_t epoch() const noexcept { return epoch_; }
   /// Of the peer; 0 while there is no session.
@@ -96,19 +87,9 @@ class session final {
   struct class_state {
     intrusive_list<message> expected;  // replies and cancels: need no credit
     intrusive_list<message> requests;
-    std::uint32_t queued = 0;         // length of `requests`
-    std::uint32_t held_replies = 0;   // queued or not acknowledged
-    std::uint32_t sent = 0;           // requests sent in all
-    std::uint32_t granted_to_us = 0;  // requests we may send in all
-    std::uint32_t received = 0;       // requests received in all
-    std::uint32_t disposed = 0;       // of those, done with
-    std::uint32_t granted_by_us = 0;  // what the peer was last told it may send in all
-    bool replied_last = false;        // what left last was one of `expected`
-  };
-  struct slot {
-    exchange* waiter = nullptr;
-    std::uint32_t generation = 1;
-    std::uint32_t next_free = 0;
+    std::uint32_t queued = 0;  // length of `requests`
+    credit_window credits;
+    bool replied_last = false;  // what left last was one of `expected`
   };
   class flush_node final : public ready_node {
    public:
@@ -121,9 +102,7 @@ class session final {
   };
 
   // exchanges
-  bool allocate_slot(exchange& waiter) noexcept;
-  void free_slot(exchange& waiter) noexcept;
-  exchange* find_exchange(std::uint64_t id) noexcept;
+  void forget(exchange& waiter) noexcept;
   void cancel_exchange(exchange& waiter) noexcept;
   void send_cancel(const exchange& waiter, bool answer_awaited) noexcept;
   void end_exchange(exchange& waiter, reply_event& event) noexcept;
@@ -146,11 +125,7 @@ class session final {
   message* peek(lane_id lane, bool requests_too) noexcept;
   void take(message& m) noexcept;
   void apply_grants(const frame_header& header) noexcept;
-  bool has_granted(traffic_class klass) const noexcept {
-    const auto& k = classes_[static_cast<std::size_t>(klass)];
-    return k.received != k.granted_by_us;
-  }
-  std::uint32_t grantable(traffic_class klass) const noexcept;
+  std::uint32_t window_of(traffic_class klass) const noexcept;
   void grant_if_low(traffic_class klass) noexcept;
   void stamp(frame_header& header, lane_id lane) noexcept;
   bool work_waiting(lane_id lane) const noexcept;
@@ -185,8 +160,7 @@ class session final {
   std::uint64_t serial_ = 1;
   std::array<class_state, class_count> classes_;
   std::array<std::unique_ptr<lane>, lane_count> lanes_;  // made when first needed: most peers never are
-  std::vector<slot> slots_;
-  std::uint32_t free_slot_ = 0;  // index + 1; 0: none
+  exchange_table exchanges_;
   std::array<std::uint32_t, lane_count> pending_exchanges_{};
   intrusive_list<incoming, incoming> incoming_;
   intrusive_list<incoming, incoming> orphans_;  // of earlier sessions: their reply goes nowhere

@@ -325,7 +325,7 @@ void lane::on_sequenced(frame_view& frame) noexcept {
   if (lane_of(header.klass) != id_) return violated({errc::malformed, "a message on the wrong lane"});
   if (frame.head.size() < message::envelope_bytes)
     return violated({errc::malformed, "a message without envelope"});
-  if (header.type == frame_type::request && !session_.has_granted(header.klass)) {
+  if (header.type == frame_type::request && !session_.credits(header.klass).may_receive()) {
     return violated({errc::malformed, "a request beyond its credit"});
   }
   received_ = header.sequence;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
@@ -28,13 +29,6 @@ constexpr std::size_t index(lane_id l) noexcept {
 constexpr std::uint16_t final_flag = 1;
 constexpr std::uint16_t may_have_effects_flag = 2;
 
-constexpr std::uint32_t slot_of(std::uint64_t id) noexcept {
-  return static_cast<std::uint32_t>(id);
-}
-constexpr std::uint32_t generation_of(std::uint64_t id) noexcept {
-  return static_cast<std::uint32_t>(id >> 32);
-}
-
 }  // namespace
 
 session::session(endpoint& owner, node_id peer, std::string address)
@@ -59,32 +53,13 @@ lane& session::lane_at(lane_id id) {
 
 // ---- exchanges, requesting side
 
-bool session::allocate_slot(exchange& waiter) noexcept {
-  if (free_slot_ == 0) {
-    if (slots_.size() >= endpoint_.options_.exchange_limit) return false;
-    slots_.emplace_back();
-    free_slot_ = static_cast<std::uint32_t>(slots_.size());
-  }
-  const std::uint32_t position = free_slot_ - 1;
-  slot& s = slots_[position];
-  free_slot_ = s.next_free;
-  s.waiter = &waiter;
-  waiter.id_ = (static_cast<std::uint64_t>(s.generation) << 32) | position;
-  return true;
-}
-
-void session::free_slot(exchange& waiter) noexcept {
-  slot& s = slots_[slot_of(waiter.id_)];
-  s.waiter = nullptr;
-  ++s.generation;
-  s.next_free = free_slot_;
-  free_slot_ = slot_of(waiter.id_) + 1;
-}
-
-exchange* session::find_exchange(std::uint64_t id) noexcept {
-  if (slot_of(id) >= slots_.size()) return nullptr;
-  const slot& s = slots_[slot_of(id)];
-  return s.generation == generation_of(id) || SCOLL_MUTANT(reply_after_retire) ? s.waiter : nullptr;
+/// The exchange waits no longer: its slot is free, and a request of it that is still held answers to nobody.
+void session::forget(exchange& waiter) noexcept {
+  if (waiter.queued_ != nullptr) waiter.queued_->requester_ = nullptr;
+  --pending_exchanges_[index(lane_of(waiter.klass_))];
+  exchanges_.remove(waiter.id_);
+  waiter.queued_ = nullptr;
+  waiter.session_ = nullptr;
 }
 
 status session::request(exchange& waiter, traffic_class klass, message& m, std::uint32_t reply_capacity,
@@ -99,8 +74,12 @@ status session::request(exchange& waiter, traffic_class klass, message& m, std::
   if (!refused && k.queued >= most && !SCOLL_MUTANT(queue_unbounded)) {
     refused = make_error(errc::busy, "{} requests to node {} wait for credit already", k.queued, peer_);
   }
-  if (!refused && !allocate_slot(waiter)) {
-    refused = make_error(errc::busy, "{} requests to node {} wait for replies already", slots_.size(), peer_);
+  if (!refused) {
+    waiter.id_ = exchanges_.add(waiter, endpoint_.options_.exchange_limit);
+    if (waiter.id_ == 0) {
+      refused = make_error(errc::busy, "{} requests to node {} wait for replies already", exchanges_.slots(),
+                           peer_);
+    }
   }
   if (refused) {
     endpoint_.release_message(m);
@@ -136,7 +115,7 @@ void session::cancel_exchange(exchange& waiter) noexcept {
     waiter.session_ = nullptr;
     return;
   }
-  if (message* m = waiter.queued_) {
+  if (message* m = std::exchange(waiter.queued_, nullptr)) {
     m->requester_ = nullptr;
     const bool still_queued = !waiter.transmitted_ && !SCOLL_MUTANT(taken_back_and_sent);
     if (still_queued) {
@@ -146,39 +125,30 @@ void session::cancel_exchange(exchange& waiter) noexcept {
     }
   }
   if (waiter.transmitted_) send_cancel(waiter, false);
-  --pending_exchanges_[index(lane_of(waiter.klass_))];
-  free_slot(waiter);
-  waiter.queued_ = nullptr;
-  waiter.session_ = nullptr;
+  forget(waiter);
 }
 
 void session::end_exchange(exchange& waiter, reply_event& event) noexcept {
-  if (event.final) {
-    if (waiter.queued_ != nullptr) waiter.queued_->requester_ = nullptr;
-    --pending_exchanges_[index(lane_of(waiter.klass_))];
-    free_slot(waiter);
-    waiter.queued_ = nullptr;
-    waiter.session_ = nullptr;
-  }
+  if (event.final) forget(waiter);
   event.reached = waiter.transmitted_;
   waiter.on_reply_(waiter, event);
 }
 
 lent_range session::place(const frame_header& header, std::span<const std::byte> head) noexcept {
   if (header.type == frame_type::request) {
-    if (endpoint_.draining_ || !has_granted(header.klass)) return {};
+    if (endpoint_.draining_ || !classes_[index(header.klass)].credits.may_receive()) return {};
     return endpoint_.handler_of(header.klass)
         .place_payload(head.subspan(message::envelope_bytes), header.payload_bytes);
   }
   if (header.type != frame_type::reply) return {};
-  const exchange* waiter = find_exchange(load_little<std::uint64_t>(head.data()));
+  const exchange* waiter = exchanges_.find(load_little<std::uint64_t>(head.data()));
   const bool fits = waiter != nullptr && waiter->transmitted_ && waiter->into_.size == header.payload_bytes;
   return fits && load_little<std::uint16_t>(head.data() + 8) == 0 ? waiter->into_ : lent_range{};
 }
 
 status session::on_reply(frame_view& frame) noexcept {
   const std::byte* envelope = frame.head.data();
-  exchange* waiter = find_exchange(load_little<std::uint64_t>(envelope));
+  exchange* waiter = exchanges_.find(load_little<std::uint64_t>(envelope));
   if (waiter == nullptr) {
     ++endpoint_.statistics_.late_replies;
     return {};
@@ -211,8 +181,7 @@ status session::on_reply(frame_view& frame) noexcept {
 // ---- exchanges, answering side
 
 void session::on_request(frame_view& frame) noexcept {
-  class_state& k = classes_[index(frame.header.klass)];
-  ++k.received;
+  classes_[index(frame.header.klass)].credits.on_received();
   const auto id = load_little<std::uint64_t>(frame.head.data());
   request_view view(*this, id, frame.header.klass, load_little<std::uint32_t>(frame.head.data() + 8), frame);
   if (endpoint_.draining_) return view.refuse({errc::closed, "the node is shutting down"});
@@ -268,27 +237,17 @@ void session::send_refusal(std::uint64_t exchange_id, traffic_class klass, const
 }
 
 void session::dispose(traffic_class klass) noexcept {
-  class_state& k = classes_[index(klass)];
-  ++k.disposed;
+  classes_[index(klass)].credits.on_disposed();
   grant_if_low(klass);
 }
 
-/// Requests the peer may send in all. A peer that never acknowledges its replies gets no further credit once
-/// a window of them is kept for it; one that acknowledges with its next request never gets there.
-std::uint32_t session::grantable(traffic_class klass) const noexcept {
-  const class_state& k = classes_[index(klass)];
-  const std::uint32_t window = endpoint_.options_.window[index(klass)];
-  const std::uint32_t beyond = k.held_replies > window ? k.held_replies - window : 0;
-  const std::uint32_t total = k.disposed + window - std::min(beyond, window);
-  return static_cast<std::int32_t>(total - k.granted_by_us) > 0 ? total : k.granted_by_us;
+std::uint32_t session::window_of(traffic_class klass) const noexcept {
+  return endpoint_.options_.window[index(klass)];
 }
 
 /// Credit mostly travels with other messages; alone only when the peer is about to run out of it.
 void session::grant_if_low(traffic_class klass) noexcept {
-  const class_state& k = classes_[index(klass)];
-  const std::uint32_t window = endpoint_.options_.window[index(klass)];
-  if (k.granted_by_us - k.received > window / 2 || grantable(klass) == k.granted_by_us) return;
-  lane_at(lane_of(klass)).acknowledge_now();
+  if (classes_[index(klass)].credits.low(window_of(klass))) lane_at(lane_of(klass)).acknowledge_now();
 }
 
 // ---- messages
@@ -304,7 +263,7 @@ void session::enqueue(message& m, traffic_class klass, frame_type type) noexcept
     ++k.queued;
   } else {
     k.expected.push_back(m);
-    k.held_replies += type == frame_type::reply;
+    if (type == frame_type::reply) k.credits.keep_reply();
   }
   kick();
 }
@@ -315,7 +274,7 @@ void session::release(message& m) noexcept {
   const frame_header header = m.header();
   endpoint_.release_message(m);
   if (header.type != frame_type::reply) return;
-  --classes_[index(header.klass)].held_replies;
+  classes_[index(header.klass)].credits.release_reply();
   if (peer_epoch_ != 0) grant_if_low(header.klass);
 }
 
@@ -323,7 +282,7 @@ message* session::peek(lane_id lane, bool requests_too) noexcept {
   for (std::size_t c = 0; c < class_count; ++c) {
     if (lane_of(static_cast<traffic_class>(c)) != lane) continue;
     class_state& k = classes_[c];
-    const bool request_ready = requests_too && !k.requests.empty() && k.sent != k.granted_to_us;
+    const bool request_ready = requests_too && !k.requests.empty() && k.credits.available() != 0;
     // Replies of bulk are the load itself: a peer that pulls without end must not keep our own requests
     // waiting.
     const bool own_turn = lane == lane_id::bulk && k.replied_last && request_ready;
@@ -339,7 +298,7 @@ void session::take(message& m) noexcept {
   k.replied_last = m.header().type != frame_type::request;
   if (m.header().type == frame_type::request) {
     --k.queued;
-    ++k.sent;
+    k.credits.on_sent();
     ++endpoint_.statistics_.requests_sent;
   } else if (m.header().type == frame_type::reply) {
     ++endpoint_.statistics_.replies_sent;
@@ -358,10 +317,7 @@ bool session::work_waiting(lane_id lane) const noexcept {
 void session::apply_grants(const frame_header& header) noexcept {
   bool grew = false;
   for (std::size_t c = 0; c < class_count; ++c) {
-    const auto growth = static_cast<std::int32_t>(header.granted[c] - classes_[c].granted_to_us);
-    if (growth <= 0) continue;  // repeated or overtaken: counters are absolute
-    classes_[c].granted_to_us = header.granted[c];
-    grew |= !classes_[c].requests.empty();
+    if (classes_[c].credits.announce(header.granted[c])) grew |= !classes_[c].requests.empty();
   }
   if (grew) kick();
 }
@@ -371,8 +327,8 @@ void session::apply_grants(const frame_header& header) noexcept {
 void session::stamp(frame_header& header, lane_id lane) noexcept {
   for (std::size_t c = 0; c < class_count; ++c) {
     const auto klass = static_cast<traffic_class>(c);
-    if (lane_of(klass) == lane) classes_[c].granted_by_us = grantable(klass);
-    header.granted[c] = classes_[c].granted_by_us;
+    credit_window& credits = classes_[c].credits;
+    header.granted[c] = lane_of(klass) == lane ? credits.grant(window_of(klass)) : credits.granted_by_us();
   }
 }
 
@@ -485,8 +441,7 @@ void session::follow(const hello& h) noexcept {
   if (peer_epoch_ != 0) return;
   peer_epoch_ = h.epoch;
   for (std::size_t c = 0; c < class_count; ++c) {
-    classes_[c].granted_to_us = std::min(h.window[c], limits::window);
-    classes_[c].granted_by_us = endpoint_.options_.window[c];
+    classes_[c].credits.open(std::min(h.window[c], limits::window), endpoint_.options_.window[c]);
   }
 }
 
@@ -494,19 +449,18 @@ void session::follow(const hello& h) noexcept {
 void session::reset(const error& reason, kept keep) noexcept {
   const bool existed = std::exchange(peer_epoch_, 0) != 0;
   intrusive_list<exchange, exchange> ended;
-  for (slot& s : slots_) {
-    exchange* waiter = s.waiter;
-    if (waiter == nullptr || (keep.unsent && !waiter->transmitted_)) continue;
-    if (SCOLL_MUTANT(lost_peer_unreported) && waiter->transmitted_) continue;
-    --pending_exchanges_[index(lane_of(waiter->klass_))];
-    free_slot(*waiter);
-    ended.push_back(*waiter);
-  }
+  exchanges_.each([&](exchange& waiter) {
+    if (keep.unsent && !waiter.transmitted_) return;
+    if (SCOLL_MUTANT(lost_peer_unreported) && waiter.transmitted_) return;
+    --pending_exchanges_[index(lane_of(waiter.klass_))];
+    exchanges_.remove(waiter.id_);
+    ended.push_back(waiter);
+  });
   for (class_state& k : classes_) {
     while (!k.expected.empty()) release(k.expected.pop_front());
     while (!keep.unsent && !k.requests.empty()) release(k.requests.pop_front());
     if (k.requests.empty()) k.queued = 0;
-    k.sent = k.granted_to_us = k.received = k.disposed = k.granted_by_us = 0;
+    k.credits.reset();
   }
   for (auto& l : lanes_) {
     if (l != nullptr) l->reset(keep.connecting);
