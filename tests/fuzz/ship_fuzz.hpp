@@ -104,7 +104,7 @@ class ship_stranger final : private scoll::transport::endpoint_events {
       if (work->open()) work->drop();
     }
     region_.unexpose();
-    static_cast<void>(cluster_.run(wire_.drain(std::chrono::seconds(1))).has_value());
+    cluster_.run(wire_.drain(std::chrono::seconds(1))).ignore();
   }
   ship_stranger(const ship_stranger&) = delete;
   ship_stranger& operator=(const ship_stranger&) = delete;
@@ -121,8 +121,7 @@ class ship_stranger final : private scoll::transport::endpoint_events {
     asked_.push_back(std::make_unique<asking>());
     scoll::transport::message& m = wire_.acquire_message();
     fill(m, head, payload);
-    static_cast<void>(
-        wire_.find(1)->request(*asked_.back(), scoll::transport::traffic_class::call, m, 600).has_value());
+    wire_.find(1)->request(*asked_.back(), scoll::transport::traffic_class::call, m, 600).ignore();
     if (r.kind / 4 % 4 == 3 && asked_.back()->pending()) asked_.back()->cancel();
     cluster_.ex.run_for(std::chrono::microseconds(r.kind / 16 * 10));
   }

@@ -24,7 +24,7 @@ using bulk_handle = transport::memory_region;
 /// these count as one linear range. It goes into requests and replies as any other member.
 using bulk_descriptor = transport::region_descriptor;
 /// How a `push` ended: a `status` with `may_have_written()`.
-using push_status = transport::put_status;
+using push_status = transport::push_status;
 
 /// Options of one pull or push. Trivially copyable, so that a braced temporary is safe beside `co_await`.
 struct bulk_options {

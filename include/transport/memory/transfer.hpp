@@ -26,9 +26,9 @@ struct transfer_options {
 static_assert(std::is_trivially_copyable_v<transfer_options>);
 
 /// How a `put` ended: a `status` that also knows whether the peer's memory may have changed.
-class put_status : public status {
+class push_status : public status {
  public:
-  put_status(const status& ended, bool may_have_written) noexcept
+  push_status(const status& ended, bool may_have_written) noexcept
       : status(ended), may_have_written_(may_have_written) {}
 
   /// False: no byte of the region was written, nor will be. After a success it is true. After a failure, true
@@ -60,9 +60,9 @@ task<status> get(endpoint& at, region_descriptor from, std::uint64_t offset,
 
 /// Copies `from` to a peer's region at `offset`; in what order bytes get there is not stated. They are there
 /// when it succeeds. When the await returns, nothing reads `from` any more. Errors as for `get`.
-task<put_status> put(endpoint& at, region_descriptor to, std::uint64_t offset,
+task<push_status> put(endpoint& at, region_descriptor to, std::uint64_t offset,
                      std::span<const std::byte> from, transfer_options options = {});
-task<put_status> put(endpoint& at, region_descriptor to, std::uint64_t offset,
+task<push_status> put(endpoint& at, region_descriptor to, std::uint64_t offset,
                      std::span<const std::span<const std::byte>> from, transfer_options options = {});
 
 }  // namespace scoll::transport

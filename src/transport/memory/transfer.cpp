@@ -51,10 +51,10 @@ task<status> carry(endpoint& at, session& to, transfer& t, transfer_options opti
   co_return t.outcome();
 }
 
-task<put_status> carry_put(endpoint& at, session& to, transfer& t, transfer_options options) {
+task<push_status> carry_put(endpoint& at, session& to, transfer& t, transfer_options options) {
   if (options.checked) t.check_payloads();
   const status ended = co_await carry(at, to, t, options);
-  co_return put_status(ended, t.may_have_written());
+  co_return push_status(ended, t.may_have_written());
 }
 
 /// Never written to: a put reads its local memory.
@@ -79,19 +79,19 @@ task<status> get(endpoint& at, region_descriptor from, std::uint64_t offset,
   co_return co_await carry(at, *at.find(from.node), t, options);
 }
 
-task<put_status> put(endpoint& at, region_descriptor to, std::uint64_t offset,
+task<push_status> put(endpoint& at, region_descriptor to, std::uint64_t offset,
                      std::span<const std::byte> from, transfer_options options) {
   if (const auto s = check_transfer(at, to, memory_order_kind::put, offset, from.size()); !s) {
-    co_return put_status(s, false);
+    co_return push_status(s, false);
   }
   transfer t(head_of(to, memory_order_kind::put, offset), writable_bytes(from));
   co_return co_await carry_put(at, *at.find(to.node), t, options);
 }
 
-task<put_status> put(endpoint& at, region_descriptor to, std::uint64_t offset,
+task<push_status> put(endpoint& at, region_descriptor to, std::uint64_t offset,
                      std::span<const std::span<const std::byte>> from, transfer_options options) {
   if (const auto s = check_transfer(at, to, memory_order_kind::put, offset, bytes_of(from)); !s) {
-    co_return put_status(s, false);
+    co_return push_status(s, false);
   }
   std::vector<std::span<std::byte>> pieces;
   pieces.reserve(from.size());

@@ -57,7 +57,7 @@ TEST_CASE("a peer that does not read holds a bounded number of buffers") {
   const auto region = p.exposed(store.memory());
   std::deque<fenced> local;
   std::deque<started<status>> gets;
-  std::deque<started<put_status>> puts;
+  std::deque<started<push_status>> puts;
   REQUIRE(p.put(region.descriptor(), 0, store.memory().first(1)).has_value());
   for (std::uint64_t i = 0; i < 10; ++i) {
     local.emplace_back(8 * mebibyte);

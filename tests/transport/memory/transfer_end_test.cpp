@@ -280,7 +280,7 @@ TEST_CASE("an endpoint that ends takes its transfers with it") {
   const auto d = region.descriptor();
   std::deque<fenced> local;
   std::deque<started<status>> gets;
-  std::deque<started<put_status>> puts;
+  std::deque<started<push_status>> puts;
   for (std::uint64_t i = 0; i < 6; ++i) {
     local.emplace_back(made(mebibyte, i));
     gets.push_back(p.begin_get(d, 0, local.back().memory()));

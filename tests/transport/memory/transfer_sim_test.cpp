@@ -87,7 +87,7 @@ task<> exchange_with(station& self, station& peer, std::uint32_t number, int rou
     const bytes fresh = clean(number * 100 + static_cast<unsigned>(round));
     bytes source = fresh;
     const auto there = peer.parts[self.home.host()].descriptor();
-    const put_status written = co_await put(*self.ep, there, 0, source, options);
+    const push_status written = co_await put(*self.ep, there, 0, source, options);
     test::fill(source, poison);
     count.touched += !untouched(local.memory());
     count.failed += !read + !written;

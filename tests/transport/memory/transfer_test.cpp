@@ -78,7 +78,7 @@ TEST_CASE("transfers both ways at once, in every mixture", "[reactor]") {
   std::deque<fenced> local;
   std::deque<memory_region> regions;
   std::deque<started<status>> gets;
-  std::deque<started<put_status>> puts;
+  std::deque<started<push_status>> puts;
   for (std::uint64_t i = 0; i < 8; ++i) {
     node& here = i % 2 == 0 ? *p.left : *p.right;
     node& there = i % 2 == 0 ? *p.right : *p.left;

@@ -90,7 +90,7 @@ struct two : linked_nodes {
              transfer_options options = {}) {
     return finish(w, transport::get(*left->ep, from, offset, into, options));
   }
-  put_status put(const region_descriptor& to, std::uint64_t offset, std::span<const std::byte> from,
+  push_status put(const region_descriptor& to, std::uint64_t offset, std::span<const std::byte> from,
                  transfer_options options = {}) {
     return finish(w, transport::put(*left->ep, to, offset, from, options));
   }
@@ -98,7 +98,7 @@ struct two : linked_nodes {
                             transfer_options options = {}) {
     return {w.ex(), transport::get(*left->ep, from, offset, into, options)};
   }
-  started<put_status> begin_put(const region_descriptor& to, std::uint64_t offset,
+  started<push_status> begin_put(const region_descriptor& to, std::uint64_t offset,
                                 std::span<const std::byte> from, transfer_options options = {}) {
     return {w.ex(), transport::put(*left->ep, to, offset, from, options)};
   }
