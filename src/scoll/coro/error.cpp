@@ -6,6 +6,7 @@
 #include <string>
 
 #include "scoll/coro/error_format.hpp"
+#include "scoll/coro/result.hpp"
 
 namespace scoll {
 namespace {

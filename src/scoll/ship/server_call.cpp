@@ -91,7 +91,7 @@ task<void> server_call::pull(transport::region_descriptor argument) {
     options.stop = stop_.token();
     options.checked = true;
     options.deadline = deadline(expires_);
-    fetched = co_await transport::get(shipper_.wire(), argument, 0, large_.span(), options);
+    fetched = co_await transport::pull(shipper_.wire(), argument, 0, large_.span(), options);
   } else {
     fetched = error(errc::busy, "no memory for a large argument");
   }
