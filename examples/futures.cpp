@@ -5,8 +5,8 @@
 #include <thread>
 #include <vector>
 
+#include "scoll/blocking.hpp"
 #include "scoll/local_cluster.hpp"
-#include "scoll/run_and_wait.hpp"
 #include "scoll/ship.hpp"
 
 namespace {

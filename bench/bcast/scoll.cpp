@@ -88,7 +88,7 @@ class process {
     const std::size_t overhead = wire::encoded_size(wire::borrowed_bytes{});
     payload_.resize(setting_.size > overhead ? setting_.size - overhead : 0);
     while (true) {
-      static_cast<void>((co_await async_poll(*ring_, me_.orders(), POLLIN)).has_value());
+      (co_await async_poll(*ring_, me_.orders(), POLLIN)).ignore();
       const auto next = me_.next_order();
       if (!next) break;
       co_await carry_out(g, *next);
@@ -143,7 +143,7 @@ class process {
     const std::vector<std::byte> bytes(max_payload_bytes);
     while (background_wanted_) {
       asking request(to, traffic_class::bulk, compose(node_.wire(), bytes), 0);
-      static_cast<void>((co_await request).has_value());
+      (co_await request).ignore();
       me_.page().background_bytes += bytes.size();
     }
   }

@@ -33,9 +33,9 @@ class peer final : public endpoint_process {
     how.checked = setting_.verified;
     status moved;
     if (setting_.push) {
-      moved = co_await put(endpoint_, there, 0, bytes_, how);
+      moved = co_await push(endpoint_, there, 0, bytes_, how);
     } else {
-      moved = co_await get(endpoint_, there, 0, bytes_, how);
+      moved = co_await pull(endpoint_, there, 0, bytes_, how);
     }
     if (!moved) me_.give_up(describe(moved.error()));
   }

@@ -29,10 +29,10 @@ task<void> await_children(std::uint32_t count) {
 }
 
 task<void> produce(async_queue<std::uint32_t>& q, std::uint32_t count) {
-  for (std::uint32_t i = 0; i < count; ++i) static_cast<void>((co_await q.push(i)).has_value());
+  for (std::uint32_t i = 0; i < count; ++i) (co_await q.push(i)).ignore();
 }
 task<void> consume(async_queue<std::uint32_t>& q, std::uint32_t count) {
-  for (std::uint32_t i = 0; i < count; ++i) static_cast<void>((co_await q.pop()).has_value());
+  for (std::uint32_t i = 0; i < count; ++i) (co_await q.pop()).ignore();
 }
 task<void> use_queue(std::uint32_t count) {
   async_queue<std::uint32_t> q(64);

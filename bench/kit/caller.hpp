@@ -68,7 +68,7 @@ template <class Subject>
 scoll::task<void> obey(Subject& subject, member& me, scoll::transport::reactor& ring) {
   while (true) {
     const auto readable = co_await scoll::transport::async_poll(ring, me.orders(), POLLIN);
-    static_cast<void>(readable.has_value());
+    readable.ignore();
     const auto next = me.next_order();
     if (!next) break;
     std::uint32_t begun = 0;

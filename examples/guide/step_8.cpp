@@ -2,7 +2,7 @@
 #include <chrono>
 #include <thread>
 
-#include "scoll/run_and_wait.hpp"
+#include "scoll/blocking.hpp"
 #include "servers.hpp"
 
 using namespace std::chrono_literals;

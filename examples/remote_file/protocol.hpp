@@ -22,7 +22,7 @@ struct opened {
 struct transfer_request {
   std::uint64_t handle = 0;
   std::uint64_t offset = 0;
-  scoll::bulk_descriptor data;
+  scoll::region_descriptor data;
 };
 struct transferred {
   std::uint64_t bytes = 0;

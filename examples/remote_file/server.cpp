@@ -52,7 +52,7 @@ task<result<opened>> server::open(const open_request& r, stop_token stop) {
 task<result<transferred>> server::write(const transfer_request& r, stop_token stop) {
   const auto f = find(r.handle);  // kept: it may be closed meanwhile
   if (!f) co_return f.error();
-  bulk_stream chunks(node_, r.data, {.stop = stop, .chunk = chunk_bytes});
+  bulk_stream chunks(node_, r.data, {.stop = stop, .chunk_bytes = chunk_bytes});
   transferred t;
   while (true) {
     const auto chunk = co_await chunks.next();
@@ -69,7 +69,7 @@ task<result<transferred>> server::read(const transfer_request& r, stop_token sto
   const auto f = find(r.handle);
   if (!f) co_return f.error();
   std::vector<std::byte> buffer(std::min<std::uint64_t>(r.data.length, chunk_bytes));
-  const bulk_options options{.stop = stop};
+  const transfer_options options{.stop = stop};
   transferred t;
   while (t.bytes < r.data.length) {
     const std::size_t size = std::min<std::uint64_t>(r.data.length - t.bytes, buffer.size());

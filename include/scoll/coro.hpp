@@ -20,6 +20,7 @@
 #include "scoll/coro/sync_wait.hpp"     // IWYU pragma: export
 #include "scoll/coro/task.hpp"          // IWYU pragma: export
 #include "scoll/coro/time.hpp"          // IWYU pragma: export
+#include "scoll/coro/time_limit.hpp"    // IWYU pragma: export
 #include "scoll/coro/timer.hpp"         // IWYU pragma: export
 #include "scoll/coro/when_all.hpp"      // IWYU pragma: export
 #include "scoll/coro/when_any.hpp"      // IWYU pragma: export

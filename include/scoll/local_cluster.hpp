@@ -36,7 +36,7 @@ class local_cluster {
   }
   /// Shuts all nodes down, each within two seconds.
   ~local_cluster() {
-    for (auto& n : nodes_) static_cast<void>(run(n->shutdown(std::chrono::seconds(2))).has_value());
+    for (auto& n : nodes_) run(n->shutdown(std::chrono::seconds(2))).ignore();
     nodes_.clear();
     for (auto& rail : rails_) {
       while (rail->open() != 0) loop_->run_once(std::chrono::milliseconds(10));

@@ -22,9 +22,8 @@
 #include "scoll/tree.hpp"        // IWYU pragma: export
 
 // How a program waits for it.
-#include "scoll/coro.hpp"          // IWYU pragma: export
-#include "scoll/run_and_wait.hpp"  // IWYU pragma: export
-#include "scoll/run_then.hpp"      // IWYU pragma: export
+#include "scoll/blocking.hpp"  // IWYU pragma: export
+#include "scoll/coro.hpp"      // IWYU pragma: export
 
 // Who is alive.
 #include "gossip/aead_seal.hpp"      // IWYU pragma: export

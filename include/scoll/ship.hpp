@@ -3,6 +3,7 @@
 /// Calls to one server: functions, their handlers, options and results, and calls from programs without
 /// coroutines.
 
+#include "scoll/blocking.hpp"              // IWYU pragma: export
 #include "scoll/node.hpp"                  // IWYU pragma: export
 #include "scoll/ship/call_limit.hpp"       // IWYU pragma: export
 #include "scoll/ship/context.hpp"          // IWYU pragma: export
@@ -10,5 +11,3 @@
 #include "scoll/ship/remote_function.hpp"  // IWYU pragma: export
 #include "scoll/ship/result.hpp"           // IWYU pragma: export
 #include "scoll/ship/ship.hpp"             // IWYU pragma: export
-#include "scoll/ship_and_wait.hpp"         // IWYU pragma: export
-#include "scoll/ship_then.hpp"             // IWYU pragma: export

@@ -78,7 +78,7 @@ struct worker {
         static std::atomic<std::uint64_t> turns{0};
         while (true) turns.fetch_add(1, std::memory_order_relaxed);
       };
-      static_cast<void>((co_await c.pool().run("spin", spin)).has_value());
+      (co_await c.pool().run("spin", spin)).ignore();
     }
     if (action == deed::throw_up) throw std::runtime_error("this member throws on request");
     if (action == deed::long_reply) answer.bulk.resize(30000);

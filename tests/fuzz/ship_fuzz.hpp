@@ -43,7 +43,7 @@ using scoll::detail::ship_reply_head;
 using numbers = std::vector<std::uint8_t>;
 inline constexpr scoll::remote_function<numbers, numbers> ship_echo{"fuzz.echo"};
 inline constexpr scoll::remote_function<outer, std::uint32_t> ship_count{"fuzz.count"};
-inline constexpr scoll::remote_function<scoll::bulk_descriptor, std::uint64_t> ship_fetch{"fuzz.fetch"};
+inline constexpr scoll::remote_function<scoll::region_descriptor, std::uint64_t> ship_fetch{"fuzz.fetch"};
 inline constexpr scoll::remote_function<scoll::bulk_list, std::uint64_t> ship_resolve{"fuzz.resolve"};
 
 struct ship_record {
@@ -104,7 +104,7 @@ class ship_stranger final : private scoll::transport::endpoint_events {
       if (work->open()) work->drop();
     }
     region_.unexpose();
-    static_cast<void>(cluster_.run(wire_.drain(std::chrono::seconds(1))).has_value());
+    cluster_.run(wire_.drain(std::chrono::seconds(1))).ignore();
   }
   ship_stranger(const ship_stranger&) = delete;
   ship_stranger& operator=(const ship_stranger&) = delete;
@@ -121,8 +121,7 @@ class ship_stranger final : private scoll::transport::endpoint_events {
     asked_.push_back(std::make_unique<asking>());
     scoll::transport::message& m = wire_.acquire_message();
     fill(m, head, payload);
-    static_cast<void>(
-        wire_.find(1)->request(*asked_.back(), scoll::transport::traffic_class::call, m, 600).has_value());
+    wire_.find(1)->request(*asked_.back(), scoll::transport::traffic_class::call, m, 600).ignore();
     if (r.kind / 4 % 4 == 3 && asked_.back()->pending()) asked_.back()->cancel();
     cluster_.ex.run_for(std::chrono::microseconds(r.kind / 16 * 10));
   }
@@ -170,8 +169,8 @@ class ship_stranger final : private scoll::transport::endpoint_events {
     return h;
   }
   /// Of the memory that is exposed here, if the record does not say otherwise.
-  scoll::bulk_descriptor descriptor(const ship_record& r) const {
-    scoll::bulk_descriptor d = region_.descriptor();
+  scoll::region_descriptor descriptor(const ship_record& r) const {
+    scoll::region_descriptor d = region_.descriptor();
     const std::uint8_t twist = r.operand(3);
     if (twist % 16 == 1) d.node = r.operand(4);
     if (twist % 16 == 2) d.incarnation += r.operand(4);
@@ -221,11 +220,11 @@ class ship_stranger final : private scoll::transport::endpoint_events {
   std::vector<std::unique_ptr<scoll::transport::incoming>> held_;
 };
 
-inline scoll::task<scoll::result<std::uint64_t>> fetch_all(scoll::node& at, scoll::bulk_descriptor from,
+inline scoll::task<scoll::result<std::uint64_t>> fetch_all(scoll::node& at, scoll::region_descriptor from,
                                                            scoll::stop_token stop) {
   constexpr std::uint64_t most = 10'000;
   numbers into(static_cast<std::size_t>(std::min(from.length, most)));
-  scoll::bulk_options options;
+  scoll::transfer_options options;
   options.stop = stop;
   options.deadline = std::chrono::milliseconds(100);
   const scoll::status s = co_await scoll::pull(at, from, 0, std::as_writable_bytes(std::span(into)), options);
@@ -235,7 +234,7 @@ inline scoll::task<scoll::result<std::uint64_t>> fetch_all(scoll::node& at, scol
 
 inline scoll::task<scoll::result<std::uint64_t>> resolve_list(scoll::node& at, scoll::bulk_list list,
                                                               scoll::stop_token stop) {
-  scoll::bulk_options options;
+  scoll::transfer_options options;
   options.stop = stop;
   options.deadline = std::chrono::milliseconds(100);
   auto descriptors = co_await scoll::resolve(at, list, options);
@@ -250,7 +249,7 @@ inline void serve_fuzzed(scoll::node& n) {
   n.serve(ship_count, [](const outer& o, call_context&) {
      return static_cast<std::uint32_t>(o.parts.size());
    }).value();
-  n.serve(ship_fetch, [&n](const scoll::bulk_descriptor& d, call_context& c) {
+  n.serve(ship_fetch, [&n](const scoll::region_descriptor& d, call_context& c) {
      return fetch_all(n, d, c.stop());
    }).value();
   n.serve(ship_resolve, [&n](const scoll::bulk_list& l, call_context& c) {
@@ -304,7 +303,7 @@ inline void ship_input(std::span<const std::uint8_t> data) {
   switch (data[0] % 8) {
     case 0: return exact<ship_head>(bytes);
     case 1: return exact<ship_reply_head>(bytes);
-    case 2: return exact<scoll::bulk_descriptor>(bytes);
+    case 2: return exact<scoll::region_descriptor>(bytes);
     case 3: return exact<scoll::bulk_list>(bytes);
     case 4: return exact<scoll::transport::memory_head>(bytes);
     case 5: return converse_by_calls(bytes, false);

@@ -88,11 +88,11 @@ def program_of_docstrings(folder, root):
 
 # What blocks of docstrings stand beside, by header.
 NODE = "extern class node& node;\nextern const std::uint64_t peer;\n"
-ASKED = "struct asked_for { bulk_descriptor data; };\nextern asked_for request;\n"
+ASKED = "struct asked_for { region_descriptor data; };\nextern asked_for request;\n"
 GIVEN = {
     "include/scoll/bulk/stream.hpp": NODE + ASKED + "void work_on(std::span<const std::byte> chunk);",
     "include/scoll/collective/plan_tree.hpp": NODE + "extern const std::vector<target> targets;\nextern group_options options;",
-    "include/scoll/run_then.hpp": NODE + "extern scope work;\ninline constexpr remote_function<int, nothing> forget{\"forget\"};",
+    "include/scoll/blocking.hpp": NODE + "extern scope work;\ninline constexpr remote_function<int, nothing> forget{\"forget\"};",
     "include/scoll/settings.hpp": "[[noreturn]] void die(std::string_view why);",
     "include/scoll/ship/remote_function.hpp": "struct stat_request { std::string path; };\nstruct stat_reply { std::uint64_t size; };",
     "include/transport/session/named_rails.hpp":

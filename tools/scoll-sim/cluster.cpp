@@ -170,8 +170,8 @@ void cluster::start_node(life& l, const node_options& options) {
   bare.log = this;
   hooked_service hooked;
   hooked.log = this;
-  static_cast<void>(l.member->serve(bare).value());
-  static_cast<void>(l.member->serve(hooked).value());
+  l.member->serve(bare).value();
+  l.member->serve(hooked).value();
   errands_.serve(l);
   lives_[l.host] = &l;
   world_.record(sim_trace::note, l.host, static_cast<std::uint64_t>(event_kind::boot), l.incarnation);
@@ -541,10 +541,10 @@ void cluster::send_as(life& sender, const broadcast_record& b, std::uint32_t to,
     const std::size_t size = wire::encode_to(payload, request).value();
     const auto bytes = std::span<const std::byte>(payload).first(size);
     m.copy_payload(bytes, wire::checksum(bytes));
-    static_cast<void>(session
-                          ->request(sender.strays.emplace_back(), transport::traffic_class::collective, m,
-                                    transport::max_payload_bytes)
-                          .has_value());
+    session
+        ->request(sender.strays.emplace_back(), transport::traffic_class::collective, m,
+                  transport::max_payload_bytes)
+        .ignore();
   });
 }
 

@@ -50,7 +50,7 @@ void withdraw(haul_record& h, nanoseconds now) {
   h.is_withdrawn = true;
   h.withdrawn_at = now;
   if (h.shape.ends_by_handle) {
-    const bulk_handle last = std::move(h.exposed);
+    const memory_region last = std::move(h.exposed);
   } else {
     h.exposed.unexpose();
   }
@@ -74,7 +74,7 @@ memory_access access_of(const haul_shape& s) {
   return pushes ? memory_access::write : memory_access::read;
 }
 
-result<bulk_handle> expose_pieces(node& at, lent_bytes& memory, memory_access access) {
+result<memory_region> expose_pieces(node& at, lent_bytes& memory, memory_access access) {
   const auto pieces = memory.pieces<std::byte>();
   if (pieces.size() == 1) return expose(at, pieces.front(), access);
   return expose(at, pieces, access);
@@ -110,7 +110,7 @@ void errands::begin_haul(const plan_event& e) {
 }
 
 /// Exposes the memory and makes the descriptor, with what is to be wrong with it.
-status errands::prepare(node& by, haul_record& h, bulk_descriptor& into) {
+status errands::prepare(node& by, haul_record& h, region_descriptor& into) {
   const haul_shape& s = h.shape;
   h.memory = lent_bytes(s.bytes, s.pieces);
   h.memory.load(h.number, 0);

@@ -55,7 +55,7 @@ struct haul {
   std::uint64_t behaviour = 0;
   std::uint64_t of = 0;  ///< number of the first call
   std::uint32_t work_us = 0;
-  bulk_descriptor memory;
+  region_descriptor memory;
 };
 
 /// Its result: a digest of what was transferred.
@@ -91,9 +91,9 @@ struct haul_record {
   haul_shape shape;
   const life* from = nullptr;
   lent_bytes memory;
-  bulk_handle exposed;
+  memory_region exposed;
   lent_bytes successor;  ///< exposed in its place, if the descriptor is outdated
-  bulk_handle successor_exposed;
+  memory_region successor_exposed;
   bool is_withdrawn = false;
   nanoseconds withdrawn_at{0};
   bool foreign_digest = false;  ///< the receipt is of something else

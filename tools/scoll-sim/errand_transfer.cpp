@@ -11,13 +11,21 @@ using transport::sim_trace;
 
 constexpr nanoseconds work_per_chunk = microseconds(40);
 
-bulk_options bulk_options_of(const haul_shape& s, stop_token stop) {
-  bulk_options options;
-  if (s.deadline_us != 0) options.deadline = microseconds(s.deadline_us);
+time_limit limit_of(const haul_shape& s) {
+  return s.deadline_us != 0 ? time_limit(microseconds(s.deadline_us)) : time_limit();
+}
+
+transfer_options transfer_options_of(const haul_shape& s, stop_token stop) {
+  return {limit_of(s), stop, s.depth, s.chunk, s.verify};
+}
+
+stream_options stream_options_of(const haul_shape& s, stop_token stop) {
+  stream_options options;
+  options.deadline = limit_of(s);
   options.stop = stop;
-  options.chunk = s.chunk;
-  options.depth = s.depth;
-  options.verify = s.verify;
+  if (s.chunk != 0) options.chunk_bytes = s.chunk;
+  if (s.depth != 0) options.depth = s.depth;
+  options.checked = s.verify;
   return options;
 }
 
@@ -39,10 +47,10 @@ std::uint64_t strange_in(std::span<const std::byte> chunk, const haul_record& h,
 }
 
 /// A chunk stays as it is while it is worked on.
-task<push_status> read_stream(node& by, haul_record& h, transfer_record& t, bulk_descriptor from,
-                              bulk_options options) {
+task<push_status> read_stream(node& by, haul_record& h, transfer_record& t, region_descriptor from,
+                              stop_token stop) {
   const haul_shape& s = h.shape;
-  bulk_stream chunks(by, from, s.offset, s.length, options);
+  bulk_stream chunks(by, from, s.offset, s.length, stream_options_of(s, stop));
   wire::checksum_stream sum;
   std::uint64_t at = s.offset;
   for (std::uint32_t read = 0; s.chunks_read == 0 || read < s.chunks_read; ++read) {
@@ -73,11 +81,11 @@ void look_at(const haul_record& h, transfer_record& t) {
 
 }  // namespace
 
-task<void> errands::transfer(life& at, haul_record& h, transfer_record& t, bulk_descriptor from,
+task<void> errands::transfer(life& at, haul_record& h, transfer_record& t, region_descriptor from,
                              stop_token stop) {
   const haul_shape& s = h.shape;
   node& by = *at.member;
-  const bulk_options options = bulk_options_of(s, stop);
+  const transfer_options options = transfer_options_of(s, stop);
   const time_point start = at.home.now();
   t.at = &at;
   t.began = cluster_.world().now();
@@ -86,7 +94,7 @@ task<void> errands::transfer(life& at, haul_record& h, transfer_record& t, bulk_
   const stop_callback told(stop, &stop_notice::note, &heard);
   push_status outcome({}, false);
   if (s.way == haul_way::stream) {
-    outcome = co_await read_stream(by, h, t, from, options);
+    outcome = co_await read_stream(by, h, t, from, stop);
   } else {
     t.local = lent_bytes(s.length, s.local_pieces);
     t.local.fill(never_filled);

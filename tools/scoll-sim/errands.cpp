@@ -23,9 +23,9 @@ bool filled(const std::vector<std::uint8_t>& filler, std::uint64_t number) {
 
 void errands::serve(life& l) {
   const auto handler = [this, &l](const errand& what, call_context& call) { return handle(l, what, call); };
-  static_cast<void>(l.member->serve(run_errand, handler).value());
+  l.member->serve(run_errand, handler).value();
   const auto hauler = [this, &l](const haul& what, call_context& call) { return handle(l, what, call); };
-  static_cast<void>(l.member->serve(run_haul, hauler).value());
+  l.member->serve(run_haul, hauler).value();
 }
 
 task<result<parcel>> errands::handle(life& at, const errand& what, call_context& call) {

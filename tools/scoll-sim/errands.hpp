@@ -75,8 +75,8 @@ class errands {
   task<void> withdraw_later(haul_record& h);
   task<result<receipt>> handle(life& at, const haul& what, call_context& call);
   task<result<receipt>> ship_on(life& at, const haul& what, std::uint32_t next, ship_options options);
-  status prepare(node& by, haul_record& h, bulk_descriptor& into);
-  task<void> transfer(life& at, haul_record& h, transfer_record& t, bulk_descriptor from, stop_token stop);
+  status prepare(node& by, haul_record& h, region_descriptor& into);
+  task<void> transfer(life& at, haul_record& h, transfer_record& t, region_descriptor from, stop_token stop);
   void finish(haul_record& h, transfer_record& t, time_point local_start, const push_status& outcome);
 
   cluster& cluster_;

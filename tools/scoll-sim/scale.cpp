@@ -170,7 +170,7 @@ class fleet {
       for (auto child = cursor.next(); child; child = cursor.next()) add_peer(*s.self, *child);
       headcount service;
       service.log = &log_;
-      static_cast<void>(s.self->serve(service).value());
+      s.self->serve(service).value();
       group_options how;
       how.tree = options_.tree;
       auto all = s.self->adopt_group<headcount>(group_number, members_, how).value();

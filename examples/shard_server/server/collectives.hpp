@@ -45,7 +45,7 @@ class collectives {
     if (options.living) co_return co_await ask_living<S>(request, options);
     auto& kept = std::get<kept_group<S>>(groups_);
     const scoll::deadline until = options.deadline.from(scoll::executor::current().now());
-    if (choose_tree_ && !tree_) static_cast<void>(co_await plan(until));
+    if (choose_tree_ && !tree_) (co_await plan(until)).ignore();
     for (bool again = true;; again = false) {
       const auto group = co_await kept.get(self_, all_, creation(until));
       if (!group) co_return co_await nobody_asked<S>(group.error(), options.stop);
@@ -107,7 +107,7 @@ class collectives {
     const auto group = co_await self_.create_group<S>(present, creation(until));
     if (!group) co_return co_await nobody_asked<S>(group.error(), options.stop);
     auto answered = co_await broadcast<S>(*group, request, until, options.stop);
-    static_cast<void>(co_await self_.destroy(*group));
+    (co_await self_.destroy(*group)).ignore();
     answered.account.absent = std::move(absent);
     co_return answered;
   }

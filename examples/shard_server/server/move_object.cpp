@@ -123,7 +123,7 @@ scoll::task<scoll::status> object_move::write_bytes(std::span<const std::byte> b
 scoll::task<void> object_move::abandon() {
   step_.step = object_step::abandon;
   step_.bytes.clear();
-  static_cast<void>(co_await owner_.ask(step_, {}));
+  (co_await owner_.ask(step_, {})).ignore();
 }
 
 }  // namespace shard

@@ -33,7 +33,7 @@ scoll::task<scoll::result<object_reply>> object_client::ask(object_request& requ
 scoll::task<void> object_client::close() {
   if (!group_.valid()) co_return;
   const auto group = std::exchange(group_, {});
-  static_cast<void>(co_await self_.destroy(group));
+  (co_await self_.destroy(group)).ignore();
 }
 
 }  // namespace shard

@@ -17,7 +17,7 @@ scoll::task<scoll::error> ask(scoll::node& self, scoll::node_id other, scoll::ti
   options.deadline = limit;
   const auto group = co_await self.create_group<presence>(both, options);
   if (!group) co_return group.error();
-  static_cast<void>(co_await self.destroy(*group));
+  (co_await self.destroy(*group)).ignore();
   co_return scoll::error();
 }
 

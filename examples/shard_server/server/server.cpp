@@ -112,7 +112,7 @@ scoll::task<void> server::accept_commands(int listener) {
       scope_.spawn(attend(std::move(*client)));
     } else if (!client && !scope_.stop_requested()) {
       spdlog::warn("control socket: {}", describe(client.error()));
-      static_cast<void>(co_await scoll::sleep_for(std::chrono::milliseconds(100), scope_.token()));
+      (co_await scoll::sleep_for(std::chrono::milliseconds(100), scope_.token())).ignore();
     }
   }
   co_await incoming.close();

@@ -28,7 +28,7 @@ scoll::task<scoll::result<std::string>> find_damage(object_store& store, object_
     const auto hashed = co_await hash.add_on(pool, buffer->share(), *n, stop);
     if (!hashed) co_return hashed.error();
   }
-  static_cast<void>(co_await async_close(*file));
+  (co_await async_close(*file)).ignore();
 
   if (read != record.size) co_return fmt::format("{} bytes long instead of {}", read, record.size);
   if (hash.value() != record.hash) co_return std::string("content differs from what was stored");

@@ -25,9 +25,9 @@ std::vector<std::byte> encode(const object_record& record) {
   const std::size_t size = scoll::wire::encoded_size(record);
   std::vector<std::byte> bytes(header_bytes + size);
   const auto body = std::span(bytes).subspan(header_bytes);
-  static_cast<void>(scoll::wire::encode_to(body, record));
+  scoll::wire::encode_to(body, record).ignore();
   const record_header header{static_cast<std::uint32_t>(size), scoll::wire::checksum(body)};
-  static_cast<void>(scoll::wire::encode_to(std::span(bytes).first(header_bytes), header));
+  scoll::wire::encode_to(std::span(bytes).first(header_bytes), header).ignore();
   return bytes;
 }
 

@@ -78,7 +78,7 @@ scoll::task<void> object_store::remove_abandoned() {
   while (!abandoned_.empty()) {
     const std::string path = std::move(abandoned_.back());
     abandoned_.pop_back();
-    static_cast<void>(co_await async_unlink(files_, path.c_str()));
+    (co_await async_unlink(files_, path.c_str())).ignore();
   }
 }
 
@@ -140,8 +140,8 @@ scoll::task<scoll::status> object_store::commit(new_object& object, std::uint64_
   std::string replaced;
   if (const object_record* old = find(object.record_.name)) replaced = file_of(*old);
   remember(object.record_);
-  static_cast<void>(co_await async_close(object.file_));
-  if (!replaced.empty()) static_cast<void>(co_await async_unlink(files_, replaced.c_str()));
+  (co_await async_close(object.file_)).ignore();
+  if (!replaced.empty()) (co_await async_unlink(files_, replaced.c_str())).ignore();
   co_return scoll::status{};
 }
 

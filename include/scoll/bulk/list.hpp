@@ -17,8 +17,8 @@ struct bulk_list {
   static constexpr std::uint32_t count_limit = 1U << 20U;
 
   std::uint32_t count = 0;
-  std::vector<bulk_descriptor> here;  ///< all of them, if they are few
-  bulk_descriptor elsewhere;          ///< otherwise: the memory where they lie, encoded
+  std::vector<region_descriptor> here;  ///< all of them, if they are few
+  region_descriptor elsewhere;          ///< otherwise: the memory where they lie, encoded
 
   friend bool operator==(const bulk_list&, const bulk_list&) = default;
 };
@@ -32,19 +32,19 @@ class offered_list {
   const bulk_list& list() const noexcept { return list_; }
 
  private:
-  friend result<offered_list> offer(node& at, std::vector<bulk_descriptor> descriptors);
+  friend result<offered_list> offer(node& at, std::vector<region_descriptor> descriptors);
 
   bulk_list list_;
   std::vector<std::byte> encoded_;
-  bulk_handle exposed_;
+  memory_region exposed_;
 };
 
 /// Errors: `busy` (too many regions), `too_large` (more than `count_limit`).
-result<offered_list> offer(node& at, std::vector<bulk_descriptor> descriptors);
+result<offered_list> offer(node& at, std::vector<region_descriptor> descriptors);
 
 /// The descriptors of a list that has arrived, pulled if they did not travel with it. Errors as for `pull`,
 /// and `malformed` (what was pulled is no such list).
-task<result<std::vector<bulk_descriptor>>> resolve(node& at, const bulk_list& list,
-                                                   bulk_options options = {});
+task<result<std::vector<region_descriptor>>> resolve(node& at, const bulk_list& list,
+                                                     transfer_options options = {});
 
 }  // namespace scoll

@@ -4,18 +4,37 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <type_traits>
 
 #include "scoll/bulk/bulk.hpp"
 #include "scoll/coro/result.hpp"
+#include "scoll/coro/stop.hpp"
 #include "scoll/coro/task.hpp"
+#include "scoll/coro/time_limit.hpp"
 
 namespace scoll {
+
+/// Options of one stream. Trivially copyable, so that a braced temporary is safe beside `co_await`.
+struct stream_options {
+  /// Time for the whole stream, from the first call of `next`.
+  time_limit deadline{};
+  /// Asked to stop, the stream ends with `cancelled`.
+  stop_token stop{};
+  /// Bytes of a chunk, 1 to 64 MiB; other values are cut to that. A chunk travels in segments of the node's
+  /// `transfer_segment_bytes`.
+  std::uint32_t chunk_bytes = 1U << 20U;
+  /// Chunks that are worked on or on their way at once, 1 to 256; other values are cut to that.
+  std::uint32_t depth = 4;
+  /// An XXH3 goes with every segment and is compared on arrival: `checksum_mismatch`.
+  bool checked = false;
+};
+static_assert(std::is_trivially_copyable_v<stream_options>);
 
 /// A peer's memory chunk by chunk, in order, so that work begins before all has come. While one
 /// chunk is worked on, the next ones are on their way:
 ///
 /// ```cpp
-/// scoll::bulk_stream chunks(node, request.data, {.chunk = 1 << 20, .depth = 4});
+/// scoll::bulk_stream chunks(node, request.data, {.chunk_bytes = 1 << 20, .depth = 4});
 /// while (true) {
 ///   auto chunk = co_await chunks.next();
 ///   if (!chunk) co_return chunk.error();
@@ -23,22 +42,19 @@ namespace scoll {
 ///   work_on(*chunk);
 /// }
 /// ```
-/// Its memory is `depth` buffers of `chunk` bytes, allocated when it is made; nothing after that. Lives on
+/// Its memory is `depth` buffers of `chunk_bytes`, allocated when it is made; nothing after that. Lives on
 /// the executor of the node, which must outlive it. Destroying it ends what is on its way at once: nothing is
-/// written into its buffers any more. Deadline and stop of the options are for the whole stream.
+/// written into its buffers any more.
 class bulk_stream {
  public:
-  static constexpr std::uint32_t default_chunk = 1U << 20U;
-  static constexpr std::uint32_t default_depth = 4;
   static constexpr std::uint32_t chunk_limit = 1U << 26U;
   static constexpr std::uint32_t depth_limit = 256;
 
-  /// Of the whole region. In the options 0 stands for the defaults above; larger values than the limits are
-  /// cut to them.
-  bulk_stream(node& at, const bulk_descriptor& from, bulk_options options = {});
-  /// Of `length` bytes from `offset` on.
-  bulk_stream(node& at, const bulk_descriptor& from, std::uint64_t offset, std::uint64_t length,
-              bulk_options options = {});
+  /// Reads the whole region.
+  bulk_stream(node& at, const region_descriptor& from, stream_options options = {});
+  /// Reads `length` bytes from `offset` on.
+  bulk_stream(node& at, const region_descriptor& from, std::uint64_t offset, std::uint64_t length,
+              stream_options options = {});
   ~bulk_stream();
   bulk_stream(const bulk_stream&) = delete;
   bulk_stream& operator=(const bulk_stream&) = delete;

@@ -15,25 +15,51 @@
 
 namespace scoll {
 
-/// What a broadcast gives: a status, the merged value if there is one, and the account of every member.
-/// A partial answer is data: `ok()` only if every member executed and is merged.
+/// What a broadcast gives: a status, the merged value if there is one, and the account of every member. It is
+/// used as a `result`, except that a partial answer is data: there may be a value and an error at once.
 template <class Reply>
 class bcast_result {
  public:
   bcast_result(scoll::status s, std::optional<Reply> value, scoll::outcome o)
       : status_(s), value_(std::move(value)), outcome_(std::move(o)) {}
 
+  /// True if every member executed and is merged. Then there is a value.
   bool ok() const noexcept { return status_.has_value(); }
+  explicit operator bool() const noexcept { return ok(); }
   const scoll::status& status() const noexcept { return status_; }
+  /// Why this is not `ok()`. Empty if it is.
+  const scoll::error& error() const noexcept { return status_.error(); }
   const scoll::outcome& outcome() const noexcept { return outcome_; }
 
+  /// True if the replies of some members are merged, though perhaps not of all.
   bool has_value() const noexcept { return value_.has_value(); }
-  Reply& operator*() noexcept { return *value_; }
-  const Reply& operator*() const noexcept { return *value_; }
-  Reply* operator->() noexcept { return &*value_; }
-  const Reply* operator->() const noexcept { return &*value_; }
+  /// The merged reply. A partial one is available too, so test `ok()` where only a whole one counts. Without
+  /// any, `value` throws `failure` with `error()`; the operators require `has_value()`.
+  Reply& value() & { return checked(*this); }
+  const Reply& value() const& { return checked(*this); }
+  Reply&& value() && { return std::move(checked(*this)); }
+  Reply& operator*() & noexcept { return get(*this); }
+  const Reply& operator*() const& noexcept { return get(*this); }
+  Reply&& operator*() && noexcept { return std::move(get(*this)); }
+  Reply* operator->() noexcept { return &get(*this); }
+  const Reply* operator->() const noexcept { return &get(*this); }
+
+  /// Says that whether this succeeded makes no difference to the caller.
+  void ignore() const noexcept {}
 
  private:
+  template <class Self>
+  static auto& get(Self& self) noexcept {
+    if (!self.value_) [[unlikely]]
+      detail::no_value(self.error());
+    return *self.value_;
+  }
+  template <class Self>
+  static auto& checked(Self& self) {
+    if (!self.value_) throw failure(self.error());
+    return *self.value_;
+  }
+
   scoll::status status_;
   std::optional<Reply> value_;
   scoll::outcome outcome_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -69,6 +70,10 @@ class executor {
   static executor& current() noexcept;
   static executor* current_or_null() noexcept;
 
+  /// True on the thread that ran the latest turn of this executor, within a turn or between two of them. From
+  /// any thread.
+  bool runs_here() const noexcept;
+
  protected:
   executor() noexcept = default;
 
@@ -94,6 +99,7 @@ class executor {
   ready_list ready_;
   ready_list late_;
   timer_heap timers_;
+  std::atomic<const void*> thread_{nullptr};  ///< that ran the latest turn
 };
 
 }  // namespace scoll

@@ -15,6 +15,9 @@ class result;
 
 namespace detail {
 
+/// Ends the process, naming the error that is there in place of a value.
+[[noreturn]] void no_value(const error& instead) noexcept;
+
 template <class U>
 inline constexpr bool is_result_or_error = std::same_as<U, error> || std::same_as<U, errc>;
 template <class U>
@@ -22,8 +25,9 @@ inline constexpr bool is_result_or_error<result<U>> = true;
 
 }  // namespace detail
 
-/// Either a `T` or an `error`. Expected failures are values; `value()` throws `failure` for those who like
-/// that. `operator*` and `operator->` require `has_value()`.
+/// Either a `T` or an `error`, because expected failures are values. `value()` throws `failure` if there is no
+/// value. `operator*` and `operator->` require `has_value()`, and `error()` requires that there is none:
+/// otherwise the process ends with a message that names what is there instead.
 template <class T>
 class [[nodiscard]] result {
  public:
@@ -54,6 +58,10 @@ class [[nodiscard]] result {
     if (!has_value()) throw failure(error());
     return get();
   }
+  constexpr const T& value() const& {
+    if (!has_value()) throw failure(error());
+    return get();
+  }
   constexpr T&& value() && {
     if (!has_value()) throw failure(error());
     return std::move(get());
@@ -63,14 +71,19 @@ class [[nodiscard]] result {
     return has_value() ? get() : static_cast<T>(std::forward<U>(other));
   }
 
+  /// Says that whether this succeeded makes no difference to the caller.
+  constexpr void ignore() const noexcept {}
+
  private:
   constexpr T& get() noexcept {
-    SCOLL_ASSERT(state_.index() == 0, "value of a result that holds an error");
-    return *std::get_if<0>(&state_);
+    if (T* const held = std::get_if<0>(&state_)) [[likely]]
+      return *held;
+    detail::no_value(*std::get_if<1>(&state_));
   }
   constexpr const T& get() const noexcept {
-    SCOLL_ASSERT(state_.index() == 0, "value of a result that holds an error");
-    return *std::get_if<0>(&state_);
+    if (const T* const held = std::get_if<0>(&state_)) [[likely]]
+      return *held;
+    detail::no_value(*std::get_if<1>(&state_));
   }
 
   std::variant<T, scoll::error> state_;
@@ -88,10 +101,13 @@ class [[nodiscard]] result<void> {
 
   constexpr bool has_value() const noexcept { return !error_; }
   constexpr explicit operator bool() const noexcept { return has_value(); }
+  /// Empty after a success.
   constexpr const scoll::error& error() const noexcept { return error_; }
   constexpr void value() const {
     if (error_) throw failure(error_);
   }
+  /// Says that whether this succeeded makes no difference to the caller.
+  constexpr void ignore() const noexcept {}
 
  private:
   scoll::error error_;

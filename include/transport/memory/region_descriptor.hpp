@@ -60,7 +60,7 @@ class region_keys {
 };
 
 /// Names a `memory_region` to other nodes: a wire type (docs/wire.md) that travels in anybody's messages and
-/// is what `get` and `put` take. It grants no more than the exposing node checks: one that is
+/// is what `pull` and `push` take. It grants no more than the exposing node checks: one that is
 /// forged or out of date is answered with an error. A generation is never used again by its incarnation.
 struct region_descriptor {
   node_id node = 0;               ///< who exposes it

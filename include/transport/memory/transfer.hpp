@@ -15,20 +15,25 @@ namespace scoll::transport {
 
 class endpoint;
 
-/// Options of one transfer. Trivially copyable, so that a braced temporary is safe beside `co_await`.
+/// Options of one pull or push. Trivially copyable, so that a braced temporary is safe beside `co_await`.
 struct transfer_options {
-  time_limit deadline{};            ///< for the whole transfer
-  stop_token stop{};                ///< asked to stop, it ends with `cancelled`
-  std::uint32_t window = 0;         ///< segments on their way at once; 0: the endpoint's `transfer_window`
-  std::uint32_t segment_bytes = 0;  ///< at most 1 MiB; 0: the endpoint's `transfer_segment_bytes`
-  bool checked = false;             ///< an XXH3 with every segment, checked on arrival
+  /// Time for the whole transfer.
+  time_limit deadline{};
+  /// Asked to stop, the transfer ends with `cancelled`.
+  stop_token stop{};
+  /// Segments on their way at once; 0 stands for the endpoint's `transfer_window`, which is also the most.
+  std::uint32_t window = 0;
+  /// Bytes that travel as one message, at most 1 MiB; 0 stands for the endpoint's `transfer_segment_bytes`.
+  std::uint32_t segment_bytes = 0;
+  /// An XXH3 goes with every segment and is compared on arrival: `checksum_mismatch`.
+  bool checked = false;
 };
 static_assert(std::is_trivially_copyable_v<transfer_options>);
 
-/// How a `put` ended: a `status` that also knows whether the peer's memory may have changed.
-class put_status : public status {
+/// How a `push` ended: a `status` that also knows whether the peer's memory may have changed.
+class push_status : public status {
  public:
-  put_status(const status& ended, bool may_have_written) noexcept
+  push_status(const status& ended, bool may_have_written) noexcept
       : status(ended), may_have_written_(may_have_written) {}
 
   /// False: no byte of the region was written, nor will be. After a success it is true. After a failure, true
@@ -40,29 +45,30 @@ class put_status : public status {
   bool may_have_written_;
 };
 
-/// Copies `into.size()` bytes of a peer's region, from `offset` on, into local memory. Starts when it
-/// is awaited, on the executor of `at`; cut in segments, a bounded number of them under way, on the bulk
-/// lane. When the await returns, however it ends, nothing touches `into` any more; after a failure what it
-/// holds is unspecified.
+/// Copies `into.size()` bytes of a peer's region, from `offset` on, into local memory. The transfer is cut in
+/// segments, a bounded number of them under way, on the bulk lane. Nothing is copied on the way but by the
+/// kernel. What the wire altered is TCP's business, unless `transfer_options::checked` asks for checksums
+/// (segments of up to 8 KiB always have theirs).
 ///
-/// Nothing is copied on its way but by the kernel. What the wire altered is TCP's business, unless
-/// `transfer_options::checked` asks for checksums (segments of up to 8 KiB always have theirs).
-///
-/// Errors: `stale_descriptor`; `invalid_argument` (range, access, this node's own region); `not_found` (no
-/// such peer or region); `deadline_exceeded`, `cancelled`; what ends a session (`connection_lost`,
-/// `unreachable`, `peer_rebooted`, `closed`); `busy` (too many exchanges with the peer);
+/// Errors: `stale_descriptor` (no longer exposed); `invalid_argument` (range, access, or this node's own
+/// region); `not_found` (no such peer or region); `deadline_exceeded`, `cancelled`; what ends a session
+/// (`connection_lost`, `unreachable`, `peer_rebooted`, `closed`); `busy` (too many exchanges with the peer);
 /// `checksum_mismatch` (altered on its way, or changed while it was sent).
-task<status> get(endpoint& at, region_descriptor from, std::uint64_t offset, std::span<std::byte> into,
-                 transfer_options options = {});
-/// Into several pieces of memory, one after the other. The list must live until the await returns.
-task<status> get(endpoint& at, region_descriptor from, std::uint64_t offset,
-                 std::span<const std::span<std::byte>> into, transfer_options options = {});
+///
+/// `into` must stay valid until the await returns. From then on nothing touches it, however the transfer ended,
+/// by a cancellation too; after a failure what it holds is unspecified. Starts when it is awaited, on the
+/// executor of `at`.
+task<status> pull(endpoint& at, region_descriptor from, std::uint64_t offset, std::span<std::byte> into,
+                  transfer_options options = {});
+/// Fills several spans, one after the other. The list of them must stay valid until the await returns too.
+task<status> pull(endpoint& at, region_descriptor from, std::uint64_t offset,
+                  std::span<const std::span<std::byte>> into, transfer_options options = {});
 
-/// Copies `from` to a peer's region at `offset`; in what order bytes get there is not stated. They are there
-/// when it succeeds. When the await returns, nothing reads `from` any more. Errors as for `get`.
-task<put_status> put(endpoint& at, region_descriptor to, std::uint64_t offset,
-                     std::span<const std::byte> from, transfer_options options = {});
-task<put_status> put(endpoint& at, region_descriptor to, std::uint64_t offset,
-                     std::span<const std::span<const std::byte>> from, transfer_options options = {});
+/// Copies `from` to a peer's region at `offset`, in no stated order. After a success all bytes are there. Errors
+/// as for `pull`. When the await returns, nothing reads `from` any more.
+task<push_status> push(endpoint& at, region_descriptor to, std::uint64_t offset,
+                       std::span<const std::byte> from, transfer_options options = {});
+task<push_status> push(endpoint& at, region_descriptor to, std::uint64_t offset,
+                       std::span<const std::span<const std::byte>> from, transfer_options options = {});
 
 }  // namespace scoll::transport

@@ -12,7 +12,7 @@ constexpr std::uint64_t largest_descriptor_bytes = 38 + 16 * transport::region_k
 
 }  // namespace
 
-result<offered_list> offer(node& at, std::vector<bulk_descriptor> descriptors) {
+result<offered_list> offer(node& at, std::vector<region_descriptor> descriptors) {
   if (descriptors.size() > bulk_list::count_limit) {
     return make_error(errc::too_large, "{} descriptors in a list: at most {} are allowed", descriptors.size(),
                       bulk_list::count_limit);
@@ -32,7 +32,8 @@ result<offered_list> offer(node& at, std::vector<bulk_descriptor> descriptors) {
   return offered;
 }
 
-task<result<std::vector<bulk_descriptor>>> resolve(node& at, const bulk_list& list, bulk_options options) {
+task<result<std::vector<region_descriptor>>> resolve(node& at, const bulk_list& list,
+                                                     transfer_options options) {
   if (list.count <= bulk_list::inline_limit) {
     if (list.here.size() != list.count)
       co_return error(errc::malformed, "a list of descriptors is incomplete");
@@ -40,13 +41,13 @@ task<result<std::vector<bulk_descriptor>>> resolve(node& at, const bulk_list& li
   }
   // Of what a peer claims only as much is believed as a list of that count can have.
   const std::uint32_t count = list.count;
-  const bulk_descriptor from = list.elsewhere;
+  const region_descriptor from = list.elsewhere;
   if (count > bulk_list::count_limit || from.length > wire::length_size + count * largest_descriptor_bytes)
     co_return make_error(errc::too_large, "a list of {} descriptors in {} bytes", count, from.length);
   std::vector<std::byte> encoded(static_cast<std::size_t>(from.length));
   const status pulled = co_await pull(at, from, 0, std::span<std::byte>(encoded), options);
   if (!pulled) co_return pulled.error();
-  auto descriptors = wire::decode_from<std::vector<bulk_descriptor>>(encoded);
+  auto descriptors = wire::decode_from<std::vector<region_descriptor>>(encoded);
   if (!descriptors) co_return descriptors.error();
   if (descriptors->size() != count) co_return error(errc::malformed, "a list of descriptors is incomplete");
   co_return std::move(*descriptors);

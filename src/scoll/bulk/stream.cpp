@@ -17,15 +17,15 @@ using transport::memory_order_kind;
 /// A ring of buffers, each with the transfer that fills it.
 class bulk_stream::puller {
  public:
-  puller(node& at, const bulk_descriptor& from, std::uint64_t offset, std::uint64_t length,
-         bulk_options options)
+  puller(node& at, const region_descriptor& from, std::uint64_t offset, std::uint64_t length,
+         stream_options options)
       : wire_(at.wire()),
         from_(from),
         options_(options),
-        chunk_(std::min(options.chunk == 0 ? default_chunk : options.chunk, chunk_limit)),
+        chunk_(std::clamp<std::uint32_t>(options.chunk_bytes, 1, chunk_limit)),
         begin_(offset),
         length_(length),
-        slots_(std::clamp<std::uint64_t>(options.depth == 0 ? default_depth : options.depth, 1,
+        slots_(std::clamp<std::uint64_t>(options.depth, 1,
                                          std::min<std::uint64_t>(depth_limit, chunks_of(length)))) {}
   ~puller() { abandon({errc::cancelled, "the stream has ended"}); }
 
@@ -91,7 +91,7 @@ class bulk_stream::puller {
     s.size = static_cast<std::size_t>(std::min<std::uint64_t>(chunk_, length_ - asked_));
     if (s.size == 0) return;
     s.bytes.resize(std::max<std::size_t>(s.bytes.size(), s.size));
-    const auto operation = options_.verify ? memory_order_kind::checked_get : memory_order_kind::get;
+    const auto operation = options_.checked ? memory_order_kind::checked_get : memory_order_kind::get;
     s.filling.emplace(
         memory_head{operation, from_.region, from_.incarnation, from_.generation, begin_ + asked_, 0},
         std::span(s.bytes).first(s.size));
@@ -113,8 +113,8 @@ class bulk_stream::puller {
   }
 
   transport::endpoint& wire_;
-  bulk_descriptor from_;
-  bulk_options options_;
+  region_descriptor from_;
+  stream_options options_;
   std::uint32_t chunk_;
   std::uint64_t begin_;
   std::uint64_t length_;
@@ -128,10 +128,10 @@ class bulk_stream::puller {
   error failure_;
 };
 
-bulk_stream::bulk_stream(node& at, const bulk_descriptor& from, bulk_options options)
+bulk_stream::bulk_stream(node& at, const region_descriptor& from, stream_options options)
     : bulk_stream(at, from, 0, from.length, options) {}
-bulk_stream::bulk_stream(node& at, const bulk_descriptor& from, std::uint64_t offset, std::uint64_t length,
-                         bulk_options options)
+bulk_stream::bulk_stream(node& at, const region_descriptor& from, std::uint64_t offset, std::uint64_t length,
+                         stream_options options)
     : puller_(std::make_unique<puller>(at, from, offset, length, options)) {}
 bulk_stream::~bulk_stream() = default;
 

@@ -134,7 +134,7 @@ task<result<std::shared_ptr<group_state>>> engine::create_group(membership_ptr m
   if (why) {
     // Whoever may have it is told directly: the tree may be what is broken. Who cannot be told asks when its
     // lease ends.
-    if (created) static_cast<void>(co_await run_on_group(group, collective_kind::forget, flat{}, time));
+    if (created) (co_await run_on_group(group, collective_kind::forget, flat{}, time)).ignore();
     drop_group(id);
     co_return why;
   }

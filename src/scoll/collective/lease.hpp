@@ -44,7 +44,7 @@ class engine::lease final : public timer_node, public transport::exchange {
     m.set_head_bytes(*wire::encode_to(m.head_space(), head));
     m.copy_payload({}, wire::checksum({}));
     arm();
-    static_cast<void>(creator->request(*this, transport::traffic_class::urgent, m, 0).has_value());
+    creator->request(*this, transport::traffic_class::urgent, m, 0).ignore();
   }
 
   static void on_answer(transport::exchange& self, transport::reply_event& event) noexcept {

@@ -184,7 +184,7 @@ class link_measurement {
     if (!created) co_return created.error();
     const link_probe::request asked = request(false);
     const auto answered = co_await ask(*created, asked);
-    static_cast<void>(co_await self_.destroy(*created));
+    (co_await self_.destroy(*created)).ignore();
     if (!answered) co_return answered.error();
     facts_[peer] = {answered->host.value, answered->processors.value};
     co_return error();
@@ -306,7 +306,7 @@ class link_measurement {
       if (i >= least_pairs && now() >= ends) break;
       failed = co_await time_pair(*created, static_cast<double>(to.size()), all);
     }
-    static_cast<void>(co_await self_.destroy(*created));
+    (co_await self_.destroy(*created)).ignore();
     if (failed) co_return failed;
     all.forget_first();
     co_return std::move(all);

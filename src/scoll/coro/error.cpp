@@ -1,9 +1,12 @@
 #include "scoll/coro/error.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "scoll/coro/error_format.hpp"
+#include "scoll/coro/result.hpp"
 
 namespace scoll {
 namespace {
@@ -71,6 +74,15 @@ error detail::format_error(errc code, fmt::string_view format, fmt::format_args 
   return {code, {text, std::min(end.size, sizeof text)}};
 } catch (...) {
   return {code, {format.data(), format.size()}};
+}
+
+void detail::no_value(const error& instead) noexcept {
+  std::fprintf(stderr,
+               "scoll: broken invariant: value of a result that holds an error: %s "
+               "(test the result first, or call value(), which throws)\n",
+               describe(instead).c_str());
+  std::fflush(stderr);
+  std::abort();
 }
 
 failure::failure(const scoll::error& e) : std::system_error(e.std_code(), std::string(e.text())), error_(e) {}

@@ -279,7 +279,7 @@ task<void> client_call::pull(transport::region_descriptor from) {
   transport::transfer_options options;
   options.stop = large_->stop.token();
   options.checked = true;
-  const status fetched = co_await transport::get(shipper_.wire(), from, 0, large_->result.span(), options);
+  const status fetched = co_await transport::pull(shipper_.wire(), from, 0, large_->result.span(), options);
   large_->fetching = false;
   if (!fetched && !failure_) failure_ = fetched.error();
   exchange::cancel();  // the peer may let go of it

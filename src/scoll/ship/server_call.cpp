@@ -91,7 +91,7 @@ task<void> server_call::pull(transport::region_descriptor argument) {
     options.stop = stop_.token();
     options.checked = true;
     options.deadline = deadline(expires_);
-    fetched = co_await transport::get(shipper_.wire(), argument, 0, large_.span(), options);
+    fetched = co_await transport::pull(shipper_.wire(), argument, 0, large_.span(), options);
   } else {
     fetched = error(errc::busy, "no memory for a large argument");
   }
@@ -205,7 +205,7 @@ error server_call::answer_value(std::size_t most) noexcept {
     why = size.error();
   } else if (needed <= most) {
     if (transport::buffer_ref buffer = wire_end.acquire_payload()) {
-      static_cast<void>(encode({buffer.data(), needed}).has_value());
+      encode({buffer.data(), needed}).ignore();
       const std::span<const std::byte> bytes(buffer.data(), needed);
       m.share_payload({std::move(buffer), bytes}, wire::checksum(bytes));
       reply(m);

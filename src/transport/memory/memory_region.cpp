@@ -5,17 +5,10 @@
 
 #include "transport/memory/memory_service.hpp"
 #include "transport/memory/region_table.hpp"
+#include "transport/memory/writable.hpp"
 #include "transport/session/endpoint.hpp"
 
 namespace scoll::transport {
-namespace {
-
-/// Read access is all that regions of constant memory ever have.
-std::span<std::byte> writable(std::span<const std::byte> memory) noexcept {
-  return {const_cast<std::byte*>(memory.data()), memory.size()};
-}
-
-}  // namespace
 
 void memory_region::take(memory_region& other) noexcept {
   table_ = std::exchange(other.table_, nullptr);
@@ -43,7 +36,7 @@ result<memory_region> memory_region::enter(endpoint& owner, std::span<const std:
 }
 
 result<memory_region> memory_region::expose(endpoint& owner, std::span<const std::byte> memory) {
-  return expose(owner, writable(memory), memory_access::read);
+  return expose(owner, as_writable(memory), memory_access::read);
 }
 
 result<memory_region> memory_region::expose(endpoint& owner, std::span<std::byte> memory,
@@ -55,7 +48,7 @@ result<memory_region> memory_region::expose(endpoint& owner,
                                             std::span<const std::span<const std::byte>> segments) {
   std::vector<std::span<std::byte>> same;
   same.reserve(segments.size());
-  for (const auto& memory : segments) same.push_back(writable(memory));
+  for (const auto& memory : segments) same.push_back(as_writable(memory));
   return enter(owner, same, memory_access::read);
 }
 

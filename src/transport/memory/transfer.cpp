@@ -6,6 +6,7 @@
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "transport/memory/memory_service.hpp"
+#include "transport/memory/writable.hpp"
 #include "transport/session/endpoint.hpp"
 
 namespace scoll::transport {
@@ -22,7 +23,7 @@ status check_transfer(endpoint& at, const region_descriptor& d, memory_order_kin
 
 namespace {
 
-memory_order_kind get_operation(const transfer_options& options) noexcept {
+memory_order_kind pull_kind(const transfer_options& options) noexcept {
   return options.checked ? memory_order_kind::checked_get : memory_order_kind::get;
 }
 
@@ -51,53 +52,48 @@ task<status> carry(endpoint& at, session& to, transfer& t, transfer_options opti
   co_return t.outcome();
 }
 
-task<put_status> carry_put(endpoint& at, session& to, transfer& t, transfer_options options) {
+task<push_status> carry_push(endpoint& at, session& to, transfer& t, transfer_options options) {
   if (options.checked) t.check_payloads();
   const status ended = co_await carry(at, to, t, options);
-  co_return put_status(ended, t.may_have_written());
-}
-
-/// Never written to: a put reads its local memory.
-std::span<std::byte> writable_bytes(std::span<const std::byte> memory) noexcept {
-  return {const_cast<std::byte*>(memory.data()), memory.size()};
+  co_return push_status(ended, t.may_have_written());
 }
 
 }  // namespace
 
-task<status> get(endpoint& at, region_descriptor from, std::uint64_t offset, std::span<std::byte> into,
-                 transfer_options options) {
+task<status> pull(endpoint& at, region_descriptor from, std::uint64_t offset, std::span<std::byte> into,
+                  transfer_options options) {
   if (const auto s = check_transfer(at, from, memory_order_kind::get, offset, into.size()); !s) co_return s;
-  transfer t(head_of(from, get_operation(options), offset), into);
+  transfer t(head_of(from, pull_kind(options), offset), into);
   co_return co_await carry(at, *at.find(from.node), t, options);
 }
 
-task<status> get(endpoint& at, region_descriptor from, std::uint64_t offset,
-                 std::span<const std::span<std::byte>> into, transfer_options options) {
+task<status> pull(endpoint& at, region_descriptor from, std::uint64_t offset,
+                  std::span<const std::span<std::byte>> into, transfer_options options) {
   if (const auto s = check_transfer(at, from, memory_order_kind::get, offset, bytes_of(into)); !s)
     co_return s;
-  transfer t(head_of(from, get_operation(options), offset), into);
+  transfer t(head_of(from, pull_kind(options), offset), into);
   co_return co_await carry(at, *at.find(from.node), t, options);
 }
 
-task<put_status> put(endpoint& at, region_descriptor to, std::uint64_t offset,
-                     std::span<const std::byte> from, transfer_options options) {
+task<push_status> push(endpoint& at, region_descriptor to, std::uint64_t offset,
+                       std::span<const std::byte> from, transfer_options options) {
   if (const auto s = check_transfer(at, to, memory_order_kind::put, offset, from.size()); !s) {
-    co_return put_status(s, false);
+    co_return push_status(s, false);
   }
-  transfer t(head_of(to, memory_order_kind::put, offset), writable_bytes(from));
-  co_return co_await carry_put(at, *at.find(to.node), t, options);
+  transfer t(head_of(to, memory_order_kind::put, offset), as_writable(from));
+  co_return co_await carry_push(at, *at.find(to.node), t, options);
 }
 
-task<put_status> put(endpoint& at, region_descriptor to, std::uint64_t offset,
-                     std::span<const std::span<const std::byte>> from, transfer_options options) {
+task<push_status> push(endpoint& at, region_descriptor to, std::uint64_t offset,
+                       std::span<const std::span<const std::byte>> from, transfer_options options) {
   if (const auto s = check_transfer(at, to, memory_order_kind::put, offset, bytes_of(from)); !s) {
-    co_return put_status(s, false);
+    co_return push_status(s, false);
   }
   std::vector<std::span<std::byte>> pieces;
   pieces.reserve(from.size());
-  for (const auto& piece : from) pieces.push_back(writable_bytes(piece));
+  for (const auto& piece : from) pieces.push_back(as_writable(piece));
   transfer t(head_of(to, memory_order_kind::put, offset), std::span<const std::span<std::byte>>(pieces));
-  co_return co_await carry_put(at, *at.find(to.node), t, options);
+  co_return co_await carry_push(at, *at.find(to.node), t, options);
 }
 
 }  // namespace scoll::transport

@@ -27,7 +27,7 @@ class cluster {
     for (std::uint32_t i = 0; i < size; ++i) start(i, base, 1);
   }
   ~cluster() {
-    for (std::uint32_t i = 0; i < nodes_.size(); ++i) static_cast<void>(stop(i).has_value());
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i) stop(i).ignore();
     nodes_.clear();
     ex.run_until_idle();
   }
@@ -113,7 +113,7 @@ class cluster {
 
   /// A new process in the place of an old one.
   void reboot(std::uint32_t i, std::uint64_t incarnation, node_options options = {}) {
-    static_cast<void>(stop(i, std::chrono::milliseconds(20)).has_value());
+    stop(i, std::chrono::milliseconds(20)).ignore();
     start(i, std::move(options), incarnation);
   }
 

@@ -15,9 +15,9 @@ constexpr std::size_t mebibyte = 1U << 20U;
 struct shelf {
   node* at = nullptr;
   bytes stored;
-  bulk_handle exposed;  ///< for the children, until the reply has gone
-  bulk_descriptor given;
-  bulk_descriptor passed_on;
+  memory_region exposed;  ///< for the children, until the reply has gone
+  region_descriptor given;
+  region_descriptor passed_on;
   bool executed = false;
 };
 
@@ -27,7 +27,7 @@ struct spread {
   static constexpr service_id id{0x0301};
   static constexpr nanoseconds processing_bound = 1s;
   struct request {
-    bulk_descriptor data;
+    region_descriptor data;
   };
   struct reply {
     sum<std::uint64_t> stored_bytes;
@@ -38,9 +38,9 @@ struct spread {
     here->given = r.data;
     if (!c.is_root()) {
       here->stored.resize(r.data.length);
-      bulk_options options;
+      transfer_options options;
       options.stop = c.stop();
-      options.verify = true;
+      options.checked = true;
       status pulled = co_await pull(*here->at, r.data, 0, std::span(here->stored), options);
       if (!pulled) co_return pulled;
       auto exposed = expose(*here->at, std::span<const std::byte>(here->stored));
@@ -109,7 +109,7 @@ TEST_CASE("a member that cannot have the object fails in prepare, and nobody bel
   at[0].stored = test::made(mebibyte, 1);
   auto handle = expose(c[0], std::span<const std::byte>(at[0].stored));
   REQUIRE(handle);
-  const bulk_descriptor stale = handle->descriptor();
+  const region_descriptor stale = handle->descriptor();
   handle->unexpose();
   const auto r = c.bcast(group, {stale});
   CHECK_FALSE(r.ok());

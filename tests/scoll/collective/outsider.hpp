@@ -36,7 +36,7 @@ class outsider final : private transport::endpoint_events {
       if (held_.front()->open()) held_.front()->drop();
       held_.pop_front();
     }
-    static_cast<void>(cluster_.run(wire_.drain(std::chrono::seconds(1))).has_value());
+    cluster_.run(wire_.drain(std::chrono::seconds(1))).ignore();
   }
 
   transport::endpoint& wire() { return wire_; }

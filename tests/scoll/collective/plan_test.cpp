@@ -45,8 +45,7 @@ class timed_fleet {
     for (std::uint32_t i = 0; i < size; ++i) boot(i, size);
   }
   ~timed_fleet() {
-    for (station& s : stations_)
-      static_cast<void>(run(s, s.self->shutdown(std::chrono::seconds(2))).has_value());
+    for (station& s : stations_) run(s, s.self->shutdown(std::chrono::seconds(2))).ignore();
     for (station& s : stations_) s.home.enter([&] { s.self.reset(); });
   }
 

@@ -200,6 +200,14 @@ TEST_CASE("the error of a value, and the value of an error, are broken invariant
   CHECK(of_error.message.find("error() of a result that holds a value") != std::string::npos);
   const death of_value = die([] { (void)*result<int>(errc::busy); });
   CHECK(of_value.aborted);
+  CHECK(of_value.message.find("value of a result that holds an error: busy (test the result first") !=
+        std::string::npos);
+  const death of_member = die([] {
+    const result<std::string> bad(error(errc::stale, "older than 7"));
+    std::fprintf(stderr, "%zu", bad->size());
+  });
+  CHECK(of_member.aborted);
+  CHECK(of_member.message.find("stale: older than 7") != std::string::npos);
   const death assertion = die([] { SCOLL_ASSERT(1 + 1 == 3, "arithmetic"); });
   CHECK(assertion.aborted);
   CHECK(assertion.message.find("arithmetic [1 + 1 == 3] at ") != std::string::npos);

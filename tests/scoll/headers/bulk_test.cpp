@@ -8,7 +8,7 @@
 
 namespace {
 
-scoll::task<scoll::status> fetch(scoll::node& node, const scoll::bulk_descriptor& from,
+scoll::task<scoll::status> fetch(scoll::node& node, const scoll::region_descriptor& from,
                                  std::span<std::byte> into) {
   const auto pulled = co_await scoll::pull(node, from, 0, into);
   co_return pulled;

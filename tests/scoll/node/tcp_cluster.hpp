@@ -37,7 +37,7 @@ class tcp_cluster {
     }
   }
   ~tcp_cluster() {
-    for (auto& n : nodes_) static_cast<void>(run(n->shutdown(std::chrono::seconds(4))).has_value());
+    for (auto& n : nodes_) run(n->shutdown(std::chrono::seconds(4))).ignore();
     nodes_.clear();
     for (auto& r : rails_) {
       while (r->open() != 0) ring->run_once(std::chrono::milliseconds(10));

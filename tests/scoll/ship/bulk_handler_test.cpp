@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::size_t mebibyte = 1U << 20U;
-constexpr remote_function<bulk_descriptor, std::uint64_t> digest{"test.digest"};
+constexpr remote_function<region_descriptor, std::uint64_t> digest{"test.digest"};
 
 /// What a handler saw while it worked on the chunks of its argument.
 struct work_seen {
@@ -36,29 +36,29 @@ constexpr std::uint32_t chunk_bytes = 128 * 1024;
 
 /// Works on chunks as they land.
 auto digester(node& at, work_seen& seen, const transport::memory_network* carrier = nullptr) {
-  return
-      [&at, &seen, carrier](const bulk_descriptor& data, call_context& call) -> task<result<std::uint64_t>> {
-        bulk_options options;
-        options.chunk = chunk_bytes;
-        options.depth = 4;
-        options.stop = call.stop();
-        bulk_stream chunks(at, data, options);
-        std::uint64_t sum = 0;
-        while (true) {
-          const auto chunk = co_await chunks.next();
-          if (!chunk) co_return chunk.error();
-          if (chunk->empty()) break;
-          if (seen.chunks++ == 0 && carrier != nullptr) seen.carried_at_first = carrier->bytes_carried();
-          const auto& wire = at.wire();
-          seen.most_buffers = std::max(seen.most_buffers, wire.payloads_in_use());
-          if (seen.per_chunk > 0ns) co_await sleep_for(seen.per_chunk);
-          sum = sum * 31 + wire::checksum(*chunk);
-        }
-        co_return sum;
-      };
+  return [&at, &seen, carrier](const region_descriptor& data,
+                               call_context& call) -> task<result<std::uint64_t>> {
+    stream_options options;
+    options.chunk_bytes = chunk_bytes;
+    options.depth = 4;
+    options.stop = call.stop();
+    bulk_stream chunks(at, data, options);
+    std::uint64_t sum = 0;
+    while (true) {
+      const auto chunk = co_await chunks.next();
+      if (!chunk) co_return chunk.error();
+      if (chunk->empty()) break;
+      if (seen.chunks++ == 0 && carrier != nullptr) seen.carried_at_first = carrier->bytes_carried();
+      const auto& wire = at.wire();
+      seen.most_buffers = std::max(seen.most_buffers, wire.payloads_in_use());
+      if (seen.per_chunk > 0ns) co_await sleep_for(seen.per_chunk);
+      sum = sum * 31 + wire::checksum(*chunk);
+    }
+    co_return sum;
+  };
 }
 
-task<ship_result<std::uint64_t>> asked(node& from, node_id to, bulk_descriptor data, ship_options options) {
+task<ship_result<std::uint64_t>> asked(node& from, node_id to, region_descriptor data, ship_options options) {
   auto r = co_await ship(from, to, digest, data, options);
   co_return r;
 }

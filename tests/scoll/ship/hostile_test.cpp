@@ -37,7 +37,7 @@ class stranger final : private transport::endpoint_events {
     for (auto& work : held_) {
       if (work->open()) work->drop();
     }
-    static_cast<void>(cluster_.run(wire_.drain(1s)).has_value());
+    cluster_.run(wire_.drain(1s)).ignore();
   }
 
   answer ask(node_id to, std::span<const std::byte> head, std::span<const std::byte> payload) {

@@ -51,7 +51,7 @@ struct trio {
   handlers h;
   std::vector<service_handle> served, nesting_served;
   std::vector<std::byte> theirs, ours;
-  bulk_handle exposed;
+  memory_region exposed;
   group<probe> both;
 
   trio() : theirs(100), ours(100) {

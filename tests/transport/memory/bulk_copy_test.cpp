@@ -34,7 +34,7 @@ TEST_CASE("what is sent as bulk goes from where it lies: no buffer of the sender
   fenced store(made(size, 1));
   fenced local(size);
   const auto region = p.exposed(store.memory());
-  REQUIRE(p.get(region.descriptor(), 0, local.memory().first(10)).has_value());
+  REQUIRE(p.pull(region.descriptor(), 0, local.memory().first(10)).has_value());
   const bool writes = GENERATE(false, true);
   sender_watch sender(writes ? *p.left->ep : *p.right->ep);
   const auto watched = [&](const auto& transfer) {
@@ -44,11 +44,11 @@ TEST_CASE("what is sent as bulk goes from where it lies: no buffer of the sender
     });
   };
   if (writes) {
-    const auto s = p.begin_put(region.descriptor(), 0, local.memory());
+    const auto s = p.begin_push(region.descriptor(), 0, local.memory());
     REQUIRE(watched(s));
     REQUIRE(s->has_value());
   } else {
-    const auto g = p.begin_get(region.descriptor(), 0, local.memory());
+    const auto g = p.begin_pull(region.descriptor(), 0, local.memory());
     REQUIRE(watched(g));
     REQUIRE(g->has_value());
   }
@@ -64,9 +64,9 @@ TEST_CASE("bytes that change while their replies are queued arrive as they are w
   fenced store(bytes(size, std::byte{1}));
   fenced local(size);
   const auto region = p.exposed(store.memory());
-  REQUIRE(p.get(region.descriptor(), 0, local.memory().first(10)).has_value());
+  REQUIRE(p.pull(region.descriptor(), 0, local.memory().first(10)).has_value());
   sender_watch sender(*p.right->ep);
-  const auto g = p.begin_get(region.descriptor(), 0, local.memory());
+  const auto g = p.begin_pull(region.descriptor(), 0, local.memory());
   REQUIRE(w.until([&] { return sender.sent() >= segment_bytes; }));
   // All are asked for and answered; few have been sent.
   REQUIRE(p.right->ep->messages_in_use() == size / segment_bytes);

@@ -41,7 +41,7 @@ TEST_CASE("what is exposed no longer is not sent, however much of it is under wa
     fenced store(clean(3 * mebibyte, 1));
     std::optional<memory_region> region(p.exposed(store.memory()));
     fenced local(store.memory().size());
-    const auto g = p.begin_get(region->descriptor(), 0, local.memory());
+    const auto g = p.begin_pull(region->descriptor(), 0, local.memory());
     some_steps(*w, random);
     region.reset();
     spoil(store.memory());
@@ -73,8 +73,8 @@ TEST_CASE("nothing uses the memory of a transfer that was stopped", "[reactor]")
     transfer_options options;
     options.stop = stop.token();
     options.checked = round % 2 == 1;
-    const auto g = p.begin_get(readable.descriptor(), 0, into.memory(), options);
-    const auto s = p.begin_put(writable.descriptor(), 0, source.memory(), options);
+    const auto g = p.begin_pull(readable.descriptor(), 0, into.memory(), options);
+    const auto s = p.begin_push(writable.descriptor(), 0, source.memory(), options);
     some_steps(*w, random);
     stop.request_stop();
     REQUIRE(w->until([&] { return g.done() && s.done(); }));
@@ -84,7 +84,7 @@ TEST_CASE("nothing uses the memory of a transfer that was stopped", "[reactor]")
     const bytes left_behind(into.memory().begin(), into.memory().end());
     // The connection goes on: another transfer comes through whole, and nothing of the old ones before it.
     fenced after(mebibyte);
-    REQUIRE(p.get(readable.descriptor(), 0, after.memory()).has_value());
+    REQUIRE(p.pull(readable.descriptor(), 0, after.memory()).has_value());
     CHECK(after.holds(store.memory().first(mebibyte)));
     INFO("round " << round);
     CHECK(into.holds(left_behind));
@@ -112,7 +112,7 @@ TEST_CASE("a put into a region that goes away says what it may have done") {
       if (left-- == 0) region.reset();
       return true;
     });
-    const auto s = p.begin_put(region->descriptor(), 0, source.memory());
+    const auto s = p.begin_push(region->descriptor(), 0, source.memory());
     REQUIRE(w.until([&] { return s.done() || !region.has_value(); }));
     region.reset();
     w.net.set_tamper({});
@@ -152,13 +152,13 @@ TEST_CASE("memory in many pieces, on both sides", "[reactor]") {
   transfer_options options;
   options.checked = GENERATE(true, false);
   const std::span<const std::span<std::byte>> pieces(here);
-  REQUIRE(finish(*w, get(*p.left->ep, region->descriptor(), 0, pieces, options)).has_value());
+  REQUIRE(finish(*w, pull(*p.left->ep, region->descriptor(), 0, pieces, options)).has_value());
   CHECK(into.holds(store.memory()));
   const bytes fresh = made(size, 5);
   std::ranges::copy(fresh, into.memory().begin());
   const std::vector<std::span<const std::byte>> sources(here.begin(), here.end());
   const std::span<const std::span<const std::byte>> list(sources);
-  REQUIRE(finish(*w, put(*p.left->ep, region->descriptor(), 0, list, options)).has_value());
+  REQUIRE(finish(*w, push(*p.left->ep, region->descriptor(), 0, list, options)).has_value());
   CHECK(store.holds(fresh));
   REQUIRE(p.quiet());
 }
@@ -170,7 +170,7 @@ TEST_CASE("altered bytes are found where checksums were asked for") {
   fenced store(made(mebibyte, 1));
   const auto region = p.exposed(store.memory());
   fenced local(made(mebibyte, 2));
-  REQUIRE(p.get(region.descriptor(), 0, local.memory().first(10)).has_value());
+  REQUIRE(p.pull(region.descriptor(), 0, local.memory().first(10)).has_value());
   std::uint64_t carried = 0;
   w.net.set_tamper([&](const std::string&, const std::string&, std::span<std::byte> chunk) {
     const bool hit = chunk.size() > 8000 && carried < 100'000 && carried + chunk.size() >= 100'000;
@@ -181,14 +181,14 @@ TEST_CASE("altered bytes are found where checksums were asked for") {
   transfer_options options;
   options.checked = true;
   if (writes) {
-    const auto s = p.put(region.descriptor(), 0, local.memory(), options);
+    const auto s = p.push(region.descriptor(), 0, local.memory(), options);
     CHECK(s.error() == errc::checksum_mismatch);
     CHECK(s.may_have_written());
   } else {
-    CHECK(p.get(region.descriptor(), 0, local.memory(), options).error() == errc::checksum_mismatch);
+    CHECK(p.pull(region.descriptor(), 0, local.memory(), options).error() == errc::checksum_mismatch);
   }
   CHECK(p.left->ep->statistics().links_broken + p.right->ep->statistics().links_broken == 0);
-  CHECK(p.get(region.descriptor(), 0, local.memory(), options).has_value());
+  CHECK(p.pull(region.descriptor(), 0, local.memory(), options).has_value());
   CHECK(local.holds(store.memory()));
 }
 
@@ -199,8 +199,8 @@ TEST_CASE("a segment in pieces allocates nothing at the receiver's side, whateve
   fenced store(made(4 * mebibyte, 1));
   const auto region = p.exposed(store.memory());
   fenced local(4 * mebibyte);
-  REQUIRE(p.get(region.descriptor(), 0, local.memory()).has_value());
-  REQUIRE(p.put(region.descriptor(), 0, local.memory()).has_value());
+  REQUIRE(p.pull(region.descriptor(), 0, local.memory()).has_value());
+  REQUIRE(p.push(region.descriptor(), 0, local.memory()).has_value());
   CHECK(local.holds(store.memory()));
   CHECK(p.left->ep->memory().buffers().lent() == 0);
   REQUIRE(p.quiet());
@@ -215,8 +215,8 @@ TEST_CASE("a server that dies under way ends transfers, and their memory is left
   const auto writable = p.exposed(target.memory());
   fenced into(store.memory().size());
   fenced source(clean(store.memory().size(), 3));
-  const auto g = p.begin_get(readable.descriptor(), 0, into.memory());
-  const auto s = p.begin_put(writable.descriptor(), 0, source.memory());
+  const auto g = p.begin_pull(readable.descriptor(), 0, into.memory());
+  const auto s = p.begin_push(writable.descriptor(), 0, source.memory());
   // In the middle of both.
   REQUIRE(w->until([&] {
     return into.memory()[300'000] != std::byte{0} && target.memory()[300'000] == source.memory()[300'000];

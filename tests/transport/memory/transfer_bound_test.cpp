@@ -17,8 +17,8 @@ bool all_done(const std::deque<started<T>>& tasks) {
 task<> back_and_forth(endpoint& at, region_descriptor d, std::span<std::byte> local, int rounds,
                       int& failed) {
   for (int i = 0; i < rounds; ++i) {
-    const status read = co_await get(at, d, 0, local);
-    const status written = co_await put(at, d, 0, local);
+    const status read = co_await pull(at, d, 0, local);
+    const status written = co_await push(at, d, 0, local);
     failed += !read + !written;
   }
 }
@@ -57,12 +57,12 @@ TEST_CASE("a peer that does not read holds a bounded number of buffers") {
   const auto region = p.exposed(store.memory());
   std::deque<fenced> local;
   std::deque<started<status>> gets;
-  std::deque<started<put_status>> puts;
-  REQUIRE(p.put(region.descriptor(), 0, store.memory().first(1)).has_value());
+  std::deque<started<push_status>> puts;
+  REQUIRE(p.push(region.descriptor(), 0, store.memory().first(1)).has_value());
   for (std::uint64_t i = 0; i < 10; ++i) {
     local.emplace_back(8 * mebibyte);
-    gets.push_back(p.begin_get(region.descriptor(), 0, local.back().memory()));
-    puts.push_back(p.begin_put(region.descriptor(), 0, store.memory()));
+    gets.push_back(p.begin_pull(region.descriptor(), 0, local.back().memory()));
+    puts.push_back(p.begin_push(region.descriptor(), 0, store.memory()));
   }
   const auto& options = p.left->ep->options();
   const bool sender_freezes = GENERATE(true, false);
@@ -97,10 +97,10 @@ TEST_CASE("few buffers make transfers slow, not wrong", "[reactor]") {
   fenced second(mebibyte);
   fenced third(mebibyte);
   std::deque<started<status>> gets;
-  gets.push_back(p.begin_get(readable.descriptor(), 0, first.memory()));
-  gets.push_back(p.begin_get(readable.descriptor(), 0, second.memory()));
-  gets.emplace_back(w->ex(), get(*p.right->ep, mirror->descriptor(), 0, third.memory()));
-  const auto s = p.begin_put(writable.descriptor(), 0, store.memory());
+  gets.push_back(p.begin_pull(readable.descriptor(), 0, first.memory()));
+  gets.push_back(p.begin_pull(readable.descriptor(), 0, second.memory()));
+  gets.emplace_back(w->ex(), pull(*p.right->ep, mirror->descriptor(), 0, third.memory()));
+  const auto s = p.begin_push(writable.descriptor(), 0, store.memory());
   std::size_t waited = 0;
   REQUIRE(w->until(
       [&] {
@@ -132,13 +132,13 @@ TEST_CASE("gets that wait for a buffer can go away") {
   fenced slow(mebibyte);
   fenced local(mebibyte);
   // Node 3 takes all buffers and does not read.
-  const started<status> hog(w.ex(), get(*third.ep, d, 0, slow.memory()));
+  const started<status> hog(w.ex(), pull(*third.ep, d, 0, slow.memory()));
   REQUIRE(w.until([&] { return p.right->ep->memory().buffers().lent() == 2; }));
   w.net.freeze("n3");
   stop_source stop;
   transfer_options options;
   options.stop = stop.token();
-  const auto g = p.begin_get(d, 0, local.memory(), options);
+  const auto g = p.begin_pull(d, 0, local.memory(), options);
   w.pass(100ms);
   CHECK(p.right->ep->memory().waiting() >= p.right->ep->options().window[3]);
   CHECK_FALSE(g.done());
@@ -185,7 +185,7 @@ TEST_CASE("calls pass by bulk", "[reactor]") {
   fenced store(made(8 * mebibyte, 1));
   const auto region = p.exposed(store.memory());
   fenced local(8 * mebibyte);
-  const auto g = p.begin_get(region.descriptor(), 0, local.memory());
+  const auto g = p.begin_pull(region.descriptor(), 0, local.memory());
   call c;
   int rounds = 0;
   c.then = [&](call& self) {

@@ -39,8 +39,8 @@ TEST_CASE("a region that is destroyed is not touched any more") {
     fenced local(2 * mebibyte);
     fenced source(second);
     const auto d = region->descriptor();
-    const auto g = p.begin_get(d, 0, local.memory());
-    const auto s = p.begin_put(d, 0, source.memory());
+    const auto g = p.begin_pull(d, 0, local.memory());
+    const auto s = p.begin_push(d, 0, source.memory());
     w.pass(steps * 5us);
     INFO("steps " << steps);
     region.reset();
@@ -52,8 +52,8 @@ TEST_CASE("a region that is destroyed is not touched any more") {
     CHECK((s->has_value() || s->error() == errc::stale_descriptor));
     if (steps < 5) CHECK(g->error() == errc::stale_descriptor);
     if (steps < 5) CHECK(s->error() == errc::stale_descriptor);
-    CHECK(p.get(d, 0, local.memory().first(0)).error() == errc::stale_descriptor);
-    CHECK(p.put(d, 0, source.memory().first(1)).error() == errc::stale_descriptor);
+    CHECK(p.pull(d, 0, local.memory().first(0)).error() == errc::stale_descriptor);
+    CHECK(p.push(d, 0, source.memory().first(1)).error() == errc::stale_descriptor);
     CHECK(local.intact());
     REQUIRE(p.quiet());
   }
@@ -66,7 +66,7 @@ TEST_CASE("a destroyed region stays destroyed for what is replayed") {
   std::optional<memory_region> region(p.exposed(store.memory()));
   fenced local(made(mebibyte, 2));
   w.net.freeze("n2");
-  const auto s = p.begin_put(region->descriptor(), 0, local.memory());
+  const auto s = p.begin_push(region->descriptor(), 0, local.memory());
   w.pass(1ms);
   w.net.cut("n1", "n2");
   region.reset();
@@ -88,8 +88,8 @@ TEST_CASE("a connection that breaks and comes back costs no byte") {
     const auto writable = p.exposed(target.memory());
     fenced local(2 * mebibyte);
     fenced source(made(2 * mebibyte, 3));
-    const auto g = p.begin_get(readable.descriptor(), 0, local.memory());
-    const auto s = p.begin_put(writable.descriptor(), 0, source.memory());
+    const auto g = p.begin_pull(readable.descriptor(), 0, local.memory());
+    const auto s = p.begin_push(writable.descriptor(), 0, source.memory());
     for (int cuts = 0; cuts < 3; ++cuts) {
       w.pass(steps * 7us);
       w.net.cut("n1", "n2");
@@ -116,8 +116,8 @@ TEST_CASE("a lost session ends transfers, and the next ones work") {
     const auto region = p.exposed(store.memory());
     fenced local(2 * mebibyte);
     fenced source(made(2 * mebibyte, 2));
-    const auto g = p.begin_get(region.descriptor(), 0, local.memory());
-    const auto s = p.begin_put(region.descriptor(), 0, source.memory());
+    const auto g = p.begin_pull(region.descriptor(), 0, local.memory());
+    const auto s = p.begin_push(region.descriptor(), 0, source.memory());
     w.pass(steps * 6us);
     const bool connected = p.left->to(2).connected(traffic_class::bulk);
     isolate(w);
@@ -138,8 +138,8 @@ TEST_CASE("a lost session ends transfers, and the next ones work") {
     CHECK(local.holds(left_behind));
     CHECK(store.intact());
     CHECK(mixture(store.memory(), old, made(2 * mebibyte, 2)));
-    REQUIRE(p.put(region.descriptor(), 0, source.memory()).has_value());
-    REQUIRE(p.get(region.descriptor(), 0, local.memory()).has_value());
+    REQUIRE(p.push(region.descriptor(), 0, source.memory()).has_value());
+    REQUIRE(p.pull(region.descriptor(), 0, local.memory()).has_value());
     CHECK(local.holds(source.memory()));
   }
   CHECK(lefts > 10);
@@ -154,17 +154,17 @@ TEST_CASE("a peer that reboots has forgotten its regions") {
   {
     const auto region = p.exposed(store.memory());
     d = region.descriptor();
-    REQUIRE(p.get(d, 0, local.memory()).has_value());
+    REQUIRE(p.pull(d, 0, local.memory()).has_value());
     p.right->stop();
   }
   p.right = std::make_unique<node>(w, options_of(2, 2));
   introduce(*p.left, *p.right);
   const auto region = p.exposed(store.memory());
   REQUIRE(region.descriptor().generation == d.generation);  // counted anew: the incarnation tells
-  status s = p.get(d, 0, local.memory());
-  if (s.error() == errc::peer_rebooted) s = p.get(d, 0, local.memory());
+  status s = p.pull(d, 0, local.memory());
+  if (s.error() == errc::peer_rebooted) s = p.pull(d, 0, local.memory());
   CHECK(s.error() == errc::stale_descriptor);
-  CHECK(p.get(region.descriptor(), 0, local.memory()).has_value());
+  CHECK(p.pull(region.descriptor(), 0, local.memory()).has_value());
 }
 
 TEST_CASE("a deadline ends a transfer on time") {
@@ -173,7 +173,7 @@ TEST_CASE("a deadline ends a transfer on time") {
   fenced store(made(mebibyte, 1));
   const auto region = p.exposed(store.memory());
   fenced local(made(mebibyte, 2));
-  REQUIRE(p.get(region.descriptor(), 0, local.memory().first(10)).has_value());
+  REQUIRE(p.pull(region.descriptor(), 0, local.memory().first(10)).has_value());
   const bytes before(local.memory().begin(), local.memory().end());
   transfer_options options;
   options.deadline = 5ms;
@@ -184,9 +184,9 @@ TEST_CASE("a deadline ends a transfer on time") {
   const time_point begun = w.clock.now();
   std::optional<status> ended;
   if (reads) {
-    ended = p.get(region.descriptor(), 0, local.memory(), options);
+    ended = p.pull(region.descriptor(), 0, local.memory(), options);
   } else {
-    const auto s = p.put(region.descriptor(), 0, local.memory(), options);
+    const auto s = p.push(region.descriptor(), 0, local.memory(), options);
     CHECK(s.may_have_written() == reachable);  // without a connection its requests never left
     ended = s;
   }
@@ -211,17 +211,17 @@ TEST_CASE("a transfer is cancelled before, during and after") {
 
   SECTION("before") {
     stop.request_stop();
-    CHECK(p.get(region.descriptor(), 0, local.memory(), options).error() == errc::cancelled);
-    const auto s = p.put(region.descriptor(), 0, local.memory(), options);
+    CHECK(p.pull(region.descriptor(), 0, local.memory(), options).error() == errc::cancelled);
+    const auto s = p.push(region.descriptor(), 0, local.memory(), options);
     CHECK(s.error() == errc::cancelled);
     CHECK_FALSE(s.may_have_written());
     CHECK(p.left->ep->statistics().frames_sent == 0);
   }
   SECTION("during") {
     const int steps = GENERATE(range(0, 20));
-    const auto g = p.begin_get(region.descriptor(), 0, local.memory(), options);
+    const auto g = p.begin_pull(region.descriptor(), 0, local.memory(), options);
     fenced source(made(4 * mebibyte, 2));
-    const auto s = p.begin_put(region.descriptor(), 0, source.memory(), options);
+    const auto s = p.begin_push(region.descriptor(), 0, source.memory(), options);
     w.pass(steps * 11us);
     stop.request_stop();
     w.clock.run_now();
@@ -240,13 +240,13 @@ TEST_CASE("a transfer is cancelled before, during and after") {
     CHECK(p.left->to(2).credit(traffic_class::bulk) == p.right->ep->options().window[3]);
   }
   SECTION("after") {
-    CHECK(p.get(region.descriptor(), 0, local.memory(), options).has_value());
+    CHECK(p.pull(region.descriptor(), 0, local.memory(), options).has_value());
     stop.request_stop();
     w.pass(1s);
     CHECK(local.holds(store.memory()));
   }
   SECTION("in the turn in which it completes") {
-    const auto g = p.begin_get(region.descriptor(), 0, local.memory().first(1000), options);
+    const auto g = p.begin_pull(region.descriptor(), 0, local.memory().first(1000), options);
     const bool endless = false;
     while (p.left->ep->memory().buffers().lent() == 0 && w.clock.run_step(endless)) continue;
     while (local.memory()[1] == std::byte{0} && w.clock.run_step(endless)) continue;
@@ -263,7 +263,7 @@ TEST_CASE("a transfer waits for its peer to come up") {
   const auto region = p.exposed(store.memory());
   w.net.block("n1", "n2");
   fenced local(100000);
-  const auto g = p.begin_get(region.descriptor(), 0, local.memory());
+  const auto g = p.begin_pull(region.descriptor(), 0, local.memory());
   w.pass(500ms);
   CHECK_FALSE(g.done());
   w.net.unblock("n1", "n2");
@@ -280,11 +280,11 @@ TEST_CASE("an endpoint that ends takes its transfers with it") {
   const auto d = region.descriptor();
   std::deque<fenced> local;
   std::deque<started<status>> gets;
-  std::deque<started<put_status>> puts;
+  std::deque<started<push_status>> puts;
   for (std::uint64_t i = 0; i < 6; ++i) {
     local.emplace_back(made(mebibyte, i));
-    gets.push_back(p.begin_get(d, 0, local.back().memory()));
-    puts.push_back(p.begin_put(d, 0, local.back().memory()));
+    gets.push_back(p.begin_pull(d, 0, local.back().memory()));
+    puts.push_back(p.begin_push(d, 0, local.back().memory()));
   }
   w.pass(served ? 60us : 5us);
   p.left->stop();
@@ -308,7 +308,7 @@ TEST_CASE("a drain lets no new segment through and ends in time") {
   fenced store(made(8 * mebibyte, 1));
   const auto region = p.exposed(store.memory());
   fenced local(8 * mebibyte);
-  const auto g = p.begin_get(region.descriptor(), 0, local.memory());
+  const auto g = p.begin_pull(region.descriptor(), 0, local.memory());
   w.pass(100us);
   const bool own = GENERATE(true, false);
   node& ends = own ? *p.left : *p.right;

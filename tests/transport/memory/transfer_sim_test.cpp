@@ -79,7 +79,7 @@ task<> exchange_with(station& self, station& peer, std::uint32_t number, int rou
     transfer_options options;
     options.deadline = round % 2 == 0 ? nanoseconds(5s) : nanoseconds(3ms + number * 200us);
     options.checked = true;
-    const status read = co_await get(*self.ep, peer.region.descriptor(), 0, local.memory(), options);
+    const status read = co_await pull(*self.ep, peer.region.descriptor(), 0, local.memory(), options);
     count.read += read.has_value();
     if (read) count.wrong += !local.holds(made(store_bytes, peer.home.host()));
     if (!read) count.surprising += !expected_failure(read.error());
@@ -87,7 +87,7 @@ task<> exchange_with(station& self, station& peer, std::uint32_t number, int rou
     const bytes fresh = clean(number * 100 + static_cast<unsigned>(round));
     bytes source = fresh;
     const auto there = peer.parts[self.home.host()].descriptor();
-    const put_status written = co_await put(*self.ep, there, 0, source, options);
+    const push_status written = co_await push(*self.ep, there, 0, source, options);
     test::fill(source, poison);
     count.touched += !untouched(local.memory());
     count.failed += !read + !written;
@@ -96,7 +96,7 @@ task<> exchange_with(station& self, station& peer, std::uint32_t number, int rou
       continue;
     }
     ++count.written;
-    const status back = co_await get(*self.ep, there, 0, local.memory(), options);
+    const status back = co_await pull(*self.ep, there, 0, local.memory(), options);
     if (back) count.wrong += !local.holds(fresh);
     count.touched += !untouched(source);
   }

@@ -25,13 +25,13 @@ TEST_CASE("gets and puts of all sizes", "[reactor]") {
       INFO(size << " bytes at " << offset);
       const bytes before(remote.memory().begin(), remote.memory().end());
       fenced local(size);
-      REQUIRE(p.get(d, offset, local.memory()).has_value());
+      REQUIRE(p.pull(d, offset, local.memory()).has_value());
       REQUIRE(local.holds(std::span(before).subspan(offset, size)));
 
       bytes after = before;
       const bytes fresh = made(size, size + offset);
       std::copy(fresh.begin(), fresh.end(), after.begin() + static_cast<std::ptrdiff_t>(offset));
-      const auto written = p.put(d, offset, fresh);
+      const auto written = p.push(d, offset, fresh);
       REQUIRE(written.has_value());
       REQUIRE(written.may_have_written());
       REQUIRE(remote.holds(after));
@@ -54,17 +54,17 @@ TEST_CASE("segments lists and overlapping regions") {
   REQUIRE(scattered.has_value());
   const auto whole = p.exposed(store.memory());
   fenced gathered(170001);
-  REQUIRE(p.get(scattered->descriptor(), 0, gathered.memory()).has_value());
+  REQUIRE(p.pull(scattered->descriptor(), 0, gathered.memory()).has_value());
   bytes expected;
   for (auto piece : pieces) expected.insert(expected.end(), piece.begin(), piece.end());
   CHECK(gathered.holds(expected));
 
   const bytes fresh = made(60000, 9);
-  REQUIRE(p.put(scattered->descriptor(), 45000, fresh).has_value());
+  REQUIRE(p.push(scattered->descriptor(), 45000, fresh).has_value());
   std::copy(fresh.begin(), fresh.end(), expected.begin() + 45000);
   // The first piece ends where the last one begins to overlap it, by one byte.
   fenced image(200000);
-  REQUIRE(p.get(whole.descriptor(), 0, image.memory()).has_value());
+  REQUIRE(p.pull(whole.descriptor(), 0, image.memory()).has_value());
   CHECK(test::same(image.memory().subspan(195000, 5000), std::span(fresh).first(5000)));
   CHECK(test::same(image.memory().subspan(7, 55000), std::span(fresh).subspan(5000)));
   CHECK(store.intact());
@@ -78,7 +78,7 @@ TEST_CASE("transfers both ways at once, in every mixture", "[reactor]") {
   std::deque<fenced> local;
   std::deque<memory_region> regions;
   std::deque<started<status>> gets;
-  std::deque<started<put_status>> puts;
+  std::deque<started<push_status>> puts;
   for (std::uint64_t i = 0; i < 8; ++i) {
     node& here = i % 2 == 0 ? *p.left : *p.right;
     node& there = i % 2 == 0 ? *p.right : *p.left;
@@ -91,9 +91,9 @@ TEST_CASE("transfers both ways at once, in every mixture", "[reactor]") {
     const auto d = regions.back().descriptor();
     const auto memory = local.back().memory();
     if (is_get) {
-      gets.emplace_back(w->ex(), transport::get(*here.ep, d, 0, memory));
+      gets.emplace_back(w->ex(), transport::pull(*here.ep, d, 0, memory));
     } else {
-      puts.emplace_back(w->ex(), transport::put(*here.ep, d, 0, memory));
+      puts.emplace_back(w->ex(), transport::push(*here.ep, d, 0, memory));
     }
   }
   const auto ended = [](const auto& s) { return s.done(); };
@@ -118,8 +118,8 @@ TEST_CASE("both ends pull from each other and keep step", "[reactor]") {
   auto right_region = memory_region::expose(*p.right->ep, right_store.memory());
   fenced to_left(size);
   fenced to_right(size);
-  started<status> l(w->ex(), get(*p.left->ep, right_region->descriptor(), 0, to_left.memory()));
-  started<status> r(w->ex(), get(*p.right->ep, left_region->descriptor(), 0, to_right.memory()));
+  started<status> l(w->ex(), pull(*p.left->ep, right_region->descriptor(), 0, to_left.memory()));
+  started<status> r(w->ex(), pull(*p.right->ep, left_region->descriptor(), 0, to_right.memory()));
   REQUIRE(w->until([&] { return l.done() || r.done(); }, 60s));
   // The slower one is nearly done too: nobody's requests waited for the end of the other's replies.
   fenced& slower = l.done() ? to_right : to_left;
@@ -139,12 +139,12 @@ TEST_CASE("transfers to one peer take turns, within one window") {
   fenced store(made(large, 1));
   const auto region = p.exposed(store.memory());
   fenced all(large);
-  const auto big = p.begin_get(region.descriptor(), 0, all.memory());
+  const auto big = p.begin_pull(region.descriptor(), 0, all.memory());
   std::deque<fenced> little;
   std::deque<started<status>> smalls;
   for (std::size_t i = 0; i < 40; ++i) {
     little.emplace_back(100000);
-    smalls.push_back(p.begin_get(region.descriptor(), i * 1000, little.back().memory()));
+    smalls.push_back(p.begin_pull(region.descriptor(), i * 1000, little.back().memory()));
   }
   std::size_t most = 0;
   const auto ended = [](const auto& s) { return s.done(); };
@@ -171,7 +171,7 @@ TEST_CASE("a transfer's own window bounds it") {
   fenced local(mebibyte);
   transfer_options narrow;
   narrow.window = 2;
-  const auto g = p.begin_get(region.descriptor(), 0, local.memory(), narrow);
+  const auto g = p.begin_pull(region.descriptor(), 0, local.memory(), narrow);
   std::size_t most = 0;
   REQUIRE(w.until([&] {
     most = std::max(most, p.left->ep->messages_in_use());
@@ -190,16 +190,16 @@ TEST_CASE("what can be known to be wrong fails before anything is sent") {
   const auto write_only = p.exposed(store.memory(), memory_access::write);
   auto own = memory_region::expose(*p.left->ep, local.memory(), memory_access::read_write);
   const auto d = read_only.descriptor();
-  CHECK(p.put(d, 0, local.memory()).error() == errc::invalid_argument);
-  CHECK_FALSE(p.put(d, 0, local.memory()).may_have_written());
-  CHECK(p.get(write_only.descriptor(), 0, local.memory()).error() == errc::invalid_argument);
-  CHECK(p.get(d, 1, local.memory()).error() == errc::invalid_argument);
-  CHECK(p.get(d, UINT64_MAX, local.memory()).error() == errc::invalid_argument);
-  CHECK(p.get(d, 101, {}).error() == errc::invalid_argument);
-  CHECK(p.get(own->descriptor(), 0, local.memory()).error() == errc::invalid_argument);
+  CHECK(p.push(d, 0, local.memory()).error() == errc::invalid_argument);
+  CHECK_FALSE(p.push(d, 0, local.memory()).may_have_written());
+  CHECK(p.pull(write_only.descriptor(), 0, local.memory()).error() == errc::invalid_argument);
+  CHECK(p.pull(d, 1, local.memory()).error() == errc::invalid_argument);
+  CHECK(p.pull(d, UINT64_MAX, local.memory()).error() == errc::invalid_argument);
+  CHECK(p.pull(d, 101, {}).error() == errc::invalid_argument);
+  CHECK(p.pull(own->descriptor(), 0, local.memory()).error() == errc::invalid_argument);
   auto elsewhere = d;
   elsewhere.node = 99;
-  CHECK(p.get(elsewhere, 0, local.memory()).error() == errc::not_found);
+  CHECK(p.pull(elsewhere, 0, local.memory()).error() == errc::not_found);
   CHECK(p.left->ep->statistics().frames_sent == 0);
   CHECK(local.holds(made(100, 2)));
   CHECK(store.holds(made(100, 1)));
@@ -214,8 +214,8 @@ TEST_CASE("the peer believes no descriptor") {
   const auto open = p.exposed(store.memory().subspan(50000, 100000));
   fenced local(made(150000, 2));
   const auto refused = [&](const region_descriptor& d, std::size_t size, bool writing = false) {
-    if (!writing) return p.get(d, 0, local.memory().first(size)).error().code();
-    const auto s = p.put(d, 0, local.memory().first(size));
+    if (!writing) return p.pull(d, 0, local.memory().first(size)).error().code();
+    const auto s = p.push(d, 0, local.memory().first(size));
     CHECK_FALSE(s.may_have_written());
     return s.error().code();
   };
@@ -225,7 +225,7 @@ TEST_CASE("the peer believes no descriptor") {
     if (size > 100000) {
       CHECK(refused(forged, size) == errc::invalid_argument);
       // Its first segments are within the region: they are written, and no byte behind it.
-      const auto s = p.put(forged, 0, local.memory());
+      const auto s = p.push(forged, 0, local.memory());
       CHECK(s.error() == errc::invalid_argument);
       CHECK(s.may_have_written());
       CHECK(test::same(store.memory().first(50000), std::span(before).first(50000)));
@@ -361,7 +361,7 @@ TEST_CASE("answers that do not fit are malformed") {
   d.length = 1U << 20U;
   d.access = memory_access::read_write;
   fenced local(made(100, 1));
-  const auto code_of_get = [&] { return p.get(d, 0, local.memory()).error().code(); };
+  const auto code_of_get = [&] { return p.pull(d, 0, local.memory()).error().code(); };
   wrong.reply_bytes = 99;
   CHECK(code_of_get() == errc::malformed);
   wrong.reply_bytes = 0;
@@ -374,7 +374,7 @@ TEST_CASE("answers that do not fit are malformed") {
   CHECK(local.holds(made(100, 1)));
   wrong.in_parts = false;
   wrong.reply_bytes = 1;
-  const auto put = p.put(d, 0, local.memory());
+  const auto put = p.push(d, 0, local.memory());
   CHECK(put.error() == errc::too_large);
   CHECK(put.may_have_written());
   CHECK(p.left->ep->statistics().links_broken == 0);

@@ -86,21 +86,21 @@ struct two : linked_nodes {
     REQUIRE(region.has_value());
     return std::move(*region);
   }
-  status get(const region_descriptor& from, std::uint64_t offset, std::span<std::byte> into,
-             transfer_options options = {}) {
-    return finish(w, transport::get(*left->ep, from, offset, into, options));
+  status pull(const region_descriptor& from, std::uint64_t offset, std::span<std::byte> into,
+              transfer_options options = {}) {
+    return finish(w, transport::pull(*left->ep, from, offset, into, options));
   }
-  put_status put(const region_descriptor& to, std::uint64_t offset, std::span<const std::byte> from,
-                 transfer_options options = {}) {
-    return finish(w, transport::put(*left->ep, to, offset, from, options));
+  push_status push(const region_descriptor& to, std::uint64_t offset, std::span<const std::byte> from,
+                   transfer_options options = {}) {
+    return finish(w, transport::push(*left->ep, to, offset, from, options));
   }
-  started<status> begin_get(const region_descriptor& from, std::uint64_t offset, std::span<std::byte> into,
-                            transfer_options options = {}) {
-    return {w.ex(), transport::get(*left->ep, from, offset, into, options)};
+  started<status> begin_pull(const region_descriptor& from, std::uint64_t offset, std::span<std::byte> into,
+                             transfer_options options = {}) {
+    return {w.ex(), transport::pull(*left->ep, from, offset, into, options)};
   }
-  started<put_status> begin_put(const region_descriptor& to, std::uint64_t offset,
-                                std::span<const std::byte> from, transfer_options options = {}) {
-    return {w.ex(), transport::put(*left->ep, to, offset, from, options)};
+  started<push_status> begin_push(const region_descriptor& to, std::uint64_t offset,
+                                  std::span<const std::byte> from, transfer_options options = {}) {
+    return {w.ex(), transport::push(*left->ep, to, offset, from, options)};
   }
   /// Nothing is held anywhere: every message is acknowledged, every buffer is back.
   bool quiet() {

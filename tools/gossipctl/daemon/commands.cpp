@@ -137,7 +137,7 @@ scoll::task<void> serve(daemon& of, control_connection& client, scoll::stop_toke
     answer = to_line(answer_to(of, name->get<std::string>(), command));
   }
   scoll::deadline_stop sending(scoll::deadline::in(patience), {});
-  static_cast<void>(co_await client.write_line(std::move(answer), sending.token()));
+  (co_await client.write_line(std::move(answer), sending.token())).ignore();
 }
 
 }  // namespace gossipctl

@@ -1,11 +1,12 @@
+#include "scoll/blocking.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <thread>
 
 #include "calls.hpp"
 #include "scoll/bulk/bulk.hpp"
-#include "scoll/ship_and_wait.hpp"
-#include "scoll/ship_then.hpp"
+#include "tests/scoll/coro/death.hpp"
 #include "tests/scoll/node/tcp_cluster.hpp"
 
 using namespace scoll;
@@ -35,7 +36,7 @@ TEST_CASE("callbacks hear how notifications, pulls and pushes ended") {
   std::vector<std::byte> store(100'000, std::byte{1});
   auto handle = expose(c[1], std::span(store), memory_access::read_write);
   REQUIRE(handle);
-  const bulk_descriptor d = handle->descriptor();
+  const region_descriptor d = handle->descriptor();
   std::vector<std::byte> local(store.size(), std::byte{2});
   scope work(c.ex);
   int good = 0;
@@ -93,7 +94,7 @@ TEST_CASE("other threads notify, pull and push, and a stop token ends what they 
   std::vector<std::byte> store(100'000, std::byte{1});
   auto handle = expose(c[1], std::span(store), memory_access::read_write);
   REQUIRE(handle);
-  const bulk_descriptor d = handle->descriptor();
+  const region_descriptor d = handle->descriptor();
   std::vector<std::byte> local(store.size());
   stop_source stop;
   bool notified = false;
@@ -121,4 +122,24 @@ TEST_CASE("other threads notify, pull and push, and a stop token ends what they 
   CHECK(pushed);
   CHECK(local == store);
   CHECK(ended == errc::cancelled);
+}
+
+TEST_CASE("blocking for a node is refused on the thread of its executor") {
+  cluster c(2);
+  handlers h;
+  h.serve_all(c[1]);
+  CHECK(c.ex.runs_here());
+  bool elsewhere = true;
+  std::thread other([&] { elsewhere = c.ex.runs_here(); });
+  other.join();
+  CHECK_FALSE(elsewhere);
+  const auto refused = [](const death& d) {
+    return d.aborted && d.message.find("co_await the work there, or use run_then") != std::string::npos;
+  };
+  CHECK(refused(die([&] { ship_and_wait(c[0], 2, add, {1, 2}).ignore(); })));
+  const auto within_a_turn = [&]() -> task<void> {
+    run_and_wait(c[0], [&] { return ship(c[0], 2, add, {1, 2}); }).ignore();
+    co_return;
+  };
+  CHECK(refused(die([&] { c.run(within_a_turn()); })));
 }
