@@ -408,7 +408,7 @@ TEST_CASE("every altered byte is noticed, and what it spoilt is sent again") {
   const auto run = [&](std::size_t at) {
     memory_world w;
     std::size_t passed = 0;
-    w.net.set_tamper([&](const std::string&, const std::string&, std::span<std::byte> bytes) {
+    w.net.set_tamper([&](std::uint32_t, std::uint32_t, std::span<std::byte> bytes) {
       if (at >= passed && at < passed + bytes.size()) bytes[at - passed] ^= std::byte{0x20};
       passed += bytes.size();
       return true;

@@ -12,7 +12,7 @@
 #include "tests/catch.hpp"
 #include "tests/transport/io/on_reactor.hpp"
 #include "transport/session/endpoint.hpp"
-#include "transport/sim/memory_rail.hpp"
+#include "transport/sim/sim_network.hpp"
 #include "transport/sim/virtual_executor.hpp"
 #include "transport/tcp/tcp_rail.hpp"
 #include "transport/wire/wire.hpp"
@@ -22,6 +22,7 @@ namespace network {
 
 using namespace std::chrono_literals;
 using namespace scoll;
+using namespace scoll::testing;
 using namespace scoll::transport;
 
 /// What endpoints live on.
@@ -39,19 +40,31 @@ class world {
   virtual bool wait(const std::function<bool()>& done, nanoseconds limit) = 0;
 };
 
+/// Hosts of a simulated network that share a clock and are numbered as their nodes.
 class memory_world final : public world {
  public:
+  explicit memory_world(std::size_t chunk_bytes = sim_network::usual_chunk_bytes)
+      : net(clock.world(), chunk_bytes, hosts) {
+    set_latency(10us);
+  }
+
   virtual_executor clock;
-  memory_network net{clock};
+  sim_network net;
+
+  void set_latency(nanoseconds latency) { net.common_path().model = sim_link_model::ideal(latency); }
 
   executor& ex() override { return clock; }
   std::unique_ptr<rail> make_rail(node_id node) override {
-    return std::make_unique<memory_rail>(net, address(node));
+    return std::make_unique<sim_rail>(net, clock, static_cast<std::uint32_t>(node));
   }
-  std::string address(node_id node) const override { return "n" + std::to_string(node); }
+  std::string address(node_id node) const override {
+    return sim_network::address_of(static_cast<std::uint32_t>(node));
+  }
   void pass(nanoseconds d) override { clock.run_for(d); }
 
  private:
+  static constexpr std::uint32_t hosts = 64;
+
   bool wait(const std::function<bool()>& done, nanoseconds limit) override {
     const time_point end = clock.now() + limit;
     const bool endless = false;
