@@ -38,7 +38,7 @@ constexpr std::uint32_t generation_of(std::uint64_t id) noexcept {
 }  // namespace
 
 session::session(endpoint& owner, node_id peer, std::string address)
-    : endpoint_(owner), peer_(peer), address_(std::move(address)), flush_(*this) {}
+    : endpoint_(owner), peer_(peer), address_(std::move(address)) {}
 
 session::~session() {
   shut();

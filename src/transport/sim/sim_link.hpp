@@ -114,7 +114,7 @@ class sim_link final : public transport::link, public list_hook<> {
   bool blocked_ = false;
   bool silent_ = false;
   delivery timer_;
-  member_node<sim_link> drained_{*this, &sim_link::on_drained};
+  member_node<&sim_link::on_drained> drained_{*this};
   std::unique_ptr<ending> ending_;
   bool* alive_ = nullptr;
 };
