@@ -4,8 +4,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "network.hpp"
 #include "tests/fuzz/frame_fuzz.hpp"
+#include "tests/transport/session/call.hpp"
+#include "tests/transport/session/stranger.hpp"
 
 using namespace network;
 
