@@ -30,6 +30,7 @@ install(
   DESTINATION "${scoll_package_dir}"
   COMPONENT dev)
 
+# scoll.pc is for programs. What links scoll::testing is a test of a CMake project, and finds it by find_package(scoll).
 # The .pc file finds the prefix from where it lies, so that the tree can be moved; not from a place that has nothing
 # to do with the prefix.
 set(scoll_pc_prefix "${CMAKE_INSTALL_PREFIX}")

@@ -27,6 +27,7 @@ using namespace scoll;
 using scoll::gossip::configuration;
 using scoll::gossip::configuration_ptr;
 using scoll::gossip::participant;
+using scoll::testing::virtual_executor;
 
 constexpr std::size_t first_port = 10'000;
 constexpr nanoseconds interval = std::chrono::milliseconds(200);

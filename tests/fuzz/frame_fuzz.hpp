@@ -28,12 +28,13 @@
 #include "transport/memory/memory_service.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/frame_assembler.hpp"
-#include "transport/sim/memory_rail.hpp"
+#include "transport/sim/sim_network.hpp"
 #include "transport/sim/virtual_executor.hpp"
 #include "transport/wire/wire.hpp"
 
 namespace fuzz {
 
+using namespace scoll::testing;
 using namespace scoll::transport;
 namespace wire = scoll::wire;
 using bytes = std::span<const std::uint8_t>;
@@ -137,10 +138,14 @@ class request final : public exchange {
   }
 };
 
+inline constexpr std::uint32_t node_host = 0;
+inline constexpr std::uint32_t peer_host = 1;
+
 /// The peer that says what the input is.
 class peer final : public connect_events, public accept_events, public link_events {
  public:
-  peer(scoll::virtual_executor& clock, memory_network& net) : clock_(clock), rail_(net, "peer") {}
+  peer(scoll::testing::virtual_executor& clock, sim_network& net)
+      : clock_(clock), rail_(net, clock, peer_host) {}
   ~peer() {
     rail_.stop_listening();
     if (link_ == nullptr) return;
@@ -149,10 +154,10 @@ class peer final : public connect_events, public accept_events, public link_even
   }
 
   void connect() {
-    rail_.connect("node", *this);
+    rail_.connect(sim_network::address_of(node_host), *this);
     clock_.run_for(std::chrono::microseconds(20));
   }
-  void listen() { demand(rail_.listen("peer", *this).has_value()); }
+  void listen() { demand(rail_.listen(rail_.listen_address(), *this).has_value()); }
   bool say(std::span<const std::byte> what) {
     for (; link_ != nullptr && !what.empty();
          what = what.subspan(std::min<std::size_t>(what.size(), 65536))) {
@@ -177,8 +182,8 @@ class peer final : public connect_events, public accept_events, public link_even
   void on_writable() noexcept override {}
   void on_closed(const scoll::error&) noexcept override { link_ = nullptr; }
 
-  scoll::virtual_executor& clock_;
-  memory_rail rail_;
+  scoll::testing::virtual_executor& clock_;
+  sim_rail rail_;
   scoll::transport::link* link_ = nullptr;
 };
 
@@ -244,11 +249,11 @@ inline void assemble(bytes input, std::size_t piece) {
 }
 
 inline void converse(bytes input, unsigned how, std::size_t piece) {
-  scoll::virtual_executor clock;
-  memory_network net(clock);
-  net.set_chunk_bytes(piece);
+  scoll::testing::virtual_executor clock;
+  sim_network net(clock.world(), piece, 2);
+  net.common_path().model = sim_link_model::ideal(std::chrono::microseconds(10));
   service events;
-  memory_rail rail(net, "node");
+  sim_rail rail(net, clock, node_host);
   request own[3];
   endpoint_options options;
   options.self = 1;
@@ -257,7 +262,8 @@ inline void converse(bytes input, unsigned how, std::size_t piece) {
   {
     endpoint node(clock, rail, options, events);
     events.attach(node);
-    demand(node.listen("node").has_value() && node.add_peer(7, "peer").has_value());
+    demand(node.listen(rail.listen_address()).has_value());
+    demand(node.add_peer(7, sim_network::address_of(peer_host)).has_value());
     const exposed memory(node);
     const bool connects = how == 5 || how == 7;
     const lane_id lane = how < 6 ? lane_id::control : lane_id::bulk;

@@ -87,9 +87,9 @@ class ship_stranger final : private scoll::transport::endpoint_events {
   static constexpr scoll::node_id id = 9;
 
   ship_stranger(scoll::test::cluster& c, ship_records& script)
-      : cluster_(c), script_(script), rail_(c.network, "n9"), wire_(c.ex, rail_, options(), *this) {
-    require(wire_.listen("n9").has_value() && wire_.add_peer(1, c.address(0)).has_value());
-    require(c[0].add_peer(id, "n9").has_value());
+      : cluster_(c), script_(script), rail_(c.network, c.ex, c.size()), wire_(c.ex, rail_, options(), *this) {
+    require(wire_.listen(rail_.listen_address()).has_value() && wire_.add_peer(1, c.address(0)).has_value());
+    require(c[0].add_peer(id, rail_.listen_address()).has_value());
     for (std::size_t i = 0; i < store_.size(); ++i) store_[i] = static_cast<std::byte>(i);
     require(wire::encode_to(store_, static_cast<std::uint32_t>(store_.size() - 4)).has_value());
     auto exposed = scoll::transport::memory_region::expose(wire_, std::span<const std::byte>(store_));
@@ -212,7 +212,7 @@ class ship_stranger final : private scoll::transport::endpoint_events {
 
   scoll::test::cluster& cluster_;
   ship_records& script_;
-  scoll::transport::memory_rail rail_;
+  scoll::testing::sim_rail rail_;
   scoll::transport::endpoint wire_;
   std::array<std::byte, 3000> store_;
   scoll::transport::memory_region region_;

@@ -18,6 +18,7 @@
 #include "transport/sim/virtual_executor.hpp"
 
 using namespace scoll;
+using namespace scoll::testing;
 using namespace scoll::gossip;
 using namespace scoll::transport;
 using std::chrono::milliseconds;

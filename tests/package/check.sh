@@ -19,15 +19,27 @@ consumer_finds() { # PREFIX
   grep -q "^scoll_DIR:PATH=$1/" "$work/consumer/CMakeCache.txt" || { echo "found elsewhere than in $1" && exit 1; }
   cmake --build "$work/consumer"
   expect "the consumer" "scoll $version: ok" "$("$work/consumer/consumer")"
+  expect "the consumer of scoll::testing" "in virtual time: ok" "$("$work/consumer/simulated")"
+}
+
+has_public_headers_only() { # PREFIX
+  local folder=$1/include/scoll-${version%%.*} private
+  [[ -e $folder/scoll/node.hpp && -e $folder/transport/sim/sim_network.hpp ]] || { echo "no headers in $folder" && exit 1; }
+  private=$(cd "$here/../../src" && find . -name '*.hpp')
+  [[ $private == *engine.hpp* ]] || { echo "src has no private headers" && exit 1; }
+  for header in $private; do
+    [[ ! -e $folder/$header ]] || { echo "$header is private and was installed" && exit 1; }
+  done
 }
 
 say "find_package"
 cmake --install "$build" --prefix "$work/first" >"$work/install.log"
 consumer_finds "$work/first"
+has_public_headers_only "$work/first"
 
 say "a version that is too new is refused"
 sed 's/scoll 0.1/scoll 99.0/' "$here/consumer/CMakeLists.txt" >"$work/CMakeLists.txt"
-cp "$here/consumer/consumer.cpp" "$work"
+cp "$here"/consumer/*.cpp "$work"
 if cmake -S "$work" -B "$work/refused" -DCMAKE_PREFIX_PATH="$work/first" >"$work/refused.log" 2>&1; then
   echo "it was taken" && exit 1
 fi
@@ -59,6 +71,7 @@ expect "what libscoll-dev needs" "libfmt-dev, liburing-dev, libxxhash-dev, libss
 
 say "the library of libscoll-dev"
 consumer_finds "$work/root/usr"
+has_public_headers_only "$work/root/usr"
 PKG_CONFIG_PATH=$(dirname "$(find "$work/root" -name scoll.pc)")
 expect "pkg-config's version" "$version" "$(pkg-config --modversion scoll)"
 mapfile -t flags < <(pkg-config --cflags --libs scoll | xargs -n1)

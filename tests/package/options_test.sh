@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Configures with options that the other tests do not have, and builds nothing.
+# Configures with options that the other tests do not have, and as a part of another project. Builds no library: that
+# takes longer than a test may.
 # usage: options_test.sh COMPILER
 set -euo pipefail
 compiler=$1
@@ -43,3 +44,13 @@ configure -DSCOLL_BUILD_EXAMPLES=ON
 expect_tests "demo_test shardctl_test" 0
 configure -DSCOLL_BUILD_{TOOLS,EXAMPLES}=ON
 expect_tests "$(scripts)" 1
+
+echo "== as a folder of another project: its sources find the headers, and get nothing that they did not ask for"
+cmake -G Ninja -S "$root/tests/package/subproject" -B "$work/subproject" -DSCOLL_SOURCES="$root" \
+  -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Debug >"$work/log" 2>&1 || { cat "$work/log" && exit 1; }
+ninja -C "$work/subproject" consumer simulated >"$work/log" || { cat "$work/log" && exit 1; }
+targets=$(ninja -C "$work/subproject" -t targets all)
+[[ $targets == *"scoll_testing"* ]] || { echo "scoll::testing is not there" && exit 1; }
+for other in tests_ scoll-sim gossipctl example_; do
+  [[ $targets != *"$other"* ]] || { echo "$other is built for a project that uses the library" && exit 1; }
+done

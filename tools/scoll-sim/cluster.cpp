@@ -16,9 +16,9 @@ namespace scoll::sim {
 namespace {
 
 using std::chrono::microseconds;
-using transport::sim_crash;
-using transport::sim_path;
-using transport::sim_trace;
+using testing::sim_crash;
+using testing::sim_path;
+using testing::sim_trace;
 
 constexpr nanoseconds rtt_estimate = std::chrono::milliseconds(20);
 constexpr nanoseconds level_margin = std::chrono::milliseconds(5);
@@ -86,7 +86,7 @@ cluster::cluster(const plan& p)
       lives_(p.hosts),
       fallen_(p.hosts) {
   for (std::uint32_t host = 0; host < p.hosts; ++host)
-    disks_.push_back(std::make_unique<transport::sim_disk>(p.seed * hosts_at_most + host));
+    disks_.push_back(std::make_unique<testing::sim_disk>(p.seed * hosts_at_most + host));
   for (const plan_event& e : p.events) {
     if (e.kind == event_kind::wires) set_wires(e);
     if (e.kind == event_kind::clock && e.operands[0] < p.hosts) {
@@ -131,7 +131,7 @@ void cluster::set_wires(const plan_event& e) {
 
 void cluster::boot(std::uint32_t host) {
   if (host >= hosts() || world_.host(host) != nullptr) return;
-  transport::sim_disk& disk = *disks_[host];
+  testing::sim_disk& disk = *disks_[host];
   life& l = all_lives_.emplace_back(world_, network_, disk, host, clocks_[host]);
   // Some who come back lose their power once more, in one of the first operations on files.
   const bool fails = world_.now().count() != 0 && disk.random().chance(1, 2);
@@ -164,7 +164,7 @@ void cluster::start_node(life& l, const node_options& options) {
   l.member = std::make_unique<node>(l.home, l.rail, options);
   l.member->listen(l.rail.listen_address()).value();
   for (std::uint32_t other = 0; other < hosts(); ++other) {
-    if (other != l.host) l.member->add_peer(other + 1, transport::sim_network::address_of(other)).value();
+    if (other != l.host) l.member->add_peer(other + 1, testing::sim_network::address_of(other)).value();
   }
   bare_service bare;
   bare.log = this;

@@ -29,8 +29,8 @@ struct stray_request final : transport::exchange {
 
 /// From boot to crash or to the end of the run.
 struct life {
-  life(transport::sim_world& world, transport::sim_network& network, transport::sim_disk& disk,
-       std::uint32_t index, transport::sim_clock clock)
+  life(testing::sim_world& world, testing::sim_network& network, testing::sim_disk& disk, std::uint32_t index,
+       testing::sim_clock clock)
       : host(index), home(world, index, clock), rail(network, home), work(home) {
     files.emplace(home, disk);
   }
@@ -39,9 +39,9 @@ struct life {
 
   std::uint32_t host;
   std::uint64_t incarnation = 0;  ///< once it has started
-  transport::sim_executor home;
-  transport::sim_rail rail;
-  std::optional<transport::sim_file_system> files;
+  testing::sim_executor home;
+  testing::sim_rail rail;
+  std::optional<testing::sim_file_system> files;
   std::deque<stray_request> strays;
   std::unique_ptr<node> member;  ///< once it has started
   static constexpr std::size_t places_at_most = 3;
@@ -115,7 +115,7 @@ class cluster final : private ledger {
   cluster(const cluster&) = delete;
   cluster& operator=(const cluster&) = delete;
 
-  transport::sim_world& world() noexcept { return world_; }
+  testing::sim_world& world() noexcept { return world_; }
   std::uint32_t hosts() const noexcept { return world_.hosts(); }
   /// Null while the host is down or starts.
   life* alive(std::uint32_t host) noexcept { return lives_[host]; }
@@ -149,8 +149,8 @@ class cluster final : private ledger {
   /// Lives that could not be driven to their end.
   std::uint32_t undead() const noexcept { return undead_; }
   std::uint64_t bytes_carried() const noexcept { return network_.bytes_carried(); }
-  const transport::sim_network& network() const noexcept { return network_; }
-  const transport::sim_clock& clock(std::uint32_t host) const noexcept { return clocks_[host]; }
+  const testing::sim_network& network() const noexcept { return network_; }
+  const testing::sim_clock& clock(std::uint32_t host) const noexcept { return clocks_[host]; }
   /// Executions whose request was not what had been sent.
   std::uint32_t garbled_requests() const noexcept { return garbled_; }
 
@@ -173,7 +173,7 @@ class cluster final : private ledger {
   void boot(std::uint32_t host);
   task<void> start(life& l, std::uint64_t power_fails_at);
   void start_node(life& l, const node_options& options);
-  void crash(std::uint32_t host, transport::sim_crash how);
+  void crash(std::uint32_t host, testing::sim_crash how);
   void note_fault(const plan_event& e);
   void tell(std::uint32_t who, std::uint32_t about, news what);
   void address(broadcast_record& b, std::uint64_t hosts);
@@ -205,10 +205,10 @@ class cluster final : private ledger {
   void finish(life& root, broadcast_record& b, bcast_result<tally>& r, time_point local_start);
   static task<void> shut_down(life& l);
 
-  transport::sim_world world_;
-  transport::sim_network network_;
-  std::vector<transport::sim_clock> clocks_;
-  std::vector<std::unique_ptr<transport::sim_disk>> disks_;
+  testing::sim_world world_;
+  testing::sim_network network_;
+  std::vector<testing::sim_clock> clocks_;
+  std::vector<std::unique_ptr<testing::sim_disk>> disks_;
   std::deque<life> all_lives_;
   std::vector<life*> lives_;
   std::map<std::uint64_t, group_record> groups_;

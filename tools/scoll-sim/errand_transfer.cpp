@@ -7,7 +7,7 @@ namespace scoll::sim {
 namespace {
 
 using std::chrono::microseconds;
-using transport::sim_trace;
+using testing::sim_trace;
 
 constexpr nanoseconds work_per_chunk = microseconds(40);
 
@@ -31,7 +31,7 @@ stream_options stream_options_of(const haul_shape& s, stop_token stop) {
 
 /// Notes when a transfer is told to stop.
 struct stop_notice {
-  transport::sim_world& world;
+  testing::sim_world& world;
   transfer_record& of;
   static void note(void* self) noexcept {
     auto& notice = *static_cast<stop_notice*>(self);

@@ -9,7 +9,7 @@
 namespace scoll::sim {
 namespace {
 
-using transport::sim_trace;
+using testing::sim_trace;
 
 nanoseconds from_us(std::uint64_t us) {
   return nanoseconds(static_cast<std::int64_t>(us) * 1000);

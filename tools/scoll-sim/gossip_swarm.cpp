@@ -65,8 +65,8 @@ struct life_of final : event_listener {
   nanoseconds born;
   nanoseconds died = forever;
   nanoseconds stalled_until{0};  // the latest time at which it stood still
-  transport::sim_executor home;
-  transport::sim_datagram_port port;
+  testing::sim_executor home;
+  testing::sim_datagram_port port;
   participant member;
   stop_source stop;
   scope work;
@@ -82,7 +82,7 @@ struct life_of final : event_listener {
 
 class swarm {
  public:
-  swarm(const plan& p, transport::sim_world::observer observer)
+  swarm(const plan& p, testing::sim_world::observer observer)
       : hosts_(p.hosts),
         faults_(p.faults),
         random_(p.seed * 0x9e3779b97f4a7c15 + 77),
@@ -95,13 +95,13 @@ class swarm {
     draw_weather();
     std::vector<std::string> names;
     names.reserve(hosts_);
-    for (std::uint32_t i = 0; i < hosts_; ++i) names.push_back(transport::sim_network::address_of(i));
+    for (std::uint32_t i = 0; i < hosts_; ++i) names.push_back(testing::sim_network::address_of(i));
     shared_ = configuration::make(names, interval).value();
     other_ = configuration::make(names, interval + milliseconds(50)).value();
     threshold_input in;
     in.participants = hosts_;
     threshold_ = threshold_cycles(in);
-    transport::sim_path& way = network_.common_path();
+    testing::sim_path& way = network_.common_path();
     way.model.latency = milliseconds(1) + nanoseconds(draw(3'000'000));
     way.model.jitter = milliseconds(1);
   }
@@ -186,8 +186,8 @@ class swarm {
     w.odd_one = one_in(3) && hosts_ >= least_for_odd;
   }
 
-  transport::sim_clock clock_for(std::uint32_t host) {
-    transport::sim_clock c;
+  testing::sim_clock clock_for(std::uint32_t host) {
+    testing::sim_clock c;
     if (weather_.skewed) c.drift_ppm = draw(20'001) - 10'000;
     if (weather_.fast && host == 0) c.drift_ppm = 500'000;
     return c;
@@ -269,7 +269,7 @@ class swarm {
 
   void break_things() {
     const weather& w = weather_;
-    transport::sim_path& way = network_.common_path();
+    testing::sim_path& way = network_.common_path();
     way.loss_ppm = w.loss_ppm;
     way.duplicate_ppm = w.duplicate_ppm;
     way.reorder_ppm = w.reorder_ppm;
@@ -310,7 +310,7 @@ class swarm {
   }
 
   void block(std::uint32_t a, std::uint32_t b, nanoseconds until) {
-    for (transport::sim_path* way : {&network_.path(a, b), &network_.path(b, a)})
+    for (testing::sim_path* way : {&network_.path(a, b), &network_.path(b, a)})
       way->blocked_until = std::max(way->blocked_until, until);
   }
 
@@ -341,7 +341,7 @@ class swarm {
       if (lives_[i] == nullptr) boot(i);
     }
     network_.heal();
-    transport::sim_path& way = network_.common_path();
+    testing::sim_path& way = network_.common_path();
     const auto model = way.model;
     way = {};
     way.model = model;
@@ -567,9 +567,9 @@ class swarm {
   std::uint32_t hosts_;
   fault_profile faults_;
   random_generator random_;
-  transport::sim_world world_;
-  transport::sim_network network_;
-  transport::sim_datagrams datagrams_;
+  testing::sim_world world_;
+  testing::sim_network network_;
+  testing::sim_datagrams datagrams_;
   configuration_ptr shared_, other_;
   std::uint32_t threshold_ = 0;
   std::uint32_t highest_threshold_ = 0;
@@ -600,7 +600,7 @@ life_of::life_of(swarm& s, std::uint32_t h, std::uint64_t life, nanoseconds now)
       born(now),
       home(s.world_, h, s.clock_for(h)),
       port(s.datagrams_, home),
-      member(home, port, s.odd(h) ? s.other_ : s.shared_, transport::sim_network::address_of(h),
+      member(home, port, s.odd(h) ? s.other_ : s.shared_, testing::sim_network::address_of(h),
              options_for(s, s.random_.next() | 1, life)),
       work(home),
       views(s.hosts_) {}
@@ -614,7 +614,7 @@ void life_of::on_liveness(const liveness_event& e) noexcept {
 
 namespace scoll::sim {
 
-run_report run_gossip(const plan& p, transport::sim_world::observer observer) {
+run_report run_gossip(const plan& p, testing::sim_world::observer observer) {
   return gossip::swarm(p, observer).run();
 }
 

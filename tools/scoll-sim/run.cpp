@@ -17,8 +17,8 @@ constexpr nanoseconds roll_call = seconds(8);
 constexpr nanoseconds farewell = seconds(60);  // one after the other, some with members that are down
 constexpr nanoseconds ending = seconds(12);
 
-std::string_view to_string(transport::sim_trace kind) {
-  using enum transport::sim_trace;
+std::string_view to_string(testing::sim_trace kind) {
+  using enum testing::sim_trace;
   switch (kind) {
     case turn: return "turn";
     case delivery: return "delivery";
@@ -35,7 +35,7 @@ std::string last_events(cluster& c) {
   std::string text;
   for (std::uint32_t host = 0; host < c.hosts(); ++host) {
     text += fmt::format("host {}{}:\n", host, c.alive(host) == nullptr ? " (down)" : "");
-    for (const transport::sim_record& r : c.world().latest(host)) {
+    for (const testing::sim_record& r : c.world().latest(host)) {
       text += fmt::format("  {:>12} us  {:<10} {:#x} {:#x}\n", r.at.count() / 1000, to_string(r.kind),
                           r.first, r.second);
     }
@@ -88,7 +88,7 @@ void run_report::add(const run_report& other) {
   for (std::size_t s = 0; s < members.size(); ++s) members[s] += other.members[s];
 }
 
-run_report run(const plan& p, transport::sim_world::observer observer) {
+run_report run(const plan& p, testing::sim_world::observer observer) {
   if (p.work == workload::gossip) return run_gossip(p, observer);
   run_report report;
   // Something that was not destroyed in order stays: a broken run is looked at, not cleaned up.

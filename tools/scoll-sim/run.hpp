@@ -29,6 +29,6 @@ struct run_report {
 };
 
 /// Runs a plan to its end, then heals the network, lets the dust settle and checks every property.
-run_report run(const plan& p, transport::sim_world::observer observer = nullptr);
+run_report run(const plan& p, testing::sim_world::observer observer = nullptr);
 
 }  // namespace scoll::sim

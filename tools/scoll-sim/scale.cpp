@@ -37,7 +37,7 @@ std::uint64_t count_ns(nanoseconds d) {
 
 /// Notes when the last member of a broadcast executes.
 struct witness {
-  transport::sim_world* world = nullptr;
+  testing::sim_world* world = nullptr;
   nanoseconds last{0};
   std::uint32_t members = 0;
 };
@@ -148,11 +148,11 @@ class fleet {
   static constexpr std::uint64_t progress_step = 1U << 16;
 
   struct station {
-    station(transport::sim_world& world, transport::sim_network& network, std::uint32_t host)
+    station(testing::sim_world& world, testing::sim_network& network, std::uint32_t host)
         : home(world, host, {}), rail(network, home) {}
 
-    transport::sim_executor home;
-    transport::sim_rail rail;
+    testing::sim_executor home;
+    testing::sim_rail rail;
     std::unique_ptr<node> self;
   };
 
@@ -180,7 +180,7 @@ class fleet {
   }
 
   static void add_peer(node& self, std::uint32_t rank) {
-    self.add_peer(rank + 1, transport::sim_network::address_of(rank)).value();
+    self.add_peer(rank + 1, testing::sim_network::address_of(rank)).value();
   }
 
   task<void> run(std::uint64_t number, broadcast_record& record, bool& done) {
@@ -206,8 +206,8 @@ class fleet {
   }
 
   scale_options options_;
-  transport::sim_world world_;
-  transport::sim_network network_;
+  testing::sim_world world_;
+  testing::sim_network network_;
   any_tree tree_;
   std::shared_ptr<node_pools> pools_;
   membership_ptr members_;
@@ -263,8 +263,8 @@ scale_report run_scale(const scale_options& options) {
   return report;
 }
 
-transport::sim_link_model scale_wire() {
-  transport::sim_link_model wire;
+testing::sim_link_model scale_wire() {
+  testing::sim_link_model wire;
   wire.jitter = nanoseconds(0);
   wire.sender_busy = true;
   return wire;
@@ -296,7 +296,7 @@ scale_report measure_scale(const scale_options& options) {
   return report;
 }
 
-std::vector<tree_spec> scale_trees(std::uint32_t nodes, const transport::sim_link_model& wire) {
+std::vector<tree_spec> scale_trees(std::uint32_t nodes, const testing::sim_link_model& wire) {
   constexpr std::uint32_t largest_flat_or_chain = 10'000;
   const auto tenths_of_us = [](nanoseconds d) {
     return static_cast<std::uint32_t>(std::max<std::int64_t>(1, d.count() / 100));

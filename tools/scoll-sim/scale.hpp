@@ -11,13 +11,13 @@
 namespace scoll::sim {
 
 /// Wires for measuring: without jitter, and with hosts that do one thing at a time, as LogP has them.
-transport::sim_link_model scale_wire();
+testing::sim_link_model scale_wire();
 
 /// A cluster without faults, and broadcasts from its first member down one tree.
 struct scale_options {
   std::uint32_t nodes = 1000;  ///< 2 to `max_members`
   tree_spec tree;
-  transport::sim_link_model wire = scale_wire();
+  testing::sim_link_model wire = scale_wire();
   std::uint64_t seed = 1;  ///< of the jitter
   bool progress = false;   ///< on standard error
 };
@@ -51,7 +51,7 @@ scale_report run_scale(const scale_options& options);
 scale_report measure_scale(const scale_options& options);
 
 /// Trees to compare at a size: k-ary, k-nomial and greedy, for these wires; flat and chain up to 10^4.
-std::vector<tree_spec> scale_trees(std::uint32_t nodes, const transport::sim_link_model& wire);
+std::vector<tree_spec> scale_trees(std::uint32_t nodes, const testing::sim_link_model& wire);
 
 // ---- as text: a line per run, with a heading
 

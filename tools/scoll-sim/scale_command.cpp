@@ -13,8 +13,8 @@
 namespace scoll::sim {
 namespace {
 
-transport::sim_link_model wire_of(const scale_arguments& a) {
-  transport::sim_link_model wire = scale_wire();
+testing::sim_link_model wire_of(const scale_arguments& a) {
+  testing::sim_link_model wire = scale_wire();
   wire.latency = nanoseconds(a.latency_ns);
   wire.overhead = nanoseconds(a.overhead_ns);
   wire.gap = nanoseconds(a.gap_ns);

@@ -46,7 +46,7 @@ struct arguments {
   bool quiet = false;
 };
 
-void print_record(const scoll::transport::sim_record& r) {
+void print_record(const scoll::testing::sim_record& r) {
   std::printf("%" PRId64 " %u %u %" PRIx64 " %" PRIx64 "\n", std::int64_t{r.at.count()}, r.host,
               static_cast<unsigned>(r.kind), r.first, r.second);
 }

@@ -1,27 +1,35 @@
 #pragma once
 
+#include <type_traits>
+
 #include "scoll/coro/ready_node.hpp"
 
 namespace scoll {
+namespace detail {
 
-/// A ready node that calls a member function of its owner: a step of its own for what must not happen inside
-/// the call that asks for it. A member of the owner; the function must not throw.
 template <class T>
+std::type_identity<T> class_of_member(void (T::*)());
+
+/// The class `T` of a member function `&T::f`, which need not be complete.
+template <auto Action>
+using owner_of = typename decltype(class_of_member(Action))::type;
+
+}  // namespace detail
+
+/// A ready node that calls a member function of its owner: `member_node<&owner::step>`. It gives a step of its own
+/// to what must not happen inside the call that asks for it. A member of the owner; the function must not throw.
+template <auto Action>
 class member_node final : public ready_node {
  public:
-  using action = void (T::*)();
+  using owner = detail::owner_of<Action>;
 
-  member_node(T& owner, action run) noexcept : ready_node(&invoke), owner_(owner), run_(run) {}
+  explicit member_node(owner& self) noexcept : ready_node(&invoke), self_(self) {}
   ~member_node() = default;
 
  private:
-  static void invoke(ready_node& node) noexcept {
-    auto& self = static_cast<member_node&>(node);
-    (self.owner_.*self.run_)();
-  }
+  static void invoke(ready_node& node) noexcept { (static_cast<member_node&>(node).self_.*Action)(); }
 
-  T& owner_;
-  action run_;
+  owner& self_;
 };
 
 }  // namespace scoll

@@ -7,6 +7,7 @@
 
 #include "scoll/coro/executor.hpp"
 #include "scoll/coro/intrusive_list.hpp"
+#include "scoll/coro/member_node.hpp"
 #include "scoll/coro/result.hpp"
 #include "transport/session/credit_window.hpp"
 #include "transport/session/exchange.hpp"
@@ -91,16 +92,6 @@ class session final {
     credit_window credits;
     bool replied_last = false;  // what left last was one of `expected`
   };
-  class flush_node final : public ready_node {
-   public:
-    explicit flush_node(session& owner) noexcept : ready_node(&run), owner_(owner) {}
-    ~flush_node() = default;
-
-   private:
-    static void run(ready_node& node) noexcept { static_cast<flush_node&>(node).owner_.flush(); }
-    session& owner_;
-  };
-
   // exchanges
   void forget(exchange& waiter) noexcept;
   void cancel_exchange(exchange& waiter) noexcept;
@@ -166,7 +157,7 @@ class session final {
   intrusive_list<incoming, incoming> orphans_;  // of earlier sessions: their reply goes nowhere
   std::size_t held_ = 0;
   bool kicked_ = false;
-  flush_node flush_;
+  member_node<&session::flush> flush_{*this};
   std::uint32_t owed_calls_ = 0;  // of `incoming_` those of class call
 };
 

@@ -14,7 +14,7 @@
 #include "transport/sim/sim_network.hpp"
 #include "transport/sim/sim_world.hpp"
 
-namespace scoll::transport {
+namespace scoll::testing {
 
 class sim_datagram_port;
 
@@ -73,29 +73,29 @@ class sim_datagrams {
 };
 
 struct sim_datagram_options {
-  std::size_t max_bytes = datagram_bytes_limit;  ///< payload of one datagram
-  std::uint32_t receive_buffers = 4;             ///< of `max_bytes` each: what the owner can hold
-  std::uint32_t send_buffers = 16;               ///< datagrams that wait for the host's wire
+  std::size_t max_bytes = transport::datagram_bytes_limit;  ///< payload of one datagram
+  std::uint32_t receive_buffers = 4;                        ///< of `max_bytes` each: what the owner can hold
+  std::uint32_t send_buffers = 16;                          ///< datagrams that wait for the host's wire
   std::size_t socket_bytes = 212992;  ///< what waits for a busy or stalled host; each costs 256 bytes more
 };
 
 /// The datagrams of one life of a simulated host, which has one port; addresses are what
 /// `sim_network::address_of` says. A stalled host receives later; what finds its queue full is dropped.
 /// Addresses where nobody is are silent. Its executor must outlive it.
-class sim_datagram_port final : public datagram_port, private timer_node {
+class sim_datagram_port final : public transport::datagram_port, private timer_node {
  public:
   sim_datagram_port(sim_datagrams& network, sim_executor& home, sim_datagram_options options = {}) noexcept;
   ~sim_datagram_port() override;
 
-  status bind(const std::string& address, datagram_events& events) noexcept override;
+  status bind(const std::string& address, transport::datagram_events& events) noexcept override;
   std::string bound_address() const override;
-  result<datagram_address> parse(std::string_view text) const override;
-  std::string print(const datagram_address& address) const override;
+  result<transport::datagram_address> parse(std::string_view text) const override;
+  std::string print(const transport::datagram_address& address) const override;
   std::size_t max_datagram_bytes() const noexcept override { return options_.max_bytes; }
-  status send(const datagram_address& to, std::span<const std::byte> bytes) noexcept override;
+  status send(const transport::datagram_address& to, std::span<const std::byte> bytes) noexcept override;
   void close() noexcept override;
   bool open() const noexcept override { return events_ != nullptr; }
-  datagram_statistics statistics() const noexcept override { return statistics_; }
+  transport::datagram_statistics statistics() const noexcept override { return statistics_; }
 
   /// The life has crashed: nothing is sent or received any more, though its owner does not notice. Call it
   /// before the executor is detached.
@@ -107,19 +107,19 @@ class sim_datagram_port final : public datagram_port, private timer_node {
   void leave() noexcept;
   void enqueue(sim_datagrams::packet& p) noexcept;
   void drain() noexcept;
-  void deliver(sim_datagrams::packet& p, const buffer_ref& buffer) noexcept;
+  void deliver(sim_datagrams::packet& p, const transport::buffer_ref& buffer) noexcept;
 
   sim_datagrams& network_;
   sim_executor& home_;
   sim_datagram_options options_;
-  std::optional<buffer_pool> buffers_;
-  datagram_events* events_ = nullptr;
+  std::optional<transport::buffer_pool> buffers_;
+  transport::datagram_events* events_ = nullptr;
   bool crashed_ = false;
   intrusive_list<sim_datagrams::packet> queue_;
   std::size_t queued_bytes_ = 0;
   std::vector<nanoseconds> departures_;  // a ring: when each of the latest will have left
   std::size_t next_departure_ = 0;
-  datagram_statistics statistics_;
+  transport::datagram_statistics statistics_;
 };
 
-}  // namespace scoll::transport
+}  // namespace scoll::testing

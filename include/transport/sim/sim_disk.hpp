@@ -15,7 +15,7 @@
 #include "scoll/coro/random.hpp"
 #include "transport/io/reactor.hpp"
 
-namespace scoll::transport {
+namespace scoll::testing {
 
 /// A file or directory of a `sim_disk`: what every process sees, and what would survive a loss of power.
 class sim_inode {
@@ -85,7 +85,7 @@ class sim_disk {
   int rename(std::string_view from, std::string_view to);
   int unlink(std::string_view path, bool directory);
   int make_directory(std::string_view path, mode_t mode);
-  int list(std::string_view path, directory_listing& out) const;
+  int list(std::string_view path, transport::directory_listing& out) const;
 
  private:
   struct place {  // a name in a directory, whether or not there is something
@@ -114,4 +114,4 @@ class sim_disk {
   std::vector<change> journal_;  // changes of names that are not durable yet, oldest first
 };
 
-}  // namespace scoll::transport
+}  // namespace scoll::testing

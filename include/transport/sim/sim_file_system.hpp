@@ -8,7 +8,7 @@
 #include "transport/io/reactor.hpp"
 #include "transport/sim/sim_disk.hpp"
 
-namespace scoll::transport {
+namespace scoll::testing {
 
 /// How long operations take, by the clock of the executor.
 struct sim_file_options {
@@ -19,13 +19,13 @@ struct sim_file_options {
 };
 
 /// Kinds of operations, to say which shall fail.
-using file_operation = detail::io_slot::operation;
+using file_operation = transport::detail::io_slot::operation;
 
 /// The files of one life of a simulated host, in virtual time: descriptors and operations under way, over a
 /// disk that outlives it. An operation takes effect when its time is over. Destroying it without a crash is
 /// the end of a process: what it wrote is there for the next. After a crash every operation fails with EIO
 /// and has no effect any more.
-class sim_file_system final : public file_system {
+class sim_file_system final : public transport::file_system {
  public:
   sim_file_system(executor& home, sim_disk& disk, sim_file_options options = {});
   ~sim_file_system();
@@ -49,23 +49,25 @@ class sim_file_system final : public file_system {
   std::size_t open_files() const noexcept;
 
   void open(int directory_fd, const char* path, int flags, mode_t mode,
-            io_completion& done) noexcept override;
-  void read(int fd, std::span<std::byte> into, std::uint64_t offset, io_completion& done) noexcept override;
+            transport::io_completion& done) noexcept override;
+  void read(int fd, std::span<std::byte> into, std::uint64_t offset,
+            transport::io_completion& done) noexcept override;
   void write(int fd, std::span<const std::byte> from, std::uint64_t offset,
-             io_completion& done) noexcept override;
-  void sync(int fd, io_completion& done) noexcept override;
+             transport::io_completion& done) noexcept override;
+  void sync(int fd, transport::io_completion& done) noexcept override;
   void status(int directory_fd, const char* path, int flags, struct statx& out,
-              io_completion& done) noexcept override;
-  void rename(const char* from, const char* to, io_completion& done) noexcept override;
-  void unlink(const char* path, int flags, io_completion& done) noexcept override;
-  void make_directory(const char* path, mode_t mode, io_completion& done) noexcept override;
-  void list(const char* path, directory_listing& out, io_completion& done) noexcept override;
-  void close_file(int fd, io_completion& done) noexcept override;
+              transport::io_completion& done) noexcept override;
+  void rename(const char* from, const char* to, transport::io_completion& done) noexcept override;
+  void unlink(const char* path, int flags, transport::io_completion& done) noexcept override;
+  void make_directory(const char* path, mode_t mode, transport::io_completion& done) noexcept override;
+  void list(const char* path, transport::directory_listing& out,
+            transport::io_completion& done) noexcept override;
+  void close_file(int fd, transport::io_completion& done) noexcept override;
   void abandon_file(int fd) noexcept override;
-  void cancel(io_completion& done) noexcept override;
+  void cancel(transport::io_completion& done) noexcept override;
 
  private:
-  using slot = detail::io_slot;
+  using slot = transport::detail::io_slot;
   class pending;
   struct open_file {
     sim_disk::node node;
@@ -77,7 +79,7 @@ class sim_file_system final : public file_system {
     int errno_value;
   };
 
-  slot& begin(io_completion& done, file_operation kind, int fd, std::size_t bytes = 0) noexcept;
+  slot& begin(transport::io_completion& done, file_operation kind, int fd, std::size_t bytes = 0) noexcept;
   void complete(pending& p) noexcept;
   std::int32_t carry_out(slot& s);
   std::int32_t perform(slot& s);
@@ -101,4 +103,4 @@ class sim_file_system final : public file_system {
   bool crashed_ = false;
 };
 
-}  // namespace scoll::transport
+}  // namespace scoll::testing

@@ -12,7 +12,7 @@
 #include "scoll/coro/random.hpp"
 #include "transport/sim/wake_queue.hpp"
 
-namespace scoll::transport {
+namespace scoll::testing {
 
 class sim_world;
 
@@ -56,9 +56,33 @@ class sim_waiter : public list_hook<sim_waiter> {
   function run_;
 };
 
+/// Nodes that were posted and have not run: first in, first out.
+class posted_list {
+ public:
+  bool empty() const noexcept { return first_ == nullptr; }
+  void push(posted_node& node) noexcept {
+    node.next = nullptr;
+    (last_ ? last_->next : first_) = &node;
+    last_ = &node;
+  }
+  /// Moves all of `other` behind what is here.
+  void append(posted_list& other) noexcept {
+    if (other.empty()) return;
+    (last_ ? last_->next : first_) = other.first_;
+    last_ = other.last_;
+    other.first_ = other.last_ = nullptr;
+  }
+  /// Runs what is here now, and says how many that were.
+  std::size_t run_all() noexcept;
+
+ private:
+  posted_node* first_ = nullptr;
+  posted_node* last_ = nullptr;
+};
+
 /// The executor of one life of one simulated host: its own ready list, timers and clock, driven by its world.
 /// A life that has crashed is detached, and can then only be driven to its end in isolation.
-class sim_executor final : public executor {
+class sim_executor : public executor {
  public:
   sim_executor(sim_world& world, std::uint32_t host, sim_clock clock);
   ~sim_executor() override;
@@ -102,21 +126,28 @@ class sim_executor final : public executor {
   template <class Done>
   bool run_isolated(Done&& done, std::size_t limit) {
     while (limit-- != 0) {
-      run_turn();
+      run_turn(turn_limit);
       if (done()) return true;
       if (!has_ready() && !advance_isolated()) return false;
     }
     return false;
   }
 
+ protected:
+  static constexpr std::size_t turn_limit = 1'000'000;
+
+  /// What was posted, then what is ready or due: about `limit` nodes and timers. Returns how many ran.
+  std::size_t run_turn(std::size_t limit) noexcept;
+  time_point local_time(nanoseconds global) const noexcept;
+  nanoseconds global_time(time_point local) const noexcept;
+
+  posted_list posted_;
+
  private:
   friend class sim_world;
   struct gate;
 
-  std::size_t run_turn() noexcept;
   bool advance_isolated() noexcept;
-  time_point local_time(nanoseconds global) const noexcept;
-  nanoseconds global_time(time_point local) const noexcept;
   nanoseconds wake_at() const noexcept;
 
   sim_world& world_;
@@ -127,8 +158,6 @@ class sim_executor final : public executor {
   nanoseconds stalled_{0};
   nanoseconds busy_{0};
   nanoseconds worked_{0};
-  posted_node* posted_head_ = nullptr;
-  posted_node* posted_tail_ = nullptr;
   std::unique_ptr<gate> gate_;  // made when somebody has to wait
 };
 
@@ -173,8 +202,8 @@ class sim_world {
 
  private:
   friend class sim_executor;
+  friend class virtual_executor;
   static constexpr std::size_t remembered = 8;
-  static constexpr std::size_t turn_limit = 1'000'000;
   static constexpr nanoseconds no_time = wake_queue::no_time;
   struct history {
     std::array<sim_record, remembered> records;
@@ -193,4 +222,4 @@ class sim_world {
   observer observer_ = nullptr;
 };
 
-}  // namespace scoll::transport
+}  // namespace scoll::testing

@@ -5,20 +5,28 @@
 #include <cstdint>
 #include <mutex>
 
-#include "scoll/coro/executor.hpp"
+#include "transport/sim/sim_world.hpp"
 
-namespace scoll {
+namespace scoll::testing {
+namespace detail {
 
-/// An executor in virtual time: time stands still while anything is ready, then jumps to the next
-/// timer. Equal inputs give equal runs. `post` is thread-safe so that a blocking pool can be used in tests,
-/// but a run that depends on other threads is not deterministic.
-class virtual_executor final : public executor {
+/// A base, so that the world is there before the executor that lives in it.
+struct world_of_one {
+  sim_world own_world{1, 1, false};
+};
+
+}  // namespace detail
+
+/// An executor in virtual time: time stands still while anything is ready, then jumps to the next timer. It is
+/// the only host of a world of its own, and drives that world. Equal inputs give equal runs. `post` is
+/// thread-safe so that a blocking pool can be used in tests, but a run that depends on other threads is not
+/// deterministic.
+class virtual_executor final : private detail::world_of_one, public sim_executor {
  public:
-  explicit virtual_executor(time_point start = time_point{nanoseconds{1'000'000'000}}) noexcept
-      : now_(start) {}
+  explicit virtual_executor(time_point start = time_point{nanoseconds{1'000'000'000}})
+      : sim_executor(own_world, 0, {.offset = start.time_since_epoch()}) {}
   ~virtual_executor() override = default;
 
-  time_point now() const noexcept override { return now_; }
   void post(posted_node& node) noexcept override;
 
   /// Runs all that is ready at the present time. Returns how many nodes and timers ran.
@@ -29,7 +37,7 @@ class virtual_executor final : public executor {
 
   /// Runs everything up to and including `until`, and leaves the clock there.
   std::size_t run_until(time_point until) noexcept;
-  std::size_t run_for(nanoseconds d) noexcept { return run_until(now_ + d); }
+  std::size_t run_for(nanoseconds d) noexcept { return run_until(now() + d); }
 
   /// Blocks this thread until another one has posted, at most `real_time`; for tests of blocking pools. The
   /// posted work has not run yet. True if there is any.
@@ -39,21 +47,27 @@ class virtual_executor final : public executor {
   /// the time of the next timer. False if `done` is not set and nothing is to come.
   bool run_step(const bool& done) noexcept;
 
-  /// One turn for those who must wait for other threads: what is ready, else the next timer, else at most
+  /// One turn for callers that must wait for other threads: what is ready, else the next timer, else at most
   /// `longest_real_wait` for a post. Returns whether anything ran.
   bool run_once(nanoseconds longest_real_wait);
 
-  bool idle() const noexcept { return !has_ready() && next_timer() == never; }
+  bool idle() const noexcept { return !has_ready() && next_event() == sim_world::no_time; }
 
  private:
-  std::size_t run_posted() noexcept;
-  std::size_t run_present(std::size_t limit) noexcept;
+  // They are for hosts that a world drives.
+  using sim_executor::detach;
+  using sim_executor::occupy;
+  using sim_executor::run_isolated;
+  using sim_executor::stall_until;
 
-  time_point now_;
-  std::mutex posted_mutex_;
-  std::condition_variable posted_signal_;
-  posted_node* posted_head_ = nullptr;
-  posted_node* posted_tail_ = nullptr;
+  std::size_t run_present(std::size_t limit) noexcept;
+  void take_posted() noexcept;
+  nanoseconds next_event() const noexcept;
+  bool advance() noexcept;
+
+  std::mutex inbox_mutex_;
+  std::condition_variable inbox_signal_;
+  posted_list inbox_;
 };
 
-}  // namespace scoll
+}  // namespace scoll::testing

@@ -7,7 +7,7 @@
 
 #include "scoll/coro/time.hpp"
 
-namespace scoll::transport {
+namespace scoll::testing {
 
 /// When each of many hosts wants to run next: which of them is first, and what one wants, in O(log n). Among
 /// equal times the lowest host is first. A heap with four children per node that knows where every host is.
@@ -83,4 +83,4 @@ class wake_queue {
   std::vector<std::uint32_t> places_;  // by host: index in `entries_`
 };
 
-}  // namespace scoll::transport
+}  // namespace scoll::testing

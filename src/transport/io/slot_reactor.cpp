@@ -22,8 +22,7 @@ time_point read_clock() noexcept {
 }  // namespace
 
 slot_reactor::slot_reactor() noexcept
-    : finish_ended_(*this),
-      workers_(
+    : workers_(
           *this, [](void* self, slot& s) noexcept { static_cast<slot_reactor*>(self)->returned(s); }, this) {}
 
 scoll::status slot_reactor::open_wakeups() {
@@ -101,11 +100,10 @@ void slot_reactor::end(slot& s, std::int32_t outcome) noexcept {
   if (!finish_ended_.scheduled()) schedule(finish_ended_);
 }
 
-void slot_reactor::finisher::finish_ended(ready_node& node) noexcept {
-  slot_reactor& self = static_cast<finisher&>(node).self_;
-  while (!self.ended_.empty()) {
-    slot& s = self.ended_.pop_front();
-    self.finish(s, s.result);
+void slot_reactor::finish_ended() noexcept {
+  while (!ended_.empty()) {
+    slot& s = ended_.pop_front();
+    finish(s, s.result);
   }
 }
 

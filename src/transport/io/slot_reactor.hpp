@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "scoll/coro/intrusive_list.hpp"
+#include "scoll/coro/member_node.hpp"
 #include "transport/io/file_workers.hpp"
 #include "transport/io/posted_inbox.hpp"
 #include "transport/io/reactor.hpp"
@@ -98,19 +99,11 @@ class slot_reactor : public reactor {
   reactor_statistics statistics_;
 
  private:
-  class finisher final : public ready_node {
-   public:
-    explicit finisher(slot_reactor& self) noexcept : ready_node(&finish_ended), self_(self) {}
-    ~finisher() = default;
-
-   private:
-    static void finish_ended(ready_node& node) noexcept;
-    slot_reactor& self_;
-  };
+  void finish_ended() noexcept;
 
   time_point now_{};
   intrusive_list<slot> ended_;
-  finisher finish_ended_;
+  member_node<&slot_reactor::finish_ended> finish_ended_{*this};
   file_workers workers_;
 };
 

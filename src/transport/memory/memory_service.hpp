@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "scoll/coro/intrusive_list.hpp"
-#include "scoll/coro/ready_node.hpp"
+#include "scoll/coro/member_node.hpp"
 #include "transport/memory/memory_head.hpp"
 #include "transport/memory/region_table.hpp"
 #include "transport/memory/transfer_queue.hpp"
@@ -44,15 +44,6 @@ class memory_service final : public endpoint_events {
     incoming work;
     memory_head head;
   };
-  class refill_node final : public ready_node {
-   public:
-    explicit refill_node(memory_service& owner) noexcept : ready_node(&run), owner_(owner) {}
-    ~refill_node() = default;
-
-   private:
-    static void run(ready_node& node) noexcept { static_cast<refill_node&>(node).owner_.refilled(); }
-    memory_service& owner_;
-  };
   static constexpr std::size_t step = 16;
 
   status check(const memory_head& head, const request_view& request) const noexcept;
@@ -69,7 +60,7 @@ class memory_service final : public endpoint_events {
   intrusive_list<waiting_get> free_;
   intrusive_list<waiting_get> waiting_;
   std::size_t waiting_count_ = 0;
-  refill_node refill_{*this};
+  member_node<&memory_service::refilled> refill_{*this};
 };
 
 }  // namespace scoll::transport

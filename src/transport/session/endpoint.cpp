@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "scoll/coro/error_format.hpp"
+#include "scoll/coro/member_timer.hpp"
 #include "scoll/coro/sleep.hpp"
 #include "transport/io/control_frame.hpp"
 #include "transport/memory/memory_service.hpp"
@@ -57,7 +58,7 @@ status endpoint_options::validate() const {
 /// An accepted link whose peer has not introduced itself yet.
 class endpoint::greeter final : public list_hook<>, public link_events {
  public:
-  greeter(endpoint& owner, link& l) noexcept : owner_(owner), link_(&l), timer_(*this) {
+  greeter(endpoint& owner, link& l) noexcept : owner_(owner), link_(&l) {
     link_->set_owner(this);
     owner_.executor_.arm(timer_, owner_.executor_.now() + owner_.options_.hello_limit);
   }
@@ -89,20 +90,6 @@ class endpoint::greeter final : public list_hook<>, public link_events {
   }
 
  private:
-  class hello_timer final : public timer_node {
-   public:
-    explicit hello_timer(greeter& owner) noexcept : timer_node(&fire), owner_(owner) {}
-    ~hello_timer() = default;
-
-   private:
-    static void fire(timer_node& node) noexcept {
-      greeter& self = static_cast<hello_timer&>(node).owner_;
-      self.refuse({errc::deadline_exceeded, "no hello within the limit"});
-      self.owner_.finish(self);
-    }
-    greeter& owner_;
-  };
-
   void on_frame(frame_view& frame) noexcept override { owner_.on_hello(*this, frame); }
   void on_writable() noexcept override {}
   void on_closed(const error& reason) noexcept override {
@@ -110,10 +97,14 @@ class endpoint::greeter final : public list_hook<>, public link_events {
     if (reason != errc::connection_lost && reason != errc::io_error) owner_.note_violation(reason);
     owner_.finish(*this);
   }
+  void too_late() noexcept {
+    refuse({errc::deadline_exceeded, "no hello within the limit"});
+    owner_.finish(*this);
+  }
 
   endpoint& owner_;
   link* link_;
-  hello_timer timer_;
+  member_timer<&greeter::too_late> timer_{*this};
 };
 
 endpoint::endpoint(executor& ex, rail& transport, endpoint_options options, endpoint_events& events,

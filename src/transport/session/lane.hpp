@@ -5,6 +5,7 @@
 
 #include "scoll/coro/executor.hpp"
 #include "scoll/coro/intrusive_list.hpp"
+#include "scoll/coro/member_timer.hpp"
 #include "transport/session/hello.hpp"
 #include "transport/session/link.hpp"
 #include "transport/session/message.hpp"
@@ -60,18 +61,6 @@ class lane final : public link_events, public connect_events {
   friend class session;
   enum class state : std::uint8_t { idle, connecting, greeting, up, pausing };
 
-  using action = void (lane::*)() noexcept;
-  template <action Act>
-  class lane_timer final : public timer_node {
-   public:
-    explicit lane_timer(lane& owner) noexcept : timer_node(&fire), owner_(owner) {}
-    ~lane_timer() = default;
-
-   private:
-    static void fire(timer_node& node) noexcept { (static_cast<lane_timer&>(node).owner_.*Act)(); }
-    lane& owner_;
-  };
-
   void on_frame(frame_view& frame) noexcept override;
   lent_range place_payload(const frame_header& header, std::span<const std::byte> head) noexcept override;
   void on_writable() noexcept override;
@@ -120,10 +109,10 @@ class lane final : public link_events, public connect_events {
   message* cursor_ = nullptr;  // first retained message not yet handed to the current link
   nanoseconds backoff_{0};
   error last_failure_;
-  lane_timer<&lane::resume_after_pause> pause_timer_{*this};
-  lane_timer<&lane::grace_over> grace_timer_{*this};
-  lane_timer<&lane::greeting_over> greeting_timer_{*this};
-  lane_timer<&lane::acknowledge_due> acknowledge_timer_{*this};
+  member_timer<&lane::resume_after_pause> pause_timer_{*this};
+  member_timer<&lane::grace_over> grace_timer_{*this};
+  member_timer<&lane::greeting_over> greeting_timer_{*this};
+  member_timer<&lane::acknowledge_due> acknowledge_timer_{*this};
 };
 
 }  // namespace scoll::transport

@@ -32,7 +32,7 @@ constexpr std::uint16_t may_have_effects_flag = 2;
 }  // namespace
 
 session::session(endpoint& owner, node_id peer, std::string address)
-    : endpoint_(owner), peer_(peer), address_(std::move(address)), flush_(*this) {}
+    : endpoint_(owner), peer_(peer), address_(std::move(address)) {}
 
 session::~session() {
   shut();

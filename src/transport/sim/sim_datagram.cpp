@@ -5,9 +5,10 @@
 #include <cstring>
 
 #include "scoll/coro/error_format.hpp"
+#include "transport/sim/wire_time.hpp"
 #include "transport/wire/checksum.hpp"
 
-namespace scoll::transport {
+namespace scoll::testing {
 namespace {
 
 constexpr std::uint32_t per_million = 1'000'000;
@@ -21,18 +22,14 @@ std::size_t cost(std::size_t size) noexcept {
   return size + queue_overhead;
 }
 
-nanoseconds byte_time(std::size_t bytes, std::uint64_t ps_per_byte) noexcept {
-  return nanoseconds(static_cast<std::int64_t>(bytes * ps_per_byte / 1000));
-}
-
 /// Big endian, so that addresses are ordered as their hosts.
-datagram_address to_datagram(std::uint32_t host) noexcept {
+transport::datagram_address to_datagram(std::uint32_t host) noexcept {
   std::byte bytes[sizeof host];
   for (std::size_t i = 0; i < sizeof host; ++i) bytes[i] = static_cast<std::byte>(host >> (24 - 8 * i));
-  return datagram_address::of(bytes);
+  return transport::datagram_address::of(bytes);
 }
 
-std::optional<std::uint32_t> to_host(const datagram_address& address) noexcept {
+std::optional<std::uint32_t> to_host(const transport::datagram_address& address) noexcept {
   if (address.bytes().size() != sizeof(std::uint32_t)) return std::nullopt;
   std::uint32_t host = 0;
   for (const std::byte b : address.bytes()) host = (host << 8) | std::to_integer<std::uint32_t>(b);
@@ -151,10 +148,10 @@ sim_datagram_port::~sim_datagram_port() {
   SCOLL_ASSERT(!open(), "a datagram port died before it was closed");
 }
 
-status sim_datagram_port::bind(const std::string& address, datagram_events& events) noexcept {
+status sim_datagram_port::bind(const std::string& address, transport::datagram_events& events) noexcept {
   if (open()) return error(errc::already_exists, "this port is bound already");
-  if (options_.max_bytes < 1 || options_.max_bytes > datagram_bytes_limit || options_.receive_buffers < 1 ||
-      options_.send_buffers < 1)
+  if (options_.max_bytes < 1 || options_.max_bytes > transport::datagram_bytes_limit ||
+      options_.receive_buffers < 1 || options_.send_buffers < 1)
     return error(errc::invalid_argument, "simulated datagrams: an option is out of range");
   const std::string own = sim_network::address_of(home_.host());
   if (address != own) return make_error(errc::invalid_argument, "{} is not the address of {}", address, own);
@@ -180,7 +177,7 @@ std::string sim_datagram_port::bound_address() const {
   return open() ? sim_network::address_of(home_.host()) : std::string();
 }
 
-result<datagram_address> sim_datagram_port::parse(std::string_view text) const {
+result<transport::datagram_address> sim_datagram_port::parse(std::string_view text) const {
   constexpr std::string_view prefix = "host:";
   std::uint32_t host = 0;
   const char* const end = text.data() + text.size();
@@ -191,12 +188,13 @@ result<datagram_address> sim_datagram_port::parse(std::string_view text) const {
   return make_error(errc::invalid_argument, "address '{:.44}': {}", text, sim_address_form);
 }
 
-std::string sim_datagram_port::print(const datagram_address& address) const {
+std::string sim_datagram_port::print(const transport::datagram_address& address) const {
   const auto host = to_host(address);
   return host ? sim_network::address_of(*host) : "(no address)";
 }
 
-status sim_datagram_port::send(const datagram_address& to, std::span<const std::byte> bytes) noexcept {
+status sim_datagram_port::send(const transport::datagram_address& to,
+                               std::span<const std::byte> bytes) noexcept {
   if (!open()) return error(errc::closed, "the datagram port is not bound");
   if (bytes.size() > options_.max_bytes)
     return make_error(errc::too_large, "a datagram of {} bytes, the limit is {}", bytes.size(),
@@ -233,19 +231,19 @@ void sim_datagram_port::drain() noexcept {
   while (!queue_.empty()) {
     if (home_.available_at() > network_.world().now())
       return network_.world().arm(*this, home_.available_at());
-    const buffer_ref buffer = buffers_->try_acquire();
+    const transport::buffer_ref buffer = buffers_->try_acquire();
     if (!buffer) return;
     deliver(queue_.pop_front(), buffer);
   }
 }
 
-void sim_datagram_port::deliver(sim_datagrams::packet& p, const buffer_ref& buffer) noexcept {
+void sim_datagram_port::deliver(sim_datagrams::packet& p, const transport::buffer_ref& buffer) noexcept {
   const std::size_t size = p.bytes.size();
   const std::uint32_t from = p.from;
   if (size != 0) std::memcpy(buffer.data(), p.bytes.data(), size);
   queued_bytes_ -= cost(size);
   network_.give_back(p);
-  const buffer_view bytes{buffer, {buffer.data(), size}};
+  const transport::buffer_view bytes{buffer, {buffer.data(), size}};
   network_.world().record(sim_trace::datagram, home_.host(), (std::uint64_t{from} << 32) | size,
                           wire::checksum(bytes.bytes));
   ++statistics_.received;
@@ -271,4 +269,4 @@ void sim_datagram_port::crash() noexcept {
   crashed_ = true;
 }
 
-}  // namespace scoll::transport
+}  // namespace scoll::testing

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <set>
 
-namespace scoll::transport {
+namespace scoll::testing {
 namespace {
 
 constexpr std::size_t sector_bytes = sim_disk::sector_bytes;
@@ -206,7 +206,7 @@ int sim_disk::make_directory(std::string_view path, mode_t mode) {
   return 0;
 }
 
-int sim_disk::list(std::string_view path, directory_listing& out) const {
+int sim_disk::list(std::string_view path, transport::directory_listing& out) const {
   node found;
   if (const int failed = find(path, found); failed != 0) return failed;
   if (!found->directory) return -ENOTDIR;
@@ -297,4 +297,4 @@ bool sim_disk::damage(std::string_view path, std::size_t offset) {
   return true;
 }
 
-}  // namespace scoll::transport
+}  // namespace scoll::testing

@@ -6,17 +6,15 @@
 #include <cerrno>
 #include <cstring>
 
-namespace scoll::transport {
+#include "transport/sim/wire_time.hpp"
+
+namespace scoll::testing {
 namespace {
 
 // No descriptor of the process is that large: one that is closed as if it were one does no harm.
 constexpr int first_fd = 1 << 24;
 
-nanoseconds transfer_time(std::size_t bytes, std::uint64_t ps_per_byte) noexcept {
-  return nanoseconds(static_cast<std::int64_t>(bytes * ps_per_byte / 1000));
-}
-
-const char* path_of(const detail::io_slot& s) noexcept {
+const char* path_of(const transport::detail::io_slot& s) noexcept {
   return static_cast<const char*>(s.address);
 }
 
@@ -24,11 +22,11 @@ const char* path_of(const detail::io_slot& s) noexcept {
 
 class sim_file_system::pending final : public timer_node, public list_hook<> {
  public:
-  pending(sim_file_system& owner, io_completion& done) noexcept
+  pending(sim_file_system& owner, transport::io_completion& done) noexcept
       : timer_node(&due), owner_(owner), done_(done) {}
   ~pending() = default;
 
-  io_completion& done() const noexcept { return done_; }
+  transport::io_completion& done() const noexcept { return done_; }
   slot& request() const noexcept { return slot_of(done_); }
 
  private:
@@ -37,7 +35,7 @@ class sim_file_system::pending final : public timer_node, public list_hook<> {
     self.owner_.complete(self);
   }
   sim_file_system& owner_;
-  io_completion& done_;
+  transport::io_completion& done_;
 };
 
 sim_file_system::sim_file_system(executor& home, sim_disk& disk, sim_file_options options)
@@ -55,7 +53,7 @@ std::size_t sim_file_system::open_files() const noexcept {
 
 // ---- the way of an operation
 
-sim_file_system::slot& sim_file_system::begin(io_completion& done, file_operation kind, int fd,
+sim_file_system::slot& sim_file_system::begin(transport::io_completion& done, file_operation kind, int fd,
                                               std::size_t bytes) noexcept {
   mark_pending(done);
   slot& s = slot_of(done);
@@ -65,14 +63,14 @@ sim_file_system::slot& sim_file_system::begin(io_completion& done, file_operatio
   s.cancelling = false;
   auto* const p = new pending(*this, done);
   pending_.push_back(*p);
-  nanoseconds takes = options_.operation + transfer_time(s.length, options_.ps_per_byte);
+  nanoseconds takes = options_.operation + byte_time(s.length, options_.ps_per_byte);
   if (kind == file_operation::sync) takes += options_.sync;
   home_.arm(*p, saturating_add(home_.now(), takes));
   return s;
 }
 
 void sim_file_system::complete(pending& p) noexcept {
-  io_completion& done = p.done();
+  transport::io_completion& done = p.done();
   slot& s = p.request();
   p.unlink();
   const std::int32_t outcome = s.cancelling ? -ECANCELED : carry_out(s);
@@ -115,7 +113,7 @@ int sim_file_system::injected(file_operation kind) noexcept {
   return failed;
 }
 
-void sim_file_system::cancel(io_completion& done) noexcept {
+void sim_file_system::cancel(transport::io_completion& done) noexcept {
   for (pending* p = pending_.first(); p != nullptr; p = pending_.next(*p)) {
     if (&p->done() != &done || p->request().cancelling) continue;
     if (p->request().kind == file_operation::close) return;
@@ -153,7 +151,8 @@ std::int32_t sim_file_system::perform(slot& s) {
     case file_operation::rename: return disk_.rename(path_of(s), static_cast<const char*>(s.second));
     case file_operation::unlink: return disk_.unlink(path_of(s), (s.flags & AT_REMOVEDIR) != 0);
     case file_operation::make_directory: return disk_.make_directory(path_of(s), s.mode);
-    case file_operation::list: return disk_.list(path_of(s), *static_cast<directory_listing*>(s.second));
+    case file_operation::list:
+      return disk_.list(path_of(s), *static_cast<transport::directory_listing*>(s.second));
     case file_operation::close: return perform_close(s.fd);
     default: return -ENOSYS;
   }
@@ -218,7 +217,7 @@ std::int32_t sim_file_system::perform_close(int fd) noexcept {
 // ---- requests
 
 void sim_file_system::open(int directory_fd, const char* path, int flags, mode_t mode,
-                           io_completion& done) noexcept {
+                           transport::io_completion& done) noexcept {
   slot& s = begin(done, file_operation::open, directory_fd);
   s.address = path;
   s.flags = static_cast<std::uint32_t>(flags);
@@ -226,56 +225,57 @@ void sim_file_system::open(int directory_fd, const char* path, int flags, mode_t
 }
 
 void sim_file_system::read(int fd, std::span<std::byte> into, std::uint64_t offset,
-                           io_completion& done) noexcept {
+                           transport::io_completion& done) noexcept {
   slot& s = begin(done, file_operation::read, fd, into.size());
   s.second = into.data();
   s.offset = offset;
 }
 
 void sim_file_system::write(int fd, std::span<const std::byte> from, std::uint64_t offset,
-                            io_completion& done) noexcept {
+                            transport::io_completion& done) noexcept {
   slot& s = begin(done, file_operation::write, fd, from.size());
   s.address = from.data();
   s.offset = offset;
 }
 
-void sim_file_system::sync(int fd, io_completion& done) noexcept {
+void sim_file_system::sync(int fd, transport::io_completion& done) noexcept {
   begin(done, file_operation::sync, fd);
 }
 
 void sim_file_system::status(int directory_fd, const char* path, int flags, struct statx& out,
-                             io_completion& done) noexcept {
+                             transport::io_completion& done) noexcept {
   slot& s = begin(done, file_operation::status, directory_fd);
   s.address = path;
   s.flags = static_cast<std::uint32_t>(flags);
   s.second = &out;
 }
 
-void sim_file_system::rename(const char* from, const char* to, io_completion& done) noexcept {
+void sim_file_system::rename(const char* from, const char* to, transport::io_completion& done) noexcept {
   slot& s = begin(done, file_operation::rename, -1);
   s.address = from;
   s.second = const_cast<char*>(to);
 }
 
-void sim_file_system::unlink(const char* path, int flags, io_completion& done) noexcept {
+void sim_file_system::unlink(const char* path, int flags, transport::io_completion& done) noexcept {
   slot& s = begin(done, file_operation::unlink, -1);
   s.address = path;
   s.flags = static_cast<std::uint32_t>(flags);
 }
 
-void sim_file_system::make_directory(const char* path, mode_t mode, io_completion& done) noexcept {
+void sim_file_system::make_directory(const char* path, mode_t mode, transport::io_completion& done) noexcept {
   slot& s = begin(done, file_operation::make_directory, -1);
   s.address = path;
   s.mode = mode;
 }
 
-void sim_file_system::list(const char* path, directory_listing& out, io_completion& done) noexcept {
+void sim_file_system::list(const char* path, transport::directory_listing& out,
+                           transport::io_completion& done) noexcept {
   slot& s = begin(done, file_operation::list, -1);
   s.address = path;
   s.second = &out;
 }
 
-void sim_file_system::close_file(int fd, io_completion& done) noexcept {
+void sim_file_system::close_file(int fd, transport::io_completion& done) noexcept {
   begin(done, file_operation::close, fd);
 }
 
@@ -283,4 +283,4 @@ void sim_file_system::abandon_file(int fd) noexcept {
   static_cast<void>(perform_close(fd));
 }
 
-}  // namespace scoll::transport
+}  // namespace scoll::testing

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace scoll::transport {
+namespace scoll::testing {
 namespace {
 
 constexpr std::int64_t million = 1'000'000;
@@ -43,6 +43,18 @@ struct sim_executor::gate final : timer_node {
   intrusive_list<sim_waiter, sim_waiter> waiting;
 };
 
+std::size_t posted_list::run_all() noexcept {
+  posted_node* node = std::exchange(first_, nullptr);
+  last_ = nullptr;
+  std::size_t ran = 0;
+  for (; node != nullptr; ++ran) {
+    posted_node& first = *node;
+    node = first.next;
+    first.run();
+  }
+  return ran;
+}
+
 sim_executor::sim_executor(sim_world& world, std::uint32_t host, sim_clock clock)
     : world_(world), host_(host), clock_(clock) {
   SCOLL_ASSERT(world_.hosts_[host] == nullptr, "a simulated host has two lives at once");
@@ -75,9 +87,7 @@ nanoseconds sim_executor::global_time(time_point local) const noexcept {
 }
 
 void sim_executor::post(posted_node& node) noexcept {
-  node.next = nullptr;
-  (posted_tail_ ? posted_tail_->next : posted_head_) = &node;
-  posted_tail_ = &node;
+  posted_.push(node);
   touch();
 }
 
@@ -98,7 +108,7 @@ void sim_executor::when_available(sim_waiter& waiter) noexcept {
 }
 
 nanoseconds sim_executor::wake_at() const noexcept {
-  const bool ready = has_ready() || posted_head_ != nullptr;
+  const bool ready = has_ready() || !posted_.empty();
   const nanoseconds wanted = ready ? world_.now_ : global_time(next_timer());
   if (wanted == sim_world::no_time) return wanted;
   return std::max({wanted, available_at(), world_.now_});
@@ -116,19 +126,13 @@ void sim_executor::detach() noexcept {
   world_.wakes_.set(host_, sim_world::no_time);
 }
 
-std::size_t sim_executor::run_turn() noexcept {
+std::size_t sim_executor::run_turn(std::size_t limit) noexcept {
   std::size_t ran = 0;
-  if (posted_head_ != nullptr) {
+  if (!posted_.empty()) {
     const turn as_current(*this);
-    posted_node* node = std::exchange(posted_head_, nullptr);
-    posted_tail_ = nullptr;
-    for (; node != nullptr; ++ran) {
-      posted_node& first = *node;
-      node = first.next;
-      first.run();
-    }
+    ran = posted_.run_all();
   }
-  return ran + run_ready(sim_world::turn_limit);
+  return ran + run_ready(limit > ran ? limit - ran : 0);
 }
 
 bool sim_executor::advance_isolated() noexcept {
@@ -157,8 +161,8 @@ bool sim_world::step(nanoseconds until) noexcept {
   }
   const std::uint32_t index = wakes_.first();
   sim_executor& runs = *hosts_[index];
-  const std::size_t ran = runs.run_turn();
-  if (ran >= turn_limit) livelocked_ = index;
+  const std::size_t ran = runs.run_turn(sim_executor::turn_limit);
+  if (ran >= sim_executor::turn_limit) livelocked_ = index;
   events_ += ran;
   record(sim_trace::turn, index, ran, 0);
   runs.touch();
@@ -193,4 +197,4 @@ std::vector<sim_record> sim_world::latest(std::uint32_t host) const {
   return found;
 }
 
-}  // namespace scoll::transport
+}  // namespace scoll::testing

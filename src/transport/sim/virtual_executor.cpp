@@ -1,46 +1,45 @@
 #include "transport/sim/virtual_executor.hpp"
 
-#include <utility>
+#include <algorithm>
 
-namespace scoll {
+namespace scoll::testing {
 
 void virtual_executor::post(posted_node& node) noexcept {
-  const std::scoped_lock lock(posted_mutex_);
-  node.next = nullptr;
-  (posted_tail_ ? posted_tail_->next : posted_head_) = &node;
-  posted_tail_ = &node;
-  posted_signal_.notify_all();
+  const std::scoped_lock lock(inbox_mutex_);
+  inbox_.push(node);
+  inbox_signal_.notify_all();
 }
 
 bool virtual_executor::wait_for_post(nanoseconds real_time) {
-  std::unique_lock lock(posted_mutex_);
-  return posted_signal_.wait_for(lock, real_time, [this] { return posted_head_ != nullptr; });
+  std::unique_lock lock(inbox_mutex_);
+  return inbox_signal_.wait_for(lock, real_time, [this] { return !inbox_.empty(); });
 }
 
-std::size_t virtual_executor::run_posted() noexcept {
-  posted_node* node = nullptr;
-  {
-    const std::scoped_lock lock(posted_mutex_);
-    node = std::exchange(posted_head_, nullptr);
-    posted_tail_ = nullptr;
-  }
-  const turn as_current(*this);
-  std::size_t ran = 0;
-  while (node != nullptr) {
-    posted_node& first = *node;
-    node = first.next;
-    first.run();
-    ++ran;
-  }
-  return ran;
+void virtual_executor::take_posted() noexcept {
+  const std::scoped_lock lock(inbox_mutex_);
+  posted_.append(inbox_);
+}
+
+/// By the world's clock.
+nanoseconds virtual_executor::next_event() const noexcept {
+  return std::min(global_time(next_timer()), world().timers_.earliest().time_since_epoch());
+}
+
+/// Goes on to the next event. False if there is none.
+bool virtual_executor::advance() noexcept {
+  const nanoseconds at = next_event();
+  if (at == sim_world::no_time) return false;
+  world().now_ = std::max(world().now_, at);
+  return true;
 }
 
 std::size_t virtual_executor::run_present(std::size_t limit) noexcept {
   std::size_t ran = 0;
   while (ran < limit) {
     const std::size_t before = ran;
-    ran += run_posted();
-    ran += run_ready(limit > ran ? limit - ran : 0);
+    while (ran < limit && world().timers_.fire_one(time_point(world().now_))) ++ran;
+    take_posted();
+    ran += run_turn(limit - ran);
     if (ran == before) break;
   }
   return ran;
@@ -54,38 +53,29 @@ std::size_t virtual_executor::run_until_idle(std::size_t limit) noexcept {
   std::size_t ran = 0;
   while (true) {
     ran += run_present(limit - ran);
-    if (ran >= limit || next_timer() == never) return ran;
-    if (!has_ready() && next_timer() > now_) now_ = next_timer();
+    if (ran >= limit) return ran;
+    if (!has_ready() && !advance()) return ran;
   }
 }
 
 bool virtual_executor::run_step(const bool& done) noexcept {
   std::size_t ran = 1;
   while (!done && ran > 0) ran = run_present(1);
-  if (done) return true;
-  if (next_timer() == never) return false;
-  if (next_timer() > now_) now_ = next_timer();
-  return true;
+  return done || advance();
 }
 
 bool virtual_executor::run_once(nanoseconds longest_real_wait) {
   if (run_now() > 0) return true;
-  if (next_timer() != never) {
-    if (next_timer() > now_) now_ = next_timer();
-  } else if (!wait_for_post(longest_real_wait)) {
-    return false;
-  }
+  if (!advance() && !wait_for_post(longest_real_wait)) return false;
   return run_now() > 0;
 }
 
 std::size_t virtual_executor::run_until(time_point until) noexcept {
+  const nanoseconds end = global_time(until);
   std::size_t ran = run_now();
-  while (next_timer() <= until && next_timer() != never) {
-    if (next_timer() > now_) now_ = next_timer();
-    ran += run_now();
-  }
-  if (until > now_) now_ = until;
+  while (next_event() <= end && advance()) ran += run_now();
+  world().now_ = std::max(world().now_, end);
   return ran;
 }
 
-}  // namespace scoll
+}  // namespace scoll::testing

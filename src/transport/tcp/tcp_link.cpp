@@ -21,8 +21,7 @@ tcp_rail::tcp_link::tcp_link(tcp_rail& owner, unique_fd fd, std::string peer) no
       assembler_(owner.frame_buffers_),
       receive_(*this, &tcp_link::on_received),
       send_(*this, &tcp_link::on_sent),
-      close_(*this, &tcp_link::on_file_closed),
-      linger_(*this) {
+      close_(*this, &tcp_link::on_file_closed) {
   ++rail_.open_;
   rail_.reactor_.receive_multishot(fd_.get(), receive_);
 }
@@ -136,6 +135,11 @@ void tcp_rail::tcp_link::tell_owner() noexcept {
 
 void tcp_rail::tcp_link::half_close() noexcept {
   ::shutdown(fd_.get(), SHUT_WR);
+}
+
+void tcp_rail::tcp_link::lingered() noexcept {
+  --rail_.lingering_;
+  end();
 }
 
 void tcp_rail::tcp_link::end() noexcept {

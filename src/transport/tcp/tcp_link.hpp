@@ -7,6 +7,7 @@
 #include <string>
 
 #include "scoll/coro/member_node.hpp"
+#include "scoll/coro/member_timer.hpp"
 #include "transport/session/frame_assembler.hpp"
 #include "transport/session/lent_memory.hpp"
 #include "transport/tcp/tcp_rail.hpp"
@@ -43,8 +44,6 @@ class tcp_rail::tcp_link final : public link {
   void close() noexcept override;
 
  private:
-  using later = member_node<tcp_link>;
-
   /// The memory that is being sent from. When it is recalled, what is left of its frame is copied: the peer
   /// waits for so many bytes.
   class source final : public borrower {
@@ -70,20 +69,6 @@ class tcp_rail::tcp_link final : public link {
     }
     tcp_link& owner_;
     handler handler_;
-  };
-
-  class linger_timer final : public timer_node {
-   public:
-    explicit linger_timer(tcp_link& owner) noexcept : timer_node(&fire), owner_(owner) {}
-    ~linger_timer() = default;
-
-   private:
-    static void fire(timer_node& node) noexcept {
-      tcp_link& self = static_cast<linger_timer&>(node).owner_;
-      --self.rail_.lingering_;
-      self.end();
-    }
-    tcp_link& owner_;
   };
 
   std::size_t append(std::size_t at, std::span<const std::byte> bytes) noexcept;
@@ -112,6 +97,7 @@ class tcp_rail::tcp_link final : public link {
   void break_link(const error& reason) noexcept;
   void tell_owner() noexcept;
   void half_close() noexcept;
+  void lingered() noexcept;
   void end() noexcept;
   void finish_if_done() noexcept;
   void on_file_closed(const io_completion::event& e) noexcept;
@@ -123,10 +109,10 @@ class tcp_rail::tcp_link final : public link {
   operation receive_;
   operation send_;
   operation close_;
-  later told_{*this, &tcp_link::tell_owner};
-  later written_out_{*this, &tcp_link::on_written_out};
-  later read_on_{*this, &tcp_link::read_some};
-  linger_timer linger_;
+  member_node<&tcp_link::tell_owner> told_{*this};
+  member_node<&tcp_link::on_written_out> written_out_{*this};
+  member_node<&tcp_link::read_some> read_on_{*this};
+  member_timer<&tcp_link::lingered> linger_{*this};
   buffer_ref batch_;
   std::span<const std::byte> unsent_;  // of the batch
   lent_range lent_;                    // what follows it; of `rescued_` if that is there

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "scoll/coro/error_format.hpp"
+#include "scoll/coro/member_node.hpp"
 #include "transport/io/address.hpp"
 #include "transport/tcp/tcp_link.hpp"
 
@@ -102,19 +103,6 @@ class tcp_rail::connector final : public io_completion, public timer_node, publi
   }
 
  private:
-  class late_failure final : public ready_node {
-   public:
-    explicit late_failure(connector& owner) noexcept : ready_node(&run), owner_(owner) {}
-    ~late_failure() = default;
-
-   private:
-    static void run(ready_node& node) noexcept {
-      connector& self = static_cast<late_failure&>(node).owner_;
-      self.fail(self.failure_);
-    }
-    connector& owner_;
-  };
-
   status try_begin(const std::string& address) noexcept {
     auto parsed = parse_tcp(address);
     if (!parsed) return parsed.error();
@@ -157,6 +145,7 @@ class tcp_rail::connector final : public io_completion, public timer_node, publi
     waiter.on_connected(*new tcp_link(rail, std::move(fd), peer));
   }
 
+  void fail_late() noexcept { fail(failure_); }
   void fail(const error& reason) noexcept {
     connect_events& waiter = *waiter_;
     const error copy = reason;
@@ -169,7 +158,7 @@ class tcp_rail::connector final : public io_completion, public timer_node, publi
   unique_fd fd_;
   socket_address to_;
   error failure_;
-  late_failure late_{*this};
+  member_node<&connector::fail_late> late_{*this};
 };
 
 tcp_rail::tcp_rail(reactor& r, tcp_options options)

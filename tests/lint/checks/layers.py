@@ -26,9 +26,7 @@ KNOWN = {
     "scoll": ("scoll", "transport", "gossip"),
 }
 # Each is a debt with a reason, and leaves this list for good.
-EXEMPT = {
-    ("include/transport/sim/memory_rail.hpp", "transport/session/frame_assembler.hpp"): "the rail is on its way out",
-}
+EXEMPT = {}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.MULTILINE)
 PLAIN_SYSTEM = re.compile(r"^[a-z_0-9]+$|^fmt/")  # the standard library, and text
 

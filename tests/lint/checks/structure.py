@@ -23,7 +23,6 @@ LONG = {
     "tools/scoll-sim/gossip_study.cpp": "the study of the gossip",
     "tools/scoll-sim/properties.cpp": "one short function for each property",
     "src/transport/session/session.cpp": "a session's life and its requests",
-    "src/transport/sim/sim_network.cpp": "links, connecting and the rail of the simulated network",
 }
 
 

@@ -101,7 +101,7 @@ TEST_CASE("an abort does not wait for a member that says nothing", "[abort]") {
     const auto lost = tree.subtree(silent);
     service.log->usual = 10s;
     stop_source stop;
-    c.network.freeze(cluster::address(silent));
+    c.network.freeze(silent);
     flight<probe> f(c, g, {}, {.processing_bound = 60s, .stop = stop.token()});
     c.ex.run_for(1ms);
     stop.request_stop();
@@ -112,7 +112,7 @@ TEST_CASE("an abort does not wait for a member that says nothing", "[abort]") {
                   tree.parent(silent));
     REQUIRE(r.outcome().count(member_state::unknown) == lost.size());
     const auto at_the_end = begun(service);
-    c.network.thaw(cluster::address(silent));
+    c.network.thaw(silent);
     c.ex.run_for(5s);
     for (std::uint32_t rank = 0; rank < n; ++rank) {
       if (lost.contains(rank)) continue;

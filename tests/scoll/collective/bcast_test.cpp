@@ -249,10 +249,10 @@ TEST_CASE("random deaths, cuts, delays and failures never spoil an account", "[s
             dead.insert(a);
             break;
           case 1:
-            if (a != b) c.network.cut(cluster::address(a), cluster::address(b));
+            if (a != b) c.network.cut(a, b);
             break;
           default:
-            c.network.freeze(cluster::address(a));
+            c.network.freeze(a);
             frozen.insert(a);
             break;
         }
@@ -265,7 +265,7 @@ TEST_CASE("random deaths, cuts, delays and failures never spoil an account", "[s
       }
       merged += r.outcome().count(member_state::merged);
       lost += n - r.outcome().count(member_state::merged);
-      for (const std::uint32_t i : frozen) c.network.thaw(cluster::address(i));
+      for (const std::uint32_t i : frozen) c.network.thaw(i);
       for (const std::uint32_t i : dead) c.revive(i);
       c.ex.run_for(5s);
       for (std::uint32_t rank = 0; rank < n; ++rank) {

@@ -11,19 +11,20 @@
 #include "scoll/coro/sync_wait.hpp"
 #include "scoll/node.hpp"
 #include "scoll/node_access.hpp"
-#include "transport/sim/memory_rail.hpp"
+#include "transport/sim/sim_network.hpp"
 #include "transport/sim/virtual_executor.hpp"
 
 namespace scoll::test {
 
-/// N nodes, ids 1 to N, in one process and in virtual time, each with its own rail on one memory network.
+/// N nodes, ids 1 to N, in one process and in virtual time, each with its own rail on one simulated network.
 class cluster {
  public:
   explicit cluster(std::uint32_t size, const node_options& base = {},
                    nanoseconds latency = std::chrono::microseconds(10))
-      : network(ex, latency) {
+      : network(ex.world(), testing::sim_network::usual_chunk_bytes, size + outsiders) {
+    network.common_path().model = testing::sim_link_model::ideal(latency);
     for (std::uint32_t i = 0; i < size; ++i)
-      rails_.push_back(std::make_unique<transport::memory_rail>(network, address(i)));
+      rails_.push_back(std::make_unique<testing::sim_rail>(network, ex, i));
     for (std::uint32_t i = 0; i < size; ++i) start(i, base, 1);
   }
   ~cluster() {
@@ -32,7 +33,7 @@ class cluster {
     ex.run_until_idle();
   }
 
-  static std::string address(std::uint32_t i) { return "n" + std::to_string(i + 1); }
+  static std::string address(std::uint32_t i) { return testing::sim_network::address_of(i); }
 
   node& operator[](std::uint32_t i) { return *nodes_[i]; }
   detail::engine& engine(std::uint32_t i) { return scoll::detail::node_access::engine(*nodes_[i]); }
@@ -79,17 +80,17 @@ class cluster {
   void kill(std::uint32_t i) {
     for (std::uint32_t j = 0; j < size(); ++j) {
       if (j == i) continue;
-      network.cut(address(i), address(j));
-      network.block(address(j), address(i));
-      network.block(address(i), address(j));
+      network.cut(i, j);
+      network.refuse(j, i);
+      network.refuse(i, j);
     }
   }
   /// Takes back what `kill` did to the links.
   void revive(std::uint32_t i) {
     for (std::uint32_t j = 0; j < size(); ++j) {
       if (j == i) continue;
-      network.unblock(address(j), address(i));
-      network.unblock(address(i), address(j));
+      network.admit(j, i);
+      network.admit(i, j);
     }
   }
 
@@ -129,8 +130,10 @@ class cluster {
     }
   }
 
-  virtual_executor ex;
-  transport::memory_network network;
+  static constexpr std::uint32_t outsiders = 1;  ///< hosts of the network behind those of the nodes
+
+  testing::virtual_executor ex;
+  testing::sim_network network;
 
  private:
   template <class S>
@@ -141,7 +144,7 @@ class cluster {
     co_return r;
   }
 
-  std::vector<std::unique_ptr<transport::memory_rail>> rails_;
+  std::vector<std::unique_ptr<testing::sim_rail>> rails_;
   std::vector<std::unique_ptr<node>> nodes_;
 };
 

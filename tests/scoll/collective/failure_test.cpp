@@ -151,7 +151,7 @@ TEST_CASE("a link that is cut and comes back within the grace is not noticed", "
         service.log->clear();
         flight<probe> f(c, g, {});
         c.ex.run_for(at);
-        c.network.cut(cluster::address(child), cluster::address(tree.parent(child)));
+        c.network.cut(child, tree.parent(child));
         auto& r = f.land();
         check_account(r, *service.log, n);
         REQUIRE(r.ok());
@@ -199,7 +199,7 @@ TEST_CASE("a frozen member is unknown, and its late reply is ignored when it tha
   const tree_view tree(kary{2}, n, 0);
   for (const std::uint32_t victim : {1U, 5U}) {
     service.log->clear();
-    c.network.freeze(cluster::address(victim));
+    c.network.freeze(victim);
     flight<probe> f(c, g, {}, {.processing_bound = 200ms});
     auto& r = f.land();
     check_account(r, *service.log, n);
@@ -207,7 +207,7 @@ TEST_CASE("a frozen member is unknown, and its late reply is ignored when it tha
                   errc::deadline_exceeded, tree.parent(victim));
     REQUIRE(r.outcome().count(member_state::unknown) == tree.subtree(victim).size());
     REQUIRE(f.took() < 400ms);
-    c.network.thaw(cluster::address(victim));
+    c.network.thaw(victim);
     c.ex.run_for(2s);
     for (std::uint32_t rank = 0; rank < n; ++rank) REQUIRE(service.log->executed[rank] <= 1);
     REQUIRE(c.quiet());

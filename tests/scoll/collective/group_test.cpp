@@ -238,12 +238,12 @@ TEST_CASE("a lease that ends during a slow creation does not spoil it", "[group]
   options.deadline = 20s;
   const auto create = [&]() -> task<void> { made = co_await c[0].create_group<probe>(c.targets(), options); };
   REQUIRE(c.run(c[0].destroy(c.make_group<probe>(0, flat{}))).has_value());  // now links are up
-  c.network.freeze(cluster::address(2));
+  c.network.freeze(2);
   s.spawn(create());
   c.ex.run_for(8s);
   REQUIRE(c.engine(1).groups() == 1);
   SECTION("it succeeds") {
-    c.network.thaw(cluster::address(2));
+    c.network.thaw(2);
     c.run([&]() -> task<void> { co_await s.join(); }());
     REQUIRE(made->has_value());
     c.ex.run_for(10s);
@@ -253,7 +253,7 @@ TEST_CASE("a lease that ends during a slow creation does not spoil it", "[group]
   SECTION("it fails, and nobody can be told") {
     c.kill(1);
     c.ex.run_for(13s);
-    c.network.thaw(cluster::address(2));
+    c.network.thaw(2);
     c.run([&]() -> task<void> { co_await s.join(); }());
     REQUIRE_FALSE(made->has_value());
     REQUIRE(c.engine(0).groups() == 0);

@@ -247,7 +247,7 @@ TEST_CASE("requests that are not what they should be are refused with the reason
   auto g = c.make_group<probe>(0, chain{});
   REQUIRE(c.bcast(g, {}).ok());
   service.log->clear();
-  outsider x(c, 90, "x");
+  outsider x(c, 90, c.size());
   const bytes good = encoded(probe::request{1});
   const auto refused = [&](const collective_head& h, const bytes& payload, std::uint32_t to = 2) {
     const auto executed = c.engine(to - 1).statistics().executed;
@@ -323,7 +323,7 @@ TEST_CASE("heads of random bytes are refused", "[hostile]") {
   c.serve(service);
   for (std::uint32_t i = 0; i < 3; ++i) c[i].add_peer(90, "x").value();
   auto g = c.make_group<probe>(0, chain{});
-  outsider x(c, 90, "x");
+  outsider x(c, 90, c.size());
   random_generator random(5);
   const bytes good = encoded(probe::request{1});
   bytes whole(transport::max_head_bytes);
@@ -359,7 +359,7 @@ struct infiltrated {
     service.log->clear();
     c.stop(index).ignore();
     c.ex.run_for(1ms);  // all have heard of it
-    x.emplace(c, index + 1, cluster::address(index), 2);
+    x.emplace(c, index + 1, index, 2);
     if (index != 0) {
       auto first = c.bcast(g, {});
       REQUIRE(first.outcome().why(index).what == errc::peer_rebooted);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <deque>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,9 +23,10 @@ class outsider final : private transport::endpoint_events {
     std::vector<std::byte> payload;
   };
 
-  outsider(cluster& c, node_id self, const std::string& address, std::uint64_t incarnation = 1)
-      : cluster_(c), rail_(c.network, address), wire_(c.ex, rail_, options(self, incarnation), *this) {
-    wire_.listen(address).value();
+  /// At a host of the cluster's network.
+  outsider(cluster& c, node_id self, std::uint32_t host, std::uint64_t incarnation = 1)
+      : cluster_(c), rail_(c.network, c.ex, host), wire_(c.ex, rail_, options(self, incarnation), *this) {
+    wire_.listen(rail_.listen_address()).value();
     for (std::uint32_t i = 0; i < c.size(); ++i) {
       if (i + 1 != self) wire_.add_peer(i + 1, cluster::address(i)).value();
     }
@@ -113,7 +113,7 @@ class outsider final : private transport::endpoint_events {
   void on_session_lost(transport::session&, const error&) noexcept override {}
 
   cluster& cluster_;
-  transport::memory_rail rail_;
+  testing::sim_rail rail_;
   transport::endpoint wire_;
   std::deque<std::unique_ptr<transport::incoming>> held_;
   bool answering_ = false;

@@ -39,7 +39,7 @@ result<tree_plan> plan(cluster& c, std::uint32_t root, plan_options options = {}
 /// Nodes 1 to `size`, each on a simulated host with a processor that sending and receiving keep busy.
 class timed_fleet {
  public:
-  timed_fleet(std::uint32_t size, const transport::sim_link_model& model)
+  timed_fleet(std::uint32_t size, const testing::sim_link_model& model)
       : world(5, size, false), network(world, 4096) {
     network.common_path().model = model;
     for (std::uint32_t i = 0; i < size; ++i) boot(i, size);
@@ -57,15 +57,15 @@ class timed_fleet {
     return std::move(*found);
   }
 
-  transport::sim_world world;
-  transport::sim_network network;
+  testing::sim_world world;
+  testing::sim_network network;
 
  private:
   struct station {
-    station(transport::sim_world& world, transport::sim_network& network, std::uint32_t host)
+    station(testing::sim_world& world, testing::sim_network& network, std::uint32_t host)
         : home(world, host, {}), rail(network, home) {}
-    transport::sim_executor home;
-    transport::sim_rail rail;
+    testing::sim_executor home;
+    testing::sim_rail rail;
     std::unique_ptr<node> self;
   };
 
@@ -79,7 +79,7 @@ class timed_fleet {
       s.self = std::make_unique<node>(s.home, s.rail, options);
       s.self->listen(s.rail.listen_address()).value();
       for (std::uint32_t j = 0; j < size; ++j) {
-        if (j != i) s.self->add_peer(j + 1, transport::sim_network::address_of(j)).value();
+        if (j != i) s.self->add_peer(j + 1, testing::sim_network::address_of(j)).value();
       }
       serve_link_probe(*s.self, {i + 1, 0}).value();
     });
@@ -126,7 +126,7 @@ TEST_CASE("latency is measured as it is, where nothing else takes time", "[plan]
 
 TEST_CASE("o, L, g and the cost of merging are measured as the simulated wires and processors have them",
           "[plan]") {
-  transport::sim_link_model model;
+  testing::sim_link_model model;
   model.latency = std::chrono::microseconds(100);
   model.overhead = std::chrono::microseconds(4);
   model.gap = std::chrono::microseconds(9);
@@ -147,7 +147,7 @@ TEST_CASE("o, L, g and the cost of merging are measured as the simulated wires a
 }
 
 TEST_CASE("a gap that no processor explains is seen", "[plan]") {
-  transport::sim_link_model model;
+  testing::sim_link_model model;
   model.latency = std::chrono::microseconds(100);
   model.overhead = std::chrono::microseconds(1);
   model.gap = std::chrono::microseconds(6);
@@ -160,7 +160,7 @@ TEST_CASE("a gap that no processor explains is seen", "[plan]") {
 }
 
 TEST_CASE("peers of another network are a class of their own", "[plan]") {
-  transport::sim_link_model model;
+  testing::sim_link_model model;
   model.latency = std::chrono::microseconds(5);
   model.overhead = nanoseconds(0);
   model.gap = nanoseconds(0);
@@ -281,14 +281,14 @@ TEST_CASE("what cannot be measured is an error", "[plan]") {
   CHECK(measure(c, {77}).error() == errc::unreachable);
   CHECK(c.run(plan_tree(c[0], {{2, {}}, {3, {}}})).error() == errc::not_member);
   serve_link_probe(c[1], {2, 0}).value();
-  c.network.freeze(cluster::address(1));
+  c.network.freeze(1);
   measure_options hasty;
   hasty.deadline = std::chrono::milliseconds(50);
   const time_point before = c.ex.now();
   const auto late = measure(c, {2}, hasty);
   CHECK(late.error() == errc::deadline_exceeded);
   CHECK(c.ex.now() - before < std::chrono::seconds(1));
-  c.network.thaw(cluster::address(1));
+  c.network.thaw(1);
 }
 
 namespace {

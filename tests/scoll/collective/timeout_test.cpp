@@ -148,7 +148,7 @@ TEST_CASE("with a deadline each level answers before its parent gives up", "[tim
       probe service;
       c.serve(service);
       auto g = c.make_group<probe>(0, spec);
-      c.network.freeze(cluster::address(victim));
+      c.network.freeze(victim);
       flight<probe> f(c, g, {}, {.deadline = 100ms});
       auto& r = f.land();
       check_account(r, *service.log, n);
@@ -157,7 +157,7 @@ TEST_CASE("with a deadline each level answers before its parent gives up", "[tim
                     tree.parent(victim));
       check_states(r.outcome(), all_but(n, lost), member_state::merged);
       REQUIRE(f.took() <= 100ms);
-      c.network.thaw(cluster::address(victim));
+      c.network.thaw(victim);
       REQUIRE(c.quiet());
     }
   }

@@ -22,6 +22,7 @@
 #include "transport/sim/virtual_executor.hpp"
 
 using namespace scoll;
+using scoll::testing::virtual_executor;
 using namespace std::chrono_literals;
 
 namespace {

@@ -19,7 +19,7 @@ scoll::task<int> multiply_sums() {
 }  // namespace
 
 TEST_CASE("scoll/coro.hpp is enough to write, combine and run tasks") {
-  scoll::virtual_executor loop;
+  scoll::testing::virtual_executor loop;
   CHECK(sync_wait(loop, multiply_sums()) == 21);
   CHECK(describe(scoll::error(scoll::errc::busy, "no slot is free")).find("no slot is free") !=
         std::string::npos);

@@ -8,7 +8,7 @@
 #include "scoll/node.hpp"
 #include "tests/transport/io/any_files.hpp"
 #include "transport/io/file.hpp"
-#include "transport/sim/memory_rail.hpp"
+#include "transport/sim/sim_network.hpp"
 
 using namespace files_for_tests;
 using Catch::Matchers::Contains;
@@ -182,8 +182,8 @@ TEST_CASE("a node takes its incarnation from its directory, the wall clock, or i
   CHECK(options.incarnation == 51);
 
   options.incarnation = 0;
-  transport::memory_network network(h.time());
-  transport::memory_rail rail(network, "one:1");
+  testing::sim_network network(h.time().world(), testing::sim_network::usual_chunk_bytes);
+  testing::sim_rail rail(network, h.time());
   CHECK_THROWS_WITH(node(h.time(), rail, options), Contains("choose_incarnation"));
   options.incarnation = 52;
   CHECK_NOTHROW(node(h.time(), rail, options));

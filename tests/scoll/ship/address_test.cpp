@@ -6,6 +6,7 @@
 
 using namespace scoll;
 using namespace scoll::test;
+using namespace scoll::testing;
 using namespace scoll::transport;
 
 namespace {
@@ -13,10 +14,10 @@ namespace {
 /// Two nodes, each on two networks.
 struct two_networks {
   virtual_executor ex;
-  memory_network slow{ex};
-  memory_network fast{ex};
-  memory_rail slow_one{slow, "n1"}, slow_two{slow, "n2"};
-  memory_rail fast_one{fast, "n1"}, fast_two{fast, "n2"};
+  sim_network slow{ex.world(), sim_network::usual_chunk_bytes, 3};
+  sim_network fast{ex.world(), sim_network::usual_chunk_bytes, 3};
+  sim_rail slow_one{slow, ex, 1}, slow_two{slow, ex, 2};
+  sim_rail fast_one{fast, ex, 1}, fast_two{fast, ex, 2};
   named_rails one, two;
 
   two_networks() {
@@ -60,9 +61,9 @@ TEST_CASE("messages and bulk go by the transports that the address names") {
     node a(w.ex, w.one, two_networks::identity(1));
     node b(w.ex, w.two, two_networks::identity(2));
     h.serve_all(b);
-    REQUIRE(a.listen("slow://n1;bulk=fast://n1"));
-    REQUIRE(b.listen("slow://n2;bulk=fast://n2"));
-    CHECK(b.listen_address() == "slow://n2;bulk=fast://n2");
+    REQUIRE(a.listen("slow://host:1;bulk=fast://host:1"));
+    REQUIRE(b.listen("slow://host:2;bulk=fast://host:2"));
+    CHECK(b.listen_address() == "slow://host:2;bulk=fast://host:2");
     REQUIRE(a.add_peer(2, b.listen_address()));
     REQUIRE(b.add_peer(1, a.listen_address()));
     std::vector<std::uint8_t> bytes(300000);
@@ -84,9 +85,9 @@ TEST_CASE("a transport that is not there is named") {
     const auto listening = a.listen("verbs://n1");
     REQUIRE_FALSE(listening);
     CHECK(listening.error() == error(errc::unsupported, "there is no transport for verbs://n1"));
-    CHECK(a.listen("slow://n1;bulk=slow://n3").error() == errc::invalid_argument);
-    REQUIRE(a.listen("n1"));
-    CHECK(a.listen_address() == "slow://n1");
+    CHECK(a.listen("slow://host:1;bulk=slow://host:3").error() == errc::invalid_argument);
+    REQUIRE(a.listen("host:1"));
+    CHECK(a.listen_address() == "slow://host:1");
     REQUIRE(a.add_peer(2, "verbs://n2"));
     const auto r = sync_wait(w.ex, echoed(a, 2, {}));
     REQUIRE_FALSE(r);

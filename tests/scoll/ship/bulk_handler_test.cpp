@@ -35,7 +35,7 @@ std::uint64_t digest_of(std::span<const std::byte> all, std::size_t chunk) {
 constexpr std::uint32_t chunk_bytes = 128 * 1024;
 
 /// Works on chunks as they land.
-auto digester(node& at, work_seen& seen, const transport::memory_network* carrier = nullptr) {
+auto digester(node& at, work_seen& seen, const testing::sim_network* carrier = nullptr) {
   return [&at, &seen, carrier](const region_descriptor& data,
                                call_context& call) -> task<result<std::uint64_t>> {
     stream_options options;

@@ -62,8 +62,8 @@ TEST_CASE("a stop ends a call while it waits to be sent, while it runs, and afte
   ship_options options;
   options.stop = stop.token();
   SECTION("before it is sent") {
-    c.network.block("n1", "n2");
-    c.network.block("n2", "n1");
+    c.network.refuse(0, 1);
+    c.network.refuse(1, 0);
     call_flight<std::uint64_t> f(c, c[0], 2, wait_until_told, nothing{}, options);
     c.ex.run_for(1ms);
     stop.request_stop();
@@ -155,7 +155,7 @@ TEST_CASE("a connection that comes back within the grace loses no call") {
   h.serve_all(c[1]);
   call_flight<std::uint64_t> f(c, c[0], 2, wait_until_told, nothing{});
   c.ex.run_for(1ms);
-  c.network.cut("n1", "n2");
+  c.network.cut(0, 1);
   c.ex.run_for(10ms);
   h.go.set();
   CHECK(*f.land() == 7);

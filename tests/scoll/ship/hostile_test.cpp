@@ -26,11 +26,11 @@ class stranger final : private transport::endpoint_events {
   };
 
   explicit stranger(cluster& c, node_id self = 9)
-      : cluster_(c), rail_(c.network, "n9"), wire_(c.ex, rail_, options(self), *this) {
-    wire_.listen("n9").value();
+      : cluster_(c), rail_(c.network, c.ex, c.size()), wire_(c.ex, rail_, options(self), *this) {
+    wire_.listen(rail_.listen_address()).value();
     for (std::uint32_t i = 0; i < c.size(); ++i) {
       wire_.add_peer(i + 1, cluster::address(i)).value();
-      c[i].add_peer(self, "n9").value();
+      c[i].add_peer(self, rail_.listen_address()).value();
     }
   }
   ~stranger() {
@@ -97,7 +97,7 @@ class stranger final : private transport::endpoint_events {
   void on_session_lost(transport::session&, const error&) noexcept override {}
 
   cluster& cluster_;
-  transport::memory_rail rail_;
+  testing::sim_rail rail_;
   transport::endpoint wire_;
   std::vector<std::unique_ptr<transport::incoming>> held_;
 };

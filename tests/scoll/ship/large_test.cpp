@@ -139,10 +139,10 @@ TEST_CASE("a large result that nobody fetches is given up") {
   for (int i = 0; i < 1000 && scoll::detail::node_access::shipper(c[1]).large_held() == 0; ++i)
     c.ex.run_for(10us);
   REQUIRE(scoll::detail::node_access::shipper(c[1]).large_held() == 5000004);
-  c.network.freeze("n1");
+  c.network.freeze(0);
   c.ex.run_for(150ms);
   CHECK(scoll::detail::node_access::shipper(c[1]).large_held() == 0);
-  c.network.thaw("n1");
+  c.network.thaw(0);
   auto& r = f.land();
   REQUIRE_FALSE(r);
   CHECK(r.may_have_executed());

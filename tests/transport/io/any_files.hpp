@@ -20,6 +20,7 @@
 namespace files_for_tests {
 
 using namespace scoll;
+using namespace scoll::testing;
 using namespace scoll::transport;
 
 /// A directory that is gone when the test is over.

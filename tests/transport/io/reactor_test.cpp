@@ -331,19 +331,44 @@ TEST_CASE("run ends with stop, also one that came first or was posted", "[reacto
 }
 
 TEST_CASE("a reactor may end because of what is posted, before the post has returned", "[reactor]") {
+  /// Stops its reactor, and notes where that was.
+  class last_word final : public posted_node {
+   public:
+    explicit last_word(reactor& r) noexcept : posted_node(&run), reactor_(r) {}
+    ~last_word() = default;
+    int runs = 0;
+    std::thread::id on;
+
+   private:
+    static void run(posted_node& node) noexcept {
+      auto& self = static_cast<last_word&>(node);
+      ++self.runs;
+      self.on = std::this_thread::get_id();
+      self.reactor_.stop();
+    }
+    reactor& reactor_;
+  };
+  const int before = on_reactor::open_descriptors();
   for (int i = 0; i < 200; ++i) {
     std::promise<std::pair<executor*, posted_node*>> lives;
     auto known = lives.get_future();
+    int runs = 0;
+    bool at_home = false;
     std::thread owner([&] {
       const auto r = on_reactor::make();
-      stopper s(*r);
-      lives.set_value({r.get(), &s});
+      last_word last(*r);
+      lives.set_value({r.get(), &last});
       r->run();
+      runs = last.runs;
+      at_home = last.on == std::this_thread::get_id();
     });
     const auto [home, last] = known.get();
-    home->post(*last);
+    home->post(*last);  // what it touches too late, the sanitizers see
     owner.join();
+    REQUIRE(runs == 1);
+    REQUIRE(at_home);
   }
+  CHECK(on_reactor::open_descriptors() == before);
 }
 
 TEST_CASE("posts of four threads all arrive, each thread's in order", "[reactor]") {

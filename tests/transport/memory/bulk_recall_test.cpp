@@ -98,17 +98,16 @@ TEST_CASE("nothing uses the memory of a transfer that was stopped", "[reactor]")
 }
 
 TEST_CASE("a put into a region that goes away says what it may have done") {
-  memory_world w;
+  memory_world w(4096);
   int touched = 0;
   for (int steps = 0; steps < 30; ++steps) {
     two p(w);
-    w.net.set_chunk_bytes(4096);
     auto target = std::make_unique<fenced>(clean(mebibyte, 1));
     std::optional<memory_region> region(p.exposed(target->memory()));
     fenced source(clean(mebibyte, 2));
     // In the middle of a segment, mostly.
     int left = steps * 9;
-    w.net.set_tamper([&](const std::string&, const std::string&, std::span<std::byte>) {
+    w.net.set_tamper([&](std::uint32_t, std::uint32_t, std::span<std::byte>) {
       if (left-- == 0) region.reset();
       return true;
     });
@@ -172,7 +171,7 @@ TEST_CASE("altered bytes are found where checksums were asked for") {
   fenced local(made(mebibyte, 2));
   REQUIRE(p.pull(region.descriptor(), 0, local.memory().first(10)).has_value());
   std::uint64_t carried = 0;
-  w.net.set_tamper([&](const std::string&, const std::string&, std::span<std::byte> chunk) {
+  w.net.set_tamper([&](std::uint32_t, std::uint32_t, std::span<std::byte> chunk) {
     const bool hit = chunk.size() > 8000 && carried < 100'000 && carried + chunk.size() >= 100'000;
     carried += chunk.size();
     if (hit) chunk[chunk.size() / 2] ^= std::byte{1};

@@ -67,13 +67,13 @@ TEST_CASE("a peer that does not read holds a bounded number of buffers") {
   const auto& options = p.left->ep->options();
   const bool sender_freezes = GENERATE(true, false);
   w.pass(50us);
-  w.net.freeze(sender_freezes ? "n1" : "n2");
+  w.net.freeze(sender_freezes ? 1 : 2);
   w.pass(10s);
   CHECK(p.right->ep->memory().buffers().lent() <= 2 * options.window[3]);
   CHECK(p.left->ep->memory().buffers().lent() <= options.transfer_window);
   CHECK(p.left->to(2).held_messages() <= options.transfer_window);
   CHECK(p.right->to(1).held_messages() <= 2 * options.window[3]);
-  w.net.thaw(sender_freezes ? "n1" : "n2");
+  w.net.thaw(sender_freezes ? 1 : 2);
   REQUIRE(w.until([&] { return all_done(gets) && all_done(puts); }));
   for (auto& g : gets) CHECK(g->has_value());
   for (auto& s : puts) CHECK(s->has_value());
@@ -134,7 +134,7 @@ TEST_CASE("gets that wait for a buffer can go away") {
   // Node 3 takes all buffers and does not read.
   const started<status> hog(w.ex(), pull(*third.ep, d, 0, slow.memory()));
   REQUIRE(w.until([&] { return p.right->ep->memory().buffers().lent() == 2; }));
-  w.net.freeze("n3");
+  w.net.freeze(3);
   stop_source stop;
   transfer_options options;
   options.stop = stop.token();
@@ -148,30 +148,30 @@ TEST_CASE("gets that wait for a buffer can go away") {
     w.pass(1ms);
     CHECK(g->error() == errc::cancelled);
     CHECK(p.right->ep->memory().waiting() <= p.right->ep->options().window[3]);
-    w.net.thaw("n3");
+    w.net.thaw(3);
     REQUIRE(w.until([&] { return hog.done(); }));
     CHECK(hog->has_value());
   }
   SECTION("their region goes first") {
     region.reset();
-    w.net.thaw("n3");
+    w.net.thaw(3);
     REQUIRE(w.until([&] { return hog.done() && g.done(); }));
     CHECK(hog->error() == errc::stale_descriptor);
     CHECK(g->error() == errc::stale_descriptor);
   }
   SECTION("their session goes first") {
-    w.net.block("n1", "n2");
-    w.net.block("n2", "n1");
-    w.net.cut("n1", "n2");
+    w.net.refuse(1, 2);
+    w.net.refuse(2, 1);
+    w.net.cut(1, 2);
     REQUIRE(w.until([&] { return g.done(); }));
     CHECK(g->error() == errc::connection_lost);
-    w.net.thaw("n3");
+    w.net.thaw(3);
     REQUIRE(w.until([&] { return hog.done(); }));
     CHECK(hog->has_value());
   }
   SECTION("their endpoint goes first") {
     p.right->stop();
-    w.net.thaw("n3");
+    w.net.thaw(3);
     REQUIRE(w.until([&] { return hog.done() && g.done(); }));
     CHECK_FALSE(hog->has_value());
     CHECK_FALSE(g->has_value());

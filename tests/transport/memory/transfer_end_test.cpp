@@ -9,13 +9,13 @@ namespace {
 constexpr std::size_t mebibyte = 1U << 20U;
 
 void isolate(memory_world& w) {
-  w.net.block("n1", "n2");
-  w.net.block("n2", "n1");
-  w.net.cut("n1", "n2");
+  w.net.refuse(1, 2);
+  w.net.refuse(2, 1);
+  w.net.cut(1, 2);
 }
 void rejoin(memory_world& w) {
-  w.net.unblock("n1", "n2");
-  w.net.unblock("n2", "n1");
+  w.net.admit(1, 2);
+  w.net.admit(2, 1);
 }
 
 /// Whether a memory is part `fresh` and part `old`: segments are written as they arrive.
@@ -65,12 +65,12 @@ TEST_CASE("a destroyed region stays destroyed for what is replayed") {
   fenced store(made(mebibyte, 1));
   std::optional<memory_region> region(p.exposed(store.memory()));
   fenced local(made(mebibyte, 2));
-  w.net.freeze("n2");
+  w.net.freeze(2);
   const auto s = p.begin_push(region->descriptor(), 0, local.memory());
   w.pass(1ms);
-  w.net.cut("n1", "n2");
+  w.net.cut(1, 2);
   region.reset();
-  w.net.thaw("n2");
+  w.net.thaw(2);
   REQUIRE(w.until([&] { return s.done(); }));
   CHECK(s->error() == errc::stale_descriptor);
   CHECK_FALSE(s->may_have_written());
@@ -92,7 +92,7 @@ TEST_CASE("a connection that breaks and comes back costs no byte") {
     const auto s = p.begin_push(writable.descriptor(), 0, source.memory());
     for (int cuts = 0; cuts < 3; ++cuts) {
       w.pass(steps * 7us);
-      w.net.cut("n1", "n2");
+      w.net.cut(1, 2);
     }
     REQUIRE(w.until([&] { return g.done() && s.done(); }));
     INFO("steps " << steps);
@@ -179,7 +179,7 @@ TEST_CASE("a deadline ends a transfer on time") {
   options.deadline = 5ms;
   const bool reads = GENERATE(true, false);
   const bool reachable = GENERATE(true, false);
-  reachable ? w.net.freeze("n2") : isolate(w);
+  reachable ? w.net.freeze(2) : isolate(w);
   w.pass(1ms);  // the break is noticed
   const time_point begun = w.clock.now();
   std::optional<status> ended;
@@ -192,7 +192,7 @@ TEST_CASE("a deadline ends a transfer on time") {
   }
   CHECK(ended->error() == errc::deadline_exceeded);
   CHECK(w.clock.now() - begun == 5ms);
-  reachable ? w.net.thaw("n2") : rejoin(w);
+  reachable ? w.net.thaw(2) : rejoin(w);
   w.pass(1s);
   CHECK(local.holds(before));
   CHECK(store.intact());
@@ -261,12 +261,12 @@ TEST_CASE("a transfer waits for its peer to come up") {
   two p(w);
   fenced store(made(100000, 1));
   const auto region = p.exposed(store.memory());
-  w.net.block("n1", "n2");
+  w.net.refuse(1, 2);
   fenced local(100000);
   const auto g = p.begin_pull(region.descriptor(), 0, local.memory());
   w.pass(500ms);
   CHECK_FALSE(g.done());
-  w.net.unblock("n1", "n2");
+  w.net.admit(1, 2);
   REQUIRE(w.until([&] { return g.done(); }));
   CHECK(local.holds(store.memory()));
 }

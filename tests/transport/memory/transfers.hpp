@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tests/support/bytes.hpp"
-#include "tests/transport/session/network.hpp"
+#include "tests/transport/session/call.hpp"
 #include "transport/memory/memory_region.hpp"
 #include "transport/memory/memory_service.hpp"
 #include "transport/memory/transfer.hpp"

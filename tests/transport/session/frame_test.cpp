@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "network.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "tests/transport/session/messages.hpp"
 #include "transport/session/frame_assembler.hpp"
 
 using namespace network;

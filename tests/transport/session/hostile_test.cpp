@@ -4,8 +4,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "network.hpp"
 #include "tests/fuzz/frame_fuzz.hpp"
+#include "tests/transport/session/call.hpp"
+#include "tests/transport/session/stranger.hpp"
 
 using namespace network;
 
@@ -408,7 +409,7 @@ TEST_CASE("every altered byte is noticed, and what it spoilt is sent again") {
   const auto run = [&](std::size_t at) {
     memory_world w;
     std::size_t passed = 0;
-    w.net.set_tamper([&](const std::string&, const std::string&, std::span<std::byte> bytes) {
+    w.net.set_tamper([&](std::uint32_t, std::uint32_t, std::span<std::byte> bytes) {
       if (at >= passed && at < passed + bytes.size()) bytes[at - passed] ^= std::byte{0x20};
       passed += bytes.size();
       return true;
@@ -442,9 +443,15 @@ TEST_CASE("every altered byte is noticed, and what it spoilt is sent again") {
 }
 
 TEST_CASE("random bytes behind a valid beginning never do harm") {
+  int dropped = 0;
+  int kept = 0;
+  int served = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    INFO("seed " << seed);
     memory_world w;
     intruded i(w);
+    node friendly(w, options_of(2));
+    introduce(i.n, friendly);
     random_generator random(seed);
     i.greet();
     for (int k = 0; k < 5 && !i.s.closed; ++k) {
@@ -462,7 +469,24 @@ TEST_CASE("random bytes behind a valid beginning never do harm") {
       if (random.chance(1, 3)) w.pass(1ms);
     }
     w.pass(3s);
+    const auto& counted = i.n.ep->statistics();
+    (i.s.closed ? dropped : kept) += 1;
+    served += static_cast<int>(i.n.in.seen.size());
+    // A link that was dropped was dropped for a reason, and nothing else broke.
+    CHECK(counted.links_broken == (i.s.closed ? 1 : 0));
+    CHECK((i.n.ep->last_violation() ? i.s.closed : true));
+    CHECK(i.n.in.damaged == 0);
+    for (const auto& [number, times] : i.n.in.seen) CHECK(times == 1);
+    CHECK(i.n.in.held.empty());
+    CHECK(i.n.to(7).held_messages() <= 5);
+    call other;
+    REQUIRE(other.start(friendly, 1, 1).has_value());
+    REQUIRE(w.until([&] { return other.ends == 1; }));
+    CHECK(other.answered());
   }
+  CHECK(dropped > 30);
+  CHECK(kept > 30);
+  CHECK(served > 30);
 }
 
 TEST_CASE("the fuzzer's frames and what grows from them by chance") {

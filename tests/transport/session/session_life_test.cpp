@@ -55,12 +55,11 @@ TEST_CASE("a link that breaks anywhere loses and repeats nothing") {
   std::uint64_t duplicates = 0;
   std::uint64_t replays = 0;
   for (int cut_at = 0; cut_at < chunks; ++cut_at) {
-    memory_world w;
-    w.net.set_chunk_bytes(chunk);
+    memory_world w(chunk);
     int count = 0;
-    w.net.set_tamper([&](const std::string&, const std::string&, std::span<std::byte>) {
+    w.net.set_tamper([&](std::uint32_t, std::uint32_t, std::span<std::byte>) {
       if (count++ != cut_at) return true;
-      if (whole_peer) w.net.cut("n1", "n2");
+      if (whole_peer) w.net.cut(1, 2);
       return whole_peer;
     });
     INFO("cut at " << cut_at);
@@ -79,11 +78,10 @@ TEST_CASE("a link that breaks anywhere loses and repeats nothing") {
 
 TEST_CASE("links that break again and again lose and repeat nothing") {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    memory_world w;
-    w.net.set_chunk_bytes(900);
+    memory_world w(900);
     random_generator random(seed);
     w.net.set_tamper(
-        [&](const std::string&, const std::string&, std::span<std::byte>) { return !random.chance(1, 12); });
+        [&](std::uint32_t, std::uint32_t, std::span<std::byte>) { return !random.chance(1, 12); });
     INFO("seed " << seed);
     traffic t(w);
     t.check();
@@ -95,7 +93,7 @@ TEST_CASE("both sides connect at once") {
   const nanoseconds latency = GENERATE(1us, 10us, 3ms);
   for (int offset = -30; offset <= 30; ++offset) {
     memory_world w;
-    w.net.set_latency(latency);
+    w.set_latency(latency);
     pair p(w);
     std::deque<call> calls(4);
     const nanoseconds late = latency * std::abs(offset) / 10;
@@ -124,7 +122,7 @@ TEST_CASE("a node that only the other side can reach") {
   memory_world w;
   pair p(w);
   const bool left_blocked = GENERATE(true, false);
-  w.net.block(left_blocked ? "n1" : "n2", left_blocked ? "n2" : "n1");
+  w.net.refuse(left_blocked ? 1 : 2, left_blocked ? 2 : 1);
   call from_left;
   call from_right;
   REQUIRE(from_left.start(*p.left, 2, 1).has_value());
@@ -142,9 +140,9 @@ TEST_CASE("a broken connection is given up after the grace") {
   for (std::uint64_t i = 0; i < 4; ++i) REQUIRE(calls.emplace_back().start(*p.left, 2, i).has_value());
   REQUIRE(w.until([&] { return p.right->in.held.size() == 2; }));
   w.pass(100ms);
-  w.net.block("n1", "n2");
-  w.net.block("n2", "n1");
-  w.net.cut("n1", "n2");
+  w.net.refuse(1, 2);
+  w.net.refuse(2, 1);
+  w.net.cut(1, 2);
   const time_point cut = w.clock.now();
   REQUIRE(p.settle(calls));
   CHECK(w.clock.now() - cut >= 1s);
@@ -161,7 +159,7 @@ TEST_CASE("a broken connection is given up after the grace") {
   CHECK(w.until([&] { return p.right->in.losses.size() == 1; }));  // it owes answers, so it has looked, too
 
   SECTION("the next request begins a new session, and old replies go nowhere") {
-    w.net.unblock("n1", "n2");
+    w.net.admit(1, 2);
     p.right->in.hold = false;
     call again;
     REQUIRE(again.start(*p.left, 2, 50).has_value());
@@ -179,8 +177,8 @@ TEST_CASE("a broken connection is given up after the grace") {
     p.right->in.answer_all();
     w.pass(3s);
     CHECK(p.right->in.losses.size() == 1);
-    w.net.unblock("n1", "n2");
-    w.net.unblock("n2", "n1");
+    w.net.admit(1, 2);
+    w.net.admit(2, 1);
     p.right->in.hold = false;
     std::deque<call> more;
     for (std::uint64_t i = 100; i < 110; ++i) {
@@ -204,12 +202,12 @@ TEST_CASE("one side has given the session up and the other comes back on both la
       REQUIRE(lost.emplace_back().start(*p.left, 2, 1, 8, klass).has_value());
     REQUIRE(w.until([&] { return p.right->in.held.size() == 2; }));
     w.pass(100ms);
-    w.net.block("n1", "n2");
-    w.net.block("n2", "n1");
-    w.net.cut("n1", "n2");
+    w.net.refuse(1, 2);
+    w.net.refuse(2, 1);
+    w.net.cut(1, 2);
     REQUIRE(p.settle(lost));
-    w.net.unblock("n1", "n2");
-    w.net.unblock("n2", "n1");
+    w.net.admit(1, 2);
+    w.net.admit(2, 1);
     p.right->in.hold = false;
     p.right->in.answer_all();  // replies of the old session, so that the right side connects as well
     w.pass(offset * 2us);
@@ -254,7 +252,7 @@ TEST_CASE("a lane without need does not cost the session") {
   call c;
   REQUIRE(c.start(*p.left, 2, 1).has_value());
   REQUIRE(w.until([&] { return p.right->in.held.size() == 1; }));
-  w.net.block("n1", "n2");
+  w.net.refuse(1, 2);
   call bulk;
   REQUIRE(bulk.start(*p.left, 2, 2, 8, traffic_class::bulk).has_value());
   w.pass(300ms);
@@ -270,7 +268,7 @@ TEST_CASE("a lane without need does not cost the session") {
 TEST_CASE("a request that waits for a connection is cancelled and leaves no trace") {
   memory_world w;
   pair p(w);
-  w.net.block("n1", "n2");
+  w.net.refuse(1, 2);
   call c;
   REQUIRE(c.start(*p.left, 2, 1).has_value());
   w.pass(300ms);
@@ -279,7 +277,7 @@ TEST_CASE("a request that waits for a connection is cancelled and leaves no trac
   w.pass(5s);
   CHECK(p.left->transport().open() == 0);
   CHECK(w.clock.idle());
-  w.net.unblock("n1", "n2");
+  w.net.admit(1, 2);
   REQUIRE(c.start(*p.left, 2, 2).has_value());
   REQUIRE(w.until([&] { return c.ends == 1; }));
   CHECK(c.answered());
@@ -478,12 +476,12 @@ TEST_CASE("callbacks of a lost session may cancel, free and start exchanges") {
     CHECK(self.start(*p.left, 2, 20).has_value());
   };
   p.right->in.hold = false;
-  w.net.block("n1", "n2");
-  w.net.block("n2", "n1");
-  w.net.cut("n1", "n2");
+  w.net.refuse(1, 2);
+  w.net.refuse(2, 1);
+  w.net.cut(1, 2);
   REQUIRE(w.until([&] { return calls[1].ends == 1; }));
-  w.net.unblock("n1", "n2");
-  w.net.unblock("n2", "n1");
+  w.net.admit(1, 2);
+  w.net.admit(2, 1);
   REQUIRE(w.until([&] { return calls[0].answered(); }));
   CHECK(calls[3].ends == 0);
   CHECK_FALSE(calls[3].pending());
@@ -533,7 +531,7 @@ TEST_CASE("a frozen peer costs bounded memory and nobody else") {
   REQUIRE(warm.start(*p.left, 2, 0).has_value());
   REQUIRE(w.until([&] { return warm.ends == 1; }));
   w.pass(100ms);
-  w.net.freeze("n2");
+  w.net.freeze(2);
   std::deque<call> calls;
   std::size_t refused = 0;
   for (std::uint64_t i = 1; i <= 1000; ++i) {
@@ -551,7 +549,7 @@ TEST_CASE("a frozen peer costs bounded memory and nobody else") {
   REQUIRE(other.start(*p.left, 3, 1).has_value());
   REQUIRE(w.until([&] { return other.ends == 1; }));
   CHECK(other.answered());
-  w.net.thaw("n2");
+  w.net.thaw(2);
   REQUIRE(p.settle(calls));
   for (auto& c : calls) CHECK(c.answered());
 }

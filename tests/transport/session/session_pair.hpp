@@ -5,7 +5,7 @@
 #include <deque>
 #include <functional>
 
-#include "network.hpp"
+#include "tests/transport/session/call.hpp"
 
 namespace network {
 

@@ -298,7 +298,7 @@ TEST_CASE("more requests than are kept unacknowledged at once") {
     o.queue_limit = o.exchange_limit = 20000;
     o.acknowledge_delay = 5s;
   });
-  w.net.set_latency(5ms);
+  w.set_latency(5ms);
   p.right->in.hold = true;
   std::deque<call> calls;
   for (std::uint64_t i = 0; i < 15000; ++i) REQUIRE(calls.emplace_back().start(*p.left, 2, i, 0).has_value());

@@ -10,6 +10,7 @@
 #include "transport/wire/checksum.hpp"
 
 using namespace scoll;
+using namespace scoll::testing;
 using namespace scoll::transport;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;

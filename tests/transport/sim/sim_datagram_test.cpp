@@ -13,6 +13,7 @@
 #include "tests/support/allocation_counter.hpp"
 
 using namespace scoll;
+using namespace scoll::testing;
 using namespace scoll::transport;
 using Catch::Matchers::Contains;
 using std::chrono::microseconds;

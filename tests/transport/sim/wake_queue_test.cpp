@@ -9,7 +9,7 @@
 
 using scoll::nanoseconds;
 using scoll::random_generator;
-using scoll::transport::wake_queue;
+using scoll::testing::wake_queue;
 
 TEST_CASE("the next host is the earliest, and of equal ones the lowest") {
   for (const std::uint32_t hosts : {1U, 2U, 5U, 64U, 333U}) {

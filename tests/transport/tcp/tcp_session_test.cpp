@@ -9,7 +9,8 @@
 #include <thread>
 
 #include "tests/support/allocation_counter.hpp"
-#include "tests/transport/session/network.hpp"
+#include "tests/transport/session/call.hpp"
+#include "tests/transport/session/stranger.hpp"
 
 using namespace network;
 

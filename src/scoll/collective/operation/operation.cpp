@@ -9,7 +9,7 @@
 // How an operation begins, runs and goes back to the pool.
 namespace scoll::detail {
 
-operation::operation() : context_(*this), timer_(*this), user_stop_(&stopped_by_user, this) {}
+operation::operation() : context_(*this), user_stop_(&stopped_by_user, this) {}
 
 operation::~operation() = default;
 

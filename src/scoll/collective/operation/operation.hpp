@@ -21,6 +21,7 @@
 #include "scoll/coro/executor.hpp"
 #include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/member_node.hpp"
+#include "scoll/coro/member_timer.hpp"
 #include "scoll/coro/stop.hpp"
 #include "scoll/coro/task.hpp"
 #include "scoll/detail/service_table.hpp"
@@ -84,16 +85,6 @@ class operation final : public list_hook<>, public transport::incoming {
   using child = operation_child;
 
   enum class stage : std::uint8_t { idle, running, answered, ended };
-
-  class deadline_timer final : public timer_node {
-   public:
-    explicit deadline_timer(operation& owner) noexcept : timer_node(&fire), owner_(owner) {}
-    ~deadline_timer() = default;
-
-   private:
-    static void fire(timer_node& node) noexcept { static_cast<deadline_timer&>(node).owner_.on_timer(); }
-    operation& owner_;
-  };
 
   // life
   void bind(std::shared_ptr<group_state> group, subset_ptr subset, std::shared_ptr<service_entry> service,
@@ -232,9 +223,9 @@ class operation final : public list_hook<>, public transport::incoming {
 
   event progress_;
   event submitted_;
-  deadline_timer timer_;
-  member_node<operation> run_{*this, &operation::run_at_once};
-  member_node<operation> submitting_{*this, &operation::on_submitted};
+  member_timer<&operation::on_timer> timer_{*this};
+  member_node<&operation::run_at_once> run_{*this};
+  member_node<&operation::on_submitted> submitting_{*this};
   std::optional<stop_source> stop_;
   stop_callback user_stop_;
   coroutine_node wake_;

@@ -1,0 +1,254 @@
+#include "transport/sim/sim_link.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "transport/sim/wire_time.hpp"
+#include "transport/wire/checksum.hpp"
+
+namespace scoll::testing {
+namespace {
+
+// What lies in a wire before its sender has to wait, as a socket's buffers would.
+constexpr std::size_t pipe_bytes = 262144;
+// How long what is written may stay without an answer.
+constexpr nanoseconds user_timeout = std::chrono::seconds(5);
+// A connection whose peer is silent is given up after this, as TCP does with keep-alive probes.
+constexpr nanoseconds keep_alive = std::chrono::seconds(10);
+
+}  // namespace
+
+sim_link::sim_link(sim_rail& owner, std::uint32_t remote) noexcept
+    : rail_(owner), remote_(remote), assembler_(owner.network_.frames_), timer_(*this) {
+  ++rail_.open_;
+  network().links_.push_back(*this);
+}
+
+// ---- sending
+
+void sim_link::write(std::span<const transport::frame_parts> frames) noexcept {
+  SCOLL_ASSERT(writable(), "one batch at a time");
+  if (peer_ != nullptr) {
+    transmit(frames);
+    blocked_ = peer_ != nullptr && peer_->queued_bytes_ >= pipe_bytes;
+  } else if (silent_) {
+    const bool answered = network().is_up(remote_) && outward().blocked_until <= world().now();
+    end_after(answered ? 2 * outward().model.latency : user_timeout,
+              {errc::connection_lost, answered ? "connection reset" : "no acknowledgement from the peer"});
+  }
+  if (!blocked_) home().schedule(drained_);
+}
+
+void sim_link::transmit(std::span<const transport::frame_parts> frames) noexcept {
+  const sim_path& way = outward();
+  const sim_link_model& model = way.model;
+  const nanoseconds now = world().now();
+  nanoseconds& sending_until = network().sending_until_[host()];
+  const nanoseconds departs = std::max(now, sending_until) + model.overhead;
+  const auto jitter = static_cast<std::uint64_t>(model.jitter.count());
+  nanoseconds latency =
+      model.latency + nanoseconds(static_cast<std::int64_t>(world().random().below(jitter + 1)));
+  if (now < way.slow_until) latency += way.extra;
+  const std::uint64_t ps_per_byte = model.ps_per_byte * (now < way.narrow_until ? way.narrowing : 1);
+  std::size_t sent = 0;
+  for (const transport::frame_parts& f : frames) {
+    f.each_piece([&](std::span<const std::byte> piece) {
+      sent += piece.size();
+      send_piece(piece, departs + latency + byte_time(sent, ps_per_byte));
+    });
+  }
+  if (model.sender_busy) home().occupy(model.overhead);
+  sending_until = departs + std::max<nanoseconds>(model.gap - model.overhead, nanoseconds(0)) +
+                  byte_time(sent, ps_per_byte);
+  if (peer_ != nullptr) peer_->wake();
+}
+
+void sim_link::send_piece(std::span<const std::byte> bytes, nanoseconds due) noexcept {
+  while (!bytes.empty() && peer_ != nullptr) {
+    chunk* const into = peer_->tail(due);
+    if (into == nullptr) return break_both({errc::connection_lost, "the network ran out of buffers"});
+    const std::size_t n = std::min(bytes.size(), network().chunk_bytes_ - into->size);
+    std::memcpy(into->bytes.data() + into->size, bytes.data(), n);
+    into->size += n;
+    into->due = std::max(into->due, due);
+    peer_->queued_bytes_ += n;
+    network().bytes_carried_ += n;
+    bytes = bytes.subspan(n);
+  }
+}
+
+/// Where bytes that are due then go: pieces of one batch share a chunk.
+sim_link::chunk* sim_link::tail(nanoseconds due) noexcept {
+  constexpr nanoseconds batch = std::chrono::microseconds(5);
+  if (queue_.empty() || queue_.back().due + batch < due || queue_.back().size == network().chunk_bytes_ ||
+      (timer_.pending() && queue_.size() == 1)) {
+    transport::buffer_ref bytes = network().chunks_.try_acquire();
+    if (!bytes) return nullptr;
+    const nanoseconds after = queue_.empty() ? nanoseconds(0) : queue_.back().due;
+    queue_.push_back({std::move(bytes), 0, std::max(due, after)});
+  }
+  return &queue_.back();
+}
+
+void sim_link::on_drained() noexcept {
+  if (owner_ != nullptr) owner_->on_writable();
+}
+
+void sim_link::unblock() noexcept {
+  if (!std::exchange(blocked_, false)) return;
+  home().schedule(drained_);
+  home().touch();
+}
+
+// ---- the end of a connection
+
+void sim_link::close() noexcept {
+  owner_ = nullptr;
+  if (peer_ != nullptr) peer_->end_after_queue({errc::connection_lost, "the peer closed the connection"});
+  die();
+}
+
+void sim_link::break_both(const error& reason) noexcept {
+  if (sim_link* const other = std::exchange(peer_, nullptr)) {
+    other->peer_ = nullptr;
+    other->reset(reason);
+    other->unblock();
+  }
+  reset(reason);
+  unblock();
+}
+
+void sim_link::half_open(const error& reason) noexcept {
+  std::exchange(peer_, nullptr)->deafen();
+  reset(reason);
+  unblock();
+}
+
+void sim_link::bury(sim_crash how) noexcept {
+  if (sim_link* const other = std::exchange(peer_, nullptr)) {
+    if (how == sim_crash::silent) {
+      other->deafen();
+    } else {
+      other->end_after_queue({errc::connection_lost, "connection reset: the peer's process died"});
+    }
+  }
+  silent_ = false;
+  ending_.reset();
+  drop_queue();
+  timer_.cancel();
+  unblock();
+}
+
+/// This end hears that the connection is gone; the other hears nothing by it.
+void sim_link::reset(const error& reason) noexcept {
+  drop_queue();
+  end_after(outward().model.latency, reason);
+}
+
+/// The other end is gone and this one does not know.
+void sim_link::deafen() noexcept {
+  peer_ = nullptr;
+  silent_ = true;
+  end_after(keep_alive, {errc::connection_lost, "the peer does not answer"});
+  unblock();
+}
+
+void sim_link::drop_queue() noexcept {
+  queue_.clear();
+  queued_bytes_ = 0;
+  timer_.cancel();
+}
+
+/// The earliest of several ends holds.
+void sim_link::end_after(nanoseconds d, const error& reason) noexcept {
+  const nanoseconds at = world().now() + d;
+  if (ending_ != nullptr && ending_->at <= at) return wake();
+  ending_ = std::make_unique<ending>(ending{at, reason});
+  if (queue_.empty()) timer_.cancel();
+  wake();
+}
+
+void sim_link::end_after_queue(const error& reason) noexcept {
+  peer_ = nullptr;
+  unblock();
+  end_after(inward().model.latency, reason);
+}
+
+void sim_link::finish(error reason) noexcept {  // a copy: it may be this link's own
+  world().record(sim_trace::broken, host(), remote_, static_cast<std::uint64_t>(reason.code()));
+  transport::link_events* const owner = std::exchange(owner_, nullptr);
+  die();
+  if (owner != nullptr) owner->on_closed(reason);
+}
+
+void sim_link::die() noexcept {
+  if (peer_ != nullptr) peer_->peer_ = nullptr;
+  if (alive_ != nullptr) *alive_ = false;
+  timer_.cancel();
+  home().unschedule(drained_);
+  --rail_.open_;
+  delete this;
+}
+
+// ---- receiving
+
+void sim_link::wake() noexcept {
+  if (timer_.pending() || (queue_.empty() && ending_ == nullptr) || network().is_frozen(host())) return;
+  world().arm(timer_, queue_.empty() ? ending_->at : queue_.front().due);
+}
+
+/// Something is due: unless the way is blocked or the host is busy, when it has to wait.
+void sim_link::arrive() noexcept {
+  if (network().is_frozen(host())) return;
+  const nanoseconds now = world().now();
+  const bool comes_from_peer = !queue_.empty() || peer_ != nullptr;
+  if (comes_from_peer && inward().blocked_until > now)
+    return world().arm(timer_, inward().blocked_until + retransmission);
+  if (home().available_at() > now) return home().when_available(timer_);
+  home().occupy(inward().model.overhead);
+  home().enter([this]() noexcept { deliver(); });
+}
+
+void sim_link::deliver() noexcept {
+  if (queue_.empty()) return finish(ending_->reason);
+  chunk c = std::move(queue_.front());
+  queue_.pop_front();
+  queued_bytes_ -= c.size;
+  if (peer_ != nullptr && queued_bytes_ < pipe_bytes) peer_->unblock();
+  const std::span<std::byte> bytes(c.bytes.data(), c.size);
+  corrupt(bytes);
+  world().record(sim_trace::delivery, host(), (std::uint64_t{remote_} << 32) | c.size, wire::checksum(bytes));
+  if (network().tamper_ && !network().tamper_(remote_, host(), bytes))
+    return break_both({errc::connection_lost, "the connection was cut"});
+  bool alive = true;
+  bool cut = false;
+  alive_ = &alive;
+  assembler_.set_owner(owner_);
+  const auto s = assembler_.feed(c.bytes, bytes, [&](transport::frame_view& frame) {
+    if (owner_ != nullptr) owner_->on_frame(frame);
+    if (alive) cut = last_before_cut();
+    return alive && !cut;
+  });
+  if (!alive) return;
+  alive_ = nullptr;
+  if (cut) return break_both({errc::connection_lost, "the connection was cut"});
+  if (s) return wake();
+  if (peer_ != nullptr) peer_->end_after_queue({errc::connection_lost, "the peer dropped the connection"});
+  finish(s.error());
+}
+
+bool sim_link::last_before_cut() noexcept {
+  if (inward().cut_after == 0) return false;
+  return --network().path(remote_, host()).cut_after == 0;
+}
+
+void sim_link::corrupt(std::span<std::byte> bytes) noexcept {
+  if (inward().corrupt_next == 0 || bytes.empty()) return;
+  --network().path(remote_, host()).corrupt_next;
+  const std::uint64_t position = world().random().below(bytes.size());
+  const std::uint64_t flipped = 1 + world().random().below(255);
+  bytes[position] ^= static_cast<std::byte>(flipped);
+}
+
+}  // namespace scoll::testing

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "scoll/coro/intrusive_list.hpp"
+#include "scoll/coro/member_node.hpp"
+#include "scoll/coro/timer.hpp"
+#include "transport/session/frame_assembler.hpp"
+#include "transport/session/link.hpp"
+#include "transport/sim/sim_network.hpp"
+#include "transport/sim/small_queue.hpp"
+
+namespace scoll::testing {
+
+/// One end of a wire. What it writes lies in its peer's queue until it is due.
+class sim_link final : public transport::link, public list_hook<> {
+ public:
+  sim_link(sim_rail& owner, std::uint32_t remote) noexcept;
+
+  static void join(sim_link& a, sim_link& b) noexcept {
+    a.peer_ = &b;
+    b.peer_ = &a;
+  }
+
+  bool writable() const noexcept override { return !drained_.scheduled() && !blocked_; }
+  std::size_t batch_bytes() const noexcept override { return 65536; }
+  std::string peer_name() const override { return sim_network::address_of(remote_); }
+  void write(std::span<const transport::frame_parts> frames) noexcept override;
+  void close() noexcept override;
+
+  std::uint32_t host() const noexcept { return rail_.host_; }
+  bool between(std::uint32_t a, std::uint32_t b) const noexcept {
+    return (host() == a && remote_ == b) || (host() == b && remote_ == a);
+  }
+  bool of(const sim_rail& rail) const noexcept { return &rail_ == &rail; }
+  bool connected() const noexcept { return peer_ != nullptr; }
+
+  /// Both ends hear that the connection is gone.
+  void break_both(const error& reason) noexcept;
+  /// This end hears it; the other does not know.
+  void half_open(const error& reason) noexcept;
+  /// This end belongs to a life that has crashed; the other hears of it as `how` says.
+  void bury(sim_crash how) noexcept;
+  void break_buried() noexcept { finish({errc::connection_lost, "the host has crashed"}); }
+  /// Has to be called when the host is no longer frozen.
+  void wake() noexcept;
+
+ private:
+  struct chunk {
+    transport::buffer_ref bytes;
+    std::size_t size;
+    nanoseconds due;
+  };
+  struct ending {
+    nanoseconds at;
+    error reason;
+  };
+  /// Waits for the time something is due, and then until the host takes it.
+  class delivery final : public timer_node, public sim_waiter {
+   public:
+    explicit delivery(sim_link& owner) noexcept : timer_node(&fire), sim_waiter(&run), owner_(owner) {}
+    ~delivery() = default;
+
+    bool pending() const noexcept { return armed() || linked(); }
+    void cancel() noexcept {
+      if (armed()) owner_.world().disarm(*this);
+      unlink();
+    }
+
+   private:
+    static void fire(timer_node& node) noexcept { static_cast<delivery&>(node).owner_.arrive(); }
+    static void run(sim_waiter& waiter) noexcept { static_cast<delivery&>(waiter).owner_.arrive(); }
+    sim_link& owner_;
+  };
+
+  sim_network& network() const noexcept { return rail_.network_; }
+  sim_world& world() const noexcept { return rail_.network_.world_; }
+  sim_executor& home() const noexcept { return rail_.home_; }
+  const sim_path& outward() const noexcept { return network().way(host(), remote_); }
+  const sim_path& inward() const noexcept { return network().way(remote_, host()); }
+
+  // sending
+  void transmit(std::span<const transport::frame_parts> frames) noexcept;
+  void send_piece(std::span<const std::byte> bytes, nanoseconds due) noexcept;
+  chunk* tail(nanoseconds due) noexcept;
+  void on_drained() noexcept;
+  void unblock() noexcept;
+
+  // the end of a connection
+  void reset(const error& reason) noexcept;
+  void deafen() noexcept;
+  void drop_queue() noexcept;
+  void end_after(nanoseconds d, const error& reason) noexcept;
+  void end_after_queue(const error& reason) noexcept;
+  void finish(error reason) noexcept;
+  void die() noexcept;
+
+  // receiving
+  void arrive() noexcept;
+  void deliver() noexcept;
+  bool last_before_cut() noexcept;
+  void corrupt(std::span<std::byte> bytes) noexcept;
+
+  sim_rail& rail_;
+  std::uint32_t remote_;
+  transport::frame_assembler assembler_;
+  sim_link* peer_ = nullptr;
+  small_queue<chunk> queue_;
+  std::size_t queued_bytes_ = 0;
+  bool blocked_ = false;
+  bool silent_ = false;
+  delivery timer_;
+  member_node<&sim_link::on_drained> drained_{*this};
+  std::unique_ptr<ending> ending_;
+  bool* alive_ = nullptr;
+};
+
+}  // namespace scoll::testing

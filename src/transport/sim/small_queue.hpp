@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace scoll::testing {
+
+/// First in, first out; unlike a std::deque without memory until it is used, which counts with a million
+/// links.
+template <class T>
+class small_queue {
+ public:
+  bool empty() const noexcept { return items_.empty(); }
+  std::size_t size() const noexcept { return items_.size() - first_; }
+  T& front() noexcept { return items_[first_]; }
+  T& back() noexcept { return items_.back(); }
+  void push_back(T item) {
+    constexpr std::size_t worth_it = 16;
+    if (first_ >= worth_it && first_ * 2 >= items_.size()) {
+      items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(first_));
+      first_ = 0;
+    }
+    items_.push_back(std::move(item));
+  }
+  void pop_front() noexcept {
+    if (++first_ == items_.size()) clear();
+  }
+  void clear() noexcept {
+    items_.clear();
+    first_ = 0;
+  }
+
+ private:
+  std::vector<T> items_;
+  std::size_t first_ = 0;
+};
+
+}  // namespace scoll::testing
