@@ -9,8 +9,7 @@ broadcast::broadcast(any_group to, const service_table& table, const void* reque
                      const bcast_options& options)
     : group_(std::move(to)),
       begun_(group_.get_engine().begin_broadcast(group_.to(), table, request, options)),
-      stop_(options.stop),
-      limit_(options.deadline) {}
+      options_(options) {}
 
 broadcast::~broadcast() {
   if (!made()) return;
@@ -20,7 +19,8 @@ broadcast::~broadcast() {
 
 bool broadcast::ready() noexcept {
   engine& by = group_.get_engine();
-  if (!made() || limit_.unlimited() || !limit_.over(by.get_executor().now())) return made();
+  const time_limit limit = options_.deadline;
+  if (!made() || limit.unlimited() || !limit.over(by.get_executor().now())) return made();
   begun_.op->abandon();
   by.release(*begun_.op);
   begun_ = {nullptr, {errc::deadline_exceeded, "no time was left before the broadcast began"}};
@@ -29,7 +29,25 @@ bool broadcast::ready() noexcept {
 
 void broadcast::start(std::coroutine_handle<> waiter) {
   started_ = true;
-  begun_.op->start(waiter, stop_);
+  if (engine& e = group_.get_engine(); !e.holding().open()) return e.spawn(start_when_released(waiter));
+  begun_.op->start(waiter, options_.stop);
+}
+
+task<void> broadcast::start_when_released(std::coroutine_handle<> waiter) {
+  engine& e = group_.get_engine();
+  const deadline until = options_.deadline.from(e.get_executor().now());
+  const status released = co_await e.holding().pass(until, options_.stop);
+  const error why = released ? e.why_not_now(group_.to(), options_) : released.error();
+  if (!why) {
+    begun_.op->set_limit(until);
+    begun_.op->start(waiter, options_.stop);
+    co_return;
+  }
+  begun_.op->abandon();
+  e.release(*begun_.op);
+  begun_ = {nullptr, why};
+  refused_.set(waiter);
+  e.get_executor().schedule(refused_);
 }
 
 status broadcast::result_status() const {

@@ -189,6 +189,11 @@ task<result<outcome>> engine::run_on_group(std::shared_ptr<group_state> group, c
                                            tree_spec tree, time_limit deadline) {
   bcast_options options;
   options.deadline = deadline;
+  if (!hold_.open()) {
+    const scoll::deadline until = deadline.from(executor_.now());
+    if (const status released = co_await hold_.pass(until, {}); !released) co_return released.error();
+    options.deadline = until;
+  }
   if (kind == collective_kind::forget) options.dead = dead_members::try_others;
   const auto encode = kind == collective_kind::create ? &encode_membership : &encode_nothing;
   const begun b = begin({group}, group_service_, kind, tree, options, encode, group->members.get());
