@@ -176,7 +176,8 @@ TEST_CASE("a peer whose address is not known is not reached", "[bcast]") {
   c.serve(service);
   group_options options;
   options.tree = flat{};
-  auto made = c.run(c[0].create_group<probe>({{1, {}}, {2, {}}, {77, {}}}, options));
+  const std::vector<target> targets{{1, {}}, {2, {}}, {77, {}}};
+  auto made = c.run(c[0].create_group<probe>(targets, options));
   REQUIRE(made.error() == errc::unreachable);
   REQUIRE(made.error().text() == "1 of 3 members did not join: delivery: no address is known for node 77");
   REQUIRE(c.engine(1).groups() == 0);
