@@ -7,9 +7,14 @@ namespace scoll::detail {
 
 broadcast::broadcast(any_group to, const service_table& table, const void* request,
                      const bcast_options& options)
-    : group_(std::move(to)),
-      begun_(group_.get_engine().begin_broadcast(group_.to(), table, request, options)),
-      options_(options) {}
+    : group_(std::move(to)), options_(options) {
+  if (group_.valid()) {
+    begun_ = group_.get_engine().begin_broadcast(group_.to(), table, request, options);
+  } else {
+    begun_.reason = {errc::invalid_argument,
+                     "the group is empty: take one from create_group, adopt_group or find_group"};
+  }
+}
 
 broadcast::~broadcast() {
   if (!made()) return;
@@ -18,9 +23,10 @@ broadcast::~broadcast() {
 }
 
 bool broadcast::ready() noexcept {
-  engine& by = group_.get_engine();
   const time_limit limit = options_.deadline;
-  if (!made() || limit.unlimited() || !limit.over(by.get_executor().now())) return made();
+  if (!made() || limit.unlimited()) return made();
+  engine& by = group_.get_engine();
+  if (!limit.over(by.get_executor().now())) return true;
   begun_.op->abandon();
   by.release(*begun_.op);
   begun_ = {nullptr, {errc::deadline_exceeded, "no time was left before the broadcast began"}};
@@ -59,7 +65,8 @@ void* broadcast::value() const noexcept {
 }
 
 outcome broadcast::take_outcome() {
-  return made() ? begun_.op->take_outcome() : group_.get_engine().nothing_sent(group_.to(), begun_.reason);
+  if (made()) return begun_.op->take_outcome();
+  return group_.valid() ? group_.get_engine().nothing_sent(group_.to(), begun_.reason) : outcome();
 }
 
 }  // namespace scoll::detail

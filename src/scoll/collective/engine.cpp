@@ -42,7 +42,8 @@ engine::engine(executor& ex, transport::rail& rail, const node_options& options,
 
 engine::~engine() {
   leases_.clear();
-  SCOLL_ASSERT(live_operations_ == 0, "a node was destroyed before it was shut down");
+  SCOLL_ASSERT(live_operations_ == 0,
+               "a node was destroyed while broadcasts run: await node.shutdown(...) first");
 }
 
 worker_pool& engine::pool() {
@@ -189,6 +190,7 @@ begun engine::fail(operation& op, const error& why) noexcept {
 
 begun engine::begin_broadcast(const addressees& to, const service_table& table, const void* request,
                               const bcast_options& options) {
+  executor_.expect_own_thread();
   if (options.stop.stop_requested()) {
     return {nullptr, {errc::cancelled, "the stop token had fired before the broadcast began"}};
   }

@@ -168,6 +168,7 @@ result<std::shared_ptr<group_state>> engine::adopt_group(membership_ptr members,
 }
 
 task<status> engine::destroy_group(std::shared_ptr<group_state> group) {
+  if (group == nullptr) co_return error(errc::invalid_argument, "the group is empty");
   if (group->forgotten) co_return error(errc::unknown_group, "the group has been destroyed");
   const group_id id = group->id;
   const tree_spec tree = group->tree;

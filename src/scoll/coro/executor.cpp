@@ -18,6 +18,7 @@ executor* executor::current_or_null() noexcept {
 
 executor::turn::turn(executor& self) noexcept : previous_(current_executor) {
   current_executor = &self;
+  self.thread_ = __builtin_thread_pointer();
 }
 executor::turn::~turn() {
   current_executor = previous_;

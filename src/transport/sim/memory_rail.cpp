@@ -266,7 +266,9 @@ memory_rail::memory_rail(memory_network& network, std::string address)
 memory_rail::~memory_rail() {
   stop_listening();
   while (!connecting_.empty()) delete &connecting_.pop_front();
-  SCOLL_ASSERT(open_ == 0, "a rail died before its links");
+  SCOLL_ASSERT(
+      open_ == 0,
+      "a rail died before its links: await node.shutdown(...), then destroy the node, then the rail");
 }
 
 status memory_rail::listen(const std::string& address, accept_events& events) noexcept {
