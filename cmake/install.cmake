@@ -27,6 +27,7 @@ configure_package_config_file(
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/scoll-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(
   FILES "${PROJECT_BINARY_DIR}/scoll-config.cmake" "${PROJECT_BINARY_DIR}/scoll-config-version.cmake"
+        "${PROJECT_SOURCE_DIR}/cmake/scoll-check-co-await.cmake" "${PROJECT_SOURCE_DIR}/tests/lint/co_await.py"
   DESTINATION "${scoll_package_dir}"
   COMPONENT dev)
 

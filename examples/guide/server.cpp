@@ -33,20 +33,19 @@ server::server(scoll::transport::reactor& loop, const scoll::node_options& optio
 // [join]
 void server::join(const std::vector<place>& cluster) {
   std::vector<std::string> addresses;
+  std::vector<scoll::gossip_address> nodes;
   for (const place& each : cluster) {
     addresses.push_back(each.address);
+    nodes.push_back({each.id, each.address});
     if (each.id != node_.id()) node_.add_peer(each.id, each.address).value();
   }
   // Sorts the addresses into the canonical order, whatever order they were given in.
   const auto shared = scoll::gossip::configuration::make(std::move(addresses), 200ms).value();
-  // A participant is known by its position in that order, a node by its id.
-  ids_.resize(shared->size());
-  for (const place& each : cluster) ids_[shared->index_of(each.address).value()] = each.id;
-
   scoll::gossip::options options;
   options.incarnation = node_.incarnation();  // the node's, or its deaths would be those of somebody else
   participant_.emplace(loop_, port_, shared, node_.listen_address(), options);
-  feed_.emplace(node_, *participant_, ids_);  // before the gossip runs, so that no event is missed
+  // A participant is known by its position in that order, a node by its id.
+  follower_.emplace(scoll::follow(node_, *participant_, nodes).value());
   work_.spawn(gossip());
 }
 

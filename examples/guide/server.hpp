@@ -9,7 +9,7 @@
 #include "gossip/participant.hpp"
 #include "objects.hpp"
 #include "scoll/coro.hpp"
-#include "scoll/liveness_feed.hpp"
+#include "scoll/follow.hpp"
 #include "scoll/node.hpp"
 #include "transport/io/udp_port.hpp"
 #include "transport/tcp/tcp_rail.hpp"
@@ -32,7 +32,7 @@ class server {
 
   /// Makes the others known and starts the gossip with them.
   void join(const std::vector<place>& cluster);
-  /// Waits until this server takes part in the gossip: from then on its own broadcasts are safe.
+  /// Waits until this server takes part in the gossip. Its own broadcasts do so by themselves.
   scoll::task<scoll::status> active() { return scoll::gossip::active(*participant_, work_.token()); }
   /// Leaves the gossip, then shuts the node down. The server may be destroyed afterwards.
   scoll::task<scoll::status> stop();
@@ -41,7 +41,7 @@ class server {
   scoll::node& node() noexcept { return node_; }
   object_map& objects() noexcept { return objects_; }
   scoll::gossip::participant& participant() noexcept { return *participant_; }
-  scoll::node_id node_of(scoll::gossip::participant_index who) const { return ids_[who]; }
+  scoll::node_id node_of(scoll::gossip::participant_index who) const { return follower_->node_of(who); }
 
  private:
   scoll::task<void> gossip();
@@ -52,9 +52,8 @@ class server {
   scoll::transport::tcp_rail rail_;
   scoll::node node_;
   scoll::transport::udp_port port_;
-  std::vector<scoll::node_id> ids_;  // by participant
   std::optional<scoll::gossip::participant> participant_;
-  std::optional<scoll::liveness_feed> feed_;
+  std::optional<scoll::follower> follower_;
   scoll::scope work_;
 };
 // [server]

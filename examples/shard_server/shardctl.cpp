@@ -7,6 +7,7 @@
 #include "ctl/conversation.hpp"
 #include "ctl/run.hpp"
 #include "services/top.hpp"
+#include "tools/common/command_line.hpp"
 
 namespace {
 
@@ -94,9 +95,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"auto", "lines", "none"}));
   describe_commands(app, args, code);
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? shard::all_executed : shard::bad_usage;
+    if (const auto ended = scoll::kit::read_command_line(app, argc, argv)) return *ended;
   } catch (const shard::usage_error& e) {
     fmt::print(stderr, "{}\n", e.what());
     return shard::bad_usage;

@@ -32,6 +32,9 @@ class participant {
 
   const configuration& shared() const noexcept { return *shared_; }
   participant_index self() const noexcept { return self_; }
+  /// The incarnation it was made with.
+  std::uint64_t own_incarnation() const noexcept { return options_.incarnation; }
+  executor& get_executor() const noexcept { return home_; }
   phase stage() const noexcept;
 
   /// Told from now on, in order; the present state comes as no event.
@@ -57,6 +60,9 @@ class participant {
   class loop;
 
   status prepare();
+  void tell_stage(phase now) noexcept;
+  template <class Tell>
+  void tell(const Tell& tell) noexcept;
 
   executor& home_;
   transport::datagram_port& port_;
@@ -65,6 +71,7 @@ class participant {
   options options_;
   participant_index self_ = nobody;
   intrusive_list<event_listener, event_listener> listeners_;
+  phase told_ = phase::idle;
   scoll::event left_stealth_;  // for good: it is active, or has ended
   std::unique_ptr<loop> loop_;
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -107,6 +108,11 @@ class node {
   task<result<group<S>>> create_group(const std::vector<target>& targets, group_options options = {}) {
     return create_checked<S>(membership::make(targets), options);
   }
+  /// A braced list of targets beside `co_await` does not compile with GCC 12: name a
+  /// `std::vector<scoll::target>` first, and pass that.
+  template <collective_service S>
+  task<result<group<S>>> create_group(std::initializer_list<target> targets,
+                                      group_options options = {}) = delete;
 
   /// Makes a group known here under an id of the service's own, without a message: every member does
   /// so by itself, and any of them may then broadcast. Memberships are compared by digest: who holds another

@@ -4,9 +4,9 @@
 /// its compile time includes the feature headers that it uses, such as scoll/ship.hpp.
 
 // A node, what it is made with, and what it knows.
+#include "scoll/follow.hpp"             // IWYU pragma: export
 #include "scoll/ids.hpp"                // IWYU pragma: export
 #include "scoll/incarnation_store.hpp"  // IWYU pragma: export
-#include "scoll/liveness_feed.hpp"      // IWYU pragma: export
 #include "scoll/local_cluster.hpp"      // IWYU pragma: export
 #include "scoll/node.hpp"               // IWYU pragma: export
 #include "scoll/node_options.hpp"       // IWYU pragma: export

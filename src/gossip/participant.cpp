@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 #include "gossip/core.hpp"
 #include "gossip/message.hpp"
@@ -92,22 +93,14 @@ class participant::loop final : public core_output, public transport::datagram_e
     owner_.home_.arm(*this, core_.next_timer());
   }
 
-  void tell_stage() noexcept {
-    if (core_.stage() != phase::stealth && !owner_.left_stealth_.is_set()) owner_.left_stealth_.set();
-  }
+  void tell_stage() noexcept { owner_.tell_stage(core_.stage()); }
 
   bool send(participant_index to, std::span<const std::byte> message) noexcept override {
     return owner_.port_.send(addresses_[to], message).has_value();
   }
 
   void changed(const liveness_event& e) noexcept override {
-    auto& listeners = owner_.listeners_;
-    for (event_listener* l = listeners.first(); l != nullptr;) {
-      // A listener may leave while it is told, but then it alone.
-      event_listener* const following = listeners.next(*l);
-      l->on_liveness(e);
-      l = following;
-    }
+    owner_.tell([&e](event_listener& l) { l.on_liveness(e); });
   }
 
   participant& owner_;
@@ -124,6 +117,22 @@ participant::participant(executor& home, transport::datagram_port& port, configu
 }
 
 participant::~participant() = default;
+
+template <class Tell>
+void participant::tell(const Tell& tell) noexcept {
+  for (event_listener* l = listeners_.first(); l != nullptr;) {
+    // A listener may leave while it is told, but then it alone.
+    event_listener* const following = listeners_.next(*l);
+    tell(*l);
+    l = following;
+  }
+}
+
+void participant::tell_stage(phase now) noexcept {
+  if (std::exchange(told_, now) == now) return;
+  if (now != phase::stealth) left_stealth_.set();
+  tell([now](event_listener& l) { l.on_stage(now); });
+}
 
 status participant::prepare() {
   if (loop_ != nullptr) return error(errc::already_exists, "gossip: a participant runs once");
@@ -180,7 +189,7 @@ snapshot participant::take_snapshot() const {
 
 task<status> run(participant& p, stop_token stop) {
   if (status s = p.prepare(); !s) {
-    p.left_stealth_.set();
+    if (p.loop_ == nullptr) p.tell_stage(phase::stopped);
     co_return s;
   }
   auto& loop = *p.loop_;

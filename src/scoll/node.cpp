@@ -30,6 +30,7 @@ node::~node() {
 node::node(node&&) noexcept = default;
 
 status node::listen(const std::string& address) {
+  get_executor().expect_own_thread();
   return wire().listen(address);
 }
 
@@ -38,6 +39,7 @@ std::string node::listen_address() const {
 }
 
 status node::add_peer(node_id peer, const std::string& address) {
+  get_executor().expect_own_thread();
   return wire().add_peer(peer, address);
 }
 
@@ -46,10 +48,12 @@ task<status> node::destroy(const detail::any_group& g) {
 }
 
 void node::on_dead(node_id peer, std::uint64_t incarnation) {
+  get_executor().expect_own_thread();
   engine_->on_dead(peer, incarnation);
 }
 
 void node::on_alive(node_id peer, std::uint64_t incarnation) {
+  get_executor().expect_own_thread();
   engine_->on_alive(peer, incarnation);
 }
 
@@ -97,10 +101,12 @@ node_snapshot node::snapshot() const {
 }
 
 status node::add_service(std::shared_ptr<detail::service_entry> entry) {
+  get_executor().expect_own_thread();
   return engine_->add_service(std::move(entry));
 }
 
 status node::add_function(std::shared_ptr<detail::served_function> entry) {
+  get_executor().expect_own_thread();
   return shipper_->add_function(std::move(entry));
 }
 
@@ -113,6 +119,7 @@ task<result<detail::any_group>> node::create_any_group(membership_ptr members, s
 
 result<detail::any_group> node::adopt_any_group(std::uint64_t id, membership_ptr members, service_id service,
                                                 const group_options& options) {
+  get_executor().expect_own_thread();
   auto state = engine_->adopt_group(std::move(members), service, id, options);
   if (!state) return state.error();
   return detail::any_group(*engine_, std::move(*state));

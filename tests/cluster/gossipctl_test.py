@@ -306,11 +306,26 @@ class Alone(unittest.TestCase):
         self.assertEqual(run("--config", self.file, "status").returncode, 2)
         self.assertEqual(run("--config", self.file, "dance").returncode, 2)
         self.assertEqual(run("--help").returncode, 0)
+        for wrong, complaint in (("memebers", "there is no command 'memebers': did you mean members?"),
+                                 ("--josn", "there is no option '--josn': did you mean --json?"),
+                                 ("keys lst", "there is no command 'lst': did you mean list?")):
+            done = run(*wrong.split())
+            self.assertEqual(done.returncode, 2, done)
+            self.assertIn(complaint, done.stderr)
         self.assertEqual(run("--config", self.file, "init", "--local", "1").returncode, 0)
         self.assertEqual(run("--config", self.file, "init", "--local", "1").returncode, 2)
         for command in (["status"], ["members"], ["dump"], ["metrics"], ["watch"], ["explain", "0"], ["stop"], ["keys", "reload"]):
             done = run("--config", self.file, *command)
             self.assertEqual(done.returncode, 2 if command == ["keys", "reload"] and "key_file" in done.stderr else 3, (command, done))
+
+    def test_init_writes_only_where_it_is_told(self):
+        clean = {k: v for k, v in os.environ.items() if k != "GOSSIPCTL_CONFIG"}
+        done = run("init", "--local", "1", env=clean)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("--config", done.stderr)
+        done = run("init", "--local", "1", env=clean | {"GOSSIPCTL_CONFIG": self.file})
+        self.assertEqual(done.returncode, 0, done)
+        self.assertTrue(os.path.exists(self.file))
 
     def test_start_and_stop_a_daemon_of_its_own(self):
         self.assertEqual(run("--config", self.file, "init", "--local", "1").returncode, 0)

@@ -72,8 +72,13 @@ class Info(unittest.TestCase):
 
     def test_refuses_loudly(self):
         for arguments, environment, complaint in (
-                ((), {"SCOLL_TCP_KEEPALIVE": "7s"}, "SCOLL_TCP_KEEPALIVE: there is no such setting"),
-                ((), {"SCOLL_TCP_KEEP_ALIVE": "7"}, "tcp.keep_alive is '7', and takes a time"),
+                ((), {"SCOLL_TCP_KEEPALIVE": "7s"}, "SCOLL_TCP_KEEPALIVE: there is no such setting: did you mean SCOLL_TCP_KEEP_ALIVE?"),
+                ((), {"SCOLL_TCP_KEEP_ALIVE": "7"}, "; a unit is missing, as in 7s"),
+                (("--set", "tcp.keepalive=5s"), {}, "there is no setting 'tcp.keepalive': did you mean tcp.keep_alive?"),
+                (("--nonsense",), {}, "scoll-info: there is no option '--nonsense'\n"),
+                (("--jsn",), {}, "there is no option '--jsn': did you mean --json?"),
+                (("tcp",), {}, "'tcp' is one word too many"),
+                (("--set",), {}, "--set"),
                 ((), {"SCOLL_REACTOR_BACKEND": "epoll"},
                  "reactor.backend is 'epoll', and takes automatic, io_uring or poll"),
                 (("--config", "/does/not/exist"), {}, "/does/not/exist: there is no such file"),

@@ -209,6 +209,15 @@ class Answers(unittest.TestCase):
             self.assertEqual((done.returncode, arguments), (2, arguments), done)
             self.assertTrue(done.stderr + done.stdout)
 
+    def test_a_misspelt_command_is_named(self):
+        for arguments, complaint in [
+            (["dff"], b"there is no command 'dff': did you mean df?"),
+            (["df", "--livng"], b"there is no option '--livng': did you mean --living?"),
+            (["nonsense"], b"there is no command 'nonsense'\n"),
+        ]:
+            done = self.cluster.run(*arguments)
+            self.assertEqual((done.returncode, complaint in done.stderr), (2, True), done)
+
     def test_bad_requests_on_the_control_socket(self):
         for line in [
             b"",
@@ -249,7 +258,7 @@ class Answers(unittest.TestCase):
         arguments = ["--cluster", self.cluster.file, "--node", "1", "--data", self.cluster.home / "elsewhere"]
         done = subprocess.run([BIN / "shard_server", *arguments], env=os.environ | {"SCOLL_TCP_BACKLOGS": "5"},
                               capture_output=True, timeout=LIMIT_S)
-        self.assertEqual((done.returncode, done.stderr), (2, b"SCOLL_TCP_BACKLOGS: there is no such setting\n"))
+        self.assertEqual((done.returncode, done.stderr), (2, b"SCOLL_TCP_BACKLOGS: there is no such setting: did you mean SCOLL_TCP_BACKLOG?\n"))
 
     def test_who_hangs_up_takes_the_question_back(self):
         command = [BIN / "shardctl", "--cluster", self.cluster.file, "--progress", "lines", "scrub", "--pace", "5000"]

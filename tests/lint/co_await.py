@@ -4,12 +4,18 @@
   condition   co_await in the condition of if, while, switch, for or do: GCC 12 corrupts the frame.
               Name the result first, or use an initialiser: if (auto r = co_await x; !r)
   ternary     co_await beside ?: in one full expression: GCC 12 destroys the temporary twice.
+              Name the choice first: const auto chosen = c ? a : b;
   binding     a structured binding of a co_await: GCC 15 and 16 corrupt it. Name the result first.
 
 usage: co_await.py FILE...            prints <file>:<line>: <trap>, exit code 1 when there are any
+       co_await.py --target LIST      the same for the C++ sources that the file LIST names, line by line, and for
+                                      what they include in quotes; other lines of it are "-I<folder>" (where to look for
+                                      that) and "--below <folder>" (nothing outside of it is read)
+           [--stamp FILE]             is written when there are none, and beside it FILE.d, which says what was read
        co_await.py --expect FILE      checks that exactly the lines that say "// trap: <trap>" are found
 """
 
+import os
 import re
 import sys
 
@@ -20,6 +26,21 @@ COMMENT_OR_LITERAL = re.compile(
 )
 CONTROL = re.compile(r"\b(if|while|switch|for)\b\s*(?:constexpr\s*)?\(")
 BINDING = re.compile(r"\bauto\s*(?:const\s*)?&{0,2}\s*\[[^\]]*\]\s*[={(]\s*(?=co_await\b)")
+LAMBDA = re.compile(
+    r"\[[^\[\]]*\]\s*(?:<[^<>]*>\s*)?(?:\((?:[^()]|\([^()]*\))*\)\s*)?"
+    r"(?:(?:mutable|constexpr|static|noexcept)\s*)*(?:->[\w:<>,&*\s]+)?$"
+)
+TAKES_BRACES = re.compile(r"[\w>=,]$|\breturn$")
+NEVER_BEFORE_BRACES = re.compile(r"\b(?:else|do|try|const|noexcept|override|final|mutable)$")
+DECLARATION = re.compile(r"\s*(?:struct|class|enum|union|namespace|template|extern)\b")
+VALUE = re.compile(r"\?|\bco_await\b|\b(?:co_)?return\b|(?<![=!<>])=(?!=)")
+SOURCE = re.compile(r"\.(?:c|h|cc|hh|cpp|hpp|cxx|hxx|c\+\+|h\+\+|ipp|inl|tpp|cppm|ixx)$", re.IGNORECASE)
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+ADVICE = {
+    "condition": "in a condition, where GCC 12 corrupts the frame: name the result first",
+    "ternary": "beside ?:, where GCC 12 destroys a temporary twice: name the choice first",
+    "binding": "in a structured binding, which GCC 15 and 16 corrupt: name the result first",
+}
 
 
 def blank(match):
@@ -78,6 +99,62 @@ def conditions(code):
             yield opening + 1 + pieces[-1][0], pieces[-1][1]
 
 
+def is_initialiser(text):
+    """Whether a brace behind this beginning of a statement opens a value and no block."""
+    tail = text.rstrip()
+    if not TAKES_BRACES.search(tail) or NEVER_BEFORE_BRACES.search(tail) or DECLARATION.match(text):
+        return False
+    return VALUE.search(text) is not None and "->" not in tail[tail.rfind(")") + 1 :]
+
+
+class Expression:
+    """A full expression as it is read: bodies of lambdas are blank in it, and are read by themselves."""
+
+    def __init__(self, start):
+        self.start, self.text, self.open, self.blocks = start, [], [], 0
+
+    def take(self, end):
+        """What has been read, if it is anything; the next one begins at `end`."""
+        start, text = self.start, "".join(self.text)
+        self.start, self.text = end, []
+        return [(start, text)] if text.strip() else []
+
+
+def full_expressions(code):
+    """Every full expression as (offset, text). Initialisers in braces are part of theirs."""
+    found, outer, now = [], [], Expression(0)
+    for index, char in enumerate(code):
+        if char == "{":
+            text = "".join(now.text)
+            if LAMBDA.search(text.rstrip()):
+                now.text.append(" ")
+                outer.append(now)
+                now = Expression(index + 1)
+                continue
+            if not now.open and not is_initialiser(text):
+                now.blocks += 1
+                found += now.take(index + 1)
+                continue
+        if char == "}" and (not now.open or now.open[-1] != "{"):
+            found += now.take(index + 1)
+            if now.blocks > 0:
+                now.blocks -= 1
+            elif outer:
+                now = outer.pop()
+                now.text += " " * (index + 1 - now.start - len(now.text))
+            continue
+        if char == ";":
+            now.text.append(" ")
+            found += now.take(index + 1)
+            continue
+        if char in "([{":
+            now.open.append(char)
+        elif char in ")]}" and now.open:
+            now.open.pop()
+        now.text.append(char)
+    return found + now.take(len(code))
+
+
 def find_traps(source):
     code = COMMENT_OR_LITERAL.sub(blank, source)
     traps = set()
@@ -90,10 +167,10 @@ def find_traps(source):
             note(offset + match.start(), "condition")
     for match in BINDING.finditer(code):
         note(match.end(), "binding")
-    for statement in re.finditer(r"[^;{}]+", code):
-        if "?" in statement.group():
-            for match in AWAIT.finditer(statement.group()):
-                note(statement.start() + match.start(), "ternary")
+    for offset, text in full_expressions(code):
+        if "?" in text:
+            for match in AWAIT.finditer(text):
+                note(offset + match.start(), "ternary")
     return traps
 
 
@@ -118,18 +195,56 @@ def check_expectations(path):
     return int(expected != found or not expected)
 
 
+def read_target(path):
+    """The files of a target, with what they include in quotes, as far as it lies below the folder named."""
+    files, folders, below = [], [], os.sep
+    for line in read(path).splitlines():
+        if line.startswith("-I"):
+            folders.append(line[2:])
+        elif line.startswith("--below "):
+            below = os.path.abspath(line[8:])
+        elif SOURCE.search(line):
+            files.append(os.path.abspath(line))
+    seen = dict.fromkeys(files)
+    for file in files:  # grows
+        for name in INCLUDE.findall(read(file)):
+            candidates = (os.path.abspath(os.path.join(folder, name)) for folder in [os.path.dirname(file), *folders])
+            included = next((c for c in candidates if os.path.isfile(c)), None)
+            if included and included not in seen and included.startswith(below.rstrip(os.sep) + os.sep):
+                seen[included] = None
+                files.append(included)
+    return files
+
+
+def write_stamp(path, files):
+    with open(path + ".d", "w", encoding="utf-8") as depfile:
+        depfile.write(" ".join(name.replace(" ", "\\ ") for name in [path + ":", *files]) + "\n")
+    with open(path, "w", encoding="utf-8"):
+        pass
+
+
+def report(files):
+    failed = 0
+    for path in files:
+        for line, trap in sorted(find_traps(read(path))):
+            print(f"{path}:{line}: co_await {ADVICE[trap]}")
+            failed = 1
+    return failed
+
+
 def main(arguments):
     if len(arguments) == 2 and arguments[0] == "--expect":
         return check_expectations(arguments[1])
+    if len(arguments) in (2, 4) and arguments[0] == "--target" and arguments[2:3] in ([], ["--stamp"]):
+        files = read_target(arguments[1])
+        failed = report(files)
+        if not failed and len(arguments) == 4:
+            write_stamp(arguments[3], files)
+        return failed
     if not arguments or arguments[0].startswith("-"):
         print(__doc__, file=sys.stderr)
         return 2
-    failed = 0
-    for path in arguments:
-        for line, trap in sorted(find_traps(read(path))):
-            print(f"{path}:{line}: co_await: {trap} (tests/lint/co_await.py says why and what instead)")
-            failed = 1
-    return failed
+    return report(arguments)
 
 
 if __name__ == "__main__":

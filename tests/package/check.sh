@@ -37,6 +37,11 @@ cmake --install "$build" --prefix "$work/first" >"$work/install.log"
 consumer_finds "$work/first"
 has_public_headers_only "$work/first"
 
+say "a co_await that compilers get wrong"
+for how in package subproject; do
+  "$here/trap/check.sh" "$how" "$work/first" "$compiler" "$work/trap-$how"
+done
+
 say "a version that is too new is refused"
 sed 's/scoll 0.1/scoll 99.0/' "$here/consumer/CMakeLists.txt" >"$work/CMakeLists.txt"
 cp "$here"/consumer/*.cpp "$work"

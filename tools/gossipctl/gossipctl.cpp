@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 
+#include "tools/common/command_line.hpp"
 #include "tools/gossipctl/ctl/run.hpp"
 
 namespace {
@@ -24,7 +25,8 @@ void add_injection(CLI::App* to, arguments& a) {
 }
 
 void add_init(CLI::App& app, arguments& a, command& chosen) {
-  auto* sub = add(app, "init", "Write a configuration file", init, chosen);
+  auto* sub =
+      add(app, "init", "Write the configuration file that --config or GOSSIPCTL_CONFIG names", init, chosen);
   sub->add_option("--participants", a.participants,
                   "Addresses, ranges such as 192.168.[1-2].[1-128/2]:7400, or @FILE; several are possible");
   sub->add_option("--participants-file", a.participants_file,
@@ -122,9 +124,10 @@ int go(int argc, char** argv) {
   command chosen = nullptr;
   app.require_subcommand(1);
   app.fallthrough();
-  app.add_option("--config", args.config, "The configuration file")
-      ->envname("GOSSIPCTL_CONFIG")
-      ->capture_default_str();
+  const CLI::Option* const config =
+      app.add_option("--config", args.config, "The configuration file; init needs it, and has no default")
+          ->envname("GOSSIPCTL_CONFIG")
+          ->capture_default_str();
   app.add_option("--self", args.self, "The participant meant, by address or index; else who is of this host");
   app.add_flag("--json", args.as_json, "JSON instead of text");
   app.add_option("--wait", args.wait_s, "Seconds to wait for an answer, a start or an end")
@@ -135,11 +138,8 @@ int go(int argc, char** argv) {
   add_questions(app, args, chosen);
   add_plan(app, args, chosen);
   add_key_commands(app, args, chosen);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? all_well : bad_usage;
-  }
+  if (const auto ended = scoll::kit::read_command_line(app, argc, argv)) return *ended;
+  args.config_given = config->count() != 0;
   return chosen(args);
 }
 

@@ -13,6 +13,7 @@
 
 #include "scoll/settings.hpp"
 #include "scoll/version.hpp"
+#include "tools/common/command_line.hpp"
 
 namespace {
 
@@ -167,7 +168,8 @@ int main(int argc, char** argv) {
   try {
     CLI::App app(
         "What this scoll is, what the kernel gives it, and every setting with who has chosen it.\n"
-        "1 is returned if no backend works here or the output cannot be written, 2 if a setting is refused.");
+        "1 is returned if no backend works here or the output cannot be written, 2 if a setting or an "
+        "argument is refused.");
     request r;
     app.set_version_flag("--version", std::string(scoll::version));
     app.add_option("--config", r.file,
@@ -175,11 +177,7 @@ int main(int argc, char** argv) {
     app.add_option("--set", r.assignments, "NAME=VALUE, as a program would set it; several are possible");
     app.add_flag("--json", r.json, "For programs");
     app.add_flag("--explain", r.explain, "What every setting is about, and which values it takes");
-    try {
-      app.parse(argc, argv);
-    } catch (const CLI::ParseError& e) {
-      return finish(app.exit(e));
-    }
+    if (const auto ended = scoll::kit::read_command_line(app, argc, argv)) return finish(*ended);
     return finish(run(r));
   } catch (const std::exception& e) {
     std::fprintf(stderr, "scoll-info: %s\n", e.what());

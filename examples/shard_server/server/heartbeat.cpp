@@ -25,11 +25,10 @@ gossip::configuration_ptr shared_by_all(const cluster_config& config) {
   return gossip::configuration::make(std::move(addresses), config.gossip_interval).value();
 }
 
-std::vector<scoll::node_id> ids_of(const cluster_config& config) {
-  const auto shared = shared_by_all(config);
-  std::vector<scoll::node_id> ids(shared->size());
-  for (const cluster_node& node : config.nodes) ids[shared->index_of(node.address).value()] = node.id;
-  return ids;
+std::vector<scoll::gossip_address> gossip_addresses_of(const cluster_config& config) {
+  std::vector<scoll::gossip_address> nodes;
+  for (const cluster_node& node : config.nodes) nodes.push_back({node.id, node.address});
+  return nodes;
 }
 
 gossip::options options_of(const scoll::node& node) {
@@ -42,10 +41,9 @@ gossip::options options_of(const scoll::node& node) {
 
 heartbeat::heartbeat(scoll::transport::reactor& loop, const cluster_config& config, scoll::node& node)
     : port_(loop, port_options()),
-      nodes_(ids_of(config)),
       participant_(loop, port_, shared_by_all(config), config.nodes[*config.rank_of(node.id())].address,
                    options_of(node)),
-      feed_(node, participant_, nodes_) {
+      follower_(scoll::follow(node, participant_, gossip_addresses_of(config)).value()) {
   participant_.subscribe(*this);
 }
 
@@ -58,7 +56,8 @@ scoll::task<scoll::status> heartbeat::active(scoll::stop_token stop) {
 }
 
 void heartbeat::on_liveness(const gossip::liveness_event& e) noexcept {
-  spdlog::info("node {} is {} (life {}, cycle {})", nodes_[e.who], to_string(e.kind), e.incarnation, e.cycle);
+  spdlog::info("node {} is {} (life {}, cycle {})", follower_.node_of(e.who), to_string(e.kind),
+               e.incarnation, e.cycle);
 }
 
 nlohmann::json heartbeat::to_json() const {
@@ -66,7 +65,7 @@ nlohmann::json heartbeat::to_json() const {
   for (const char* state : {"alive", "dead", "unknown"}) all[state] = nlohmann::json::array();
   const gossip::snapshot now = participant_.take_snapshot();
   for (const gossip::verdict& each : now.members)
-    all[std::string(to_string(each.state))].push_back(nodes_[each.who]);
+    all[std::string(to_string(each.state))].push_back(follower_.node_of(each.who));
   all["phase"] = to_string(now.stage);
   all["clock"] = now.clock;
   all["threshold_cycles"] = now.threshold;

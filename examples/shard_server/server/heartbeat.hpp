@@ -9,7 +9,7 @@
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/stop.hpp"
 #include "scoll/coro/task.hpp"
-#include "scoll/liveness_feed.hpp"
+#include "scoll/follow.hpp"
 #include "scoll/node.hpp"
 #include "transport/io/reactor.hpp"
 #include "transport/io/udp_port.hpp"
@@ -37,9 +37,8 @@ class heartbeat final : private scoll::gossip::event_listener {
   void on_liveness(const scoll::gossip::liveness_event& e) noexcept override;
 
   scoll::transport::udp_port port_;
-  std::vector<scoll::node_id> nodes_;  // by participant
   scoll::gossip::participant participant_;
-  scoll::liveness_feed feed_;
+  scoll::follower follower_;
 };
 
 }  // namespace shard

@@ -94,7 +94,8 @@ class [[nodiscard]] bcast_awaiter {
 /// can be seen at once fails at once, with everybody `not_reached`: `too_large` (naming both sizes), `busy`,
 /// `unknown_service`, `unknown_group` (destroyed), `closed`, `deadline_exceeded` (too short for the depth),
 /// `unknown_tree`, `peer_died` (members are known to be dead, and named; see `dead_members`), and of a subset
-/// `not_member` (this node is not in it), `invalid_argument`.
+/// `not_member` (this node is not in it), `invalid_argument`; `invalid_argument` too for a group that was made
+/// by default, whose outcome has no members.
 template <collective_service S>
 bcast_awaiter<S> bcast(const group<S>& g, const std::type_identity_t<detail::request_t<S>>& request,
                        const bcast_options& options = {}) {

@@ -12,7 +12,8 @@
 namespace scoll {
 
 /// A group, or some members of one, as its root or any member holds it: what `bcast` is called on. A cheap
-/// copy; it must not outlive its node. The group itself lives until `node::destroy`.
+/// copy; it must not outlive its node. The group itself lives until `node::destroy`. One that is made by default is
+/// empty: it has no members, its subsets are empty too, and a broadcast to it is refused.
 template <class S>
 class group : public detail::any_group {
  public:

@@ -29,6 +29,9 @@ class membership {
   /// (naming the limit).
   static result<std::shared_ptr<const membership>> make(std::vector<target> targets);
 
+  /// That of an empty group.
+  static const std::shared_ptr<const membership>& none();
+
   std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(targets_.size()); }
   node_id node(std::uint32_t rank) const noexcept { return targets_[rank].node; }
   std::span<const entity> entities(std::uint32_t rank) const noexcept { return targets_[rank].entities; }

@@ -62,10 +62,13 @@ enum class error_domain : std::uint8_t {
 };
 
 /// A failure as a value: code, domain, a number and a short text. Trivially copyable and without allocation,
-/// so it can be kept per member and travel in an outcome. The text is cut at `text_capacity` bytes.
+/// so it can be kept per member and travel in an outcome. A text of more than `text_capacity` bytes is cut: it
+/// ends in "...", and not within a number or a character.
 class error {
  public:
   static constexpr std::size_t text_capacity = 96;
+  /// The end of a text that was cut.
+  static constexpr std::string_view cut_mark = "...";
 
   constexpr error() noexcept { set_text({}); }
   constexpr error(errc code, std::string_view text = {}, std::int32_t detail = 0,
@@ -96,9 +99,29 @@ class error {
   }
 
  private:
+  static constexpr bool in_number(char c) noexcept {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == 'x' || c == '.' || c == ':';
+  }
+  /// How much of a longer text is kept before the dots.
+  static constexpr std::size_t kept_of(std::string_view text) noexcept {
+    const std::size_t most = text_capacity - cut_mark.size();
+    std::size_t end = most;
+    bool number = false;
+    while (end > 0 && in_number(text[end]) && in_number(text[end - 1])) {
+      --end;
+      number = number || (text[end] >= '0' && text[end] <= '9');
+    }
+    if (!number || end == 0) end = most;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+    return end;
+  }
+
   constexpr void set_text(std::string_view text) noexcept {
-    text_size_ = static_cast<std::uint8_t>(text.size() < text_capacity ? text.size() : text_capacity);
-    for (std::size_t i = 0; i < text_size_; ++i) text_[i] = text[i];
+    const bool cut = text.size() > text_capacity;
+    const std::size_t kept = cut ? kept_of(text) : text.size();
+    for (std::size_t i = 0; i < kept; ++i) text_[i] = text[i];
+    for (std::size_t i = 0; cut && i < cut_mark.size(); ++i) text_[kept + i] = cut_mark[i];
+    text_size_ = static_cast<std::uint8_t>(cut ? kept + cut_mark.size() : kept);
     if (!std::is_constant_evaluated()) return;
     for (std::size_t i = text_size_; i < text_capacity; ++i) text_[i] = '\0';
   }

@@ -10,7 +10,8 @@ namespace detail {
 error format_error(errc code, fmt::string_view format, fmt::format_args args) noexcept;
 }
 
-/// An `error` whose text is formatted in place, without allocation; longer texts are cut. When a formatter
+/// An `error` whose text is formatted in place, without allocation; a longer text is cut as
+/// `error` says. When a formatter
 /// throws, the text is `format` as it is.
 template <class... Args>
 error make_error(errc code, fmt::format_string<Args...> format, Args&&... args) noexcept {

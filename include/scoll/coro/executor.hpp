@@ -54,16 +54,34 @@ class executor {
   /// long.
   virtual void flush_io() noexcept {}
 
+  /// Ends the process with a message if this is not the thread that last ran a turn. Before the first turn any
+  /// thread may set things up.
+  void expect_own_thread() const noexcept {
+    SCOLL_ASSERT(
+        thread_.load(std::memory_order_relaxed) == nullptr || runs_here(),
+        "an executor, or a node on it, was used from another thread than its own: hand the work over "
+        "with executor::post or run_and_wait");
+  }
+
   /// Runs `node` after everything that is ready already.
-  void schedule(ready_node& node) noexcept { ready_.push(node); }
+  void schedule(ready_node& node) noexcept {
+    expect_own_thread();
+    ready_.push(node);
+  }
   void unschedule(ready_node& node) noexcept { ready_.remove(node); }
 
   /// Runs `node` at the end of the current turn, after the ready list has run dry: for flushing what was
   /// batched.
-  void schedule_late(ready_node& node) noexcept { late_.push(node); }
+  void schedule_late(ready_node& node) noexcept {
+    expect_own_thread();
+    late_.push(node);
+  }
   void unschedule_late(ready_node& node) noexcept { late_.remove(node); }
 
-  void arm(timer_node& node, time_point at) noexcept { timers_.insert(node, at); }
+  void arm(timer_node& node, time_point at) noexcept {
+    expect_own_thread();
+    timers_.insert(node, at);
+  }
   void disarm(timer_node& node) noexcept { timers_.remove(node); }
 
   /// The executor whose turn is running on this thread; a broken invariant elsewhere.
@@ -72,7 +90,9 @@ class executor {
 
   /// True on the thread that ran the latest turn of this executor, within a turn or between two of them. From
   /// any thread.
-  bool runs_here() const noexcept;
+  bool runs_here() const noexcept {
+    return thread_.load(std::memory_order_relaxed) == __builtin_thread_pointer();
+  }
 
  protected:
   executor() noexcept = default;

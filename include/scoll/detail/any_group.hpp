@@ -21,6 +21,7 @@ class any_group {
   any_group(engine& owner, std::shared_ptr<group_state> state) noexcept
       : engine_(&owner), to_{std::move(state)} {}
 
+  /// False for a group that was made by default: it has no members, and is no group of any node.
   bool valid() const noexcept { return to_.group != nullptr; }
   const group_id& id() const noexcept;
   const membership& members() const noexcept;

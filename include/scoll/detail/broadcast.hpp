@@ -4,8 +4,9 @@
 
 #include "scoll/collective/options.hpp"
 #include "scoll/collective/outcome.hpp"
+#include "scoll/coro/ready_node.hpp"
 #include "scoll/coro/result.hpp"
-#include "scoll/coro/stop.hpp"
+#include "scoll/coro/task.hpp"
 #include "scoll/detail/any_group.hpp"
 
 namespace scoll::detail {
@@ -34,11 +35,13 @@ class broadcast {
   outcome take_outcome();
 
  private:
+  task<void> start_when_released(std::coroutine_handle<> waiter);
+
   any_group group_;
   begun begun_;
-  stop_token stop_;
-  time_limit limit_;
+  bcast_options options_;
   bool started_ = false;
+  coroutine_node refused_;  // wakes who awaits a broadcast that was held and then refused
 };
 
 }  // namespace scoll::detail

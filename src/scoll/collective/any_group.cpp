@@ -10,23 +10,25 @@ std::uint32_t addressees::size() const noexcept {
 }
 
 const group_id& any_group::id() const noexcept {
-  return to_.group->id;
+  static constexpr group_id none{};
+  return valid() ? to_.group->id : none;
 }
 
 const membership& any_group::members() const noexcept {
-  return *to_.group->members;
+  return valid() ? *to_.group->members : *membership::none();
 }
 
 membership_ptr any_group::shared_members() const noexcept {
-  return to_.group->members;
+  return valid() ? to_.group->members : membership::none();
 }
 
 std::uint32_t any_group::rank() const noexcept {
-  return to_.group->self_rank;
+  return valid() ? to_.group->self_rank : 0;
 }
 
 const tree_spec& any_group::tree() const noexcept {
-  return to_.group->tree;
+  static const tree_spec none{};
+  return valid() ? to_.group->tree : none;
 }
 
 rank_set any_group::addressed() const {
@@ -43,10 +45,12 @@ any_group any_group::narrowed_by(const rank_set& ranks) const {
 }
 
 any_group any_group::narrowed_to_living() const {
+  if (!valid()) return *this;
   return narrowed(engine_->living(*to_.group, addressed()), to_.subset == nullptr || to_.living);
 }
 
 any_group any_group::narrowed(rank_set left, bool living) const {
+  if (!valid()) return *this;
   any_group g = *this;
   g.to_.living = living;
   auto made = subset::make(std::move(left), members().size());

@@ -7,10 +7,14 @@ namespace scoll::detail {
 
 broadcast::broadcast(any_group to, const service_table& table, const void* request,
                      const bcast_options& options)
-    : group_(std::move(to)),
-      begun_(group_.get_engine().begin_broadcast(group_.to(), table, request, options)),
-      stop_(options.stop),
-      limit_(options.deadline) {}
+    : group_(std::move(to)), options_(options) {
+  if (group_.valid()) {
+    begun_ = group_.get_engine().begin_broadcast(group_.to(), table, request, options);
+  } else {
+    begun_.reason = {errc::invalid_argument,
+                     "the group is empty: take one from create_group, adopt_group or find_group"};
+  }
+}
 
 broadcast::~broadcast() {
   if (!made()) return;
@@ -19,8 +23,10 @@ broadcast::~broadcast() {
 }
 
 bool broadcast::ready() noexcept {
+  const time_limit limit = options_.deadline;
+  if (!made() || limit.unlimited()) return made();
   engine& by = group_.get_engine();
-  if (!made() || limit_.unlimited() || !limit_.over(by.get_executor().now())) return made();
+  if (!limit.over(by.get_executor().now())) return true;
   begun_.op->abandon();
   by.release(*begun_.op);
   begun_ = {nullptr, {errc::deadline_exceeded, "no time was left before the broadcast began"}};
@@ -29,7 +35,25 @@ bool broadcast::ready() noexcept {
 
 void broadcast::start(std::coroutine_handle<> waiter) {
   started_ = true;
-  begun_.op->start(waiter, stop_);
+  if (engine& e = group_.get_engine(); !e.holding().open()) return e.spawn(start_when_released(waiter));
+  begun_.op->start(waiter, options_.stop);
+}
+
+task<void> broadcast::start_when_released(std::coroutine_handle<> waiter) {
+  engine& e = group_.get_engine();
+  const deadline until = options_.deadline.from(e.get_executor().now());
+  const status released = co_await e.holding().pass(until, options_.stop);
+  const error why = released ? e.why_not_now(group_.to(), options_) : released.error();
+  if (!why) {
+    begun_.op->set_limit(until);
+    begun_.op->start(waiter, options_.stop);
+    co_return;
+  }
+  begun_.op->abandon();
+  e.release(*begun_.op);
+  begun_ = {nullptr, why};
+  refused_.set(waiter);
+  e.get_executor().schedule(refused_);
 }
 
 status broadcast::result_status() const {
@@ -41,7 +65,8 @@ void* broadcast::value() const noexcept {
 }
 
 outcome broadcast::take_outcome() {
-  return made() ? begun_.op->take_outcome() : group_.get_engine().nothing_sent(group_.to(), begun_.reason);
+  if (made()) return begun_.op->take_outcome();
+  return group_.valid() ? group_.get_engine().nothing_sent(group_.to(), begun_.reason) : outcome();
 }
 
 }  // namespace scoll::detail

@@ -42,7 +42,8 @@ engine::engine(executor& ex, transport::rail& rail, const node_options& options,
 
 engine::~engine() {
   leases_.clear();
-  SCOLL_ASSERT(live_operations_ == 0, "a node was destroyed before it was shut down");
+  SCOLL_ASSERT(live_operations_ == 0,
+               "a node was destroyed while broadcasts run: await node.shutdown(...) first");
 }
 
 worker_pool& engine::pool() {
@@ -125,19 +126,20 @@ void engine::release(operation& op) noexcept {
   op.root_.result_taken = true;
 }
 
+error engine::why_not_now(const addressees& to, const bcast_options& options) const {
+  if (closing_) return {errc::closed, "this node is shutting down"};
+  if (to.group->forgotten) return {errc::unknown_group, "the group has been destroyed"};
+  if (to.invalid) return to.invalid;
+  if (to.subset != nullptr && !to.subset->index_of(to.group->self_rank))
+    return {errc::not_member, "this node is not among those whom it would be root of"};
+  return options.dead == dead_members::refuse ? dead_among(to) : error();
+}
+
 begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& service, collective_kind kind,
                     const tree_spec& tree, const bcast_options& options, encode_function encode,
                     const void* what) {
   group_state& group = *to.group;
-  if (closing_) return {nullptr, {errc::closed, "this node is shutting down"}};
-  if (group.forgotten) return {nullptr, {errc::unknown_group, "the group has been destroyed"}};
-  if (to.invalid) return {nullptr, to.invalid};
-  if (to.subset != nullptr && !to.subset->index_of(group.self_rank)) {
-    return {nullptr, {errc::not_member, "this node is not among those whom it would be root of"}};
-  }
-  if (options.dead == dead_members::refuse) {
-    if (const error dead = dead_among(to)) return {nullptr, dead};
-  }
+  if (const error why = why_not_now(to, options)) return {nullptr, why};
   tree_fault fault = tree_fault::none;
   const any_tree* resolved = group.resolve(tree, to.size(), fault);
   if (resolved == nullptr) return {nullptr, {errc::unknown_tree, describe(fault)}};
@@ -188,6 +190,7 @@ begun engine::fail(operation& op, const error& why) noexcept {
 
 begun engine::begin_broadcast(const addressees& to, const service_table& table, const void* request,
                               const bcast_options& options) {
+  executor_.expect_own_thread();
   if (options.stop.stop_requested()) {
     return {nullptr, {errc::cancelled, "the stop token had fired before the broadcast began"}};
   }

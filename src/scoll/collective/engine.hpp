@@ -15,6 +15,7 @@
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/options.hpp"
 #include "scoll/collective/outcome.hpp"
+#include "scoll/collective/start_hold.hpp"
 #include "scoll/collective/subset.hpp"
 #include "scoll/coro/executor.hpp"
 #include "scoll/coro/intrusive_list.hpp"
@@ -87,6 +88,12 @@ class engine final : private transport::endpoint_events {
   begun begin_broadcast(const addressees& to, const service_table& table, const void* request,
                         const bcast_options& options);
   void release(operation& op) noexcept;
+  /// Why such a broadcast cannot begin now, as far as the node, the group and its members are the reason.
+  error why_not_now(const addressees& to, const bcast_options& options) const;
+  /// What keeps broadcasts and the creation of groups from starting here.
+  start_hold& holding() noexcept { return hold_; }
+  /// Runs until the node ends.
+  void spawn(task<void> work) { scope_->spawn(std::move(work)); }
   /// The account of a broadcast that was refused before anything was sent.
   outcome nothing_sent(const addressees& to, const error& why) const;
 
@@ -176,6 +183,7 @@ class engine final : private transport::endpoint_events {
   intrusive_list<operation> live_;
   std::size_t live_operations_ = 0;
   bool closing_ = false;
+  start_hold hold_;
   node_part* beside_ = nullptr;
   collective_statistics statistics_;
   std::unique_ptr<scope> scope_;

@@ -168,6 +168,7 @@ result<std::shared_ptr<group_state>> engine::adopt_group(membership_ptr members,
 }
 
 task<status> engine::destroy_group(std::shared_ptr<group_state> group) {
+  if (group == nullptr) co_return error(errc::invalid_argument, "the group is empty");
   if (group->forgotten) co_return error(errc::unknown_group, "the group has been destroyed");
   const group_id id = group->id;
   const tree_spec tree = group->tree;
@@ -189,6 +190,11 @@ task<result<outcome>> engine::run_on_group(std::shared_ptr<group_state> group, c
                                            tree_spec tree, time_limit deadline) {
   bcast_options options;
   options.deadline = deadline;
+  if (!hold_.open()) {
+    const scoll::deadline until = deadline.from(executor_.now());
+    if (const status released = co_await hold_.pass(until, {}); !released) co_return released.error();
+    options.deadline = until;
+  }
   if (kind == collective_kind::forget) options.dead = dead_members::try_others;
   const auto encode = kind == collective_kind::create ? &encode_membership : &encode_nothing;
   const begun b = begin({group}, group_service_, kind, tree, options, encode, group->members.get());

@@ -34,6 +34,7 @@ std::vector<std::string> engine::running_hooks() const {
 task<status> engine::shutdown(nanoseconds limit) {
   const time_point begun_at = executor_.now();
   closing_ = true;
+  if (!hold_.open()) hold_.refuse({errc::closed, "this node is shutting down"});
   if (beside_ != nullptr) beside_->close();
   co_await wait_idle(begun_at + limit / 2);
   abort_all(begun_at + limit * 5 / 8);

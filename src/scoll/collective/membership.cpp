@@ -40,6 +40,11 @@ membership_digest digest_of(const std::vector<target>& targets) {
 
 }  // namespace
 
+const std::shared_ptr<const membership>& membership::none() {
+  static const std::shared_ptr<const membership> nobody(new membership);
+  return nobody;
+}
+
 result<membership_ptr> membership::make(std::vector<target> targets) {
   if (targets.empty()) return error(errc::invalid_argument, "a group needs at least one target");
   if (targets.size() > max_members) {

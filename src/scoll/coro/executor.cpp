@@ -16,14 +16,9 @@ executor* executor::current_or_null() noexcept {
   return current_executor;
 }
 
-/// A thread is known by the address of its own variable.
-bool executor::runs_here() const noexcept {
-  return thread_.load(std::memory_order_relaxed) == &current_executor;
-}
-
 executor::turn::turn(executor& self) noexcept : previous_(current_executor) {
   current_executor = &self;
-  self.thread_.store(&current_executor, std::memory_order_relaxed);
+  self.thread_.store(__builtin_thread_pointer(), std::memory_order_relaxed);
 }
 executor::turn::~turn() {
   current_executor = previous_;

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <numeric>
 #include <utility>
 
 #include "scoll/coro/assert.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "scoll/detail/spelling.hpp"
 #include "scoll/settings/field.hpp"
 #include "scoll/settings/file.hpp"
 
@@ -62,33 +62,31 @@ std::vector<std::pair<std::string_view, std::string_view>> variables() {
   return found;
 }
 
-/// How many letters have to be put in, left out or changed.
-std::size_t distance(std::string_view from, std::string_view to) {
-  std::vector<std::size_t> row(to.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t k = 0; k < to.size(); ++k) {
-      const std::size_t changed = diagonal + (from[i] == to[k] ? 0 : 1);
-      diagonal = row[k + 1];
-      row[k + 1] = std::min({changed, diagonal + 1, row[k] + 1});
-    }
-  }
-  return row.back();
+/// The variable of a setting that somebody may have meant; empty if there is none.
+std::string nearest_variable(std::string_view variable) {
+  std::vector<std::string> all;
+  for (const setting_field& f : setting_fields()) all.push_back(variable_of(f.name));
+  return detail::nearest_spelling(upper(variable), all);
 }
 
-/// The variable of a setting that somebody may have meant; empty if there is none.
-std::string nearest(std::string_view variable) {
-  std::size_t best = 3;  // two letters that changed places, or an error in each half
-  std::string found;
+/// The setting that somebody may have meant: one that is spelt alike, or whose group was left out.
+std::string nearest_setting(std::string_view name) {
+  std::vector<std::string_view> all;
   for (const setting_field& f : setting_fields()) {
-    std::string candidate = variable_of(f.name);
-    const std::size_t away = distance(upper(variable), candidate);
-    if (away >= best) continue;
-    best = away;
-    found = std::move(candidate);
+    if (f.name.substr(f.name.find('.') + 1) == name) return std::string(f.name);
+    all.push_back(f.name);
   }
-  return found;
+  return detail::nearest_spelling(name, all);
+}
+
+std::string question(const std::string& near) {
+  return near.empty() ? near : fmt::format(": did you mean {}?", near);
+}
+
+/// Behind a complaint about a value: what is missing, where that can be seen.
+std::string advice(const setting_field& f, std::string_view value) {
+  const bool bare = !value.empty() && value.find_first_not_of("0123456789") == std::string_view::npos;
+  return bare && f.takes.starts_with("a time") ? fmt::format("; a unit is missing, as in {}s", value) : "";
 }
 
 /// Of a setting, were there one of that name: others belong to somebody else.
@@ -122,7 +120,8 @@ std::string_view to_string(setting_origin origin) noexcept {
 std::vector<unknown_variable> unknown_variables() {
   std::vector<unknown_variable> found;
   for (const auto& [name, value] : variables()) {
-    if (name != file_variable && !find_variable(name)) found.push_back({std::string(name), nearest(name)});
+    if (name != file_variable && !find_variable(name))
+      found.push_back({std::string(name), nearest_variable(name)});
   }
   std::ranges::sort(found, {}, &unknown_variable::name);
   return found;
@@ -154,7 +153,9 @@ status settings::load_file(const std::string& path) {
   if (!found.complaint.empty()) return refuse(found.code, found.complaint);
   for (const detail::file_setting& f : found.all) {
     const auto at = find(f.name);
-    if (!at) return refuse(errc::not_found, fmt::format("{}: there is no setting '{}'", f.where, f.name));
+    if (!at)
+      return refuse(errc::not_found, fmt::format("{}: there is no setting '{}'{}", f.where, f.name,
+                                                 question(nearest_setting(f.name))));
     changes.push_back({*at, f.value, f.where});
   }
   return take(changes, setting_origin::file);
@@ -166,7 +167,8 @@ status settings::load_environment() {
     if (const auto at = find_variable(name)) {
       changes.push_back({*at, std::string(value), std::string(name)});
     } else if (looks_like_ours(name)) {
-      return refuse(errc::not_found, fmt::format("{}: there is no such setting", name));
+      return refuse(errc::not_found,
+                    fmt::format("{}: there is no such setting{}", name, question(nearest_variable(name))));
     }
   }
   return take(changes, setting_origin::environment);
@@ -182,7 +184,10 @@ status settings::set(std::string_view name, std::string_view value) {
 
 status settings::take_one(std::string_view name, std::string_view value, setting_origin origin) {
   const auto at = find(name);
-  if (!at) return refuse(errc::not_found, fmt::format("there is no setting '{}'", name));
+  if (!at) {
+    return refuse(errc::not_found,
+                  fmt::format("there is no setting '{}'{}", name, question(nearest_setting(name))));
+  }
   return take({{*at, std::string(value), {}}}, origin);
 }
 
@@ -196,8 +201,8 @@ status settings::take(const std::vector<change>& changes, setting_origin origin)
     values& into = sources_[c.at].origin > origin ? ignored : changed;
     if (!f.read(into, c.value)) {
       return refuse(errc::invalid_argument,
-                    fmt::format("{}{}{} is '{}', and takes {}", c.where, c.where.empty() ? "" : ": ", f.name,
-                                c.value, f.takes));
+                    fmt::format("{}{}{} is '{}', and takes {}{}", c.where, c.where.empty() ? "" : ": ",
+                                f.name, c.value, f.takes, advice(f, c.value)));
     }
   }
   values_ = std::move(changed);

@@ -62,6 +62,7 @@ client_call::client_call(node& by, node_id to, const function_key& function, boo
       options_(options),
       stop_(&on_stop, this),
       notification_(notification) {
+  shipper_.get_executor().expect_own_thread();
   if (shipper_.closing()) {
     failure_ = {errc::closed, "this node is shutting down"};
   } else if (options.stop.stop_requested()) {

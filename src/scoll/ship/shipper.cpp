@@ -51,7 +51,8 @@ shipper::shipper(engine& beside)
 }
 
 shipper::~shipper() {
-  SCOLL_ASSERT(server_call_count_ == 0 && outgoing_count_ == 0, "a node was destroyed while calls run");
+  SCOLL_ASSERT(server_call_count_ == 0 && outgoing_count_ == 0,
+               "a node was destroyed while calls run: await node.shutdown(...) first");
 }
 
 // ---- functions

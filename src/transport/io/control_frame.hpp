@@ -24,7 +24,7 @@ inline std::uint16_t spoken_version(std::span<const std::byte> payload) noexcept
 
 /// An error with a text that may hold what a peer sent, for status pages: only printable characters.
 inline error printable(errc code, std::string_view text) noexcept {
-  std::array<char, error::text_capacity> safe;
+  std::array<char, 2 * error::text_capacity> safe;
   const std::size_t size = std::min(text.size(), safe.size());
   std::transform(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(size), safe.begin(),
                  [](char c) { return c >= ' ' && c <= '~' ? c : '?'; });

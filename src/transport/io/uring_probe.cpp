@@ -95,12 +95,10 @@ error no_memory() {
   if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
     return error::system(ENOMEM, "io_uring: the kernel has no memory for the rings");
   }
-  char text[error::text_capacity];
-  const auto end =
-      fmt::format_to_n(text, sizeof text,
-                       "io_uring: locked memory limit {} KiB is too low, raise it (ulimit -l, LimitMEMLOCK=)",
-                       limit.rlim_cur / 1024);
-  return error::system(ENOMEM, {text, end.size < sizeof text ? end.size : sizeof text});
+  const error formatted = make_error(
+      errc::io_error, "io_uring: locked memory limit {} KiB is too low, raise it (ulimit -l, LimitMEMLOCK=)",
+      limit.rlim_cur / 1024);
+  return error::system(ENOMEM, formatted.text());
 }
 
 error old_kernel(int errno_value, std::string_view what, std::string_view kernel) {

@@ -194,7 +194,9 @@ sim_rail::sim_rail(sim_network& network, sim_executor& home, std::uint32_t host)
 sim_rail::~sim_rail() {
   stop_listening();
   while (!connecting_.empty()) delete &connecting_.pop_front();
-  SCOLL_ASSERT(open_ == 0, "a rail died before its links");
+  SCOLL_ASSERT(
+      open_ == 0,
+      "a rail died before its links: await node.shutdown(...), then destroy the node, then the rail");
 }
 
 status sim_rail::listen(const std::string& address, transport::accept_events& events) noexcept {

@@ -168,7 +168,9 @@ tcp_rail::tcp_rail(reactor& r, tcp_options options)
       frame_buffers_(max_frame_bytes, options_.frame_buffers) {}
 
 tcp_rail::~tcp_rail() {
-  SCOLL_ASSERT(open_ == 0 && listener_ == nullptr, "a rail died before its links");
+  SCOLL_ASSERT(
+      open_ == 0 && listener_ == nullptr,
+      "a rail died before its links: await node.shutdown(...), then destroy the node, then the rail");
 }
 
 status tcp_rail::prepare(int fd) const noexcept {

@@ -55,6 +55,26 @@ struct silent_status {
 
 }  // namespace
 
+TEST_CASE("a group that was made by default has no members, and a broadcast to it is refused") {
+  cluster c(2);
+  const group<probe> none;
+  CHECK_FALSE(none.valid());
+  CHECK(none.members().size() == 0);
+  CHECK(none.shared_members()->size() == 0);
+  CHECK(none.addressed().empty());
+  CHECK(none.id() == group_id{});
+  CHECK(none.rank() == 0);
+  CHECK(none.tree() == tree_spec{});
+  for (const group<probe>& g : {none, none.alive(), none.only({0}), none.except({0})}) {
+    const auto r = c.bcast(g, {});
+    CHECK(r.status().error() == errc::invalid_argument);
+    CHECK(r.status().error().text().starts_with("the group is empty"));
+    CHECK(r.outcome().members() == 0);
+    CHECK_FALSE(r.has_value());
+  }
+  CHECK(c.run(c[0].destroy(none)).error() == errc::invalid_argument);
+}
+
 TEST_CASE("every member executes once and is merged, for every tree, size and root", "[bcast]") {
   std::vector<std::uint32_t> sizes(test::slow_build ? 20 : 40);
   std::iota(sizes.begin(), sizes.end(), 1U);
@@ -176,7 +196,8 @@ TEST_CASE("a peer whose address is not known is not reached", "[bcast]") {
   c.serve(service);
   group_options options;
   options.tree = flat{};
-  auto made = c.run(c[0].create_group<probe>({{1, {}}, {2, {}}, {77, {}}}, options));
+  const std::vector<target> targets{{1, {}}, {2, {}}, {77, {}}};
+  auto made = c.run(c[0].create_group<probe>(targets, options));
   REQUIRE(made.error() == errc::unreachable);
   REQUIRE(made.error().text() == "1 of 3 members did not join: delivery: no address is known for node 77");
   REQUIRE(c.engine(1).groups() == 0);

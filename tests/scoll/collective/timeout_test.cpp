@@ -442,7 +442,8 @@ TEST_CASE("a shutdown names the function that loops on the pool, within its limi
     c.serve(spinner{});
     group_options options;
     options.tree = flat{};
-    auto g = c.run(c[root].create_group<spinner>({{1, {}}, {2, {}}}, options)).value();
+    const std::vector<target> targets{{1, {}}, {2, {}}};
+    auto g = c.run(c[root].create_group<spinner>(targets, options)).value();
     spinners = 0;
     flight<spinner> f(c, g, {}, {.processing_bound = 20ms});
     c.ex.run_for(1ms);

@@ -92,7 +92,7 @@ TEST_CASE("an error keeps its code, domain, number and a text that is cut") {
   const error e(errc::busy, longer, 7);
   CHECK(e);
   CHECK(e == errc::busy);
-  CHECK(e.text() == longer.substr(0, error::text_capacity));
+  CHECK(e.text() == longer.substr(0, error::text_capacity - 3) + "...");
   CHECK(e.detail() == 7);
   CHECK(e == error(errc::busy, longer, 7));
   CHECK_FALSE(e == error(errc::busy, longer, 8));
@@ -111,6 +111,29 @@ TEST_CASE("an error keeps its code, domain, number and a text that is cut") {
   CHECK(describe(errc::closed) == "closed");
 }
 
+TEST_CASE("a text that is cut says so, and is not cut within a number or a character") {
+  const auto cut = [](std::size_t letters, std::string_view rest) {
+    const std::string text = std::string(letters, 'y') + std::string(rest);
+    const error e(errc::stale, text);
+    CHECK(e.text().size() <= error::text_capacity);
+    return std::string(e.text().substr(std::min(letters, e.text().size())));
+  };
+  CHECK(cut(85, " is older than 1795394645547171734") == " is olde...");
+  CHECK(cut(77, " is older than 17953946455") == " is older than ...");
+  CHECK(cut(84, " node 12345 and 6") == " node ...");
+  CHECK(cut(79, " node 12345678") == " node 12345678");
+  CHECK(cut(79, " at 10.0.0.1:7400, which is cut") == " at ...");
+  CHECK(cut(79, " at 0xdeadbeefdeadbeef is cut") == " at ...");
+  CHECK(cut(82, " decade after decade") == " decade aft...");
+  CHECK(cut(91, "€€€") == "...");
+  CHECK(cut(0, std::string(200, '7')) == std::string(93, '7') + "...");  // no number has so many digits
+  CHECK(cut(0, std::string(96, '7')) == std::string(96, '7'));
+  constexpr error at_compile_time(
+      errc::busy,
+      "a text that is a little too long for an error, and in which the cut would fall within 1234567890123");
+  static_assert(at_compile_time.text().ends_with("fall within ..."));
+}
+
 TEST_CASE("every error code has a name of its own") {
   std::vector<std::string> names;
   for (std::uint16_t code = 0; code <= static_cast<std::uint16_t>(errc::type_mismatch); ++code) {
@@ -125,6 +148,7 @@ TEST_CASE("every error code has a name of its own") {
 TEST_CASE("an error text is formatted in place") {
   CHECK(make_error(errc::too_large, "{} of {} bytes", 5, 4).text() == "5 of 4 bytes");
   CHECK(make_error(errc::too_large, "{:>300}", 1).text().size() == error::text_capacity);
+  CHECK(make_error(errc::too_large, "{:>96}", 1).text().ends_with(" 1"));
   CHECK(make_error(errc::too_large, "{:>{}}", 1, -1) == error(errc::too_large, "{:>{}}"));  // no such width
 }
 
@@ -481,6 +505,22 @@ TEST_CASE("a timer that dies armed is a broken invariant") {
     on.arm(t, never);
   });
   CHECK(d.message.find("a timer was destroyed while armed") != std::string::npos);
+}
+
+TEST_CASE("an executor that is used from another thread than its own says so") {
+  const death d = die([] {
+    std::vector<int> log;
+    virtual_executor on;
+    logging_timer t(log, 1);
+    on.arm(t, on.now());
+    on.run_until_idle(1);
+    on.arm(t, on.now());  // on the thread of its turns, outside of them
+    on.disarm(t);
+    std::thread([&] { on.arm(t, on.now()); }).join();
+  });
+  CHECK(d.aborted);
+  CHECK(d.message.find("was used from another thread than its own") != std::string::npos);
+  CHECK(d.message.find("executor::post") != std::string::npos);
 }
 
 TEST_CASE("without a turn there is no current executor") {

@@ -11,15 +11,21 @@ struct everything {
   explicit everything(scoll::node& node, scoll::transport::reactor& loop)
       : port(loop),
         participant(loop, port, gossip::configuration::make({"127.0.0.1:1"}, std::chrono::seconds(1)).value(),
-                    "127.0.0.1:1", gossip::options{}),
-        feed(node, participant, {node.id()}),
+                    "127.0.0.1:1", options_of(node)),
+        bond(scoll::follow(node, participant, {{node.id(), "127.0.0.1:1"}}).value()),
         work(loop),
         store(loop, "/nowhere"),
         places(1) {}
 
+  static gossip::options options_of(const scoll::node& node) {
+    gossip::options chosen;
+    chosen.incarnation = node.incarnation();
+    return chosen;
+  }
+
   scoll::transport::udp_port port;
   gossip::participant participant;
-  scoll::liveness_feed feed;
+  scoll::follower bond;
   scoll::scope work;
   scoll::incarnation_store store;
   scoll::call_limit places;

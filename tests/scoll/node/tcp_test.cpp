@@ -6,6 +6,7 @@
 #include "scoll/node_access.hpp"
 #include "tcp_cluster.hpp"
 #include "tests/catch.hpp"
+#include "tests/scoll/coro/death.hpp"
 #include "tests/support/allocation_counter.hpp"
 
 using namespace scoll;
@@ -187,4 +188,17 @@ TEST_CASE("many broadcasts at once share the connections", "[tcp]") {
   };
   c.run(all());
   REQUIRE(good == 60 * 20);
+}
+
+TEST_CASE("a program that ends without shutdown is told what to do", "[tcp]") {
+  const death d = die([] {
+    const auto ring = transport::reactor::create().value();
+    transport::tcp_rail rail(*ring);
+    node_options options;
+    options.id = 1;
+    node self(*ring, rail, options);
+    self.listen("127.0.0.1:0").value();
+  });
+  CHECK(d.aborted);
+  CHECK(d.message.find("await node.shutdown(...)") != std::string::npos);
 }

@@ -192,11 +192,12 @@ TEST_CASE("what is not allowed is refused by name, and nothing of its source is 
   for (const char* value : {"../cubic", "a name", "sixteen_letters_"})
     refused("tcp.congestion_control", value);
   CHECK(s.set("tcp.keepalive", "5s").error() == errc::not_found);
-  CHECK(s.complaint() == "there is no setting 'tcp.keepalive'");
+  CHECK(s.complaint() == "there is no setting 'tcp.keepalive': did you mean tcp.keep_alive?");
 
   const file half("[tcp]\nbacklog = 7\nkeep_alive = 5\n");
   CHECK(s.load_file(half.path).error() == errc::invalid_argument);
-  CHECK(s.complaint() == half.path + ":3: tcp.keep_alive is '5', and takes a time up to 3600s, 0: never");
+  CHECK(s.complaint() == half.path + ":3: tcp.keep_alive is '5', and takes a time up to 3600s, 0: never; " +
+                             "a unit is missing, as in 5s");
   CHECK(s.tcp().backlog == transport::tcp_options{}.backlog);
 }
 
@@ -340,8 +341,11 @@ TEST_CASE("files that cannot be read say why, and where") {
     CHECK(s.complaint().starts_with(from.path));
     return s.complaint().substr(from.path.size());
   };
-  CHECK(complaint("[tcp]\nkeepalive = \"5s\"\n") == ":2: there is no setting 'tcp.keepalive'");
-  CHECK(complaint("keep_alive = \"5s\"\n") == ":1: there is no setting 'keep_alive'");
+  CHECK(complaint("[tcp]\nkeepalive = \"5s\"\n") ==
+        ":2: there is no setting 'tcp.keepalive': did you mean tcp.keep_alive?");
+  CHECK(complaint("keep_alive = \"5s\"\n") ==
+        ":1: there is no setting 'keep_alive': did you mean tcp.keep_alive?");
+  CHECK(complaint("colour = 1\n") == ":1: there is no setting 'colour'");
   CHECK(complaint("[tcp]\nkeep_alive = 1.5\n").starts_with(":2: tcp.keep_alive is neither"));
   CHECK(complaint("[tcp]\nkeep_alive = [\"5s\"]\n").starts_with(":2: tcp.keep_alive is neither"));
   CHECK(complaint("[tcp\n").starts_with(":1: "));
@@ -374,7 +378,8 @@ TEST_CASE("a variable that looks like a setting and is none is refused, and othe
   {
     const variable typing_error("SCOLL_TCP_KEEPALIVE", "5s");
     CHECK(s.load_environment().error() == errc::not_found);
-    CHECK(s.complaint() == "SCOLL_TCP_KEEPALIVE: there is no such setting");
+    CHECK(s.complaint() ==
+          "SCOLL_TCP_KEEPALIVE: there is no such setting: did you mean SCOLL_TCP_KEEP_ALIVE?");
   }
   const variable other("SCOLL_BIN_DIR", "/somewhere");
   CHECK(s.load_environment().has_value());

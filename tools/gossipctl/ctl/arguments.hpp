@@ -18,6 +18,7 @@ enum exit_code : int {
 
 struct arguments {
   std::string config;
+  bool config_given = false;
   std::string self;  ///< an address or index; empty: whoever is of this host
   bool as_json = false;
   bool all = false;

@@ -40,6 +40,10 @@ void make_key(const fs::path& file) {
 }  // namespace
 
 int init(const arguments& args) {
+  if (!args.config_given) {
+    throw usage_error(fmt::format(
+        "init: where to? give --config FILE or set GOSSIPCTL_CONFIG; for a server, {}", args.config));
+  }
   const fs::path file = args.config;
   new_config c;
   c.name = args.name;

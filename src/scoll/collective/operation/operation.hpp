@@ -55,6 +55,8 @@ class operation final : public list_hook<>, public transport::incoming {
 
   // root
   void start(std::coroutine_handle<> waiter, stop_token stop);
+  /// Its deadline has begun before the start.
+  void set_limit(time_limit whole) noexcept { times_.limit = whole; }
   const status& result_status() const noexcept { return result_.why; }
   void* value() noexcept { return values_.merged(); }
   /// For an operation that is never started.

@@ -1,0 +1,350 @@
+#include "scoll/follow.hpp"
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scoll/collective/bcast.hpp"
+#include "scoll/collective/engine.hpp"
+#include "scoll/coro/scope.hpp"
+#include "scoll/node.hpp"
+#include "scoll/node_access.hpp"
+#include "tests/catch.hpp"
+#include "transport/sim/sim_datagram.hpp"
+#include "transport/sim/sim_network.hpp"
+#include "transport/sim/sim_world.hpp"
+
+using namespace scoll;
+using namespace scoll::transport;
+using namespace std::chrono_literals;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr std::uint32_t host_count = 4;
+constexpr nanoseconds interval = gossip::least_interval;
+constexpr nanoseconds stealth_is_over = 6s;
+
+struct head_count {
+  static constexpr service_id id{0x0200};
+  struct request {};
+  using reply = std::uint64_t;
+  static reply execute(const request&, bcast_context&) noexcept { return 1; }
+  static void merge(reply& into, const reply& from) noexcept { into += from; }
+};
+
+/// How a broadcast, or something else that was waited for, ended.
+struct ending {
+  status how;
+  std::uint64_t value = 0;
+  time_point at{};
+};
+
+/// One life of a server: a node, its gossip, and the bond between them.
+struct server {
+  server(sim_world& world, sim_network& network, sim_datagrams& datagrams, std::uint32_t host,
+         gossip::configuration_ptr shared, std::uint64_t incarnation)
+      : home(world, host, {}),
+        rail(network, home),
+        self(home, rail, node_options_of(host, incarnation)),
+        port(datagrams, home),
+        member(home, port, std::move(shared), sim_network::address_of(host), gossip_options_of(incarnation)),
+        work(home) {
+    home.enter([&] {
+      self.serve(head_count{}).value();
+      self.listen(sim_network::address_of(host)).value();
+      for (std::uint32_t other = 0; other < host_count; ++other) {
+        if (other != host) self.add_peer(other + 1, sim_network::address_of(other)).value();
+      }
+    });
+  }
+
+  static node_options node_options_of(std::uint32_t host, std::uint64_t incarnation) {
+    node_options o;
+    o.id = host + 1;
+    o.incarnation = incarnation;
+    return o;
+  }
+  static gossip::options gossip_options_of(std::uint64_t incarnation) {
+    gossip::options o;
+    o.seed = 7;
+    o.incarnation = incarnation;
+    return o;
+  }
+  static std::vector<gossip_address> everybody() {
+    std::vector<gossip_address> all;
+    for (std::uint32_t i = host_count; i-- > 0;) all.push_back({i + 1, sim_network::address_of(i)});
+    return all;
+  }
+
+  void start_gossip() {
+    home.enter([&] {
+      bond.emplace(follow(self, member, everybody()).value());
+      work.spawn(take_part());
+    });
+  }
+  task<void> take_part() {
+    const status s = co_await gossip::run(member, stop.token());
+    gossip_ended.emplace(s);
+  }
+
+  /// Of all members, known without a message.
+  group<head_count> everyone() {
+    std::vector<target> targets;
+    for (std::uint32_t i = 0; i < host_count; ++i) targets.push_back({i + 1, {}});
+    return self.adopt_group<head_count>(1, membership::make(targets).value()).value();
+  }
+  task<void> count(group<head_count> g, bcast_options options, std::optional<ending>& into) {
+    const head_count::request nothing;
+    const auto r = co_await bcast(g, nothing, options);
+    into.emplace(ending{r.status(), r.has_value() ? *r : 0, home.now()});
+  }
+  void count_in_background(const group<head_count>& g, bcast_options options, std::optional<ending>& into) {
+    home.enter([&] { work.spawn(count(g, options, into)); });
+  }
+  task<void> create(group_options options, std::optional<ending>& into) {
+    std::vector<target> targets;
+    for (std::uint32_t i = 0; i < host_count; ++i) targets.push_back({i + 1, {}});
+    const auto g = co_await self.create_group<head_count>(targets, options);
+    into.emplace(ending{g ? status() : status(g.error()), g ? g->members().size() : 0, home.now()});
+  }
+  task<void> shut_down(std::optional<ending>& into) {
+    const status s = co_await self.shutdown(4s);
+    into.emplace(ending{s, 0, home.now()});
+  }
+  std::uint64_t requests_sent() { return self.wire().statistics().requests_sent; }
+  std::size_t dead() { return scoll::detail::node_access::engine(self).lives().dead().size(); }
+
+  sim_executor home;
+  sim_rail rail;
+  node self;
+  sim_datagram_port port;
+  gossip::participant member;
+  std::optional<follower> bond;
+  stop_source stop;
+  scope work;
+  std::optional<status> gossip_ended;
+};
+
+struct servers {
+  servers() {
+    std::vector<std::string> names;
+    for (std::uint32_t i = 0; i < host_count; ++i) names.push_back(sim_network::address_of(i));
+    shared = gossip::configuration::make(names, interval).value();
+    for (std::uint32_t i = 0; i < host_count; ++i) all.push_back(boot(i, 1));
+  }
+  ~servers() {
+    for (auto& each : all) end(each);
+  }
+
+  std::unique_ptr<server> boot(std::uint32_t i, std::uint64_t incarnation) {
+    return std::make_unique<server>(world, network, datagrams, i, shared, incarnation);
+  }
+  void start_gossip() {
+    for (auto& each : all) each->start_gossip();
+  }
+  void end(std::unique_ptr<server>& one) {
+    if (one == nullptr) return;
+    std::optional<ending> ended;
+    one->home.enter([&] {
+      one->stop.request_stop();
+      one->work.spawn(one->shut_down(ended));
+    });
+    run_for(5s);
+    REQUIRE(ended);
+    REQUIRE(one->work.try_join());
+    one.reset();
+  }
+  void run_for(nanoseconds d) { world.run_until(world.now() + d); }
+  server& operator[](std::uint32_t i) { return *all[i]; }
+
+  sim_world world{5, host_count};
+  sim_network network{world, 4096};
+  sim_datagrams datagrams{network};
+  gossip::configuration_ptr shared;
+  std::vector<std::unique_ptr<server>> all;
+};
+
+error why_not(server& one, const std::vector<gossip_address>& nodes) {
+  error why;
+  one.home.enter([&] {
+    const auto bond = follow(one.self, one.member, nodes);
+    why = bond ? error() : bond.error();
+  });
+  return why;
+}
+
+}  // namespace
+
+TEST_CASE("a node hears of deaths, returns and reboots from the participant it follows") {
+  servers s;
+  s.start_gossip();
+  s.run_for(stealth_is_over);
+  REQUIRE(s[0].member.stage() == gossip::phase::active);
+  CHECK(s[0].dead() == 0);
+
+  s.end(s.all[2]);
+  s.run_for(interval * (s[0].member.threshold() + 4));
+  for (const std::uint32_t i : {0U, 1U, 3U}) {
+    CHECK(scoll::detail::node_access::engine(s[i].self).lives().is_dead(3));
+    CHECK(s[i].dead() == 1);
+  }
+  std::optional<ending> refused;
+  const auto g = s[0].everyone();
+  s[0].count_in_background(g, {.deadline = 1s}, refused);
+  s.run_for(1s);
+  REQUIRE(refused);
+  CHECK(refused->how.error() == errc::peer_died);
+
+  s.all[2] = s.boot(2, 2);
+  s[2].start_gossip();
+  s.run_for(interval * (s[0].member.threshold() + 20));
+  CHECK(s[0].dead() == 0);
+  std::optional<ending> answered;
+  for (const std::uint32_t i : {1U, 2U, 3U}) s[i].everyone();
+  s[0].count_in_background(g, {.deadline = 1s}, answered);
+  s.run_for(2s);
+  REQUIRE(answered);
+  CHECK(answered->how.has_value());
+  CHECK(answered->value == host_count);
+}
+
+TEST_CASE("a broadcast that is started in stealth waits, and runs when the participant is active") {
+  servers s;
+  for (std::uint32_t i = 1; i < host_count; ++i) s[i].everyone();
+  const auto g = s[0].everyone();
+  s.start_gossip();
+  std::optional<ending> with_deadline, without, created;
+  s[0].count_in_background(g, {.deadline = 1min}, with_deadline);
+  s[0].count_in_background(g, {}, without);
+  s[0].home.enter([&] { s[0].work.spawn(s[0].create({.deadline = 1min}, created)); });
+  s.run_for(1s);
+  REQUIRE(s[0].member.stage() == gossip::phase::stealth);
+  CHECK_FALSE((with_deadline || without || created));
+  CHECK(s[0].requests_sent() == 0);
+  s.run_for(stealth_is_over);
+  REQUIRE(s[0].member.stage() == gossip::phase::active);
+  for (const auto* one : {&with_deadline, &without, &created}) {
+    REQUIRE(*one);
+    CHECK((*one)->how.has_value());
+    CHECK((*one)->value == host_count);
+  }
+}
+
+TEST_CASE("a member in stealth answers the broadcasts of others") {
+  servers s;
+  s[1].start_gossip();
+  const auto g = s[0].everyone();
+  for (std::uint32_t i = 1; i < host_count; ++i) s[i].everyone();
+  std::optional<ending> answered;
+  s[0].count_in_background(g, {.deadline = 1s}, answered);
+  s.run_for(1s);
+  REQUIRE(s[1].member.stage() == gossip::phase::stealth);
+  REQUIRE(answered);
+  CHECK(answered->value == host_count);
+}
+
+TEST_CASE("a broadcast that is held ends at its deadline, by its stop token, and at shutdown") {
+  servers s;
+  const auto g = s[0].everyone();
+  s.start_gossip();
+  stop_source stop;
+  std::optional<ending> late, stopped, fired_before, closed, created, shut;
+  const time_point began = s[0].home.now();
+  s[0].count_in_background(g, {.deadline = 300ms}, late);
+  s[0].count_in_background(g, {.stop = stop.token()}, stopped);
+  s[0].count_in_background(g, {.deadline = 1min}, closed);
+  s[0].home.enter([&] { s[0].work.spawn(s[0].create({.deadline = 400ms}, created)); });
+  s.run_for(200ms);
+  CHECK_FALSE((late || stopped || closed || created));
+  s[0].home.enter([&] { stop.request_stop(); });
+  s.run_for(1ms);
+  REQUIRE(stopped);
+  CHECK(stopped->how.error() == errc::cancelled);
+  CHECK_THAT(std::string(stopped->how.error().text()), Contains("nothing was sent"));
+  s.run_for(300ms);
+  REQUIRE(late);
+  CHECK(late->how.error() == errc::deadline_exceeded);
+  CHECK(late->at - began == 300ms);
+  REQUIRE(created);
+  CHECK(created->how.error() == errc::deadline_exceeded);
+  CHECK_FALSE(closed);
+  s[0].home.enter([&] { s[0].work.spawn(s[0].shut_down(shut)); });
+  s.run_for(1ms);
+  REQUIRE(closed);
+  CHECK(closed->how.error() == errc::closed);
+  CHECK(s[0].requests_sent() == 0);
+  s.run_for(5s);
+  REQUIRE(shut);
+  CHECK(shut->how.has_value());
+}
+
+TEST_CASE("what was held is checked again when it starts") {
+  servers s;
+  const auto g = s[0].everyone();
+  s.start_gossip();
+  std::optional<ending> refused;
+  s[0].count_in_background(g, {.deadline = 1min}, refused);
+  s.run_for(1s);
+  s[0].home.enter([&] { s[0].self.on_dead(3, 1); });
+  s.run_for(stealth_is_over);
+  REQUIRE(refused);
+  CHECK(refused->how.error() == errc::peer_died);
+  CHECK(s[0].requests_sent() == 0);
+}
+
+TEST_CASE("gossip that ends before it took part ends what is held, and what comes later") {
+  servers s;
+  const auto g = s[0].everyone();
+  s[0].start_gossip();
+  std::optional<ending> held, later, freed;
+  s[0].count_in_background(g, {}, held);
+  s.run_for(1s);
+  s[0].home.enter([&] { s[0].stop.request_stop(); });
+  s.run_for(1ms);
+  REQUIRE(held);
+  CHECK(held->how.error() == errc::closed);
+  s[0].count_in_background(g, {}, later);
+  s.run_for(1ms);
+  REQUIRE(later);
+  CHECK_THAT(std::string(later->how.error().text()), Contains("ended before it took part"));
+
+  for (std::uint32_t i = 1; i < host_count; ++i) s[i].everyone();
+  s[0].home.enter([&] { s[0].bond.reset(); });
+  s[0].count_in_background(g, {}, freed);
+  s.run_for(1s);
+  REQUIRE(freed);
+  CHECK(freed->how.has_value());
+}
+
+TEST_CASE("a node is told why it cannot follow a participant") {
+  servers s;
+  CHECK(why_not(s[0], server::everybody()) == errc::ok);
+  auto nodes = server::everybody();
+  nodes[0].node = 3;
+  CHECK(why_not(s[0], nodes) == errc::duplicate_target);
+  nodes[0] = nodes[1];
+  CHECK(why_not(s[0], nodes) == errc::duplicate_target);
+  nodes[0] = {4, "elsewhere:3"};
+  CHECK_THAT(std::string(why_not(s[0], nodes).text()), Contains("elsewhere:3 is no participant"));
+  nodes[0] = {0, sim_network::address_of(3)};
+  CHECK(why_not(s[0], nodes) == errc::invalid_argument);
+  nodes.erase(nodes.begin());
+  CHECK(why_not(s[0], nodes) == errc::ok);  // one that is no node
+  CHECK_THAT(std::string(why_not(s[3], nodes).text()), Contains("own address is not listed"));
+
+  gossip::participant other(s[0].home, s[0].port, s.shared, sim_network::address_of(0),
+                            server::gossip_options_of(9));
+  s[0].home.enter([&] {
+    const auto mismatch = follow(s[0].self, other, server::everybody());
+    REQUIRE_FALSE(mismatch);
+    CHECK_THAT(std::string(mismatch.error().text()), Contains("incarnation 9 is not the node's, 1"));
+    const auto elsewhere = follow(s[0].self, s[1].member, server::everybody());
+    CHECK(elsewhere.error() == errc::invalid_argument);
+    const auto first = follow(s[0].self, s[0].member, server::everybody());
+    CHECK(first.has_value());
+    CHECK(follow(s[0].self, s[0].member, server::everybody()).error() == errc::already_exists);
+  });
+}
