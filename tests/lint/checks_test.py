@@ -163,5 +163,12 @@ class Tables(Case):
         self.expect("tables", self.CODE | page | {"src/scoll/coro/mutants.hpp": two}, "docs/mutants.csv:1: has no row for two")
 
 
+class Codes(Case):
+    def test_codes_in_comments_and_pages(self):
+        self.expect("codes", {"src/a.cpp": "f(C1); // with `C` and (C++20), `T`\n", "docs/a.md": "`T` (X)\n```\n(C12)\n```\n"})
+        self.expect("codes", {"src/a.cpp": "int a;\n/// Held (`C12`, `T1`).\n"}, "src/a.cpp:2: (`C12`")
+        self.expect("codes", {"src/a.cpp": "// (X4)\n", "docs/a.md": "as `F1` says\n"}, "src/a.cpp:1: (X4)", "docs/a.md:1: `F1`")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -17,7 +17,7 @@ PRETENDER = """#!/bin/bash
 """
 ON_PATH = """cmake ctest run-clang-tidy-19 clang-format-19 clang++-19 g++ ninja pkg-config ccache dpkg-query dpkg-shlibdeps
     apt-get sudo"""
-IN_TREE = "tests/lint/co_await.py build/release/bin/tests_sim build/release/bin/scoll-sim-mutants"
+IN_TREE = "tests/lint/co_await.py tests/lint/checks/structure.py tests/lint/checks/tables.py build/release/bin/tests_sim build/release/bin/scoll-sim-mutants"
 CTEST = """#!/bin/bash
 if [[ " $*" != $FAILING ]]; then
     while (($#)) && [[ $1 != --output-junit ]]; do shift; done
@@ -61,10 +61,13 @@ class Dev(unittest.TestCase):
     def test_what_works_passes(self):
         self.expect(0, ", 0 failed", "check")
         self.expect(0, "== clang-tidy", "tidy")
+        self.expect(0, "", "lint")
 
     def test_check_fails_with_each_of_its_steps(self):
         for failing, step in [
             ("clang-format-19 *", "format"),
+            ("structure.py *", "lint"),
+            ("tables.py *", "lint"),
             ("co_await.py *", "tidy"),
             ("cmake *scoll_commit*", "tidy"),
             ("run-clang-tidy-19 *", "tidy"),
@@ -77,6 +80,12 @@ class Dev(unittest.TestCase):
         ]:
             with self.subTest(failing=failing):
                 self.expect(1, f"failed: {step}", "check", failing=failing)
+
+    def test_lint_fails_with_each_check_and_leaves_helpers_alone(self):
+        (self.root / "tests/lint/checks/helper.py").write_text("not a program")
+        self.expect(0, "", "lint")
+        for failing in ("structure.py *", "tables.py *"):
+            self.expect(1, "", "lint", failing=failing)
 
     def test_a_stage_without_tests_fails_unless_they_were_chosen(self):
         self.expect(1, "failed: debug coro  (ctest)", "test", failing=" --preset debug *")

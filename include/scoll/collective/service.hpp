@@ -16,12 +16,15 @@
 
 namespace scoll {
 
-/// A request's encoded size at most (`C3`), and what a collective message may have in all.
+/// A request's encoded size at most, and what a collective message may have in all.
 inline constexpr std::size_t max_request_bytes = 4096;
 inline constexpr std::size_t max_collective_bytes = 8192;
 /// Kept free in every reply for the account of who did what.
 inline constexpr std::size_t account_reserve_bytes = 8192;
+/// The encoded merged reply at most, whatever a service states as its `reply_capacity`.
 inline constexpr std::size_t max_reply_bytes = transport::max_payload_bytes - account_reserve_bytes - 64;
+/// The `reply_capacity` of a service that states none and whose reply has no fixed size.
+inline constexpr std::size_t default_reply_capacity = 16384;
 
 /// The reply of services that answer nothing but that they did it.
 struct no_reply {
@@ -128,7 +131,7 @@ consteval std::size_t natural_capacity() {
   if constexpr (wire::has_fixed_size<R>) {
     return wire::fixed_size<R>;
   } else {
-    return 16384;
+    return default_reply_capacity;
   }
 }
 template <class S>
@@ -191,7 +194,7 @@ consteval bool check_service() {
 
 }  // namespace detail
 
-/// A type whose hooks run on every member of a broadcast (`C1`). Only `execute` is mandatory:
+/// A type whose hooks run on every member of a broadcast. Only `execute` is mandatory:
 ///
 /// ```cpp
 /// struct scrub {
