@@ -26,7 +26,7 @@ struct liveness_event {
   std::uint64_t cycle = 0;        ///< the cluster clock here
 };
 
-enum class phase : std::uint8_t;
+enum class participation : std::uint8_t;
 
 /// Who is told of changes, in order. It leaves when it dies; while it is told it may leave and others
 /// may join, and nobody may destroy the participant.
@@ -34,7 +34,7 @@ class event_listener : public list_hook<event_listener> {
  public:
   virtual void on_liveness(const liveness_event& e) noexcept = 0;
   /// The participant listens (`stealth`), takes part (`active`) or has ended (`stopped`).
-  virtual void on_stage(phase) noexcept {}
+  virtual void on_stage(participation) noexcept {}
 
  protected:
   ~event_listener() = default;

@@ -35,7 +35,7 @@ class participant {
   /// The incarnation it was made with.
   std::uint64_t own_incarnation() const noexcept { return options_.incarnation; }
   executor& get_executor() const noexcept { return home_; }
-  phase stage() const noexcept;
+  participation stage() const noexcept;
 
   /// Told from now on, in order; the present state comes as no event.
   void subscribe(event_listener& listener) noexcept { listeners_.push_back(listener); }
@@ -60,7 +60,7 @@ class participant {
   class loop;
 
   status prepare();
-  void tell_stage(phase now) noexcept;
+  void tell_stage(participation now) noexcept;
   template <class Tell>
   void tell(const Tell& tell) noexcept;
 
@@ -71,7 +71,7 @@ class participant {
   options options_;
   participant_index self_ = nobody;
   intrusive_list<event_listener, event_listener> listeners_;
-  phase told_ = phase::idle;
+  participation told_ = participation::idle;
   scoll::event left_stealth_;  // for good: it is active, or has ended
   std::unique_ptr<loop> loop_;
 };

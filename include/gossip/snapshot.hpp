@@ -10,19 +10,19 @@
 
 namespace scoll::gossip {
 
-enum class phase : std::uint8_t {
+enum class participation : std::uint8_t {
   idle,     ///< not started
   stealth,  ///< listens, and sends nothing
   active,
   stopped,
 };
 
-std::string_view to_string(phase p) noexcept;
+std::string_view to_string(participation p) noexcept;
 
 /// The whole state at one moment.
 struct snapshot {
   std::uint64_t epoch = 0;  ///< of the latest event; equal epochs mean equal states of all participants
-  phase stage = phase::idle;
+  participation stage = participation::idle;
   participant_index self = nobody;
   std::uint64_t incarnation = 0;
   std::uint64_t clock = 0;   ///< cluster cycle

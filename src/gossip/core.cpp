@@ -74,9 +74,9 @@ core::core(configuration_ptr shared, participant_index self, const options& chos
 // ---- time
 
 void core::on_timer(time_point now) noexcept {
-  if (stage_ == phase::stopped) return;
+  if (stage_ == participation::stopped) return;
   if (now >= next_tick_) tick(now);
-  if (stage_ == phase::active && now >= next_ping_) ping();
+  if (stage_ == participation::active && now >= next_ping_) ping();
 }
 
 /// One on waking, whatever was missed: cycles that this process slept through are nobody's fault.
@@ -90,7 +90,7 @@ void core::tick(time_point now) noexcept {
   ages_[self_] = 0;
   ++counts_.cycles;
   adapt_threshold();
-  if (stage_ == phase::stealth) go_on_in_stealth();
+  if (stage_ == participation::stealth) go_on_in_stealth();
   judge();
   const nanoseconds interval = shared_->interval();
   next_tick_ = std::max(next_tick_ + interval, now + interval / 2);
@@ -98,7 +98,7 @@ void core::tick(time_point now) noexcept {
   replied_ = false;
   const auto latest = static_cast<std::uint64_t>(interval.count() / jitter_share);
   const auto later = options_.jitter ? static_cast<std::int64_t>(random_.below(latest)) : 0;
-  next_ping_ = stage_ == phase::active ? now + nanoseconds(later) : never;
+  next_ping_ = stage_ == participation::active ? now + nanoseconds(later) : never;
 }
 
 void core::notice_gap(time_point now) noexcept {
@@ -126,7 +126,7 @@ void core::go_on_in_stealth() noexcept {
 }
 
 void core::begin() noexcept {
-  stage_ = phase::active;
+  stage_ = participation::active;
   begun_ = counts_.cycles;
   clock_.settle();
   answers_needed_ = answers_after_gap;
@@ -140,7 +140,7 @@ void core::move_ages(std::uint64_t before) noexcept {
   const auto moved = static_cast<std::int64_t>(after - before);
   shift_ages(ages_.data(), ages_.size(), static_cast<int>(std::clamp<std::int64_t>(moved, -254, 254)));
   ages_[self_] = 0;
-  if (stage_ == phase::active && moved > std::int64_t{gap_cycles}) {
+  if (stage_ == participation::active && moved > std::int64_t{gap_cycles}) {
     answers_needed_ = answers_after_gap;
     log(log_level::info, log_sink::no_clock, "the cluster clock went {} cycles at once", moved);
   }
@@ -190,7 +190,7 @@ std::uint32_t core::obsolete_after() const noexcept {
 // ---- verdicts
 
 withheld core::reason() const noexcept {
-  if (stage_ != phase::active || counts_.cycles < begun_ + threshold_) return withheld::stealth;
+  if (stage_ != participation::active || counts_.cycles < begun_ + threshold_) return withheld::stealth;
   if (std::popcount(silent_cycles_) > recent_cycles / 2 && !SCOLL_MUTANT(gossip_silence_unnoticed))
     return withheld::no_replies;
   if (answers_needed_ != 0) return withheld::gap;
@@ -243,7 +243,7 @@ void core::judge(participant_index who, withheld why) noexcept {
     records_[who].confirmed = false;
     return announce(who, event_kind::dead);
   }
-  if (stage_ != phase::active || (answers_needed_ != 0 && r.state != liveness::alive)) return;
+  if (stage_ != participation::active || (answers_needed_ != 0 && r.state != liveness::alive)) return;
   const bool other_life =
       r.announced != 0 && r.announced != incarnation && !SCOLL_MUTANT(gossip_reboot_unnoticed);
   if (r.state == liveness::alive && !other_life) return;
@@ -280,8 +280,8 @@ void core::announce(participant_index who, event_kind kind) noexcept {
 }
 
 void core::fail(const error& why) noexcept {
-  if (stage_ == phase::stopped) return;
-  stage_ = phase::stopped;
+  if (stage_ == participation::stopped) return;
+  stage_ = participation::stopped;
   failure_ = why;
   log(log_level::error, log_sink::no_clock, "stops: {}", why.text());
 }

@@ -59,9 +59,9 @@ class core {
   void on_message(participant_index from, std::span<const std::byte> bytes, time_point now) noexcept;
   /// Records a message from an unknown address.
   void on_stranger(std::size_t bytes) noexcept;
-  void stop() noexcept { stage_ = phase::stopped; }
+  void stop() noexcept { stage_ = participation::stopped; }
 
-  phase stage() const noexcept { return stage_; }
+  participation stage() const noexcept { return stage_; }
   /// Why it has stopped by itself.
   const error& failure() const noexcept { return failure_; }
   std::uint64_t epoch() const noexcept { return epoch_; }
@@ -129,7 +129,7 @@ class core {
   core_output& out_;
   random_generator random_;
 
-  phase stage_ = phase::stealth;
+  participation stage_ = participation::stealth;
   error failure_;
   short_digest digest_;
   claim claim_;

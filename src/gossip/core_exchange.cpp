@@ -133,7 +133,7 @@ void core::on_stranger(std::size_t bytes) noexcept {
 }
 
 void core::on_message(participant_index from, std::span<const std::byte> bytes, time_point now) noexcept {
-  if (stage_ == phase::stopped) return;
+  if (stage_ == participation::stopped) return;
   ++counts_.messages_received;
   counts_.bytes_received += bytes.size();
   const auto head = decode_head(bytes);
@@ -221,7 +221,7 @@ void core::disagree(participant_index from, const message_head& h, std::span<con
   log(log_level::warning, h.clock, "{} has another configuration: {}", shared_->address(from),
       in_full ? to_string(differs) : "not said which");
   if (h.kind != message_kind::reply) {
-    if (stage_ == phase::active) reply_without_entries(from, h, true);
+    if (stage_ == participation::active) reply_without_entries(from, h, true);
     return;
   }
   if (agreement_.hear(from, false, h.established, in_full) != agreement::outcome::stop) return;
@@ -236,7 +236,7 @@ void core::take(participant_index from, const message_view& m, time_point now) n
   const bool pinged = m.head.kind == message_kind::ping;
   if (m.head.clock + obsolete_after() < clock_.now() && !SCOLL_MUTANT(gossip_obsolete_accepted)) {
     ++counts_.obsolete;
-    if (pinged && stage_ == phase::active) reply_without_entries(from, m.head, false);
+    if (pinged && stage_ == participation::active) reply_without_entries(from, m.head, false);
     return;
   }
   records_[from].last_direct = std::min(m.head.clock, clock_.now());
@@ -246,11 +246,11 @@ void core::take(participant_index from, const message_view& m, time_point now) n
   // Ages first: what is news of a life that is heard of is then told as such.
   learn(from, m.head.incarnation, false);
   learn_lives(m);
-  if (stage_ == phase::stopped) return;
+  if (stage_ == participation::stopped) return;
   confirm_lives(m);
   look_for_oneself(m);
   if (!pinged) return answered(from, m.head);
-  if (stage_ == phase::active) return reply(from, m, shift);
+  if (stage_ == participation::active) return reply(from, m, shift);
   ++counts_.not_running;
 }
 
@@ -332,7 +332,7 @@ void core::answered(participant_index from, const message_head& h) noexcept {
 /// wait for but that others agree on what time it is: with a clock that is behind, its messages would look
 /// old.
 void core::look_for_oneself(const message_view& m) noexcept {
-  if (stage_ != phase::stealth || m.part.count == 0 || !m.head.established) return;
+  if (stage_ != participation::stealth || m.part.count == 0 || !m.head.established) return;
   if (!clock_.confirmed(shared_->size() - 1)) return;
   if (self_ < m.part.first || self_ - m.part.first >= m.part.count) return;
   const bool complete = m.head.kind == message_kind::ping;

@@ -74,7 +74,7 @@ class participant::loop final : public core_output, public transport::datagram_e
     if (from == nobody) return core_.on_stranger(bytes.bytes.size());
     core_.on_message(from, bytes.bytes, owner_.home_.now());
     tell_stage();
-    if (core_.stage() == phase::stopped) ended_.set();
+    if (core_.stage() == participation::stopped) ended_.set();
   }
 
  private:
@@ -89,7 +89,7 @@ class participant::loop final : public core_output, public transport::datagram_e
   void on_timer() noexcept {
     core_.on_timer(owner_.home_.now());
     tell_stage();
-    if (core_.stage() == phase::stopped) return;
+    if (core_.stage() == participation::stopped) return;
     owner_.home_.arm(*this, core_.next_timer());
   }
 
@@ -128,9 +128,9 @@ void participant::tell(const Tell& tell) noexcept {
   }
 }
 
-void participant::tell_stage(phase now) noexcept {
+void participant::tell_stage(participation now) noexcept {
   if (std::exchange(told_, now) == now) return;
-  if (now != phase::stealth) left_stealth_.set();
+  if (now != participation::stealth) left_stealth_.set();
   tell([now](event_listener& l) { l.on_stage(now); });
 }
 
@@ -155,8 +155,8 @@ status participant::prepare() {
   return {};
 }
 
-phase participant::stage() const noexcept {
-  return loop_ == nullptr ? phase::idle : loop_->protocol().stage();
+participation participant::stage() const noexcept {
+  return loop_ == nullptr ? participation::idle : loop_->protocol().stage();
 }
 std::uint64_t participant::epoch() const noexcept {
   return loop_ == nullptr ? 0 : loop_->protocol().epoch();
@@ -189,7 +189,7 @@ snapshot participant::take_snapshot() const {
 
 task<status> run(participant& p, stop_token stop) {
   if (status s = p.prepare(); !s) {
-    if (p.loop_ == nullptr) p.tell_stage(phase::stopped);
+    if (p.loop_ == nullptr) p.tell_stage(participation::stopped);
     co_return s;
   }
   auto& loop = *p.loop_;
@@ -207,7 +207,7 @@ task<status> run(participant& p, stop_token stop) {
 task<status> active(participant& p, stop_token stop) {
   const status left = co_await p.left_stealth_.wait(stop);
   if (!left) co_return left;
-  if (p.stage() == phase::active) co_return status();
+  if (p.stage() == participation::active) co_return status();
   co_return error(errc::closed, "gossip: it takes part no more");
 }
 

@@ -51,12 +51,12 @@ std::string_view to_string(withheld why) noexcept {
   return "?";
 }
 
-std::string_view to_string(phase p) noexcept {
+std::string_view to_string(participation p) noexcept {
   switch (p) {
-    case phase::idle: return "idle";
-    case phase::stealth: return "stealth";
-    case phase::active: return "active";
-    case phase::stopped: return "stopped";
+    case participation::idle: return "idle";
+    case participation::stealth: return "stealth";
+    case participation::active: return "active";
+    case participation::stopped: return "stopped";
   }
   return "?";
 }

@@ -36,7 +36,7 @@ status check(const node& self, const gossip::participant& from, const std::vecto
   if (from.self() >= ids.size() || ids[from.self()] != self.id())
     return make_error(errc::invalid_argument, "the participant's own address is not listed as node {}'s",
                       self.id());
-  if (from.stage() == gossip::phase::stopped) return error(errc::closed, "the participant has ended");
+  if (from.stage() == gossip::participation::stopped) return error(errc::closed, "the participant has ended");
   return {};
 }
 
@@ -47,7 +47,7 @@ class follower::feed final : public gossip::event_listener {
   feed(detail::engine& to, gossip::participant& from, std::vector<node_id> nodes)
       : engine_(to), nodes_(std::move(nodes)) {
     engine_.holding().take();
-    if (from.stage() != gossip::phase::active) engine_.holding().hold();
+    if (from.stage() != gossip::participation::active) engine_.holding().hold();
     from.subscribe(*this);
     for (gossip::participant_index who = 0; who < nodes_.size(); ++who) {
       const gossip::liveness state = from.state(who);
@@ -73,11 +73,11 @@ class follower::feed final : public gossip::event_listener {
   void on_liveness(const gossip::liveness_event& e) noexcept override {
     tell(e.who, e.kind == gossip::event_kind::dead, e.incarnation);
   }
-  void on_stage(gossip::phase now) noexcept override {
+  void on_stage(gossip::participation now) noexcept override {
     detail::start_hold& hold = engine_.holding();
     if (hold.open()) return;
-    if (now == gossip::phase::active) hold.release();
-    if (now == gossip::phase::stopped)
+    if (now == gossip::participation::active) hold.release();
+    if (now == gossip::participation::stopped)
       hold.refuse({errc::closed, "the gossip of this node ended before it took part"});
   }
 

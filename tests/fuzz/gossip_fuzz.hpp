@@ -127,7 +127,7 @@ inline void gossip_input(std::span<const std::uint8_t> in) {
     now += gossip::least_interval / 2;
     t.core.on_timer(now);
   }
-  gossip_demand(t.core.stage() == gossip::phase::stopped || t.core.ages()[2] == 0);
+  gossip_demand(t.core.stage() == gossip::participation::stopped || t.core.ages()[2] == 0);
 }
 
 }  // namespace fuzz

@@ -145,18 +145,18 @@ TEST_CASE("a start is silent until the life before it is held dead, and no longe
   for (std::uint32_t cycle = 0; cycle < newcomer.threshold(); ++cycle) {
     c.run(1);
     CHECK(newcomer.counts().messages_sent == 0);
-    CHECK(newcomer.stage() == phase::stealth);
+    CHECK(newcomer.stage() == participation::stealth);
   }
   CHECK(newcomer.clock() + 1 >= c.all[0]->protocol.clock());
   c.run(8);
-  CHECK(newcomer.stage() == phase::active);
+  CHECK(newcomer.stage() == participation::active);
   c.kill(3);
   c.run(60);  // by now it is dead for everybody: a return need not wait
   quiet.incarnation = 3;
   c.start(3, quiet);
   c.run(9);
   CHECK(c.all[3]->protocol.counts().cycles < c.all[3]->protocol.threshold());
-  CHECK(c.all[3]->protocol.stage() == phase::active);
+  CHECK(c.all[3]->protocol.stage() == participation::active);
   for (const auto& s : c.all) {
     if (s->index != 3) CHECK(s->events.back().kind == event_kind::rebooted);
   }
@@ -273,7 +273,7 @@ TEST_CASE("a message of another configuration changes nothing, and stops the new
   station newcomer(other, 3, plain_options(9), c.now);
   c.kill(3);
   const state before(c.all[0]->protocol);
-  for (int i = 0; i < 40 && newcomer.protocol.stage() != phase::stopped; ++i) {
+  for (int i = 0; i < 40 && newcomer.protocol.stage() != participation::stopped; ++i) {
     c.now += std::chrono::milliseconds(250);
     newcomer.protocol.on_timer(c.now);
     while (!newcomer.out.empty()) {
@@ -287,13 +287,13 @@ TEST_CASE("a message of another configuration changes nothing, and stops the new
     }
   }
   CHECK(state(c.all[0]->protocol) == before);
-  REQUIRE(newcomer.protocol.stage() == phase::stopped);
+  REQUIRE(newcomer.protocol.stage() == participation::stopped);
   CHECK(newcomer.protocol.failure().code() == errc::wrong_cluster);
   const std::string text(newcomer.protocol.failure().text());
   CHECK(text.find("interval") != std::string::npos);
   CHECK(text.find("p:") != std::string::npos);
   for (const auto& s : c.all) {
-    if (s) CHECK(s->protocol.stage() == phase::active);
+    if (s) CHECK(s->protocol.stage() == participation::active);
   }
 }
 
@@ -302,7 +302,7 @@ TEST_CASE("a life that is not the latest stops") {
   c.run(12);
   core& target = c.all[0]->protocol;
   target.on_message(1, message(*c.shared, 0, head(1, 1000, target.clock()), {}, {{0, 5}}), c.now);
-  CHECK(target.stage() == phase::stopped);
+  CHECK(target.stage() == participation::stopped);
   CHECK(target.failure().code() == errc::stale);
 }
 

@@ -59,7 +59,7 @@ struct state {
   friend bool operator==(const state&, const state&) = default;
   std::vector<std::uint8_t> ages;
   std::vector<std::uint64_t> lives;
-  phase stage;
+  participation stage;
   std::uint64_t clock, epoch, merged;
 };
 

@@ -99,7 +99,7 @@ TEST_CASE("participants start together, notice a death and a return, and end") {
   h.run_for(seconds(4));
   for (const auto& one : h.all) {
     CHECK(one->events.size() == 11);
-    CHECK(one->member.stage() == phase::active);
+    CHECK(one->member.stage() == participation::active);
     one->events.clear();
   }
   h.all[4].reset();
@@ -169,7 +169,7 @@ TEST_CASE("who waits for a participant to take part is told when it does, or tha
   h.run_for(seconds(2));
   REQUIRE(told.size() == 2);
   CHECK(told[1].has_value());
-  CHECK(one.member.stage() == phase::active);
+  CHECK(one.member.stage() == participation::active);
   one.stop.request_stop();
   one.home.touch();
   h.run_for(milliseconds(10));

@@ -28,7 +28,7 @@ bytes objection(const configuration& other, participant_index to, participant_in
 
 /// Lets a newcomer ping those who run, and hands it what they say, until it stops.
 void end_by_objections(cluster& c, station& newcomer) {
-  for (int i = 0; i < 40 && newcomer.protocol.stage() != phase::stopped; ++i) {
+  for (int i = 0; i < 40 && newcomer.protocol.stage() != participation::stopped; ++i) {
     c.now += interval;
     newcomer.protocol.on_timer(c.now);
     while (!newcomer.out.empty()) {
@@ -62,7 +62,7 @@ TEST_CASE("what was said in an earlier configuration stops nobody when it is hea
     alone.seal = sealed ? &seal : nullptr;
     station first(shared_by(8), 3, alone, before.now);
     end_by_objections(before, first);
-    REQUIRE(first.protocol.stage() == phase::stopped);
+    REQUIRE(first.protocol.stage() == participation::stopped);
     REQUIRE(std::any_of(old.begin(), old.end(), [](const kept& k) {
       const auto h = decode_head(k.what.message);
       return k.what.to == 3 && h->kind == message_kind::ping && h->in_full && h->established;
@@ -79,7 +79,7 @@ TEST_CASE("what was said in an earlier configuration stops nobody when it is hea
       CHECK(state(s.protocol) == was);
       if (s.index != 3) CHECK(s.out.empty());
     }
-    for (const auto& s : after.all) REQUIRE(s->protocol.stage() == phase::active);
+    for (const auto& s : after.all) REQUIRE(s->protocol.stage() == participation::active);
     CHECK(after.all[0]->protocol.counts().disagreeing == 0);
     CHECK(after.all[0]->protocol.counts().stale_incarnation > 0);
     after.all[3]->out.clear();
@@ -112,10 +112,10 @@ TEST_CASE("who disagreed in a life before is not counted again, and who still do
   for (participant_index i = 4; i <= 6; ++i) target.on_message(i, objection(*other, 0, i, 1, 2), c.now);
   CHECK(target.counts().repeated == 3);
   CHECK(target.counts().disagreeing == 6);
-  REQUIRE(target.stage() == phase::active);
+  REQUIRE(target.stage() == participation::active);
 
   target.on_message(7, objection(*other, 0, 7, 1, 2), c.now);  // now there are more of them
-  CHECK(target.stage() == phase::stopped);
+  CHECK(target.stage() == participation::stopped);
   CHECK(target.failure().code() == errc::wrong_cluster);
 }
 
@@ -176,7 +176,7 @@ TEST_CASE("another version of the protocol stops the newcomer by name, and is to
   };
   station newcomer(shared, 0, plain_options());
   newcomer.protocol.on_message(1, of_version_two(message_kind::ping), time_point());
-  CHECK(newcomer.protocol.stage() == phase::active);
+  CHECK(newcomer.protocol.stage() == participation::active);
   REQUIRE(newcomer.out.size() == 1);
   const message_view told = view(*shared, newcomer.out[0]);
   CHECK(told.head.objects);
@@ -184,14 +184,14 @@ TEST_CASE("another version of the protocol stops the newcomer by name, and is to
   CHECK(told.configuration.version == protocol_version);
 
   newcomer.protocol.on_message(1, of_version_two(message_kind::reply), time_point());
-  CHECK(newcomer.protocol.stage() == phase::active);  // this one was here
+  CHECK(newcomer.protocol.stage() == participation::active);  // this one was here
   message_head h = head(1, 2, 1);
   h.version = 2;
   h.kind = message_kind::reply;
   h.echo = 1;
   h.established = true;
   newcomer.protocol.on_message(1, message(*shared, 0, h, {}), time_point());
-  REQUIRE(newcomer.protocol.stage() == phase::stopped);
+  REQUIRE(newcomer.protocol.stage() == participation::stopped);
   CHECK(newcomer.protocol.failure().code() == errc::version_mismatch);
   const std::string text(newcomer.protocol.failure().text());
   CHECK(text.find("p:1 has another version") != std::string::npos);

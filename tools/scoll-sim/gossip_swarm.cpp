@@ -14,12 +14,10 @@
 #include "scoll/coro/scope.hpp"
 #include "transport/sim/sim_datagram.hpp"
 
-namespace scoll::gossip {
+namespace scoll::sim {
 namespace {
 
-using sim::fault_profile;
-using sim::plan;
-using sim::run_report;
+using namespace gossip;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -150,7 +148,7 @@ class swarm {
   double catching_up() const {
     std::vector<std::uint64_t> clocks;
     for (const life_of* l : lives_) {
-      if (l != nullptr && !odd(l->host) && l->member.stage() == phase::active)
+      if (l != nullptr && !odd(l->host) && l->member.stage() == participation::active)
         clocks.push_back(l->member.clock());
     }
     std::sort(clocks.begin(), clocks.end(), std::greater<>());
@@ -397,7 +395,7 @@ class swarm {
       return until > faults_begin && world_.now() < until + cycles(threshold_);
     };
     if (std::any_of(isolated_until_.begin(), isolated_until_.end(), cut_off)) return;
-    const nanoseconds awake = l.member.stage() == phase::active ? world_.now() - l.born : forever;
+    const nanoseconds awake = l.member.stage() == participation::active ? world_.now() - l.born : forever;
     if (l.member.counts().cycles > threshold_ / 2 || awake == forever) return;
     const life_of* before = nullptr;
     for (const life_of& other : all_) {
@@ -473,7 +471,7 @@ class swarm {
     const life_of* whom = find(e.who, e.incarnation);
     if (whom == nullptr) return violated("only lives that were are told of", what);
     if (odd(e.who)) return violated("who disagrees is nobody's peer", what);
-    if (e.kind == event_kind::dead) {
+    if (e.kind == gossip::event_kind::dead) {
       check_verdict(l, *whom, what);
       v.told_dead = e.incarnation;
     } else {
@@ -485,7 +483,7 @@ class swarm {
                  fmt::format("{}, which died {} ms before; clock {}", what,
                              (world_.now() - died).count() / 1'000'000, l.member.clock()));
     }
-    v.state = e.kind == event_kind::dead ? liveness::dead : liveness::alive;
+    v.state = e.kind == gossip::event_kind::dead ? liveness::dead : liveness::alive;
     v.incarnation = e.incarnation;
   }
 
@@ -493,7 +491,7 @@ class swarm {
   /// cluster clock has stood still as well, or begun anew, and a late message may know more than all others.
   bool time_is_kept(nanoseconds since) const {
     return std::any_of(lives_.begin(), lives_.end(), [&](const life_of* l) {
-      return l != nullptr && l->member.stage() == phase::active && !odd(l->host) &&
+      return l != nullptr && l->member.stage() == participation::active && !odd(l->host) &&
              l->born + cycles(threshold_ + stealth_beyond) <= since && l->stalled_until <= since &&
              isolated_until_[l->host] <= since;
     });
@@ -501,10 +499,11 @@ class swarm {
 
   void check_order(const life_of::view& v, const liveness_event& e, const std::string& what) {
     const bool same = v.incarnation == e.incarnation, first = v.incarnation == 0;
-    if (e.kind == event_kind::rebooted && (first || same)) violated("a new life is told as rebooted", what);
-    if (e.kind == event_kind::alive && !first && (!same || v.state == liveness::alive))
+    if (e.kind == gossip::event_kind::rebooted && (first || same))
       violated("a new life is told as rebooted", what);
-    if (e.kind == event_kind::dead && !first && v.state == liveness::dead && same)
+    if (e.kind == gossip::event_kind::alive && !first && (!same || v.state == liveness::alive))
+      violated("a new life is told as rebooted", what);
+    if (e.kind == gossip::event_kind::dead && !first && v.state == liveness::dead && same)
       violated("changes are changes", what);
   }
 
@@ -610,12 +609,12 @@ void life_of::on_liveness(const liveness_event& e) noexcept {
 }
 
 }  // namespace
-}  // namespace scoll::gossip
+}  // namespace scoll::sim
 
 namespace scoll::sim {
 
 run_report run_gossip(const plan& p, testing::sim_world::observer observer) {
-  return gossip::swarm(p, observer).run();
+  return swarm(p, observer).run();
 }
 
 }  // namespace scoll::sim

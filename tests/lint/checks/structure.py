@@ -22,7 +22,6 @@ LONG = {
     "tools/scoll-sim/gossip_swarm.cpp": "the swarm of the gossip with its properties",
     "tools/scoll-sim/gossip_study.cpp": "the study of the gossip",
     "tools/scoll-sim/properties.cpp": "one short function for each property",
-    "src/transport/session/session.cpp": "a session's life and its requests",
 }
 
 

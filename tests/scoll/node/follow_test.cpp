@@ -182,7 +182,7 @@ TEST_CASE("a node hears of deaths, returns and reboots from the participant it f
   servers s;
   s.start_gossip();
   s.run_for(stealth_is_over);
-  REQUIRE(s[0].member.stage() == gossip::phase::active);
+  REQUIRE(s[0].member.stage() == gossip::participation::active);
   CHECK(s[0].dead() == 0);
 
   s.end(s.all[2]);
@@ -221,11 +221,11 @@ TEST_CASE("a broadcast that is started in stealth waits, and runs when the parti
   s[0].count_in_background(g, {}, without);
   s[0].home.enter([&] { s[0].work.spawn(s[0].create({.deadline = 1min}, created)); });
   s.run_for(1s);
-  REQUIRE(s[0].member.stage() == gossip::phase::stealth);
+  REQUIRE(s[0].member.stage() == gossip::participation::stealth);
   CHECK_FALSE((with_deadline || without || created));
   CHECK(s[0].requests_sent() == 0);
   s.run_for(stealth_is_over);
-  REQUIRE(s[0].member.stage() == gossip::phase::active);
+  REQUIRE(s[0].member.stage() == gossip::participation::active);
   for (const auto* one : {&with_deadline, &without, &created}) {
     REQUIRE(*one);
     CHECK((*one)->how.has_value());
@@ -241,7 +241,7 @@ TEST_CASE("a member in stealth answers the broadcasts of others") {
   std::optional<ending> answered;
   s[0].count_in_background(g, {.deadline = 1s}, answered);
   s.run_for(1s);
-  REQUIRE(s[1].member.stage() == gossip::phase::stealth);
+  REQUIRE(s[1].member.stage() == gossip::participation::stealth);
   REQUIRE(answered);
   CHECK(answered->value == host_count);
 }

@@ -48,7 +48,7 @@ void write_whole(metrics_writer& to, const config& c, const snapshot& s, const d
   to.sample("members", "{state=\"alive\"}", s.alive + 1);
   to.sample("members", "{state=\"dead\"}", s.dead);
   to.sample("members", "{state=\"unknown\"}", s.unknown);
-  to.gauge("stealth", s.stage == phase::stealth ? 1 : 0, "1 while this participant only listens");
+  to.gauge("stealth", s.stage == participation::stealth ? 1 : 0, "1 while this participant only listens");
   to.gauge("withheld", s.reason == withheld::no ? 0 : 1, "1 while no verdicts are given");
   to.gauge("clock_cycles", s.clock, "Cluster clock");
   to.gauge("epoch", s.epoch, "Changes of members since the start");
