@@ -2,12 +2,12 @@
 
 #include <concepts>
 #include <cstdint>
-#include <exception>
 #include <new>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
+#include "scoll/coro/caught.hpp"
 #include "scoll/coro/event.hpp"
 #include "scoll/coro/frame_pool.hpp"
 #include "scoll/detail/server_call.hpp"
@@ -93,7 +93,7 @@ class typed_server_call final : public server_call {
         outcome_ = place(handler_(argument_, call));
       }
     } catch (...) {
-      outcome_ = hook_threw("the handler threw");
+      outcome_ = caught("the handler threw");
     }
     return true;
   }
@@ -104,7 +104,7 @@ class typed_server_call final : public server_call {
       try {
         outcome_ = place(task_access::take(work_));
       } catch (...) {
-        outcome_ = hook_threw("the handler threw");
+        outcome_ = caught("the handler threw");
       }
     }
     return outcome_;

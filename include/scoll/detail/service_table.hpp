@@ -2,12 +2,12 @@
 
 #include <chrono>
 #include <cstdint>
-#include <exception>
 #include <new>
 #include <span>
 #include <string_view>
 
 #include "scoll/collective/service.hpp"
+#include "scoll/coro/caught.hpp"
 
 namespace scoll::detail {
 
@@ -51,19 +51,6 @@ struct service_table {
   status (*finish_now)(void* service, void* reply, bcast_context& c) noexcept;
   void (*replied)(void* service, bcast_context& c) noexcept;
 };
-
-/// The error of an exception that leaves a hook.
-inline error hook_threw(std::string_view hook) noexcept {
-  try {
-    throw;
-  } catch (const failure& f) {
-    return f.error();
-  } catch (const std::exception& e) {
-    return {errc::hook_failed, e.what()};
-  } catch (...) {
-    return {errc::hook_failed, hook};
-  }
-}
 
 template <class T>
 status decode_at(void* at, std::span<const std::byte> bytes) noexcept {
@@ -140,7 +127,7 @@ struct thunks {
     try {
       outcome = co_await service(s).prepare(asked(r), c);
     } catch (...) {
-      outcome = hook_threw("prepare threw");
+      outcome = caught("prepare threw");
     }
     co_return outcome;
   }
@@ -153,7 +140,7 @@ struct thunks {
         return service(s).prepare(asked(r), c);
       }
     } catch (...) {
-      return hook_threw("prepare threw");
+      return caught("prepare threw");
     }
   }
   static task<status> execute(void* s, void* r, void* at, bcast_context& c) {
@@ -162,7 +149,7 @@ struct thunks {
       auto returned = co_await service(s).execute(asked(r), c);
       outcome = place_reply<S>(at, std::move(returned));
     } catch (...) {
-      outcome = hook_threw("execute threw");
+      outcome = caught("execute threw");
     }
     co_return outcome;
   }
@@ -175,7 +162,7 @@ struct thunks {
         return place_reply<S>(at, service(s).execute(asked(r), c));
       }
     } catch (...) {
-      return hook_threw("execute threw");
+      return caught("execute threw");
     }
   }
   static arrival<reply> typed(const raw_arrival& a) noexcept {
@@ -187,7 +174,7 @@ struct thunks {
     try {
       co_await service(s).on_reply(typed_arrival, c);
     } catch (...) {
-      outcome = hook_threw("on_reply threw");
+      outcome = caught("on_reply threw");
     }
     co_return outcome;
   }
@@ -196,7 +183,7 @@ struct thunks {
       service(s).on_reply(typed(a), c);
       return {};
     } catch (...) {
-      return hook_threw("on_reply threw");
+      return caught("on_reply threw");
     }
   }
   static task<status> finish(void* s, void* r, bcast_context& c) {
@@ -204,7 +191,7 @@ struct thunks {
     try {
       outcome = co_await service(s).finish(*static_cast<reply*>(r), c);
     } catch (...) {
-      outcome = hook_threw("finish threw");
+      outcome = caught("finish threw");
     }
     co_return outcome;
   }
@@ -217,7 +204,7 @@ struct thunks {
         return service(s).finish(*static_cast<reply*>(r), c);
       }
     } catch (...) {
-      return hook_threw("finish threw");
+      return caught("finish threw");
     }
   }
   static void replied(void* s, bcast_context& c) noexcept { service(s).replied(c); }

@@ -104,7 +104,9 @@ TEST_CASE("a pool runs functions on other threads and resumes on the executor") 
         co_await pool.run("throws", []() -> int { throw std::runtime_error("bad sector"); });
     CHECK(threw.error() == error(errc::hook_failed, "bad sector"));
     const result<int> odd = co_await pool.run("throws", []() -> int { throw 3; });
-    CHECK(odd.error() == errc::hook_failed);
+    CHECK(odd.error() == error(errc::hook_failed, "the function threw"));
+    const result<int> failed = co_await pool.run("fails", []() -> int { throw failure(errc::not_found); });
+    CHECK(failed.error() == errc::not_found);
 
     auto data = std::make_shared<int>(5);
     auto owner = [data] { return std::make_unique<int>(*data); };
