@@ -124,11 +124,16 @@ void server_call::run() noexcept {
   if (late) return give_up_before_start({errc::deadline_exceeded, "no time was left to begin"});
   began_ = true;
   ++shipper_.statistics_.executed;
-  if (start(call_)) {
-    if (SCOLL_MUTANT(ship_handled_twice)) static_cast<void>(start(call_));
+  if (start()) {
+    if (SCOLL_MUTANT(ship_handled_twice)) static_cast<void>(start());
     return returned();
   }
   if (expires_ != never) shipper_.get_executor().arm(*this, expires_);
+}
+
+bool server_call::start() noexcept {
+  work_ = call_handler(call_);
+  return work_.done() || !work_.start(*this);
 }
 
 // ---- while it runs
@@ -177,7 +182,8 @@ std::coroutine_handle<> server_call::on_returned(task_listener& self) noexcept {
 void server_call::returned() noexcept {
   returned_ = true;
   shipper_.get_executor().disarm(*this);
-  const status outcome = take_outcome();
+  const status outcome = work_.take();
+  work_ = {};  // what the handler was given is no longer needed
   argument_bytes_ = {};
   if (open() && gone_) drop();
   if (!open()) return retire();

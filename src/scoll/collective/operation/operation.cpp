@@ -131,7 +131,7 @@ void operation::launch() {
 /// A leaf whose hooks are plain functions.
 bool operation::ends_at_once() const noexcept {
   const service_table& t = table();
-  return children_.empty() && t.prepare == nullptr && t.execute == nullptr && t.finish == nullptr;
+  return children_.empty() && !t.prepare.suspends && !t.execute.suspends && !t.finish.suspends;
 }
 
 void operation::run_at_once() {
@@ -147,7 +147,7 @@ void operation::run_at_once() {
 
 task<void> operation::run() {
   bool forwarding = take_request();
-  if (forwarding && table().prepare != nullptr && !subject_.is_relay()) {
+  if (forwarding && table().prepare.suspends && !subject_.is_relay()) {
     forwarding = co_await prepare();
   } else if (forwarding) {
     forwarding = prepare_now();
@@ -159,7 +159,7 @@ task<void> operation::run() {
     co_await collect();
     if (ending_.asked) co_await abort_subtree();
     give_up_waiting();
-    if (table().finish != nullptr) co_await finish();
+    if (table().finish.suspends) co_await finish();
     finish_now();
   }
   timer_disarm();
@@ -180,13 +180,13 @@ void operation::end() {
 }
 
 /// A hook runs beside the operation, so that the answer can leave on time whatever the hook does.
-task<void> operation::run_hook(task<status> work, hook_set::state& state) {
+task<void> operation::run_hook(hook_call work, hook_set::state& state) {
   status ended = co_await std::move(work);
   hooks_.end(state, std::move(ended));
   progress_.set();
 }
 
-hook_set::state& operation::spawn_hook(task<status> work, hook_kind which) {
+hook_set::state& operation::spawn_hook(hook_call work, hook_kind which) {
   hook_set::state& state = hooks_.begin(which);
   engine_->scope_->spawn(run_hook(std::move(work), state));
   return state;

@@ -99,8 +99,8 @@ class operation final : public list_hook<>, public transport::incoming {
   task<void> run();
   void run_at_once();
   void end();
-  task<void> run_hook(task<status> work, hook_set::state& state);
-  hook_set::state& spawn_hook(task<status> work, hook_kind which);
+  task<void> run_hook(hook_call work, hook_set::state& state);
+  hook_set::state& spawn_hook(hook_call work, hook_kind which);
   hook_set::state& executed() noexcept { return hooks_.at(hook_kind::execute); }
   task<bool> until(const bool& done);
 
