@@ -1,3 +1,5 @@
+#include "scoll/coro/worker_pool.hpp"
+
 #include <atomic>
 #include <memory>
 #include <stdexcept>
@@ -10,7 +12,6 @@
 #include "scoll/coro/scope.hpp"
 #include "scoll/coro/sleep.hpp"
 #include "scoll/coro/sync_wait.hpp"
-#include "scoll/coro/worker_pool.hpp"
 #include "scoll/coro/yield.hpp"
 #include "tests/catch.hpp"
 #include "transport/sim/virtual_executor.hpp"
