@@ -7,20 +7,18 @@
 #include <type_traits>
 #include <utility>
 
-#include "scoll/coro/event.hpp"
 #include "scoll/coro/frame_pool.hpp"
+#include "scoll/coro/gate.hpp"
 #include "scoll/detail/server_call.hpp"
 #include "scoll/detail/service_table.hpp"
 
 namespace scoll::detail {
 
-/// A registered function and how many calls of it run.
+/// A registered function, with a gate that its calls are inside of.
 struct served_function {
   function_key key;
   bool borrows = false;  ///< the argument points into the message
-  std::uint32_t running = 0;
-  bool closing = false;
-  event idle;
+  gate users;
 
   explicit served_function(const function_key& k) noexcept : key(k) {}
   virtual ~served_function() = default;

@@ -8,6 +8,7 @@
 
 #include "scoll/coro/executor.hpp"
 #include "scoll/coro/frame_pool.hpp"
+#include "scoll/coro/gate.hpp"
 #include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/stop.hpp"
@@ -103,6 +104,8 @@ class server_call : public transport::incoming,
 
   shipper& shipper_;
   served_function& function_;
+  gate_pass in_function_;
+  gate_pass in_node_;
   ship_peer* peer_ = nullptr;
   call_context call_;
   hook_call work_;                                    // of the handler

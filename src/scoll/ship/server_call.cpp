@@ -44,6 +44,8 @@ server_call::server_call(shipper& by, served_function& of) noexcept
       task_listener(&on_returned),
       shipper_(by),
       function_(of),
+      in_function_(of.users.pass()),
+      in_node_(by.beside().work().pass()),
       call_(*this) {}
 
 server_call::~server_call() = default;
@@ -270,7 +272,7 @@ void server_call::retire() noexcept {
   shipper_.get_executor().disarm(*this);
   region_.reset();
   if (!SCOLL_MUTANT(ship_large_kept)) shipper_.large_held_ -= large_held_;
-  shipper_.retire(*this, *peer_, function_);
+  shipper_.retire(*this, *peer_);
 }
 
 }  // namespace scoll::detail

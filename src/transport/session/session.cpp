@@ -58,6 +58,7 @@ void session::forget(exchange& waiter) noexcept {
   if (waiter.queued_ != nullptr) waiter.queued_->requester_ = nullptr;
   --pending_exchanges_[index(lane_of(waiter.klass_))];
   exchanges_.remove(waiter.id_);
+  endpoint_.note_progress();
   waiter.queued_ = nullptr;
   waiter.session_ = nullptr;
 }
@@ -270,6 +271,7 @@ void session::enqueue(message& m, traffic_class klass, frame_type type) noexcept
 
 void session::release(message& m) noexcept {
   --held_;
+  endpoint_.note_progress();
   if (m.requester_ != nullptr) m.requester_->queued_ = nullptr;
   const frame_header header = m.header();
   endpoint_.release_message(m);
@@ -468,6 +470,7 @@ void session::reset(const error& reason, kept keep) noexcept {
   ++serial_;
   owed_calls_ = 0;
   orphans_.splice(incoming_);
+  endpoint_.note_progress();
   kick();
   end_all(ended, reason);
   if (existed) ++endpoint_.statistics_.sessions_lost;

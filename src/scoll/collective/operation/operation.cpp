@@ -19,7 +19,7 @@ void operation::bind(std::shared_ptr<group_state> group, subset_ptr subset,
   s.group = std::move(group);
   s.subset = std::move(subset);
   s.service = std::move(service);
-  ++s.service->running;
+  in_service_ = s.service->users.pass();
   s.table = s.service->table;
   s.tree = tree;
   s.members = s.subset != nullptr ? s.subset->size() : s.group->members->size();
@@ -115,7 +115,8 @@ void operation::reset() noexcept {
   times_ = {};
   stage_ = stage::idle;
   stop_.reset();
-  if (subject_.service != nullptr && --subject_.service->running == 0) subject_.service->idle.set();
+  in_service_.leave();
+  in_node_.leave();
   subject_ = {};
 }
 

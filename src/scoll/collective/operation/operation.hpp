@@ -19,6 +19,7 @@
 #include "scoll/collective/outcome_builder.hpp"
 #include "scoll/coro/event.hpp"
 #include "scoll/coro/executor.hpp"
+#include "scoll/coro/gate.hpp"
 #include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/member_node.hpp"
 #include "scoll/coro/member_timer.hpp"
@@ -207,6 +208,8 @@ class operation final : public list_hook<>, public transport::incoming {
   }
 
   engine* engine_ = nullptr;  // the one that runs it now
+  gate_pass in_node_;
+  gate_pass in_service_;
   bcast_context context_;
   operation_subject subject_;
   request_data request_;
