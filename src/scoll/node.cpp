@@ -2,6 +2,7 @@
 
 #include "scoll/collective/engine.hpp"
 #include "scoll/ship/shipper.hpp"
+#include "scoll/shutdown.hpp"
 #include "transport/session/session.hpp"
 
 namespace scoll {
@@ -23,8 +24,7 @@ node::node(executor& ex, transport::rail& rail, const node_options& options,
       shipper_(std::make_unique<detail::shipper>(*engine_)) {}
 
 node::~node() {
-  // What has not returned refers to both.
-  if (engine_ != nullptr && !detail::engine::end(std::move(engine_))) static_cast<void>(shipper_.release());
+  if (engine_ != nullptr) detail::bury(std::move(engine_), std::move(shipper_));
 }
 
 node::node(node&&) noexcept = default;
@@ -58,7 +58,7 @@ void node::on_alive(node_id peer, std::uint64_t incarnation) {
 }
 
 task<status> node::shutdown(nanoseconds limit) {
-  return engine_->shutdown(limit);
+  return detail::shut_down(*engine_, *shipper_, limit);
 }
 
 node_id node::id() const noexcept {

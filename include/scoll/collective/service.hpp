@@ -1,230 +1,53 @@
 #pragma once
 
-#include <concepts>
-#include <cstdint>
-#include <string_view>
-#include <type_traits>
-
 #include "scoll/collective/aggregate.hpp"
-#include "scoll/collective/context.hpp"
-#include "scoll/coro/result.hpp"
-#include "scoll/coro/task.hpp"
-#include "scoll/detail/borrows.hpp"
-#include "scoll/ids.hpp"
-#include "transport/session/frame.hpp"
-#include "transport/wire/wire.hpp"
+#include "scoll/collective/limits.hpp"
+#include "scoll/detail/service_traits.hpp"
 
 namespace scoll {
 
-/// A request's encoded size at most, and what a collective message may have in all.
-inline constexpr std::size_t max_request_bytes = 4096;
-inline constexpr std::size_t max_collective_bytes = 8192;
-/// Kept free in every reply for the account of who did what.
-inline constexpr std::size_t account_reserve_bytes = 8192;
-/// The encoded merged reply at most, whatever a service states as its `reply_capacity`.
-inline constexpr std::size_t max_reply_bytes = transport::max_payload_bytes - account_reserve_bytes - 64;
-/// The `reply_capacity` of a service that states none and whose reply has no fixed size.
-inline constexpr std::size_t default_reply_capacity = 16384;
-
-/// The reply of services that answer nothing but that they did it.
-struct no_reply {
-  void merge(const no_reply&) noexcept {}
-  friend bool operator==(const no_reply&, const no_reply&) = default;
-};
-
-namespace detail {
-
-template <class S>
-struct reply_of {
-  using type = no_reply;
-};
-template <class S>
-  requires requires { typename S::reply; }
-struct reply_of<S> {
-  using type = typename S::reply;
-};
-
-// Whether S has a member of that name at all, whatever its form: a second one makes the name ambiguous.
-struct prepare_name {
-  int prepare;
-};
-struct execute_name {
-  int execute;
-};
-struct merge_name {
-  int merge;
-};
-struct on_reply_name {
-  int on_reply;
-};
-struct finish_name {
-  int finish;
-};
-struct replied_name {
-  int replied;
-};
-template <class S, class Name>
-struct both : S, Name {};
-
-template <class S>
-concept names_prepare = !requires { &both<S, prepare_name>::prepare; };
-template <class S>
-concept names_execute = !requires { &both<S, execute_name>::execute; };
-template <class S>
-concept names_merge = !requires { &both<S, merge_name>::merge; };
-template <class S>
-concept names_on_reply = !requires { &both<S, on_reply_name>::on_reply; };
-template <class S>
-concept names_finish = !requires { &both<S, finish_name>::finish; };
-template <class S>
-concept names_replied = !requires { &both<S, replied_name>::replied; };
-
-template <class T, class... Allowed>
-concept any_of_types = (std::same_as<T, Allowed> || ...);
-
-template <class S>
-using request_t = typename S::request;
-template <class S>
-using reply_t = typename reply_of<S>::type;
-
-template <class S>
-concept good_execute = requires(S& s, request_t<S>& r, bcast_context& c) {
-  requires any_of_types<decltype(s.execute(r, c)), task<result<reply_t<S>>>, result<reply_t<S>>, reply_t<S>>;
-} || (std::same_as<reply_t<S>, no_reply> && requires(S& s, request_t<S>& r, bcast_context& c) {
-                         requires any_of_types<decltype(s.execute(r, c)), task<status>, status, void>;
-                       });
-template <class S>
-concept good_prepare = requires(S& s, request_t<S>& r, bcast_context& c) {
-  requires any_of_types<decltype(s.prepare(r, c)), task<status>, status, void>;
-};
-template <class S>
-concept good_merge = requires(reply_t<S>& into, const reply_t<S>& from) {
-  { S::merge(into, from) } noexcept -> std::same_as<void>;
-};
-template <class S>
-concept good_on_reply = requires(S& s, const arrival<reply_t<S>>& a, bcast_context& c) {
-  requires any_of_types<decltype(s.on_reply(a, c)), task<void>, void>;
-};
-template <class S>
-concept good_finish = requires(S& s, reply_t<S>& r, bcast_context& c) {
-  requires any_of_types<decltype(s.finish(r, c)), task<status>, status, void>;
-};
-template <class S>
-concept good_replied = requires(S& s, bcast_context& c) {
-  { s.replied(c) } noexcept -> std::same_as<void>;
-};
-
-template <class S>
-inline constexpr std::uint16_t version_of = 0;
-template <class S>
-  requires requires { S::version; }
-inline constexpr std::uint16_t version_of<S> = S::version;
-
-template <class S>
-inline constexpr std::string_view name_of = {};
-template <class S>
-  requires requires { S::name; }
-inline constexpr std::string_view name_of<S> = S::name;
-
-template <class R>
-consteval std::size_t natural_capacity() {
-  if constexpr (wire::has_fixed_size<R>) {
-    return wire::fixed_size<R>;
-  } else {
-    return default_reply_capacity;
-  }
-}
-template <class S>
-inline constexpr std::size_t reply_capacity_of = natural_capacity<reply_t<S>>();
-template <class S>
-  requires requires { S::reply_capacity; }
-inline constexpr std::size_t reply_capacity_of<S> = S::reply_capacity;
-
-template <class S>
-inline constexpr bool short_execute_of = false;
-template <class S>
-  requires requires { S::short_execute; }
-inline constexpr bool short_execute_of<S> = S::short_execute;
-template <class S>
-concept executes_plainly = requires(S& s, request_t<S>& r, bcast_context& c) {
-  requires !any_of_types<decltype(s.execute(r, c)), task<result<reply_t<S>>>, task<status>>;
-};
-
-/// Says what is wrong with a service, one clear sentence per rule.
-template <class S>
-consteval bool check_service() {
-  static_assert(std::is_class_v<S> && !std::is_final_v<S>,
-                "a collective service is a class that is not final");
-  static_assert(
-      requires { requires std::same_as<std::remove_cv_t<decltype(S::id)>, service_id>; },
-      "a collective service has: static constexpr scoll::service_id id{...}");
-  static_assert(requires { typename S::request; }, "a collective service has a nested type: request");
-  static_assert(wire::encodable<request_t<S>>, "the request cannot be encoded: see docs/wire.md");
-  static_assert(wire::encodable<reply_t<S>>, "the reply cannot be encoded: see docs/wire.md");
-  static_assert(!borrows<reply_t<S>>(),
-                "a reply outlives the message it came in: it must own what it holds, not borrow it");
-  static_assert(alignof(request_t<S>) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__ &&
-                    alignof(reply_t<S>) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__,
-                "requests and replies are stored with the alignment of operator new at most");
-  static_assert(names_execute<S>,
-                "a collective service has a hook: execute(const request&, scoll::bcast_context&)");
-  static_assert(!names_execute<S> || good_execute<S>,
-                "execute must be: task<result<reply>> (or result<reply>, or reply) execute(const request&, "
-                "scoll::bcast_context&)");
-  static_assert(!short_execute_of<S> || !good_execute<S> || executes_plainly<S>,
-                "short_execute is for a service whose execute is a plain function, not a task");
-  static_assert(
-      !names_prepare<S> || good_prepare<S>,
-      "prepare must be: task<status> (or status, or void) prepare(request&, scoll::bcast_context&)");
-  static_assert(!names_merge<S> || good_merge<S>,
-                "merge must be: static void merge(reply& into, const reply& from) noexcept");
-  static_assert(
-      names_merge<S> || mergeable<reply_t<S>> || memberwise_mergeable<reply_t<S>>,
-      "replies need merge: static void merge(reply&, const reply&) noexcept, or members that all merge");
-  static_assert(
-      !names_on_reply<S> || good_on_reply<S>,
-      "on_reply must be: task<void> (or void) on_reply(const scoll::arrival<reply>&, scoll::bcast_context&)");
-  static_assert(!names_finish<S> || good_finish<S>,
-                "finish must be: task<status> (or status, or void) finish(reply&, scoll::bcast_context&)");
-  static_assert(!names_replied<S> || good_replied<S>,
-                "replied must be: void replied(scoll::bcast_context&) noexcept");
-  static_assert(reply_capacity_of<S> <= max_reply_bytes, "reply_capacity exceeds scoll::max_reply_bytes");
-  return true;
-}
-
-}  // namespace detail
-
-/// A type whose hooks run on every member of a broadcast. Only `execute` is mandatory:
+/// A class whose hooks run on every member of a broadcast. Only `id`, `request` and `execute` are mandatory:
 ///
 /// ```cpp
 /// struct scrub {
-///   // Agreed by all nodes; `first_user_service` or more.
-///   static constexpr scoll::service_id id{0x0102};
+///   static constexpr scoll::service_id id{0x0102};       // equal on all nodes, `first_user_service` or more
+///   static constexpr std::uint16_t version = 1;          // optional, 0
+///   static constexpr std::string_view name = "scrub";    // optional, for messages
+///   static constexpr std::size_t reply_capacity = 1024;  // optional: bytes of the merged reply, at most
+///   static constexpr std::chrono::nanoseconds processing_bound = std::chrono::seconds(5);  // optional, 10 s
+///   static constexpr bool short_execute = false;         // optional, false
 ///
-///   // Optional, with what holds without them.
-///   static constexpr std::uint16_t version = 1;                  // 0
-///   static constexpr std::string_view name = "scrub";            // none; for messages
-///   static constexpr std::size_t reply_capacity = 1024;          // of the encoded merged reply, in bytes
-///   static constexpr std::chrono::nanoseconds processing_bound = std::chrono::seconds(5);  // 10 s
-///   static constexpr bool short_execute = false;  // true: a plain function of a few microseconds
+///   struct request {
+///     std::uint64_t epoch = 0;
+///   };
+///   struct reply {  // optional, `no_reply`
+///     scoll::sum<std::uint64_t> bytes;
+///   };
 ///
-///   struct request { std::uint64_t epoch; };
-///   struct reply { std::uint64_t objects; };  // optional
-///
-///   task<status> prepare(request&, bcast_context&);               // check, rewrite or refuse, before forwarding
-///   task<result<reply>> execute(const request&, bcast_context&);  // once per node
-///   static void merge(reply& into, const reply& from) noexcept;   // a commutative monoid
-///   task<void> on_reply(const arrival<reply>&, bcast_context&);   // each child as it arrives, failures too
-///   task<status> finish(reply&, bcast_context&);                  // all are in: the merged reply
-///   void replied(bcast_context&) noexcept;                        // the reply has gone, or nobody waits for it
+///   // Before the request is forwarded: checks it, rewrites it or refuses it.
+///   scoll::task<scoll::status> prepare(request&, scoll::bcast_context&);
+///   // The work itself, once on every member.
+///   scoll::task<scoll::result<reply>> execute(const request&, scoll::bcast_context&);
+///   // A commutative monoid; not needed if all members of the reply have a `merge`.
+///   static void merge(reply& into, const reply& from) noexcept;
+///   // The answer of each child as it arrives, or that there will be none.
+///   scoll::task<void> on_reply(const scoll::arrival<reply>&, scoll::bcast_context&);
+///   // All answers are merged: looks at the reply, changes it or refuses it.
+///   scoll::task<scoll::status> finish(reply&, scoll::bcast_context&);
+///   // The reply has left, or nobody waits for it any more.
+///   void replied(scoll::bcast_context&) noexcept;
 /// };
+/// static_assert(scoll::collective_service<scrub>);
 /// ```
 ///
-/// All but `merge` and `replied` may also be plain functions. A hook of the right name and the wrong form
-/// does not compile. A hook that throws fails this node's part with the exception's text. Hooks run on the
-/// node's reactor thread; `merge` and `on_reply` of one broadcast never overlap. A request has left for the
-/// children before `execute` begins, which costs a system call of its own; of a `short_execute` service it
-/// leaves when the turn ends, with whatever else does.
+/// `prepare`, `execute`, `on_reply` and `finish` may also be plain functions, which costs less. A hook of the
+/// right name and the wrong form does not compile. A hook that throws fails this node's part of the broadcast
+/// with the exception's text, or with the error of a `failure`. Hooks run on the thread of the node's
+/// executor; `merge` and `on_reply` of one broadcast never overlap.
+///
+/// `short_execute` says that `execute` is a plain function and never takes more than a few microseconds. The
+/// request of such a service leaves for the children when the turn ends, together with whatever else leaves
+/// then; any other request leaves before `execute` begins, which costs a system call of its own.
 template <class S>
 concept collective_service = detail::check_service<S>();
 

@@ -11,7 +11,8 @@ namespace scoll {
 
 class gate;
 
-/// Being inside a gate; leaves when destroyed. Move-only.
+/// Being inside a gate; leaves when destroyed. Move-only. A pooled object keeps one as a member, and has it
+/// `leave` when it goes back to its pool.
 class gate_pass {
  public:
   gate_pass() noexcept = default;
@@ -35,7 +36,7 @@ class gate_pass {
 };
 
 /// Keeps an object alive while it is used: users enter, closing refuses new ones and awaits those inside. One
-/// thread; must outlive its passes.
+/// thread; must outlive its passes and its waiters.
 class gate {
  public:
   gate() noexcept = default;
@@ -45,41 +46,62 @@ class gate {
 
   bool closed() const noexcept { return closed_; }
   std::size_t inside() const noexcept { return inside_; }
+  bool empty() const noexcept { return inside_ == 0; }
 
   /// Fails with `closed` once `close` has been called.
   result<gate_pass> enter() noexcept {
     if (closed_) return errc::closed;
+    return pass();
+  }
+  /// Enters even if the gate is closed: for what those inside bring with them.
+  gate_pass pass() noexcept {
     ++inside_;
     return gate_pass(this);
   }
 
-  class close_awaiter : private detail::waiter {
+  /// `co_await g.emptied(stop)` gives a `status`: `cancelled` if the token fires first, or has fired already.
+  class stoppable_awaiter : protected detail::waiter {
    public:
-    explicit close_awaiter(gate& owner) noexcept : waiter({}), owner_(&owner) {}
-    bool await_ready() const noexcept { return owner_->inside_ == 0; }
-    void await_suspend(std::coroutine_handle<> handle) noexcept { wait_in(owner_->closers_, handle); }
-    void await_resume() const noexcept {}
+    stoppable_awaiter(gate& owner, stop_token stop) noexcept : waiter(stop), owner_(&owner) {}
+    bool await_ready() noexcept { return stopped_before() || owner_->empty(); }
+    void await_suspend(std::coroutine_handle<> handle) noexcept { wait_in(owner_->waiters_, handle); }
+    status await_resume() const noexcept { return code_; }
 
    private:
     gate* owner_;
   };
+  /// `co_await g.close()` cannot fail.
+  class awaiter : public stoppable_awaiter {
+   public:
+    explicit awaiter(gate& owner) noexcept : stoppable_awaiter(owner, {}) {}
+    void await_resume() const noexcept {}
+  };
+
+  /// Waits until nobody is inside, and refuses nobody meanwhile: others may be inside again when the waiter
+  /// goes on.
+  [[nodiscard]] stoppable_awaiter emptied(stop_token stop) noexcept { return {*this, stop}; }
+  [[nodiscard]] awaiter emptied() noexcept { return awaiter(*this); }
 
   /// Refuses newcomers from the call on; awaiting it waits until everyone has left. May be repeated, and
-  /// awaited by several.
-  [[nodiscard]] close_awaiter close() noexcept {
+  /// awaited by several. A wait with a limit in time takes the token of a `deadline_stop`.
+  [[nodiscard]] stoppable_awaiter close(stop_token stop) noexcept {
     closed_ = true;
-    return close_awaiter(*this);
+    return {*this, stop};
+  }
+  [[nodiscard]] awaiter close() noexcept {
+    closed_ = true;
+    return awaiter(*this);
   }
 
  private:
   friend class gate_pass;
   void leave() noexcept {
-    if (--inside_ == 0 && closed_) closers_.wake_all();
+    if (--inside_ == 0) waiters_.wake_all();
   }
 
   std::size_t inside_ = 0;
   bool closed_ = false;
-  detail::wait_list closers_;
+  detail::wait_list waiters_;
 };
 
 void gate_pass::leave() noexcept {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scoll/coro/executor.hpp"
+#include "scoll/coro/gate.hpp"
 #include "scoll/coro/stop.hpp"
 #include "scoll/coro/task.hpp"
 
@@ -33,7 +34,10 @@ class scope {
   bool stop_requested() const noexcept { return stop_.stop_requested(); }
 
   /// Tasks that have not ended.
-  std::size_t running() const noexcept { return running_; }
+  std::size_t running() const noexcept { return tasks_.inside(); }
+  /// `co_await s.idle(stop)` waits until no task runs: `cancelled` if the token fires first, or has fired
+  /// already. More may be spawned meanwhile and later.
+  [[nodiscard]] gate::stoppable_awaiter idle(stop_token stop) noexcept { return tasks_.emptied(stop); }
 
   class join_awaiter final : private ready_node {
    public:
@@ -61,13 +65,13 @@ class scope {
 
   static void parent_stopped(void* self) noexcept { static_cast<scope*>(self)->request_stop(); }
   bool finish_join() noexcept {
-    if (running_ == 0) joined_ = true;
+    if (tasks_.empty()) joined_ = true;
     return joined_;
   }
   void one_ended() noexcept;
 
   executor* executor_ = nullptr;
-  std::size_t running_ = 0;
+  gate tasks_;
   bool used_ = false;
   bool joined_ = false;
   join_awaiter* joiner_ = nullptr;

@@ -237,6 +237,12 @@ struct task_access {
     t.started_ = true;
     return t.handle_.promise().start(t.handle_, listener);
   }
+  /// Takes the coroutine out of a task that has not been started, and leaves the task empty.
+  template <class T>
+  static std::coroutine_handle<task_promise<T>> release(task<T>& t) noexcept {
+    SCOLL_ASSERT(t.handle_ && !t.started_, "a task is started once");
+    return std::exchange(t.handle_, nullptr);
+  }
   /// The value of a task that has ended, or its exception.
   template <class T>
   static T take(task<T>& t) {

@@ -4,7 +4,6 @@
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -12,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "scoll/coro/caught.hpp"
 #include "scoll/coro/executor.hpp"
 #include "scoll/coro/frame_pool.hpp"
 #include "scoll/coro/intrusive_list.hpp"
@@ -111,10 +111,8 @@ class pool_job_of final : public pool_job {
       } else {
         result_.emplace(call_pooled(function_, flag));
       }
-    } catch (const std::exception& e) {
-      result_.emplace(scoll::error(errc::hook_failed, e.what()));
     } catch (...) {
-      result_.emplace(scoll::error(errc::hook_failed, "not a std::exception"));
+      result_.emplace(caught("the function threw"));
     }
   }
   result_type take() { return std::move(*result_); }
@@ -149,9 +147,10 @@ class worker_pool {
 
   /// `co_await pool.run(name, f)` calls `f(const cancel_flag&)`, or `f()`, on a worker and resumes on the
   /// awaiting executor with `result<R>`, or with `R` itself if `f` returns a result. Errors: `busy` if the
-  /// queue is full, `hook_failed` if `f` threw (with its text), `cancelled` if the token fires before `f` was
-  /// begun, `closed` if the pool is shut down before `f` was begun or was still running at its limit. A token
-  /// that fires later sets the flag, and the answer is what `f` then returns.
+  /// queue is full, `hook_failed` with the exception's text if `f` threw, or the error of a `failure` that it
+  /// threw, `cancelled` if the token fires before `f` was begun, `closed` if the pool is shut down before `f`
+  /// was begun or was still running at its limit. A token that fires later sets the flag, and the answer is
+  /// what `f` then returns.
   ///
   /// `f` must own what it touches, because it may outlive everything at a shutdown; `name` must live as long
   /// as the program. A temporary must be trivially copyable (GCC 12 destroys others twice); a named function

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "scoll/coro/executor.hpp"
+#include "scoll/coro/gate.hpp"
 #include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/stop.hpp"
 #include "scoll/coro/task.hpp"
@@ -95,6 +96,7 @@ class client_call final : private transport::exchange,
   void end() noexcept;
 
   shipper& shipper_;
+  gate_pass in_node_;  // while it is under way
   node_id to_;
   const function_key& function_;
   ship_options options_;

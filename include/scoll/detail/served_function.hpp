@@ -2,26 +2,23 @@
 
 #include <concepts>
 #include <cstdint>
-#include <exception>
 #include <new>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
-#include "scoll/coro/event.hpp"
 #include "scoll/coro/frame_pool.hpp"
+#include "scoll/coro/gate.hpp"
 #include "scoll/detail/server_call.hpp"
 #include "scoll/detail/service_table.hpp"
 
 namespace scoll::detail {
 
-/// A registered function and how many calls of it run.
+/// A registered function, with a gate that its calls are inside of.
 struct served_function {
   function_key key;
   bool borrows = false;  ///< the argument points into the message
-  std::uint32_t running = 0;
-  bool closing = false;
-  event idle;
+  gate users;
 
   explicit served_function(const function_key& k) noexcept : key(k) {}
   virtual ~served_function() = default;
@@ -39,21 +36,9 @@ concept good_handler = requires(F& f, const In& in, call_context& call) {
                          requires any_of_types<decltype(f(in, call)), task<status>, status, void>;
                        });
 
-template <class T>
-struct awaited {
-  using type = T;
-};
-template <class T>
-struct awaited<task<T>> {
-  using type = T;
-};
-
 /// A call of a function with its argument, and what its handler gives.
 template <class In, class Out, class F>
 class typed_server_call final : public server_call {
-  using returned_type = std::invoke_result_t<F&, const In&, call_context&>;
-  using given = typename awaited<returned_type>::type;
-
  public:
   static typed_server_call& make(shipper& by, served_function& of, F& handler) {
     void* const at = frame_pool::allocate(sizeof(typed_server_call));
@@ -81,48 +66,9 @@ class typed_server_call final : public server_call {
   typed_server_call(shipper& by, served_function& of, F& handler) : server_call(by, of), handler_(handler) {}
   ~typed_server_call() override = default;
 
-  bool start(call_context& call) noexcept override {
-    try {
-      if constexpr (is_task<returned_type>) {
-        work_ = handler_(argument_, call);
-        return !task_access::start(work_, *this);
-      } else if constexpr (std::is_void_v<returned_type>) {
-        handler_(argument_, call);
-        outcome_ = place(status{});
-      } else {
-        outcome_ = place(handler_(argument_, call));
-      }
-    } catch (...) {
-      outcome_ = hook_threw("the handler threw");
-    }
-    return true;
-  }
-
-  status take_outcome() noexcept override {
-    if constexpr (is_task<returned_type>) {
-      if (!task_access::done(work_)) return outcome_;  // it threw before it was one
-      try {
-        outcome_ = place(task_access::take(work_));
-      } catch (...) {
-        outcome_ = hook_threw("the handler threw");
-      }
-    }
-    return outcome_;
-  }
-
-  template <class R>
-  status place(R&& gave) {
-    if constexpr (std::same_as<std::remove_cvref_t<R>, Out>) {
-      result_.emplace(std::forward<R>(gave));
-      return {};
-    } else if constexpr (std::same_as<std::remove_cvref_t<R>, result<Out>>) {
-      if (!gave) return gave.error();
-      result_.emplace(std::move(*gave));
-      return {};
-    } else {
-      if (gave) result_.emplace();
-      return gave;
-    }
+  hook_call call_handler(call_context& call) noexcept override {
+    return hook_call::of<keep_value<Out, in_optional<Out>>>("the handler threw", &result_,
+                                                            [&] { return handler_(argument_, call); });
   }
 
   result<std::size_t> encode(std::span<std::byte> into) noexcept override {
@@ -132,9 +78,7 @@ class typed_server_call final : public server_call {
 
   F& handler_;
   In argument_{};
-  std::conditional_t<is_task<returned_type>, returned_type, nothing> work_{};
   std::optional<Out> result_;
-  status outcome_;
 };
 
 template <class In, class Out, class F>

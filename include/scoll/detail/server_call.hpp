@@ -8,11 +8,13 @@
 
 #include "scoll/coro/executor.hpp"
 #include "scoll/coro/frame_pool.hpp"
+#include "scoll/coro/gate.hpp"
 #include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/stop.hpp"
 #include "scoll/coro/task.hpp"
 #include "scoll/detail/byte_buffer.hpp"
+#include "scoll/detail/hook_call.hpp"
 #include "scoll/detail/ship_head.hpp"
 #include "scoll/ship/context.hpp"
 #include "scoll/ship/remote_function.hpp"
@@ -42,7 +44,7 @@ class server_call : public transport::incoming,
                     public list_hook<server_call>,
                     private ready_node,
                     private timer_node,
-                    protected task_listener {
+                    private task_listener {
  public:
   server_call(shipper& by, served_function& of) noexcept;
   server_call(const server_call&) = delete;
@@ -76,10 +78,8 @@ class server_call : public transport::incoming,
  protected:
   virtual ~server_call();
 
-  /// Calls the handler; true if it has returned.
-  virtual bool start(call_context& call) noexcept = 0;
-  /// What the handler that has returned gave, once.
-  virtual status take_outcome() noexcept = 0;
+  /// Calls the handler, which keeps its result here.
+  virtual hook_call call_handler(call_context& call) noexcept = 0;
   /// Writes the result; one that does not fit says how large it is.
   virtual result<std::size_t> encode(std::span<std::byte> into) noexcept = 0;
   virtual std::size_t result_size() const noexcept = 0;
@@ -93,6 +93,8 @@ class server_call : public transport::incoming,
 
   void acknowledge() noexcept;
   void run() noexcept;
+  /// True if it has returned.
+  bool start() noexcept;
   void returned() noexcept;
   void give_up_before_start(const error& why) noexcept;
   error answer_value(std::size_t most) noexcept;
@@ -102,8 +104,11 @@ class server_call : public transport::incoming,
 
   shipper& shipper_;
   served_function& function_;
+  gate_pass in_function_;
+  gate_pass in_node_;
   ship_peer* peer_ = nullptr;
   call_context call_;
+  hook_call work_;                                    // of the handler
   transport::buffer_view argument_bytes_;             // if the argument points into them
   byte_buffer large_;                                 // a large argument, later a large result
   std::size_t large_held_ = 0;                        // of the shipper's memory for such

@@ -1,22 +1,19 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <utility>
 
-#include "scoll/coro/event.hpp"
+#include "scoll/coro/gate.hpp"
 #include "scoll/detail/service_table.hpp"
 
 namespace scoll::detail {
 
-/// A registered service and how many operations use it.
+/// A registered service, with a gate that its operations are inside of.
 struct service_entry {
   const service_table* table = nullptr;
   void* instance = nullptr;
   void (*destroy)(void*) noexcept = nullptr;
-  std::uint32_t running = 0;
-  bool closing = false;
-  event idle;
+  gate users;
 
   service_entry() = default;
   ~service_entry() {

@@ -2,12 +2,12 @@
 
 #include <chrono>
 #include <cstdint>
-#include <exception>
 #include <new>
 #include <span>
 #include <string_view>
 
 #include "scoll/collective/service.hpp"
+#include "scoll/detail/hook_call.hpp"
 
 namespace scoll::detail {
 
@@ -20,8 +20,18 @@ struct raw_arrival {
   error reason;
 };
 
-/// A service as the engine sees it: functions over bytes and aligned storage. Null where the service has no
-/// such hook; of the pairs (`x`, `x_now`) at most one is set, the latter for hooks that are plain functions.
+/// A hook of a service, with the arguments that follow the service. Empty if the service has no such hook.
+template <class... Args>
+struct hook {
+  hook_call (*call)(void* service, Args... args) noexcept = nullptr;
+  bool suspends = false;  // it is a task, which may have to be waited for
+
+  /// It has returned, with an outcome, by the time it has been called.
+  constexpr bool plain() const noexcept { return call != nullptr && !suspends; }
+  hook_call operator()(void* service, Args... args) const noexcept { return call(service, args...); }
+};
+
+/// A service as the engine sees it: functions over bytes and aligned storage.
 struct service_table {
   service_id id;
   std::uint16_t version;
@@ -40,30 +50,12 @@ struct service_table {
   void (*destroy_reply)(void* reply) noexcept;
   void (*merge)(void* into, const void* from) noexcept;
 
-  task<status> (*prepare)(void* service, void* request, bcast_context& c);
-  status (*prepare_now)(void* service, void* request, bcast_context& c) noexcept;
-  task<status> (*execute)(void* service, void* request, void* reply,
-                          bcast_context& c);  // constructs `reply` if ok
-  status (*execute_now)(void* service, void* request, void* reply, bcast_context& c) noexcept;
-  task<status> (*on_reply)(void* service, const raw_arrival& a, bcast_context& c);
-  status (*on_reply_now)(void* service, const raw_arrival& a, bcast_context& c) noexcept;
-  task<status> (*finish)(void* service, void* reply, bcast_context& c);
-  status (*finish_now)(void* service, void* reply, bcast_context& c) noexcept;
-  void (*replied)(void* service, bcast_context& c) noexcept;
+  hook<void* /*request*/, bcast_context&> prepare;
+  hook<void* /*request*/, void* /*reply*/, bcast_context&> execute;  // constructs the reply if ok
+  hook<const raw_arrival&, bcast_context&> on_reply;
+  hook<void* /*reply*/, bcast_context&> finish;
+  void (*replied)(void* service, bcast_context& c) noexcept;  // null if there is none
 };
-
-/// The error of an exception that leaves a hook.
-inline error hook_threw(std::string_view hook) noexcept {
-  try {
-    throw;
-  } catch (const failure& f) {
-    return f.error();
-  } catch (const std::exception& e) {
-    return {errc::hook_failed, e.what()};
-  } catch (...) {
-    return {errc::hook_failed, hook};
-  }
-}
 
 template <class T>
 status decode_at(void* at, std::span<const std::byte> bytes) noexcept {
@@ -104,29 +96,6 @@ void merge_replies(void* into, const void* from) noexcept {
   }
 }
 
-template <class T>
-inline constexpr bool is_task = false;
-template <class T>
-inline constexpr bool is_task<task<T>> = true;
-
-/// Turns what `execute` returned into a status, putting the reply, if there is one, in place.
-template <class S, class R>
-status place_reply(void* at, R&& returned) {
-  using reply = reply_t<S>;
-  using returned_type = std::remove_cvref_t<R>;
-  if constexpr (std::same_as<returned_type, result<reply>>) {
-    if (!returned) return returned.error();
-    new (at) reply(std::move(*returned));
-    return {};
-  } else if constexpr (std::same_as<returned_type, reply>) {
-    new (at) reply(std::forward<R>(returned));
-    return {};
-  } else {
-    if (returned) new (at) reply{};
-    return returned;
-  }
-}
-
 template <class S>
 struct thunks {
   using request = request_t<S>;
@@ -134,91 +103,31 @@ struct thunks {
 
   static S& service(void* s) noexcept { return *static_cast<S*>(s); }
   static request& asked(void* r) noexcept { return *static_cast<request*>(r); }
-
-  static task<status> prepare(void* s, void* r, bcast_context& c) {
-    status outcome;
-    try {
-      outcome = co_await service(s).prepare(asked(r), c);
-    } catch (...) {
-      outcome = hook_threw("prepare threw");
-    }
-    co_return outcome;
-  }
-  static status prepare_now(void* s, void* r, bcast_context& c) noexcept {
-    try {
-      if constexpr (std::is_void_v<decltype(service(s).prepare(asked(r), c))>) {
-        service(s).prepare(asked(r), c);
-        return {};
-      } else {
-        return service(s).prepare(asked(r), c);
-      }
-    } catch (...) {
-      return hook_threw("prepare threw");
-    }
-  }
-  static task<status> execute(void* s, void* r, void* at, bcast_context& c) {
-    status outcome;
-    try {
-      auto returned = co_await service(s).execute(asked(r), c);
-      outcome = place_reply<S>(at, std::move(returned));
-    } catch (...) {
-      outcome = hook_threw("execute threw");
-    }
-    co_return outcome;
-  }
-  static status execute_now(void* s, void* r, void* at, bcast_context& c) noexcept {
-    try {
-      if constexpr (std::is_void_v<decltype(service(s).execute(asked(r), c))>) {
-        service(s).execute(asked(r), c);
-        return place_reply<S>(at, status{});
-      } else {
-        return place_reply<S>(at, service(s).execute(asked(r), c));
-      }
-    } catch (...) {
-      return hook_threw("execute threw");
-    }
-  }
   static arrival<reply> typed(const raw_arrival& a) noexcept {
     return {a.child, a.rank, static_cast<const reply*>(a.value), a.clean, a.reason};
   }
-  static task<status> on_reply(void* s, const raw_arrival& a, bcast_context& c) {
-    const arrival<reply> typed_arrival = typed(a);
-    status outcome;
-    try {
-      co_await service(s).on_reply(typed_arrival, c);
-    } catch (...) {
-      outcome = hook_threw("on_reply threw");
-    }
-    co_return outcome;
+
+  static hook_call prepare(void* s, void* r, bcast_context& c) noexcept {
+    return hook_call::of("prepare threw", nullptr, [&] { return service(s).prepare(asked(r), c); });
   }
-  static status on_reply_now(void* s, const raw_arrival& a, bcast_context& c) noexcept {
-    try {
-      service(s).on_reply(typed(a), c);
-      return {};
-    } catch (...) {
-      return hook_threw("on_reply threw");
-    }
+  static hook_call execute(void* s, void* r, void* at, bcast_context& c) noexcept {
+    return hook_call::of<keep_value<reply, in_storage<reply>>>(
+        "execute threw", at, [&] { return service(s).execute(asked(r), c); });
   }
-  static task<status> finish(void* s, void* r, bcast_context& c) {
-    status outcome;
-    try {
-      outcome = co_await service(s).finish(*static_cast<reply*>(r), c);
-    } catch (...) {
-      outcome = hook_threw("finish threw");
-    }
-    co_return outcome;
-  }
-  static status finish_now(void* s, void* r, bcast_context& c) noexcept {
-    try {
-      if constexpr (std::is_void_v<decltype(service(s).finish(*static_cast<reply*>(r), c))>) {
-        service(s).finish(*static_cast<reply*>(r), c);
-        return {};
+  static hook_call on_reply(void* s, const raw_arrival& a, bcast_context& c) noexcept {
+    return hook_call::of("on_reply threw", nullptr, [&] {
+      if constexpr (is_task<decltype(service(s).on_reply(typed(a), c))>) {
+        return tell(service(s), typed(a), c);
       } else {
-        return service(s).finish(*static_cast<reply*>(r), c);
+        service(s).on_reply(typed(a), c);
       }
-    } catch (...) {
-      return hook_threw("finish threw");
-    }
+    });
+  }
+  /// Keeps the arrival for as long as the hook runs.
+  static task<void> tell(S& to, arrival<reply> a, bcast_context& c) { co_await to.on_reply(a, c); }
+  static hook_call finish(void* s, void* r, bcast_context& c) noexcept {
+    return hook_call::of("finish threw", nullptr,
+                         [&] { return service(s).finish(*static_cast<reply*>(r), c); });
   }
   static void replied(void* s, bcast_context& c) noexcept { service(s).replied(c); }
 };
@@ -254,34 +163,19 @@ consteval service_table make_service_table() {
   t.merge = &merge_replies<S>;
   using hooks = thunks<S>;
   if constexpr (names_prepare<S>) {
-    if constexpr (is_task<decltype(std::declval<S&>().prepare(std::declval<request&>(),
-                                                              std::declval<bcast_context&>()))>) {
-      t.prepare = &hooks::prepare;
-    } else {
-      t.prepare_now = &hooks::prepare_now;
-    }
+    t.prepare = {&hooks::prepare, is_task<decltype(std::declval<S&>().prepare(
+                                      std::declval<request&>(), std::declval<bcast_context&>()))>};
   }
-  if constexpr (is_task<decltype(std::declval<S&>().execute(std::declval<request&>(),
-                                                            std::declval<bcast_context&>()))>) {
-    t.execute = &hooks::execute;
-  } else {
-    t.execute_now = &hooks::execute_now;
-  }
+  t.execute = {&hooks::execute, !executes_plainly<S>};
   if constexpr (names_on_reply<S>) {
-    if constexpr (is_task<decltype(std::declval<S&>().on_reply(std::declval<const arrival<reply>&>(),
-                                                               std::declval<bcast_context&>()))>) {
-      t.on_reply = &hooks::on_reply;
-    } else {
-      t.on_reply_now = &hooks::on_reply_now;
-    }
+    t.on_reply = {&hooks::on_reply,
+                  is_task<decltype(std::declval<S&>().on_reply(std::declval<const arrival<reply>&>(),
+                                                               std::declval<bcast_context&>()))>};
   }
   if constexpr (names_finish<S>) {
-    if constexpr (is_task<decltype(std::declval<S&>().finish(std::declval<reply&>(),
-                                                             std::declval<bcast_context&>()))>) {
-      t.finish = &hooks::finish;
-    } else {
-      t.finish_now = &hooks::finish_now;
-    }
+    t.finish = {
+        &hooks::finish,
+        is_task<decltype(std::declval<S&>().finish(std::declval<reply&>(), std::declval<bcast_context&>()))>};
   }
   if constexpr (names_replied<S>) t.replied = &hooks::replied;
   return t;

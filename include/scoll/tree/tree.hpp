@@ -21,10 +21,9 @@ using tree_params = std::array<std::uint32_t, 3>;
 /// - `parent(n, r)`: 0 for the root itself.
 /// - `fan_out(n, r)`: number of children.
 /// - `child(n, r, i)`: the i-th child *in send order*, i < fan_out: deepest subtree first, then largest, then
-/// lowest
-///   relative rank.
+///   lowest relative rank.
 /// - `subtree_nodes(n, r)`: members at and below r.
-/// - `subtree_levels(n, r)`: levels at and below r; a leaf has 1. Time-outs are counted in these.
+/// - `subtree_levels(n, r)`: levels at and below r; a leaf has 1. Time limits are counted in these.
 ///
 /// Two optional members make walks cheaper: `cursor(n, r)` (see `children`) and either
 /// `static constexpr bool contiguous_subtrees = true` or `subtree_ranges(n, r, fn)` (see walk.hpp).

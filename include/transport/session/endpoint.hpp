@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "scoll/coro/event.hpp"
 #include "scoll/coro/executor.hpp"
 #include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/random.hpp"
@@ -199,6 +200,11 @@ class endpoint final : private accept_events {
   endpoint_events& handler_of(traffic_class klass) noexcept;
   void tell_session_lost(session& peer, const error& reason) noexcept;
   bool quiet() const noexcept;
+  task<void> progress(stop_token stop);
+  /// Something has ended that `drain` may wait for.
+  void note_progress() noexcept {
+    if (draining_) progress_.set();
+  }
   bool say_goodbye() noexcept;
   void note_violation(const error& reason) noexcept {
     ++statistics_.links_broken;
@@ -216,6 +222,7 @@ class endpoint final : private accept_events {
   intrusive_list<greeter> greeters_;
   std::size_t handshake_count_ = 0;
   bool draining_ = false;
+  event progress_;
   endpoint_statistics statistics_;
   error last_refusal_;
   error last_violation_;

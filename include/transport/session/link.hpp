@@ -6,6 +6,7 @@
 #include <string>
 
 #include "scoll/coro/result.hpp"
+#include "scoll/coro/task.hpp"
 #include "transport/io/buffer.hpp"
 #include "transport/session/frame.hpp"
 #include "transport/session/lent_memory.hpp"
@@ -138,6 +139,8 @@ class rail {
   /// Links and connects that are still open or closing; a rail may be destroyed when it is 0 and it does not
   /// listen.
   virtual std::size_t open() const noexcept = 0;
+  /// Waits until `open()` has become 0.
+  virtual task<void> all_closed() = 0;
 };
 
 }  // namespace scoll::transport

@@ -36,6 +36,7 @@ class named_rails final : public rail {
   void connect(const std::string& address, connect_events& waiter) noexcept override;
   void cancel_connect(connect_events& waiter) noexcept override;
   std::size_t open() const noexcept override;
+  task<void> all_closed() override;
 
  private:
   struct entry {

@@ -54,8 +54,7 @@ class sim_inode {
 ///
 /// - of unsynchronised sectors of 512 bytes any subset has been written, each whole;
 /// - of creations, renames and removals that no sync of their directory followed any subset has happened,
-/// each
-///   whole; those that touch one name stay in order. A sync of a file does not make its name durable.
+///   each whole; those that touch one name stay in order. A sync of a file does not make its name durable.
 ///
 /// Paths are those of one root, absolute or not; there are no links and no "..". Results are a negative errno
 /// for failure. All of it is deterministic.

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "scoll/coro/gate.hpp"
 #include "scoll/coro/intrusive_list.hpp"
 #include "transport/io/buffer.hpp"
 #include "transport/session/link.hpp"
@@ -154,7 +155,8 @@ class sim_rail final : public transport::rail {
   void stop_listening() noexcept override;
   void connect(const std::string& address, transport::connect_events& waiter) noexcept override;
   void cancel_connect(transport::connect_events& waiter) noexcept override;
-  std::size_t open() const noexcept override { return open_; }
+  std::size_t open() const noexcept override { return open_.inside(); }
+  task<void> all_closed() override { co_await open_.emptied(); }
 
   /// The life has crashed: peers notice as `how` says, nothing is sent or received any more, and every
   /// connect fails. Call it before the executor is detached.
@@ -173,7 +175,7 @@ class sim_rail final : public transport::rail {
   transport::accept_events* acceptor_ = nullptr;
   bool crashed_ = false;
   intrusive_list<connector> connecting_;
-  std::size_t open_ = 0;
+  gate open_;
 };
 
 }  // namespace scoll::testing

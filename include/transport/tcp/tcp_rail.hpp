@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "scoll/coro/gate.hpp"
 #include "scoll/coro/intrusive_list.hpp"
 #include "transport/io/buffer.hpp"
 #include "transport/io/reactor.hpp"
@@ -39,7 +40,8 @@ class tcp_rail final : public rail {
   void stop_listening() noexcept override;
   void connect(const std::string& address, connect_events& waiter) noexcept override;
   void cancel_connect(connect_events& waiter) noexcept override;
-  std::size_t open() const noexcept override { return open_; }
+  std::size_t open() const noexcept override { return open_.inside(); }
+  task<void> all_closed() override { co_await open_.emptied(); }
 
  private:
   class listener;
@@ -56,7 +58,7 @@ class tcp_rail final : public rail {
   std::string listen_address_;
   listener* listener_ = nullptr;
   intrusive_list<connector> connecting_;
-  std::size_t open_ = 0;
+  gate open_;
   std::size_t lingering_ = 0;
 };
 

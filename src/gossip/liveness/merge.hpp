@@ -15,9 +15,9 @@ inline constexpr std::uint8_t never_heard = 255;
 /// The two do not overlap.
 void merge_ages(std::uint8_t* own, const std::uint8_t* heard, std::size_t count, int shift) noexcept;
 
-/// What to tell of one's own ages to somebody with those heard, which are overwritten: `heard[i]` becomes
-/// `own[i]` where that is fresher than `heard[i] + shift` by at least `least` cycles, 1 to 255, and "never
-/// heard" elsewhere. `shift` is 0 to 254. The two do not overlap.
+/// Overwrites the ages heard from a peer with what to tell that peer: `heard[i]` becomes `own[i]` where that
+/// is fresher than `heard[i] + shift` by at least `least` cycles, 1 to 255, and "never heard" elsewhere.
+/// `shift` is 0 to 254. The two arrays do not overlap.
 void keep_fresher_ages(std::uint8_t* heard, const std::uint8_t* own, std::size_t count, int shift,
                        int least) noexcept;
 

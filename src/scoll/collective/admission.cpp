@@ -46,7 +46,7 @@ error engine::admit(transport::request_view& request, const collective_head& hea
     return make_error(errc::malformed, "there is no collective request of kind {}", head.kind);
   }
   if (kind == collective_kind::query) return admit_query(request, head);
-  if (closing_) return make_error(errc::closed, "node {} is shutting down", options_.id);
+  if (work_.closed()) return make_error(errc::closed, "node {} is shutting down", options_.id);
   const std::size_t size = request.payload().bytes.size() -
                            std::min<std::size_t>(head.subset_bytes, request.payload().bytes.size());
   const std::size_t limit = kind == collective_kind::broadcast ? max_request_bytes : max_membership_bytes;

@@ -78,15 +78,11 @@ std::shared_ptr<service_entry> engine::find_service(service_id id) const {
     if (found == services_.end()) return nullptr;
     last_service_ = found->second;
   }
-  return last_service_->closing ? nullptr : last_service_;
+  return last_service_->users.closed() ? nullptr : last_service_;
 }
 
 task<void> engine::close_service(std::shared_ptr<service_entry> entry) {
-  entry->closing = true;
-  while (entry->running != 0) {
-    entry->idle.reset();
-    co_await entry->idle.wait();
-  }
+  co_await entry->users.close();
   const auto found = services_.find(entry->table->id);
   if (found == services_.end() || found->second != entry) co_return;
   last_service_.reset();
@@ -99,6 +95,7 @@ operation* engine::acquire() noexcept {
   if (live_operations_ >= options_.max_operations && !SCOLL_MUTANT(table_unbounded)) return nullptr;
   operation& op = pools_->acquire_operation();
   op.engine_ = this;
+  op.in_node_ = work_.pass();
   live_.push_back(op);
   ++live_operations_;
   return &op;
@@ -127,7 +124,7 @@ void engine::release(operation& op) noexcept {
 }
 
 error engine::why_not_now(const addressees& to, const bcast_options& options) const {
-  if (closing_) return {errc::closed, "this node is shutting down"};
+  if (work_.closed()) return {errc::closed, "this node is shutting down"};
   if (to.group->forgotten) return {errc::unknown_group, "the group has been destroyed"};
   if (to.invalid) return to.invalid;
   if (to.subset != nullptr && !to.subset->index_of(to.group->self_rank))

@@ -18,6 +18,7 @@
 #include "scoll/collective/start_hold.hpp"
 #include "scoll/collective/subset.hpp"
 #include "scoll/coro/executor.hpp"
+#include "scoll/coro/gate.hpp"
 #include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/scope.hpp"
@@ -28,7 +29,6 @@
 #include "scoll/detail/service_table.hpp"
 #include "scoll/ids.hpp"
 #include "scoll/node_options.hpp"
-#include "scoll/node_part.hpp"
 #include "scoll/node_pools.hpp"
 #include "scoll/node_snapshot.hpp"
 #include "scoll/tree/any_tree.hpp"
@@ -56,6 +56,7 @@ class engine final : private transport::endpoint_events {
   const node_options& options() const noexcept { return options_; }
   /// Its threads start when the first hook asks for them.
   worker_pool& pool();
+  bool has_pool() const noexcept { return pool_ != nullptr; }
   const collective_statistics& statistics() const noexcept { return statistics_; }
   std::size_t operations() const noexcept { return live_operations_; }
   std::size_t groups() const noexcept { return groups_.size(); }
@@ -106,16 +107,18 @@ class engine final : private transport::endpoint_events {
   /// Those of `among` who are not known to be dead. This node always is among them.
   rank_set living(const group_state& group, const rank_set& among) const;
 
-  /// Another service of the node, which shares this endpoint and ends with it.
-  void attach(node_part& beside) noexcept { beside_ = &beside; }
+  /// All that runs on the node is inside: operations, calls that it serves, calls that it waits for. Closed,
+  /// it refuses new ones.
+  gate& work() noexcept { return work_; }
 
-  /// Refuses what is new, waits for what runs, drains the links. Past the limit it names the hooks that still
-  /// run.
-  task<status> shutdown(nanoseconds limit);
-  /// Destroys an engine; one whose hooks, or those of the service beside it, have not returned is kept for as
-  /// long as the process lives instead, so that they find what they refer to. False then: that service must
-  /// stay too.
-  static bool end(std::unique_ptr<engine> done);
+  // Shutting down, in the steps of `shut_down`.
+  /// Operations are asked to stop, and answer by then at the latest.
+  void abort_all(time_point by) noexcept;
+  void end_all_leases() noexcept;
+  /// Waits for what has nothing left to do but to end, once no operation is left.
+  task<void> join();
+  /// Joins if nothing runs any more. False if something does.
+  bool try_join() noexcept;
   /// "scrub::execute" for every hook that has not returned.
   std::vector<std::string> running_hooks() const;
 
@@ -137,8 +140,6 @@ class engine final : private transport::endpoint_events {
   bool view_differs(const group_state& group, const subset& root_sees) const;
   void end_life(node_id node, std::uint64_t last_incarnation);
   begun fail(operation& op, const error& why) noexcept;
-  task<void> wait_idle(time_point until);
-  bool idle() const noexcept;
   error admit(transport::request_view& request, const collective_head& head);
   error admit_to_group(transport::request_view& request, const collective_head& head,
                        const std::shared_ptr<group_state>& group, std::shared_ptr<service_entry> service);
@@ -147,7 +148,6 @@ class engine final : private transport::endpoint_events {
   std::shared_ptr<group_state> make_group(const group_id& id, membership_ptr members, std::uint32_t self_rank,
                                           service_id service, const tree_spec& tree);
   void end_lease(const group_id& id, bool drop) noexcept;
-  void end_all_leases() noexcept;
   error admit_query(transport::request_view& request, const collective_head& head);
   result<std::shared_ptr<group_state>> install_group(const collective_head& head,
                                                      std::span<const std::byte> payload);
@@ -160,13 +160,13 @@ class engine final : private transport::endpoint_events {
   operation* acquire() noexcept;
   void operation_ended(operation& op) noexcept;
   void retire(operation& op) noexcept;
-  void abort_all(time_point by) noexcept;
   task<result<outcome>> run_on_group(std::shared_ptr<group_state> group, collective_kind kind, tree_spec tree,
                                      time_limit deadline);
   transport::session* session_to(group_state& group, std::uint32_t rank) noexcept;
 
   executor& executor_;
   node_options options_;
+  gate work_;
   std::shared_ptr<node_pools> pools_;
   transport::endpoint endpoint_;
   std::unique_ptr<worker_pool> pool_;
@@ -182,9 +182,7 @@ class engine final : private transport::endpoint_events {
   std::uint64_t next_group_ = 1;
   intrusive_list<operation> live_;
   std::size_t live_operations_ = 0;
-  bool closing_ = false;
   start_hold hold_;
-  node_part* beside_ = nullptr;
   collective_statistics statistics_;
   std::unique_ptr<scope> scope_;
 };

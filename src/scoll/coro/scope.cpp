@@ -12,7 +12,11 @@ namespace scoll {
 class scope::spawned final : private ready_node, private detail::task_listener {
  public:
   spawned(scope& owner, task<void>&& work) noexcept
-      : ready_node(&start), task_listener(&ended), owner_(&owner), work_(std::move(work)) {
+      : ready_node(&start),
+        task_listener(&ended),
+        owner_(&owner),
+        in_scope_(owner.tasks_.pass()),
+        work_(std::move(work)) {
     owner.executor_->schedule(*this);
   }
 
@@ -45,6 +49,7 @@ class scope::spawned final : private ready_node, private detail::task_listener {
   }
 
   scope* owner_;
+  gate_pass in_scope_;
   task<void> work_;
 };
 
@@ -57,12 +62,11 @@ void scope::spawn(task<void> work) {
   SCOLL_ASSERT(work.valid(), "an empty task was spawned");
   if (executor_ == nullptr) executor_ = &executor::current();
   used_ = true;
-  ++running_;
   new spawned(*this, std::move(work));
 }
 
 void scope::one_ended() noexcept {
-  if (--running_ == 0 && joiner_ != nullptr) executor_->schedule(*std::exchange(joiner_, nullptr));
+  if (tasks_.empty() && joiner_ != nullptr) executor_->schedule(*std::exchange(joiner_, nullptr));
 }
 
 void scope::join_awaiter::await_suspend(std::coroutine_handle<> handle) noexcept {

@@ -63,7 +63,7 @@ client_call::client_call(node& by, node_id to, const function_key& function, boo
       stop_(&on_stop, this),
       notification_(notification) {
   shipper_.get_executor().expect_own_thread();
-  if (shipper_.closing()) {
+  if (shipper_.beside().work().closed()) {
     failure_ = {errc::closed, "this node is shutting down"};
   } else if (options.stop.stop_requested()) {
     failure_ = {errc::cancelled, "the stop token had fired before the call began"};
@@ -138,6 +138,7 @@ bool client_call::begin(std::coroutine_handle<> waiter) noexcept {
   begun_ = true;
   wake_.set(waiter);
   shipper_.started(*this);
+  in_node_ = shipper_.beside().work().pass();
   if (expires_ != never && !SCOLL_MUTANT(ship_deadline_not_armed)) ex.arm(*this, expires_);
   const bool waits = options_.limit != nullptr && !options_.limit->enter(*this);
   if (!waits) {
@@ -305,6 +306,7 @@ void client_call::conclude() noexcept {
   stop_.disconnect();
   if (large_ != nullptr) large_->region.unexpose();
   shipper_.ended(*this);
+  in_node_.leave();
   if (placed_ && !SCOLL_MUTANT(ship_place_kept)) options_.limit->leave();
 }
 

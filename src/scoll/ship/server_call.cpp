@@ -44,6 +44,8 @@ server_call::server_call(shipper& by, served_function& of) noexcept
       task_listener(&on_returned),
       shipper_(by),
       function_(of),
+      in_function_(of.users.pass()),
+      in_node_(by.beside().work().pass()),
       call_(*this) {}
 
 server_call::~server_call() = default;
@@ -124,11 +126,16 @@ void server_call::run() noexcept {
   if (late) return give_up_before_start({errc::deadline_exceeded, "no time was left to begin"});
   began_ = true;
   ++shipper_.statistics_.executed;
-  if (start(call_)) {
-    if (SCOLL_MUTANT(ship_handled_twice)) static_cast<void>(start(call_));
+  if (start()) {
+    if (SCOLL_MUTANT(ship_handled_twice)) static_cast<void>(start());
     return returned();
   }
   if (expires_ != never) shipper_.get_executor().arm(*this, expires_);
+}
+
+bool server_call::start() noexcept {
+  work_ = call_handler(call_);
+  return work_.done() || !work_.start(*this);
 }
 
 // ---- while it runs
@@ -177,7 +184,8 @@ std::coroutine_handle<> server_call::on_returned(task_listener& self) noexcept {
 void server_call::returned() noexcept {
   returned_ = true;
   shipper_.get_executor().disarm(*this);
-  const status outcome = take_outcome();
+  const status outcome = work_.take();
+  work_ = {};  // what the handler was given is no longer needed
   argument_bytes_ = {};
   if (open() && gone_) drop();
   if (!open()) return retire();
@@ -264,7 +272,7 @@ void server_call::retire() noexcept {
   shipper_.get_executor().disarm(*this);
   region_.reset();
   if (!SCOLL_MUTANT(ship_large_kept)) shipper_.large_held_ -= large_held_;
-  shipper_.retire(*this, *peer_, function_);
+  shipper_.retire(*this, *peer_);
 }
 
 }  // namespace scoll::detail

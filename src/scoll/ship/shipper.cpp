@@ -47,7 +47,6 @@ shipper::shipper(engine& beside)
       limits_(beside.options().ship),
       scope_(executor_) {
   wire_.route(transport::traffic_class::call, *this);
-  beside.attach(*this);
 }
 
 shipper::~shipper() {
@@ -77,11 +76,7 @@ status shipper::add_function(std::shared_ptr<served_function> f) {
 }
 
 task<void> shipper::close_function(std::shared_ptr<served_function> f) {
-  f->closing = true;
-  while (f->running != 0) {
-    f->idle.reset();
-    co_await f->idle.wait();
-  }
+  co_await f->users.close();
   std::erase(functions_, f);
 }
 
@@ -111,11 +106,11 @@ error shipper::admit(transport::request_view& request) {
   const auto head = wire::decode_from<ship_head>(request.head());
   if (!head) return head.error();
   if ((head->flags & ~known_flags) != 0) return {errc::malformed, "a call with flags that nobody knows"};
-  if (closing_) {
+  if (engine_.work().closed()) {
     return make_error(errc::closed, "node {} is shutting down", engine_.options().id);
   }
   served_function* const f = find(head->function);
-  if (f == nullptr || f->closing) {
+  if (f == nullptr || f->users.closed()) {
     return make_error(errc::unknown_function, "node {} serves no function {:#018x}", engine_.options().id,
                       head->function);
   }
@@ -135,7 +130,7 @@ error shipper::admit(transport::request_view& request) {
     h.destroy();
     return decoded.error();
   }
-  take(h, request, *head, *f, from, 0);
+  take(h, request, *head, from, 0);
   h.run_later();
   return {};
 }
@@ -177,28 +172,26 @@ error shipper::admit_large(transport::request_view& request, const ship_head& he
                       engine_.options().id, large_held_);
   }
   server_call& h = f.make(*this);
-  take(h, request, head, f, from, argument->length);
+  take(h, request, head, from, argument->length);
   scope_.spawn(h.pull(*argument));
   return {};
 }
 
-void shipper::take(server_call& h, transport::request_view& request, const ship_head& head,
-                   served_function& f, ship_peer& from, std::size_t large) noexcept {
+void shipper::take(server_call& h, transport::request_view& request, const ship_head& head, ship_peer& from,
+                   std::size_t large) noexcept {
   ++statistics_.received;
   server_calls_.push_back(h);
   ++server_call_count_;
   ++from.running;
-  ++f.running;
   large_held_ += large;
   h.admit(request, head, from, large);
 }
 
-void shipper::retire(server_call& h, ship_peer& peer, served_function& f) noexcept {
+void shipper::retire(server_call& h, ship_peer& peer) noexcept {
   h.list_hook<server_call>::unlink();
   h.destroy();
   --server_call_count_;
   --peer.running;
-  if (--f.running == 0) f.idle.set();
 }
 
 void shipper::on_cancelled(transport::incoming& work, bool answer_awaited) noexcept {
@@ -257,7 +250,7 @@ void shipper::answer_all() noexcept {
   for (server_call* h = server_calls_.first(); h != nullptr; h = server_calls_.next(*h)) h->answer_early(why);
 }
 
-void shipper::names_of_stuck(std::vector<std::string>& into) const {
+void shipper::add_running_handlers(std::vector<std::string>& into) const {
   auto& all = const_cast<intrusive_list<server_call, server_call>&>(server_calls_);
   for (server_call* h = all.first(); h != nullptr; h = all.next(*h)) {
     if (h->running()) into.emplace_back(h->name());

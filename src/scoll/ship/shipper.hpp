@@ -13,7 +13,6 @@
 #include "scoll/coro/task.hpp"
 #include "scoll/detail/client_call.hpp"
 #include "scoll/detail/served_function.hpp"
-#include "scoll/node_part.hpp"
 #include "scoll/node_snapshot.hpp"
 #include "scoll/ship/options.hpp"
 #include "transport/session/endpoint.hpp"
@@ -29,7 +28,7 @@ struct ship_peer {
 
 /// The calls of one node: what it serves, what runs, and what it waits for. It shares the engine's
 /// endpoint, whose traffic class `call` it takes. Single-threaded.
-class shipper final : private transport::endpoint_events, public node_part {
+class shipper final : private transport::endpoint_events {
  public:
   explicit shipper(engine& beside);
   ~shipper();
@@ -39,7 +38,6 @@ class shipper final : private transport::endpoint_events, public node_part {
   executor& get_executor() const noexcept { return executor_; }
   const ship_limits& limits() const noexcept { return limits_; }
   const ship_statistics& statistics() const noexcept { return statistics_; }
-  bool closing() const noexcept { return closing_; }
   /// For calls that no coroutine of the user awaits; they end with the node.
   scope& background() noexcept { return scope_; }
 
@@ -54,13 +52,17 @@ class shipper final : private transport::endpoint_events, public node_part {
   /// Bytes of large arguments and results that handlers hold.
   std::size_t large_held() const noexcept { return large_held_; }
 
-  // shutting down, with the engine
-  void close() noexcept override { closing_ = true; }
-  bool idle() const noexcept override;
-  void abort() noexcept override;
-  void answer_all() noexcept override;
-  void names_of_stuck(std::vector<std::string>& into) const override;
-  bool try_join() noexcept override { return scope_.try_join(); }
+  // Shutting down, in the steps of `shut_down`.
+  /// Nothing runs, here or in the background, and nobody waits.
+  bool idle() const noexcept;
+  /// Whoever waits hears that the node ends; what runs is asked to stop.
+  void abort() noexcept;
+  /// What still runs is answered in its place, so that the links can drain.
+  void answer_all() noexcept;
+  /// The names of the handlers that have not returned.
+  void add_running_handlers(std::vector<std::string>& into) const;
+  /// Ends the background work, if none is left. False if some is.
+  bool try_join() noexcept { return scope_.try_join(); }
 
  private:
   friend class client_call;
@@ -75,12 +77,12 @@ class shipper final : private transport::endpoint_events, public node_part {
                     ship_peer& from);
   error answer_other_types(transport::request_view& request, const function_key& here);
   bool room_for(const ship_peer& peer) const noexcept;
-  void take(server_call& h, transport::request_view& request, const ship_head& head, served_function& f,
-            ship_peer& from, std::size_t large) noexcept;
+  void take(server_call& h, transport::request_view& request, const ship_head& head, ship_peer& from,
+            std::size_t large) noexcept;
   served_function* find(std::uint64_t id) noexcept;
   void started(client_call& call) noexcept;
   void ended(client_call& call) noexcept;
-  void retire(server_call& h, ship_peer& peer, served_function& f) noexcept;
+  void retire(server_call& h, ship_peer& peer) noexcept;
 
   engine& engine_;
   transport::endpoint& wire_;
@@ -93,7 +95,6 @@ class shipper final : private transport::endpoint_events, public node_part {
   intrusive_list<client_call, client_call> outgoing_;
   std::size_t outgoing_count_ = 0;
   std::size_t large_held_ = 0;
-  bool closing_ = false;
   ship_statistics statistics_;
   scope scope_;
 };

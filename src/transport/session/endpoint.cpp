@@ -4,9 +4,9 @@
 #include <array>
 #include <cstring>
 
+#include "scoll/coro/deadline.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/member_timer.hpp"
-#include "scoll/coro/sleep.hpp"
 #include "transport/io/control_frame.hpp"
 #include "transport/memory/memory_service.hpp"
 #include "transport/session/lane.hpp"
@@ -244,17 +244,23 @@ bool endpoint::say_goodbye() noexcept {
   return all;
 }
 
+/// Waits until something has ended that a drain waits for, or until the stop.
+task<void> endpoint::progress(stop_token stop) {
+  progress_.reset();
+  const status heard = co_await progress_.wait(stop);
+  static_cast<void>(heard.has_value());
+}
+
 task<status> endpoint::drain(nanoseconds limit) {
-  constexpr nanoseconds poll = std::chrono::milliseconds(1);
-  const time_point until = saturating_add(executor_.now(), limit);
+  deadline_stop over{deadline(saturating_add(executor_.now(), limit))};
   draining_ = true;
   rail_.stop_listening();
-  while (!quiet() && executor_.now() < until) co_await sleep_for(poll);
+  while (!quiet() && !over.stop_requested()) co_await progress(over.token());
   const bool clean = quiet();
-  while (!say_goodbye() && executor_.now() < until) co_await sleep_for(poll);
+  while (!say_goodbye() && !over.stop_requested()) co_await progress(over.token());
   for (auto& [node, peer] : sessions_) peer->shut();
   while (!greeters_.empty()) finish(greeters_.pop_front());
-  while (rail_.open() != 0) co_await sleep_for(poll);
+  while (rail_.open() != 0) co_await rail_.all_closed();
   if (!clean)
     co_return error(errc::deadline_exceeded, "work was still under way when the drain limit was reached");
   co_return status{};

@@ -57,6 +57,7 @@ void incoming::drop() noexcept {
   session& from = *session_;
   unlink();
   session_ = nullptr;
+  from.endpoint_.note_progress();
   if (serial_ == from.serial_) from.owed_calls_ -= klass_ == traffic_class::call;
   if (holds_credit_ && serial_ == from.serial_) from.dispose(klass_);
 }

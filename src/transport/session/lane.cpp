@@ -168,6 +168,7 @@ void lane::pause(const error& reason) noexcept {
   if (greeting_timer_.armed()) ex().disarm(greeting_timer_);
   cursor_ = nullptr;
   last_failure_ = reason;
+  session_.endpoint_.note_progress();
   if (!needed()) {
     state_ = state::idle;
     if (grace_timer_.armed()) ex().disarm(grace_timer_);
@@ -380,6 +381,7 @@ void lane::acknowledge_due() noexcept {
 // ---- sending
 
 void lane::on_writable() noexcept {
+  session_.endpoint_.note_progress();
   if (state_ == state::up) write_batch();
 }
 

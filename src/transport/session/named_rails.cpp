@@ -84,4 +84,8 @@ std::size_t named_rails::open() const noexcept {
   return sum;
 }
 
+task<void> named_rails::all_closed() {
+  for (entry& e : entries_) co_await e.transport->all_closed();
+}
+
 }  // namespace scoll::transport

@@ -58,6 +58,7 @@ void session::enqueue(message& m, traffic_class klass, frame_type type) noexcept
 
 void session::release(message& m) noexcept {
   --held_;
+  endpoint_.note_progress();
   if (m.requester_ != nullptr) m.requester_->queued_ = nullptr;
   const frame_header header = m.header();
   endpoint_.release_message(m);
@@ -256,6 +257,7 @@ void session::reset(const error& reason, kept keep) noexcept {
   ++serial_;
   owed_calls_ = 0;
   orphans_.splice(incoming_);
+  endpoint_.note_progress();
   kick();
   end_all(ended, reason);
   if (existed) ++endpoint_.statistics_.sessions_lost;

@@ -30,6 +30,7 @@ void session::forget(exchange& waiter) noexcept {
   if (waiter.queued_ != nullptr) waiter.queued_->requester_ = nullptr;
   --pending_exchanges_[index(lane_of(waiter.klass_))];
   exchanges_.remove(waiter.id_);
+  endpoint_.note_progress();
   waiter.queued_ = nullptr;
   waiter.session_ = nullptr;
 }

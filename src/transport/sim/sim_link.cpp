@@ -20,8 +20,11 @@ constexpr nanoseconds keep_alive = std::chrono::seconds(10);
 }  // namespace
 
 sim_link::sim_link(sim_rail& owner, std::uint32_t remote) noexcept
-    : rail_(owner), remote_(remote), assembler_(owner.network_.frames_), timer_(*this) {
-  ++rail_.open_;
+    : rail_(owner),
+      open_(owner.open_.pass()),
+      remote_(remote),
+      assembler_(owner.network_.frames_),
+      timer_(*this) {
   network().links_.push_back(*this);
 }
 
@@ -187,7 +190,6 @@ void sim_link::die() noexcept {
   if (alive_ != nullptr) *alive_ = false;
   timer_.cancel();
   home().unschedule(drained_);
-  --rail_.open_;
   delete this;
 }
 

@@ -106,6 +106,7 @@ class sim_link final : public transport::link, public list_hook<> {
   void corrupt(std::span<std::byte> bytes) noexcept;
 
   sim_rail& rail_;
+  gate_pass open_;
   std::uint32_t remote_;
   transport::frame_assembler assembler_;
   sim_link* peer_ = nullptr;

@@ -91,8 +91,12 @@ void sim_network::heal() noexcept {
 class sim_rail::connector final : public list_hook<>, public timer_node, public sim_waiter {
  public:
   connector(sim_rail& owner, const std::string& to, transport::connect_events& waiter) noexcept
-      : timer_node(&fire), sim_waiter(&run), rail_(owner), to_(owner.network_.host_of(to)), waiter_(&waiter) {
-    ++rail_.open_;
+      : timer_node(&fire),
+        sim_waiter(&run),
+        rail_(owner),
+        open_(owner.open_.pass()),
+        to_(owner.network_.host_of(to)),
+        waiter_(&waiter) {
     started_ = rail_.network_.world_.now();
     if (rail_.crashed_) {
       strand();
@@ -104,7 +108,6 @@ class sim_rail::connector final : public list_hook<>, public timer_node, public 
   ~connector() {
     if (armed() && stranded_) rail_.home_.disarm(*this);
     if (armed() && !stranded_) rail_.network_.world_.disarm(*this);
-    --rail_.open_;
   }
   bool of(const transport::connect_events& waiter) const noexcept { return waiter_ == &waiter; }
 
@@ -176,6 +179,7 @@ class sim_rail::connector final : public list_hook<>, public timer_node, public 
   }
 
   sim_rail& rail_;
+  gate_pass open_;
   std::uint32_t to_;
   transport::connect_events* waiter_;
   nanoseconds started_{0};
@@ -195,7 +199,7 @@ sim_rail::~sim_rail() {
   stop_listening();
   while (!connecting_.empty()) delete &connecting_.pop_front();
   SCOLL_ASSERT(
-      open_ == 0,
+      open_.empty(),
       "a rail died before its links: await node.shutdown(...), then destroy the node, then the rail");
 }
 

@@ -16,13 +16,13 @@ constexpr std::size_t linger_count_limit = 256;
 
 tcp_rail::tcp_link::tcp_link(tcp_rail& owner, unique_fd fd, std::string peer) noexcept
     : rail_(owner),
+      open_(owner.open_.pass()),
       fd_(std::move(fd)),
       peer_(std::move(peer)),
       assembler_(owner.frame_buffers_),
       receive_(*this, &tcp_link::on_received),
       send_(*this, &tcp_link::on_sent),
       close_(*this, &tcp_link::on_file_closed) {
-  ++rail_.open_;
   rail_.reactor_.receive_multishot(fd_.get(), receive_);
 }
 
@@ -166,7 +166,6 @@ void tcp_rail::tcp_link::finish_if_done() noexcept {
 }
 
 void tcp_rail::tcp_link::on_file_closed(const io_completion::event&) noexcept {
-  --rail_.open_;
   delete this;
 }
 

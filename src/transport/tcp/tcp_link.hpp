@@ -103,6 +103,7 @@ class tcp_rail::tcp_link final : public link {
   void on_file_closed(const io_completion::event& e) noexcept;
 
   tcp_rail& rail_;
+  gate_pass open_;
   unique_fd fd_;
   std::string peer_;
   frame_assembler assembler_;

@@ -32,7 +32,7 @@ class tcp_rail::listener final : public io_completion, public timer_node {
 
   void stop() noexcept {
     events_ = nullptr;
-    ++rail_.open_;
+    closing_ = rail_.open_.pass();
     rail_.listener_ = nullptr;
     if (armed()) rail_.reactor_.disarm(*this);
     if (!pending()) return gone();
@@ -60,12 +60,10 @@ class tcp_rail::listener final : public io_completion, public timer_node {
     events_->on_accepted(*new tcp_link(rail_, std::move(fd), peer ? peer->to_string() : "unknown"));
   }
 
-  void gone() noexcept {
-    --rail_.open_;
-    delete this;
-  }
+  void gone() noexcept { delete this; }
 
   tcp_rail& rail_;
+  gate_pass closing_;  // once it has been stopped
   unique_fd fd_;
   accept_events* events_;
 };
@@ -74,13 +72,14 @@ class tcp_rail::listener final : public io_completion, public timer_node {
 class tcp_rail::connector final : public io_completion, public timer_node, public list_hook<> {
  public:
   connector(tcp_rail& owner, connect_events& waiter) noexcept
-      : io_completion(&complete), timer_node(&expired), rail_(owner), waiter_(&waiter) {
-    ++rail_.open_;
-  }
+      : io_completion(&complete),
+        timer_node(&expired),
+        rail_(owner),
+        open_(owner.open_.pass()),
+        waiter_(&waiter) {}
   ~connector() {
     if (armed()) rail_.reactor_.disarm(*this);
     if (late_.scheduled()) rail_.reactor_.unschedule(late_);
-    --rail_.open_;
   }
 
   bool of(const connect_events& waiter) const noexcept { return waiter_ == &waiter; }
@@ -154,6 +153,7 @@ class tcp_rail::connector final : public io_completion, public timer_node, publi
   }
 
   tcp_rail& rail_;
+  gate_pass open_;
   connect_events* waiter_;
   unique_fd fd_;
   socket_address to_;
@@ -169,7 +169,7 @@ tcp_rail::tcp_rail(reactor& r, tcp_options options)
 
 tcp_rail::~tcp_rail() {
   SCOLL_ASSERT(
-      open_ == 0 && listener_ == nullptr,
+      open_.empty() && listener_ == nullptr,
       "a rail died before its links: await node.shutdown(...), then destroy the node, then the rail");
 }
 

@@ -222,6 +222,13 @@ TEST_CASE("a node that shuts down ends what it waits for, stops its handlers, an
     c.run(join());
     CHECK(f.land().has_value());
   }
+  SECTION("it ends in the moment in which the last work ends") {
+    const auto work = []() -> task<void> { co_await sleep_for(1'300us); };
+    c[0].background().spawn(work());
+    const time_point begun_at = c.ex.now();
+    CHECK(c.run(c[0].shutdown(1s)).has_value());
+    CHECK(c.ex.now() - begun_at == 1'300us);
+  }
   SECTION("a handler that hangs is named") {
     static event never_set;  // outlives the node, which stays
     constexpr remote_function<nothing, std::uint64_t> hang{"test.hang"};
@@ -233,7 +240,9 @@ TEST_CASE("a node that shuts down ends what it waits for, stops its handlers, an
         .value();
     call_flight<std::uint64_t> f(c, c[0], 2, hang, nothing{});
     c.ex.run_for(1ms);
-    CHECK(scoll::detail::node_access::engine(c[1]).running_hooks() == std::vector<std::string>{"test.hang"});
+    std::vector<std::string> running;
+    scoll::detail::node_access::shipper(c[1]).add_running_handlers(running);
+    CHECK(running == std::vector<std::string>{"test.hang"});
     const status ended = c.run(c[1].shutdown(1s));
     REQUIRE_FALSE(ended);
     CHECK(ended.error() == error(errc::deadline_exceeded, "hooks that have not returned: test.hang"));

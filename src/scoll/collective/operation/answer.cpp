@@ -19,8 +19,8 @@ constexpr std::size_t not_encoded = SIZE_MAX;
 
 /// `finish`, if it is a plain function.
 void operation::finish_now() {
-  if (values_.merged() == nullptr || table().finish_now == nullptr) return;
-  const status finished = table().finish_now(subject_.service->instance, values_.merged(), context_);
+  if (values_.merged() == nullptr || !table().finish.plain()) return;
+  const status finished = table().finish(subject_.service->instance, values_.merged(), context_).take();
   if (!finished) lose_reply(finished.error());
 }
 

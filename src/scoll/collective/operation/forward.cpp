@@ -26,8 +26,8 @@ bool operation::take_request() {
 
 /// `prepare`, if it is a plain function.
 bool operation::prepare_now() {
-  if (table().prepare_now == nullptr || subject_.is_relay()) return true;
-  return prepared(table().prepare_now(subject_.service->instance, values_.request(), context_));
+  if (!table().prepare.plain() || subject_.is_relay()) return true;
+  return prepared(table().prepare(subject_.service->instance, values_.request(), context_).take());
 }
 
 task<bool> operation::prepare() {
@@ -136,8 +136,8 @@ void operation::start_execute() {
   ++engine_->statistics_.executed;
   void* const reply = values_.make_room_for_own();
   void* const instance = subject_.service->instance;
-  if (table().execute_now != nullptr)
-    return executed().finish(table().execute_now(instance, values_.request(), reply, context_));
+  if (table().execute.plain())
+    return executed().finish(table().execute(instance, values_.request(), reply, context_).take());
   spawn_hook(table().execute(instance, values_.request(), reply, context_), hook_kind::execute);
 }
 

@@ -19,7 +19,7 @@ void operation::bind(std::shared_ptr<group_state> group, subset_ptr subset,
   s.group = std::move(group);
   s.subset = std::move(subset);
   s.service = std::move(service);
-  ++s.service->running;
+  in_service_ = s.service->users.pass();
   s.table = s.service->table;
   s.tree = tree;
   s.members = s.subset != nullptr ? s.subset->size() : s.group->members->size();
@@ -115,7 +115,8 @@ void operation::reset() noexcept {
   times_ = {};
   stage_ = stage::idle;
   stop_.reset();
-  if (subject_.service != nullptr && --subject_.service->running == 0) subject_.service->idle.set();
+  in_service_.leave();
+  in_node_.leave();
   subject_ = {};
 }
 
@@ -131,7 +132,7 @@ void operation::launch() {
 /// A leaf whose hooks are plain functions.
 bool operation::ends_at_once() const noexcept {
   const service_table& t = table();
-  return children_.empty() && t.prepare == nullptr && t.execute == nullptr && t.finish == nullptr;
+  return children_.empty() && !t.prepare.suspends && !t.execute.suspends && !t.finish.suspends;
 }
 
 void operation::run_at_once() {
@@ -147,7 +148,7 @@ void operation::run_at_once() {
 
 task<void> operation::run() {
   bool forwarding = take_request();
-  if (forwarding && table().prepare != nullptr && !subject_.is_relay()) {
+  if (forwarding && table().prepare.suspends && !subject_.is_relay()) {
     forwarding = co_await prepare();
   } else if (forwarding) {
     forwarding = prepare_now();
@@ -159,7 +160,7 @@ task<void> operation::run() {
     co_await collect();
     if (ending_.asked) co_await abort_subtree();
     give_up_waiting();
-    if (table().finish != nullptr) co_await finish();
+    if (table().finish.suspends) co_await finish();
     finish_now();
   }
   timer_disarm();
@@ -180,13 +181,13 @@ void operation::end() {
 }
 
 /// A hook runs beside the operation, so that the answer can leave on time whatever the hook does.
-task<void> operation::run_hook(task<status> work, hook_set::state& state) {
+task<void> operation::run_hook(hook_call work, hook_set::state& state) {
   status ended = co_await std::move(work);
   hooks_.end(state, std::move(ended));
   progress_.set();
 }
 
-hook_set::state& operation::spawn_hook(task<status> work, hook_kind which) {
+hook_set::state& operation::spawn_hook(hook_call work, hook_kind which) {
   hook_set::state& state = hooks_.begin(which);
   engine_->scope_->spawn(run_hook(std::move(work), state));
   return state;

@@ -19,6 +19,7 @@
 #include "scoll/collective/outcome_builder.hpp"
 #include "scoll/coro/event.hpp"
 #include "scoll/coro/executor.hpp"
+#include "scoll/coro/gate.hpp"
 #include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/member_node.hpp"
 #include "scoll/coro/member_timer.hpp"
@@ -99,8 +100,8 @@ class operation final : public list_hook<>, public transport::incoming {
   task<void> run();
   void run_at_once();
   void end();
-  task<void> run_hook(task<status> work, hook_set::state& state);
-  hook_set::state& spawn_hook(task<status> work, hook_kind which);
+  task<void> run_hook(hook_call work, hook_set::state& state);
+  hook_set::state& spawn_hook(hook_call work, hook_kind which);
   hook_set::state& executed() noexcept { return hooks_.at(hook_kind::execute); }
   task<bool> until(const bool& done);
 
@@ -207,6 +208,8 @@ class operation final : public list_hook<>, public transport::incoming {
   }
 
   engine* engine_ = nullptr;  // the one that runs it now
+  gate_pass in_node_;
+  gate_pass in_service_;
   bcast_context context_;
   operation_subject subject_;
   request_data request_;

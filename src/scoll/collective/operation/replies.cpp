@@ -49,7 +49,7 @@ task<void> operation::collect() {
     if (executed().done && !own_.settled) settle_own();
     for (child& c : children_.all()) {
       if (c.at != child::stage::arrived || out_of_time()) continue;
-      if (table().on_reply == nullptr || subject_.is_relay()) {
+      if (!table().on_reply.suspends || subject_.is_relay()) {
         settle_now(c);
       } else {
         co_await settle(c);
@@ -117,10 +117,10 @@ task<void> operation::settle(child& c) {
 
 /// `on_reply`, if it is a plain function.
 status operation::tell_now(child& c, std::size_t mark) {
-  if (table().on_reply_now == nullptr || subject_.is_relay()) return {};
+  if (!table().on_reply.plain() || subject_.is_relay()) return {};
   const raw_arrival told{children_.index_of(c), subject_.rank_at(c.relative), values_.arrived(), c.clean,
                          first_reason(c, mark)};
-  return table().on_reply_now(subject_.service->instance, told, context_);
+  return table().on_reply(subject_.service->instance, told, context_).take();
 }
 
 /// Merges what a child sent, unless `on_reply` failed on it.

@@ -27,7 +27,7 @@ status operation::set_bounds(const bcast_options& options) {
 
 /// What is kept for a `finish` that has to be waited for.
 nanoseconds operation::finishing_time() const noexcept {
-  return table().finish != nullptr ? times_.finishing() : nanoseconds(0);
+  return table().finish.suspends ? times_.finishing() : nanoseconds(0);
 }
 
 void operation::rearm() {

@@ -1,3 +1,5 @@
+#include "scoll/coro/worker_pool.hpp"
+
 #include <atomic>
 #include <memory>
 #include <stdexcept>
@@ -10,7 +12,6 @@
 #include "scoll/coro/scope.hpp"
 #include "scoll/coro/sleep.hpp"
 #include "scoll/coro/sync_wait.hpp"
-#include "scoll/coro/worker_pool.hpp"
 #include "scoll/coro/yield.hpp"
 #include "tests/catch.hpp"
 #include "transport/sim/virtual_executor.hpp"
@@ -104,7 +105,9 @@ TEST_CASE("a pool runs functions on other threads and resumes on the executor") 
         co_await pool.run("throws", []() -> int { throw std::runtime_error("bad sector"); });
     CHECK(threw.error() == error(errc::hook_failed, "bad sector"));
     const result<int> odd = co_await pool.run("throws", []() -> int { throw 3; });
-    CHECK(odd.error() == errc::hook_failed);
+    CHECK(odd.error() == error(errc::hook_failed, "the function threw"));
+    const result<int> failed = co_await pool.run("fails", []() -> int { throw failure(errc::not_found); });
+    CHECK(failed.error() == errc::not_found);
 
     auto data = std::make_shared<int>(5);
     auto owner = [data] { return std::make_unique<int>(*data); };
