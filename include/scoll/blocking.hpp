@@ -102,7 +102,7 @@ ship_result<Out> ship_and_wait(node& from, node_id to, const remote_function<In,
 /// not throw. `make`, with what it has captured, lives until then; the work belongs to `within`, whose join
 /// awaits it. Called on that executor's thread.
 ///
-/// ```
+/// ```cpp
 /// run_then(work, [&] { return notify(node, peer, forget, 7); }, [](const ship_result<nothing>& r) { ... });
 /// ```
 template <class Make, class Done>

@@ -77,7 +77,7 @@ def program_of_docstrings(folder, root):
         blocks = [b for b in blocks if b.language == "cpp"]
         if blocks:
             program.include(f'#include "{name.split("/", 1)[1]}"', name, 1)
-            program.begin(name, "using namespace scoll;\n" + GIVEN.get(name, ""))
+            program.begin(name, GIVEN)
         for block in blocks:
             program.add(block.code, name, block.line)
             compiled += 1
@@ -86,19 +86,26 @@ def program_of_docstrings(folder, root):
     return program, compiled
 
 
-# What blocks of docstrings stand beside, by header.
-NODE = "extern class node& node;\nextern const std::uint64_t peer;\n"
-ASKED = "struct asked_for { region_descriptor data; };\nextern asked_for request;\n"
-GIVEN = {
-    "include/scoll/bulk/stream.hpp": NODE + ASKED + "void work_on(std::span<const std::byte> chunk);",
-    "include/scoll/collective/plan_tree.hpp": NODE + "extern const std::vector<target> targets;\nextern group_options options;",
-    "include/scoll/blocking.hpp": NODE + "extern scope work;\ninline constexpr remote_function<int, nothing> forget{\"forget\"};",
-    "include/scoll/settings.hpp": "[[noreturn]] void die(std::string_view why);",
-    "include/scoll/ship/remote_function.hpp": "struct stat_request { std::string path; };\nstruct stat_reply { std::uint64_t size; };",
-    "include/transport/session/named_rails.hpp":
-        "using namespace transport;\nextern transport::rail& tcp;\nextern transport::rail& simulated;\n"
-        "extern transport::reactor& loop;\nextern node_options options;",
-}
+# What blocks of docstrings may take for given: what their readers have at hand.
+GIVEN = """
+using namespace scoll;
+using namespace scoll::transport;
+extern class node& node;
+extern const std::uint64_t peer;
+extern const std::vector<target> targets;
+extern class scope& work;
+extern transport::rail& tcp;
+extern transport::rail& simulated;
+extern transport::reactor& loop;
+extern struct node_options options;
+struct asked_for { region_descriptor data; };
+extern asked_for request;
+struct stat_request { std::string path; };
+struct stat_reply { std::uint64_t size; };
+inline constexpr remote_function<int, nothing> forget{"forget"};
+void work_on(std::span<const std::byte> chunk);
+[[noreturn]] void die(std::string_view why);
+"""
 
 
 def compile(program, compiler, root):

@@ -17,7 +17,8 @@ struct plan_options {
 ///
 /// ```cpp
 /// auto plan = co_await scoll::plan_tree(node, targets);
-/// if (plan) options.tree = plan->tree;     // of create_group; to_text(*plan) says why
+/// scoll::group_options how;  // of create_group
+/// if (plan) how.tree = plan->tree;  // to_text(*plan) says why
 /// ```
 ///
 /// If an administrator has pinned a tree (`node_options::pinned_tree`), that one is the plan. Errors: those

@@ -16,7 +16,7 @@ namespace scoll::transport {
 /// named_rails rails;
 /// rails.add("tcp", tcp).value();
 /// rails.add("sim", simulated).value();
-/// node n(loop, rails, options);
+/// scoll::node n(loop, rails, options);
 /// n.listen("tcp://0.0.0.0:7001;bulk=sim://n1");
 /// n.add_peer(2, "tcp://10.0.0.2:7001;bulk=sim://n2");
 /// ```
