@@ -2,6 +2,7 @@
 
 #include "transfers.hpp"
 #include "transport/memory/region_table.hpp"
+#include "transport/wire/wire.hpp"
 
 using namespace transfers;
 

@@ -1,6 +1,7 @@
 #include <deque>
 
 #include "transfers.hpp"
+#include "transport/wire/wire.hpp"
 
 using namespace transfers;
 

@@ -7,6 +7,7 @@
 #include "tests/fuzz/frame_fuzz.hpp"
 #include "tests/transport/session/call.hpp"
 #include "tests/transport/session/stranger.hpp"
+#include "transport/wire/wire.hpp"
 
 using namespace network;
 
@@ -454,10 +455,15 @@ TEST_CASE("random bytes behind a valid beginning never do harm") {
     introduce(i.n, friendly);
     random_generator random(seed);
     i.greet();
+    bool parted = false;
     for (int k = 0; k < 5 && !i.s.closed; ++k) {
-      auto frame = i.s.message_of(static_cast<frame_type>(1 + random.below(8)), random.below(4),
+      const bool wild = random.chance(1, 3);
+      const auto type = wild ? static_cast<frame_type>(1 + random.below(8)) : frame_type::request;
+      parted = parted || type == frame_type::goodbye;
+      auto frame = i.s.message_of(type, random.below(4),
                                   {random.next(), 100, static_cast<std::uint32_t>(random.below(3))},
                                   [&](frame_header& h) {
+                                    if (!wild) return;
                                     h.klass = static_cast<traffic_class>(random.below(4));
                                     if (random.chance(1, 4)) h.sequence = random.below(6);
                                     if (random.chance(1, 4)) h.acknowledged = random.below(3);
@@ -473,20 +479,22 @@ TEST_CASE("random bytes behind a valid beginning never do harm") {
     (i.s.closed ? dropped : kept) += 1;
     served += static_cast<int>(i.n.in.seen.size());
     // A link that was dropped was dropped for a reason, and nothing else broke.
-    CHECK(counted.links_broken == (i.s.closed ? 1 : 0));
-    CHECK((i.n.ep->last_violation() ? i.s.closed : true));
+    const bool broken = counted.links_broken != 0;
+    CHECK(counted.links_broken <= 1);
+    CHECK(i.s.closed == (broken || parted));
+    CHECK(broken == static_cast<bool>(i.n.ep->last_violation()));
     CHECK(i.n.in.damaged == 0);
     for (const auto& [number, times] : i.n.in.seen) CHECK(times == 1);
     CHECK(i.n.in.held.empty());
-    CHECK(i.n.to(7).held_messages() <= 5);
+    CHECK(i.n.to(7).held_messages() <= 10);  // five requests of two replies at most
     call other;
     REQUIRE(other.start(friendly, 1, 1).has_value());
     REQUIRE(w.until([&] { return other.ends == 1; }));
     CHECK(other.answered());
   }
-  CHECK(dropped > 30);
-  CHECK(kept > 30);
-  CHECK(served > 30);
+  CHECK(dropped > 100);
+  CHECK(kept > 10);
+  CHECK(served > 200);
 }
 
 TEST_CASE("the fuzzer's frames and what grows from them by chance") {
