@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "scoll/collective/options.hpp"
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/time.hpp"
 #include "scoll/ids.hpp"
@@ -23,7 +24,10 @@ struct node_options {
   std::string directory{};                 ///< where `choose_incarnation` keeps it; "": it is not kept
   tree_spec default_tree{};                ///< for groups that do not choose
   std::optional<tree_spec> pinned_tree{};  ///< what `plan_tree` gives instead of measuring
-  std::uint32_t max_operations = 1024;     ///< broadcasts at once, rooted here or not; more are `busy`
+  /// For broadcasts that do not choose: a broadcast to a group with dead members fails at once and names
+  /// them, or it reaches the others.
+  dead_members default_dead_members = dead_members::refuse;
+  std::uint32_t max_operations = 1024;  ///< broadcasts at once, rooted here or not; more are `busy`
   /// A safe round-trip time between any two nodes, for the time bounds of levels (R in
   /// docs/writing-a-service.md).
   nanoseconds rtt_estimate = std::chrono::milliseconds(20);

@@ -29,7 +29,8 @@ struct bcast_options {
   nanoseconds processing_bound{0};
   /// Asked to stop, the broadcast ends with `cancelled`, and members are told.
   stop_token stop{};
-  dead_members dead = dead_members::refuse;
+  /// What becomes of it if members are known to be dead; `node_options::default_dead_members` if not set.
+  std::optional<dead_members> dead{};
   /// In a broadcast to `group::alive()`: members who see others alive than this node do not execute
   /// (`view_differs`). Otherwise they do, and the outcome says that they dissent.
   bool same_view = false;

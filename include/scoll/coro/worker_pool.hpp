@@ -67,6 +67,8 @@ class pool_waiter : private posted_node {
 
  protected:
   ~pool_waiter() = default;
+  /// Why the function did not run.
+  error refusal() const noexcept;
 
   std::unique_ptr<pool_job> job_;
   errc code_ = errc::ok;
@@ -190,7 +192,7 @@ class worker_pool::run_awaiter : public detail::pool_waiter {
       : pool_waiter(pool, std::make_unique<job>(label, std::forward<G>(fn)), stop) {}
 
   typename job::result_type await_resume() {
-    if (code_ != errc::ok) return code_;
+    if (code_ != errc::ok) return refusal();
     return static_cast<job&>(*job_).take();
   }
 };

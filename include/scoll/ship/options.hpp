@@ -18,7 +18,8 @@ class call_limit;
 /// Options of one shipped call. Trivially copyable, so that a braced temporary is safe beside `co_await`.
 struct ship_options {
   /// Time from the start of the await to its end, waiting included; the peer is told what is left. Without a
-  /// limit, the call ends by its result or with its peer. A limit that is over fails the call at once.
+  /// limit, that of the node counts (`ship_limits::deadline`); if there is none either, the call ends by its
+  /// result or with its peer. A limit that is over fails the call at once.
   time_limit deadline{};
   /// Asked to stop, the call ends with `cancelled`, and the handler's stop token fires.
   stop_token stop{};
@@ -31,6 +32,8 @@ static_assert(std::is_trivially_copyable_v<ship_options>);
 struct ship_limits {
   static constexpr std::size_t least_eager_bytes = 512;
 
+  /// For calls of this node whose options name no limit.
+  time_limit deadline{};
   /// Handlers that run at once; more calls are `busy`. Shared fairly: a peer's call is taken while it has
   /// fewer running than are free, so one alone gets half, and there is room for another.
   std::uint32_t handlers = 4096;

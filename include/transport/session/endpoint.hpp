@@ -160,6 +160,8 @@ class endpoint final : private accept_events {
   /// For payloads beyond what lies in a message, at most `max_payload_bytes`. Empty when too many are lent
   /// out.
   buffer_ref acquire_payload() noexcept { return buffers_->payloads.try_acquire(); }
+  /// The error of somebody who got none: `busy`, naming what it was for.
+  error no_payload_left(std::string_view purpose) const noexcept;
   /// Moves a received payload out of its receive buffer, for those who hold it for long: receive buffers that
   /// are held are missing for all links. Gives the loan back as it is when no memory is left for that.
   buffer_view keep(buffer_view received) noexcept;

@@ -20,7 +20,7 @@ void engine::on_request(transport::request_view& request) noexcept {
   try {
     if (head) refused = admit(request, *head);
   } catch (const std::bad_alloc&) {
-    refused = {errc::busy, "no memory to admit the request"};
+    refused = {errc::busy, "this process has no memory to admit the request"};
   }
   if (!refused) return;
   ++statistics_.refused;
@@ -58,7 +58,8 @@ error engine::admit(transport::request_view& request, const collective_head& hea
     return make_error(errc::unknown_service, "node {} does not serve {:#06x}", options_.id, head.service);
   }
   if (live_operations_ >= options_.max_operations && !SCOLL_MUTANT(table_unbounded)) {
-    return make_error(errc::busy, "node {} runs {} operations already", options_.id, live_operations_);
+    return make_error(errc::busy, "no broadcast more can run at once on node {}: node.max_operations is {}",
+                      options_.id, options_.max_operations);
   }
   const bool known = find_group(head.group) != nullptr;
   auto group = group_for(head, request.payload().bytes);

@@ -129,7 +129,8 @@ error engine::why_not_now(const addressees& to, const bcast_options& options) co
   if (to.invalid) return to.invalid;
   if (to.subset != nullptr && !to.subset->index_of(to.group->self_rank))
     return {errc::not_member, "this node is not among those whom it would be root of"};
-  return options.dead == dead_members::refuse ? dead_among(to) : error();
+  const dead_members chosen = options.dead.value_or(options_.default_dead_members);
+  return chosen == dead_members::refuse ? dead_among(to) : error();
 }
 
 begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& service, collective_kind kind,
@@ -142,8 +143,9 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   if (resolved == nullptr) return {nullptr, {errc::unknown_tree, describe(fault)}};
   operation* op = acquire();
   if (op == nullptr) {
-    return {nullptr,
-            make_error(errc::busy, "{} operations run already: max_operations", options_.max_operations)};
+    return {nullptr, make_error(errc::busy,
+                                "no broadcast more can run at once on this node: node.max_operations is {}",
+                                options_.max_operations)};
   }
   ++statistics_.started;
   op->subject_.head = {};
@@ -168,7 +170,7 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
 status engine::encode_request(operation& op, const addressees& to, collective_kind kind,
                               encode_function encode, const void* what) {
   transport::buffer_ref buffer = endpoint_.acquire_payload();
-  if (!buffer) return error(errc::busy, "no buffer left for a request");
+  if (!buffer) return endpoint_.no_payload_left("a request");
   std::byte* at = buffer.data();
   if (to.subset != nullptr) at = std::ranges::copy(to.subset->encoded(), at).out;
   op.subject_.head.subset_bytes = static_cast<std::uint16_t>(at - buffer.data());

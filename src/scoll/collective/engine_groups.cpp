@@ -195,7 +195,7 @@ task<result<outcome>> engine::run_on_group(std::shared_ptr<group_state> group, c
     if (const status released = co_await hold_.pass(until, {}); !released) co_return released.error();
     options.deadline = until;
   }
-  if (kind == collective_kind::forget) options.dead = dead_members::try_others;
+  options.dead = kind == collective_kind::forget ? dead_members::try_others : dead_members::refuse;
   const auto encode = kind == collective_kind::create ? &encode_membership : &encode_nothing;
   const begun b = begin({group}, group_service_, kind, tree, options, encode, group->members.get());
   if (b.op == nullptr) co_return b.reason;

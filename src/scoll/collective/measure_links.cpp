@@ -193,6 +193,7 @@ class link_measurement {
   task<result<link_probe::reply>> ask(group<link_probe> all, const link_probe::request& asked) {
     bcast_options how;
     how.deadline = until_;
+    how.dead = dead_members::refuse;
     auto answered = co_await bcast(all, asked, how);
     if (!answered.ok()) co_return answered.status().error();
     co_return *answered;

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "scoll/coro/assert.hpp"
+#include "scoll/coro/error_format.hpp"
 #include "scoll/coro/timer.hpp"
 
 namespace scoll {
@@ -44,6 +45,8 @@ class pool_state {
  public:
   explicit pool_state(const worker_pool_options& options)
       : queue_limit_(options.queued), running_(options.threads) {}
+
+  std::size_t queue_limit() const noexcept { return queue_limit_; }
 
   errc submit(pool_waiter& waiter) noexcept {
     const std::scoped_lock lock(mutex_);
@@ -185,6 +188,12 @@ bool pool_waiter::await_suspend(std::coroutine_handle<> handle) noexcept {
   }
   stop_.connect(token_);
   return true;
+}
+
+error pool_waiter::refusal() const noexcept {
+  if (code_ != errc::busy) return code_;
+  return make_error(errc::busy, "the queue of the worker pool is full: node.worker_queue is {}",
+                    pool_->queue_limit());
 }
 
 void pool_waiter::stopped(void* self) noexcept {

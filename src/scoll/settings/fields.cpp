@@ -139,6 +139,30 @@ struct tree {
   static std::string write(const tree_spec& value) { return to_string(value); }
 };
 
+/// A time, or none.
+struct limit {
+  static bool read(time_limit& into, std::string_view text) {
+    nanoseconds parsed{0};
+    if (!duration<0, hour>::read(parsed, text)) return false;
+    into = parsed.count() == 0 ? time_limit() : time_limit(parsed);
+    return true;
+  }
+  static std::string write(const time_limit& value) {
+    return duration<0, hour>::write(value.unlimited() ? nanoseconds(0) : value.left(time_point()));
+  }
+};
+
+struct about_the_dead {
+  static bool read(dead_members& into, std::string_view text) {
+    if (text != "refuse" && text != "try_others") return false;
+    into = text == "refuse" ? dead_members::refuse : dead_members::try_others;
+    return true;
+  }
+  static std::string write(dead_members value) {
+    return value == dead_members::refuse ? "refuse" : "try_others";
+  }
+};
+
 struct backend {
   static bool read(transport::reactor_backend& into, std::string_view text) {
     const auto parsed = transport::parse_backend(text);
@@ -222,6 +246,9 @@ constexpr std::array fields{
     field<optional_tree, SCOLL_PLACE(node.pinned_tree)>(
         "node.pinned_tree", "such as knomial:4, or nothing",
         "taken where a tree would be chosen by measuring (docs/trees.md)"),
+    field<about_the_dead, SCOLL_PLACE(node.default_dead_members)>(
+        "node.default_dead_members", "refuse or try_others",
+        "of broadcasts that do not choose, to groups with dead members: fail, or reach the others"),
     field<count, SCOLL_PLACE(node.max_operations)>("node.max_operations", "1 or more",
                                                    "broadcasts at once, rooted here or not"),
     field<short_time, SCOLL_PLACE(node.rtt_estimate)>("node.rtt_estimate", "a time up to 3600s",
@@ -235,6 +262,8 @@ constexpr std::array fields{
     field<count, SCOLL_PLACE(node.worker_queue)>("node.worker_queue", "1 or more",
                                                  "functions that wait for one"),
 
+    field<limit, SCOLL_PLACE(node.ship.deadline)>("ship.deadline", "a time up to 3600s, 0: none",
+                                                  "of calls that name no deadline"),
     field<count, SCOLL_PLACE(node.ship.handlers)>("ship.handlers", "1 or more", "handlers that run at once"),
     field<count, SCOLL_PLACE(node.ship.queue)>("ship.queue", "1 or more",
                                                "calls to one peer that wait to be sent"),

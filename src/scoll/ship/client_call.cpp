@@ -63,6 +63,7 @@ client_call::client_call(node& by, node_id to, const function_key& function, boo
       stop_(&on_stop, this),
       notification_(notification) {
   shipper_.get_executor().expect_own_thread();
+  if (options_.deadline.unlimited()) options_.deadline = shipper_.limits().deadline;
   if (shipper_.beside().work().closed()) {
     failure_ = {errc::closed, "this node is shutting down"};
   } else if (options.stop.stop_requested()) {
@@ -96,11 +97,11 @@ std::span<std::byte> client_call::room_for(std::size_t size) noexcept {
   } else if (size > limits.eager_bytes) {
     large_ = std::make_unique<large_part>();
     if (large_->argument.allocate(size)) return large_->argument.span();
-    failure_ = {errc::busy, "no memory for a large argument"};
+    failure_ = make_error(errc::busy, "this process has no memory for an argument of {} bytes", size);
   } else {
     buffer_ = shipper_.wire().acquire_payload();
     if (buffer_) return {buffer_.data(), size};
-    failure_ = {errc::busy, "no buffer left for an argument"};
+    failure_ = shipper_.wire().no_payload_left("an argument");
   }
   return {};
 }
@@ -270,7 +271,7 @@ error client_call::fetch(std::span<const std::byte> descriptor) noexcept {
   }
   if (large_ == nullptr) large_ = std::make_unique<large_part>();
   if (large_->fetching || !large_->result.allocate(from->length)) {
-    return {errc::busy, "no memory for a large result"};
+    return make_error(errc::busy, "this process has no memory for a result of {} bytes", from->length);
   }
   large_->fetching = true;
   shipper_.scope_.spawn(pull(*from));

@@ -95,7 +95,8 @@ task<void> server_call::pull(transport::region_descriptor argument) {
     options.deadline = deadline(expires_);
     fetched = co_await transport::pull(shipper_.wire(), argument, 0, large_.span(), options);
   } else {
-    fetched = error(errc::busy, "no memory for a large argument");
+    fetched =
+        make_error(errc::busy, "this process has no memory for an argument of {} bytes", argument.length);
   }
   pulling_ = false;
   ++shipper_.statistics_.large;
@@ -219,7 +220,7 @@ error server_call::answer_value(std::size_t most) noexcept {
       reply(m);
       return {};
     }
-    why = {errc::busy, "no buffer left for the result"};
+    why = wire_end.no_payload_left("the result");
   }
   wire_end.release_message(m);
   return why ? why : answer_large();
@@ -233,9 +234,12 @@ error server_call::answer_large() noexcept {
     return make_error(errc::too_large, "a result of {} bytes: at most {} are allowed", size,
                       limits.large_bytes);
   }
-  if (size > limits.large_memory - shipper_.large_held_ || !large_.allocate(size)) {
-    return {errc::busy, "no memory left for a large result"};
+  if (size > limits.large_memory - shipper_.large_held_) {
+    return make_error(errc::busy, "ship.large_memory is {}: {} are in use, a result needs {} more",
+                      limits.large_memory, shipper_.large_held_, size);
   }
+  if (!large_.allocate(size))
+    return make_error(errc::busy, "this process has no memory for a result of {} bytes", size);
   if (const auto encoded = encode(large_.span()); !encoded) return encoded.error();
   auto exposed = transport::memory_region::expose(shipper_.wire(), std::span<const std::byte>(large_.span()));
   if (!exposed) return exposed.error();

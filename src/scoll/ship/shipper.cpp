@@ -21,6 +21,9 @@ status ship_limits::validate() const {
     return make_error(errc::invalid_argument, "ship.eager_bytes must lie between {} and {}",
                       least_eager_bytes, transport::max_payload_bytes);
   }
+  if (deadline.over(time_point())) {
+    return error(errc::invalid_argument, "ship.deadline must be positive, or none");
+  }
   if (large_hold <= nanoseconds::zero()) {
     return error(errc::invalid_argument, "ship.large_hold must be positive");
   }
@@ -87,7 +90,7 @@ void shipper::on_request(transport::request_view& request) noexcept {
   try {
     refused = admit(request);
   } catch (const std::bad_alloc&) {
-    refused = {errc::busy, "no memory to admit the call"};
+    refused = {errc::busy, "this process has no memory to admit the call"};
   }
   if (!refused) return;
   ++statistics_.refused;
@@ -119,8 +122,9 @@ error shipper::admit(transport::request_view& request) {
   }
   ship_peer& from = peers_[request.from().peer()];
   if (!room_for(from)) {
-    return make_error(errc::busy, "node {} runs {} calls, {} of them from node {}", engine_.options().id,
-                      server_call_count_, from.running, request.from().peer());
+    return make_error(errc::busy, "ship.handlers is {} on node {}: {} calls run, {} of them from node {}",
+                      limits_.handlers, engine_.options().id, server_call_count_, from.running,
+                      request.from().peer());
   }
   if ((head->flags & ship_head::large) != 0) return admit_large(request, *head, *f, from);
   server_call& h = f->make(*this);
@@ -168,8 +172,8 @@ error shipper::admit_large(transport::request_view& request, const ship_head& he
                       engine_.options().id, limits_.large_bytes);
   }
   if (argument->length > limits_.large_memory - large_held_) {
-    return make_error(errc::busy, "node {} holds {} bytes of large arguments and results",
-                      engine_.options().id, large_held_);
+    return make_error(errc::busy, "ship.large_memory is {} on node {}: {} are in use, {} more are needed",
+                      limits_.large_memory, engine_.options().id, large_held_, argument->length);
   }
   server_call& h = f.make(*this);
   take(h, request, head, from, argument->length);

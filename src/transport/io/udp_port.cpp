@@ -174,7 +174,8 @@ status udp_port::send(const datagram_address& to, std::span<const std::byte> byt
   buffer_ref buffer = send_buffers_->try_acquire();
   if (!buffer) {
     ++statistics_.busy;
-    return make_error(errc::busy, "{} datagrams are on their way out", options_.send_buffers);
+    return make_error(errc::busy, "all datagram buffers are on their way out: send_buffers is {}",
+                      options_.send_buffers);
   }
   if (!bytes.empty()) std::memcpy(buffer.data(), bytes.data(), bytes.size());
   sending& s = idle_.pop_front();

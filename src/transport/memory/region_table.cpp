@@ -24,7 +24,7 @@ region_table::~region_table() {
 
 status region_table::add(memory_region& region, std::span<const std::span<std::byte>> segments) {
   if (free_ == 0 && slots_.size() >= limit_) {
-    return make_error(errc::busy, "{} memory regions are exposed already", size_);
+    return make_error(errc::busy, "{} memory regions are exposed: link.region_limit is {}", size_, limit_);
   }
   if (free_ == 0) {
     slots_.emplace_back();

@@ -174,13 +174,20 @@ session* endpoint::find(node_id node) noexcept {
   return found == sessions_.end() ? nullptr : found->second.get();
 }
 
+error endpoint::no_payload_left(std::string_view purpose) const noexcept {
+  return make_error(errc::busy, "no buffer left for {}: all {} of {} KiB are in use", purpose,
+                    buffers_->payloads.limit(), max_payload_bytes / 1024);
+}
+
 void endpoint::on_accepted(link& accepted) noexcept {
   auto* guest = new greeter(*this, accepted);
   greeters_.push_back(*guest);
   if (++handshake_count_ <= options_.handshake_limit) return;
   // Without a word, because what is written keeps the connection open until its peer has read it.
   ++statistics_.links_refused;
-  last_refusal_ = make_error(errc::busy, "{} connections have not introduced themselves", handshake_count_);
+  last_refusal_ =
+      make_error(errc::busy, "{} connections have not introduced themselves: link.handshake_limit is {}",
+                 handshake_count_, options_.handshake_limit);
   finish(*guest);
 }
 

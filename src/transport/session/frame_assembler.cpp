@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "transport/wire/checksum.hpp"
 
@@ -63,7 +64,9 @@ frame_assembler::frame_step frame_assembler::next(const buffer_ref& owner,
   }
   if (!partial_) {
     partial_ = frames_->try_acquire();
-    if (!partial_) return fail({errc::busy, "no buffer left for a split frame"});
+    if (!partial_)
+      return fail(make_error(errc::busy, "no buffer left for a frame in pieces: tcp.frame_buffers is {}",
+                             frames_->limit()));
   }
   if (!header_) {
     if (!collect(bytes, frame_header_bytes)) return {};

@@ -45,13 +45,14 @@ status session::request(exchange& waiter, traffic_class klass, message& m, std::
     refused = make_error(errc::peer_died, "node {} is dead", peer_);
   const std::uint32_t most = queue_limit != 0 ? queue_limit : endpoint_.options_.queue_limit;
   if (!refused && k.queued >= most && !SCOLL_MUTANT(queue_unbounded)) {
-    refused = make_error(errc::busy, "{} requests to node {} wait for credit already", k.queued, peer_);
+    refused = make_error(errc::busy, "{} requests to node {} wait for credit: {} is {}", k.queued, peer_,
+                         queue_limit != 0 ? "ship.queue" : "link.queue_limit", most);
   }
   if (!refused) {
     waiter.id_ = exchanges_.add(waiter, endpoint_.options_.exchange_limit);
     if (waiter.id_ == 0) {
-      refused = make_error(errc::busy, "{} requests to node {} wait for replies already", exchanges_.slots(),
-                           peer_);
+      refused = make_error(errc::busy, "{} requests to node {} wait for replies: link.exchange_limit is {}",
+                           exchanges_.slots(), peer_, endpoint_.options_.exchange_limit);
     }
   }
   if (refused) {

@@ -205,7 +205,8 @@ status sim_datagram_port::send(const transport::datagram_address& to,
     nanoseconds& departure = departures_[next_departure_];
     if (departure > network_.world().now()) {
       ++statistics_.busy;
-      return make_error(errc::busy, "{} datagrams are on their way out", options_.send_buffers);
+      return make_error(errc::busy, "all datagram buffers are on their way out: send_buffers is {}",
+                        options_.send_buffers);
     }
     next_departure_ = (next_departure_ + 1) % departures_.size();
     departure = network_.send(home_.host(), *host, bytes);

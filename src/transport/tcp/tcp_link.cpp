@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "scoll/coro/error_format.hpp"
+
 namespace scoll::transport {
 namespace {
 
@@ -34,7 +36,10 @@ void tcp_rail::tcp_link::write(std::span<const frame_parts> frames) noexcept {
   SCOLL_ASSERT(writable(), "one batch at a time");
   written_ = true;
   batch_ = rail_.send_buffers_.try_acquire();
-  if (!batch_) return break_link({errc::busy, "no send buffer left"});
+  if (!batch_) {
+    return break_link(make_error(errc::busy, "no buffer left to send from: tcp.send_buffers is {}",
+                                 rail_.options_.send_buffers));
+  }
   std::size_t size = 0;
   for (const frame_parts& f : frames) {
     size = append(size, f.head);

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <new>
 
+#include "scoll/coro/error_format.hpp"
 #include "transport/tcp/tcp_link.hpp"
 
 namespace scoll::transport {
@@ -71,7 +72,7 @@ void tcp_rail::tcp_link::rescue() noexcept {
   rescued_.reset(new (std::nothrow) std::byte[lent_.size]);
   if (rescued_ == nullptr) {
     lent_ = {};
-    return break_link({errc::busy, "no memory left for what was being sent"});
+    return break_link({errc::busy, "this process has no memory for what was being sent"});
   }
   lent_.memory->copy_out(lent_.offset, {rescued_.get(), lent_.size});
   lent_.offset = 0;
@@ -116,7 +117,9 @@ void tcp_rail::tcp_link::read_some() noexcept {
   if (broken_) return;
   for (std::size_t step = 0; step < receive_step_bytes;) {
     const buffer_ref behind = rail_.frame_buffers_.try_acquire();
-    if (!behind) return break_link({errc::busy, "no buffer left to receive into"});
+    if (!behind)
+      return break_link(make_error(errc::busy, "no buffer left to receive into: tcp.frame_buffers is {}",
+                                   rail_.options_.frame_buffers));
     std::array<iovec, most_pieces> pieces;
     msghdr message{};
     message.msg_iov = pieces.data();

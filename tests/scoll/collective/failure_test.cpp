@@ -234,6 +234,7 @@ TEST_CASE("a member without room for an operation is busy, and so is a root", "[
   service.log->work.clear();
   auto busy_root = c.bcast(other, {});
   REQUIRE(busy_root.status().error() == errc::busy);
+  CHECK(busy_root.status().error().text().ends_with("on this node: node.max_operations is 1"));
   REQUIRE(busy_root.outcome().not_reached().size() == n);
   c.ex.run_for(10ms);
   service.log->clear();
@@ -241,6 +242,7 @@ TEST_CASE("a member without room for an operation is busy, and so is a root", "[
   INFO(describe(r.outcome()));
   check_members(r.outcome(), {1}, member_state::failed, phase::admission, errc::busy, 0);
   check_members(r.outcome(), {3, 4}, member_state::not_reached, phase::admission, errc::busy, 0);
+  CHECK(r.outcome().why(1).what.text().ends_with("on node 2: node.max_operations is 1"));
   check_account(r, *service.log, n);
   REQUIRE(r.outcome().count(member_state::merged) == 4);
   REQUIRE(first.land().ok());

@@ -57,6 +57,22 @@ TEST_CASE("a broadcast to a group with dead members names them and sends nothing
   CHECK(c.bcast(g, {}).ok());
 }
 
+TEST_CASE("a node says what becomes of broadcasts to dead members that do not choose") {
+  node_options options;
+  options.default_dead_members = dead_members::try_others;
+  cluster c(4, options);
+  probe p;
+  c.serve(p);
+  const auto g = c.make_group<probe>(0, flat{});
+  tell_dead(c, 2);
+  const auto others = c.bcast(g, {});
+  CHECK(others.status().error() == errc::incomplete);
+  check_members(others.outcome(), {2}, member_state::not_reached, phase::delivery, errc::peer_died, 0);
+  CHECK(others.outcome().count(member_state::merged) == 3);
+  const auto refused = c.bcast(g, {}, {.dead = dead_members::refuse});
+  CHECK(refused.status().error() == errc::peer_died);
+}
+
 TEST_CASE("those who can be reached execute although members are dead, if the caller wants that") {
   cluster c(16);
   probe p;

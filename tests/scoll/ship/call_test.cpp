@@ -169,6 +169,7 @@ TEST_CASE("the table of handlers is bounded, and no peer takes all of it") {
   int busy = 0;
   for (auto& f : all) busy += f->done() && f->land().error() == errc::busy && !f->land().may_have_executed();
   CHECK(busy == 60 - 7);
+  CHECK(all[19]->land().error().text() == "ship.handlers is 8 on node 4: 4 calls run, 4 of them from node 1");
   h.go.set();
   all.clear();
   CHECK(calls_over(c));
@@ -297,5 +298,8 @@ TEST_CASE("options that make no sense are refused") {
   CHECK_FALSE(limits.validate());
   limits = {};
   limits.handlers = 0;
+  CHECK_FALSE(limits.validate());
+  limits = {};
+  limits.deadline = nanoseconds(0);
   CHECK_FALSE(limits.validate());
 }

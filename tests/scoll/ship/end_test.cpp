@@ -54,6 +54,21 @@ TEST_CASE("no time, or a token that has fired, ends a call before it begins") {
   CHECK(h.begun == 0);
 }
 
+TEST_CASE("a call that names no deadline takes that of its node") {
+  node_options base;
+  base.ship.deadline = 20ms;
+  cluster c(2, base);
+  handlers h;
+  h.serve_all(c[1]);
+  call_flight<std::uint64_t> usual(c, c[0], 2, wait_until_told, nothing{});
+  call_flight<std::uint64_t> longer(c, c[0], 2, wait_until_told, nothing{}, {.deadline = 40ms});
+  CHECK(usual.land().error() == errc::deadline_exceeded);
+  CHECK(usual.took() == 20ms);
+  CHECK(longer.land().error() == errc::deadline_exceeded);
+  CHECK(longer.took() == 40ms);
+  CHECK(calls_over(c));
+}
+
 TEST_CASE("a stop ends a call while it waits to be sent, while it runs, and after") {
   cluster c(2);
   handlers h;

@@ -87,6 +87,7 @@ TEST_CASE("the memory of large arguments and results is bounded") {
   CHECK(scoll::detail::node_access::shipper(c[1]).large_held() == 60004);
   const auto second = ask(c, 0, 2, measure, pattern(60000));
   CHECK(second.error() == errc::busy);
+  CHECK(second.error().text().starts_with("ship.large_memory is "));
   CHECK_FALSE(second.may_have_executed());
   h.go.set();
   CHECK(*first.land() == 60000);

@@ -94,6 +94,7 @@ TEST_CASE("connections that have not introduced themselves are bounded", "[react
       [&] { return std::count_if(crowd.begin(), crowd.end(), [](auto& s) { return s.closed; }) == 7; }));
   CHECK(n.ep->handshakes() == 3);
   CHECK(n.ep->last_refusal() == errc::busy);
+  CHECK(n.ep->last_refusal().text().ends_with("link.handshake_limit is 3"));
   REQUIRE(w->until([&] { return n.ep->handshakes() == 0; }));
   call c;
   REQUIRE(c.start(friendly, 1, 1).has_value());

@@ -257,6 +257,7 @@ TEST_CASE("a peer that never disposes holds up its own class only", "[reactor]")
   const auto s = refused.start(*p.left, 2, 99);
   REQUIRE_FALSE(s.has_value());
   CHECK(s.error() == errc::busy);
+  CHECK(s.error().text() == "4 requests to node 2 wait for credit: link.queue_limit is 4");
   CHECK_FALSE(refused.pending());
   w->pass(50ms);
   CHECK(p.right->in.held.size() == 4);
@@ -315,7 +316,9 @@ TEST_CASE("the limit of waiting exchanges is stated") {
   std::deque<call> calls;
   for (std::uint64_t i = 0; i < 3; ++i) REQUIRE(calls.emplace_back().start(*p.left, 2, i).has_value());
   call more;
-  CHECK(more.start(*p.left, 2, 9).error() == errc::busy);
+  const error busy = more.start(*p.left, 2, 9).error();
+  CHECK(busy == errc::busy);
+  CHECK(busy.text() == "3 requests to node 2 wait for replies: link.exchange_limit is 3");
   calls.front().cancel();
   CHECK(more.start(*p.left, 2, 9).has_value());
 }

@@ -138,7 +138,7 @@ bool operation::fill_answer(transport::message& m) {
   } else {
     transport::buffer_ref buffer = engine_->endpoint_.acquire_payload();
     if (!buffer) {
-      give_up_value(error(errc::busy, "no buffer left for the reply"));
+      give_up_value(engine_->wire().no_payload_left("the reply"));
       return false;
     }
     std::memcpy(buffer.data(), bytes.data(), size);

@@ -48,7 +48,7 @@ bool operation::prepared(status checked) {
 /// `prepare` may have rewritten the request: what it left is what is forwarded.
 status operation::encode_rewritten() {
   transport::buffer_ref buffer = engine_->endpoint_.acquire_payload();
-  if (!buffer) return error(errc::busy, "no buffer left for a rewritten request");
+  if (!buffer) return engine_->wire().no_payload_left("a rewritten request");
   const std::size_t subset_bytes = subject_.head.subset_bytes;
   std::byte* const at = std::ranges::copy(request_.forwarded.bytes.first(subset_bytes), buffer.data()).out;
   const auto size = table().encode_request(values_.request(), {at, max_request_bytes});
