@@ -89,7 +89,7 @@ class aead_seal::cipher {
 
 aead_seal::aead_seal(key_ring keys, std::uint32_t participants)
     : keys_(std::move(keys)), heard_(participants), cipher_(std::make_unique<cipher>()) {
-  SCOLL_ASSERT(!keys_.empty(), "a seal without a key");
+  SCOLL_ASSERT(!keys_.empty(), "a seal needs a key");
 }
 
 aead_seal::~aead_seal() {
@@ -98,7 +98,7 @@ aead_seal::~aead_seal() {
 }
 
 void aead_seal::set_keys(key_ring keys) noexcept {
-  SCOLL_ASSERT(!keys.empty(), "a seal without a key");
+  SCOLL_ASSERT(!keys.empty(), "a seal needs a key");
   keys_ = std::move(keys);
   own_.known = false;
 }

@@ -56,7 +56,7 @@ class hash {
  public:
   explicit hash(std::string_view domain) : context_(EVP_MD_CTX_new()) {
     SCOLL_ASSERT(context_ != nullptr && EVP_DigestInit_ex(context_, EVP_sha256(), nullptr) == 1,
-                 "SHA-256 is missing");
+                 "the cryptographic library offers no SHA-256");
     put(domain);
   }
   ~hash() { EVP_MD_CTX_free(context_); }

@@ -86,12 +86,12 @@ result<key_ring> key_ring::parse(std::string_view text) {
     const cluster_key key = cluster_key::of(secret);
     OPENSSL_cleanse(secret.data(), secret.size());
     if (ring.find(key.id) != nullptr)
-      return make_error(errc::invalid_argument, "line {}: the key is there twice", number);
+      return make_error(errc::invalid_argument, "line {}: this key is listed twice", number);
     if (ring.keys_.size() == most_keys)
       return make_error(errc::invalid_argument, "line {}: at most {} keys", number, most_keys);
     ring.keys_.push_back(key);
   }
-  if (ring.empty()) return error(errc::invalid_argument, "there is no key in it");
+  if (ring.empty()) return error(errc::invalid_argument, "the key file contains no key");
   return ring;
 }
 
