@@ -14,7 +14,7 @@ namespace scoll::transport {
 struct endpoint_buffers {
   static constexpr std::size_t small_payload_bytes = 512;
 
-  /// The bounds are those of so many endpoints.
+  /// `endpoints` is the number of endpoints that may share the buffers; the buffers' limits grow with it.
   explicit endpoint_buffers(std::size_t endpoints = 1)
       : payloads(max_payload_bytes, 4096 * endpoints),
         small_payloads(small_payload_bytes, 16384 * endpoints) {}

@@ -204,7 +204,7 @@ bool uring_reactor::complete_sent() noexcept {
   return complete(sent);
 }
 
-/// Provides the buffers anew that were consumed in this turn.
+/// Provides the buffers again that were consumed in this turn.
 void uring_reactor::settle_receive_pools() noexcept {
   for (uring_receive_pool* p = pools_.first(); p != nullptr; p = pools_.next(*p)) {
     if (!p->lends()) continue;
