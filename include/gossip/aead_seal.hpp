@@ -11,29 +11,29 @@
 
 namespace scoll::gossip {
 
-/// Seals messages with the keys of a cluster: AES-256-GCM over the body, which it encrypts, the head, which
-/// stays readable, and the receiver, who is not in the message. Behind the body go the key's id (4
-/// bytes) and the tag (16).
+/// Seals messages with the keys of a cluster. It uses AES-256-GCM over the body, which it encrypts; the head,
+/// which stays readable; and the receiver, whose address is not in the message. The key's id (4 bytes) and
+/// the tag (16 bytes) follow the body.
 ///
-/// Each life of each participant seals with a key of its own, an HMAC-SHA256 of cluster key, sender and
-/// incarnation, and the message's number in that life is the nonce: it cannot repeat as long as incarnations
-/// grow, whatever is random. 48 bytes per participant; after the first message of a life nothing is derived
-/// or allocated. For one thread.
+/// Each life of each participant seals with its own key, an HMAC-SHA256 of cluster key, sender and
+/// incarnation. The message's number in that life is the nonce, so a nonce cannot repeat as long as
+/// incarnations grow; it depends on nothing random. A seal takes 48 bytes per participant. After the first
+/// message of a life it derives and allocates nothing. Thread: one.
 class aead_seal final : public message_seal {
  public:
   static constexpr std::size_t tag_bytes = 16;
   static constexpr std::size_t key_id_bytes = 4;
 
-  /// `keys` has at least one.
+  /// `keys` must have at least one key.
   aead_seal(key_ring keys, std::uint32_t participants);
   ~aead_seal();
 
-  /// From now on; messages on their way that an old key sealed are opened if the ring still has it.
+  /// Replaces the keys. Messages under way that an old key has sealed are still opened if the new ring has
+  /// that key.
   void set_keys(key_ring keys) noexcept;
   const key_ring& keys() const noexcept { return keys_; }
 
-  /// Messages refused because their key is not in the ring: of those that the participant counts as not
-  /// authentic.
+  /// Messages refused because their key is not in the ring. The participant counts them as not authentic too.
   std::uint64_t unknown_key() const noexcept { return unknown_key_; }
 
   std::size_t overhead() const noexcept override { return key_id_bytes + tag_bytes; }
@@ -55,7 +55,7 @@ class aead_seal final : public message_seal {
 
   key_ring keys_;
   life_key own_;
-  std::vector<life_key> heard_;  // by sender; of authentic messages alone
+  std::vector<life_key> heard_;  // by sender; taken from authentic messages only
   std::unique_ptr<cipher> cipher_;
   std::uint64_t unknown_key_ = 0;
 };

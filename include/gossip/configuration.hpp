@@ -14,26 +14,27 @@
 
 namespace scoll::gossip {
 
-/// Position of a participant in the canonical order; the same at every participant.
+/// The position of a participant in the canonical order, which is the same at every participant.
 using participant_index = std::uint32_t;
 inline constexpr participant_index nobody = UINT32_MAX;
 
 inline constexpr std::uint32_t most_participants = 65536;
 inline constexpr nanoseconds least_interval = std::chrono::milliseconds(200);
 inline constexpr nanoseconds longest_interval = std::chrono::minutes(10);
-/// Of the messages and of the rules behind them; all participants have the same.
+/// The version of the messages and of the rules behind them. It must be the same at all participants.
 inline constexpr std::uint16_t protocol_version = 1;
 
-/// SHA-256 over version, interval and the addresses in canonical order.
+/// The SHA-256 of version, interval and the addresses in canonical order.
 using configuration_digest = std::array<std::byte, 32>;
 
-/// What all participants must agree on: protocol version, interval and participants. Immutable and
-/// shared.
+/// The configuration that all participants must share: protocol version, interval and participants. Immutable
+/// and shared.
 class configuration {
  public:
-  /// `participants` are addresses spelled as their port prints them; their order does not matter. Errors:
-  /// `invalid_argument` (interval not in 200 ms to 10 min or no whole number of milliseconds, nobody named,
-  /// an empty name or one over 255 bytes), `duplicate_target` (naming it), `too_large` (naming the limit).
+  /// Makes a configuration. `participants` are addresses spelled as their port prints them, in any order.
+  /// Errors: `invalid_argument` (the interval is outside 200 ms to 10 min or no whole number of milliseconds,
+  /// the list is empty, or a name is empty or longer than 255 bytes), `duplicate_target` (naming it),
+  /// `too_large` (naming the limit).
   static result<std::shared_ptr<const configuration>> make(std::vector<std::string> participants,
                                                            nanoseconds interval);
 
@@ -41,12 +42,12 @@ class configuration {
   nanoseconds interval() const noexcept { return interval_; }
   std::uint16_t version() const noexcept { return protocol_version; }
 
-  /// In canonical order: runs of digits compare as numbers, all else as bytes.
+  /// A participant's address. The canonical order compares runs of digits as numbers and all else as bytes.
   const std::string& address(participant_index index) const noexcept { return participants_[index]; }
   std::optional<participant_index> index_of(std::string_view address) const noexcept;
 
   const configuration_digest& digest() const noexcept { return digest_; }
-  /// Over the addresses alone, to tell a different list from a different interval.
+  /// The digest of the addresses alone; it tells a different list from a different interval.
   const configuration_digest& participants_digest() const noexcept { return participants_digest_; }
 
  private:

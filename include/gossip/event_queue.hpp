@@ -9,13 +9,14 @@
 
 namespace scoll::gossip {
 
-/// Changes, for one coroutine that takes them one by one. Memory is allocated once.
+/// A queue of changes for one coroutine, which takes them one by one. Memory is allocated once.
 class event_queue final : public event_listener {
  public:
   explicit event_queue(std::size_t capacity = 1024);
 
-  /// The next change, in order. Errors: `stale` once, if changes were lost because nobody took them in time:
-  /// look at the participant's state, whose epoch says which of the following are newer; `cancelled`.
+  /// Gives the next change, in order. Errors: `stale`, once, if changes were lost because they were not taken
+  /// in time: read the participant's state then, whose epoch says which of the following changes are newer;
+  /// `cancelled`.
   task<result<liveness_event>> next(stop_token stop);
   std::size_t size() const noexcept { return size_; }
 

@@ -12,7 +12,7 @@
 
 namespace scoll::gossip {
 
-/// One secret of a cluster, and the short public name that messages carry for it.
+/// One secret of a cluster, and the short public id by which messages name it.
 struct cluster_key {
   static constexpr std::size_t secret_bytes = 32;
 
@@ -22,9 +22,10 @@ struct cluster_key {
   static cluster_key of(std::span<const std::byte, secret_bytes> secret) noexcept;
 };
 
-/// The secrets that protect a cluster's gossip: the first seals what is sent, all of them open what arrives.
-/// A key is changed without a pause in three steps, each of them everywhere before the next: add it behind
-/// the others, move it to the front, remove the old one. At most `most_keys`. The memory is wiped at the end.
+/// The secrets that protect a cluster's gossip. The first one seals what is sent; all of them open what
+/// arrives. Changing a key without a pause takes three steps, each completed everywhere before the next: add
+/// the new key behind the others, move it to the front, remove the old one. A ring holds at most `most_keys`.
+/// Its memory is wiped when it is destroyed.
 class key_ring {
  public:
   static constexpr std::size_t most_keys = 8;
@@ -36,18 +37,18 @@ class key_ring {
   key_ring& operator=(key_ring&&) noexcept = default;
   ~key_ring();
 
-  /// Reads lines of 64 hexadecimal digits each; `#` begins a comment. Errors: `invalid_argument` names the
-  /// line (never its content): no key, a key twice, too many keys, no keys at all.
+  /// Reads keys from lines of 64 hexadecimal digits each; `#` begins a comment. Error: `invalid_argument`
+  /// (not a key, a key twice, too many keys, no keys at all); the text names the line but never its content.
   static result<key_ring> parse(std::string_view text);
-  /// The same from a file, which must belong to this user or to root and be closed to everybody else (mode
-  /// 0600 or less). Blocking. Errors: `invalid_argument`, `io_error`.
+  /// Reads keys from a file, which must belong to this user or to root and be closed to all others (mode 0600
+  /// or less). It blocks. Errors: `invalid_argument`, `io_error`.
   static result<key_ring> read(const std::string& path);
 
   bool empty() const noexcept { return keys_.empty(); }
   std::span<const cluster_key> keys() const noexcept { return keys_; }
-  /// Of a ring that is not empty.
+  /// The key that seals. The ring must not be empty.
   const cluster_key& sealing() const noexcept { return keys_.front(); }
-  /// Null if it is not in the ring.
+  /// Finds a key by its id; null if it is not in the ring.
   const cluster_key* find(std::uint32_t id) const noexcept;
 
  private:

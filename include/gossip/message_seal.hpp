@@ -10,41 +10,43 @@
 
 namespace scoll::gossip {
 
-/// Whom a message is for. It is not in the message, but what makes it whole is made with it: a copy is
-/// nothing to anybody else, nor is a reply to a later life of who pinged. By address, since who has another
-/// list of participants counts them differently.
+/// The receiver of a message. It is not part of the message, but the message is authenticated together with
+/// it. So no other participant accepts a copy, and no later life of the sender of a ping accepts the reply to
+/// it. It is given by address, because a participant with another list numbers the participants differently.
 struct addressee {
   std::string_view address;
-  std::uint64_t life = 0;  ///< a reply: the incarnation of who pinged; a ping: 0
+  std::uint64_t life = 0;  ///< a reply: the incarnation that sent the ping; a ping: 0
 };
 
-/// Who sent a message, which of its messages it is, and whom it is for. The first three are never the same
-/// twice, over all lives of a participant whose incarnations grow: what a nonce is made of.
+/// The sender of a message, the message's number, and its receiver. Sender, incarnation and sequence are
+/// never the same twice, over all lives of a participant whose incarnations grow. A nonce can be made of
+/// them.
 struct seal_context {
   participant_index sender = nobody;
   std::uint64_t incarnation = 0;
-  std::uint64_t sequence = 0;  ///< of the sender's life, from 1
+  std::uint64_t sequence = 0;  ///< within the sender's life, from 1
   std::uint64_t cycle = 0;     ///< the sender's cluster clock
   addressee receiver{};
 };
 
-/// Authenticates, and may encrypt, every message on its way out, and refuses what is not authentic on its way
-/// in. One call per datagram, in place, without allocation. Outlives the participant that uses it.
+/// Authenticates, and may encrypt, every outgoing message, and refuses incoming messages that are not
+/// authentic. It is called once per datagram, works in place and does not allocate. It must outlive the
+/// participant that uses it.
 class message_seal {
  public:
   message_seal(const message_seal&) = delete;
   message_seal& operator=(const message_seal&) = delete;
 
-  /// Bytes that a sealed message is longer than a plain one; the same for all.
+  /// The number of bytes by which a sealed message is longer than a plain one; constant.
   virtual std::size_t overhead() const noexcept = 0;
-  /// `head` stays as it is, in the clear, and is authenticated, as is all of `context`. `body` is
-  /// authenticated, may be encrypted in place, and has `overhead()` bytes of room behind its end, which are
-  /// to be written. False: the message is not sent.
+  /// Seals a message. `head` stays in the clear and is authenticated, and so is all of `context`. `body` is
+  /// authenticated and may be encrypted in place; `overhead()` bytes of room follow it, and the seal must
+  /// write them. If it returns false, the message is not sent.
   virtual bool seal(const seal_context& context, std::span<const std::byte> head,
                     std::span<std::byte> body) noexcept = 0;
-  /// `sealed` is the body with the overhead behind it, and is decrypted in place. The plain body is its
-  /// beginning, `overhead()` bytes shorter. `context` is what the head claims, and who receives it. False:
-  /// not authentic; the message is counted and dropped.
+  /// Opens a message. `sealed` is the body followed by the overhead; it is decrypted in place, and its
+  /// beginning, `overhead()` bytes shorter, becomes the plain body. `context` holds what the head claims, and
+  /// the actual receiver. If it returns false, the message is not authentic: it is counted and dropped.
   virtual bool open(const seal_context& context, std::span<const std::byte> head,
                     std::span<std::byte> sealed) noexcept = 0;
 

@@ -18,12 +18,13 @@
 
 namespace scoll::gossip {
 
-/// One member of the gossip on a datagram port: pings another participant once in a
-/// cycle, answers those who ping it, and tells who is alive. Memory is O(participants), reserved before the
-/// first cycle; afterwards nothing is allocated. For its executor's thread.
+/// One member of the gossip on a datagram port. It pings one other participant in each cycle, answers pings,
+/// and reports which participants are alive. Memory is O(participants) and reserved before the first cycle;
+/// afterwards it allocates nothing. Thread: its executor's only.
 class participant {
  public:
-  /// `self` is its own address, one of `shared`, as the port prints it. Whatever is referred to outlives it.
+  /// `self` is the participant's own address, one of `shared`, as the port prints it. The executor, the port
+  /// and what `chosen` refers to must outlive the participant.
   participant(executor& home, transport::datagram_port& port, configuration_ptr shared, std::string self,
               options chosen);
   ~participant();
@@ -32,17 +33,17 @@ class participant {
 
   const configuration& shared() const noexcept { return *shared_; }
   participant_index self() const noexcept { return self_; }
-  /// The incarnation it was made with.
+  /// The incarnation that the options gave.
   std::uint64_t own_incarnation() const noexcept { return options_.incarnation; }
   executor& get_executor() const noexcept { return home_; }
   participation stage() const noexcept;
 
-  /// Told from now on, in order; the present state comes as no event.
+  /// Subscribes a listener to all further changes, in order. It gets no event for the present state.
   void subscribe(event_listener& listener) noexcept { listeners_.push_back(listener); }
-  /// Of the latest event; 0 before the first.
+  /// The epoch of the latest event; 0 before the first.
   std::uint64_t epoch() const noexcept;
 
-  // Cheap, at any time; of oneself: alive, in one's own life.
+  // These are cheap and may be called at any time. The participant itself is alive in its own incarnation.
   liveness state(participant_index who) const noexcept;
   std::uint64_t incarnation(participant_index who) const noexcept;  ///< 0: not known yet
   reachability reach(participant_index who) const noexcept;
@@ -51,7 +52,7 @@ class participant {
 
   verdict explain(participant_index who) const noexcept;
   const counters& counts() const noexcept;
-  /// Everything; allocates.
+  /// The whole state. It allocates.
   snapshot take_snapshot() const;
 
  private:
@@ -72,19 +73,19 @@ class participant {
   participant_index self_ = nobody;
   intrusive_list<event_listener, event_listener> listeners_;
   participation told_ = participation::idle;
-  scoll::event left_stealth_;  // for good: it is active, or has ended
+  scoll::event left_stealth_;  // set for good when it is active or has ended
   std::unique_ptr<loop> loop_;
 };
 
-/// Binds the port at the participant's own address and takes part until stopped, which is success. Errors:
-/// `invalid_argument` (what is wrong with options, address or configuration), what `bind` gives,
-/// `wrong_cluster` (it disagrees with the others about the configuration: the text names parameter and peer),
-/// `version_mismatch` (the same for the protocol version), `stale` (a later life of it is known already).
-/// The port is closed when it returns. Once per participant.
+/// Binds the port at the participant's own address and takes part until stopped; a stop is success. Errors:
+/// `invalid_argument` (what is wrong with options, address or configuration); the errors of `bind`;
+/// `wrong_cluster` (it disagrees with the others about the configuration; the text names parameter and peer);
+/// `version_mismatch` (it disagrees with the others about the protocol version); `stale` (a later life of it
+/// is already known). The port is closed when this returns. Call it once per participant.
 task<status> run(participant& p, stop_token stop);
 
-/// Waits until `p` takes part. Before that it only listens: others may still know the life before this one,
-/// and broadcasts are to wait. Errors: `closed` (it has ended, or could not begin), `cancelled`.
+/// Waits until `p` takes part. Until then it only listens, because others may still know its previous life,
+/// and broadcasts must wait. Errors: `closed` (it has ended, or could not begin), `cancelled`.
 task<status> active(participant& p, stop_token stop);
 
 }  // namespace scoll::gossip

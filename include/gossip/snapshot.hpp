@@ -12,29 +12,34 @@ namespace scoll::gossip {
 
 enum class participation : std::uint8_t {
   idle,     ///< not started
-  stealth,  ///< listens, and sends nothing
+  stealth,  ///< it listens and sends nothing
   active,
   stopped,
 };
 
 std::string_view to_string(participation p) noexcept;
 
-/// The whole state at one moment.
+/// The whole state of a participant at one moment.
 struct snapshot {
-  std::uint64_t epoch = 0;  ///< of the latest event; equal epochs mean equal states of all participants
+  /// The epoch of the latest event; equal epochs mean equal states of all participants.
+  std::uint64_t epoch = 0;
   participation stage = participation::idle;
   participant_index self = nobody;
   std::uint64_t incarnation = 0;
-  std::uint64_t clock = 0;   ///< cluster cycle
-  std::uint64_t cycles = 0;  ///< own
+  /// The cluster clock, in cycles.
+  std::uint64_t clock = 0;
+  /// The participant's own cycles so far.
+  std::uint64_t cycles = 0;
   std::uint32_t threshold = 0;
   double loss = 0;
   withheld reason = withheld::no;
-  std::uint32_t alive = 0;  ///< others, as `dead` and `unknown`
+  /// Other participants held alive; `dead` and `unknown` likewise.
+  std::uint32_t alive = 0;
   std::uint32_t dead = 0;
   std::uint32_t unknown = 0;
   counters counts;
-  std::vector<verdict> members;  ///< by index; one's own is alive with age 0
+  /// By participant index; the participant itself is alive with age 0.
+  std::vector<verdict> members;
 };
 
 }  // namespace scoll::gossip

@@ -28,7 +28,7 @@ const unsigned char* raw(const std::byte* bytes) noexcept {
 
 }  // namespace
 
-/// One direction's worth of cipher state, used again for every message.
+/// The cipher state of one direction, used again for every message.
 class aead_seal::cipher {
  public:
   cipher() : cipher_(EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr)), context_(EVP_CIPHER_CTX_new()) {
@@ -62,7 +62,8 @@ class aead_seal::cipher {
     return EVP_CipherInit_ex2(context_, cipher_, key.secret.data(), raw(nonce.data()), sealing ? 1 : 0,
                               nullptr) == 1;
   }
-  /// Sender, incarnation and sequence are in key and nonce already. What has no fixed size is at the end.
+  /// Sender, incarnation and sequence are in key and nonce already. The part without a fixed size is at the
+  /// end.
   bool authenticate(const seal_context& context, std::span<const std::byte> head,
                     std::span<const std::byte> key_id) noexcept {
     std::array<std::byte, 16> numbers;
@@ -88,7 +89,7 @@ class aead_seal::cipher {
 
 aead_seal::aead_seal(key_ring keys, std::uint32_t participants)
     : keys_(std::move(keys)), heard_(participants), cipher_(std::make_unique<cipher>()) {
-  SCOLL_ASSERT(!keys_.empty(), "a seal without a key");
+  SCOLL_ASSERT(!keys_.empty(), "a seal needs a key");
 }
 
 aead_seal::~aead_seal() {
@@ -97,7 +98,7 @@ aead_seal::~aead_seal() {
 }
 
 void aead_seal::set_keys(key_ring keys) noexcept {
-  SCOLL_ASSERT(!keys.empty(), "a seal without a key");
+  SCOLL_ASSERT(!keys.empty(), "a seal needs a key");
   keys_ = std::move(keys);
   own_.known = false;
 }
@@ -142,7 +143,7 @@ bool aead_seal::open(const seal_context& context, std::span<const std::byte> hea
   life_key fresh;
   const bool authentic =
       derive(*key, context, fresh) && cipher_->open(fresh, context, head, {key_id, key_id_bytes}, body, tag);
-  if (authentic) known = fresh;  // a forgery may cost a derivation, not what is known of the sender
+  if (authentic) known = fresh;  // a forgery may cost a derivation, but never the known key of the sender
   OPENSSL_cleanse(&fresh, sizeof fresh);
   return authentic;
 }

@@ -17,7 +17,8 @@ bool is_digit(char c) noexcept {
   return c >= '0' && c <= '9';
 }
 
-/// Leading zeros do not count, so that equal numbers of any spelling are next to each other.
+/// The number at the beginning of a text, without leading zeros, so that equal numbers of any spelling are
+/// next to each other.
 std::string_view number_at(std::string_view text) noexcept {
   std::size_t end = 0;
   while (end < text.size() && is_digit(text[end])) ++end;
@@ -50,12 +51,12 @@ bool before(std::string_view a, std::string_view b) noexcept {
   return whole_a < whole_b;
 }
 
-/// SHA-256, fed bit by bit.
+/// A SHA-256, fed piece by piece.
 class hash {
  public:
   explicit hash(std::string_view domain) : context_(EVP_MD_CTX_new()) {
     SCOLL_ASSERT(context_ != nullptr && EVP_DigestInit_ex(context_, EVP_sha256(), nullptr) == 1,
-                 "SHA-256 is missing");
+                 "the cryptographic library offers no SHA-256");
     put(domain);
   }
   ~hash() { EVP_MD_CTX_free(context_); }
@@ -90,7 +91,7 @@ configuration_digest digest_of(const std::vector<std::string>& participants) {
 }
 
 status check(const std::vector<std::string>& participants, nanoseconds interval) {
-  if (participants.empty()) return error(errc::invalid_argument, "gossip: nobody takes part");
+  if (participants.empty()) return error(errc::invalid_argument, "gossip: the list of participants is empty");
   if (participants.size() > most_participants)
     return make_error(errc::too_large, "gossip: {} participants, at most {} are possible",
                       participants.size(), most_participants);

@@ -11,7 +11,8 @@
 namespace scoll::gossip {
 namespace {
 
-constexpr std::uint32_t beyond_threshold = 3;  // cycles of stealth: verdicts are not given all at once
+// more cycles of stealth, because verdicts are not given all at once
+constexpr std::uint32_t beyond_threshold = 3;
 constexpr std::uint32_t answers_after_gap = 2;
 constexpr std::uint32_t gap_cycles = 2;
 constexpr std::uint32_t calm_before_lower = 32;
@@ -19,7 +20,7 @@ constexpr int recent_cycles = 8;
 constexpr participant_index looked_at_once = 64;
 constexpr std::int64_t jitter_share = 20;  // pings leave up to 1/20 of an interval late
 
-/// One seed may be given to all: each makes its own of it.
+/// The same seed may be given to all participants; each derives its own from it.
 std::uint64_t own_seed(std::uint64_t shared, participant_index self) noexcept {
   return shared ^ (self + std::uint64_t{1}) * 0xd1342543de82ef95;
 }
@@ -79,7 +80,8 @@ void core::on_timer(time_point now) noexcept {
   if (stage_ == participation::active && now >= next_ping_) ping();
 }
 
-/// One on waking, whatever was missed: cycles that this process slept through are nobody's fault.
+/// There is one tick after a pause, however many were missed: no participant can be blamed for cycles that
+/// this process slept through.
 void core::tick(time_point now) noexcept {
   notice_gap(now);
   conclude_cycle();
@@ -163,7 +165,7 @@ std::uint32_t core::computed_threshold(double loss) const noexcept {
   return threshold_cycles(in);
 }
 
-/// Up at once, down only when it has been calm for long.
+/// The threshold rises at once. It falls only after a long calm.
 void core::adapt_threshold() noexcept {
   loss_.conclude(clock_.now(), 2 * std::uint64_t{threshold_}, [&](participant_index who) {
     const std::uint64_t age = ages_[who];
@@ -197,8 +199,8 @@ withheld core::reason() const noexcept {
   return withheld::no;
 }
 
-/// Of those who are held alive only the age matters, until it exceeds the threshold: a byte each is looked
-/// at.
+/// For participants held alive only the age matters, until it exceeds the threshold. So this reads one byte
+/// each.
 void core::judge() noexcept {
   const withheld why = reason();
   unconfirmed_ = nobody;
@@ -227,7 +229,8 @@ void core::look_at(participant_index who, withheld why) noexcept {
   restless_[who] = calm ? 0 : 1;
 }
 
-/// `unknown` is only left when it is known which life is meant: else its end could not be told from the next.
+/// A participant stays `unknown` until its life is known; otherwise the end of that life could not be told
+/// from the next one.
 void core::judge(participant_index who, withheld why) noexcept {
   const record& r = records_[who];
   const std::uint64_t incarnation = lives_.of(who);
@@ -269,7 +272,7 @@ void core::become(participant_index who, liveness state) noexcept {
 
 void core::announce(participant_index who, event_kind kind) noexcept {
   record& r = records_[who];
-  // What died is the life that was told of, whatever is known of the next by now.
+  // The life that died is the one last announced, whatever is known of the next one by now.
   if (kind != event_kind::dead || r.announced == 0) r.announced = lives_.of(who);
   ++(kind == event_kind::alive  ? counts_.alive_events
      : kind == event_kind::dead ? counts_.dead_events

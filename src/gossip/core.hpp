@@ -23,10 +23,11 @@
 
 namespace scoll::gossip {
 
-/// What a core does to the world. Called from within its inputs; nothing of it may come back into the core.
+/// The effects of a core on the world. They are called from within its inputs, and must not call back into
+/// the core.
 class core_output {
  public:
-  /// `message` is complete and valid until this returns. False: it could not be sent.
+  /// Sends a message, which is complete and valid until this returns. False: it could not be sent.
   virtual bool send(participant_index to, std::span<const std::byte> message) noexcept = 0;
   virtual void changed(const liveness_event& e) noexcept = 0;
 
@@ -35,7 +36,7 @@ class core_output {
 };
 
 /// The protocol without input and output: points in time and messages go in, messages and changes come out.
-/// Memory is reserved when it is made.
+/// It reserves its memory when it is constructed.
 ///
 /// ```text
 ///            held dead by others, or its time is over          stop()
@@ -44,7 +45,7 @@ class core_output {
 /// ```
 class core {
  public:
-  /// `chosen` has been checked, and has its seed. `most_bytes` of a message, at least `least_bytes`.
+  /// `chosen` has been checked and has its seed. `most_bytes` is the largest message, at least `least_bytes`.
   core(configuration_ptr shared, participant_index self, const options& chosen, std::size_t most_bytes,
        time_point now, core_output& out);
   core(const core&) = delete;
@@ -52,7 +53,7 @@ class core {
 
   static std::size_t least_bytes(const message_seal* seal) noexcept;
 
-  /// The next point in time at which `on_timer` is to be called; later is allowed, and is noticed.
+  /// The next point in time at which `on_timer` must be called. A later call is allowed, and is noticed.
   time_point next_timer() const noexcept { return next_tick_ < next_ping_ ? next_tick_ : next_ping_; }
   void on_timer(time_point now) noexcept;
   /// Takes a message that came from the address of participant `from`.
@@ -62,7 +63,7 @@ class core {
   void stop() noexcept { stage_ = participation::stopped; }
 
   participation stage() const noexcept { return stage_; }
-  /// Why it has stopped by itself.
+  /// Why the core has stopped by itself.
   const error& failure() const noexcept { return failure_; }
   std::uint64_t epoch() const noexcept { return epoch_; }
   std::uint64_t clock() const noexcept { return clock_.now(); }
@@ -139,9 +140,9 @@ class core {
   incarnations lives_;
   peer_choice peers_;
   std::vector<std::uint8_t> ages_;
-  std::vector<std::uint8_t> heard_;  // of one message
+  std::vector<std::uint8_t> heard_;  // the ages in one message
   std::vector<record> records_;
-  std::vector<std::uint8_t> restless_;  // 0: held alive in the life that is known, and not silent
+  std::vector<std::uint8_t> restless_;  // 0: held alive in the known life, and not silent
   std::vector<std::byte> outgoing_;
   std::vector<std::byte> incoming_;  // sealed messages are opened here
   std::array<std::uint32_t, 3> counts_by_state_{};
@@ -155,14 +156,15 @@ class core {
   std::uint32_t threshold_ = 0;
   std::uint32_t calm_cycles_ = 0;  // since the threshold could have been lower
   std::uint32_t stealth_left_ = 0;
-  std::uint32_t full_left_ = 0;  // cycles with a ping in which the configuration is told in full
-  std::uint64_t begun_ = 0;      // the own cycle in which it became active
+  std::uint32_t full_left_ = 0;  // cycles left in which pings carry the full configuration
+  std::uint64_t begun_ = 0;      // the participant's own cycle in which it became active
   std::uint32_t answers_needed_ = 2;
   std::uint32_t attempts_ = 0;
-  participant_index unconfirmed_ = nobody;  // the first who is heard of, and whose life is not known for sure
+  // the first participant that is heard of, and whose life is not known for sure
+  participant_index unconfirmed_ = nobody;
   std::array<participant_index, 9> tried_{};
   bool replied_ = false;
-  std::uint8_t silent_cycles_ = 0;  // a bit for each of the latest
+  std::uint8_t silent_cycles_ = 0;  // a bit for each of the latest cycles
   counters counts_;
 };
 

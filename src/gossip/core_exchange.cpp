@@ -13,9 +13,9 @@ namespace {
 constexpr std::uint32_t entries_alignment = 64;
 constexpr std::uint32_t most_in_table = 4096;
 constexpr double loss_scale = 255;
-constexpr std::int64_t jitter_room = 20;  // as much as the first of a cycle may be late
+constexpr std::int64_t jitter_room = 20;  // the first ping of a cycle may be late by 1/20 of it
 constexpr int least_fresher_stamps = 1;
-constexpr int least_fresher_relative = 2;  // one more hop makes it one older
+constexpr int least_fresher_relative = 2;  // one more hop makes an age one older
 
 std::size_t trailer(const message_seal* seal) noexcept {
   return seal != nullptr ? seal->overhead() : checksum_bytes;
@@ -29,7 +29,7 @@ std::size_t core::least_bytes(const message_seal* seal) noexcept {
 
 // ---- sending
 
-/// Of a message, without what seals it.
+/// The room for a message, without its seal or checksum.
 std::span<std::byte> core::room() noexcept {
   return {outgoing_.data(), outgoing_.size() - trailer(options_.seal)};
 }
@@ -40,7 +40,7 @@ std::uint32_t core::entries_per_message() const noexcept {
   return fit >= shared_->size() ? shared_->size() : fit / entries_alignment * entries_alignment;
 }
 
-/// The first of a cycle, or another after one that got no reply.
+/// Sends the first ping of a cycle, or another after one without a reply.
 void core::ping() noexcept {
   next_ping_ = never;
   if (replied_ || attempts_ > options_.retries) return;
@@ -50,7 +50,7 @@ void core::ping() noexcept {
   ++(attempts_ == 0 ? counts_.pings : counts_.retries);
   ++attempts_;
   ping(to);
-  // All tries of a cycle are over before the next begins, and answers have time to arrive.
+  // All attempts of a cycle end before the next cycle begins, and answers have time to arrive.
   const nanoseconds interval = shared_->interval();
   const auto tries = static_cast<std::int64_t>(options_.retries) + 2;
   const nanoseconds patience = std::clamp(4 * options_.rtt, interval / (2 * tries), interval / tries);
@@ -91,7 +91,7 @@ message_head core::head_for(message_kind kind) noexcept {
   return h;
 }
 
-/// Lives, and the part of their table that was asked for.
+/// Writes lives, and the part of their table that was asked for.
 void core::write_rest(message_writer& w, const message_view* asked) noexcept {
   std::array<life, incarnations::most_told> told;
   w.lives({told.data(), lives_.tell(told)});
@@ -99,7 +99,8 @@ void core::write_rest(message_writer& w, const message_view* asked) noexcept {
   w.table(asked->head.asked, lives_.all().subspan(asked->head.asked), most_in_table);
 }
 
-/// `life`: of who is replied to; 0 for a ping, whose receiver may be in another life than is known.
+/// `life`: the incarnation that a reply is for; 0 for a ping, whose receiver may be in another life than the
+/// known one.
 bool core::finish_and_send(participant_index to, std::uint64_t life, const message_head& h,
                            std::size_t size) noexcept {
   const addressee receiver{shared_->address(to), life};
@@ -159,8 +160,8 @@ void core::on_message(participant_index from, std::span<const std::byte> bytes, 
   take(from, *m, now);
 }
 
-/// The body, which is not empty but may have no bytes; without data if it is not what was sent, or was sent
-/// to somebody else or to an earlier life.
+/// The opened body. It has no data if the message was altered, or was meant for another participant or an
+/// earlier life; otherwise it has data but may have no bytes.
 std::span<const std::byte> core::opened(const message_head& h, std::span<const std::byte> bytes) noexcept {
   const addressee self{shared_->address(self_), h.kind == message_kind::reply ? options_.incarnation : 0};
   if (options_.seal == nullptr) {
@@ -183,7 +184,7 @@ std::span<const std::byte> core::opened(const message_head& h, std::span<const s
   return {};
 }
 
-/// Neither from an earlier life, nor here before.
+/// Admits a message that is neither from an earlier life nor a repetition.
 bool core::admit(participant_index from, const message_head& h, heard_life& heard) noexcept {
   const bool earlier = h.incarnation < std::max(lives_.of(from), heard.incarnation);
   if (earlier && !SCOLL_MUTANT(gossip_stale_incarnation)) {
@@ -201,8 +202,9 @@ bool core::admit(participant_index from, const message_head& h, heard_life& hear
   return true;
 }
 
-/// Changes nothing but what is thought of the configuration, and that only if it is a reply: it was made for
-/// this life, while an old ping could not be told from a new one by who has just started and knows no lives.
+/// A message of another configuration changes nothing but the opinion of the configuration, and only if it is
+/// a reply. A reply was made for this life, while a participant that has just started and knows no lives
+/// cannot tell an old ping from a new one.
 void core::disagree(participant_index from, const message_head& h, std::span<const std::byte> body) noexcept {
   if (!admit(from, h, records_[from].disagreeing)) return;
   ++counts_.disagreeing;
@@ -243,7 +245,7 @@ void core::take(participant_index from, const message_view& m, time_point now) n
   records_[from].unanswered = 0;
   loss_.others_say(m.head.loss / loss_scale);
   const int shift = merge(m);
-  // Ages first: what is news of a life that is heard of is then told as such.
+  // Ages come first, so that a new life that has been heard of is announced at once.
   learn(from, m.head.incarnation, false);
   learn_lives(m);
   if (stage_ == participation::stopped) return;
@@ -266,8 +268,8 @@ void core::learn_lives(const message_view& m) noexcept {
   if (m.table_count() != 0) lives_.received(m.table_first, static_cast<std::uint32_t>(m.table_count()));
 }
 
-/// Who was held dead and is heard of again may be in another life than the one that is known here: the news
-/// of it may have passed by. It is alive when somebody names its life.
+/// A participant that was held dead and is heard of again may be in another life than the one known here,
+/// because the news of it may have been missed. It is alive once a message names its life.
 void core::confirm_lives(const message_view& m) noexcept {
   confirm(m.head.sender, m.head.incarnation);
   for (std::size_t i = 0; i < m.life_count(); ++i) confirm(m.life_at(i).who, m.life_at(i).incarnation);
@@ -276,27 +278,27 @@ void core::confirm_lives(const message_view& m) noexcept {
 }
 
 void core::confirm(participant_index who, std::uint64_t incarnation) noexcept {
-  if (restless_[who] == 0) return;  // held alive: its record is not looked at for nothing
+  if (restless_[who] == 0) return;  // held alive, so its record need not be read
   if (incarnation == lives_.of(who) && ages_[who] <= threshold_) records_[who].confirmed = true;
 }
 
-/// Who was held alive has rebooted at this moment; who was held dead or is not known yet is judged by its
-/// age.
+/// A participant that was held alive has rebooted at this moment. One that was held dead or is unknown is
+/// judged by its age.
 void core::learn(participant_index who, std::uint64_t incarnation, bool from_table) noexcept {
   if (who == self_) {
     if (incarnation <= options_.incarnation) return;
-    return fail(make_error(errc::stale, "gossip: {} is known in life {}, this is {}", shared_->address(who),
-                           incarnation, options_.incarnation));
+    return fail(make_error(errc::stale, "gossip: {} is known in life {}, this is life {}",
+                           shared_->address(who), incarnation, options_.incarnation));
   }
   if (!lives_.learn(who, incarnation, from_table)) return;
   restless_[who] = 1;
-  // Its age is still that of the life before, and this message has not been merged: nobody dies of that.
+  // Its age may still be that of its previous life, so it is not judged dead here.
   if (records_[who].state == liveness::alive && ages_[who] <= threshold_) judge(who, reason());
 }
 
-/// Takes the fresher of two entries each. Returns by how much heard ages are moved to be of this clock. What
-/// comes from a clock that is ahead, and was not followed, keeps its ages: it must not look fresher here than
-/// there.
+/// Merges the fresher of each two entries. Returns by how much the heard ages are shifted to fit this clock.
+/// Ages from a clock that is ahead, and was not followed, stay as they are: they must not look fresher here
+/// than there.
 int core::merge(const message_view& m) noexcept {
   const std::uint64_t behind = clock_.now() - std::min(m.head.clock, clock_.now());
   int shift = relative() ? 1 : static_cast<int>(std::min<std::uint64_t>(behind, old_age));
@@ -311,7 +313,7 @@ int core::merge(const message_view& m) noexcept {
     }
     ++counts_.merged;
   }
-  // The sender itself, whichever part this was.
+  // The sender itself has just been heard, whichever part this was.
   const std::uint8_t now_heard = 0;
   const participant_index sender =
       SCOLL_MUTANT(gossip_wrong_owner) ? (m.head.sender + 1U) % shared_->size() : m.head.sender;
@@ -328,9 +330,8 @@ void core::answered(participant_index from, const message_head& h) noexcept {
   replied_ = true;
 }
 
-/// Somebody who takes part holds this participant's earlier life dead, or has never heard of it: nothing to
-/// wait for but that others agree on what time it is: with a clock that is behind, its messages would look
-/// old.
+/// Ends stealth when an active participant holds this one's previous life dead, or has never heard of it. The
+/// others must also confirm the time: with a clock that is behind, its messages would look old.
 void core::look_for_oneself(const message_view& m) noexcept {
   if (stage_ != participation::stealth || m.part.count == 0 || !m.head.established) return;
   if (!clock_.confirmed(shared_->size() - 1)) return;
@@ -342,7 +343,7 @@ void core::look_for_oneself(const message_view& m) noexcept {
 
 // ---- replying
 
-/// What the other has not, or not as fresh.
+/// Replies with the entries that the other participant lacks or has less fresh.
 void core::reply(participant_index to, const message_view& m, int shift) noexcept {
   const vector_part part = m.part;
   std::uint8_t* const told = heard_.data() + part.first;

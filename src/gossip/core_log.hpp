@@ -7,7 +7,7 @@
 
 namespace scoll::gossip {
 
-/// A line of at most so many bytes, made on the stack.
+/// Logs a line of at most this many bytes, formatted on the stack.
 template <class... Args>
 void core::log(log_level level, std::uint64_t remote, const char* format,
                const Args&... args) const noexcept {
@@ -18,7 +18,7 @@ void core::log(log_level level, std::uint64_t remote, const char* format,
     const auto end = fmt::format_to_n(text, sizeof text, fmt::runtime(format), args...);
     line = {text, end.size < sizeof text ? end.size : sizeof text};
   } catch (...) {
-    line = format;  // as it stands: it does not fit its arguments
+    line = format;  // unformatted, because it does not fit its arguments
   }
   options_.log->on_log(level, clock_.now(), remote, line);
 }

@@ -42,7 +42,7 @@ bool read_hex(std::string_view text, std::span<std::byte, cluster_key::secret_by
 status check_owner(int fd, const std::string& path) {
   struct stat found{};
   if (::fstat(fd, &found) != 0) return error::system(errno, "stat " + path);
-  if (!S_ISREG(found.st_mode)) return make_error(errc::invalid_argument, "{} is no file", path);
+  if (!S_ISREG(found.st_mode)) return make_error(errc::invalid_argument, "{} is not a regular file", path);
   if ((found.st_mode & 077) != 0) {
     return make_error(errc::invalid_argument, "others may use the key file (mode {:04o}): chmod 600 {}",
                       found.st_mode & 07777, path);
@@ -74,7 +74,7 @@ key_ring::~key_ring() {
 
 result<key_ring> key_ring::parse(std::string_view text) {
   key_ring ring;
-  ring.keys_.reserve(most_keys);  // never moved: no copy is left behind
+  ring.keys_.reserve(most_keys);  // so that the keys never move and leave no copy behind
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = trimmed(text.substr(0, end));
@@ -86,12 +86,12 @@ result<key_ring> key_ring::parse(std::string_view text) {
     const cluster_key key = cluster_key::of(secret);
     OPENSSL_cleanse(secret.data(), secret.size());
     if (ring.find(key.id) != nullptr)
-      return make_error(errc::invalid_argument, "line {}: the key is there twice", number);
+      return make_error(errc::invalid_argument, "line {}: this key is listed twice", number);
     if (ring.keys_.size() == most_keys)
       return make_error(errc::invalid_argument, "line {}: at most {} keys", number, most_keys);
     ring.keys_.push_back(key);
   }
-  if (ring.empty()) return error(errc::invalid_argument, "there is no key in it");
+  if (ring.empty()) return error(errc::invalid_argument, "the key file contains no key");
   return ring;
 }
 

@@ -23,7 +23,7 @@ constexpr unsigned all_flags = 31;
 
 enum form : std::uint8_t { form_none = 0, form_dense = 1, form_bitmap = 2 };
 
-constexpr std::uint64_t latest_clock = std::uint64_t{1} << 62;  // no arithmetic with it wraps
+constexpr std::uint64_t latest_clock = std::uint64_t{1} << 62;  // arithmetic with it does not wrap
 
 constexpr std::size_t sender_at = 8;  // after magic number, version, kind and flags
 
@@ -31,7 +31,7 @@ constexpr std::size_t bitmap_bytes(std::size_t entries) noexcept {
   return (entries + 7) / 8;
 }
 
-/// Takes bytes off the front; what is too short leaves it failed.
+/// Takes bytes off the front. If there are too few, it has failed from then on.
 class reader {
  public:
   explicit reader(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
@@ -113,7 +113,7 @@ bool take_lives(reader& r, message_view& m, std::uint32_t participants) noexcept
   return r.at_end();
 }
 
-/// The receiver is its seed.
+/// The checksum of a message. Its seed is the receiver.
 std::uint64_t checksum_for(const addressee& receiver, std::span<const std::byte> bytes) noexcept {
   const auto address = std::as_bytes(std::span(receiver.address));
   return wire::checksum(bytes, wire::checksum(address, receiver.life));
@@ -126,8 +126,6 @@ short_digest shortened(const configuration_digest& digest) noexcept {
   std::copy_n(digest.begin(), first.size(), first.begin());
   return first;
 }
-
-// ---- reading
 
 life message_view::life_at(std::size_t index) const noexcept {
   const std::byte* const at = lives.data() + index * life_bytes;
@@ -148,7 +146,7 @@ bool message_view::ages(std::span<std::uint8_t> ages) const noexcept {
   std::uint8_t* const to = ages.data();
   std::size_t next = bitmap_bytes(part.count);
   std::uint32_t i = 0;
-  // Without branches: which entries there are is as good as random. No more than eight are looked at ahead.
+  // There are no branches here, because the bits are as good as random. At most eight entries are read ahead.
   for (; i + 8 <= part.count && next + 8 <= entries.size(); i += 8) {
     const unsigned bits = std::to_integer<unsigned>(from[i / 8]);
 #pragma GCC unroll 8
@@ -209,13 +207,11 @@ result<message_view> decode_body(const message_head& head, std::span<const std::
   message_view m;
   m.head = head;
   if (head.in_full) m.configuration = take_claim(r, head.version);
-  // Of another configuration nothing but that is of interest.
+  // For another configuration nothing else matters.
   if (head.objects) return r.at_end() ? result<message_view>(m) : errc::malformed;
   if (!take_entries(r, m, participants) || !take_lives(r, m, participants)) return errc::malformed;
   return m;
 }
-
-// ---- writing
 
 template <class T>
 void message_writer::put(T value) noexcept {
@@ -277,8 +273,8 @@ void message_writer::entries(vector_part part, const std::uint8_t* ages) noexcep
   part_head(part, form_bitmap);
   std::byte* bitmap = room_.data() + size_;
   std::byte* end = bitmap + bitmap_bytes(part.count);
-  // Without branches: which entries are told is as good as random. What is not told is overwritten by the
-  // next, and at the end by what follows in every message.
+  // There are no branches here, because the bits are as good as random. An entry that is not sent is
+  // overwritten by the next one, and at the end by what follows in every message.
   const auto put_age = [&](unsigned& bits, std::uint32_t first, std::uint32_t i) {
     const std::uint8_t age = ages[first + i];
     const unsigned is_told = age != never_heard ? 1 : 0;
@@ -318,8 +314,6 @@ void message_writer::table(std::uint32_t first, std::span<const std::uint64_t> i
   put(static_cast<std::uint32_t>(count));
   for (std::size_t i = 0; i < count; ++i) put(incarnations[i]);
 }
-
-// ---- the checksum
 
 std::size_t add_checksum(std::span<std::byte> buffer, std::size_t size, const addressee& receiver) noexcept {
   store_little(buffer.data() + size, checksum_for(receiver, buffer.first(size)));

@@ -12,7 +12,8 @@ constexpr double most_loss = 0.5;
 constexpr nanoseconds least_pause = std::chrono::seconds(1);
 constexpr nanoseconds longest_pause = std::chrono::minutes(1);
 
-/// The source's rule goes below by itself; who gives a number is told.
+/// The rule of the original protocol may go below the least threshold by itself, but a given number that does
+/// is refused.
 status check_threshold(const options& o, nanoseconds interval) {
   if (o.forgiven_pause < least_pause || o.forgiven_pause > longest_pause)
     return error(errc::invalid_argument, "gossip: forgiven_pause is not 1 s to 1 min");
@@ -20,7 +21,7 @@ status check_threshold(const options& o, nanoseconds interval) {
   if (o.threshold_cycles == 0 || (o.threshold_cycles >= least && o.threshold_cycles <= highest_threshold))
     return {};
   return make_error(errc::invalid_argument,
-                    "gossip: threshold_cycles {} is not {} to {}: a pause of {} ms is to be forgiven",
+                    "gossip: threshold_cycles {} is not {} to {}: it must forgive a pause of {} ms",
                     o.threshold_cycles, least, highest_threshold, o.forgiven_pause.count() / 1'000'000);
 }
 
@@ -30,7 +31,7 @@ status check(const options& o, const configuration& shared) {
   const auto refuse = [](std::string_view what) {
     return make_error(errc::invalid_argument, "gossip: {}", what);
   };
-  if (o.incarnation == 0) return refuse("the incarnation is not set");
+  if (o.incarnation == 0) return refuse("the incarnation must be set");
   if (o.rtt <= nanoseconds(0)) return refuse("the round trip time is not positive");
   if (shared.interval() < o.rtt / 2)
     return make_error(errc::invalid_argument,

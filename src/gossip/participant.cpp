@@ -23,7 +23,7 @@ std::uint64_t entropy() {
 
 }  // namespace
 
-/// A core between a port and a timer.
+/// Connects a core with a port and a timer.
 class participant::loop final : public core_output, public transport::datagram_events, private timer_node {
  public:
   loop(participant& owner, const options& chosen, std::size_t most_bytes)
@@ -32,7 +32,7 @@ class participant::loop final : public core_output, public transport::datagram_e
         core_(owner.shared_, owner.self_, chosen, most_bytes, owner.home_.now(), *this) {}
   ~loop() { stop(); }
 
-  /// Errors: an address that the port does not understand, or of another kind than one's own.
+  /// Errors: an address that the port does not understand, or of another kind than the participant's own.
   status find_addresses() {
     const std::uint32_t count = owner_.shared_->size();
     for (participant_index i = 0; i < count; ++i) {
@@ -50,7 +50,7 @@ class participant::loop final : public core_output, public transport::datagram_e
     const auto twice = std::adjacent_find(by_address_.begin(), by_address_.end(),
                                           [](const auto& a, const auto& b) { return a.first == b.first; });
     if (twice == by_address_.end()) return {};
-    return make_error(errc::duplicate_target, "gossip: {} and {} are one address",
+    return make_error(errc::duplicate_target, "gossip: {} and {} are the same address",
                       owner_.shared_->address(twice->second),
                       owner_.shared_->address(std::next(twice)->second));
   }
@@ -78,7 +78,7 @@ class participant::loop final : public core_output, public transport::datagram_e
   }
 
  private:
-  /// Whose address it is: most often that of whom the message says it is from.
+  /// The participant with an address, which most often is `likely`, the one that the message claims.
   participant_index find(const transport::datagram_address& source, participant_index likely) const noexcept {
     if (likely < addresses_.size() && addresses_[likely] == source) return likely;
     const auto at = std::lower_bound(by_address_.begin(), by_address_.end(), source,
@@ -121,7 +121,7 @@ participant::~participant() = default;
 template <class Tell>
 void participant::tell(const Tell& tell) noexcept {
   for (event_listener* l = listeners_.first(); l != nullptr;) {
-    // A listener may leave while it is told, but then it alone.
+    // The listener that is being told may leave, but no other one.
     event_listener* const following = listeners_.next(*l);
     tell(*l);
     l = following;
@@ -135,7 +135,7 @@ void participant::tell_stage(participation now) noexcept {
 }
 
 status participant::prepare() {
-  if (loop_ != nullptr) return error(errc::already_exists, "gossip: a participant runs once");
+  if (loop_ != nullptr) return error(errc::already_exists, "gossip: a participant can run only once");
   if (self_ == nobody)
     return make_error(errc::invalid_argument, "gossip: {} is no participant", own_address_);
   if (status s = check(options_, *shared_); !s) return s;
@@ -208,7 +208,7 @@ task<status> active(participant& p, stop_token stop) {
   const status left = co_await p.left_stealth_.wait(stop);
   if (!left) co_return left;
   if (p.stage() == participation::active) co_return status();
-  co_return error(errc::closed, "gossip: it takes part no more");
+  co_return error(errc::closed, "gossip: the participant has ended");
 }
 
 }  // namespace scoll::gossip

@@ -7,8 +7,8 @@
 namespace scoll::gossip {
 namespace {
 
-// Of docs/gossip.md: what an age has beyond the hops, what the fit is on the safe side by, and below which
-// chance a cycle is no rarer, because hops and clocks have a spread of their own.
+// These are from docs/gossip.md: the part of an age beyond the hops, the safety margin of the fit, and the
+// chance below which silent cycles are no rarer, because hops and clocks have a spread of their own.
 constexpr std::uint32_t beyond_hops = 2;
 constexpr double margin = 1.4;
 constexpr double least_chance = 0.01;
@@ -25,13 +25,13 @@ std::uint32_t hops(std::uint32_t participants) noexcept {
   return (logarithm_threshold(participants) + 1) / 2;
 }
 
-/// Ages up to it are no tail yet.
+/// The age up to which there is no tail yet.
 double body(const threshold_input& in) noexcept {
   const std::uint32_t more = in.ages == age_rule::relative_ages ? relative_ages_more : 0;
   return hops(in.participants) + beyond_hops + more;
 }
 
-/// Chances per year for an age to be too high: one per observer, observed and cycle.
+/// The chances per year for an age to be too high: one per observer, observed participant and cycle.
 double chances_per_year(const threshold_input& in) noexcept {
   const double n = in.participants;
   return n * std::max(1.0, n - 1) * seconds_per_year / to_seconds(in.interval);

@@ -90,7 +90,7 @@ TEST_CASE("no threshold is below what a pause of a second demands") {
     REQUIRE_FALSE(s);
     CHECK(s.error() == errc::invalid_argument);
     CHECK_THAT(std::string(s.error().text()),
-               Contains("is not 11 to 200: a pause of 1000 ms is to be forgiven"));
+               Contains("is not 11 to 200: it must forgive a pause of 1000 ms"));
   }
   for (const std::uint32_t cycles : {0U, 11U, 200U}) {
     o.threshold_cycles = cycles;

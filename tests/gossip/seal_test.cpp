@@ -71,13 +71,13 @@ TEST_CASE("a key ring refuses what is no key, names the line and not the key", "
     REQUIRE(ring.error() == errc::invalid_argument);
     return std::string(ring.error().text());
   };
-  REQUIRE(refused("") == "there is no key in it");
-  REQUIRE(refused("# nothing\n") == "there is no key in it");
+  REQUIRE(refused("") == "the key file contains no key");
+  REQUIRE(refused("# nothing\n") == "the key file contains no key");
   REQUIRE(refused(key_a + "\nsecret\n") == "line 2: a key is 64 hexadecimal digits");
   REQUIRE(refused(key_a.substr(1)) == "line 1: a key is 64 hexadecimal digits");
   REQUIRE(refused(std::string(63, 'a') + "g") == "line 1: a key is 64 hexadecimal digits");
   REQUIRE(refused("-" + std::string(63, 'a')) == "line 1: a key is 64 hexadecimal digits");
-  REQUIRE(refused(key_a + "\n\n" + key_a) == "line 3: the key is there twice");
+  REQUIRE(refused(key_a + "\n\n" + key_a) == "line 3: this key is listed twice");
   std::string many;
   for (const char c : std::string("123456789")) many += std::string(64, c) + '\n';
   REQUIRE(refused(many) == "line 9: at most 8 keys");

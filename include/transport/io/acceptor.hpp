@@ -12,9 +12,9 @@
 
 namespace scoll::transport {
 
-/// Accepts connections from a listener, one `next()` after the other, and keeps those that came meanwhile.
-/// One coroutine at a time may use it. It must be closed, and that awaited, before it and the listener's
-/// descriptor die.
+/// Accepts connections from a listening socket; each `next()` gives one. Connections that arrive between two
+/// calls are kept. One coroutine at a time may use an acceptor. Call `close()` and await it before the
+/// acceptor and the listener's descriptor are destroyed.
 class acceptor final : private io_completion {
  public:
   acceptor(reactor& loop, int listener) noexcept
@@ -24,10 +24,10 @@ class acceptor final : private io_completion {
   class [[nodiscard]] next_awaiter;
   class [[nodiscard]] close_awaiter;
 
-  /// The next connection. Errors: `cancelled`, `closed`, or errno (out of descriptors, say); it may be called
-  /// again after all but `closed`.
+  /// Gives the next connection. Errors: `cancelled`; `closed` after `close()`; otherwise the errno of the
+  /// accept (out of descriptors, for instance). It may be called again after any error but `closed`.
   next_awaiter next(stop_token stop = {}) noexcept;
-  /// Stops to accept and closes what nobody took. A pending `next` gives `closed`.
+  /// Stops accepting and closes the connections that were not taken. A pending `next` gives `closed`.
   close_awaiter close() noexcept;
 
  private:

@@ -7,15 +7,17 @@
 
 namespace scoll::transport {
 
-/// An address names a transport and a place in it: `tcp://10.0.0.1:7001`. Without a name the place is
-/// one of the rail's own. Messages and bulk may go by different transports:
+/// An address names a transport and a place in it: `tcp://10.0.0.1:7001`. An address without a transport's
+/// name is a place of the rail that reads it. Messages and bulk data may use different transports:
 /// `tcp://10.0.0.1:7001;bulk=tcp://192.168.0.1:7002`.
 struct named_address {
-  std::string_view transport;  ///< "tcp"; empty if none is named
-  std::string_view place;      ///< "10.0.0.1:7001"
+  /// "tcp"; empty if the address names no transport.
+  std::string_view transport;
+  /// "10.0.0.1:7001", for example.
+  std::string_view place;
 };
 
-/// Views of `address`.
+/// Splits an address into its transport and its place. Both are views of `address`.
 constexpr named_address split_name(std::string_view address) noexcept {
   constexpr std::string_view mark = "://";
   const std::size_t at = address.find(mark);
@@ -25,7 +27,7 @@ constexpr named_address split_name(std::string_view address) noexcept {
 
 inline constexpr std::string_view bulk_mark = ";bulk=";
 
-/// The part of an address that a lane connects to: all of it, unless bulk has one of its own.
+/// The part of an address that a lane connects to: all of it, unless bulk data has an address of its own.
 constexpr std::string_view address_of_lane(std::string_view address, lane_id lane) noexcept {
   const std::size_t at = address.find(bulk_mark);
   if (at == std::string_view::npos) return address;

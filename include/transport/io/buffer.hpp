@@ -13,7 +13,7 @@ namespace scoll::transport {
 class buffer_pool;
 
 namespace detail {
-/// What is known of one buffer.
+/// The bookkeeping of one buffer.
 struct buffer {
   buffer_pool* pool;
   buffer* next;  // free list
@@ -23,9 +23,9 @@ struct buffer {
 };
 }  // namespace detail
 
-/// A counted reference to one fixed-size buffer of a `buffer_pool`: how received bytes are lent out and how
-/// one encoded payload is shared by all children of a broadcast. Single-threaded, like the pool. Empty when
-/// default constructed.
+/// A counted reference to one fixed-size buffer of a `buffer_pool`. Received bytes are lent out by such
+/// references, and all children of a broadcast share one encoded payload by them. Single-threaded, like the
+/// pool. A default-constructed reference is empty.
 class buffer_ref {
  public:
   constexpr buffer_ref() noexcept = default;
@@ -47,14 +47,14 @@ class buffer_ref {
 
  private:
   friend class buffer_pool;
-  /// Adopts one reference that is counted already.
+  /// Adopts a reference that has already been counted.
   constexpr explicit buffer_ref(detail::buffer* adopted) noexcept : buffer_(adopted) {}
   detail::buffer* buffer_ = nullptr;
 };
 
-/// At most `limit` buffers of `buffer_size` bytes, 64-byte aligned, created when first needed and kept until
-/// the pool dies; so memory is bounded and a steady state allocates nothing. A pool that was never asked for
-/// a buffer has no memory. The pool outlives its references.
+/// A pool of at most `limit` buffers of `buffer_size` bytes, 64-byte aligned. Buffers are created when first
+/// needed and kept until the pool is destroyed, so memory is bounded and a steady state allocates nothing. A
+/// pool that has never lent a buffer has no memory. The pool must outlive all references to its buffers.
 class buffer_pool {
  public:
   buffer_pool(std::size_t buffer_size, std::size_t limit);
@@ -62,15 +62,15 @@ class buffer_pool {
   buffer_pool(const buffer_pool&) = delete;
   buffer_pool& operator=(const buffer_pool&) = delete;
 
-  /// An empty reference when all `limit` buffers are lent out.
+  /// Lends out a buffer. The reference is empty if all `limit` buffers are lent out.
   buffer_ref try_acquire() noexcept;
 
   std::size_t buffer_size() const noexcept { return buffer_size_; }
   std::size_t limit() const noexcept { return limit_; }
   std::size_t lent() const noexcept { return lent_; }
 
-  /// Called once, at the first return of a buffer after `try_acquire` had found none: for a receiver that
-  /// waits.
+  /// Sets a function for a receiver that waits for buffers: it is called once, at the first return of a
+  /// buffer after `try_acquire` has found none.
   using refill_function = void (*)(void* object) noexcept;
   void on_refill(refill_function function, void* object) noexcept {
     refill_ = function;
@@ -104,8 +104,8 @@ inline std::size_t buffer_ref::capacity() const noexcept {
   return buffer_->pool->buffer_size();
 }
 
-/// Bytes within a buffer, holding it: a received message on loan, or an encoded payload. Give it back soon:
-/// while it is held the whole buffer is.
+/// Bytes within a buffer, and a reference that keeps it: a received message, or an encoded payload. Release
+/// it soon, because it keeps the whole buffer.
 struct buffer_view {
   buffer_ref owner;
   std::span<const std::byte> bytes;

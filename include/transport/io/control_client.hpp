@@ -8,25 +8,27 @@
 
 namespace scoll::transport {
 
-/// The client's end of a control socket (`open_control_socket`): blocking, each wait with a limit.
+/// The client's end of a control socket (`open_control_socket`). All calls block; each wait is limited in
+/// time.
 class control_client {
  public:
   using milliseconds = std::chrono::milliseconds;
 
-  /// Nothing if nobody listens there.
+  /// Connects to a control socket. The result is empty if no process listens there.
   static std::optional<control_client> connect(const std::string& socket);
 
-  /// False if the server has gone.
+  /// Sends one line. False if the server has gone.
   bool send_line(std::string line);
-  /// A line without its newline; nothing at the end of the connection, or if none came in time.
+  /// Gives the next line, without its newline. The result is empty at the end of the connection, and if no
+  /// line came within `limit`.
   std::optional<std::string> read_line(milliseconds limit);
-  /// Waits until the server has closed its end: false if it did not in time.
+  /// Waits until the server has closed its end. False if it did not within `limit`.
   bool wait_for_end(milliseconds limit);
 
  private:
   explicit control_client(unique_fd fd) : fd_(std::move(fd)) {}
   bool wait_readable(milliseconds limit) const;
-  /// What has arrived goes to the end of `pending_`; false at the end.
+  /// Appends what has arrived to `pending_`; false at the end of the connection.
   bool receive();
 
   unique_fd fd_;

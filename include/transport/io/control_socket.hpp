@@ -12,24 +12,25 @@
 
 namespace scoll::transport {
 
-/// A listening UNIX socket that only its user may connect to (mode 0600). What a dead process left in its
-/// place is removed. Blocking, and it sets the umask for a moment: for the time before there are threads.
-/// Errors: `busy` if a living process listens there, `too_large` for a path that no socket can have,
-/// `io_error`.
+/// Opens a listening UNIX socket that only its own user may connect to (mode 0600). A socket left there by a
+/// dead process is removed. Errors: `busy` if a living process listens there, `too_large` for a path that is
+/// too long for a socket, `io_error`. Thread: it blocks and changes the umask for a moment, so call it before
+/// the process has other threads.
 result<unique_fd> open_control_socket(const std::string& path);
 
-/// One connection that a control socket has accepted: lines in, lines out.
+/// One accepted connection of a control socket, which carries lines both ways.
 class control_connection {
  public:
   static constexpr std::size_t longest_line = std::size_t{256} << 10;
 
   control_connection(reactor& loop, unique_fd fd) noexcept : loop_(loop), fd_(std::move(fd)) {}
 
-  /// Without its newline. Errors: `closed` (the end), `too_large`, `cancelled`, `io_error`.
+  /// Gives the next line, without its newline. Errors: `closed` at the end of the connection, `too_large` for
+  /// a line longer than `longest_line`, `cancelled`, `io_error`.
   task<result<std::string>> read_line(stop_token stop);
-  /// `line` without a newline in it. One at a time.
+  /// Sends `line`, which must not contain a newline, and a newline after it. One call at a time.
   task<status> write_line(std::string line, stop_token stop = {});
-  /// Returns when the other side has closed its end, or `cancelled`.
+  /// Returns when the other side has closed its end. Error: `cancelled`.
   task<status> hung_up(stop_token stop);
 
   unique_fd release() noexcept { return std::move(fd_); }

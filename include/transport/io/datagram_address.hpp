@@ -13,15 +13,16 @@
 
 namespace scoll::transport {
 
-/// Where a datagram comes from or goes to: a small value that only a port can read and write
-/// (`datagram_port::parse`, `print`), and that everybody can compare, order and hash. Equal addresses are
-/// equal values. Empty when default constructed.
+/// The source or destination of a datagram: a small value that can be compared, ordered and hashed, and that
+/// only a port can read and print (`datagram_port::parse`, `print`). Equal addresses are equal values. A
+/// default-constructed address is empty.
 class datagram_address {
  public:
-  static constexpr std::size_t capacity = 28;  ///< bytes; an IPv6 socket address has as many
+  static constexpr std::size_t capacity = 28;  ///< in bytes: the size of an IPv6 socket address
 
   constexpr datagram_address() noexcept = default;
-  /// For transports: the one spelling they have of an address, at most `capacity` bytes.
+  /// Makes an address from the one spelling that its transport has for it, at most `capacity` bytes. For
+  /// implementations of ports.
   static datagram_address of(std::span<const std::byte> bytes) noexcept {
     SCOLL_ASSERT(bytes.size() <= capacity, "an address is too long for a datagram_address");
     datagram_address made;

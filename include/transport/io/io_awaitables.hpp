@@ -16,18 +16,19 @@
 #include "transport/io/reactor.hpp"
 #include "transport/io/socket.hpp"
 
-/// Coroutine shells around the operations of a reactor. What is pinned while the kernel works lives in the
-/// awaiter; paths and buffers are the caller's and must live until the await is over. A stop token asks the
-/// operation to end; it is awaited all the same and gives `cancelled`, or its result if that was quicker.
+/// Awaitables for the operations of a file system and a reactor. Each awaiter holds what must stay in place
+/// while the kernel works. Paths and buffers belong to the caller and must stay valid until the await is
+/// over. A stop request asks the operation to end early. The await still lasts until the operation has ended,
+/// and gives `cancelled`, or the operation's result if that came first.
 
 namespace scoll::transport {
 namespace detail {
 
-/// `cancelled` for ECANCELED, else errno; the text is the operation and its path, if any. Of a path that is
-/// too long for it the end is kept, which tells more.
+/// Makes an error: `cancelled` for ECANCELED, otherwise one for the errno. The text is the operation and its
+/// path, if it has one; a long path loses its beginning, because the end tells more.
 error io_failure(int errno_value, const char* operation, const char* path);
 
-/// The waiting half of an operation: resumes a coroutine when it is complete, passes a stop on.
+/// The waiting half of an operation: it resumes the coroutine at completion and passes on a stop request.
 class io_waiter : protected io_completion {
  public:
   bool await_ready() noexcept {
@@ -79,7 +80,8 @@ class io_waiter : protected io_completion {
   std::int32_t outcome_ = 0;
 };
 
-/// One operation with one completion. `Start` begins it; `Value` is what a count or descriptor becomes.
+/// One operation with one completion. `Start` begins it; `Value` is the type that a count or descriptor is
+/// returned as.
 template <class Value, class Start>
 class [[nodiscard]] io_awaiter final : private io_waiter {
   static_assert(std::is_trivially_copyable_v<Start>);
@@ -120,7 +122,8 @@ io_awaiter<Value, Start> await_io(file_system& files, stop_token stop, const cha
 
 }  // namespace detail
 
-/// Opens or creates a file, or with O_DIRECTORY a directory; flags as for open(2). Add O_CLOEXEC.
+/// Opens or creates a file, or a directory with O_DIRECTORY. `flags` and `mode` are those of open(2); add
+/// O_CLOEXEC.
 [[nodiscard]] inline auto async_open(file_system& files, const char* path, int flags, mode_t mode = 0644,
                                      stop_token stop = {}) noexcept {
   return detail::await_io<file>(files, stop, "open", path, [&files, path, flags, mode](io_completion& done) {
@@ -128,7 +131,8 @@ io_awaiter<Value, Start> await_io(file_system& files, stop_token stop, const cha
   });
 }
 
-/// Reads once; fewer bytes than asked for are possible, 0 is the end of the file.
+/// Reads once, at `offset` bytes from the file's beginning. The result is the number of bytes read, which may
+/// be less than asked for; 0 means the end of the file.
 [[nodiscard]] inline auto async_read(const file& f, std::span<std::byte> into, std::uint64_t offset,
                                      stop_token stop = {}) noexcept {
   return detail::await_io<std::size_t>(
@@ -136,7 +140,8 @@ io_awaiter<Value, Start> await_io(file_system& files, stop_token stop, const cha
       [&f, into, offset](io_completion& done) { f.system().read(f.fd(), into, offset, done); });
 }
 
-/// Writes once; fewer bytes than given are possible.
+/// Writes once, at `offset` bytes from the file's beginning. The result is the number of bytes written, which
+/// may be less than given.
 [[nodiscard]] inline auto async_write(const file& f, std::span<const std::byte> from, std::uint64_t offset,
                                       stop_token stop = {}) noexcept {
   return detail::await_io<std::size_t>(
@@ -144,28 +149,31 @@ io_awaiter<Value, Start> await_io(file_system& files, stop_token stop, const cha
       [&f, from, offset](io_completion& done) { f.system().write(f.fd(), from, offset, done); });
 }
 
-/// Makes all that was written durable, data and metadata, but not the file's name: see `sync_directory`. If
-/// it fails, what was written since the last one may be lost whatever a later one says.
+/// Makes everything written to the file durable, data and metadata, but not the file's name: see
+/// `sync_directory`. If it fails, what was written since the last success may be lost, even if a later call
+/// succeeds.
 [[nodiscard]] inline auto async_sync(const file& f, stop_token stop = {}) noexcept {
   return detail::await_io<void>(f.system(), stop, "fsync", f.path().c_str(),
                                 [&f](io_completion& done) { f.system().sync(f.fd(), done); });
 }
 
-/// Fills in `out` (size, times, kind); `flags` as for statx, such as AT_SYMLINK_NOFOLLOW.
+/// Writes the file's size, times and kind into `out`. `flags` are those of statx(2), such as
+/// AT_SYMLINK_NOFOLLOW.
 [[nodiscard]] inline auto async_status(file_system& files, const char* path, struct statx& out, int flags = 0,
                                        stop_token stop = {}) noexcept {
   return detail::await_io<void>(files, stop, "stat", path, [&files, path, flags, &out](io_completion& done) {
     files.status(AT_FDCWD, path, flags, out, done);
   });
 }
-/// The same of an open file.
+/// Does the same for an open file.
 [[nodiscard]] inline auto async_status(const file& f, struct statx& out, stop_token stop = {}) noexcept {
   return detail::await_io<void>(f.system(), stop, "stat", f.path().c_str(), [&f, &out](io_completion& done) {
     f.system().status(f.fd(), "", AT_EMPTY_PATH, out, done);
   });
 }
 
-/// Replaces `to` atomically. Durable once its directory has been synchronised.
+/// Renames `from` to `to`, atomically replacing a file at `to`. The change is durable once its directory has
+/// been synchronised.
 [[nodiscard]] inline auto async_rename(file_system& files, const char* from, const char* to,
                                        stop_token stop = {}) noexcept {
   return detail::await_io<void>(files, stop, "rename", from,
@@ -187,35 +195,36 @@ io_awaiter<Value, Start> await_io(file_system& files, stop_token stop, const cha
   });
 }
 
-/// The names in a directory. A stop that comes while it runs is too late.
+/// Writes the names in a directory into `out`. A stop request that comes after it has begun has no effect.
 [[nodiscard]] inline auto async_list(file_system& files, const char* path, directory_listing& out,
                                      stop_token stop = {}) noexcept {
   return detail::await_io<void>(files, stop, "list", path,
                                 [&files, path, &out](io_completion& done) { files.list(path, out, done); });
 }
 
-/// Closes a file and says whether that went well. It cannot be stopped; `f` is closed even if it fails.
+/// Closes a file and reports a failure of that. It cannot be stopped; `f` is closed even if the call fails.
 [[nodiscard]] inline auto async_close(file& f) noexcept {
   return detail::await_io<void>(f.system(), {}, "close", f.path().c_str(),
                                 [&f](io_completion& done) { f.system().close_file(f.release(), done); });
 }
 
-/// Closes a socket's `fd`, which must have no other owner. It cannot be stopped; the descriptor is gone even
-/// if it fails.
+/// Closes the socket `fd`, which must have no other owner. It cannot be stopped; the descriptor is closed
+/// even if the call fails.
 [[nodiscard]] inline auto async_close(reactor& loop, int fd) noexcept {
   return detail::await_io<void>(loop, {}, "close", nullptr,
                                 [&loop, fd](io_completion& done) { loop.close_socket(fd, done); });
 }
 
-/// Waits for events of poll(2) on `fd`; gives those that happened.
+/// Waits for `events` of poll(2) on `fd`. The result is the events that happened.
 [[nodiscard]] inline auto async_poll(reactor& loop, int fd, std::uint32_t events,
                                      stop_token stop = {}) noexcept {
   return detail::await_io<std::uint32_t>(
       loop, stop, "poll", nullptr, [&loop, fd, events](io_completion& done) { loop.poll(fd, events, done); });
 }
 
-/// Receives once into the caller's memory; 0 is the end of the stream. For tools and handshakes: it reserves
-/// memory while it waits, unlike `reactor::receive_multishot`.
+/// Receives once into the caller's memory. The result is the number of bytes; 0 means the end of the stream.
+/// It keeps memory reserved while it waits, unlike `reactor::receive_multishot`, so it suits tools and
+/// handshakes.
 [[nodiscard]] inline auto async_receive(reactor& loop, int fd, std::span<std::byte> into,
                                         stop_token stop = {}) noexcept {
   return detail::await_io<std::size_t>(
@@ -223,7 +232,7 @@ io_awaiter<Value, Start> await_io(file_system& files, stop_token stop, const cha
       [&loop, fd, into](io_completion& done) { loop.receive(fd, into, done); });
 }
 
-/// Connects a socket of `open_stream`. After a failure or cancellation the socket is only good for closing.
+/// Connects a socket made by `open_stream`. After a failure or cancellation the socket can only be closed.
 class [[nodiscard]] async_connect final : private detail::io_waiter {
  public:
   async_connect(reactor& loop, int fd, const socket_address& address, stop_token stop = {}) noexcept
@@ -246,8 +255,8 @@ class [[nodiscard]] async_connect final : private detail::io_waiter {
   socket_address address_;  // the kernel reads it while it connects
 };
 
-/// Sends all of `bytes`. On failure and after a stop a part of them may have been sent. One at a time per
-/// stream.
+/// Sends all of `bytes`. After a failure or a cancellation a part of them may have been sent. One call at a
+/// time per stream.
 class [[nodiscard]] async_send_all final : private detail::io_waiter {
  public:
   async_send_all(reactor& loop, int fd, std::span<const std::byte> bytes, stop_token stop = {}) noexcept

@@ -14,7 +14,7 @@
 
 namespace scoll::transport {
 
-/// Owns a file descriptor and closes it. While an operation on it is pending, it must not be closed.
+/// Owns a file descriptor and closes it. It must not be closed while an operation on it is pending.
 class unique_fd {
  public:
   constexpr unique_fd() noexcept = default;
@@ -35,16 +35,16 @@ class unique_fd {
   int fd_ = -1;
 };
 
-/// A numeric IPv4 or IPv6 address with a port: a value. Default constructed it is empty and `family()`
+/// A numeric IPv4 or IPv6 address with a port. A default-constructed address is empty, and its `family()` is
 /// AF_UNSPEC.
 class socket_address {
  public:
   socket_address() noexcept : storage_{} {}
 
-  /// Reads "127.0.0.1:7001", "[::1]:7001" or "[fe80::1%eth0]:7001". Names are not resolved, because that
-  /// blocks: `invalid_argument` says what is wrong.
+  /// Reads "127.0.0.1:7001", "[::1]:7001" or "[fe80::1%eth0]:7001". It does not resolve names, because that
+  /// blocks. Error: `invalid_argument`, whose text says what is wrong.
   static result<socket_address> parse(std::string_view text);
-  /// Empty for families other than AF_INET and AF_INET6.
+  /// Copies a system address. The result is empty for families other than AF_INET and AF_INET6.
   static socket_address from(const sockaddr* address, socklen_t size) noexcept;
 
   int family() const noexcept { return storage_.any.sa_family; }
@@ -53,53 +53,55 @@ class socket_address {
   std::uint16_t port() const noexcept;
   void set_port(std::uint16_t port) noexcept;
 
-  /// As `parse` reads it.
+  /// Prints the address in the form that `parse` reads.
   std::string to_string() const;
 
-  /// By family, address, scope and port.
+  /// Orders by family, address, scope and port.
   friend std::strong_ordering operator<=>(const socket_address& a, const socket_address& b) noexcept;
   friend bool operator==(const socket_address& a, const socket_address& b) noexcept { return (a <=> b) == 0; }
 
  private:
   union {
-    sockaddr_in6 v6;  // the largest: it is what zeroes the others
+    sockaddr_in6 v6;  // the largest member: its initialiser zeroes the others too
     sockaddr_in v4;
     sockaddr any;
   } storage_;
 };
 
-/// A listening TCP socket: address reuse, IPv6 only for IPv6 addresses, non-blocking, closed on exec. Port 0
-/// takes a free one; `local_address` tells which. Errors name the address.
+/// Opens a listening TCP socket with address reuse, for IPv6 only if the address is IPv6, non-blocking,
+/// closed on exec. Port 0 takes a free port, which `local_address` tells. Errors name the address.
 result<unique_fd> open_listener(const socket_address& address, int backlog = 1024);
 
-/// A TCP socket, not yet connected, of that family (AF_INET or AF_INET6), closed on exec. Blocking, as a ring
-/// wants it: reads through a ring of a non-blocking one fail with EAGAIN instead of waiting.
+/// Opens an unconnected TCP socket of a family (AF_INET or AF_INET6), closed on exec. It is blocking: a
+/// ring's reads of a non-blocking socket would fail with EAGAIN instead of waiting.
 result<unique_fd> open_stream(int family);
 
-/// A UDP socket bound to `address`: IPv6 only for IPv6 addresses, blocking as a ring wants it, closed on
-/// exec. Port 0 takes a free one. Errors name the address.
+/// Opens a UDP socket bound to `address`, for IPv6 only if the address is IPv6, blocking as a ring needs it,
+/// closed on exec. Port 0 takes a free port. Errors name the address.
 result<unique_fd> open_datagram(const socket_address& address);
 
-/// Binds an unconnected socket to a source address; port 0 leaves the choice to the connect.
+/// Binds an unconnected socket to a source address; port 0 leaves the port to the connect.
 status bind_source(int fd, const socket_address& source);
 
 /// Sends small segments at once instead of waiting for more.
 status set_no_delay(int fd, bool on = true);
-/// The congestion control by the kernel's name for it, such as "cubic".
+/// Sets the congestion control by the kernel's name for it, such as "cubic".
 status set_congestion_control(int fd, const char* algorithm);
-/// For how long sent bytes may stay unacknowledged before the connection breaks. Whole milliseconds; 0 is the
-/// default of the system.
+/// Sets how long sent bytes may stay unacknowledged before the connection breaks, in whole milliseconds; 0
+/// stands for the system's default.
 status set_user_timeout(int fd, nanoseconds limit);
 
-/// Probes a connection that has been silent for `idle` (rounded up to seconds), three times within about as
-/// long again, and breaks it if nobody answers: a peer whose machine is gone says nothing else.
+/// Probes a connection after it has been silent for `idle` (rounded up to seconds), three times within about
+/// as long again, and breaks it if no answer comes. Otherwise a peer whose machine is gone would never be
+/// noticed.
 status set_keep_alive(int fd, nanoseconds idle);
 
-/// The traffic class of all that is sent, as a DSCP of 0 to 63, of a socket of that family.
+/// Sets the traffic class of everything sent, as a DSCP of 0 to 63, on a socket of that family.
 status set_dscp(int fd, int family, std::uint8_t dscp);
-/// What the kernel may queue for this socket, its own overhead included; it grants up to net.core.rmem_max.
+/// Sets how many bytes the kernel may queue for this socket, its own overhead included. It grants at most
+/// net.core.rmem_max.
 status set_receive_queue(int fd, std::uint32_t bytes);
-/// How many arrivals this datagram socket had no room for; 0 if the kernel does not say.
+/// The number of arrivals for which this datagram socket had no room; 0 if the kernel does not say.
 std::uint64_t datagrams_dropped(int fd) noexcept;
 
 result<socket_address> local_address(int fd);

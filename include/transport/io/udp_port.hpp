@@ -15,17 +15,21 @@
 namespace scoll::transport {
 
 struct udp_options {
-  std::size_t max_bytes = datagram_bytes_limit;  ///< payload of one datagram, 1 to 65507
-  std::uint32_t receive_buffers = 4;             ///< of `max_bytes` each, 1 to 32768
-  std::uint32_t send_buffers = 16;  ///< of `max_bytes` each: datagrams on their way out, 1 to 4096
-  std::uint8_t dscp = 0;            ///< traffic class of what is sent, 0 to 63, such as 48 for CS6
-  std::uint32_t socket_bytes =
-      0;  ///< what the kernel may queue for us, up to net.core.rmem_max; 0: its choice
+  /// The largest payload of one datagram in bytes, 1 to 65507.
+  std::size_t max_bytes = datagram_bytes_limit;
+  /// Receive buffers of `max_bytes` each, 1 to 32768.
+  std::uint32_t receive_buffers = 4;
+  /// Send buffers of `max_bytes` each: the most datagrams on their way out, 1 to 4096.
+  std::uint32_t send_buffers = 16;
+  /// The traffic class (DSCP) of what is sent, 0 to 63, such as 48 for CS6.
+  std::uint8_t dscp = 0;
+  /// Bytes that the kernel may queue for the port, up to net.core.rmem_max; 0 leaves it to the kernel.
+  std::uint32_t socket_bytes = 0;
 };
 
-/// Datagrams over UDP on a reactor, IPv4 or IPv6. Addresses are those of `socket_address`. One
-/// receive is always armed, and each datagram is read where the kernel put it. What ICMP says of unreachable
-/// peers is not heard: a peer that is not there is silent.
+/// Datagrams over UDP on a reactor, IPv4 or IPv6. Addresses are those of `socket_address`. One receive is
+/// always armed, and each datagram is read in place. ICMP messages about unreachable peers are ignored: an
+/// absent peer is a silent one.
 class udp_port final : public datagram_port, private timer_node {
  public:
   explicit udp_port(reactor& r, udp_options options = {}) noexcept;
@@ -60,7 +64,7 @@ class udp_port final : public datagram_port, private timer_node {
     handler handler_;
   };
 
-  /// One datagram on its way out, and all that the kernel reads of it.
+  /// One datagram on its way out, with everything that the kernel reads to send it.
   class sending final : public io_completion, public list_hook<> {
    public:
     explicit sending(udp_port& port) noexcept : io_completion(&complete), port_(port) {}

@@ -12,15 +12,15 @@ namespace scoll::transport {
 class endpoint;
 class region_table;
 
-/// Memory of this node that peers read and write by one-sided operations: one span, or
-/// any number of segments that count as one linear range. The bytes stay the caller's, who may also read and
-/// write them; a peer sees what lies there when its segment is sent. What changes while a peer reads it with
-/// checksums fails that peer's transfer.
+/// Memory of this node that peers read and write by one-sided operations: one span, or any number of segments
+/// that count as one linear range. The bytes still belong to the caller, and may be read and written locally
+/// too. A peer sees what they hold when its segment is sent. If they change while a peer reads them with
+/// checksums, that peer's transfer fails.
 ///
-/// From the moment a region is destroyed (or `unexpose` is called) no byte of it is read or written any more,
-/// and peers that use its descriptor hear `stale_descriptor`; what was copied out of it before may still be
-/// on its way. That takes no wait: of a segment that the kernel has in part, the rest is copied. Move-only,
-/// on the endpoint's executor. One that outlives its endpoint is no longer exposed.
+/// Once a region is destroyed (or `unexpose` is called), none of its bytes is read or written any more, and
+/// peers that use its descriptor get `stale_descriptor`. Bytes copied out of it before may still be on their
+/// way. This needs no wait: if the kernel has taken a part of a segment, the rest is copied. A region that
+/// outlives its endpoint is no longer exposed. Move-only. Thread: the endpoint's executor only.
 class memory_region final {
  public:
   memory_region() noexcept = default;
@@ -28,8 +28,8 @@ class memory_region final {
   memory_region& operator=(memory_region&& other) noexcept;
   ~memory_region() { unexpose(); }
 
-  /// Exposes memory for reading, or as `access` says. It may be empty. Errors: `busy` (the endpoint's
-  /// `region_limit`), `invalid_argument` (not a valid access mode). Several segments may allocate.
+  /// Exposes memory for reading, or as `access` says. The memory may be empty. Several segments may allocate.
+  /// Errors: `busy` (the endpoint's `region_limit` is reached), `invalid_argument` (not a valid access mode).
   static result<memory_region> expose(endpoint& owner, std::span<const std::byte> memory);
   static result<memory_region> expose(endpoint& owner, std::span<std::byte> memory, memory_access access);
   static result<memory_region> expose(endpoint& owner, std::span<const std::span<const std::byte>> segments);
@@ -39,7 +39,8 @@ class memory_region final {
   void unexpose() noexcept;
   bool exposed() const noexcept { return table_ != nullptr; }
 
-  /// Valid for peers as long as it is exposed; only then may it be called.
+  /// The name by which peers reach the region. It is valid as long as the region is exposed, and this may be
+  /// called only then.
   region_descriptor descriptor() const noexcept;
   std::uint64_t size() const noexcept { return size_; }
   memory_access access() const noexcept { return access_; }

@@ -12,7 +12,7 @@
 
 namespace scoll::transport {
 
-/// What peers may do with a region.
+/// The operations that peers may perform on a region.
 enum class memory_access : std::uint8_t { read = 1, write = 2, read_write = 3 };
 
 constexpr bool wire_valid(const memory_access& access) noexcept {
@@ -22,9 +22,9 @@ constexpr bool permits(memory_access granted, memory_access wanted) noexcept {
   return (static_cast<unsigned>(granted) & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
 }
 
-/// What a rail whose hardware moves memory by itself needs to reach a region. Stream rails need none.
+/// The key with which a rail whose hardware moves memory by itself reaches a region. Stream rails need none.
 struct region_key {
-  std::uint32_t rail = 0;  ///< its number at the node that exposes
+  std::uint32_t rail = 0;  ///< the rail's number at the exposing node
   std::uint32_t key = 0;
   std::uint64_t address = 0;
 
@@ -59,15 +59,15 @@ class region_keys {
   std::array<region_key, capacity> keys_{};
 };
 
-/// Names a `memory_region` to other nodes: a wire type (docs/wire.md) that travels in anybody's messages and
-/// is what `pull` and `push` take. It grants no more than the exposing node checks: one that is
-/// forged or out of date is answered with an error. A generation is never used again by its incarnation.
+/// Names a `memory_region` to other nodes: a wire type (docs/wire.md) that any message may carry, and the
+/// argument of `pull` and `push`. It grants nothing by itself, because the exposing node checks each access:
+/// a forged or outdated descriptor is answered with an error. An incarnation never uses a generation twice.
 struct region_descriptor {
-  node_id node = 0;               ///< who exposes it
-  std::uint64_t incarnation = 0;  ///< of that node
+  node_id node = 0;               ///< the exposing node
+  std::uint64_t incarnation = 0;  ///< the exposing node's incarnation
   std::uint64_t generation = 0;
   std::uint64_t length = 0;  ///< bytes, over all segments
-  std::uint32_t region = 0;  ///< index in the node's table
+  std::uint32_t region = 0;  ///< the index in the node's table
   memory_access access = memory_access::read;
   region_keys keys;
 

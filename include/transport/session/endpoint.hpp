@@ -20,34 +20,45 @@
 
 namespace scoll::transport {
 
-/// Bounds and times of an endpoint. `validate` says what is wrong with a set.
+/// Bounds and times of an endpoint. `validate` says what is wrong with a set of options.
 struct endpoint_options {
+  /// The id of this node, 1 or more.
   node_id self = 0;
+  /// The name of the cluster; links of other clusters are refused.
   std::string cluster;
-  std::uint64_t incarnation =
-      0;  ///< grows with every start of the node: boot time in ns, or a stored counter
-  nanoseconds reconnect_grace =
-      std::chrono::seconds(1);  ///< a peer that cannot be reached for so long is lost
+  /// A number that grows with every start of the node: its start time in ns, or a stored counter.
+  std::uint64_t incarnation = 0;
+  /// How long a peer may be unreachable before its session is lost.
+  nanoseconds reconnect_grace = std::chrono::seconds(1);
+  /// The first pause between connection attempts to a peer; pauses grow up to `backoff_limit`.
   nanoseconds backoff_first = std::chrono::milliseconds(5);
   nanoseconds backoff_limit = std::chrono::milliseconds(200);
-  nanoseconds hello_limit = std::chrono::seconds(2);  ///< for a link to introduce itself
+  /// How long a new link may take to introduce itself.
+  nanoseconds hello_limit = std::chrono::seconds(2);
+  /// How long an acknowledgement may wait for another frame that can carry it.
   nanoseconds acknowledge_delay = std::chrono::milliseconds(20);
-  std::array<std::uint32_t, class_count> window{32, 64, 64,
-                                                16};  ///< requests a peer may have here at once, per class
-  std::uint32_t queue_limit = 256;      ///< requests per peer and class that wait for credit; more are `busy`
-  std::uint32_t exchange_limit = 4096;  ///< requests per peer that wait for a reply
-  std::uint32_t handshake_limit = 128;  ///< accepted links that have not introduced themselves
-  std::uint32_t region_limit = 65536;   ///< memory regions exposed at once; more are `busy`
-  std::uint32_t transfer_window =
-      16;  ///< segments of gets and puts on their way, per peer; at most `queue_limit`
-  std::uint32_t transfer_segment_bytes = 524288;  ///< that transfers are cut in; 1 to 1 MiB
-  std::uint32_t transfer_buffers = 1024;          ///< of 8 KiB, for small segments that are sent and not
-                                                  ///< acknowledged; when all are taken, transfers wait
+  /// The most requests of each class that a peer may have open here at once.
+  std::array<std::uint32_t, class_count> window{32, 64, 64, 16};
+  /// The most requests per peer and class that wait for credit; a further one fails with `busy`.
+  std::uint32_t queue_limit = 256;
+  /// The most requests per peer that wait for a reply; a further one fails with `busy`.
+  std::uint32_t exchange_limit = 4096;
+  /// The most accepted links that have not introduced themselves.
+  std::uint32_t handshake_limit = 128;
+  /// The most memory regions exposed at once; a further one fails with `busy`.
+  std::uint32_t region_limit = 65536;
+  /// The most segments of gets and puts under way per peer; at most `queue_limit`.
+  std::uint32_t transfer_window = 16;
+  /// Bytes of one segment of a transfer, 1 to 1 MiB.
+  std::uint32_t transfer_segment_bytes = 524288;
+  /// Buffers of 8 KiB for small segments that have been sent and not acknowledged. When all are taken,
+  /// transfers wait.
+  std::uint32_t transfer_buffers = 1024;
 
   status validate() const;
 };
 
-/// A request that has just arrived. The handler accepts it (and answers through the `incoming` later) or
+/// A request that has just arrived. The handler accepts it and replies later through the `incoming`, or
 /// refuses it.
 class request_view {
  public:
@@ -63,16 +74,16 @@ class request_view {
   traffic_class klass() const noexcept { return klass_; }
   std::uint32_t reply_capacity() const noexcept { return reply_capacity_; }
   std::span<const std::byte> head() const noexcept { return frame_.head.subspan(message::envelope_bytes); }
-  /// May be moved from. Empty if the payload was not lent.
+  /// The payload, which may be moved from. Empty if the payload was not lent.
   buffer_view& payload() const noexcept { return frame_.payload; }
-  /// Also of a payload that was not lent.
+  /// The payload's size in bytes, even if it was not lent.
   std::uint32_t payload_bytes() const noexcept { return frame_.header.payload_bytes; }
   payload_disposition fate() const noexcept { return frame_.fate; }
 
-  /// `work` now owes the reply.
+  /// Accepts the request: `work` now owes the reply.
   void accept(incoming& work) noexcept;
-  /// Answers with an error of the transport: nothing was done with the request, or, if `may_have_effects`,
-  /// perhaps a part of it.
+  /// Answers with an error of the transport. It says that nothing was done with the request, or, if
+  /// `may_have_effects`, that perhaps a part of it was.
   void refuse(const error& reason, bool may_have_effects = false) noexcept;
   bool settled() const noexcept { return settled_; }
 
@@ -85,50 +96,57 @@ class request_view {
   bool settled_ = false;
 };
 
-/// The layer above: what it hears from an endpoint. Several may share one endpoint, each with traffic classes
-/// of its own (`endpoint::route`).
+/// The layer above an endpoint, as the endpoint calls it. Several layers may share one endpoint, each with
+/// its own traffic classes (`endpoint::route`).
 class endpoint_events {
  public:
   virtual void on_request(request_view& request) noexcept = 0;
-  /// Where the payload of a large request of class bulk is to be written as it arrives, or nothing. `head` is
-  /// what `on_request` will see. Without effect.
+  /// Says where the payload of a large request of class bulk is written as it arrives; empty if it is not
+  /// wanted. `head` is what `on_request` will see. The call itself must have no effect.
   virtual lent_range place_payload(std::span<const std::byte> head, std::uint32_t payload_bytes) noexcept {
     static_cast<void>(head);
     static_cast<void>(payload_bytes);
     return {};
   }
-  /// The requester of `work` wants it to end early. It waits for the answer still (`answer_awaited`), or no
-  /// longer: then `work` stays open until it is dropped or answered all the same.
+  /// The requester of `work` wants it to end early. If `answer_awaited`, it still waits for the answer.
+  /// Otherwise `work` stays open until it is dropped or answered all the same.
   virtual void on_cancelled(incoming& work, bool answer_awaited) noexcept = 0;
-  /// All exchanges with this peer have ended; what it had asked for has nobody to go to.
+  /// All exchanges with this peer have ended. Answers to its requests can no longer reach it.
   virtual void on_session_lost(session& peer, const error& reason) noexcept = 0;
 
  protected:
   ~endpoint_events() = default;
 };
 
-/// Counters that only grow, for tests and for people.
+/// Counters for tests and status pages; they only grow.
 struct endpoint_statistics {
   std::uint64_t frames_sent = 0, frames_received = 0;
   std::uint64_t requests_sent = 0, replies_sent = 0;
-  std::uint64_t writes = 0;  ///< batches handed to links
+  /// Batches handed to links.
+  std::uint64_t writes = 0;
   std::uint64_t bytes_sent = 0, bytes_received = 0;
-  std::uint64_t bytes_copied = 0;  ///< of those sent: into batches, all but what is lent
+  /// Bytes sent that were copied into batches: all but lent memory.
+  std::uint64_t bytes_copied = 0;
   std::uint64_t acknowledges_sent = 0;
-  std::uint64_t replays = 0;        ///< frames sent again on a new link
-  std::uint64_t duplicates = 0;     ///< frames received again and dropped
-  std::uint64_t late_replies = 0;   ///< replies nobody waited for any more
-  std::uint64_t links_refused = 0;  ///< by us, at the handshake
-  std::uint64_t links_broken = 0;   ///< for a violation of the protocol
+  /// Frames sent again on a new link.
+  std::uint64_t replays = 0;
+  /// Frames received again and dropped.
+  std::uint64_t duplicates = 0;
+  /// Replies that came when their exchange had ended.
+  std::uint64_t late_replies = 0;
+  /// Links that this endpoint refused at the handshake.
+  std::uint64_t links_refused = 0;
+  /// Links broken off because the peer violated the protocol.
+  std::uint64_t links_broken = 0;
   std::uint64_t sessions_lost = 0;
 };
 
 class memory_service;
 
-/// One node's communication with all its peers over a rail: sessions, handshakes, and buffers that it may
-/// share. Requests of class bulk are the gets and puts of registered memory (transfer.hpp), which it serves
-/// itself. Single-threaded, on its executor, which with the rail must outlive it. Shut down by `drain`, then
-/// destroyed.
+/// One node's communication with all its peers over a rail: sessions, handshakes, and buffers that several
+/// endpoints may share. It serves requests of class bulk itself: these are the gets and puts of registered
+/// memory (transfer.hpp). The executor and the rail must outlive it. Await `drain`, then destroy it. Thread:
+/// its executor's only.
 class endpoint final : private accept_events {
  public:
   endpoint(executor& ex, rail& transport, endpoint_options options, endpoint_events& events,
@@ -137,14 +155,15 @@ class endpoint final : private accept_events {
   endpoint(const endpoint&) = delete;
   endpoint& operator=(const endpoint&) = delete;
 
+  /// Starts to accept links. Errors are those of the rail.
   status listen(const std::string& address);
   std::string listen_address() const { return rail_.listen_address(); }
 
-  /// Makes a node known; a known one gets the new address.
+  /// Makes a node known. A node that is known already gets the new address.
   status add_peer(node_id node, const std::string& address);
-  /// Null for a node that was never added.
+  /// The session with a node; null if the node was never added.
   session* find(node_id node) noexcept;
-  /// Calls `visit(session&)` for every peer, in the order of their ids: for status pages.
+  /// Calls `visit(session&)` for every peer in the order of node ids, for status pages.
   template <class Visitor>
   void sessions(Visitor&& visit) {
     for (auto& [node, peer] : sessions_) visit(*peer);
@@ -152,41 +171,41 @@ class endpoint final : private accept_events {
 
   message& acquire_message() { return buffers_->messages.acquire(); }
   void release_message(message& m) noexcept { buffers_->messages.release(m); }
-  /// Sends the requests of a class to another layer than the one given at the start. `to` must outlive the
-  /// endpoint. It hears of every session that is lost.
+  /// Routes the requests of a class to another layer than the one given at the start. `to` must outlive the
+  /// endpoint. It is also told of every lost session.
   void route(traffic_class klass, endpoint_events& to) noexcept {
     handlers_[static_cast<std::size_t>(klass)] = &to;
   }
-  /// For payloads beyond what lies in a message, at most `max_payload_bytes`. Empty when too many are lent
-  /// out.
+  /// Lends a buffer for a payload that does not fit in a message, at most `max_payload_bytes`. Empty when too
+  /// many are lent out.
   buffer_ref acquire_payload() noexcept { return buffers_->payloads.try_acquire(); }
-  /// The error of somebody who got none: `busy`, naming what it was for.
+  /// Returns `busy`, naming what the buffer was for, when none is left.
   error no_payload_left(std::string_view purpose) const noexcept;
-  /// Moves a received payload out of its receive buffer, for those who hold it for long: receive buffers that
-  /// are held are missing for all links. Gives the loan back as it is when no memory is left for that.
+  /// Copies a received payload out of its receive buffer, for a layer that holds it for long: receive buffers
+  /// that are held are missing for all links. If no memory is left for that, it returns `received` unchanged.
   buffer_view keep(buffer_view received) noexcept;
 
   /// Refuses new requests, waits until all that is owed has been sent and acknowledged, says goodbye and
-  /// closes all links. After `limit` it closes what is left and returns `deadline_exceeded`; how long closing
-  /// may take is up to the rail. Nothing else may have links on the rail.
+  /// closes all links. Error: `deadline_exceeded` if that took longer than `limit`; what was left has been
+  /// closed. The rail bounds how long closing may take. No other user may have links on the rail.
   task<status> drain(nanoseconds limit);
 
-  /// Where `memory_region` and the transfers of transfer.hpp meet the sessions.
+  /// The service that connects `memory_region` and the transfers of transfer.hpp with the sessions.
   memory_service& memory() noexcept;
 
   const endpoint_options& options() const noexcept { return options_; }
   executor& get_executor() const noexcept { return executor_; }
   const endpoint_statistics& statistics() const noexcept { return statistics_; }
-  /// Of all endpoints that share the buffers.
+  /// Messages in use by all endpoints that share the buffers.
   std::size_t messages_in_use() const noexcept { return buffers_->messages.in_use(); }
-  /// Payload buffers that are held by messages or by the layer above, of all endpoints that share them.
+  /// Payload buffers held by messages or by layers above, counted over all endpoints that share the buffers.
   std::size_t payloads_in_use() const noexcept {
     return buffers_->payloads.lent() + buffers_->small_payloads.lent();
   }
   std::size_t handshakes() const noexcept { return handshake_count_; }
-  /// The last handshake that this endpoint refused or was refused: for status pages.
+  /// Why a handshake last failed because this endpoint, or its peer, refused it; for status pages.
   const error& last_refusal() const noexcept { return last_refusal_; }
-  /// Why a link was last broken off for what its peer sent.
+  /// Why a link was last broken off because of what its peer sent.
   const error& last_violation() const noexcept { return last_violation_; }
 
  private:

@@ -11,22 +11,28 @@ namespace scoll::transport {
 
 class session;
 
-/// What an exchange hears in the end, or per part.
+/// The event that an exchange receives at its end, or with each part of a reply.
 struct reply_event {
-  status outcome;                   ///< ok: the peer answered. Otherwise there is no head and no payload.
-  bool final = true;                ///< nothing follows; otherwise the exchange stays pending
-  bool reached = false;             ///< false: the request provably never left this node
-  bool refused = false;             ///< the peer answered, with `outcome`: nothing was done with the request
-  std::span<const std::byte> head;  ///< lives until the callback returns
+  /// Ok: the peer answered. Otherwise there is no head and no payload.
+  status outcome;
+  /// True: nothing follows. Otherwise the exchange stays pending.
+  bool final = true;
+  /// False: the request provably never left this node.
+  bool reached = false;
+  /// True: the peer answered with `outcome` and did nothing with the request.
+  bool refused = false;
+  /// The upper layer's head; valid until the callback returns.
+  std::span<const std::byte> head;
   buffer_view payload;
-  std::uint32_t payload_bytes = 0;  ///< also of a payload that was not lent
+  /// The payload's size in bytes, even if it was not lent.
+  std::uint32_t payload_bytes = 0;
   payload_disposition fate = payload_disposition::lent;
 };
 
-/// The requesting side of the one request/reply primitive ("exchange"): a tree hop and a shipped call are
-/// both one. Embedded in the object that waits. After `session::request` it ends exactly once: by a final
-/// reply, by the loss of its session, or by `cancel`. A reply, or a part of one, whose payload exceeds the
-/// capacity that was announced ends it with `too_large`.
+/// The requesting side of the one request/reply primitive, the exchange; a tree hop and a shipped call are
+/// both exchanges. It is part of the object that waits. After `session::request` it ends exactly once: by a
+/// final reply, by the loss of its session, or by `cancel`. A reply, or a part of one, whose payload exceeds
+/// the announced capacity ends it with `too_large`.
 class exchange : public list_hook<exchange> {
  public:
   using function = void (*)(exchange&, reply_event&) noexcept;
@@ -35,18 +41,18 @@ class exchange : public list_hook<exchange> {
   ~exchange() { SCOLL_ASSERT(session_ == nullptr, "an exchange was abandoned by its owner"); }
 
   bool pending() const noexcept { return session_ != nullptr; }
-  /// True once the request has been handed to a link: from then on it may have been executed.
+  /// True once the request has been handed to a link. From then on it may have been executed.
   bool transmitted() const noexcept { return transmitted_; }
 
-  /// A large reply of class bulk, of exactly so many bytes, is written there as it arrives. Before the
-  /// request; the memory must stay until the exchange has ended, or be recalled.
+  /// Has a large reply of class bulk, of exactly the size of `into`, written there as it arrives. Call it
+  /// before the request. The memory must stay valid until the exchange has ended, or be recalled.
   void receive_into(const lent_range& into) noexcept { into_ = into; }
 
-  /// Stops waiting, without a call of `on_reply`; the peer is told if it may know of the request. Returns
-  /// whether the request had left this node (`reached`).
+  /// Stops waiting, without a call of `on_reply`. The peer is told if it may know of the request. Returns
+  /// true if the request had left this node (`reached`).
   bool cancel() noexcept;
-  /// Asks the peer to end its work early; it still answers, and the exchange waits for that. False if the
-  /// request never left this node: then the exchange has ended, without a call of `on_reply`.
+  /// Asks the peer to end its work early. The peer still answers, and the exchange waits for that. False if
+  /// the request never left this node: then the exchange has ended without a call of `on_reply`.
   bool abort() noexcept;
 
  private:
@@ -62,8 +68,8 @@ class exchange : public list_hook<exchange> {
   bool transmitted_ = false;
 };
 
-/// The answering side: names one request that is being worked on. It holds the request's credit, which goes
-/// back to the peer when it is replied to or dropped. Embedded in the object that works.
+/// The answering side: it stands for one request that is being worked on. It holds the request's credit,
+/// which returns to the peer when the request is replied to or dropped. It is part of the object that works.
 class incoming : public list_hook<incoming> {
  public:
   incoming() noexcept = default;
@@ -72,17 +78,17 @@ class incoming : public list_hook<incoming> {
   bool open() const noexcept { return session_ != nullptr; }
   session* from() const noexcept { return session_; }
 
-  /// Sends the final reply and returns the credit. If the requester's session is gone, the reply goes
-  /// nowhere. When its endpoint dies first, it is closed without one.
+  /// Sends the final reply and returns the credit. If the requester's session is gone, the reply is
+  /// discarded. If the endpoint is destroyed first, the request is closed without a reply.
   void reply(message& m) noexcept;
-  /// The final reply is an error of the transport: nothing was done with the request.
+  /// Sends a final reply that is an error of the transport: nothing was done with the request.
   void refuse(const error& reason) noexcept;
-  /// Sends a part of the reply; more follows, and the credit stays here.
+  /// Sends a part of the reply. More follows, and the credit is kept.
   void reply_part(message& m) noexcept;
-  /// Returns the credit before the answer: for a layer that bounds the work it takes on by itself, and must
-  /// not make its requesters wait for each other's credits in a circle.
+  /// Returns the credit before the answer. This is for a layer that bounds its own work and must not make
+  /// requesters wait for each other's credits in a circle.
   void release_credit() noexcept;
-  /// Returns the credit without a reply: only for requests that were cancelled by their requester.
+  /// Returns the credit without a reply. Only for requests that their requester has cancelled.
   void drop() noexcept;
 
  private:
@@ -91,7 +97,7 @@ class incoming : public list_hook<incoming> {
 
   session* session_ = nullptr;
   std::uint64_t exchange_id_ = 0;
-  std::uint64_t serial_ = 0;  // the session's generation it came in
+  std::uint64_t serial_ = 0;  // the session's generation when the request arrived
   bool holds_credit_ = false;
   traffic_class klass_ = traffic_class::urgent;
 };

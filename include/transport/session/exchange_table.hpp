@@ -8,21 +8,22 @@ namespace scoll::transport {
 
 class exchange;
 
-/// The exchanges of one session that wait for a reply, by the id that travels with request and reply. An id names a slot
-/// and its generation, so that a reply which comes after its exchange has ended finds nobody, even if the slot is in use
-/// again.
+/// The exchanges of one session that wait for a reply, by the id that travels with request and reply. An id
+/// names a slot and its generation. So a reply that comes after its exchange has ended finds none, even if
+/// the slot is in use again.
 class exchange_table {
  public:
-  /// A free id for `waiter`; 0 if `limit` slots are in use.
+  /// Gives `waiter` a free id; 0 if `limit` slots are in use.
   std::uint64_t add(exchange& waiter, std::size_t limit);
   void remove(std::uint64_t id) noexcept;
-  /// The exchange that waits under this id; null if none does any more. Any number may be asked for.
+  /// The exchange that waits under an id; null if there is none. Any number is a valid argument.
   exchange* find(std::uint64_t id) const noexcept;
 
-  /// Slots ever in use at once.
+  /// The most slots that were in use at once.
   std::size_t slots() const noexcept { return slots_.size(); }
 
-  /// Calls `visit(exchange&)` for every exchange, in the order of the slots; it may remove the one it is given.
+  /// Calls `visit(exchange&)` for every exchange in the order of slots. `visit` may remove the exchange it is
+  /// given.
   template <class Visitor>
   void each(Visitor&& visit) {
     for (slot& s : slots_) {

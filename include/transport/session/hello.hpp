@@ -9,35 +9,44 @@
 
 namespace scoll::transport {
 
-/// A server process in the cluster. 0 is nobody.
+/// Names a server process in the cluster; 0 names none.
 using node_id = std::uint64_t;
 
-/// The payload of `hello` and `welcome`: who speaks, to whom it believes to speak, and where the two left
-/// off.
+/// The payload of `hello` and `welcome`: the sender, the node that it means to address, and the point where
+/// the two left off.
 ///
-/// A session is identified by both sides' (incarnation, epoch). A side raises its epoch whenever it gives a
-/// session up by itself; the other then follows into the session of the new pair. Epochs only grow, so both
-/// arrive at the same pair whatever crosses on the way, and frames of different sessions never mix.
+/// A session is identified by the (incarnation, epoch) pairs of both sides. A side raises its epoch whenever
+/// it gives up a session by itself; the other side then follows into the session of the new pair. Epochs only
+/// grow, so both sides arrive at the same pair whatever crosses on the way, and frames of different sessions
+/// never mix.
 struct hello {
   std::uint16_t version = protocol_version;
   std::uint8_t lane = 0;
   std::uint64_t node = 0;
-  std::uint64_t target = 0;  ///< the node the sender means to talk to
+  /// The node that the sender means to address.
+  std::uint64_t target = 0;
   std::uint64_t incarnation = 0;
-  std::uint64_t epoch = 0;              ///< the sender's
-  std::uint64_t known_incarnation = 0;  ///< the receiver's, as the sender knows it; 0: not at all
-  std::uint64_t known_epoch = 0;        ///< likewise
-  std::uint64_t received = 0;           ///< the sender has everything of this lane up to here
-  std::uint64_t attempt = 0;  ///< the sender's connections on this lane; one that is not newer is refused
-  std::array<std::uint32_t, class_count> window{};  ///< what a new session begins with as credit
-  std::string cluster;                              ///< at most `max_cluster_name_bytes`
+  /// The sender's epoch.
+  std::uint64_t epoch = 0;
+  /// The receiver's incarnation as the sender knows it; 0 if the sender does not.
+  std::uint64_t known_incarnation = 0;
+  /// The receiver's epoch as the sender knows it.
+  std::uint64_t known_epoch = 0;
+  /// All sequence numbers of this lane up to this one have arrived at the sender.
+  std::uint64_t received = 0;
+  /// Counts the sender's connections on this lane; a connection that is not newer than the last is refused.
+  std::uint64_t attempt = 0;
+  /// The credit with which a new session begins.
+  std::array<std::uint32_t, class_count> window{};
+  /// The cluster's name, at most `max_cluster_name_bytes` long.
+  std::string cluster;
 };
 
 inline constexpr std::size_t max_cluster_name_bytes = 64;
 
 /// The payload of `refuse`.
 struct refusal {
-  std::uint16_t code = 0;  ///< errc
+  std::uint16_t code = 0;  ///< an `errc`
   std::uint16_t version = protocol_version;
   std::uint64_t incarnation = 0;
   std::string text;

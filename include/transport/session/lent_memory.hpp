@@ -19,8 +19,8 @@ class borrower : public list_hook<borrower> {
  public:
   using function = void (*)(borrower&) noexcept;
 
-  /// `recalled` is called when the memory is about to go, which it must not use afterwards; null: nothing is
-  /// to be done but to look at `memory()` before each use.
+  /// `recalled` is called when the memory is about to go; the borrower must not use the memory afterwards. If
+  /// it is null, the borrower must check `memory()` before each use instead.
   explicit borrower(function recalled = nullptr) noexcept : recalled_(recalled) {}
 
   inline void borrow(lent_memory& from) noexcept;
@@ -28,7 +28,7 @@ class borrower : public list_hook<borrower> {
     unlink();
     memory_ = nullptr;
   }
-  /// Null when nothing is borrowed (any more).
+  /// The borrowed memory; null if nothing is borrowed, or no longer.
   lent_memory* memory() const noexcept { return memory_; }
 
  protected:
@@ -40,9 +40,9 @@ class borrower : public list_hook<borrower> {
   lent_memory* memory_ = nullptr;
 };
 
-/// Memory of a user from which messages are sent and into which they arrive without a copy: one piece, or
-/// several that count as one linear range. Nobody reads or writes it outside a step of its executor, so
-/// `recall` ends all use of it at once, without a wait (docs/decisions/0009).
+/// Memory of a user from which messages are sent, and into which they arrive, without a copy. It is one
+/// piece, or several that count as one linear range. Borrowers read and write it only within steps of its
+/// executor, so `recall` ends all use of it at once, without a wait (docs/decisions/0009).
 class lent_memory {
  public:
   lent_memory() noexcept = default;
@@ -50,21 +50,21 @@ class lent_memory {
   lent_memory(const lent_memory&) = delete;
   lent_memory& operator=(const lent_memory&) = delete;
 
-  /// Appends a piece; from the second on this allocates.
+  /// Appends a piece. From the second piece on this allocates.
   void add(std::span<std::byte> piece);
   /// Recalls everything and forgets the pieces.
   void clear() noexcept;
   std::uint64_t size() const noexcept { return size_; }
 
-  /// What lies together from `offset` on, to the end of its piece; empty at the end.
+  /// The contiguous bytes from `offset` on, to the end of their piece; empty at the end.
   std::span<std::byte> piece(std::uint64_t offset) const noexcept;
-  /// Copies of ranges that lie within.
+  /// Copy a range that lies within the memory.
   void copy_out(std::uint64_t offset, std::span<std::byte> into) const noexcept;
   void copy_in(std::uint64_t offset, std::span<const std::byte> from) noexcept;
-  /// XXH3 of a range that lies within.
+  /// The XXH3 of a range that lies within the memory.
   std::uint64_t checksum(std::uint64_t offset, std::uint64_t length) const noexcept;
 
-  /// Whoever has borrowed it lets go of it, now.
+  /// Makes all borrowers let go of the memory at once.
   void recall() noexcept;
 
  private:
@@ -93,7 +93,7 @@ struct lent_range {
   std::uint32_t size = 0;
 
   explicit operator bool() const noexcept { return memory != nullptr; }
-  /// Calls `use(piece)` for everything that lies together.
+  /// Calls `use(piece)` for every contiguous piece, in order.
   template <class Use>
   void each_piece(Use&& use) const {
     std::uint64_t at = offset;

@@ -20,19 +20,19 @@ namespace scoll::transport {
 class exchange;
 
 /// One message on its way to a peer, kept until the peer has acknowledged it so that it can be sent again on
-/// another link. Small payloads lie inside; larger ones are shared by reference. Pooled: obtained from a
+/// another link. A small payload lies inside it; a larger one is shared by reference. Messages come from a
 /// `message_pool`.
 class message : public list_hook<> {
  public:
-  /// An exchange's own part of the head: its id and, in a request, the reply capacity; in a reply, the
-  /// outcome.
+  /// The bytes of the head that belong to the exchange: its id, and the reply capacity in a request or the
+  /// outcome in a reply.
   static constexpr std::size_t envelope_bytes = 16;
   static constexpr std::size_t inline_payload_bytes = 320;
-  /// A head of up to this, with its envelope, leaves room for a payload within the message; beside a longer
-  /// one a small payload lies on the heap.
+  /// The longest head, envelope included, that leaves room for a payload inside the message. With a longer
+  /// head, a small payload is allocated on the heap.
   static constexpr std::size_t common_head_bytes = max_head_bytes - inline_payload_bytes;
 
-  /// Room for the upper layer's head, behind the frame header and the exchange's envelope.
+  /// Room for the upper layer's head, after the frame header and the exchange's envelope.
   std::span<std::byte> head_space() noexcept {
     const std::size_t room = holds_payload() ? common_head_bytes : max_head_bytes;
     return {envelope() + envelope_bytes, room - envelope_bytes};
@@ -45,14 +45,14 @@ class message : public list_hook<> {
     return {bytes_.data() + frame_header_bytes, header_.head_bytes};
   }
 
-  /// Shares `payload`; `checksum` is the XXH3 of its bytes, computed once for all who share it.
+  /// Shares `payload`. `checksum` is the XXH3 of its bytes, computed once for all messages that share it.
   void share_payload(buffer_view payload, std::uint64_t checksum) noexcept {
     header_.payload_bytes = static_cast<std::uint32_t>(payload.bytes.size());
     header_.payload_checksum = checksum;
     payload_ = std::move(payload);
   }
-  /// Room for a small payload within the message, if its head is not longer than common: write it there, then
-  /// `set_inline_payload`.
+  /// Room for a small payload inside the message, if the head is no longer than `common_head_bytes`. Write
+  /// the payload there, then call `set_inline_payload`.
   std::span<std::byte> payload_space() noexcept {
     return {bytes_.data() + frame_header_bytes + common_head_bytes, inline_payload_bytes};
   }
@@ -60,7 +60,7 @@ class message : public list_hook<> {
     SCOLL_ASSERT(header_.head_bytes <= common_head_bytes, "a head lies where the payload is to be");
     share_payload({{}, payload_space().first(size)}, checksum);
   }
-  /// Copies a small payload, at most `inline_payload_bytes`.
+  /// Copies a small payload of at most `inline_payload_bytes`.
   void copy_payload(std::span<const std::byte> payload, std::uint64_t checksum) {
     SCOLL_ASSERT(payload.size() <= inline_payload_bytes, "a payload is too large to lie in its message");
     std::span<std::byte> into = payload_space().first(payload.size());
@@ -72,8 +72,8 @@ class message : public list_hook<> {
     share_payload({{}, into}, checksum);
   }
 
-  /// Sends a payload from lent memory, each time it is sent as it is then; with a checksum if it is to be
-  /// `checked`. When the memory is recalled, a reply turns into the refusal `stale_descriptor` and a request
+  /// Sends a payload from lent memory, with the content it has each time it is sent, and with a checksum if
+  /// `checked`. When the memory is recalled, a reply turns into the refusal `stale_descriptor`, and a request
   /// loses its payload.
   void lend_payload(const lent_range& from, bool checked) noexcept {
     header_.payload_bytes = from.size;
@@ -84,7 +84,7 @@ class message : public list_hook<> {
   bool lends() const noexcept { return borrow_.memory() != nullptr; }
 
   std::size_t frame_bytes() const noexcept { return header_.frame_bytes(); }
-  /// What a link copies of it.
+  /// The bytes of the message that a link copies.
   std::size_t copied_bytes() const noexcept {
     return frame_header_bytes + header_.head_bytes + payload_.bytes.size();
   }
@@ -118,13 +118,13 @@ class message : public list_hook<> {
   buffer_view payload_;
   lent_payload borrow_{*this};
   std::uint64_t lent_offset_ = 0;
-  exchange* requester_ = nullptr;  // of a request that has not been acknowledged
+  exchange* requester_ = nullptr;  // the requester, while its request is not acknowledged
   std::unique_ptr<std::byte[]> beside_;
   alignas(16) std::array<std::byte, frame_header_bytes + max_head_bytes> bytes_;
 };
 
-/// Messages for reuse. It grows in steps, each as large as all before it up to a limit, to what was needed at
-/// once, which the sessions' credits and queue limits bound, and keeps that.
+/// A pool of messages. It grows to the most messages that were needed at once, and keeps that; the sessions'
+/// credits and queue limits bound it. Each step is as large as all steps before it, up to a limit.
 class message_pool {
  public:
   message_pool() = default;

@@ -10,7 +10,7 @@
 
 namespace scoll::transport {
 
-/// Several transports as one rail: an address says by name which of them it means.
+/// Several transports as one rail; an address names the transport it means.
 ///
 /// ```cpp
 /// named_rails rails;
@@ -21,16 +21,19 @@ namespace scoll::transport {
 /// n.add_peer(2, "tcp://10.0.0.2:7001;bulk=sim://n2");
 /// ```
 ///
-/// An address without a name is one of the transport that was added first. The transports must outlive it.
+/// An address without a transport's name belongs to the transport that was added first. The transports must
+/// outlive this rail.
 class named_rails final : public rail {
  public:
-  /// Before anything else. Errors: `already_exists`, `invalid_argument` (a name that is empty).
+  /// Adds a transport under a name, before any other call. Errors: `already_exists`; `invalid_argument` for
+  /// an empty name.
   status add(std::string name, rail& transport);
 
-  /// In one place, or in two with bulk apart; each transport listens in one. Errors: `unsupported` (a name
-  /// that was not added), `invalid_argument` (both in one transport), and the transport's own.
+  /// Listens in one place, or in two if bulk has its own; each transport listens in at most one. Errors:
+  /// `unsupported` (a name that was not added), `invalid_argument` (both places in one transport), and the
+  /// transport's own.
   status listen(const std::string& address, accept_events& events) noexcept override;
-  /// With names, as peers may be told.
+  /// The address with the transports' names, as peers may be told.
   std::string listen_address() const override;
   void stop_listening() noexcept override;
   void connect(const std::string& address, connect_events& waiter) noexcept override;

@@ -21,13 +21,12 @@ namespace scoll::transport {
 class endpoint;
 class lane;
 
-/// The relation with one peer, above links that come and go: sequence numbers, acknowledgements, what was
-/// sent and not yet acknowledged, credits, exchanges. It survives a broken link if the peer's same
-/// incarnation is back within the grace; otherwise everything pending on it ends, and the next request begins
-/// anew.
+/// The relation with one peer, which outlasts links: sequence numbers, acknowledgements, messages that are
+/// not acknowledged, credits and exchanges. It survives a broken link if the same incarnation of the peer is
+/// back within the grace. Otherwise everything pending on it ends, and the next request begins a new session.
 ///
-/// Memory is bounded per peer: by credits for requests, by the queue limit for those that wait for credit,
-/// and by the requests admitted for replies.
+/// Memory is bounded per peer: credits bound requests, the queue limit bounds those that wait for credit, and
+/// the requests admitted bound replies.
 class session final {
  public:
   session(endpoint& owner, node_id peer, std::string address);
@@ -37,45 +36,45 @@ class session final {
 
   node_id peer() const noexcept { return peer_; }
   const std::string& address() const noexcept { return address_; }
-  /// Of the peer; 0 as long as it was never heard.
+  /// The peer's incarnation; 0 until the peer has been heard.
   std::uint64_t peer_incarnation() const noexcept { return peer_incarnation_; }
 
-  /// Sends `m` (its head and payload are set) and lets `waiter` wait for the answer, which never comes from
-  /// inside this call. On an error (`busy`: the queue is full; `peer_died`; `closed`) the message is released
-  /// and `waiter` stays free. `queue_limit` other than 0 takes the place of the endpoint's, for a layer that
-  /// bounds by itself what it has under way.
+  /// Sends `m`, whose head and payload are set. `waiter` then waits for the answer, which never comes from
+  /// inside this call. `reply_capacity` is the most payload bytes of a reply. A `queue_limit` other than 0
+  /// replaces the endpoint's, for a layer that bounds its own requests. Errors: `busy` (the queue is full),
+  /// `peer_died`, `closed`; then the message has been released and `waiter` stays free.
   status request(exchange& waiter, traffic_class klass, message& m, std::uint32_t reply_capacity,
                  std::uint32_t queue_limit = 0) noexcept;
 
-  /// Liveness says that this incarnation of the peer is dead: all that is pending ends with `peer_died`, now,
-  /// and so does what is asked of it later, until it is heard of alive. News of an incarnation older than the
-  /// one in session is ignored: it has died of course.
+  /// Liveness says that this incarnation of the peer is dead. All that is pending ends with `peer_died` at
+  /// once, and later requests fail the same way until the peer is heard of alive. News of an incarnation
+  /// older than the session's is ignored.
   void declare_dead(std::uint64_t incarnation) noexcept;
-  /// Liveness says that the peer is alive in this incarnation. If it is a new one, what the old one owed ends
-  /// with `peer_rebooted`, before any connection tells.
+  /// Liveness says that the peer is alive in this incarnation. If the incarnation is new, requests to the old
+  /// one end with `peer_rebooted` without waiting for a connection to tell.
   void declare_alive(std::uint64_t incarnation) noexcept;
   bool dead() const noexcept { return dead_incarnation_ != 0; }
 
-  /// Connected on the lane of `klass` right now: what is sent leaves at once.
+  /// True if the lane of `klass` is connected now, so that what is sent leaves at once.
   bool connected(traffic_class klass) const noexcept;
 
-  /// Requests of a class that may be sent now, and the counters behind that.
+  /// The requests of a class that may be sent now, and the counters behind that number.
   std::uint32_t credit(traffic_class klass) const noexcept { return credits(klass).available(); }
   const credit_window& credits(traffic_class klass) const noexcept {
     return classes_[static_cast<std::size_t>(klass)].credits;
   }
-  /// Requests of a class that wait for credit.
+  /// The requests of a class that wait for credit.
   std::uint32_t queued(traffic_class klass) const noexcept {
     return classes_[static_cast<std::size_t>(klass)].queued;
   }
   std::uint64_t epoch() const noexcept { return epoch_; }
-  /// Of the peer; 0 while there is no session.
+  /// The peer's epoch; 0 while there is no session.
   std::uint64_t peer_epoch() const noexcept { return peer_epoch_; }
-  /// Requests that wait for a reply.
+  /// The requests that wait for a reply.
   std::size_t waiting() const noexcept { return pending_exchanges_[0] + pending_exchanges_[1]; }
-  /// Requests of the peer that wait for our reply: counted one by one.
+  /// The peer's requests that wait for a reply of this node. It counts them one by one.
   std::size_t owing() noexcept;
-  /// Messages held for this peer: queued or not acknowledged.
+  /// The messages held for this peer because they are queued or not acknowledged.
   std::size_t held_messages() const noexcept { return held_; }
 
  private:
@@ -90,7 +89,7 @@ class session final {
     intrusive_list<message> requests;
     std::uint32_t queued = 0;  // length of `requests`
     credit_window credits;
-    bool replied_last = false;  // what left last was one of `expected`
+    bool replied_last = false;  // the last message to leave was one of `expected`
   };
   // exchanges
   void forget(exchange& waiter) noexcept;
@@ -112,7 +111,8 @@ class session final {
   // messages
   void enqueue(message& m, traffic_class klass, frame_type type) noexcept;
   void release(message& m) noexcept;
-  /// The next message of a lane's classes, most urgent first, if its credit allows; `take` then removes it.
+  /// The next message of a lane's classes, most urgent first, if its credit allows one. `take` then removes
+  /// it.
   message* peek(lane_id lane, bool requests_too) noexcept;
   void take(message& m) noexcept;
   void apply_grants(const frame_header& header) noexcept;
@@ -125,15 +125,15 @@ class session final {
 
   // session life
   hello make_hello(lane_id lane) const;
-  /// The acceptor's decision: whether what the hello says of sequence and credit holds for the session that
-  /// the two are in now, or why it is turned away.
+  /// The acceptor's decision: true if the sequence and credit of the hello apply to the session that the two
+  /// sides now have; an error if the hello is turned away.
   result<bool> on_hello(const hello& h, lane& l) noexcept;
   status on_welcome(const hello& h, lane& l) noexcept;  // the connector's
   void follow(const hello& h) noexcept;
   void live_as(std::uint64_t incarnation) noexcept;
   struct kept {
-    bool unsent;      // requests that never left
-    bool connecting;  // connections that are being made
+    bool unsent;      // keep the requests that never left
+    bool connecting;  // keep the connections that are being made
   };
   void reset(const error& reason, kept keep) noexcept;
   void end_all(intrusive_list<exchange, exchange>& ended, const error& reason) noexcept;
@@ -145,20 +145,21 @@ class session final {
   node_id peer_;
   std::string address_;
   std::uint64_t peer_incarnation_ = 0;
-  std::uint64_t dead_incarnation_ = 0;  // of the peer, as long as it is called dead
+  std::uint64_t dead_incarnation_ = 0;  // the peer's incarnation that is called dead; 0: none
   std::uint64_t epoch_ = 1;
   std::uint64_t peer_epoch_ = 0;
   std::uint64_t serial_ = 1;
   std::array<class_state, class_count> classes_;
-  std::array<std::unique_ptr<lane>, lane_count> lanes_;  // made when first needed: most peers never are
+  // made when first needed, because most peers never are
+  std::array<std::unique_ptr<lane>, lane_count> lanes_;
   exchange_table exchanges_;
   std::array<std::uint32_t, lane_count> pending_exchanges_{};
   intrusive_list<incoming, incoming> incoming_;
-  intrusive_list<incoming, incoming> orphans_;  // of earlier sessions: their reply goes nowhere
+  intrusive_list<incoming, incoming> orphans_;  // requests of earlier sessions, whose replies are discarded
   std::size_t held_ = 0;
   bool kicked_ = false;
   member_node<&session::flush> flush_{*this};
-  std::uint32_t owed_calls_ = 0;  // of `incoming_` those of class call
+  std::uint32_t owed_calls_ = 0;  // those in `incoming_` of class call
 };
 
 }  // namespace scoll::transport

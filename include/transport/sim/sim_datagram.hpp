@@ -20,15 +20,15 @@ class sim_datagram_port;
 
 /// Why a simulated datagram did not arrive; the numbers are part of every trace hash.
 enum class sim_loss : std::uint8_t {
-  chance = 1,     ///< `sim_path::loss_ppm`
-  partition = 2,  ///< the way was blocked when it left or when it should have arrived
-  nobody = 3,     ///< no such host, or no port is open there
-  no_room = 4,    ///< the receiver's queue was full, or the network's
+  chance = 1,     ///< lost at random: `sim_path::loss_ppm`
+  partition = 2,  ///< the path was blocked when it left or when it should have arrived
+  nobody = 3,     ///< no such host, or no open port there
+  no_room = 4,    ///< the queue of the receiver or of the network was full
 };
 
-/// Datagrams on the paths of a `sim_network`, beside its streams: with the same model of time, and with loss,
-/// repetition, disorder, damage and delay as `sim_path` says. A host sends streams and
-/// datagrams one after the other. Everything random comes from the world's seed. It outlives its ports.
+/// Datagrams on the paths of a `sim_network`, beside its streams. They follow the same model of time, with
+/// loss, repetition, disorder, damage and delay as `sim_path` says. A host sends streams and datagrams one
+/// after the other. Everything random comes from the world's seed. This object must outlive its ports.
 class sim_datagrams {
  public:
   explicit sim_datagrams(sim_network& network);
@@ -73,15 +73,19 @@ class sim_datagrams {
 };
 
 struct sim_datagram_options {
-  std::size_t max_bytes = transport::datagram_bytes_limit;  ///< payload of one datagram
-  std::uint32_t receive_buffers = 4;                        ///< of `max_bytes` each: what the owner can hold
-  std::uint32_t send_buffers = 16;                          ///< datagrams that wait for the host's wire
-  std::size_t socket_bytes = 212992;  ///< what waits for a busy or stalled host; each costs 256 bytes more
+  /// The largest payload of one datagram, in bytes.
+  std::size_t max_bytes = transport::datagram_bytes_limit;
+  /// Receive buffers of `max_bytes` each, which the owner can hold.
+  std::uint32_t receive_buffers = 4;
+  /// The most datagrams that wait for the host's wire.
+  std::uint32_t send_buffers = 16;
+  /// The most bytes that wait for a busy or stalled host; each datagram costs 256 bytes more.
+  std::size_t socket_bytes = 212992;
 };
 
-/// The datagrams of one life of a simulated host, which has one port; addresses are what
-/// `sim_network::address_of` says. A stalled host receives later; what finds its queue full is dropped.
-/// Addresses where nobody is are silent. Its executor must outlive it.
+/// The datagram port of one life of a simulated host, which has one port. Addresses are those of
+/// `sim_network::address_of`. A stalled host receives later; datagrams that find its queue full are dropped.
+/// Addresses without a port are silent. The executor must outlive the port.
 class sim_datagram_port final : public transport::datagram_port, private timer_node {
  public:
   sim_datagram_port(sim_datagrams& network, sim_executor& home, sim_datagram_options options = {}) noexcept;
@@ -97,8 +101,8 @@ class sim_datagram_port final : public transport::datagram_port, private timer_n
   bool open() const noexcept override { return events_ != nullptr; }
   transport::datagram_statistics statistics() const noexcept override { return statistics_; }
 
-  /// The life has crashed: nothing is sent or received any more, though its owner does not notice. Call it
-  /// before the executor is detached.
+  /// The life has crashed: the port sends and receives nothing any more, and its owner does not notice. Call
+  /// this before the executor is detached.
   void crash() noexcept;
 
  private:
@@ -117,7 +121,7 @@ class sim_datagram_port final : public transport::datagram_port, private timer_n
   bool crashed_ = false;
   intrusive_list<sim_datagrams::packet> queue_;
   std::size_t queued_bytes_ = 0;
-  std::vector<nanoseconds> departures_;  // a ring: when each of the latest will have left
+  std::vector<nanoseconds> departures_;  // a ring of the times at which the latest datagrams will have left
   std::size_t next_departure_ = 0;
   transport::datagram_statistics statistics_;
 };

@@ -17,7 +17,8 @@
 
 namespace scoll::testing {
 
-/// A file or directory of a `sim_disk`: what every process sees, and what would survive a loss of power.
+/// A file or directory of a `sim_disk`: the state that every process sees, and the state that would survive a
+/// loss of power.
 class sim_inode {
  public:
   using pointer = std::shared_ptr<sim_inode>;
@@ -30,15 +31,15 @@ class sim_inode {
   void write(std::span<const std::byte> from, std::size_t offset, random_generator& random);
   void truncate();
   void sync();
-  /// Any of the sectors written since the last `sync` stay, in any of the versions they had; so does any size
-  /// between the old one and the new.
+  /// Any subset of the sectors written since the last `sync` stays, each in any of the versions it had. The
+  /// size becomes any size between the old and the new one.
   void lose_power(random_generator& random);
   void damage(std::size_t offset) noexcept;
 
   const bool directory;
   const mode_t mode;
-  names entries;          ///< of a directory, as every process sees them
-  names durable_entries;  ///< as they are on the disk
+  names entries;          ///< in a directory, as every process sees them
+  names durable_entries;  ///< in a directory, as they are on the disk
 
  private:
   void write_back(std::size_t sector);
@@ -49,34 +50,34 @@ class sim_inode {
   std::vector<bool> dirty_;  // by sector
 };
 
-/// What is on one simulated host's disk, and what its processes see, which may be more: it is the page cache
-/// as well. Outlives the lives of the host. `lose_power` makes both equal, from the disk's own generator:
+/// The content of one simulated host's disk and of its page cache, which its processes see. It outlives the
+/// lives of the host. `lose_power` makes both equal, by choices of the disk's own generator:
 ///
-/// - of unsynchronised sectors of 512 bytes any subset has been written, each whole;
-/// - of creations, renames and removals that no sync of their directory followed any subset has happened,
-///   each whole; those that touch one name stay in order. A sync of a file does not make its name durable.
+/// - any subset of the unsynchronised sectors of 512 bytes has been written, each of them whole;
+/// - any subset of the creations, renames and removals that no sync of their directory followed has happened,
+///   each of them whole and those of one name in order. A sync of a file does not make its name durable.
 ///
-/// Paths are those of one root, absolute or not; there are no links and no "..". Results are a negative errno
-/// for failure. All of it is deterministic.
+/// Paths start at one root, with or without a slash; there are no links and no "..". Results are a negative
+/// errno for a failure. Everything is deterministic.
 class sim_disk {
  public:
   static constexpr std::size_t sector_bytes = 512;
   static constexpr std::uint64_t no_limit = UINT64_MAX;
   using node = sim_inode::pointer;
 
-  /// A disk of `capacity` bytes; files take whole sectors, names nothing.
+  /// Makes a disk of `capacity` bytes. Files take whole sectors; names take no space.
   explicit sim_disk(std::uint64_t seed, std::uint64_t capacity = no_limit)
       : random_(seed), capacity_(capacity) {}
   sim_disk(const sim_disk&) = delete;
   sim_disk& operator=(const sim_disk&) = delete;
 
   void lose_power();
-  /// Flips a bit of a byte at rest. False if there is no such byte.
+  /// Flips a bit of a stored byte. False if there is no such byte.
   bool damage(std::string_view path, std::size_t offset);
   std::uint64_t bytes_used() const { return used_below(*root_); }
   random_generator& random() noexcept { return random_; }
 
-  // What a file system is made of. `out` is set on success.
+  // The operations of a file system. `out` is set on success.
   int open(std::string_view path, int flags, mode_t mode, node& out);
   int write(sim_inode& file, std::span<const std::byte> from, std::uint64_t offset);
   void sync(const node& n);
@@ -87,7 +88,7 @@ class sim_disk {
   int list(std::string_view path, transport::directory_listing& out) const;
 
  private:
-  struct place {  // a name in a directory, whether or not there is something
+  struct place {  // a name in a directory, whether or not it exists
     node directory;
     std::string name;
     node target;
@@ -97,7 +98,7 @@ class sim_disk {
     std::string name;
     node target;  // null: the name is gone
   };
-  using change = std::vector<name_change>;  // one operation; whole or not at all
+  using change = std::vector<name_change>;  // the changes of one operation, which happen all or not at all
   using name_key = std::pair<const sim_inode*, std::string>;
 
   int locate(std::string_view path, place& out) const;
@@ -110,7 +111,7 @@ class sim_disk {
   random_generator random_;
   std::uint64_t capacity_;
   node root_ = std::make_shared<sim_inode>(true, 0755);
-  std::vector<change> journal_;  // changes of names that are not durable yet, oldest first
+  std::vector<change> journal_;  // changes of names that are not yet durable, oldest first
 };
 
 }  // namespace scoll::testing

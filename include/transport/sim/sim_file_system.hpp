@@ -12,19 +12,23 @@ namespace scoll::testing {
 
 /// How long operations take, by the clock of the executor.
 struct sim_file_options {
-  nanoseconds operation{std::chrono::microseconds(20)};  ///< every one
-  nanoseconds sync{std::chrono::microseconds(400)};      ///< more, for a sync
-  std::uint64_t ps_per_byte = 500;                       ///< more, for reads and writes
-  bool short_counts = false;  ///< reads and writes often do less than they were asked
+  /// The time of every operation.
+  nanoseconds operation{std::chrono::microseconds(20)};
+  /// Additional time of a sync.
+  nanoseconds sync{std::chrono::microseconds(400)};
+  /// Additional time of reads and writes, in picoseconds per byte.
+  std::uint64_t ps_per_byte = 500;
+  /// Reads and writes often do less than they were asked to.
+  bool short_counts = false;
 };
 
-/// Kinds of operations, to say which shall fail.
+/// Kinds of operations, to select those that fail.
 using file_operation = transport::detail::io_slot::operation;
 
-/// The files of one life of a simulated host, in virtual time: descriptors and operations under way, over a
-/// disk that outlives it. An operation takes effect when its time is over. Destroying it without a crash is
-/// the end of a process: what it wrote is there for the next. After a crash every operation fails with EIO
-/// and has no effect any more.
+/// The files of one life of a simulated host, in virtual time: descriptors and pending operations, on a disk
+/// that outlives them. An operation takes effect when its time is over. Destroying this object without a
+/// crash is the end of a process: what it wrote is there for the next one. After a crash every operation
+/// fails with EIO and has no effect.
 class sim_file_system final : public transport::file_system {
  public:
   sim_file_system(executor& home, sim_disk& disk, sim_file_options options = {});
@@ -32,19 +36,19 @@ class sim_file_system final : public transport::file_system {
   sim_file_system(const sim_file_system&) = delete;
   sim_file_system& operator=(const sim_file_system&) = delete;
 
-  /// Power goes off now. Of what is under way each operation has taken effect or not.
+  /// The power fails now. Each pending operation has taken effect or has not.
   void crash();
-  /// Power goes off in the `nth` operation from now, 1 being the next, which has taken effect or not. Closing
-  /// counts.
+  /// The power fails during the `nth` operation from now (1 is the next), which has taken effect or has not.
+  /// Closing a file counts as an operation.
   void crash_at(std::uint64_t nth) noexcept { crash_at_ = operations_ + nth; }
   bool crashed() const noexcept { return crashed_; }
-  /// Operations that have been completed.
+  /// The number of completed operations.
   std::uint64_t operations() const noexcept { return operations_; }
-  /// The `nth` operation of that kind from now on, 1 being the next, fails with that errno and does nothing.
+  /// Makes the `nth` operation of a kind from now on (1 is the next) fail with an errno and do nothing.
   void fail(file_operation kind, std::uint32_t nth, int errno_value) {
     faults_.push_back({kind, nth, errno_value});
   }
-  /// Takes back what has not failed yet.
+  /// Cancels the failures that have not happened yet.
   void heal() noexcept { faults_.clear(); }
   std::size_t open_files() const noexcept;
 

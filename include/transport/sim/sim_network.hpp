@@ -21,14 +21,18 @@ namespace scoll::testing {
 class sim_rail;
 class sim_link;
 
-/// What a wire costs, after LogGP.
+/// The cost of a wire, after the LogGP model.
 struct sim_link_model {
   nanoseconds latency{std::chrono::microseconds(10)};
-  nanoseconds overhead{std::chrono::microseconds(1)};  ///< processor time of a send, and of a receive
-  nanoseconds gap{std::chrono::nanoseconds(200)};      ///< between two sends of a host
+  /// The processor time of a send, and of a receive.
+  nanoseconds overhead{std::chrono::microseconds(1)};
+  /// The time between two sends of a host.
+  nanoseconds gap{std::chrono::nanoseconds(200)};
   std::uint64_t ps_per_byte = 80;
-  nanoseconds jitter{std::chrono::microseconds(2)};  ///< at most this much is added to the latency
-  bool sender_busy = false;  ///< a send keeps its host from all else for `overhead`, as a receive does
+  /// The most that is added at random to the latency.
+  nanoseconds jitter{std::chrono::microseconds(2)};
+  /// A send keeps its host busy for `overhead`, as a receive always does.
+  bool sender_busy = false;
 
   /// A wire that costs its latency and nothing else.
   static constexpr sim_link_model ideal(nanoseconds latency) noexcept {
@@ -37,45 +41,56 @@ struct sim_link_model {
   }
 };
 
-/// What is wrong with the way from one host to another at present. Times are the world's.
+/// The cost and the present faults of the path from one host to another. Times are the world's.
 struct sim_path {
   sim_link_model model;
-  nanoseconds blocked_until{0};  ///< nothing gets through; it arrives afterwards, datagrams never do
-  nanoseconds slow_until{0};     ///< `extra` is added to the latency
+  /// Until then nothing gets through. Streams arrive afterwards; datagrams are lost.
+  nanoseconds blocked_until{0};
+  /// Until then `extra` is added to the latency.
+  nanoseconds slow_until{0};
   nanoseconds extra{0};
-  nanoseconds narrow_until{0};  ///< bytes take `narrowing` times as long
+  /// Until then bytes take `narrowing` times as long.
+  nanoseconds narrow_until{0};
   std::uint64_t narrowing = 1;
-  nanoseconds refused_until{0};    ///< connections are refused
-  std::uint32_t corrupt_next = 0;  ///< so many of the next pieces arrive altered
-  std::uint32_t cut_after = 0;     ///< the connection breaks when so many more frames have arrived; 0: never
+  /// Until then connections are refused.
+  nanoseconds refused_until{0};
+  /// The next this many pieces arrive altered.
+  std::uint32_t corrupt_next = 0;
+  /// The connection breaks after this many more frames have arrived; 0: never.
+  std::uint32_t cut_after = 0;
 
-  // Of a million datagrams, so many
-  std::uint32_t loss_ppm = 0;       ///< are lost
-  std::uint32_t duplicate_ppm = 0;  ///< arrive twice
-  std::uint32_t reorder_ppm = 0;    ///< are held back for one to eight latencies, so that others overtake
-  std::uint32_t corrupt_ppm = 0;    ///< arrive with one byte altered
-  std::uint32_t spike_ppm = 0;      ///< are late by `spike`
+  // Faults of datagrams, as a number in a million:
+  /// Datagrams that are lost.
+  std::uint32_t loss_ppm = 0;
+  /// Datagrams that arrive twice.
+  std::uint32_t duplicate_ppm = 0;
+  /// Datagrams that are held back for one to eight latencies, so that others overtake them.
+  std::uint32_t reorder_ppm = 0;
+  /// Datagrams that arrive with one byte altered.
+  std::uint32_t corrupt_ppm = 0;
+  /// Datagrams that are late by `spike`.
+  std::uint32_t spike_ppm = 0;
   nanoseconds spike{std::chrono::milliseconds(10)};
 };
 
-/// How a life ended, for its peers.
+/// How a life ended, as its peers see it.
 enum class sim_crash : std::uint8_t {
-  loud,    ///< the operating system lives on: connections are reset, new ones refused
-  silent,  ///< nothing is heard any more: links stay half-open until something is written
+  loud,    ///< the operating system survives: connections are reset, and new ones refused
+  silent,  ///< the host falls silent: links stay half-open until something is written
 };
 
-/// The wires between the hosts of a world: byte streams with real frames, cut at sizes of its own choosing,
-/// that take the time of `sim_link_model` and do whatever harm they are told to. Addresses are
-/// what `address_of` says.
+/// The wires between the hosts of a world: byte streams with real frames, cut into pieces of the network's
+/// own choosing. They take the time of `sim_link_model` and fail as they are told to. Addresses are those of
+/// `address_of`.
 class sim_network {
  public:
   static constexpr std::size_t usual_chunk_bytes = 16384;
 
-  /// One address for every host of `world`. Pieces of at most `chunk_bytes`, 16 to 65536, exercise split
-  /// frames.
+  /// Makes a network with one address for every host of `world`. Pieces of at most `chunk_bytes`, 16 to
+  /// 65536, exercise split frames.
   sim_network(sim_world& world, std::size_t chunk_bytes) : sim_network(world, chunk_bytes, world.hosts()) {}
-  /// A network of `hosts` addresses, whose rails say which of them they are. In a `virtual_executor`'s world
-  /// all share its time.
+  /// Makes a network of `hosts` addresses; each rail says which of them is its own. In a `virtual_executor`'s
+  /// world all share its time.
   sim_network(sim_world& world, std::size_t chunk_bytes, std::uint32_t hosts);
   ~sim_network();
   sim_network(const sim_network&) = delete;
@@ -86,26 +101,26 @@ class sim_network {
   }
   std::uint32_t hosts() const noexcept { return static_cast<std::uint32_t>(listeners_.size()); }
 
-  /// The way from one host to another, to be changed: from the first call on it is a path of its own.
+  /// The path from one host to another, to be changed. From the first call on it no longer follows
+  /// `common_path`.
   sim_path& path(std::uint32_t from, std::uint32_t to);
-  /// What all paths are that are not of their own.
+  /// The path between all hosts that have none of their own.
   sim_path& common_path() noexcept { return common_; }
-  /// Breaks all links between two hosts; both ends learn of it after the latency.
+  /// Breaks all links between two hosts. Both ends learn of it after the latency.
   void cut(std::uint32_t a, std::uint32_t b);
-  /// Breaks them at `a` alone; `b` believes they are up until it writes.
+  /// Breaks all links between two hosts at `a` only. `b` believes that they are up until it writes.
   void half_open(std::uint32_t a, std::uint32_t b);
-  /// Connections from one host to another are refused, until `admit`.
+  /// Refuses connections from one host to another until `admit`.
   void refuse(std::uint32_t from, std::uint32_t to) { path(from, to).refused_until = nanoseconds::max(); }
   void admit(std::uint32_t from, std::uint32_t to) { path(from, to).refused_until = nanoseconds(0); }
-  /// Nothing that was sent reaches `host` any more, until `thaw`, after which it arrives. The host itself
-  /// runs on.
+  /// Nothing that was sent reaches `host` until `thaw`; then it arrives. The host itself keeps running.
   void freeze(std::uint32_t host) { frozen_[host] = true; }
   void thaw(std::uint32_t host);
-  /// Heals all paths now. What is half-open or frozen stays so.
+  /// Heals all paths now. Half-open links and frozen hosts stay as they are.
   void heal() noexcept;
 
-  /// Called with every piece that reaches `to`; may change its bytes. If it returns false, the connection
-  /// breaks and the piece is lost.
+  /// A function called with every piece that reaches `to`. It may change the bytes. If it returns false, the
+  /// connection breaks and the piece is lost.
   using tamper_function = std::function<bool(std::uint32_t from, std::uint32_t to, std::span<std::byte>)>;
   void set_tamper(tamper_function tamper) { tamper_ = std::move(tamper); }
 
@@ -131,22 +146,23 @@ class sim_network {
   transport::buffer_pool chunks_;
   transport::buffer_pool frames_;
   sim_path common_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, sim_path> paths_;  // those that differ, by (from, to)
-  std::vector<sim_rail*> listeners_;                                   // by host
-  std::vector<bool> mute_;                                             // hosts that crashed without a word
-  std::vector<bool> frozen_;                                           // hosts that nothing reaches
+  // paths that differ from `common_`, by (from, to)
+  std::map<std::pair<std::uint32_t, std::uint32_t>, sim_path> paths_;
+  std::vector<sim_rail*> listeners_;        // by host
+  std::vector<bool> mute_;                  // hosts that crashed silently
+  std::vector<bool> frozen_;                // hosts that nothing reaches
   std::vector<nanoseconds> sending_until_;  // by host: when its next send may begin
   intrusive_list<sim_link> links_;
   tamper_function tamper_;
   std::uint64_t bytes_carried_ = 0;
 };
 
-/// One life's access to a `sim_network`. Its executor must outlive it.
+/// One life's rail on a `sim_network`. Its executor must outlive it.
 class sim_rail final : public transport::rail {
  public:
-  /// The host of `home`.
+  /// Makes the rail of the host of `home`.
   sim_rail(sim_network& network, sim_executor& home);
-  /// One of several hosts whose lives share an executor.
+  /// Makes the rail of one of several hosts whose lives share an executor.
   sim_rail(sim_network& network, sim_executor& home, std::uint32_t host);
   ~sim_rail() override;
 
@@ -158,10 +174,10 @@ class sim_rail final : public transport::rail {
   std::size_t open() const noexcept override { return open_.inside(); }
   task<void> all_closed() override { co_await open_.emptied(); }
 
-  /// The life has crashed: peers notice as `how` says, nothing is sent or received any more, and every
-  /// connect fails. Call it before the executor is detached.
+  /// The life has crashed: peers notice it as `how` says, the rail sends and receives nothing any more, and
+  /// every connect fails. Call this before the executor is detached.
   void crash(sim_crash how);
-  /// Of a crashed life, for driving it to its end: its links break now.
+  /// Breaks all links of a crashed life now, so that it can be driven to its end.
   void break_all();
 
  private:

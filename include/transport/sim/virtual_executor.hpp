@@ -10,16 +10,16 @@
 namespace scoll::testing {
 namespace detail {
 
-/// A base, so that the world is there before the executor that lives in it.
+/// This is a base class so that the world exists before the executor that lives in it.
 struct world_of_one {
   sim_world own_world{1, 1, false};
 };
 
 }  // namespace detail
 
-/// An executor in virtual time: time stands still while anything is ready, then jumps to the next timer. It is
-/// the only host of a world of its own, and drives that world. Equal inputs give equal runs. `post` is
-/// thread-safe so that a blocking pool can be used in tests, but a run that depends on other threads is not
+/// An executor in virtual time. Time stands still while anything is ready, then jumps to the next timer. The
+/// executor is the only host of its own world, and drives that world. Equal inputs give equal runs. `post` is
+/// thread-safe so that tests can use a blocking pool, but a run that depends on other threads is not
 /// deterministic.
 class virtual_executor final : private detail::world_of_one, public sim_executor {
  public:
@@ -29,32 +29,33 @@ class virtual_executor final : private detail::world_of_one, public sim_executor
 
   void post(posted_node& node) noexcept override;
 
-  /// Runs all that is ready at the present time. Returns how many nodes and timers ran.
+  /// Runs everything that is ready at the present time. Returns how many nodes and timers ran.
   std::size_t run_now() noexcept;
 
-  /// Runs until nothing is ready and no timer is armed, or `limit` nodes ran. Returns how many ran.
+  /// Runs until nothing is ready and no timer is armed, or until `limit` nodes have run. Returns how many
+  /// ran.
   std::size_t run_until_idle(std::size_t limit = SIZE_MAX) noexcept;
 
   /// Runs everything up to and including `until`, and leaves the clock there.
   std::size_t run_until(time_point until) noexcept;
   std::size_t run_for(nanoseconds d) noexcept { return run_until(now() + d); }
 
-  /// Blocks this thread until another one has posted, at most `real_time`; for tests of blocking pools. The
-  /// posted work has not run yet. True if there is any.
+  /// Blocks this thread until another thread has posted, at most for `real_time`, for tests of blocking
+  /// pools. It does not run the posted work. True if there is any.
   bool wait_for_post(nanoseconds real_time);
 
-  /// Runs what is ready now until that is nothing or `done` is set; then, if something is to come, goes on to
-  /// the time of the next timer. False if `done` is not set and nothing is to come.
+  /// Runs what is ready now, until nothing is left or `done` is set. Then it advances to the time of the next
+  /// timer if there is one. False if `done` is not set and nothing is left to come.
   bool run_step(const bool& done) noexcept;
 
-  /// One turn for callers that must wait for other threads: what is ready, else the next timer, else at most
-  /// `longest_real_wait` for a post. Returns whether anything ran.
+  /// Runs one turn for callers that must wait for other threads: what is ready, else the next timer, else it
+  /// waits at most `longest_real_wait` for a post. Returns true if anything ran.
   bool run_once(nanoseconds longest_real_wait);
 
   bool idle() const noexcept { return !has_ready() && next_event() == sim_world::no_time; }
 
  private:
-  // They are for hosts that a world drives.
+  // These are for hosts that a world drives.
   using sim_executor::detach;
   using sim_executor::occupy;
   using sim_executor::run_isolated;

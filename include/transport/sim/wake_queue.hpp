@@ -9,8 +9,9 @@
 
 namespace scoll::testing {
 
-/// When each of many hosts wants to run next: which of them is first, and what one wants, in O(log n). Among
-/// equal times the lowest host is first. A heap with four children per node that knows where every host is.
+/// The times at which many hosts want to run next. Finding the first host and changing the time of one takes
+/// O(log n). Among equal times the lowest host is first. It is a heap with four children per node that knows
+/// the place of every host.
 class wake_queue {
  public:
   static constexpr nanoseconds no_time = nanoseconds::max();
@@ -23,9 +24,9 @@ class wake_queue {
     }
   }
 
-  /// The host that is first; meaningless without hosts.
+  /// The first host; meaningless without hosts.
   std::uint32_t first() const noexcept { return entries_.front().host; }
-  /// When that is; `no_time` if nobody wants to run.
+  /// The time of the first host; `no_time` if no host wants to run.
   nanoseconds earliest() const noexcept { return entries_.empty() ? no_time : entries_.front().at; }
 
   void set(std::uint32_t host, nanoseconds at) noexcept {

@@ -15,21 +15,29 @@
 namespace scoll::transport {
 
 struct tcp_options {
-  std::string bind_source;  ///< local address to connect from, such as "10.0.0.1:0", to peers of its family;
-                            ///< empty: the kernel chooses
-  std::string congestion_control;  ///< such as "cubic"; empty: the system's
+  /// The local address to connect from, such as "10.0.0.1:0", for peers of its family. Empty: the kernel
+  /// chooses.
+  std::string bind_source;
+  /// The congestion control, such as "cubic". Empty: the system's default.
+  std::string congestion_control;
+  /// How long a connection attempt may take.
   nanoseconds connect_limit = std::chrono::seconds(3);
-  nanoseconds linger_limit = std::chrono::seconds(1);  ///< for a closed link's peer to read what was written
-  nanoseconds keep_alive = std::chrono::seconds(5);  ///< silence after which a connection is probed; 0: never
-  nanoseconds unacknowledged_limit = std::chrono::seconds(
-      10);  ///< a link breaks when sent bytes stay unacknowledged so long; 0: the system's
+  /// How long a closed link's peer may take to read what was written.
+  nanoseconds linger_limit = std::chrono::seconds(1);
+  /// The silence after which a connection is probed; 0: never.
+  nanoseconds keep_alive = std::chrono::seconds(5);
+  /// A link breaks when sent bytes stay unacknowledged for this long; 0: the system's default.
+  nanoseconds unacknowledged_limit = std::chrono::seconds(10);
+  /// The most connections that the kernel queues before they are accepted.
   int backlog = 512;
-  std::uint32_t send_buffers = 1024;   ///< batches in flight, over all links, of `batch_bytes` each at most
-  std::uint32_t frame_buffers = 4096;  ///< frames that arrive in pieces, over all links
+  /// The most batches in flight over all links, of at most `batch_bytes` each.
+  std::uint32_t send_buffers = 1024;
+  /// The most frames that are arriving in pieces, over all links.
+  std::uint32_t frame_buffers = 4096;
 };
 
-/// Links over TCP on a reactor, IPv4 and IPv6. One receive is always armed per link; sends are
-/// batched: one system call carries what a turn has gathered, however many messages.
+/// Links over TCP on a reactor, IPv4 and IPv6. One receive is always armed per link. Sends are batched: one
+/// system call carries all messages that a turn has gathered.
 class tcp_rail final : public rail {
  public:
   explicit tcp_rail(reactor& r, tcp_options options = {});

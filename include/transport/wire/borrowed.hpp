@@ -7,9 +7,9 @@
 
 namespace scoll::wire {
 
-/// Text that is not copied when decoded: it points into the message and is dead when the message is. On the
-/// wire it is a `std::string`, so one side may borrow where the other owns. Encoding reads what `view` points
-/// to.
+/// Text that is not copied when decoded: it points into the message and is valid only as long as the message.
+/// On the wire it is a `std::string`, so one side may borrow where the other owns. Encoding reads the bytes
+/// that `view` points to.
 struct borrowed_string {
   std::string_view view;
 
@@ -17,8 +17,8 @@ struct borrowed_string {
   friend constexpr bool operator==(const borrowed_string&, const borrowed_string&) = default;
 };
 
-/// Bytes that are not copied when decoded, with the lifetime of the message; on the wire a
-/// `std::vector<std::byte>`.
+/// Bytes that are not copied when decoded: they point into the message and are valid only as long as the
+/// message. On the wire they are a `std::vector<std::byte>`.
 struct borrowed_bytes {
   std::span<const std::byte> view;
 

@@ -51,8 +51,8 @@ constexpr U load_little(const std::byte* from) noexcept {
   return value;
 }
 
-/// Copies bytes out of or into arrays of one-byte elements; also in constant expressions, where memcpy is
-/// not.
+/// Copies bytes out of or into arrays of one-byte elements. It also works in constant expressions, where
+/// memcpy does not.
 template <class To, class From>
   requires(sizeof(To) == 1 && sizeof(From) == 1)
 constexpr void copy_bytes(To* to, const From* from, std::size_t count) noexcept {

@@ -6,12 +6,12 @@
 
 namespace scoll::wire {
 
-/// XXH3, 64 bits: finds altered bytes, not forged ones. To cover parts that do not lie together, give
-/// the checksum of one part as the seed of the next: `checksum(payload, checksum(header))`. Without a seed it
-/// is what other tools call XXH3_64bits.
+/// The 64-bit XXH3 of bytes: it detects altered bytes, but not forged ones. To cover parts that are not
+/// contiguous, give the checksum of one part as the seed of the next: `checksum(payload, checksum(header))`.
+/// Without a seed it is what other tools call XXH3_64bits.
 std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed = 0) noexcept;
 
-/// The same, without a seed, of bytes that come in pieces: the cuts make no difference.
+/// The same checksum, without a seed, of bytes that come in pieces. How they are cut makes no difference.
 class checksum_stream {
  public:
   checksum_stream() noexcept;

@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 
-/// What a type may say about its own encoding. A plain struct says nothing and is encoded member by member.
+/// How a type customises its encoding. A plain struct says nothing and is encoded member by member.
 
 namespace scoll::wire {
 
 namespace detail {
 
-/// Has the shape of every archive, to ask whether a type describes itself.
+/// A type with the shape of every archive, to test whether a type describes itself.
 struct any_archive {
   static constexpr bool decoding = false;
   template <class... Fields>
@@ -28,9 +28,10 @@ concept has_free_describe = requires(T& value, Archive& archive) { scoll_describ
 
 /// A type with one description for both directions: a public member `template <class Archive> constexpr void
 /// describe(Archive& archive) { archive(a, b, c); }`, or a function `scoll_describe(Archive&, T&)` in its
-/// namespace. It may look at `Archive::decoding` and `archive.version()`, and changes nothing by itself: it
-/// also runs on const objects when encoding. One that names different fields depending on values must say how
-/// small it can get: `static constexpr std::size_t wire_min_size = n;`
+/// namespace. The description may look at `Archive::decoding` and `archive.version()`. It must not change
+/// anything by itself, because it also runs on const objects when encoding. If it names different fields
+/// depending on values, the type must state its smallest size: `static constexpr std::size_t wire_min_size =
+/// n;`
 template <class T>
 concept described = detail::has_member_describe<T> || detail::has_free_describe<T>;
 
@@ -39,8 +40,8 @@ concept has_wire_min_size = requires {
   { T::wire_min_size } -> std::convertible_to<std::size_t>;
 };
 
-/// An enum or struct with a function `bool wire_valid(const T&)` in its namespace: a decoded value it refuses
-/// is malformed. Encoding does not ask.
+/// An enum or struct with a function `bool wire_valid(const T&)` in its namespace. A decoded value that the
+/// function refuses is malformed. Encoding does not call it.
 template <class T>
 concept validated = requires(const T& value) {
   { wire_valid(value) } -> std::same_as<bool>;

@@ -16,7 +16,7 @@
 
 namespace scoll::wire {
 
-/// What `describe` is given when decoding.
+/// The archive that `describe` is given when decoding.
 class decoder {
  public:
   static constexpr bool decoding = true;
@@ -25,7 +25,7 @@ class decoder {
 
   template <class... Fields>
   constexpr void operator()(Fields&... fields);
-  /// The sender's version of the innermost versioned struct around, 0 outside of any.
+  /// The sender's version of the innermost enclosing versioned struct; 0 outside of any.
   constexpr std::uint16_t version() const noexcept { return in_.version(); }
 
  private:
@@ -43,7 +43,7 @@ constexpr U take_unsigned(auto& in, const char* what) {
   return from != nullptr ? load_little<U>(from) : U{0};
 }
 
-/// A byte that may be 0 or 1; false after a defect.
+/// Reads a byte that may be 0 or 1; false after a defect.
 constexpr bool take_flag(auto& in, const char* what) {
   const std::byte* from = in.take(1, what);
   if (from == nullptr) return false;
@@ -67,7 +67,7 @@ constexpr void get_members(In& in, T& value) {
 template <class T>
 inline constexpr const char* name_of = kind_v<T> == kind::array ? "array" : "struct";
 
-/// Values of fixed size are checked for once.
+/// Checks once for all bytes of a value of fixed size.
 template <class T>
 constexpr void get_fixed(reader& in, T& value) {
   const std::byte* from = nullptr;
@@ -86,7 +86,7 @@ void get_raw(auto& in, T* values, std::size_t count, const char* what) {
   if (from != nullptr) std::memcpy(static_cast<void*>(values), from, count * sizeof(T));
 }
 
-/// Into a string or a vector of bytes, without filling it with zeros first.
+/// Assigns to a string or a vector of bytes, without filling it with zeros first.
 template <class T>
 constexpr void assign_bytes(T& value, const std::byte* from, std::size_t size) {
   if (size == 0) {
@@ -126,8 +126,8 @@ constexpr void get_elements(reader& in, Vector& values) {
   }
 }
 
-/// The count is checked against the bytes that are left before anything is allocated for it. Elements that
-/// are already there are decoded over, so a vector that is used again keeps what it owns.
+/// Reads a vector. The count is checked against the bytes that are left before anything is allocated for it.
+/// Existing elements are decoded over, so a vector that is used again keeps the memory it owns.
 template <class Vector>
 constexpr void get_vector(reader& in, Vector& values) {
   using element = typename Vector::value_type;
@@ -260,18 +260,18 @@ constexpr void decoder::operator()(Fields&... fields) {
   (detail::get(in_, fields), ...);
 }
 
-/// Reads the next value over `value`; false when the bytes are malformed, see `reader::error`. What `value`
-/// then holds is unspecified, but it can be destroyed and assigned. Fields that a description leaves out keep
-/// what they hold. Allocates for strings and vectors alone, never before the bytes for them are known to be
-/// there, so in all at most `sizeof(T) / min_wire_size<T>` times the message's size.
+/// Reads the next value over `value`. False if the bytes are malformed: see `reader::error`. Then `value` is
+/// unspecified, but it can be destroyed and assigned. Fields that a description leaves out keep their
+/// content. Only strings and vectors allocate, and never before their bytes are known to be there: in all at
+/// most `sizeof(T) / min_wire_size<T>` times the message's size.
 template <class T>
 constexpr bool decode(reader& in, T& value) {
   detail::get(in, value);
   return in.ok();
 }
 
-/// Decodes a message that is one value. Bytes that are left over are malformed. A type with borrowed members
-/// points into `from`.
+/// Decodes a message that is one value. Error: `malformed`, also if bytes are left over. A type with borrowed
+/// members points into `from`.
 template <class T>
 result<T> decode_from(std::span<const std::byte> from) {
   static_assert(std::default_initializable<T>, "scoll::wire: decode_from<T> starts from a T{}");

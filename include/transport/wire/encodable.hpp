@@ -13,7 +13,7 @@
 namespace scoll::wire {
 namespace detail {
 
-/// Why a type has no form on the wire, looking at the type itself and not at what it is made of.
+/// Why a type has no form on the wire. It looks at the type itself and not at its members.
 enum class refusal : std::uint8_t {
   none,
   const_value,
@@ -31,8 +31,8 @@ enum class refusal : std::uint8_t {
   unknown_type,
 };
 
-/// An enum whose size the compiler chose: another compiler may choose otherwise, and not every value of the
-/// underlying type is a value of it.
+/// An enum whose size the compiler chose. Another compiler may choose another size, and not every value of
+/// the underlying type is a value of the enum.
 template <class T>
 concept open_enumeration = std::is_enum_v<T> && !requires { T{0}; };
 
@@ -96,8 +96,8 @@ consteval refusal why_refused() {
   return refusal::none;
 }
 
-/// Stops the compilation with the reason. Called for every type that is met on the way, so the reason names
-/// the innermost culprit, and the compiler's trace names the struct it is in.
+/// Stops the compilation with the reason. It is called for every type met on the way, so the reason names the
+/// innermost culprit, and the compiler's trace names the struct that contains it.
 template <class T>
 consteval void require_form() {
   constexpr refusal reason = why_refused<T>();
@@ -147,7 +147,7 @@ consteval bool elements_have_form(const std::pair<First, Second>* /*types*/) {
   return has_form<First, Around...>() && has_form<Second, Around...>();
 }
 
-/// Looks at everything a type is made of; `Around` ends the recursion of a struct that holds a vector of
+/// Checks everything a type is made of. `Around` ends the recursion of a struct that holds a vector of
 /// itself.
 template <class T, class... Around>
 consteval bool has_form() {
@@ -170,8 +170,8 @@ consteval bool has_form() {
 
 }  // namespace detail
 
-/// What `encode` and `decode` take. What a type names in its own `describe()` is only checked where it is
-/// used.
+/// The types that `encode` and `decode` take. Types named in a type's own `describe()` are only checked where
+/// it is used.
 template <class T>
 concept encodable = detail::has_form<T>();
 

@@ -13,7 +13,7 @@
 
 namespace scoll::wire {
 
-/// What `describe` is given when encoding.
+/// The archive that `describe` is given when encoding.
 class encoder {
  public:
   static constexpr bool decoding = false;
@@ -22,7 +22,7 @@ class encoder {
 
   template <class... Fields>
   constexpr void operator()(const Fields&... fields);
-  /// Version of the innermost versioned struct around, 0 outside of any.
+  /// The version of the innermost enclosing versioned struct; 0 outside of any.
   constexpr std::uint16_t version() const noexcept { return out_.version(); }
 
  private:
@@ -31,7 +31,7 @@ class encoder {
 
 namespace detail {
 
-/// Writes where a `writer` has already found room for a value of fixed size.
+/// Writes to the place that a `writer` has already found for a value of fixed size.
 class fixed_writer {
  public:
   constexpr explicit fixed_writer(std::byte* next) noexcept : next_(next) {}
@@ -56,7 +56,7 @@ constexpr void put_members(Out& out, const T& value) {
   visit_members(value, [&out](const auto&... member) { (detail::put(out, member), ...); });
 }
 
-/// Values of fixed size ask for room once.
+/// Asks once for the room of a value of fixed size.
 template <class T>
 constexpr void put_fixed(writer& out, const T& value) {
   if constexpr (fixed_size<T> != 0) {
@@ -187,15 +187,14 @@ constexpr void encoder::operator()(const Fields&... fields) {
   (detail::put(out_, fields), ...);
 }
 
-/// Appends `value`; false when it does not fit or cannot be encoded, see `writer::error`. Nothing is
-/// allocated.
+/// Appends `value`. False if it does not fit or cannot be encoded: see `writer::error`. It allocates nothing.
 template <class T>
 constexpr bool encode(writer& out, const T& value) {
   detail::put(out, value);
   return out.ok();
 }
 
-/// The size `encode` would need. Walks the value, unless its type has a fixed size.
+/// The number of bytes that `encode` would need. It walks the value, unless its type has a fixed size.
 template <class T>
 constexpr std::size_t encoded_size(const T& value) {
   if constexpr (has_fixed_size<T>) {
@@ -207,7 +206,8 @@ constexpr std::size_t encoded_size(const T& value) {
   }
 }
 
-/// Encodes into the front of `into` and returns how many bytes that took. `too_large` names the size needed.
+/// Encodes into the front of `into` and returns the number of bytes taken. Errors: `too_large` (naming the
+/// size needed), `invalid_argument` (nested too deep).
 template <class T>
 result<std::size_t> encode_to(std::span<std::byte> into, const T& value) {
   writer out(into);

@@ -8,7 +8,7 @@
 
 namespace scoll::wire::detail {
 
-/// Reads what a `reader` has already found to be there, and tells it about values that are wrong.
+/// Reads bytes that a `reader` has already found to be there, and reports wrong values to it.
 class fixed_reader {
  public:
   constexpr fixed_reader(const std::byte* next, reader& whole) noexcept : next_(next), whole_(whole) {}

@@ -64,7 +64,8 @@ inline constexpr kind library_kind<std::tuple<T...>> = kind::tuple;
 template <class T, class... Choices>
 concept one_of = (std::same_as<T, Choices> || ...);
 
-/// Their width or meaning differs between platforms, or they are text that is better sent as `std::string`.
+/// Character types whose width or meaning differs between platforms, or which are better sent as
+/// `std::string`.
 template <class T>
 concept wide_character = one_of<T, wchar_t, char8_t, char16_t, char32_t>;
 
@@ -91,7 +92,7 @@ consteval kind kind_of() {
 template <class T>
 inline constexpr kind kind_v = kind_of<T>();
 
-/// A struct whose members follow each other: plain, or versioned without a description of its own.
+/// A struct whose members follow each other: a plain one, or a versioned one without its own description.
 template <class T>
 concept member_wise = kind_v<T> == kind::plain_struct || (kind_v<T> == kind::versioned && !described<T>);
 

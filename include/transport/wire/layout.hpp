@@ -10,7 +10,7 @@
 
 namespace scoll::wire {
 
-/// What the type alone says about the size of its encodings, in bytes.
+/// The sizes in bytes that the type alone determines for its encodings.
 struct layout {
   std::size_t min = 0;
   std::size_t max = unbounded;
@@ -26,7 +26,7 @@ constexpr std::size_t saturating_multiply(std::size_t a, std::size_t b) {
   return b != 0 && a > unbounded / b ? unbounded : a * b;
 }
 
-/// One after the other.
+/// The layout of two values, one after the other.
 constexpr layout operator+(const layout& a, const layout& b) {
   return {saturating_add(a.min, b.min), saturating_add(a.max, b.max), a.fixed && b.fixed};
 }
@@ -38,7 +38,7 @@ constexpr layout exactly(std::size_t size) {
 template <class T>
 consteval layout make_layout();
 
-/// The archive that adds up what a description names.
+/// The archive that adds up the fields that a description names.
 class measurer {
  public:
   static constexpr bool decoding = false;
@@ -51,8 +51,8 @@ class measurer {
     asked_version_ = true;
     return 0;
   }
-  /// Never `fixed`: a description may differ between archives, and fixed sizes are not checked field by
-  /// field.
+  /// The result is never `fixed`: a description may differ between archives, and fixed sizes are not checked
+  /// field by field.
   constexpr layout sum() const noexcept {
     return asked_version_ ? layout{} : layout{sum_.min, sum_.max, false};
   }
@@ -62,9 +62,9 @@ class measurer {
   bool asked_version_ = false;
 };
 
-/// An object that is never made. A description that only hands out references can be followed on it at
-/// compile time, whatever its type; one that looks at values cannot, and so has no measure. All compilers
-/// agree on which is which.
+/// An object that is never constructed. A description that only hands out references can be followed on it at
+/// compile time, whatever its type; a description that looks at values cannot, and so has no measure. All
+/// compilers agree on which is which.
 template <class T>
 struct unmade {
   T value;
@@ -172,20 +172,20 @@ consteval layout make_layout() {
 template <class T>
 inline constexpr layout layout_of = detail::make_layout<T>();
 
-/// Every value has the same encoded size: integers, enums, floats, durations, and arrays, tuples and plain
-/// structs of such. Not optionals, nor what describes itself or carries a version.
+/// A type whose values all have the same encoded size: integers, enums, floats, durations, and arrays, tuples
+/// and plain structs of these. Optionals, self-describing types and types with a version are not among them.
 template <class T>
 concept has_fixed_size = layout_of<T>.fixed;
 
 template <has_fixed_size T>
 inline constexpr std::size_t fixed_size = layout_of<T>.min;
 
-/// No encoding is smaller. 0 for a description that cannot be followed at compile time and states no
-/// `wire_min_size`.
+/// The smallest encoded size, in bytes. 0 for a description that cannot be followed at compile time and
+/// states no `wire_min_size`.
 template <class T>
 inline constexpr std::size_t min_wire_size = layout_of<T>.min;
 
-/// No encoding is larger; only for types that have such a bound.
+/// The largest encoded size, in bytes, for types that have such a bound.
 template <class T>
   requires(layout_of<T>.max != unbounded)
 inline constexpr std::size_t max_encoded_size = layout_of<T>.max;

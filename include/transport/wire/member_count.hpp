@@ -5,18 +5,18 @@
 #include <type_traits>
 #include <utility>
 
-/// How many members a plain struct has, asked of the compiler: the struct can be initialised from n
-/// placeholders but not from n + 1. Nothing here is ever run; the conversions have bodies only because
-/// compilers warn of those without.
+/// Finds how many members a plain struct has: the compiler can initialise the struct from n placeholders, but
+/// not from n + 1. None of this ever runs; the conversions have bodies only because compilers warn about
+/// conversions without.
 
 namespace scoll::wire::detail {
 
-/// Structs with more members are nested, or describe themselves.
+/// Structs with more members must be nested, or describe themselves.
 inline constexpr std::size_t max_members = 24;
 
 /// Converts to every type but `Owner`, so that it stands for a member and never for a copy of the struct. The
-/// operator is const: a member with a greedy constructor (`std::optional`) then prefers that constructor over
-/// the operator instead of finding the two ambiguous.
+/// operator is const so that a member with a greedy constructor (`std::optional`) prefers that constructor
+/// instead of finding the two ambiguous.
 template <class Owner>
 struct any_member {
   template <class U>
@@ -26,7 +26,7 @@ struct any_member {
   }
 };
 
-/// Converts to the base classes of `Owner` alone.
+/// Converts to the base classes of `Owner` only.
 template <class Owner>
 struct any_base {
   template <class U>
@@ -52,9 +52,9 @@ constexpr bool takes_braced_pair(std::index_sequence<Before...> /*before*/,
   };
 }
 
-/// The counts a struct can be initialised from are one range that ends at its number of members: it starts
-/// above zero where a leading member has no default. `max_members + 1` means more than that; a struct that
-/// takes nothing at all (reference members) has 0.
+/// The counts that a struct can be initialised from are one range that ends at its number of members. The
+/// range starts above zero if a leading member has no default. `max_members + 1` stands for more than that; a
+/// struct that cannot be initialised at all (reference members) has 0.
 template <class T, std::size_t N = 0, bool Found = false>
 consteval std::size_t count_members() {
   constexpr bool fits = takes<T>(std::make_index_sequence<N>{});
@@ -74,7 +74,7 @@ template <class T>
 inline constexpr bool has_base = requires { T{any_base<T>{}}; };
 
 /// A C array takes one placeholder per element, so it would be counted as several members. Given a braced
-/// pair instead it leaves fewer places behind it than any other member would.
+/// pair instead, it leaves fewer places behind it than any other member would.
 template <class T, std::size_t I>
 constexpr bool is_c_array_at() {
   using before = std::make_index_sequence<I>;

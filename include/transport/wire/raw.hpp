@@ -37,9 +37,9 @@ consteval bool is_raw() {
 
 }  // namespace detail
 
-/// The encoding is the object's own bytes: little-endian host, no padding (members lie in order of
-/// declaration, so equal sizes say so) and no value that needs a check. Such values, and vectors of them, are
-/// copied as a block.
+/// True if the encoding is the object's own bytes: the host is little-endian, the type has no padding
+/// (members are in order of declaration, so equal sizes prove it), and no value needs a check. Such values,
+/// and vectors of them, are copied as a block.
 template <class T>
 concept raw_copyable = std::endian::native == std::endian::little && detail::is_raw<T>();
 

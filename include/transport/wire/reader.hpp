@@ -11,11 +11,11 @@
 
 namespace scoll::wire {
 
-/// What a `reader` stumbled over. The words it puts around the numbers are in `reader::error`.
+/// The defects that a `reader` reports. `reader::error` puts them into words.
 enum class defect : std::uint8_t {
   none,
-  too_short,   ///< `what` of `amount` bytes, `left` were left
-  count,       ///< `what` of `amount` elements of at least `unit` bytes, `left` were left
+  too_short,   ///< `what` of `amount` bytes, with `left` bytes left
+  count,       ///< `what` of `amount` elements of at least `unit` bytes, with `left` bytes left
   bad_value,   ///< `what` with the value `amount`
   refused,     ///< a value that `wire_valid` refused
   too_deep,    ///< more than `max_depth`
@@ -23,8 +23,8 @@ enum class defect : std::uint8_t {
   left_over,   ///< `amount` bytes more than the value takes
 };
 
-/// Decodes a message that must outlive it. Every access is checked; the first defect is kept, and from then
-/// on nothing can be read.
+/// Decodes a message, which must outlive the reader. Every access is checked. The first defect is kept, and
+/// from then on nothing can be read.
 class reader {
  public:
   constexpr explicit reader(std::span<const std::byte> from) noexcept
@@ -32,13 +32,13 @@ class reader {
 
   constexpr bool ok() const noexcept { return defect_ == defect::none; }
   constexpr std::size_t position() const noexcept { return static_cast<std::size_t>(next_ - begin_); }
-  /// Bytes left in the message, or in the versioned struct being read; 0 after a defect.
+  /// The bytes left in the message, or in the versioned struct being read; 0 after a defect.
   constexpr std::size_t remaining() const noexcept { return static_cast<std::size_t>(end_ - next_); }
-  /// `malformed`, with what was wrong and where: "string of 4294967295 bytes, 12 left at offset 8". Only for
-  /// a reader that is not `ok()`.
+  /// The error `malformed`, saying what was wrong and where: "string of 4294967295 bytes, 12 left at offset
+  /// 8". Call it only if the reader is not `ok()`.
   scoll::error error() const;
 
-  /// The next `size` bytes, or null when fewer are left. `what` has static lifetime.
+  /// Takes the next `size` bytes; null if fewer are left. `what` has static lifetime.
   constexpr const std::byte* take(std::size_t size, const char* what) noexcept {
     if (size > remaining()) [[unlikely]] {
       fail(defect::too_short, what, size);
@@ -47,7 +47,7 @@ class reader {
     return std::exchange(next_, next_ + size);
   }
 
-  /// A length of `what` that is known to be left in the message; 0 after a defect.
+  /// Takes the length of `what`, checked against the bytes that are left; 0 after a defect.
   constexpr std::size_t take_length(const char* what) noexcept {
     const std::size_t length = take_u32();
     if (length <= remaining()) [[likely]]
@@ -56,7 +56,8 @@ class reader {
     return 0;
   }
 
-  /// A count of elements of which each takes at least `unit` bytes, checked to be possible; 0 after a defect.
+  /// Takes a count of elements of at least `unit` bytes each, checked against the bytes that are left; 0
+  /// after a defect.
   constexpr std::size_t take_count(const char* what, std::size_t unit) noexcept {
     const std::size_t count = take_u32();
     if (unit == 0) return take_weightless(count, what);
@@ -67,12 +68,12 @@ class reader {
     return 0;
   }
 
-  /// All bytes must have been read: what is left over is a defect.
+  /// Checks that all bytes have been read: any left over are a defect.
   constexpr void finish() noexcept {
     if (remaining() != 0) fail(defect::left_over, "", remaining());
   }
 
-  /// Notes a defect at the next byte, or at `at`; the first one stands.
+  /// Notes a defect at the next byte, or at `at`. Only the first one is kept.
   constexpr void fail(defect which, const char* what, std::uint64_t amount) noexcept {
     fail(which, what, amount, next_);
   }
@@ -86,7 +87,8 @@ class reader {
     end_ = next_;
   }
 
-  /// Around each vector of values that can nest and each self-describing struct. False: too deep.
+  /// Called around each vector of values that can nest, and each self-describing struct. False: it is nested
+  /// too deep.
   [[nodiscard]] constexpr bool enter() noexcept {
     if (depth_ == max_depth) [[unlikely]] {
       fail(defect::too_deep, "", max_depth);
@@ -97,16 +99,17 @@ class reader {
   }
   constexpr void leave() noexcept { --depth_; }
 
-  /// Makes the next `size` bytes, which must be there, all there is, until `widen` with the end returned.
+  /// Limits the reader to the next `size` bytes, which must be there, until `widen` is called with the
+  /// returned end.
   constexpr const std::byte* narrow(std::size_t size) noexcept { return std::exchange(end_, next_ + size); }
   constexpr void widen(const std::byte* end) noexcept {
     if (ok()) end_ = end;
   }
   constexpr void skip_rest() noexcept { next_ = end_; }
 
-  /// Version that the sender gave the innermost versioned struct being read, 0 outside of any.
+  /// The version that the sender gave the innermost versioned struct being read; 0 outside of any.
   constexpr std::uint16_t version() const noexcept { return version_; }
-  /// Returns the version before, to be set again behind the struct.
+  /// Sets the version and returns the previous one, to be set again after the struct.
   constexpr std::uint16_t set_version(std::uint16_t version) noexcept {
     return std::exchange(version_, version);
   }

@@ -35,7 +35,7 @@ class signature_text {
   std::size_t size_ = 0;
 };
 
-/// `Version` is that of the innermost versioned struct around, `Around` are the structs around.
+/// `Version` is the version of the innermost enclosing versioned struct; `Around` are the enclosing structs.
 template <class T, std::uint16_t Version, class... Around>
 constexpr void sign(signature_text& out);
 
@@ -53,7 +53,7 @@ constexpr void sign_elements(signature_text& out, const std::pair<First, Second>
   sign_all<Version, Around...>(out, type_list<First, Second>{});
 }
 
-/// The archive that signs what a description names.
+/// The archive that writes the signature of what a description names.
 template <std::uint16_t Version, class... Around>
 class signer {
  public:
@@ -84,7 +84,7 @@ consteval std::size_t description_size() {
   return counted.size();
 }
 
-/// Its description does not depend on values.
+/// True if the description does not depend on values.
 template <class T, std::uint16_t Version, class... Around>
 concept signable =
     requires { typename std::integral_constant<std::size_t, description_size<T, Version, Around...>()>; };
@@ -165,9 +165,9 @@ inline constexpr auto signature_storage = [] {
 
 }  // namespace detail
 
-/// What a type looks like on the wire, as text: `{u64,text,[u32]}`. Two types with one signature are encoded
-/// alike, but for those that hold a `{described}`: a struct whose description depends on values, of which it
-/// says no more. A struct with a version is `@3{u64,text}`.
+/// The form of a type on the wire, as text: `{u64,text,[u32]}`. Two types with one signature are encoded
+/// alike, except for those that hold a `{described}`: a struct whose description depends on values, about
+/// which the signature says no more. A struct with a version is `@3{u64,text}`.
 template <encodable T>
 inline constexpr std::string_view signature{detail::signature_storage<T>.data(),
                                             detail::signature_storage<T>.size()};

@@ -9,8 +9,8 @@
 
 namespace scoll::wire {
 
-/// An unsigned integer that takes 1 to 10 bytes: seven bits each, lowest first, the top bit set on all but
-/// the last (LEB128). Only the shortest form is accepted, so that equal values have equal bytes.
+/// An unsigned integer that takes 1 to 10 bytes of seven bits each, lowest first; the top bit is set on all
+/// but the last byte (LEB128). Only the shortest form is accepted, so that equal values have equal bytes.
 struct varint {
   std::uint64_t value = 0;
 
@@ -31,7 +31,7 @@ constexpr void put_varint(writer& out, std::uint64_t value) noexcept {
   to[size - 1] = static_cast<std::byte>(value);
 }
 
-/// 0 after a defect.
+/// Reads a varint; 0 after a defect.
 constexpr std::uint64_t take_varint(reader& in) noexcept {
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < max_varint_size; ++i) {

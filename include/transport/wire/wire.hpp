@@ -1,7 +1,7 @@
 #pragma once
 
-/// Encoding of plain structs, strings, containers and optionals into little-endian bytes and back;
-/// the bytes are in docs/wire.md.
+/// Encoding of plain structs, strings, containers and optionals into little-endian bytes and back. The bytes
+/// are specified in docs/wire.md.
 ///
 ///     struct request { std::uint64_t epoch; std::string name; std::vector<std::uint32_t> ranks; };
 ///     auto size = scoll::wire::encode_to(buffer, request{7, "scrub", {1, 2}});

@@ -11,30 +11,29 @@
 
 namespace scoll::wire {
 
-/// Encodes into the caller's bytes, which must outlive it; never allocates. When they do not suffice it goes
-/// on counting, so that `needed()` tells how large the whole would have been; what was written is then of no
-/// use.
+/// Encodes into the caller's bytes, which must outlive the writer. It never allocates. When the bytes do not
+/// suffice it keeps counting, so that `needed()` tells the whole size; what was written is then of no use.
 class writer {
  public:
   constexpr explicit writer(std::span<std::byte> into) noexcept : into_(into.data()), room_(into.size()) {}
 
-  /// Everything so far fitted and could be encoded.
+  /// True if everything so far fitted and could be encoded.
   constexpr bool ok() const noexcept { return problem_ == problem::none && needed_ <= room_; }
-  /// Bytes that everything so far takes, whether it fitted or not.
+  /// The bytes that everything so far takes, whether or not it fitted.
   constexpr std::size_t needed() const noexcept { return needed_; }
-  /// What was written; empty unless `ok()`.
+  /// The bytes written; empty unless `ok()`.
   constexpr std::span<const std::byte> written() const noexcept { return {into_, ok() ? needed_ : 0}; }
-  /// `too_large` (with the size needed in `detail` where it fits), or `invalid_argument` for values nested
-  /// too deep. Only for a writer that is not `ok()`.
+  /// The error: `too_large` (with the size needed in `detail` if it fits there), or `invalid_argument` for
+  /// values nested too deep. Call it only if the writer is not `ok()`.
   scoll::error error() const;
 
-  /// The place of the next `size` bytes, or null when they do not fit.
+  /// Takes the place of the next `size` bytes; null if they do not fit.
   constexpr std::byte* claim(std::size_t size) noexcept {
     const std::size_t at = std::exchange(needed_, needed_ + size);
     return at <= room_ && size <= room_ - at ? into_ + at : nullptr;
   }
 
-  /// A length or count, as u32.
+  /// Writes a length or count, as u32.
   constexpr void put_length(std::size_t length) noexcept {
     check_length(length);
     if (std::byte* to = claim(length_size)) detail::store_little(to, static_cast<std::uint32_t>(length));
@@ -44,8 +43,8 @@ class writer {
     if (length > max_length) problem_ = problem::length;
   }
 
-  /// Around each vector of values that can nest and each self-describing struct. False: too deep, leave it
-  /// out.
+  /// Called around each vector of values that can nest, and each self-describing struct. False: it is nested
+  /// too deep and must be left out.
   [[nodiscard]] constexpr bool enter() noexcept {
     if (depth_ == max_depth) [[unlikely]] {
       problem_ = problem::depth;
@@ -65,9 +64,9 @@ class writer {
     }
   }
 
-  /// Version of the innermost versioned struct being encoded, 0 outside of any.
+  /// The version of the innermost versioned struct being encoded; 0 outside of any.
   constexpr std::uint16_t version() const noexcept { return version_; }
-  /// Returns the version before, to be set again behind the struct.
+  /// Sets the version and returns the previous one, to be set again after the struct.
   constexpr std::uint16_t set_version(std::uint16_t version) noexcept {
     return std::exchange(version_, version);
   }

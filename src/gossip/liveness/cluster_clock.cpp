@@ -19,7 +19,7 @@ constexpr std::uint64_t ahead = 3;
 cluster_clock::cluster_clock(clock_rule rule, nanoseconds interval) noexcept
     : rule_(rule), price_(interval * 9 / 10), credit_(price_ * burst) {}
 
-/// Time that has passed is credit. What a gap has brought is not cut to the burst: others went on meanwhile.
+/// Elapsed time is credit. Credit from a gap is not cut to the burst, because the others went on meanwhile.
 void cluster_clock::refill(time_point at) noexcept {
   const nanoseconds passed = running_ ? std::max(at - refilled_, nanoseconds(0)) : nanoseconds(0);
   running_ = true;
@@ -62,7 +62,7 @@ bool cluster_clock::hear(participant_index from, std::uint64_t heard, time_point
   return heard > now_;
 }
 
-/// Down only with three others: fewer are more likely to be heard late than to be right.
+/// The clock goes down only with three others: fewer are more likely to be heard late than to be right.
 void cluster_clock::start_from(std::uint64_t heard) noexcept {
   if (started_ && heard < now_ && agreeing(heard) < most_quorum) return;
   started_ = true;
@@ -97,7 +97,7 @@ std::size_t cluster_clock::recent(std::array<std::uint64_t, remembered>& clocks)
   return count;
 }
 
-/// The highest clock that as many others have reached as have to.
+/// The highest clock that a quorum of others has reached.
 std::uint64_t cluster_clock::agreed() const noexcept {
   std::array<std::uint64_t, remembered> clocks;
   const std::size_t count = recent(clocks);
@@ -114,7 +114,7 @@ std::uint64_t cluster_clock::median() const noexcept {
   return clocks[(count - 1) / 2];
 }
 
-/// How many of those heard lately say that it is about `clock`.
+/// How many of the participants heard lately say that it is about `clock`.
 std::uint32_t cluster_clock::agreeing(std::uint64_t clock) const noexcept {
   std::array<std::uint64_t, remembered> clocks;
   const std::size_t count = recent(clocks);

@@ -10,27 +10,29 @@
 
 namespace scoll::gossip {
 
-/// The cycle that the cluster is in, after Lamport, and guarded against those whose own clocks are wrong.
-/// Guarded, it follows others by at most 1/0.9 cycles in an interval of one's own time, with a burst
-/// of three, and further only to where three others are that were heard directly in the last two ticks (or
-/// all who live, if they are fewer). It waits when it is three or more ahead of all that were heard since the
-/// last tick. So no single participant drives it, nor is left behind.
+/// The cycle that the cluster is in, after Lamport, and guarded against participants whose own clocks are
+/// wrong. It follows others by at most 1/0.9 cycles in an interval of its own time, with a burst of three. It
+/// goes no further than three others that were heard directly in the last two ticks (or all living ones, if
+/// they are fewer). It waits when it is three or more ahead of all that were heard since the last tick. So no
+/// single participant can drive it, and none is left behind.
 class cluster_clock {
  public:
   cluster_clock(clock_rule rule, nanoseconds interval) noexcept;
 
   std::uint64_t now() const noexcept { return now_; }
 
-  /// At one's own tick. `others_alive` bounds how many have to agree. True if it waited.
+  /// Advances at the participant's own tick. `others_alive` bounds how many others must agree. True if it
+  /// waited.
   bool tick(time_point at, std::uint32_t others_alive) noexcept;
-  /// A message of `from` said `heard`. True if it was not followed all the way.
+  /// Handles the clock `heard` in a message of `from`. True if it was not followed all the way.
   bool hear(participant_index from, std::uint64_t heard, time_point at) noexcept;
 
-  /// Whether two others that were heard lately, or all `others` if they are fewer, say that it is about now:
-  /// one alone may have been heard long after it spoke.
+  /// True if two others that were heard lately, or all `others` if they are fewer, say that it is about now.
+  /// One alone may have been heard long after it spoke.
   bool confirmed(std::uint32_t others) const noexcept;
 
-  /// Of a start: until then it goes to the median of what is heard, up at once, and down when three agree.
+  /// Ends the start. Until then the clock goes to the median of what is heard: up at once, and down when
+  /// three agree.
   void settle() noexcept { settled_ = true; }
 
  private:
@@ -52,7 +54,7 @@ class cluster_clock {
   void follow(std::uint64_t heard) noexcept;
 
   clock_rule rule_;
-  nanoseconds price_;  // of one cycle that is followed, in time of one's own
+  nanoseconds price_;  // the price of one followed cycle, in the participant's own time
   nanoseconds credit_;
   time_point refilled_{};
   bool running_ = false;

@@ -7,7 +7,7 @@
 namespace scoll::gossip {
 namespace {
 
-// Fewer samples than that are taken to be so many: one lost message is no loss of one half.
+// Fewer samples count as this many, so that one lost message is not a loss of one half.
 constexpr std::uint32_t least_samples = 32;
 
 }  // namespace
@@ -31,7 +31,7 @@ void loss_estimate::sample(bool lost) noexcept {
   samples_ = std::min(samples_ + 1, most_samples);
 }
 
-/// An exchange needs both of its messages.
+/// An exchange fails if either of its two messages is lost.
 double loss_estimate::own() const noexcept {
   const double failed = std::popcount(lost_) / static_cast<double>(std::max(samples_, least_samples));
   return 1 - std::sqrt(1 - std::min(failed, 1.0));

@@ -8,16 +8,16 @@
 
 namespace scoll::gossip {
 
-/// The share of messages that are lost, from pings that were not answered by those who turned out to live,
-/// and from what others estimate. Pings to the dead say nothing about the network.
+/// An estimate of the share of lost messages, from unanswered pings to participants that turned out to be
+/// alive, and from the estimates of others. Pings to the dead say nothing about the network.
 class loss_estimate {
  public:
-  /// A ping left. What it displaces is forgotten.
+  /// Notes a ping that has left. The one that it displaces is forgotten.
   void sent(participant_index to, std::uint64_t sequence, std::uint64_t clock) noexcept;
-  /// True if that ping was waited for.
+  /// Notes the answer to a ping. True if that ping was waited for.
   bool answered(std::uint64_t sequence) noexcept;
-  /// Looks at pings without an answer, a cycle or more later: `heard(to)` is the cycle at which `to` was last
-  /// heard by anybody. Those older than `patience` cycles say nothing.
+  /// Judges pings without an answer that are a cycle or more old. `heard(to)` is the cycle at which any
+  /// participant last heard `to`. Pings older than `patience` cycles say nothing.
   template <class Heard>
   void conclude(std::uint64_t clock, std::uint64_t patience, Heard&& heard) noexcept {
     for (ping& p : pings_) {
@@ -30,11 +30,11 @@ class loss_estimate {
       }
     }
   }
-  /// What another estimates, 0 to 1.
+  /// Takes in the estimate of another participant, 0 to 1.
   void others_say(double loss) noexcept { others_ += (loss - others_) / 16; }
 
   double own() const noexcept;
-  /// The greater of one's own and what the others have on average.
+  /// The greater of the own estimate and the average of the others'.
   double value() const noexcept;
 
  private:

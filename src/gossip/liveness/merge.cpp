@@ -7,7 +7,7 @@
 namespace scoll::gossip {
 namespace {
 
-constexpr std::size_t narrowest = 16;  // what every processor in question has (SSE2, NEON)
+constexpr std::size_t narrowest = 16;  // every processor in question has this (SSE2, NEON)
 
 template <std::size_t Bytes>
 struct lanes_of {
@@ -18,8 +18,8 @@ std::uint8_t shifted(std::uint8_t age, int shift) noexcept {
   return age >= old_age ? age : static_cast<std::uint8_t>(std::clamp(age + shift, 0, int{old_age}));
 }
 
-/// Ages are limited before they are added to, so that nothing wraps; 254 and 255 stay what they are. Inlined
-/// into its callers, which say for which processor it is.
+/// Ages are limited before the addition, so that nothing wraps; 254 and 255 stay as they are. The function is
+/// inlined into its callers, which state the processor.
 template <std::size_t Bytes, bool Merge, bool Forward>
 [[gnu::always_inline]] inline void run(std::uint8_t* own, const std::uint8_t* heard, std::size_t count,
                                        int shift) noexcept {
@@ -63,7 +63,7 @@ template <std::size_t Bytes, bool Merge>
                     : run<Bytes, Merge, false>(own, heard, count, shift);
 }
 
-/// What is told of ages that are `least` fresher than those heard; the others become "never heard".
+/// Keeps the ages that are at least `least` fresher than the heard ones; the others become "never heard".
 template <std::size_t Bytes>
 [[gnu::always_inline]] inline void keep_fresher(std::uint8_t* heard, const std::uint8_t* own,
                                                 std::size_t count, std::uint8_t shift,

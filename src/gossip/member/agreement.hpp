@@ -9,33 +9,34 @@
 
 namespace scoll::gossip {
 
-/// What somebody else says of the configuration, in full.
+/// The full configuration that another participant claims.
 struct claim {
   std::uint16_t version = 0;
   std::uint32_t interval_ms = 0;
   std::uint32_t participants = 0;
-  configuration_digest list{};  ///< of the addresses
+  configuration_digest list{};  ///< the digest of the addresses
 };
 
-/// The first in which two configurations differ.
+/// The first parameter in which two configurations differ.
 enum class parameter : std::uint8_t { none, version, interval, participants };
 std::string_view to_string(parameter p) noexcept;
 
 claim claim_of(const configuration& shared) noexcept;
 parameter difference(const claim& own, const claim& other) noexcept;
 
-/// Who stops when configurations differ: the newcomer, at once when somebody who is established says
-/// so in full; an established participant only when most of those it has heard lately disagree. With two
-/// newcomers nobody is right by itself, so there the most decide as well. What is old must not be heard.
+/// Decides which participant stops when configurations differ. A newcomer stops at once when an established
+/// participant states its configuration in full. An established participant stops only when most of those it
+/// has heard lately disagree. If both are newcomers, neither is right by itself, so the majority decides as
+/// well. Old messages must not be counted.
 class agreement {
  public:
   explicit agreement(std::uint32_t participants) noexcept;
 
-  /// `established`: what the other says of itself. `in_full`: whether it named its parameters.
+  /// `established`: the other says so of itself. `in_full`: the other named its parameters.
   enum class outcome : std::uint8_t { agrees, differs, stop };
   outcome hear(participant_index from, bool agrees, bool established, bool in_full) noexcept;
 
-  /// Has been agreed with by three others, or by all if they are fewer.
+  /// True once three others have agreed, or all if they are fewer.
   bool established() const noexcept { return established_; }
 
  private:

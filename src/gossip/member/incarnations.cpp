@@ -8,10 +8,10 @@
 namespace scoll::gossip {
 namespace {
 
-// A message is sent about three times in a cycle: enough for twice the cycles that it takes to reach
-// everybody.
+// A participant sends about three messages per cycle, so this is enough for twice the cycles that it takes to
+// reach all.
 constexpr std::uint32_t times_per_hop = 6;
-// All lives in turn are 1/64 of a vector's entries, and at least a few.
+// The lives sent in turn are 1/64 of a vector's entries, and at least a few.
 constexpr std::uint32_t turn_share = 64;
 constexpr std::uint32_t least_in_turn = 4;
 
@@ -33,7 +33,7 @@ bool incarnations::learn(participant_index who, std::uint64_t incarnation, bool 
   return true;
 }
 
-/// When there is no room the news told most often make way: everybody learns them in turn at the latest.
+/// If there is no room, the news sent most often makes way, because all participants learn it in turn anyway.
 void incarnations::announce(participant_index who) noexcept {
   const auto same = std::find_if(news_.begin(), news_.end(), [&](const news& n) { return n.who == who; });
   if (same != news_.end()) {

@@ -15,12 +15,12 @@ struct life {
   std::uint64_t incarnation = 0;
 };
 
-/// The latest known life of every participant, and which of them to tell others of: news are told for
-/// as many messages as it takes to reach everybody, then all lives in turn, so that nobody misses one for
-/// ever. Who has just started asks for the table itself.
+/// The latest known life of every participant, and the choice of which to tell others. News is told in as
+/// many messages as it takes to reach all, then all lives are told in turn, so that no participant misses one
+/// for ever. A participant that has just started asks for the table itself.
 class incarnations {
  public:
-  /// News that are told at once, and lives in one message.
+  /// The most news kept at once, and the most lives in one message.
   static constexpr std::size_t most_told = 32;
 
   explicit incarnations(std::uint32_t participants);
@@ -28,16 +28,16 @@ class incarnations {
   std::uint64_t of(participant_index who) const noexcept { return known_[who]; }
   std::span<const std::uint64_t> all() const noexcept { return known_; }
 
-  /// True if it is later than what was known; then it is news, but for `from_table`.
+  /// Learns of a life. True if it is later than the known one; then it is news, unless it is `from_table`.
   bool learn(participant_index who, std::uint64_t incarnation, bool from_table = false) noexcept;
-  /// Fills `lives` for one message and returns how many there are: news first, then as many as are due in
-  /// turn.
+  /// Fills `lives` for one message and returns their number: news first, then as many as are due in turn.
   std::size_t tell(std::span<life> lives) noexcept;
 
-  /// Where the table has not been asked for yet; the number of participants when it is complete.
+  /// The first entry of the table that has not been received yet; the number of participants when it is
+  /// complete.
   std::uint32_t asked_up_to() const noexcept { return asked_up_to_; }
   bool complete() const noexcept { return asked_up_to_ == known_.size(); }
-  /// A part of the table arrived, `lives` entries from `first` on; what they say is learned one by one.
+  /// A part of the table has arrived: `lives` entries from `first` on. Their content is learned one by one.
   void received(std::uint32_t first, std::uint32_t lives) noexcept;
 
  private:

@@ -12,16 +12,16 @@
 
 namespace scoll::gossip {
 
-/// Whom to ping: anybody at random, but those who are silent only now and then, in case they come back. All
-/// operations take constant time.
+/// The choice of the participant to ping: any one at random, but silent ones only now and then, in case they
+/// come back. All operations take constant time.
 class peer_choice {
  public:
-  /// `silent_one_in`: a draw in so many is among the silent; 0: they are drawn like all others.
+  /// `silent_one_in`: one in so many draws is among the silent; 0: they are drawn like all others.
   peer_choice(std::uint32_t participants, participant_index self, std::uint32_t silent_one_in)
       : order_(participants), place_(participants), speaking_(participants), silent_one_in_(silent_one_in) {
     std::iota(order_.begin(), order_.end(), 0);
     std::iota(place_.begin(), place_.end(), 0);
-    // Oneself is at the very end, outside both parts.
+    // The participant itself is at the very end, outside both parts.
     exchange(self, order_.back());
     --speaking_;
   }
@@ -39,7 +39,7 @@ class peer_choice {
     }
   }
 
-  /// Not one of `tried` if there is anybody else; `nobody` without others.
+  /// Draws a participant, not one of `tried` if there is another. `nobody` if there are no others.
   participant_index draw(random_generator& random, std::span<const participant_index> tried) const noexcept {
     if (others() == 0) return nobody;
     const auto is_tried = [&](participant_index who) {
@@ -49,7 +49,7 @@ class peer_choice {
       const participant_index who = draw_any(random);
       if (!is_tried(who)) return who;
     }
-    // Those who are left are few, or drawn rarely: the next in order.
+    // The remaining ones are few, or rarely drawn: take the next in order.
     const std::uint64_t first = random.below(others());
     for (std::size_t i = 0; i < tried.size(); ++i) {
       const participant_index who = order_[(first + i) % others()];
@@ -73,7 +73,8 @@ class peer_choice {
     std::swap(place_[a], place_[b]);
   }
 
-  std::vector<participant_index> order_;  // those who speak, those who are silent, oneself
+  // those that speak, then the silent ones, then the participant itself
+  std::vector<participant_index> order_;
   std::vector<std::uint32_t> place_;
   std::uint32_t speaking_;
   std::uint32_t silent_one_in_;

@@ -7,8 +7,8 @@
 
 namespace scoll::gossip {
 
-/// Which messages of one life of a sender have been here: the latest 64 are told apart, earlier ones count as
-/// repeated.
+/// Knows which messages of one life of a sender have arrived before. The latest 64 are told apart; earlier
+/// ones count as repeated.
 class replay_guard {
  public:
   void begin() noexcept { *this = {}; }
@@ -31,14 +31,15 @@ class replay_guard {
   std::uint64_t mask_ = 0;
 };
 
-/// The latest life of a sender that a kind of its messages was heard in, and which of them.
+/// The latest life of a sender from which a kind of its messages has arrived, and which of them.
 struct heard_life {
   std::uint64_t incarnation = 0;
   replay_guard guard;
 };
 
-/// What is kept of one participant beside its age and its life. What every message touches lies in one cache
-/// line: of a thousand participants hardly any is still there when the next message comes.
+/// The record of one participant, beside its age and its life. Everything that each message touches lies in
+/// one cache line, because with a thousand participants hardly any line is still in the cache when the next
+/// message comes.
 struct alignas(64) record {
   heard_life agreeing;
   std::uint64_t last_direct = verdict::never;
@@ -46,14 +47,15 @@ struct alignas(64) record {
   std::uint64_t announced = 0;  ///< the life that listeners know of
   std::uint32_t unanswered = 0;
   liveness state = liveness::unknown;
-  bool confirmed = false;  ///< since it was held dead somebody who hears of it has named its life
+  bool confirmed = false;  ///< since it was held dead, a participant that hears it has named its life
   std::uint8_t age_then = 255;
   std::uint8_t threshold_then = 0;
 
   std::uint64_t since = verdict::never;
   double loss_then = 0;
   std::uint32_t aliveness = 0;
-  heard_life disagreeing;  ///< with the configuration: apart, since it must change nothing
+  /// for messages of another configuration; kept apart, because they must change nothing
+  heard_life disagreeing;
 };
 static_assert(sizeof(record) == 128);
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t buffer_alignment = 64;
 
-// A buffer that nobody holds is out of bounds: a loan used after it was given back is found.
+// A buffer without references may not be accessed, so a view that is used after it was released is found.
 void forbid_access([[maybe_unused]] void* data, [[maybe_unused]] std::size_t size) noexcept {
 #ifdef SCOLL_ADDRESS_SANITIZER
   __asan_poison_memory_region(data, size);
@@ -36,8 +36,8 @@ void permit_access([[maybe_unused]] void* data, [[maybe_unused]] std::size_t siz
 
 }  // namespace
 
-/// What is known of buffers lies together and apart from their bytes: whoever takes the same few again and
-/// again then touches a cache line or two, not one at the end of each.
+/// The bookkeeping of buffers is contiguous and apart from their bytes. Taking the same few buffers again and
+/// again then touches a cache line or two, not one at the end of each buffer.
 struct buffer_pool::block {
   static constexpr std::size_t size = 32;
   std::unique_ptr<block> before;
@@ -56,7 +56,7 @@ buffer_pool::~buffer_pool() {
         if (buffer.data != nullptr) permit_access(buffer.data, buffer_size_);
         std::free(buffer.data);
       } else {
-        // A hook that does not return still reads its request, and nobody can take it away: what it holds
+        // A hook that does not return still reads its request, and nothing can take it away. So what it holds
         // stays valid and is never reused.
         buffer.pool = nullptr;
         held = true;

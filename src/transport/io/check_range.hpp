@@ -7,7 +7,7 @@
 
 namespace scoll::transport {
 
-/// `invalid_argument`, naming the option, unless its value lies within both limits.
+/// Checks that an option's value lies within both limits. Error: `invalid_argument`, naming the option.
 inline status check_range(const char* option, std::size_t value, std::size_t least, std::size_t most) {
   if (value >= least && value <= most) return {};
   return make_error(errc::invalid_argument, "{} is {}, not in {}..{}", option, value, least, most);

@@ -10,13 +10,13 @@
 
 namespace scoll::transport {
 
-/// Where a control socket is. `too_large`: paths of sockets are short.
+/// The address of a control socket. Error: `too_large`, because a socket's path must be short.
 inline result<sockaddr_un> control_address(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   constexpr std::size_t longest = sizeof(address.sun_path) - 1;
   if (path.size() > longest) {
-    return make_error(errc::too_large, "a socket's path has at most {} bytes, this one {}", longest,
+    return make_error(errc::too_large, "a socket's path has at most {} bytes, this one has {}", longest,
                       path.size());
   }
   path.copy(address.sun_path, longest);

@@ -17,12 +17,12 @@ namespace scoll::transport {
 
 inline constexpr std::size_t max_control_payload_bytes = 512;
 
-/// The first field of `hello` and `welcome` in every version of the protocol; 0 if it is not there.
+/// The protocol version: the first field of `hello` and `welcome` in every version. 0 if it is missing.
 inline std::uint16_t spoken_version(std::span<const std::byte> payload) noexcept {
   return payload.size() < 2 ? std::uint16_t{0} : wire::detail::load_little<std::uint16_t>(payload.data());
 }
 
-/// An error with a text that may hold what a peer sent, for status pages: only printable characters.
+/// Makes an error whose text may hold what a peer sent, for status pages: only printable characters are kept.
 inline error printable(errc code, std::string_view text) noexcept {
   std::array<char, 2 * error::text_capacity> safe;
   const std::size_t size = std::min(text.size(), safe.size());

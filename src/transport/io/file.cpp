@@ -26,7 +26,7 @@ bool no_such_file(const error& e) noexcept {
 }
 
 std::string parent_directory(const std::string& path) {
-  const std::size_t end = path.find_last_not_of('/');  // of "a/b/" as of "a/b"
+  const std::size_t end = path.find_last_not_of('/');  // "a/b/" is treated as "a/b"
   if (end == std::string::npos) return path.empty() ? "." : "/";
   const std::size_t slash = path.find_last_of('/', end);
   if (slash == std::string::npos) return ".";
@@ -72,7 +72,7 @@ task<result<std::vector<std::byte>>> read_file(file_system& files, std::string p
   if (!opened) co_return opened.error();
   const auto size = co_await file_size(*opened, stop);
   if (!size) co_return size.error();
-  // One byte more than is expected: a file that grows meanwhile shall not look whole.
+  // Ask for one byte more than expected, so that a file that grows meanwhile is not taken for complete.
   const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(*size, most)) + 1;
   std::vector<std::byte> content(wanted);
   const auto n = co_await read_all(*opened, content, 0, stop);

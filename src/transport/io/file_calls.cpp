@@ -73,7 +73,7 @@ std::int32_t call_file(const detail::io_slot& s) noexcept {
   if (s.kind == operation::list)
     return list(static_cast<const char*>(s.address), *static_cast<directory_listing*>(s.second));
   ssize_t outcome = call_once(s);
-  // A descriptor is gone even if a signal has interrupted its close.
+  // A descriptor is closed even if a signal has interrupted its close.
   while (outcome < 0 && errno == EINTR && s.kind != operation::close) outcome = call_once(s);
   return outcome < 0 ? -errno : static_cast<std::int32_t>(outcome);
 }

@@ -22,7 +22,7 @@ int file_workers::submit(detail::io_slot& s) noexcept {
   return 0;
 }
 
-/// One more if nobody is free; those that there are do as well.
+/// Starts one more thread if none is free. If that fails, the existing threads do the work.
 int file_workers::ensure_thread() noexcept {
   if (waiting_count_ <= idle_ || threads_.size() == most_threads) return 0;
   try {

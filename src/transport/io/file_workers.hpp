@@ -12,12 +12,12 @@
 
 namespace scoll::transport {
 
-/// Threads for operations on files that would hold up a reactor. There are none before the first operation,
-/// and never more than `most_threads`; the others wait for one.
+/// Threads for file operations that would block a reactor. There are none before the first operation, and
+/// never more than `most_threads`; further operations wait for a free one.
 class file_workers final : private posted_node {
  public:
   static constexpr std::size_t most_threads = 4;
-  /// Called by the home executor, in its turn, for each operation with its outcome in `result`.
+  /// The home executor calls this in its turn for each finished operation, whose outcome is in `result`.
   using handler = void (*)(void* owner, detail::io_slot& s) noexcept;
 
   file_workers(executor& home, handler returned, void* owner) noexcept
@@ -26,8 +26,8 @@ class file_workers final : private posted_node {
   file_workers(const file_workers&) = delete;
   file_workers& operator=(const file_workers&) = delete;
 
-  /// Hands an operation to a thread; the slot and what it points to stay until it has returned. 0, or the
-  /// errno that says why there is no thread.
+  /// Hands an operation to a thread. The slot and what it points to must stay until it has returned. The
+  /// result is 0, or the errno that says why there is no thread.
   int submit(detail::io_slot& s) noexcept;
   /// Ends the threads. No operation may be under way.
   void join() noexcept;
@@ -42,7 +42,7 @@ class file_workers final : private posted_node {
   void* owner_;
   std::vector<std::thread> threads_;
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable wake_;
   intrusive_list<detail::io_slot> waiting_;
   intrusive_list<detail::io_slot> done_;

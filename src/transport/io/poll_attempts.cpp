@@ -11,25 +11,26 @@
 namespace scoll::transport {
 namespace {
 
-// What one socket may have in one turn, so that others come to their right.
+// The share of one socket in one turn, so that the others get theirs.
 constexpr int accept_budget = 64;
 constexpr int receive_budget = 16;
 constexpr int datagram_budget = 4;  // batches
 
-/// The end of a stream may have been told together with its last bytes, and is not told again.
+/// True if the stream may have ended: the end may have been reported together with the last bytes, and is not
+/// reported again.
 bool may_have_ended(const detail::io_slot& s) noexcept {
   return (static_cast<std::uint32_t>(s.result) & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
 }
 
-/// The flags to restore, 0 if nothing was changed.
+/// Makes a descriptor non-blocking. Returns the flags to restore; 0 if nothing was changed.
 std::uint32_t unblock(int fd) noexcept {
   const int flags = ::fcntl(fd, F_GETFL);
   if (flags < 0 || (flags & O_NONBLOCK) != 0) return 0;
   return ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 ? static_cast<std::uint32_t>(flags) : 0;
 }
 
-/// What is there of a pipe or the like, and what it takes. Those that cannot be asked so are ready, as far as
-/// epoll has said.
+/// Read what a pipe or the like has, and write what it takes, without waiting. Descriptors that do not
+/// support that are taken to be ready, as far as epoll has said so.
 ssize_t read_stream(const detail::io_slot& s) noexcept {
   const iovec into{s.second, s.length};
   const ssize_t got = ::preadv2(s.fd, &into, 1, -1, RWF_NOWAIT);
@@ -65,7 +66,7 @@ void poll_reactor::attempt(slot& s) noexcept {
   }
 }
 
-/// `outcome` is that of the system call which was just made.
+/// Handles the outcome of the system call that was just made.
 void poll_reactor::settle(slot& s, ssize_t outcome) noexcept {
   if (outcome >= 0) return conclude(s, static_cast<std::int32_t>(outcome));
   const int failed = errno;
@@ -80,8 +81,8 @@ void poll_reactor::close_now(slot& s) noexcept {
   conclude(s, ::close(s.fd) == 0 ? 0 : -errno);
 }
 
-/// Asked again after it has begun, connect says how it went. It is the one call that cannot be told not to
-/// wait, so the socket is told; as long as it takes.
+/// Begins to connect; when called again, connect says how it went. It is the one call without a flag that
+/// keeps it from waiting, so the socket is made non-blocking for its duration.
 void poll_reactor::connect_some(slot& s) noexcept {
   const bool begun = std::exchange(s.polled, true);
   if (!begun) s.mode = unblock(s.fd);
@@ -106,10 +107,10 @@ void poll_reactor::accept_some(slot& s) noexcept {
     const int fd = ::accept4(s.fd, nullptr, nullptr, SOCK_CLOEXEC);
     if (fd >= 0) {
       deliver_more(s, {fd, true, nullptr});
-      if (s.where != place::submitted) return;  // its callback has cancelled it
+      if (s.where != place::submitted) return;  // the callback has cancelled it
     } else if (errno == EAGAIN) {
       return wait_for(s, false);
-    } else if (errno != ECONNABORTED && errno != EINTR) {  // else the peer was gone before it was accepted
+    } else if (errno != ECONNABORTED && errno != EINTR) {  // else the peer left before it was accepted
       return conclude(s, -errno);
     }
   }
@@ -149,7 +150,7 @@ void poll_reactor::receive_datagrams_some(slot& s) noexcept {
   believe_ready(s);
 }
 
-/// All of them, also when the first one's callback cancels: they have been received.
+/// Delivers all datagrams, even if the first one's callback cancels: they have been received.
 void poll_reactor::deliver_datagrams(slot& s, poll_datagram_buffers& from, std::size_t count) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
     const received_datagram d = from.view(i);

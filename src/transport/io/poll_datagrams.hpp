@@ -14,13 +14,13 @@ namespace scoll::transport {
 
 class poll_reactor;
 
-/// The buffers of one datagram socket, and what one system call receives into them. In each buffer lies first
-/// the source, then the bytes, aligned for the decoders.
+/// The buffers of one datagram socket, and the batch of them that one system call receives into. Each buffer
+/// holds the source, then the bytes, aligned for the decoders.
 class poll_datagram_buffers final : public datagram_buffers, public receive_buffers {
  public:
-  /// What a buffer has before the bytes of its datagram.
+  /// The bytes of a buffer before its datagram.
   static constexpr std::size_t head_bytes = 64;
-  /// Received by one call at most.
+  /// The most datagrams that one call receives.
   static constexpr std::size_t batch = 16;
 
   poll_datagram_buffers(poll_reactor& owner, std::uint32_t count, std::size_t datagram_bytes);
@@ -28,9 +28,10 @@ class poll_datagram_buffers final : public datagram_buffers, public receive_buff
 
   /// Takes as many buffers as there are, up to a batch. False if there is none.
   bool take_buffers() noexcept;
-  /// Receives into them what is there. How many, or -1 and errno.
+  /// Receives the datagrams that are there into the taken buffers. The result is their number, or -1 with
+  /// errno.
   int receive(int fd) noexcept;
-  /// Gives back those that were not used.
+  /// Gives back the buffers that were not used.
   void give_back() noexcept;
 
   buffer_ref& buffer(std::size_t i) noexcept { return buffers_[i]; }

@@ -37,7 +37,7 @@ int poll_interests::ask(int fd, std::uint32_t events, bool anew) noexcept {
   const bool covered = w.certain && (w.registered & events) == events;
   if (covered && (!anew || w.asked == waits_)) return 0;
   const std::uint32_t wanted = w.certain ? w.registered | events : events;
-  // Whatever the kernel has under this number, it looks at what is there now.
+  // A change makes the kernel check the present state, whatever is registered under this number.
   int failed = control(w.registered == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, wanted);
   if (failed == ENOENT) failed = control(EPOLL_CTL_ADD, fd, wanted);
   if (failed == EEXIST) failed = control(EPOLL_CTL_MOD, fd, wanted);
@@ -57,13 +57,13 @@ void poll_interests::narrow(int fd, std::uint32_t events) noexcept {
 void poll_interests::forget(int fd) noexcept {
   watch* const w = find(fd);
   if (w == nullptr || w->registered == 0) return;
-  // Closing would do, unless somebody has a duplicate.
+  // Closing would suffice, unless the descriptor has a duplicate.
   if (w->certain) control(EPOLL_CTL_DEL, fd, 0);
   w->registered = 0;
   w->certain = false;
 }
 
-// Every write to it is an edge; nobody reads the counter.
+// Every write to it is an edge, so its counter is never read.
 int poll_interests::watch_wakeups(int event_fd) noexcept {
   return control(EPOLL_CTL_ADD, event_fd, EPOLLIN);
 }
@@ -92,7 +92,7 @@ int poll_interests::wait_precisely(nanoseconds longest) noexcept {
     const timespec limit{seconds.count(), (longest - seconds).count()};
     ++calls_;
     const long count = ::syscall(SYS_epoll_pwait2, epoll_.get(), events_.data(), most, &limit, nullptr, 0);
-    // Kernels before 5.11 do not know it, and filters that do not either forbid it.
+    // Kernels before 5.11 do not know this call, and system call filters that do not know it forbid it.
     if (count >= 0 || (errno != ENOSYS && errno != EPERM)) return static_cast<int>(count);
     coarse_ = true;
   }

@@ -15,19 +15,20 @@
 
 namespace scoll::transport {
 
-/// What epoll is asked to watch: each descriptor once, for all that its operations wait for, and by the edge:
-/// a registration stays when what it told of has been dealt with, so that messages cost no further call.
+/// The descriptors that epoll watches: each one once, for all events that its operations wait for, and
+/// edge-triggered. A registration stays after its events have been handled, so that messages cost no further
+/// call.
 ///
-/// A descriptor may be closed and its number given to another without anybody saying so here, but not while
-/// an operation is pending on it: only then what is noted of it is believed.
+/// A descriptor may be closed, and its number given to another file, without notice to this object; but not
+/// while an operation is pending on it. So the record of a descriptor is trusted only then.
 class poll_interests {
  public:
   struct watch {
     intrusive_list<detail::io_slot> waiting;
     std::uint32_t pending = 0;     // operations, waiting or not
-    std::uint32_t registered = 0;  // with the kernel, if that is certain
+    std::uint32_t registered = 0;  // events registered with the kernel, if `certain`
     bool certain = false;
-    std::uint64_t asked = 0;  // the number of the wait before which the kernel last looked
+    std::uint64_t asked = 0;  // the number of the wait before which the kernel last checked
   };
 
   /// System calls are added to `calls`.
@@ -38,25 +39,25 @@ class poll_interests {
   scoll::status open();
   int descriptor() const noexcept { return epoll_.get(); }
 
-  /// An operation on `fd`, which is not negative, begins or ends.
+  /// An operation on `fd`, which must not be negative, begins or ends.
   void enter(int fd);
   void leave(int fd) noexcept;
   watch& of(int fd) noexcept { return watches_[static_cast<std::size_t>(fd)]; }
-  /// Null if it was never entered.
+  /// The record of a descriptor; null if it was never entered.
   watch* find(int fd) noexcept;
 
-  /// Has the kernel tell of `events`, of those that are there already if `anew`: else only of what comes. 0,
-  /// or an errno.
+  /// Asks the kernel to report `events`: those that are there already too if `anew`, otherwise only new ones.
+  /// The result is 0 or an errno.
   int ask(int fd, std::uint32_t events, bool anew) noexcept;
-  /// Has the kernel tell of `events` alone from now on.
+  /// Restricts the kernel's reports to `events` from now on.
   void narrow(int fd, std::uint32_t events) noexcept;
   /// The descriptor is about to be closed.
   void forget(int fd) noexcept;
-  /// What can be written to from any thread to end a wait.
+  /// Watches an event descriptor to which any thread can write to end a wait. The result is 0 or an errno.
   int watch_wakeups(int event_fd) noexcept;
 
-  /// What has happened, valid until the next call; at most so long, and without limit for `max()`. Not more
-  /// than fits: the rest is there the next time.
+  /// Waits at most `longest`, without limit for `max()`. The result is the events that happened, valid until
+  /// the next call. Events that do not fit are reported the next time.
   std::span<const epoll_event> wait(nanoseconds longest) noexcept;
 
  private:
@@ -67,7 +68,7 @@ class poll_interests {
   unique_fd epoll_;
   std::deque<watch> watches_;  // by descriptor
   std::uint64_t waits_ = 1;
-  bool coarse_ = false;  // the kernel counts milliseconds
+  bool coarse_ = false;  // the kernel only knows waits in milliseconds
   std::array<epoll_event, 256> events_{};
 };
 

@@ -52,8 +52,6 @@ int poll_reactor::pollable_fd() noexcept {
   return interests_.descriptor();
 }
 
-// ---- beginning
-
 void poll_reactor::hand_over(slot& s) noexcept {
   s.watched = false;
   switch (s.kind) {
@@ -71,7 +69,7 @@ void poll_reactor::hand_over(slot& s) noexcept {
   if (s.kind == operation::close || watch(s)) queue(s);
 }
 
-/// Has its descriptor known. False if that cannot be: then it has ended.
+/// Registers the operation's descriptor. False if that fails: then the operation has ended.
 bool poll_reactor::watch(slot& s) noexcept {
   if (s.fd < 0) {
     conclude(s, -EBADF);
@@ -81,7 +79,8 @@ bool poll_reactor::watch(slot& s) noexcept {
   return s.watched = true;
 }
 
-/// A thread has found that this is no file: pipes and terminals are ready, or not, as sockets are.
+/// Takes an operation back from a thread. If the thread found no file: pipes and terminals are ready, or not,
+/// as sockets are.
 void poll_reactor::returned(slot& s) noexcept {
   const bool stream = s.result == -ESPIPE && (s.kind == operation::read || s.kind == operation::write);
   if (!stream) return conclude(s, s.result);
@@ -112,7 +111,8 @@ void poll_reactor::queue(slot& s) noexcept {
   queued_.push_back(s);
 }
 
-/// Tries what has begun. Nothing is delivered: this may be called from within a callback.
+/// Attempts the operations that have begun. It delivers nothing, because it may be called from within a
+/// callback.
 void poll_reactor::start_queued() noexcept {
   const bool idle = !has_ready();
   while (!queued_.empty()) start(queued_.pop_front());
@@ -131,8 +131,6 @@ void poll_reactor::start(slot& s) noexcept {
   }
 }
 
-// ---- between beginning and end
-
 std::uint32_t poll_reactor::events_for(const slot& s) noexcept {
   switch (s.kind) {
     case operation::receive_multishot:
@@ -146,7 +144,8 @@ std::uint32_t poll_reactor::events_for(const slot& s) noexcept {
   }
 }
 
-/// `anew`: the kernel shall look whether it is ready already; else it has just said that it is not.
+/// Has the operation wait for its descriptor. If `anew`, the kernel checks whether it is ready already;
+/// otherwise the kernel has just said that it is not.
 void poll_reactor::wait_for(slot& s, bool anew) noexcept {
   if (s.cancelling) return conclude(s, -ECANCELED);
   const int failed = interests_.ask(s.fd, events_for(s), anew);
@@ -157,8 +156,8 @@ void poll_reactor::wait_for(slot& s, bool anew) noexcept {
   interests_.of(s.fd).waiting.push_back(s);
 }
 
-/// To be tried in the next turn, until there is nothing left: of what has happened in the meantime nothing
-/// is known.
+/// Has the operation attempted in the next turn, until the descriptor has nothing left, because it is unknown
+/// what has happened meanwhile.
 void poll_reactor::believe_ready(slot& s) noexcept {
   s.where = place::submitted;
   s.result = EPOLLRDHUP;
@@ -171,8 +170,9 @@ void poll_reactor::pause(slot& s) noexcept {
   pool_of(s).pause(s);
 }
 
-// As many as there are buffers, for more would starve each other again; and one, so that the pool knows of
-// those that wait. Some may not need theirs; then the end of the turn sees to it that the others follow.
+// Resumes as many receives as there are buffers, because more would starve each other again; and one at
+// least, so that the pool knows that some wait. If one does not need its buffer, the end of the turn resumes
+// the next.
 void poll_reactor::resume_paused(ready_node& node) noexcept {
   auto& pool = static_cast<receive_buffers&>(node);
   auto& self = static_cast<poll_reactor&>(pool.home());
@@ -180,8 +180,6 @@ void poll_reactor::resume_paused(ready_node& node) noexcept {
   for (auto budget = std::min<std::size_t>(room, pool.paused_count); budget != 0; --budget)
     self.believe_ready(pool.take_paused());
 }
-
-// ---- the end
 
 void poll_reactor::conclude(slot& s, std::int32_t outcome) noexcept {
   ++statistics_.completions;
@@ -202,7 +200,8 @@ void poll_reactor::cancel(io_completion& done) noexcept {
   }
 }
 
-/// Nobody can tell the next descriptor of this number from it, so those that still use it end.
+/// Ends the operations that still use a descriptor, because the next descriptor of this number could not be
+/// told from it.
 void poll_reactor::drop_pending(int fd) noexcept {
   poll_interests::watch* const w = interests_.find(fd);
   if (w == nullptr) return;

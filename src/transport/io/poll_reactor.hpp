@@ -12,8 +12,8 @@
 
 namespace scoll::transport {
 
-/// The reactor on epoll, for where io_uring is forbidden or unknown. Operations are tried, and wait for the
-/// descriptor when that says "later". Where an operation is (`io_slot::place`):
+/// The reactor on epoll, for systems where io_uring is forbidden or unknown. An operation is attempted first,
+/// and waits for its descriptor if that is not ready. Where an operation is (`io_slot::place`):
 ///
 /// ```text
 ///            next turn           tried: done
@@ -24,13 +24,13 @@ namespace scoll::transport {
 ///     └── paused ────────┼──┘ buffers came back  │
 ///   file operations: elsewhere, with a thread ───┘
 /// ```
-/// A submitted one waits in the list of its descriptor, or is believed to be ready. Cancelled ones go through
-/// the queue once more, so that sends which began before leave first, as they do with the ring. Nothing
-/// cancels an operation on a file, but reads and writes of pipes and the like, which a thread hands back,
-/// wait for their descriptor as sockets do.
+/// A submitted operation waits in the list of its descriptor, or is believed to be ready. A cancelled one
+/// goes through the queue once more, so that sends which began before leave first, as they do with the ring.
+/// An operation on a file cannot be cancelled. Reads and writes of pipes and the like, which a thread hands
+/// back, wait for their descriptor as sockets do.
 class poll_reactor final : public slot_reactor {
  public:
-  /// `why` goes into the notes of the features, if there is a reason.
+  /// `why`, if it is not empty, goes into the notes of the features.
   static result<std::unique_ptr<reactor>> create(const reactor_options& options, std::string_view why);
   ~poll_reactor() override;
 
@@ -46,7 +46,7 @@ class poll_reactor final : public slot_reactor {
 
   buffer_pool& receive_pool() noexcept override { return streams_.buffers; }
 
-  // For receive pools: those of datagram sockets come and go.
+  // For receive pools; those of datagram sockets come and go.
   void adopt(receive_buffers& pool) noexcept { pools_.push_back(pool); }
   static void resume_paused(ready_node& pool) noexcept;
 
@@ -56,13 +56,13 @@ class poll_reactor final : public slot_reactor {
   result<std::unique_ptr<datagram_buffers>> new_datagram_buffers(std::uint32_t count,
                                                                  std::size_t datagram_bytes) override;
 
-  // poll_turn.cpp: waits and what they tell
+  // poll_turn.cpp: waits and their results
   void look(nanoseconds wait) noexcept;
   void collect(const epoll_event& e) noexcept;
   bool try_ready() noexcept;
   void resume_receive_pools() noexcept;
 
-  // poll_reactor.cpp: the way of one operation
+  // poll_reactor.cpp: the stages of one operation
   void hand_over(slot& s) noexcept override;
   void returned(slot& s) noexcept override;
   bool watch(slot& s) noexcept;
@@ -91,12 +91,12 @@ class poll_reactor final : public slot_reactor {
   poll_interests interests_{statistics_.enters};
   receive_buffers streams_;
   intrusive_list<receive_buffers> pools_;
-  intrusive_list<slot> queued_;  // begun or cancelled
-  intrusive_list<slot> ready_;   // believed to be ready
-  intrusive_list<slot> trying_;  // the same, in this turn
-  bool hosted_ = false;          // somebody waits on the descriptor
-  bool looked_ = false;          // at the kernel, in the last turn
-  bool tells_only_ = false;      // all that is ready are operations that were done at once
+  intrusive_list<slot> queued_;  // operations that have begun or been cancelled
+  intrusive_list<slot> ready_;   // operations that are believed to be ready
+  intrusive_list<slot> trying_;  // operations to attempt in this turn
+  bool hosted_ = false;          // a host waits on the descriptor
+  bool looked_ = false;          // the last turn asked the kernel for events
+  bool tells_only_ = false;      // everything ready is operations that were done at once
 };
 
 }  // namespace scoll::transport

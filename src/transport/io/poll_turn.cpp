@@ -14,7 +14,7 @@ bool poll_reactor::run_once(nanoseconds longest_wait) noexcept {
   resume_receive_pools();
   tells_only_ = false;
   if (!running_ || stopped_) {
-    // The host may now wait on its descriptor, so the kernel must know all and posts must wake it.
+    // The host may now wait on its descriptor, so the kernel must know all operations and posts must wake it.
     start_queued();
     if (!inbox_.fall_asleep() || !ready_.empty()) {
       ++statistics_.enters;
@@ -24,8 +24,9 @@ bool poll_reactor::run_once(nanoseconds longest_wait) noexcept {
   return ran;
 }
 
-/// Where nothing is pending there is nothing to see, and a turn that has but to tell of what it has just sent
-/// need not look, if the one before did. But a host's descriptor says what was not looked at.
+/// Asks the kernel for events. If nothing is pending there is nothing to ask. A turn that only delivers what
+/// it has just sent need not ask if the one before did. But events that have not been fetched keep a host's
+/// descriptor readable.
 void poll_reactor::look(nanoseconds wait) noexcept {
   if (!ready_.empty()) wait = nanoseconds::zero();
   const bool sleeps = wait.count() > 0 && inbox_.fall_asleep();
@@ -39,7 +40,7 @@ void poll_reactor::look(nanoseconds wait) noexcept {
   inbox_.awake();
 }
 
-/// Takes those that this concerns off the list of their descriptor.
+/// Takes the operations that an event concerns off the list of their descriptor.
 void poll_reactor::collect(const epoll_event& e) noexcept {
   poll_interests::watch& w = interests_.of(e.data.fd);
   std::uint32_t missed = 0;
@@ -57,11 +58,11 @@ void poll_reactor::collect(const epoll_event& e) noexcept {
     }
     s = next;
   }
-  // Such as the room that every datagram leaves behind when it has left: nobody asks for it any more.
+  // For example, every datagram that leaves makes room that no operation waits for any more.
   if (!met && missed != 0) interests_.narrow(e.data.fd, missed);
 }
 
-/// Tries those that are believed to be ready now; whoever is not done comes later.
+/// Attempts the operations that are believed to be ready now. The ones that do not finish come later.
 bool poll_reactor::try_ready() noexcept {
   if (ready_.empty()) return false;
   trying_.splice(ready_);

@@ -7,14 +7,15 @@
 
 namespace scoll::transport {
 
-/// What other threads hand over: many push, one takes all. Lock-free, without allocation, first in first out.
+/// The nodes that other threads hand over: many threads push, one takes all. It is lock-free, does not
+/// allocate, and is first in, first out.
 ///
-/// The owner announces its sleep, and only the first who pushes after that has to wake it. Both sides write
-/// their word before they read the other's, in one total order, so that never both miss.
+/// The owner announces its sleep, and only the first thread that pushes after that must wake it. Both sides
+/// write their own word before they read the other's, in one total order, so it cannot happen that both miss.
 class posted_inbox {
  public:
-  /// From any thread. True if the owner sleeps and the caller has to wake it. `node` may be gone when this
-  /// returns.
+  /// Pushes a node, from any thread. True if the owner sleeps and the caller must wake it. `node` may be gone
+  /// when this returns.
   bool push(posted_node& node) noexcept {
     posted_node* head = head_.load(std::memory_order_relaxed);
     do {
@@ -23,7 +24,7 @@ class posted_inbox {
     return asleep_.load(std::memory_order_seq_cst) && asleep_.exchange(false, std::memory_order_seq_cst);
   }
 
-  /// By the owner, before it blocks. False if something has been pushed: then it must not block.
+  /// The owner calls this before it blocks. False if something has been pushed; then it must not block.
   bool fall_asleep() noexcept {
     asleep_.store(true, std::memory_order_seq_cst);
     if (head_.load(std::memory_order_seq_cst) == nullptr) return true;
@@ -31,7 +32,7 @@ class posted_inbox {
   }
   void awake() noexcept { asleep_.store(false, std::memory_order_relaxed); }
 
-  /// Runs all that was pushed until now, oldest first. Returns whether there was anything.
+  /// Runs all nodes pushed until now, oldest first. Returns true if there were any.
   bool run_all() noexcept {
     if (head_.load(std::memory_order_relaxed) == nullptr) return false;
     posted_node* newest = head_.exchange(nullptr, std::memory_order_acquire);

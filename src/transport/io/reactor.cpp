@@ -27,7 +27,8 @@ constexpr std::array backend_names{std::pair{reactor_backend::automatic, std::st
                                    std::pair{reactor_backend::io_uring, std::string_view("io_uring")},
                                    std::pair{reactor_backend::poll, std::string_view("poll")}};
 
-/// What the environment asks for. It is read here, so that programs which read no settings can be told too.
+/// The backend that the environment asks for. It is read here so that programs which read no settings obey it
+/// too.
 result<reactor_backend> backend_of_environment() {
   const char* const text = std::getenv("SCOLL_REACTOR_BACKEND");
   if (text == nullptr) return reactor_backend::automatic;
@@ -41,8 +42,8 @@ void announce_poll(std::string_view why) noexcept {
   if (announced.test_and_set()) return;
   std::fprintf(
       stderr,
-      "scoll: io_uring is not available (%.*s): using poll. SCOLL_REACTOR_BACKEND=poll says so without "
-      "this line, =io_uring insists.\n",
+      "scoll: io_uring is not available (%.*s): using poll. Set SCOLL_REACTOR_BACKEND=poll to silence "
+      "this line, or =io_uring to fail instead.\n",
       static_cast<int>(why.size()), why.data());
 }
 

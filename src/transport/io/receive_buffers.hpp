@@ -10,8 +10,8 @@
 
 namespace scoll::transport {
 
-/// The memory of one kind of receives, and the receives that wait because all of it is lent out. It is
-/// scheduled to let them go on.
+/// The memory of one kind of receives, and the receives that wait because all of it is lent out. This object
+/// is scheduled to resume them.
 class receive_buffers : public list_hook<>, public ready_node {
  public:
   /// `resume` is called soon after buffers have come back for which a receive waits.
@@ -21,16 +21,16 @@ class receive_buffers : public list_hook<>, public ready_node {
   executor& home() const noexcept { return home_; }
   void resume_soon() noexcept;
   void pause(detail::io_slot& s) noexcept;
-  /// The one that waits longest.
+  /// Takes the receive that has waited longest.
   detail::io_slot& take_paused() noexcept;
-  /// It waits no longer.
+  /// Removes a receive that waits no longer.
   void forget_paused(detail::io_slot& s) noexcept;
 
   buffer_pool buffers;
   intrusive_list<detail::io_slot> paused;
   std::uint32_t paused_count = 0;
-  bool dry = false;        // somebody found no buffer, and none has come back
-  bool receiving = false;  // of datagrams: a receive uses it
+  bool dry = false;        // a receive found no buffer, and none has come back since
+  bool receiving = false;  // datagrams: a receive uses these buffers
 
  private:
   executor& home_;

@@ -7,7 +7,7 @@
 namespace scoll::transport {
 namespace {
 
-// What one transfer may ask for at most; the kernel would cut it there too.
+// The most bytes that one transfer asks for; the kernel would cut it there too.
 constexpr std::size_t most_transfer_bytes = 0x7ffff000;
 
 std::uint32_t transfer_bytes(std::size_t size) noexcept {

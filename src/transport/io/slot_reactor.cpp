@@ -34,7 +34,7 @@ scoll::status slot_reactor::open_wakeups() {
 void slot_reactor::end_threads() noexcept {
   SCOLL_ASSERT(outstanding_ == 0, "a reactor died with operations pending");
   workers_.join();
-  // What was posted may be why this reactor ends, and may have run before `post` had returned.
+  // A posted node may be the reason why this reactor ends, and may have run before `post` has returned.
   while (posting_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
 }
 
@@ -52,7 +52,7 @@ nanoseconds slot_reactor::time_until(time_point due) noexcept {
   return std::max(due - read_clock(), nanoseconds::zero());
 }
 
-// The time of the turn is old by now; a timer shall not be late by what the turn took.
+// The time of the turn is outdated by now. A timer must not be late by the duration of the turn.
 nanoseconds slot_reactor::permitted_wait(nanoseconds longest) const noexcept {
   const time_point due = next_turn(longest);
   return due == never ? nanoseconds::max() : time_until(due);
@@ -66,7 +66,7 @@ void slot_reactor::post(posted_node& node) noexcept {
 
 void slot_reactor::wake() noexcept {
   const std::uint64_t one = 1;
-  // Only a full counter can refuse, and that wakes as well.
+  // The write fails only if the counter is full, and that wakes too.
   static_cast<void>(!::write(wake_fd_.get(), &one, sizeof one));
 }
 

@@ -13,10 +13,10 @@
 
 namespace scoll::transport {
 
-/// What the backends have in common. An operation is written into the slot of its completion, so that nothing
-/// is allocated for it, and handed over to the backend; what has ended waits in a list and is delivered by a
-/// turn, never by the call that began or ended it. Posts of other threads, the clock and the threads for
-/// files are here too.
+/// The part that the backends share. An operation is written into the slot of its completion, so that nothing
+/// is allocated for it, and handed over to the backend. A finished operation waits in a list and is delivered
+/// by a turn, never by the call that began or ended it. Posts from other threads, the clock and the threads
+/// for files are here too.
 class slot_reactor : public reactor {
  public:
   time_point now() const noexcept override { return now_; }
@@ -57,7 +57,7 @@ class slot_reactor : public reactor {
   using operation = slot::operation;
   using place = slot::place;
 
-  /// How many ready nodes and timers one turn runs before it looks at the kernel again.
+  /// The number of ready nodes and timers that one turn runs before it asks the kernel again.
   static constexpr std::size_t ready_budget = 4096;
 
   slot_reactor() noexcept;
@@ -65,19 +65,19 @@ class slot_reactor : public reactor {
 
   /// Takes an operation that begins.
   virtual void hand_over(slot& s) noexcept = 0;
-  /// Takes one back from a thread, with what it came to in `result`.
+  /// Takes an operation back from a thread, with its outcome in `result`.
   virtual void returned(slot& s) noexcept { end(s, s.result); }
   virtual result<std::unique_ptr<datagram_buffers>> new_datagram_buffers(std::uint32_t count,
                                                                          std::size_t datagram_bytes) = 0;
   /// Ends the wait of a turn, from any thread.
   virtual void wake() noexcept;
 
-  /// Opens what others wake this reactor by.
+  /// Opens the descriptor by which other threads wake this reactor.
   scoll::status open_wakeups();
-  /// First thing of all when a backend dies: threads still use it.
+  /// A backend's destructor must call this first, because threads still use the backend.
   void end_threads() noexcept;
   void read_time() noexcept;
-  /// When the next turn is due at the latest; a time that has passed: at once.
+  /// The time by which the next turn is due. A time that has passed means at once.
   time_point next_turn(nanoseconds longest_wait) const noexcept;
   static nanoseconds time_until(time_point due) noexcept;
   nanoseconds permitted_wait(nanoseconds longest) const noexcept;

@@ -104,7 +104,7 @@ result<socket_address> socket_address::parse(std::string_view text) {
 }
 
 socket_address socket_address::from(const sockaddr* address, socklen_t size) noexcept {
-  // In a receive buffer it may lie at any address.
+  // In a receive buffer the address may not be aligned.
   const auto* bytes = reinterpret_cast<const std::byte*>(address);
   sa_family_t family = AF_UNSPEC;
   std::memcpy(&family, bytes + offsetof(sockaddr, sa_family), sizeof family);
@@ -211,7 +211,7 @@ result<unique_fd> open_datagram(const socket_address& address) {
 
 status bind_source(int fd, const socket_address& source) {
 #ifdef IP_BIND_ADDRESS_NO_PORT
-  // The port is then chosen at connect, so that it only has to be free towards that peer.
+  // The port is then chosen at connect, so it only has to be free towards that peer.
   const int on = 1;
   if (source.port() == 0)
     static_cast<void>(setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on));
@@ -260,7 +260,7 @@ status set_keep_alive(int fd, nanoseconds idle) {
 }
 
 status set_dscp(int fd, int family, std::uint8_t dscp) {
-  const int value = dscp << 2;  // the other two bits are ECN's
+  const int value = dscp << 2;  // the other two bits belong to ECN
   if (family == AF_INET6)
     return set_option(fd, IPPROTO_IPV6, IPV6_TCLASS, &value, sizeof value, "IPV6_TCLASS");
   return set_option(fd, IPPROTO_IP, IP_TOS, &value, sizeof value, "IP_TOS");

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t most_receive_buffers = 32768;
 constexpr std::size_t most_send_buffers = 4096;
 constexpr std::size_t most_dscp = 63;
-// After a failed receive: long enough not to spin, short for those who wait for a datagram.
+// The pause after a failed receive: long enough not to spin, and short for a datagram that waits.
 constexpr nanoseconds receive_retry = std::chrono::milliseconds(50);
 
 datagram_address to_datagram(const socket_address& address) noexcept {
@@ -63,10 +63,8 @@ udp_port::~udp_port() {
   SCOLL_ASSERT(!open(), "a datagram port died before it was closed");
 }
 
-// ---- opening
-
 status udp_port::bind(const std::string& address, datagram_events& events) noexcept {
-  if (open()) return error(errc::already_exists, "this port is bound already");
+  if (open()) return error(errc::already_exists, "this port is already bound");
   if (status s = check(); !s) return s;
   const auto parsed = socket_address::parse(address);
   if (!parsed) return parsed.error();
@@ -122,8 +120,6 @@ status udp_port::open_socket(const socket_address& address) {
   return {};
 }
 
-// ---- addresses
-
 result<datagram_address> udp_port::parse(std::string_view text) const {
   const auto address = socket_address::parse(text);
   if (!address) return address.error();
@@ -133,8 +129,6 @@ result<datagram_address> udp_port::parse(std::string_view text) const {
 std::string udp_port::print(const datagram_address& address) const {
   return to_socket(address).to_string();
 }
-
-// ---- receiving
 
 void udp_port::arm_receive() noexcept {
   reactor_.receive_datagrams(fd_.get(), *receive_buffers_, receive_);
@@ -159,8 +153,6 @@ void udp_port::take(const received_datagram& d, buffer_ref& buffer) noexcept {
   const buffer_view bytes{std::move(buffer), d.bytes};
   events_->on_datagram(source, bytes);
 }
-
-// ---- sending
 
 status udp_port::send(const datagram_address& to, std::span<const std::byte> bytes) noexcept {
   if (state_ != state::open) return error(errc::closed, "the datagram port is not bound");
@@ -197,8 +189,6 @@ void udp_port::on_sent(sending& s, std::int32_t outcome) noexcept {
   if (state_ == state::ending) end_if_done();
 }
 
-// ---- the end
-
 void udp_port::close() noexcept {
   if (state_ != state::open) return;
   state_ = state::ending;
@@ -207,8 +197,8 @@ void udp_port::close() noexcept {
   end_if_done();
 }
 
-/// Sends are only cancelled when the receive has ended: by then those of the last turn have left, unless the
-/// network takes no more.
+/// Sends are only cancelled when the receive has ended. By then the sends of the last turn have left, unless
+/// the network takes no more.
 void udp_port::end_if_done() noexcept {
   if (receive_.pending() || close_.pending()) return;
   if (!under_way_.empty()) {

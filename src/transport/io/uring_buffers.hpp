@@ -10,8 +10,8 @@
 
 namespace scoll::transport {
 
-/// Slabs lent to the kernel to receive into: a provided buffer ring. The kernel picks one at each arrival; it
-/// then belongs to the receiver, and another takes its place as long as the pool has any.
+/// Buffers lent to the kernel to receive into: a provided buffer ring. At each arrival the kernel picks one,
+/// which then belongs to the receiver; another buffer takes its place as long as the pool has any.
 class uring_buffers {
  public:
   /// `entries` is a power of two; `group` tells the rings of one reactor apart.
@@ -22,20 +22,20 @@ class uring_buffers {
 
   /// Registers the buffers with `ring`. Returns 0 or an errno.
   int attach(io_uring& ring) noexcept;
-  /// Takes back what is still provided. No receive may be pending.
+  /// Takes back the buffers that are still provided. No receive may be pending.
   void detach(io_uring& ring) noexcept;
 
   bool attached() const noexcept { return shared_ != nullptr; }
   std::uint16_t group() const noexcept { return group_; }
 
-  /// Fills the ring up from the pool, to as many as are wanted.
+  /// Fills the ring up from the pool, to as many buffers as are wanted.
   void replenish() noexcept;
-  /// The kernel had none left: from now on it gets twice as many. It takes them in turn, so no more of them
-  /// than are needed keep being touched.
+  /// The kernel had no buffer left: from now on it gets twice as many. It uses them in turn, so it is best to
+  /// give it no more than it needs: fewer stay in the cache.
   void want_more() noexcept { wanted_ = std::min(2 * wanted_, entries_); }
   /// The buffer with the number that a completion named.
   buffer_ref take(std::uint32_t number) noexcept;
-  /// How many the kernel has; those in completions that were not taken yet count too.
+  /// The number of buffers that the kernel has; those in completions that have not been taken yet count too.
   std::uint32_t provided() const noexcept { return provided_; }
 
  private:
@@ -49,7 +49,7 @@ class uring_buffers {
   std::vector<buffer_ref> buffers_;  // by number in the pool
 };
 
-/// Receives one byte through a socket pair: whether multishot receives into provided buffers work.
+/// Tests whether multishot receives into provided buffers work, by receiving one byte through a socket pair.
 bool probe_multishot_receive(io_uring& ring, uring_buffers& buffers) noexcept;
 
 }  // namespace scoll::transport

@@ -15,8 +15,8 @@ namespace {
 
 struct setup_step {
   unsigned flags;
-  std::uint32_t disabled_by;  // bits of reactor_disable
-  const char* lost;           // what the step before had and this one lacks
+  std::uint32_t disabled_by;  // bits of `reactor_disable` that skip this step
+  const char* lost;           // a feature of the step before that this step lacks
 };
 
 constexpr unsigned always = IORING_SETUP_CLAMP | IORING_SETUP_CQSIZE;
@@ -66,7 +66,7 @@ std::string kernel_release() {
   return uname(&names) == 0 ? names.release : "unknown";
 }
 
-// The sysctl's value, or -1 where the kernel has none.
+// The sysctl's value; -1 if the kernel has none.
 int io_uring_disabled_sysctl() noexcept {
   int value = -1;
   if (std::FILE* const file = std::fopen("/proc/sys/kernel/io_uring_disabled", "re"); file != nullptr) {
@@ -106,7 +106,8 @@ error old_kernel(int errno_value, std::string_view what, std::string_view kernel
   return {errc::unsupported, formatted.text(), errno_value};
 }
 
-// Kernels that know an operation complain of what it was tried on; the others refuse it as such.
+// A kernel that knows an operation complains of the descriptor; any other kernel refuses the operation
+// itself.
 bool complains_of_no_socket(io_uring& ring, io_uring_sqe& probe) noexcept {
   io_uring_sqe_set_data64(&probe, 0);
   io_uring_cqe* cqe = nullptr;

@@ -9,7 +9,7 @@
 
 namespace scoll::transport {
 
-/// An io_uring instance, set up with all the kernel offers. It dies with this object.
+/// An io_uring instance, set up with everything that the kernel offers. It ends with this object.
 class uring {
  public:
   uring() noexcept = default;
@@ -19,7 +19,8 @@ class uring {
   uring(const uring&) = delete;
   uring& operator=(const uring&) = delete;
 
-  /// Creates the ring on this thread, step by step with fewer flags on older kernels; fills in `features`.
+  /// Creates the ring on this thread, step by step with fewer flags on older kernels, and fills in
+  /// `features`.
   status open(const reactor_options& options, reactor_features& features);
 
   io_uring* get() noexcept { return &ring_; }
@@ -30,22 +31,23 @@ class uring {
   bool open_ = false;
 };
 
-/// Why io_uring_setup failed, and what to do about it.
+/// Says why io_uring_setup failed, and what to do about it.
 error setup_failure(int errno_value, std::string_view kernel);
 
-/// Whether the ring knows every operation that the reactor uses.
+/// Checks that the ring knows every operation that the reactor uses.
 status check_operations(io_uring& ring, std::string_view kernel);
 
-/// Tries a multishot accept on `other_fd`, which is no socket: kernels that know it complain of that.
+/// Tests whether the kernel knows multishot accept: tries one on `other_fd`, which is no socket, and a kernel
+/// that knows it complains of that.
 bool probe_multishot_accept(io_uring& ring, int other_fd) noexcept;
 
-/// The same with a multishot receive of messages.
+/// Tests multishot receives of messages in the same way.
 bool probe_multishot_receive_message(io_uring& ring, int other_fd) noexcept;
 
-/// Adds a line to the fallbacks taken.
+/// Adds a line to the notes of fallbacks.
 void note_fallback(reactor_features& features, std::string_view note);
 
-/// Says the notes on stderr, the first time in this process that there are any.
+/// Prints the notes on stderr, the first time in this process that there are any.
 void announce_fallbacks(const reactor_features& features) noexcept;
 
 }  // namespace scoll::transport

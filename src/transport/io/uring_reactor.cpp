@@ -13,7 +13,7 @@
 namespace scoll::transport {
 namespace {
 
-// Fits an empty socket buffer of any usual size.
+// This many bytes fit an empty socket buffer of any usual size.
 constexpr std::uint32_t brief_send_bytes = 16384;
 
 }  // namespace
@@ -70,8 +70,8 @@ uring_reactor::~uring_reactor() {
   streams_.ring.detach(ring());
 }
 
-/// Where completions are deferred to this thread, the ring's own descriptor does not wake who polls it when
-/// they arrive; an event descriptor of the ring does. Only hosts pay for it.
+/// If completions are deferred to this thread, the ring's own descriptor does not wake a poll when they
+/// arrive, but an event descriptor of the ring does. Only hosts pay for it.
 int uring_reactor::pollable_fd() noexcept {
   if (!features_.defer_taskrun) return ring().ring_fd;
   if (host_fd_) return host_fd_.get();
@@ -84,7 +84,7 @@ int uring_reactor::pollable_fd() noexcept {
 }
 
 void uring_reactor::hand_over(slot& s) noexcept {
-  // Those who wait keep their order; the turn moves them.
+  // Waiting operations keep their order; the turn moves them on.
   io_uring_sqe* const sqe = queued_.empty() ? io_uring_get_sqe(&ring()) : nullptr;
   if (sqe == nullptr) {
     s.where = place::queued;
@@ -96,7 +96,7 @@ void uring_reactor::hand_over(slot& s) noexcept {
 
 void uring_reactor::hand_over_again(slot& s) noexcept {
   if (s.cancelling) {
-    end(s, -ECANCELED);  // the kernel may have seen the cancel between two operations
+    end(s, -ECANCELED);  // the kernel may have handled the cancel between two operations
   } else {
     hand_over(s);
   }
@@ -122,8 +122,8 @@ void uring_reactor::pause(slot& s) noexcept {
   pool_of(s).pause(s);
 }
 
-// As many as there are buffers: more would starve each other again. Some may not need theirs; then the end of
-// the turn sees to it that the others follow.
+// Resumes as many receives as there are buffers, because more would starve each other again. If one does not
+// need its buffer, the end of the turn resumes the next.
 void uring_reactor::resume_paused(uring_receive_pool& pool) noexcept {
   if (pool.lends()) pool.ring.replenish();
   std::uint32_t budget = pool.lends() ? std::min(pool.ring.provided(), pool.paused_count) : pool.paused_count;
@@ -159,7 +159,7 @@ void uring_reactor::cancel(io_completion& done) noexcept {
       end(s, -ECANCELED);
       break;
     case place::submitted:
-      if (s.silent) break;  // ends by itself when it is submitted
+      if (s.silent) break;  // it ends by itself when it is submitted
       if (io_uring_sqe* const sqe = queued_.empty() ? io_uring_get_sqe(&ring()) : nullptr; sqe != nullptr) {
         prepare_cancel(*sqe, s);
       } else {
@@ -183,7 +183,7 @@ void uring_reactor::prepare(io_uring_sqe& sqe, slot& s) noexcept {
   const auto flags = static_cast<int>(s.flags);
   switch (s.kind) {
     case operation::none:
-    case operation::list: break;  // the ring has none
+    case operation::list: break;  // the ring has no such operation
     case operation::accept:
       io_uring_prep_accept(&sqe, s.fd, nullptr, nullptr, SOCK_CLOEXEC);
       if (features_.multishot_accept) sqe.ioprio |= IORING_ACCEPT_MULTISHOT;
@@ -217,8 +217,8 @@ void uring_reactor::prepare(io_uring_sqe& sqe, slot& s) noexcept {
   s.where = place::submitted;
 }
 
-/// What fits the socket is sent while it is submitted; to be told so would end the wait for what answers it.
-/// So the kernel tells only what did not: all of it or nothing is wanted, and at once.
+/// A send that fits the socket is complete once it is submitted. A completion for it would end a wait for the
+/// answer too early. So the kernel reports only failures: the send must take all bytes or none, at once.
 void uring_reactor::prepare_send(io_uring_sqe& sqe, slot& s) noexcept {
   s.silent = s.length <= brief_send_bytes && !s.patient && ring_.skips_success_events();
   const int silently = s.silent ? MSG_DONTWAIT | MSG_WAITALL : 0;
@@ -252,12 +252,12 @@ void uring_reactor::receive_multishot(int fd, io_completion& done) noexcept {
 result<std::unique_ptr<datagram_buffers>> uring_reactor::new_datagram_buffers(std::uint32_t count,
                                                                               std::size_t datagram_bytes) {
   const std::uint16_t group = unused_group();
-  if (group == 0) return error(errc::busy, "no number left for another ring of buffers");
+  if (group == 0) return error(errc::busy, "there is no free number for another ring of receive buffers");
   return std::unique_ptr<datagram_buffers>(
       std::make_unique<uring_datagram_buffers>(*this, count, datagram_bytes, group));
 }
 
-/// 0, which the streams have, if there is none.
+/// Finds a free group number; 0, which belongs to the streams, if there is none.
 std::uint16_t uring_reactor::unused_group() noexcept {
   const auto taken = [this](std::uint16_t group) {
     uring_receive_pool* p = pools_.first();
@@ -270,7 +270,7 @@ std::uint16_t uring_reactor::unused_group() noexcept {
 }
 
 void uring_reactor::adopt(uring_datagram_buffers& pool) noexcept {
-  // Without it, as when memory may not be locked, the socket is polled.
+  // If it fails, because memory may not be locked for example, the socket is polled.
   if (features_.multishot_receive_message) static_cast<void>(pool.ring.attach(ring()));
   pools_.push_back(pool);
 }

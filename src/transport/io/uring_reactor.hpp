@@ -25,8 +25,8 @@ namespace scoll::transport {
 ///     │ cancel                     │ cancel                 │
 ///     └────────────────────────────┴──────► ended ──────────┘
 /// ```
-/// A listing is `elsewhere`, with a thread, until it has `ended`; nothing cancels it.
-/// A cancel of a submitted operation that finds the queue full waits in the same list as `queued` ones.
+/// A listing is `elsewhere`, with a thread, until it has `ended`; it cannot be cancelled. A cancel of a
+/// submitted operation that finds the queue full waits in the same list as the `queued` ones.
 class uring_reactor final : public slot_reactor {
  public:
   static result<std::unique_ptr<reactor>> create(const reactor_options& options);
@@ -45,7 +45,7 @@ class uring_reactor final : public slot_reactor {
 
   buffer_pool& receive_pool() noexcept override { return streams_.buffers; }
 
-  // For receive pools: those of datagram sockets come and go.
+  // For receive pools; those of datagram sockets come and go.
   void adopt(uring_datagram_buffers& pool) noexcept;
   void release(uring_datagram_buffers& pool) noexcept;
   void resume_paused(uring_receive_pool& pool) noexcept;
@@ -83,7 +83,7 @@ class uring_reactor final : public slot_reactor {
   void settle_receive_pools() noexcept;
   void resume_receive_pools() noexcept;
 
-  // uring_reactor.cpp: the way of one operation
+  // uring_reactor.cpp: the stages of one operation
   void hand_over(slot& s) noexcept override;
   result<std::unique_ptr<datagram_buffers>> new_datagram_buffers(std::uint32_t count,
                                                                  std::size_t datagram_bytes) override;
@@ -106,14 +106,14 @@ class uring_reactor final : public slot_reactor {
   uring ring_;
   uring_receive_pool streams_;
   intrusive_list<uring_receive_pool> pools_;
-  unique_fd host_fd_;               // what a host waits on, if one has asked
-  std::atomic<int> host_wake_{-1};  // the same, for other threads
+  unique_fd host_fd_;               // the descriptor that a host waits on, if one has asked for it
+  std::atomic<int> host_wake_{-1};  // the same descriptor, for other threads
   bool wakeups_watched_ = false;
-  time_point alarm_ = never;  // when the kernel's timer wakes us
+  time_point alarm_ = never;  // the time at which the kernel's timer wakes us
   __kernel_timespec alarm_spec_{};
   intrusive_list<slot> queued_;
-  intrusive_list<slot> silent_;  // silent sends: prepared
-  intrusive_list<slot> sent_;  // and submitted, so that they are done but for those of which the kernel tells
+  intrusive_list<slot> silent_;  // silent sends that are prepared
+  intrusive_list<slot> sent_;    // silent sends that are submitted: done, unless the kernel reports a failure
 };
 
 }  // namespace scoll::transport

@@ -13,14 +13,16 @@ namespace scoll::transport {
 
 class uring_reactor;
 
-/// A pool whose buffers are lent to the kernel, where it can choose among them itself.
+/// A pool whose buffers are lent to the kernel, if the kernel can choose among them itself.
 class uring_receive_pool : public receive_buffers {
  public:
-  /// At most `limit` buffers, of which `entries` (a power of two) are with the kernel at a time.
+  /// Makes a pool of at most `limit` buffers, of which `entries` (a power of two) are with the kernel at a
+  /// time.
   uring_receive_pool(uring_reactor& owner, std::size_t buffer_bytes, std::uint32_t limit,
                      std::uint32_t entries, std::uint16_t group);
 
-  /// Whether the kernel chooses the buffers: else a receive waits for data first and takes a buffer then.
+  /// True if the kernel chooses the buffers. Otherwise a receive waits for data first and takes a buffer
+  /// then.
   bool lends() const noexcept { return ring.attached(); }
   bool at_hand() const noexcept { return lends() ? ring.provided() != 0 : !dry; }
 
@@ -30,11 +32,11 @@ class uring_receive_pool : public receive_buffers {
   uring_reactor& owner_;
 };
 
-/// The pool of one datagram socket. In each buffer lies first what the kernel says about the datagram, then
-/// its source, then its bytes, aligned for the decoders.
+/// The pool of one datagram socket. Each buffer holds what the kernel says about the datagram, then its
+/// source, then its bytes, aligned for the decoders.
 class uring_datagram_buffers final : public datagram_buffers, public uring_receive_pool {
  public:
-  /// What a buffer has before the bytes of its datagram.
+  /// The bytes of a buffer before its datagram.
   static constexpr std::size_t head_bytes = 64;
 
   uring_datagram_buffers(uring_reactor& owner, std::uint32_t count, std::size_t datagram_bytes,
@@ -43,7 +45,8 @@ class uring_datagram_buffers final : public datagram_buffers, public uring_recei
 
   void prepare_multishot(io_uring_sqe& sqe, int fd) noexcept;
   void prepare_single(io_uring_sqe& sqe, int fd, const buffer_ref& into) noexcept;
-  /// Writes what the kernel would have written before the bytes, had it received them by multishot.
+  /// Writes the header that the kernel would have written before the bytes if it had received them by
+  /// multishot.
   void complete_single(const buffer_ref& into, std::int32_t size) const noexcept;
   received_datagram view(const buffer_ref& buffer) const noexcept;
 

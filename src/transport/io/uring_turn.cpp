@@ -11,10 +11,10 @@
 namespace scoll::transport {
 namespace {
 
-// How long a send that nobody waits for may be done before it completes.
+// How long the completion of a deferred send may be delayed.
 constexpr nanoseconds lazy_limit = std::chrono::milliseconds(20);
 
-// What user_data says when it is not a slot: slots are aligned.
+// The values of user_data that are not slots, which are aligned.
 constexpr std::uint64_t cancel_tag = 0;
 constexpr std::uint64_t wake_tag = 1;
 constexpr std::uint64_t alarm_tag = 2;
@@ -39,7 +39,7 @@ bool uring_reactor::run_once(nanoseconds longest_wait) noexcept {
   ran = run_ready(ready_budget) != 0 || ran;
   resume_receive_pools();
   if (!running_ || stopped_) {
-    // The host may now wait on its descriptor, so the kernel must know all and posts must wake it.
+    // The host may now wait on its descriptor, so the kernel must know all operations and posts must wake it.
     submit_rest();
     if (complete_sent()) {
       ran = true;
@@ -73,14 +73,14 @@ bool uring_reactor::awaited(intrusive_list<slot>& sends) noexcept {
   return false;
 }
 
-/// The kernel wakes us at `due` or before. A timer that is early enough is left alone, so that a deadline
+/// Has the kernel wake us at `due` or before. A timer that is early enough is left alone, so that a deadline
 /// that comes and goes with every message does not cost one of the kernel's each time.
 bool uring_reactor::set_alarm(time_point due) noexcept {
   if (!silent_.empty() || !sent_.empty()) due = std::min(due, now() + lazy_limit);
   if (due >= alarm_) return true;
   io_uring_sqe* const sqe = io_uring_get_sqe(&ring());
   if (sqe == nullptr) return false;
-  // Relative: in a time namespace the ring's clock is not ours.
+  // The timer is relative, because in a time namespace the ring's clock is not ours.
   constexpr std::int64_t second = 1'000'000'000;
   const std::int64_t left = time_until(due).count();
   alarm_spec_ = {left / second, left % second};
@@ -117,7 +117,8 @@ void uring_reactor::entered(int outcome, std::uint32_t prepared) noexcept {
   if (left == 0) sent_.splice(silent_);
   if (outcome >= 0) return;
   SCOLL_ASSERT(outcome != -EEXIST, "a reactor was driven by another thread than the one that created it");
-  // Out of time, a signal, or no memory for now: the next turn tries again, and nothing is lost meanwhile.
+  // The wait timed out, a signal came, or memory is short for now. The next turn tries again, and nothing is
+  // lost meanwhile.
   SCOLL_ASSERT(
       outcome == -ETIME || outcome == -EINTR || outcome == -EAGAIN || outcome == -EBUSY || outcome == -ENOMEM,
       "io_uring_enter failed");
@@ -140,7 +141,8 @@ void uring_reactor::wake() noexcept {
     static_cast<void>(!::write(host, &one, sizeof one));
 }
 
-/// Takes back what was told, then tells of what is there: what arrives in between is in the ring's flags.
+/// Resets the host's descriptor, then reports what is there. Completions that arrive in between show in the
+/// ring's flags.
 void uring_reactor::tell_host() noexcept {
   std::uint64_t any = 0;
   static_cast<void>(!::read(host_fd_.get(), &any, sizeof any));
@@ -149,7 +151,7 @@ void uring_reactor::tell_host() noexcept {
     static_cast<void>(!::write(host_fd_.get(), &any, sizeof any));
 }
 
-// Every write to the eventfd gives a completion; nobody reads the counter.
+// Every write to the eventfd gives a completion, so its counter is never read.
 void uring_reactor::watch_wakeups() noexcept {
   io_uring_sqe* const sqe = io_uring_get_sqe(&ring());
   wakeups_watched_ = sqe != nullptr;
@@ -161,7 +163,8 @@ void uring_reactor::watch_wakeups() noexcept {
 bool uring_reactor::dispatch_completions() noexcept {
   intrusive_list<slot> sent;
   if (failures_told()) sent.splice(sent_);
-  // Only those that are there now: a submission that completes at once must not keep the turn from ending.
+  // Dispatch only the completions that are there now: a submission that completes at once must not keep the
+  // turn from ending.
   const std::uint32_t count = io_uring_cq_ready(&ring());
   bool ran = false;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -177,7 +180,8 @@ bool uring_reactor::dispatch_completions() noexcept {
   return complete(sent) || ran;
 }
 
-/// Whether what failed of `sent_` has its completion in the queue, rather than behind a full one.
+/// True if the failures of `sent_` have their completions in the queue. Otherwise some may wait behind a full
+/// one.
 bool uring_reactor::failures_told() noexcept {
   return (kernel_flags() & IORING_SQ_CQ_OVERFLOW) == 0;
 }
@@ -192,7 +196,7 @@ bool uring_reactor::complete(intrusive_list<slot>& sent) noexcept {
   return any;
 }
 
-/// Of a turn that ends without another one behind it.
+/// Completes the silent sends of a turn that is not followed by another one.
 bool uring_reactor::complete_sent() noexcept {
   if (!failures_told() || io_uring_cq_ready(&ring()) != 0) return false;
   intrusive_list<slot> sent;
@@ -200,7 +204,7 @@ bool uring_reactor::complete_sent() noexcept {
   return complete(sent);
 }
 
-/// What was consumed in this turn is provided anew.
+/// Provides the buffers again that were consumed in this turn.
 void uring_reactor::settle_receive_pools() noexcept {
   for (uring_receive_pool* p = pools_.first(); p != nullptr; p = pools_.next(*p)) {
     if (!p->lends()) continue;
@@ -227,7 +231,7 @@ void uring_reactor::dispatch(const arrival& event) noexcept {
   }
   ++statistics_.completions;
   slot& s = *reinterpret_cast<slot*>(static_cast<std::uintptr_t>(event.user_data));
-  if (!event.more()) s.unlink();  // a cancel that found no room has come too late
+  if (!event.more()) s.unlink();  // a cancel that found no room is too late
   switch (s.kind) {
     case operation::accept: return dispatch_accept(s, event);
     case operation::receive_multishot:
@@ -238,7 +242,7 @@ void uring_reactor::dispatch(const arrival& event) noexcept {
 }
 
 void uring_reactor::dispatch_accept(slot& s, const arrival& event) noexcept {
-  // The peer was gone before it was accepted: no failure of the listener.
+  // The peer was gone before it was accepted, which is no failure of the listener.
   const bool gone = event.outcome == -ECONNABORTED || event.outcome == -EINTR || event.outcome == -EAGAIN;
   if (event.outcome < 0 && !gone) return finish(s, event.outcome);
   if (!event.more()) hand_over_again(s);
@@ -257,7 +261,7 @@ void uring_reactor::dispatch_receive(slot& s, const arrival& event) noexcept {
   if ((event.flags & IORING_CQE_F_BUFFER) != 0)
     buffer = pool_of(s).ring.take(event.flags >> IORING_CQE_BUFFER_SHIFT);
   if (event.outcome > 0) {
-    // Armed again before it is delivered, so that the waiter may cancel from its callback.
+    // The receive is armed again before the delivery, so that the waiter may cancel it from its callback.
     if (!event.more()) hand_over_again(s);
     return deliver_received(s, event.outcome, buffer);
   }

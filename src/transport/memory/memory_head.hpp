@@ -5,7 +5,7 @@
 
 namespace scoll::transport {
 
-/// A checked get wants its payload with a checksum.
+/// A checked get asks for a payload with a checksum.
 enum class memory_order_kind : std::uint8_t { get = 1, put = 2, checked_get = 3 };
 
 constexpr bool wire_valid(const memory_order_kind& operation) noexcept {

@@ -28,7 +28,7 @@ memory_region& memory_region::operator=(memory_region&& other) noexcept {
 
 result<memory_region> memory_region::enter(endpoint& owner, std::span<const std::span<std::byte>> segments,
                                            memory_access access) {
-  if (!wire_valid(access)) return error(errc::invalid_argument, "a region needs an access");
+  if (!wire_valid(access)) return error(errc::invalid_argument, "not a valid access mode");
   memory_region region;
   region.access_ = access;
   if (const auto s = owner.memory().regions().add(region, segments); !s) return s.error();
@@ -62,7 +62,7 @@ void memory_region::unexpose() noexcept {
 }
 
 region_descriptor memory_region::descriptor() const noexcept {
-  SCOLL_ASSERT(table_ != nullptr, "the descriptor of a region that is not exposed");
+  SCOLL_ASSERT(table_ != nullptr, "only an exposed region has a descriptor");
   region_descriptor d;
   d.node = table_->self();
   d.incarnation = table_->incarnation();

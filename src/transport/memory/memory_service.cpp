@@ -15,7 +15,7 @@ memory_service::memory_service(endpoint& owner)
       regions_(owner.options().self, owner.options().incarnation, owner.options().region_limit),
       buffers_(placed_payload_bytes, owner.options().transfer_buffers),
       transfers_(owner, buffers_) {
-  // From inside the release of a message: what follows must not be.
+  // This is called from inside the release of a message; the work that follows must not be done there.
   buffers_.on_refill(
       [](void* self) noexcept {
         auto& service = *static_cast<memory_service*>(self);
@@ -74,7 +74,7 @@ void memory_service::on_request(request_view& request) noexcept {
   work.reply(*answer);
 }
 
-/// Null if there is no buffer at present.
+/// Composes the reply to a request. Null if there is no buffer at present.
 message* memory_service::compose(const memory_head& head) {
   message& m = endpoint_.acquire_message();
   m.set_head_bytes(0);

@@ -14,10 +14,10 @@
 
 namespace scoll::transport {
 
-/// An endpoint's registered memory: serves the gets and puts of peers, and owns the queue of this node's own.
-/// Large segments are sent and received where they lie. Small ones are copied through one pool of buffers;
-/// when that is empty they wait, each get of a peer with the credit it costs, so what waits is bounded by the
-/// windows.
+/// An endpoint's registered memory. It serves the gets and puts of peers, and owns the queue of this node's
+/// own. Large segments are sent and received in place. Small ones are copied through one pool of buffers.
+/// When the pool is empty they wait; a waiting get of a peer keeps its credit, so the windows bound how many
+/// wait.
 class memory_service final : public endpoint_events {
  public:
   explicit memory_service(endpoint& owner);
@@ -28,10 +28,10 @@ class memory_service final : public endpoint_events {
   region_table& regions() noexcept { return regions_; }
   transfer_queue& transfers() noexcept { return transfers_; }
   const buffer_pool& buffers() const noexcept { return buffers_; }
-  /// Gets of peers that wait for a buffer.
+  /// The gets of peers that wait for a buffer.
   std::size_t waiting() const noexcept { return waiting_count_; }
 
-  /// The endpoint goes: its sessions have ended.
+  /// The endpoint is being destroyed, and its sessions have ended.
   void close() noexcept;
 
   void on_request(request_view& request) noexcept override;

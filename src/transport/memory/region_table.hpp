@@ -12,7 +12,7 @@
 
 namespace scoll::transport {
 
-/// The regions a node exposes, by index and generation. Pure: no I/O.
+/// The regions that a node exposes, by index and generation. It does no I/O.
 class region_table {
  public:
   region_table(node_id self, std::uint64_t incarnation, std::uint32_t limit) noexcept
@@ -25,9 +25,9 @@ class region_table {
   void remove(memory_region& region) noexcept;
   void moved(memory_region& region) noexcept { slots_[region.index_].region = &region; }
 
-  /// Whether a peer may do what `head` says: the region is there, permits it, and has the range.
+  /// Checks that a peer may do what `head` asks: the region exists, permits it, and contains the range.
   status check(const memory_head& head) const noexcept;
-  // Of a range that was checked in this step, of `head.length` bytes.
+  // These take a range of `head.length` bytes that was checked in this step.
   void read(const memory_head& head, std::span<std::byte> into) const noexcept {
     slots_[head.region].memory.copy_out(head.offset, into);
   }
@@ -55,11 +55,11 @@ class region_table {
   std::uint32_t limit_;
   std::uint64_t last_generation_ = 0;
   std::size_t size_ = 0;
-  std::deque<slot> slots_;  // stay where they are: their memory is borrowed
+  std::deque<slot> slots_;  // slots never move, because their memory is borrowed
   std::uint32_t free_ = 0;  // index + 1; 0: none
 };
 
-/// Whether a range lies within a region; the sum is never formed, for it could overflow.
+/// Checks that a range lies within a region. The sum is never formed, because it could overflow.
 status check_range(std::uint64_t offset, std::uint64_t length, std::uint64_t size) noexcept;
 status check_access(memory_access granted, memory_order_kind wanted) noexcept;
 

@@ -14,7 +14,7 @@ namespace scoll::transport {
 status check_transfer(endpoint& at, const region_descriptor& d, memory_order_kind operation,
                       std::uint64_t offset, std::uint64_t length) noexcept {
   if (d.node == at.options().self) {
-    return error(errc::invalid_argument, "the region is this node's own: its memory is at hand");
+    return error(errc::invalid_argument, "the region is this node's own: access its memory directly");
   }
   if (at.find(d.node) == nullptr) return make_error(errc::not_found, "node {} is not known here", d.node);
   if (const auto allowed = check_access(d.access, operation); !allowed) return allowed;
@@ -45,7 +45,8 @@ task<status> carry(endpoint& at, session& to, transfer& t, transfer_options opti
   if (stop.stop_requested()) co_return error(stop.reason(), "before the transfer had begun");
   at.memory().transfers().start(t, to, {options.window, options.segment_bytes});
   const status ended = co_await t.wait(stop.token());
-  // Its last segment may have come after the token fired: then it is complete, and nothing is left to stop.
+  // The last segment may have arrived after the stop request. Then the transfer is complete, and there is
+  // nothing left to stop.
   if (!ended && !t.finished()) {
     at.memory().transfers().abandon(t, {stop.reason(), "the transfer was under way"});
   }

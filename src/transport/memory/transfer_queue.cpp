@@ -28,7 +28,7 @@ transfer_segment& transfer_queue::acquire() {
   return free_.pop_front();
 }
 
-/// Of a segment that is under way no more.
+/// Releases a segment that is no longer under way.
 void transfer_queue::release(transfer_segment& segment) noexcept {
   --segment.owner_->in_flight_;
   --segment.owner_->peer_->in_flight;
@@ -48,7 +48,7 @@ void transfer_queue::start(transfer& t, session& to, transfer_shape shape) noexc
   pump(peer);
 }
 
-/// Hands out what the window allows, one segment at a time and in turn.
+/// Sends as many segments as the window allows, one at a time and in turn.
 void transfer_queue::pump(transfer_peer& peer) noexcept {
   const auto room = [&] {
     return peer.in_flight < endpoint_.options().transfer_window || SCOLL_MUTANT(bulk_window_ignored);
@@ -57,7 +57,7 @@ void transfer_queue::pump(transfer_peer& peer) noexcept {
     transfer& t = peer.ready.pop_front();
     const bool sent = send_segment(t);
     if (t.wants_turn()) sent ? peer.ready.push_back(t) : peer.ready.push_front(t);
-    if (!sent) return;  // `resume` goes on
+    if (!sent) return;  // `resume` continues
   }
 }
 
@@ -65,7 +65,7 @@ void transfer_queue::resume() noexcept {
   for (auto& [node, peer] : peers_) pump(peer);
 }
 
-/// False if there is no buffer at present.
+/// Sends the next segment. False if there is no buffer at present.
 bool transfer_queue::send_segment(transfer& t) noexcept {
   const auto size =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(t.segment_, t.local_.size() - t.next_));
@@ -103,7 +103,7 @@ void transfer_queue::heard(transfer_segment& segment, reply_event& event) noexce
   transfer& t = *segment.owner_;
   transfer_peer& peer = *t.peer_;
   if (const auto s = deliver(t, segment, event); !s) {
-    segment.cancel();  // if more was to follow
+    segment.cancel();  // in case more was to follow
     stop(t, s.error());
   }
   release(segment);
@@ -111,7 +111,7 @@ void transfer_queue::heard(transfer_segment& segment, reply_event& event) noexce
   pump(peer);
 }
 
-/// It ends when it has nothing under way and nothing to send.
+/// Ends the transfer if it has nothing under way and nothing to send.
 void transfer_queue::settle(transfer& t) noexcept {
   if (t.all_sent() && t.in_flight_ == 0) {
     t.ended_.set();
@@ -120,8 +120,8 @@ void transfer_queue::settle(transfer& t) noexcept {
   }
 }
 
-/// Sends no more of it. What is under way is still waited for, so that the caller learns what became of it,
-/// and nothing of a put that was refused arrives afterwards.
+/// Sends no more of a transfer. Segments under way are still waited for, so that the caller learns what
+/// became of them, and so that no part of a refused put arrives afterwards.
 void transfer_queue::stop(transfer& t, const error& reason) noexcept {
   if (!t.failure_) t.failure_ = reason;
   t.unlink();

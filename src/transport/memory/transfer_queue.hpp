@@ -27,11 +27,11 @@ class transfer_queue;
 /// The transfers between this node and one peer.
 struct transfer_peer {
   session* to = nullptr;
-  std::uint32_t in_flight = 0;     // segments
-  intrusive_list<transfer> ready;  // those that have a segment to send, in turn
+  std::uint32_t in_flight = 0;     // segments under way
+  intrusive_list<transfer> ready;  // transfers with a segment to send, in turn
 };
 
-/// One segment under way. Pooled.
+/// One segment under way. Segments are pooled.
 class transfer_segment final : public exchange, public list_hook<transfer_segment> {
  public:
   transfer_segment() noexcept : exchange(&heard) {}
@@ -42,20 +42,20 @@ class transfer_segment final : public exchange, public list_hook<transfer_segmen
 
   transfer_queue* queue_ = nullptr;
   transfer* owner_ = nullptr;
-  std::uint64_t offset_ = 0;  // in the local memory
+  std::uint64_t offset_ = 0;  // where the segment begins in the local memory
   std::uint32_t size_ = 0;
 };
 
-/// How a transfer is cut. 0 stands for the endpoint's.
+/// How a transfer is cut. 0 stands for the endpoint's option.
 struct transfer_shape {
   std::uint32_t window = 0;
   std::uint32_t segment = 0;  // bytes
 };
 
-/// One get or put under way: lives with who awaits it.
+/// One get or put under way. It lives in the coroutine that awaits it.
 class transfer final : public list_hook<> {
  public:
-  /// `head` names region, operation and the offset of the first byte; `local` is written by a get and read by
+  /// `head` names region, operation and the offset of the first byte. `local` is written by a get and read by
   /// a put.
   transfer(const memory_head& head, std::span<std::byte> local) noexcept : head_(head) { local_.add(local); }
   transfer(const memory_head& head, std::span<const std::span<std::byte>> local) : head_(head) {
@@ -63,13 +63,13 @@ class transfer final : public list_hook<> {
   }
   ~transfer() { SCOLL_ASSERT(segments_.empty(), "a transfer was abandoned by its owner"); }
 
-  /// Of a put: its payloads have checksums. A get says so in its head.
+  /// Gives the payloads of a put checksums. A get asks for them in its head.
   void check_payloads() noexcept { checked_ = true; }
 
   bool finished() const noexcept { return ended_.is_set(); }
   auto wait(stop_token stop) noexcept { return ended_.wait(stop); }
   status outcome() const noexcept { return failure_; }
-  /// Of a put: bytes of the region were written, or may have been.
+  /// True if bytes of the region were written by a put, or may have been.
   bool may_have_written() const noexcept { return may_have_written_; }
 
  private:
@@ -81,12 +81,12 @@ class transfer final : public list_hook<> {
 
   memory_head head_;
   lent_memory local_;
-  std::uint64_t next_ = 0;  // what has not been sent begins here
-  bool begun_ = false;      // a transfer of nothing asks once
+  std::uint64_t next_ = 0;  // the rest, not yet sent, begins here
+  bool begun_ = false;      // an empty transfer sends one request too
   bool may_have_written_ = false;
   std::uint32_t window_ = 0;
   std::uint32_t segment_ = 0;
-  bool checked_ = false;  // of a put
+  bool checked_ = false;  // the payloads of a put have checksums
   std::uint32_t in_flight_ = 0;
   transfer_peer* peer_ = nullptr;
   intrusive_list<transfer_segment, transfer_segment> segments_;
@@ -94,12 +94,12 @@ class transfer final : public list_hook<> {
   completion<> ended_;
 };
 
-/// What can be known about a transfer before it starts; the peer checks all of it again.
+/// Checks what can be known about a transfer before it starts. The peer checks all of it again.
 status check_transfer(endpoint& at, const region_descriptor& d, memory_order_kind operation,
                       std::uint64_t offset, std::uint64_t length) noexcept;
 
-/// The asking side of one-sided operations: cuts transfers into segments and keeps at most a window of them
-/// under way per peer, so that the class's queue never fills. Transfers to one peer take turns.
+/// The requesting side of one-sided operations. It cuts transfers into segments and keeps at most a window of
+/// them under way per peer, so that the class's queue never fills. Transfers to one peer take turns.
 class transfer_queue final {
  public:
   transfer_queue(endpoint& owner, buffer_pool& buffers) noexcept : endpoint_(owner), buffers_(buffers) {}
@@ -107,11 +107,11 @@ class transfer_queue final {
   transfer_queue& operator=(const transfer_queue&) = delete;
 
   void start(transfer& t, session& to, transfer_shape shape) noexcept;
-  /// Ends it before its time: nothing touches its memory any more.
+  /// Ends a transfer early: nothing touches its memory any more.
   void abandon(transfer& t, const error& reason) noexcept;
-  /// There are buffers again.
+  /// Continues, because there are buffers again.
   void resume() noexcept;
-  /// The sessions have ended: what still waits for its turn ends too.
+  /// The sessions have ended: ends the transfers that still wait for their turn too.
   void close(const error& reason) noexcept;
 
  private:

@@ -6,7 +6,7 @@
 
 namespace scoll::transport {
 
-/// Positions in tables by traffic class and by lane.
+/// The positions of traffic classes and lanes in tables.
 constexpr std::size_t index(traffic_class c) noexcept {
   return static_cast<std::size_t>(c);
 }

@@ -20,7 +20,7 @@ constexpr std::size_t small_payload_bytes = endpoint_buffers::small_payload_byte
 }  // namespace
 
 status endpoint_options::validate() const {
-  if (self == 0) return error(errc::invalid_argument, "node id 0 means nobody: choose 1 or more");
+  if (self == 0) return error(errc::invalid_argument, "node id 0 is not valid: choose 1 or more");
   if (incarnation == 0) return error(errc::invalid_argument, "the incarnation must be greater than 0");
   if (cluster.empty() || cluster.size() > max_cluster_name_bytes) {
     return make_error(errc::invalid_argument, "the cluster name has {} bytes: 1 to {} are allowed",
@@ -116,7 +116,8 @@ endpoint::endpoint(executor& ex, rail& transport, endpoint_options options, endp
       random_(options_.incarnation ^ (options_.self * 0x9e3779b97f4a7c15)) {
   options_.validate().value();
   handlers_.fill(&events);
-  handlers_[static_cast<std::size_t>(traffic_class::bulk)] = nullptr;  // `memory`, when it is needed
+  // `memory` serves it, once that is needed
+  handlers_[static_cast<std::size_t>(traffic_class::bulk)] = nullptr;
 }
 
 memory_service& endpoint::memory() noexcept {
@@ -183,7 +184,8 @@ void endpoint::on_accepted(link& accepted) noexcept {
   auto* guest = new greeter(*this, accepted);
   greeters_.push_back(*guest);
   if (++handshake_count_ <= options_.handshake_limit) return;
-  // Without a word, because what is written keeps the connection open until its peer has read it.
+  // The link is closed without a refusal, because what is written keeps the connection open until its peer
+  // has read it.
   ++statistics_.links_refused;
   last_refusal_ =
       make_error(errc::busy, "{} connections have not introduced themselves: link.handshake_limit is {}",

@@ -13,7 +13,7 @@ bool exchange::cancel() noexcept {
 }
 
 bool exchange::abort() noexcept {
-  if (linked()) return true;  // its session has ended, and it is about to hear of that
+  if (linked()) return true;  // its session has ended, and it is about to be told so
   if (!pending() || !transmitted_) {
     cancel();
     return false;

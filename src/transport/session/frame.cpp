@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::size_t header_checksum_offset = 12;
 constexpr std::size_t head_checksum_offset = 56;
-// In the byte of the class.
+// A flag in the byte of the class.
 constexpr std::uint8_t unchecked_flag = 0x80;
 
-/// Of what comes before the head checksum, with zero in its own place.
+/// The checksum of all fields before the head checksum, with zero in its own place.
 std::uint32_t header_checksum(std::span<const std::byte> frame) noexcept {
   std::array<std::byte, head_checksum_offset> fields;
   std::memcpy(fields.data(), frame.data(), fields.size());
@@ -27,7 +27,7 @@ std::uint32_t header_checksum(std::span<const std::byte> frame) noexcept {
   return static_cast<std::uint32_t>(wire::checksum(fields));
 }
 
-/// Seeded by the header's, so that a head fits its own header only.
+/// Its seed is the header's checksum, so that a head fits its own header only.
 std::uint64_t head_checksum(std::span<const std::byte> frame, std::size_t head_bytes) noexcept {
   const auto seed = load_little<std::uint32_t>(frame.data() + header_checksum_offset);
   return wire::checksum(frame.subspan(frame_header_bytes, head_bytes), seed);

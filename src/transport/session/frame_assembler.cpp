@@ -23,7 +23,7 @@ frame_assembler::frame_step frame_assembler::fail(const error& reason) noexcept 
   return step;
 }
 
-/// Copies bytes until `until` of the frame are there. False if that needs more.
+/// Copies bytes until the frame has `until` of them. False if that needs more.
 bool frame_assembler::collect(std::span<const std::byte>& bytes, std::size_t until) noexcept {
   const std::size_t wanted = std::min(bytes.size(), until - filled_);
   if (wanted != 0) std::memcpy(partial_.data() + filled_, bytes.data(), wanted);
@@ -95,9 +95,7 @@ frame_assembler::frame_step frame_assembler::collected_whole() noexcept {
   return step;
 }
 
-// ---- payloads that go to where they belong
-
-/// The head has arrived: its owner knows what the payload is.
+/// The head has arrived, so its owner can say where the payload goes.
 status frame_assembler::choose_way() noexcept {
   const std::span<const std::byte> frame(partial_.data(), filled_);
   if (!frame_head_intact(frame, *header_)) {

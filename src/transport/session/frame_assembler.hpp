@@ -13,22 +13,23 @@
 namespace scoll::transport {
 
 /// Cuts a byte stream into frames and checks them. A frame that lies whole in one received buffer is lent out
-/// where it is; one that is split is collected in a buffer of `frames` (buffer size at least
-/// `max_frame_bytes`). The first violation ends the stream.
+/// in place. A split frame is collected in a buffer of `frames`, whose buffers must have at least
+/// `max_frame_bytes`. The first violation ends the stream.
 ///
-/// A large payload of class bulk goes straight to where `link_events::place_payload` says, as it arrives;
-/// what nobody takes and no buffer can hold is dropped. So memory is bounded, however large frames are.
+/// A large payload of class bulk goes straight to the place that `link_events::place_payload` gives, as it
+/// arrives. If there is no such place and no buffer can hold it, it is dropped. So memory is bounded, however
+/// large frames are.
 class frame_assembler {
  public:
   explicit frame_assembler(buffer_pool& frames) noexcept : frames_(&frames) {}
 
-  /// Whom to ask where payloads go; null: nobody.
+  /// Sets the owner, which says where payloads go; null: none.
   void set_owner(link_events* owner) noexcept { owner_ = owner; }
 
-  /// Where the next bytes of the stream belong, so that they may be received there without a copy: then
-  /// `advance` comes before they are fed. Empty if they are to be fed.
+  /// The place of the next bytes of the stream, so that they can be received there without a copy; then call
+  /// `advance` before feeding more. Empty if the next bytes must be fed.
   lent_range room() const noexcept;
-  /// So many bytes of `room` were received.
+  /// Says that `received` bytes of `room` were received.
   template <class Sink>
   void advance(std::size_t received, Sink&& sink) {
     placed_ += received;
@@ -36,11 +37,11 @@ class frame_assembler {
     frame_step step = placed_whole();
     hand_out(step, sink);
   }
-  /// What is under way goes nowhere any more: the link has lost its owner.
+  /// Drops the place of the payload under way, because the link has lost its owner.
   void forget_room() noexcept { target_.give_back(); }
 
-  /// Feeds received bytes that lie in `owner`. Calls `sink(frame_view&)` for every complete frame; `sink`
-  /// returns false to stop (the link is gone, and this object with it). Errors: `malformed`, `too_large`,
+  /// Feeds received bytes that lie in `owner`. Calls `sink(frame_view&)` for every complete frame. `sink`
+  /// returns false to stop: then the link is gone, and this object with it. Errors: `malformed`, `too_large`,
   /// `checksum_mismatch`, `busy` (no buffer for a split frame).
   template <class Sink>
   status feed(const buffer_ref& owner, std::span<const std::byte> bytes, Sink&& sink) {
@@ -52,7 +53,7 @@ class frame_assembler {
     }
   }
 
-  /// Bytes of a frame that has begun and not ended.
+  /// The bytes that have arrived of an incomplete frame.
   std::size_t partial_bytes() const noexcept { return filled_; }
 
  private:
@@ -63,10 +64,10 @@ class frame_assembler {
     frame_header header;
     std::span<const std::byte> head;
     buffer_view payload;
-    buffer_ref collected;  // what a frame that came in pieces lies in
+    buffer_ref collected;  // the buffer of a frame that came in pieces
     payload_disposition fate = payload_disposition::lent;
   };
-  /// Looks at its memory before each use, so that it need not be told of a recall.
+  /// It checks its memory before each use, so it need not be told of a recall.
   class target final : public borrower {
    public:
     ~target() = default;
@@ -76,7 +77,7 @@ class frame_assembler {
   template <class Sink>
   static bool hand_out(frame_step& step, Sink&& sink) {
     frame_view view{step.header, step.head, std::move(step.payload), step.fate};
-    return sink(view);  // `step` holds what `head` lies in
+    return sink(view);  // `step` holds the buffer of `head`
   }
 
   frame_step next(const buffer_ref& owner, std::span<const std::byte>& bytes) noexcept;
@@ -94,7 +95,7 @@ class frame_assembler {
   payload_way way_ = payload_way::undecided;
   target target_;
   std::uint64_t target_offset_ = 0;
-  std::size_t placed_ = 0;  // placed or dropped
+  std::size_t placed_ = 0;  // bytes placed or dropped
   buffer_ref partial_;
   std::size_t filled_ = 0;
   std::optional<frame_header> header_;

@@ -23,8 +23,8 @@ using wire::detail::load_little;
 
 namespace {
 
-/// Frames for one write. A place that is not taken is not even touched: most batches have one frame, and all
-/// places together are half a hundred cache lines.
+/// The frames of one write. Places that are not used are not even touched: most batches have one frame, and
+/// all places together are fifty cache lines.
 class frame_batch {
  public:
   frame_batch() noexcept {}
@@ -225,7 +225,7 @@ void lane::came_up(std::uint64_t peer_received) noexcept {
   stop_timers();
   state_ = state::up;
   last_failure_ = {};
-  acknowledgement_sent_ = received_;  // told in the greeting
+  acknowledgement_sent_ = received_;  // the greeting has acknowledged it
   cursor_ = SCOLL_MUTANT(replay_forgotten) ? nullptr : retained_.first();
   if (!acknowledged(peer_received)) {
     return violated({errc::malformed, "the peer acknowledges what was never sent"});
@@ -263,7 +263,7 @@ void lane::reset(bool keep_connecting) noexcept {
   acknowledge_now_ = left_ = false;
   if (keep_connecting && state_ != state::up) {
     if (!grace_timer_.armed()) return;
-    ex().disarm(grace_timer_);  // the new session has its own
+    ex().disarm(grace_timer_);  // the new session has its own grace
     ex().arm(grace_timer_, ex().now() + session_.endpoint_.options().reconnect_grace);
     return;
   }
@@ -307,7 +307,7 @@ void lane::on_frame(frame_view& frame) noexcept {
   }
 }
 
-/// What `on_frame` will find out about it: only the next message of the sequence is taken.
+/// It must predict what `on_frame` will decide: only the next message of the sequence is taken.
 lent_range lane::place_payload(const frame_header& header, std::span<const std::byte> head) noexcept {
   const bool expected = state_ == state::up && header.sequence == received_ + 1 &&
                         lane_of(header.klass) == id_ && head.size() >= message::envelope_bytes;
@@ -316,7 +316,7 @@ lent_range lane::place_payload(const frame_header& header, std::span<const std::
 
 void lane::on_sequenced(frame_view& frame) noexcept {
   const frame_header& header = frame.header;
-  if (header.sequence != 0 && header.sequence <= received_) {  // replayed, arrived before
+  if (header.sequence != 0 && header.sequence <= received_) {  // replayed: it arrived before
     ++session_.endpoint_.statistics_.duplicates;
     if (SCOLL_MUTANT(duplicates_delivered) && header.type == frame_type::request)
       return session_.on_request(frame);
@@ -390,7 +390,7 @@ void lane::stamp(frame_header& header) noexcept {
   session_.stamp(header, id_);
 }
 
-/// First what an earlier link may have lost (`again`), then what is new.
+/// Messages that an earlier link may have lost come first (`again`), then new ones.
 message* lane::next_message(bool& again) noexcept {
   again = cursor_ != nullptr;
   return again ? cursor_ : session_.peek(id_, retained_count_ < limits::retained_messages);
@@ -424,7 +424,7 @@ void lane::write_batch() noexcept {
     batch.push_back(m->parts());
     bytes += m->copied_bytes();
     carried += m->frame_bytes();
-    if (batch.back().lent) break;  // a link borrows from one at a time
+    if (batch.back().lent) break;  // a link borrows from one memory at a time
   }
   if (batch.size() == 0) return acknowledge_alone();
   acknowledge_now_ = false;

@@ -14,8 +14,8 @@ namespace scoll::transport {
 
 class session;
 
-/// One of the streams of a session: its connection and the sequence on it. Connects when there is something
-/// to send, reconnects with growing pauses, gives up after the grace.
+/// One of the streams of a session: its connection, and the sequence of its messages. It connects when there
+/// is something to send, reconnects with growing pauses, and gives up after the grace.
 ///
 /// ```text
 ///            need                connected            welcome
@@ -36,25 +36,25 @@ class lane final : public link_events, public connect_events {
   bool up() const noexcept { return state_ == state::up; }
   bool greeting() const noexcept { return state_ == state::greeting; }
   std::uint64_t received() const noexcept { return received_; }
-  /// Connections this side has made for the lane, and the latest of the peer's that it has heard of: what
-  /// comes late from an earlier one must not displace a later one.
+  /// The number of connections that this side has made for the lane, and of the peer's latest one. A late
+  /// message from an earlier connection must not displace a later connection.
   std::uint64_t attempts() const noexcept { return attempts_; }
   std::uint64_t peer_attempts() const noexcept { return peer_attempts_; }
   void set_peer_attempts(std::uint64_t attempts) noexcept { peer_attempts_ = attempts; }
 
-  /// Connects if something waits, writes if something can be written.
+  /// Connects if something waits to be sent; writes if something can be written.
   void pump() noexcept;
-  /// Takes over a link that the peer made and that said hello. `continues`: what the hello says of sequence
-  /// and credit is meant for the present session.
+  /// Takes over a link that the peer made and that has said hello. `continues`: the sequence and credit in
+  /// the hello apply to the present session.
   void adopt(link& l, const hello& h, const frame_header& header, bool continues) noexcept;
-  /// Forgets all sequence state and closes the link. With `keep_connecting` a connection that is being made
-  /// goes on: its welcome will name the new session.
+  /// Forgets all sequence state and closes the link. With `keep_connecting`, a connection that is being made
+  /// continues: its welcome will name the new session.
   void reset(bool keep_connecting) noexcept;
-  /// Says goodbye, after which nothing is sent any more. False if it has to be tried again.
+  /// Says goodbye, after which nothing is sent any more. False if it must be tried again.
   bool leave() noexcept;
-  /// An acknowledgement leaves at the end of this turn, with a message or alone.
+  /// Sends an acknowledgement at the end of this turn, with a message or alone.
   void acknowledge_now() noexcept;
-  /// Everything up to `sequence` has arrived. False if that was never sent.
+  /// The peer has acknowledged everything up to `sequence`. False if that was never sent.
   bool acknowledged(std::uint64_t sequence) noexcept;
 
  private:

@@ -31,7 +31,7 @@ void lent_memory::recall() noexcept {
     const bool sends = each.recalled_ != nullptr;
     const bool untold =
         (sends && SCOLL_MUTANT(bulk_sending_unrecalled)) || (!sends && SCOLL_MUTANT(bulk_landing_unrecalled));
-    if (untold && !more_.empty()) {  // one piece may be memory of the library itself, which is freed
+    if (untold && !more_.empty()) {  // a single piece may be the library's own memory, which is freed
       auto* const as_before = new lent_memory;
       as_before->first_ = first_;
       as_before->size_ = size_;

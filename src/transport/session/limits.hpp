@@ -6,18 +6,18 @@
 /// Limits of sessions and lanes that are neither options nor part of the wire format.
 namespace scoll::transport::limits {
 
-/// Frames that one batch hands to a link; what is left waits for the link's next batch.
+/// The most frames that one batch hands to a link; the others wait for the link's next batch.
 inline constexpr std::size_t batch_frames = 64;
 
-/// Messages received after which an acknowledgement is sent at once. Fewer are acknowledged with the next
+/// After this many received messages an acknowledgement is sent at once. Fewer are acknowledged with the next
 /// frame to the peer, or after `endpoint_options::acknowledge_delay`.
 inline constexpr std::uint64_t acknowledge_every = 16;
 
-/// Sent messages that a lane keeps for replay until they are acknowledged. A peer that grants credit and
-/// never acknowledges cannot make this side keep more: nothing more is sent to it until it does.
+/// The most sent messages that a lane keeps for replay until they are acknowledged. So a peer that grants
+/// credit and never acknowledges cannot make this side keep more: nothing more is sent to it until it does.
 inline constexpr std::size_t retained_messages = 4096;
 
-/// Most requests of one class that may be under way to a peer, whatever window the peer's hello offers.
+/// The most requests of one class that may be under way to a peer, whatever window the peer's hello offers.
 inline constexpr std::uint32_t window = 65536;
 
 }  // namespace scoll::transport::limits

@@ -24,7 +24,7 @@ frame_parts message::parts() noexcept {
   return p;
 }
 
-/// It may have to be sent once more, under the same number: then as something that does no harm.
+/// The message may have to be sent again under the same number, so it becomes a harmless one.
 void message::payload_recalled() noexcept {
   header_.payload_checked = true;
   header_.payload_bytes = 0;

@@ -9,8 +9,7 @@ namespace scoll::transport {
 
 status named_rails::add(std::string name, rail& transport) {
   if (name.empty()) return error(errc::invalid_argument, "a transport needs a name");
-  if (find(name) != nullptr)
-    return make_error(errc::already_exists, "there is a transport '{}' already", name);
+  if (find(name) != nullptr) return make_error(errc::already_exists, "a transport '{}' already exists", name);
   entries_.push_back({std::move(name), &transport});
   return {};
 }
@@ -37,7 +36,7 @@ status named_rails::listen(const std::string& address, accept_events& events) no
   const std::string_view bulk = address_of_lane(address, lane_id::bulk);
   const bool apart = message.size() != address.size();
   if (apart && find(split_name(message).transport) == find(split_name(bulk).transport)) {
-    return make_error(errc::invalid_argument, "{}: a transport listens in one place", address);
+    return make_error(errc::invalid_argument, "{}: a transport can listen in one place only", address);
   }
   auto first = listen_in(message, events);
   if (!first) return first.error();
@@ -70,8 +69,8 @@ void named_rails::connect(const std::string& address, connect_events& waiter) no
   const named_address to = split_name(address);
   entry* const e = find(to.transport);
   if (e != nullptr) return e->transport->connect(std::string(to.place), waiter);
-  SCOLL_ASSERT(!entries_.empty(), "a connection over no transport at all");
-  entries_.front().transport->connect(address, waiter);  // which says that it is no address
+  SCOLL_ASSERT(!entries_.empty(), "named_rails has no transport: add one before connecting");
+  entries_.front().transport->connect(address, waiter);  // it reports that the address is not one of its own
 }
 
 void named_rails::cancel_connect(connect_events& waiter) noexcept {

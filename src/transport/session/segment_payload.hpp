@@ -11,9 +11,9 @@
 
 namespace scoll::transport {
 
-/// Gives `m` the payload that lies in `from`: lent if it is large; else copied, into the message or a buffer,
-/// so that it goes with others in one batch. `checked`: with a checksum; small ones have theirs anyway.
-/// False, with `m` as it was, if no buffer is left.
+/// Gives `m` the payload in `from`. A large payload is lent. A small one is copied into the message or a
+/// buffer, so that it can share a batch. `checked` asks for a checksum; small payloads always have one.
+/// False, with `m` unchanged, if no buffer is left.
 inline bool load_payload(buffer_pool& buffers, message& m, const lent_range& from, bool checked) noexcept {
   if (from.size > placed_payload_bytes) {
     m.lend_payload(from, checked);

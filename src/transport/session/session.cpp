@@ -72,8 +72,8 @@ message* session::peek(lane_id lane, bool requests_too) noexcept {
     if (lane_of(static_cast<traffic_class>(c)) != lane) continue;
     class_state& k = classes_[c];
     const bool request_ready = requests_too && !k.requests.empty() && k.credits.available() != 0;
-    // Replies of bulk are the load itself: a peer that pulls without end must not keep our own requests
-    // waiting.
+    // Replies of bulk are the load itself: a peer that pulls without end must not keep this node's own
+    // requests waiting.
     const bool own_turn = lane == lane_id::bulk && k.replied_last && request_ready;
     if (!k.expected.empty() && !own_turn) return &k.expected.front();
     if (request_ready) return &k.requests.front();
@@ -111,8 +111,7 @@ void session::apply_grants(const frame_header& header) noexcept {
   if (grew) kick();
 }
 
-/// Only a lane's own classes are granted anew: should the frame be lost, the lane's next greeting repeats
-/// them.
+/// Only a lane's own classes get new credit: if the frame is lost, the lane's next greeting repeats it.
 void session::stamp(frame_header& header, lane_id lane) noexcept {
   for (std::size_t c = 0; c < class_count; ++c) {
     const auto klass = static_cast<traffic_class>(c);
@@ -207,7 +206,7 @@ void session::declare_alive(std::uint64_t incarnation) noexcept {
   live_as(incarnation);
 }
 
-/// The peer lives in this incarnation, no earlier one than before.
+/// The peer lives in this incarnation, which is not earlier than the last.
 void session::live_as(std::uint64_t incarnation) noexcept {
   dead_incarnation_ = 0;
   const std::uint64_t before = std::exchange(peer_incarnation_, incarnation);
@@ -219,7 +218,7 @@ void session::live_as(std::uint64_t incarnation) noexcept {
   }
 }
 
-/// Goes into the session of the pair (own epoch, the peer's), if it is not in it already.
+/// Enters the session of the pair (own epoch, peer's epoch), unless it is in it already.
 void session::follow(const hello& h) noexcept {
   if (h.incarnation > peer_incarnation_) {
     live_as(h.incarnation);
@@ -261,11 +260,11 @@ void session::reset(const error& reason, kept keep) noexcept {
   kick();
   end_all(ended, reason);
   if (existed) ++endpoint_.statistics_.sessions_lost;
-  // Of a new life the layers above hear even if the old one had said goodbye.
+  // The layers above are told of a new life even if the old one had said goodbye.
   if (existed || reason == errc::peer_rebooted) endpoint_.tell_session_lost(*this, reason);
 }
 
-/// Tells those who wait. Each may cancel or free others of the list meanwhile.
+/// Tells the waiting exchanges. Each may cancel or destroy others of the list meanwhile.
 void session::end_all(intrusive_list<exchange, exchange>& ended, const error& reason) noexcept {
   while (!ended.empty()) {
     exchange& waiter = ended.pop_front();

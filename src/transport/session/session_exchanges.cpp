@@ -25,7 +25,7 @@ constexpr std::uint16_t may_have_effects_flag = 2;
 
 // ---- the requesting side
 
-/// The exchange waits no longer: its slot is free, and a request of it that is still held answers to nobody.
+/// The exchange waits no longer: its slot is free, and its request, if it is still held, has no requester.
 void session::forget(exchange& waiter) noexcept {
   if (waiter.queued_ != nullptr) waiter.queued_->requester_ = nullptr;
   --pending_exchanges_[index(lane_of(waiter.klass_))];
@@ -73,7 +73,7 @@ status session::request(exchange& waiter, traffic_class klass, message& m, std::
   return {};
 }
 
-/// Goes ahead of whatever waits on the request's lane, but never ahead of the request.
+/// The cancel overtakes everything that waits on the request's lane, but never the request itself.
 void session::send_cancel(const exchange& waiter, bool answer_awaited) noexcept {
   if (SCOLL_MUTANT(cancel_not_sent)) return;
   message& note = endpoint_.acquire_message();
@@ -84,7 +84,7 @@ void session::send_cancel(const exchange& waiter, bool answer_awaited) noexcept 
 }
 
 void session::cancel_exchange(exchange& waiter) noexcept {
-  if (waiter.linked()) {  // its session has ended, and it has not heard of that yet
+  if (waiter.linked()) {  // its session has ended, and it has not been told so yet
     waiter.unlink();
     waiter.session_ = nullptr;
     return;
@@ -219,7 +219,7 @@ std::uint32_t session::window_of(traffic_class klass) const noexcept {
   return endpoint_.options_.window[index(klass)];
 }
 
-/// Credit mostly travels with other messages; alone only when the peer is about to run out of it.
+/// Credit mostly travels with other messages; it travels alone only when the peer is about to run out of it.
 void session::grant_if_low(traffic_class klass) noexcept {
   if (classes_[index(klass)].credits.low(window_of(klass))) lane_at(lane_of(klass)).acknowledge_now();
 }

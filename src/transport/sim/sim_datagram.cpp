@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t per_million = 1'000'000;
 constexpr std::size_t packet_limit = std::size_t{1} << 18;
-// What a datagram costs in a socket's queue beside its bytes.
+// The bytes that a datagram costs in a socket's queue beside its content.
 constexpr std::size_t queue_overhead = 256;
 constexpr std::uint64_t most_latencies_held_back = 8;
 constexpr std::string_view sim_address_form = "expected host:3";
@@ -22,7 +22,7 @@ std::size_t cost(std::size_t size) noexcept {
   return size + queue_overhead;
 }
 
-/// Big endian, so that addresses are ordered as their hosts.
+/// Big-endian, so that addresses are ordered like their hosts.
 transport::datagram_address to_datagram(std::uint32_t host) noexcept {
   std::byte bytes[sizeof host];
   for (std::size_t i = 0; i < sizeof host; ++i) bytes[i] = static_cast<std::byte>(host >> (24 - 8 * i));
@@ -37,8 +37,6 @@ std::optional<std::uint32_t> to_host(const transport::datagram_address& address)
 }
 
 }  // namespace
-
-// ---- the network
 
 sim_datagrams::packet::packet(sim_datagrams& network) noexcept
     : timer_node([](timer_node& node) noexcept {
@@ -66,7 +64,7 @@ sim_datagrams::packet* sim_datagrams::take() {
   return packets_.size() < packet_limit ? &packets_.emplace_back(*this) : nullptr;
 }
 
-/// Returns when the host's wire will have taken it.
+/// Returns the time at which the host's wire will have taken the datagram.
 nanoseconds sim_datagrams::send(std::uint32_t from, std::uint32_t to, std::span<const std::byte> bytes) {
   const bool known = to < world().hosts();
   const sim_path& way = path(from, to);
@@ -135,8 +133,6 @@ void sim_datagrams::lose(std::uint32_t from, std::uint32_t to, std::size_t size,
   world().record(sim_trace::lost, from, (std::uint64_t{to} << 32) | size, static_cast<std::uint64_t>(why));
 }
 
-// ---- a port
-
 sim_datagram_port::sim_datagram_port(sim_datagrams& network, sim_executor& home,
                                      sim_datagram_options options) noexcept
     : timer_node([](timer_node& node) noexcept { static_cast<sim_datagram_port&>(node).drain(); }),
@@ -149,7 +145,7 @@ sim_datagram_port::~sim_datagram_port() {
 }
 
 status sim_datagram_port::bind(const std::string& address, transport::datagram_events& events) noexcept {
-  if (open()) return error(errc::already_exists, "this port is bound already");
+  if (open()) return error(errc::already_exists, "this port is already bound");
   if (options_.max_bytes < 1 || options_.max_bytes > transport::datagram_bytes_limit ||
       options_.receive_buffers < 1 || options_.send_buffers < 1)
     return error(errc::invalid_argument, "simulated datagrams: an option is out of range");
@@ -227,7 +223,7 @@ void sim_datagram_port::enqueue(sim_datagrams::packet& p) noexcept {
   if (!armed()) drain();
 }
 
-/// Delivers what the host has time and memory for; the rest waits.
+/// Delivers what the host has time and memory for. The rest waits.
 void sim_datagram_port::drain() noexcept {
   while (!queue_.empty()) {
     if (home_.available_at() > network_.world().now())

@@ -16,8 +16,8 @@ constexpr std::size_t sectors(std::size_t bytes) noexcept {
   return (bytes + sector_bytes - 1) / sector_bytes;
 }
 
-/// How much of what was under way a loss of power lets happen: all, nothing, or each by itself. The extremes
-/// are the commonest in practice, and rare if every part is drawn.
+/// How much of the unsynchronised work survives a loss of power: all, nothing, or each part by itself. The
+/// extremes are the most common cases in practice, but would be rare if every part were drawn.
 class survivors {
  public:
   explicit survivors(random_generator& random) : random_(random), mode_(random.below(4)) {}
@@ -56,7 +56,7 @@ void sim_inode::write(std::span<const std::byte> from, std::size_t offset, rando
   const std::size_t end = sectors(offset + from.size());
   if (dirty_.size() < end) dirty_.resize(end);
   for (std::size_t s = first; s < end; ++s) {
-    // A version that is overwritten may have reached the disk before.
+    // An overwritten version may have reached the disk before.
     if (dirty_[s] && random.chance(1, 2)) write_back(s);
     dirty_[s] = true;
   }
@@ -65,7 +65,7 @@ void sim_inode::write(std::span<const std::byte> from, std::size_t offset, rando
 }
 
 void sim_inode::truncate() {
-  // What a sparse write makes of them later has to reach the disk too.
+  // The sectors that a sparse write fills later must reach the disk too.
   dirty_.assign(sectors(std::max(seen_.size(), kept_.size())), true);
   seen_.clear();
 }
@@ -180,7 +180,8 @@ int sim_disk::rename(std::string_view from, std::string_view to) {
     if (!goal.target->directory && source.target->directory) return -ENOTDIR;
     if (!goal.target->entries.empty()) return -ENOTEMPTY;
   }
-  if (source.target->directory && goal.directory != source.directory) return -EXDEV;  // nobody moves a tree
+  // moving a directory to another one is not supported
+  if (source.target->directory && goal.directory != source.directory) return -EXDEV;
   carry_out({{source.directory, source.name, nullptr}, {goal.directory, goal.name, source.target}});
   return 0;
 }
@@ -244,7 +245,7 @@ void sim_disk::sync(const node& n) {
   }
 }
 
-/// The changes in this directory, and those before them that they build on.
+/// Makes the changes in this directory durable, and the earlier changes that they build on.
 void sim_disk::sync_names(const node& directory) {
   std::set<name_key> needed;
   std::vector<bool> now(journal_.size());
@@ -268,7 +269,7 @@ void sim_disk::sync_names(const node& directory) {
 }
 
 void sim_disk::lose_power() {
-  std::set<name_key> stopped;  // names of which a change was lost: later ones are lost too
+  std::set<name_key> stopped;  // names with a lost change, whose later changes are lost too
   survivors changes_made(random_);
   for (const change& c : journal_) {
     const bool lost = std::any_of(c.begin(), c.end(), [&](const name_change& each) {

@@ -11,7 +11,7 @@
 namespace scoll::testing {
 namespace {
 
-// No descriptor of the process is that large: one that is closed as if it were one does no harm.
+// No real descriptor is that large, so closing one of these as if it were real does no harm.
 constexpr int first_fd = 1 << 24;
 
 const char* path_of(const transport::detail::io_slot& s) noexcept {

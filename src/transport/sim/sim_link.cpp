@@ -10,11 +10,11 @@
 namespace scoll::testing {
 namespace {
 
-// What lies in a wire before its sender has to wait, as a socket's buffers would.
+// The bytes that a wire holds before its sender must wait, as a socket's buffers would.
 constexpr std::size_t pipe_bytes = 262144;
-// How long what is written may stay without an answer.
+// How long written bytes may stay without an answer.
 constexpr nanoseconds user_timeout = std::chrono::seconds(5);
-// A connection whose peer is silent is given up after this, as TCP does with keep-alive probes.
+// After this long a connection whose peer is silent is given up, as TCP does with keep-alive probes.
 constexpr nanoseconds keep_alive = std::chrono::seconds(10);
 
 }  // namespace
@@ -28,10 +28,8 @@ sim_link::sim_link(sim_rail& owner, std::uint32_t remote) noexcept
   network().links_.push_back(*this);
 }
 
-// ---- sending
-
 void sim_link::write(std::span<const transport::frame_parts> frames) noexcept {
-  SCOLL_ASSERT(writable(), "one batch at a time");
+  SCOLL_ASSERT(writable(), "a link takes one batch at a time");
   if (peer_ != nullptr) {
     transmit(frames);
     blocked_ = peer_ != nullptr && peer_->queued_bytes_ >= pipe_bytes;
@@ -81,7 +79,7 @@ void sim_link::send_piece(std::span<const std::byte> bytes, nanoseconds due) noe
   }
 }
 
-/// Where bytes that are due then go: pieces of one batch share a chunk.
+/// The chunk for bytes that are due at a time. Pieces of one batch share a chunk.
 sim_link::chunk* sim_link::tail(nanoseconds due) noexcept {
   constexpr nanoseconds batch = std::chrono::microseconds(5);
   if (queue_.empty() || queue_.back().due + batch < due || queue_.back().size == network().chunk_bytes_ ||
@@ -103,8 +101,6 @@ void sim_link::unblock() noexcept {
   home().schedule(drained_);
   home().touch();
 }
-
-// ---- the end of a connection
 
 void sim_link::close() noexcept {
   owner_ = nullptr;
@@ -143,13 +139,13 @@ void sim_link::bury(sim_crash how) noexcept {
   unblock();
 }
 
-/// This end hears that the connection is gone; the other hears nothing by it.
+/// Tells this end that the connection is gone. The other end does not learn of it.
 void sim_link::reset(const error& reason) noexcept {
   drop_queue();
   end_after(outward().model.latency, reason);
 }
 
-/// The other end is gone and this one does not know.
+/// The other end is gone, and this one does not know.
 void sim_link::deafen() noexcept {
   peer_ = nullptr;
   silent_ = true;
@@ -163,7 +159,7 @@ void sim_link::drop_queue() noexcept {
   timer_.cancel();
 }
 
-/// The earliest of several ends holds.
+/// Ends the connection after a time. The earliest of several such times holds.
 void sim_link::end_after(nanoseconds d, const error& reason) noexcept {
   const nanoseconds at = world().now() + d;
   if (ending_ != nullptr && ending_->at <= at) return wake();
@@ -178,7 +174,7 @@ void sim_link::end_after_queue(const error& reason) noexcept {
   end_after(inward().model.latency, reason);
 }
 
-void sim_link::finish(error reason) noexcept {  // a copy: it may be this link's own
+void sim_link::finish(error reason) noexcept {  // a copy, because it may be a member of this link
   world().record(sim_trace::broken, host(), remote_, static_cast<std::uint64_t>(reason.code()));
   transport::link_events* const owner = std::exchange(owner_, nullptr);
   die();
@@ -193,14 +189,12 @@ void sim_link::die() noexcept {
   delete this;
 }
 
-// ---- receiving
-
 void sim_link::wake() noexcept {
   if (timer_.pending() || (queue_.empty() && ending_ == nullptr) || network().is_frozen(host())) return;
   world().arm(timer_, queue_.empty() ? ending_->at : queue_.front().due);
 }
 
-/// Something is due: unless the way is blocked or the host is busy, when it has to wait.
+/// Something is due. It is delivered unless the path is blocked or the host is busy; then it waits.
 void sim_link::arrive() noexcept {
   if (network().is_frozen(host())) return;
   const nanoseconds now = world().now();

@@ -16,7 +16,7 @@
 
 namespace scoll::testing {
 
-/// One end of a wire. What it writes lies in its peer's queue until it is due.
+/// One end of a wire. The bytes that this end writes wait in its peer's queue until they are due.
 class sim_link final : public transport::link, public list_hook<> {
  public:
   sim_link(sim_rail& owner, std::uint32_t remote) noexcept;
@@ -39,14 +39,14 @@ class sim_link final : public transport::link, public list_hook<> {
   bool of(const sim_rail& rail) const noexcept { return &rail_ == &rail; }
   bool connected() const noexcept { return peer_ != nullptr; }
 
-  /// Both ends hear that the connection is gone.
+  /// Tells both ends that the connection is gone.
   void break_both(const error& reason) noexcept;
-  /// This end hears it; the other does not know.
+  /// Tells this end that the connection is gone. The other end does not know.
   void half_open(const error& reason) noexcept;
-  /// This end belongs to a life that has crashed; the other hears of it as `how` says.
+  /// This end belongs to a life that has crashed. The other end notices it as `how` says.
   void bury(sim_crash how) noexcept;
   void break_buried() noexcept { finish({errc::connection_lost, "the host has crashed"}); }
-  /// Has to be called when the host is no longer frozen.
+  /// Call this when the host is no longer frozen.
   void wake() noexcept;
 
  private:
@@ -59,7 +59,7 @@ class sim_link final : public transport::link, public list_hook<> {
     nanoseconds at;
     error reason;
   };
-  /// Waits for the time something is due, and then until the host takes it.
+  /// Waits until something is due, and then until the host takes it.
   class delivery final : public timer_node, public sim_waiter {
    public:
     explicit delivery(sim_link& owner) noexcept : timer_node(&fire), sim_waiter(&run), owner_(owner) {}

@@ -14,13 +14,11 @@ namespace {
 constexpr std::size_t smallest_chunk_bytes = 16;
 constexpr std::size_t largest_chunk_bytes = 65536;
 constexpr std::size_t pool_limit = 16384;
-constexpr std::size_t chunks_per_host = 4;  // of a large world
+constexpr std::size_t chunks_per_host = 4;  // in a large world
 // How long a connection is retried.
 constexpr nanoseconds connect_limit = std::chrono::seconds(3);
 
 }  // namespace
-
-// ---- network
 
 sim_network::sim_network(sim_world& world, std::size_t chunk_bytes, std::uint32_t hosts)
     : world_(world),
@@ -46,7 +44,7 @@ const sim_path& sim_network::way(std::uint32_t from, std::uint32_t to) const noe
   return own == paths_.end() ? common_ : own->second;
 }
 
-/// `hosts()` if there is none of that address.
+/// The host of an address; `hosts()` if there is none.
 std::uint32_t sim_network::host_of(const std::string& address) const {
   std::uint32_t host = hosts();
   const char* const end = address.data() + address.size();
@@ -85,9 +83,7 @@ void sim_network::heal() noexcept {
   for (auto& [hosts, p] : paths_) p = {.model = p.model};
 }
 
-// ---- connecting
-
-/// A connection attempt on its way. Its timer is the world's, or the host's own once that has crashed.
+/// A connection attempt under way. Its timer is the world's, or the host's own once that has crashed.
 class sim_rail::connector final : public list_hook<>, public timer_node, public sim_waiter {
  public:
   connector(sim_rail& owner, const std::string& to, transport::connect_events& waiter) noexcept
@@ -146,7 +142,7 @@ class sim_rail::connector final : public list_hook<>, public timer_node, public 
     succeed(*target);
   }
 
-  /// Tries again then, or at the end of its patience.
+  /// Tries again at `at`, or at the end of its patience.
   void wait_until(nanoseconds at) noexcept {
     const nanoseconds patience = started_ + connect_limit;
     if (rail_.network_.world_.now() >= patience)
@@ -185,8 +181,6 @@ class sim_rail::connector final : public list_hook<>, public timer_node, public 
   nanoseconds started_{0};
   bool stranded_ = false;
 };
-
-// ---- rail
 
 sim_rail::sim_rail(sim_network& network, sim_executor& home) : sim_rail(network, home, home.host()) {}
 

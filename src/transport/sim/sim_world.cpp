@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t million = 1'000'000;
 
-/// Rounds towards minus infinity.
+/// The drift of `ns` at `ppm` parts per million, rounded towards minus infinity.
 constexpr std::int64_t drifted(std::int64_t ns, std::int64_t ppm) noexcept {
   if (ppm == 0) return 0;
   __extension__ using wide = __int128;
@@ -22,7 +22,7 @@ constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
 
 }  // namespace
 
-/// Those who wait for a host, behind one timer of the world's.
+/// The waiters of one host, behind one timer of the world.
 struct sim_executor::gate final : timer_node {
   explicit gate(sim_executor& host) noexcept : timer_node(&fire), owner(host) {}
   ~gate() {

@@ -6,8 +6,8 @@
 
 namespace scoll::testing {
 
-/// First in, first out; unlike a std::deque without memory until it is used, which counts with a million
-/// links.
+/// A queue, first in, first out. Unlike a std::deque it has no memory until it is used, which matters with a
+/// million links.
 template <class T>
 class small_queue {
  public:

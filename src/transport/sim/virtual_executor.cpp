@@ -20,12 +20,12 @@ void virtual_executor::take_posted() noexcept {
   posted_.append(inbox_);
 }
 
-/// By the world's clock.
+/// The time of the next event, by the world's clock.
 nanoseconds virtual_executor::next_event() const noexcept {
   return std::min(global_time(next_timer()), world().timers_.earliest().time_since_epoch());
 }
 
-/// Goes on to the next event. False if there is none.
+/// Advances to the next event. False if there is none.
 bool virtual_executor::advance() noexcept {
   const nanoseconds at = next_event();
   if (at == sim_world::no_time) return false;

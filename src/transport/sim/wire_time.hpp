@@ -7,7 +7,7 @@
 
 namespace scoll::testing {
 
-/// How long after the end of a partition what waits for it is sent again.
+/// How long after the end of a partition the waiting bytes are sent again.
 inline constexpr nanoseconds retransmission = std::chrono::milliseconds(2);
 
 constexpr nanoseconds byte_time(std::size_t bytes, std::uint64_t ps_per_byte) noexcept {

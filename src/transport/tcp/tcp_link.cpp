@@ -11,7 +11,8 @@
 namespace scoll::transport {
 namespace {
 
-// Closed links that may wait for their peer at once; more are cut short, so that nobody can pile them up.
+// The most closed links that may wait for their peer at once. Further ones are cut short, so that they cannot
+// pile up.
 constexpr std::size_t linger_count_limit = 256;
 
 }  // namespace
@@ -33,7 +34,7 @@ bool tcp_rail::tcp_link::writable() const noexcept {
 }
 
 void tcp_rail::tcp_link::write(std::span<const frame_parts> frames) noexcept {
-  SCOLL_ASSERT(writable(), "one batch at a time");
+  SCOLL_ASSERT(writable(), "a link takes one batch at a time");
   written_ = true;
   batch_ = rail_.send_buffers_.try_acquire();
   if (!batch_) {
@@ -90,8 +91,6 @@ void tcp_rail::tcp_link::close() noexcept {
   flush();
 }
 
-// ---- receiving
-
 void tcp_rail::tcp_link::on_received(const io_completion::event& e) noexcept {
   if (polled_) return on_readable(e);
   if (polling_ && e.result == -ECANCELED && !ending_) {
@@ -110,7 +109,7 @@ void tcp_rail::tcp_link::feed(const buffer_ref& buffer, std::span<const std::byt
   if (!s) break_link(s.error());
 }
 
-/// Whether there is somebody for the next one.
+/// Delivers a frame. Returns true if there is still an owner for the next one.
 bool tcp_rail::tcp_link::deliver(frame_view& frame) noexcept {
   owner_->on_frame(frame);
   return owner_ != nullptr && !broken_;
@@ -121,8 +120,6 @@ void tcp_rail::tcp_link::receive_ended(std::int32_t outcome) noexcept {
   break_link(outcome == 0 ? error(errc::connection_lost, "the peer closed the connection")
                           : error::system(-outcome, "receive"));
 }
-
-// ---- the end
 
 /// The connection is of no more use: tells the owner, in a step of its own.
 void tcp_rail::tcp_link::break_link(const error& reason) noexcept {

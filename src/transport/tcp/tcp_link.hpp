@@ -16,8 +16,8 @@ namespace scoll::transport {
 
 inline constexpr std::size_t tcp_batch_bytes = 65536;
 
-/// One connection. It lives until its receive, its send and its close have completed, whoever has let go of
-/// it.
+/// One connection. It lives until its receive, its send and its close have completed, even if its owner has
+/// let go of it.
 ///
 /// ```text
 ///          close()                          peer closes, or limit
@@ -25,12 +25,12 @@ inline constexpr std::size_t tcp_batch_bytes = 65536;
 ///    │                (sends the rest, half-closes, reads and drops)   ▲
 ///    └── breaks: the owner is told ────────────────────────────────────┘
 /// ```
-/// Frames are copied into a batch that the ring sends. Lent memory is sent where it lies, and received into
-/// where it belongs, by system calls that do not wait, each when the socket is ready: so the kernel never
-/// holds on to memory that may be recalled (docs/decisions/0009).
+/// Frames are copied into a batch that the ring sends. Lent memory is sent from its place and received into
+/// its place, by system calls that do not wait, each when the socket is ready. So the kernel never keeps
+/// memory that may be recalled (docs/decisions/0009).
 ///
-/// It lingers because a socket that is closed with unread bytes resets the connection, and the peer would
-/// lose what it has not read yet: a goodbye, or why it was refused.
+/// It lingers because closing a socket with unread bytes resets the connection. The peer would then lose what
+/// it has not read yet: a goodbye, or the reason for a refusal.
 class tcp_rail::tcp_link final : public link {
  public:
   tcp_link(tcp_rail& owner, unique_fd fd, std::string peer) noexcept;
@@ -44,8 +44,8 @@ class tcp_rail::tcp_link final : public link {
   void close() noexcept override;
 
  private:
-  /// The memory that is being sent from. When it is recalled, what is left of its frame is copied: the peer
-  /// waits for so many bytes.
+  /// The memory that is being sent from. When it is recalled, the rest of its frame is copied, because the
+  /// peer waits for that many bytes.
   class source final : public borrower {
    public:
     explicit source(tcp_link& owner) noexcept : borrower(&recalled), owner_(owner) {}
@@ -88,7 +88,7 @@ class tcp_rail::tcp_link final : public link {
   void send_failed(int reason) noexcept;
   void on_written_out() noexcept;
 
-  // tcp_link_bulk.cpp: receiving to where it belongs
+  // tcp_link_bulk.cpp: receiving payloads into their place
   void on_readable(const io_completion::event& e) noexcept;
   void read_some() noexcept;
   std::size_t room_pieces(std::span<iovec> pieces, std::size_t& count) noexcept;
@@ -115,15 +115,15 @@ class tcp_rail::tcp_link final : public link {
   member_node<&tcp_link::read_some> read_on_{*this};
   member_timer<&tcp_link::lingered> linger_{*this};
   buffer_ref batch_;
-  std::span<const std::byte> unsent_;  // of the batch
-  lent_range lent_;                    // what follows it; of `rescued_` if that is there
+  std::span<const std::byte> unsent_;  // the rest of the batch
+  lent_range lent_;                    // what follows the batch; a part of `rescued_` if that exists
   source source_{*this};
   std::unique_ptr<std::byte[]> rescued_;
   error reason_;
-  bool written_ = false;  // ever
+  bool written_ = false;  // something has been written
   bool pushing_ = false;  // the batch ends with lent memory
-  bool polling_ = false;  // bulk is expected: receives when there is something
-  bool polled_ = false;   // and does so already
+  bool polling_ = false;  // bulk is expected: the link receives when bytes are there
+  bool polled_ = false;   // and it is waiting for that
   bool broken_ = false;
   bool ending_ = false;
 };

@@ -12,16 +12,14 @@
 namespace scoll::transport {
 namespace {
 
-// Of a link that expects bulk: what one step receives at most, and what it reads behind a payload, where the
-// next frame begins.
+// For a link that expects bulk: the most bytes that one step receives, and the bytes that it reads after a
+// payload, where the next frame begins.
 constexpr std::size_t receive_step_bytes = 524288;
 constexpr std::size_t read_ahead_bytes = 1024;
-// Pieces of one system call.
+// The most pieces of one system call.
 constexpr std::size_t most_pieces = 64;
 
 }  // namespace
-
-// ---- sending from lent memory
 
 void tcp_rail::tcp_link::push() noexcept {
   while (true) {
@@ -105,8 +103,6 @@ void tcp_rail::tcp_link::on_written_out() noexcept {
   if (!broken_) owner_->on_writable();
 }
 
-// ---- receiving to where it belongs
-
 void tcp_rail::tcp_link::on_readable(const io_completion::event& e) noexcept {
   if (ending_) return finish_if_done();
   if (e.result < 0 && e.result != -ECANCELED) return receive_ended(e.result);
@@ -139,7 +135,7 @@ void tcp_rail::tcp_link::read_some() noexcept {
   rail_.reactor_.poll(fd_.get(), POLLIN | POLLRDHUP, receive_);
 }
 
-/// How many bytes the pieces have; they may be fewer than are to come.
+/// Returns the size of the pieces in bytes, which may be less than what is still to come.
 std::size_t tcp_rail::tcp_link::room_pieces(std::span<iovec> pieces, std::size_t& count) noexcept {
   const lent_range room = owner_ == nullptr ? lent_range{} : assembler_.room();
   std::size_t bytes = 0;
@@ -153,7 +149,7 @@ std::size_t tcp_rail::tcp_link::room_pieces(std::span<iovec> pieces, std::size_t
 }
 
 void tcp_rail::tcp_link::take(const buffer_ref& behind, std::size_t straight, std::size_t ahead) noexcept {
-  if (owner_ == nullptr) return;  // lingering: read and dropped
+  if (owner_ == nullptr) return;  // lingering: bytes are read and dropped
   if (straight != 0) {
     assembler_.set_owner(owner_);
     assembler_.advance(straight, [this](frame_view& f) { return deliver(f); });

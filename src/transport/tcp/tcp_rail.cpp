@@ -12,11 +12,11 @@ namespace {
 
 constexpr nanoseconds accept_retry = std::chrono::milliseconds(50);
 
-/// With its name before it or without.
+/// Reads an address with or without the transport's name.
 result<socket_address> parse_tcp(std::string_view address) {
   const named_address named = split_name(address);
   if (named.transport.empty() || named.transport == "tcp") return socket_address::parse(named.place);
-  return make_error(errc::unsupported, "{} is no address of tcp", address);
+  return make_error(errc::unsupported, "{} is not a tcp address", address);
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ class tcp_rail::listener final : public io_completion, public timer_node {
     if (e.result >= 0) l.accepted(unique_fd(e.result));
     if (e.more) return;
     if (l.events_ == nullptr) return l.gone();
-    // Out of descriptors, say: the connections wait in the kernel meanwhile.
+    // The process may be out of descriptors; the connections wait in the kernel meanwhile.
     l.rail_.reactor_.arm(l, l.rail_.reactor_.now() + accept_retry);
   }
 
@@ -68,7 +68,8 @@ class tcp_rail::listener final : public io_completion, public timer_node {
   accept_events* events_;
 };
 
-/// One connection attempt with its limit. It stays until the kernel has let go of it, even when nobody waits.
+/// One connection attempt with its time limit. It stays until the kernel has let go of it, even when its
+/// waiter has gone.
 class tcp_rail::connector final : public io_completion, public timer_node, public list_hook<> {
  public:
   connector(tcp_rail& owner, connect_events& waiter) noexcept
@@ -192,7 +193,7 @@ status tcp_rail::bind_preferred(int fd, int family) const noexcept {
 }
 
 status tcp_rail::listen(const std::string& address, accept_events& events) noexcept {
-  if (listener_ != nullptr) return error(errc::already_exists, "this rail listens already");
+  if (listener_ != nullptr) return error(errc::already_exists, "this rail is already listening");
   auto parsed = parse_tcp(address);
   if (!parsed) return parsed.error();
   auto fd = open_listener(*parsed, options_.backlog);
