@@ -45,7 +45,10 @@ class collectives {
     if (options.living) co_return co_await ask_living<S>(request, options);
     auto& kept = std::get<kept_group<S>>(groups_);
     const scoll::deadline until = options.deadline.from(scoll::executor::current().now());
-    if (choose_tree_ && !tree_) (co_await plan(until)).ignore();
+    if (choose_tree_ && !tree_) {
+      const auto planned = co_await plan(until);
+      planned.ignore();
+    }
     for (bool again = true;; again = false) {
       const auto group = co_await kept.get(self_, all_, creation(until));
       if (!group) co_return co_await nobody_asked<S>(group.error(), options.stop);
@@ -107,7 +110,8 @@ class collectives {
     const auto group = co_await self_.create_group<S>(present, creation(until));
     if (!group) co_return co_await nobody_asked<S>(group.error(), options.stop);
     auto answered = co_await broadcast<S>(*group, request, until, options.stop);
-    (co_await self_.destroy(*group)).ignore();
+    const scoll::status destroyed = co_await self_.destroy(*group);
+    destroyed.ignore();
     answered.account.absent = std::move(absent);
     co_return answered;
   }

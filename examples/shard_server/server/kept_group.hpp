@@ -39,7 +39,8 @@ class kept_group {
   /// Gives up `stale`, unless that has been done. Members that cannot be told forget it with their restart.
   scoll::task<void> drop(scoll::node& self, scoll::group<S> stale) {
     if (group_.valid() && group_.id() == stale.id()) group_ = {};
-    (co_await self.destroy(stale)).ignore();
+    const scoll::status destroyed = co_await self.destroy(stale);
+    destroyed.ignore();
   }
 
  private:
