@@ -1,7 +1,7 @@
 #pragma once
 
 #include "scoll/collective/aggregate.hpp"
-#include "scoll/collective/limits.hpp"
+#include "scoll/collective/size_limits.hpp"
 #include "scoll/detail/service_traits.hpp"
 
 namespace scoll {

@@ -9,7 +9,7 @@
 
 #include "scoll/collective/aggregate.hpp"
 #include "scoll/collective/context.hpp"
-#include "scoll/collective/limits.hpp"
+#include "scoll/collective/size_limits.hpp"
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/task.hpp"
 #include "scoll/detail/borrows.hpp"
