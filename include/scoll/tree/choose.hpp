@@ -46,10 +46,10 @@ struct tree_choice_options {
 };
 
 /// Predicts flat, chain, k-ary and k-nomial trees of all radices that differ much (all up to 16, then in
-/// steps of an eighth or more), and greedy trees for these costs. Of the trees within 5 % of the fastest it
-/// takes the simplest (flat, then k-nomial, k-ary, chain, greedy, those of the program), because predictions
-/// are no better than that. Equal inputs give equal plans. It takes about 0.3 us per member and candidate;
-/// from 4,097 members on it only looks at powers of two.
+/// steps of an eighth or more), and greedy trees for these costs. It takes the simplest tree within 5 % of
+/// the fastest, because predictions are no better than that. The order from simple to complex is flat,
+/// k-nomial, k-ary, chain, greedy, those of the program. Equal inputs give equal plans. It takes about 0.3 us
+/// per member and candidate; from 4,097 members on it only looks at powers of two.
 tree_plan choose_tree(std::uint32_t members, const link_map& links, const tree_choice_options& options = {});
 
 /// The plan for a tree that an administrator has pinned, without measuring.

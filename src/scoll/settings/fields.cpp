@@ -28,7 +28,7 @@ constexpr std::array time_units{unit{"ns", 1}, unit{"us", 1000}, unit{"ms", 1'00
 constexpr std::array byte_units{unit{"", 1}, unit{"KiB", 1 << 10}, unit{"MiB", 1 << 20},
                                 unit{"GiB", 1 << 30}};
 
-/// A whole number and one of the units; nothing that does not fit.
+/// Reads a whole number and one of the units. Returns nothing if the amount does not fit.
 template <std::size_t Count>
 std::optional<std::int64_t> read_amount(std::string_view text, const std::array<unit, Count>& units) {
   std::int64_t number = 0;
@@ -43,7 +43,7 @@ std::optional<std::int64_t> read_amount(std::string_view text, const std::array<
   return std::nullopt;
 }
 
-/// In the largest unit of which it is a whole number.
+/// Writes the amount in the largest unit of which it is a whole number.
 template <std::size_t Count>
 std::string write_amount(std::int64_t amount, const std::array<unit, Count>& units) {
   const unit* best = units.data();
@@ -53,7 +53,7 @@ std::string write_amount(std::int64_t amount, const std::array<unit, Count>& uni
   return fmt::format("{}{}", amount / best->factor, best->name);
 }
 
-/// A setting's kind: `read` and `write` of a type between bounds.
+/// One kind of setting: `read` and `write` for numbers between bounds.
 template <auto Least, auto Most, bool PowerOfTwo = false>
 struct number {
   template <class T>
@@ -118,7 +118,8 @@ struct local_address {
   static std::string write(const std::string& value) { return value; }
 };
 
-/// What the kernel's modules are called. Whether it has this one, it says when somebody connects.
+/// The name of one of the kernel's congestion control modules. A missing module is only noticed when a
+/// connection is made.
 struct algorithm {
   static bool read(std::string& into, std::string_view text) {
     const auto odd = [](char c) { return c != '_' && std::isalnum(static_cast<unsigned char>(c)) == 0; };
