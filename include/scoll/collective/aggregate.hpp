@@ -22,13 +22,13 @@ concept mergeable = requires(T& into, const T& from) {
   { into.merge(from) } noexcept -> std::same_as<void>;
 };
 
-/// The reply of a service that has nothing to say but that it has executed.
+/// The reply of a service that reports nothing except that it has executed.
 struct no_reply {
   void merge(const no_reply&) noexcept {}
   friend bool operator==(const no_reply&, const no_reply&) = default;
 };
 
-/// Ready monoids for reply members. Each is a plain aggregate and travels as its members.
+/// Ready-made monoids for the members of replies. Each is a plain aggregate and is encoded as its members.
 template <class T>
 struct sum {
   T value{};

@@ -34,10 +34,10 @@ class scope {
   bool request_stop() noexcept { return stop_.request_stop(); }
   bool stop_requested() const noexcept { return stop_.stop_requested(); }
 
-  /// Tasks that have not ended.
+  /// The number of tasks that have not ended.
   std::size_t running() const noexcept { return tasks_.inside(); }
-  /// `co_await s.idle(stop)` waits until no task runs: `cancelled` if the token fires first, or has fired
-  /// already. More may be spawned meanwhile and later.
+  /// `co_await s.idle(stop)` waits until no task runs and gives a `status`: `cancelled` if the token fires
+  /// first or has fired already. Tasks may be spawned meanwhile and later.
   [[nodiscard]] gate::stoppable_awaiter idle(stop_token stop) noexcept { return tasks_.emptied(stop); }
 
   class join_awaiter final : private ready_node {

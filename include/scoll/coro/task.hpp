@@ -240,10 +240,10 @@ struct task_access {
   /// Takes the coroutine out of a task that has not been started, and leaves the task empty.
   template <class T>
   static std::coroutine_handle<task_promise<T>> release(task<T>& t) noexcept {
-    SCOLL_ASSERT(t.handle_ && !t.started_, "a task is started once");
+    SCOLL_ASSERT(t.handle_ && !t.started_, "a task was started twice, or it is empty");
     return std::exchange(t.handle_, nullptr);
   }
-  /// The value of a task that has ended, or its exception.
+  /// Returns the value of a task that has ended, or throws its exception.
   template <class T>
   static T take(task<T>& t) {
     return t.handle_.promise().take();

@@ -99,27 +99,30 @@ class engine final : private transport::endpoint_events {
   /// The outcome of a broadcast that was refused before anything was sent.
   outcome nothing_sent(const addressees& to, const error& why) const;
 
-  // Liveness. An incarnation of a node is dead, or lives; a newer one replaces those before it. Everything
-  // that the dead node owed ends at once, and its operations and groups here are removed.
+  // Liveness.
+
+  /// Reports that an incarnation of a node is dead, or lives; a newer one replaces those before it. Everything
+  /// that a dead node owed ends at once, and its operations and groups here are removed.
   void on_dead(node_id node, std::uint64_t incarnation);
   void on_alive(node_id node, std::uint64_t incarnation);
   const known_lives& lives() const noexcept { return lives_; }
   /// The members of `among` that are not known to be dead. This node counts as alive.
   rank_set living(const group_state& group, const rank_set& among) const;
 
-  /// All that runs on the node is inside: operations, calls that it serves, calls that it waits for. Closed,
-  /// it refuses new ones.
+  /// The gate that all work on the node is inside of: operations, calls that it serves, calls that it waits
+  /// for. Once closed, it refuses new work.
   gate& work() noexcept { return work_; }
 
-  // Shutting down, in the steps of `shut_down`.
-  /// Operations are asked to stop, and answer by then at the latest.
+  // The steps of `shut_down`.
+
+  /// Asks the operations to stop; they answer by `by` at the latest.
   void abort_all(time_point by) noexcept;
   void end_all_leases() noexcept;
-  /// Waits for what has nothing left to do but to end, once no operation is left.
+  /// Waits for background work that only has to end, once no operation is left.
   task<void> join();
-  /// Joins if nothing runs any more. False if something does.
+  /// Joins if nothing runs any more. Returns false if something does.
   bool try_join() noexcept;
-  /// "scrub::execute" for every hook that has not returned.
+  /// Gives "scrub::execute" for every hook that has not returned.
   std::vector<std::string> running_hooks() const;
 
  private:

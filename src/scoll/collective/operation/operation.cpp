@@ -179,7 +179,7 @@ void operation::end() {
   engine_->operation_ended(*this);
 }
 
-/// A hook runs beside the operation, so that the answer can leave on time whatever the hook does.
+/// Runs a hook beside the operation, so that the answer can leave on time whatever the hook does.
 task<void> operation::run_hook(hook_call work, hook_set::state& state) {
   status ended = co_await std::move(work);
   hooks_.end(state, std::move(ended));

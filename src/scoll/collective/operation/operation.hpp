@@ -207,7 +207,7 @@ class operation final : public list_hook<>, public transport::incoming {
     return request_.forwarded.bytes.subspan(subject_.head.subset_bytes);
   }
 
-  engine* engine_ = nullptr;  // the one that runs it now
+  engine* engine_ = nullptr;  // the engine that runs it now
   gate_pass in_node_;
   gate_pass in_service_;
   bcast_context context_;
