@@ -13,13 +13,13 @@
 #include "scoll/node.hpp"
 #include "scoll/ship/ship.hpp"
 
-/// For code without coroutines: `run_and_wait` and `ship_and_wait` block another thread, `run_then` and
+/// For code without coroutines: `run_and_wait` and `ship_and_wait` block the calling thread, `run_then` and
 /// `ship_then` call back.
 namespace scoll {
 
 namespace detail {
 
-/// What awaiting an A gives.
+/// The type of the value that awaiting an `A` gives.
 template <class A>
 struct awaited_value {
   using type = decltype(std::declval<A&>().await_resume());
@@ -37,7 +37,7 @@ task<void> run_and_tell(Make make, Done done) {
   done(std::move(ended));
 }
 
-/// Work of another thread: handed over, run on the node's executor, and waited for.
+/// Work that another thread hands over: it runs on the node's executor, and the other thread waits for it.
 template <class Make>
 class waited_work final : private posted_node {
  public:
@@ -58,7 +58,7 @@ class waited_work final : private posted_node {
   }
   task<void> run() {
     auto ended = co_await make_();
-    const std::lock_guard lock(mutex_);  // the other thread leaves, and takes this away, after it
+    const std::lock_guard lock(mutex_);  // the waiting thread destroys this object once it has the lock
     result_.emplace(std::move(ended));
     ended_.notify_one();
   }
@@ -72,14 +72,14 @@ class waited_work final : private posted_node {
 
 }  // namespace detail
 
-/// Has the node's executor call `make` and await what it returns, such as `ship(...)`, `notify(...)`,
-/// `pull(...)` or a task of one's own; blocks this thread until that has ended, and gives its value. Errors are
-/// those of the awaited operation. A stop token in its options works: its source is asked on the executor's
-/// thread, as always.
+/// Lets the node's executor call `make` and await what it returns, such as `ship(...)`, `notify(...)`,
+/// `pull(...)` or a task of your own. It blocks the calling thread until that has ended, and returns its
+/// value. Errors are those of the awaited operation. A stop token in its options works, but its source must
+/// be asked on the executor's thread, as always.
 ///
 /// The node must not be shut down meanwhile, and its executor must run on another thread. On the executor's
-/// own thread the process ends with a message, because it would wait for itself: use `co_await` or `run_then`
-/// there.
+/// own thread the process ends with a message, because the call would wait for itself: use `co_await` or
+/// `run_then` there.
 template <class Make>
 detail::given_by<Make> run_and_wait(node& at, Make make) {
   SCOLL_ASSERT(!at.get_executor().runs_here(),
@@ -89,7 +89,7 @@ detail::given_by<Make> run_and_wait(node& at, Make make) {
   return work.wait();
 }
 
-/// `ship` for threads that have nothing to do with the node's executor: blocks until the call has ended, as
+/// Like `ship`, for threads that do not run the node's executor: it blocks until the call has ended, as
 /// `run_and_wait` does.
 template <class In, class Out>
 ship_result<Out> ship_and_wait(node& from, node_id to, const remote_function<In, Out>& f,
@@ -97,10 +97,10 @@ ship_result<Out> ship_and_wait(node& from, node_id to, const remote_function<In,
   return run_and_wait(from, [&] { return ship(from, to, f, argument, options); });
 }
 
-/// Awaits what `make()` returns, such as `ship(...)`, `notify(...)`, `pull(...)` or a task of one's own, and
-/// calls `done` with what that gave, on the scope's executor and never from inside this function. `done` must
-/// not throw. `make`, with what it has captured, lives until then; the work belongs to `within`, whose join
-/// awaits it. Called on that executor's thread.
+/// Awaits what `make()` returns, such as `ship(...)`, `notify(...)`, `pull(...)` or a task of your own, and
+/// calls `done` with its value. `done` runs on the scope's executor, never from inside this function, and
+/// must not throw. `make` and its captures live until then. The work belongs to `within`, whose join awaits
+/// it. Call it on that executor's thread.
 ///
 /// ```cpp
 /// run_then(work, [&] { return notify(node, peer, forget, 7); }, [](const ship_result<nothing>& r) { ... });
@@ -111,8 +111,8 @@ void run_then(scope& within, Make make, Done done) {
   within.spawn(detail::run_and_tell<Make, Done>(std::move(make), std::move(done)));
 }
 
-/// `ship` for programs without coroutines: calls `done(ship_result<Out>)` when the call has ended, as
-/// `run_then` does. `f` is a constant.
+/// Like `ship`, for programs without coroutines: it calls `done(ship_result<Out>)` when the call has ended,
+/// as `run_then` does. `f` must be a constant.
 template <class In, class Out, class Done>
   requires std::is_invocable_v<Done&, ship_result<Out>>
 void ship_then(scope& within, node& from, node_id to, const remote_function<In, Out>& f,

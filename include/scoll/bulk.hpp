@@ -1,6 +1,7 @@
 #pragma once
 
-/// Bulk data: memory that is exposed to peers, pull and push, chunks as they land, lists of descriptors.
+/// Bulk data: memory that peers can read or write, pull and push, streams of chunks, and lists of
+/// descriptors.
 
 #include "scoll/bulk/bulk.hpp"    // IWYU pragma: export
 #include "scoll/bulk/list.hpp"    // IWYU pragma: export

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Broadcasts with merged replies: services, groups, their outcomes, and trees that are chosen by measuring.
+/// Broadcasts with merged replies: services, groups, their outcomes, and trees chosen by measuring.
 
 #include "scoll/collective/aggregate.hpp"      // IWYU pragma: export
 #include "scoll/collective/bcast.hpp"          // IWYU pragma: export

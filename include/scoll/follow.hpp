@@ -10,20 +10,21 @@
 
 namespace scoll {
 
-/// Says which node a participant of the gossip is.
+/// Names the node of one participant of the gossip.
 struct gossip_address {
   node_id node = 0;
-  std::string address;  ///< of its participant, as the configuration spells it
+  /// The address of its participant, as the configuration spells it.
+  std::string address;
 };
 
-/// The bond that `follow` makes; it lasts until this object is destroyed.
+/// The bond that `follow` makes. It lasts until this object is destroyed.
 class [[nodiscard]] follower {
  public:
   follower(follower&&) noexcept;
   follower& operator=(follower&&) noexcept;
   ~follower();
 
-  /// The node that a participant is; 0 for one that was not listed.
+  /// The node of a participant; 0 if the participant was not listed.
   node_id node_of(gossip::participant_index who) const noexcept;
 
  private:
@@ -35,23 +36,23 @@ class [[nodiscard]] follower {
 };
 
 /// Lets a node follow its gossip: what the participant finds out about others reaches the node as `on_dead`
-/// and `on_alive`, beginning with what it knows now. Until the participant is active, the node's own
-/// broadcasts, the creation and the destruction of groups are held: they send nothing and wait. A held
-/// broadcast starts when the participant becomes active, with what is left of its deadline. It ends without
-/// having been sent at its deadline (`deadline_exceeded`), by its stop token (`cancelled`), at the node's
-/// shutdown (`closed`), or if the participant ends before it was active (`closed`, and so do later ones).
-/// Requests from other members and shipped calls are not held.
+/// and `on_alive`, beginning with what it knows now. Until the participant is active, the node holds its own
+/// broadcasts, and the creation and destruction of groups: they send nothing and wait. A held broadcast
+/// starts when the participant becomes active, with what is left of its deadline. It ends without having been
+/// sent at its deadline (`deadline_exceeded`), by its stop token (`cancelled`), at the node's shutdown
+/// (`closed`), or if the participant ends before it was active (`closed`, and so do later ones). Requests
+/// from other members and shipped calls are not held.
 ///
-/// `nodes` says which node each participant is, this one included, in any order. A participant that is not
-/// listed is no node, and what becomes of it is not passed on.
+/// `nodes` lists the node of each participant, including this one, in any order. A participant that is not
+/// listed stands for no node, and news about it is not passed on.
 ///
 /// Errors: `invalid_argument` (the participant's incarnation is not the node's, it runs on another executor,
 /// an address is not in its configuration, its own address is not listed as this node's, a node has the id
 /// 0), `duplicate_target` (an address or a node is listed twice), `already_exists` (the node follows a
 /// participant already), `closed` (the participant has ended).
 ///
-/// The node and the participant must outlive the result; the node may be moved. Destroying it ends the hold.
-/// Call it on their executor's thread, before or after the participant has been started.
+/// The node and the participant must outlive the result; the node may be moved. Destroying the result ends
+/// the hold. Call it on their executor's thread, before or after the participant has been started.
 result<follower> follow(node& self, gossip::participant& from, const std::vector<gossip_address>& nodes);
 
 }  // namespace scoll

@@ -14,11 +14,12 @@
 namespace scoll {
 
 /// A whole cluster in one process: nodes 1 to `size` on one reactor, connected by real TCP over loopback on
-/// free ports. For first steps and for tests of services; servers have one node per process. What cannot be
-/// set up throws `failure`. It is used, and destroyed, on the thread that made it.
+/// free ports. It is for first steps and for tests of services; servers have one node per process. The
+/// constructor throws `failure` if something cannot be set up. Use and destroy the cluster on the thread that
+/// made it.
 class local_cluster {
  public:
-  /// `base` is what all nodes share; id, cluster and incarnation are filled in.
+  /// `base` holds the options that all nodes share; id, cluster and incarnation are filled in.
   explicit local_cluster(std::uint32_t size, node_options base = {}) : loop_(make_loop()) {
     base.cluster = "local";
     base.incarnation = 1;
@@ -34,7 +35,7 @@ class local_cluster {
       }
     }
   }
-  /// Shuts all nodes down, each within two seconds.
+  /// Shuts down all nodes, each within two seconds.
   ~local_cluster() {
     for (auto& n : nodes_) run(n->shutdown(std::chrono::seconds(2))).ignore();
     nodes_.clear();
@@ -56,7 +57,7 @@ class local_cluster {
   void serve(const S& service) {
     for (auto& n : nodes_) n->serve(service).value();
   }
-  /// Runs the whole cluster until `work` has ended, and gives its value or throws its exception.
+  /// Runs the whole cluster until `work` has ended, and returns its value or throws its exception.
   template <class T>
   T run(task<T> work) {
     return sync_wait(*loop_, std::move(work));

@@ -31,8 +31,8 @@ class rail;
 class node_pools;
 class scope;
 
-/// A registered service. Closing refuses new requests to their parents and waits for those that run;
-/// dropping the handle leaves the service registered until the node ends.
+/// A registered service. Closing it refuses new requests to their parents and waits for running ones.
+/// Dropping the handle leaves the service registered until the node ends.
 class service_handle {
  public:
   service_handle() = default;
@@ -46,7 +46,7 @@ class service_handle {
   std::shared_ptr<detail::service_entry> entry_;
 };
 
-/// A registered function. Closing refuses new calls and waits for those that run; dropping the handle leaves
+/// A registered function. Closing it refuses new calls and waits for running ones. Dropping the handle leaves
 /// the function registered until the node ends.
 class function_handle {
  public:
@@ -61,25 +61,25 @@ class function_handle {
   std::shared_ptr<detail::served_function> entry_;
 };
 
-/// One server's part in the cluster: its services, its groups and its links. Lives on one executor, which
-/// with the rail must outlive it. Shut down with `shutdown` before it is destroyed (docs/lifetimes.md).
-/// Options that make no sense throw `failure` from the constructor, naming what is wrong.
+/// One server's part in the cluster: its services, its groups and its links. It lives on one executor; the
+/// executor and the rail must outlive it. Call `shutdown` before you destroy it (docs/lifetimes.md). The
+/// constructor throws `failure` if options make no sense, and names what is wrong.
 class node {
  public:
   node(executor& ex, transport::rail& rail, const node_options& options);
-  /// Works in memory that it shares with other nodes of this thread.
+  /// Makes a node that works in memory which it shares with other nodes of this thread.
   node(executor& ex, transport::rail& rail, const node_options& options, std::shared_ptr<node_pools> pools);
   ~node();
   node(node&&) noexcept;
 
-  /// Takes connections at a numeric address such as "127.0.0.1:7001" or "[::1]:0".
+  /// Accepts connections at a numeric address such as "127.0.0.1:7001" or "[::1]:0".
   status listen(const std::string& address);
   std::string listen_address() const;
-  /// Makes another node known; connecting happens when there is something to send.
+  /// Makes another node known. The node connects when there is something to send.
   status add_peer(node_id peer, const std::string& address);
 
-  /// Registers a service. All nodes of a group register theirs before it is created. Errors:
-  /// `already_exists`, `invalid_argument` (an id of the library's).
+  /// Registers a service. All nodes of a group must register theirs before the group is created. Errors:
+  /// `already_exists`, `invalid_argument` (the id belongs to the library).
   template <collective_service S>
   result<service_handle> serve(S service) {
     auto entry = detail::make_service_entry(std::move(service));
@@ -87,11 +87,11 @@ class node {
     return service_handle(*engine_, std::move(entry));
   }
 
-  /// Registers a function that peers may ship calls to. The handler is a callable, copied into the
-  /// node, of the form `task<result<Out>> (or result<Out>, or Out) handler(const In&, scoll::call_context&)`;
-  /// where `Out` is `nothing` also `task<status>`, `status` or `void`. One that throws answers with an error.
-  /// The argument, and the handler itself, live until the handler has returned. Errors: `already_exists`
-  /// (naming both if two names have one number).
+  /// Registers a function that peers may ship calls to. The handler is a callable that is copied into the
+  /// node. It has the form `task<result<Out>> (or result<Out>, or Out) handler(const In&,
+  /// scoll::call_context&)`; if `Out` is `nothing`, it may also return `task<status>`, `status` or `void`. A
+  /// handler that throws answers with an error. The argument, and the handler itself, live until the handler
+  /// has returned. Errors: `already_exists` (naming both functions if two names have one number).
   template <class In, class Out, class F>
   result<function_handle> serve(const remote_function<In, Out>& f, F handler) {
     static_assert(detail::good_handler<F, In, Out>,
@@ -102,23 +102,23 @@ class node {
     return function_handle(*shipper_, std::move(entry));
   }
 
-  /// Creates a group at once: when this returns, all members hold it; if that fails, none keeps it,
-  /// and the error says how many did not join and why. This node must be among `targets`.
+  /// Creates a group on all members at once: after success, all members hold it; after an error, none keeps
+  /// it, and the error says how many did not join and why. This node must be among `targets`.
   template <collective_service S>
   task<result<group<S>>> create_group(const std::vector<target>& targets, group_options options = {}) {
     return create_checked<S>(membership::make(targets), options);
   }
-  /// A braced list of targets beside `co_await` does not compile with GCC 12: name a
-  /// `std::vector<scoll::target>` first, and pass that.
+  /// A braced list of targets beside `co_await` does not compile with GCC 12. Name a
+  /// `std::vector<scoll::target>` first and pass that.
   template <collective_service S>
   task<result<group<S>>> create_group(std::initializer_list<target> targets,
                                       group_options options = {}) = delete;
 
-  /// Makes a group known here under an id of the service's own, without a message: every member does
-  /// so by itself, and any of them may then broadcast. Memberships are compared by digest: who holds another
-  /// one under that id answers `membership_changed`, who holds none `unknown_group`. A membership is
-  /// immutable and may be shared by all who hold it. Errors: `not_member`, `unknown_service`,
-  /// `already_exists` (the id is taken here).
+  /// Makes a group known here under an id of the service's own, without a message. Every member does so by
+  /// itself, and any of them may then broadcast. Memberships are compared by digest: a member that holds
+  /// another membership under that id answers `membership_changed`, and one that holds none `unknown_group`.
+  /// A membership is immutable and may be shared by all nodes that hold it. Errors: `not_member`,
+  /// `unknown_service`, `already_exists` (the id is taken here).
   template <collective_service S>
   result<group<S>> adopt_group(std::uint64_t id, membership_ptr members, const group_options& options = {}) {
     auto adopted = adopt_any_group(id, std::move(members), S::id, options);
@@ -126,7 +126,7 @@ class node {
     return group<S>(std::move(*adopted));
   }
 
-  /// A group that another node created and this one is a member of, for broadcasts rooted here.
+  /// Finds a group that another node created and this node is a member of, for broadcasts rooted here.
   template <collective_service S>
   result<group<S>> find_group(const group_id& id) {
     auto found = find_any_group(id, S::id);
@@ -134,29 +134,30 @@ class node {
     return group<S>(std::move(*found));
   }
 
-  /// Makes all members forget the group. Errors: `incomplete` names who could not be told.
+  /// Makes all members forget the group. Errors: `incomplete` names the members that could not be told.
   task<status> destroy(const detail::any_group& g);
 
-  /// Liveness calls this incarnation of a node dead, or says that it is alive (gossip does both, see
-  /// `follow`). A death ends at once what is expected of the node (`peer_died`), removes the groups it
-  /// created and stops broadcasts of its own; broadcasts to groups it is in are refused from then on.
-  /// A newer incarnation does so to those before it. Incarnations are those of `node_options`, and
-  /// older news than is known changes nothing.
+  /// Reports that an incarnation of a node is dead or alive (gossip does both, see `follow`). A death ends at
+  /// once everything that this node expects of the dead one (`peer_died`), removes the groups that the dead
+  /// node created, and stops its broadcasts. Broadcasts to groups with the dead member are refused from then
+  /// on. News of a newer incarnation means that all earlier ones are dead. Incarnations are those of
+  /// `node_options`. News older than what is known changes nothing.
   void on_dead(node_id peer, std::uint64_t incarnation);
   void on_alive(node_id peer, std::uint64_t incarnation);
 
-  /// Refuses what is new, waits for what runs, asks the rest to stop, drains the links and closes them. If
-  /// hooks do not return within `limit`, it names them (`deadline_exceeded`), and the process should end.
+  /// Refuses new work, waits for running work, asks what is left to stop, drains the links and closes them.
+  /// If hooks do not return within `limit`, it names them (`deadline_exceeded`); the process should end then.
   task<status> shutdown(nanoseconds limit);
 
   node_id id() const noexcept;
   std::uint64_t incarnation() const noexcept;
   executor& get_executor() const noexcept;
-  /// For work that nobody awaits; it ends with the node.
+  /// A scope for work that no one awaits; it ends with the node.
   scope& background() noexcept;
-  /// What this node's messages and bulk data go through.
+  /// The endpoint that carries this node's messages and bulk data.
   transport::endpoint& wire() noexcept;
-  /// What this node holds and what it has done, for status pages and monitoring. Reads memory only.
+  /// Describes what this node holds and what it has done, for status pages and monitoring. It only reads
+  /// memory.
   node_snapshot snapshot() const;
 
  private:

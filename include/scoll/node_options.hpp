@@ -16,30 +16,41 @@
 
 namespace scoll {
 
-/// Everything that can be set on a node; `validate` says what is wrong with a set.
+/// All options of a node. `validate` reports a contradiction or a value out of range.
 struct node_options {
-  node_id id = 0;                          ///< unique in the cluster, not 0
-  std::string cluster = "scoll";           ///< nodes of different names do not talk
-  std::uint64_t incarnation = 0;           ///< must grow with every start; 0: the wall clock in ns is taken
-  std::string directory{};                 ///< where `choose_incarnation` keeps it; "": it is not kept
-  tree_spec default_tree{};                ///< for groups that do not choose
-  std::optional<tree_spec> pinned_tree{};  ///< what `plan_tree` gives instead of measuring
-  /// For broadcasts that do not choose: a broadcast to a group with dead members fails at once and names
+  /// The id of the node: unique in the cluster, not 0.
+  node_id id = 0;
+  /// The name of the cluster; nodes of different names do not talk to each other.
+  std::string cluster = "scoll";
+  /// The incarnation, which must grow with every start; 0 stands for the wall clock in nanoseconds.
+  std::uint64_t incarnation = 0;
+  /// The directory in which `choose_incarnation` keeps the incarnation; if empty, it is not kept.
+  std::string directory{};
+  /// The tree of groups that do not choose one.
+  tree_spec default_tree{};
+  /// The tree that `plan_tree` gives instead of measuring.
+  std::optional<tree_spec> pinned_tree{};
+  /// What a broadcast that does not choose does about members known to be dead: it fails at once and names
   /// them, or it reaches the others.
   dead_members default_dead_members = dead_members::refuse;
-  std::uint32_t max_operations = 1024;  ///< broadcasts at once, rooted here or not; more are `busy`
+  /// The number of broadcasts that run at once, rooted here or not; further ones are `busy`.
+  std::uint32_t max_operations = 1024;
   /// A safe round-trip time between any two nodes, for the time bounds of levels (R in
   /// docs/writing-a-service.md).
   nanoseconds rtt_estimate = std::chrono::milliseconds(20);
-  /// The time that each level of a tree keeps back, beside the round trip, so that it answers before its
-  /// parent gives up.
+  /// The time that each level of a tree keeps back in addition to the round trip, so that it answers before
+  /// its parent gives up.
   nanoseconds level_margin = std::chrono::milliseconds(5);
-  nanoseconds creation_lease =
-      std::chrono::seconds(30);        ///< after it an unused group's creator is asked about it
-  std::size_t workers = 2;             ///< threads for hooks that burn CPU
-  std::size_t worker_queue = 256;      ///< functions waiting for one; more are `busy`
-  ship_limits ship{};                  ///< bounds of the function shipper
-  transport::endpoint_options link{};  ///< self, cluster and incarnation in it are overwritten by those above
+  /// The time after which a member asks the creator about a group that is unused.
+  nanoseconds creation_lease = std::chrono::seconds(30);
+  /// The number of threads for hooks that compute for long.
+  std::size_t workers = 2;
+  /// The number of functions that wait for a thread; further ones are `busy`.
+  std::size_t worker_queue = 256;
+  /// The bounds of the function shipper.
+  ship_limits ship{};
+  /// The options of the links. Their `self`, `cluster` and `incarnation` are overwritten by those above.
+  transport::endpoint_options link{};
 
   status validate() const;
 };

@@ -17,8 +17,8 @@ class engine;
 class operation;
 }  // namespace detail
 
-/// The memory that nodes work in: buffers and operations for reuse. A node has its own unless it is given one
-/// that it shares with other nodes of the same thread, for programs that run many of them.
+/// The memory that nodes work in: buffers and operations that are reused. A node has its own pools unless it
+/// is given some that it shares with other nodes of the same thread, in programs that run many nodes.
 class node_pools {
  public:
   explicit node_pools(std::size_t nodes = 1);
@@ -32,7 +32,7 @@ class node_pools {
 
   detail::operation& acquire_operation();
   void release_operation(detail::operation& op) noexcept;
-  /// For encoding an answer of unknown size: `max_payload_bytes`.
+  /// A buffer of `max_payload_bytes` in which an answer of unknown size is encoded.
   std::span<std::byte> scratch();
 
   transport::endpoint_buffers buffers_;

@@ -31,11 +31,11 @@ struct ship_statistics {
 struct peer_snapshot {
   node_id id{};
   std::string address;
-  std::uint64_t incarnation = 0;  ///< 0: never heard from
+  std::uint64_t incarnation = 0;  ///< 0: the peer was never heard from
   bool connected = false;         ///< the control lane has a connection
-  bool dead = false;              ///< liveness holds it dead
-  std::size_t waiting = 0;        ///< requests to it that await a reply
-  std::size_t held_messages = 0;  ///< messages queued for it or not yet acknowledged by it
+  bool dead = false;              ///< liveness says that it is dead
+  std::size_t waiting = 0;        ///< requests to the peer that await a reply
+  std::size_t held_messages = 0;  ///< messages queued for the peer or not yet acknowledged by it
 };
 
 /// The state of one node at one moment. Sizes are counts unless they say bytes.

@@ -1,9 +1,9 @@
 #pragma once
 
-/// All that a program calls, except the simulated world for tests (transport/sim). A program that cares about
-/// its compile time includes the feature headers that it uses, such as scoll/ship.hpp.
+/// Includes everything that a program calls, except the simulated world for tests (transport/sim). A program
+/// that cares about its compile time includes only the feature headers that it uses, such as scoll/ship.hpp.
 
-// A node, what it is made with, and what it knows.
+// A node, its parts and its state.
 #include "scoll/follow.hpp"             // IWYU pragma: export
 #include "scoll/ids.hpp"                // IWYU pragma: export
 #include "scoll/incarnation_store.hpp"  // IWYU pragma: export
@@ -15,17 +15,17 @@
 #include "scoll/settings.hpp"           // IWYU pragma: export
 #include "scoll/version.hpp"            // IWYU pragma: export
 
-// What it does.
+// The node's operations.
 #include "scoll/bulk.hpp"        // IWYU pragma: export
 #include "scoll/collective.hpp"  // IWYU pragma: export
 #include "scoll/ship.hpp"        // IWYU pragma: export
 #include "scoll/tree.hpp"        // IWYU pragma: export
 
-// How a program waits for it.
+// Ways to wait for an operation.
 #include "scoll/blocking.hpp"  // IWYU pragma: export
 #include "scoll/coro.hpp"      // IWYU pragma: export
 
-// Who is alive.
+// Liveness: which nodes are alive.
 #include "gossip/aead_seal.hpp"      // IWYU pragma: export
 #include "gossip/configuration.hpp"  // IWYU pragma: export
 #include "gossip/counters.hpp"       // IWYU pragma: export
@@ -40,7 +40,7 @@
 #include "gossip/threshold.hpp"      // IWYU pragma: export
 #include "gossip/verdict.hpp"        // IWYU pragma: export
 
-// What it runs on: the reactor, files, sockets and datagrams, rails, values as bytes.
+// The layer below: the reactor, files, sockets and datagrams, rails, encoded values.
 #include "transport/io/acceptor.hpp"          // IWYU pragma: export
 #include "transport/io/address.hpp"           // IWYU pragma: export
 #include "transport/io/buffer.hpp"            // IWYU pragma: export

@@ -13,38 +13,39 @@
 
 namespace scoll {
 
-/// Who has chosen a setting's value, the weakest first: what a later one says stands, in whatever order they
-/// are read.
+/// The source of a setting's value, in ascending precedence. A later source overrules an earlier one, in
+/// whatever order they are read.
 enum class setting_origin : std::uint8_t { built_in, program, file, environment, code };
 
 std::string_view to_string(setting_origin origin) noexcept;
 
-/// One setting as people see it. Valid while its `settings` is and nothing is read into it.
+/// One setting, described for people. It stays valid as long as its `settings` exists and reads nothing.
 struct setting {
-  std::string_view name;   ///< such as "tcp.keep_alive"
-  std::string value;       ///< as `settings::set` takes it
-  std::string fallback;    ///< what is built in
-  std::string_view takes;  ///< what values are allowed, in words
+  std::string_view name;   ///< a name such as "tcp.keep_alive"
+  std::string value;       ///< in the form that `settings::set` takes
+  std::string fallback;    ///< the built-in value
+  std::string_view takes;  ///< the allowed values, in words
   std::string_view about;
   setting_origin origin = setting_origin::built_in;
-  std::string where;  ///< the file and line, or the variable; empty if neither
+  std::string where;  ///< the file and line, or the variable; empty for other sources
 };
 
-/// A variable SCOLL_... of this process that is no setting: another program's, or a typing error.
+/// A variable SCOLL_... of this process that names no setting: it belongs to another program, or is a typing
+/// error.
 struct unknown_variable {
   std::string name;
-  std::string near;  ///< the setting's variable that it looks like; empty if there is none
+  std::string near;  ///< the variable of a setting that it resembles; empty if there is none
 };
 
-/// In the order of their names. `settings::load_environment` does not look at them.
+/// Lists unknown variables by name. `settings::load_environment` ignores them.
 std::vector<unknown_variable> unknown_variables();
 
-/// All that can be chosen without changing a program: of the reactor, of TCP, of a node and of its shipper.
-/// Values come from a file (TOML, a table for each group), from the environment (`tcp.keep_alive` is
-/// SCOLL_TCP_KEEP_ALIVE) and from code. Whatever is not known or not allowed is refused by name; then nothing
-/// of that source has been taken. Whether values fit together, such as a window and the queue that it lies
-/// in, can be said of all of them only: `load` does so at its end, and `check` whenever it is asked.
-/// Identities (`node.id`, addresses) are no settings.
+/// Everything that can be chosen without changing a program: settings of the reactor, of TCP, of a node and
+/// of its shipper. Values come from a file (TOML, a table for each group), from the environment
+/// (`tcp.keep_alive` is SCOLL_TCP_KEEP_ALIVE) and from code. A name that is unknown or a value that is not
+/// allowed is refused, and then nothing of that source is applied. Some values must fit together, such as a
+/// window and the queue that holds it. Only the whole set can be checked for that: `load` does so at its end,
+/// and `check` on demand. Identities (`node.id`, addresses) are not settings.
 ///
 /// ```cpp
 /// scoll::settings chosen;
@@ -55,35 +56,35 @@ class settings {
  public:
   settings();
 
-  /// The file that SCOLL_CONFIG names, if it does, then the environment, then `check`: what a program does at
-  /// its start, after it has made its own suggestions. If it fails, nothing has been applied.
+  /// Reads the file that SCOLL_CONFIG names, if any, then the environment, then calls `check`. A program
+  /// calls it at its start, after it has made its own suggestions. If it fails, nothing has been applied.
   status load();
-  /// The same with this file instead; an empty path is none.
+  /// Like `load()`, with the file at `path` instead; an empty path stands for no file.
   status load(const std::string& path);
-  /// Errors: `io_error`, `not_found`, `invalid_argument` with file and line.
+  /// Reads a file. Errors: `io_error`, `not_found`, `invalid_argument` (with file and line).
   status load_file(const std::string& path);
-  /// All variables SCOLL_<GROUP>_<NAME> of this process. One whose group is known and whose name is not is
-  /// refused; groups that are not known may be another program's (`unknown_variables`).
+  /// Reads all variables SCOLL_<GROUP>_<NAME> of this process. It refuses a variable whose group is known and
+  /// whose name is not; variables of unknown groups may belong to another program (`unknown_variables`).
   status load_environment();
-  /// What the program itself would take where neither file nor environment says anything. `check` drops one
-  /// that does not fit with what they say, as if it had not been made. Errors as of `set`.
+  /// Proposes a value that applies where neither file nor environment sets one. `check` drops a suggestion
+  /// that does not fit with their values, as if it had not been made. Errors are those of `set`.
   status suggest(std::string_view name, std::string_view value);
-  /// By the program, whatever others say; as text. Errors: `not_found`, `invalid_argument`.
+  /// Sets a value, given as text, that overrules all other sources. Errors: `not_found`, `invalid_argument`.
   status set(std::string_view name, std::string_view value);
-  /// Whether reactors, nodes and their links can be made of all this, by their own `validate`. `load` ends
-  /// with it; again after a later `set`, or after reading sources one by one. Refused are settings that do
-  /// not fit together, by name and origin. Errors as those of the options.
+  /// Checks that reactors, nodes and their links can be made of all settings, with their own `validate`.
+  /// `load` ends with it; call it again after a later `set`, or after reading sources one by one. It refuses
+  /// settings that do not fit together, and names them with their sources. Errors are those of the options.
   status check();
 
-  /// Why the latest call has refused, in full: an `error` has room for a line only.
+  /// The full reason why the latest call failed; an `error` only has room for one line.
   const std::string& complaint() const noexcept { return complaint_; }
 
   transport::reactor_options reactor() const { return values_.reactor; }
   transport::tcp_options tcp() const { return values_.tcp; }
-  /// With its shipper and its links; the caller fills in who it is.
+  /// The options of a node, its shipper and its links. The caller fills in the node's identity.
   node_options node() const { return values_.node; }
 
-  /// In the order of the documentation.
+  /// All settings, in the order of the documentation.
   std::vector<setting> list() const;
 
   struct values {

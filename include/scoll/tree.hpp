@@ -1,7 +1,7 @@
 #pragma once
 
-/// Spanning trees: the kinds there are, trees of the program's own, and how to choose, predict, draw and
-/// verify one.
+/// Spanning trees: the built-in kinds, trees of the program's own, and functions that choose, predict, draw
+/// and verify one.
 
 #include "scoll/tree/any_tree.hpp"   // IWYU pragma: export
 #include "scoll/tree/chain.hpp"      // IWYU pragma: export

@@ -11,14 +11,16 @@
 namespace scoll {
 namespace {
 
-/// Node ids by participant; 0 for one that is no node.
+/// The node id of each participant; 0 for one that stands for no node.
 result<std::vector<node_id>> ids_of(const gossip::configuration& shared,
                                     const std::vector<gossip_address>& nodes) {
   std::vector<node_id> ids(shared.size());
   for (const gossip_address& each : nodes) {
     const auto index = shared.index_of(each.address);
-    if (each.node == 0) return make_error(errc::invalid_argument, "0 is no node: the id of {}", each.address);
-    if (!index) return make_error(errc::invalid_argument, "{} is no participant of the gossip", each.address);
+    if (each.node == 0)
+      return make_error(errc::invalid_argument, "0 is not a valid node id, but is given to {}", each.address);
+    if (!index)
+      return make_error(errc::invalid_argument, "{} is not a participant of the gossip", each.address);
     if (ids[*index] != 0) return make_error(errc::duplicate_target, "{} is listed twice", each.address);
     if (std::find(ids.begin(), ids.end(), each.node) != ids.end())
       return make_error(errc::duplicate_target, "node {} is listed twice", each.node);
@@ -34,7 +36,7 @@ status check(const node& self, const gossip::participant& from, const std::vecto
   if (&from.get_executor() != &self.get_executor())
     return error(errc::invalid_argument, "the participant runs on another executor than the node");
   if (from.self() >= ids.size() || ids[from.self()] != self.id())
-    return make_error(errc::invalid_argument, "the participant's own address is not listed as node {}'s",
+    return make_error(errc::invalid_argument, "the participant's own address is not listed with node {}",
                       self.id());
   if (from.stage() == gossip::participation::stopped) return error(errc::closed, "the participant has ended");
   return {};

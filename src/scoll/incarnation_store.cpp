@@ -15,7 +15,7 @@ namespace scoll {
 namespace {
 
 constexpr std::string_view head = "scoll incarnation ";
-constexpr std::size_t most_bytes = 256;  // whatever is longer is none of ours
+constexpr std::size_t most_bytes = 256;  // a longer file was not written by this store
 
 std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
@@ -26,7 +26,7 @@ std::string to_text(std::uint64_t incarnation) {
   return fmt::format("{} xxh3 {:016x}\n", number, wire::checksum(bytes_of(number)));
 }
 
-/// Zero if it is not exactly what `to_text` makes.
+/// Returns zero unless the text is exactly what `to_text` makes.
 std::uint64_t from_text(const std::string& text) {
   std::uint64_t found = 0;
   if (!text.starts_with(head)) return 0;
@@ -41,7 +41,8 @@ std::uint64_t wall_clock_ns() noexcept {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<nanoseconds>(since).count());
 }
 
-/// Zero if there has been none. Then the directory is made, so that the number is not lost with its name.
+/// Gives the latest number, or zero if there is none. In that case it creates the directory, so that the
+/// number is not lost with the directory's name.
 task<result<std::uint64_t>> incarnation_store::latest() {
   const auto content = co_await transport::read_file(files_, file_name(), most_bytes);
   if (!content && transport::no_such_file(content.error())) {

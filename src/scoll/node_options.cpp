@@ -16,7 +16,7 @@ transport::endpoint_options detail::link_options(const node_options& options) {
 status node_options::validate() const {
   if (!directory.empty() && incarnation == 0) {
     return error(errc::invalid_argument,
-                 "a node with a directory needs choose_incarnation() before it is made");
+                 "call choose_incarnation() before you make a node that has a directory");
   }
   if (max_operations == 0) return error(errc::invalid_argument, "max_operations must be at least 1");
   if (workers == 0 || worker_queue == 0)

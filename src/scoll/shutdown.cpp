@@ -17,8 +17,8 @@ bool idle(engine& collectives, shipper& calls) noexcept {
   return collectives.work().empty() && calls.background().running() == 0;
 }
 
-/// Lets nothing new begin, and waits until nothing runs or the limit is over. Background work may make calls,
-/// and calls may end in the background.
+/// Refuses new work and waits until nothing runs or the limit is over. It waits in turns, because background
+/// work may make calls, and calls may end in the background.
 task<void> wait_idle(engine& collectives, shipper& calls, time_point until) {
   deadline_stop limit{deadline(until)};
   do {
@@ -68,7 +68,7 @@ task<status> shut_down(engine& collectives, shipper& calls, nanoseconds limit) {
 void bury(std::unique_ptr<engine> collectives, std::unique_ptr<shipper> calls) {
   static auto* const kept = new std::vector<std::pair<std::unique_ptr<engine>, std::unique_ptr<shipper>>>;
   if (calls->idle() && calls->try_join() && collectives->try_join()) {
-    collectives.reset();  // the links, as they end, tell the calls
+    collectives.reset();  // its links tell the calls as they end
     return;
   }
   kept->emplace_back(std::move(collectives), std::move(calls));

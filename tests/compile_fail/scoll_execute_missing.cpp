@@ -1,4 +1,4 @@
-// expect-error: a collective service has a hook: execute
+// expect-error: a collective service must have a hook: execute
 #include "scoll/collective/service.hpp"
 
 struct service {

@@ -1,4 +1,4 @@
-// expect-error: a collective service is a class that is not final
+// expect-error: a collective service must be a class that is not final
 #include "scoll/collective/service.hpp"
 
 #ifdef SCOLL_CONTROL

@@ -1,4 +1,4 @@
-// expect-error: the alignment of operator new at most
+// expect-error: a stricter alignment than operator new
 #include "scoll/collective/service.hpp"
 
 #ifdef SCOLL_CONTROL

@@ -1,4 +1,4 @@
-// expect-error: a collective service has a nested type: request
+// expect-error: a collective service must have a nested type: request
 #include "scoll/collective/service.hpp"
 
 struct question {};

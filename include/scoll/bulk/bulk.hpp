@@ -19,11 +19,11 @@ using transport::push_status;
 using transport::region_descriptor;
 using transport::transfer_options;
 
-// What `transport` offers on an endpoint, on a node.
+// These functions offer on a node what `transport` offers on an endpoint.
 
-/// Lets peers read `memory`, or do with it as `access` says, until the region ends. Any number of segments
-/// counts as one linear range. Errors: `busy` (too many regions), `invalid_argument` (not a valid access mode).
-/// The bytes stay the caller's, and must outlive the region.
+/// Lets peers read `memory`, or use it as `access` says, until the region is destroyed. Several segments
+/// count as one linear range. Errors: `busy` (too many regions), `invalid_argument` (not a valid access
+/// mode). The caller keeps the memory, which must outlive the region.
 inline result<memory_region> expose(node& at, std::span<const std::byte> memory) {
   return memory_region::expose(at.wire(), memory);
 }
@@ -38,8 +38,9 @@ inline result<memory_region> expose(node& at, std::span<const std::span<std::byt
   return memory_region::expose(at.wire(), segments, access);
 }
 
-/// Copies `into.size()` bytes of a peer's memory, from `offset` on, into local memory: one span, or several
-/// that are filled one after the other. Errors, lifetime and cancellation are those of `transport::pull`.
+/// Copies `into.size()` bytes of a peer's memory, from byte `offset` on, into local memory: one span, or
+/// several that are filled one after the other. Errors, lifetime and cancellation are those of
+/// `transport::pull`.
 inline task<status> pull(node& at, const region_descriptor& from, std::uint64_t offset,
                          std::span<std::byte> into, transfer_options options = {}) {
   return transport::pull(at.wire(), from, offset, into, options);
@@ -49,8 +50,8 @@ inline task<status> pull(node& at, const region_descriptor& from, std::uint64_t 
   return transport::pull(at.wire(), from, offset, into, options);
 }
 
-/// Copies local memory, one span or several, to a peer's memory at `offset`. Errors, lifetime and cancellation
-/// are those of `transport::push`.
+/// Copies local memory, one span or several, to a peer's memory from byte `offset` on. Errors, lifetime and
+/// cancellation are those of `transport::push`.
 inline task<push_status> push(node& at, const region_descriptor& to, std::uint64_t offset,
                               std::span<const std::byte> from, transfer_options options = {}) {
   return transport::push(at.wire(), to, offset, from, options);

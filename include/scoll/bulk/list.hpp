@@ -10,25 +10,28 @@
 
 namespace scoll {
 
-/// Any number of descriptors as one member of a message: a wire type with at most `inline_limit` of
-/// them inside; more are pulled from who offers them.
+/// A message member that holds any number of descriptors. The message itself carries up to `inline_limit` of
+/// them; a longer list is pulled from the node that offers it.
 struct bulk_list {
   static constexpr std::size_t inline_limit = 16;
   static constexpr std::uint32_t count_limit = 1U << 20U;
 
   std::uint32_t count = 0;
-  std::vector<region_descriptor> here;  ///< all of them, if they are few
-  region_descriptor elsewhere;          ///< otherwise: the memory where they lie, encoded
+  /// All descriptors, if there are at most `inline_limit`.
+  std::vector<region_descriptor> here;
+  /// Otherwise the memory that holds them, encoded.
+  region_descriptor elsewhere;
 
   friend bool operator==(const bulk_list&, const bulk_list&) = default;
 };
 
-/// Keeps a list that peers may resolve: RAII, as the handles behind the descriptors must be kept too.
+/// Keeps a list available to peers until it is destroyed. The handles behind the descriptors must be kept as
+/// well.
 class offered_list {
  public:
   offered_list() = default;
 
-  /// What goes into the message.
+  /// The list to put into the message.
   const bulk_list& list() const noexcept { return list_; }
 
  private:
@@ -39,11 +42,13 @@ class offered_list {
   memory_region exposed_;
 };
 
-/// Errors: `busy` (too many regions), `too_large` (more than `count_limit`).
+/// Offers a list of descriptors to peers. Errors: `busy` (too many regions), `too_large` (more than
+/// `count_limit` descriptors).
 result<offered_list> offer(node& at, std::vector<region_descriptor> descriptors);
 
-/// The descriptors of a list that has arrived, pulled if they did not travel with it. Errors as for `pull`,
-/// and `malformed` (what was pulled is no such list).
+/// Gives the descriptors of a list that has arrived; pulls them if they did not travel with it. Errors are
+/// those of `pull`; `malformed` (the list is incomplete or cannot be decoded); `too_large` (the list claims more
+/// descriptors or bytes than a list may have).
 task<result<std::vector<region_descriptor>>> resolve(node& at, const bulk_list& list,
                                                      transfer_options options = {});
 

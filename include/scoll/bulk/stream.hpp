@@ -16,22 +16,24 @@ namespace scoll {
 
 /// Options of one stream. Trivially copyable, so that a braced temporary is safe beside `co_await`.
 struct stream_options {
-  /// Time for the whole stream, from the first call of `next`.
+  /// The time for the whole stream, from the first call of `next`.
   time_limit deadline{};
-  /// Asked to stop, the stream ends with `cancelled`.
+  /// When this token fires, the stream ends with `cancelled`.
   stop_token stop{};
-  /// Bytes of a chunk, 1 to 64 MiB; other values are cut to that. A chunk travels in segments of the node's
-  /// `transfer_segment_bytes`.
+  /// The size of a chunk in bytes, 1 to 64 MiB; other values are clamped to that range. A chunk travels in
+  /// segments of the node's `transfer_segment_bytes`.
   std::uint32_t chunk_bytes = 1U << 20U;
-  /// Chunks that are worked on or on their way at once, 1 to 256; other values are cut to that.
+  /// The number of chunks that are being processed or on their way at once, 1 to 256; other values are
+  /// clamped to that range.
   std::uint32_t depth = 4;
-  /// An XXH3 goes with every segment and is compared on arrival: `checksum_mismatch`.
+  /// Sends an XXH3 checksum with every segment and compares it on arrival; a difference is
+  /// `checksum_mismatch`.
   bool checked = false;
 };
 static_assert(std::is_trivially_copyable_v<stream_options>);
 
-/// A peer's memory chunk by chunk, in order, so that work begins before all has come. While one
-/// chunk is worked on, the next ones are on their way:
+/// Reads a peer's memory chunk by chunk, in order, so that processing can begin before everything has
+/// arrived. While one chunk is being processed, the next ones are on their way:
 ///
 /// ```cpp
 /// scoll::bulk_stream chunks(node, request.data, {.chunk_bytes = 1 << 20, .depth = 4});
@@ -42,9 +44,9 @@ static_assert(std::is_trivially_copyable_v<stream_options>);
 ///   work_on(*chunk);
 /// }
 /// ```
-/// Its memory is `depth` buffers of `chunk_bytes`, allocated when it is made; nothing after that. Lives on
-/// the executor of the node, which must outlive it. Destroying it ends what is on its way at once: nothing is
-/// written into its buffers any more.
+/// The stream allocates `depth` buffers of `chunk_bytes` when it is made, and nothing after that. It lives on
+/// the executor of the node, which must outlive it. Destroying it ends the transfers on their way at once:
+/// nothing is written into its buffers any more.
 class bulk_stream {
  public:
   static constexpr std::uint32_t chunk_limit = 1U << 26U;
@@ -59,11 +61,11 @@ class bulk_stream {
   bulk_stream(const bulk_stream&) = delete;
   bulk_stream& operator=(const bulk_stream&) = delete;
 
-  /// The next chunk, empty at the end. It stays valid until the next call. Errors as for `pull`; after one,
-  /// or the end, every further call gives the same.
+  /// Gives the next chunk, empty at the end. A chunk stays valid until the next call. Errors are those of
+  /// `pull`. After an error or the end, every further call gives the same.
   task<result<std::span<const std::byte>>> next();
 
-  /// Bytes handed out so far.
+  /// The number of bytes handed out so far.
   std::uint64_t position() const noexcept;
 
  private:

@@ -15,20 +15,20 @@
 
 namespace scoll {
 
-/// A type that merges another of its kind into itself: a commutative monoid, because replies arrive in any
-/// order.
+/// A type that merges another value of its type into itself. It must be a commutative monoid, because replies
+/// arrive in any order.
 template <class T>
 concept mergeable = requires(T& into, const T& from) {
   { into.merge(from) } noexcept -> std::same_as<void>;
 };
 
-/// The reply of a service that has nothing to say but that it has executed.
+/// The reply of a service that reports nothing except that it has executed.
 struct no_reply {
   void merge(const no_reply&) noexcept {}
   friend bool operator==(const no_reply&, const no_reply&) = default;
 };
 
-/// Ready monoids for reply members. Each is a plain aggregate and travels as its members.
+/// Ready-made monoids for the members of replies. Each is a plain aggregate and is encoded as its members.
 template <class T>
 struct sum {
   T value{};
@@ -62,7 +62,7 @@ struct any_of {
   friend bool operator==(const any_of&, const any_of&) = default;
 };
 
-/// The K greatest elements by `T`'s order, greatest first. Equal elements are kept, each up to its number.
+/// The K greatest elements by `T`'s order, greatest first. Duplicates are kept.
 template <std::totally_ordered T, std::size_t K>
 struct top_k {
   std::vector<T> values;
@@ -94,13 +94,13 @@ struct set_union {
   friend bool operator==(const set_union&, const set_union&) = default;
 };
 
-/// What each member said, kept apart: ordered by rank, so that the root can split it whatever order replies
-/// came in. Each part says whether it had to be cut.
+/// The elements of each member, kept apart and ordered by rank, so that the root can split them whatever
+/// order the replies came in. Each part says whether it had to be cut.
 template <class T>
 struct concatenation {
   struct part {
     std::uint32_t rank = 0;
-    bool cut = false;  ///< the member had more to say than fits
+    bool cut = false;  ///< the member had more elements than fit
     T value{};
     friend bool operator==(const part&, const part&) = default;
   };
@@ -117,8 +117,8 @@ struct concatenation {
   friend bool operator==(const concatenation&, const concatenation&) = default;
 };
 
-/// How many members gave which status number, sorted by number, with the lowest rank that gave it: small
-/// whatever the number of members.
+/// Counts how many members gave which status number. Entries are sorted by number and name the lowest rank
+/// that gave it. The size depends on the count of different numbers, not of members.
 struct status_map {
   struct entry {
     std::int32_t status = 0;
@@ -156,7 +156,7 @@ template <class T>
 concept memberwise_mergeable =
     std::is_aggregate_v<T> && !mergeable<T> && all_members_mergeable<wire::detail::member_types<T>>;
 
-/// Merges aggregates whose members all merge: `struct reply { sum<std::uint64_t> bytes;
+/// Merges aggregates whose members can all be merged: `struct reply { sum<std::uint64_t> bytes;
 /// maximum<std::uint32_t> age; }`.
 template <memberwise_mergeable T>
 void merge_members(T& into, const T& from) noexcept {

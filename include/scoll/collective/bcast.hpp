@@ -15,26 +15,27 @@
 
 namespace scoll {
 
-/// What a broadcast gives: a status, the merged value if there is one, and the account of every member. It is
-/// used as a `result`, except that a partial answer is data: there may be a value and an error at once.
+/// The result of a broadcast: a status, the merged value if there is one, and the outcome of every member. It
+/// is used like a `result`, except that it may hold a value and an error at once, because a partial answer is
+/// data.
 template <class Reply>
 class bcast_result {
  public:
   bcast_result(scoll::status s, std::optional<Reply> value, scoll::outcome o)
       : status_(s), value_(std::move(value)), outcome_(std::move(o)) {}
 
-  /// True if every member executed and is merged. Then there is a value.
+  /// True if every member executed and its reply is merged. Then there is a value.
   bool ok() const noexcept { return status_.has_value(); }
   explicit operator bool() const noexcept { return ok(); }
   const scoll::status& status() const noexcept { return status_; }
-  /// Why this is not `ok()`. Empty if it is.
+  /// The reason why this is not `ok()`; empty if it is.
   const scoll::error& error() const noexcept { return status_.error(); }
   const scoll::outcome& outcome() const noexcept { return outcome_; }
 
-  /// True if the replies of some members are merged, though perhaps not of all.
+  /// True if replies are merged, though perhaps not those of all members.
   bool has_value() const noexcept { return value_.has_value(); }
-  /// The merged reply. A partial one is available too, so test `ok()` where only a whole one counts. Without
-  /// any, `value` throws `failure` with `error()`; the operators require `has_value()`.
+  /// The merged reply. A partial reply is available too: test `ok()` where only a complete one counts. If
+  /// there is none, `value` throws `failure` with `error()`. The operators require `has_value()`.
   Reply& value() & { return checked(*this); }
   const Reply& value() const& { return checked(*this); }
   Reply&& value() && { return std::move(checked(*this)); }
@@ -44,7 +45,7 @@ class bcast_result {
   Reply* operator->() noexcept { return &get(*this); }
   const Reply* operator->() const noexcept { return &get(*this); }
 
-  /// Says that whether this succeeded makes no difference to the caller.
+  /// States that success or failure makes no difference to the caller.
   void ignore() const noexcept {}
 
  private:
@@ -65,7 +66,8 @@ class bcast_result {
   scoll::outcome outcome_;
 };
 
-/// Awaits one broadcast. The request was encoded when it was made, so nothing of the caller's is referred to.
+/// Awaits one broadcast. The request was encoded when the awaiter was made, so the awaiter refers to nothing
+/// of the caller's.
 template <collective_service S>
 class [[nodiscard]] bcast_awaiter {
   using reply = detail::reply_t<S>;
@@ -86,24 +88,25 @@ class [[nodiscard]] bcast_awaiter {
   detail::broadcast broadcast_;
 };
 
-/// Broadcasts `request` to every member of `g`, this node included, and merges their replies:
-/// `co_await scoll::bcast(group, request, options)` gives a `bcast_result`. Each member executes at most
-/// once. The request, at most 4,096 bytes encoded, is encoded before this call returns.
+/// Broadcasts `request` to every member of `g`, this node included, and merges their replies: `co_await
+/// scoll::bcast(group, request, options)` gives a `bcast_result`. Each member executes at most once. The
+/// request is encoded before this call returns, to at most 4,096 bytes.
 ///
-/// Always ends: by the answer, the deadline, the loss of the members' connections, or the stop token. What
-/// can be seen at once fails at once, with everybody `not_reached`: `too_large` (naming both sizes), `busy`,
-/// `unknown_service`, `unknown_group` (destroyed), `closed`, `deadline_exceeded` (too short for the depth),
-/// `unknown_tree`, `peer_died` (members are known to be dead, and named; see `dead_members`), and of a subset
-/// `not_member` (this node is not in it), `invalid_argument`; `invalid_argument` too for a group that was made
-/// by default, whose outcome has no members.
+/// A broadcast always ends: by the answer, the deadline, the loss of the members' connections, or the stop
+/// token. The following errors are found before anything is sent; the broadcast then fails at once, and every
+/// member is `not_reached`: `too_large` (naming both sizes), `busy`, `unknown_service`, `unknown_group` (the
+/// group was destroyed), `closed`, `deadline_exceeded` (too short for the depth of the tree), `unknown_tree`,
+/// and `peer_died` (members are known to be dead, and named; see `dead_members`). A broadcast to a subset can
+/// also fail with `not_member` (this node is not in the subset) or `invalid_argument`. A default-constructed
+/// group fails with `invalid_argument`, and its outcome has no members.
 template <collective_service S>
 bcast_awaiter<S> bcast(const group<S>& g, const std::type_identity_t<detail::request_t<S>>& request,
                        const bcast_options& options = {}) {
   return {g, request, options};
 }
 
-/// A temporary request that owns memory cannot be passed beside `co_await` with GCC 12 (it would be destroyed
-/// twice): name it first, or give its type a constructor.
+/// GCC 12 would destroy a temporary request that owns memory twice beside `co_await`, so this overload
+/// refuses it: name the request first, or give its type a constructor.
 template <collective_service S>
   requires detail::unsafe_temporary<detail::request_t<S>>
 bcast_awaiter<S> bcast(const group<S>& g, std::type_identity_t<detail::request_t<S>>&& request,

@@ -11,21 +11,22 @@
 
 namespace scoll {
 
-/// A group, or some members of one, as its root or any member holds it: what `bcast` is called on. A cheap
-/// copy; it must not outlive its node. The group itself lives until `node::destroy`. One that is made by default is
-/// empty: it has no members, its subsets are empty too, and a broadcast to it is refused.
+/// A group, or some members of one, as its root or any member holds it; `bcast` is called on it. It is cheap
+/// to copy and must not outlive its node. The group itself lives until `node::destroy`. A default-constructed
+/// group is empty: it has no members, its subsets are empty too, and a broadcast to it is refused.
 template <class S>
 class group : public detail::any_group {
  public:
   group() = default;
   explicit group(detail::any_group g) noexcept : any_group(std::move(g)) {}
 
-  /// Some of those addressed. The subset's errors come with the first broadcast: `invalid_argument` (nobody
-  /// is left, or ranks beyond the group), `too_large` (too many separate ranges for one message).
+  /// Narrows the members addressed to those in `ranks` (`only`) or to those not in `ranks` (`except`). The
+  /// first broadcast reports a subset's errors: `invalid_argument` (no member is left, or ranks lie beyond
+  /// the group), `too_large` (too many separate ranges for one message).
   group only(const rank_set& ranks) const { return group(narrowed_to(ranks)); }
   group except(const rank_set& ranks) const { return group(narrowed_by(ranks)); }
-  /// Those who are not known to be dead at this moment. Members compare: see `outcome::dissenting` and
-  /// `bcast_options::same_view`.
+  /// Narrows the members addressed to those not known to be dead at this moment. Members compare this with
+  /// their own view: see `outcome::dissenting` and `bcast_options::same_view`.
   group alive() const { return group(narrowed_to_living()); }
 };
 

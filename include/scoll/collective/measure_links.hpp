@@ -15,59 +15,73 @@
 
 namespace scoll {
 
-/// Where a node runs, as it tells those who measure.
+/// Describes the host of a node to nodes that measure their links to it.
 struct host_facts {
-  std::uint64_t host = 0;        ///< the same for nodes that share its processors, of no meaning else
-  std::uint32_t processors = 0;  ///< 0: it has one for itself
+  /// A number that is equal on nodes which share processors; it has no other meaning.
+  std::uint64_t host = 0;
+  /// The number of processors; 0 if the node has one for itself.
+  std::uint32_t processors = 0;
 
-  /// This boot of this machine, and the processors that this process may run on. What a container's quota
-  /// leaves of them is not looked at.
+  /// Gives a number for the current boot of this machine, and the number of processors that this process may
+  /// run on. It ignores a container's CPU quota.
   static host_facts here();
 };
 
-/// Lets other nodes measure their links to this one, and this one its own: by broadcasts that do nothing
-/// (service 2). Part of every node that is to be in a group whose tree is chosen by measuring. Errors:
+/// Lets other nodes measure their links to this one, and this node measure its own, by broadcasts that do
+/// nothing (service 2). Every node in a group whose tree is chosen by measuring must serve it. Errors:
 /// `already_exists`.
 result<service_handle> serve_link_probe(node& self, const host_facts& facts = host_facts::here());
 
-/// Peers that are known to be reached alike: those whose address begins so.
+/// Names a class of peers that are reached alike: those whose address begins with `address_prefix`.
 struct link_class_rule {
-  std::string name;            ///< for people: "rack 7"
-  std::string address_prefix;  ///< of what `add_peer` was told: "10.7."
+  /// The name of the class for people, such as "rack 7".
+  std::string name;
+  /// The beginning of the address that `add_peer` was given, such as "10.7.".
+  std::string address_prefix;
 };
 
 struct measure_options {
-  std::size_t request_bytes = 64;                       ///< of what is to be predicted; up to 4,096
-  nanoseconds budget = std::chrono::milliseconds(300);  ///< for timing; what is known then counts
-  time_limit deadline = std::chrono::seconds(5);        ///< for all of it
-  /// The first that fits counts. For the others there are two classes, "same host" and "network".
+  /// The request size in bytes to predict for, up to 4,096.
+  std::size_t request_bytes = 64;
+  /// The time for measuring; what has been measured by then is used.
+  nanoseconds budget = std::chrono::milliseconds(300);
+  /// The time limit of the whole operation.
+  time_limit deadline = std::chrono::seconds(5);
+  /// Rules for classes; the first that fits a peer counts. Other peers fall into two classes, "same host" and
+  /// "network".
   std::vector<link_class_rule> classes{};
 };
 
-/// How the figures of a class came about.
+/// The samples behind the figures of a class.
 struct link_figures {
   std::uint32_t members = 0;
-  std::uint32_t at_once = 0;  ///< of them asked together, for what a further one costs
-  std::uint32_t samples = 0;  ///< broadcasts to one alone
-  nanoseconds round_trip{0};  ///< the median of those
+  /// The number of members that were asked together, to measure the cost of a further peer.
+  std::uint32_t at_once = 0;
+  /// The number of broadcasts to one member alone.
+  std::uint32_t samples = 0;
+  /// The median round trip of those broadcasts.
+  nanoseconds round_trip{0};
 };
 
-/// Links as they were measured just now.
+/// The links as they were just measured.
 struct measured_links {
-  link_map map;                        ///< this node is member 0, then the peers in their order
-  std::vector<link_figures> by_class;  ///< as `map.classes`
+  /// Member 0 is this node; the peers follow in their order.
+  link_map map;
+  /// One entry for each of `map.classes`.
+  std::vector<link_figures> by_class;
   nanoseconds took{0};
 };
 
-/// Measures what messages between this node and the peers cost, for `choose_tree`, by null broadcasts through
-/// groups of its own: to each of a few peers alone, and to up to 64 of a class at once. Processor times come
-/// from the threads of both sides (`executor::processor_time`); latency is what a round trip takes beyond
-/// them; what a further peer costs is the slope between one and many; medians throughout. A gap beyond the
-/// time of a send is seen only where replies come further apart than their merging explains.
+/// Measures the cost of messages between this node and the peers, for `choose_tree`. It runs null broadcasts
+/// through groups of its own: to each of a few peers alone, and to up to 64 of a class at once. Processor
+/// times come from the threads of both sides (`executor::processor_time`). Latency is the rest of a round
+/// trip. The cost of a further peer is the slope between one peer and many. All figures are medians. A gap
+/// beyond the time of a send is only seen where replies come further apart than their merging explains.
 ///
 /// Takes at most `budget` and a few round trips to every peer. Errors: what keeps peers from answering,
-/// naming them (one that is dead, or does not serve the probe); `unknown_service` (this node does not);
-/// `busy` (it measures already); `invalid_argument` (no peers); `duplicate_target`; `deadline_exceeded`.
+/// naming them (a peer that is dead, or does not serve the probe); `unknown_service` (this node does not
+/// serve the probe); `busy` (this node is measuring already); `invalid_argument` (no peers);
+/// `duplicate_target`; `deadline_exceeded`.
 task<result<measured_links>> measure_links(node& self, std::vector<node_id> peers,
                                            measure_options options = {});
 

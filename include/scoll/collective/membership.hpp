@@ -12,24 +12,25 @@
 
 namespace scoll {
 
-/// A node and its entities that a group addresses. Without entities the node as a whole is meant.
+/// A node, and the entities on it, that a group addresses. Without entities the node as a whole is addressed.
 struct target {
   node_id node = 0;
   std::vector<entity> entities;
 };
 
-/// Most members one group may have. A membership that travels is bounded by its bytes long before.
+/// The maximum number of members in a group. The size of a message limits a membership that travels far
+/// earlier.
 inline constexpr std::uint32_t max_members = 1U << 20;
 
-/// An ordered, checked list of targets with its digest. Immutable and shared; the rank of a node is its
+/// An ordered, checked list of targets and its digest. It is immutable and shared. The rank of a node is its
 /// position.
 class membership {
  public:
-  /// Errors: `invalid_argument` (no target, node 0), `duplicate_target` (naming the node), `too_large`
-  /// (naming the limit).
+  /// Makes a membership. Errors: `invalid_argument` (no target, or node 0), `duplicate_target` (naming the
+  /// node), `too_large` (naming the limit).
   static result<std::shared_ptr<const membership>> make(std::vector<target> targets);
 
-  /// That of an empty group.
+  /// The membership of an empty group.
   static const std::shared_ptr<const membership>& none();
 
   std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(targets_.size()); }
@@ -38,7 +39,7 @@ class membership {
   const std::vector<target>& targets() const noexcept { return targets_; }
   const membership_digest& digest() const noexcept { return digest_; }
 
-  /// The rank of a node, if it is a member. O(log n).
+  /// The rank of a node, or `std::nullopt` if it is not a member. O(log n).
   std::optional<std::uint32_t> rank_of(node_id node) const noexcept;
 
  private:

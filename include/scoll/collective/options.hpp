@@ -12,36 +12,38 @@
 
 namespace scoll {
 
-/// What becomes of a broadcast to members that are known to be dead.
+/// Decides about a broadcast to members that are known to be dead.
 enum class dead_members : std::uint8_t {
-  refuse,      ///< nothing is sent, and the answer names them
-  try_others,  ///< those who can be reached execute; the dead, and who is below them in the tree, are not
-               ///< reached
+  /// Nothing is sent, and the answer names the dead members.
+  refuse,
+  /// Members that can be reached execute. The dead, and the members below them in the tree, are not reached.
+  try_others,
 };
 
 /// Options of one broadcast. Trivially copyable, so that a braced temporary is safe beside `co_await`.
 struct bcast_options {
-  /// Time for the whole broadcast. Each level of the tree keeps a margin of it, so that a parent answers
+  /// The time for the whole broadcast. Each level of the tree keeps a margin of it, so that a parent answers
   /// before its own parent gives up. Without a limit, the cascading timeouts of the processing bound apply. A
-  /// limit that is over, or too short for the depth of the tree, fails at once.
+  /// limit that is over, or too short for the depth of the tree, fails the broadcast at once.
   time_limit deadline{};
-  /// How long one member may take, without its subtree: the service's bound if 0. Not used with a deadline.
+  /// The time that one member may take, without its subtree; 0 means the service's bound. It is not used with
+  /// a deadline.
   nanoseconds processing_bound{0};
-  /// Asked to stop, the broadcast ends with `cancelled`, and members are told.
+  /// When this token fires, the broadcast ends with `cancelled`, and its members are told.
   stop_token stop{};
-  /// What becomes of it if members are known to be dead; `node_options::default_dead_members` if not set.
+  /// What becomes of it if members are known to be dead; if not set, `node_options::default_dead_members`.
   std::optional<dead_members> dead{};
-  /// In a broadcast to `group::alive()`: members who see others alive than this node do not execute
-  /// (`view_differs`). Otherwise they do, and the outcome says that they dissent.
+  /// For a broadcast to `group::alive()`. If true, members that see a different set of live members than this
+  /// node do not execute (`view_differs`). If false, they execute, and the outcome counts them as dissenting.
   bool same_view = false;
 };
 static_assert(std::is_trivially_copyable_v<bcast_options>);
 
 /// Options of a group. Trivially copyable.
 struct group_options {
-  /// How broadcasts spread; the node's default if not set.
+  /// The tree that broadcasts use; if not set, the node's default.
   std::optional<tree_spec> tree{};
-  /// Time for the creation. Without a limit, the cascading timeouts of the library's own service apply.
+  /// The time for the creation. Without a limit, the cascading timeouts of the library's own service apply.
   time_limit deadline = std::chrono::seconds(10);
 };
 static_assert(std::is_trivially_copyable_v<group_options>);

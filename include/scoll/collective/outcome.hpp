@@ -11,74 +11,89 @@
 
 namespace scoll {
 
-/// What is known of one member of a broadcast.
+/// The state of one member after a broadcast.
 enum class member_state : std::uint8_t {
-  merged = 0,       ///< executed, and its reply is in the value
-  executed = 1,     ///< executed, but its reply was lost or could not be merged
-  failed = 2,       ///< got the request and did not execute it, or its `execute` failed: see the cause
-  not_reached = 3,  ///< provably never got the request: never sent, or refused on arrival
-  unknown = 4,      ///< the path to it suffered a death, a break or a deadline
-  excluded = 5,     ///< not addressed: the broadcast was for other members
+  /// It executed, and its reply is in the value.
+  merged = 0,
+  /// It executed, but its reply was lost or could not be merged.
+  executed = 1,
+  /// It got the request and did not execute it, or its `execute` failed; see the cause.
+  failed = 2,
+  /// It provably never got the request: the request was never sent, or was refused on arrival.
+  not_reached = 3,
+  /// Its state cannot be known: the path to it suffered a death, a break or a deadline.
+  unknown = 4,
+  /// It was not addressed: the broadcast was for other members.
+  excluded = 5,
 };
 
-/// Where something went wrong.
+/// The step in which something went wrong.
 enum class phase : std::uint8_t {
   none = 0,
-  liveness = 1,   ///< known dead before anything was sent
-  admission = 2,  ///< on arrival, before any hook: unknown group or service, busy, wrong parent, version,
-                  ///< does not decode
+  /// The member was known to be dead before anything was sent.
+  liveness = 1,
+  /// The member refused the request on arrival, before any hook: unknown group or service, busy, wrong
+  /// parent, version, undecodable bytes.
+  admission = 2,
   prepare = 3,
   bulk = 4,
   execute = 5,
-  reply = 6,     ///< its reply was too large, did not decode, or `finish` failed
-  delivery = 7,  ///< the connection to it broke, or it did not answer in time
+  /// Its reply was too large or could not be decoded, or `finish` failed.
+  reply = 6,
+  /// The connection to it broke, or it did not answer in time.
+  delivery = 7,
 };
 
 std::string_view to_string(member_state state) noexcept;
 std::string_view to_string(phase p) noexcept;
 
-/// Why members are in a state other than `merged`: what happened, where, and who says so.
+/// The reason why members are in a state other than `merged`: what happened, in which step, and which member
+/// noticed it.
 struct cause {
   phase where = phase::none;
   error what;
-  std::uint32_t reporter = 0;  ///< rank of the member that noticed
+  /// The rank of the member that noticed.
+  std::uint32_t reporter = 0;
   friend bool operator==(const cause&, const cause&) = default;
 };
 
-/// Members in one state for one reason.
+/// A run of members that are in one state for one reason.
 struct member_report {
   rank_range members;
   member_state state = member_state::merged;
-  std::uint16_t cause_index = 0;  ///< into `outcome::causes()`; 0 for `merged`
+  /// An index into `outcome::causes()`; 0 for `merged`.
+  std::uint16_t cause_index = 0;
   friend bool operator==(const member_report&, const member_report&) = default;
 };
 
-/// Members that took part in a broadcast to the living, and see a different set of live members than the
-/// root. Views differ for moments after every death.
+/// Members that took part in a broadcast to the living and see a different set of live members than the root.
+/// Views differ for moments after every death.
 struct dissent {
   std::uint32_t members = 0;
-  std::uint32_t first = 0;  ///< rank of one of them
+  /// The rank of one of them.
+  std::uint32_t first = 0;
   friend bool operator==(const dissent&, const dissent&) = default;
 };
 
-/// The exact account of a broadcast: every rank has one state. A clean one (all that were addressed executed
-/// and are merged) to a whole group is one number and holds no memory.
+/// The exact account of a broadcast: every rank has one state. A clean outcome (all addressed members
+/// executed and are merged) of a whole group is a single number and allocates nothing.
 class outcome {
  public:
   outcome() = default;
   explicit outcome(std::uint32_t members) noexcept : members_(members) {}
-  /// `reports` are sorted, adjoin and cover all members; `causes[0]` is the empty cause.
+  /// Makes an outcome. `reports` must be sorted, must touch one another and must cover all members;
+  /// `causes[0]` must be the empty cause.
   outcome(std::uint32_t members, std::vector<member_report> reports, std::vector<cause> causes);
 
   std::uint32_t members() const noexcept { return members_; }
   bool clean() const noexcept { return clean_; }
 
   member_state state(std::uint32_t rank) const noexcept;
-  /// The cause of a member's state; the empty one if it is merged.
+  /// The cause of a member's state; empty if the member is merged.
   const cause& why(std::uint32_t rank) const noexcept;
   std::uint32_t count(member_state state) const noexcept;
 
-  /// All who executed, merged or not.
+  /// All members that executed, merged or not.
   rank_set executed() const;
   rank_set merged() const { return in(member_state::merged); }
   rank_set failed() const { return in(member_state::failed); }
@@ -89,7 +104,8 @@ class outcome {
   const dissent& dissenting() const noexcept { return dissent_; }
   void set_dissent(const dissent& d) noexcept { dissent_ = d; }
 
-  /// One entry per run of members that share state and cause; empty if clean and the whole group's.
+  /// One entry per run of members that share state and cause; empty if the outcome is clean and for the whole
+  /// group.
   const std::vector<member_report>& reports() const noexcept { return reports_; }
   const std::vector<cause>& causes() const noexcept { return causes_; }
 
@@ -103,9 +119,10 @@ class outcome {
   std::vector<cause> causes_;
 };
 
-/// "14 of 16 executed and merged; unknown: 5-6 (delivery: connection_lost: ..., says rank 4)" for people.
+/// Describes an outcome for people: "14 of 16 executed and merged; unknown: 5-6 (delivery: connection_lost:
+/// ..., says rank 4)".
 std::string describe(const outcome& o);
-/// The same with node ids in place of ranks.
+/// Like `describe(o)`, with node ids instead of ranks.
 std::string describe(const outcome& o, const membership& members);
 
 }  // namespace scoll

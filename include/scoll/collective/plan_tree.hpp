@@ -9,8 +9,10 @@ namespace scoll {
 
 struct plan_options {
   measure_options measure{};
-  std::vector<tree_spec> also{};  ///< trees of the program's own that may be chosen
-  bool measure_pinned = false;    ///< measures although the choice is made, to tell what it costs
+  /// Trees of the program's own that may be chosen as well.
+  std::vector<tree_spec> also{};
+  /// Measures even if an administrator has pinned a tree, to tell what that tree costs.
+  bool measure_pinned = false;
 };
 
 /// Measures the links to all targets and chooses a tree for broadcasts rooted here:
@@ -21,7 +23,7 @@ struct plan_options {
 /// if (plan) how.tree = plan->tree;  // to_text(*plan) says why
 /// ```
 ///
-/// If an administrator has pinned a tree (`node_options::pinned_tree`), that one is the plan. Errors: those
+/// If an administrator has pinned a tree (`node_options::pinned_tree`), that tree is the plan. Errors: those
 /// of `measure_links`; `not_member` (this node is not a target).
 task<result<tree_plan>> plan_tree(node& self, std::vector<target> targets, plan_options options = {});
 

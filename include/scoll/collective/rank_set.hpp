@@ -17,11 +17,12 @@ struct rank_range {
   friend constexpr bool operator==(const rank_range&, const rank_range&) = default;
 };
 
-/// A set of ranks as sorted ranges that do not touch: what a person and a wire like to see ("0-6, 9").
+/// A set of ranks, kept as sorted ranges that do not touch. This form is short for people and messages ("0-6,
+/// 9").
 class rank_set {
  public:
   rank_set() = default;
-  /// In any order; ranks named twice count once.
+  /// Makes a set of ranks given in any order. Repeated ranks count once.
   rank_set(std::initializer_list<std::uint32_t> ranks);
   /// All ranks below `members`.
   static rank_set all(std::uint32_t members) {
@@ -39,7 +40,7 @@ class rank_set {
   bool contains(std::uint32_t rank) const noexcept;
   const std::vector<rank_range>& ranges() const noexcept { return ranges_; }
 
-  /// Adds ranks at or after the end of the set. O(1).
+  /// Adds the ranks [first, last), which must not lie before the end of the set. O(1).
   void append(std::uint32_t first, std::uint32_t last) {
     SCOLL_ASSERT(first < last && (ranges_.empty() || ranges_.back().last <= first),
                  "ranks are appended in order");
@@ -50,7 +51,7 @@ class rank_set {
     }
   }
 
-  /// Calls fn(rank) in ascending order.
+  /// Calls `fn(rank)` for each rank, in ascending order.
   template <class Fn>
   void for_each(Fn fn) const {
     for (const rank_range& r : ranges_) {
@@ -59,7 +60,7 @@ class rank_set {
   }
 
   friend bool operator==(const rank_set&, const rank_set&) = default;
-  /// Union, intersection, difference: linear in the ranges.
+  /// Union, intersection and difference take time linear in the number of ranges.
   friend rank_set operator|(const rank_set& a, const rank_set& b);
   friend rank_set operator&(const rank_set& a, const rank_set& b);
   friend rank_set operator-(const rank_set& a, const rank_set& b);
@@ -68,7 +69,7 @@ class rank_set {
   std::vector<rank_range> ranges_;
 };
 
-/// "0-6, 9"; "none" if empty.
+/// Writes a set as "0-6, 9", or as "none" if it is empty.
 std::string to_string(const rank_set& set);
 
 }  // namespace scoll

@@ -24,17 +24,17 @@ namespace scoll {
 ///     scoll::sum<std::uint64_t> bytes;
 ///   };
 ///
-///   // Before the request is forwarded: checks it, rewrites it or refuses it.
+///   // Runs before the request is forwarded: checks it, rewrites it or refuses it.
 ///   scoll::task<scoll::status> prepare(request&, scoll::bcast_context&);
-///   // The work itself, once on every member.
+///   // Does the work, once on every member.
 ///   scoll::task<scoll::result<reply>> execute(const request&, scoll::bcast_context&);
-///   // A commutative monoid; not needed if all members of the reply have a `merge`.
+///   // Merges as a commutative monoid; not needed if all members of the reply have a `merge`.
 ///   static void merge(reply& into, const reply& from) noexcept;
-///   // The answer of each child as it arrives, or that there will be none.
+///   // Hears the answer of each child as it arrives, or that there will be none.
 ///   scoll::task<void> on_reply(const scoll::arrival<reply>&, scoll::bcast_context&);
-///   // All answers are merged: looks at the reply, changes it or refuses it.
+///   // Runs when all answers are merged: looks at the reply, changes it or refuses it.
 ///   scoll::task<scoll::status> finish(reply&, scoll::bcast_context&);
-///   // The reply has left, or nobody waits for it any more.
+///   // Runs when the reply has left, or is not wanted any more.
 ///   void replied(scoll::bcast_context&) noexcept;
 /// };
 /// static_assert(scoll::collective_service<scrub>);
@@ -46,8 +46,8 @@ namespace scoll {
 /// executor; `merge` and `on_reply` of one broadcast never overlap.
 ///
 /// `short_execute` says that `execute` is a plain function and never takes more than a few microseconds. The
-/// request of such a service leaves for the children when the turn ends, together with whatever else leaves
-/// then; any other request leaves before `execute` begins, which costs a system call of its own.
+/// request of such a service leaves for the children when the turn ends, together with other messages. Any
+/// other request leaves before `execute` begins, which costs a system call of its own.
 template <class S>
 concept collective_service = detail::check_service<S>();
 

@@ -10,7 +10,7 @@ namespace scoll {
 inline constexpr std::size_t max_request_bytes = 4096;
 /// The most bytes of any collective message, be it a request or a membership, with its head.
 inline constexpr std::size_t max_collective_bytes = 8192;
-/// Kept free in every reply for the account of who did what.
+/// The bytes that every reply keeps free for the account of the members' states.
 inline constexpr std::size_t account_reserve_bytes = 8192;
 /// The most bytes that a merged reply may have, encoded: the limit of `reply_capacity`.
 inline constexpr std::size_t max_reply_bytes = transport::max_payload_bytes - account_reserve_bytes - 64;

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Internal invariants. A broken one is a bug of the library, never of a peer or a user, so the process stops
-/// with a message instead of going on with a wrong account. It stays on in release builds: one predicted
-/// branch.
+/// Checks internal invariants. A violated invariant is a bug of the library, never the fault of a peer or a
+/// user, so the process stops with a message instead of continuing with wrong results. The checks stay on in
+/// release builds; each costs one predicted branch.
 
 namespace scoll::detail {
 

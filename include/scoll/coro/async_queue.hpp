@@ -13,15 +13,15 @@
 
 namespace scoll {
 
-/// A bounded first-in first-out queue between coroutines of one thread. Pushing waits while it is full,
-/// popping while it is empty; both are served in the order in which they came, values in the order in which
-/// they were pushed. Its memory is allocated once. Must outlive its waiters.
+/// A bounded first-in first-out queue between coroutines of one thread. `push` waits while the queue is full,
+/// `pop` while it is empty. Both are served first come, first served, and values leave in the order in which
+/// they were pushed. The queue allocates its memory once. It must outlive its waiters.
 template <class T>
 class async_queue {
   static_assert(std::is_nothrow_move_constructible_v<T>);
 
  public:
-  /// `capacity` > 0.
+  /// `capacity` is a number of values and must not be 0.
   explicit async_queue(std::size_t capacity) : capacity_(capacity), slots_(new std::optional<T>[capacity]) {
     SCOLL_ASSERT(capacity > 0, "a queue needs capacity");
   }
@@ -77,9 +77,10 @@ class async_queue {
     std::optional<T> value_;
   };
 
-  /// `status`: `closed` if the queue is, or gets closed while this waits; `cancelled` if the token fires
-  /// first or has fired already. The value is then lost with the awaiter.
-  /// An aggregate that owns something must be named and moved: GCC 12 destroys such temporaries twice.
+  /// Appends `value`; waits while the queue is full. Gives a `status`: `closed` if the queue is closed or
+  /// gets closed while the push waits; `cancelled` if the token fires first or has fired already. After an
+  /// error the value is lost with the awaiter. An aggregate that owns something must be named and moved: GCC
+  /// 12 destroys such temporaries twice.
   [[nodiscard]] push_awaiter push(T&& value, stop_token stop = {}) noexcept {
     return push_awaiter(*this, std::move(value), stop);
   }
@@ -89,20 +90,23 @@ class async_queue {
     return push_awaiter(*this, value, stop);
   }
 
-  /// `result<T>`: `closed` once the queue is closed and drained; `cancelled` as above, and then nothing is
-  /// taken.
+  /// Takes the oldest value; waits while the queue is empty. Gives a `result<T>`: `closed` once the queue is
+  /// closed and drained; `cancelled` if the token fires first or has fired already. A cancelled `pop` takes
+  /// nothing.
   [[nodiscard]] pop_awaiter pop(stop_token stop = {}) noexcept { return {*this, stop}; }
 
-  /// `busy` if it is full, `closed` if it is closed; `value` is moved from on success only.
+  /// Appends `value` without waiting: `busy` if the queue is full, `closed` if it is closed. It moves from
+  /// `value` on success only.
   status try_push(T&& value) noexcept { return offer(std::move(value)); }
 
-  /// Nothing if it is empty.
+  /// Takes the oldest value, or returns `std::nullopt` if the queue is empty.
   std::optional<T> try_pop() noexcept {
     if (size_ == 0) return std::nullopt;
     return take();
   }
 
-  /// Refuses pushes from now on, those that wait included; what is in the queue can still be popped.
+  /// Refuses pushes from now on, and ends those that wait with `closed`. Values in the queue can still be
+  /// popped.
   void close() noexcept {
     closed_ = true;
     pushers_.wake_all(errc::closed);
@@ -112,7 +116,7 @@ class async_queue {
  private:
   errc offer(T&& value) noexcept {
     if (closed_) return errc::closed;
-    if (!poppers_.empty()) {  // then the queue is empty, and the value goes to who waited longest
+    if (!poppers_.empty()) {  // the queue is empty then: the value goes to the longest waiter
       auto& popper = static_cast<pop_awaiter&>(poppers_.front());
       popper.value_.emplace(std::move(value));
       popper.wake();

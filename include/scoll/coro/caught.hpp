@@ -6,9 +6,9 @@
 
 namespace scoll::detail {
 
-/// The exception that is being handled, as an error: the error inside a `failure`; `hook_failed` with the text
-/// of any other `std::exception`; `hook_failed` with the text `otherwise` for anything else. It is called in a
-/// catch block, and is the only way from an exception of the user's code to an error.
+/// Turns the exception that is being handled into an error: the error inside a `failure`; `hook_failed` with
+/// the text of any other `std::exception`; `hook_failed` with the text `otherwise` for anything else. Call it
+/// in a catch block. All exceptions of the user's code become errors here.
 error caught(std::string_view otherwise) noexcept;
 
 }  // namespace scoll::detail

@@ -11,17 +11,18 @@
 
 namespace scoll {
 
-/// A slot that is filled once, from callbacks or another coroutine, and awaited by one coroutine. A wait that
-/// was cancelled may be repeated: the value stays until it is taken. One thread; must outlive its waiter.
+/// A slot that callbacks or another coroutine fill once, and that one coroutine awaits. A cancelled wait may
+/// be repeated: the value stays until it is taken. The completion belongs to one thread and must outlive its
+/// waiter.
 template <class T = void>
 class completion {
  public:
   using stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
-  /// Filled, whether taken or not.
+  /// True once the slot has been filled, even if the value has been taken since.
   bool is_set() const noexcept { return set_; }
 
-  /// Fills the slot; filling it twice is a broken invariant.
+  /// Fills the slot. Filling it twice ends the process.
   template <class... Args>
   void set(Args&&... args) {
     SCOLL_ASSERT(!set_, "a completion was set twice");
@@ -47,8 +48,8 @@ class completion {
     completion* owner_;
   };
 
-  /// Gives the value, moved out of the slot: `result<T>`, or `T` itself if that is a result. `cancelled` if
-  /// the token fires first, or has fired already.
+  /// Waits until the slot is filled and moves the value out of it. Gives a `result<T>`, or `T` itself if that
+  /// is a result; `cancelled` if the token fires first or has fired already.
   [[nodiscard]] awaiter wait(stop_token stop = {}) noexcept { return {*this, stop}; }
 
  private:

@@ -10,27 +10,27 @@
 
 namespace scoll {
 
-/// The point in time by which something must be over; `never` by default. On the wire it is the remaining
-/// time.
+/// The point in time by which something must be over; by default there is none (`never`). Messages carry the
+/// remaining time instead.
 struct deadline {
   time_point at = never;
 
   constexpr deadline() noexcept = default;
   constexpr explicit deadline(time_point point) noexcept : at(point) {}
 
-  /// `d` from the present time of the current executor.
+  /// The deadline that lies `d` after the present time of the current executor.
   static deadline in(nanoseconds d) noexcept {
     return deadline(saturating_add(executor::current().now(), d));
   }
 
   constexpr bool unlimited() const noexcept { return at == never; }
   constexpr bool passed(time_point now) const noexcept { return at <= now; }
-  /// Zero once it has passed, the largest duration if there is none.
+  /// The time left: zero once the deadline has passed, `nanoseconds::max()` if there is none.
   constexpr nanoseconds remaining(time_point now) const noexcept {
     if (unlimited()) return nanoseconds::max();
     return passed(now) ? nanoseconds::zero() : at - now;
   }
-  /// Earlier by `margin`; none stays none.
+  /// A deadline that is `margin` earlier, or no deadline if there is none.
   constexpr deadline less(nanoseconds margin) const noexcept {
     return unlimited() ? *this : deadline(at - margin);
   }
@@ -38,8 +38,8 @@ struct deadline {
   friend constexpr auto operator<=>(const deadline&, const deadline&) noexcept = default;
 };
 
-/// A stop source that fires by itself when a deadline passes or when a parent token fires, and knows which
-/// came first. Belongs to the executor that is current when it is made; must outlive its tokens.
+/// A stop source that fires by itself when a deadline passes or when a parent token fires, and that knows
+/// which came first. It belongs to the executor that is current when it is made, and must outlive its tokens.
 class deadline_stop : private timer_node {
  public:
   explicit deadline_stop(deadline limit, stop_token parent = {}) noexcept
@@ -57,14 +57,14 @@ class deadline_stop : private timer_node {
   stop_token token() noexcept { return source_.token(); }
   bool stop_requested() const noexcept { return source_.stop_requested(); }
 
-  /// Fires it by hand, as `cancelled`. True for the first request only.
+  /// Fires the source by hand, with `cancelled` as the reason. Returns true for the first request only.
   bool request_stop() noexcept { return fire(errc::cancelled); }
 
-  /// Why it fired: `deadline_exceeded` or `cancelled`; `ok` if it has not.
+  /// Why the source fired: `deadline_exceeded` or `cancelled`, or `ok` if it has not fired.
   errc reason() const noexcept { return reason_; }
 
-  /// What an operation under this token should report: its own error, except that `cancelled` becomes
-  /// `deadline_exceeded` if that is what happened.
+  /// Returns the error that an operation under this token should report: its own error `e`, except that
+  /// `cancelled` becomes `deadline_exceeded` if the deadline was the reason.
   error explain(const error& e) const noexcept {
     if (e != errc::cancelled || reason_ != errc::deadline_exceeded) return e;
     return {errc::deadline_exceeded, e.text(), e.detail(), e.domain()};

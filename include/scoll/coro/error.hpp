@@ -8,7 +8,7 @@
 
 namespace scoll {
 
-/// Everything that can go wrong in a foreseen way. The numbers are part of the wire format: append, never
+/// All failures that the library foresees. The numbers are part of the wire format: append new ones, never
 /// renumber.
 enum class errc : std::uint16_t {
   ok = 0,
@@ -42,11 +42,12 @@ enum class errc : std::uint16_t {
   stale_descriptor = 28,    ///< the memory it named is no longer exposed
   peer_died = 29,           ///< liveness says that the node, in that incarnation, is dead
   view_differs = 30,        ///< the member sees a different set of live members than the root
-  unknown_function = 31,    ///< no such function on that node, or it is closed
-  type_mismatch = 32,       ///< the peer's function of that name takes or gives something else
+  unknown_function = 31,    ///< no such function on that node, or the function is closed
+  type_mismatch = 32,       ///< the peer's function of that name has other argument or result types
 };
 
-/// Lower-case name such as "deadline_exceeded"; "unknown_error" for values this build does not know.
+/// The lower-case name of a code, such as "deadline_exceeded"; "unknown_error" for values that this build
+/// does not know.
 std::string_view to_string(errc code) noexcept;
 
 const std::error_category& error_category() noexcept;
@@ -54,16 +55,16 @@ inline std::error_code make_error_code(errc code) noexcept {
   return {static_cast<int>(code), error_category()};
 }
 
-/// Who gives the code its meaning.
+/// The namespace in which a failure's number has its meaning.
 enum class error_domain : std::uint8_t {
   scoll = 0,   ///< `errc`
   system = 1,  ///< `errc::io_error` with errno in `detail`
   user = 2,    ///< a service's own number in `detail`
 };
 
-/// A failure as a value: code, domain, a number and a short text. Trivially copyable and without allocation,
-/// so it can be kept per member and travel in an outcome. A text of more than `text_capacity` bytes is cut: it
-/// ends in "...", and not within a number or a character.
+/// A failure as a value: a code, a domain, a number and a short text. It is trivially copyable and never
+/// allocates, so it can be kept per member and travel in an outcome. A text longer than `text_capacity` bytes
+/// is cut; it then ends in "...", and the cut never falls within a number or a character.
 class error {
  public:
   static constexpr std::size_t text_capacity = 96;
@@ -77,11 +78,11 @@ class error {
     set_text(text);
   }
 
-  /// A failed system call: `errno_value` is positive, `text` names the call.
+  /// A failed system call: `errno_value` is positive, and `text` names the call.
   static constexpr error system(int errno_value, std::string_view text) noexcept {
     return {errc::io_error, text, errno_value, error_domain::system};
   }
-  /// A service's own error number.
+  /// A service's own error, with its own number.
   static constexpr error user(std::int32_t number, std::string_view text) noexcept {
     return {errc::hook_failed, text, number, error_domain::user};
   }
@@ -102,7 +103,7 @@ class error {
   static constexpr bool in_number(char c) noexcept {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == 'x' || c == '.' || c == ':';
   }
-  /// How much of a longer text is kept before the dots.
+  /// The number of bytes of a longer text that are kept before the dots.
   static constexpr std::size_t kept_of(std::string_view text) noexcept {
     const std::size_t most = text_capacity - cut_mark.size();
     std::size_t end = most;
@@ -130,12 +131,12 @@ class error {
   error_domain domain_ = error_domain::scoll;
   std::uint8_t text_size_ = 0;
   std::int32_t detail_ = 0;
-  char text_[text_capacity];  // read up to its size alone, so that success does not pay for it
+  char text_[text_capacity];  // only read up to `text_size_`, so that a success need not clear it
 };
 
 static_assert(std::is_trivially_copyable_v<error>);
 
-/// What `result<T>::value()` throws.
+/// The exception that `result<T>::value()` throws.
 class failure : public std::system_error {
  public:
   explicit failure(const scoll::error& e);

@@ -7,9 +7,9 @@
 
 namespace scoll {
 
-/// A flag to wait for, any number of times and by any number of coroutines. Stays set until `reset`. Waiters
-/// go on in the order in which they came, in a later step of their executor, also if the event is reset
-/// before they run. One thread; must outlive its waiters.
+/// A flag that any number of coroutines can wait for, any number of times. It stays set until `reset`.
+/// Waiters resume in the order in which they came, in a later step of their executor, even if the event is
+/// reset before they run. The event belongs to one thread and must outlive its waiters.
 class event {
  public:
   explicit event(bool initially_set = false) noexcept : set_(initially_set) {}
@@ -21,7 +21,7 @@ class event {
   }
   void reset() noexcept { set_ = false; }
 
-  /// `co_await e.wait(stop)` gives a `status`: `cancelled` if the token fires first, or has fired already.
+  /// `co_await e.wait(stop)` gives a `status`: `cancelled` if the token fires first or has fired already.
   class stoppable_awaiter : protected detail::waiter {
    public:
     stoppable_awaiter(event& owner, stop_token stop) noexcept : waiter(stop), owner_(&owner) {}

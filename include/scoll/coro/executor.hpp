@@ -10,8 +10,8 @@
 
 namespace scoll {
 
-/// Work handed over from another thread. The object must live until `run` has been called on the executor's
-/// thread.
+/// Work that another thread hands to an executor. The object must live until `run` has been called on the
+/// executor's thread.
 class posted_node {
  public:
   using function = void (*)(posted_node&) noexcept;
@@ -21,7 +21,7 @@ class posted_node {
   posted_node& operator=(const posted_node&) = delete;
   void run() noexcept { work_(*this); }
 
-  posted_node* next = nullptr;  ///< for the executor that carries it
+  posted_node* next = nullptr;  ///< used by the executor that carries the node
 
  protected:
   ~posted_node() = default;
@@ -30,32 +30,33 @@ class posted_node {
   function work_;
 };
 
-/// One thread's worth of work: a ready list, timers and a clock. Everything awaits on, and is resumed by,
-/// exactly one executor; nothing but `post` may be called from another thread. Derived classes drive it: the
-/// reactor in production, `virtual_executor` in tests and simulation.
+/// Runs the work of one thread: it has a ready list, timers and a clock. A coroutine waits on exactly one
+/// executor, which also resumes it. Only `post` and `runs_here` may be called from another thread. Derived
+/// classes drive the executor: the reactor in production, `virtual_executor` in tests and simulation.
 class executor {
  public:
   virtual ~executor() = default;
   executor(const executor&) = delete;
   executor& operator=(const executor&) = delete;
 
-  /// Monotonic. A production executor reads its clock once per turn; times within one turn are equal.
+  /// The present time; it never goes back. A production executor reads its clock once per turn, so times
+  /// within one turn are equal.
   virtual time_point now() const noexcept = 0;
 
-  /// Runs `node` on this executor's thread, from any thread. The only thread-safe member. What runs may end
-  /// this executor: its destructor waits for calls of `post` that have not returned.
+  /// Runs `node` on this executor's thread; may be called from any thread. The work may destroy this
+  /// executor: the destructor waits for calls of `post` that have not returned.
   virtual void post(posted_node& node) noexcept = 0;
 
-  /// How long a processor has worked for this executor's thread so far; the difference of two calls on that
-  /// thread counts. Always 0 where work takes no time.
+  /// The processor time that this executor's thread has used so far. Only the difference between two calls on
+  /// that thread has a meaning. Always 0 where work takes no time.
   virtual nanoseconds processor_time() const noexcept { return nanoseconds(0); }
 
-  /// Hands batched I/O to the operating system now, instead of at the end of the turn: before work that takes
-  /// long.
+  /// Hands batched I/O to the operating system now instead of at the end of the turn. Call it before work
+  /// that takes long.
   virtual void flush_io() noexcept {}
 
-  /// Ends the process with a message if this is not the thread that last ran a turn. Before the first turn any
-  /// thread may set things up.
+  /// Ends the process with a message if this is not the thread that last ran a turn. Before the first turn
+  /// any thread may use the executor, to set things up.
   void expect_own_thread() const noexcept {
     SCOLL_ASSERT(
         thread_.load(std::memory_order_relaxed) == nullptr || runs_here(),
@@ -70,7 +71,7 @@ class executor {
   }
   void unschedule(ready_node& node) noexcept { ready_.remove(node); }
 
-  /// Runs `node` at the end of the current turn, after the ready list has run dry: for flushing what was
+  /// Runs `node` at the end of the current turn, once the ready list is empty. Use it to flush what was
   /// batched.
   void schedule_late(ready_node& node) noexcept {
     expect_own_thread();
@@ -84,12 +85,12 @@ class executor {
   }
   void disarm(timer_node& node) noexcept { timers_.remove(node); }
 
-  /// The executor whose turn is running on this thread; a broken invariant elsewhere.
+  /// The executor whose turn is running on this thread. Calling it outside of a turn ends the process.
   static executor& current() noexcept;
   static executor* current_or_null() noexcept;
 
-  /// True on the thread that ran the latest turn of this executor, within a turn or between two of them. From
-  /// any thread.
+  /// True on the thread that ran the latest turn of this executor, within a turn or between two of them. May
+  /// be called from any thread.
   bool runs_here() const noexcept {
     return thread_.load(std::memory_order_relaxed) == __builtin_thread_pointer();
   }
@@ -97,7 +98,7 @@ class executor {
  protected:
   executor() noexcept = default;
 
-  /// Marks this executor as the current one for the time of its turn.
+  /// Marks this executor as the current one while its turn runs.
   class turn {
    public:
     explicit turn(executor& self) noexcept;
@@ -109,8 +110,8 @@ class executor {
     executor* previous_;
   };
 
-  /// Runs ready nodes and due timers, at most `limit` of them, then the late list once the ready list is dry.
-  /// Timers that are due go first. Returns how many ran.
+  /// Runs at most `limit` nodes: due timers first, then ready nodes, and the late list once the ready list is
+  /// empty. Returns how many ran.
   std::size_t run_ready(std::size_t limit) noexcept;
   bool has_ready() const noexcept { return !ready_.empty() || !late_.empty(); }
   time_point next_timer() const noexcept { return timers_.earliest(); }
@@ -119,7 +120,7 @@ class executor {
   ready_list ready_;
   ready_list late_;
   timer_heap timers_;
-  std::atomic<const void*> thread_{nullptr};  ///< that ran the latest turn
+  std::atomic<const void*> thread_{nullptr};  ///< the thread that ran the latest turn
 };
 
 }  // namespace scoll

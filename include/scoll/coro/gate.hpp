@@ -11,8 +11,8 @@ namespace scoll {
 
 class gate;
 
-/// Being inside a gate; leaves when destroyed. Move-only. A pooled object keeps one as a member, and has it
-/// `leave` when it goes back to its pool.
+/// The right to be inside a gate; its destruction leaves the gate. A pass can be moved but not copied. A
+/// pooled object keeps one as a member, and lets it `leave` when the object returns to its pool.
 class gate_pass {
  public:
   gate_pass() noexcept = default;
@@ -35,12 +35,12 @@ class gate_pass {
   gate* gate_ = nullptr;
 };
 
-/// Keeps an object alive while it is used: users enter, closing refuses new ones and awaits those inside. One
-/// thread; must outlive its passes and its waiters.
+/// Keeps an object alive while it is used: users enter, and closing the gate refuses new users and waits for
+/// those inside. The gate belongs to one thread and must outlive its passes and its waiters.
 class gate {
  public:
   gate() noexcept = default;
-  ~gate() { SCOLL_ASSERT(inside_ == 0, "a gate was destroyed while someone is inside"); }
+  ~gate() { SCOLL_ASSERT(inside_ == 0, "a gate was destroyed before all users had left"); }
   gate(const gate&) = delete;
   gate& operator=(const gate&) = delete;
 
@@ -48,18 +48,18 @@ class gate {
   std::size_t inside() const noexcept { return inside_; }
   bool empty() const noexcept { return inside_ == 0; }
 
-  /// Fails with `closed` once `close` has been called.
+  /// Enters the gate. Errors: `closed` once `close` has been called.
   result<gate_pass> enter() noexcept {
     if (closed_) return errc::closed;
     return pass();
   }
-  /// Enters even if the gate is closed: for what those inside bring with them.
+  /// Enters even if the gate is closed. Use it for work that users inside start.
   gate_pass pass() noexcept {
     ++inside_;
     return gate_pass(this);
   }
 
-  /// `co_await g.emptied(stop)` gives a `status`: `cancelled` if the token fires first, or has fired already.
+  /// `co_await g.emptied(stop)` gives a `status`: `cancelled` if the token fires first or has fired already.
   class stoppable_awaiter : protected detail::waiter {
    public:
     stoppable_awaiter(gate& owner, stop_token stop) noexcept : waiter(stop), owner_(&owner) {}
@@ -77,13 +77,13 @@ class gate {
     void await_resume() const noexcept {}
   };
 
-  /// Waits until nobody is inside, and refuses nobody meanwhile: others may be inside again when the waiter
-  /// goes on.
+  /// Waits until the gate is empty. It refuses no one meanwhile, so others may be inside again when the
+  /// waiter resumes.
   [[nodiscard]] stoppable_awaiter emptied(stop_token stop) noexcept { return {*this, stop}; }
   [[nodiscard]] awaiter emptied() noexcept { return awaiter(*this); }
 
-  /// Refuses newcomers from the call on; awaiting it waits until everyone has left. May be repeated, and
-  /// awaited by several. A wait with a limit in time takes the token of a `deadline_stop`.
+  /// Refuses new users from the call on; awaiting it waits until all users have left. It may be called
+  /// several times and awaited by several coroutines. To limit the wait, pass the token of a `deadline_stop`.
   [[nodiscard]] stoppable_awaiter close(stop_token stop) noexcept {
     closed_ = true;
     return {*this, stop};

@@ -6,8 +6,8 @@
 
 namespace scoll {
 
-/// A hook to derive from; `Tag` tells several lists of one object apart. An object leaves its list when it
-/// dies.
+/// A base class for the elements of a list; `Tag` tells several lists of one object apart. An object leaves
+/// its list when it is destroyed.
 template <class Tag = void>
 class list_hook {
  public:
@@ -32,8 +32,8 @@ class list_hook {
   list_hook* previous_ = nullptr;
 };
 
-/// A doubly linked list of objects that own themselves: no allocation, removal in O(1). The list dies empty
-/// or leaves its elements unlinked.
+/// A doubly linked list that does not own its elements. It never allocates, and it removes an element in
+/// O(1). A list that is destroyed unlinks the elements that are left.
 template <class T, class Tag = void>
 class intrusive_list {
   using hook = list_hook<Tag>;
@@ -48,29 +48,29 @@ class intrusive_list {
   intrusive_list& operator=(const intrusive_list&) = delete;
 
   bool empty() const noexcept { return head_.next_ == &head_; }
-  // An element that dies takes itself out through `previous_`, which the analyser does not know to be the
-  // head. NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDelete)
+  // An element that is destroyed unlinks itself through `previous_`, which the analyser does not know to be
+  // the head. NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDelete)
   T& front() noexcept { return static_cast<T&>(*head_.next_); }
   T& back() noexcept { return static_cast<T&>(*head_.previous_); }
 
   void push_back(T& element) noexcept { insert_before(head_, element); }
   void push_front(T& element) noexcept { insert_before(*head_.next_, element); }
   T& pop_front() noexcept {
-    hook& first = *head_.next_;  // in a list for certain, which unlink() would ask
+    hook& first = *head_.next_;  // it is linked, so unlink() and its test are not needed
     head_.next_ = first.next_;
     first.next_->previous_ = &head_;
     first.next_ = first.previous_ = nullptr;
     return static_cast<T&>(first);
   }
 
-  /// The element after `element`, or null at the end.
+  /// Returns the element after `element`, or null at the end.
   T* next(T& element) noexcept {
     hook* following = static_cast<hook&>(element).next_;
     return following == &head_ ? nullptr : static_cast<T*>(following);
   }
   T* first() noexcept { return empty() ? nullptr : &front(); }
 
-  /// Moves everything of `other` to the end of this list.
+  /// Moves all elements of `other` to the end of this list.
   void splice(intrusive_list& other) noexcept {
     if (other.empty()) return;
     hook* first = other.head_.next_;

@@ -10,14 +10,15 @@ namespace detail {
 template <class T>
 std::type_identity<T> class_of_member(void (T::*)());
 
-/// The class `T` of a member function `&T::f`, which need not be complete.
+/// The class `T` of a member function `&T::f`. `T` may be incomplete.
 template <auto Action>
 using owner_of = typename decltype(class_of_member(Action))::type;
 
 }  // namespace detail
 
-/// A ready node that calls a member function of its owner: `member_node<&owner::step>`. It gives a step of its own
-/// to what must not happen inside the call that asks for it. A member of the owner; the function must not throw.
+/// A ready node that calls a member function of its owner: `member_node<&owner::step>`. It defers to a step
+/// of its own what must not happen inside the call that asks for it. The node is a member of the owner. The
+/// function must not throw.
 template <auto Action>
 class member_node final : public ready_node {
  public:

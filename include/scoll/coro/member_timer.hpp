@@ -5,8 +5,8 @@
 
 namespace scoll {
 
-/// A timer that calls a member function of its owner: `member_timer<&owner::too_late>`. A member of the owner,
-/// which disarms it before it dies; the function must not throw.
+/// A timer that calls a member function of its owner: `member_timer<&owner::too_late>`. The timer is a member
+/// of the owner, which must disarm it before it is destroyed. The function must not throw.
 template <auto Action>
 class member_timer final : public timer_node {
  public:

@@ -4,8 +4,9 @@
 
 namespace scoll {
 
-/// Our own generator (xoshiro256**, Blackman and Vigna 2018, seeded by splitmix64), because the standard's
-/// distributions differ between libraries and a seed must give the same run everywhere.
+/// A random number generator: xoshiro256** (Blackman and Vigna 2018), seeded by splitmix64. The library has
+/// its own because the standard's distributions differ between implementations, and a seed must give the same
+/// run everywhere.
 class random_generator {
  public:
   explicit constexpr random_generator(std::uint64_t seed) noexcept {
@@ -24,7 +25,7 @@ class random_generator {
     return value;
   }
 
-  /// Uniform in [0, bound); `bound` > 0. Integer only (Lemire 2019).
+  /// A uniform number in [0, bound), computed with integers only (Lemire 2019); `bound` must not be 0.
   constexpr std::uint64_t below(std::uint64_t bound) noexcept {
     const std::uint64_t threshold = (0 - bound) % bound;
     while (true) {

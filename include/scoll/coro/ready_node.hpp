@@ -6,9 +6,9 @@
 
 namespace scoll {
 
-/// One thing an executor is to run: a link of its ready list and a function. Lives in the object it resumes;
-/// it must stay where it is from `schedule` until it has run or been taken off. Never scheduled twice at
-/// once.
+/// One unit of work for an executor: a link in its ready list and a function. The node lives in the object it
+/// resumes. It must not move from `schedule` until it has run or has been removed, and it must not be
+/// scheduled twice at once.
 class ready_node {
  public:
   using function = void (*)(ready_node&) noexcept;
@@ -45,12 +45,13 @@ class coroutine_node final : public ready_node {
   std::coroutine_handle<> handle_;
 };
 
-/// First in, first out, intrusive, doubly linked so that a waiter that is destroyed can leave.
+/// A first-in first-out list of ready nodes. It is doubly linked so that a waiter that is destroyed can leave
+/// it.
 class ready_list {
  public:
   bool empty() const noexcept { return head_ == nullptr; }
 
-// GCC 12 cannot see that a node on the stack leaves the list before it dies.
+// GCC 12 cannot see that a node on the stack leaves the list before it is destroyed.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdangling-pointer"
@@ -74,7 +75,7 @@ class ready_list {
     node.scheduled_ = false;
   }
 
-  /// Takes the first node off and runs it. The node may be gone afterwards.
+  /// Removes the first node and runs it. The node may be gone afterwards.
   void run_front() noexcept {
     ready_node& node = *head_;
     remove(node);

@@ -15,7 +15,7 @@ class result;
 
 namespace detail {
 
-/// Ends the process, naming the error that is there in place of a value.
+/// Ends the process with a message that names the error that the result holds instead of a value.
 [[noreturn]] void no_value(const error& instead) noexcept;
 
 template <class U>
@@ -25,9 +25,9 @@ inline constexpr bool is_result_or_error<result<U>> = true;
 
 }  // namespace detail
 
-/// Either a `T` or an `error`, because expected failures are values. `value()` throws `failure` if there is no
-/// value. `operator*` and `operator->` require `has_value()`, and `error()` requires that there is none:
-/// otherwise the process ends with a message that names what is there instead.
+/// Either a `T` or an `error`, because expected failures are values. `value()` throws `failure` if there is
+/// no value. `operator*` and `operator->` require a value, and `error()` requires that there is none;
+/// otherwise the process ends with a message that names what the result holds instead.
 template <class T>
 class [[nodiscard]] result {
  public:
@@ -71,7 +71,7 @@ class [[nodiscard]] result {
     return has_value() ? get() : static_cast<T>(std::forward<U>(other));
   }
 
-  /// Says that whether this succeeded makes no difference to the caller.
+  /// States that success or failure makes no difference to the caller.
   constexpr void ignore() const noexcept {}
 
  private:
@@ -89,7 +89,7 @@ class [[nodiscard]] result {
   std::variant<T, scoll::error> state_;
 };
 
-/// Success without a value, or an `error`.
+/// Either success without a value, or an `error`.
 template <>
 class [[nodiscard]] result<void> {
  public:
@@ -101,12 +101,12 @@ class [[nodiscard]] result<void> {
 
   constexpr bool has_value() const noexcept { return !error_; }
   constexpr explicit operator bool() const noexcept { return has_value(); }
-  /// Empty after a success.
+  /// The error; empty after a success.
   constexpr const scoll::error& error() const noexcept { return error_; }
   constexpr void value() const {
     if (error_) throw failure(error_);
   }
-  /// Says that whether this succeeded makes no difference to the caller.
+  /// States that success or failure makes no difference to the caller.
   constexpr void ignore() const noexcept {}
 
  private:
@@ -128,8 +128,8 @@ struct as_result<result<T>> {
 
 }  // namespace detail
 
-/// `result<T>`, or `T` itself if it is a result already: what an operation gives that may fail in its own
-/// way.
+/// `result<T>`, or `T` itself if it is a result already: the result of an operation that can fail for reasons
+/// of its own.
 template <class T>
 using as_result_t = typename detail::as_result<T>::type;
 

@@ -11,12 +11,13 @@
 
 namespace scoll {
 
-/// Background work with an end: tasks are spawned into a scope, and the scope is joined before it dies.
-/// Destroying one that had tasks and was not joined is a broken invariant, and so is a spawned task that
-/// throws: tasks report by value. One executor; must not move.
+/// Background work with an end: tasks are spawned into a scope, and the scope must be joined before it is
+/// destroyed. Destroying a scope that had tasks and was not joined ends the process, and so does a spawned
+/// task that throws: tasks report failures by value. A scope belongs to one executor and must not move.
 class scope {
  public:
-  /// Belongs to the executor that is current at the first `spawn`. A stop of `parent` is passed on.
+  /// The scope belongs to the executor that is current at the first `spawn`. It passes a stop of `parent` on
+  /// to its tasks.
   explicit scope(stop_token parent = {}) noexcept : parent_(&parent_stopped, this) {
     parent_.connect(parent);
   }
@@ -25,18 +26,18 @@ class scope {
   scope(const scope&) = delete;
   scope& operator=(const scope&) = delete;
 
-  /// Starts `work` in a later step of the executor. Spawning is possible until `join` has returned.
+  /// Starts `work` in a later step of the executor. Tasks can be spawned until `join` has returned.
   void spawn(task<void> work);
 
-  /// Fires when the scope, or its parent, was asked to stop; for the tasks to listen to.
+  /// The token that tasks should listen to. It fires when the scope or its parent is asked to stop.
   stop_token token() noexcept { return stop_.token(); }
   bool request_stop() noexcept { return stop_.request_stop(); }
   bool stop_requested() const noexcept { return stop_.stop_requested(); }
 
-  /// Tasks that have not ended.
+  /// The number of tasks that have not ended.
   std::size_t running() const noexcept { return tasks_.inside(); }
-  /// `co_await s.idle(stop)` waits until no task runs: `cancelled` if the token fires first, or has fired
-  /// already. More may be spawned meanwhile and later.
+  /// `co_await s.idle(stop)` waits until no task runs and gives a `status`: `cancelled` if the token fires
+  /// first or has fired already. Tasks may be spawned meanwhile and later.
   [[nodiscard]] gate::stoppable_awaiter idle(stop_token stop) noexcept { return tasks_.emptied(stop); }
 
   class join_awaiter final : private ready_node {
@@ -55,9 +56,10 @@ class scope {
     std::coroutine_handle<> handle_;
   };
 
-  /// Waits until every task has ended, also those spawned meanwhile. It asks nobody to stop. Once.
+  /// Waits until every task has ended, including tasks spawned meanwhile. It does not ask them to stop. Call
+  /// it once.
   [[nodiscard]] join_awaiter join() noexcept { return join_awaiter(*this); }
-  /// Joins if nothing runs any more. False if something does.
+  /// Joins if no task is running. Returns false if one is.
   [[nodiscard]] bool try_join() noexcept { return finish_join(); }
 
  private:

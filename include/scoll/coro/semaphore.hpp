@@ -8,8 +8,8 @@
 
 namespace scoll {
 
-/// Counted permits, handed out first come first served: a large request at the head is not overtaken by small
-/// ones behind it. One thread; must outlive its waiters.
+/// Counted permits, granted first come, first served: small requests do not overtake a large one at the head.
+/// The semaphore belongs to one thread and must outlive its waiters.
 class semaphore : private detail::wait_list {
  public:
   explicit semaphore(std::size_t permits) noexcept : wait_list(&waiter_left), available_(permits) {}
@@ -36,21 +36,22 @@ class semaphore : private detail::wait_list {
     void await_resume() const noexcept {}
   };
 
-  /// Takes `n` permits, waiting for them; `cancelled`, and none taken, if the token fires first or has fired
-  /// already. More than there will ever be waits for good.
+  /// Takes `n` permits; waits until they are available. Gives a `status`: `cancelled` if the token fires
+  /// first or has fired already, and then no permit is taken. A request for more permits than there will ever
+  /// be waits forever.
   [[nodiscard]] stoppable_awaiter acquire(std::size_t n, stop_token stop) noexcept {
     return {*this, n, stop};
   }
   [[nodiscard]] awaiter acquire(std::size_t n = 1) noexcept { return {*this, n}; }
 
-  /// Takes `n` permits if they are there and nobody waits.
+  /// Takes `n` permits if they are available and nobody is waiting.
   bool try_acquire(std::size_t n = 1) noexcept {
     if (!empty() || available_ < n) return false;
     available_ -= n;
     return true;
   }
 
-  /// Gives `n` permits back, or adds new ones.
+  /// Returns `n` permits, or adds new ones.
   void release(std::size_t n = 1) noexcept {
     available_ += n;
     serve();

@@ -9,7 +9,7 @@
 
 namespace scoll {
 
-/// Suspends until a point in time. Always gives way to what is ready, also for times in the past.
+/// Suspends until a point in time. It always yields to ready work, even if that time has passed.
 class stoppable_sleep : private timer_node {
  public:
   stoppable_sleep(time_point at, stop_token token) noexcept
@@ -56,8 +56,8 @@ class plain_sleep : public stoppable_sleep {
   void await_resume() const noexcept {}
 };
 
-/// `co_await sleep_until(at, stop)` gives a `status`: `cancelled` if the token fires first, or has fired
-/// already. Never wakes early. `never` sleeps until stopped.
+/// `co_await sleep_until(at, stop)` gives a `status`: `cancelled` if the token fires first or has fired
+/// already. It never wakes early. With `never` it sleeps until it is stopped.
 [[nodiscard]] inline stoppable_sleep sleep_until(time_point at, stop_token stop) noexcept {
   return {at, stop};
 }
@@ -65,7 +65,7 @@ class plain_sleep : public stoppable_sleep {
   return plain_sleep(at);
 }
 
-/// The same, counted from the present time of the current executor.
+/// Like `sleep_until`, counted from the present time of the current executor.
 [[nodiscard]] inline stoppable_sleep sleep_for(nanoseconds d, stop_token stop) noexcept {
   return {saturating_add(executor::current().now(), d), stop};
 }

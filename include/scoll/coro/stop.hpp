@@ -8,7 +8,7 @@ class stop_source;
 
 namespace detail {
 
-/// A link in a stop source's list. Callbacks may remove themselves or others while the list is being run.
+/// A link in a stop source's list. Callbacks may remove themselves or others while the source runs the list.
 class stop_callback_base {
  public:
   using function = void (*)(stop_callback_base&) noexcept;
@@ -31,7 +31,8 @@ class stop_callback_base {
 
 }  // namespace detail
 
-/// A view of a `stop_source`. Copyable, one pointer; must not outlive its source. An empty token never stops.
+/// A view of a `stop_source`: one pointer, copyable. It must not outlive its source. An empty token never
+/// fires.
 class stop_token {
  public:
   constexpr stop_token() noexcept = default;
@@ -45,19 +46,20 @@ class stop_token {
   stop_source* source_ = nullptr;
 };
 
-/// Asks those who listen to its tokens to stop. Single-threaded and intrusive: unlike `std::stop_source` it
-/// does not allocate. It must outlive its tokens and their callbacks. A request is final.
+/// Asks the listeners of its tokens to stop. It is single-threaded and intrusive: unlike `std::stop_source`
+/// it does not allocate. It must outlive its tokens and their callbacks. A request is final.
 class stop_source {
  public:
   stop_source() noexcept = default;
-  ~stop_source() { SCOLL_ASSERT(first_ == nullptr, "a stop source died before its callbacks"); }
+  ~stop_source() { SCOLL_ASSERT(first_ == nullptr, "a stop source was destroyed before its callbacks"); }
   stop_source(const stop_source&) = delete;
   stop_source& operator=(const stop_source&) = delete;
 
   stop_token token() noexcept { return stop_token(this); }
   bool stop_requested() const noexcept { return requested_; }
 
-  /// Runs every callback, in order of registration, before it returns. True for the first request only.
+  /// Runs every callback, in order of registration, before it returns. Returns true for the first request
+  /// only.
   bool request_stop() noexcept {
     if (requested_) return false;
     requested_ = true;
@@ -101,8 +103,8 @@ inline void detail::stop_callback_base::unlink() noexcept {
   if (source_ != nullptr) source_->remove(*this);
 }
 
-/// A function and its object, run when the token's source is asked to stop: at once, inside `connect`, if it
-/// already was. Unregistered by destruction or `disconnect`.
+/// A function and its object, which the token's source calls when it is asked to stop. If it was asked
+/// before, `connect` calls the function at once. Destruction and `disconnect` unregister the callback.
 class stop_callback : private detail::stop_callback_base {
  public:
   using function = void (*)(void* object) noexcept;

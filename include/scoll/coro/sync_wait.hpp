@@ -11,7 +11,7 @@
 namespace scoll {
 namespace detail {
 
-/// A task that is started from outside of its executor's turns.
+/// A task that is started from outside its executor's turns.
 template <class T>
 class root_task final : private ready_node, private task_listener {
  public:
@@ -41,9 +41,9 @@ class root_task final : private ready_node, private task_listener {
 
 }  // namespace detail
 
-/// Runs `work` on an executor in virtual time (a `virtual_executor`) until it has ended, and gives its value or
-/// throws its exception. What others have armed for later stays armed. If nothing is left that could ever wake
-/// the task, that is a broken invariant.
+/// Runs `work` on an executor in virtual time (a `virtual_executor`) until it has ended, and returns its
+/// value or throws its exception. Timers that others have armed for later stay armed. The process ends if
+/// nothing is left that could ever wake the task.
 template <std::derived_from<executor> Virtual, class T>
   requires requires(Virtual& on, const bool& done) {
     { on.run_step(done) } -> std::same_as<bool>;
@@ -52,12 +52,13 @@ T run(Virtual& on, task<T> work) {
   detail::root_task<T> root(on, std::move(work));
   while (!root.done()) {
     const bool more = on.run_step(root.done());
-    SCOLL_ASSERT(more, "deadlock in virtual time");
+    SCOLL_ASSERT(more, "deadlock in virtual time: nothing is left that could wake the task");
   }
   return root.take();
 }
 
-/// Runs `work` on `driver`, an executor with a `run_once(longest_wait)`, until it has ended.
+/// Runs `work` on `driver`, an executor with a `run_once(longest_wait)`, until it has ended. Returns its
+/// value or throws its exception.
 template <std::derived_from<executor> Driver, class T>
 T sync_wait(Driver& driver, task<T> work) {
   constexpr nanoseconds longest_wait = std::chrono::hours(1);

@@ -18,21 +18,20 @@ class task;
 
 namespace detail {
 
-/// GCC 12 copies temporaries beside a `co_await` bit by bit and destroys both copies: harmless for such types
-/// only.
-/// (`is_trivially_copyable` would ask the same, but GCC denies it to some closures.)
+/// GCC 12 copies temporaries beside a `co_await` bit by bit and destroys both copies. Only these types
+/// survive that. (`is_trivially_copyable` would ask the same, but GCC denies it to some closures.)
 template <class T>
 inline constexpr bool safe_beside_co_await =
     std::is_trivially_copy_constructible_v<T> && std::is_trivially_destructible_v<T>;
 
-/// The coroutine frame this thread allocated last; see `task_promise_base::frame_is_sound`.
+/// The coroutine frame that this thread allocated last; see `task_promise_base::frame_is_sound`.
 inline constinit thread_local void* latest_frame = nullptr;
 
-/// Told when a task ends that was started by something else than one awaiting coroutine (`when_all`, `scope`,
-/// ...).
+/// Is told when a task ends that something other than one awaiting coroutine has started (`when_all`,
+/// `scope`, ...).
 class task_listener {
  public:
-  /// Returns the coroutine to go on with; `std::noop_coroutine()` if none.
+  /// Returns the coroutine to resume, or `std::noop_coroutine()` if there is none.
   using function = std::coroutine_handle<> (*)(task_listener&) noexcept;
 
   explicit task_listener(function on_end) noexcept : on_end_(on_end) {}
@@ -47,8 +46,8 @@ class task_listener {
   function on_end_;
 };
 
-/// What all task promises share: pooled frames, the continuation, and whether the awaiter is still on the
-/// stack.
+/// The common part of all task promises: pooled frames, the continuation, and whether the awaiter is still on
+/// the stack.
 class task_promise_base {
  public:
   task_promise_base() noexcept = default;
@@ -72,9 +71,9 @@ class task_promise_base {
   };
   final_awaiter final_suspend() const noexcept { return {}; }
 
-  /// Starts the task. True if it is suspended and will resume `continuation` later; false if it has
-  /// completed, so that the awaiter goes on without having been suspended: loops of synchronous completions
-  /// use no stack, whether or not the compiler turns symmetric transfer into a jump.
+  /// Starts the task. Returns true if the task is suspended and will resume `continuation` later. Returns
+  /// false if it has completed; the awaiter then goes on without having been suspended, so that loops of
+  /// synchronous completions use no stack, whether or not the compiler turns symmetric transfer into a jump.
   template <class Promise>
   bool start(std::coroutine_handle<Promise> self, std::coroutine_handle<> continuation) noexcept {
     continuation_ = continuation;
@@ -89,10 +88,10 @@ class task_promise_base {
   bool done() const noexcept { return done_; }
 
  protected:
-  /// GCC 12 lays the frame out wrongly when a `co_await` stands in the condition of an `if`, `while` or
-  /// `switch` of a function without a local at its top level (PR 106188): the promise is then not where the
-  /// frame says. The body would silently never run, so this is checked for every frame: a thread-local load
-  /// and a compare.
+  /// Checks every frame for a bug of GCC 12 (PR 106188), which lays the frame out wrongly when a `co_await`
+  /// stands in the condition of an `if`, `while` or `switch` of a function without a local at its top level.
+  /// The promise is then not where the frame says, and the body would silently never run. The check costs a
+  /// thread-local load and a compare.
   template <class Promise>
   static std::coroutine_handle<Promise> frame_is_sound(std::coroutine_handle<Promise> self) noexcept {
 #ifndef __clang__
@@ -164,9 +163,9 @@ struct task_access;
 }  // namespace detail
 
 /// A lazy coroutine with one awaiter. Nothing runs before it is awaited; awaiting starts it at once and
-/// resumes the awaiter with its value or exception. Move-only. A task that was started must be awaited to its
-/// end: destroying one that is suspended half-way is a broken invariant, destroying one that never started is
-/// fine.
+/// resumes the awaiter with its value or exception. A task can be moved but not copied. A started task must
+/// be awaited to its end: destroying a task that is suspended half-way ends the process; destroying one that
+/// never started is allowed.
 template <class T = void>
 class [[nodiscard]] task {
  public:
@@ -192,7 +191,7 @@ class [[nodiscard]] task {
     explicit awaiter(task& owner) noexcept : owner_(&owner) {}
     bool await_ready() const noexcept { return false; }
     bool await_suspend(std::coroutine_handle<> continuation) noexcept {
-      SCOLL_ASSERT(owner_->handle_ && !owner_->started_, "a task is awaited once");
+      SCOLL_ASSERT(owner_->handle_ && !owner_->started_, "a task was awaited twice, or it is empty");
       owner_->started_ = true;
       return owner_->handle_.promise().start(owner_->handle_, continuation);
     }
@@ -210,7 +209,7 @@ class [[nodiscard]] task {
 
   void destroy() noexcept {
     if (!handle_) return;
-    SCOLL_ASSERT(!started_ || handle_.done(), "a task was destroyed while it runs");
+    SCOLL_ASSERT(!started_ || handle_.done(), "a task was destroyed before it had ended");
     std::exchange(handle_, nullptr).destroy();
   }
 
@@ -228,22 +227,23 @@ task<void> task_promise<void>::get_return_object() noexcept {
   return task<void>(frame_is_sound(std::coroutine_handle<task_promise>::from_promise(*this)));
 }
 
-/// For what drives tasks by listeners instead of awaiting them.
+/// For code that drives tasks by listeners instead of awaiting them.
 struct task_access {
-  /// True if it is suspended and will tell `listener`; false if it has completed already, which is not told.
+  /// Starts `t`. Returns true if the task is suspended and will tell `listener`; false if it has completed
+  /// already, and then the listener is not told.
   template <class T>
   static bool start(task<T>& t, task_listener& listener) noexcept {
-    SCOLL_ASSERT(t.handle_ && !t.started_, "a task is started once");
+    SCOLL_ASSERT(t.handle_ && !t.started_, "a task was started twice, or it is empty");
     t.started_ = true;
     return t.handle_.promise().start(t.handle_, listener);
   }
   /// Takes the coroutine out of a task that has not been started, and leaves the task empty.
   template <class T>
   static std::coroutine_handle<task_promise<T>> release(task<T>& t) noexcept {
-    SCOLL_ASSERT(t.handle_ && !t.started_, "a task is started once");
+    SCOLL_ASSERT(t.handle_ && !t.started_, "a task was started twice, or it is empty");
     return std::exchange(t.handle_, nullptr);
   }
-  /// The value of a task that has ended, or its exception.
+  /// Returns the value of a task that has ended, or throws its exception.
   template <class T>
   static T take(task<T>& t) {
     return t.handle_.promise().take();

@@ -20,8 +20,8 @@ class time_limit {
   /// No limit.
   constexpr time_limit() noexcept = default;
 
-  /// `d` from the start of the await, rounded up to whole nanoseconds. Zero or less is over at once.
-  /// `nanoseconds::max()`, and everything longer, is no limit.
+  /// `d` from the start of the await, rounded up to whole nanoseconds. A `d` of zero or less leaves no time
+  /// at all. `nanoseconds::max()`, and everything longer, is no limit.
   template <class Rep, class Period>
   constexpr time_limit(std::chrono::duration<Rep, Period> d) noexcept
       : time_limit(saturated(d), kind::span) {}
@@ -39,14 +39,14 @@ class time_limit {
     return deadline(time_point(nanoseconds(count_)));
   }
 
-  /// What an operation that starts at `start` may take: zero if the limit is over by then,
+  /// The time that an operation starting at `start` may take: zero if the limit is over by then,
   /// `nanoseconds::max()` if there is none.
   constexpr nanoseconds left(time_point start) const noexcept { return from(start).remaining(start); }
 
   /// True if an operation that starts at `start` has no time at all.
   constexpr bool over(time_point start) const noexcept { return from(start).passed(start); }
 
-  /// Same kind and same value. A duration and a point in time are never equal.
+  /// True if kind and value are the same. A duration and a point in time are never equal.
   friend constexpr bool operator==(const time_limit&, const time_limit&) noexcept = default;
 
  private:
@@ -56,18 +56,19 @@ class time_limit {
   constexpr time_limit(std::int64_t count, kind of) noexcept
       : count_(count == longest ? 0 : count), kind_(count == longest ? kind::none : of) {}
 
-  /// Whole nanoseconds, from zero to `longest`.
+  /// Converts to whole nanoseconds, from zero to `longest`.
   template <class Rep, class Period>
   static constexpr std::int64_t saturated(std::chrono::duration<Rep, Period> d) noexcept {
     if (!(d > d.zero())) return 0;
     if constexpr (std::is_same_v<decltype(d), nanoseconds>) return d.count();
-    // Integers wider than a double's mantissa lose bits here, by which no duration near the end matters.
+    // Integers wider than a double's mantissa lose bits here. The loss only affects durations too long for it
+    // to matter.
     using wide = std::chrono::duration<long double, std::nano>;
     if (wide(d).count() >= static_cast<long double>(longest)) return longest;
     return std::chrono::ceil<nanoseconds>(d).count();
   }
 
-  std::int64_t count_ = 0;  ///< nanoseconds: of the span, or since the clock's zero
+  std::int64_t count_ = 0;  ///< nanoseconds of the duration, or since the clock's zero
   kind kind_ = kind::none;
 };
 static_assert(std::is_trivially_copyable_v<time_limit> && sizeof(time_limit) == 16);

@@ -7,8 +7,9 @@
 
 namespace scoll {
 
-/// One armed point in time. Lives in the object that waits; armed and disarmed through its executor. `fire`
-/// runs on the executor, once per arming, never early. Equal times fire in the order they were armed.
+/// One armed point in time. It lives in the object that waits, and its executor arms and disarms it. Its
+/// function runs on the executor, once per arming, never early. Timers of equal times fire in the order in
+/// which they were armed.
 class timer_node {
  public:
   using function = void (*)(timer_node&) noexcept;
@@ -39,7 +40,8 @@ class timer_node {
   bool armed_ = false;
 };
 
-/// Intrusive pairing heap: insert O(1), pop and remove O(log n) amortised, no allocation.
+/// An intrusive pairing heap: insertion takes O(1), pop and removal take O(log n) amortised. It never
+/// allocates.
 class timer_heap {
  public:
   bool empty() const noexcept { return root_ == nullptr; }
@@ -47,7 +49,7 @@ class timer_heap {
 
   void insert(timer_node& node, time_point at) noexcept;
   void remove(timer_node& node) noexcept;
-  /// Takes the earliest node off and runs it, if it is due at `now`.
+  /// Removes the earliest node and runs it, if it is due at `now`.
   bool fire_one(time_point now) noexcept;
 
  private:

@@ -11,20 +11,20 @@ namespace scoll::detail {
 
 class wait_list;
 
-/// A coroutine suspended in a primitive: a place in its wait list, a stop callback and the executor to go on
-/// with. Lives in the awaiter. It leaves the list exactly once: woken by the primitive, or cancelled by its
-/// token.
+/// A coroutine suspended in a primitive: a place in the wait list, a stop callback and the executor that
+/// resumes it. It lives in the awaiter. It leaves the list exactly once, woken by the primitive or cancelled
+/// by its token.
 class waiter : public list_hook<> {
  public:
   explicit waiter(stop_token token) noexcept : token_(token), stop_(&cancelled, this) {}
   waiter(const waiter&) = delete;
   waiter& operator=(const waiter&) = delete;
 
-  /// Takes it off its list; the coroutine goes on in a later step of its executor, with `code`.
+  /// Removes the waiter from its list. Its coroutine resumes in a later step of its executor, with `code`.
   inline void wake(errc code = errc::ok) noexcept;
 
  protected:
-  ~waiter() { SCOLL_ASSERT(!linked(), "a coroutine was destroyed while it waits"); }
+  ~waiter() { SCOLL_ASSERT(!linked(), "a coroutine was destroyed while it was waiting"); }
 
   /// True if the token has fired: the operation is over before it began, and nothing has changed.
   bool stopped_before() noexcept {
@@ -45,14 +45,14 @@ class waiter : public list_hook<> {
   wait_list* list_ = nullptr;
 };
 
-/// First in, first out. A primitive that must act when a waiter gives up (because those behind it may be
-/// served now) passes a function.
+/// A first-in first-out list of waiters. A primitive passes a function if it must act when a waiter gives up,
+/// because those behind that waiter may be served now.
 class wait_list {
  public:
   using function = void (*)(wait_list&) noexcept;
 
   explicit wait_list(function left = nullptr) noexcept : left_(left) {}
-  ~wait_list() { SCOLL_ASSERT(empty(), "a primitive was destroyed while coroutines wait in it"); }
+  ~wait_list() { SCOLL_ASSERT(empty(), "a primitive was destroyed while coroutines were waiting in it"); }
   wait_list(const wait_list&) = delete;
   wait_list& operator=(const wait_list&) = delete;
 

@@ -27,7 +27,7 @@ value_or_monostate<T> take_value(task<T>& t) {
   }
 }
 
-/// Counts tasks that have been started and not ended, and continues a coroutine after the last.
+/// Counts the tasks that have started and not ended, and resumes a coroutine after the last.
 class task_latch final : public task_listener {
  public:
   task_latch() noexcept : task_listener(&one_ended) {}
@@ -38,7 +38,7 @@ class task_latch final : public task_listener {
     ++running_;
     if (!task_access::start(t, *this)) --running_;
   }
-  /// After the last `start`: true if `handle` is to be suspended, and will be resumed.
+  /// Call it after the last `start`. Returns true if `handle` must be suspended; it will be resumed then.
   bool wait(std::coroutine_handle<> handle) noexcept {
     handle_ = handle;
     return --running_ != 0;
@@ -50,7 +50,7 @@ class task_latch final : public task_listener {
     return --latch.running_ == 0 ? latch.handle_ : std::noop_coroutine();
   }
 
-  std::size_t running_ = 1;  // the one that starts them
+  std::size_t running_ = 1;  // 1 for the coroutine that starts them
   std::coroutine_handle<> handle_;
 };
 
@@ -81,14 +81,14 @@ class [[nodiscard]] when_all_tasks {
 };
 
 /// Runs all tasks concurrently, started in order, and gives their values as a tuple (`std::monostate` for
-/// void). It returns when every one has ended; if some threw, then the exception of the first of these in the
-/// order of the arguments. It allocates nothing.
+/// void). It returns when every task has ended. If some threw, it throws the exception of the first of these
+/// in the order of the arguments. It allocates nothing.
 template <class... Ts>
 when_all_tasks<Ts...> when_all(task<Ts>... tasks) noexcept {
   return when_all_tasks<Ts...>(std::move(tasks)...);
 }
 
-/// See `when_all(std::vector<task<T>>)`; `Tasks` is a vector, or a span of tasks that live elsewhere.
+/// See `when_all(std::vector<task<T>>)`. `Tasks` is a vector, or a span of tasks that live elsewhere.
 template <class T, class Tasks>
 class [[nodiscard]] when_all_range {
  public:
@@ -117,15 +117,15 @@ class [[nodiscard]] when_all_range {
   detail::task_latch latch_;
 };
 
-/// The same for any number of tasks of one type: a vector of values in the order of the tasks, or nothing for
-/// void. No tasks are done at once.
+/// Like `when_all(task<Ts>...)`, for any number of tasks of one type. It gives a vector of values in the
+/// order of the tasks, or nothing for void. With no tasks it completes at once.
 template <class T>
 when_all_range<T, std::vector<task<T>>> when_all(std::vector<task<T>> tasks) noexcept {
   return when_all_range<T, std::vector<task<T>>>(std::move(tasks));
 }
 
-/// The same for tasks that stay where they are, at least until this has returned; void tasks allocate
-/// nothing.
+/// Like `when_all(std::vector<task<T>>)`, for tasks that stay where they are, at least until it has returned.
+/// Void tasks allocate nothing.
 template <class T>
 when_all_range<T, std::span<task<T>>> when_all(std::span<task<T>> tasks) noexcept {
   return when_all_range<T, std::span<task<T>>>(std::move(tasks));

@@ -14,12 +14,13 @@
 namespace scoll {
 namespace detail {
 
-/// Counts like `task_latch`. At the first end it asks which task that was, and the others to stop.
+/// Counts tasks like `task_latch`. When the first one ends, it finds out which task that was and asks the
+/// others to stop.
 class task_race final : public task_listener {
  public:
   using find_function = std::size_t (*)(const void* tasks) noexcept;
 
-  /// `find_done(tasks)` is the index of the one task that has ended.
+  /// `find_done(tasks)` returns the index of the one task that has ended.
   task_race(stop_source& losers, find_function find_done, const void* tasks) noexcept
       : task_listener(&one_ended), losers_(&losers), find_done_(find_done), tasks_(tasks) {}
   ~task_race() = default;
@@ -52,7 +53,7 @@ class task_race final : public task_listener {
   stop_source* losers_;
   find_function find_done_;
   const void* tasks_;
-  std::size_t running_ = 1;  // the one that starts them
+  std::size_t running_ = 1;  // 1 for the coroutine that starts them
   std::size_t winner_ = 0;
   bool decided_ = false;
   std::coroutine_handle<> handle_;
@@ -76,8 +77,8 @@ std::size_t find_done_in_vector(const void* tasks) noexcept {
 
 }  // namespace detail
 
-/// What `when_any` gives: who ended first, and the values of all, those of the losers included (`cancelled`,
-/// as a rule, if they report by `result`).
+/// The result of `when_any`: the index of the task that ended first, and the values of all tasks. The losers'
+/// values are included (as a rule `cancelled`, if they report by `result`).
 template <class Values>
 class any_result {
  public:
@@ -113,10 +114,11 @@ class [[nodiscard]] when_any_tasks {
   detail::task_race race_;
 };
 
-/// Runs all tasks concurrently, started in order; the first to end wins, and `losers` is asked to stop, whose
-/// token the tasks should have been given. It returns only when ALL have ended: a loser that does not listen
-/// is waited for. If one wins before the others have started, they start all the same, with a token that has
-/// fired. If some threw, it throws what the first of these in the order of the arguments threw.
+/// Runs all tasks concurrently, started in order. The first to end wins; then `losers` is asked to stop, so
+/// the tasks should have been given its token. It returns only when ALL tasks have ended: it waits even for a
+/// loser that ignores its token. If one wins before the others have started, they start all the same, with a
+/// token that has fired. If some threw, it throws the exception of the first of these in the order of the
+/// arguments.
 template <class... Ts>
   requires(sizeof...(Ts) > 0)
 when_any_tasks<Ts...> when_any(stop_source& losers, task<Ts>... tasks) noexcept {
@@ -131,7 +133,7 @@ class [[nodiscard]] when_any_vector {
 
   when_any_vector(stop_source& losers, std::vector<task<T>>&& tasks) noexcept
       : tasks_(std::move(tasks)), race_(losers, &detail::find_done_in_vector<T>, &tasks_) {
-    SCOLL_ASSERT(!tasks_.empty(), "nobody can win a race of nobody");
+    SCOLL_ASSERT(!tasks_.empty(), "when_any needs at least one task");
   }
   when_any_vector(const when_any_vector&) = delete;
   when_any_vector& operator=(const when_any_vector&) = delete;
@@ -153,7 +155,7 @@ class [[nodiscard]] when_any_vector {
   detail::task_race race_;
 };
 
-/// The same for one or more tasks of one type.
+/// Like `when_any(stop_source&, task<Ts>...)`, for one or more tasks of one type.
 template <class T>
 when_any_vector<T> when_any(stop_source& losers, std::vector<task<T>> tasks) noexcept {
   return when_any_vector<T>(losers, std::move(tasks));
@@ -161,7 +163,7 @@ when_any_vector<T> when_any(stop_source& losers, std::vector<task<T>> tasks) noe
 
 namespace detail {
 
-/// The stop source and the factories of a race, made before its tasks and destroyed after them.
+/// The stop source and the factories of a race. They are made before its tasks and destroyed after them.
 template <class... Factories>
 class race_setup {
  public:
@@ -207,10 +209,10 @@ class [[nodiscard]] when_any_made : private detail::race_setup<Factories...>,
       : setup(parent, make...), race(setup::losers(), setup::template make<Indices>()...) {}
 };
 
-/// The same with a stop source of its own that passes on a stop of `parent`: `make(stop_token)` gives each
-/// task. The factories live until all tasks have ended, so that a lambda that is itself a coroutine may
-/// capture. They must be trivially copyable, because GCC 12 destroys other temporaries twice beside a
-/// `co_await`: capture references.
+/// Like `when_any(stop_source&, task<Ts>...)`, with a stop source of its own that passes on a stop of
+/// `parent`; `make(stop_token)` returns each task. The factories live until all tasks have ended, so that a
+/// lambda that is itself a coroutine may capture. They must be trivially copyable, because GCC 12 destroys
+/// other temporaries beside a `co_await` twice: capture references.
 template <class... Factories>
   requires(sizeof...(Factories) > 0 && (std::is_invocable_v<Factories&, stop_token> && ...))
 when_any_made<Factories...> when_any(stop_token parent, Factories... make) {

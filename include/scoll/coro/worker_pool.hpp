@@ -22,8 +22,8 @@
 
 namespace scoll {
 
-/// Tells a function on a worker that its result is no longer wanted. It may look as often as it likes, or
-/// never.
+/// Tells a function on a worker that its result is no longer wanted. The function may test the flag as often
+/// as it likes, or never.
 class cancel_flag {
  public:
   bool requested() const noexcept { return requested_.load(std::memory_order_relaxed); }
@@ -38,9 +38,9 @@ namespace detail {
 class pool_state;
 class pool_waiter;
 
-/// A function with its result, and who awaits it. It belongs to the awaiter, except when the function was
-/// still running at the limit of a shutdown: then it belongs to its worker, which destroys it when the
-/// function returns.
+/// A function with its result and its awaiter. The job belongs to the awaiter, unless the function was still
+/// running at the limit of a shutdown. Then it belongs to its worker, which destroys it when the function
+/// returns.
 class pool_job : public list_hook<> {
  public:
   explicit pool_job(const char* called) noexcept : name(called) {}
@@ -126,20 +126,22 @@ class pool_job_of final : public pool_job {
 
 }  // namespace detail
 
-/// Bounds of a worker pool.
+/// The bounds of a worker pool.
 struct worker_pool_options {
-  std::size_t threads = 2;  ///< > 0
-  std::size_t queued = 64;  ///< functions that may wait for a thread, > 0
+  /// The number of threads, at least 1.
+  std::size_t threads = 2;
+  /// The number of functions that may wait for a thread, at least 1.
+  std::size_t queued = 64;
 };
 
-/// Threads for functions that burn CPU or block, so that the executor's thread never does. A function that
-/// does not return holds up its thread, its awaiter, and nothing else; the pool's shutdown has a limit. May
-/// be used from several executors; must be shut down or destroyed before any of them is.
+/// Threads for functions that compute for long or block, so that the executor's thread never does. A function
+/// that does not return holds up only its thread and its awaiter; the pool's shutdown has a limit. Several
+/// executors may use one pool, which must be shut down or destroyed before any of them.
 class worker_pool {
  public:
-  /// Starts the threads. Throws `std::system_error` if there can be no more.
+  /// Starts the threads. Throws `std::system_error` if a thread cannot be started.
   explicit worker_pool(worker_pool_options options = {});
-  /// A shutdown with limit zero, but without telling who was still running.
+  /// Shuts the pool down with limit zero, without reporting which functions were still running.
   ~worker_pool();
   worker_pool(const worker_pool&) = delete;
   worker_pool& operator=(const worker_pool&) = delete;
@@ -148,11 +150,11 @@ class worker_pool {
   class [[nodiscard]] run_awaiter;
 
   /// `co_await pool.run(name, f)` calls `f(const cancel_flag&)`, or `f()`, on a worker and resumes on the
-  /// awaiting executor with `result<R>`, or with `R` itself if `f` returns a result. Errors: `busy` if the
-  /// queue is full, `hook_failed` with the exception's text if `f` threw, or the error of a `failure` that it
-  /// threw, `cancelled` if the token fires before `f` was begun, `closed` if the pool is shut down before `f`
-  /// was begun or was still running at its limit. A token that fires later sets the flag, and the answer is
-  /// what `f` then returns.
+  /// awaiting executor. It gives a `result<R>`, or `R` itself if `f` returns a result. Errors: `busy` (the
+  /// queue is full); `hook_failed` with the exception's text, or the error of a `failure` (`f` threw);
+  /// `cancelled` (the token fired before `f` had begun); `closed` (the pool was shut down before `f` had
+  /// begun, or `f` was still running at the shutdown's limit). A token that fires later sets the flag, and
+  /// the result is what `f` then returns.
   ///
   /// `f` must own what it touches, because it may outlive everything at a shutdown; `name` must live as long
   /// as the program. A temporary must be trivially copyable (GCC 12 destroys others twice); a named function
@@ -163,16 +165,16 @@ class worker_pool {
                   "name the function object, and pass it to run() or run_moved()");
     return run_awaiter<std::decay_t<F>>(state_, name, std::forward<F>(function), stop);
   }
-  /// The same for a named function that is moved from.
+  /// Like `run`, for a named function that is moved from.
   template <class F>
   run_awaiter<F> run_moved(const char* name, F& named, stop_token stop = {}) {
     return run_awaiter<F>(state_, name, std::move(named), stop);
   }
 
-  /// Begins no more functions, asks those that run to stop, and waits for them at most `limit` of the
-  /// executor's time. Returns the names of those that still run: they keep their threads, detached, and what
-  /// they own, until they return or the program ends; their awaiters go on with `closed`. Blocks only for
-  /// threads that are done.
+  /// Begins no more functions, asks the running ones to stop, and waits for them at most `limit` of the
+  /// executor's time. Returns the names of the functions that are still running. These keep their detached
+  /// threads, and what they own, until they return or the program ends; their awaiters resume with `closed`.
+  /// It only blocks for threads that are about to end.
   task<std::vector<const char*>> shutdown(nanoseconds limit);
 
  private:

@@ -6,7 +6,8 @@
 
 namespace scoll {
 
-/// `co_await yield()`: lets everything that is ready already run first. For long computations and fair loops.
+/// `co_await yield()` lets everything that is ready already run first. Use it in long computations and in
+/// loops that must be fair.
 class [[nodiscard]] yield {
  public:
   yield() noexcept = default;

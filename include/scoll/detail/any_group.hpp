@@ -21,7 +21,7 @@ class any_group {
   any_group(engine& owner, std::shared_ptr<group_state> state) noexcept
       : engine_(&owner), to_{std::move(state)} {}
 
-  /// False for a group that was made by default: it has no members, and is no group of any node.
+  /// False for a default-constructed group, which has no members and belongs to no node.
   bool valid() const noexcept { return to_.group != nullptr; }
   const group_id& id() const noexcept;
   const membership& members() const noexcept;
@@ -29,8 +29,8 @@ class any_group {
   /// The rank of this node.
   std::uint32_t rank() const noexcept;
   const tree_spec& tree() const noexcept;
-  /// Those whom a broadcast to it is for: ranks keep their meaning, the tree spans these alone, and
-  /// the outcome calls all others `excluded`.
+  /// The members that a broadcast to this group is for. Ranks keep their meaning, the tree spans only these
+  /// members, and the outcome calls all others `excluded`.
   rank_set addressed() const;
 
   engine& get_engine() const noexcept { return *engine_; }

@@ -23,8 +23,8 @@ consteval bool any_borrows(const std::pair<First, Second>* /*types*/) {
   return borrows<First, Around...>() || borrows<Second, Around...>();
 }
 
-/// Whether a decoded T points into the message it came in. What a type names in its own `describe()` is not
-/// seen. `Around` ends the recursion of a struct that holds a vector of itself.
+/// True if a decoded `T` points into the message it came in. The check does not see what a type names in its
+/// own `describe()`. `Around` ends the recursion of a struct that holds a vector of itself.
 template <class T, class... Around>
 consteval bool borrows() {
   using wire::detail::kind;

@@ -13,24 +13,25 @@ namespace scoll::detail {
 
 struct service_table;
 
-/// One broadcast of this node, from its making to its result, whatever its service.
+/// One broadcast of this node, from its construction to its result, whatever its service.
 class broadcast {
  public:
-  /// Encodes the request: nothing of the caller's is referred to afterwards.
+  /// Encodes the request; afterwards the broadcast refers to nothing of the caller's.
   broadcast(any_group to, const service_table& table, const void* request, const bcast_options& options);
   broadcast(const broadcast&) = delete;
   broadcast& operator=(const broadcast&) = delete;
   ~broadcast();
 
-  /// False if it was refused before anything was sent.
+  /// False if the broadcast was refused before anything was sent.
   bool made() const noexcept { return begun_.op != nullptr; }
-  /// Also false, from then on, if a deadline has passed since it was made.
+  /// False if the broadcast was refused, or if its deadline has passed by now. In the second case it is
+  /// refused from then on.
   bool ready() noexcept;
   void start(std::coroutine_handle<> waiter);
 
-  // once it has ended, or was not made
+  // These members may be called once the broadcast has ended or was refused.
   status result_status() const;
-  /// The merged reply, for the caller to move from; null if there is none.
+  /// The merged reply, which the caller may move from; null if there is none.
   void* value() const noexcept;
   outcome take_outcome();
 
@@ -41,7 +42,7 @@ class broadcast {
   begun begun_;
   bcast_options options_;
   bool started_ = false;
-  coroutine_node refused_;  // wakes who awaits a broadcast that was held and then refused
+  coroutine_node refused_;  // wakes the waiter of a broadcast that was held and then refused
 };
 
 }  // namespace scoll::detail

@@ -7,10 +7,10 @@
 
 namespace scoll::detail {
 
-/// Bytes on the heap, not filled with zeros first.
+/// Bytes on the heap that are not filled with zeros first.
 class byte_buffer {
  public:
-  /// False if there is no memory.
+  /// Returns false if there is no memory.
   bool allocate(std::size_t size) noexcept {
     bytes_.reset(new (std::nothrow) std::byte[size]);
     size_ = bytes_ != nullptr ? size : 0;

@@ -28,10 +28,10 @@ namespace scoll::detail {
 
 class shipper;
 
-/// One call on the side that asks: lives in the awaiter, so that a call costs no allocation.
+/// One call on the caller's side. It lives in the awaiter, so that a call costs no allocation.
 ///
 /// ```text
-///   made, argument encoded ─► (waits for a place) ─► requested ─► answered ─────────────────► ended
+///   made, argument encoded ─► (waits for a slot) ──► requested ─► answered ─────────────────► ended
 ///            │ refused               │ time, stop        │ time, stop, loss   └► fetching ─►  ▲
 ///            └───────────────────────┴───────────────────┴────────────────────────────────────┘
 /// ```
@@ -44,29 +44,29 @@ class client_call final : private transport::exchange,
               const ship_options& options) noexcept;
   ~client_call();
 
-  /// Encodes the argument; nothing of the caller's is referred to afterwards.
+  /// Encodes the argument; afterwards the call refers to nothing of the caller's.
   template <class In>
   void encode(const In& argument) noexcept;
-  /// The result has so many bytes, always.
+  /// Declares that the result always has this many bytes.
   void expect_bytes(std::size_t fixed) noexcept { result_bytes_ = fixed; }
 
-  /// False if it has ended already.
+  /// Starts the call. Returns false if it has ended already.
   bool begin(std::coroutine_handle<> waiter) noexcept;
-  /// It is its turn: a place is free.
+  /// Goes on with the call, because its limit has a free slot for it.
   void proceed() noexcept;
-  /// The node shuts down.
+  /// Ends the call, because the node shuts down.
   void close(const error& why) noexcept;
 
   bool failed() const noexcept { return static_cast<bool>(failure_); }
   const error& failure() const noexcept { return failure_; }
   bool may_have_executed() const noexcept { return may_have_executed_; }
-  /// What came, once it has ended well.
+  /// The encoded result, once the call has ended without an error.
   std::span<const std::byte> result() const noexcept;
 
  private:
   friend class scoll::call_limit;
 
-  /// What only calls with a large argument or result need.
+  /// State that only calls with a large argument or result need.
   struct large_part {
     byte_buffer argument;
     transport::memory_region region;
@@ -100,8 +100,8 @@ class client_call final : private transport::exchange,
   node_id to_;
   const function_key& function_;
   ship_options options_;
-  transport::message* message_ = nullptr;  // with the argument, until it is handed over
-  transport::buffer_ref buffer_;           // for one that does not lie within it
+  transport::message* message_ = nullptr;  // holds the argument, until it is handed over
+  transport::buffer_ref buffer_;           // for an argument that does not fit into the message
   transport::buffer_view answer_;
   std::unique_ptr<large_part> large_;
   std::size_t result_bytes_ = wire::unbounded;
@@ -111,7 +111,7 @@ class client_call final : private transport::exchange,
   coroutine_node wake_;
   bool notification_;
   bool begun_ = false;
-  bool placed_ = false;  // holds a place of its limit
+  bool placed_ = false;  // true while it holds a slot of its limit
   bool ended_ = false;
   bool may_have_executed_ = false;
 };

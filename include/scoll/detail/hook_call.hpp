@@ -19,13 +19,13 @@ inline constexpr bool is_task = false;
 template <class T>
 inline constexpr bool is_task<task<T>> = true;
 
-/// What becomes of the value that user code returns if it is a status, or nothing.
+/// Handles the value of user code that returns a status, or nothing.
 struct keep_status {
   static status put(void*, const status& returned) noexcept { return returned; }
 };
 
-/// Keeps the value of user code that returns a `Value`, a result of one, or a status: then the value is what
-/// it is by default. `Place::make(into, ...)` constructs it.
+/// Keeps the value of user code that returns a `Value`, a result of one, or a status; after an ok status the
+/// value is default-constructed. `Place::make(into, ...)` constructs it.
 template <class Value, class Place>
 struct keep_value {
   template <class R>
@@ -44,7 +44,7 @@ struct keep_value {
   }
 };
 
-/// Where a value is constructed: in storage of its size, or in an optional.
+/// The places in which a value is constructed: storage of its size, or an optional.
 template <class Value>
 struct in_storage {
   template <class... Args>
@@ -62,8 +62,9 @@ struct in_optional {
 
 /// A call of user code: a hook of a service, or the handler of a function. A plain function has returned by
 /// the time its `hook_call` exists, and has cost neither a coroutine frame nor an allocation. A task has yet
-/// to run: it is awaited, or started with a listener. Either way there is a status in the end; an exception
-/// has become an error (`caught`). Move-only; once started, it must end before it is destroyed.
+/// to run: await it, or start it with a listener. Either way it ends with a status, and an exception becomes
+/// an error (`caught`). The object can be moved but not copied. Once started, the call must end before the
+/// object is destroyed.
 class [[nodiscard]] hook_call {
  public:
   hook_call() noexcept = default;
@@ -84,8 +85,8 @@ class [[nodiscard]] hook_call {
   ~hook_call() { destroy(); }
 
   /// Calls `code`, which returns a value, a task of one, or nothing. `Place::put(into, value)` turns the
-  /// value into a status and keeps the rest of it in `into`; nothing is put as an ok status. `otherwise` is
-  /// the text of an exception without one.
+  /// value into a status and keeps the rest of it in `into`; if there is no value, it is passed an ok status.
+  /// `otherwise` is the text for an exception that has none.
   template <class Place = keep_status, class Code>
   static hook_call of(const char* otherwise, void* into, Code&& code) noexcept {
     if constexpr (is_task<decltype(code())>) {
@@ -99,11 +100,12 @@ class [[nodiscard]] hook_call {
     }
   }
 
-  /// It needs no waiting: it was a plain function, or a task that has ended.
+  /// True if no waiting is needed: the code was a plain function, or a task that has ended.
   bool done() const noexcept { return !frame_ || promise_->done(); }
-  /// Starts the task. True if it is suspended and will tell `listener`; false if it has ended already.
+  /// Starts the task. Returns true if it is suspended and will tell `listener`; false if it has ended
+  /// already.
   bool start(task_listener& listener) noexcept { return starting().start(frame_, listener); }
-  /// What it came to, once it is done. Takes the value out of the task: once.
+  /// Returns the outcome, once the call is done. It takes the value out of the task, so call it once.
   status take() noexcept {
     if (!frame_) return outcome_;
     SCOLL_ASSERT(promise_->done(), "the outcome of a hook was taken before its end");
@@ -154,23 +156,23 @@ class [[nodiscard]] hook_call {
   }
 
   task_promise_base& starting() noexcept {
-    SCOLL_ASSERT(frame_ && !started_, "a hook is started once");
+    SCOLL_ASSERT(frame_ && !started_, "a hook was started twice, or is not a task");
     started_ = true;
     return *promise_;
   }
   void destroy() noexcept {
     if (!frame_) return;
-    SCOLL_ASSERT(!started_ || promise_->done(), "a hook was destroyed while it runs");
+    SCOLL_ASSERT(!started_ || promise_->done(), "a hook was destroyed before it had ended");
     std::exchange(frame_, nullptr).destroy();
   }
 
-  std::coroutine_handle<> frame_;  // null if it was a plain function
+  std::coroutine_handle<> frame_;  // null for a plain function
   task_promise_base* promise_ = nullptr;
   take_function take_ = nullptr;
   void* into_ = nullptr;
   const char* otherwise_ = nullptr;
   bool started_ = false;
-  status outcome_;  // of a plain function
+  status outcome_;  // the outcome of a plain function
 };
 
 }  // namespace scoll::detail

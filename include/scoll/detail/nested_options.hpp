@@ -7,14 +7,15 @@
 
 namespace scoll::detail {
 
-/// Options of an operation that takes a time limit.
+/// The options of an operation that has a time limit.
 template <class Options>
 concept limited_options = std::is_aggregate_v<Options> && requires(Options& options) {
   { options.deadline } -> std::same_as<time_limit&>;
 };
 
-/// Base of the contexts of hooks and handlers: lets a context be passed where a nested operation takes
-/// options, which then have the context's time limit and stop token, and their defaults otherwise.
+/// The base class of the contexts of hooks and handlers. It lets a context be passed where a nested operation
+/// takes options. The options then have the context's time limit and stop token, and defaults for everything
+/// else.
 template <class Context>
 class converts_to_options {
  public:

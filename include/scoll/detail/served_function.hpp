@@ -14,7 +14,7 @@
 
 namespace scoll::detail {
 
-/// A registered function, with a gate that its calls are inside of.
+/// A registered function, and the gate that its calls are inside of.
 struct served_function {
   function_key key;
   bool borrows = false;  ///< the argument points into the message
@@ -25,7 +25,7 @@ struct served_function {
   served_function(const served_function&) = delete;
   served_function& operator=(const served_function&) = delete;
 
-  /// A call without its argument. Throws `std::bad_alloc`.
+  /// Makes a call without its argument. Throws `std::bad_alloc`.
   virtual server_call& make(shipper& by) = 0;
 };
 
@@ -36,7 +36,7 @@ concept good_handler = requires(F& f, const In& in, call_context& call) {
                          requires any_of_types<decltype(f(in, call)), task<status>, status, void>;
                        });
 
-/// A call of a function with its argument, and what its handler gives.
+/// A call of a function, with its argument and its handler's result.
 template <class In, class Out, class F>
 class typed_server_call final : public server_call {
  public:

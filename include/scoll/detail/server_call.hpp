@@ -31,8 +31,8 @@ class shipper;
 struct ship_peer;
 struct served_function;
 
-/// One call on the side that serves it. Its memory, with argument and task, comes from the frame pool as one
-/// block.
+/// One call on the side that serves it. Its memory, including argument and task, is one block from the frame
+/// pool.
 ///
 /// ```text
 ///   admitted ─► (pulls its argument) ─► handler runs ─► answered ──────────────────► retired
@@ -50,37 +50,37 @@ class server_call : public transport::incoming,
   server_call(const server_call&) = delete;
   server_call& operator=(const server_call&) = delete;
 
-  /// Constructs the argument from bytes, into which it may point afterwards.
+  /// Constructs the argument from bytes. It may point into them afterwards.
   virtual status decode(std::span<const std::byte> bytes) noexcept = 0;
   virtual void destroy() noexcept = 0;
 
   void admit(transport::request_view& request, const ship_head& head, ship_peer& from,
              std::size_t large) noexcept;
-  /// Its turn comes in a later step.
+  /// Starts the handler in a later step.
   void run_later() noexcept;
-  /// Fetches the argument first, which was checked to be within bounds.
+  /// Fetches a large argument first. The caller has checked that its size is within bounds.
   task<void> pull(transport::region_descriptor argument);
 
   void on_caller_cancelled() noexcept;
   void on_caller_lost() noexcept;
-  /// Nobody waits any more, or should: the stop token fires.
+  /// Fires the stop token, because the result is not wanted any more or the node shuts down.
   void abort() noexcept;
-  /// Answers in the handler's place, which has not returned.
+  /// Answers instead of a handler that has not returned.
   void answer_early(const error& why) noexcept;
 
   std::string_view name() const noexcept;
   bool running() const noexcept { return began_ && !returned_; }
   node_id caller() const noexcept { return caller_; }
-  /// What the argument points into.
+  /// Keeps the bytes that the argument points into.
   void keep(transport::buffer_view bytes) noexcept { argument_bytes_ = std::move(bytes); }
   std::span<const std::byte> kept() const noexcept { return argument_bytes_.bytes; }
 
  protected:
   virtual ~server_call();
 
-  /// Calls the handler, which keeps its result here.
+  /// Calls the handler and keeps its result in this object.
   virtual hook_call call_handler(call_context& call) noexcept = 0;
-  /// Writes the result; one that does not fit says how large it is.
+  /// Writes the result. If it does not fit, the return value says how large it is.
   virtual result<std::size_t> encode(std::span<std::byte> into) noexcept = 0;
   virtual std::size_t result_size() const noexcept = 0;
 
@@ -93,7 +93,7 @@ class server_call : public transport::incoming,
 
   void acknowledge() noexcept;
   void run() noexcept;
-  /// True if it has returned.
+  /// Starts the handler. Returns true if it has returned already.
   bool start() noexcept;
   void returned() noexcept;
   void give_up_before_start(const error& why) noexcept;
@@ -108,22 +108,22 @@ class server_call : public transport::incoming,
   gate_pass in_node_;
   ship_peer* peer_ = nullptr;
   call_context call_;
-  hook_call work_;                                    // of the handler
-  transport::buffer_view argument_bytes_;             // if the argument points into them
+  hook_call work_;                                    // the handler's call
+  transport::buffer_view argument_bytes_;             // set if the argument points into them
   byte_buffer large_;                                 // a large argument, later a large result
-  std::size_t large_held_ = 0;                        // of the shipper's memory for such
-  std::unique_ptr<transport::memory_region> region_;  // of a large result
+  std::size_t large_held_ = 0;                        // its share of the shipper's memory for large data
+  std::unique_ptr<transport::memory_region> region_;  // exposes a large result
   stop_source stop_;
   time_point expires_ = never;
   node_id caller_ = 0;
   std::uint64_t caller_incarnation_ = 0;
   std::uint32_t reply_capacity_ = 0;
   bool notification_ = false;
-  bool gone_ = false;  // the caller waits no longer
+  bool gone_ = false;  // the caller does not wait any more
   bool began_ = false;
   bool returned_ = false;
   bool pulling_ = false;
-  bool holding_ = false;  // a large result, until it has been fetched
+  bool holding_ = false;  // holds a large result until it has been fetched
 };
 
 }  // namespace scoll::detail

@@ -8,7 +8,7 @@
 
 namespace scoll::detail {
 
-/// A registered service, with a gate that its operations are inside of.
+/// A registered service, and the gate that its operations are inside of.
 struct service_entry {
   const service_table* table = nullptr;
   void* instance = nullptr;

@@ -11,7 +11,7 @@
 
 namespace scoll::detail {
 
-/// An untyped `arrival`.
+/// An `arrival` without its type.
 struct raw_arrival {
   std::uint32_t child;
   std::uint32_t rank;
@@ -20,13 +20,14 @@ struct raw_arrival {
   error reason;
 };
 
-/// A hook of a service, with the arguments that follow the service. Empty if the service has no such hook.
+/// A hook of a service; `Args` are its arguments after the service. It is empty if the service has no such
+/// hook.
 template <class... Args>
 struct hook {
   hook_call (*call)(void* service, Args... args) noexcept = nullptr;
-  bool suspends = false;  // it is a task, which may have to be waited for
+  bool suspends = false;  // the hook is a task, which may have to be awaited
 
-  /// It has returned, with an outcome, by the time it has been called.
+  /// True if the hook is a plain function, so that it has returned with an outcome when the call returns.
   constexpr bool plain() const noexcept { return call != nullptr && !suspends; }
   hook_call operator()(void* service, Args... args) const noexcept { return call(service, args...); }
 };
@@ -40,7 +41,7 @@ struct service_table {
   nanoseconds processing_bound;
   std::size_t request_size;
   std::size_t reply_size;
-  bool short_execute;  // execute takes less than a message does
+  bool short_execute;  // `execute` takes less time than sending a message
 
   status (*decode_request)(void* at, std::span<const std::byte> bytes) noexcept;  // constructs at `at` if ok
   result<std::size_t> (*encode_request)(const void* request, std::span<std::byte> into) noexcept;
@@ -51,10 +52,10 @@ struct service_table {
   void (*merge)(void* into, const void* from) noexcept;
 
   hook<void* /*request*/, bcast_context&> prepare;
-  hook<void* /*request*/, void* /*reply*/, bcast_context&> execute;  // constructs the reply if ok
+  hook<void* /*request*/, void* /*reply*/, bcast_context&> execute;  // constructs the reply if it succeeds
   hook<const raw_arrival&, bcast_context&> on_reply;
   hook<void* /*reply*/, bcast_context&> finish;
-  void (*replied)(void* service, bcast_context& c) noexcept;  // null if there is none
+  void (*replied)(void* service, bcast_context& c) noexcept;  // null if the service has no such hook
 };
 
 template <class T>
@@ -123,7 +124,7 @@ struct thunks {
       }
     });
   }
-  /// Keeps the arrival for as long as the hook runs.
+  /// Keeps the arrival alive while the hook runs.
   static task<void> tell(S& to, arrival<reply> a, bcast_context& c) { co_await to.on_reply(a, c); }
   static hook_call finish(void* s, void* r, bcast_context& c) noexcept {
     return hook_call::of("finish threw", nullptr,

@@ -16,7 +16,8 @@
 #include "scoll/ids.hpp"
 #include "transport/wire/wire.hpp"
 
-// What a class is as a collective service: which hooks it has, in which form, and what is wrong with it.
+// The traits of a class as a collective service: which hooks it has, in which form, and what is wrong with
+// it.
 namespace scoll {
 namespace detail {
 
@@ -30,7 +31,8 @@ struct reply_of<S> {
   using type = typename S::reply;
 };
 
-// Whether S has a member of that name at all, whatever its form: a second one makes the name ambiguous.
+// These classes test whether S has a member of a given name, whatever its form: a second member of that name
+// makes the name ambiguous.
 struct prepare_name {
   int prepare;
 };
@@ -136,24 +138,24 @@ concept executes_plainly = requires(S& s, request_t<S>& r, bcast_context& c) {
   requires !any_of_types<decltype(s.execute(r, c)), task<result<reply_t<S>>>, task<status>>;
 };
 
-/// Says what is wrong with a service, one clear sentence per rule.
+/// Reports what is wrong with a service, with one sentence per rule.
 template <class S>
 consteval bool check_service() {
   static_assert(std::is_class_v<S> && !std::is_final_v<S>,
-                "a collective service is a class that is not final");
+                "a collective service must be a class that is not final");
   static_assert(
       requires { requires std::same_as<std::remove_cv_t<decltype(S::id)>, service_id>; },
-      "a collective service has: static constexpr scoll::service_id id{...}");
-  static_assert(requires { typename S::request; }, "a collective service has a nested type: request");
+      "a collective service must have: static constexpr scoll::service_id id{...}");
+  static_assert(requires { typename S::request; }, "a collective service must have a nested type: request");
   static_assert(wire::encodable<request_t<S>>, "the request cannot be encoded: see docs/wire.md");
   static_assert(wire::encodable<reply_t<S>>, "the reply cannot be encoded: see docs/wire.md");
   static_assert(!borrows<reply_t<S>>(),
-                "a reply outlives the message it came in: it must own what it holds, not borrow it");
+                "a reply outlives the message it came in: it must own its contents, not borrow them");
   static_assert(alignof(request_t<S>) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__ &&
                     alignof(reply_t<S>) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__,
-                "requests and replies are stored with the alignment of operator new at most");
+                "a request or reply must not need a stricter alignment than operator new gives");
   static_assert(names_execute<S>,
-                "a collective service has a hook: execute(const request&, scoll::bcast_context&)");
+                "a collective service must have a hook: execute(const request&, scoll::bcast_context&)");
   static_assert(!names_execute<S> || good_execute<S>,
                 "execute must be: task<result<reply>> (or result<reply>, or reply) execute(const request&, "
                 "scoll::bcast_context&)");

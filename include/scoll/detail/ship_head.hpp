@@ -7,22 +7,22 @@
 
 namespace scoll::detail {
 
-/// The head of every call, after the exchange's envelope (docs/wire.md).
+/// The head of every call; it follows the exchange's envelope (docs/wire.md).
 struct ship_head {
-  static constexpr std::uint8_t notification = 1;  ///< answered when it is admitted
+  static constexpr std::uint8_t notification = 1;  ///< answered when the call is admitted
   static constexpr std::uint8_t large = 2;         ///< the payload is the descriptor of the argument
 
   std::uint8_t flags = 0;
   std::uint64_t function = 0;
   types_digest types;
-  std::uint64_t remaining_ns = 0;  ///< time the caller waits; 0: no deadline
+  std::uint64_t remaining_ns = 0;  ///< how long the caller waits; 0: no deadline
 };
 
-/// What the payload of an answer is.
+/// The content of an answer's payload.
 enum class ship_outcome : std::uint8_t {
   value = 0,  ///< the encoded result
   error = 1,  ///< the text of the handler's error
-  large = 2,  ///< the descriptor of the result: it is there until the caller has fetched it and says so
+  large = 2,  ///< the descriptor of the result, which is kept until the caller says that it has fetched it
   other_types =
       3,  ///< the function here (`function_text`): it takes or gives something else, and did not run
 };
@@ -33,7 +33,7 @@ constexpr bool wire_valid(const ship_outcome& o) noexcept {
 /// The head of every answer of a handler.
 struct ship_reply_head {
   ship_outcome outcome = ship_outcome::value;
-  std::uint8_t domain = 0;  ///< of an error
+  std::uint8_t domain = 0;  ///< the domain of an error
   std::uint16_t code = 0;
   std::int32_t detail = 0;
 };

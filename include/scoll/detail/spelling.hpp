@@ -10,7 +10,7 @@
 
 namespace scoll::detail {
 
-/// How many letters have to be put in, left out or changed to make one word of the other.
+/// The number of letters that must be inserted, removed or changed to turn one word into the other.
 inline std::size_t spelling_distance(std::string_view from, std::string_view to) {
   std::vector<std::size_t> row(to.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -25,11 +25,11 @@ inline std::size_t spelling_distance(std::string_view from, std::string_view to)
   return row.back();
 }
 
-/// The candidate that somebody may have meant by `word`: the nearest, at most two letters away and fewer than
-/// the word has; empty if there is none.
+/// The candidate that `word` may be a misspelling of: the nearest one, at most two letters away and fewer
+/// than the word has; empty if there is none.
 template <class Candidates>
 std::string nearest_spelling(std::string_view word, const Candidates& candidates) {
-  std::size_t best = std::min<std::size_t>(3, word.size());  // two letters that changed places, or two errors
+  std::size_t best = std::min<std::size_t>(3, word.size());  // allows two swapped letters, or two errors
   std::string found;
   for (const auto& each : candidates) {
     const std::string_view candidate(each);

@@ -4,8 +4,8 @@
 
 namespace scoll::detail {
 
-/// Temporaries of such types beside `co_await` are destroyed twice by GCC 12, and nothing but a name saves
-/// them.
+/// GCC 12 destroys temporaries of such types twice beside `co_await`; only giving the object a name avoids
+/// this.
 template <class T>
 concept unsafe_temporary = std::is_aggregate_v<T> && !std::is_trivially_copyable_v<T>;
 

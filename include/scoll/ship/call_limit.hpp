@@ -12,18 +12,20 @@ class client_call;
 }
 
 /// A limit on calls in flight, shared by the calls that name it in `ship_options::limit`. A call that finds
-/// no free slot waits; slots are granted first come, first served. Waiting counts against the call's deadline,
-/// and the call's stop token ends it. One executor; it must outlive its calls.
+/// no free slot waits; slots are granted first come, first served. Waiting counts against the call's
+/// deadline, and the call's stop token ends it. The limit belongs to one executor and must outlive its calls.
 ///
-/// It knows calls, not callers: a thousand calls of one caller are in front of those that come later. Callers
-/// that must not wait for each other need a limit each.
+/// The limit knows calls, not callers: a thousand calls of one caller are served before later calls of
+/// others. Callers that must not wait for each other need separate limits.
 ///
-/// A handler must not wait for a place that is held by the call it serves: give calls from outside and calls
-/// from handlers limits of their own.
+/// A handler must not wait for a slot that the call it serves holds: give calls from outside and calls from
+/// handlers separate limits.
 class call_limit {
  public:
   explicit call_limit(std::size_t places) noexcept : free_(places) {}
-  ~call_limit() { SCOLL_ASSERT(waiting_.empty(), "a call limit was destroyed while calls wait for it"); }
+  ~call_limit() {
+    SCOLL_ASSERT(waiting_.empty(), "a call limit was destroyed while calls were waiting for it");
+  }
   call_limit(const call_limit&) = delete;
   call_limit& operator=(const call_limit&) = delete;
 
@@ -33,7 +35,7 @@ class call_limit {
  private:
   friend class detail::client_call;
 
-  /// True if there was a place; otherwise it is in the queue, and will be told.
+  /// Returns true if there was a free slot. Otherwise the call is queued and will be told.
   bool enter(detail::client_call& call) noexcept;
   void leave() noexcept;
 

@@ -15,29 +15,30 @@ namespace detail {
 class server_call;
 }
 
-/// What a handler may ask about the call it serves. Lives until the handler has returned.
+/// The call that a handler serves, as the handler sees it. It lives until the handler has returned.
 ///
-/// It can be passed where a nested operation takes options, as in `co_await pull(node, d, 0, into, context)`:
-/// the operation then has this time limit and stop token, and its defaults otherwise.
+/// It can be passed where a nested operation takes options, as in `co_await pull(node, d, 0, into, context)`.
+/// The operation then has this time limit and stop token, and defaults for everything else.
 class call_context : public detail::converts_to_options<call_context> {
  public:
   call_context(const call_context&) = delete;
   call_context& operator=(const call_context&) = delete;
 
-  /// Who asked, and in which life.
+  /// The node that calls, and its incarnation.
   node_id caller() const noexcept;
   std::uint64_t caller_incarnation() const noexcept;
-  /// True if nobody waits for a result (`notify`).
+  /// True if the caller waits for no result (`notify`).
   bool notification() const noexcept;
-  /// The point in time at which the caller gives up; no limit if it set none. It fits the `deadline` of
+  /// The point in time at which the caller gives up; no limit if it set none. Use it as the `deadline` of
   /// nested operations; `remaining().left(now)` is the duration.
   time_limit remaining() const noexcept;
-  /// Fires when nobody waits for the result any more: cancelled, past its time, the caller is gone, or this
-  /// node shuts down.
+  /// Fires when nobody waits for the result any more: the call was cancelled, its time is over, the caller is
+  /// gone, or this node is shutting down.
   stop_token stop() const noexcept;
 
   executor& get_executor() const noexcept;
-  /// For work that burns CPU: `co_await call.pool().run("name", function)`.
+  /// The pool for computations that would block the node's thread: `co_await call.pool().run("name",
+  /// function)`.
   worker_pool& pool() const;
 
  private:

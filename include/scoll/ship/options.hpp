@@ -17,36 +17,39 @@ class call_limit;
 
 /// Options of one shipped call. Trivially copyable, so that a braced temporary is safe beside `co_await`.
 struct ship_options {
-  /// Time from the start of the await to its end, waiting included; the peer is told what is left. Without a
-  /// limit, that of the node counts (`ship_limits::deadline`); if there is none either, the call ends by its
-  /// result or with its peer. A limit that is over fails the call at once.
+  /// The time from the start of the await to its end, waiting included. The peer is told how much is left.
+  /// Without a limit the node's default counts (`ship_limits::deadline`); without that either, the call ends by
+  /// its result or with its peer. A limit that is over fails the call at once.
   time_limit deadline{};
-  /// Asked to stop, the call ends with `cancelled`, and the handler's stop token fires.
+  /// When this token fires, the call ends with `cancelled`, and the handler's stop token fires.
   stop_token stop{};
-  /// Waits for its turn if so many are in flight; must outlive the await. Null: no limit but the peer's.
+  /// The limit on calls in flight that this call waits for; null if only the peer limits calls. The limit
+  /// must outlive the await.
   call_limit* limit = nullptr;
 };
 static_assert(std::is_trivially_copyable_v<ship_options>);
 
-/// Bounds of a node's function shipper: memory is bounded by them on both sides.
+/// The bounds of a node's function shipper. They bound memory on both sides.
 struct ship_limits {
   static constexpr std::size_t least_eager_bytes = 512;
 
-  /// For calls of this node whose options name no limit.
+  /// The limit of this node's calls whose options name none.
   time_limit deadline{};
-  /// Handlers that run at once; more calls are `busy`. Shared fairly: a peer's call is taken while it has
-  /// fewer running than are free, so one alone gets half, and there is room for another.
+  /// The number of handlers that run at once; further calls are refused with `busy`. Peers share them fairly:
+  /// a call is accepted while its peer has fewer handlers running than are free. So one peer alone gets half
+  /// of them, and there is room for another.
   std::uint32_t handlers = 4096;
-  /// Calls to one peer that wait to be sent; more are `busy`.
+  /// The number of calls to one peer that wait to be sent; further calls fail with `busy`.
   std::uint32_t queue = 4096;
-  /// Arguments and results up to this travel in the message, `least_eager_bytes` to
-  /// `transport::max_payload_bytes`; larger ones are pulled.
+  /// Arguments and results of up to this many bytes travel in the message; larger ones are pulled. From
+  /// `least_eager_bytes` to `transport::max_payload_bytes`.
   std::size_t eager_bytes = transport::max_payload_bytes;
-  /// The largest argument or result; larger ones are `too_large`.
+  /// The size in bytes of the largest argument or result; larger ones are `too_large`.
   std::size_t large_bytes = std::size_t{64} << 20;
-  /// Of all large arguments and results that handlers hold; more are `busy`.
+  /// The total size in bytes of all large arguments and results that handlers hold; beyond it calls are
+  /// refused with `busy`.
   std::size_t large_memory = std::size_t{256} << 20;
-  /// For how long a large result is kept for a caller that does not fetch it.
+  /// How long a large result is kept for a caller that does not fetch it.
   nanoseconds large_hold = std::chrono::seconds(30);
 
   status validate() const;

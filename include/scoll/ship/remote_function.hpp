@@ -11,14 +11,14 @@
 
 namespace scoll {
 
-/// The argument of functions that need none, and the result of those that give none.
+/// The argument type of functions that need none, and the result type of functions that return none.
 struct nothing {
   friend constexpr bool operator==(const nothing&, const nothing&) = default;
 };
 
 namespace detail {
 
-/// FNV-1a, 64 bits. Part of the wire format.
+/// The 64-bit FNV-1a hash of a text. It is part of the wire format.
 constexpr std::uint64_t fnv1a(std::string_view text, std::uint64_t hash = 0xcbf29ce484222325) noexcept {
   for (const char c : text) {
     hash ^= static_cast<unsigned char>(c);
@@ -27,15 +27,19 @@ constexpr std::uint64_t fnv1a(std::string_view text, std::uint64_t hash = 0xcbf2
   return hash;
 }
 
-/// What travels with a call, so that types that differ are an error. Part of the wire format.
+/// Digests that travel with a call, so that different types are an error. They are part of the wire format.
 struct types_digest {
-  /// Of the name and both signatures, without what lies within versioned structs and their versions: these
-  /// may differ.
+  /// The digest of the name and both signatures. It leaves out the versions and the fields of versioned
+  /// structs, which may differ.
   std::uint64_t types = 0;
-  std::uint32_t versions = 0;  ///< of all versions in them; 0: there are none
-  std::uint32_t fields = 0;    ///< of all there is, the insides of versioned structs too; 0 likewise
+  /// The digest of all versions of the structs; 0 if there are none.
+  std::uint32_t versions = 0;
+  /// The digest of everything, including the fields of versioned structs; 0 if there are no versioned
+  /// structs.
+  std::uint32_t fields = 0;
 
-  /// Structs of one version must have the same fields. Other versions are to understand each other.
+  /// True if the types are compatible. Structs of one version must have the same fields; structs of different
+  /// versions are expected to understand each other.
   friend constexpr bool compatible(const types_digest& a, const types_digest& b) noexcept {
     return a.types == b.types && (a.versions != b.versions || a.fields == b.fields);
   }
@@ -49,7 +53,7 @@ constexpr types_digest digest_of(std::string_view name, std::string_view argumen
   bool versioned = false;
   for (const std::string_view signature : {argument, std::string_view("\n"), result}) {
     fields = fnv1a(signature, fields);
-    std::size_t depth = 0;  // of braces, from the outermost versioned struct on
+    std::size_t depth = 0;  // the depth of braces, counted from the outermost versioned struct
     bool within = false;
     bool number = false;
     for (const char c : signature) {
@@ -67,7 +71,7 @@ constexpr types_digest digest_of(std::string_view name, std::string_view argumen
   return {types, folded(versions), folded(fields)};
 }
 
-/// A function without its types: what a node compares with what a peer says.
+/// A function without its types: what a node compares with the key that a peer sends.
 struct function_key {
   std::string_view name;
   std::uint64_t id = 0;
@@ -76,7 +80,8 @@ struct function_key {
   std::string_view result;
 };
 
-/// Leaves room for two of them in the text of an error, if need be shortened in the middle.
+/// The length limit of a function's name. Two names fit into the text of an error, shortened in the middle if
+/// necessary.
 inline constexpr std::size_t function_name_limit = 64;
 
 template <class In, class Out>
@@ -84,27 +89,28 @@ consteval bool check_function() {
   static_assert(wire::encodable<In>, "the argument cannot be encoded: see docs/wire.md");
   static_assert(wire::encodable<Out>, "the result cannot be encoded: see docs/wire.md");
   static_assert(!borrows<Out>(),
-                "a result outlives the message it came in: it must own what it holds, not borrow it");
+                "a result outlives the message it came in: it must own its contents, not borrow them");
   static_assert(
       alignof(In) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__ && alignof(Out) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__,
-      "arguments and results are stored with the alignment of operator new at most");
+      "an argument or result must not need a stricter alignment than operator new gives");
   static_assert(std::default_initializable<In> && std::default_initializable<Out>,
-                "arguments and results are decoded into a T{}");
+                "an argument or result must be default-constructible, because it is decoded into a T{}");
   return true;
 }
 
 }  // namespace detail
 
-/// Names a function that nodes call on each other, with the types of its argument and its result: a
-/// constant in a header that both sides include.
+/// Names a function that nodes call on each other, with the types of its argument and its result. Define it
+/// as a constant in a header that both sides include.
 ///
 /// ```cpp
 /// inline constexpr scoll::remote_function<stat_request, stat_reply> stat_file{"remote_file.stat"};
 /// ```
 ///
-/// The name, of at most 64 characters, makes its number on the wire, the same in every program. Beside it
-/// every call carries a digest of name and types, so that two names of one number, or one name with two
-/// meanings, are an error that names both, and never a call of the wrong function.
+/// The name, of at most 64 characters, determines the function's number on the wire, the same in every
+/// program. Every call also carries a digest of name and types. If two names share a number, or one name
+/// stands for different types, the call fails with an error that names both; it never runs the wrong
+/// function.
 template <class In, class Out = nothing>
 class remote_function {
   static_assert(detail::check_function<In, Out>());
@@ -113,11 +119,11 @@ class remote_function {
   using argument = In;
   using result = Out;
 
-  /// A literal: its characters must stay.
+  /// `name` must be a literal: its characters must outlive the function.
   template <std::size_t Size>
   consteval explicit remote_function(const char (&name)[Size]) noexcept
       : remote_function(checked(name), detail::fnv1a(checked(name))) {}
-  /// With a number of one's own, should two names ever collide.
+  /// Sets the number by hand, in case two names ever collide.
   template <std::size_t Size>
   consteval remote_function(const char (&name)[Size], std::uint64_t id) noexcept
       : remote_function(checked(name), id) {}

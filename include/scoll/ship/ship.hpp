@@ -14,7 +14,8 @@
 
 namespace scoll {
 
-/// Awaits one call. The argument was encoded when it was made, so nothing of the caller's is referred to.
+/// Awaits one call. The argument was encoded when the awaiter was made, so the awaiter refers to nothing of
+/// the caller's.
 template <class Out>
 class [[nodiscard]] ship_awaiter {
  public:
@@ -41,29 +42,29 @@ class [[nodiscard]] ship_awaiter {
   detail::client_call call_;
 };
 
-/// Calls `f` on node `to`: `co_await scoll::ship(node, peer, f, argument, options)` gives a
-/// `ship_result`: the handler's result, or an error that says by `may_have_executed` what is known. The
-/// argument is encoded before this call returns; the call begins when it is awaited. The handler runs at most
-/// once.
+/// Calls `f` on node `to`: `co_await scoll::ship(node, peer, f, argument, options)` gives a `ship_result`. It
+/// holds the handler's result, or an error, and `may_have_executed` says whether the handler may have run.
+/// The argument is encoded before this function returns; the call begins when it is awaited. The handler runs
+/// at most once.
 ///
-/// Always ends: by the result or the handler's error, the deadline, the stop token, or the end of the peer
-/// (`connection_lost`, `peer_rebooted`, `unreachable`, `closed`); docs/shipper.md has the table. Arguments
-/// and results above the eager limit are pulled, up to `ship_limits::large_bytes` (`too_large`).
+/// A call always ends: by the result or the handler's error, the deadline, the stop token, or the end of the
+/// peer (`connection_lost`, `peer_rebooted`, `unreachable`, `closed`); docs/shipper.md has the table.
+/// Arguments and results above the eager limit are pulled, up to `ship_limits::large_bytes` (`too_large`).
 template <class In, class Out>
 ship_awaiter<Out> ship(node& from, node_id to, const remote_function<In, Out>& f,
                        const std::type_identity_t<In>& argument, const ship_options& options = {}) noexcept {
   return {from, to, f.key(), argument, false, options};
 }
 
-/// Calls a function that takes nothing.
+/// Calls a function that takes no argument.
 template <class Out>
 ship_awaiter<Out> ship(node& from, node_id to, const remote_function<nothing, Out>& f,
                        const ship_options& options = {}) noexcept {
   return {from, to, f.key(), nothing{}, false, options};
 }
 
-/// Has node `to` call `f`, and waits for no result: the await ends when the peer has taken the call, or
-/// refused it. How the handler fares nobody hears.
+/// Calls `f` on node `to` without waiting for its result: the await ends when the peer has accepted or
+/// refused the call. The caller does not learn how the handler ended.
 template <class In, class Out>
 ship_awaiter<nothing> notify(node& from, node_id to, const remote_function<In, Out>& f,
                              const std::type_identity_t<In>& argument,
@@ -71,8 +72,8 @@ ship_awaiter<nothing> notify(node& from, node_id to, const remote_function<In, O
   return {from, to, f.key(), argument, true, options};
 }
 
-/// A temporary argument that owns memory cannot be passed beside `co_await` with GCC 12 (it would be
-/// destroyed twice): name it first, or give its type a constructor.
+/// GCC 12 would destroy a temporary argument that owns memory twice beside `co_await`, so this overload
+/// refuses it: name the argument first, or give its type a constructor.
 template <class In, class Out>
   requires detail::unsafe_temporary<In>
 ship_awaiter<Out> ship(node& from, node_id to, const remote_function<In, Out>& f,

@@ -17,19 +17,19 @@
 
 namespace scoll {
 
-/// Any tree, with the functions of `spanning_tree`. A value: copies share a greedy tree's table. Functions
-/// may be called from any thread and do not allocate. A greedy tree answers only for the n it was resolved
-/// for; the others for any.
+/// Any tree, with the functions of `spanning_tree`. It is a value: copies share a greedy tree's table. Its
+/// functions may be called from any thread and do not allocate. A greedy tree answers only for the n it was
+/// resolved for; other trees answer for any n.
 class any_tree {
  public:
-  /// Cursor over the children; refers to the tree.
+  /// A cursor over the children; it refers to the tree.
   class cursor_type;
 
   /// The default tree (`tree_spec{}`).
   any_tree() = default;
 
-  /// The tree that `spec` names, for n members, with its table if it needs one. Nothing when
-  /// `check_tree(spec, n)` has a fault to report.
+  /// Makes the tree that `spec` names, for n members, with its table if it needs one. Returns nothing if
+  /// `check_tree(spec, n)` reports a fault.
   static std::optional<any_tree> resolve(const tree_spec& spec, std::uint32_t n);
 
   const tree_spec& spec() const noexcept { return spec_; }

@@ -4,7 +4,8 @@
 
 namespace scoll {
 
-/// Each member has one child, the next rank. For bulk: nobody sends the payload twice.
+/// A chain: each member has one child, the next rank. It suits bulk data, because no member sends the payload
+/// twice.
 struct chain {
   static constexpr std::uint8_t kind = 1;
   static constexpr std::string_view name = "chain";

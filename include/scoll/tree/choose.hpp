@@ -1,6 +1,6 @@
 #pragma once
 
-/// Choosing a tree by what its links cost, and saying why.
+/// Chooses a tree by the costs of its links, and says why.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,42 +14,49 @@
 
 namespace scoll {
 
-/// A tree that was thought of, and what it should cost, in ns.
+/// A tree that was considered, and its predicted cost in ns.
 struct tree_candidate {
   tree_spec tree;
   tree_prediction predicted;
 };
 
-/// Which tree, and why: what an administrator is shown.
+/// The tree to use and the reason for it, as shown to an administrator.
 struct tree_plan {
-  tree_spec tree{};  ///< the one to take
+  /// The tree to use.
+  tree_spec tree{};
   std::uint32_t members = 0;
-  bool pinned = false;                         ///< an administrator has decided
-  std::optional<tree_prediction> predicted{};  ///< of `tree`; nothing if nothing was measured
-  std::string why{};                           ///< a sentence
-  std::vector<tree_candidate> candidates{};    ///< the fastest first; empty if nothing was measured
-  link_map links{};                            ///< what was measured
+  /// True if an administrator has decided.
+  bool pinned = false;
+  /// The prediction for `tree`; nothing if nothing was measured.
+  std::optional<tree_prediction> predicted{};
+  /// The reason, in a sentence.
+  std::string why{};
+  /// The trees considered, the fastest first; empty if nothing was measured.
+  std::vector<tree_candidate> candidates{};
+  /// The measured links.
+  link_map links{};
 };
 
 struct tree_choice_options {
-  /// Taken whatever it costs, unless it is no tree for so many members (`check_tree`).
+  /// A tree that is used whatever it costs, unless it is not a tree for this number of members
+  /// (`check_tree`).
   std::optional<tree_spec> pinned{};
-  /// Beside the library's own: trees that the program has registered.
+  /// Trees that the program has registered, considered in addition to the library's own.
   std::vector<tree_spec> also{};
 };
 
 /// Predicts flat, chain, k-ary and k-nomial trees of all radices that differ much (all up to 16, then in
-/// steps of an eighth or more), and greedy ones for these costs, and takes the simplest (flat, then k-nomial,
-/// k-ary, chain, greedy, those of the program) of those within 5 % of the fastest: predictions are no better
-/// than that. Equal inputs give equal plans. About 0.3 us per member and candidate; from 4,097 members on
-/// only powers of two are looked at.
+/// steps of an eighth or more), and greedy trees for these costs. It takes the simplest tree within 5 % of
+/// the fastest, because predictions are no better than that. The order from simple to complex is flat,
+/// k-nomial, k-ary, chain, greedy, those of the program. Equal inputs give equal plans. It takes about 0.3 us
+/// per member and candidate; from 4,097 members on it only looks at powers of two.
 tree_plan choose_tree(std::uint32_t members, const link_map& links, const tree_choice_options& options = {});
 
-/// The plan of who has decided without measuring.
+/// The plan for a tree that an administrator has pinned, without measuring.
 tree_plan pinned_plan(std::uint32_t members, const tree_spec& tree);
 
-/// For people, several lines: the tree with its predicted cost, why, what the links cost, it and so many of
-/// the candidates, the fastest first.
+/// Describes a plan for people in several lines: the tree and its predicted cost, the reason, the costs of
+/// the links, and the fastest candidates, up to `shown` of them.
 std::string to_text(const tree_plan& plan, std::size_t shown = 6);
 
 }  // namespace scoll

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Trees for people: text and Graphviz.
+/// Draws trees for people, as text and for Graphviz.
 
 #include <ostream>
 #include <sstream>
@@ -15,8 +15,8 @@ namespace detail {
 
 struct drawn_node {
   std::uint32_t rank;
-  std::size_t indent;  // bytes of the prefix that belong to its ancestors
-  bool last;           // among its siblings
+  std::size_t indent;  // the bytes of the prefix that belong to its ancestors
+  bool last;           // true for the last of its siblings
 };
 
 template <class Label>
@@ -36,8 +36,8 @@ std::string dot_label(Label& label, std::uint32_t r) {
 
 }  // namespace detail
 
-/// Writes the tree one member a line, children in send order, as `label (members of its subtree)`; a leaf has
-/// no number. `label(r)` gives anything that can be streamed, for relative rank r.
+/// Writes the tree with one member per line, children in send order, as `label (members of its subtree)`; a
+/// leaf has no number. `label(r)` returns anything that can be streamed, for relative rank r.
 template <spanning_tree T, class Label>
 void draw_text(std::ostream& out, const T& tree, std::uint32_t n, Label label) {
   std::string prefix;

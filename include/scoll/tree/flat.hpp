@@ -4,7 +4,8 @@
 
 namespace scoll {
 
-/// Everybody is a child of the root. Least depth; the root sends and merges n - 1 times.
+/// A flat tree: all other members are children of the root. It has the least depth; the root sends and merges
+/// n - 1 times.
 struct flat {
   static constexpr std::uint8_t kind = 0;
   static constexpr std::string_view name = "flat";

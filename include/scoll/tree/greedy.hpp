@@ -10,16 +10,16 @@
 
 namespace scoll {
 
-/// A built greedy tree. Immutable; shared by everyone who asks for the same n and parameters. Ranks are
-/// numbered in preorder and send order, so that a subtree is [r, r + nodes). The `n` of its functions must be
-/// `members()`.
+/// A greedy tree that has been built. It is immutable, and all users of the same n and parameters share it.
+/// Ranks are numbered in preorder and send order, so that a subtree is [r, r + nodes). The `n` of its
+/// functions must be `members()`.
 class greedy_table {
  public:
   static constexpr bool contiguous_subtrees = true;
 
-  /// Gives the tree of n members whose member gets a child `reach` after it turned to it and can turn to the
-  /// next one after `gap` (both >= 1). Among members free at the same time the one reached first goes first.
-  /// O(n), 24 bytes per member.
+  /// Builds the tree of n members in which a member reaches a child `reach` after turning to it, and can turn
+  /// to the next child after `gap` (both >= 1). Among members that are free at the same time, the one reached
+  /// first goes first. O(n), 24 bytes per member.
   greedy_table(std::uint32_t n, std::uint64_t reach, std::uint64_t gap);
 
   std::uint32_t members() const noexcept { return static_cast<std::uint32_t>(nodes_.size()); }
@@ -55,7 +55,7 @@ class greedy_table {
     std::uint32_t nodes = 1;
     std::uint32_t levels = 1;
     std::uint32_t fan_out = 0;
-    std::uint32_t first_child = 0;  // index in children_
+    std::uint32_t first_child = 0;  // the index in children_
   };
 
   const node& at(std::uint32_t n, std::uint32_t r) const noexcept {
@@ -67,11 +67,11 @@ class greedy_table {
   std::vector<std::uint32_t> children_;
 };
 
-/// Greedy LogP tree with merge cost, all three in one unit of the caller's choice (only their ratio matters):
-/// `latency` is L + 2o, from turning to a child until the child has the message; `gap` is max(g, o), between
-/// two sends of one member; `merge` is what merging one child's reply costs its parent. It is built for the
-/// round trip: a child costs its parent gap + merge and answers 2 latency + merge later. For the fastest
-/// one-way broadcast of links with (l, s) say {l, 2s, 0}.
+/// The greedy LogP tree with merge cost. All three parameters have one unit of the caller's choice (only
+/// their ratio matters): `latency` is L + 2o, from turning to a child until the child has the message; `gap`
+/// is max(g, o), between two sends of one member; `merge` is what merging one child's reply costs its parent.
+/// The tree is built for the round trip: a child costs its parent gap + merge and answers 2 latency + merge
+/// later. For the fastest one-way broadcast over links with (l, s) use {l, 2s, 0}.
 ///
 /// The functions here find the table in a cache behind a mutex; `any_tree` keeps the table and asks it
 /// directly.
@@ -79,7 +79,8 @@ struct greedy {
   static constexpr std::uint8_t kind = 4;
   static constexpr std::string_view name = "greedy";
   static constexpr bool contiguous_subtrees = true;
-  /// More members than this are refused by `any_tree` and are a broken precondition here: the table is O(n).
+  /// The maximum number of members, because the table is O(n). `any_tree` refuses larger trees; the functions
+  /// here require that n is not larger.
   static constexpr std::uint32_t max_members = 1U << 20;
 
   /// 1 ... 2^32 - 1.
@@ -94,8 +95,8 @@ struct greedy {
     return greedy{params[0], params[1], params[2]};
   }
 
-  /// The table for n members (n <= max_members), built now or found in the bounded cache. Any thread. The
-  /// table lives as long as somebody holds it, also when the cache has let go of it.
+  /// The table for n members (n <= max_members), built now or found in the bounded cache. May be called from
+  /// any thread. The table lives as long as anything holds it, even after the cache has dropped it.
   std::shared_ptr<const greedy_table> table(std::uint32_t n) const;
 
   std::uint32_t parent(std::uint32_t n, std::uint32_t r) const { return table(n)->parent(n, r); }

@@ -6,8 +6,8 @@
 
 namespace scoll {
 
-/// Complete k-ary tree: the children of r are rk+1 ... rk+k. Ranks are numbered level by level, so a
-/// left sibling is never shallower or smaller than a right one and send order is rank order.
+/// A complete k-ary tree: the children of r are rk+1 ... rk+k. Ranks are numbered level by level, so a left
+/// sibling is never shallower or smaller than a right one, and send order is rank order.
 struct kary {
   static constexpr std::uint8_t kind = 2;
   static constexpr std::string_view name = "kary";
@@ -45,7 +45,7 @@ struct kary {
     return levels;
   }
 
-  /// Calls fn(first, last) for each level of the subtree, top first; [first, last) are its members.
+  /// Calls `fn(first, last)` for each level of the subtree, top first; [first, last) are its members.
   template <class Fn>
   constexpr void subtree_ranges(std::uint32_t n, std::uint32_t r, Fn fn) const {
     std::uint64_t low = r;
@@ -60,7 +60,7 @@ struct kary {
   friend constexpr bool operator==(const kary&, const kary&) = default;
 
  private:
-  /// 64 bits: the ranks asked about are below 2^32 but their children may not be.
+  /// The result has 64 bits: the ranks asked about are below 2^32, but their children may not be.
   constexpr std::uint64_t first_child(std::uint64_t r) const noexcept { return r * radix + 1; }
 };
 

@@ -6,8 +6,8 @@
 
 namespace scoll {
 
-/// k-nomial tree; radix 2 is the binomial tree. In base k, the parent of r is r with its lowest non-zero
-/// digit cleared. The subtree of r is the ranks [r, r + nodes).
+/// A k-nomial tree; radix 2 gives the binomial tree. In base k, the parent of r is r with its lowest non-zero
+/// digit cleared. The subtree of r consists of the ranks [r, r + nodes).
 struct knomial {
   static constexpr std::uint8_t kind = 3;
   static constexpr std::string_view name = "knomial";
@@ -39,15 +39,15 @@ struct knomial {
   friend constexpr bool operator==(const knomial&, const knomial&) = default;
 
  private:
-  /// The children of r in groups of k-1 equal, complete subtrees of k^e members, e falling from `exponent` to
-  /// 0. Only the last child of the first group can be cut short by n; it is sent to later, where its depth
-  /// and size put it.
+  /// The children of r, in groups of k-1 equal, complete subtrees of k^e members, with e falling from
+  /// `exponent` to 0. Only the last child of the first group can be cut short by n; it is then sent to later,
+  /// at the place that its depth and size give it.
   struct layout {
-    std::uint64_t step = 0;      // k^exponent: distance between children of the first group
-    std::uint32_t exponent = 0;  // of the first group
-    std::uint32_t complete = 0;  // children of the first group with complete subtrees
+    std::uint64_t step = 0;      // k^exponent: the distance between children of the first group
+    std::uint32_t exponent = 0;  // the exponent of the first group
+    std::uint32_t complete = 0;  // the children of the first group with complete subtrees
     std::uint32_t fan_out = 0;
-    std::uint32_t cut_index = ~0U;  // place of the incomplete child in send order, if there is one
+    std::uint32_t cut_index = ~0U;  // the place of the incomplete child in send order, if there is one
     std::uint32_t cut_rank = 0;
   };
 
@@ -63,8 +63,8 @@ struct knomial {
     return result;
   }
 
-  /// Edges below the top of a subtree of `nodes`: the most non-zero digits of any number below `nodes`. The
-  /// least number with d of them is 11...1 = (k^d - 1)/(k - 1).
+  /// The number of edges below the top of a subtree of `nodes` members: the most non-zero digits of any
+  /// number below `nodes`. The least number with d of them is 11...1 = (k^d - 1)/(k - 1).
   constexpr std::uint32_t height(std::uint64_t nodes) const noexcept {
     std::uint32_t edges = 0;
     for (std::uint64_t least = 1; least < nodes; least = least * radix + 1) ++edges;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What messages between the members of a group cost, for predicting trees.
+/// The costs of messages between the members of a group, from which trees are predicted.
 
 #include <cstdint>
 #include <optional>
@@ -9,38 +9,53 @@
 
 namespace scoll {
 
-/// LogP with merging, in ns. Everything but `latency` and what `gap` exceeds `send` by is a processor's time.
+/// The parameters of LogP with merging, in ns. Everything is processor time, except `latency` and the part by
+/// which `gap` exceeds `send`.
 struct link_costs {
-  std::uint64_t send = 0;     ///< o of who sends: a request to a child, or the reply to the parent
-  std::uint64_t receive = 0;  ///< o of who receives a request, until it can forward it; with its waking up
-  std::uint64_t latency = 0;  ///< L: on the way, with nobody's processor busy
-  std::uint64_t gap = 0;      ///< g: between two sends of one member, if more than `send`
-  std::uint64_t merge = 0;    ///< what a child's reply costs its parent: receiving and merging it
-  std::uint64_t wake = 0;     ///< what it costs beside to wake up for replies, once for all that are there
+  /// The sender's o: for a request to a child, or for the reply to the parent.
+  std::uint64_t send = 0;
+  /// The receiver's o: from the arrival of a request until the receiver can forward it, including its
+  /// wake-up.
+  std::uint64_t receive = 0;
+  /// L: the time on the way, during which no processor works.
+  std::uint64_t latency = 0;
+  /// g: the time between two sends of one member, if longer than `send`.
+  std::uint64_t gap = 0;
+  /// The cost of a child's reply for its parent: receiving and merging it.
+  std::uint64_t merge = 0;
+  /// The additional cost of waking up for replies, paid once for all that are there.
+  std::uint64_t wake = 0;
 
   friend bool operator==(const link_costs&, const link_costs&) = default;
 };
 
 /// Members that are reached in the same way and at the same cost.
 struct link_class {
-  std::string name;  ///< for people: "same host", "network"
+  /// The name for people, such as "same host" or "network".
+  std::string name;
   link_costs costs;
 };
 
-/// Who is where, and what messages between them cost. Members are meant by relative rank: 0 is the root, from
-/// whom the costs were measured.
+/// The places of members, and the costs of messages between them. Members are given by relative rank: 0 is
+/// the root, from which the costs were measured.
 struct link_map {
-  /// All members alike, each on a host of its own.
+  /// A map in which all members are alike, each on a host of its own.
   static link_map uniform(const link_costs& costs) { return {.classes = {{"all links", costs}}}; }
 
-  std::vector<link_class> classes;           ///< at least one
-  std::vector<std::uint32_t> class_of = {};  ///< by member: how the root reaches it; empty: all by the first
-  std::optional<std::uint32_t> local = {};   ///< the class of members that share a host, if there is one
-  std::vector<std::uint32_t> host_of = {};   ///< by member; empty: each has a host of its own
-  std::vector<std::uint32_t> processors = {};  ///< of each host; 0: as many as it has members
+  /// At least one class.
+  std::vector<link_class> classes;
+  /// The class by which the root reaches each member; empty: all by the first.
+  std::vector<std::uint32_t> class_of = {};
+  /// The class of members that share a host, if there is one.
+  std::optional<std::uint32_t> local = {};
+  /// The host of each member; empty: each has a host of its own.
+  std::vector<std::uint32_t> host_of = {};
+  /// The number of processors of each host; 0: as many as it has members.
+  std::vector<std::uint32_t> processors = {};
 
-  /// From one member to another. The root's links are known. Two others on one host reach each other as
-  /// `local` says; else the worse of their classes is assumed, because nobody has measured between them.
+  /// The costs from one member to another. The root's links are known. Two other members on one host reach
+  /// each other as `local` says. For all others the worse of their two classes is assumed, because the links
+  /// between them have not been measured.
   const link_costs& between(std::uint32_t a, std::uint32_t b) const noexcept;
 };
 

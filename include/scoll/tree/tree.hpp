@@ -1,7 +1,7 @@
 #pragma once
 
-/// What a spanning tree is. Trees speak in *relative ranks*: the root is 0 and a member of rank r is
-/// (r - root) mod n, so one shape serves every root. Ranks are 32 bits; a tree has n >= 1 members.
+/// The contract of spanning trees. Trees use *relative ranks*: the root is 0, and a member of rank r is (r -
+/// root) mod n, so that one shape serves every root. Ranks have 32 bits; a tree has n >= 1 members.
 
 #include <array>
 #include <concepts>
@@ -14,20 +14,20 @@
 
 namespace scoll {
 
-/// Integer parameters of a tree as they travel: a radix, a latency. Unused ones are zero.
+/// The integer parameters of a tree, as they are encoded: a radix, a latency. Unused ones are zero.
 using tree_params = std::array<std::uint32_t, 3>;
 
 /// A tree over `n` members. All functions are pure and need r < n.
-/// - `parent(n, r)`: 0 for the root itself.
-/// - `fan_out(n, r)`: number of children.
+/// - `parent(n, r)`: the parent; 0 for the root itself.
+/// - `fan_out(n, r)`: the number of children.
 /// - `child(n, r, i)`: the i-th child *in send order*, i < fan_out: deepest subtree first, then largest, then
 ///   lowest relative rank.
 /// - `subtree_nodes(n, r)`: members at and below r.
 /// - `subtree_levels(n, r)`: levels at and below r; a leaf has 1. Time limits are counted in these.
 ///
-/// Two optional members make walks cheaper: `cursor(n, r)` (see `children`) and either
-/// `static constexpr bool contiguous_subtrees = true` or `subtree_ranges(n, r, fn)` (see walk.hpp).
-/// `tree_verifier` (verify.hpp) checks a whole tree against this contract.
+/// Two optional members make walks cheaper: `cursor(n, r)` (see `children`), and either `static constexpr
+/// bool contiguous_subtrees = true` or `subtree_ranges(n, r, fn)` (see walk.hpp). `tree_verifier`
+/// (verify.hpp) checks a whole tree against this contract.
 template <class T>
 concept spanning_tree = requires(const T& tree, std::uint32_t n, std::uint32_t r) {
   { tree.parent(n, r) } -> std::same_as<std::uint32_t>;
@@ -38,9 +38,8 @@ concept spanning_tree = requires(const T& tree, std::uint32_t n, std::uint32_t r
 } && std::copyable<T>;
 
 /// A tree that can be named in a message: a small value, equal to its kind number and parameters.
-/// `from_params` refuses parameters that make no tree; it sees bytes from the network.
-/// (The constraints on copying come last: a type that can be made from anything would otherwise ask about
-/// itself.)
+/// `from_params` refuses parameters that do not make a tree; it sees bytes from the network. (The constraints
+/// on copying come last. Otherwise a type that can be made from anything would ask about itself.)
 template <class T>
 concept tree_policy = requires(const T& tree, const tree_params& params) {
   { T::kind } -> std::convertible_to<std::uint8_t>;
@@ -59,7 +58,7 @@ constexpr std::uint32_t to_rank(std::uint32_t relative, std::uint32_t root, std:
   return relative < n - root ? root + relative : relative - (n - root);
 }
 
-/// Edges between the root and `r`.
+/// The number of edges between the root and `r`.
 template <spanning_tree T>
 constexpr std::uint32_t depth_of(const T& tree, std::uint32_t n, std::uint32_t r) {
   std::uint32_t edges = 0;
@@ -67,7 +66,7 @@ constexpr std::uint32_t depth_of(const T& tree, std::uint32_t n, std::uint32_t r
   return edges;
 }
 
-/// Cursor over consecutive ranks, for trees whose children are neighbours in send order.
+/// A cursor over consecutive ranks, for trees whose children are neighbours in send order.
 class rank_run {
  public:
   constexpr rank_run(std::uint32_t first, std::uint32_t count) noexcept : next_(first), left_(count) {}
@@ -83,7 +82,7 @@ class rank_run {
   std::uint32_t left_;
 };
 
-/// Cursor for trees that bring none of their own: asks for child 0, 1, 2 ...
+/// A cursor for trees that have none of their own: it asks for child 0, 1, 2 ...
 template <class T>
 class indexed_children {
  public:
@@ -103,9 +102,9 @@ class indexed_children {
   std::uint32_t index_ = 0;
 };
 
-/// The children of `r` in send order, O(1) each and without allocation:
-/// `for (std::uint32_t child : scoll::children(tree, n, r))`, or `next()` until it is empty. One pass.
-/// It may refer to the tree, which must outlive it.
+/// The children of `r` in send order, O(1) each and without allocation: `for (std::uint32_t child :
+/// scoll::children(tree, n, r))`, or call `next()` until it is empty. It makes one pass. It may refer to the
+/// tree, which must outlive it.
 template <spanning_tree T>
 class children {
   static constexpr auto make(const T& tree, std::uint32_t n, std::uint32_t r) {
@@ -120,7 +119,7 @@ class children {
  public:
   constexpr children(const T& tree, std::uint32_t n, std::uint32_t r) : cursor_(make(tree, n, r)) {}
 
-  /// The next child, or nothing after the last.
+  /// Returns the next child, or nothing after the last.
   constexpr std::optional<std::uint32_t> next() { return cursor_.next(); }
 
   class iterator {

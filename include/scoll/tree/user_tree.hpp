@@ -1,6 +1,6 @@
 #pragma once
 
-/// Trees of the program's own, so that messages can name them: kind numbers 128 ... 255.
+/// Registers trees of the program's own, with kind numbers 128 ... 255, so that messages can name them.
 
 #include <cstddef>
 #include <new>
@@ -9,12 +9,12 @@
 
 namespace scoll {
 
-/// Room for a user's policy inside an `any_tree`.
+/// Storage for a user's policy inside an `any_tree`.
 struct user_tree_storage {
   alignas(8) std::array<std::byte, 32> bytes{};
 };
 
-/// A user policy's functions over its bytes.
+/// The functions of a user's policy, which take its bytes.
 struct user_tree_functions {
   std::string_view name;
   bool (*make)(const tree_params&, user_tree_storage&);
@@ -53,7 +53,7 @@ inline constexpr user_tree_functions user_tree_functions_of{
                          std::uint32_t r) { return stored_tree<P>(s).subtree_levels(n, r); },
 };
 
-/// False if another tree has the number or the name.
+/// Returns false if another tree has the number or the name.
 bool register_user_tree(std::uint8_t kind, const user_tree_functions* functions) noexcept;
 
 /// The registered functions of `kind`, or null.
@@ -61,14 +61,15 @@ const user_tree_functions* find_user_tree(std::uint8_t kind) noexcept;
 
 }  // namespace detail
 
-/// Makes P known under P::kind in the whole process; call it at start-up on every member, before messages
-/// arrive. A member that has not answers `unknown_kind`. Any thread; there is no way back. Returns false if
-/// another tree already has this number or this name; registering the same again is fine.
+/// Makes P known under P::kind in the whole process. Call it at start-up on every member, before messages
+/// arrive; a member that has not called it answers `unknown_kind`. It may be called from any thread and
+/// cannot be undone. Returns false if another tree already has this number or this name; registering the same
+/// tree again is allowed.
 template <tree_policy P>
 bool register_tree() noexcept {
-  static_assert(P::kind >= first_user_tree_kind, "kinds below 128 are the library's");
+  static_assert(P::kind >= first_user_tree_kind, "kinds below 128 belong to the library");
   static_assert(sizeof(P) <= sizeof(user_tree_storage) && alignof(P) <= alignof(user_tree_storage),
-                "a policy is at most 32 bytes; keep a table outside and a pointer to it inside");
+                "a policy has at most 32 bytes: keep a table outside, and a pointer to it inside");
   return detail::register_user_tree(P::kind, &detail::user_tree_functions_of<P>);
 }
 
@@ -77,7 +78,7 @@ class user_tree {
  public:
   user_tree() = default;
 
-  /// Nothing if `kind` is not registered or refuses the parameters.
+  /// Returns nothing if `kind` is not registered or refuses the parameters.
   static std::optional<user_tree> make(const tree_spec& spec);
 
   std::uint32_t parent(std::uint32_t n, std::uint32_t r) const { return functions_->parent(storage_, n, r); }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Checks a tree against the contract of `spanning_tree`; for the tests of whoever writes one.
+/// Checks a tree against the contract of `spanning_tree`, for tests of new trees.
 
 #include <algorithm>
 #include <optional>
@@ -10,18 +10,18 @@
 
 namespace scoll {
 
-/// What is wrong, and at which relative rank.
+/// A violation of the contract, and the relative rank at which it was found.
 struct tree_defect {
   const char* what;
   std::uint32_t rank;
 };
 
-/// Keeps its memory between checks. O(n) calls of the tree's functions per check.
+/// Checks trees and keeps its memory between checks. A check makes O(n) calls of the tree's functions.
 class tree_verifier {
  public:
-  /// The first defect of the tree of n members, or nothing: every member is reached once and from the parent
-  /// it names, sizes and levels are what a count gives, children come in send order, and `child` and the
-  /// cursor agree.
+  /// Returns the first defect of the tree of n members, or nothing if there is none. A tree without defects
+  /// reaches every member once, from the parent that the member names; its sizes and levels are what a count
+  /// gives; its children come in send order; and its `child` and cursor agree.
   template <spanning_tree T>
   std::optional<tree_defect> check(const T& tree, std::uint32_t n) {
     members_.assign(n, member{});

@@ -10,10 +10,10 @@
 
 namespace scoll {
 
-/// Calls fn(first, last) for ranges [first, last) of relative ranks that together are the members at and
-/// below `r`, each once, `r` first. One range where subtrees are contiguous (k-nomial, chain, flat, greedy),
-/// one per level for k-ary. A tree that says neither is walked in preorder, one member at a time; only that
-/// allocates.
+/// Calls `fn(first, last)` for ranges [first, last) of relative ranks that together are the members at and
+/// below `r`, each once, `r` first. It makes one call where subtrees are contiguous (k-nomial, chain, flat,
+/// greedy), and one per level for k-ary trees. A tree that declares neither is walked in preorder, one member
+/// at a time; only this walk allocates.
 template <spanning_tree T, class Fn>
 constexpr void for_each_range_in_subtree(const T& tree, std::uint32_t n, std::uint32_t r, Fn fn) {
   if constexpr (requires { requires T::contiguous_subtrees; }) {
@@ -33,7 +33,7 @@ constexpr void for_each_range_in_subtree(const T& tree, std::uint32_t n, std::ui
   }
 }
 
-/// Calls fn(member) for every member at and below `r`, `r` first.
+/// Calls `fn(member)` for every member at and below `r`, `r` first.
 template <spanning_tree T, class Fn>
 constexpr void for_each_in_subtree(const T& tree, std::uint32_t n, std::uint32_t r, Fn fn) {
   for_each_range_in_subtree(tree, n, r, [&](std::uint32_t first, std::uint32_t last) {
@@ -41,7 +41,8 @@ constexpr void for_each_in_subtree(const T& tree, std::uint32_t n, std::uint32_t
   });
 }
 
-/// Entities at and below `r`: the sum of weight(member) over the subtree. O(members of the subtree).
+/// The number of entities at and below `r`: the sum of weight(member) over the subtree. O(members of the
+/// subtree).
 template <spanning_tree T, std::invocable<std::uint32_t> Weight>
 constexpr std::uint64_t subtree_entities(const T& tree, std::uint32_t n, std::uint32_t r, Weight weight) {
   std::uint64_t sum = 0;
@@ -49,7 +50,7 @@ constexpr std::uint64_t subtree_entities(const T& tree, std::uint32_t n, std::ui
   return sum;
 }
 
-/// The same with the entity count of each of the n members, indexed by relative rank.
+/// Like `subtree_entities` above, with the entity count of each of the n members, indexed by relative rank.
 template <spanning_tree T>
 constexpr std::uint64_t subtree_entities(const T& tree, std::uint32_t n, std::uint32_t r,
                                          std::span<const std::uint32_t> weights) {

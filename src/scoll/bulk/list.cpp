@@ -39,7 +39,7 @@ task<result<std::vector<region_descriptor>>> resolve(node& at, const bulk_list& 
       co_return error(errc::malformed, "a list of descriptors is incomplete");
     co_return list.here;
   }
-  // Of what a peer claims only as much is believed as a list of that count can have.
+  // The size that a peer claims is believed only as far as a list of that count can have it.
   const std::uint32_t count = list.count;
   const region_descriptor from = list.elsewhere;
   if (count > bulk_list::count_limit || from.length > wire::length_size + count * largest_descriptor_bytes)

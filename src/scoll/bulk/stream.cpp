@@ -36,8 +36,8 @@ class bulk_stream::puller {
     if (failure_) co_return failure_;
     hand_back();
     if (given_ == length_) co_return std::span<const std::byte>();
-    // Also when the chunk has come already.
-    if (stop_->stop_requested()) co_return fail({stop_->reason(), "the stream was in the middle"});
+    // A stop ends the stream even if the chunk has arrived already.
+    if (stop_->stop_requested()) co_return fail({stop_->reason(), "the stream ended before its last chunk"});
     slot& front = slots_[front_];
     const status ended = co_await front.filling->wait(stop_->token());
     status outcome = front.filling->outcome();
@@ -68,7 +68,7 @@ class bulk_stream::puller {
     started_ = true;
     stop_.emplace(options_.deadline.from(executor::current().now()), options_.stop);
     if (stop_->stop_requested()) {
-      fail({stop_->reason(), "before the stream had begun"});
+      fail({stop_->reason(), "the stream ended before it had begun"});
     } else if (const auto s =
                    transport::check_transfer(wire_, from_, memory_order_kind::get, begin_, length_);
                !s) {
@@ -79,7 +79,8 @@ class bulk_stream::puller {
     }
   }
 
-  /// The chunk that was worked on: its buffer takes the next one that was not asked for.
+  /// Takes back the chunk that the caller has processed. Its buffer receives the next chunk that has not been
+  /// asked for.
   void hand_back() {
     if (!lent_) return;
     lent_ = false;

@@ -10,8 +10,8 @@
 #include "transport/wire/checksum.hpp"
 #include "transport/wire/wire.hpp"
 
-// Admission control: what is checked before a request of a peer becomes an operation here. A refusal is an answer, and it
-// is certain: nothing ran.
+// Admission control: the checks that a peer's request must pass before it becomes an operation here. A
+// refusal is an answer, and it is certain: nothing has run.
 namespace scoll::detail {
 
 void engine::on_request(transport::request_view& request) noexcept {
@@ -105,9 +105,9 @@ error engine::admit_to_group(transport::request_view& request, const collective_
   const bool dissents =
       among != nullptr && (head.view & collective_head::living) != 0 && view_differs(*group, *among);
   if (dissents && (head.view & collective_head::same_view) != 0)
-    return make_error(errc::view_differs, "node {} holds others for alive than the root", options_.id);
+    return make_error(errc::view_differs, "node {} sees other nodes alive than the root", options_.id);
   if (!admit_once(*group, head)) {
-    return make_error(errc::already_exists, "operation {} of node {} was here before", head.operation.counter,
+    return make_error(errc::already_exists, "operation {} of node {} was seen before", head.operation.counter,
                       head.operation.root);
   }
   const bool relay = static_cast<collective_kind>(head.kind) == collective_kind::broadcast &&
@@ -120,7 +120,8 @@ error engine::admit_to_group(transport::request_view& request, const collective_
   return {};
 }
 
-/// Errors: this node, or the root, is not addressed; no such tree; the root got its own broadcast.
+/// Finds this node's place in the broadcast's tree. Errors: this node or the root is not addressed; there is
+/// no such tree; the root got its own broadcast.
 result<tree_place> engine::place_in(group_state& group, const collective_head& head, const subset* among) {
   std::optional<std::uint32_t> self = group.self_rank, root = head.root_rank;
   if (among != nullptr) {
@@ -136,7 +137,7 @@ result<tree_place> engine::place_in(group_state& group, const collective_head& h
   here.tree = group.resolve({head.tree_kind, head.tree_params}, here.members, fault);
   if (here.tree == nullptr) return error(errc::unknown_tree, describe(fault));
   const std::uint32_t parent = here.tree->parent(here.members, here.relative);
-  if (parent >= here.members) return error(errc::unknown_tree, "the tree has a parent that is no member");
+  if (parent >= here.members) return error(errc::unknown_tree, "the tree names a parent beyond its members");
   const std::uint32_t index = to_rank(parent, *root, here.members);
   here.parent_rank = among != nullptr ? among->rank_at(index) : index;
   return here;

@@ -9,15 +9,16 @@
 
 namespace scoll::detail {
 
-/// What a collective request is for.
+/// The purpose of a collective request.
 enum class collective_kind : std::uint8_t {
   broadcast = 0,
   create = 1,  ///< the payload is the membership; the service is the one the group is for
   forget = 2,  ///< members drop the group
-  query = 3,   ///< a member asks the creator whether a group it has never seen used still exists
+  /// A member asks the creator whether a group that the member has never seen used still exists.
+  query = 3,
 };
 
-/// The head of every collective request, after the exchange's envelope (docs/wire.md).
+/// The head of every collective request; it follows the exchange's envelope (docs/wire.md).
 struct collective_head {
   std::uint8_t kind = 0;
   std::uint8_t tree_kind = 0;
@@ -27,33 +28,47 @@ struct collective_head {
   std::uint32_t root_rank = 0;
   group_id group;
   operation_id operation;
-  std::uint64_t watermark = 0;      ///< operations of this root and group below it have ended
-  std::uint64_t remaining_ns = 0;   ///< time the receiver has to answer; 0: the cascading bounds apply
-  std::uint64_t margin_ns = 0;      ///< what each level keeps of it
-  std::uint64_t rtt_ns = 0;         ///< round trip that the root allows for one level
-  std::uint64_t processing_ns = 0;  ///< time that the root allows a member to work
-  std::uint16_t subset_bytes = 0;   ///< in front of the request: which ranks it is for; 0: all
-  std::uint8_t view = 0;            ///< of the subset: flags below
+  /// Operations of this root and group with lower counters have ended.
+  std::uint64_t watermark = 0;
+  /// The time that the receiver has to answer; 0: the cascading bounds apply.
+  std::uint64_t remaining_ns = 0;
+  /// The part of that time that each level keeps.
+  std::uint64_t margin_ns = 0;
+  /// The round trip that the root allows for one level.
+  std::uint64_t rtt_ns = 0;
+  /// The time that the root allows a member to work.
+  std::uint64_t processing_ns = 0;
+  /// The size of the subset's ranks in front of the request; 0: it is for all members.
+  std::uint16_t subset_bytes = 0;
+  /// How the root chose the subset: the flags below.
+  std::uint8_t view = 0;
 
-  static constexpr std::uint8_t living = 1;     ///< those who are alive as the root sees it
-  static constexpr std::uint8_t same_view = 2;  ///< who sees others alive takes no part
+  /// The subset holds the members that the root sees alive.
+  static constexpr std::uint8_t living = 1;
+  /// A member that sees a different set of live members does not take part.
+  static constexpr std::uint8_t same_view = 2;
 };
 
 /// The head of every collective reply.
 struct collective_reply_head {
-  static constexpr std::uint8_t extension = 1;  ///< not an answer yet: `processing_ns` is the new bound
-  static constexpr std::uint8_t clean = 2;  ///< all of the subtree executed and merged: no account follows
+  /// Not the answer yet: `processing_ns` is the new bound.
+  static constexpr std::uint8_t extension = 1;
+  /// All members of the subtree executed and are merged; no account follows.
+  static constexpr std::uint8_t clean = 2;
 
   std::uint8_t flags = 0;
   std::uint8_t reserved = 0;
-  std::uint16_t values = 0;  ///< encoded replies that follow the account, each after its u32 length
+  /// The number of encoded replies that follow the account, each after its u32 length.
+  std::uint16_t values = 0;
   std::uint32_t account_bytes = 0;
   std::uint64_t processing_ns = 0;
-  std::uint32_t dissenters = 0;  ///< members of the subtree who see others alive than the root
-  std::uint32_t dissenter = 0;   ///< the rank of one of them
+  /// The number of members in the subtree that see a different set of live members than the root.
+  std::uint32_t dissenters = 0;
+  /// The rank of one of them.
+  std::uint32_t dissenter = 0;
 };
 
-/// Before each value of a reply.
+/// The size of the length before each value of a reply.
 inline constexpr std::size_t value_length_bytes = 4;
 
 }  // namespace scoll::detail

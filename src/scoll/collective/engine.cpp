@@ -15,7 +15,7 @@
 namespace scoll::detail {
 namespace {
 
-// docs/wire.md describes them byte by byte.
+// docs/wire.md describes these structs byte by byte.
 static_assert(wire::fixed_size<collective_head> == 149);
 static_assert(wire::fixed_size<collective_reply_head> == 24);
 
@@ -43,7 +43,7 @@ engine::engine(executor& ex, transport::rail& rail, const node_options& options,
 engine::~engine() {
   leases_.clear();
   SCOLL_ASSERT(live_operations_ == 0,
-               "a node was destroyed while broadcasts run: await node.shutdown(...) first");
+               "a node was destroyed while broadcasts were running: await node.shutdown(...) first");
 }
 
 worker_pool& engine::pool() {
@@ -51,8 +51,6 @@ worker_pool& engine::pool() {
     pool_ = std::make_unique<worker_pool>(worker_pool_options{options_.workers, options_.worker_queue});
   return *pool_;
 }
-
-// ---- services
 
 status engine::add_service(std::shared_ptr<service_entry> entry) {
   const service_id id = entry->table->id;
@@ -88,8 +86,6 @@ task<void> engine::close_service(std::shared_ptr<service_entry> entry) {
   last_service_.reset();
   services_.erase(found);
 }
-
-// ---- operations
 
 operation* engine::acquire() noexcept {
   if (live_operations_ >= options_.max_operations && !SCOLL_MUTANT(table_unbounded)) return nullptr;
@@ -128,7 +124,7 @@ error engine::why_not_now(const addressees& to, const bcast_options& options) co
   if (to.group->forgotten) return {errc::unknown_group, "the group has been destroyed"};
   if (to.invalid) return to.invalid;
   if (to.subset != nullptr && !to.subset->index_of(to.group->self_rank))
-    return {errc::not_member, "this node is not among those whom it would be root of"};
+    return {errc::not_member, "this node is not among the members that the broadcast is for"};
   const dead_members chosen = options.dead.value_or(options_.default_dead_members);
   return chosen == dead_members::refuse ? dead_among(to) : error();
 }
@@ -166,7 +162,7 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   return {op, {}};
 }
 
-/// The subset's ranks, if it is for one, then the request.
+/// Encodes the subset's ranks, if there are any, then the request.
 status engine::encode_request(operation& op, const addressees& to, collective_kind kind,
                               encode_function encode, const void* what) {
   transport::buffer_ref buffer = endpoint_.acquire_payload();
@@ -206,7 +202,7 @@ void engine::on_cancelled(transport::incoming& work, bool answer_awaited) noexce
   static_cast<operation&>(work).on_parent_cancelled(answer_awaited);
 }
 
-/// Whoever comes back in a new incarnation has died before, whether liveness noticed or not.
+/// A peer with a new incarnation has died before, whether liveness noticed it or not.
 void engine::on_session_lost(transport::session& peer, const error& reason) noexcept {
   if (reason == errc::peer_rebooted) on_alive(peer.peer(), peer.peer_incarnation());
 }

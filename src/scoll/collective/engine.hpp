@@ -39,14 +39,14 @@ namespace scoll::detail {
 class engine;
 class operation;
 
-/// Most bytes the membership of a group may take in its creation, beside the head.
+/// The most bytes that a group's membership may take in the creation's payload.
 inline constexpr std::size_t max_membership_bytes = max_collective_bytes - transport::max_head_bytes;
 
-/// The collectives of one node: services, groups, and a bounded table of operations ("Admission").
-/// Single-threaded.
+/// The collectives of one node: services, groups, and a bounded table of operations ("Admission"). It is
+/// single-threaded.
 class engine final : private transport::endpoint_events {
  public:
-  /// Without `pools` it has its own.
+  /// Without `pools` the engine has pools of its own.
   engine(executor& ex, transport::rail& rail, const node_options& options,
          std::shared_ptr<node_pools> pools = nullptr);
   ~engine();
@@ -54,26 +54,26 @@ class engine final : private transport::endpoint_events {
   transport::endpoint& wire() noexcept { return endpoint_; }
   executor& get_executor() const noexcept { return executor_; }
   const node_options& options() const noexcept { return options_; }
-  /// Its threads start when the first hook asks for them.
+  /// The pool of worker threads, which start when the first hook needs them.
   worker_pool& pool();
   bool has_pool() const noexcept { return pool_ != nullptr; }
   const collective_statistics& statistics() const noexcept { return statistics_; }
   std::size_t operations() const noexcept { return live_operations_; }
   std::size_t groups() const noexcept { return groups_.size(); }
 
-  // services
+  // Services.
   status add_service(std::shared_ptr<service_entry> entry);
-  /// One of the library's, with an id of its own.
+  /// Adds a service of the library, with an id below those of users.
   status add_own_service(std::shared_ptr<service_entry> entry);
   task<void> close_service(std::shared_ptr<service_entry> entry);
   std::shared_ptr<service_entry> find_service(service_id id) const;
 
-  // groups
+  // Groups.
   task<result<std::shared_ptr<group_state>>> create_group(membership_ptr members, service_id service,
                                                           group_options options);
-  /// Makes a group known here alone, under an id that its service has for it on every member: the base of
-  /// out-of-band groups. Nothing is sent; every message carries the membership's digest, and a member
-  /// that holds another membership under that id says `membership_changed`.
+  /// Makes a group known on this node alone, under an id that its service has for it on every member;
+  /// out-of-band groups are built on this. It sends nothing. Every message carries the membership's digest,
+  /// and a member that holds another membership under that id answers `membership_changed`.
   result<std::shared_ptr<group_state>> adopt_group(membership_ptr members, service_id service,
                                                    std::uint64_t id, const group_options& options);
   task<status> destroy_group(std::shared_ptr<group_state> group);
@@ -84,42 +84,45 @@ class engine final : private transport::endpoint_events {
     for (const auto& [id, group] : groups_) visit(*group);
   }
 
-  /// A broadcast, its request encoded at once; `operation::start` starts it. Given back by
-  /// `release`.
+  /// Makes a broadcast and encodes its request at once; `operation::start` starts it, and `release` gives it
+  /// back.
   begun begin_broadcast(const addressees& to, const service_table& table, const void* request,
                         const bcast_options& options);
   void release(operation& op) noexcept;
-  /// Why such a broadcast cannot begin now, as far as the node, the group and its members are the reason.
+  /// The reason why such a broadcast cannot begin now, as far as it lies in the node, the group or its
+  /// members.
   error why_not_now(const addressees& to, const bcast_options& options) const;
-  /// What keeps broadcasts and the creation of groups from starting here.
+  /// The hold that keeps broadcasts and the creation of groups from starting here.
   start_hold& holding() noexcept { return hold_; }
-  /// Runs until the node ends.
+  /// Starts background work that runs until the node ends at the latest.
   void spawn(task<void> work) { scope_->spawn(std::move(work)); }
-  /// The account of a broadcast that was refused before anything was sent.
+  /// The outcome of a broadcast that was refused before anything was sent.
   outcome nothing_sent(const addressees& to, const error& why) const;
 
-  // liveness
-  /// This incarnation of a node is dead, or lives: a newer one has taken the place of those before. What the
-  /// dead owed ends at once, and what they made here goes.
+  // Liveness.
+
+  /// Reports that an incarnation of a node is dead, or lives; a newer one replaces those before it. Everything
+  /// that a dead node owed ends at once, and its operations and groups here are removed.
   void on_dead(node_id node, std::uint64_t incarnation);
   void on_alive(node_id node, std::uint64_t incarnation);
   const known_lives& lives() const noexcept { return lives_; }
-  /// Those of `among` who are not known to be dead. This node always is among them.
+  /// The members of `among` that are not known to be dead. This node counts as alive.
   rank_set living(const group_state& group, const rank_set& among) const;
 
-  /// All that runs on the node is inside: operations, calls that it serves, calls that it waits for. Closed,
-  /// it refuses new ones.
+  /// The gate that all work on the node is inside of: operations, calls that it serves, calls that it waits
+  /// for. Once closed, it refuses new work.
   gate& work() noexcept { return work_; }
 
-  // Shutting down, in the steps of `shut_down`.
-  /// Operations are asked to stop, and answer by then at the latest.
+  // The steps of `shut_down`.
+
+  /// Asks the operations to stop; they answer by `by` at the latest.
   void abort_all(time_point by) noexcept;
   void end_all_leases() noexcept;
-  /// Waits for what has nothing left to do but to end, once no operation is left.
+  /// Waits for background work that only has to end, once no operation is left.
   task<void> join();
-  /// Joins if nothing runs any more. False if something does.
+  /// Joins if nothing runs any more. Returns false if something does.
   bool try_join() noexcept;
-  /// "scrub::execute" for every hook that has not returned.
+  /// Gives "scrub::execute" for every hook that has not returned.
   std::vector<std::string> running_hooks() const;
 
  private:
@@ -171,13 +174,13 @@ class engine final : private transport::endpoint_events {
   transport::endpoint endpoint_;
   std::unique_ptr<worker_pool> pool_;
   std::map<service_id, std::shared_ptr<service_entry>> services_;
-  mutable std::shared_ptr<service_entry> last_service_;  // that was asked for, as `last_group_`
+  mutable std::shared_ptr<service_entry> last_service_;  // looked up last, as `last_group_`
   std::shared_ptr<service_entry> group_service_;
   std::map<group_id, std::shared_ptr<group_state>> groups_;
-  mutable std::shared_ptr<group_state> last_group_;  // that was asked for: most requests are for one
+  mutable std::shared_ptr<group_state> last_group_;  // looked up last: most requests are for one group
   std::map<group_id, std::unique_ptr<lease>> leases_;
   known_lives lives_;
-  std::vector<group_id> forgotten_;  // ring of recent tombstones
+  std::vector<group_id> forgotten_;  // a ring of recent tombstones
   std::size_t forgotten_next_ = 0;
   std::uint64_t next_group_ = 1;
   intrusive_list<operation> live_;

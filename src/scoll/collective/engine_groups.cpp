@@ -9,7 +9,7 @@
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 
-// How groups come, are found and go.
+// How groups are created, found and removed.
 namespace scoll::detail {
 
 std::shared_ptr<group_state> engine::find_group(const group_id& id) const {
@@ -41,7 +41,7 @@ result<std::shared_ptr<group_state>> engine::install_group(const collective_head
   if (!targets) return targets.error();
   auto members = membership::make(std::move(*targets));
   if (!members) return members.error();
-  if (head.group.creator == 0) return error(errc::malformed, "a group that nobody creates");
+  if (head.group.creator == 0) return error(errc::malformed, "the id of the group names no creator");
   if ((*members)->digest() != head.group.digest) {
     return error(errc::malformed, "the membership does not have the digest of its group id");
   }
@@ -77,7 +77,7 @@ void engine::forget_group(const group_id& id) noexcept {
   leases_.erase(id);
 }
 
-/// For good: a creation that arrives later is refused.
+/// Drops a group for good: a creation that arrives later is refused.
 void engine::drop_group(const group_id& id) noexcept {
   const group_id kept = id;  // `id` may lie in the group
   forget_group(kept);
@@ -122,7 +122,7 @@ task<result<std::shared_ptr<group_state>>> engine::create_group(membership_ptr m
   const group_id id{options_.id, options_.incarnation, next_group_++, members->digest()};
   auto group = make_group(id, std::move(members), *rank, service, tree);
   group->creating = true;
-  const nanoseconds time = options.deadline.left(executor_.now());  // for the creation, and to take it back
+  const nanoseconds time = options.deadline.left(executor_.now());  // for the creation, and again to undo it
   const auto created = co_await run_on_group(group, collective_kind::create, tree, time);
   error why = created ? error{} : created.error();
   if (created && !created->clean()) {
@@ -132,8 +132,8 @@ task<result<std::shared_ptr<group_state>>> engine::create_group(membership_ptr m
                      group->members->size(), to_string(first.where), first.what.text());
   }
   if (why) {
-    // Whoever may have it is told directly: the tree may be what is broken. Who cannot be told asks when its
-    // lease ends.
+    // Each member that may have the group is told directly, because the tree may be what is broken. A member
+    // that cannot be told asks when its lease ends.
     if (created) (co_await run_on_group(group, collective_kind::forget, flat{}, time)).ignore();
     drop_group(id);
     co_return why;
@@ -142,7 +142,7 @@ task<result<std::shared_ptr<group_state>>> engine::create_group(membership_ptr m
   co_return group;
 }
 
-/// Some membership is known under the service's own id in `id`.
+/// True if some membership is known under the service's own id in `id`.
 bool engine::holds_out_of_band(const group_id& id) const {
   group_id any = id;
   any.digest = {};
@@ -174,7 +174,7 @@ task<status> engine::destroy_group(std::shared_ptr<group_state> group) {
   const tree_spec tree = group->tree;
   constexpr nanoseconds limit = std::chrono::seconds(5);
   auto told = co_await run_on_group(group, collective_kind::forget, tree, limit);
-  // Below a member that is gone nobody has heard of it: now each is told directly.
+  // The members below a lost one have not heard of it: now each is told directly.
   if (told && !told->clean()) told = co_await run_on_group(group, collective_kind::forget, flat{}, limit);
   drop_group(id);
   if (!told) co_return told.error();
@@ -185,7 +185,7 @@ task<status> engine::destroy_group(std::shared_ptr<group_state> group) {
   co_return status{};
 }
 
-/// A broadcast of the library's own: its outcome.
+/// Runs a broadcast of the library's own and gives its outcome.
 task<result<outcome>> engine::run_on_group(std::shared_ptr<group_state> group, collective_kind kind,
                                            tree_spec tree, time_limit deadline) {
   bcast_options options;

@@ -7,7 +7,7 @@
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/session.hpp"
 
-// What follows from who is alive and who is dead.
+// The consequences of deaths and returns.
 namespace scoll::detail {
 
 void engine::on_dead(node_id node, std::uint64_t incarnation) {
@@ -26,8 +26,8 @@ void engine::on_alive(node_id node, std::uint64_t incarnation) {
   end_life(node, incarnation - 1);
 }
 
-/// What this node holds for the lives of another up to `last_incarnation`: broadcasts it is root of, which
-/// nobody waits for any more, and groups it created.
+/// Removes the state of a node's lives up to `last_incarnation`: the broadcasts rooted there, whose answers
+/// are not awaited any more, and the groups it created.
 void engine::end_life(node_id node, std::uint64_t last_incarnation) {
   for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
     const operation_id& id = op->subject_.head.operation;
@@ -53,7 +53,7 @@ rank_set engine::living(const group_state& group, const rank_set& among) const {
   return among - fallen;
 }
 
-/// Names them, as far as the text has room.
+/// Names the dead members, as far as the text has room.
 error engine::dead_among(const addressees& to) const {
   if (lives_.dead().empty()) return {};
   const rank_set all = to.subset != nullptr ? to.subset->ranks() : rank_set::all(to.group->members->size());
@@ -90,7 +90,8 @@ outcome engine::nothing_sent(const addressees& to, const error& why) const {
   return {n, {fate.runs().begin(), fate.runs().end()}, {fate.causes().begin(), fate.causes().end()}};
 }
 
-/// Whether this node would have chosen other members for a broadcast to those alive. Of itself it is sure.
+/// True if this node would have chosen other members for a broadcast to the living. It always counts itself
+/// as alive.
 bool engine::view_differs(const group_state& group, const subset& root_sees) const {
   const std::uint32_t n = group.members->size();
   if (lives_.dead().empty()) return root_sees.size() != n;

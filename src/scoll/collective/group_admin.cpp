@@ -21,7 +21,7 @@ status accept_any(void* at, std::span<const std::byte>) noexcept {
 
 constexpr service_table make_table() {
   service_table t = make_service_table<group_admin>();
-  t.decode_request = &accept_any;  // the engine has read it already
+  t.decode_request = &accept_any;  // the engine has read the request already
   return t;
 }
 
@@ -52,7 +52,7 @@ const service_table& group_admin_table() noexcept {
 }
 
 void* group_admin_instance() noexcept {
-  static group_admin instance;  // it has no state
+  static group_admin instance;  // one instance is enough, as it has no state
   return &instance;
 }
 

@@ -20,7 +20,7 @@ class session;
 
 namespace scoll::detail {
 
-/// What a node knows of a group.
+/// The state of a group on one node.
 struct group_state {
   struct root_window {
     std::uint32_t root_rank;
@@ -37,22 +37,24 @@ struct group_state {
     std::uint32_t members = 0;
     any_tree tree;
   };
-  std::array<resolved_tree, 2> resolved;                                // those used last, the latest first
-  subset_ptr last_subset;                                               // that came in a request
-  std::vector<std::pair<std::uint32_t, transport::session*>> sessions;  // by rank: those needed so far
+  std::array<resolved_tree, 2> resolved;  // the trees used last, the latest first
+  subset_ptr last_subset;                 // the last subset that came in a request
+  std::vector<std::pair<std::uint32_t, transport::session*>> sessions;  // by rank: the sessions needed so far
   std::vector<root_window> windows;
-  std::uint64_t next_counter = 1;  // of operations rooted here
-  bool creating = false;           // here, and not every member has answered yet
-  bool tentative = false;          // created by another node and not used yet
+  std::uint64_t next_counter = 1;  // the counter of operations rooted here
+  bool creating = false;           // true while it is created here and not every member has answered
+  bool tentative = false;          // true if another node created it and it has not been used yet
   bool forgotten = false;
 
-  /// The tree for `spec` over the whole group, or so many of its members; null with the reason in `fault`.
+  /// The tree for `spec` over `count` members: the whole group or a part of it. Null on an error, with the
+  /// reason in `fault`.
   const any_tree* resolve(const tree_spec& spec, std::uint32_t count, tree_fault& fault);
-  /// The subset that a request names: the one before if it is the same.
+  /// The subset that a request names. It is shared with the request before if that named the same.
   result<subset_ptr> take_subset(std::span<const std::byte> bytes);
 };
 
-/// Where a member stands in a broadcast: among how many, and how far from the root.
+/// A member's place in a broadcast: how many members there are, and its distance from the root in relative
+/// ranks.
 struct tree_place {
   std::uint32_t members = 0;
   std::uint32_t relative = 0;

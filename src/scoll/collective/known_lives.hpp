@@ -9,11 +9,11 @@
 
 namespace scoll::detail {
 
-/// What liveness has said of other nodes: the latest life of each, and who is dead. Older news than is known
-/// changes nothing, in whatever order it comes.
+/// The news of liveness about other nodes: the latest life of each, and the dead nodes. Older news changes
+/// nothing, in whatever order news comes.
 class known_lives {
  public:
-  /// False if that is no news: it is known, or a later life is.
+  /// Returns false if this is not news, because it is known or a later life is.
   bool die(node_id node, std::uint64_t incarnation) {
     life& known = of(node);
     if (incarnation < known.incarnation || (known.dead && incarnation == known.incarnation)) return false;
@@ -31,7 +31,7 @@ class known_lives {
   }
 
   bool is_dead(node_id node) const noexcept { return std::binary_search(dead_.begin(), dead_.end(), node); }
-  /// In the order of their ids; nearly always empty.
+  /// The dead nodes in the order of their ids; nearly always empty.
   const std::vector<node_id>& dead() const noexcept { return dead_; }
 
  private:
@@ -51,7 +51,7 @@ class known_lives {
     return *lives_.insert(at, {node, 0, false});
   }
 
-  std::vector<life> lives_;  // by node
+  std::vector<life> lives_;  // sorted by node
   std::vector<node_id> dead_;
 };
 

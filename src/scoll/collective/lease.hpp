@@ -9,9 +9,9 @@
 
 namespace scoll::detail {
 
-/// Watches over a group that another node created and that nobody has used yet: if its creation failed and
-/// the news of that did not come through, the creator does not know it any more (a failed creation
-/// leaves no state anywhere).
+/// Watches a group that another node created and that has not been used yet. If the creation failed and that
+/// news was lost, the creator does not know the group any more, because a failed creation leaves no state
+/// anywhere.
 class engine::lease final : public timer_node, public transport::exchange {
  public:
   lease(engine& owner, std::shared_ptr<group_state> group)
@@ -54,7 +54,7 @@ class engine::lease final : public timer_node, public transport::exchange {
       return l.owner_.end_lease(l.group_->id, !SCOLL_MUTANT(failed_creation_kept));
     }
     if (event.outcome.error() == errc::busy) l.asked_ = 0;
-    // Not reached: the timer asks again, a few times.
+    // The creator was not reached: the timer asks again, a few times.
   }
 
   engine& owner_;

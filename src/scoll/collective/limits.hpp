@@ -5,14 +5,16 @@
 
 namespace scoll::detail {
 
-/// Values that one reply may carry: 1 where every member serves the same version, more behind relays. A reply with
-/// more is malformed.
+/// The most values that one reply may carry: 1 where every member serves the same version, more behind
+/// relays. A reply with more values is malformed.
 inline constexpr std::size_t max_values_per_reply = 4096;
 
-/// The longest processing bound, in nanoseconds, that a child can ask for: a peer cannot make this node wait for ever.
+/// The longest processing bound, in nanoseconds, that a child can ask for. It keeps a peer from making this
+/// node wait for ever.
 inline constexpr std::uint64_t longest_extension_ns = 24ULL * 3600 * 1'000'000'000;
 
-/// Groups that a node remembers to have forgotten, so that a creation which arrives late does not bring one back.
+/// The number of dropped groups that a node remembers, so that a creation which arrives late does not bring
+/// one back.
 inline constexpr std::size_t max_group_tombstones = 4096;
 
 }  // namespace scoll::detail

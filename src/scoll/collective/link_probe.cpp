@@ -27,7 +27,7 @@ namespace detail {
 
 link_probe::reply link_probe::execute(const request& asked, bcast_context& c) const {
   if (c.is_root()) {
-    // Forwards have been handed to the operating system when `execute` starts.
+    // All requests to children have been handed to the operating system when `execute` starts.
     if (watch->timed) watch->sent_processor_time = c.get_executor().processor_time();
     return {};
   }

@@ -9,10 +9,10 @@
 
 namespace scoll::detail {
 
-/// What a node sees of its own broadcast: when requests have left, and when replies come.
+/// Timestamps that a node takes of its own broadcast: when requests have left, and when replies come.
 struct probe_watch {
-  bool measuring = false;  ///< somebody does
-  bool timed = false;      ///< the present broadcast is looked at
+  bool measuring = false;  ///< true while a measurement runs
+  bool timed = false;      ///< true while the present broadcast is timed
   nanoseconds sent_processor_time{0};
   std::uint32_t replies = 0;
   nanoseconds first_processor_time{0};
@@ -20,16 +20,16 @@ struct probe_watch {
   time_point last{};
 };
 
-/// The service that broadcasts are sent to so that something is sent: `execute` tells where it is and how
-/// long its processor has worked.
+/// The service that measuring broadcasts are sent to. Its `execute` tells the node's host and how long its
+/// processor has worked.
 struct link_probe {
   static constexpr service_id id{2};
   static constexpr std::string_view name = "link_probe";
   struct request {
-    bool timed = false;  ///< the replies are to have `processor_ns`
+    bool timed = false;  ///< true if replies must have `processor_ns`
     wire::borrowed_bytes filler;
   };
-  /// Of all but the root, added up: facts are one member's where only one is asked.
+  /// The sum over all members but the root. Facts are only read where one member is asked.
   struct reply {
     sum<std::uint64_t> processor_ns;
     sum<std::uint64_t> host;

@@ -19,21 +19,21 @@ namespace {
 using detail::link_probe;
 using detail::probe_watch;
 
-constexpr std::size_t met_at_once = 32;  // peers that are asked where they are
+constexpr std::size_t met_at_once = 32;  // peers that are asked for their hosts at once
 constexpr std::uint32_t alone = 4;       // peers of a class that are timed alone
-constexpr std::size_t together = 64;     // and at most so many at once
-// Of broadcasts, one timed by the clock and one by the processors.
+constexpr std::size_t together = 64;     // the most peers that are timed together
+// Broadcasts come in pairs: one is timed by the clock, the other by the processors.
 constexpr std::uint32_t most_pairs = 400;
 constexpr std::uint32_t least_pairs = 3;
 
-/// Medians of a series of broadcasts, in ns.
+/// The medians of a series of broadcasts, in ns.
 struct series_medians {
-  double took = 0;   // from the start to the end, nothing else being looked at
-  double total = 0;  // of that, this node's processor
-  double sent = 0;   // this node's processor until all requests were handed over
-  double first = 0;  // and until the first reply was there
-  double child = 0;  // the processor of one child
-  double apart = 0;  // from one reply to the next
+  double took = 0;   // from start to end, with no other clock being read
+  double total = 0;  // the part of that for which this node's processor worked
+  double sent = 0;   // this node's processor time until all requests were handed over
+  double first = 0;  // its processor time until the first reply was there
+  double child = 0;  // the processor time of one child
+  double apart = 0;  // the time from one reply to the next
   std::uint32_t samples = 0;
 };
 
@@ -41,7 +41,7 @@ class series {
  public:
   std::vector<double> took, total, sent, first, child, apart;
 
-  /// Of the later ones, for which all memory has been touched before.
+  /// Drops the first quarter. By the time of the later ones, all memory has been touched.
   void forget_first() {
     for (std::vector<double>* each : {&took, &total, &sent, &first, &child, &apart})
       each->erase(each->begin(), each->begin() + static_cast<std::ptrdiff_t>(each->size() / 4));
@@ -83,8 +83,8 @@ std::uint64_t rounded(double ns) {
   return ns <= 0 ? 0 : static_cast<std::uint64_t>(std::llround(ns));
 }
 
-/// LogP from broadcasts to one and to `k` at once. A request usually wakes its receiver, and most replies
-/// arrive while the root is awake: the difference in cost is the wake-up.
+/// Fits LogP parameters to broadcasts to one member and to `k` at once. A request usually wakes its receiver,
+/// and most replies arrive while the root is awake. The difference in cost is the wake-up.
 link_costs fit(const series_medians& one, const series_medians& many, std::uint32_t k, bool same_host) {
   link_costs costs;
   costs.latency = rounded((one.took - one.total - one.child) / 2);
@@ -92,9 +92,10 @@ link_costs fit(const series_medians& one, const series_medians& many, std::uint3
   double both = one.total;
   if (k > 1) {
     both = (many.total - one.total) / (k - 1);
-    if (both < 0) both = one.total / 2;  // noise: such a slope says nothing
+    if (both < 0) both = one.total / 2;  // noise: such a slope means nothing
     send = (many.sent - one.sent) / (k - 1);
-    // Where the handing over is not what takes time, as in the simulator, sends are paid for before replies.
+    // Where handing over takes no time, as in the simulator, the cost of sends appears before the first
+    // reply.
     if (send <= 0) send = (many.first - one.first) / (k - 1);
     if (send < 0 || send > both) send = both / 2;
   }
@@ -104,19 +105,19 @@ link_costs fit(const series_medians& one, const series_medians& many, std::uint3
   const double receive = (k > 1 ? many : one).child - send;
   costs.receive = rounded(receive);
   costs.wake = rounded(receive - merge);
-  // Between processes of a host there is nothing that could be busy but processors.
+  // Between processes of one host only processors can be busy.
   const double apart = many.apart;
   costs.gap = !same_host && k > 1 && apart > std::max(send, merge) * 9 / 8 ? rounded(apart) : costs.send;
   return costs;
 }
 
-/// What the request of a probe is filled up with, if it is to have so many bytes.
+/// The size of the filler that brings a probe's request to `request_bytes`.
 std::size_t filler_bytes(std::size_t request_bytes) {
   constexpr std::size_t flag = 1, length = 4;
   return request_bytes - std::min(request_bytes, flag + length);
 }
 
-/// One measurement, by a node that has the probe.
+/// One measurement by a node that serves the probe.
 class link_measurement {
  public:
   link_measurement(node& self, const link_probe& probe, std::vector<node_id> peers, measure_options options)
@@ -162,8 +163,6 @@ class link_measurement {
   }
   link_probe::request request(bool timed) const { return {timed, {filler_}}; }
 
-  // ---- who is where
-
   task<status> meet_all() {
     std::vector<error> why;
     for (std::size_t first = 0; first < peers_.size(); first += met_at_once) {
@@ -199,7 +198,7 @@ class link_measurement {
     co_return *answered;
   }
 
-  /// Names those who have not, as many as fit an error.
+  /// Names the peers that have not answered, as many as fit an error.
   status everybody_answered(const std::vector<error>& why) const {
     std::string names;
     std::uint32_t silent = 0;
@@ -245,8 +244,6 @@ class link_measurement {
     return static_cast<std::uint32_t>(classes.size() - 1);
   }
 
-  // ---- what it costs
-
   task<status> time_class(std::uint32_t index, time_point ends) {
     const std::vector<node_id> members = members_of(index);
     const std::vector<node_id> few = spread(members, alone);
@@ -284,7 +281,7 @@ class link_measurement {
     }
     return members;
   }
-  /// At most so many of them, from all over the list.
+  /// Chooses at most `most` nodes, spread over the list.
   static std::vector<node_id> spread(const std::vector<node_id>& from, std::size_t most) {
     const std::size_t count = std::min(from.size(), most);
     std::vector<node_id> some;
@@ -293,7 +290,7 @@ class link_measurement {
     return some;
   }
 
-  /// A few at least, and as many as there is time for.
+  /// Times a few broadcasts at least, and as many as there is time for.
   task<result<series>> time_broadcasts(std::vector<node_id> to, time_point ends) {
     std::vector<target> targets(to.size() + 1);
     targets[0].node = self_.id();
@@ -313,7 +310,7 @@ class link_measurement {
     co_return std::move(all);
   }
 
-  /// Clocks of processors take time to be read: what is timed as a whole is another broadcast.
+  /// Reading processor times takes time itself, so the total time is measured with a separate broadcast.
   task<error> time_pair(group<link_probe> all, double children, series& into) {
     const time_point began = now();
     const link_probe::request plain = request(false);
@@ -350,11 +347,11 @@ class link_measurement {
   std::vector<node_id> peers_;
   measure_options options_;
   std::vector<std::byte> filler_;
-  std::vector<host_facts> facts_;  // of the peers
+  std::vector<host_facts> facts_;  // one for each peer
   deadline until_;
   time_point began_{};
   time_point timing_ends_{};
-  double children_before_ = 0;  // what the children's processors had worked at the timed broadcast before
+  double children_before_ = 0;  // the children's processor time at the timed broadcast before
   measured_links found_;
 };
 

@@ -55,7 +55,7 @@ result<membership_ptr> membership::make(std::vector<target> targets) {
   made->targets_ = std::move(targets);
   for (std::uint32_t rank = 0; rank < made->size(); ++rank) {
     if (made->node(rank) == 0)
-      return make_error(errc::invalid_argument, "target {} names node 0, which is nobody", rank);
+      return make_error(errc::invalid_argument, "target {} names node 0, which is not a valid id", rank);
     made->by_node_.emplace_back(made->node(rank), rank);
   }
   std::sort(made->by_node_.begin(), made->by_node_.end());

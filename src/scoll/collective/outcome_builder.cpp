@@ -77,7 +77,7 @@ bool covers(std::span<const member_report> runs, std::span<const rank_range> wan
 
 void outcome_builder::clear() {
   runs_.clear();
-  causes_.resize(1);  // the first is of those that did not fail
+  causes_.resize(1);  // the first cause stands for members that did not fail
 }
 
 std::uint16_t outcome_builder::add_cause(const cause& c) {
@@ -168,7 +168,7 @@ std::size_t outcome_builder::runs_bytes(bool texts) const {
 }
 
 std::size_t outcome_builder::dense_bytes() const noexcept {
-  constexpr std::size_t most_beside_bits = 160;  // form, one cause with its text, two numbers
+  constexpr std::size_t most_beside_bits = 160;  // for the form, one cause with its text, and two numbers
   const std::size_t members = runs_.empty() ? 0 : runs_.back().members.last - runs_.front().members.first;
   return most_beside_bits + (members * dense_bits + 7) / 8;
 }
@@ -185,7 +185,7 @@ void outcome_builder::encode(wire::writer& out) const {
   outcome_builder().encode_runs(out, false);
 }
 
-/// Makes one run of neighbours that are both shorter than `limit`.
+/// Joins neighbouring runs that are both shorter than `limit`.
 void outcome_builder::join_short(std::uint32_t limit) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < runs_.size(); ++i) {

@@ -11,11 +11,11 @@
 
 namespace scoll::detail {
 
-/// Who did what in a part of a tree, in relative ranks, while it is being gathered: runs in any order, and
-/// the causes they refer to. Keeps its memory when cleared.
+/// The states of the members in a part of a tree, by relative rank, while they are being gathered: runs in
+/// any order, and the causes they refer to. The builder keeps its memory when cleared.
 class outcome_builder {
  public:
-  /// More distinct causes than this are folded into the last one.
+  /// The maximum number of distinct causes; further ones are folded into the last.
   static constexpr std::size_t max_causes = 60;
 
   outcome_builder() { clear(); }
@@ -27,28 +27,30 @@ class outcome_builder {
   std::uint16_t add_cause(const cause& c);
   void add(rank_range members, member_state state, std::uint16_t cause_index = 0);
 
-  /// The value is lost that the members added since run `from_run` were merged in: they executed, no more.
+  /// Accounts for a lost value: the members added since run `from_run` that were merged in it have executed,
+  /// and nothing more.
   void lose_merged(std::uint16_t cause_index, std::size_t from_run);
-  /// Takes back the runs added since there were `runs`.
+  /// Removes the runs added since there were `runs`.
   void truncate(std::size_t runs) { runs_.resize(runs); }
 
-  /// Sorts by rank and joins neighbours that agree.
+  /// Sorts the runs by rank and joins equal neighbours.
   void normalise();
   std::span<const member_report> runs() const noexcept { return runs_; }
   std::span<const cause> causes() const noexcept { return causes_; }
 
-  /// Writes a normalised account in at most `account_reserve_bytes`: as runs with causes and their texts,
-  /// without the texts, or, if the states alternate wildly, densely with 3 bits per member and one cause for
-  /// all. One that does not fit is written as nobody's, which its reader refuses: everybody is unknown to it.
+  /// Writes a normalised account in at most `account_reserve_bytes`: as runs with causes and their texts;
+  /// without the texts; or, if the states alternate wildly, densely with 3 bits per member and one cause for
+  /// all. If none of these fits, it writes an empty account. Its reader refuses that, and all members are
+  /// then unknown to it.
   void encode(wire::writer& out) const;
-  /// Whether `encode` has room for a normalised account: always up to 16,384 members.
+  /// True if `encode` has room for a normalised account. There always is up to 16,384 members.
   bool fits() const;
-  /// Makes a normalised account of more members fit, by joining short runs with their neighbours: those who
-  /// fared differently become unknown. Nobody in it may be merged any more.
+  /// Makes a normalised account of more members fit, by joining short runs with their neighbours. Members
+  /// whose states differ become unknown. No member may be `merged` in the account.
   void coarsen();
 
-  /// Reads what `encode` wrote and adds it, if it speaks of exactly the members in `subtree` (sorted).
-  /// Nothing is added on an error (`malformed`).
+  /// Reads what `encode` wrote and adds it, if it covers exactly the members in `subtree` (sorted). After an
+  /// error (`malformed`) nothing has been added.
   status decode(wire::reader& in, std::span<const rank_range> subtree);
 
  private:

@@ -7,7 +7,7 @@
 namespace scoll {
 namespace {
 
-/// Walks both sets from border to border and keeps the ranks for which `wanted(in_a, in_b)`.
+/// Walks both sets from border to border and keeps the ranks for which `wanted(in_a, in_b)` is true.
 template <class Wanted>
 rank_set combine(const rank_set& a, const rank_set& b, Wanted wanted) {
   std::vector<std::uint32_t> borders;

@@ -5,8 +5,8 @@
 
 namespace scoll::detail {
 
-/// Duplicate suppression for the operations of one root: a window of bits behind the highest counter seen, as IPsec
-/// has against replayed packets.
+/// Suppresses duplicate operations of one root: a window of bits behind the highest counter seen, like that
+/// of IPsec against replayed packets.
 class replay_window {
  public:
   /// True the first time a counter is seen; false if it was seen before, or is too old to tell.

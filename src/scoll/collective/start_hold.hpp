@@ -8,13 +8,13 @@
 
 namespace scoll::detail {
 
-/// Keeps the collectives of this node from starting while its gossip only listens. Nothing is held until
+/// Keeps the collectives of this node from starting while its gossip only listens. It holds nothing until
 /// `hold` is called.
 class start_hold {
  public:
   bool open() const noexcept { return decided_.is_set() && !refused_; }
 
-  /// Whether somebody decides when it begins and ends; there is one at most.
+  /// True if an owner decides when the hold begins and ends. There is at most one.
   bool taken() const noexcept { return taken_; }
   void take() noexcept { taken_ = true; }
   void leave() noexcept {
@@ -26,24 +26,26 @@ class start_hold {
     decided_.reset();
     refused_ = {};
   }
-  /// What waits goes on, and what comes later does not wait.
+  /// Lets waiting and later operations start.
   void release() noexcept {
     refused_ = {};
     decided_.set();
   }
-  /// What waits ends with `why`, and so does what comes later, until `release` or `hold`.
+  /// Ends waiting operations with `why`, and later ones too, until `release` or `hold`.
   void refuse(const error& why) noexcept {
     refused_ = why;
     decided_.set();
   }
 
-  /// Waits until the start is allowed. Errors: the reason of `refuse`; `deadline_exceeded`, `cancelled`.
+  /// Waits until the start is allowed. Errors: the reason given to `refuse`; `deadline_exceeded`,
+  /// `cancelled`.
   task<status> pass(deadline until, stop_token stop) {
     deadline_stop limit(until, stop);
     while (!decided_.is_set()) {
       const status waited = co_await decided_.wait(limit.token());
       if (!waited && !decided_.is_set())
-        co_return error(limit.reason(), "nothing was sent: the gossip of this node still only listens");
+        co_return error(limit.reason(),
+                        "nothing was sent, because the gossip of this node does not take part yet");
     }
     co_return refused_ ? status(refused_) : status();
   }

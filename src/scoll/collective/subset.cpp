@@ -16,7 +16,7 @@ void subset::count() {
   }
 }
 
-/// The number of ranges; then of each the gap behind the one before, and its length.
+/// Writes the number of ranges, then for each the gap to the one before and its length.
 status subset::encode() {
   encoded_.resize(max_subset_bytes);
   wire::writer out(encoded_);

@@ -16,17 +16,19 @@
 
 namespace scoll::detail {
 
-/// Most bytes the ranks of a subset may take in a message, beside its head and a request of full size.
+/// The most bytes that the ranks of a subset may take in a message, beside its head and a request of full
+/// size.
 inline constexpr std::size_t max_subset_bytes =
     max_collective_bytes - transport::max_head_bytes - max_request_bytes;
 
-/// Those members of a group that a broadcast is for, counted from 0 in the order of their ranks.
-/// Immutable and shared, with the bytes that say so on the wire.
+/// The members of a group that a broadcast is for, counted from 0 in the order of their ranks. A subset is
+/// immutable and shared, with its encoded form.
 class subset {
  public:
-  /// Errors: `invalid_argument` (no rank, or one beyond the group), `too_large` (naming both sizes).
+  /// Makes a subset. Errors: `invalid_argument` (no rank, or one beyond the group), `too_large` (naming both
+  /// sizes).
   static result<std::shared_ptr<const subset>> make(rank_set ranks, std::uint32_t group_members);
-  /// Reads what came from a peer: `malformed` unless it is just what `make` would write.
+  /// Reads the encoded form from a peer. Errors: `malformed`, unless it is exactly what `make` would write.
   static result<std::shared_ptr<const subset>> decode(std::span<const std::byte> bytes,
                                                       std::uint32_t group_members);
 
@@ -40,7 +42,7 @@ class subset {
   }
   std::optional<std::uint32_t> index_of(std::uint32_t rank) const noexcept;
 
-  /// Calls `fn(first, last)` for the runs of ranks that the members `first` to `last` have.
+  /// Calls `fn(first, last)` for the runs of ranks that belong to the members `first` to `last`.
   template <class Fn>
   void visit(std::uint32_t first, std::uint32_t last, Fn fn) const {
     for (std::size_t at = range_of(first); first != last; ++at) {
@@ -63,7 +65,7 @@ class subset {
   status encode();
 
   rank_set ranks_;
-  std::vector<std::uint32_t> starts_;  // index of each range's first member
+  std::vector<std::uint32_t> starts_;  // the index of each range's first member
   std::uint32_t size_ = 0;
   std::vector<std::byte> encoded_;
 };

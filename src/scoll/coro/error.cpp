@@ -69,7 +69,7 @@ std::error_code error::std_code() const noexcept {
 }
 
 error detail::format_error(errc code, fmt::string_view format, fmt::format_args args) noexcept try {
-  char text[2 * error::text_capacity];  // so much is looked at to see where it can be cut
+  char text[2 * error::text_capacity];  // long enough to see where the text can be cut
   const auto end = fmt::vformat_to_n(text, sizeof text, format, args);
   return {code, {text, std::min(end.size, sizeof text)}};
 } catch (...) {

@@ -28,8 +28,7 @@ std::size_t executor::run_ready(std::size_t limit) noexcept {
   const turn as_current(*this);
   const time_point at = now();
   std::size_t ran = 0;
-  // Timers that are due go first, all of them, so that coroutines which keep each other ready cannot hold
-  // them back.
+  // All due timers go first, so that coroutines which keep each other ready cannot hold them back.
   for (std::size_t before = SIZE_MAX; ran != before && ran < limit;) {
     before = ran;
     while (ran < limit && timers_.fire_one(at)) ++ran;

@@ -16,13 +16,13 @@ struct size_class {
 
 constexpr std::size_t classes = largest_pooled / granule;
 
-// Trivial, so that it can be used until the thread is gone: frames may be freed by destructors that run at
-// its end.
+// The pool is trivial, so that it can be used until the thread is gone: destructors that run at the thread's
+// end may free frames.
 struct thread_pool {
   size_class lists[classes];
   statistics counters;
   bool watched;  // a janitor exists
-  bool closed;   // the janitor has been: everything goes to the heap
+  bool closed;   // the janitor has run: everything goes to the heap
 };
 
 constinit thread_local thread_pool pool{};

@@ -41,7 +41,7 @@ class scope::spawned final : private ready_node, private detail::task_listener {
       std::snprintf(message, sizeof message, "a spawned task threw: %s", e.what());
       SCOLL_ASSERT(false, message);
     } catch (...) {
-      SCOLL_ASSERT(false, "a spawned task threw something that is no std::exception");
+      SCOLL_ASSERT(false, "a spawned task threw something other than a std::exception");
     }
     scope& owner = *owner_;
     delete this;
@@ -75,7 +75,7 @@ void scope::join_awaiter::await_suspend(std::coroutine_handle<> handle) noexcept
   owner_->joiner_ = this;
 }
 
-// What became ready before the joiner may have spawned more.
+// Checks again, because work that became ready before the joiner may have spawned more tasks.
 void scope::join_awaiter::woken(ready_node& self) noexcept {
   auto& join = static_cast<join_awaiter&>(self);
   if (join.owner_->finish_join()) {

@@ -16,7 +16,8 @@ timer_node* timer_heap::meld(timer_node* a, timer_node* b) noexcept {
   return top;
 }
 
-// Two passes and no recursion: a heap filled in descending order is one list of siblings as long as the heap.
+// Makes two passes instead of recursing: a heap filled in descending order is one list of siblings as long as
+// the heap.
 timer_node* timer_heap::merge_pairs(timer_node* first) noexcept {
   timer_node* pairs = nullptr;
   while (first != nullptr) {

@@ -22,7 +22,7 @@ class pool_drain final : private posted_node, private timer_node {
   bool await_suspend(std::coroutine_handle<> handle) noexcept;
   void await_resume() const noexcept {}
 
-  /// From a worker.
+  /// Called by a worker.
   void post() noexcept { home_->post(*this); }
 
  private:
@@ -39,8 +39,9 @@ class pool_drain final : private posted_node, private timer_node {
   coroutine_node node_;
 };
 
-/// What the pool, its threads and its awaiters share; a detached thread keeps it alive. Whoever waits is
-/// posted to under the mutex, so that exactly one of worker, token and shutdown decides how a job ends.
+/// The state that the pool, its threads and its awaiters share; a detached thread keeps it alive. A result is
+/// posted to its waiter under the mutex, so that exactly one of worker, token and shutdown decides how a job
+/// ends.
 class pool_state {
  public:
   explicit pool_state(const worker_pool_options& options)
@@ -59,7 +60,7 @@ class pool_state {
     return errc::ok;
   }
 
-  /// True if the job had not begun, and now never will; otherwise its function is told.
+  /// Returns true if the job had not begun and now never will. Otherwise it tells the function.
   bool cancel(pool_waiter& waiter) noexcept {
     const std::scoped_lock lock(mutex_);
     if (!waiter.job_) return false;
@@ -70,7 +71,7 @@ class pool_state {
     return true;
   }
 
-  /// The life of one thread.
+  /// Runs one thread.
   void work(std::size_t index) noexcept {
     std::unique_lock lock(mutex_);
     while (pool_job* const job = next(lock)) {
@@ -89,7 +90,7 @@ class pool_state {
     }
   }
 
-  /// No function begins from now on; those that run are asked to stop.
+  /// Lets no more functions begin, and asks the running ones to stop.
   void close() noexcept {
     const std::scoped_lock lock(mutex_);
     closing_ = true;
@@ -101,7 +102,8 @@ class pool_state {
     wake_.notify_all();
   }
 
-  /// Leaves what still runs to its threads: their jobs, by index of the thread, null for the others.
+  /// Leaves the running jobs to their threads. Returns their names, by index of the thread, with null for
+  /// idle threads.
   std::vector<const char*> abandon() {
     std::vector<const char*> names(running_.size(), nullptr);
     const std::scoped_lock lock(mutex_);
@@ -115,14 +117,14 @@ class pool_state {
     return names;
   }
 
-  /// False if no function runs.
+  /// Returns false if no function runs.
   bool expect_drain(pool_drain& drain) noexcept {
     const std::scoped_lock lock(mutex_);
     if (busy_ == 0) return false;
     drain_ = &drain;
     return true;
   }
-  /// False if the end of the last function has been posted.
+  /// Returns false if the end of the last function has been posted.
   bool forget_drain() noexcept {
     const std::scoped_lock lock(mutex_);
     return std::exchange(drain_, nullptr) != nullptr;
@@ -146,7 +148,7 @@ class pool_state {
   intrusive_list<pool_job> queue_;
   std::size_t queued_ = 0;
   std::size_t queue_limit_;
-  std::vector<pool_job*> running_;  // by thread
+  std::vector<pool_job*> running_;  // one for each thread
   std::size_t busy_ = 0;
   bool closing_ = false;
   pool_drain* drain_ = nullptr;
@@ -181,7 +183,7 @@ bool pool_waiter::await_ready() noexcept {
 bool pool_waiter::await_suspend(std::coroutine_handle<> handle) noexcept {
   node_.set(handle);
   home_ = &executor::current();
-  // From here on other threads may write the code, so it is written only if they do not know this waiter.
+  // From here on other threads may write the code. It is written here only if they do not know this waiter.
   if (const errc refused = pool_->submit(*this); refused != errc::ok) {
     code_ = refused;
     return false;
@@ -234,7 +236,7 @@ worker_pool::~worker_pool() {
 std::vector<const char*> worker_pool::abandon() {
   if (threads_.empty()) return {};
   std::vector<const char*> names = state_->abandon();
-  // A thread without a function has nothing left to do but to end; one with a function may never.
+  // A thread without a function is about to end; a thread with a function may never end.
   for (std::size_t i = 0; i < threads_.size(); ++i) {
     if (names[i] != nullptr) threads_[i].detach();
   }

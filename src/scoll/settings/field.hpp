@@ -8,12 +8,12 @@
 
 namespace scoll::detail {
 
-/// A setting as the library knows it: how its value is read, written and where it goes.
+/// A setting as the library knows it: functions that read its value into its place and write it.
 struct setting_field {
   std::string_view name;
   std::string_view about;
   std::string_view takes;
-  /// False if the text is none of what it takes.
+  /// Returns false if the text is not an allowed value.
   bool (*read)(settings::values& into, std::string_view text);
   std::string (*write)(const settings::values& from);
 };

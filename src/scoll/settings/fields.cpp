@@ -28,7 +28,7 @@ constexpr std::array time_units{unit{"ns", 1}, unit{"us", 1000}, unit{"ms", 1'00
 constexpr std::array byte_units{unit{"", 1}, unit{"KiB", 1 << 10}, unit{"MiB", 1 << 20},
                                 unit{"GiB", 1 << 30}};
 
-/// A whole number and one of the units; nothing that does not fit.
+/// Reads a whole number and one of the units. Returns nothing if the amount does not fit.
 template <std::size_t Count>
 std::optional<std::int64_t> read_amount(std::string_view text, const std::array<unit, Count>& units) {
   std::int64_t number = 0;
@@ -43,7 +43,7 @@ std::optional<std::int64_t> read_amount(std::string_view text, const std::array<
   return std::nullopt;
 }
 
-/// In the largest unit of which it is a whole number.
+/// Writes the amount in the largest unit of which it is a whole number.
 template <std::size_t Count>
 std::string write_amount(std::int64_t amount, const std::array<unit, Count>& units) {
   const unit* best = units.data();
@@ -53,7 +53,7 @@ std::string write_amount(std::int64_t amount, const std::array<unit, Count>& uni
   return fmt::format("{}{}", amount / best->factor, best->name);
 }
 
-/// A setting's kind: `read` and `write` of a type between bounds.
+/// One kind of setting: `read` and `write` for numbers between bounds.
 template <auto Least, auto Most, bool PowerOfTwo = false>
 struct number {
   template <class T>
@@ -118,7 +118,8 @@ struct local_address {
   static std::string write(const std::string& value) { return value; }
 };
 
-/// What the kernel's modules are called. Whether it has this one, it says when somebody connects.
+/// The name of one of the kernel's congestion control modules. A missing module is only noticed when a
+/// connection is made.
 struct algorithm {
   static bool read(std::string& into, std::string_view text) {
     const auto odd = [](char c) { return c != '_' && std::isalnum(static_cast<unsigned char>(c)) == 0; };
@@ -198,42 +199,43 @@ using optional_time = duration<0, hour>;
 constexpr std::array fields{
     field<backend, SCOLL_PLACE(reactor.backend)>(
         "reactor.backend", "automatic, io_uring or poll",
-        "what the reactor runs on; automatic: io_uring where it works"),
+        "the kernel interface of the reactor; automatic: io_uring where it works"),
     field<number<8U, 32768U, true>, SCOLL_PLACE(reactor.submission_entries)>(
         "reactor.submission_entries",
         "a power of two, 8 to 32768, at most half of reactor.completion_entries",
-        "operations that are handed over at once"),
+        "operations that are submitted at once"),
     field<number<16U, 65536U, true>, SCOLL_PLACE(reactor.completion_entries)>(
         "reactor.completion_entries",
         "a power of two, 16 to 65536, at least twice reactor.submission_entries",
-        "completions that may wait"),
+        "completions that may wait to be handled"),
     field<number<2U, 32768U, true>, SCOLL_PLACE(reactor.receive_buffers)>(
         "reactor.receive_buffers", "a power of two, 2 to 32768, at most reactor.receive_buffer_limit",
-        "receive buffers given to the kernel at most"),
+        "the most receive buffers that the kernel holds"),
     field<amount_of_bytes<256, 16 << 20>, SCOLL_PLACE(reactor.receive_buffer_bytes)>(
-        "reactor.receive_buffer_bytes", "256 to 16MiB", "size of a receive buffer"),
+        "reactor.receive_buffer_bytes", "256 to 16MiB", "the size of a receive buffer"),
     field<number<2U, 65536U>, SCOLL_PLACE(reactor.receive_buffer_limit)>(
         "reactor.receive_buffer_limit", "2 to 65536, at least reactor.receive_buffers",
-        "receive buffers in all: the bound of receive memory"),
+        "the most receive buffers in all: this bounds receive memory"),
     field<truth, SCOLL_PLACE(reactor.announce)>("reactor.announce", "true or false",
-                                                "say on stderr which fallbacks were taken"),
+                                                "report on stderr which fallbacks were taken"),
     field<number<0U, 255U>, SCOLL_PLACE(reactor.disable)>(
         "reactor.disable", "0 to 255", "bits of features not to use, to work around a kernel (reactor.hpp)"),
 
     field<local_address, SCOLL_PLACE(tcp.bind_source)>(
         "tcp.bind_source", "an address such as 10.0.0.1:0, or nothing",
-        "local address to connect from; nothing: the kernel chooses"),
-    field<algorithm, SCOLL_PLACE(tcp.congestion_control)>(
-        "tcp.congestion_control", "a name such as cubic, or nothing", "nothing: the system's"),
+        "the local address to connect from; nothing: the kernel chooses"),
+    field<algorithm, SCOLL_PLACE(tcp.congestion_control)>("tcp.congestion_control",
+                                                          "a name such as cubic, or nothing",
+                                                          "the congestion control; nothing: the system's"),
     field<short_time, SCOLL_PLACE(tcp.connect_limit)>("tcp.connect_limit", "a time up to 3600s",
-                                                      "for a connection attempt"),
+                                                      "the time for a connection attempt"),
     field<short_time, SCOLL_PLACE(tcp.linger_limit)>("tcp.linger_limit", "a time up to 3600s",
-                                                     "for a closed link's peer to read what was written"),
+                                                     "the time for a closed link's peer to read the rest"),
     field<optional_time, SCOLL_PLACE(tcp.keep_alive)>("tcp.keep_alive", "a time up to 3600s, 0: never",
-                                                      "silence after which a connection is probed"),
+                                                      "the silence after which a connection is probed"),
     field<optional_time, SCOLL_PLACE(tcp.unacknowledged_limit)>(
         "tcp.unacknowledged_limit", "a time up to 3600s, 0: the system's",
-        "a link breaks when sent bytes stay unacknowledged for so long"),
+        "a link breaks when sent bytes stay unacknowledged for this long"),
     field<number<1, 65535>, SCOLL_PLACE(tcp.backlog)>("tcp.backlog", "1 to 65535",
                                                       "connections that may wait to be accepted"),
     field<number<1U, 1U << 20>, SCOLL_PLACE(tcp.send_buffers)>(
@@ -242,25 +244,26 @@ constexpr std::array fields{
         "tcp.frame_buffers", "1 to 1048576", "frames that arrive in pieces, over all links"),
 
     field<tree, SCOLL_PLACE(node.default_tree)>("node.default_tree", "such as knomial:4, kary:2, chain, flat",
-                                                "of groups that do not choose"),
+                                                "the tree of groups that do not choose one"),
     field<optional_tree, SCOLL_PLACE(node.pinned_tree)>(
         "node.pinned_tree", "such as knomial:4, or nothing",
-        "taken where a tree would be chosen by measuring (docs/trees.md)"),
+        "used where a tree would be chosen by measuring (docs/trees.md)"),
     field<about_the_dead, SCOLL_PLACE(node.default_dead_members)>(
         "node.default_dead_members", "refuse or try_others",
-        "of broadcasts that do not choose, to groups with dead members: fail, or reach the others"),
+        "what a broadcast that does not choose does about dead members: fail, or reach the others"),
     field<count, SCOLL_PLACE(node.max_operations)>("node.max_operations", "1 or more",
-                                                   "broadcasts at once, rooted here or not"),
-    field<short_time, SCOLL_PLACE(node.rtt_estimate)>("node.rtt_estimate", "a time up to 3600s",
-                                                      "a safe round trip time, for bounds on levels"),
+                                                   "broadcasts that run at once, rooted here or not"),
+    field<short_time, SCOLL_PLACE(node.rtt_estimate)>(
+        "node.rtt_estimate", "a time up to 3600s", "a safe round-trip time, for the time bounds of levels"),
     field<short_time, SCOLL_PLACE(node.level_margin)>("node.level_margin", "a time up to 3600s",
-                                                      "kept by each level beside it"),
-    field<short_time, SCOLL_PLACE(node.creation_lease)>("node.creation_lease", "a time up to 3600s",
-                                                        "after it the creator of an unused group is asked"),
+                                                      "the time that each level keeps back in addition"),
+    field<short_time, SCOLL_PLACE(node.creation_lease)>(
+        "node.creation_lease", "a time up to 3600s",
+        "the time after which an unused group's creator is asked"),
     field<number<1U, 1024U>, SCOLL_PLACE(node.workers)>("node.workers", "1 to 1024",
-                                                        "threads for hooks that burn CPU"),
+                                                        "threads for hooks that compute for long"),
     field<count, SCOLL_PLACE(node.worker_queue)>("node.worker_queue", "1 or more",
-                                                 "functions that wait for one"),
+                                                 "functions that wait for a worker thread"),
 
     field<limit, SCOLL_PLACE(node.ship.deadline)>("ship.deadline", "a time up to 3600s, 0: none",
                                                   "of calls that name no deadline"),
@@ -269,26 +272,28 @@ constexpr std::array fields{
                                                "calls to one peer that wait to be sent"),
     field<amount_of_bytes<ship_limits::least_eager_bytes, transport::max_payload_bytes>,
           SCOLL_PLACE(node.ship.eager_bytes)>("ship.eager_bytes", "512 to 32KiB",
-                                              "arguments and results up to this travel in the message"),
+                                              "arguments and results up to this size travel in the message"),
     field<amount_of_bytes<0, std::int64_t{1} << 40>, SCOLL_PLACE(node.ship.large_bytes)>(
         "ship.large_bytes", "up to 1024GiB", "the largest argument or result"),
     field<amount_of_bytes<0, std::int64_t{1} << 40>, SCOLL_PLACE(node.ship.large_memory)>(
-        "ship.large_memory", "up to 1024GiB", "of all large arguments and results that handlers hold"),
+        "ship.large_memory", "up to 1024GiB",
+        "the size of all large arguments and results that handlers hold"),
     field<short_time, SCOLL_PLACE(node.ship.large_hold)>("ship.large_hold", "a time up to 3600s",
-                                                         "a large result waits so long for its caller"),
+                                                         "how long a large result waits for its caller"),
 
     field<short_time, SCOLL_PLACE(node.link.reconnect_grace)>(
-        "link.reconnect_grace", "a time up to 3600s", "a peer that cannot be reached for so long is lost"),
-    field<short_time, SCOLL_PLACE(node.link.backoff_first)>("link.backoff_first",
-                                                            "a time up to 3600s, at most link.backoff_limit",
-                                                            "between the first two connection attempts"),
+        "link.reconnect_grace", "a time up to 3600s", "a peer that cannot be reached for this long is lost"),
+    field<short_time, SCOLL_PLACE(node.link.backoff_first)>(
+        "link.backoff_first", "a time up to 3600s, at most link.backoff_limit",
+        "the time between the first two connection attempts"),
     field<short_time, SCOLL_PLACE(node.link.backoff_limit)>("link.backoff_limit",
                                                             "a time up to 3600s, at least link.backoff_first",
-                                                            "between later ones at most"),
+                                                            "the longest time between later attempts"),
     field<short_time, SCOLL_PLACE(node.link.hello_limit)>("link.hello_limit", "a time up to 3600s",
-                                                          "for a connection to introduce itself"),
+                                                          "the time for a connection to introduce itself"),
     field<short_time, SCOLL_PLACE(node.link.acknowledge_delay)>(
-        "link.acknowledge_delay", "a time up to 3600s", "an acknowledgement waits so long for company"),
+        "link.acknowledge_delay", "a time up to 3600s",
+        "how long an acknowledgement waits for a message to travel with"),
     field<count, SCOLL_PLACE(node.link.queue_limit)>("link.queue_limit",
                                                      "1 or more, at least link.transfer_window",
                                                      "requests per peer and class that wait for credit"),
@@ -302,9 +307,9 @@ constexpr std::array fields{
                                                          "1 or more, at most link.queue_limit",
                                                          "bulk segments on their way, per peer"),
     field<amount_of_bytes<1, 1 << 20>, SCOLL_PLACE(node.link.transfer_segment_bytes)>(
-        "link.transfer_segment_bytes", "1 to 1MiB", "that bulk is cut in"),
+        "link.transfer_segment_bytes", "1 to 1MiB", "the size of the segments of bulk data"),
     field<count, SCOLL_PLACE(node.link.transfer_buffers)>("link.transfer_buffers", "1 or more",
-                                                          "of 8 KiB, for small segments"),
+                                                          "buffers of 8 KiB for small segments"),
 };
 
 #undef SCOLL_PLACE

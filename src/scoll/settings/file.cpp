@@ -48,7 +48,8 @@ void read_table(const std::string& path, const std::string& before, const toml::
   }
 }
 
-/// All of it, or why not. By hand: a stream takes a folder, or a failure half way, for the end of the file.
+/// Reads the whole file, or returns the error. It does not use a stream, which would take a folder, or a
+/// failure half-way, for the end of the file.
 std::error_code read_all(const std::string& path, std::string& into) {
   const transport::unique_fd from(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!from) return {errno, std::generic_category()};

@@ -35,7 +35,7 @@ std::string upper(std::string_view text) {
   return all;
 }
 
-/// "tcp.keep_alive" is SCOLL_TCP_KEEP_ALIVE.
+/// Turns "tcp.keep_alive" into SCOLL_TCP_KEEP_ALIVE.
 std::string variable_of(std::string_view name) {
   std::string variable(prefix);
   variable += upper(name);
@@ -50,7 +50,7 @@ std::optional<std::size_t> find_variable(std::string_view variable) {
   return static_cast<std::size_t>(at - fields.begin());
 }
 
-/// All SCOLL_... of this process, with their values.
+/// All variables SCOLL_... of this process, with their values.
 std::vector<std::pair<std::string_view, std::string_view>> variables() {
   std::vector<std::pair<std::string_view, std::string_view>> found;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -62,14 +62,15 @@ std::vector<std::pair<std::string_view, std::string_view>> variables() {
   return found;
 }
 
-/// The variable of a setting that somebody may have meant; empty if there is none.
+/// The variable of the setting that a misspelt variable may mean; empty if there is none.
 std::string nearest_variable(std::string_view variable) {
   std::vector<std::string> all;
   for (const setting_field& f : setting_fields()) all.push_back(variable_of(f.name));
   return detail::nearest_spelling(upper(variable), all);
 }
 
-/// The setting that somebody may have meant: one that is spelt alike, or whose group was left out.
+/// The setting that a misspelt name may mean: one that is spelt alike, or whose group was left out; empty if
+/// there is none.
 std::string nearest_setting(std::string_view name) {
   std::vector<std::string_view> all;
   for (const setting_field& f : setting_fields()) {
@@ -83,20 +84,21 @@ std::string question(const std::string& near) {
   return near.empty() ? near : fmt::format(": did you mean {}?", near);
 }
 
-/// Behind a complaint about a value: what is missing, where that can be seen.
+/// The end of a complaint about a value: it says what is missing, where that can be seen.
 std::string advice(const setting_field& f, std::string_view value) {
   const bool bare = !value.empty() && value.find_first_not_of("0123456789") == std::string_view::npos;
   return bare && f.takes.starts_with("a time") ? fmt::format("; a unit is missing, as in {}s", value) : "";
 }
 
-/// Of a setting, were there one of that name: others belong to somebody else.
+/// True if the variable's group is one of ours. Variables of other groups belong to other programs.
 bool looks_like_ours(std::string_view variable) {
   return std::ranges::any_of(setting_fields(), [variable](const setting_field& f) {
     return variable.starts_with(variable_of(f.name.substr(0, f.name.find('.') + 1)));
   });
 }
 
-/// What a node and its reactor would say. Who the node is, its program chooses: anybody will do.
+/// Checks the options as a node and its reactor would. The program chooses the node's id, so any id will do
+/// here.
 status validate(const settings::values& all) {
   if (status s = all.reactor.validate(); !s) return s;
   node_options somebody = all.node;
@@ -107,7 +109,7 @@ status validate(const settings::values& all) {
 void take_built_in(settings::values& into, std::size_t at) {
   const setting_field& f = setting_fields()[at];
   [[maybe_unused]] const bool read = f.read(into, f.write(settings::values{}));
-  SCOLL_ASSERT(read, "what is built in is allowed");
+  SCOLL_ASSERT(read, "a built-in value must be allowed");
 }
 
 }  // namespace
@@ -191,13 +193,13 @@ status settings::take_one(std::string_view name, std::string_view value, setting
   return take({{*at, std::string(value), {}}}, origin);
 }
 
-/// All or none of them.
+/// Takes all changes or none of them.
 status settings::take(const std::vector<change>& changes, setting_origin origin) {
   values changed = values_;
   for (const change& c : changes) {
     const setting_field& f = setting_fields()[c.at];
     values ignored = values_;
-    // What is overruled has to be right all the same.
+    // A value that is overruled must be allowed all the same.
     values& into = sources_[c.at].origin > origin ? ignored : changed;
     if (!f.read(into, c.value)) {
       return refuse(errc::invalid_argument,
@@ -213,7 +215,8 @@ status settings::take(const std::vector<change>& changes, setting_origin origin)
   return {};
 }
 
-/// What is built in takes their place: what people say must not be wrong for a program's taste.
+/// Replaces suggestions that do not fit by the built-in values: a program's suggestion must not make the
+/// values of people wrong.
 void settings::drop_suggestions_that_do_not_fit() {
   bool dropped = true;
   for (status outcome = validate(values_); !outcome && dropped; outcome = validate(values_)) {
@@ -245,7 +248,7 @@ status settings::check() {
   return refuse(wrong.code(), fmt::format("{}this does not fit: {}", chosen, wrong.text()));
 }
 
-/// Those that somebody has chosen and without which it would not be wrong in the same way.
+/// Finds the chosen settings without which the values would not be wrong in the same way.
 std::vector<std::size_t> settings::involved_in(const error& wrong) const {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < sources_.size(); ++i) {

@@ -26,7 +26,8 @@ bool call_limit::enter(detail::client_call& call) noexcept {
   return false;
 }
 
-/// Those who are told may leave at once again: they are counted, not called from within.
+/// A call that is told to go on may leave again at once. Such calls are counted here and not served from
+/// within.
 void call_limit::leave() noexcept {
   ++free_;
   if (serving_) return;
@@ -43,7 +44,7 @@ void call_limit::leave() noexcept {
 namespace scoll::detail {
 namespace {
 
-/// Room in an answer for a text or a descriptor, whatever the result takes.
+/// The least room in an answer: it must hold a text or a descriptor, however small the result is.
 constexpr std::size_t least_reply_bytes = 256;
 
 error too_late() noexcept {
@@ -82,8 +83,6 @@ client_call::~client_call() {
   if (message_ != nullptr) shipper_.wire().release_message(*message_);
 }
 
-// ---- the argument
-
 std::span<std::byte> client_call::room_in_message() noexcept {
   message_ = &shipper_.wire().acquire_message();
   return message_->payload_space();
@@ -114,7 +113,7 @@ void client_call::seal(std::size_t size) noexcept {
   message_->share_payload({std::move(buffer_), bytes}, wire::checksum(bytes));
 }
 
-/// The peer pulls the argument: the message says from where.
+/// Exposes the argument, which the peer pulls; the message says from where.
 status client_call::expose(transport::message& m) noexcept {
   auto region =
       transport::memory_region::expose(shipper_.wire(), std::span<const std::byte>(large_->argument.span()));
@@ -126,10 +125,8 @@ status client_call::expose(transport::message& m) noexcept {
   return {};
 }
 
-// ---- its course
-
 bool client_call::begin(std::coroutine_handle<> waiter) noexcept {
-  SCOLL_ASSERT(!begun_, "a shipped call is awaited once");
+  SCOLL_ASSERT(!begun_, "a shipped call was awaited twice");
   executor& ex = shipper_.get_executor();
   expires_ = options_.deadline.from(ex.now()).at;
   if (expires_ <= ex.now()) {
@@ -203,7 +200,7 @@ void client_call::stop_with(const error& why) noexcept {
   if (ended_) return;
   if (!failure_) failure_ = why;
   if (large_ != nullptr && large_->fetching) {
-    large_->stop.request_stop();  // the transfer still ends by itself, and then the call
+    large_->stop.request_stop();  // the call ends when the transfer has ended
     return;
   }
   list_hook<call_limit>::unlink();
@@ -218,7 +215,7 @@ void client_call::heard(transport::reply_event& event) noexcept {
   if (SCOLL_MUTANT(ship_loss_as_not_executed) && !event.outcome) may_have_executed_ = false;
   const error why = event.outcome ? answered(event) : refusal(event.outcome.error());
   if (why && !failure_) failure_ = why;
-  if (fetching) {  // the peer, or the way to it, has given up the result
+  if (fetching) {  // the peer has given up the result, or the connection is lost
     if (!failure_) failure_ = {errc::malformed, "a second answer while a large result was fetched"};
     large_->stop.request_stop();
   } else if (failure_ || event.final) {
@@ -227,14 +224,14 @@ void client_call::heard(transport::reply_event& event) noexcept {
   }
 }
 
-/// Ok for a result, or for one that is being fetched.
+/// Takes an answer. Returns no error for a result, or for one that is being fetched.
 error client_call::answered(transport::reply_event& event) noexcept {
   const auto head = wire::decode_from<ship_reply_head>(event.head);
   if (!head) return head.error();
   switch (head->outcome) {
     case ship_outcome::value:
       answer_ = std::move(event.payload);
-      return event.final ? error{} : error(errc::malformed, "a part of a result that is no descriptor");
+      return event.final ? error{} : error(errc::malformed, "a partial answer must hold a descriptor");
     case ship_outcome::error: {
       const auto text = event.payload.bytes;
       const auto code = static_cast<errc>(head->code);
@@ -249,11 +246,11 @@ error client_call::answered(transport::reply_event& event) noexcept {
     case ship_outcome::other_types: return other_types(event);
     case ship_outcome::large: break;
   }
-  if (event.final) return {errc::malformed, "a descriptor of a result that is gone"};
+  if (event.final) return {errc::malformed, "the descriptor of a result came in a final answer"};
   return fetch(event.payload.bytes);
 }
 
-/// The peer has another function under this number, and did not call it.
+/// The peer has another function under this number, and did not run it.
 error client_call::other_types(transport::reply_event& event) noexcept {
   const auto there = wire::decode_from<function_text>(event.payload.bytes);
   if (!there) return there.error();
@@ -264,7 +261,7 @@ error client_call::other_types(transport::reply_event& event) noexcept {
 error client_call::fetch(std::span<const std::byte> descriptor) noexcept {
   const auto from = wire::decode_from<transport::region_descriptor>(descriptor);
   if (!from) return from.error();
-  if (from->node != to_) return {errc::malformed, "a result that lies on another node"};
+  if (from->node != to_) return {errc::malformed, "the result's descriptor names another node"};
   const std::size_t most = shipper_.limits().large_bytes;
   if (from->length > most) {
     return make_error(errc::too_large, "a result of {} bytes: at most {} are allowed", from->length, most);
@@ -285,12 +282,12 @@ task<void> client_call::pull(transport::region_descriptor from) {
   const status fetched = co_await transport::pull(shipper_.wire(), from, 0, large_->result.span(), options);
   large_->fetching = false;
   if (!fetched && !failure_) failure_ = fetched.error();
-  exchange::cancel();  // the peer may let go of it
+  exchange::cancel();  // the peer may release the result
   ++shipper_.statistics_.large;
   end();
 }
 
-/// The peer knows functions by number: here is the name.
+/// Adds the name to a refusal, because the peer knows functions by number only.
 error client_call::refusal(const error& said) const noexcept {
   if (said == errc::unknown_function) return not_served(function_, to_);
   return said;
@@ -300,7 +297,7 @@ std::span<const std::byte> client_call::result() const noexcept {
   return large_ != nullptr && !large_->result.span().empty() ? large_->result.span() : answer_.bytes;
 }
 
-/// Nothing refers to this call any more.
+/// Removes everything that refers to this call.
 void client_call::conclude() noexcept {
   ended_ = true;
   shipper_.get_executor().disarm(*this);

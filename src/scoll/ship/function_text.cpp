@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view gap = "...";
 
-/// With its middle left out, if it is longer.
+/// Leaves out the middle of a longer name.
 std::string shortened(std::string_view name, std::size_t room) {
   if (name.size() <= room) return std::string(name);
   const std::size_t kept = room - gap.size();
@@ -24,7 +24,7 @@ struct pair_of_texts {
   std::string first, second;
 };
 
-/// Half of the room for each; what one does not need is the other's.
+/// Gives each text half of the room; the part that one does not need goes to the other.
 pair_of_texts shortened(std::string_view a, std::string_view b, std::size_t room) {
   const std::size_t half = room / 2;
   const std::size_t for_a = room - std::min(half, b.size());
@@ -36,7 +36,7 @@ std::string form(std::string_view argument, std::string_view result) {
   return std::string("(").append(argument).append(") -> ").append(result);
 }
 
-/// From the beginning of the word at `from` on, in so much room.
+/// Shows `text` from the beginning of the word at `from` on, within `room`.
 std::string excerpt(const std::string& text, std::size_t from, std::size_t room) {
   if (text.size() <= room) return text;
   while (from != 0 && from < text.size() && std::isalnum(static_cast<unsigned char>(text[from - 1])) != 0)
@@ -47,7 +47,7 @@ std::string excerpt(const std::string& text, std::size_t from, std::size_t room)
   return shown.substr(0, room - gap.size()).append(gap);
 }
 
-/// Both in so much room, each from where they first differ, unless there is room for it from its beginning.
+/// Fits both texts into `room`. Each begins where they first differ, unless there is room for all of it.
 pair_of_texts where_they_differ(const std::string& a, const std::string& b, std::size_t room) {
   const auto differs = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
   const auto from = static_cast<std::size_t>(differs - a.begin());
@@ -62,7 +62,7 @@ constexpr std::size_t digits(std::uint64_t n) noexcept {
   return count;
 }
 
-/// Of a text of so many letters beside what is filled in.
+/// The room that a text of the given letters leaves for the names filled in.
 constexpr std::size_t room_beside(std::string_view letters) noexcept {
   return error::text_capacity - letters.size();
 }

@@ -54,8 +54,6 @@ std::string_view server_call::name() const noexcept {
   return function_.key.name;
 }
 
-// ---- beginning
-
 void server_call::admit(transport::request_view& request, const ship_head& head, ship_peer& from,
                         std::size_t large) noexcept {
   peer_ = &from;
@@ -70,7 +68,7 @@ void server_call::admit(transport::request_view& request, const ship_head& head,
     expires_ = saturating_add(shipper_.get_executor().now(), left);
   }
   request.accept(*this);
-  release_credit();  // the table bounds what is taken on: callers must not wait for each other in a circle
+  release_credit();  // the table bounds accepted calls: callers must not wait for each other in a circle
 }
 
 void server_call::run_later() noexcept {
@@ -78,7 +76,7 @@ void server_call::run_later() noexcept {
   shipper_.get_executor().schedule(*this);
 }
 
-/// A notification is answered when it is taken.
+/// Answers a notification as soon as the call is accepted.
 void server_call::acknowledge() noexcept {
   transport::message& m = shipper_.wire().acquire_message();
   m.set_head_bytes(*wire::encode_to(m.head_space(), ship_reply_head{}));
@@ -110,7 +108,7 @@ task<void> server_call::pull(transport::region_descriptor argument) {
   run();
 }
 
-/// The caller hears that nothing was done.
+/// Tells the caller that nothing was done.
 void server_call::give_up_before_start(const error& why) noexcept {
   if (open() && gone_) drop();
   if (open()) refuse(why);
@@ -138,8 +136,6 @@ bool server_call::start() noexcept {
   work_ = call_handler(call_);
   return work_.done() || !work_.start(*this);
 }
-
-// ---- while it runs
 
 void server_call::on_time(timer_node& self) noexcept {
   auto& h = static_cast<server_call&>(self);
@@ -175,8 +171,6 @@ void server_call::answer_early(const error& why) noexcept {
   if (open() && !holding_) answer_error(why);
 }
 
-// ---- ending
-
 std::coroutine_handle<> server_call::on_returned(task_listener& self) noexcept {
   static_cast<server_call&>(self).returned();
   return std::noop_coroutine();
@@ -186,7 +180,7 @@ void server_call::returned() noexcept {
   returned_ = true;
   shipper_.get_executor().disarm(*this);
   const status outcome = work_.take();
-  work_ = {};  // what the handler was given is no longer needed
+  work_ = {};  // the handler's arguments are no longer needed
   argument_bytes_ = {};
   if (open() && gone_) drop();
   if (!open()) return retire();
@@ -196,7 +190,7 @@ void server_call::returned() noexcept {
   if (!holding_) retire();
 }
 
-/// In place, in the message or a buffer of its own.
+/// Encodes the result in place: in the message, or in a buffer of its own.
 error server_call::answer_value(std::size_t most) noexcept {
   transport::endpoint& wire_end = shipper_.wire();
   transport::message& m = wire_end.acquire_message();
@@ -226,7 +220,7 @@ error server_call::answer_value(std::size_t most) noexcept {
   return why ? why : answer_large();
 }
 
-/// The caller pulls the result, then says so: until then it is kept.
+/// Offers a large result, which the caller pulls. It is kept until the caller says that it has pulled it.
 error server_call::answer_large() noexcept {
   const ship_limits& limits = shipper_.limits();
   const std::size_t size = result_size();

@@ -35,7 +35,7 @@ status ship_limits::validate() const {
 namespace scoll::detail {
 namespace {
 
-// docs/wire.md describes them byte by byte.
+// docs/wire.md describes these structs byte by byte.
 static_assert(wire::fixed_size<ship_head> == 33);
 static_assert(wire::fixed_size<ship_reply_head> == 8);
 
@@ -54,10 +54,8 @@ shipper::shipper(engine& beside)
 
 shipper::~shipper() {
   SCOLL_ASSERT(server_call_count_ == 0 && outgoing_count_ == 0,
-               "a node was destroyed while calls run: await node.shutdown(...) first");
+               "a node was destroyed while calls were running: await node.shutdown(...) first");
 }
-
-// ---- functions
 
 served_function* shipper::find(std::uint64_t id) noexcept {
   const auto at = std::lower_bound(functions_.begin(), functions_.end(), id,
@@ -83,8 +81,6 @@ task<void> shipper::close_function(std::shared_ptr<served_function> f) {
   std::erase(functions_, f);
 }
 
-// ---- requests
-
 void shipper::on_request(transport::request_view& request) noexcept {
   error refused;
   try {
@@ -97,8 +93,8 @@ void shipper::on_request(transport::request_view& request) noexcept {
   if (!request.settled()) request.refuse(refused);
 }
 
-/// A peer's call is taken while fewer of its calls run than places are free: so none takes all of them, and
-/// the more peers ask, the more equal their shares become.
+/// True if a call of the peer can be admitted: while the peer has fewer calls running than slots are free. So
+/// one peer never takes all slots, and the more peers call, the more equal their shares become.
 bool shipper::room_for(const ship_peer& peer) const noexcept {
   if (SCOLL_MUTANT(ship_table_unbounded)) return true;
   const std::size_t free = limits_.handlers - std::min<std::size_t>(limits_.handlers, server_call_count_);
@@ -108,7 +104,7 @@ bool shipper::room_for(const ship_peer& peer) const noexcept {
 error shipper::admit(transport::request_view& request) {
   const auto head = wire::decode_from<ship_head>(request.head());
   if (!head) return head.error();
-  if ((head->flags & ~known_flags) != 0) return {errc::malformed, "a call with flags that nobody knows"};
+  if ((head->flags & ~known_flags) != 0) return {errc::malformed, "a call with unknown flags"};
   if (engine_.work().closed()) {
     return make_error(errc::closed, "node {} is shutting down", engine_.options().id);
   }
@@ -139,7 +135,7 @@ error shipper::admit(transport::request_view& request) {
   return {};
 }
 
-/// The caller compares what it hears with its own, and names both.
+/// Describes this node's function. The caller compares it with its own and names both.
 error shipper::answer_other_types(transport::request_view& request, const function_key& here) {
   const error refused(errc::type_mismatch, here.name);
   transport::message& m = wire_.acquire_message();
@@ -165,7 +161,7 @@ error shipper::admit_large(transport::request_view& request, const ship_head& he
   const auto argument = wire::decode_from<transport::region_descriptor>(request.payload().bytes);
   if (!argument) return argument.error();
   if (argument->node != request.from().peer()) {
-    return {errc::invalid_argument, "an argument that does not lie with its caller"};
+    return {errc::invalid_argument, "the argument's descriptor names a node other than the caller"};
   }
   if (argument->length > limits_.large_bytes) {
     return make_error(errc::too_large, "an argument of {} bytes: node {} takes at most {}", argument->length,
@@ -217,8 +213,6 @@ std::size_t shipper::server_calls_of(node_id peer) const noexcept {
   return found == peers_.end() ? 0 : found->second.running;
 }
 
-// ---- calls of this node
-
 void shipper::started(client_call& call) noexcept {
   outgoing_.push_back(call);
   ++outgoing_count_;
@@ -228,8 +222,6 @@ void shipper::ended(client_call& call) noexcept {
   call.list_hook<client_call>::unlink();
   --outgoing_count_;
 }
-
-// ---- shutting down
 
 bool shipper::idle() const noexcept {
   return server_call_count_ == 0 && outgoing_count_ == 0 && scope_.running() == 0;

@@ -21,13 +21,13 @@ namespace scoll::detail {
 
 class engine;
 
-/// Handlers that run for one peer.
+/// Counts the handlers that run for one peer.
 struct ship_peer {
   std::uint32_t running = 0;
 };
 
-/// The calls of one node: what it serves, what runs, and what it waits for. It shares the engine's
-/// endpoint, whose traffic class `call` it takes. Single-threaded.
+/// The shipped calls of one node: the functions it serves, the calls that run here, and the calls it waits
+/// for. It shares the engine's endpoint, and owns the traffic class `call`. It is single-threaded.
 class shipper final : private transport::endpoint_events {
  public:
   explicit shipper(engine& beside);
@@ -38,30 +38,31 @@ class shipper final : private transport::endpoint_events {
   executor& get_executor() const noexcept { return executor_; }
   const ship_limits& limits() const noexcept { return limits_; }
   const ship_statistics& statistics() const noexcept { return statistics_; }
-  /// For calls that no coroutine of the user awaits; they end with the node.
+  /// A scope for calls that no coroutine of the user awaits; it ends with the node.
   scope& background() noexcept { return scope_; }
 
   status add_function(std::shared_ptr<served_function> f);
   task<void> close_function(std::shared_ptr<served_function> f);
 
-  /// Calls that were admitted and are not over.
+  /// The number of calls that were admitted and have not ended.
   std::size_t server_calls() const noexcept { return server_call_count_; }
   std::size_t server_calls_of(node_id peer) const noexcept;
-  /// Calls that this node waits for.
+  /// The number of calls that this node waits for.
   std::size_t outgoing() const noexcept { return outgoing_count_; }
-  /// Bytes of large arguments and results that handlers hold.
+  /// The number of bytes of large arguments and results that handlers hold.
   std::size_t large_held() const noexcept { return large_held_; }
 
-  // Shutting down, in the steps of `shut_down`.
-  /// Nothing runs, here or in the background, and nobody waits.
+  // The steps of `shut_down`.
+
+  /// True if no call runs, here or in the background, and none is awaited.
   bool idle() const noexcept;
-  /// Whoever waits hears that the node ends; what runs is asked to stop.
+  /// Tells all callers that the node ends, and asks the handlers to stop.
   void abort() noexcept;
-  /// What still runs is answered in its place, so that the links can drain.
+  /// Answers instead of the handlers that are still running, so that the links can drain.
   void answer_all() noexcept;
-  /// The names of the handlers that have not returned.
+  /// Adds the names of the handlers that have not returned.
   void add_running_handlers(std::vector<std::string>& into) const;
-  /// Ends the background work, if none is left. False if some is.
+  /// Ends the background work, if none is left. Returns false if some is.
   bool try_join() noexcept { return scope_.try_join(); }
 
  private:
@@ -88,7 +89,7 @@ class shipper final : private transport::endpoint_events {
   transport::endpoint& wire_;
   executor& executor_;
   ship_limits limits_;
-  std::vector<std::shared_ptr<served_function>> functions_;  // by id
+  std::vector<std::shared_ptr<served_function>> functions_;  // sorted by id
   std::map<node_id, ship_peer> peers_;
   intrusive_list<server_call, server_call> server_calls_;
   std::size_t server_call_count_ = 0;

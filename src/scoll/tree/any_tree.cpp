@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t user_kinds = 256 - first_user_tree_kind;
 
-/// Written at start-up, read without a lock.
+/// The table is written at start-up and read without a lock.
 std::array<std::atomic<const user_tree_functions*>, user_kinds> user_trees{};
 std::mutex registering;
 

@@ -11,10 +11,10 @@
 namespace scoll {
 namespace {
 
-/// What predictions are taken to be right by when trees are compared.
+/// The precision of predictions that is assumed when trees are compared.
 constexpr std::uint64_t tolerance_percent = 5;
 
-/// Radices worth predicting. A k-ary tree with k >= n - 1, and a k-nomial one with k >= n, is flat.
+/// The radices worth predicting. A k-ary tree with k >= n - 1 and a k-nomial tree with k >= n are flat.
 std::vector<std::uint32_t> radices_below(std::uint32_t limit, bool powers_of_two_only) {
   constexpr std::uint32_t all_up_to = 16;
   constexpr std::uint32_t most = 65535;
@@ -30,14 +30,14 @@ std::uint32_t in_units(std::uint64_t time, std::uint64_t unit) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>((time + unit / 2) / unit, UINT32_MAX));
 }
 
-/// With the ratios of these costs, in integers that a person can read.
+/// A greedy tree with the ratios of these costs, in integers that a person can read.
 greedy greedy_for(std::uint64_t latency, std::uint64_t gap, std::uint64_t merge) {
   constexpr std::uint64_t largest = 1000;
   const std::uint64_t unit = std::max({std::uint64_t{1}, gap / 8, std::max(latency, merge) / largest});
   return {std::max(in_units(latency, unit), 1U), std::max(in_units(gap, unit), 1U), in_units(merge, unit)};
 }
 
-/// As if all links were of the class that most members are reached by.
+/// The costs of the class by which most members are reached, for trees that assume equal links.
 const link_costs& usual_costs(const link_map& links) {
   std::size_t usual = 0;
   std::ptrdiff_t most = -1;
@@ -48,7 +48,7 @@ const link_costs& usual_costs(const link_map& links) {
   return links.classes[usual].costs;
 }
 
-/// The simplest first.
+/// The candidates, the simplest first.
 std::vector<tree_spec> trees_to_try(std::uint32_t n, const link_map& links,
                                     const std::vector<tree_spec>& also) {
   const bool few = n > 4096;
@@ -73,7 +73,7 @@ std::vector<tree_spec> trees_to_try(std::uint32_t n, const link_map& links,
   return all;
 }
 
-/// The order in which `trees_to_try` has the kinds.
+/// The position of a tree's kind in the order of `trees_to_try`.
 int complexity(const tree_spec& tree) {
   constexpr std::array kinds{flat::kind, knomial::kind, kary::kind, chain::kind, greedy::kind};
   return static_cast<int>(std::find(kinds.begin(), kinds.end(), tree.kind) - kinds.begin());
@@ -88,7 +88,7 @@ const tree_candidate* find_tree(const tree_plan& plan, const tree_spec& tree) {
   return at == plan.candidates.end() ? nullptr : &*at;
 }
 
-/// The simplest of those that are as good as the fastest.
+/// The simplest of the trees that are as good as the fastest.
 const tree_candidate& simplest_of_the_fastest(const std::vector<tree_candidate>& sorted) {
   const std::uint64_t fastest = sorted.front().predicted.merged;
   const std::uint64_t good_enough = fastest + fastest * tolerance_percent / 100;
@@ -111,12 +111,12 @@ std::string behind(const tree_candidate& c, std::uint64_t fastest) {
   return fmt::format("+{:.1f} %", more * 100);
 }
 
-/// What speaks against having fewer levels, and against more.
+/// Says what speaks against fewer levels, and what against more.
 std::string reason(const tree_plan& plan) {
   const tree_prediction& chosen = *plan.predicted;
   const std::uint32_t children = plan.members - 1;
-  if (plan.members == 1) return "there is nobody to send to";
-  if (plan.members == 2) return "there is one way to reach one member";
+  if (plan.members == 1) return "there is no other member";
+  if (plan.members == 2) return "there is only one way to reach one member";
   std::string text;
   if (plan.tree.kind == flat::kind) {
     const auto deeper = std::ranges::find_if(
@@ -135,7 +135,7 @@ std::string reason(const tree_plan& plan) {
     text += "; the processors of a host are busy nearly all the time, so that no shape is much faster";
   const tree_candidate& fastest = plan.candidates.front();
   if (fastest.tree != plan.tree && fastest.predicted.merged != chosen.merged) {
-    text += fmt::format("; {} would be faster, but by no more than predictions are right by",
+    text += fmt::format("; {} would be faster, but by less than the precision of predictions",
                         to_string(fastest.tree));
   }
   return text;

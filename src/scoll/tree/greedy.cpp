@@ -10,11 +10,11 @@ namespace {
 
 struct turn {
   std::uint64_t time;
-  std::uint32_t member;  // numbered in the order of being reached
+  std::uint32_t member;  // its number in the order in which members are reached
 };
 
-/// parents[i] of the i-th member reached. The earliest free member takes the next child. Members become free
-/// first when they are reached and again a gap after each child, and both kinds of event are made in the
+/// Computes parents[i] of the i-th member reached. The earliest free member takes the next child. A member
+/// becomes free when it is reached, and again a gap after each child. Both kinds of event are made in the
 /// order of their times, so two queues serve as the heap.
 std::vector<std::uint32_t> assign_parents(std::uint32_t n, std::uint64_t reach, std::uint64_t gap) {
   std::vector<std::uint32_t> parents(n, 0);
@@ -53,8 +53,8 @@ greedy_table::greedy_table(std::uint32_t n, std::uint64_t reach, std::uint64_t g
     ++parent.fan_out;
   }
 
-  // Into preorder. An earlier child's subtree contains the shape of a later one's, since it had at least one
-  // gap more to grow: the order of being reached is send order.
+  // Renumbers into preorder. An earlier child's subtree contains the shape of a later one's, since it had at
+  // least one gap more to grow. So the order in which members are reached is send order.
   std::vector<std::uint32_t> renamed(n, 0);
   std::vector<std::uint32_t> next_rank(n, 1);
   for (std::uint32_t i = 0; i < n; ++i) {
@@ -92,7 +92,7 @@ class table_cache {
       const std::scoped_lock lock(mutex_);
       if (table_ptr found = find(wanted)) return found;
     }
-    // Built unlocked: others need not wait, and a table built twice is only wasted time.
+    // The table is built unlocked: others need not wait, and a table built twice is only wasted time.
     auto built = std::make_shared<const greedy_table>(n, reach, gap);
     const std::scoped_lock lock(mutex_);
     if (table_ptr found = find(wanted)) return found;

@@ -6,7 +6,7 @@
 namespace scoll::detail {
 namespace {
 
-/// One broadcast, event by event. Members are meant by their number in the tree.
+/// Simulates one broadcast, event by event. Members are given by their number in the tree.
 class imagined_broadcast {
  public:
   imagined_broadcast(const tree_levels& tree, const link_map& links)
@@ -38,7 +38,7 @@ class imagined_broadcast {
   struct event {
     enum kind : std::uint8_t { request, reply, step, release };
     std::uint64_t at;
-    std::uint64_t order;  // among those of one time
+    std::uint64_t order;  // breaks ties between events of one time
     std::uint32_t member;
     kind what;
     friend bool operator>(const event& a, const event& b) {
@@ -49,7 +49,7 @@ class imagined_broadcast {
     std::uint32_t arrived = 0;
     std::uint32_t merged = 0;
     bool reached = false;
-    bool awake = false;  // has a processor, or waits for one
+    bool awake = false;  // it has a processor, or waits for one
   };
   struct host {
     bool limited = false;
@@ -121,7 +121,7 @@ class imagined_broadcast {
     happen(at, event::step, m);
   }
 
-  /// Merges the next reply, if one is there.
+  /// Merges the next reply, if there is one.
   void go_on(std::uint32_t m, std::uint64_t at, std::uint64_t waking) {
     member& self = members_[m];
     if (self.merged == self.arrived) return let_go(m, at);

@@ -96,7 +96,7 @@ TEST_CASE("a membership that makes no sense is refused with the reason", "[group
   };
   REQUIRE(create({}) == errc::invalid_argument);
   REQUIRE(create({{1, {}}, {0, {}}}) == errc::invalid_argument);
-  REQUIRE(create({{1, {}}, {0, {}}}).text() == "target 1 names node 0, which is nobody");
+  REQUIRE(create({{1, {}}, {0, {}}}).text() == "target 1 names node 0, which is not a valid id");
   REQUIRE(create({{1, {}}, {2, {}}, {3, {}}, {2, {}}}) == errc::duplicate_target);
   REQUIRE(create({{1, {}}, {2, {}}, {3, {}}, {2, {}}}).text() == "node 2 is both target 1 and target 3");
   REQUIRE(create({{2, {}}, {3, {}}}) == errc::not_member);

@@ -14,6 +14,7 @@
 using namespace scoll;
 using namespace std::chrono_literals;
 using detail::hook_call;
+using testing::virtual_executor;
 
 namespace {
 

@@ -54,7 +54,7 @@ TEST_CASE("a gate lets in until it is closed and awaits those inside") {
     auto pass = dying->enter();
     dying.reset();
   });
-  CHECK(d.message.find("someone is inside") != std::string::npos);
+  CHECK(d.message.find("before all users had left") != std::string::npos);
 }
 
 TEST_CASE("a wait for a closed gate has a limit, and the gate stays closed") {

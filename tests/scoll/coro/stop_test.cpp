@@ -91,5 +91,5 @@ TEST_CASE("a stop source must outlive its callbacks") {
     source.reset();
   });
   CHECK(d.aborted);
-  CHECK(d.message.find("a stop source died before its callbacks") != std::string::npos);
+  CHECK(d.message.find("a stop source was destroyed before its callbacks") != std::string::npos);
 }

@@ -26,7 +26,7 @@ TEST_CASE("a primitive must outlive its waiters") {
     b.run();
     e.reset();
   });
-  CHECK(d.message.find("destroyed while coroutines wait in it") != std::string::npos);
+  CHECK(d.message.find("destroyed while coroutines were waiting in it") != std::string::npos);
 }
 
 TEST_CASE("a million waits for what is ready use no stack") {

@@ -4,7 +4,7 @@
 #include "scoll/collective/operation/operation.hpp"
 #include "scoll/coro/mutants.hpp"
 
-// What became of whom: members enter the account by relative rank, and leave it by rank in the group.
+// The account of the members' states. Members enter it by relative rank and leave it by rank in the group.
 namespace scoll::detail {
 
 std::uint16_t operation::note(phase where, const error& what) {
@@ -36,8 +36,9 @@ void operation::mark_below(const child& c, member_state state, std::uint16_t cau
   });
 }
 
-/// The subtree of a child whose exchange ended without an answer. A child that refused has not executed, and nothing
-/// below it was told; a subtree that was never reached has not executed either; anything else is unknown.
+/// Accounts for the subtree of a child whose exchange ended without an answer. A child that refused has not
+/// executed, and the members below it were not told. A subtree that was never reached has not executed
+/// either. Anything else is unknown.
 void operation::mark_lost(child& c) {
   const std::uint16_t index = note(c.refused ? phase::admission : phase::delivery, c.reason);
   if (SCOLL_MUTANT(forgotten_subtree))
@@ -72,7 +73,7 @@ error operation::first_reason(const child& c, std::size_t mark) const {
   return {};
 }
 
-/// The merged value is lost here: the members merged in it are known to have executed, and nothing more.
+/// Gives up the merged value: the members merged in it are known to have executed, and nothing more.
 void operation::lose_reply(const error& why) {
   const std::uint16_t index = note(phase::reply, why);
   for (child& c : children_.all()) {

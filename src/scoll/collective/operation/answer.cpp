@@ -9,7 +9,7 @@
 #include "transport/wire/checksum.hpp"
 #include "transport/wire/wire.hpp"
 
-// The end: `finish` runs, what has not come is accounted for, and the answer leaves.
+// The end of an operation: `finish` runs, missing answers are accounted for, and the answer leaves.
 namespace scoll::detail {
 namespace {
 
@@ -17,15 +17,15 @@ constexpr std::size_t not_encoded = SIZE_MAX;
 
 }  // namespace
 
-/// `finish`, if it is a plain function.
+/// Runs `finish` if it is a plain function.
 void operation::finish_now() {
   if (values_.merged() == nullptr || !table().finish.plain()) return;
   const status finished = table().finish(subject_.service->instance, values_.merged(), context_).take();
   if (!finished) lose_reply(finished.error());
 }
 
-/// `finish`, if it is a coroutine. It runs even when the time is over, because a value that has not been through it is
-/// not an answer; a little time was kept for that.
+/// Runs `finish` if it is a coroutine. It runs even when the time is over, because a value that has not been
+/// through it is not an answer; a little time was kept for that.
 task<void> operation::finish() {
   if (values_.merged() == nullptr) co_return;
   status finished;
@@ -44,7 +44,7 @@ task<void> operation::finish() {
   if (!finished) lose_reply(finished.error());
 }
 
-/// Whatever has not come by now is accounted for as far as it is known.
+/// Accounts for every child that has not answered by now, as far as its state is known.
 void operation::give_up_waiting() {
   timer_disarm();
   for (child& c : children_.all()) {
@@ -69,7 +69,7 @@ void operation::give_up_waiting() {
   give_up_own();
 }
 
-/// An `execute` that has begun may still do its work: this node cannot say that it has not.
+/// An `execute` that has begun may still do its work, so this node cannot say that it has not.
 void operation::give_up_own() {
   own_.settled = true;
   if (!own_.begun) {
@@ -113,14 +113,15 @@ void operation::answer_parent() {
   if (!ending_.answer_awaited || (SCOLL_MUTANT(answer_dropped) && !result_.clean)) return drop();
   transport::message& m = engine_->endpoint_.acquire_message();
   bool filled = fill_answer(m);
-  if (!filled) filled = fill_answer(m);  // without the value that did not fit
+  if (!filled) filled = fill_answer(m);  // again, without the value that did not fit
   if (filled) return reply(m);
-  // Not even the account finds a buffer: the parent's timeout will speak for this subtree.
+  // Not even the account finds a buffer. The parent's timeout will account for this subtree.
   engine_->endpoint_.release_message(m);
   drop();
 }
 
-/// Puts the answer into `m`. False if its value was given up for want of room; then it is called once more.
+/// Puts the answer into `m`. Returns false if the value had to be given up because there was no room; the
+/// caller then calls it once more.
 bool operation::fill_answer(transport::message& m) {
   const bool small = result_.clean && values_.opaque.empty() &&
                      value_length_bytes + table().reply_capacity <= transport::message::inline_payload_bytes;
@@ -149,8 +150,8 @@ bool operation::fill_answer(transport::message& m) {
   return true;
 }
 
-/// Account first, then each value behind its length. `not_encoded`: the value did not fit and is given up; encode
-/// again.
+/// Writes the account, then each value after its length. Returns `not_encoded` if the value did not fit and
+/// has been given up; the caller then encodes again.
 std::size_t operation::encode_answer(std::span<std::byte> into, collective_reply_head& head) {
   head = {};
   head.flags = result_.clean ? collective_reply_head::clean : 0;
@@ -183,10 +184,11 @@ std::size_t operation::encode_answer(std::span<std::byte> into, collective_reply
   return size;
 }
 
-/// The account always fits its reserve: one that would not is made coarser, and its value is given up.
+/// Writes the account, which always fits its reserve. An account that would not is made coarser, and the
+/// value is given up.
 std::size_t operation::encode_account(std::span<std::byte> into) {
   if (!outcome_.fits()) {
-    lose_reply({errc::too_large, "too many members fared differently for one account"});
+    lose_reply({errc::too_large, "the members' states differ too much to fit one account"});
     outcome_.normalise();
     outcome_.coarsen();
   }

@@ -21,7 +21,7 @@ struct operation_child final : transport::exchange {
   operation_child() noexcept : exchange(&on_reply) {}
   static void on_reply(transport::exchange& self, transport::reply_event& event) noexcept;
 
-  /// Its exchange has ended without an answer; `sent` says whether the request had left this node.
+  /// The exchange has ended without an answer; `sent` says whether the request had left this node.
   void lose(const error& why, bool sent) noexcept {
     reason = why;
     reached = sent;
@@ -37,7 +37,7 @@ struct operation_child final : transport::exchange {
   stage at = stage::idle;
   bool clean = false;    ///< all of its subtree executed and is merged
   bool lost = false;     ///< its exchange ended without an answer of its own
-  bool refused = false;  ///< it said no before any hook
+  bool refused = false;  ///< it refused the request before any hook
   bool reached = false;  ///< the request may have reached it
   time_point due{};
   error reason;
@@ -47,10 +47,10 @@ struct operation_child final : transport::exchange {
 static_assert(std::is_base_of_v<transport::exchange, operation_child>,
               "a hop and a shipped call are one primitive");
 
-/// The children of one operation. Keeps its memory for the next one.
+/// The children of one operation. The table keeps its memory for the next operation.
 class child_table {
  public:
-  /// Room for `count` children; all of it may be filled.
+  /// Makes room for `count` children; the caller may fill all of it.
   std::span<operation_child> make_room(std::size_t count) {
     if (count > capacity_) {
       capacity_ = std::max(count, 2 * capacity_);
@@ -58,7 +58,7 @@ class child_table {
     }
     return {children_.get(), count};
   }
-  /// The first `count` are in use.
+  /// Puts the first `count` children into use.
   void use(std::size_t count) noexcept { count_ = count; }
   void clear() noexcept {
     for (operation_child& c : all()) c.answer = {};

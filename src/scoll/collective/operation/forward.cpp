@@ -7,12 +7,10 @@
 #include "transport/wire/checksum.hpp"
 #include "transport/wire/wire.hpp"
 
-// The way down: the request is checked, forwarded, executed.
+// The way down: a request is checked, forwarded and executed.
 namespace scoll::detail {
 
-// ---- before forwarding
-
-/// False if it was refused.
+/// Returns false if the request was refused.
 bool operation::take_request() {
   if (out_of_time()) {
     fail_before_forwarding(why_ended("there was no time to begin"), phase::admission);
@@ -24,7 +22,7 @@ bool operation::take_request() {
   return decoded.has_value();
 }
 
-/// `prepare`, if it is a plain function.
+/// Runs `prepare` if it is a plain function. Returns false if the operation must not go on.
 bool operation::prepare_now() {
   if (!table().prepare.plain() || subject_.is_relay()) return true;
   return prepared(table().prepare(subject_.service->instance, values_.request(), context_).take());
@@ -37,7 +35,7 @@ task<bool> operation::prepare() {
   co_return prepared(done ? asked.outcome : status(why_ended("prepare has not returned")));
 }
 
-/// Whether to go on, by what `prepare` came to.
+/// Returns true if the operation may go on after `prepare` ended with `checked`.
 bool operation::prepared(status checked) {
   if (checked && out_of_time()) checked = why_ended("prepare returned too late");
   if (checked && !children_.empty()) checked = encode_rewritten();
@@ -45,7 +43,7 @@ bool operation::prepared(status checked) {
   return checked.has_value() || SCOLL_MUTANT(forwards_though_refused);
 }
 
-/// `prepare` may have rewritten the request: what it left is what is forwarded.
+/// Encodes the request again, because `prepare` may have rewritten it: the rewritten request is forwarded.
 status operation::encode_rewritten() {
   transport::buffer_ref buffer = engine_->endpoint_.acquire_payload();
   if (!buffer) return engine_->wire().no_payload_left("a rewritten request");
@@ -68,8 +66,6 @@ void operation::fail_before_forwarding(const error& why, phase where) {
   children_.unsettled = 0;
   own_.settled = true;
 }
-
-// ---- downwards
 
 void operation::forward() {
   children_.unsettled = children_.size();
@@ -99,7 +95,8 @@ void operation::send_to(child& c) {
   c.lost = false;
 }
 
-/// The head is the child's own; the payload is shared by all children unless it is small.
+/// Makes the request for one child. The head is the child's own; all children share the payload unless it is
+/// small.
 transport::message& operation::make_request(child& c) {
   transport::message& m = engine_->endpoint_.acquire_message();
   const time_point now = engine_->executor_.now();
@@ -117,7 +114,8 @@ transport::message& operation::make_request(child& c) {
   return m;
 }
 
-/// Forwards leave before an `execute` starts that may hold this thread for a while.
+/// Waits until the requests to children have left, before an `execute` starts that may hold this thread for a
+/// while.
 event::awaiter operation::forwards_left() noexcept {
   submitted_.reset();
   engine_->executor_.schedule_late(submitting_);

@@ -13,13 +13,13 @@ namespace scoll::detail {
 /// The hooks that can be coroutines.
 enum class hook_kind : std::uint8_t { prepare, execute, on_reply, finish };
 
-/// Where the hooks of one operation stand.
+/// The progress of one operation's hooks.
 class hook_set {
  public:
   struct state {
     bool running = false;
     bool done = false;
-    status outcome;  ///< once done
+    status outcome;  ///< set once `done`
 
     void finish(status ended) noexcept {
       outcome = std::move(ended);
@@ -31,7 +31,7 @@ class hook_set {
   state& at(hook_kind which) noexcept { return states_[static_cast<std::size_t>(which)]; }
   const state& at(hook_kind which) const noexcept { return states_[static_cast<std::size_t>(which)]; }
 
-  /// A hook that runs as a coroutine begins.
+  /// Notes that a hook begins to run as a coroutine.
   state& begin(hook_kind which) noexcept {
     state& s = at(which);
     s.running = true;
@@ -39,7 +39,7 @@ class hook_set {
     ++running_;
     return s;
   }
-  /// It has returned.
+  /// Notes that it has returned.
   void end(state& s, status ended) noexcept {
     s.finish(std::move(ended));
     --running_;

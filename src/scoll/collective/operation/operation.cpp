@@ -6,7 +6,7 @@
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/session.hpp"
 
-// How an operation begins, runs and goes back to the pool.
+// How an operation begins, runs and returns to the pool.
 namespace scoll::detail {
 
 operation::operation() : context_(*this), user_stop_(&stopped_by_user, this) {}
@@ -30,7 +30,8 @@ void operation::bind(std::shared_ptr<group_state> group, subset_ptr subset,
   find_children();
 }
 
-/// A user's tree is not trusted: its children are checked to lie in the group, and the walk is bounded.
+/// Finds the children. A user's tree is not trusted: its children must lie in the group, and the walk is
+/// bounded.
 void operation::find_children() {
   const auto& [tree, members, relative] = std::tie(subject_.tree, subject_.members, subject_.relative);
   const auto room = children_.make_room(std::min(tree.fan_out(members, relative), members - 1));
@@ -68,7 +69,7 @@ void operation::accept(transport::request_view& request, const collective_head& 
   subject_.as = relay ? operation_subject::role::relay : operation_subject::role::member;
   bind(std::move(group), std::move(subset), std::move(service), tree, relative);
   reply_limit_ = request.reply_capacity();
-  // What ends within this turn may hold on to the buffer that it arrived in.
+  // An operation that ends within this turn may hold on to the buffer in which it arrived.
   request_.forwarded =
       ends_at_once() ? std::move(request.payload()) : engine_->endpoint_.keep(std::move(request.payload()));
   times_.begin_as_member(engine_->executor_.now(), head, subject_.levels());
@@ -96,7 +97,7 @@ void operation::end_by(end_cause cause) noexcept {
   progress_.set();
 }
 
-/// Back to the pool, with all memory that is worth keeping.
+/// Returns the operation to the pool, with all memory worth keeping.
 void operation::reset() noexcept {
   timer_disarm();
   values_.clear(executed().done && executed().outcome.has_value());
@@ -120,16 +121,14 @@ void operation::reset() noexcept {
   subject_ = {};
 }
 
-// ---- the whole of it
-
-/// In a later step. An operation with nothing to wait for needs no coroutine.
+/// Starts the operation in a later step. An operation with nothing to wait for needs no coroutine.
 void operation::launch() {
   stage_ = stage::running;
   if (ends_at_once()) return engine_->executor_.schedule(run_);
   engine_->scope_->spawn(run());
 }
 
-/// A leaf whose hooks are plain functions.
+/// True for a leaf whose hooks are plain functions.
 bool operation::ends_at_once() const noexcept {
   const service_table& t = table();
   return children_.empty() && !t.prepare.suspends && !t.execute.suspends && !t.finish.suspends;
@@ -172,7 +171,7 @@ task<void> operation::run() {
   end();
 }
 
-/// The last step: the object may be another operation when this returns.
+/// Takes the last step. The object may be another operation when this returns.
 void operation::end() {
   if (table().replied != nullptr && !subject_.is_relay())
     table().replied(subject_.service->instance, context_);
@@ -180,7 +179,7 @@ void operation::end() {
   engine_->operation_ended(*this);
 }
 
-/// A hook runs beside the operation, so that the answer can leave on time whatever the hook does.
+/// Runs a hook beside the operation, so that the answer can leave on time whatever the hook does.
 task<void> operation::run_hook(hook_call work, hook_set::state& state) {
   status ended = co_await std::move(work);
   hooks_.end(state, std::move(ended));
@@ -193,7 +192,7 @@ hook_set::state& operation::spawn_hook(hook_call work, hook_kind which) {
   return state;
 }
 
-/// Waits until `done` or until the operation must answer. True if done.
+/// Waits until `done` or until the operation must answer. Returns true if done.
 task<bool> operation::until(const bool& done) {
   while (!done && !out_of_time()) {
     progress_.reset();

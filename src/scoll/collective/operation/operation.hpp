@@ -30,11 +30,11 @@
 
 namespace scoll::detail {
 
-/// Why an operation ends before every answer is in. The first cause stays.
+/// The reason why an operation ends before every answer is in. The first one stays.
 enum class end_cause : std::uint8_t { none, cancelled, deadline };
 
-/// One broadcast on one node, root or member: the same code runs on both. Pooled, with all memory that it grows to.
-/// A member's operation is also the request of its parent that is being worked on.
+/// One broadcast on one node. The same code runs on the root and on members. Operations are pooled, with all
+/// memory that they grow to. A member's operation is also its parent's request that is being served.
 ///
 /// ```text
 ///   begin/accept ─► prepare ─► forward to children ─► execute ┐
@@ -44,36 +44,36 @@ enum class end_cause : std::uint8_t { none, cancelled, deadline };
 ///                                                                                                  replied
 /// ```
 ///
-/// The answer leaves when its time is over even if hooks still run; the operation then stays, and is counted, until
-/// they have returned.
+/// The answer leaves when its time is over even if hooks still run. The operation then stays, and is counted,
+/// until they have returned.
 ///
-/// The sources are named by step: `operation.cpp` (life), `forward.cpp` (down), `replies.cpp` (up), `time.cpp` (when),
-/// `answer.cpp` (the end), `account.cpp` (what became of whom).
+/// Each source holds one step: `operation.cpp` (life), `forward.cpp` (down), `replies.cpp` (up), `time.cpp`
+/// (time limits), `answer.cpp` (the end), `account.cpp` (the members' states).
 class operation final : public list_hook<>, public transport::incoming {
  public:
   operation();
   ~operation();
 
-  // root
+  // Called on the root.
   void start(std::coroutine_handle<> waiter, stop_token stop);
-  /// Its deadline has begun before the start.
+  /// Sets a deadline that has begun before the start.
   void set_limit(time_limit whole) noexcept { times_.limit = whole; }
   const status& result_status() const noexcept { return result_.why; }
   void* value() noexcept { return values_.merged(); }
-  /// For an operation that is never started.
+  /// Ends an operation that is never started.
   void abandon() noexcept { stage_ = stage::ended; }
   outcome take_outcome();
 
-  // member
+  // Called on a member.
   void accept(transport::request_view& request, const collective_head& head,
               std::shared_ptr<group_state> group, subset_ptr subset, std::shared_ptr<service_entry> service,
               const any_tree& tree, std::uint32_t relative, bool relay);
   void on_parent_cancelled(bool answer_awaited) noexcept;
 
-  /// Nothing begins from here on; hooks are asked to end. The first cause stands. Cancelled, the children are asked
-  /// to say within a bounded time how far they came.
+  /// Ends the operation early: no further step begins, and hooks are asked to end. The first cause stands.
+  /// After a cancellation, the children are asked to report within a bounded time how far they came.
   void end_by(end_cause cause) noexcept;
-  /// The answer leaves by then at the latest.
+  /// Makes the answer leave by `at` at the latest.
   void expire_by(time_point at) noexcept;
 
   bool answered() const noexcept { return stage_ >= stage::answered; }
@@ -89,7 +89,7 @@ class operation final : public list_hook<>, public transport::incoming {
 
   enum class stage : std::uint8_t { idle, running, answered, ended };
 
-  // life
+  // Life.
   void bind(std::shared_ptr<group_state> group, subset_ptr subset, std::shared_ptr<service_entry> service,
             const any_tree& tree, std::uint32_t relative);
   void find_children();
@@ -105,7 +105,7 @@ class operation final : public list_hook<>, public transport::incoming {
   hook_set::state& executed() noexcept { return hooks_.at(hook_kind::execute); }
   task<bool> until(const bool& done);
 
-  // down
+  // The way down.
   bool take_request();
   bool prepare_now();
   task<bool> prepare();
@@ -120,7 +120,7 @@ class operation final : public list_hook<>, public transport::incoming {
   void start_execute();
   error other_version() const;
 
-  // up
+  // The way up.
   void heard(child& c, transport::reply_event& event) noexcept;
   task<void> collect();
   bool all_settled() const noexcept { return children_.unsettled == 0 && own_.settled; }
@@ -138,7 +138,7 @@ class operation final : public list_hook<>, public transport::incoming {
   status decode_values(child& c, std::span<const std::byte> bytes);
   status take_value(child& c, std::span<const std::byte> bytes);
 
-  // the end
+  // The end.
   void finish_now();
   task<void> finish();
   void give_up_waiting();
@@ -153,7 +153,7 @@ class operation final : public list_hook<>, public transport::incoming {
   std::size_t give_up_value(const error& why);
   void lose_reply(const error& why);
 
-  // time
+  // Time limits.
   error why_ended(std::string_view what) const noexcept;
   status set_bounds(const bcast_options& options);
   nanoseconds finishing_time() const noexcept;
@@ -166,7 +166,7 @@ class operation final : public list_hook<>, public transport::incoming {
   void on_extension(child& c, nanoseconds bound);
   bool out_of_time() const noexcept { return times_.expired || ending_.asked; }
 
-  // account
+  // The account.
   std::uint16_t note(phase where, const error& what);
   void collect_ranges(const child& c, std::vector<rank_range>& into) const;
   void mark_self(member_state state, std::uint16_t cause_index = 0);
@@ -177,26 +177,26 @@ class operation final : public list_hook<>, public transport::incoming {
   bool has_merged(const child& c, std::size_t mark) const;
   error first_reason(const child& c, std::size_t mark) const;
 
-  // Set once for each operation, and reset by assignment.
+  // These groups are set once for each operation and reset by assignment.
   struct request_data {
     transport::buffer_view forwarded;
-    transport::buffer_view
-        received;  ///< what came, if `prepare` rewrote it: the decoded request may point into it
+    /// The original request, if `prepare` rewrote it: the decoded request may point into it.
+    transport::buffer_view received;
     std::uint64_t checksum = 0;
   };
-  struct own_part {        // of this node, beside its children
+  struct own_part {        // this node's own part, beside its children
     bool begun = false;    ///< `execute` was called
-    bool settled = false;  ///< its end is in the account
+    bool settled = false;  ///< its result is in the account
   };
   struct ending {
     end_cause cause = end_cause::none;
-    bool asked = false;          ///< for the end, perhaps after the time was over
-    bool answer_awaited = true;  ///< by the parent
+    bool asked = false;          ///< asked to end, perhaps after the time was over
+    bool answer_awaited = true;  ///< the parent awaits the answer
   };
   struct result {
     bool clean = false;  ///< all of the subtree executed and is merged
-    status why;          ///< at the root
-    dissent dissenters;  ///< in this subtree
+    status why;          ///< the reason, at the root
+    dissent dissenters;  ///< the dissenters in this subtree
   };
   struct root_side {
     std::coroutine_handle<> waiter;
@@ -207,7 +207,7 @@ class operation final : public list_hook<>, public transport::incoming {
     return request_.forwarded.bytes.subspan(subject_.head.subset_bytes);
   }
 
-  engine* engine_ = nullptr;  // the one that runs it now
+  engine* engine_ = nullptr;  // the engine that runs it now
   gate_pass in_node_;
   gate_pass in_service_;
   bcast_context context_;

@@ -7,7 +7,7 @@
 #include "transport/session/session.hpp"
 #include "transport/wire/wire.hpp"
 
-// The way up: what children answer enters the account and is merged.
+// The way up: the children's answers enter the account and are merged.
 namespace scoll::detail {
 
 void operation_child::on_reply(transport::exchange& self, transport::reply_event& event) noexcept {
@@ -37,7 +37,7 @@ void operation::heard(child& c, transport::reply_event& event) noexcept {
   c.lost = !event.outcome.has_value();
   c.reason = event.outcome.error();
   c.head = head;
-  // While `on_reply` runs the answer waits, perhaps for long; otherwise it is merged in this very turn.
+  // While `on_reply` runs, the answer waits, perhaps for long. Otherwise it is merged in this very turn.
   const bool waits = hooks_.at(hook_kind::on_reply).running;
   c.answer = waits ? engine_->endpoint_.keep(std::move(event.payload)) : std::move(event.payload);
   progress_.set();
@@ -59,8 +59,8 @@ task<void> operation::collect() {
   }
 }
 
-/// The acknowledgement of an abort: every child answers with what it knows, or runs out of a time in which no work
-/// is allowed for.
+/// Waits for the acknowledgement of an abort. Every child answers with what it knows, or its time runs out;
+/// that time allows for no work.
 task<void> operation::abort_subtree() {
   const auto over = [this] { return times_.expired || !ending_.answer_awaited; };
   if (over()) co_return;
@@ -85,7 +85,7 @@ void operation::settle_own() {
   mark_self(member_state::failed, note(where, executed().outcome.error()));
 }
 
-/// Enters what a child answered, or that it did not, into the account. Returns its value, if it came.
+/// Enters a child's answer, or its loss, into the account. Returns its value, if one came.
 void* operation::take_arrived(child& c, std::size_t mark) {
   c.at = child::stage::settled;
   --children_.unsettled;
@@ -101,7 +101,7 @@ void operation::settle_now(child& c) {
   c.answer = {};
 }
 
-/// The same where `on_reply` is a coroutine.
+/// Like `settle_now`, where `on_reply` is a coroutine.
 task<void> operation::settle(child& c) {
   const std::size_t mark = outcome_.runs().size();
   void* const value = take_arrived(c, mark);
@@ -115,7 +115,7 @@ task<void> operation::settle(child& c) {
   c.answer = {};
 }
 
-/// `on_reply`, if it is a plain function.
+/// Runs `on_reply` if it is a plain function.
 status operation::tell_now(child& c, std::size_t mark) {
   if (!table().on_reply.plain() || subject_.is_relay()) return {};
   const raw_arrival told{children_.index_of(c), subject_.rank_at(c.relative), values_.arrived(), c.clean,
@@ -123,14 +123,14 @@ status operation::tell_now(child& c, std::size_t mark) {
   return table().on_reply(subject_.service->instance, told, context_).take();
 }
 
-/// Merges what a child sent, unless `on_reply` failed on it.
+/// Merges the value that a child sent, unless `on_reply` failed on it.
 void operation::merge_arrived(child& c, std::size_t mark, const status& told) {
   if (told) return values_.merge_arrived();
   values_.drop_arrived();
   lose_subtree_value(c, mark, note(phase::reply, told.error()));
 }
 
-/// Adds a child's account and decodes what it merged. Null if there is no value to merge.
+/// Adds a child's account and decodes its value. Returns null if there is no value to merge.
 void* operation::take_answer(child& c, std::size_t mark) {
   const std::span<const std::byte> bytes = c.answer.bytes;
   c.clean = (c.head.flags & collective_reply_head::clean) != 0;
@@ -169,7 +169,8 @@ status operation::read_account(child& c, std::span<const std::byte> bytes) {
   return read;
 }
 
-/// A reply that makes no sense fails its subtree only. Who executed is known if the account was readable.
+/// Rejects a malformed reply, which fails its subtree only. If the account was readable, it is known which
+/// members executed.
 void operation::reject_answer(child& c, std::size_t mark, const error& why, bool account_known) {
   const std::uint16_t index = note(phase::reply, why);
   if (account_known) return lose_subtree_value(c, mark, index);
@@ -178,7 +179,8 @@ void operation::reject_answer(child& c, std::size_t mark, const error& why, bool
   mark_subtree(c, member_state::unknown, index);
 }
 
-/// Each value follows its length. A relay's subtree may answer with several: they are merged here first.
+/// Decodes the values, each after its length. A relay's subtree may answer with several; they are merged with
+/// each other first.
 status operation::decode_values(child& c, std::span<const std::byte> bytes) {
   if (c.head.values > max_values_per_reply) return error(errc::malformed, "too many values in one reply");
   for (std::uint16_t i = 0; i < c.head.values; ++i) {

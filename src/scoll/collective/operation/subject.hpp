@@ -14,26 +14,27 @@
 
 namespace scoll::detail {
 
-/// What an operation is about: request head, group, service and this node's place in the tree. It is set when
-/// the operation begins; afterwards only the processing bound in `head` changes.
+/// The subject of an operation: request head, group, service and this node's place in the tree. It is set
+/// when the operation begins; afterwards only the processing bound in `head` changes.
 struct operation_subject {
-  /// A relay cannot decode the request, because it serves another version: it forwards and passes replies on.
+  /// A relay cannot decode the request, because it serves another version. It forwards the request and passes
+  /// replies on.
   enum class role : std::uint8_t { member, relay, root };
 
   collective_head head;
   std::shared_ptr<group_state> group;
-  subset_ptr subset;  ///< the members it is for; null: all
+  subset_ptr subset;  ///< the members that the operation is for; null: all
   std::shared_ptr<service_entry> service;
   const service_table* table = nullptr;
   any_tree tree;
-  std::uint32_t members = 0;   ///< how many members it is for
-  std::uint32_t root = 0;      ///< index of the root among them
-  std::uint32_t relative = 0;  ///< relative rank of this node
+  std::uint32_t members = 0;   ///< the number of members that the operation is for
+  std::uint32_t root = 0;      ///< the index of the root among them
+  std::uint32_t relative = 0;  ///< the relative rank of this node
   role as = role::member;
 
   bool is_root() const noexcept { return as == role::root; }
   bool is_relay() const noexcept { return as == role::relay; }
-  /// Levels of this node's subtree; a leaf has 1.
+  /// The number of levels in this node's subtree; a leaf has 1.
   std::int64_t levels() const { return tree.subtree_levels(members, relative); }
 
   /// The rank in the group of a relative rank.
@@ -42,8 +43,8 @@ struct operation_subject {
     return subset != nullptr ? subset->rank_at(index) : index;
   }
 
-  /// Calls `fn(first, last)` for the runs of ranks that a run of relative ranks stands for. Relative ranks begin
-  /// at the root, so a run may wrap round the end of the membership.
+  /// Calls `fn(first, last)` for the runs of ranks that a run of relative ranks stands for. Relative ranks
+  /// begin at the root, so a run may wrap round the end of the membership.
   template <class Fn>
   void visit_ranks(rank_range relative_ranks, Fn fn) const {
     const std::uint32_t first = SCOLL_MUTANT(relative_ranks_reported)

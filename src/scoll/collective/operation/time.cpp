@@ -7,7 +7,7 @@
 #include "transport/wire/checksum.hpp"
 #include "transport/wire/wire.hpp"
 
-// When an operation must have ended, and what happens when its time is over.
+// The time limits of an operation, and what happens when they pass.
 namespace scoll::detail {
 
 error operation::why_ended(std::string_view what) const noexcept {
@@ -25,7 +25,7 @@ status operation::set_bounds(const bcast_options& options) {
   return fits;
 }
 
-/// What is kept for a `finish` that has to be waited for.
+/// The time kept for a `finish` that is a coroutine.
 nanoseconds operation::finishing_time() const noexcept {
   return table().finish.suspends ? times_.finishing() : nanoseconds(0);
 }
@@ -64,7 +64,7 @@ void operation::expire_by(time_point at) noexcept {
   rearm();
 }
 
-/// The acknowledged end: children are asked to stop, and their answers are awaited for a round trip.
+/// Asks the children to stop, and awaits their answers for one round trip.
 void operation::abort_children() {
   const time_point now = engine_->executor_.now();
   times_.shorten_to_round_trip(now, subject_.levels());
@@ -77,7 +77,7 @@ void operation::abort_children() {
   rearm();
 }
 
-/// This node, or one below it, needs longer than the root thought.
+/// This node, or one below it, needs longer than the root assumed.
 void operation::extend(nanoseconds bound) {
   if (ending_.asked || answered()) return;
   const nanoseconds more = times_.extend(bound);
@@ -89,7 +89,7 @@ void operation::extend(nanoseconds bound) {
   if (open()) tell_extension(bound);
 }
 
-/// A part of the reply tells the parent of the new bound.
+/// Tells the parent the new bound in a partial reply.
 void operation::tell_extension(nanoseconds bound) {
   transport::message& m = engine_->endpoint_.acquire_message();
   collective_reply_head head;

@@ -13,8 +13,8 @@ namespace {
 constexpr nanoseconds least_margin = std::chrono::microseconds(100);
 constexpr nanoseconds largest_margin = std::chrono::milliseconds(20);
 
-// Bounds for durations from the wire, so that sums cannot overflow: what is allowed for each level is counted once for
-// every level of the deepest tree, a chain of a million members.
+// Bounds for durations from the network, so that sums cannot overflow: the allowance for one level is counted
+// once for every level of the deepest tree, a chain of a million members.
 constexpr nanoseconds longest = nanoseconds(INT64_MAX / 64);
 constexpr nanoseconds longest_per_level = std::chrono::hours(1);
 

@@ -68,7 +68,7 @@ void operation_values::drop(void*& value) noexcept {
   frame_pool::deallocate(std::exchange(value, nullptr), table_->reply_size);
 }
 
-/// Merges a value, which it takes over, into the reply; the first one initialises it.
+/// Takes over a value and merges it into the reply; the first value becomes the reply.
 void operation_values::merge(void*& value) noexcept {
   if (merged_ == nullptr) {
     merged_ = std::exchange(value, nullptr);

@@ -10,8 +10,8 @@
 
 namespace scoll::detail {
 
-/// The decoded request and replies of one operation, in storage from the frame pool that the service's table
-/// knows how to handle. Each pointer owns what it points to; null: there is no such value.
+/// The decoded request and replies of one operation, in storage from the frame pool. The service's table
+/// knows how to handle them. Each pointer owns its value; null means that there is none.
 class operation_values {
  public:
   operation_values() = default;
@@ -20,16 +20,16 @@ class operation_values {
   operation_values& operator=(const operation_values&) = delete;
 
   void use(const service_table& table) noexcept { table_ = &table; }
-  /// Destroys every value; `own_constructed` says whether `execute` has put its reply into its room. The memory
-  /// of `opaque` is kept.
+  /// Destroys every value; `own_constructed` says whether `execute` has constructed its reply. The memory of
+  /// `opaque` is kept.
   void clear(bool own_constructed) noexcept;
 
   status decode_request(std::span<const std::byte> bytes);
   void* request() const noexcept { return request_; }
 
-  /// Uninitialised room for the reply of `execute`.
+  /// Makes uninitialised room for the reply of `execute`.
   void* make_room_for_own();
-  /// Merges the reply of `execute`, which stands in its room.
+  /// Merges the reply that `execute` has constructed in its room.
   void merge_own() noexcept { merge(own_); }
 
   /// Decodes a value that a child sent. Several values of one child are merged with each other first.
@@ -37,14 +37,14 @@ class operation_values {
   void* arrived() const noexcept { return arrived_; }
   void drop_arrived() noexcept { drop(arrived_); }
   void merge_arrived() noexcept;
-  /// A hook that has not returned still looks at the value: it stays, and cannot be merged any more.
+  /// Keeps the value for a hook that has not returned; it cannot be merged any more.
   void hold_arrived() noexcept;
 
   void* merged() const noexcept { return merged_; }
   void drop_merged() noexcept { drop(merged_); }
   void hold_merged() noexcept;
 
-  /// Values that a relay passes on as they are.
+  /// Values that a relay passes on unchanged.
   std::vector<transport::buffer_view> opaque;
 
  private:
