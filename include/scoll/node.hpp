@@ -88,10 +88,11 @@ class node {
   }
 
   /// Registers a function that peers may ship calls to. The handler is a callable that is copied into the
-  /// node. It has the form `task<result<Out>> (or result<Out>, or Out) handler(const In&,
-  /// scoll::call_context&)`; if `Out` is `nothing`, it may also return `task<status>`, `status` or `void`. A
-  /// handler that throws answers with an error. The argument, and the handler itself, live until the handler
-  /// has returned. Errors: `already_exists` (naming both functions if two names have one number).
+  /// node. It has the form
+  /// `task<result<Out>> (or result<Out>, or Out) handler(const In&, scoll::call_context&)`; if `Out` is
+  /// `nothing`, it may also return `task<status>`, `status` or `void`. A handler that throws answers with an
+  /// error. The argument, and the handler itself, live until the handler has returned. Errors:
+  /// `already_exists` (naming both functions if two names have one number).
   template <class In, class Out, class F>
   result<function_handle> serve(const remote_function<In, Out>& f, F handler) {
     static_assert(detail::good_handler<F, In, Out>,

@@ -156,8 +156,8 @@ template <class T>
 concept memberwise_mergeable =
     std::is_aggregate_v<T> && !mergeable<T> && all_members_mergeable<wire::detail::member_types<T>>;
 
-/// Merges aggregates whose members can all be merged: `struct reply { sum<std::uint64_t> bytes;
-/// maximum<std::uint32_t> age; }`.
+/// Merges aggregates whose members can all be merged:
+/// `struct reply { sum<std::uint64_t> bytes; maximum<std::uint32_t> age; }`.
 template <memberwise_mergeable T>
 void merge_members(T& into, const T& from) noexcept {
   wire::detail::visit_members(into, [&](auto&... to) {

@@ -88,9 +88,9 @@ class [[nodiscard]] bcast_awaiter {
   detail::broadcast broadcast_;
 };
 
-/// Broadcasts `request` to every member of `g`, this node included, and merges their replies: `co_await
-/// scoll::bcast(group, request, options)` gives a `bcast_result`. Each member executes at most once. The
-/// request is encoded before this call returns, to at most 4,096 bytes.
+/// Broadcasts `request` to every member of `g`, this node included, and merges their replies:
+/// `co_await scoll::bcast(group, request, options)` gives a `bcast_result`. Each member executes at most
+/// once. The request is encoded before this call returns, to at most 4,096 bytes.
 ///
 /// A broadcast always ends: by the answer, the deadline, the loss of the members' connections, or the stop
 /// token. The following errors are found before anything is sent; the broadcast then fails at once, and every

@@ -59,8 +59,8 @@ class bcast_context : public detail::converts_to_options<bcast_context> {
   void extend_processing_bound(nanoseconds bound) noexcept;
 
   executor& get_executor() const noexcept;
-  /// The pool for computations that would block the node's thread: `co_await call.pool().run("name",
-  /// function)`.
+  /// The pool for computations that would block the node's thread:
+  /// `co_await call.pool().run("name", function)`.
   worker_pool& pool() const;
 
  private:

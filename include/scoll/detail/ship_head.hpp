@@ -20,11 +20,14 @@ struct ship_head {
 
 /// The content of an answer's payload.
 enum class ship_outcome : std::uint8_t {
-  value = 0,  ///< the encoded result
-  error = 1,  ///< the text of the handler's error
-  large = 2,  ///< the descriptor of the result, which is kept until the caller says that it has fetched it
-  other_types =
-      3,  ///< the function here (`function_text`): it takes or gives something else, and did not run
+  /// The encoded result.
+  value = 0,
+  /// The text of the handler's error.
+  error = 1,
+  /// The descriptor of the result, which is kept until the caller says that it has fetched it.
+  large = 2,
+  /// The function here (`function_text`): its types differ from the caller's, and it did not run.
+  other_types = 3,
 };
 constexpr bool wire_valid(const ship_outcome& o) noexcept {
   return o <= ship_outcome::other_types;

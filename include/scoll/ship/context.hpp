@@ -37,8 +37,8 @@ class call_context : public detail::converts_to_options<call_context> {
   stop_token stop() const noexcept;
 
   executor& get_executor() const noexcept;
-  /// The pool for computations that would block the node's thread: `co_await call.pool().run("name",
-  /// function)`.
+  /// The pool for computations that would block the node's thread:
+  /// `co_await call.pool().run("name", function)`.
   worker_pool& pool() const;
 
  private:

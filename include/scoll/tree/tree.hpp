@@ -25,9 +25,9 @@ using tree_params = std::array<std::uint32_t, 3>;
 /// - `subtree_nodes(n, r)`: members at and below r.
 /// - `subtree_levels(n, r)`: levels at and below r; a leaf has 1. Time limits are counted in these.
 ///
-/// Two optional members make walks cheaper: `cursor(n, r)` (see `children`), and either `static constexpr
-/// bool contiguous_subtrees = true` or `subtree_ranges(n, r, fn)` (see walk.hpp). `tree_verifier`
-/// (verify.hpp) checks a whole tree against this contract.
+/// Two optional members make walks cheaper: `cursor(n, r)` (see `children`), and either
+/// `static constexpr bool contiguous_subtrees = true` or `subtree_ranges(n, r, fn)` (see walk.hpp).
+/// `tree_verifier` (verify.hpp) checks a whole tree against this contract.
 template <class T>
 concept spanning_tree = requires(const T& tree, std::uint32_t n, std::uint32_t r) {
   { tree.parent(n, r) } -> std::same_as<std::uint32_t>;
@@ -102,9 +102,9 @@ class indexed_children {
   std::uint32_t index_ = 0;
 };
 
-/// The children of `r` in send order, O(1) each and without allocation: `for (std::uint32_t child :
-/// scoll::children(tree, n, r))`, or call `next()` until it is empty. It makes one pass. It may refer to the
-/// tree, which must outlive it.
+/// The children of `r` in send order, O(1) each and without allocation:
+/// `for (std::uint32_t child : scoll::children(tree, n, r))`, or call `next()` until it is empty. It makes
+/// one pass. It may refer to the tree, which must outlive it.
 template <spanning_tree T>
 class children {
   static constexpr auto make(const T& tree, std::uint32_t n, std::uint32_t r) {

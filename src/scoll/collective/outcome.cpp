@@ -59,7 +59,7 @@ outcome::outcome(std::uint32_t members, std::vector<member_report> reports, std:
       causes_(std::move(causes)) {
   SCOLL_ASSERT(!causes_.empty() && !reports_.empty() && reports_.front().members.first == 0 &&
                    reports_.back().members.last == members_,
-               "an outcome must account for every member");
+               "an outcome accounts for every member");
 }
 
 const member_report* outcome::find(std::uint32_t rank) const noexcept {
