@@ -30,8 +30,8 @@ struct node_options {
   tree_spec default_tree{};
   /// The tree that `plan_tree` gives instead of measuring.
   std::optional<tree_spec> pinned_tree{};
-  /// What a broadcast that does not choose does about members known to be dead: it fails at once and names
-  /// them, or it reaches the others.
+  /// Decides about a broadcast that does not choose and has members known to be dead: it fails at once and
+  /// names them, or it reaches the others.
   dead_members default_dead_members = dead_members::refuse;
   /// The number of broadcasts that run at once, rooted here or not; further ones are `busy`.
   std::uint32_t max_operations = 1024;

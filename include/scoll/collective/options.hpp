@@ -31,7 +31,8 @@ struct bcast_options {
   nanoseconds processing_bound{0};
   /// When this token fires, the broadcast ends with `cancelled`, and its members are told.
   stop_token stop{};
-  /// What becomes of it if members are known to be dead; if not set, `node_options::default_dead_members`.
+  /// Decides about the broadcast if members are known to be dead; if not set,
+  /// `node_options::default_dead_members` does.
   std::optional<dead_members> dead{};
   /// For a broadcast to `group::alive()`. If true, members that see a different set of live members than this
   /// node do not execute (`view_differs`). If false, they execute, and the outcome counts them as dissenting.
