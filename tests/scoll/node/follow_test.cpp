@@ -17,6 +17,7 @@
 #include "transport/sim/sim_world.hpp"
 
 using namespace scoll;
+using namespace scoll::testing;
 using namespace scoll::transport;
 using namespace std::chrono_literals;
 using Catch::Matchers::Contains;
