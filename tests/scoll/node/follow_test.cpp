@@ -18,6 +18,7 @@
 
 using namespace scoll;
 using namespace scoll::transport;
+using namespace scoll::testing;
 using namespace std::chrono_literals;
 using Catch::Matchers::Contains;
 
