@@ -12,6 +12,7 @@
 #include "transport/sim/virtual_executor.hpp"
 
 using namespace scoll;
+using scoll::testing::virtual_executor;
 using namespace std::chrono_literals;
 using detail::hook_call;
 using testing::virtual_executor;

@@ -19,6 +19,7 @@
 using namespace scoll;
 using namespace scoll::testing;
 using namespace scoll::transport;
+using namespace scoll::testing;
 using namespace std::chrono_literals;
 using Catch::Matchers::Contains;
 
