@@ -18,7 +18,7 @@ class call_limit;
 /// Options of one shipped call. Trivially copyable, so that a braced temporary is safe beside `co_await`.
 struct ship_options {
   /// The time from the start of the await to its end, waiting included. The peer is told how much is left.
-  /// Without a limit the node's default counts (`ship_limits::deadline`); without that either, the call ends by
+  /// Without a limit the node's default counts (`ship_limits::default_deadline`); without that either, the call ends by
   /// its result or with its peer. A limit that is over fails the call at once.
   time_limit deadline{};
   /// When this token fires, the call ends with `cancelled`, and the handler's stop token fires.
@@ -34,7 +34,7 @@ struct ship_limits {
   static constexpr std::size_t least_eager_bytes = 512;
 
   /// The limit of this node's calls whose options name none.
-  time_limit deadline{};
+  time_limit default_deadline{};
   /// The number of handlers that run at once; further calls are refused with `busy`. Peers share them fairly:
   /// a call is accepted while its peer has fewer handlers running than are free. So one peer alone gets half
   /// of them, and there is room for another.

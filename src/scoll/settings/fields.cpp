@@ -265,8 +265,8 @@ constexpr std::array fields{
     field<count, SCOLL_PLACE(node.worker_queue)>("node.worker_queue", "1 or more",
                                                  "functions that wait for a worker thread"),
 
-    field<limit, SCOLL_PLACE(node.ship.deadline)>("ship.deadline", "a time up to 3600s, 0: none",
-                                                  "the deadline of calls that name none"),
+    field<limit, SCOLL_PLACE(node.ship.default_deadline)>(
+        "ship.default_deadline", "a time up to 3600s, 0: none", "the deadline of calls that name none"),
     field<count, SCOLL_PLACE(node.ship.handlers)>("ship.handlers", "1 or more", "handlers that run at once"),
     field<count, SCOLL_PLACE(node.ship.queue)>("ship.queue", "1 or more",
                                                "calls to one peer that wait to be sent"),

@@ -64,7 +64,7 @@ client_call::client_call(node& by, node_id to, const function_key& function, boo
       stop_(&on_stop, this),
       notification_(notification) {
   shipper_.get_executor().expect_own_thread();
-  if (options_.deadline.unlimited()) options_.deadline = shipper_.limits().deadline;
+  if (options_.deadline.unlimited()) options_.deadline = shipper_.limits().default_deadline;
   if (shipper_.beside().work().closed()) {
     failure_ = {errc::closed, "this node is shutting down"};
   } else if (options.stop.stop_requested()) {

@@ -21,8 +21,8 @@ status ship_limits::validate() const {
     return make_error(errc::invalid_argument, "ship.eager_bytes must lie between {} and {}",
                       least_eager_bytes, transport::max_payload_bytes);
   }
-  if (deadline.over(time_point())) {
-    return error(errc::invalid_argument, "ship.deadline must be positive, or none");
+  if (default_deadline.over(time_point())) {
+    return error(errc::invalid_argument, "ship.default_deadline must be positive, or none");
   }
   if (large_hold <= nanoseconds::zero()) {
     return error(errc::invalid_argument, "ship.large_hold must be positive");

@@ -330,7 +330,7 @@ TEST_CASE("a node is told why it cannot follow a participant") {
   nodes[0] = nodes[1];
   CHECK(why_not(s[0], nodes) == errc::duplicate_target);
   nodes[0] = {4, "elsewhere:3"};
-  CHECK_THAT(std::string(why_not(s[0], nodes).text()), Contains("elsewhere:3 is no participant"));
+  CHECK_THAT(std::string(why_not(s[0], nodes).text()), Contains("elsewhere:3 is not a participant"));
   nodes[0] = {0, sim_network::address_of(3)};
   CHECK(why_not(s[0], nodes) == errc::invalid_argument);
   nodes.erase(nodes.begin());

@@ -300,6 +300,6 @@ TEST_CASE("options that make no sense are refused") {
   limits.handlers = 0;
   CHECK_FALSE(limits.validate());
   limits = {};
-  limits.deadline = nanoseconds(0);
+  limits.default_deadline = nanoseconds(0);
   CHECK_FALSE(limits.validate());
 }

@@ -56,7 +56,7 @@ TEST_CASE("no time, or a token that has fired, ends a call before it begins") {
 
 TEST_CASE("a call that names no deadline takes that of its node") {
   node_options base;
-  base.ship.deadline = 20ms;
+  base.ship.default_deadline = 20ms;
   cluster c(2, base);
   handlers h;
   h.serve_all(c[1]);

@@ -119,14 +119,14 @@ TEST_CASE("without a limit every operation waits for its peer") {
   for (const operation_kind kind : all_kinds) {
     CAPTURE(static_cast<int>(kind));
     trio t;
-    t.c.network.freeze(3);
+    t.c.network.freeze(2);
     std::optional<error> ended;
     scope work(t.c.ex);
     const auto run = [&]() -> task<void> { ended = co_await t.perform(kind, limit_alone(time_limit())); };
     work.spawn(run());
     t.c.ex.run_for(100ms);
     CHECK_FALSE(ended);
-    t.c.network.thaw(3);
+    t.c.network.thaw(2);
     const auto join = [&]() -> task<void> { co_await work.join(); };
     t.c.run(join());
     REQUIRE(ended);
@@ -202,11 +202,11 @@ TEST_CASE("a context passed as options gives nested operations its time and its 
   t.run_nested(by_call, 400ms, [&](auto& context) -> task<void> {
     in_time = co_await t.perform(kind, context);
     const time_limit left = context.remaining();
-    t.c.network.freeze(3);
+    t.c.network.freeze(2);
     stopped = co_await t.perform(kind, context);
     CHECK(left.left(t.c.ex.now()) <= 200ms);  // a deadline keeps a margin for each level
     CHECK(left.left(t.c.ex.now()) >= 0ns);
-    t.c.network.thaw(3);
+    t.c.network.thaw(2);
   });
   REQUIRE(in_time);
   CHECK_FALSE(*in_time);
@@ -227,7 +227,7 @@ TEST_CASE("a handler without a limit gives none, and its stop all the same") {
                co_return in;
              })
       .value();
-  t.c.network.freeze(3);
+  t.c.network.freeze(2);
   call_flight<std::uint32_t> f(t.c, t.c[0], 2, nest, 1U, {.stop = stop.token()});
   t.c.ex.run_for(100ms);
   CHECK_FALSE(ended);
@@ -235,5 +235,5 @@ TEST_CASE("a handler without a limit gives none, and its stop all the same") {
   t.c.ex.run_for(1ms);
   REQUIRE(ended);
   CHECK(*ended == errc::cancelled);
-  t.c.network.thaw(3);
+  t.c.network.thaw(2);
 }

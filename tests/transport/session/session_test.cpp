@@ -257,7 +257,7 @@ TEST_CASE("a peer that never disposes holds up its own class only", "[reactor]")
   const auto s = refused.start(*p.left, 2, 99);
   REQUIRE_FALSE(s.has_value());
   CHECK(s.error() == errc::busy);
-  CHECK(s.error().text() == "4 requests to node 2 wait for credit: link.queue_limit is 4");
+  CHECK(s.error().text() == "20 requests to node 2 wait for credit: link.queue_limit is 20");
   CHECK_FALSE(refused.pending());
   w->pass(50ms);
   CHECK(p.right->in.held.size() == 4);
