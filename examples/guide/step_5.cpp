@@ -9,6 +9,20 @@ using namespace std::chrono_literals;
 
 namespace {
 
+// [together]
+/// Waits until this server has heard of every other one. A server that was never heard of is unknown, and never
+/// becomes dead.
+scoll::task<bool> all_alive(guide::server& server) {
+  scoll::gossip::event_queue changes;
+  server.participant().subscribe(changes);
+  while (server.participant().take_snapshot().unknown != 0) {
+    const auto change = co_await changes.next({});
+    if (!change) co_return false;
+  }
+  co_return true;
+}
+// [together]
+
 // [deaths]
 scoll::task<scoll::node_id> next_death(guide::server& server) {
   scoll::gossip::event_queue changes;
@@ -33,7 +47,8 @@ scoll::task<bool> ask_the_living(const scoll::group<guide::usage>& group) {
 scoll::task<bool> show(guide::servers& servers) {
   const bool active = co_await servers.active();
   auto group = co_await servers[0].node().create_group<guide::usage>(servers.targets());
-  if (!active || !group) co_return false;
+  const bool together = co_await all_alive(servers[0]);
+  if (!active || !group || !together) co_return false;
   const bool before = co_await ask_the_living(*group);
   auto both = co_await scoll::when_all(next_death(servers[0]), servers.stop(3));
   fmt::print("node {} is dead\n", std::get<0>(both));
