@@ -159,16 +159,16 @@ io_awaiter<Value, Start> await_io(file_system& files, stop_token stop, const cha
 
 /// Writes the file's size, times and kind into `out`. `flags` are those of statx(2), such as
 /// AT_SYMLINK_NOFOLLOW.
-[[nodiscard]] inline auto async_status(file_system& files, const char* path, struct statx& out, int flags = 0,
-                                       stop_token stop = {}) noexcept {
+[[nodiscard]] inline auto async_stat(file_system& files, const char* path, struct statx& out, int flags = 0,
+                                     stop_token stop = {}) noexcept {
   return detail::await_io<void>(files, stop, "stat", path, [&files, path, flags, &out](io_completion& done) {
-    files.status(AT_FDCWD, path, flags, out, done);
+    files.stat(AT_FDCWD, path, flags, out, done);
   });
 }
 /// Does the same for an open file.
-[[nodiscard]] inline auto async_status(const file& f, struct statx& out, stop_token stop = {}) noexcept {
+[[nodiscard]] inline auto async_stat(const file& f, struct statx& out, stop_token stop = {}) noexcept {
   return detail::await_io<void>(f.system(), stop, "stat", f.path().c_str(), [&f, &out](io_completion& done) {
-    f.system().status(f.fd(), "", AT_EMPTY_PATH, out, done);
+    f.system().stat(f.fd(), "", AT_EMPTY_PATH, out, done);
   });
 }
 

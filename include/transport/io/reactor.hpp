@@ -28,7 +28,7 @@ namespace detail {
 /// again, and where it is now. It is part of every `io_completion`, so that backends allocate nothing per
 /// operation.
 struct io_slot : list_hook<> {
-  enum class operation : std::uint8_t {
+  enum class opcode : std::uint8_t {
     none,
     accept,
     connect,
@@ -42,7 +42,7 @@ struct io_slot : list_hook<> {
     read,
     write,
     sync,
-    status,
+    stat,
     rename,
     unlink,
     make_directory,
@@ -61,7 +61,7 @@ struct io_slot : list_hook<> {
   explicit io_slot(io_completion& completion) noexcept : owner(&completion) {}
 
   io_completion* owner;
-  operation kind = operation::none;
+  opcode kind = opcode::none;
   place where = place::nowhere;
   bool cancelling = false;
   bool polled = false;   // emulated multishot receive: data has arrived, the buffer is in use
@@ -147,8 +147,8 @@ class file_system {
   /// Makes a file or a directory durable. A directory's names become durable when the directory is
   /// synchronised, not when the files are.
   virtual void sync(int fd, io_completion& done) noexcept = 0;
-  virtual void status(int directory_fd, const char* path, int flags, struct statx& out,
-                      io_completion& done) noexcept = 0;
+  virtual void stat(int directory_fd, const char* path, int flags, struct statx& out,
+                    io_completion& done) noexcept = 0;
   virtual void rename(const char* from, const char* to, io_completion& done) noexcept = 0;
   virtual void unlink(const char* path, int flags, io_completion& done) noexcept = 0;
   virtual void make_directory(const char* path, mode_t mode, io_completion& done) noexcept = 0;

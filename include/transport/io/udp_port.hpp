@@ -52,11 +52,11 @@ class udp_port final : public datagram_port, private timer_node {
   /// ```
   enum class state : std::uint8_t { closed, open, ending };
 
-  class operation final : public io_completion {
+  class pending_io final : public io_completion {
    public:
     using handler = void (udp_port::*)(const event&) noexcept;
-    operation(udp_port& port, handler h) noexcept : io_completion(&complete), port_(port), handler_(h) {}
-    ~operation() = default;
+    pending_io(udp_port& port, handler h) noexcept : io_completion(&complete), port_(port), handler_(h) {}
+    ~pending_io() = default;
 
    private:
     static void complete(io_completion& self, const event& e) noexcept;
@@ -94,8 +94,8 @@ class udp_port final : public datagram_port, private timer_node {
   udp_options options_;
   std::optional<buffer_pool> send_buffers_;
   std::unique_ptr<datagram_buffers> receive_buffers_;
-  operation receive_;
-  operation close_;
+  pending_io receive_;
+  pending_io close_;
   std::deque<sending> senders_;
   intrusive_list<sending> idle_;
   intrusive_list<sending> under_way_;

@@ -23,7 +23,7 @@ struct sim_file_options {
 };
 
 /// Kinds of operations, to select those that fail.
-using file_operation = transport::detail::io_slot::operation;
+using file_operation = transport::detail::io_slot::opcode;
 
 /// The files of one life of a simulated host, in virtual time: descriptors and pending operations, on a disk
 /// that outlives them. An operation takes effect when its time is over. Destroying this object without a
@@ -59,8 +59,8 @@ class sim_file_system final : public transport::file_system {
   void write(int fd, std::span<const std::byte> from, std::uint64_t offset,
              transport::io_completion& done) noexcept override;
   void sync(int fd, transport::io_completion& done) noexcept override;
-  void status(int directory_fd, const char* path, int flags, struct statx& out,
-              transport::io_completion& done) noexcept override;
+  void stat(int directory_fd, const char* path, int flags, struct statx& out,
+            transport::io_completion& done) noexcept override;
   void rename(const char* from, const char* to, transport::io_completion& done) noexcept override;
   void unlink(const char* path, int flags, transport::io_completion& done) noexcept override;
   void make_directory(const char* path, mode_t mode, transport::io_completion& done) noexcept override;
@@ -90,7 +90,7 @@ class sim_file_system final : public transport::file_system {
   std::int32_t perform_open(const slot& s);
   std::int32_t perform_read(const slot& s);
   std::int32_t perform_write(const slot& s);
-  std::int32_t perform_status(const slot& s);
+  std::int32_t perform_stat(const slot& s);
   std::int32_t perform_close(int fd) noexcept;
   int injected(file_operation kind) noexcept;
   std::size_t count_of(std::size_t wanted);

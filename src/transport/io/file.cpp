@@ -37,7 +37,7 @@ std::string parent_directory(const std::string& path) {
 task<result<std::uint64_t>> file_size(const file& f, stop_token stop) {
   struct statx about;
   std::memset(&about, 0, sizeof about);
-  const auto looked = co_await async_status(f, about, stop);
+  const auto looked = co_await async_stat(f, about, stop);
   if (!looked) co_return looked.error();
   co_return std::uint64_t{about.stx_size};
 }

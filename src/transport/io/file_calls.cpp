@@ -47,21 +47,21 @@ std::int32_t list(const char* path, directory_listing& out) noexcept {
 }
 
 ssize_t call_once(const detail::io_slot& s) noexcept {
-  using operation = detail::io_slot::operation;
+  using opcode = detail::io_slot::opcode;
   const auto* const path = static_cast<const char*>(s.address);
   const auto flags = static_cast<int>(s.flags);
   const auto offset = static_cast<off_t>(s.offset);
   switch (s.kind) {
-    case operation::open: return ::openat(s.fd, path, flags, s.mode);
-    case operation::read: return ::pread(s.fd, s.second, s.length, offset);
-    case operation::write: return ::pwrite(s.fd, s.address, s.length, offset);
-    case operation::sync: return ::fsync(s.fd);
-    case operation::status:
+    case opcode::open: return ::openat(s.fd, path, flags, s.mode);
+    case opcode::read: return ::pread(s.fd, s.second, s.length, offset);
+    case opcode::write: return ::pwrite(s.fd, s.address, s.length, offset);
+    case opcode::sync: return ::fsync(s.fd);
+    case opcode::stat:
       return ::statx(s.fd, path, flags, STATX_BASIC_STATS, static_cast<struct statx*>(s.second));
-    case operation::rename: return ::rename(path, static_cast<const char*>(s.second));
-    case operation::unlink: return ::unlinkat(AT_FDCWD, path, flags);
-    case operation::make_directory: return ::mkdir(path, s.mode);
-    case operation::close: return ::close(s.fd);
+    case opcode::rename: return ::rename(path, static_cast<const char*>(s.second));
+    case opcode::unlink: return ::unlinkat(AT_FDCWD, path, flags);
+    case opcode::make_directory: return ::mkdir(path, s.mode);
+    case opcode::close: return ::close(s.fd);
     default: errno = EOPNOTSUPP; return -1;
   }
 }
@@ -69,12 +69,12 @@ ssize_t call_once(const detail::io_slot& s) noexcept {
 }  // namespace
 
 std::int32_t call_file(const detail::io_slot& s) noexcept {
-  using operation = detail::io_slot::operation;
-  if (s.kind == operation::list)
+  using opcode = detail::io_slot::opcode;
+  if (s.kind == opcode::list)
     return list(static_cast<const char*>(s.address), *static_cast<directory_listing*>(s.second));
   ssize_t outcome = call_once(s);
   // A descriptor is closed even if a signal has interrupted its close.
-  while (outcome < 0 && errno == EINTR && s.kind != operation::close) outcome = call_once(s);
+  while (outcome < 0 && errno == EINTR && s.kind != opcode::close) outcome = call_once(s);
   return outcome < 0 ? -errno : static_cast<std::int32_t>(outcome);
 }
 

@@ -46,22 +46,22 @@ ssize_t write_stream(const detail::io_slot& s) noexcept {
 
 void poll_reactor::attempt(slot& s) noexcept {
   switch (s.kind) {
-    case operation::accept: return accept_some(s);
-    case operation::receive_multishot: return receive_some(s);
-    case operation::receive_datagrams: return receive_datagrams_some(s);
-    case operation::poll: return conclude(s, s.result);
-    case operation::connect: return connect_some(s);
-    case operation::close: return close_now(s);
+    case opcode::accept: return accept_some(s);
+    case opcode::receive_multishot: return receive_some(s);
+    case opcode::receive_datagrams: return receive_datagrams_some(s);
+    case opcode::poll: return conclude(s, s.result);
+    case opcode::connect: return connect_some(s);
+    case opcode::close: return close_now(s);
     default: break;
   }
   ++statistics_.enters;
   switch (s.kind) {
-    case operation::receive: return settle(s, ::recv(s.fd, s.second, s.length, MSG_DONTWAIT));
-    case operation::send: return settle(s, ::send(s.fd, s.address, s.length, MSG_DONTWAIT | MSG_NOSIGNAL));
-    case operation::send_message:
+    case opcode::receive: return settle(s, ::recv(s.fd, s.second, s.length, MSG_DONTWAIT));
+    case opcode::send: return settle(s, ::send(s.fd, s.address, s.length, MSG_DONTWAIT | MSG_NOSIGNAL));
+    case opcode::send_message:
       return settle(s, ::sendmsg(s.fd, static_cast<const msghdr*>(s.address), MSG_DONTWAIT | MSG_NOSIGNAL));
-    case operation::read: return settle(s, read_stream(s));
-    case operation::write: return settle(s, write_stream(s));
+    case opcode::read: return settle(s, read_stream(s));
+    case opcode::write: return settle(s, write_stream(s));
     default: return conclude(s, -EOPNOTSUPP);
   }
 }

@@ -11,7 +11,7 @@
 
 namespace scoll::transport {
 
-scoll::status poll_interests::open() {
+status poll_interests::open() {
   epoll_ = unique_fd(epoll_create1(EPOLL_CLOEXEC));
   if (!epoll_) return error::system(errno, "epoll_create1");
   return {};

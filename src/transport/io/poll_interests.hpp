@@ -36,7 +36,7 @@ class poll_interests {
   poll_interests(const poll_interests&) = delete;
   poll_interests& operator=(const poll_interests&) = delete;
 
-  scoll::status open();
+  status open();
   int descriptor() const noexcept { return epoll_.get(); }
 
   /// An operation on `fd`, which must not be negative, begins or ends.

@@ -12,15 +12,15 @@ namespace scoll::transport {
 namespace {
 
 bool is_send(const detail::io_slot& s) noexcept {
-  using operation = detail::io_slot::operation;
-  return s.kind == operation::send || s.kind == operation::send_message;
+  using opcode = detail::io_slot::opcode;
+  return s.kind == opcode::send || s.kind == opcode::send_message;
 }
 
 }  // namespace
 
 result<std::unique_ptr<reactor>> poll_reactor::create(const reactor_options& options, std::string_view why) {
   std::unique_ptr<poll_reactor> made(new poll_reactor(options));
-  if (const scoll::status opened = made->set_up(why); !opened) return opened.error();
+  if (const status opened = made->set_up(why); !opened) return opened.error();
   return std::unique_ptr<reactor>(std::move(made));
 }
 
@@ -29,13 +29,13 @@ poll_reactor::poll_reactor(const reactor_options& options)
   pools_.push_back(streams_);
 }
 
-scoll::status poll_reactor::set_up(std::string_view why) {
+status poll_reactor::set_up(std::string_view why) {
   utsname names{};
   features_.backend = "poll";
   features_.kernel = uname(&names) == 0 ? names.release : "unknown";
   features_.notes = why;
-  if (const scoll::status opened = interests_.open(); !opened) return opened;
-  if (const scoll::status opened = open_wakeups(); !opened) return opened;
+  if (const status opened = interests_.open(); !opened) return opened;
+  if (const status opened = open_wakeups(); !opened) return opened;
   if (const int failed = interests_.watch_wakeups(wake_fd_.get()); failed != 0)
     return error::system(failed, "epoll_ctl");
   read_time();  // timers may be armed before the first turn
@@ -55,18 +55,18 @@ int poll_reactor::pollable_fd() noexcept {
 void poll_reactor::hand_over(slot& s) noexcept {
   s.watched = false;
   switch (s.kind) {
-    case operation::open:
-    case operation::read:
-    case operation::write:
-    case operation::sync:
-    case operation::status:
-    case operation::rename:
-    case operation::unlink:
-    case operation::make_directory: return hand_to_thread(s);
+    case opcode::open:
+    case opcode::read:
+    case opcode::write:
+    case opcode::sync:
+    case opcode::stat:
+    case opcode::rename:
+    case opcode::unlink:
+    case opcode::make_directory: return hand_to_thread(s);
     default: break;
   }
   ++statistics_.submissions;
-  if (s.kind == operation::close || watch(s)) queue(s);
+  if (s.kind == opcode::close || watch(s)) queue(s);
 }
 
 /// Registers the operation's descriptor. False if that fails: then the operation has ended.
@@ -82,7 +82,7 @@ bool poll_reactor::watch(slot& s) noexcept {
 /// Takes an operation back from a thread. If the thread found no file: pipes and terminals are ready, or not,
 /// as sockets are.
 void poll_reactor::returned(slot& s) noexcept {
-  const bool stream = s.result == -ESPIPE && (s.kind == operation::read || s.kind == operation::write);
+  const bool stream = s.result == -ESPIPE && (s.kind == opcode::read || s.kind == opcode::write);
   if (!stream) return conclude(s, s.result);
   if (!watch(s)) return;
   s.where = place::submitted;
@@ -90,7 +90,7 @@ void poll_reactor::returned(slot& s) noexcept {
 }
 
 void poll_reactor::receive_multishot(int fd, io_completion& done) noexcept {
-  begin_pooled(done, operation::receive_multishot, fd, streams_);
+  begin_pooled(done, opcode::receive_multishot, fd, streams_);
 }
 
 result<std::unique_ptr<datagram_buffers>> poll_reactor::new_datagram_buffers(std::uint32_t count,
@@ -103,7 +103,7 @@ void poll_reactor::receive_datagrams(int fd, datagram_buffers& into, io_completi
   auto& pool = static_cast<poll_datagram_buffers&>(into);
   SCOLL_ASSERT(!pool.receiving, "datagram buffers serve one receive at a time");
   pool.receiving = true;
-  begin_pooled(done, operation::receive_datagrams, fd, pool);
+  begin_pooled(done, opcode::receive_datagrams, fd, pool);
 }
 
 void poll_reactor::queue(slot& s) noexcept {
@@ -123,23 +123,23 @@ void poll_reactor::start(slot& s) noexcept {
   if (s.cancelling && !is_send(s)) return conclude(s, -ECANCELED);
   s.where = place::submitted;
   switch (s.kind) {
-    case operation::accept: return believe_ready(s);
-    case operation::receive_multishot:
-    case operation::receive_datagrams:
-    case operation::poll: return wait_for(s, true);
+    case opcode::accept: return believe_ready(s);
+    case opcode::receive_multishot:
+    case opcode::receive_datagrams:
+    case opcode::poll: return wait_for(s, true);
     default: return attempt(s);
   }
 }
 
 std::uint32_t poll_reactor::events_for(const slot& s) noexcept {
   switch (s.kind) {
-    case operation::receive_multishot:
-    case operation::receive: return EPOLLIN | EPOLLRDHUP;
-    case operation::connect:
-    case operation::send:
-    case operation::send_message:
-    case operation::write: return EPOLLOUT;
-    case operation::poll: return s.flags;
+    case opcode::receive_multishot:
+    case opcode::receive: return EPOLLIN | EPOLLRDHUP;
+    case opcode::connect:
+    case opcode::send:
+    case opcode::send_message:
+    case opcode::write: return EPOLLOUT;
+    case opcode::poll: return s.flags;
     default: return EPOLLIN;
   }
 }
@@ -150,7 +150,7 @@ void poll_reactor::wait_for(slot& s, bool anew) noexcept {
   if (s.cancelling) return conclude(s, -ECANCELED);
   const int failed = interests_.ask(s.fd, events_for(s), anew);
   // Files are always ready.
-  if (failed == EPERM && s.kind == operation::poll)
+  if (failed == EPERM && s.kind == opcode::poll)
     return conclude(s, static_cast<std::int32_t>(s.flags & (POLLIN | POLLOUT)));
   if (failed != 0) return conclude(s, -failed);
   interests_.of(s.fd).waiting.push_back(s);
@@ -227,7 +227,7 @@ void poll_reactor::drop_from(intrusive_list<slot>& list, int fd) noexcept {
 
 void poll_reactor::close_file(int fd, io_completion& done) noexcept {
   drop_pending(fd);
-  hand_to_thread(begin(done, operation::close, fd));
+  hand_to_thread(begin(done, opcode::close, fd));
 }
 
 void poll_reactor::abandon_file(int fd) noexcept {

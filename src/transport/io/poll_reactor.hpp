@@ -52,7 +52,7 @@ class poll_reactor final : public slot_reactor {
 
  private:
   explicit poll_reactor(const reactor_options& options);
-  scoll::status set_up(std::string_view why);
+  status set_up(std::string_view why);
   result<std::unique_ptr<datagram_buffers>> new_datagram_buffers(std::uint32_t count,
                                                                  std::size_t datagram_bytes) override;
 

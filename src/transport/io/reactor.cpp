@@ -88,7 +88,7 @@ std::optional<reactor_backend> parse_backend(std::string_view name) noexcept {
 }
 
 result<std::unique_ptr<reactor>> reactor::create(const reactor_options& options) {
-  if (const scoll::status s = options.validate(); !s) return s.error();
+  if (const status s = options.validate(); !s) return s.error();
   const auto asked = backend_of_environment();
   if (!asked) return asked.error();
   try {

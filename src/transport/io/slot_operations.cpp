@@ -19,11 +19,11 @@ std::uint32_t transfer_bytes(std::size_t size) noexcept {
 // ---- sockets
 
 void slot_reactor::accept_multishot(int fd, io_completion& done) noexcept {
-  hand_over(begin(done, operation::accept, fd));
+  hand_over(begin(done, opcode::accept, fd));
 }
 
 void slot_reactor::connect(int fd, const sockaddr* address, socklen_t size, io_completion& done) noexcept {
-  slot& s = begin(done, operation::connect, fd);
+  slot& s = begin(done, opcode::connect, fd);
   s.address = address;
   s.length = size;
   hand_over(s);
@@ -41,7 +41,7 @@ result<std::unique_ptr<datagram_buffers>> slot_reactor::make_datagram_buffers(st
 }
 
 void slot_reactor::receive(int fd, std::span<std::byte> into, io_completion& done) noexcept {
-  slot& s = begin(done, operation::receive, fd);
+  slot& s = begin(done, opcode::receive, fd);
   s.second = into.data();
   s.length = transfer_bytes(into.size());
   hand_over(s);
@@ -49,7 +49,7 @@ void slot_reactor::receive(int fd, std::span<std::byte> into, io_completion& don
 
 slot_reactor::slot& slot_reactor::begin_send(io_completion& done, int fd,
                                              std::span<const std::byte> bytes) noexcept {
-  slot& s = begin(done, operation::send, fd);
+  slot& s = begin(done, opcode::send, fd);
   s.address = bytes.data();
   s.length = transfer_bytes(bytes.size());
   return s;
@@ -70,13 +70,13 @@ void slot_reactor::flush(io_completion& done) noexcept {
 }
 
 void slot_reactor::send_message(int fd, const msghdr& message, io_completion& done) noexcept {
-  slot& s = begin(done, operation::send_message, fd);
+  slot& s = begin(done, opcode::send_message, fd);
   s.address = &message;
   hand_over(s);
 }
 
 void slot_reactor::poll(int fd, std::uint32_t events, io_completion& done) noexcept {
-  slot& s = begin(done, operation::poll, fd);
+  slot& s = begin(done, opcode::poll, fd);
   s.flags = events;
   hand_over(s);
 }
@@ -94,14 +94,14 @@ std::int64_t slot_reactor::receive_now(int fd, msghdr& message) noexcept {
 }
 
 void slot_reactor::close_socket(int fd, io_completion& done) noexcept {
-  hand_over(begin(done, operation::close, fd));
+  hand_over(begin(done, opcode::close, fd));
 }
 
 // ---- files
 
 void slot_reactor::open(int directory_fd, const char* path, int flags, mode_t mode,
                         io_completion& done) noexcept {
-  slot& s = begin(done, operation::open, directory_fd);
+  slot& s = begin(done, opcode::open, directory_fd);
   s.address = path;
   s.flags = static_cast<std::uint32_t>(flags);
   s.mode = mode;
@@ -110,7 +110,7 @@ void slot_reactor::open(int directory_fd, const char* path, int flags, mode_t mo
 
 void slot_reactor::read(int fd, std::span<std::byte> into, std::uint64_t offset,
                         io_completion& done) noexcept {
-  slot& s = begin(done, operation::read, fd);
+  slot& s = begin(done, opcode::read, fd);
   s.second = into.data();
   s.length = transfer_bytes(into.size());
   s.offset = offset;
@@ -119,7 +119,7 @@ void slot_reactor::read(int fd, std::span<std::byte> into, std::uint64_t offset,
 
 void slot_reactor::write(int fd, std::span<const std::byte> from, std::uint64_t offset,
                          io_completion& done) noexcept {
-  slot& s = begin(done, operation::write, fd);
+  slot& s = begin(done, opcode::write, fd);
   s.address = from.data();
   s.length = transfer_bytes(from.size());
   s.offset = offset;
@@ -127,12 +127,12 @@ void slot_reactor::write(int fd, std::span<const std::byte> from, std::uint64_t 
 }
 
 void slot_reactor::sync(int fd, io_completion& done) noexcept {
-  hand_over(begin(done, operation::sync, fd));
+  hand_over(begin(done, opcode::sync, fd));
 }
 
-void slot_reactor::status(int directory_fd, const char* path, int flags, struct statx& out,
-                          io_completion& done) noexcept {
-  slot& s = begin(done, operation::status, directory_fd);
+void slot_reactor::stat(int directory_fd, const char* path, int flags, struct statx& out,
+                        io_completion& done) noexcept {
+  slot& s = begin(done, opcode::stat, directory_fd);
   s.address = path;
   s.flags = static_cast<std::uint32_t>(flags);
   s.second = &out;
@@ -140,28 +140,28 @@ void slot_reactor::status(int directory_fd, const char* path, int flags, struct 
 }
 
 void slot_reactor::rename(const char* from, const char* to, io_completion& done) noexcept {
-  slot& s = begin(done, operation::rename, -1);
+  slot& s = begin(done, opcode::rename, -1);
   s.address = from;
   s.second = const_cast<char*>(to);
   hand_over(s);
 }
 
 void slot_reactor::unlink(const char* path, int flags, io_completion& done) noexcept {
-  slot& s = begin(done, operation::unlink, -1);
+  slot& s = begin(done, opcode::unlink, -1);
   s.address = path;
   s.flags = static_cast<std::uint32_t>(flags);
   hand_over(s);
 }
 
 void slot_reactor::make_directory(const char* path, mode_t mode, io_completion& done) noexcept {
-  slot& s = begin(done, operation::make_directory, -1);
+  slot& s = begin(done, opcode::make_directory, -1);
   s.address = path;
   s.mode = mode;
   hand_over(s);
 }
 
 void slot_reactor::list(const char* path, directory_listing& out, io_completion& done) noexcept {
-  slot& s = begin(done, operation::list, -1);
+  slot& s = begin(done, opcode::list, -1);
   s.address = path;
   s.second = &out;
   hand_to_thread(s);

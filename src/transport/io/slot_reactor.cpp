@@ -25,7 +25,7 @@ slot_reactor::slot_reactor() noexcept
     : workers_(
           *this, [](void* self, slot& s) noexcept { static_cast<slot_reactor*>(self)->returned(s); }, this) {}
 
-scoll::status slot_reactor::open_wakeups() {
+status slot_reactor::open_wakeups() {
   wake_fd_ = unique_fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!wake_fd_) return error::system(errno, "eventfd");
   return {};
@@ -70,7 +70,7 @@ void slot_reactor::wake() noexcept {
   static_cast<void>(!::write(wake_fd_.get(), &one, sizeof one));
 }
 
-slot_reactor::slot& slot_reactor::begin(io_completion& done, operation kind, int fd) noexcept {
+slot_reactor::slot& slot_reactor::begin(io_completion& done, opcode kind, int fd) noexcept {
   mark_pending(done);
   ++outstanding_;
   slot& s = slot_of(done);
@@ -81,7 +81,7 @@ slot_reactor::slot& slot_reactor::begin(io_completion& done, operation kind, int
   return s;
 }
 
-void slot_reactor::begin_pooled(io_completion& done, operation kind, int fd, receive_buffers& from) noexcept {
+void slot_reactor::begin_pooled(io_completion& done, opcode kind, int fd, receive_buffers& from) noexcept {
   slot& s = begin(done, kind, fd);
   s.second = &from;
   hand_over(s);
@@ -110,7 +110,7 @@ void slot_reactor::finish_ended() noexcept {
 void slot_reactor::finish(slot& s, std::int32_t outcome) noexcept {
   s.where = place::nowhere;
   s.buffer.reset();
-  if (s.kind == operation::receive_datagrams) pool_of(s).receiving = false;
+  if (s.kind == opcode::receive_datagrams) pool_of(s).receiving = false;
   --outstanding_;
   deliver(*s.owner, {outcome, false, nullptr});
 }

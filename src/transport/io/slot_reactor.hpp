@@ -42,8 +42,8 @@ class slot_reactor : public reactor {
   void write(int fd, std::span<const std::byte> from, std::uint64_t offset,
              io_completion& done) noexcept override;
   void sync(int fd, io_completion& done) noexcept override;
-  void status(int directory_fd, const char* path, int flags, struct statx& out,
-              io_completion& done) noexcept override;
+  void stat(int directory_fd, const char* path, int flags, struct statx& out,
+            io_completion& done) noexcept override;
   void rename(const char* from, const char* to, io_completion& done) noexcept override;
   void unlink(const char* path, int flags, io_completion& done) noexcept override;
   void make_directory(const char* path, mode_t mode, io_completion& done) noexcept override;
@@ -54,7 +54,7 @@ class slot_reactor : public reactor {
 
  protected:
   using slot = detail::io_slot;
-  using operation = slot::operation;
+  using opcode = slot::opcode;
   using place = slot::place;
 
   /// The number of ready nodes and timers that one turn runs before it asks the kernel again.
@@ -73,7 +73,7 @@ class slot_reactor : public reactor {
   virtual void wake() noexcept;
 
   /// Opens the descriptor by which other threads wake this reactor.
-  scoll::status open_wakeups();
+  status open_wakeups();
   /// A backend's destructor must call this first, because threads still use the backend.
   void end_threads() noexcept;
   void read_time() noexcept;
@@ -82,9 +82,9 @@ class slot_reactor : public reactor {
   static nanoseconds time_until(time_point due) noexcept;
   nanoseconds permitted_wait(nanoseconds longest) const noexcept;
 
-  slot& begin(io_completion& done, operation kind, int fd) noexcept;
+  slot& begin(io_completion& done, opcode kind, int fd) noexcept;
   slot& begin_send(io_completion& done, int fd, std::span<const std::byte> bytes) noexcept;
-  void begin_pooled(io_completion& done, operation kind, int fd, receive_buffers& from) noexcept;
+  void begin_pooled(io_completion& done, opcode kind, int fd, receive_buffers& from) noexcept;
   void hand_to_thread(slot& s) noexcept;
   /// Notes the outcome, which is delivered in this turn or the next.
   void end(slot& s, std::int32_t outcome) noexcept;

@@ -29,8 +29,8 @@ socket_address to_socket(const datagram_address& address) noexcept {
 
 }  // namespace
 
-void udp_port::operation::complete(io_completion& self, const event& e) noexcept {
-  auto& op = static_cast<operation&>(self);
+void udp_port::pending_io::complete(io_completion& self, const event& e) noexcept {
+  auto& op = static_cast<pending_io&>(self);
   (op.port_.*op.handler_)(e);
 }
 

@@ -20,7 +20,7 @@ constexpr std::uint32_t brief_send_bytes = 16384;
 
 result<std::unique_ptr<reactor>> uring_reactor::create(const reactor_options& options) {
   std::unique_ptr<uring_reactor> made(new uring_reactor(options));
-  if (const scoll::status opened = made->open_ring(options); !opened) return opened.error();
+  if (const status opened = made->open_ring(options); !opened) return opened.error();
   return std::unique_ptr<reactor>(std::move(made));
 }
 
@@ -30,9 +30,9 @@ uring_reactor::uring_reactor(const reactor_options& options)
   pools_.push_back(streams_);
 }
 
-scoll::status uring_reactor::open_ring(const reactor_options& options) {
-  if (const scoll::status opened = ring_.open(options, features_); !opened) return opened;
-  if (const scoll::status woken = open_wakeups(); !woken) return woken;
+status uring_reactor::open_ring(const reactor_options& options) {
+  if (const status opened = ring_.open(options, features_); !opened) return opened;
+  if (const status woken = open_wakeups(); !woken) return woken;
   probe_multishot(options);
   if (options.announce && options.disable == 0) announce_fallbacks(features_);
   read_time();  // timers may be armed before the first turn
@@ -182,36 +182,36 @@ void uring_reactor::prepare(io_uring_sqe& sqe, slot& s) noexcept {
   const auto* const path = static_cast<const char*>(s.address);
   const auto flags = static_cast<int>(s.flags);
   switch (s.kind) {
-    case operation::none:
-    case operation::list: break;  // the ring has no such operation
-    case operation::accept:
+    case opcode::none:
+    case opcode::list: break;  // the ring has no such operation
+    case opcode::accept:
       io_uring_prep_accept(&sqe, s.fd, nullptr, nullptr, SOCK_CLOEXEC);
       if (features_.multishot_accept) sqe.ioprio |= IORING_ACCEPT_MULTISHOT;
       break;
-    case operation::connect:
+    case opcode::connect:
       io_uring_prep_connect(&sqe, s.fd, static_cast<const sockaddr*>(s.address), s.length);
       break;
-    case operation::receive_multishot:
-    case operation::receive_datagrams: prepare_receive(sqe, s); break;
-    case operation::receive: io_uring_prep_recv(&sqe, s.fd, s.second, s.length, 0); break;
-    case operation::send: prepare_send(sqe, s); break;
-    case operation::send_message:
+    case opcode::receive_multishot:
+    case opcode::receive_datagrams: prepare_receive(sqe, s); break;
+    case opcode::receive: io_uring_prep_recv(&sqe, s.fd, s.second, s.length, 0); break;
+    case opcode::send: prepare_send(sqe, s); break;
+    case opcode::send_message:
       io_uring_prep_sendmsg(&sqe, s.fd, static_cast<const msghdr*>(s.address), MSG_NOSIGNAL);
       break;
-    case operation::poll: io_uring_prep_poll_add(&sqe, s.fd, s.flags); break;
-    case operation::open: io_uring_prep_openat(&sqe, s.fd, path, flags, s.mode); break;
-    case operation::read: io_uring_prep_read(&sqe, s.fd, s.second, s.length, s.offset); break;
-    case operation::write: io_uring_prep_write(&sqe, s.fd, s.address, s.length, s.offset); break;
-    case operation::sync: io_uring_prep_fsync(&sqe, s.fd, 0); break;
-    case operation::status:
+    case opcode::poll: io_uring_prep_poll_add(&sqe, s.fd, s.flags); break;
+    case opcode::open: io_uring_prep_openat(&sqe, s.fd, path, flags, s.mode); break;
+    case opcode::read: io_uring_prep_read(&sqe, s.fd, s.second, s.length, s.offset); break;
+    case opcode::write: io_uring_prep_write(&sqe, s.fd, s.address, s.length, s.offset); break;
+    case opcode::sync: io_uring_prep_fsync(&sqe, s.fd, 0); break;
+    case opcode::stat:
       io_uring_prep_statx(&sqe, s.fd, path, flags, STATX_BASIC_STATS, static_cast<struct statx*>(s.second));
       break;
-    case operation::rename:
+    case opcode::rename:
       io_uring_prep_renameat(&sqe, AT_FDCWD, path, AT_FDCWD, static_cast<const char*>(s.second), 0);
       break;
-    case operation::unlink: io_uring_prep_unlinkat(&sqe, AT_FDCWD, path, flags); break;
-    case operation::make_directory: io_uring_prep_mkdirat(&sqe, AT_FDCWD, path, s.mode); break;
-    case operation::close: io_uring_prep_close(&sqe, s.fd); break;
+    case opcode::unlink: io_uring_prep_unlinkat(&sqe, AT_FDCWD, path, flags); break;
+    case opcode::make_directory: io_uring_prep_mkdirat(&sqe, AT_FDCWD, path, s.mode); break;
+    case opcode::close: io_uring_prep_close(&sqe, s.fd); break;
   }
   io_uring_sqe_set_data(&sqe, &s);
   s.where = place::submitted;
@@ -229,7 +229,7 @@ void uring_reactor::prepare_send(io_uring_sqe& sqe, slot& s) noexcept {
 }
 
 void uring_reactor::prepare_receive(io_uring_sqe& sqe, slot& s) const noexcept {
-  const bool datagrams = s.kind == operation::receive_datagrams;
+  const bool datagrams = s.kind == opcode::receive_datagrams;
   if (!pool_of(s).lends() && !s.polled) {
     io_uring_prep_poll_add(&sqe, s.fd, datagrams ? POLLIN : POLLIN | POLLRDHUP);
   } else if (datagrams && s.polled) {
@@ -246,7 +246,7 @@ void uring_reactor::prepare_receive(io_uring_sqe& sqe, slot& s) const noexcept {
 }
 
 void uring_reactor::receive_multishot(int fd, io_completion& done) noexcept {
-  begin_pooled(done, operation::receive_multishot, fd, streams_);
+  begin_pooled(done, opcode::receive_multishot, fd, streams_);
 }
 
 result<std::unique_ptr<datagram_buffers>> uring_reactor::new_datagram_buffers(std::uint32_t count,
@@ -284,7 +284,7 @@ void uring_reactor::receive_datagrams(int fd, datagram_buffers& into, io_complet
   auto& pool = static_cast<uring_datagram_buffers&>(into);
   SCOLL_ASSERT(!pool.receiving, "datagram buffers serve one receive at a time");
   pool.receiving = true;
-  begin_pooled(done, operation::receive_datagrams, fd, pool);
+  begin_pooled(done, opcode::receive_datagrams, fd, pool);
 }
 
 }  // namespace scoll::transport

@@ -54,7 +54,7 @@ class uring_reactor final : public slot_reactor {
   struct arrival;
 
   explicit uring_reactor(const reactor_options& options);
-  scoll::status open_ring(const reactor_options& options);
+  status open_ring(const reactor_options& options);
   void probe_multishot(const reactor_options& options);
   io_uring& ring() noexcept { return *ring_.get(); }
 

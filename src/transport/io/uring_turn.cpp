@@ -233,10 +233,10 @@ void uring_reactor::dispatch(const arrival& event) noexcept {
   slot& s = *reinterpret_cast<slot*>(static_cast<std::uintptr_t>(event.user_data));
   if (!event.more()) s.unlink();  // a cancel that found no room is too late
   switch (s.kind) {
-    case operation::accept: return dispatch_accept(s, event);
-    case operation::receive_multishot:
-    case operation::receive_datagrams: return dispatch_receive(s, event);
-    case operation::send: return dispatch_send(s, event);
+    case opcode::accept: return dispatch_accept(s, event);
+    case opcode::receive_multishot:
+    case opcode::receive_datagrams: return dispatch_receive(s, event);
+    case opcode::send: return dispatch_send(s, event);
     default: return finish(s, event.outcome);
   }
 }
@@ -280,7 +280,7 @@ void uring_reactor::dispatch_emulated_receive(slot& s, std::int32_t outcome) noe
   buffer_ref buffer = std::move(s.buffer);
   s.polled = false;
   if (outcome == -EAGAIN || outcome == -EINTR) return hand_over_again(s);
-  const bool datagram = s.kind == operation::receive_datagrams;
+  const bool datagram = s.kind == opcode::receive_datagrams;
   if (outcome < 0 || (outcome == 0 && !datagram)) return finish(s, outcome);
   if (datagram) datagrams_of(s).complete_single(buffer, outcome);
   hand_over_again(s);
@@ -288,7 +288,7 @@ void uring_reactor::dispatch_emulated_receive(slot& s, std::int32_t outcome) noe
 }
 
 void uring_reactor::deliver_received(slot& s, std::int32_t outcome, buffer_ref& buffer) noexcept {
-  if (s.kind == operation::receive_multishot) return deliver(*s.owner, {outcome, true, &buffer});
+  if (s.kind == opcode::receive_multishot) return deliver(*s.owner, {outcome, true, &buffer});
   const received_datagram d = datagrams_of(s).view(buffer);
   deliver(*s.owner, {static_cast<std::int32_t>(d.bytes.size()), true, &buffer, &d});
 }

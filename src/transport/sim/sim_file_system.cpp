@@ -147,7 +147,7 @@ std::int32_t sim_file_system::perform(slot& s) {
       disk_.sync(f->node);
       return 0;
     }
-    case file_operation::status: return perform_status(s);
+    case file_operation::stat: return perform_stat(s);
     case file_operation::rename: return disk_.rename(path_of(s), static_cast<const char*>(s.second));
     case file_operation::unlink: return disk_.unlink(path_of(s), (s.flags & AT_REMOVEDIR) != 0);
     case file_operation::make_directory: return disk_.make_directory(path_of(s), s.mode);
@@ -188,7 +188,7 @@ std::int32_t sim_file_system::perform_write(const slot& s) {
   return disk_.write(*f->node, {static_cast<const std::byte*>(s.address), n}, s.offset);
 }
 
-std::int32_t sim_file_system::perform_status(const slot& s) {
+std::int32_t sim_file_system::perform_stat(const slot& s) {
   sim_disk::node found;
   if ((s.flags & AT_EMPTY_PATH) != 0 && *path_of(s) == '\0') {
     const open_file* const f = file_of(s.fd);
@@ -242,9 +242,9 @@ void sim_file_system::sync(int fd, transport::io_completion& done) noexcept {
   begin(done, file_operation::sync, fd);
 }
 
-void sim_file_system::status(int directory_fd, const char* path, int flags, struct statx& out,
-                             transport::io_completion& done) noexcept {
-  slot& s = begin(done, file_operation::status, directory_fd);
+void sim_file_system::stat(int directory_fd, const char* path, int flags, struct statx& out,
+                           transport::io_completion& done) noexcept {
+  slot& s = begin(done, file_operation::stat, directory_fd);
   s.address = path;
   s.flags = static_cast<std::uint32_t>(flags);
   s.second = &out;

@@ -56,15 +56,15 @@ class tcp_rail::tcp_link final : public link {
     tcp_link& owner_;
   };
 
-  class operation final : public io_completion {
+  class pending_io final : public io_completion {
    public:
     using handler = void (tcp_link::*)(const event&) noexcept;
-    operation(tcp_link& owner, handler h) noexcept : io_completion(&complete), owner_(owner), handler_(h) {}
-    ~operation() = default;
+    pending_io(tcp_link& owner, handler h) noexcept : io_completion(&complete), owner_(owner), handler_(h) {}
+    ~pending_io() = default;
 
    private:
     static void complete(io_completion& self, const event& e) noexcept {
-      auto& op = static_cast<operation&>(self);
+      auto& op = static_cast<pending_io&>(self);
       (op.owner_.*op.handler_)(e);
     }
     tcp_link& owner_;
@@ -107,9 +107,9 @@ class tcp_rail::tcp_link final : public link {
   unique_fd fd_;
   std::string peer_;
   frame_assembler assembler_;
-  operation receive_;
-  operation send_;
-  operation close_;
+  pending_io receive_;
+  pending_io send_;
+  pending_io close_;
   member_node<&tcp_link::tell_owner> told_{*this};
   member_node<&tcp_link::on_written_out> written_out_{*this};
   member_node<&tcp_link::read_some> read_on_{*this};

@@ -62,14 +62,14 @@ task<> life_of_a_file(host& h) {
   }
   struct statx info;
   std::memset(&info, 0, sizeof info);
-  const auto looked = co_await async_status(files, first.c_str(), info);
+  const auto looked = co_await async_stat(files, first.c_str(), info);
   CHECK(looked);
   CHECK(info.stx_size == 1000 + text.size());
   CHECK((info.stx_mode & 0777) == 0640);
   CHECK(S_ISREG(info.stx_mode));
   const auto renamed = co_await async_rename(files, first.c_str(), second.c_str());
   CHECK(renamed);
-  const auto gone = co_await async_status(files, first.c_str(), info);
+  const auto gone = co_await async_stat(files, first.c_str(), info);
   CHECK(gone.error().detail() == ENOENT);
   const auto removed = co_await async_unlink(files, second.c_str());
   CHECK(removed);
