@@ -167,7 +167,7 @@ class obedient {
     worker::request request{static_cast<std::uint8_t>(o.action), o.victim, o.milliseconds, {}};
     request.padding.resize(o.request_bytes);
     bcast_options options;
-    options.deadline = std::chrono::milliseconds(o.deadline_ms);
+    if (o.deadline_ms != 0) options.deadline = std::chrono::milliseconds(o.deadline_ms);
     auto r = co_await bcast(g, request, options);
     answer.ok = r.ok();
     answer.has_value = r.has_value();

@@ -30,7 +30,7 @@ struct order {
   deed action = deed::answer;
   std::uint32_t victim = UINT32_MAX;
   std::uint32_t milliseconds = 0;
-  std::uint32_t deadline_ms = 0;
+  std::uint32_t deadline_ms = 0;    ///< 0: no deadline
   std::uint32_t request_bytes = 0;  ///< beside the fixed part
   std::uint32_t members = 0;        ///< the group is made of these: `member_ids`
   std::array<std::uint64_t, most_processes> member_ids{};
