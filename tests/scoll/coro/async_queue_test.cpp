@@ -206,7 +206,7 @@ TEST_CASE("a million handovers between two coroutines use no stack") {
     }
   };
   auto caller = [&]() -> task<void> {
-    for (int i = 0; i < many; ++i) {
+    for (int i = 0; i < endurance_rounds; ++i) {
       const status s = co_await there.push(i);
       const result<int> x = co_await back.pop();
       must(s && *x == i);

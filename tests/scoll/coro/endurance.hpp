@@ -13,13 +13,13 @@
 
 namespace scoll {
 
-inline constexpr int many = 1'000'000;
+inline constexpr int endurance_rounds = 1'000'000;
 inline constexpr std::size_t stack_limit = 4096;
 
 /// A million steps of `body`, which touch the probe, stay within a little of the stack.
 inline void hold(testing::virtual_executor& on, task<void> body, const stack_probe& probe) {
   run(on, std::move(body));
-  CHECK(probe.touches() >= many);
+  CHECK(probe.touches() >= endurance_rounds);
   CHECK(probe.range() < stack_limit);
 }
 

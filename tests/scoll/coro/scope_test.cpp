@@ -146,7 +146,7 @@ TEST_CASE("a million spawned tasks use no stack and no memory") {
   stack_probe probe;
   auto body = [&]() -> task<void> {
     scope s;
-    for (int i = 0; i < many; ++i) {
+    for (int i = 0; i < endurance_rounds; ++i) {
       s.spawn(nothing(probe));
       if (i % 16 == 15) co_await yield();
     }

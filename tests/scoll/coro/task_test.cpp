@@ -156,15 +156,15 @@ TEST_CASE("a million tasks that complete at once use no stack") {
   stack_probe probe;
   auto plain = [&]() -> task<void> {
     int sum = 0;
-    for (int i = 0; i < many; ++i) sum += co_await one(probe);
-    CHECK(sum == many);
+    for (int i = 0; i < endurance_rounds; ++i) sum += co_await one(probe);
+    CHECK(sum == endurance_rounds);
   };
   hold(on, plain(), probe);
   stack_probe deeper;
   auto two_deep = [&]() -> task<void> {
     int sum = 0;
-    for (int i = 0; i < many; ++i) sum += co_await nested(deeper);
-    CHECK(sum == 2 * many);
+    for (int i = 0; i < endurance_rounds; ++i) sum += co_await nested(deeper);
+    CHECK(sum == 2 * endurance_rounds);
   };
   hold(on, two_deep(), deeper);
 }

@@ -38,7 +38,7 @@ TEST_CASE("a million waits for what is ready use no stack") {
     async_queue<int> queue(2);
     gate open;
     stop_source source;
-    for (int i = 0; i < many; ++i) {
+    for (int i = 0; i < endurance_rounds; ++i) {
       co_await set.wait();
       const status still_set = co_await set.wait(source.token());
       co_await permits.acquire(1);
@@ -50,7 +50,7 @@ TEST_CASE("a million waits for what is ready use no stack") {
     }
     co_await open.close();
     source.request_stop();
-    for (int i = 0; i < many; ++i) {
+    for (int i = 0; i < endurance_rounds; ++i) {
       const status stopped = co_await permits.acquire(1, source.token());
       const status slept = co_await sleep_for(1h, source.token());
       must(!stopped && !slept);

@@ -14,13 +14,13 @@ TEST_CASE("a million alternations through the executor use no stack") {
   virtual_executor on;
   stack_probe probe;
   auto yielding = [&]() -> task<void> {
-    for (int i = 0; i < many / 2; ++i) {
+    for (int i = 0; i < endurance_rounds / 2; ++i) {
       co_await yield();
       probe.touch();
     }
   };
   auto awaiting = [&]() -> task<void> {
-    for (int i = 0; i < many / 2; ++i) (void)co_await later(probe);
+    for (int i = 0; i < endurance_rounds / 2; ++i) (void)co_await later(probe);
   };
   auto body = [&]() -> task<void> { co_await when_all(yielding(), awaiting()); };
   auto ignore = [&]() -> task<void> { co_await body(); };
@@ -28,7 +28,7 @@ TEST_CASE("a million alternations through the executor use no stack") {
 
   stack_probe timed;
   auto sleeping = [&]() -> task<void> {
-    for (int i = 0; i < many; ++i) {
+    for (int i = 0; i < endurance_rounds; ++i) {
       co_await sleep_for(1ns);
       timed.touch();
     }
