@@ -78,13 +78,13 @@ TEST_CASE("a million races and joins of ready tasks use no stack") {
   virtual_executor on;
   stack_probe probe;
   auto body = [&]() -> task<void> {
-    for (int i = 0; i < many; ++i) {
+    for (int i = 0; i < endurance_rounds; ++i) {
       auto both = co_await when_all(one(probe), nothing(probe));
       must(std::get<0>(both) == 1);
       std::array<task<void>, 1> some{nothing(probe)};
       co_await when_all(std::span<task<void>>(some));
     }
-    for (int i = 0; i < many; ++i) {
+    for (int i = 0; i < endurance_rounds; ++i) {
       stop_source source;
       auto race = co_await when_any(source, one(probe), one(probe));
       must(race.index == 0);
