@@ -143,8 +143,8 @@ class swarm {
   }
 
   /// Returns the cycles that clocks need to come together. After a partition, all participants of one side
-  /// may have restarted and lost the time. Participants that kept the time are then followed at once only if they
-  /// are enough; otherwise the clocks catch up a tenth faster than they run.
+  /// may have restarted and lost the time. Participants that kept the time are then followed at once only if
+  /// they are enough; otherwise the clocks catch up a tenth faster than they run.
   double catching_up() const {
     std::vector<std::uint64_t> clocks;
     for (const life_of* l : lives_) {

@@ -79,8 +79,8 @@ void excluded_did_not(const broadcast_record& b, violations& found) {
   }
 }
 
-/// A member whose reply exceeds the allowed size is not merged. The root is exempt, because its reply is not
-/// sent.
+/// A member whose reply exceeds the allowed size is not merged. The root is exempt, because its reply stays
+/// on its node.
 void too_much_is_refused(const broadcast_record& b, violations& found) {
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     const bool too_much = rank != b.root_rank && (b.request.oversized >> rank & 1) != 0;
