@@ -86,7 +86,7 @@ struct worker {
   }
 };
 
-/// The main function of one process: it carries out orders until it is told to quit.
+/// The program of one process: it carries out orders until it is told to quit.
 class obedient {
  public:
   obedient(int socket, std::uint64_t id) : socket_(socket) {

@@ -118,8 +118,8 @@ TEST_CASE("a next life that is named when its owner is just too old is told at t
   REQUIRE(p.state(4) == liveness::alive);
   s.events.clear();
 
-  // One message moves the clock past its threshold and names the next life; another participant has heard
-  // from that life.
+  // One message moves the clock past the threshold of participant 4 and names its next life; another sender
+  // has heard from it in that life.
   const std::uint64_t later = p.clock() + 1, unheard_of = std::uint64_t{1} << 40;
   p.on_message(1, message(*c.shared, 0, head(1, unheard_of, later), {1, 0, 1, 1, 200}, {{4, 2}}), c.now);
   REQUIRE(p.clock() == later);

@@ -334,7 +334,7 @@ TEST_CASE("a node is told why it cannot follow a participant") {
   nodes[0] = {0, sim_network::address_of(3)};
   CHECK(why_not(s[0], nodes) == errc::invalid_argument);
   nodes.erase(nodes.begin());
-  CHECK(why_not(s[0], nodes) == errc::ok);  // an index that is no node
+  CHECK(why_not(s[0], nodes) == errc::ok);  // a participant that is no node
   CHECK_THAT(std::string(why_not(s[3], nodes).text()), Contains("own address is not listed"));
 
   gossip::participant other(s[0].home, s[0].port, s.shared, sim_network::address_of(0),

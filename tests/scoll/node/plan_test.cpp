@@ -99,7 +99,7 @@ TEST_CASE("links over TCP are measured within bounds, and the plan's tree carrie
     CHECK(links.local == 0U);
     CHECK(links.processors == std::vector<std::uint32_t>{std::thread::hardware_concurrency()});
     const link_costs& costs = links.classes[0].costs;
-    // A message takes at least one system call on each side, but no machine is as slow as this bound.
+    // A message takes at least one system call on each side, and no machine is as slow as the upper bounds.
     CHECK(costs.send + costs.merge + costs.wake > 1000);
     CHECK(costs.send + costs.receive > 1000);
     CHECK(costs.send + costs.merge + costs.wake + costs.receive < 50'000'000);

@@ -76,7 +76,7 @@ TEST_CASE("receivers that starve together all go on when one buffer comes back a
     r->receive_multishot(pairs.back().far.get(), *sinks.back());
   }
   on_reactor::settle(*r);
-  // Only the odd streams have data to receive; the others must not be in their way.
+  // Only the odd streams have data. The others lack buffers that they do not need, and must not block them.
   for (std::size_t i = 1; i < connections; i += 2) {
     REQUIRE(::write(pairs[i].near.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
   }

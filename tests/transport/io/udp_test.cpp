@@ -198,7 +198,7 @@ TEST_CASE("a burst costs few system calls", "[reactor][io_uring]") {
   r->run_once(nanoseconds::zero());
   CHECK(r->statistics().enters - before.enters <= 2);
   turn_until(*r, [&] { return b.count == burst; });
-  // One turn submits, and the receive runs in the few turns after it.
+  // One system call submits, and the receive runs in a few more.
   CHECK(r->statistics().enters - before.enters <= 4);
   // The receive is armed anew each time the kernel is given more buffers: 8 at first, then twice as many.
   CHECK(r->statistics().submissions - before.submissions <= burst + 4);
