@@ -64,8 +64,8 @@ TEST_CASE("with a processor for everyone the two predictions are one", "[tree][p
     const auto expected = predict(tree, n, c.send + c.latency + c.receive, std::max(c.gap, c.send), c.merge,
                                   c.send + c.latency);
     CHECK(predict(tree, n, link_map::uniform(c)) == expected);
-    // One host with a processor for each member gives the same result, and so does a host with any greater
-    // number.
+    // One host with a processor for each member gives the same result, and so does a host with 0, which
+    // stands for as many processors as it has members.
     const std::vector<std::uint32_t> together(n, 0);
     auto shared = predict(tree, n, on_hosts(c, together, {n}));
     CHECK(shared.work_bound <= shared.merged);
