@@ -51,7 +51,7 @@ void add_common(CLI::App& to, arguments& a) {
   to.add_option("--limits", a.limits, "the file they are in")->capture_default_str();
 }
 
-/// What has to work when all has been measured is tried before: a measurement takes minutes.
+/// Checks in advance everything that must work after the measurement, because a measurement takes minutes.
 class report {
  public:
   explicit report(const arguments& a) : arguments_(a) {

@@ -1,4 +1,4 @@
-# Writes which commit this is into a header, when that has changed: cmake -D root=... -D into=... -P commit.cmake
+# Writes the name of this commit into a header if it has changed: cmake -D root=... -D into=... -P commit.cmake
 cmake_minimum_required(VERSION 3.25)
 execute_process(
   COMMAND git describe --always --dirty

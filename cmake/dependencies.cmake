@@ -1,4 +1,4 @@
-# Every dependency is looked for here; a missing one is named together with the Debian package that brings it.
+# This file looks for every dependency and names a missing one together with the Debian package that provides it.
 
 function(scoll_missing what package)
   message(FATAL_ERROR "scoll needs ${what}, which was not found. On Debian and Ubuntu: apt install ${package}")

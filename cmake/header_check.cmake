@@ -1,5 +1,5 @@
-# One translation unit per public header, for `./dev check`, each including nothing else: a header that leans on its neighbours'
-# includes does not build. Nothing is optimised; the cost is parsing.
+# One translation unit per public header, for `./dev check`. Each unit includes nothing else, so a header that relies on the
+# includes of another header does not build. Nothing is optimised; the cost is parsing.
 set(header_units "")
 foreach(header IN LISTS scoll_headers testing_headers)
   cmake_path(RELATIVE_PATH header BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/include" OUTPUT_VARIABLE name)

@@ -1,9 +1,9 @@
-# What is installed, and how other projects find it. Two components: `dev` (headers, library, package files) and
-# `tools` (programs).
+# Installs the project and tells other projects how to find it. There are two components: `dev` (headers, library, package
+# files) and `tools` (programs).
 include(CMakePackageConfigHelpers)
 
-# Headers go into a folder of their own, which is on the include path only of those who use the package. It does not keep names
-# apart there: with another library that has gossip/ or transport/, the first folder on the path wins.
+# Headers go into a folder of their own, which is on the include path only of projects that use the package. This does not
+# keep names apart in such a project: with another library that has gossip/ or transport/, the first folder on the path wins.
 set(scoll_include_dir "${CMAKE_INSTALL_INCLUDEDIR}/scoll-${PROJECT_VERSION_MAJOR}")
 set(scoll_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/scoll")
 
@@ -31,15 +31,15 @@ install(
   DESTINATION "${scoll_package_dir}"
   COMPONENT dev)
 
-# scoll.pc is for programs. What links scoll::testing is a test of a CMake project, and finds it by find_package(scoll).
-# The .pc file finds the prefix from where it lies, so that the tree can be moved; not from a place that has nothing
-# to do with the prefix.
+# scoll.pc is for programs. A target that links scoll::testing is a test of a CMake project, and finds it with
+# find_package(scoll). The .pc file derives the prefix from its own location, so that the tree can be moved. It cannot do so
+# from a location that is unrelated to the prefix.
 set(scoll_pc_prefix "${CMAKE_INSTALL_PREFIX}")
 if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
   file(RELATIVE_PATH up_to_prefix "/p/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/p")
   string(REGEX REPLACE "/$" "" scoll_pc_prefix "\${pcfiledir}/${up_to_prefix}")
 endif()
-cmake_path(APPEND scoll_pc_libdir "\${prefix}" "${CMAKE_INSTALL_LIBDIR}") # an absolute one replaces what it follows
+cmake_path(APPEND scoll_pc_libdir "\${prefix}" "${CMAKE_INSTALL_LIBDIR}") # an absolute path replaces the prefix
 cmake_path(APPEND scoll_pc_includedir "\${prefix}" "${scoll_include_dir}")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/scoll.pc.in" "${PROJECT_BINARY_DIR}/scoll.pc" @ONLY)
 install(
@@ -58,18 +58,18 @@ if(scoll_tools)
   install(TARGETS ${scoll_tools} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
 endif()
 
-# `cpack` makes one .deb of each component.
+# `cpack` makes one .deb for each component.
 set(CPACK_GENERATOR DEB)
 set(CPACK_COMPONENTS_ALL dev tools)
 set(CPACK_PACKAGE_CONTACT "The scoll developers <scoll@users.noreply.github.com>")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-set(CPACK_ERROR_ON_ABSOLUTE_INSTALL_DESTINATION ON) # it would be installed here and not be packed
+set(CPACK_ERROR_ON_ABSOLUTE_INSTALL_DESTINATION ON) # such a file would be installed here and not packed
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libscoll-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
-# The last of them for find_package(scoll), which finds what has only a .pc file.
+# The last package is for find_package(scoll), which uses it to find dependencies that have only a .pc file.
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libfmt-dev, liburing-dev, libxxhash-dev, libssl-dev, pkgconf | pkg-config")
 set(CPACK_DEBIAN_DEV_DESCRIPTION "Storage collectives over spanning trees (headers and library)
  Coroutines for storage servers: one request to every member of a group over a

@@ -1,23 +1,23 @@
-# Most of the time from nothing goes into reading the same headers over and over. Presets whose builds are made anew
-# rather than changed compile several sources as one, and with clang read the headers of tests once. Other presets
-# compile each source by itself, so that no include can be missing.
+# Most of the time of a build from scratch goes into reading the same headers over and over. Presets that are usually built
+# from scratch compile several sources as one, and with clang they read the headers of tests once. Other presets compile each
+# source by itself, so that a missing include is noticed.
 option(SCOLL_JOIN_SOURCES "Compile several sources as one: fast from nothing, slow after a change" OFF)
 
-# SEPARATE: sources that do not get on with others
+# SEPARATE: sources that cannot be compiled together with others
 function(scoll_join_sources target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SEPARATE")
   if(NOT SCOLL_JOIN_SOURCES)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-  # GCC takes the joined sources for headers, in which types of unnamed namespaces would be a mistake.
+  # GCC takes the joined sources for headers, and warns about types of unnamed namespaces in them.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   if(arg_SEPARATE)
     set_source_files_properties(${arg_SEPARATE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
 endfunction()
 
-# With GCC it brings a fifth at most, and spurious warnings.
+# With GCC, precompiled headers save a fifth at most, and cause spurious warnings.
 function(scoll_precompile_for_tests target)
   if(NOT SCOLL_JOIN_SOURCES OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     return()

@@ -1,8 +1,8 @@
 # scoll_add_programs(<folder> [EXCLUDE <subfolder>] [LINK <library>...] [SEPARATE <source>...] [TARGETS <variable>])
 #
-# Builds the programs of a folder (relative to the project). Each source that defines main() becomes a program
-# named after the file; the folder's other sources are compiled once and shared by its programs. A folder that
-# is absent or empty builds nothing. What is in EXCLUDE is somebody else's to build. TARGETS receives the names of the programs.
+# Builds the programs of a folder (relative to the project). Each source that defines main() becomes a program named after the
+# file; the folder's other sources are compiled once and shared by its programs. A folder that is absent or empty builds
+# nothing. Other code builds the folders in EXCLUDE. TARGETS receives the names of the programs.
 function(scoll_add_programs folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXCLUDE;TARGETS" "LINK;SEPARATE")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")

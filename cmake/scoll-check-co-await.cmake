@@ -1,13 +1,13 @@
-# For projects that use scoll, installed or as a subproject: GCC 12 miscompiles some uses of co_await without a word, and a
-# lint finds them.
+# For projects that use scoll, installed or as a subproject. GCC 12 silently miscompiles some uses of co_await, and a lint
+# finds them.
 
 option(SCOLL_WARN_ABOUT_GCC "Warn when the compiler is a GCC that may miscompile some uses of co_await" ON)
 
 # scoll_check_co_await(<target>)
 #
-# Before <target> is compiled, its sources and headers, and what they include in quotes below the folder of the project that
-# calls this, are searched for uses of co_await that a supported compiler miscompiles. Each is reported as
-# "<file>:<line>: ...", and the build fails. Needs Python 3.
+# Adds a step before the compilation of <target>. It searches the target's sources and headers, and the files that they
+# include in quotes below the calling project's folder, for uses of co_await that a supported compiler miscompiles. It reports
+# each as "<file>:<line>: ...", and the build fails. Needs Python 3.
 function(scoll_check_co_await target)
   if(NOT TARGET ${target})
     message(FATAL_ERROR "scoll_check_co_await: there is no target ${target} (call it after add_executable or add_library)")
@@ -36,7 +36,7 @@ function(scoll_check_co_await target)
   add_dependencies(${target} ${target}_co_await)
 endfunction()
 
-# Once per configuration, however many folders look for scoll.
+# This runs once per configuration, however many folders look for scoll.
 function(scoll_warn_about_compiler)
   get_property(warned GLOBAL PROPERTY scoll_warned_about_compiler)
   if(NOT SCOLL_WARN_ABOUT_GCC OR warned OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU"

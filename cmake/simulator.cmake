@@ -1,5 +1,5 @@
-# The simulator with the deliberate bugs of src/scoll/coro/mutants.hpp compiled in, for `./dev sim --mutants`. Built only when it
-# is asked for; nothing else has them.
+# The simulator with the deliberate bugs of src/scoll/coro/mutants.hpp compiled in, for `./dev sim --mutants`. It is built
+# only on request; no other program contains these bugs.
 file(GLOB_RECURSE mutant_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/scoll-sim/*.cpp")
 add_library(scoll_mutable STATIC EXCLUDE_FROM_ALL ${scoll_sources} ${testing_sources})
 target_include_directories(scoll_mutable PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
@@ -13,7 +13,7 @@ scoll_join_sources(scoll_mutable)
 add_executable(scoll-sim-mutants EXCLUDE_FROM_ALL ${mutant_sources})
 target_link_libraries(scoll-sim-mutants PRIVATE scoll_mutable scoll_warnings)
 
-# A failure says which commit it was found in.
+# A failure names the commit in which it was found.
 set(commit_header "${PROJECT_BINARY_DIR}/generated/built_from_commit.hpp")
 add_custom_target(
   scoll_commit

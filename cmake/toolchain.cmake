@@ -1,4 +1,4 @@
-# Compilers, output folders and the warnings of our own targets.
+# Compilers, output folders, and warnings for this project's own targets.
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
   message(FATAL_ERROR "scoll needs GCC 12 or newer (coroutines); this is ${CMAKE_CXX_COMPILER_VERSION}.")
@@ -23,12 +23,12 @@ if(PROJECT_IS_TOP_LEVEL)
   find_program(SCOLL_CCACHE ccache)
   mark_as_advanced(SCOLL_CCACHE)
   if(SCOLL_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-    # Without these it would keep nothing that uses precompiled headers.
+    # Without these settings it would cache nothing that uses precompiled headers.
     set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${SCOLL_CCACHE}")
   endif()
 endif()
 
-# Linked privately, so that users never inherit our taste in warnings.
+# Linked privately, so that users never inherit this project's warnings.
 set(scoll_warning_flags
     -Wall
     -Wextra
@@ -41,7 +41,7 @@ set(scoll_warning_flags
 add_library(scoll_warnings INTERFACE)
 target_compile_options(scoll_warnings INTERFACE ${scoll_warning_flags})
 
-# Errors only from the compilers that the tests run with: what another version warns about is no reason to keep
+# Warnings are errors only with the compilers that the tests run with. A warning of another version is no reason to stop
 # anybody from building.
 string(REGEX MATCH "^[0-9]+" compiler_major "${CMAKE_CXX_COMPILER_VERSION}")
 if(SCOLL_WARNINGS_AS_ERRORS AND "${CMAKE_CXX_COMPILER_ID} ${compiler_major}" MATCHES "^(GNU 12|Clang 19)$")

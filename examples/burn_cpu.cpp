@@ -1,4 +1,4 @@
-// Hooks run on the node's reactor thread and must not hold it up: what burns CPU goes to the worker pool.
+// Hooks run on the node's reactor thread and must not block it: work that burns CPU goes to the worker pool.
 #include <fmt/core.h>
 
 #include <chrono>
@@ -9,8 +9,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Stands for hashing what is on a disk. It looks at the flag now and then, so that it ends when nobody waits
-/// for it any more.
+/// Stands for hashing the contents of a disk. It checks the flag now and then, so that it ends soon when no
+/// caller waits for it any more.
 scoll::result<std::uint64_t> primes_below(std::uint64_t limit, const scoll::cancel_flag& stop) {
   std::uint64_t found = 0;
   for (std::uint64_t n = 2; n < limit; ++n) {
@@ -31,7 +31,8 @@ struct count_primes {
   using reply = scoll::sum<std::uint64_t>;
 
   static scoll::task<scoll::result<reply>> execute(const request& asked, scoll::bcast_context& call) {
-    // The function owns what it touches: it may outlive this hook if the node is shut down meanwhile.
+    // The function owns the data it touches, because it may outlive this hook if the node is shut down
+    // meanwhile.
     const auto work = [limit = asked.below](const scoll::cancel_flag& stop) {
       return primes_below(limit, stop);
     };

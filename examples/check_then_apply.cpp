@@ -1,4 +1,5 @@
-// All or nobody: one broadcast asks whether everybody could, and only then another one does it. Prints:
+// All members or none: one broadcast asks whether every member could apply the change, and only then does a
+// second one apply it. Prints:
 //   nothing was changed: 3 of 4 executed and merged; ...
 #include <fmt/core.h>
 
@@ -42,7 +43,7 @@ struct install {
   };
   scoll::status execute(const request& asked, scoll::bcast_context& call) const {
     server_state& mine = (*servers)[call.rank()];
-    if (auto still = may_install(mine, asked.epoch); !still) return still;  // it may have changed since
+    if (auto still = may_install(mine, asked.epoch); !still) return still;  // it may have changed since then
     mine.epoch = asked.epoch;
     return {};
   }

@@ -1,4 +1,4 @@
-// What trees look like, and what they should cost on links that have been measured. Needs no cluster.
+// Shows the shapes of trees and their predicted cost on links that have been measured. Needs no cluster.
 #include <fmt/core.h>
 
 #include <iostream>
@@ -18,7 +18,7 @@ void draw(const scoll::tree_spec& spec, std::uint32_t members) {
   draw_text(std::cout, scoll::any_tree::resolve(spec, members).value(), members);
 }
 
-/// Latency, gap and merge in one unit of your choice: here microseconds.
+/// Latency, gap and merge share one unit of your choice; here it is microseconds.
 std::uint64_t predict(std::uint32_t members, std::uint64_t latency, std::uint64_t gap, std::uint64_t merge) {
   fmt::print("{} members, latency {} us, gap {} us, merge {} us\n", members, latency, gap, merge);
   std::uint64_t best = ~0ULL;
@@ -32,7 +32,8 @@ std::uint64_t predict(std::uint32_t members, std::uint64_t latency, std::uint64_
   return best;
 }
 
-/// What `scoll::plan_tree` does with costs that it has measured. In ns; two processors for each four members.
+/// Does what `scoll::plan_tree` does with the costs it has measured. Times are in ns; there are two
+/// processors for every four members.
 scoll::tree_spec choose(std::uint32_t members) {
   scoll::link_map links;
   links.classes = {
@@ -55,7 +56,7 @@ int main() {
   const std::uint64_t large = predict(1024, 7, 1, 1);
   const bool same = choose(16) == choose(16);  // equal costs, equal plans
 
-  // The text form is what configurations use; what comes from outside may be no tree.
+  // Configurations use the text form. Text from outside may not describe a tree at all.
   const auto parsed = scoll::parse_tree("knomial:4");
   return same && small < large && parsed == scoll::tree_spec(scoll::knomial{4}) && !scoll::parse_tree("oak:3")
              ? 0

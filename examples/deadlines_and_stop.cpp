@@ -1,4 +1,5 @@
-// Time: what a deadline leaves to each level, a deadline that cannot be met, and stopping a broadcast.
+// Time limits: how much time a deadline leaves to each level, a deadline that cannot be met, and stopping a
+// broadcast.
 #include <fmt/core.h>
 
 #include <chrono>
@@ -21,7 +22,7 @@ struct patience {
   static scoll::task<scoll::result<reply>> execute(const request& asked, scoll::bcast_context& call) {
     const auto now = call.get_executor().now();
     const std::int64_t left_us = call.remaining().left(now) / 1us;    // until this node must have answered
-    auto slept = co_await scoll::sleep_for(asked.work, call.stop());  // fires when nobody waits any more
+    auto slept = co_await scoll::sleep_for(asked.work, call.stop());  // ends early if no caller waits
     if (!slept) co_return slept.error();
     co_return reply{left_us};
   }

@@ -1,5 +1,5 @@
-// A server that has an event loop already: it polls the reactor's descriptor among its own and gives the
-// reactor a turn when there is something to do.
+// A server that already has an event loop: it polls the reactor's descriptor along with its own, and gives
+// the reactor a turn when there is work to do.
 #include <fmt/core.h>
 #include <poll.h>
 
@@ -49,7 +49,7 @@ int main() {
   work.spawn(ask(cluster[0], cluster.targets(), answered));
 
   while (work.running() != 0) {
-    pollfd fds[] = {{ring.pollable_fd(), POLLIN, 0}};  // and the host's own descriptors
+    pollfd fds[] = {{ring.pollable_fd(), POLLIN, 0}};  // add the host's own descriptors here
     ::poll(fds, std::size(fds), milliseconds_to_wait(ring));
     ring.run_once(0ns);
   }

@@ -1,4 +1,5 @@
-// Calls from another thread as futures: many are in flight at once, and the thread waits when it likes.
+// Makes calls from another thread and gets futures: many calls are in flight at once, and the thread waits
+// when it likes.
 #include <chrono>
 #include <future>
 #include <memory>
@@ -26,7 +27,7 @@ scoll::task<scoll::status> begin(scoll::node& from, scoll::node_id to,
   co_return scoll::status{};
 }
 
-/// Begins a call on the node's executor, from any other thread. It waits for the beginning alone.
+/// Starts a call on the node's executor, from any other thread. It waits only until the call has started.
 template <class In, class Out>
 std::future<scoll::ship_result<Out>> ship_future(scoll::node& from, scoll::node_id to,
                                                  const scoll::remote_function<In, Out>& f, In argument) {

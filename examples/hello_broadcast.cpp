@@ -1,4 +1,4 @@
-// One request goes down a tree of eight servers, one merged answer comes back. Prints something like:
+// One request goes down a tree of eight servers, and one merged answer comes back. Prints something like:
 //   84512 MiB are free; 8 of 8 executed and merged
 #include <fmt/core.h>
 
@@ -11,10 +11,10 @@
 using namespace std::chrono_literals;
 
 // [readme]
-struct free_space {                               // a service is a type: what every server does
-  static constexpr scoll::service_id id{0x0100};  // the same on all of them
-  using request = std::string;                    // what goes down: any plain struct, here a path
-  using reply = std::uint64_t;                    // what comes back
+struct free_space {                               // a service is a type: it says what every server does
+  static constexpr scoll::service_id id{0x0100};  // the same number on all servers
+  using request = std::string;                    // sent down the tree: any plain struct, here a path
+  using reply = std::uint64_t;                    // sent back up the tree
   static reply execute(const request& path, scoll::bcast_context&) {
     return std::filesystem::space(path).available;
   }
@@ -25,7 +25,7 @@ scoll::task<bool> ask(scoll::node& node, const std::vector<scoll::target>& serve
   auto group = co_await node.create_group<free_space>(servers, {.tree = scoll::knomial{2}});
   auto answer = co_await scoll::bcast(group.value(), "/", {.deadline = 5s});
   if (answer.has_value()) fmt::print("{} MiB are free; ", *answer >> 20);
-  fmt::print("{}\n", describe(answer.outcome()));  // who did it, who did not, and why
+  fmt::print("{}\n", describe(answer.outcome()));  // which members executed, which did not, and why
   co_return answer.ok();
 }
 

@@ -1,4 +1,4 @@
-// A reply whose members merge themselves needs no merge function. Twelve servers report on their disks.
+// A reply whose fields can merge themselves needs no merge function. Twelve servers report on their disks.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -10,7 +10,7 @@ namespace {
 
 struct disk_report {
   static constexpr scoll::service_id id{0x0101};
-  static constexpr std::size_t reply_capacity = 4096;  // the merged reply, encoded, at most
+  static constexpr std::size_t reply_capacity = 4096;  // upper bound of the merged reply, encoded
   struct request {
     std::uint32_t pool;
   };
@@ -21,8 +21,8 @@ struct disk_report {
     scoll::all_of writable;
     scoll::top_k<std::uint64_t, 3> largest_objects;
     scoll::set_union<std::string> firmware;
-    scoll::status_map health;                   // how many said what: small, whatever the number of servers
-    scoll::concatenation<std::string> remarks;  // who said what, in the order of the ranks
+    scoll::status_map health;                   // servers per state: small, however many servers there are
+    scoll::concatenation<std::string> remarks;  // each server's remark, in the order of the ranks
   };
   static reply execute(const request&, scoll::bcast_context& call) {
     const std::uint32_t rank = call.rank();

@@ -1,5 +1,6 @@
-// A tree of one's own: two chains that hang on the root. Each member sends the request once, the root twice,
-// and the tree is half as deep as a chain. docs/trees.md tells what the functions promise.
+// A tree of your own: two chains that hang from the root. Each member sends the request once and the root
+// sends it twice, so the tree is half as deep as one chain. docs/trees.md says what the functions must
+// guarantee.
 #include <algorithm>
 #include <iostream>
 
@@ -12,14 +13,14 @@ namespace {
 using rank = std::uint32_t;  // relative: the root is 0
 
 struct two_arms {
-  static constexpr std::uint8_t kind = 140;  // 128 to 255 are yours
+  static constexpr std::uint8_t kind = 140;  // 128 to 255 are free for applications
   static constexpr std::string_view name = "two_arms";
 
   scoll::tree_params params() const { return {}; }
   static std::optional<two_arms> from_params(const scoll::tree_params& p) {
     return p == scoll::tree_params{} ? std::optional<two_arms>(two_arms{}) : std::nullopt;
   }
-  // The first arm is 1 ... n / 2, the second, never longer, begins behind it.
+  // The first arm is 1 ... n / 2. The second arm, which is never longer, begins after it.
   rank parent(rank n, rank r) const { return r <= 1 || r == n / 2 + 1 ? 0 : r - 1; }
   rank fan_out(rank n, rank r) const {
     return r == 0 ? std::min(n - 1, 2U) : r == n / 2 || r == n - 1 ? 0 : 1;
@@ -49,7 +50,7 @@ int main() {
   for (std::uint32_t n = 1; n <= 200; ++n) {
     if (verifier.check(two_arms{}, n)) return 1;
   }
-  scoll::register_tree<two_arms>();  // on every member, before messages arrive
+  scoll::register_tree<two_arms>();  // needed on every member before messages arrive
   scoll::draw_text(std::cout, two_arms{}, 9);
   scoll::local_cluster cluster(9);
   cluster.serve(count{});

@@ -1,4 +1,4 @@
-// Nine servers: one throws, one refuses, one is too slow. The answer of the others is there all the same.
+// Nine servers: one throws, one refuses, one is too slow. The answers of the others still arrive.
 #include <fmt/core.h>
 
 #include <chrono>
@@ -22,7 +22,7 @@ struct scrub {
   static scoll::task<scoll::result<reply>> execute(const request&, scoll::bcast_context& call) {
     if (call.rank() == 3) throw std::runtime_error("disk 3 is on fire");
     if (call.rank() == 5) co_return scoll::error::user(42, "pool 7 is offline");
-    if (call.rank() == 6) co_await scoll::sleep_for(900ms);  // and does not listen to call.stop()
+    if (call.rank() == 6) co_await scoll::sleep_for(900ms);  // and ignores call.stop()
     co_return reply{100};
   }
 };

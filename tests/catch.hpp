@@ -1,7 +1,7 @@
 #pragma once
 
-// Catch2 in either of its major versions: v3 (Debian 13, Ubuntu 24.04) is split into headers, v2 (Debian 12)
-// is one.
+// Includes either major version of Catch2: v3 (Debian 13, Ubuntu 24.04) has several headers, v2 (Debian 12)
+// has one.
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
 #else

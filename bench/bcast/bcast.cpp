@@ -24,7 +24,7 @@ std::unique_ptr<group_contestant> start(const std::string& name, player play, co
   return std::make_unique<group_contestant>(name, s.nodes, [play, s](member& me) { play(me, s); });
 }
 
-/// A group that is measured elsewhere already, under orders of another kind.
+/// A group that is already measured elsewhere, under orders of another kind.
 class under_other_orders final : public contestant {
  public:
   under_other_orders(group_contestant& group, order kind) : group_(group), kind_(kind) {}
@@ -38,7 +38,7 @@ class under_other_orders final : public contestant {
   order kind_;
 };
 
-/// The better of the two raw trees, figure by figure: what scoll is judged by.
+/// The better of the two raw trees, figure by figure; scoll is compared with it.
 score best_of(const score& a, const score& b) {
   const score& fast = median(a.p50_of_round) <= median(b.p50_of_round) ? a : b;
   const score& cheap = median(a.cpu_of_round) <= median(b.cpu_of_round) ? a : b;
@@ -60,7 +60,8 @@ row begin_row(const char* bench, const std::string& subject, const setting& s) {
   return r;
 }
 
-/// When the last process was reached, in a run of its own, because looking at all of them costs time.
+/// Measures when the last process was reached. This needs a run of its own, because looking at all processes
+/// costs time.
 double last_leaf_us(group_contestant& group, std::uint32_t operations) {
   order traced;
   traced.trace = 1;
@@ -75,7 +76,7 @@ void add_counts(row& to, const score& s, const setting& on) {
   to["syscalls_per_edge"] = rounded(s.total.syscalls / edges);
 }
 
-/// What a process of each place in the tree has to do: the mean of those in it.
+/// Adds the work of a process at each place in the tree: the mean over the processes at that place.
 void add_places(row& to, const score& s, const setting& on) {
   const auto tree = any_tree_of(on);
   usage root, interior, leaf;
@@ -98,7 +99,7 @@ void add_places(row& to, const score& s, const setting& on) {
   add("leaf", leaf, leaves);
 }
 
-/// The broadcasts of one group beside the raw trees, and beside other libraries if they are wanted.
+/// Measures the broadcasts of one group beside the raw trees and, on request, beside other libraries.
 class one_case {
  public:
   one_case(const bench::options& common, const setting& s, const scoll::link_map& links, bool with_peers)
@@ -122,7 +123,7 @@ class one_case {
       if (i == 0) {
         r["last_leaf_us"] = rounded(last_leaf_us(scoll_, contest("bcast").operations));
         r["predicted_us"] = rounded(predict_us(setting_, links_));
-        r["allocs_per_op"] = scores[i].total.allocations;  // exact: the limit is none at all
+        r["allocs_per_op"] = scores[i].total.allocations;  // exact: the limit is zero
         r["messages_per_op"] = rounded(scores[i].total.messages);
       }
       if (i <= twin_) add_places(r, scores[i], setting_);
@@ -137,13 +138,13 @@ class one_case {
     return found;
   }
 
-  /// Many at once, all from the root: how many end per second.
+  /// Measures many concurrent broadcasts, all from the root: how many end per second.
   row at_once(std::uint32_t in_flight) {
     order many;
     many.in_flight = in_flight;
     return apart("bcast-many", many, "in_flight", in_flight);
   }
-  /// While bulk goes to all children of the root.
+  /// Measures while bulk data goes to all children of the root.
   row under_bulk() {
     order beside;
     beside.background = 1;
@@ -259,7 +260,7 @@ rows run_case(const bench::options& common, const options& o, const setting& s,
   return all;
 }
 
-/// What links cost, by processes and bytes; measured when first asked for.
+/// The link costs for each number of processes and bytes, measured when first requested.
 class links_by_case {
  public:
   const scoll::link_map& of(const setting& s) {
@@ -275,7 +276,7 @@ class links_by_case {
   std::map<std::pair<std::uint32_t, std::uint32_t>, scoll::link_map> known_;
 };
 
-using given_tree = std::optional<scoll::tree_spec>;  // nothing: to be chosen
+using given_tree = std::optional<scoll::tree_spec>;  // nothing: a tree has to be chosen
 
 std::vector<given_tree> parse(const std::vector<std::string>& trees) {
   std::vector<given_tree> all;
@@ -288,7 +289,7 @@ std::vector<given_tree> parse(const std::vector<std::string>& trees) {
   return all;
 }
 
-/// With its tree, which may have to be chosen first.
+/// Adds the tree to a setting; it may have to be chosen first.
 setting complete(setting s, const given_tree& tree, const options& o, const scoll::link_map& links) {
   if (tree) {
     s.tree = *tree;

@@ -8,12 +8,12 @@
 
 namespace bench::bcast {
 
-/// Another library that does the same job, with its own choice of how: a program beside this one, whose
-/// source is in bench/peers/.
+/// Another library that does the same job in the way it chooses: a program beside this one, whose source is
+/// in bench/peers/.
 struct peer {
   const char* subject;
   const char* program;
-  const char* packages;  ///< Debian's, that it is built from
+  const char* packages;  ///< Debian packages that it is built from
 };
 std::span<const peer> all_peers() noexcept;
 

@@ -9,23 +9,23 @@
 
 namespace bench::bcast {
 
-/// What a process found out about its links, in memory that it shares with this program.
+/// The costs that a process measured on its links, in memory that it shares with this program.
 struct found_links {
   scoll::link_costs costs;
   std::uint32_t processors = 0;
 };
 
-/// As `play_scoll`; before the first order its first process measures the links to the others.
+/// Like `play_scoll`, but before the first order the first process measures the links to the others.
 void play_measuring(member& me, const setting& s, found_links& into);
 
-/// The links between as many processes as the setting has, with messages of its size, as
-/// `scoll::measure_links` finds them from the first of them.
+/// Measures the links between as many processes as the setting has, with messages of its size, as
+/// `scoll::measure_links` does from the first process.
 scoll::link_map measure_links(const setting& s);
 
-/// The tree of a setting. Throws if it is none.
+/// Returns the tree of a setting. Throws if the setting's tree is not valid.
 scoll::any_tree any_tree_of(const setting& s);
 
-/// From the root's start to the last reply merged.
+/// Predicts the time from the root's start until the last reply is merged.
 double predict_us(const setting& s, const scoll::link_map& links);
 
 }  // namespace bench::bcast

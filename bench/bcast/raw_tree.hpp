@@ -7,8 +7,8 @@
 
 namespace bench::bcast {
 
-/// A process's place in the tree, with the connections to those beside it; children in the order in which the
-/// tree sends to them.
+/// A process's place in the tree, with the connections to its neighbours. Children are in the order in which
+/// the tree sends to them.
 class raw_place {
  public:
   raw_place(member& me, const setting& s);
@@ -19,7 +19,7 @@ class raw_place {
   const std::vector<unique_fd>& children() const noexcept { return children_; }
   member& self() noexcept { return me_; }
   void reached() noexcept;
-  /// Says how many system calls the latest broadcast took.
+  /// Reports how many system calls the latest broadcast took.
   void count(std::uint64_t syscalls) noexcept { me_.page().syscalls += syscalls; }
 
  private:
@@ -28,7 +28,7 @@ class raw_place {
   std::vector<unique_fd> children_;
 };
 
-/// The root broadcasts as often as it is ordered to; the others serve for ever.
+/// The root broadcasts as often as its orders say; the other processes serve for ever.
 template <class Node>
 void play_raw(raw_place& place, Node& node, const setting& s) {
   place.self().ready();

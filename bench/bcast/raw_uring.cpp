@@ -8,8 +8,8 @@
 namespace bench::bcast {
 namespace {
 
-/// Sends that succeed say nothing, so a wait is for arrivals alone. Their bytes may be used again when the
-/// answer has come: who answered has received them.
+/// Successful sends post no completion, so that a wait ends only for arrivals. The sent bytes may be reused
+/// when the answer has arrived, because the peer that answered has received them.
 class uring_node {
  public:
   uring_node(raw_place& place, const setting& s)
@@ -52,7 +52,7 @@ class uring_node {
     io_uring_sqe_set_flags(sqe, IOSQE_CQE_SKIP_SUCCESS);
     io_uring_sqe_set_data64(sqe, send_tag);
   }
-  /// Replies are shorter than any segment and come whole; requests may come in pieces.
+  /// Replies are shorter than any segment and arrive whole; requests may arrive in pieces.
   void receive(int fd, void* into, std::size_t size, std::uint64_t tag) {
     io_uring_sqe* const sqe = io_uring_get_sqe(&ring_);
     io_uring_prep_recv(sqe, fd, into, size, tag == parent_tag ? 0 : MSG_WAITALL);
@@ -70,7 +70,7 @@ class uring_node {
     return sum;
   }
 
-  /// Submits, and takes what has arrived when anything has.
+  /// Submits requests, and takes the arrived completions once there are any.
   void turn() {
     io_uring_submit_and_wait(&ring_, 1);
     ++syscalls_;

@@ -84,7 +84,7 @@ class process {
     auto created = co_await node_.create_group<add_ranks>(targets, {.tree = setting_.tree});
     if (!created) me_.give_up(describe(created.error()));
     const group<add_ranks>& g = *created;
-    // So many bytes that the encoded request has the size that was asked for.
+    // The payload has as many bytes as the encoded request needs to reach the requested size.
     const std::size_t overhead = wire::encoded_size(wire::borrowed_bytes{});
     payload_.resize(setting_.size > overhead ? setting_.size - overhead : 0);
     while (true) {
@@ -129,8 +129,8 @@ class process {
     }
   }
 
-  /// Bulk to every child of the root, several messages on their way at any time. They are refused for their
-  /// empty head when they have arrived, which costs little there.
+  /// Sends bulk data to every child of the root, with several messages under way at any time. The receivers
+  /// refuse them for their empty head after they have arrived, which costs little there.
   void start_streams(scope& streams) {
     constexpr std::uint32_t per_child = 8;
     const auto tree = any_tree::resolve(setting_.tree, me_.count());
@@ -168,7 +168,7 @@ add_ranks::reply add_ranks::execute(const request&, bcast_context& c) {
 }  // namespace
 
 void play_scoll(member& me, const setting& s) {
-  // Not destroyed: the process ends without taking leave.
+  // The objects are not destroyed: the process ends without an orderly shutdown.
   (new process(me, s, nullptr))->run();
 }
 void play_measuring(member& me, const setting& s, found_links& into) {

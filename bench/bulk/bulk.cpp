@@ -9,7 +9,7 @@
 namespace bench::bulk {
 namespace {
 
-/// So many that a round takes some tens of milliseconds.
+/// Chooses the number of operations so that a round takes some tens of milliseconds.
 std::uint32_t usual_operations(std::uint64_t size) {
   constexpr std::uint64_t bytes_of_round = 1U << 26U;
   constexpr std::uint64_t most = 500;

@@ -9,20 +9,20 @@
 
 namespace bench::bulk {
 
-/// So many bytes go from one process to another, one operation at a time. Process 0 orders it: it pulls them
-/// from process 1, or pushes them there.
+/// Moves this many bytes from one process to another, one operation at a time. Process 0 starts each
+/// operation: it pulls the bytes from process 1, or pushes them there.
 struct setting {
   std::uint64_t size = 1U << 24U;
   bool push = false;
   std::uint32_t chunk = 0;  ///< bytes of a segment; 0: scoll's choice
-  std::uint32_t depth = 0;  ///< segments on their way; 0: scoll's choice
+  std::uint32_t depth = 0;  ///< segments under way; 0: scoll's choice
   bool verified = false;    ///< with a checksum of every segment
   std::string congestion_control;
 };
 
 /// A pull or push of exposed memory.
 void play_scoll(member& me, const setting& s);
-/// The bytes alone through one connection: a byte asks for them, or says that they have come.
+/// Moves only the bytes, through one connection: a single byte requests them or confirms their arrival.
 void play_raw(member& me, const setting& s);
 
 struct options {
@@ -32,7 +32,7 @@ struct options {
   std::vector<std::uint32_t> depths{0};
 };
 
-/// scoll, without and with checksums, beside a raw stream, for every size.
+/// Runs scoll, without and with checksums, beside a raw stream, for every size.
 rows run(const bench::options& common, const options& o);
 
 }  // namespace bench::bulk

@@ -24,7 +24,7 @@ class peer final : public endpoint_process {
   void run() { run_as(*this); }
 
   task<void> ask(node_id of) {
-    // Both sides expose one region each, the same way: their descriptors differ in the node alone.
+    // Both sides expose one region each in the same way, so that their descriptors differ in the node alone.
     region_descriptor there = region_.descriptor();
     there.node = of;
     transfer_options how;
@@ -49,7 +49,7 @@ class peer final : public endpoint_process {
 }  // namespace
 
 void play_scoll(member& me, const setting& s) {
-  // Not destroyed: the process ends without taking leave.
+  // The objects are not destroyed: the process ends without an orderly shutdown.
   (new peer(me, s))->run();
 }
 

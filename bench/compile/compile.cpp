@@ -15,7 +15,8 @@ namespace {
 
 constexpr const char* umbrella = "scoll/scoll.hpp";
 
-/// ms of CPU for a file that includes this, or nothing if it is empty.
+/// Returns the ms of CPU time to compile a file that includes this header, or an empty file if the name is
+/// empty.
 double compile_once(const std::string& header) {
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("fork failed");

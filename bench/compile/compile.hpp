@@ -4,9 +4,9 @@
 
 namespace bench::compile {
 
-/// How long it takes to compile a file that includes one public header and nothing else, for each of them,
-/// with the compiler that built this; CPU time, because compilers do not wait. `quick` takes the umbrella
-/// alone.
+/// Measures how long it takes to compile a file that includes one public header and nothing else, for each
+/// header, with the compiler that built this program. It measures CPU time, so that waiting does not count.
+/// `quick` measures the umbrella header alone.
 rows run(const bench::options& o);
 
 }  // namespace bench::compile

@@ -49,7 +49,7 @@ awaitable<void> sleep_often(std::uint32_t count) {
   }
 }
 
-/// Told that one thread runs it, which spares it wake-ups.
+/// The context is told that one thread runs it, which saves wake-ups.
 class asio_layer final : public layer {
  public:
   void switches(std::uint32_t count) override { drive(switch_often(count)); }

@@ -14,7 +14,7 @@ namespace {
 
 using deed = void (layer::*)(std::uint32_t);
 
-/// A layer in this process. One operation is too short for a clock: 1,000 are timed together.
+/// A coroutine layer in this process. One operation is too short for a clock, so 1,000 are timed together.
 class in_process final : public contestant {
  public:
   static constexpr std::uint32_t together = 1000;

@@ -9,7 +9,7 @@
 
 namespace bench::coro {
 
-/// What a coroutine layer does all day, `count` times in one coroutine or two.
+/// The usual operations of a coroutine layer, each done `count` times in one coroutine or two.
 class layer {
  public:
   virtual ~layer() = default;
@@ -17,14 +17,14 @@ class layer {
   virtual void switches(std::uint32_t count) = 0;
   /// Awaits a child that returns a number at once.
   virtual void children(std::uint32_t count) = 0;
-  /// A bounded queue of 64 between a producer and a consumer.
+  /// Passes items through a bounded queue of 64 between a producer and a consumer.
   virtual void queue(std::uint32_t count) = 0;
-  /// Waits for a point in time that has come.
+  /// Waits for a time that has already come.
   virtual void timers(std::uint32_t count) = 0;
 };
 
 std::unique_ptr<layer> make_scoll();
-/// Null if this was built without Asio.
+/// Returns null if this was built without Asio.
 std::unique_ptr<layer> make_asio();
 
 rows run(const bench::options& o);

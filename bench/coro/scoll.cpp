@@ -55,7 +55,7 @@ class scoll_layer final : public layer {
     co_await std::move(work);
     ring_->stop();
   }
-  /// As a server runs: with turns that follow each other.
+  /// Runs as a server does, with one turn after the other.
   void drive(task<void> work) {
     scope home(*ring_);
     home.spawn(then_stop(std::move(work)));

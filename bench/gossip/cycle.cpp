@@ -15,7 +15,7 @@ rows run_nodes(const bench::options& o, std::uint32_t nodes) {
   subjects.push_back({"raw-udp", make_raw_udp(sizes)});
   subjects.push_back({"raw-udp (A/A)", make_raw_udp(sizes)});
   contest_options c = o.contest(usual_operations, fmt::format("gossip-cycle, {} nodes", nodes));
-  c.operations = (c.operations + nodes - 1) / nodes * nodes;  // everybody's turn, as often as it takes
+  c.operations = (c.operations + nodes - 1) / nodes * nodes;  // whole rounds, for equally many turns
   c.warm_up = nodes;
   const auto scores = hold(subjects, c);
   rows found;

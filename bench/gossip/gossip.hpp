@@ -11,26 +11,26 @@
 namespace bench::gossip {
 
 struct options {
-  std::vector<std::uint32_t> sizes{1024, 16'384, 65'536};  ///< of merged vectors, in bytes
+  std::vector<std::uint32_t> sizes{1024, 16'384, 65'536};  ///< sizes of merged vectors, in bytes
   std::vector<std::uint32_t> nodes{64, 1024};              ///< participants of whose cycles one is measured
 };
 
-/// Both answer with messages of that size.
+/// The sizes of a ping and of its reply, in bytes.
 struct exchange_sizes {
   std::size_t ping = 0;
   std::size_t reply = 0;
 };
 
-/// Cycles of so many participants, all in this process, each on a UDP port of its own and one after the
-/// other: time jumps from one to the next, datagrams and system calls are real. An operation is one cycle of
+/// Runs the cycles of this many participants in this process, each with a UDP port of its own, one after the
+/// other. Time jumps from one to the next; datagrams and system calls are real. An operation is one cycle of
 /// one participant: its ping and the reply.
 class cycle_contestant : public contestant {
  public:
-  /// What it sent on average, in the cycles so far.
+  /// Returns the average sizes that were sent in the cycles so far.
   virtual exchange_sizes sizes() const = 0;
 };
 std::unique_ptr<cycle_contestant> make_cycles(std::uint32_t nodes);
-/// The same with two sockets and nothing else: a datagram there and one back.
+/// Does the same with only two sockets: one datagram there and one back.
 std::unique_ptr<contestant> make_raw_udp(const exchange_sizes& sizes);
 
 rows run_merge(const bench::options& common, const std::vector<std::uint32_t>& sizes);

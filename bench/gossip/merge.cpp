@@ -22,10 +22,11 @@ void merge(std::uint8_t* own, const std::uint8_t* heard, std::size_t size) {
 }
 void copy(std::uint8_t* own, const std::uint8_t* heard, std::size_t size) {
   std::memcpy(own, heard, size);
-  asm volatile("" : : "r"(own) : "memory");  // the copy is wanted, though nobody reads it
+  asm volatile("" : : "r"(own) : "memory");  // forces the copy, though nothing reads it
 }
 
-/// Two vectors in memory, aligned as received datagrams are. As many are timed together as take some 50 us.
+/// Merges two vectors in memory, aligned like received datagrams. As many merges are timed together as take
+/// some 50 us.
 class in_memory final : public contestant {
  public:
   in_memory(work does, std::size_t size)

@@ -32,8 +32,9 @@ using scoll::testing::virtual_executor;
 constexpr std::size_t first_port = 10'000;
 constexpr nanoseconds interval = std::chrono::milliseconds(200);
 
-/// One pair of UDP sockets for all participants, and who sent what to whom: each datagram really leaves
-/// through the one and arrives at the other. A ring with a thousand ports would be measured for having them.
+/// One pair of UDP sockets for all participants, with the sender and receiver of each datagram. Each datagram
+/// really leaves through one socket and arrives at the other. A ring with a thousand ports would distort the
+/// measurement.
 class shared_wire final : private transport::datagram_events {
  public:
   shared_wire(transport::reactor& ring, std::size_t most_bytes)
@@ -73,7 +74,7 @@ class shared_wire final : private transport::datagram_events {
     transport::datagram_address from;
     std::size_t to = 0;
   };
-  /// All differ in their ports alone.
+  /// The addresses differ only in their ports.
   static std::size_t place_of(const transport::datagram_address& address) noexcept {
     const auto bytes = address.bytes().subspan(offsetof(sockaddr_in, sin_port));
     return (std::to_integer<std::size_t>(bytes[0]) << 8 | std::to_integer<std::size_t>(bytes[1])) -
@@ -110,10 +111,10 @@ class shared_wire final : private transport::datagram_events {
   std::uint64_t arrived_ = 0;
   bool sizing_ = false;
   std::size_t messages_[2] = {};
-  std::size_t bytes_[2] = {};  // of pings, of replies
+  std::size_t bytes_[2] = {};  // for pings and for replies
 };
 
-/// A participant's end of it.
+/// The port of one participant on the shared wire.
 class wire_port final : public transport::datagram_port {
  public:
   explicit wire_port(shared_wire& of) : wire_(of) {}
@@ -168,7 +169,7 @@ class all_participants final : public cycle_contestant {
 
   exchange_sizes sizes() const override { return wire_.sizes(); }
 
-  /// Operations are those of whole intervals, in each of which everybody has a cycle.
+  /// The number of operations covers whole intervals, in each of which every participant has one cycle.
   void run(std::uint32_t operations, std::vector<double>& latency_us) override {
     const std::uint32_t nodes = shared_->size();
     for (std::uint32_t done = 0; done < operations; done += nodes) {
@@ -211,7 +212,8 @@ class all_participants final : public cycle_contestant {
     if (!ended) throw std::runtime_error("a participant ended: " + std::string(ended.error().text()));
   }
 
-  /// The next in time, and all that comes of it: nobody else moves before its exchange is over.
+  /// Runs the next participant in time and everything that follows from it: no other moves before its
+  /// exchange is over.
   void turn() {
     const bool done = false;
     time_.run_step(done);

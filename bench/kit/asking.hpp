@@ -6,8 +6,8 @@
 
 namespace bench {
 
-/// Sends a request when it is made; `co_await` gives the reply's status. Throws if the request is refused
-/// here.
+/// Sends a request on construction; `co_await` gives the status of the reply. Throws if this side refuses the
+/// request.
 class asking final : public scoll::transport::exchange {
  public:
   asking(scoll::transport::session& to, scoll::transport::traffic_class klass, scoll::transport::message& m,

@@ -16,7 +16,7 @@
 
 namespace bench {
 
-// What processes that run scoll have in common.
+// Code shared by the processes that run scoll.
 
 inline scoll::transport::tcp_options rail_options(const std::string& congestion_control) {
   scoll::transport::tcp_options o;
@@ -41,7 +41,7 @@ inline scoll::node_options node_identity(std::uint32_t index) {
   return o;
 }
 
-/// Tells where this process listens and makes it known to the others: `add(id, address)`.
+/// Publishes where this process listens and makes the other processes known: `add(id, address)`.
 template <class Add>
 void introduce(member& me, const std::string& listening, Add&& add) {
   me.publish(static_cast<std::uint16_t>(std::stoi(listening.substr(listening.rfind(':') + 1))));
@@ -61,9 +61,9 @@ scoll::task<void> in_turn(Subject& subject, member& me, order o, std::uint32_t& 
   }
 }
 
-/// What process 0 does: orders, with so many operations at once. An operation is `co_await
-/// subject.ask(node)`, of the other processes in turn; `subject.count()` gives what has been counted until
-/// now.
+/// The work of process 0: it carries out orders, with this many concurrent operations. An operation is
+/// `co_await subject.ask(node)`, with the other processes in turn; `subject.count()` returns the counters up
+/// to now.
 template <class Subject>
 scoll::task<void> obey(Subject& subject, member& me, scoll::transport::reactor& ring) {
   while (true) {

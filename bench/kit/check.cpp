@@ -39,7 +39,7 @@ std::string line(const char* verdict, const row& of, const std::string& field, c
   return fmt::format("{:<10} {:<40} {:<20} {}\n", verdict, name_of(of), field, rest);
 }
 
-/// Of twins, which should be equal.
+/// Describes doubts about the measurement: twins that should be equal differ.
 std::string doubts(const rows& measured) {
   constexpr double tolerable = 0.1;
   std::string text;

@@ -5,7 +5,7 @@
 
 namespace bench {
 
-/// The same clock in all processes.
+/// Reads a clock that is the same in all processes.
 inline std::int64_t now_ns() noexcept {
   timespec t{};
   clock_gettime(CLOCK_MONOTONIC, &t);

@@ -7,7 +7,7 @@
 
 namespace bench {
 
-/// A message that carries `bytes`, which are checksummed each time, as new ones would be. Throws when no
+/// Makes a message that carries `bytes`. They are checksummed each time, as new ones would be. Throws when no
 /// buffer is left.
 scoll::transport::message& compose(scoll::transport::endpoint& by, std::span<const std::byte> bytes);
 

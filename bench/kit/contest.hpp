@@ -12,14 +12,14 @@
 
 namespace bench {
 
-/// Something that does an operation over and over, to be measured beside others that do the same.
+/// A subject that repeats one operation and is measured beside other subjects that do the same.
 class contestant {
  public:
   virtual ~contestant() = default;
-  /// Does `operations` and appends what each took. The span may cover several operations each, when one alone
-  /// is too short to be timed; the value is then the mean of them.
+  /// Does `operations` and appends how long each took. One timed span may cover several operations if one
+  /// alone is too short to be timed; the value is then their mean.
   virtual void run(std::uint32_t operations, std::vector<double>& latency_us) = 0;
-  /// Of each of its processes, since the start.
+  /// Returns the resource usage of each of its processes since the start.
   virtual std::vector<usage> used() const = 0;
 };
 
@@ -31,14 +31,14 @@ struct subject {
 struct contest_options {
   std::uint32_t rounds = 30;
   std::uint32_t operations = 200;  ///< per subject and round
-  std::uint32_t warm_up = 20;      ///< before each, not counted
+  std::uint32_t warm_up = 20;      ///< before each round, not counted
   std::function<void(const std::string&)> progress;
 };
 
-/// What one subject did, over all rounds.
+/// The results of one subject, over all rounds.
 struct score {
   std::string subject;
-  std::vector<double> latency_us;    ///< every one
+  std::vector<double> latency_us;    ///< of every operation
   std::vector<double> p50_of_round;  ///< us
   std::vector<double> cpu_of_round;  ///< us per operation, all processes
   std::vector<double> instructions_of_round;
@@ -50,8 +50,8 @@ struct score {
   double max() const { return quantile(latency_us, 1.00); }
 };
 
-/// Every round has each subject once, beginning with another one each time: what disturbs the machine for
-/// longer than a round disturbs all of them.
+/// Runs every subject once per round, each time beginning with another one, so that a disturbance of the
+/// machine that lasts longer than a round affects all of them.
 std::vector<score> hold(std::span<subject> subjects, const contest_options& options);
 
 }  // namespace bench

@@ -7,7 +7,7 @@
 
 namespace bench {
 
-/// What a process with a reactor and an endpoint counts of itself.
+/// The counters that a process with a reactor and an endpoint keeps of itself.
 struct counts {
   std::uint64_t syscalls = 0;
   std::uint64_t allocations = 0;
@@ -21,7 +21,7 @@ struct counts {
     page.allocations = allocations;
     page.messages = messages;
   }
-  /// Adds what there was from `before` until this.
+  /// Adds the difference between `before` and this.
   void add_to(member_page& page, const counts& before) const noexcept {
     page.syscalls += syscalls - before.syscalls;
     page.allocations += allocations - before.allocations;

@@ -9,8 +9,8 @@
 
 namespace bench {
 
-/// A process that is one endpoint over TCP, known to all others. Process 0 obeys orders: what an operation
-/// is, the class above says with `ask(node)`.
+/// A process with one endpoint over TCP that all others know. Process 0 carries out orders; the derived class
+/// defines the operation with `ask(node)`.
 class endpoint_process : protected scoll::transport::endpoint_events {
  public:
   endpoint_process(const endpoint_process&) = delete;

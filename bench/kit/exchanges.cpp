@@ -47,7 +47,7 @@ class exchanger final : public endpoint_process {
 }  // namespace
 
 void play_exchanges(member& me, std::uint32_t size, const std::string& congestion_control) {
-  // Not destroyed: the process ends without taking leave.
+  // The objects are not destroyed: the process ends without an orderly shutdown.
   (new exchanger(me, size, congestion_control))->run();
 }
 

@@ -10,7 +10,7 @@ class group_contestant final : public contestant {
  public:
   group_contestant(const std::string& name, std::uint32_t count, const std::function<void(member&)>& body)
       : group_(name, count, body) {}
-  /// Made of those that another program brings.
+  /// Uses processes that another program starts.
   group_contestant(const std::string& name, std::uint32_t count, const std::vector<std::string>& program)
       : group_(name, count, program) {}
 
@@ -29,7 +29,7 @@ class group_contestant final : public contestant {
   processes group_;
 };
 
-/// A group of which all `play` one setting.
+/// Makes a group of processes that all `play` one setting.
 template <class Setting>
 subject group_subject(const std::string& name, std::uint32_t count, void (*play)(member&, const Setting&),
                       const Setting& s) {

@@ -9,7 +9,7 @@
 
 namespace bench {
 
-// The report comes first, then the pages; all of it begins as zeros.
+// The report comes first, then the pages. All bytes are zero at first.
 constexpr std::size_t pages_at =
     (sizeof(report_page) + alignof(member_page) - 1) / alignof(member_page) * alignof(member_page);
 

@@ -10,13 +10,13 @@
 
 namespace bench {
 
-/// What the processes of a group share with who measures them: a page for each, and what the first one
-/// reports. What fails throws.
+/// The memory that the processes of a group share with the program that measures them: a page for each
+/// process, and the report of the first one. All functions throw on failure.
 class group_memory {
  public:
-  /// Makes it for so many processes.
+  /// Creates the memory for this many processes.
   explicit group_memory(std::uint32_t count);
-  /// Opens that of another process, from what `path` gave there.
+  /// Opens the memory of another process by the path that `path` returned there.
   explicit group_memory(const std::string& path);
   ~group_memory();
   group_memory(const group_memory&) = delete;
@@ -24,7 +24,7 @@ class group_memory {
 
   std::span<member_page> pages() const noexcept;
   report_page& report() const noexcept { return *report_; }
-  /// Where other processes find it, for as long as this one has it.
+  /// The path by which other processes can open the memory while this object exists.
   std::string path() const;
 
  private:

@@ -15,7 +15,7 @@
 namespace bench {
 namespace {
 
-/// A socket, and what `call` (bind or connect) makes of it and the abstract address.
+/// Returns a socket after `call` (bind or connect) with the abstract address.
 template <class Call>
 unique_fd join_address(const std::string& name, int flags, Call call, const char* what) {
   unique_fd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0));

@@ -19,7 +19,7 @@ std::uint32_t to_32(std::int64_t ns) noexcept {
 
 }  // namespace
 
-// While setting up, nobody's time is taken: looking again every millisecond will do.
+// Setup time is not measured, so polling every millisecond is good enough.
 void member::publish(std::uint16_t port) {
   constexpr int tries = 20'000;
   page().port = port;

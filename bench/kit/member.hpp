@@ -9,41 +9,41 @@
 
 namespace bench {
 
-/// What the first process of a group is asked to do.
+/// A task for the first process of a group.
 struct order {
   std::uint32_t operations = 0;
-  std::uint32_t in_flight = 1;   ///< operations at once
-  std::uint32_t trace = 0;       ///< note when every process was reached, at a cost
-  std::uint32_t background = 0;  ///< with bulk traffic beside
+  std::uint32_t in_flight = 1;   ///< number of concurrent operations
+  std::uint32_t trace = 0;       ///< note when every process was reached, which costs time
+  std::uint32_t background = 0;  ///< with bulk traffic at the same time
 };
 
-/// After so many seconds measured processes end by themselves, whoever has forgotten them.
+/// Measured processes end by themselves after this many seconds, even if their parent has forgotten them.
 constexpr unsigned longest_life_s = 1800;
 
-/// What a process shows to all others of its group, in shared memory.
+/// The data that a process shows to all others of its group, in shared memory.
 struct alignas(128) member_page {
-  std::atomic<std::int32_t> pid{0};       ///< of a guest
-  std::atomic<std::uint32_t> counted{0};  ///< what a guest uses is being counted
+  std::atomic<std::int32_t> pid{0};       ///< for a guest
+  std::atomic<std::uint32_t> counted{0};  ///< true when the usage of a guest is being counted
   std::atomic<std::uint32_t> port{0};     ///< where it listens; 0: not yet
   std::atomic<std::uint32_t> ready{0};
-  std::atomic<std::int64_t> reached_ns{0};  ///< when it had the latest message
-  // Counted since the start, by the process itself.
+  std::atomic<std::int64_t> reached_ns{0};  ///< when it received the latest message
+  // The process itself counts these, since its start.
   std::atomic<std::uint64_t> syscalls{0};
   std::atomic<std::uint64_t> allocations{0};
   std::atomic<std::uint64_t> messages{0};
   std::atomic<std::uint64_t> background_bytes{0};
 };
 
-/// What the first process tells about the latest order.
+/// The report of the first process about the latest order.
 struct report_page {
   static constexpr std::uint32_t capacity = 1U << 20;
   std::atomic<std::uint32_t> count{0};
-  std::atomic<bool> over{false};  ///< the processes are being killed: what breaks now is no news
+  std::atomic<bool> over{false};  ///< the processes are being killed: errors from now on mean nothing
   std::uint32_t latency_ns[capacity];
   std::uint32_t last_reached_ns[capacity];  ///< with `trace`
 };
 
-/// A process of a group, as it sees itself. What cannot be done throws.
+/// A process of a group, from its own point of view. Functions throw on failure.
 class member {
  public:
   member(std::uint32_t index, std::span<member_page> pages, report_page& report, int orders)
@@ -54,26 +54,26 @@ class member {
   member_page& page() noexcept { return pages_[index_]; }
   const member_page& page(std::uint32_t of) const noexcept { return pages_[of]; }
 
-  /// Tells where this process listens, and waits until all do.
+  /// Publishes where this process listens, and waits until all processes have done so.
   void publish(std::uint16_t port);
   std::uint16_t port(std::uint32_t of) const noexcept { return static_cast<std::uint16_t>(pages_[of].port); }
-  /// Orders may come.
+  /// Declares that this process is ready for orders.
   void ready() noexcept { page().ready = 1; }
 
   /// For the first process: readable when an order has come.
   int orders() const noexcept { return orders_; }
-  /// The next order, waiting for it; nothing when there will be none.
+  /// Waits for the next order; returns nothing when there will be none.
   std::optional<order> next_order();
-  /// Operation `i` of this order began and ended then. The first process alone reports.
+  /// Notes when operation `i` of this order began and ended. Only the first process reports.
   void note(std::uint32_t i, std::int64_t began_ns, std::int64_t ended_ns) noexcept;
-  /// With `trace`, after `note`: looks when the last process was reached.
+  /// Used with `trace`, after `note`: finds out when the last process was reached.
   void note_last_reached(std::uint32_t i, std::int64_t began_ns) noexcept;
   void done(std::uint32_t operations);
   /// Ends this process with a message for people.
   [[noreturn]] void give_up(const std::string& why) const noexcept;
 
-  /// Obeys orders by doing `operation` one after the other, until there are no more; before the first one of
-  /// each, `prepare`, if there is anything to prepare.
+  /// Carries out orders by repeating `operation`, until there are no more orders. `prepare`, if given, runs
+  /// before the first operation of each order.
   void serve(const std::function<void()>& operation, const std::function<void()>& prepare = {});
 
  private:

@@ -22,7 +22,7 @@ std::string text_of(const row& r, const std::string& field) {
   return r[field].is_string() ? r[field].get<std::string>() : r[field].dump();
 }
 
-/// What the height of a point says.
+/// The figure that a point's height shows.
 struct measure {
   const char* field;
   const char* dashed;  ///< a second line, if rows have it
@@ -36,7 +36,7 @@ constexpr std::array measures{latency, measure{"gib_per_s", "", "GiB/s", "rate",
                               measure{"ops_per_s", "", "calls per second", "rate", false},
                               measure{"operations_per_s", "", "broadcasts per second", "rate", false}};
 
-/// One picture: each subject over `x`, where all other fields are equal.
+/// One picture: each subject over `x`, for rows in which all other fields are equal.
 struct picture {
   std::string bench, x, fixed;
   measure shown = latency;
@@ -48,7 +48,7 @@ const std::vector<std::string>& dimensions() {
   return all;
 }
 
-/// A bare exchange that is not as long as the call that it stands beside belongs into its picture.
+/// A bare exchange appears in the picture of the call beside it, even if their lengths differ.
 const row& value_of(const row& r, const std::string& field) {
   return r[field == "size" && r.contains("call_size") ? "call_size" : field];
 }
@@ -58,7 +58,7 @@ std::string what_is_fixed(const row& r, const std::string& x) {
   for (const std::string field : {"op", "size", "nodes", "tree", "in_flight", "peers"}) {
     if (field == x || !r.contains(field)) continue;
     const bool names_itself = field == "tree" || field == "op";
-    // One picture for trees that were chosen, whichever they are.
+    // All trees that were chosen share one picture, whatever their shape.
     const row& value = value_of(r, field == "tree" && r.contains("tree_choice") ? "tree_choice" : field);
     fixed += (fixed.empty() ? "" : ", ") + (names_itself ? "" : field + " ") +
              (value.is_string() ? value.get<std::string>() : value.dump());
@@ -104,7 +104,7 @@ std::string file_name(const picture& p) {
                       p.x + (p.fixed.empty() ? "" : ", " + p.fixed));
 }
 
-/// Between single quotes of gnuplot.
+/// Quotes text for gnuplot, in single quotes.
 std::string quoted(std::string text) {
   for (auto at = text.find('\''); at != std::string::npos; at = text.find('\'', at + 2))
     text.insert(at, 1, '\'');
@@ -118,7 +118,7 @@ std::string frame(const std::string& file, const std::string& title) {
       quoted(file), title);
 }
 
-/// Where values stand: beside each other, whatever lies between them. Sizes grow by factors, and one is 0.
+/// Places values at equal distances, because sizes grow by factors and one is 0.
 std::map<double, int> places_of(const picture& p) {
   std::map<double, int> places;
   for (const auto& [subject, points] : p.lines) {
@@ -157,7 +157,7 @@ std::string script_of(const picture& p, const std::string& file) {
   return script + plots + '\n';
 }
 
-/// Bars: subjects beside each other, one group per tree.
+/// Draws bars: subjects beside each other, one group per tree.
 std::string script_of_trees(const rows& all, const std::string& file) {
   std::set<std::string> trees;
   std::map<std::string, std::string> data;
@@ -181,7 +181,7 @@ std::string script_of_trees(const rows& all, const std::string& file) {
   return script + plots + '\n';
 }
 
-/// What a bar's height says, and what each bar is labelled with.
+/// The fields that may give a bar its height; the label of a bar follows.
 constexpr std::array bar_fields{"p50_us", "p50_ns", "over_empty_ms"};
 
 std::string bar_label(const row& r) {
@@ -190,7 +190,7 @@ std::string bar_label(const row& r) {
   return label;
 }
 
-/// Bars: subjects beside each other, where all else is equal.
+/// Draws bars: subjects beside each other, for rows in which all else is equal.
 std::map<std::string, std::string> scripts_of_subjects(const rows& all, const std::string& folder) {
   std::map<std::string, std::pair<std::string, std::string>> data;  // by picture: its unit, its bars
   for (const row& r : all) {

@@ -6,9 +6,9 @@
 
 namespace bench {
 
-/// Draws latency against size, nodes, tree and subject, as far as the rows differ in them, with gnuplot: SVG
-/// files in `folder`, each with its script beside it. Says so when gnuplot is missing; the scripts stay.
-/// Throws if it cannot be made or nothing can be written into it.
+/// Draws latency over size, nodes, tree and subject, as far as the rows differ in them, with gnuplot. It
+/// writes SVG files into `folder`, each with its script beside it. If gnuplot is missing, it prints a message
+/// and leaves the scripts. Throws if the folder cannot be made or written to.
 void ensure_folder(const std::string& folder);
 void plot(const std::string& folder, const rows& all);
 

@@ -25,7 +25,7 @@ namespace {
 constexpr int seconds_to_start = 60;
 constexpr int patience_s = 5;
 
-/// Forks; the child dies with this process, by `signal`.
+/// Forks a child that gets `signal` when this process dies.
 pid_t fork_mortal(int signal) {
   std::fflush(nullptr);
   const pid_t parent = getpid();
@@ -49,7 +49,7 @@ bool ended_within(int seconds, pid_t child) {
   return has_ended(child);
 }
 
-/// A child that was told to end, or is about to; if it does not, it is killed.
+/// Waits for a child that was told to end or is about to; kills it if it does not end.
 void end(pid_t child) {
   if (!ended_within(patience_s, child)) kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
@@ -124,18 +124,19 @@ processes::~processes() {
     let_guests_go();
     return;
   }
-  // The first one leaves by itself, and the others wake up as it goes: some profilers see signals no earlier.
+  // The first process leaves by itself, and the others wake up when it goes, because some profilers see
+  // signals only then.
   no_more_orders();
   for (const pid_t pid : children_) kill(pid, SIGTERM);
   for (const pid_t pid : children_) end(pid);
 }
 
-/// Whatever processes have inherited these sockets.
+/// Shuts the sockets down, whatever processes have inherited them.
 void processes::no_more_orders() noexcept {
   for (const unique_fd& each : orders_) shutdown(each.get(), SHUT_RDWR);
 }
 
-/// In the order of their indices, as everything is that is said of each process.
+/// Starts to count the guests' usage in the order of their indices, in which all lists of processes are.
 void processes::count_guests() {
   for (const auto pages = memory_.pages(); meters_.size() < pages.size();) {
     member_page& page = pages[meters_.size()];
@@ -151,7 +152,7 @@ bool processes::all_ready() const {
   return std::all_of(pages.begin(), pages.end(), [](const member_page& p) { return p.ready != 0; });
 }
 
-/// Without orders they end by themselves and their program with them; it tidies up behind them, unless it
+/// Without orders the guests end by themselves, and then their program, which cleans up after them unless it
 /// cannot any more.
 void processes::let_guests_go() noexcept {
   no_more_orders();

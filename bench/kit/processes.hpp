@@ -16,34 +16,34 @@
 
 namespace bench {
 
-/// What an order gave.
+/// The result of an order.
 struct answer {
   std::span<const std::uint32_t> latency_ns;
-  std::span<const std::uint32_t> last_reached_ns;  ///< of orders with `trace`
+  std::span<const std::uint32_t> last_reached_ns;  ///< for orders with `trace`
 };
 
 /// Processes that are measured, driven by orders to the first of them. They die with this object, with this
 /// process, and by themselves after half an hour.
 class processes {
  public:
-  /// Forks them. Each runs `body`, which ends when there are no more orders or never; a message for people
-  /// goes to stderr if it throws. Returns when all are ready; throws if they are not within a minute. `name`
-  /// is what top and perf call them.
+  /// Forks the processes. Each runs `body`, which ends when there are no more orders or never; if it throws,
+  /// the message goes to stderr. Returns when all are ready; throws if they are not within a minute. `name`
+  /// is their name in top and perf.
   processes(const std::string& name, std::uint32_t count, const std::function<void(member&)>& body);
-  /// Starts a program that brings them, as guests: with the invitation as its first argument, `count` as the
-  /// second, then those of `program` beyond its path. It lives as long as they do, and takes them along when
-  /// it dies or is told to (SIGTERM).
+  /// Starts a program that brings the processes, as guests. Its arguments are the invitation, `count`, and
+  /// then the elements of `program` after its path. It lives as long as the guests, and ends them when it
+  /// dies or is told to end (SIGTERM).
   processes(const std::string& name, std::uint32_t count, const std::vector<std::string>& program);
   ~processes();
   processes(const processes&) = delete;
   processes& operator=(const processes&) = delete;
 
-  /// Has it done. Throws when a process dies meanwhile, or after two minutes. The answer lives until the next
-  /// order.
+  /// Has the order carried out. Throws when a process dies meanwhile, or after two minutes. The answer is
+  /// valid until the next order.
   answer obey(const order& o);
-  /// Of each process, since its start.
+  /// Returns the resource usage of each process since its start.
   std::vector<usage> used() const;
-  /// Of those that were forked.
+  /// Returns the ids of the forked processes.
   const std::vector<pid_t>& pids() const noexcept { return children_; }
 
  private:

@@ -11,13 +11,13 @@ namespace bench {
 using scoll::transport::unique_fd;
 
 /// Blocking TCP over loopback for the subjects without scoll, with the options that scoll sets and the same
-/// congestion control (empty: the system's). What fails throws.
+/// congestion control (empty: the system's). All functions throw on failure.
 unique_fd listen_anywhere(std::uint16_t& port);
 unique_fd connect_to(std::uint16_t port, const std::string& congestion_control);
 unique_fd accept_one(int listener, const std::string& congestion_control);
 
-/// Of every TCP socket that this process has, whoever opened it: for libraries that give no say in it. Those
-/// that a listening one accepts later follow it.
+/// Sets the congestion control of every TCP socket of this process, also of sockets that a library opened:
+/// for libraries without such an option. Sockets that a listening socket accepts later inherit it.
 void set_congestion_control_of_all(const std::string& name);
 
 void send_all(int fd, const void* bytes, std::size_t size);

@@ -8,11 +8,12 @@
 
 namespace bench {
 
-/// What a process has used since its start. Those that it counts itself are 0 where nobody counts.
+/// The resources that a process has used since its start. Counters that the process itself keeps are 0 if it
+/// keeps none.
 struct usage {
   double cpu_us = 0;                   ///< user and system, of all its threads
   double wakeups = 0;                  ///< voluntary context switches of its first thread
-  std::optional<double> instructions;  ///< user and kernel; nothing where the processor's counters are hidden
+  std::optional<double> instructions;  ///< user and kernel; nothing if the processor's counters are hidden
   double syscalls = 0;
   double allocations = 0;
   double messages = 0;
@@ -39,7 +40,8 @@ class process_meter {
   int instructions_fd_ = -1;
 };
 
-/// Empty if instructions are counted, otherwise why not: for the heading of a table.
+/// Returns an empty text if instructions are counted, otherwise the reason why not, for the heading of a
+/// table.
 std::string why_no_instructions();
 
 }  // namespace bench

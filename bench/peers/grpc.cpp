@@ -1,6 +1,6 @@
-// gRPC as it is mostly used for this: the root calls everybody at once, over a connection to each, and adds
-// up the replies. No tree. Both sides have one thread of ours and the asynchronous interface; a wait for its
-// completion queue sleeps in epoll.
+// gRPC in its usual form for this job: the root calls all others at once, over a connection to each, and adds
+// up the replies, without a tree. Both sides have one thread of ours and use the asynchronous interface; a
+// wait for the completion queue sleeps in epoll.
 
 #include <fan_out.grpc.pb.h>
 #include <grpcpp/grpcpp.h>
@@ -65,7 +65,7 @@ class server {
   };
 
   void accept_next() {
-    bcast_context& next = *std::make_unique<call>().release();  // the completion queue has it now
+    bcast_context& next = *std::make_unique<call>().release();  // the completion queue owns it now
     service_.RequestCall(&next.context, &next.request, &next.writer, queue_.get(), queue_.get(), &next);
   }
   void answer(std::unique_ptr<call> asked) {
@@ -161,8 +161,8 @@ void play_root(bench::member& me, const setting& s) {
 
 }  // namespace
 
-/// One process more than takes part: it starts the others, before any of them has begun with gRPC, and ends
-/// with the first that ends. The rest dies with it.
+/// A process besides those that take part. It starts them before any of them has begun to use gRPC, and ends
+/// with the first that ends; the other processes die with it.
 int main(int argc, char** argv) {
   if (argc < 4) {
     std::fputs("started by scoll-bench: INVITATION PROCESSES BYTES [CONGESTION CONTROL]\n", stderr);

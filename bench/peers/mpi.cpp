@@ -1,7 +1,7 @@
 // Open MPI over TCP: MPI_Bcast and MPI_Reduce, with the algorithms that it chooses itself.
 //
-// Between orders every rank sleeps in its own wait for the next one. While a collective is under way Open MPI
-// has no wait that sleeps; the best it offers is to yield the processor whenever it has found nothing.
+// Between orders every rank sleeps in its own wait for the next order. While a collective operation is under
+// way, Open MPI has no wait that sleeps; at best it yields the processor whenever it has found nothing.
 
 #include <mpi.h>
 #include <sys/prctl.h>
@@ -21,7 +21,7 @@
 
 namespace {
 
-/// This program again, under mpirun, as so many ranks that keep their files in a folder.
+/// Runs this program again, under mpirun, as this many ranks that keep their files in a folder.
 std::vector<std::string> ranks_of(const std::string& count, const std::string& folder, char** program) {
   std::vector<std::string> words{SCOLL_OPENMPI_RUN,
                                  "-np",
@@ -55,7 +55,7 @@ std::vector<std::string> ranks_of(const std::string& count, const std::string& f
 }
 
 [[noreturn]] void become(std::vector<std::string> words) {
-  setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);  // who asked for this runs as whoever they are
+  setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);  // allows the ranks to run as the current user, even as root
   setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
@@ -66,8 +66,8 @@ std::vector<std::string> ranks_of(const std::string& count, const std::string& f
   _exit(127);
 }
 
-/// Has mpirun start the ranks, and stays to remove what it leaves behind when it is killed. Told to end, it
-/// tells mpirun, which takes the ranks along.
+/// Makes mpirun start the ranks, and stays to remove the files that mpirun leaves when it is killed. When
+/// told to end, it tells mpirun, which ends the ranks.
 int launch(const std::string& count, char** program) {
   std::string folder = std::filesystem::temp_directory_path() / "scoll-bench-mpi-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) bench::fail("a folder for mpirun");
@@ -93,7 +93,7 @@ int launch(const std::string& count, char** program) {
   return status == 0 ? 0 : 3;
 }
 
-/// One rank. Errors of MPI end all of them, with its own message.
+/// Runs one rank. An error of MPI ends all ranks, with MPI's own message.
 class collective {
  public:
   explicit collective(std::size_t size) : payload_(size) {
@@ -105,7 +105,7 @@ class collective {
   collective(const collective&) = delete;
   collective& operator=(const collective&) = delete;
 
-  /// Every rank has come here.
+  /// Waits until every rank has arrived here.
   void meet() { MPI_Barrier(MPI_COMM_WORLD); }
 
   void broadcast() {

@@ -81,8 +81,8 @@ class epoll {
   unique_fd epoll_;
 };
 
-/// Sends that succeed say nothing, so that the wait they go with is for the answer alone. Their bytes may be
-/// used again then: what was answered has been received.
+/// Successful sends post no completion, so that the wait submitted with them ends only for the answer. Their
+/// bytes may be reused then: a message that was answered has been received.
 class uring {
  public:
   uring(member& me, const setting& s)

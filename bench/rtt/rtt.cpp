@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t scoll_at = 0;
 
-/// What the ratios are to: the last of the raw ones.
+/// The base of the ratios: the last of the raw subjects.
 const char* floor_name() {
   return raw_rings_offered() ? "raw-uring" : "raw-epoll";
 }
@@ -37,7 +37,7 @@ rows run_size(const options& o, std::uint32_t size) {
     add_score(r, scores[i]);
     r["syscalls_per_op"] = rounded(scores[i].total.syscalls);
     if (i == scoll_at) {
-      r["allocs_per_op"] = scores[i].total.allocations;  // exact: the limit is none at all
+      r["allocs_per_op"] = scores[i].total.allocations;  // exact: the limit is zero
       r["messages_per_op"] = rounded(scores[i].total.messages);
     }
     if (i != floor_at) add_ratios(r, scores[i], scores[floor_at]);

@@ -68,7 +68,7 @@ class caller final {
 }  // namespace
 
 void play_calls(member& me, const setting& s) {
-  // Not destroyed: the process ends without taking leave.
+  // The objects are not destroyed: the process ends without an orderly shutdown.
   (new caller(me, s))->run();
 }
 

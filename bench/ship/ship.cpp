@@ -18,7 +18,7 @@ void play_bare(member& me, const setting& s) {
   play_exchanges(me, s.size, s.congestion_control);
 }
 
-/// A group of processes, so many operations of it at once.
+/// A group of processes, with this many concurrent operations.
 class loaded final : public contestant {
  public:
   loaded(const std::string& name, player play, const setting& s, std::uint32_t in_flight)
@@ -57,7 +57,8 @@ row as_row(const score& s, std::uint32_t size, const setting& call, std::uint32_
   return r;
 }
 
-/// A call beside the transport's own round trip of 64 bytes, or of as many if there are more.
+/// Measures a call beside the transport's own round trip of 64 bytes, or of the call's size if that is
+/// larger.
 rows run_case(const bench::options& o, std::uint32_t size, std::uint32_t in_flight, std::uint32_t peers) {
   constexpr std::uint32_t usual_operations = 2000;
   const setting calls{size, peers, o.congestion_control};

@@ -8,14 +8,14 @@
 #include "scoll/collective.hpp"
 #include "scoll/ship.hpp"
 
-/// What all programs of the guide agree on: one collective service and two functions.
+/// All programs of the guide share these declarations: one collective service and two functions.
 namespace guide {
 
 // [service]
-/// What one server keeps.
+/// The objects that one server keeps.
 using object_map = std::map<std::string, std::string>;
 
-/// How many objects the servers hold, and how large the largest is.
+/// Tells how many objects the servers hold and how large the largest one is.
 struct usage {
   static constexpr scoll::service_id id{0x0120};
   struct request {

@@ -42,9 +42,9 @@ void server::join(const std::vector<place>& cluster) {
   // Sorts the addresses into the canonical order, whatever order they were given in.
   const auto shared = scoll::gossip::configuration::make(std::move(addresses), 200ms).value();
   scoll::gossip::options options;
-  options.incarnation = node_.incarnation();  // the node's, or its deaths would be those of somebody else
+  options.incarnation = node_.incarnation();  // the node's own; otherwise deaths would name another life
   participant_.emplace(loop_, port_, shared, node_.listen_address(), options);
-  // A participant is known by its position in that order, a node by its id.
+  // Gossip identifies a participant by its position in that order; the node identifies a peer by its id.
   follower_.emplace(scoll::follow(node_, *participant_, nodes).value());
   work_.spawn(gossip());
 }

@@ -17,7 +17,7 @@
 namespace guide {
 
 // [place]
-/// A line of the cluster's configuration. Every server has the same list.
+/// One line of the cluster's configuration. Every server has the same list.
 struct place {
   scoll::node_id id = 0;
   std::string address;  // TCP for messages, and UDP on the same port for gossip
@@ -25,14 +25,15 @@ struct place {
 // [place]
 
 // [server]
-/// A server of the guide from step 4 on: objects, a node that serves them, and its part in the gossip.
+/// A server of the guide from step 4 on: its objects, a node that serves them, and its gossip participant.
 class server {
  public:
   server(scoll::transport::reactor& loop, const scoll::node_options& options, const std::string& address);
 
-  /// Makes the others known and starts the gossip with them.
+  /// Makes the other servers known and starts gossiping with them.
   void join(const std::vector<place>& cluster);
-  /// Waits until this server takes part in the gossip. Its own broadcasts do so by themselves.
+  /// Waits until this server takes part in the gossip. Broadcasts from this server wait for that by
+  /// themselves.
   scoll::task<scoll::status> active() { return scoll::gossip::active(*participant_, work_.token()); }
   /// Leaves the gossip, then shuts the node down. The server may be destroyed afterwards.
   scoll::task<scoll::status> stop();
@@ -46,7 +47,7 @@ class server {
  private:
   scoll::task<void> gossip();
 
-  // Each member outlives those below it, because they refer to it.
+  // Each member must outlive the members below it, because they refer to it.
   scoll::transport::reactor& loop_;
   object_map objects_;
   scoll::transport::tcp_rail rail_;

@@ -9,13 +9,14 @@
 
 namespace guide {
 
-/// Several servers on one reactor, so that a step is one program. Elsewhere each is a process of its own.
+/// Runs several servers on one reactor, so that each step is a single program. In practice each server is a
+/// process of its own.
 class servers {
  public:
   servers(scoll::transport::reactor& loop, std::uint32_t count) {
     std::vector<place> cluster;
     for (std::uint32_t id = 1; id <= count; ++id) {
-      // 127.0.8.x is loopback as well, and leaves the UDP ports of 127.0.0.1 to others.
+      // 127.0.8.x is loopback as well, and leaves the UDP ports of 127.0.0.1 to other programs.
       const std::string address = "127.0.8." + std::to_string(id) + ":0";
       all_.push_back(
           std::make_unique<server>(loop, scoll::node_options{.id = id, .cluster = "guide"}, address));
@@ -30,7 +31,7 @@ class servers {
     for (const auto& each : all_) all.push_back({each->where().id, {}});
     return all;
   }
-  /// Waits until all take part in the gossip.
+  /// Waits until all servers take part in the gossip.
   scoll::task<bool> active() {
     for (auto& each : all_) {
       const auto ready = co_await each->active();
@@ -38,7 +39,7 @@ class servers {
     }
     co_return true;
   }
-  /// Ends one server, which the others notice by its silence.
+  /// Ends one server. The others notice its silence.
   scoll::task<bool> stop(std::size_t i) {
     const auto ended = co_await all_[i]->stop();
     all_[i].reset();

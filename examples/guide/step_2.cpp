@@ -1,4 +1,4 @@
-// Step 2 of docs/guide.md: what a server process is made of. Two of them stand in one process here.
+// Step 2 of docs/guide.md: the parts of a server process. Here two servers share one process.
 #include <chrono>
 
 #include "objects.hpp"

@@ -26,8 +26,7 @@ void serve_objects(scoll::node& node, guide::object_map& objects) {
 
 // [call]
 scoll::task<bool> use(scoll::node& node, scoll::node_id peer) {
-  const guide::put_request asked{.name = "greeting",
-                                 .bytes = "hello"};  // it owns memory: give it a name first
+  const guide::put_request asked{.name = "greeting", .bytes = "hello"};  // it owns memory, so it needs a name
   const auto stored = co_await scoll::ship(node, peer, guide::put, asked, {.deadline = 1s});
   if (!stored) {
     fmt::print("put: {}{}\n", describe(stored.error()),

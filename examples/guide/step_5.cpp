@@ -29,7 +29,7 @@ scoll::task<scoll::node_id> next_death(guide::server& server) {
   server.participant().subscribe(changes);
   while (true) {
     const auto change = co_await changes.next({});
-    if (!change) co_return 0;  // changes came faster than they were taken: look at the participant's state
+    if (!change) co_return 0;  // changes came faster than they were read: look at the participant's state
     if (change->kind == scoll::gossip::event_kind::dead) co_return server.node_of(change->who);
   }
 }
@@ -40,7 +40,7 @@ scoll::task<bool> ask_the_living(const scoll::group<guide::usage>& group) {
   const guide::usage::request all_objects{.prefix = ""};
   auto answer = co_await scoll::bcast(group.alive(), all_objects, {.deadline = 5s});
   fmt::print("{}\n", describe(answer.outcome()));
-  co_return answer.ok();  // everybody who was asked has answered
+  co_return answer.ok();  // every member that was asked has answered
 }
 // [alive]
 

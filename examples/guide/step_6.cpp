@@ -12,7 +12,7 @@ scoll::task<scoll::result<scoll::node_options>> options_of(scoll::transport::fil
                                                            scoll::node_id id, std::string directory) {
   scoll::node_options options{.id = id, .cluster = "guide", .directory = std::move(directory)};
   const auto chosen = co_await scoll::choose_incarnation(files, options);
-  if (!chosen) co_return chosen.error();  // a damaged file is named; nothing may start without a new number
+  if (!chosen) co_return chosen.error();  // it names the damaged file; no start without a new number
   co_return options;
 }
 // [options]

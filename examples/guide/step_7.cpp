@@ -1,4 +1,4 @@
-// Step 7 of docs/guide.md: a server that SIGTERM and SIGINT end in good order.
+// Step 7 of docs/guide.md: a server that shuts down in good order on SIGTERM and SIGINT.
 #include <fmt/core.h>
 #include <poll.h>
 #include <sys/signalfd.h>
@@ -12,7 +12,8 @@
 namespace {
 
 // [signals]
-/// Makes SIGTERM and SIGINT something to read. It comes before any thread starts: threads inherit the mask.
+/// Turns SIGTERM and SIGINT into readable events. Call it before any thread starts, because threads inherit
+/// the mask.
 scoll::transport::unique_fd block_signals() {
   sigset_t wanted;
   sigemptyset(&wanted);
@@ -40,7 +41,7 @@ int main() {
   guide::server server(*loop, {.id = 1, .cluster = "guide"}, "127.0.8.1:0");
   server.join({server.where()});
 
-  ::kill(::getpid(), SIGTERM);  // as an administrator would; leave this line out
+  ::kill(::getpid(), SIGTERM);  // as an administrator would; leave this line out of your program
   const auto ended = sync_wait(*loop, serve_until_signal(*loop, server, signals.get()));
   if (!ended) fmt::print(stderr, "stopped, but: {}\n", describe(ended.error()));
   return ended ? 0 : 1;

@@ -1,4 +1,4 @@
-// Step 8 of docs/guide.md: a thread that knows nothing of coroutines calls a server and asks all of them.
+// Step 8 of docs/guide.md: a thread without coroutines calls one server and asks all of them.
 #include <chrono>
 #include <thread>
 

@@ -10,15 +10,15 @@
 
 namespace remote_file {
 
-/// A file on another node. Whoever has it says `close`, which nobody does for him.
+/// A file on another node. Its user must call `close`, because the destructor does not.
 class client_file {
  public:
   static scoll::task<scoll::result<client_file>> open(scoll::node& from, scoll::node_id server,
                                                       std::string name, bool create,
                                                       scoll::ship_options options);
 
-  /// The bytes move by themselves: the server pulls or pushes them. When the await is over, nothing refers to
-  /// them any more.
+  /// The server moves the bytes: it pulls or pushes them. When the await has ended, nothing refers to the
+  /// bytes any more.
   scoll::task<scoll::result<std::uint64_t>> write(std::span<const std::byte> bytes, std::uint64_t offset,
                                                   scoll::ship_options options);
   scoll::task<scoll::result<std::uint64_t>> read(std::span<std::byte> into, std::uint64_t offset,

@@ -6,7 +6,7 @@
 #include "scoll/bulk/bulk.hpp"
 #include "scoll/ship/remote_function.hpp"
 
-/// What client and server of the example agree on: five functions and their types.
+/// Client and server of the example share these declarations: five functions and their types.
 namespace remote_file {
 
 struct open_request {
@@ -17,8 +17,8 @@ struct opened {
   std::uint64_t handle = 0;
 };
 
-/// `data` is memory of the client: the server pulls what is to be written from it, and pushes what was read
-/// into it.
+/// `data` is memory of the client: the server pulls the bytes to write from it, and pushes the bytes it has
+/// read into it.
 struct transfer_request {
   std::uint64_t handle = 0;
   std::uint64_t offset = 0;
@@ -28,7 +28,7 @@ struct transferred {
   std::uint64_t bytes = 0;
 };
 
-/// May grow: older and newer programs understand each other (docs/wire.md).
+/// This struct may gain fields: older and newer programs still understand each other (docs/wire.md).
 struct attributes {
   static constexpr std::uint16_t wire_version = 1;
   std::uint64_t size = 0;

@@ -1,5 +1,5 @@
-// Files of another server, by shipped calls: small things travel as arguments and results, what is read and
-// written as bulk that the server pulls and pushes. Prints something like:
+// Works with files of another server through shipped calls: small data travels as arguments and results; file
+// contents are bulk data that the server pulls and pushes. Prints something like:
 //   wrote 5000000 bytes to a file of 5000000, read 5000000 back: the same
 //   missing.txt: io_error: open: No such file or directory (errno 2)
 #include <fmt/core.h>

@@ -48,9 +48,10 @@ task<result<opened>> server::open(const open_request& r, stop_token stop) {
   co_return o;
 }
 
-/// Chunk by chunk, so that no transfer takes much memory; while one is written the next ones come.
+/// Writes chunk by chunk, so that no transfer takes much memory. While one chunk is written, the next ones
+/// arrive.
 task<result<transferred>> server::write(const transfer_request& r, stop_token stop) {
-  const auto f = find(r.handle);  // kept: it may be closed meanwhile
+  const auto f = find(r.handle);  // a copy, because the file may be closed meanwhile
   if (!f) co_return f.error();
   bulk_stream chunks(node_, r.data, {.stop = stop, .chunk_bytes = chunk_bytes});
   transferred t;

@@ -13,7 +13,7 @@
 
 namespace remote_file {
 
-/// Serves the files of one directory on a node. It stays for as long as calls may come.
+/// Serves the files of one directory on a node. It must live as long as calls may arrive.
 class server {
  public:
   server(scoll::node& on, scoll::transport::file_system& files, std::string directory);

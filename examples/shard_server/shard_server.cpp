@@ -27,7 +27,8 @@ struct arguments {
   std::string log;
 };
 
-/// Signals arrive as something to read. Before any thread starts, which then inherits the mask.
+/// Turns signals into readable events. It must run before any thread starts, because threads inherit the
+/// mask.
 scoll::transport::unique_fd signals_to_stop() {
   sigset_t wanted;
   sigemptyset(&wanted);
@@ -51,7 +52,7 @@ int fail(const scoll::error& e) {
   return failed;
 }
 
-/// What this server would take, unless SCOLL_CONFIG's file or the environment say otherwise.
+/// The settings that this server uses unless SCOLL_CONFIG's file or the environment say otherwise.
 scoll::status read_settings(scoll::settings& chosen) {
   constexpr std::pair<std::string_view, std::string_view> suggestions[] = {
       {"reactor.completion_entries", "2048"},
@@ -64,7 +65,7 @@ scoll::status read_settings(scoll::settings& chosen) {
   return chosen.load();
 }
 
-/// For links and for gossip.
+/// Waits for the address over TCP, for links, and over UDP, for gossip.
 void await_own_address(const std::string& text) {
   const auto address = scoll::transport::socket_address::parse(text);
   if (!address) return;

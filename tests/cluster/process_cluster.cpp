@@ -86,7 +86,7 @@ struct worker {
   }
 };
 
-/// One process: obeys orders until it is told to quit.
+/// The program of one process: it carries out orders until it is told to quit.
 class obedient {
  public:
   obedient(int socket, std::uint64_t id) : socket_(socket) {
@@ -184,7 +184,7 @@ class obedient {
   }
 
   int socket_;
-  std::uint32_t before_ = 0;  // open files of a process whose node has not begun
+  std::uint32_t before_ = 0;  // open files of a process before its node begins
   std::unique_ptr<transport::reactor> ring_;
   std::unique_ptr<transport::tcp_rail> rail_;
   event never_;
@@ -212,7 +212,7 @@ process_cluster::process_cluster(std::uint32_t size) : members_(size) {
       } catch (const std::exception& e) {
         std::fprintf(stderr, "process %u: %s\n", i + 1, e.what());
       }
-      std::exit(code);  // not _exit: a leak checker wants its turn
+      std::exit(code);  // not _exit, because a leak checker runs at exit
     }
     ::close(ends[1]);
     members_[i] = {pid, ends[0]};

@@ -14,30 +14,30 @@ namespace scoll::test {
 
 inline constexpr std::size_t most_processes = 64;
 
-/// What a member does when the request arrives.
+/// The action of a member when the request arrives.
 enum class deed : std::uint8_t {
-  answer,        ///< at once
+  answer,        ///< answers at once
   dwell,         ///< reports that it executes, then sleeps `milliseconds` before it answers
   hang,          ///< `victim` never answers: suspended for good
-  spin_on_pool,  ///< `victim` loops on the worker pool and never looks up
+  spin_on_pool,  ///< `victim` loops on the worker pool and ignores everything else
   throw_up,      ///< `victim` throws
-  long_reply,    ///< `victim` answers more than fits
+  long_reply,    ///< the answer of `victim` exceeds the limit
 };
 
-/// An order to one process, sent over its socket as it is.
+/// An order to one process, sent over its socket as raw bytes.
 struct order {
   enum class kind : std::uint8_t { broadcast, quit } what = kind::broadcast;
   deed action = deed::answer;
   std::uint32_t victim = UINT32_MAX;
   std::uint32_t milliseconds = 0;
   std::uint32_t deadline_ms = 0;    ///< 0: no deadline
-  std::uint32_t request_bytes = 0;  ///< beside the fixed part
-  std::uint32_t members = 0;        ///< the group is made of these: `member_ids`
+  std::uint32_t request_bytes = 0;  ///< besides the fixed part
+  std::uint32_t members = 0;        ///< number of group members, which are `member_ids`
   std::array<std::uint64_t, most_processes> member_ids{};
   tree_spec tree{};
 };
 
-/// What a process says, sent as it is.
+/// A message from a process, sent as raw bytes.
 struct report {
   enum class kind : std::uint8_t { ready, executing, result, left } what = kind::ready;
   bool ok = false;
@@ -54,9 +54,9 @@ struct report {
   char text[512] = {};
 };
 
-/// N real processes, each one a node with a reactor of its own, talking over TCP on loopback. They are told
-/// what to do, and say what they see, over a socket pair each. Everything still running is killed and reaped
-/// in the end.
+/// N real processes, each with one node and a reactor of its own, that communicate over TCP on loopback. Each
+/// has a socket pair, over which it gets orders and sends reports. At the end every process that still runs
+/// is killed and reaped.
 class process_cluster {
  public:
   explicit process_cluster(std::uint32_t size);
@@ -72,7 +72,8 @@ class process_cluster {
   order broadcast_to_running(tree_spec tree) const;
 
   void send(std::uint32_t i, const order& o);
-  /// The next report of a process of that kind; others before it are dropped. Fails the test after 30 s.
+  /// Returns the next report of that kind from a process and drops the reports before it. Fails the test
+  /// after 30 s.
   report next(std::uint32_t i, report::kind kind);
   report ask(std::uint32_t i, const order& o) {
     send(i, o);
@@ -80,9 +81,9 @@ class process_cluster {
   }
 
   void signal(std::uint32_t i, int number);
-  /// SIGKILL, and waits for the end.
+  /// Sends SIGKILL and waits for the end.
   void kill(std::uint32_t i);
-  /// An orderly end: checks that the process left no file open and exited with 0.
+  /// Ends a process in order: checks that it left no file open and exited with 0.
   void quit(std::uint32_t i);
   void quit_all();
 

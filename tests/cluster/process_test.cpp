@@ -20,7 +20,8 @@ bool below(std::uint32_t member, std::uint32_t top) {
   return member >= top && member < top + tree.subtree_nodes(n, top);
 }
 
-/// Everybody in the subtree of `top` is in `state`, everybody else executed and is merged.
+/// Checks that every member in the subtree of `top` is in `state`, and that every other member has executed
+/// and is merged.
 void check_account(const report& r, std::uint32_t top, member_state state) {
   INFO(r.text);
   std::uint32_t merged = 0;
@@ -49,11 +50,11 @@ TEST_CASE("a killed member's subtree is unknown and nobody else is touched", "[p
     check_account(r, victim, member_state::unknown);
     REQUIRE(r.phases[victim] == phase::delivery);
     REQUIRE(r.causes[victim] == errc::connection_lost);
-    // The next one: nobody reaches the dead, and that is known.
+    // In the next broadcast no member reaches the dead one, and its state is known.
     const report again = c.ask(0, c.broadcast_to_all(binomial));
     check_account(again, victim, member_state::not_reached);
     REQUIRE(again.causes[victim] == errc::unreachable);
-    // The living make a group of their own.
+    // The live members make a group of their own.
     REQUIRE(c.ask(0, c.broadcast_to_running(binomial)).ok);
     c.quit_all();
   }
@@ -100,7 +101,7 @@ TEST_CASE("a root that is stopped for a while finds its answer", "[process]") {
   c.send(0, o);
   for (std::uint32_t i = 1; i < n; ++i) static_cast<void>(c.next(i, report::kind::executing));
   c.signal(0, SIGSTOP);
-  // While the root sleeps, the others work: a broadcast that does not need it.
+  // While the root sleeps, the others do a broadcast that does not need it.
   order others;
   others.tree = binomial;
   for (std::uint32_t i = 1; i < n; ++i) others.member_ids[others.members++] = i + 1;

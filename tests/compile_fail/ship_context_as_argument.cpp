@@ -2,7 +2,7 @@
 #include "scoll/ship/context.hpp"
 #include "scoll/ship/options.hpp"
 
-// A context stands for options, and for nothing else.
+// A context converts to options and to nothing else.
 std::chrono::nanoseconds left(const scoll::call_context& context) {
 #ifdef SCOLL_CONTROL
   const scoll::ship_options nested = context;

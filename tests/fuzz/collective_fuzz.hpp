@@ -1,7 +1,7 @@
 #pragma once
 
-/// What the fuzzer and the replay of its corpus run: the decoders that a collective message passes through.
-/// Any bytes decode cleanly or fail cleanly, and what decodes is consistent. The first byte of an input
+/// The fuzzer and the replay of its corpus run this code: the decoders that a collective message passes
+/// through. Any bytes either decode to a consistent result or fail with an error. The first byte of an input
 /// chooses the decoder.
 
 #include <algorithm>
@@ -24,7 +24,7 @@ inline void require(bool condition) {
   if (!condition) std::abort();
 }
 
-/// A membership that decodes encodes to as many bytes or fewer, and to the same members.
+/// A membership that decodes encodes to the same number of bytes or fewer, and to the same members.
 inline void membership_input(std::span<const std::byte> bytes) {
   const auto targets = scoll::detail::decode_membership(bytes);
   if (!targets) return;
@@ -36,7 +36,7 @@ inline void membership_input(std::span<const std::byte> bytes) {
   require(read.has_value() && read->size() == (*members)->size());
 }
 
-/// An account that is accepted speaks of each member of the subtree once, with a cause that exists.
+/// An accepted account names each member of the subtree once, with a cause that exists.
 inline void account_input(std::span<const std::byte> bytes) {
   constexpr scoll::rank_range subtree[] = {{1, 9}, {12, 40}, {64, 65}};
   scoll::detail::outcome_builder account;

@@ -1,8 +1,8 @@
 #pragma once
 
-/// What the fuzzer and the replay of its corpus run: whatever arrives on a link, in whatever pieces, is
-/// served or costs that link, and nothing is left behind. The first byte of an input chooses how it is used,
-/// the second how it is cut:
+/// The fuzzer and the replay of its corpus run this code. An endpoint either serves the bytes that arrive on
+/// a link, in pieces of any size, or drops the link; it leaves nothing behind. The first byte of an input
+/// chooses its use, the second how it is cut:
 ///
 ///   0  a byte stream into a frame assembler
 ///   1  a byte stream into an endpoint that has accepted a connection
@@ -90,7 +90,7 @@ inline std::vector<std::byte> greeting(frame_type type, lane_id lane) {
   return frame;
 }
 
-/// Answers some requests, keeps some, refuses some.
+/// Answers some requests, keeps some and refuses some.
 class service final : public endpoint_events {
  public:
   ~service() {
@@ -126,7 +126,7 @@ class service final : public endpoint_events {
   std::vector<std::unique_ptr<incoming>> kept_;
 };
 
-/// A request of the endpoint's own; the replies to it come from the input.
+/// A request of the endpoint itself; its replies come from the input.
 class request final : public exchange {
  public:
   request() noexcept : exchange(&heard) {}
@@ -141,7 +141,7 @@ class request final : public exchange {
 inline constexpr std::uint32_t node_host = 0;
 inline constexpr std::uint32_t peer_host = 1;
 
-/// The peer that says what the input is.
+/// The peer whose messages come from the input.
 class peer final : public connect_events, public accept_events, public link_events {
  public:
   peer(scoll::testing::virtual_executor& clock, sim_network& net)
@@ -187,7 +187,7 @@ class peer final : public connect_events, public accept_events, public link_even
   scoll::transport::link* link_ = nullptr;
 };
 
-/// Memory of which a part may be read and written, and the rest must not.
+/// Memory with a part that may be read and written, and a rest that must not be touched.
 class exposed {
  public:
   explicit exposed(endpoint& owner) {
@@ -210,7 +210,7 @@ class exposed {
   memory_region region_;
 };
 
-/// A get or put of the endpoint's own; what answers it comes from the input.
+/// A get or put of the endpoint itself; the answers come from the input.
 class own_transfer {
  public:
   own_transfer(endpoint& owner, memory_order_kind operation)

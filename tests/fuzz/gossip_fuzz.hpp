@@ -1,8 +1,8 @@
 #pragma once
 
-/// What the fuzzer and the replay of its corpus run: whatever arrives from a participant's address is taken
-/// in, answered or dropped, and its decoder reads nothing that is not there. The first byte of an input
-/// chooses how it is used:
+/// The fuzzer and the replay of its corpus run this code. A participant accepts, answers or drops any bytes
+/// that arrive from a participant's address, and its decoder never reads out of bounds. The first byte of an
+/// input chooses its use:
 ///
 ///   0  one datagram as it is
 ///   1  a body behind a valid head, with a valid checksum
@@ -75,7 +75,7 @@ struct gossip_target final : gossip::core_output {
   }
 
   std::uint64_t epoch = 0;
-  std::uint64_t asks_in = 0;  // the life of who sent what is answered
+  std::uint64_t asks_in = 0;  // the sender's life that an answer names
   gossip::core core;
 };
 

@@ -1,8 +1,8 @@
 #pragma once
 
-/// What the fuzzer and the replay of its corpus run: the decoders that shipped calls and their bulk data pass
-/// through, and a node whose peer says what the input is. Whatever arrives is served, refused or fails its
-/// call, and nothing is left behind. The first byte of an input chooses how it is used:
+/// The fuzzer and the replay of its corpus run this code: the decoders that shipped calls and their bulk data
+/// pass through, and a node whose peer sends the input. The node serves or refuses each message, or fails the
+/// call that it belongs to, and leaves nothing behind. The first byte of an input chooses its use:
 ///
 ///   0  the head of a call          1  the head of an answer      2  a descriptor
 ///   3  a list of descriptors       4  the head of a get or put
@@ -56,7 +56,7 @@ struct ship_record {
   }
 };
 
-/// The records of an input, one after the other; when it is over, empty ones.
+/// Returns the records of an input, one after the other, and empty records after its end.
 class ship_records {
  public:
   explicit ship_records(std::span<const std::byte> input) : left_(input) {}
@@ -81,7 +81,7 @@ class ship_records {
   std::span<const std::byte> left_;
 };
 
-/// A peer that asks and answers what the records say, above a transport that keeps to the rules.
+/// A peer that sends the requests and answers in the records, above a transport that keeps to the rules.
 class ship_stranger final : private scoll::transport::endpoint_events {
  public:
   static constexpr scoll::node_id id = 9;
@@ -168,7 +168,7 @@ class ship_stranger final : private scoll::transport::endpoint_events {
     h.remaining_ns = std::uint64_t{r.operand(2)} * 1'000;
     return h;
   }
-  /// Of the memory that is exposed here, if the record does not say otherwise.
+  /// Describes the memory that is exposed here, unless the record says otherwise.
   scoll::region_descriptor descriptor(const ship_record& r) const {
     scoll::region_descriptor d = region_.descriptor();
     const std::uint8_t twist = r.operand(3);
@@ -265,7 +265,7 @@ inline scoll::task<void> call_stranger(scoll::node& from, std::size_t bytes) {
   require(r || r.error().code() != scoll::errc::ok);
 }
 
-/// A node and its peer, until all of it is over.
+/// Runs a node and its peer until both have finished.
 inline void converse_by_calls(std::span<const std::byte> input, bool node_asks) {
   scoll::node_options options;
   options.ship.handlers = 16;

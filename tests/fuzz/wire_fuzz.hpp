@@ -1,8 +1,8 @@
 #pragma once
 
-/// What the fuzzer and the replay of its corpus run: any bytes decode cleanly or fail cleanly, and what
-/// decodes encodes again, to the same bytes where nothing was skipped. The first byte of an input chooses the
-/// type.
+/// The fuzzer and the replay of its corpus run this code. Any bytes either decode or fail with an error. A
+/// decoded value encodes again, to the same bytes if nothing was skipped. The first byte of an input chooses
+/// the type.
 
 #include <algorithm>
 #include <cstddef>
@@ -96,7 +96,7 @@ void exact(std::span<const std::byte> data) {
   require(std::ranges::equal(again, data));
 }
 
-/// A newer sender's extra bytes are gone in the second encoding, which must then stay as it is.
+/// The second encoding lacks the extra bytes of a newer sender. It must then stay the same.
 template <class T>
 void stable(std::span<const std::byte> data) {
   const auto value = wire::decode_from<T>(data);

@@ -46,7 +46,7 @@ TEST_CASE("who is behind follows three others at once, not two") {
   CHECK(c.now() == 499);
   cluster_clock small(clock_rule::guarded, interval);
   small.settle();
-  small.tick(after(0), 1);  // all who live are one
+  small.tick(after(0), 1);  // there is only one live participant
   CHECK_FALSE(small.hear(1, 500, after(0.1)));
   CHECK(small.now() == 500);
 }

@@ -125,7 +125,7 @@ TEST_CASE("the digest is the SHA-256 that the wire format says") {
     }
     return text;
   };
-  // Made by another implementation, of docs/wire.md, "Gossip".
+  // Made by an independent implementation of docs/wire.md, "Gossip".
   CHECK(hex((*made)->participants_digest()) ==
         "1153072a7e645a137e7c6bba16278f87f251df084a1d96ebf393495634d3abc5");
   CHECK(hex((*made)->digest()) == "d0a9f810a45f200bd6bde33be3c959caabc05b9560d386441185f73ff523e2bd");
@@ -144,7 +144,7 @@ TEST_CASE("a newcomer that disagrees stops, an established participant only when
   CHECK(established.hear(5, false, true, true) == outcome::differs);
   CHECK(established.hear(6, false, true, true) == outcome::differs);
   CHECK(established.hear(7, false, true, true) == outcome::stop);
-  agreement beginner(100);  // all have just started: one that is wrong stops nobody
+  agreement beginner(100);  // all have just started: a wrong one stops no other
   CHECK(beginner.hear(1, false, false, true) == outcome::differs);
   CHECK(beginner.hear(2, true, false, true) == outcome::agrees);
   CHECK(beginner.hear(3, true, false, true) == outcome::agrees);

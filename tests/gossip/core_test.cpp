@@ -118,7 +118,8 @@ TEST_CASE("a next life that is named when its owner is just too old is told at t
   REQUIRE(p.state(4) == liveness::alive);
   s.events.clear();
 
-  // One moves the clock past his threshold and names his next life; another has heard him in it.
+  // One message moves the clock past the threshold of participant 4 and names its next life; another sender
+  // has heard from it in that life.
   const std::uint64_t later = p.clock() + 1, unheard_of = std::uint64_t{1} << 40;
   p.on_message(1, message(*c.shared, 0, head(1, unheard_of, later), {1, 0, 1, 1, 200}, {{4, 2}}), c.now);
   REQUIRE(p.clock() == later);
@@ -151,7 +152,7 @@ TEST_CASE("a start is silent until the life before it is held dead, and no longe
   c.run(8);
   CHECK(newcomer.stage() == participation::active);
   c.kill(3);
-  c.run(60);  // by now it is dead for everybody: a return need not wait
+  c.run(60);  // by now every participant takes it for dead, so a return need not wait
   quiet.incarnation = 3;
   c.start(3, quiet);
   c.run(9);
@@ -212,7 +213,7 @@ TEST_CASE("a replayed, truncated, altered or foreign message changes nothing") {
     cluster c(8, plain_options(), sealed);
     c.run(20);
     core& target = c.all[0]->protocol;
-    std::vector<sent> kept, of_others;  // by whom they are from
+    std::vector<sent> kept, of_others;  // grouped by sender
     for (int cycle = 0; cycle < 5; ++cycle) {
       c.now += interval;
       for (auto& s : c.all) {
@@ -230,7 +231,7 @@ TEST_CASE("a replayed, truncated, altered or foreign message changes nothing") {
       const counters& now = target.counts();
       return now.malformed - start.malformed + now.not_authentic - start.not_authentic;
     };
-    for (const sent& k : of_others) {  // sent on to another receiver, from the address of who sent it
+    for (const sent& k : of_others) {  // to another receiver, from the sender's address
       const state before(target);
       target.on_message(k.to, k.message, c.now);
       CHECK(state(target) == before);
@@ -247,7 +248,7 @@ TEST_CASE("a replayed, truncated, altered or foreign message changes nothing") {
         altered[i] ^= static_cast<std::byte>(1 + random.below(255));
         target.on_message(k.to, altered, c.now);
       }
-      target.on_message((k.to + 1) % 8, k.message, c.now);  // from the address of another
+      target.on_message((k.to + 1) % 8, k.message, c.now);  // from another participant's address
       target.on_stranger(k.message.size());
       CHECK(state(target) == before);
       CHECK(c.all[0]->out.empty());
@@ -352,7 +353,7 @@ TEST_CASE("a vector that is longer than a message goes in parts that stand alone
   for (participant_index i = 1; i < 1000; ++i) {
     if (i != b.index) CHECK((b.protocol.ages()[i] == never_heard) == (i < 512 || i >= 768));
   }
-  CHECK(b.protocol.ages()[0] == 0);  // whoever sends a part lives
+  CHECK(b.protocol.ages()[0] == 0);  // the sender of a part is alive
   for (const sent& one : a.out) CHECK(one.message.size() <= most);
 }
 
@@ -386,15 +387,15 @@ TEST_CASE("the most participants go in parts of a whole datagram, each complete 
     CHECK(parts[0].message.size() > datagram - 1000);
     for (const sent& one : parts) CHECK(one.message.size() <= datagram);
 
-    // In order, the other way round, and with one of them lost.
+    // The parts arrive in order, in reverse order, and with one of them lost.
     std::uint32_t entries[2] = {};
     for (const std::vector<std::size_t>& order : {std::vector<std::size_t>{0}, {1}, {0, 1}, {1, 0}}) {
       const auto b = make(parts[0].to);
       for (const std::size_t which : order)
         b->protocol.on_message(0, parts[which].message, time_point() + interval);
       CHECK(b->protocol.counts().merged == order.size());
-      CHECK(b->out.size() == order.size());  // each is answered alone
-      CHECK(b->protocol.ages()[0] == 0);     // whoever sends a part lives
+      CHECK(b->out.size() == order.size());  // each part is answered by itself
+      CHECK(b->protocol.ages()[0] == 0);     // the sender of a part is alive
       std::uint32_t known = 0, wrong = 0;
       for (participant_index who = 3; who < most_participants; ++who) {
         if (who == b->index) continue;

@@ -13,7 +13,7 @@
 #include "gossip/message.hpp"
 #include "tests/catch.hpp"
 
-/// Cores without any network: what they send lies in a queue until the test delivers it.
+/// Cores without a network: their messages lie in a queue until the test delivers them.
 namespace cores {
 
 using namespace scoll;
@@ -46,7 +46,7 @@ struct sent {
   bytes message;
 };
 
-/// All that a message could have changed.
+/// The complete state that a message could have changed.
 struct state {
   explicit state(const core& c)
       : ages(c.ages().begin(), c.ages().end()),
@@ -80,12 +80,12 @@ struct station final : core_output {
   core protocol;
 };
 
-/// Replies are to the first life.
+/// The replies are addressed to the first life.
 inline addressee receiver_of(const configuration& shared, participant_index to, message_kind kind) {
   return {shared.address(to), kind == message_kind::reply ? 1U : 0U};
 }
 
-/// A message that a test makes up.
+/// Makes a message for a test.
 inline bytes message(const configuration& shared, participant_index to, message_head h,
                      const std::vector<std::uint8_t>& ages, const std::vector<life>& lives = {},
                      std::uint32_t first = 0, message_seal* seal = nullptr) {
@@ -135,7 +135,7 @@ inline message_view view(const configuration& shared, const sent& s) {
   return *m;
 }
 
-/// A few of them in step, on a network that delivers at once whatever `lose` does not take.
+/// A few cores in step, on a network that delivers at once each message that `lose` does not drop.
 struct cluster {
   explicit cluster(std::uint32_t count, const options& o = plain_options(), bool has_keys = false,
                    nanoseconds every = interval)
@@ -182,7 +182,7 @@ struct cluster {
   configuration_ptr shared;
   bool sealed;
   time_point now{};
-  std::deque<aead_seal> seals;  // of every life one
+  std::deque<aead_seal> seals;  // one for every life
   std::vector<std::unique_ptr<station>> all;
   std::function<bool(participant_index, participant_index)> lose;
   std::function<void(participant_index, const sent&)> tap;

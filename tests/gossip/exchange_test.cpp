@@ -7,7 +7,7 @@ using namespace cores;
 
 namespace {
 
-/// Goes on to the next tick and through all that is sent until the one after it. Returns how many.
+/// Advances to the next tick, and through all messages until the tick after it. Returns how many were sent.
 std::size_t one_cycle(station& s) {
   core& p = s.protocol;
   s.out.clear();
@@ -62,7 +62,7 @@ TEST_CASE("a cycle without a reply tries others, as often as chosen and within t
       CHECK(s.protocol.counts().pings == cycle);
       CHECK(s.protocol.counts().retries == cycle * retries);
     }
-    CHECK(s.protocol.counts().cycles_without_reply == 19);  // the last has not ended
+    CHECK(s.protocol.counts().cycles_without_reply == 19);  // the last cycle has not ended
   }
 }
 

@@ -7,7 +7,7 @@ using namespace cores;
 
 namespace {
 
-/// Nobody has been heard since cycle 0, or everybody just now.
+/// The last contact with every participant: cycle 0 for `unheard`, just now for `heard`.
 std::uint64_t unheard(participant_index) {
   return 0;
 }
@@ -47,7 +47,7 @@ TEST_CASE("one lost message is no loss of one half") {
 TEST_CASE("only who turns out to live has lost a message") {
   loss_estimate e;
   for (std::uint64_t i = 1; i <= 20; ++i) e.sent(1, i, 10);
-  e.conclude(11, patience, heard);  // may be under way
+  e.conclude(11, patience, heard);  // it may still be under way
   CHECK(e.own() == 0);
   CHECK(e.answered(1));
   e.conclude(12, patience, unheard);
@@ -67,7 +67,7 @@ TEST_CASE("an answer counts once, for a ping that is waited for") {
   CHECK_FALSE(e.answered(7));
   e.sent(1, 8, 10);
   e.conclude(12, patience, heard);
-  CHECK_FALSE(e.answered(8));  // too late: it is held lost
+  CHECK_FALSE(e.answered(8));  // too late: it counts as lost
   for (std::uint64_t i = 100; i <= 164; ++i) e.sent(1, i, 20);
   CHECK_FALSE(e.answered(100));  // displaced
   CHECK(e.answered(101));

@@ -16,7 +16,7 @@ int moved(int age, int shift) {
 }  // namespace
 
 TEST_CASE("merging keeps the fresher of two ages, for all ages and all clocks") {
-  // An odd length, so that vectors and what is left over are both seen.
+  // An odd length, so that both whole vectors and the remainder are tested.
   std::vector<std::uint8_t> own(256 * 256 + 7), heard(own.size());
   for (int shift = -254; shift <= 254; shift += shift > -4 && shift < 4 ? 1 : 5) {
     for (std::size_t i = 0; i < own.size(); ++i) {

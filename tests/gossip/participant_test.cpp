@@ -28,7 +28,7 @@ namespace {
 
 constexpr nanoseconds interval = least_interval;
 
-/// A life of a host with a participant on it.
+/// One life of a host with a participant on it.
 struct host final : event_listener {
   host(sim_world& world, sim_datagrams& network, std::uint32_t index, configuration_ptr shared,
        std::uint64_t incarnation)
@@ -213,7 +213,7 @@ TEST_CASE("what a participant cannot start with is refused with the reason") {
   };
   const options good = host::chosen(0, 1);
   CHECK(refused("host:7", good, shared) == errc::invalid_argument);
-  CHECK(refused("host:1", good, shared) == errc::invalid_argument);  // not where this port is
+  CHECK(refused("host:1", good, shared) == errc::invalid_argument);  // not the address of this port
   options o = good;
   o.incarnation = 0;
   CHECK(refused("host:0", o, shared) == errc::invalid_argument);
@@ -253,7 +253,7 @@ TEST_CASE("an event queue hands changes on, and says when some were lost") {
 
 namespace {
 
-/// Two addresses that nobody uses, as far as can be known.
+/// Returns two addresses that are unused as far as the test can know.
 std::vector<std::string> free_addresses(reactor& r, std::size_t count) {
   struct deaf final : datagram_events {
     void on_datagram(const datagram_address&, const buffer_view&) noexcept override {}

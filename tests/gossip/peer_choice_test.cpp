@@ -21,7 +21,7 @@ TEST_CASE("alone nobody is drawn, of two the other, of three both") {
     const tried other{1 - self};
     for (int i = 0; i < 100; ++i) {
       CHECK(two.draw(random, {}) == other[0]);
-      CHECK(two.draw(random, other) == other[0]);  // there is nobody else
+      CHECK(two.draw(random, other) == other[0]);  // there is no other participant
     }
   }
   for (const participant_index self : {0U, 1U, 2U}) {
@@ -100,7 +100,7 @@ TEST_CASE("with one seed each participant has its own phase and its own peers") 
   }
   CHECK(phases.size() == 64);
 
-  // In steps from oneself, so that equal draws would show.
+  // The distances are counted from the participant itself, so that equal draws would show.
   o.jitter = false;
   std::set<std::vector<participant_index>> walks;
   for (participant_index self = 0; self < 64; ++self) {

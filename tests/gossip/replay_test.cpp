@@ -16,7 +16,7 @@ options in_life(std::uint64_t incarnation) {
   return o;
 }
 
-/// A reply to who is of another configuration.
+/// Makes a reply that objects to a participant with another configuration.
 bytes objection(const configuration& other, participant_index to, participant_index from,
                 std::uint64_t sequence, std::uint64_t incarnation) {
   message_head h = head(from, sequence, 1, incarnation);
@@ -26,7 +26,7 @@ bytes objection(const configuration& other, participant_index to, participant_in
   return message(other, to, h, {});
 }
 
-/// Lets a newcomer ping those who run, and hands it what they say, until it stops.
+/// Lets a newcomer ping the running participants, and hands it their replies, until it stops.
 void end_by_objections(cluster& c, station& newcomer) {
   for (int i = 0; i < 40 && newcomer.protocol.stage() != participation::stopped; ++i) {
     c.now += interval;
@@ -68,7 +68,7 @@ TEST_CASE("what was said in an earlier configuration stops nobody when it is hea
       return k.what.to == 3 && h->kind == message_kind::ping && h->in_full && h->established;
     }));
 
-    // Life 2: all run with 200 ms. The fourth, in life 3, has heard nobody yet.
+    // Life 2: all run with 200 ms. The fourth, in life 3, has heard from no other participant yet.
     cluster after(8, in_life(2), sealed);
     after.run(20);
     after.start(3, in_life(3));
@@ -102,7 +102,8 @@ TEST_CASE("who disagreed in a life before is not counted again, and who still do
   };
   for (participant_index i = 1; i < 8; ++i) agree(i, 1);
 
-  // Three come back with another configuration, are put right and come back; then three others.
+  // Three participants return with another configuration, are corrected and return again; then three others
+  // do.
   for (participant_index i = 1; i <= 3; ++i) target.on_message(i, objection(*other, 0, i, 1, 2), c.now);
   for (participant_index i = 1; i <= 3; ++i) agree(i, 3);
   for (participant_index i = 4; i <= 6; ++i) target.on_message(i, objection(*other, 0, i, 1, 2), c.now);
@@ -114,7 +115,7 @@ TEST_CASE("who disagreed in a life before is not counted again, and who still do
   CHECK(target.counts().disagreeing == 6);
   REQUIRE(target.stage() == participation::active);
 
-  target.on_message(7, objection(*other, 0, 7, 1, 2), c.now);  // now there are more of them
+  target.on_message(7, objection(*other, 0, 7, 1, 2), c.now);  // now more participants have it
   CHECK(target.stage() == participation::stopped);
   CHECK(target.failure().code() == errc::wrong_cluster);
 }
@@ -184,7 +185,7 @@ TEST_CASE("another version of the protocol stops the newcomer by name, and is to
   CHECK(told.configuration.version == protocol_version);
 
   newcomer.protocol.on_message(1, of_version_two(message_kind::reply), time_point());
-  CHECK(newcomer.protocol.stage() == participation::active);  // this one was here
+  CHECK(newcomer.protocol.stage() == participation::active);  // this one was here before
   message_head h = head(1, 2, 1);
   h.version = 2;
   h.kind = message_kind::reply;

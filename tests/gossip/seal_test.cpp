@@ -23,7 +23,7 @@ bytes text(std::string_view from) {
   return {view.begin(), view.end()};
 }
 
-/// What leaves: body, key id, tag.
+/// Returns the sealed message: body, key id, tag.
 bytes sealed(aead_seal& with, const seal_context& context, const bytes& head, bytes body) {
   const std::size_t size = body.size();
   body.resize(size + with.overhead());
@@ -107,7 +107,7 @@ TEST_CASE("what is sealed opens with the same key, and the body is hidden", "[se
   REQUIRE(message.size() == body.size() + 20);
   REQUIRE(bytes(message.begin(), message.begin() + static_cast<std::ptrdiff_t>(body.size())) != body);
   REQUIRE(opens(receiver, context, head, message, body));
-  REQUIRE(opens(receiver, context, head, message, body));  // repetitions are the participant's business
+  REQUIRE(opens(receiver, context, head, message, body));  // the participant rejects repetitions
   const bytes nothing;
   REQUIRE(
       opens(receiver, {3, 1700, 42, 99}, head, sealed(sender, {3, 1700, 42, 99}, head, nothing), nothing));
@@ -154,7 +154,7 @@ TEST_CASE("lives and numbers of messages never share a key stream", "[seal]") {
   std::vector<bytes> streams;
   for (const std::uint64_t incarnation : {1U, 2U}) {
     for (const participant_index sender : {0U, 1U}) {
-      // a seal belongs to one participant: another one is another seal
+      // A seal belongs to one participant; another participant has another seal.
       aead_seal its(key_ring::parse(key_a).value(), 8);
       for (const std::uint64_t sequence : {1U, 2U})
         streams.push_back(sealed(its, {sender, incarnation, sequence, 7}, head, zeroes));

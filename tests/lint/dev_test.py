@@ -10,7 +10,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# Each fails when its name and arguments match $FAILING.
+# Each command fails when its name and arguments match $FAILING.
 PRETENDER = """#!/bin/bash
 [[ "${0##*/} $*" != $FAILING ]] || exit 1
 [[ $0 != */dpkg-query ]] || echo installed

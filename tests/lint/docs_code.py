@@ -30,7 +30,7 @@ COMMON = "".join(f"#include <{name}>\n" for name in [*STANDARD.split(), "fmt/for
 #include "scoll/local_cluster.hpp"
 #include "scoll/scoll.hpp"
 '''
-# A result that is not looked at is a bug in a page as well; names that are not used are not.
+# An unchecked result is a bug in a page as well; an unused name is not.
 FLAGS = ["-std=c++20", "-fsyntax-only", "-O0", "-w", "-x", "c++"]
 
 
@@ -86,7 +86,7 @@ def program_of_docstrings(folder, root):
     return program, compiled
 
 
-# What blocks of docstrings may take for given: what their readers have at hand.
+# Declarations that blocks of docstrings may rely on, because their readers have them at hand.
 GIVEN = """
 using namespace scoll;
 using namespace scoll::transport;

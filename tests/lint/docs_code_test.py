@@ -14,7 +14,7 @@ import docs_code
 COMPILER = sys.argv[1:]
 docs_code.COMMON = '#include "scoll/scoll.hpp"\n'
 docs_code.GIVEN = "using namespace scoll;\n"
-# As little of the library as these blocks need.
+# The smallest part of the library that these blocks need.
 LIBRARY = '''
 #pragma once
 #include <chrono>

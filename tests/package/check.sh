@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what has been built, as a user would, and has another project find, build against and run it: by
-# find_package, by pkg-config from a moved tree, and out of the Debian packages.
+# Installs the built files as a user would, and has another project find them, build against them and run:
+# with find_package, with pkg-config from a moved tree, and from the Debian packages.
 # usage: check.sh BUILD_FOLDER COMPILER
 set -euo pipefail
 build=$1 compiler=$2

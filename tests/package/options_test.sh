@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Configures with options that the other tests do not have, and as a part of another project. Builds no library: that
-# takes longer than a test may.
+# Configures with options that the other tests do not use, and as a part of another project. It builds no
+# library, because that takes longer than a test may.
 # usage: options_test.sh COMPILER
 set -euo pipefail
 compiler=$1

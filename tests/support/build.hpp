@@ -2,7 +2,7 @@
 
 namespace scoll::test {
 
-/// Sanitized or not optimised: what repeats something thousands of times does so less often.
+/// True for builds that are sanitized or not optimised, in which tests repeat things less often.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
 inline constexpr bool slow_build = true;
 #elif defined(__has_feature)

@@ -5,11 +5,11 @@
 #include <span>
 #include <vector>
 
-/// What tests do to every byte of megabytes. Optimised in every build, so that a sanitized one does not spend
-/// its time here.
+/// Loops over every byte of megabytes, for tests. They are optimised in every build, so that a sanitized
+/// build does not spend its time here.
 namespace scoll::test {
 
-/// Bytes that differ from place to place and from salt to salt.
+/// Makes bytes that differ from place to place and from salt to salt.
 std::vector<std::byte> made(std::size_t size, std::uint64_t salt);
 
 bool same(std::span<const std::byte> a, std::span<const std::byte> b);

@@ -13,7 +13,7 @@
 
 namespace scoll::test {
 
-/// Feeds `input` every file of a fuzzer's corpus, and so many altered and shortened forms of each.
+/// Feeds every file of a fuzzer's corpus to `input`, and this many altered and shortened forms of each file.
 template <class Input>
 void replay_corpus(std::string_view name, int altered_forms, Input input) {
   std::vector<std::filesystem::path> files;

@@ -6,10 +6,11 @@
 
 namespace scoll::kit {
 
-/// The kernel lets go of the sockets of a killed process's ring a moment after that process is gone. Whoever
-/// holds the lock of its folder (`lock_folder`) knows that there is nobody else, and waits: `open` is tried
-/// for five seconds, until its error is another than that the address is in use. Blocking. What it opened is
-/// closed again: whoever uses the address next is told what is wrong with it.
+/// Waits until an address is free. The kernel releases the sockets of a killed process's ring a moment after
+/// that process is gone. A caller that holds the lock of its folder (`lock_folder`) knows that no other
+/// process uses the address, so it can wait. The function calls `open` for up to five seconds, until it
+/// succeeds or fails with another error than "address in use". It blocks, and closes what `open` has opened.
+/// It reports no error: the next use of the address does.
 template <class Open>
 void await_address(Open open) {
   constexpr int tries = 500;

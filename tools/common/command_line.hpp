@@ -21,7 +21,7 @@ inline std::vector<std::string> commands_of(const CLI::App& app) {
   return names;
 }
 
-/// The options of a command and of those it belongs to, as they are written.
+/// Returns the options of a command and of its parent commands, as they are written.
 inline std::vector<std::string> options_of(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* at = &app; at != nullptr; at = at->get_parent()) {
@@ -32,7 +32,7 @@ inline std::vector<std::string> options_of(const CLI::App& app) {
   return names;
 }
 
-/// What is wrong with the first word that the command line has too many; empty if there is none.
+/// Describes the first superfluous word of the command line; empty if there is none.
 inline std::string complaint_about_word(const CLI::App& app) {
   const std::vector<std::string> words = app.remaining(true);
   if (words.empty()) return {};
@@ -52,11 +52,12 @@ inline std::string complaint_about_word(const CLI::App& app) {
 
 }  // namespace detail
 
-/// The exit status of a program that was called in a way it does not understand.
+/// The exit status of a program whose command line has a mistake.
 inline constexpr int bad_command_line = 2;
 
-/// Reads the command line. If the program is to end now, gives its exit status: 0 when help or the version was
-/// asked for, `bad_command_line` after a mistake, which is named on stderr with the word that may have been meant.
+/// Reads the command line. If the program must end now, returns its exit status: 0 after help or the version
+/// was requested, `bad_command_line` after a mistake. The message on stderr names the mistake and suggests a
+/// similar word.
 inline std::optional<int> read_command_line(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);

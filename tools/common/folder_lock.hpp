@@ -14,8 +14,9 @@
 
 namespace scoll::kit {
 
-/// Makes a process's folder if need be and keeps it for this process until the result is destroyed, or the
-/// process ends in whatever way. Blocking. Errors: `busy` (another process uses it), `io_error`.
+/// Creates a process's folder if necessary and locks it for this process. The lock lasts until the result is
+/// destroyed or the process ends in any way. Blocks. Errors: `busy` (another process uses the folder),
+/// `io_error`.
 inline result<transport::unique_fd> lock_folder(const std::filesystem::path& folder) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);

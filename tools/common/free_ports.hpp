@@ -11,9 +11,9 @@
 
 namespace scoll::kit {
 
-/// Ports of 127.0.0.1 for which `opens(address)` is true, below those that the system hands out to outgoing
-/// connections: one of these could be taken between now and the start of a server. Fewer than `count` if
-/// there are no more.
+/// Returns ports of 127.0.0.1 for which `opens(address)` is true. They lie below the ports that the system
+/// assigns to outgoing connections, because such a port could be taken before a server starts. Returns fewer
+/// than `count` if there are no more.
 template <class Opens>
 std::vector<std::uint16_t> find_free_ports(unsigned count, Opens opens) {
   constexpr unsigned first = 10'000;

@@ -14,14 +14,14 @@
 
 namespace scoll::kit {
 
-/// What is wrong with a configuration file, and where: "7:12: ...". Thrown and caught by readers of files.
+/// Says what is wrong with a configuration file, and where: "7:12: ...". Readers of files throw and catch it.
 struct toml_mistake : std::runtime_error {
   toml_mistake(const toml::source_region& where, const std::string& what)
       : std::runtime_error(fmt::format("{}:{}: {}", where.begin.line, where.begin.column, what)) {}
 };
 
-/// A table of a file whose keys are all known, and which knows its own name: for programs. Everything throws
-/// `toml_mistake`.
+/// A table of a file in which every key is known. It knows its own name, for error messages. For programs
+/// only. All functions throw `toml_mistake`.
 class toml_section {
  public:
   toml_section(const toml::table& table, std::string name, std::initializer_list<std::string_view> known)
@@ -45,7 +45,7 @@ class toml_section {
     const toml::node* value = table_.get(key);
     return value == nullptr ? std::move(otherwise) : as<T>(*value, key);
   }
-  /// A number within limits; whole numbers count as fractions too.
+  /// Returns a number within limits. A whole number is also accepted as a fraction.
   template <class T>
   T get_within(std::string_view key, T least, T most, T otherwise) const {
     const T value = get<T>(key, otherwise);

@@ -28,7 +28,7 @@ struct request {
   bool explain = false;
 };
 
-/// The features of the backend by name.
+/// Lists the features of the backend by name.
 std::vector<std::pair<const char*, bool>> flags_of(const scoll::transport::reactor_features& f) {
   return {
       {"defer_taskrun", f.defer_taskrun},          {"single_issuer", f.single_issuer},
@@ -42,7 +42,7 @@ std::string kernel_release() {
   return uname(&about) == 0 ? about.release : "unknown";
 }
 
-/// Whether each backend can run here, or why not.
+/// Says for each backend that it can run here, or why not.
 ordered_json backends_json(scoll::transport::reactor_options options) {
   ordered_json all;
   for (const auto backend :
@@ -56,7 +56,7 @@ ordered_json backends_json(scoll::transport::reactor_options options) {
 
 ordered_json backend_json(const scoll::settings& chosen) {
   auto options = chosen.reactor();
-  options.announce = false;  // it is said here
+  options.announce = false;  // this program prints it itself
   const auto made = scoll::transport::reactor::create(options);
   ordered_json backends = backends_json(options);
   if (!made)
@@ -116,7 +116,7 @@ void print_settings(const scoll::settings& chosen, bool explain) {
   }
 }
 
-/// Others may use the prefix as well, so they are no mistakes yet.
+/// Other programs may use the prefix as well, so unknown variables are not errors yet.
 void print_unknown_variables() {
   for (const auto& [name, near] : scoll::unknown_variables())
     fmt::print("not a setting: {}{}\n", name, near.empty() ? "" : fmt::format(" (did you mean {}?)", near));
@@ -155,7 +155,7 @@ int run(const request& r) {
   return backend["works"] ? all_well : failed;
 }
 
-/// `code`, if all that was printed has arrived.
+/// Returns `code` if all output has been written.
 int finish(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   std::fprintf(stderr, "scoll-info: the output cannot be written: %s\n", std::strerror(errno));

@@ -18,12 +18,12 @@
 namespace scoll::sim {
 namespace {
 
-constexpr unsigned longest_run_s = 300;  // of real time; then a run counts as endless
+constexpr unsigned longest_run_s = 300;  // in real time; a longer run counts as endless
 
-/// What a worker tells about one seed, in one write.
+/// The message of a worker about one seed, sent in one write.
 struct line {
   std::uint64_t seed = 0;
-  bool finished = false;  // else it has only begun
+  bool finished = false;  // false: it has only begun
   bool failed = false;
   std::uint64_t hash = 0;
   std::uint64_t events = 0, bytes = 0, broadcasts = 0, clean = 0, faults = 0, groups = 0, lives = 0;
@@ -51,7 +51,7 @@ run_report report_of(const line& l) {
 struct worker {
   pid_t pid = -1;
   int pipe = -1;
-  std::uint64_t current = 0;  // the seed it is at; 0: none
+  std::uint64_t current = 0;  // the seed that is running; 0: none
   std::string unread;
 };
 
@@ -80,7 +80,7 @@ worker start(const batch_options& options, std::uint64_t first) {
   if (w.pid == 0) {
     close(ends[0]);
     const int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (nothing >= 0) dup2(nothing, STDERR_FILENO);  // a failure is run again, and then heard
+    if (nothing >= 0) dup2(nothing, STDERR_FILENO);  // a failure is run again, with its messages
     work(options, first, ends[1]);
   }
   close(ends[1]);

@@ -28,15 +28,15 @@ struct batch_report {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> hashes;  ///< seed and trace hash, by seed
 };
 
-/// Runs the seeds in `jobs` processes, since a world has one thread, and stops at the first that fails: by a
-/// property, by a signal, or by not ending.
+/// Runs the seeds in `jobs` processes, because a world has only one thread. Stops at the first seed that
+/// fails: by a property, by a signal, or by not ending.
 batch_report run_batch(const batch_options& options);
 
-/// Runs a plan in a process of its own: empty if all is well, else the property that did not hold, or how the
-/// process died.
+/// Runs a plan in a process of its own. Returns an empty text on success, else the property that did not
+/// hold, or how the process died.
 std::string failure_of(const plan& p);
 
-/// Takes events away for as long as the plan fails by the same property. Progress goes to standard error.
+/// Removes events for as long as the plan fails by the same property. Progress goes to standard error.
 plan minimised(plan p, const std::string& property);
 
 }  // namespace scoll::sim

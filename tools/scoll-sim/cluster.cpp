@@ -35,7 +35,7 @@ std::uint32_t as_host(std::uint64_t operand) {
   return static_cast<std::uint32_t>(operand);
 }
 
-/// Limits are small, so that they are reached.
+/// The limits are small, so that runs reach them.
 node_options options_of(std::uint32_t host, std::uint32_t hosts) {
   node_options options;
   options.id = host + 1;
@@ -44,7 +44,7 @@ node_options options_of(std::uint32_t host, std::uint32_t hosts) {
   options.rtt_estimate = rtt_estimate;
   options.level_margin = level_margin;
   options.creation_lease = std::chrono::seconds(4);
-  options.max_operations = 8 + 3 * hosts / 2;  // the roll call fits
+  options.max_operations = 8 + 3 * hosts / 2;  // enough for the roll call
   options.link.window = {8, 8, 8, 4};
   options.link.queue_limit = std::max(16U, hosts);
   options.link.transfer_window = 6;
@@ -66,7 +66,7 @@ std::vector<target> targets_of(const group_record& g) {
   return targets;
 }
 
-/// How long the root may take, by what the library says.
+/// The longest time that the root may take according to the library.
 nanoseconds bound_of(const broadcast_record& b, const bcast_options& options, nanoseconds service_bound) {
   if (!options.deadline.unlimited()) return options.deadline.left({});
   const auto n = static_cast<std::uint32_t>(b.addressed.size());
@@ -139,7 +139,7 @@ void cluster::boot(std::uint32_t host) {
   l.home.enter([&] { l.work.spawn(start(l, fails_at)); });
 }
 
-/// A life that loses its power before it has an incarnation leaves no trace but on its disk, so the next one
+/// A life that loses its power before it has an incarnation leaves a trace only on its disk, so the next life
 /// may take its place.
 task<void> cluster::start(life& l, std::uint64_t power_fails_at) {
   // Every second host has a clock that stands still while it is off.
@@ -213,7 +213,7 @@ void cluster::address(broadcast_record& b, std::uint64_t hosts) {
 }
 
 void cluster::bury_the_dead() {
-  burying_ = true;  // what the dead do is no part of the run
+  burying_ = true;  // the actions of crashed lives are no part of the run
   errands_.stop_recording();
   for (life& l : all_lives_) {
     if (!l.crashed) continue;
@@ -324,7 +324,7 @@ void cluster::partition(std::uint64_t side, nanoseconds until) {
   }
 }
 
-/// How long after it begins a fault may still explain what happens.
+/// How long a fault may still explain a failure after it has begun.
 void cluster::note_fault(const plan_event& e) {
   constexpr nanoseconds aftermath = std::chrono::seconds(10);
   const auto& o = e.operands;
@@ -347,7 +347,7 @@ void cluster::note_fault(const plan_event& e) {
     case event_kind::verdict: f.hosts = bit(o[1]), f.until = nanoseconds::max() - aftermath; break;
     case event_kind::crash:
       f.hosts = bit(o[0]), f.until = nanoseconds::max() - aftermath;
-      break;  // groups are gone
+      break;  // the groups are gone
     default: break;
   }
   f.until += aftermath;
@@ -463,7 +463,7 @@ void cluster::begin_farewell() {
   }
 }
 
-/// One after the other: together they would be more than the limits allow.
+/// The creations run one after the other, because together they would exceed the limits.
 task<void> cluster::say_farewell(life& l, std::vector<group_record*> groups) {
   for (group_record* const g : groups) co_await destroy(l, *g);
 }
@@ -478,7 +478,7 @@ void cluster::send_stray(const plan_event& e) {
   intrude(b, as_host(e.operands[1]));
 }
 
-/// As a root would that sends again on another rail what has arrived already.
+/// Acts like a root that sends a request again on another rail although it has already arrived.
 void cluster::repeat(broadcast_record& b, std::uint64_t choice) {
   const auto n = static_cast<std::uint32_t>(b.members.size());
   const auto tree = any_tree::resolve(b.group->tree, n);
@@ -511,7 +511,7 @@ void cluster::intrude(broadcast_record& b, std::uint32_t host) {
     s.group = b.group;
     s.root = b.root;
     s.root_rank = b.root_rank;
-    s.counter = b.counter + 500;  // one that the root has not used
+    s.counter = b.counter + 500;  // a counter that the root has not used
     s.options = b.options;
     s.members.resize(n);
     job request;
@@ -610,7 +610,7 @@ task<void> cluster::run_broadcast(life& root, group_record& g, broadcast_record&
   const time_point start = root.home.now();
   auto held = root.member->find_group<S>(*g.id);
   if (!held) {
-    // Dropped between the event and this moment.
+    // The group was dropped between the event and this moment.
     b.outcome_status = held.error();
     b.done = true;
     b.ended_by_crash = true;

@@ -19,15 +19,15 @@
 
 namespace scoll::sim {
 
-/// Bytes of a segment of a transfer that does not say otherwise.
+/// The segment size, in bytes, of a transfer that does not choose its own.
 constexpr std::uint32_t sim_segment_bytes = 12'000;
 
-/// A request that must be refused, and whoever waits for that.
+/// A request that must be refused, as the exchange that waits for its reply.
 struct stray_request final : transport::exchange {
   stray_request() noexcept : exchange([](transport::exchange&, transport::reply_event&) noexcept {}) {}
 };
 
-/// From boot to crash or to the end of the run.
+/// One life of a host, from its boot to its crash or to the end of the run.
 struct life {
   life(testing::sim_world& world, testing::sim_network& network, testing::sim_disk& disk, std::uint32_t index,
        testing::sim_clock clock)
@@ -35,7 +35,7 @@ struct life {
     files.emplace(home, disk);
   }
 
-  ~life() { static_cast<void>(work.join().await_ready()); }  // nothing runs any more
+  ~life() { static_cast<void>(work.join().await_ready()); }  // nothing runs any more at this point
 
   std::uint32_t host;
   std::uint64_t incarnation = 0;  ///< once it has started
@@ -45,11 +45,11 @@ struct life {
   std::deque<stray_request> strays;
   std::unique_ptr<node> member;  ///< once it has started
   static constexpr std::size_t places_at_most = 3;
-  call_limit places{places_at_most};  ///< for some of its calls
-  scope work;                         ///< the start, and creations and broadcasts begun here
+  call_limit places{places_at_most};  ///< limits some of its calls
+  scope work;                         ///< the start, and the creations and broadcasts that began here
   std::optional<status> ended;
   bool crashed = false;
-  std::vector<std::uint64_t> heard;  ///< latest life of each host that this one has heard of
+  std::vector<std::uint64_t> heard;  ///< the latest life of each host that this life has heard of
 };
 
 struct group_record {
@@ -58,12 +58,12 @@ struct group_record {
   tree_spec tree;
   bool hooked = false;
   std::optional<group_id> id;            ///< once it has been created
-  error failure;                         ///< why it could not be
-  bool ending = false;                   ///< somebody has asked for its end
-  std::optional<nanoseconds> destroyed;  ///< when it was gone, everywhere
+  error failure;                         ///< why it could not be created
+  bool ending = false;                   ///< its end has been requested
+  std::optional<nanoseconds> destroyed;  ///< when it was gone from all members
 };
 
-/// Executions of one member, over all lives of its host.
+/// The executions of one member, over all lives of its host.
 struct member_record {
   std::uint32_t begun = 0;
   std::uint32_t contributed = 0;
@@ -76,38 +76,37 @@ struct broadcast_record {
   const group_record* group = nullptr;
   const life* root = nullptr;
   std::uint32_t root_rank = 0;
-  std::vector<std::uint32_t> addressed;  ///< ranks it is for
+  std::vector<std::uint32_t> addressed;  ///< the ranks that it addresses
   std::uint32_t root_place = 0;          ///< of the root among them
   nanoseconds began{0};                  ///< in the world's time
   nanoseconds ended{0};
   nanoseconds took{0};  ///< by the root's clock
   nanoseconds bound{0};
   nanoseconds cancelled_at{0};
-  bool stray = false;  ///< nobody may execute it
+  bool stray = false;  ///< no member may execute it
   bool cancelled = false;
   bool done = false;
   bool ended_by_crash = false;
   std::vector<member_record> members;
   job request;
   bcast_options options;
-  std::uint64_t counter = 0;  ///< of its operation
+  std::uint64_t counter = 0;  ///< the counter of its operation
   stop_source stop;
-  // the result
+  // The result:
   status outcome_status;
   std::optional<tally> value;
   outcome account;
 };
 
-/// Something that was wrong with the network or a host, for a time.
+/// A fault of the network or of a host that lasts for a time.
 struct fault_record {
   event_kind kind;
-  std::uint64_t hosts;  ///< any path through one of these may suffer
+  std::uint64_t hosts;  ///< any path through one of these may suffer from it
   nanoseconds from;
   nanoseconds until;
 };
 
-/// A whole cluster in a simulated world that carries out the events of a plan and keeps the record of what
-/// came of them.
+/// A whole cluster in a simulated world. It carries out the events of a plan and records the results.
 class cluster final : private ledger {
  public:
   explicit cluster(const plan& p);
@@ -117,25 +116,25 @@ class cluster final : private ledger {
 
   testing::sim_world& world() noexcept { return world_; }
   std::uint32_t hosts() const noexcept { return world_.hosts(); }
-  /// Null while the host is down or starts.
+  /// Null while the host is down or starting.
   life* alive(std::uint32_t host) noexcept { return lives_[host]; }
 
   void carry_out(const plan_event& event);
-  /// Ends all faults that last. Hosts that are down stay down. If liveness had a part in the run, everybody
-  /// hears the truth, and old news behind it.
+  /// Ends all lasting faults. Hosts that are down stay down. If liveness took part in the run, every node
+  /// first hears the truth and then old news.
   void heal();
   bool has_liveness() const noexcept { return has_liveness_; }
-  /// When the last stall will be over.
+  /// The time at which the last stall will be over.
   nanoseconds stalled_until() const noexcept { return stalled_until_; }
 
-  /// Has every live host try to create a flat group of all that live, whatever comes of it: a peer that
-  /// rebooted while nobody spoke to it is noticed by the first who does.
+  /// Makes every live host try to create a flat group of all live hosts, whether or not that succeeds: the
+  /// first node that contacts a peer notices if that peer has rebooted unobserved.
   void begin_knocking();
-  /// Has every live host create a group of all that live and broadcast to it.
+  /// Makes every live host create a group of all live hosts and broadcast to it.
   void begin_roll_call();
-  /// Has every group that is left destroyed by one of its members.
+  /// Makes one member of each remaining group destroy that group.
   void begin_farewell();
-  /// Drives crashed lives to their end in isolation.
+  /// Runs crashed lives to their end in isolation.
   void bury_the_dead();
   /// Asks every live node to shut down.
   void begin_shutdown();
@@ -146,12 +145,12 @@ class cluster final : private ledger {
   const std::vector<fault_record>& faults() const noexcept { return faults_; }
   const std::deque<life>& all_lives() const noexcept { return all_lives_; }
   std::deque<life>& all_lives() noexcept { return all_lives_; }
-  /// Lives that could not be driven to their end.
+  /// Lives that could not be run to their end.
   std::uint32_t undead() const noexcept { return undead_; }
   std::uint64_t bytes_carried() const noexcept { return network_.bytes_carried(); }
   const testing::sim_network& network() const noexcept { return network_; }
   const testing::sim_clock& clock(std::uint32_t host) const noexcept { return clocks_[host]; }
-  /// Executions whose request was not what had been sent.
+  /// Executions whose request differs from the one that was sent.
   std::uint32_t garbled_requests() const noexcept { return garbled_; }
 
   static constexpr std::uint64_t first_stray = 800'000;  ///< numbers of requests that must be refused
@@ -215,7 +214,7 @@ class cluster final : private ledger {
   std::map<std::uint64_t, broadcast_record> broadcasts_;
   std::map<std::uint64_t, prepared_hooks> hooks_;
   std::map<std::uint64_t, std::uint64_t> subsets_;  // hosts, by broadcast
-  std::vector<std::uint64_t> fallen_;               // latest life of each host that has crashed; 0: none
+  std::vector<std::uint64_t> fallen_;               // the latest crashed life of each host; 0: none
   bool has_liveness_ = false;
   errands errands_{*this};
   std::vector<fault_record> faults_;

@@ -7,15 +7,15 @@
 
 namespace scoll::sim {
 
-/// What an errand does, beside its work; bits of its behaviour.
+/// Bits of an errand's behaviour: its particulars besides the work.
 enum class errand_bit : std::uint64_t {
-  notify = 1,  ///< nobody waits for its result
-  fails = 2,   ///< its handler answers with an error of its own
+  notify = 1,  ///< the caller does not wait for its result
+  fails = 2,   ///< its handler returns an error of its own
   throws = 4,
-  deaf = 8,       ///< its handler does not listen when it is told to stop
-  limited = 16,   ///< waits for one of the few places of its host
-  relayed = 32,   ///< its handler ships another one to the next host
-  mistyped = 64,  ///< is sent to a function that takes something else
+  deaf = 8,       ///< its handler ignores a request to stop
+  limited = 16,   ///< waits for one of the few call slots of its host
+  relayed = 32,   ///< its handler ships another errand to the next host
+  mistyped = 64,  ///< is sent to a function with another argument type
 };
 constexpr bool has(std::uint64_t behaviour, errand_bit bit) {
   return (behaviour & static_cast<std::uint64_t>(bit)) != 0;
@@ -30,14 +30,14 @@ struct errand {
   std::vector<std::uint8_t> filler;
 };
 
-/// Its result.
+/// The result of a shipped call in the simulator.
 struct parcel {
   std::uint64_t number = 0;
   std::vector<std::uint8_t> filler;
 };
 
 inline constexpr remote_function<errand, parcel> run_errand{"sim.errand"};
-/// Of the same number on the wire, with another argument.
+/// A function with the same number on the wire but another argument type.
 inline constexpr remote_function<std::uint64_t, parcel> mistyped_errand{"sim.errand"};
 
 constexpr std::int32_t told_to_fail = 7;

@@ -17,7 +17,7 @@ nanoseconds time_from_us(std::uint64_t us) {
   return nanoseconds(static_cast<std::int64_t>(us) * 1000);
 }
 
-/// Of what a haul transfers, if all goes well.
+/// Returns the digest of the bytes that a haul transfers if nothing goes wrong.
 std::uint64_t digest_of(const haul_record& h) {
   wire::checksum_stream sum;
   for (std::uint64_t i = 0; i < h.shape.length; ++i) {
@@ -27,7 +27,7 @@ std::uint64_t digest_of(const haul_record& h) {
   return sum.value();
 }
 
-/// What came of a transfer, by the exposed memory in the moment in which it is withdrawn.
+/// Counts the effects of a transfer in the exposed memory, at the moment of its withdrawal.
 void take_stock(haul_record& h) {
   const haul_shape& s = h.shape;
   const bool pushes = s.way == haul_way::push;
@@ -44,7 +44,7 @@ void take_stock(haul_record& h) {
   });
 }
 
-/// From here on nobody may touch the memory.
+/// Ends the exposure. From here on nothing may touch the memory.
 void withdraw(haul_record& h, nanoseconds now) {
   if (h.is_withdrawn) return;
   h.is_withdrawn = true;
@@ -58,7 +58,7 @@ void withdraw(haul_record& h, nanoseconds now) {
   h.memory.fill(withdrawn);
 }
 
-/// What was never named by a descriptor is as it was.
+/// Ends the exposure of the successor. No descriptor ever named it, so its content must be unchanged.
 void withdraw_successor(haul_record& h) {
   h.successor_exposed.unexpose();
   h.successor.each([&](std::uint64_t offset, std::byte b) {
@@ -109,7 +109,7 @@ void errands::begin_haul(const plan_event& e) {
   });
 }
 
-/// Exposes the memory and makes the descriptor, with what is to be wrong with it.
+/// Exposes the memory and makes the descriptor, including the deliberate mistake if there is to be one.
 status errands::prepare(node& by, haul_record& h, region_descriptor& into) {
   const haul_shape& s = h.shape;
   h.memory = lent_bytes(s.bytes, s.pieces);
@@ -198,7 +198,7 @@ task<result<receipt>> errands::handle(life& at, const haul& what, call_context& 
   co_return gives;
 }
 
-/// To a third host, which transfers from the first.
+/// Ships the haul on to a third host, which transfers from or to the first.
 task<result<receipt>> errands::ship_on(life& at, const haul& what, std::uint32_t next, ship_options options) {
   haul further = what;
   further.number = first_relayed + what.number;

@@ -27,7 +27,7 @@ void report(violations& found, std::string_view property, const haul_record& h, 
       {std::string(property), fmt::format("haul {} of host {}: {}", h.number, h.from->host, what)});
 }
 
-/// Whether bits that a wire turned over may have gone unnoticed, or lie where they must not be used.
+/// True if bits that a wire inverted may have gone unnoticed, or may lie in memory that must not be used.
 bool may_be_damaged(const haul_record& h, const cluster& c, bool succeeded) {
   const bool altered = std::any_of(c.faults().begin(), c.faults().end(),
                                    [](const fault_record& f) { return f.kind == event_kind::corrupt; });
@@ -37,8 +37,8 @@ bool may_be_damaged(const haul_record& h, const cluster& c, bool succeeded) {
   return altered && !always_checked && !(h.shape.verify && succeeded);
 }
 
-/// After an await has returned nobody writes to its memory, after an exposure has ended nobody to that; and
-/// nobody passes over the fences.
+/// After an await has returned, nothing writes to its memory; after an exposure has ended, nothing writes to
+/// the exposed memory; nothing ever writes beyond the fences.
 void lent_memory_is_left_alone(const haul_record& h, violations& found) {
   for (const transfer_record& t : h.transfers) {
     if (t.done && !t.local.holds_only(await_returned))
@@ -50,7 +50,7 @@ void lent_memory_is_left_alone(const haul_record& h, violations& found) {
     report(found, "lent memory is left alone", h, "what is exposed in its place was touched");
 }
 
-/// What a pull brought is what was exposed, never what was there later: all of it if it succeeded.
+/// A pull brings the bytes that were exposed, never later content, and all of them if it succeeded.
 void a_pull_brings_what_was_exposed(const haul_record& h, const transfer_record& t, const cluster& c,
                                     violations& found) {
   const std::uint64_t wrong = t.strange + (t.outcome && h.shape.way != haul_way::push ? t.missing : 0);
@@ -58,7 +58,7 @@ void a_pull_brings_what_was_exposed(const haul_record& h, const transfer_record&
     report(found, "a pull brings what was exposed", h, t, fmt::format("{} bytes are not", wrong));
 }
 
-/// Exposed memory changes by what is pushed there, by nothing else, and by all of it if the push succeeded.
+/// Exposed memory changes only by pushed bytes, and by all of them if the push succeeded.
 void a_push_arrives_as_it_was_sent(const haul_record& h, const cluster& c, violations& found) {
   const bool succeeded = std::any_of(h.transfers.begin(), h.transfers.end(),
                                      [](const transfer_record& t) { return t.outcome.has_value(); });
@@ -71,7 +71,7 @@ void a_push_arrives_as_it_was_sent(const haul_record& h, const cluster& c, viola
            "its receipt is of something else");
 }
 
-/// A push that says that nothing was written has written nothing.
+/// A push that reports that nothing was written has written nothing.
 void what_was_not_written_is_not_there(const haul_record& h, const transfer_record& t, violations& found) {
   const bool alone = h.transfers.size() == 1;
   if (alone && !t.outcome && !t.may_have_written && h.pushed != 0)
@@ -80,10 +80,10 @@ void what_was_not_written_is_not_there(const haul_record& h, const transfer_reco
     report(found, "what was not written is not there", h, t, "a success that wrote nothing");
 }
 
-/// Who has a descriptor that does not hold is told why, and nothing is transferred.
+/// A transfer with an invalid descriptor is told why, and moves no bytes.
 void a_false_descriptor_is_refused(const haul_record& h, const transfer_record& t, violations& found) {
   const bool false_from_the_start = h.shape.twist != haul_twist::none || t.began_late;
-  // A stream of nothing asks nobody, and the first chunks of another may be there.
+  // An empty stream sends no request, and the first chunks of another stream may have arrived.
   const bool given_up =
       h.shape.way == haul_way::stream &&
       (h.shape.length == 0 || (h.shape.chunks_read != 0 && h.shape.twist == haul_twist::stretched));
@@ -91,7 +91,7 @@ void a_false_descriptor_is_refused(const haul_record& h, const transfer_record& 
     report(found, "a false descriptor is refused", h, t, "it was not");
 }
 
-/// Only what is no longer exposed is called so.
+/// Only memory that is no longer exposed is reported as stale.
 void a_true_descriptor_is_not_stale(const haul_record& h, const transfer_record& t, violations& found) {
   const bool holds = h.shape.twist == haul_twist::none && !h.is_withdrawn_before(t.ended);
   if (!t.outcome && t.outcome.error() == errc::stale_descriptor && holds && !h.from->crashed)
@@ -107,7 +107,7 @@ void a_transfer_ends_by_its_deadline(const haul_record& h, const transfer_record
            fmt::format("took {} us of {} us", t.took.count() / 1000, h.shape.deadline_us));
 }
 
-/// Who is told to stop stops at once, whatever the peer and the network do.
+/// A transfer that is told to stop stops at once, whatever the peer and the network do.
 void a_stop_of_a_transfer_is_heard(const haul_record& h, const transfer_record& t, const cluster& c,
                                    violations& found) {
   if (t.stopped.count() == 0 || t.stopped < t.began) return;
@@ -116,7 +116,7 @@ void a_stop_of_a_transfer_is_heard(const haul_record& h, const transfer_record& 
            fmt::format("after {} us", (t.ended - t.stopped).count() / 1000));
 }
 
-/// Without faults a transfer fails by its descriptor, by its deadline, or when its handler is to stop.
+/// Without faults a transfer fails only by its descriptor, by its deadline, or because its handler must stop.
 void no_transfer_fails_by_itself(const haul_record& h, const transfer_record& t, const cluster& c,
                                  violations& found) {
   if (!c.faults().empty() || t.outcome) return;

@@ -7,7 +7,7 @@ namespace scoll::sim {
 /// One execution of a call's handler, for as long as its coroutine lives.
 class errands::execution {
  public:
-  /// `intact`: what its argument holds beside these is what was sent.
+  /// `intact`: the rest of its argument is as it was sent.
   execution(errands& log, life& at, std::uint64_t number, std::uint64_t behaviour, bool intact) : log_(log) {
     const auto found = log.records_.find(number);
     if (found == log.records_.end()) return;

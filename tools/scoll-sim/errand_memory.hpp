@@ -8,19 +8,19 @@
 
 namespace scoll::sim {
 
-// Bytes that no cargo has: whose memory it is, or was, shows wherever they turn up.
+// These bytes occur in no cargo. Wherever they turn up, they show whose memory it is or was.
 constexpr std::byte never_filled{0xcc};    ///< memory that is to be filled by a pull
 constexpr std::byte await_returned{0xee};  ///< local memory of a transfer that has ended
 constexpr std::byte withdrawn{0xdd};       ///< memory that is no longer exposed
 
-/// What lies at `offset` of the cargo of that number. Below 128.
+/// Returns the byte at `offset` of the cargo of that number. It is below 128.
 constexpr std::byte cargo(std::uint64_t number, std::uint64_t offset) {
   const std::uint64_t mixed = (offset + 1) * 0x9e3779b97f4a7c15 ^ (number + 1) * 0xbf58476d1ce4e5b9;
   return static_cast<std::byte>(mixed >> 40 & 127);
 }
 
-/// Memory that is lent to the library: pieces of uneven sizes that count as one range, with fences around
-/// them, the last at the lowest address. Nobody may touch a fence.
+/// Memory that is lent to the library: pieces of uneven sizes that count as one range, the last piece at the
+/// lowest address, with fences around them. Nothing may write to a fence.
 class lent_bytes {
  public:
   lent_bytes() = default;
@@ -57,12 +57,12 @@ class lent_bytes {
   void fill(std::byte with) {
     each([with](std::uint64_t, std::byte& b) { b = with; });
   }
-  /// With a part of a cargo.
+  /// Fills the memory with a part of a cargo.
   void load(std::uint64_t number, std::uint64_t from) {
     each([=](std::uint64_t offset, std::byte& b) { b = cargo(number, from + offset); });
   }
 
-  /// Whether there is nothing but `what` between the fences, and these are as they were.
+  /// True if only `what` lies between the fences and the fences are unchanged.
   bool holds_only(std::byte what) const {
     const auto inside = static_cast<std::uint64_t>(std::count(all_.begin(), all_.end(), what));
     const auto fences = static_cast<std::uint64_t>(std::count(all_.begin(), all_.end(), fence));

@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Longer than any way there and back in a network without faults.
+/// Longer than any round trip in a network without faults.
 constexpr nanoseconds long_way = milliseconds(250);
 
 void report(violations& found, std::string_view property, const errand_record& r, const std::string& what) {
@@ -31,7 +31,8 @@ void runs_at_most_once(const errand_record& r, violations& found) {
   if (r.begun > 1) report(found, "a call runs at most once", r, fmt::format("it ran {} times", r.begun));
 }
 
-/// What was never executed was not, what succeeded or failed by itself was, once.
+/// A call reported as never executed was not executed; a call that succeeded or failed by itself was executed
+/// once.
 void the_answer_is_true(const errand_record& r, violations& found) {
   if (!r.may_have_executed && r.begun != 0) report(found, "the answer is true", r, "its handler ran");
   const bool notified = has(r.behaviour, errand_bit::notify);
@@ -41,14 +42,14 @@ void the_answer_is_true(const errand_record& r, violations& found) {
   if (!r.failure && !r.may_have_executed) report(found, "the answer is true", r, "a success never executed");
 }
 
-/// A notification that was taken is handled, if its host lives and there was time.
+/// Without faults, a notification that was accepted and has no deadline is handled.
 void what_is_taken_is_handled(const errand_record& r, cluster& c, violations& found) {
   if (!has(r.behaviour, errand_bit::notify) || r.failure || r.deadline.count() != 0 || !c.faults().empty())
     return;
   if (r.begun != 1) report(found, "what is taken is handled", r, "its handler did not run");
 }
 
-/// Arguments and results arrive as they were sent, and a result is of who succeeded.
+/// Arguments and results arrive as they were sent, and only a handler that succeeded gives a result.
 void arrives_as_it_was_sent(const errand_record& r, violations& found) {
   if (r.garbled) report(found, "arguments and results arrive as they were sent", r, "it did not");
   const bool bad = has(r.behaviour, errand_bit::fails) || has(r.behaviour, errand_bit::throws);
@@ -56,14 +57,14 @@ void arrives_as_it_was_sent(const errand_record& r, violations& found) {
     report(found, "arguments and results arrive as they were sent", r, "a handler that failed gave a result");
 }
 
-/// Who speaks of other types is told so, and nothing runs.
+/// A call with other types is refused, and no handler runs.
 void other_types_are_refused(const errand_record& r, violations& found) {
   if (!has(r.behaviour, errand_bit::mistyped)) return;
   const bool taken = r.done && !r.ended_by_crash && !r.failure;
   if (taken || r.begun != 0) report(found, "other types are refused", r, "they were not");
 }
 
-/// The await ends by its deadline, but for its host's own stalls.
+/// The await ends by its deadline, apart from stalls of its own host.
 void ends_by_its_deadline(const errand_record& r, const cluster& c, violations& found) {
   if (r.deadline.count() == 0) return;
   if (r.took > allowance(c, r.from->host, r.deadline, r.began, r.ended))
@@ -71,7 +72,7 @@ void ends_by_its_deadline(const errand_record& r, const cluster& c, violations& 
            fmt::format("took {} us of {} us", r.took.count() / 1000, r.deadline.count() / 1000));
 }
 
-/// The error of a haul's transfer is that of its handler.
+/// True if the call failed with the error of a haul's transfer.
 bool failed_by_its_transfer(const errand_record& r, const cluster& c) {
   const std::uint64_t of = r.number > errands::first_relayed ? r.number - errands::first_relayed : r.number;
   const auto found = c.calls().hauls().find(of);
@@ -80,7 +81,7 @@ bool failed_by_its_transfer(const errand_record& r, const cluster& c) {
                      [&](const transfer_record& t) { return !t.outcome && r.failure == t.outcome.error(); });
 }
 
-/// Without faults nothing fails but what was told to, ran out of time, was cancelled, or met a limit.
+/// Without faults a call fails only if it was told to, ran out of time, was cancelled, or met a limit.
 void no_call_fails_by_itself(const errand_record& r, cluster& c, violations& found) {
   if (!c.faults().empty() || !r.failure) return;
   const bool relayed = r.number >= errands::first_relayed && r.number < errands::first_roll_call;
@@ -94,7 +95,7 @@ void no_call_fails_by_itself(const errand_record& r, cluster& c, violations& fou
     report(found, "no call fails by itself", r, "it did");
 }
 
-/// Without faults a caller that wants to stop is let go at once.
+/// Without faults a call that is stopped ends at once.
 void a_stop_is_heard(const errand_record& r, cluster& c, violations& found) {
   if (!c.faults().empty() || !r.cancelled) return;
   if (r.ended > r.cancelled_at + long_way)
@@ -102,7 +103,8 @@ void a_stop_is_heard(const errand_record& r, cluster& c, violations& found) {
            fmt::format("after {} us", (r.ended - r.cancelled_at).count() / 1000));
 }
 
-/// Without faults handlers that listen end soon after nobody waits for them any more.
+/// Without faults a handler that heeds its stop token ends soon after the last caller has stopped waiting for
+/// it.
 void no_handler_works_for_nothing(const errand_record& r, cluster& c, violations& found) {
   const bool deaf = has(r.behaviour, errand_bit::deaf) || has(r.behaviour, errand_bit::notify);
   if (!c.faults().empty() || deaf) return;
@@ -111,7 +113,7 @@ void no_handler_works_for_nothing(const errand_record& r, cluster& c, violations
            fmt::format("for {} us", (r.last_left - r.ended).count() / 1000));
 }
 
-/// What waits and what is on its way is bounded, whatever peers ask for.
+/// The numbers of waiting and running transfers are bounded, however many peers request.
 void transfers_within_bounds(life& l, std::uint32_t hosts, violations& found) {
   transport::endpoint& wire = l.member->wire();
   const auto bulk = transport::traffic_class::bulk;

@@ -4,18 +4,18 @@
 
 namespace scoll::sim {
 
-/// What must hold of every shipped call, whatever happened; checked when the dust has settled.
+/// Checks what must hold for every shipped call, whatever happened, when all activity has ended.
 void check_errands(const cluster& c, violations& found);
-/// What must hold of the memory that calls carry descriptors of, and of its transfers.
+/// Checks what must hold for the memory that descriptors in calls refer to, and for its transfers.
 void check_hauls(const cluster& c, violations& found);
-/// What must hold of every live node's calls when nothing has happened for a while.
+/// Checks what must hold for the calls of every live node when nothing has happened for a while.
 void check_errands_settled(cluster& c, violations& found);
-/// What must hold at any time: bounds on what runs and on what is held.
+/// Checks what must hold at any time: bounds on running work and on held resources.
 void check_errand_bounds(cluster& c, violations& found);
-/// When all faults are over everybody who lives answers everybody's call.
+/// Checks that every live node answers a call from every live node when all faults are over.
 void check_errand_roll_call(const cluster& c, violations& found);
 
-/// How long by its host's clock something may take that has a deadline: the host's stalls come on top.
+/// The longest time, by its host's clock, for an operation with a deadline. Stalls of the host are added.
 nanoseconds allowance(const cluster& c, std::uint32_t host, nanoseconds deadline, nanoseconds began,
                       nanoseconds ended);
 

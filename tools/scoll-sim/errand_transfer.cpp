@@ -39,14 +39,14 @@ struct stop_notice {
   }
 };
 
-/// Bytes of a chunk that are not those that were exposed.
+/// Counts the bytes of a chunk that differ from the exposed ones.
 std::uint64_t strange_in(std::span<const std::byte> chunk, const haul_record& h, std::uint64_t from) {
   std::uint64_t strange = 0;
   for (std::size_t i = 0; i < chunk.size(); ++i) strange += chunk[i] != h.expected(from + i);
   return strange;
 }
 
-/// A chunk stays as it is while it is worked on.
+/// Checks that a chunk does not change while its handler works on it.
 task<push_status> read_stream(node& by, haul_record& h, transfer_record& t, region_descriptor from,
                               stop_token stop) {
   const haul_shape& s = h.shape;
@@ -67,7 +67,7 @@ task<push_status> read_stream(node& by, haul_record& h, transfer_record& t, regi
   co_return push_status({}, false);
 }
 
-/// What lies in the local memory when the await of a pull has returned.
+/// Checks the local memory when the await of a pull has returned.
 void look_at(const haul_record& h, transfer_record& t) {
   wire::checksum_stream sum;
   t.local.each([&](std::uint64_t offset, std::byte b) {

@@ -14,27 +14,27 @@ namespace scoll::sim {
 class cluster;
 struct life;
 
-/// A shipped call, what came of it, and what its handler did.
+/// A shipped call, its result, and the actions of its handler.
 struct errand_record {
   std::uint64_t number = 0;
   std::uint64_t behaviour = 0;
   const life* from = nullptr;
-  std::uint32_t to = 0;            ///< host
-  const life* executor = nullptr;  ///< where it ran last
-  std::uint32_t begun = 0;         ///< executions, over all lives
+  std::uint32_t to = 0;            ///< the host that is called
+  const life* executor = nullptr;  ///< the life that executed it last
+  std::uint32_t begun = 0;         ///< number of executions, over all lives
   nanoseconds deadline{0};         ///< 0: none
-  // in the world's time
+  // Times in the world's time:
   nanoseconds began{0};
   nanoseconds ended{0};
   nanoseconds cancelled_at{0};
-  nanoseconds last_left{0};  ///< its handler, in whatever way
+  nanoseconds last_left{0};  ///< the latest end of its handler, however it ended
   nanoseconds took{0};       ///< by the caller's clock
   bool cancelled = false;
   bool done = false;
   bool ended_by_crash = false;
-  bool garbled = false;  ///< the argument, or the result, is not what was sent
+  bool garbled = false;  ///< the argument or the result differs from what was sent
   stop_source stop;
-  // the result
+  // The result:
   error failure;
   bool may_have_executed = false;
 };
@@ -48,18 +48,18 @@ class errands {
 
   explicit errands(cluster& of) noexcept : cluster_(of) {}
 
-  /// Registers the handlers at a life that starts.
+  /// Registers the handlers on a life that is starting.
   void serve(life& l);
   void begin(const plan_event& e);
   void begin_haul(const plan_event& e);
   void cancel(std::uint64_t number);
-  /// Every live host calls every other, if there was any call before.
+  /// Makes every live host call every other one, if the run had any calls.
   void begin_roll_call();
-  /// What happens from here on is no part of the run.
+  /// From here on, events are no longer part of the run.
   void stop_recording() noexcept { recording_ = false; }
 
   const std::map<std::uint64_t, errand_record>& records() const noexcept { return records_; }
-  /// Those of them that carry descriptors, by the number of their first call.
+  /// The calls that carry descriptors, by the number of their first call.
   const std::map<std::uint64_t, haul_record>& hauls() const noexcept { return hauls_; }
 
  private:

@@ -10,10 +10,10 @@ namespace {
 using histogram = std::array<std::uint64_t, 256>;
 
 constexpr int resamples = 1000;
-// The body of the distribution is left out, and what is fitted has been seen often enough.
+// The fit leaves out the body of the distribution and uses only ages that were seen often enough.
 constexpr double tail_share = 1e-4;
 constexpr std::uint64_t least_seen = 200;
-constexpr double steepest = 100;  // no tail is taken to fall faster: its last ages were hardly seen
+constexpr double steepest = 100;  // no tail is assumed to fall faster, because its last ages were hardly seen
 
 std::uint64_t above(const histogram& h, std::size_t age) {
   std::uint64_t n = 0;
@@ -27,7 +27,8 @@ std::uint64_t total(const histogram& h) {
   return n;
 }
 
-/// The first age with less than the tail's share above it; earlier if too little is left to fit.
+/// Returns the first age with less than the tail's share above it, or an earlier one if too little is left to
+/// fit.
 std::size_t beginning(const histogram& h) {
   const double all = static_cast<double>(total(h));
   std::size_t age = 0;
@@ -41,7 +42,8 @@ struct line {
   double decay = steepest;
 };
 
-/// Ages above the beginning as a geometric distribution: its mean says by what each further cycle divides.
+/// Fits a geometric distribution to the ages above the beginning. Its mean gives the factor by which each
+/// further cycle divides them.
 line fit(const histogram& h, std::size_t begins) {
   std::uint64_t beyond = 0, excess = 0;
   for (std::size_t a = begins + 1; a < h.size(); ++a) {

@@ -49,10 +49,10 @@ struct letter {
   std::uint32_t from = 0, to = 0;
   bool reply = false;
   std::uint64_t clock = 0;
-  std::uint64_t cycle = 0;  // of the one who pings
+  std::uint64_t cycle = 0;  // of the node that pings
 };
 
-/// A cluster as docs/gossip.md describes it, made of the clocks, ages and thresholds of the participant.
+/// A cluster as docs/gossip.md describes it, made of the clocks, ages and thresholds of the real participant.
 class world {
  public:
   explicit world(const study_case& c)
@@ -110,7 +110,7 @@ class world {
         n.period = interval_ticks + draw(2 * skew + 1) - skew;
       }
       if (case_.fast_node && i == 0) n.period = interval_ticks / 2;
-      // The dead are scattered over the columns.
+      // The dead nodes are scattered over the columns.
       n.alive = case_.dead == 0 || (i * 7919ULL) % case_.nodes < dead_from;
       living_ += n.alive;
       std::fill_n(ages_of(i), columns_, std::uint8_t{0});
@@ -133,7 +133,7 @@ class world {
   }
   void schedule(std::int64_t at, std::uint32_t index, kind what) { queue_.push({at, order_++, index, what}); }
   time_point local(const node& n) const {
-    // A clock that is fast by its period shows more time.
+    // A clock that is fast shows more time, in proportion to its period.
     const double intervals = static_cast<double>(now_) / static_cast<double>(n.period);
     return time_point(
         nanoseconds(static_cast<std::int64_t>(intervals * static_cast<double>(case_.interval.count()))));
@@ -195,7 +195,7 @@ class world {
     n.answered = false;
     n.attempts = 0;
     ++n.cycle;
-    // One tick after a stall, whatever was missed.
+    // After a stall there is one tick, however many were missed.
     n.phase = std::max(n.phase + n.period, now_ + n.period / 2);
     schedule(n.phase, host, kind::tick);
     const std::int64_t later = case_.jitter ? draw(n.period / 20) : 0;
@@ -278,7 +278,7 @@ class world {
     idle_.push_back(slot);
   }
 
-  /// What the other has already, or has nearly as fresh, is left out.
+  /// The answer leaves out entries that the other node already has, or has nearly as fresh.
   void answer(const letter& l, std::uint8_t* heard, int shift) {
     const int least = (stamps() ? 1 : 2) + static_cast<int>(case_.fudge);
     const std::uint8_t* const own = ages_of(l.to);
@@ -322,7 +322,8 @@ class world {
     }
   }
 
-  /// Equal ages follow each other, and must not wait for each other: every fourth has a histogram of its own.
+  /// Equal ages often follow each other, and one histogram would make each update wait for the one before. So
+  /// every fourth column shares a histogram.
   histogram& count_ages(const std::uint8_t* ages) {
     std::size_t j = 0;
     for (; j + counts_.size() <= columns_; j += counts_.size()) {
@@ -348,7 +349,7 @@ class world {
   }
 
   std::size_t expected_ticks() const {
-    const double faster = case_.fast_node ? 2 : 1.02;  // nobody ticks more often
+    const double faster = case_.fast_node ? 2 : 1.02;  // no node ticks more often
     return static_cast<std::size_t>(case_.cycles * faster * living_) + blocks;
   }
 
@@ -373,7 +374,7 @@ class world {
     std::uint64_t above = 0, all = 0, of_dead = 0;
     for (std::uint32_t j = 0; j < columns_; ++j) of_dead += !nodes_[j].alive;
     for (auto& b : result_.blocks) {
-      // Of the dead nothing is to be learnt here.
+      // Ages of dead nodes carry no information here.
       if (of_dead != 0) b[old_age] = 0;
       for (std::size_t a = 0; a < b.size(); ++a) {
         result_.ages[a] += b[a];
@@ -403,7 +404,7 @@ class world {
 
   // ---- deaths
 
-  /// A few at a time, at any moment of their cycles; then they come back.
+  /// Kills a few nodes at a time, at any moment of their cycles. Later they return.
   void kill_some() {
     const std::uint32_t at_once = std::clamp<std::uint32_t>(case_.nodes / 64, 1, 8);
     std::vector<double> firsts, lasts, spreads;
@@ -424,7 +425,7 @@ class world {
     conclude(firsts, lasts, spreads);
   }
 
-  /// Until nobody is missing, or for so long that the death counts as unnoticed.
+  /// Runs until every node has noticed, or for so long that the death counts as unnoticed.
   void wait_for_verdicts() {
     const std::int64_t latest = now_ + std::int64_t{2 * result_.threshold + 12} * interval_ticks;
     const auto noticed = [&](std::uint32_t j) { return noticed_[j] >= living_; };

@@ -10,11 +10,11 @@
 
 namespace scoll::sim {
 
-/// One cluster to be studied. Everything is of the interval: phases and periods of its nodes, latencies,
-/// pauses; only what is reckoned per year needs the interval itself.
+/// One cluster to study. Phases and periods of its nodes, latencies and pauses are multiples of the interval;
+/// only figures per year need the interval itself.
 struct study_case {
   std::string scenario = "calm";
-  std::string rule = "guarded";  ///< as the rows of the study name it
+  std::string rule = "guarded";  ///< its name in the rows of the study
   std::uint32_t nodes = 1024;
   std::uint32_t columns = 0;  ///< participants whose ages are tracked, from the first; 0: up to 1024 of them
   double loss = 0.05;
@@ -27,20 +27,20 @@ struct study_case {
   std::uint32_t reprobe_one_in = 8;
   bool jitter = true;      ///< phases of their own, and pings at times of their own; else all tick together
   double skew = 0.01;      ///< of periods, either way
-  double dead = 0;         ///< share of the nodes that is dead from the start, and known to be
+  double dead = 0;         ///< share of nodes that are dead from the start and known to be dead
   double lossy_node = 0;   ///< loss of every message to and from node 0, instead of `loss`
   bool fast_node = false;  ///< node 0 has half the period
-  double stall = 0;        ///< intervals for which some node stands still, now and then
-  std::uint32_t cycles = 1000;  ///< measured, after as many as it takes to settle
-  std::uint32_t kills = 64;     ///< deaths to be noticed, afterwards
+  double stall = 0;        ///< intervals for which a node stands still now and then
+  std::uint32_t cycles = 1000;  ///< measured cycles, after those needed to settle
+  std::uint32_t kills = 64;     ///< deaths to be noticed after the measurement
   std::uint64_t seed = 1;
 };
 
-/// Ages above `threshold` by the tail that was fitted, with its 95 % interval from a bootstrap over blocks.
+/// Ages above `threshold` according to the fitted tail, with a 95 % interval from a bootstrap over blocks.
 struct tail_fit {
-  double per_year = 0, low = 0, high = 0;  ///< of the whole cluster
-  double decay = 0;                        ///< by which each cycle more divides it
-  std::uint32_t begins_at = 0;             ///< the age from which it was fitted
+  double per_year = 0, low = 0, high = 0;  ///< for the whole cluster
+  double decay = 0;                        ///< factor by which each further cycle divides it
+  std::uint32_t begins_at = 0;             ///< the first age of the fit
 };
 
 struct study_result {
@@ -67,7 +67,7 @@ struct study_result {
 
 study_result run_study(const study_case& what);
 
-/// The fit of `blocks` at a threshold; `chances` are ages looked at in a year.
+/// Fits `blocks` at a threshold; `chances` is the number of ages examined in a year.
 tail_fit fit_tail(const std::vector<std::array<std::uint64_t, 256>>& blocks, std::uint32_t threshold,
                   double chances);
 

@@ -18,7 +18,7 @@
 namespace scoll::sim {
 namespace {
 
-/// The cases of a plan, a few at a time. Which they run beside changes nothing in their results.
+/// Runs the cases of a plan, a few at a time. The results of a case do not depend on the cases beside it.
 class study_run {
  public:
   study_run(const std::vector<study_case>& plan, gossip_study_files& files, bool quiet)
@@ -27,7 +27,7 @@ class study_run {
       const study_row* const kept = files_.found(plan_[i]);
       kept != nullptr ? take_over(i, *kept) : due_.push_back(i);
     }
-    // The longest first: none of them is left alone in the end.
+    // The longest cases run first, so that none of them is left alone at the end.
     std::sort(due_.begin(), due_.end(), [&](std::size_t a, std::size_t b) {
       const auto first = cost_of(plan_[a]), second = cost_of(plan_[b]);
       return first != second ? first > second : a < b;

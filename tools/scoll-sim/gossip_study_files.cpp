@@ -21,7 +21,8 @@ std::string ages_of(const std::string& csv) {
   return csv.substr(0, ending) + "-ages" + csv.substr(ending);
 }
 
-/// Those that were written to their ends. None if the file is not there, or has other columns.
+/// Reads the rows that were written completely. There are none if the file does not exist or has other
+/// columns.
 std::vector<std::string> lines_of(const std::string& name, const std::string& heading) {
   std::ifstream in(name);
   std::string line;
@@ -44,7 +45,7 @@ gossip_study_files::gossip_study_files(const std::string& name, const std::vecto
   for (const auto& [key, row] : found_) add(row);
 }
 
-/// Ages are written before their row: where that is, they are complete.
+/// Ages are written before their row, so where there is a row, its ages are complete.
 void gossip_study_files::read(const std::vector<study_case>& plan) {
   const auto rows = lines_of(csv_name_, study_csv_heading());
   const auto ages = lines_of(ages_name_, study_ages_heading());

@@ -9,15 +9,15 @@
 
 namespace scoll::sim {
 
-/// The rows of a study in two files, NAME and NAME with -ages before its ending. They grow with each row that
-/// is found, so that a study that is stopped can go on where it was; `put_in_order` writes them anew in the
-/// end. Throws `std::runtime_error` if a file cannot be read or written.
+/// The rows of a study in two files: NAME, and NAME with -ages before its extension. They grow with each new
+/// row, so that an interrupted study can continue. At the end `put_in_order` writes both files again. Throws
+/// `std::runtime_error` if a file cannot be read or written.
 class gossip_study_files {
  public:
-  /// Without a name nothing is written.
+  /// With an empty name, nothing is written.
   gossip_study_files(const std::string& name, const std::vector<study_case>& plan, bool resume);
 
-  /// The row that the files had, if the study goes on.
+  /// Returns the row that the files already had, if the study continues.
   const study_row* found(const study_case& c) const;
   void add(const study_row& row);
   /// `rows` are all of them.

@@ -11,8 +11,8 @@ namespace {
 using gossip::age_rule;
 using gossip::clock_rule;
 
-// Pairs looked at for a row: what a laptop does in seconds, of the default rules more, and of what is the
-// goal much more.
+// Pairs examined for a row: as many as a laptop handles in seconds; more for the default rules, and many more
+// for the case that is the goal.
 constexpr double pairs_of_a_row = 2e8;
 constexpr double pairs_of_a_size = 1e9;
 constexpr double pairs_of_the_goal = 1e10;
@@ -38,7 +38,7 @@ study_case base(std::uint32_t nodes, double loss, double pairs = pairs_of_a_row)
   return c;
 }
 
-/// As the source has it: nothing but its own ages, clock and threshold.
+/// The source's own protocol: only its ages, clock and threshold.
 study_case as_source(study_case c) {
   c.rule = "source";
   c.ages = age_rule::relative_ages;
@@ -49,7 +49,7 @@ study_case as_source(study_case c) {
   return c;
 }
 
-/// The source's ages with all the rest of ours.
+/// The source's ages with all other features of this library.
 study_case with_relative_ages(study_case c) {
   c.rule = "relative";
   c.ages = age_rule::relative_ages;
@@ -101,7 +101,7 @@ void add_sizes(std::vector<study_case>& all) {
   }
 }
 
-/// Of large sizes the usual loss alone.
+/// Adds the rules. Large sizes get only the usual loss.
 void add_rules(std::vector<study_case>& all) {
   for (const std::uint32_t nodes : {16U, 64U, 256U, 1024U, 4096U, 16384U, 65536U}) {
     for (const double loss : losses) {
@@ -167,7 +167,8 @@ std::vector<study_case> whole_gossip_study() {
   return all;
 }
 
-/// Messages, which cost as much as some hundred columns, and columns; before, in and after what is measured.
+/// Counts messages, each of which costs as much as some hundred columns, and columns, before, during and
+/// after the measurement.
 double cost_of(const study_case& c) {
   constexpr double of_a_message = 500, settling = 80, of_a_death = 5;
   return c.nodes * (c.cycles + settling + of_a_death * c.kills) * (c.columns + of_a_message);

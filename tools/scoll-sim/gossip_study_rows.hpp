@@ -7,28 +7,28 @@
 
 namespace scoll::sim {
 
-/// A case and what came out, as lines of two files.
+/// A case and its results, as lines of two files.
 struct study_row {
   std::string csv;   ///< one line, without its end
-  std::string ages;  ///< a line for each age that was seen, with their ends
+  std::string ages;  ///< a line for each age that was seen, with line ends
 };
 
 std::string study_csv_heading();
 std::string study_ages_heading();
 study_row row_of(const study_case& c, const study_result& r);
 
-/// "scenario,rule,nodes,loss,interval_ms": what a line of the CSV begins with, and no other does.
+/// "scenario,rule,nodes,loss,interval_ms": the first fields of a line of the CSV, which identify it.
 std::string key_of(const study_case& c);
 /// "scenario,rule,nodes,loss": the same for lines of ages.
 std::string ages_key_of(const study_case& c);
 
-/// Of a line of the CSV that is complete: the figures that `--json` has.
+/// Converts a complete line of the CSV into the figures for `--json`.
 std::string json_of(const std::string& csv_line);
 
-/// How many fields a line has.
+/// Returns the number of fields of a line.
 std::size_t fields_in(const std::string& csv_line);
 
-/// For a person.
+/// Formats a row for people.
 std::string study_table_heading();
 std::string study_table_line(const std::string& csv_line);
 

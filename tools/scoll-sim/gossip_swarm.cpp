@@ -28,20 +28,20 @@ constexpr nanoseconds faults_begin = seconds(12);
 constexpr nanoseconds faults_end = seconds(45);
 constexpr nanoseconds calm = seconds(8);
 constexpr nanoseconds forever = seconds(1'000'000);
-constexpr std::size_t followed = 3;          // participants whose clock all others go to
+constexpr std::size_t followed = 3;          // participants whose clock all others move to
 constexpr double longest_stall = 16;         // cycles
 constexpr double following_pace = 12;        // cycles in which a cycle is caught up with, clocks 1 % off
 constexpr std::uint32_t stealth_beyond = 3;  // cycles more than the threshold
-constexpr double slowest = 1.02;             // of clocks that go up to 1 % slow, and tick up to 1 % late
+constexpr double slowest = 1.02;             // for clocks up to 1 % slow that tick up to 1 % late
 constexpr std::size_t isolated_turns = 100'000;
 constexpr std::uint32_t least_for_odd = 5;    // without the odd one, most are still there
-constexpr std::uint32_t least_for_fast = 12;  // among few who live, all are followed
+constexpr std::uint32_t least_for_fast = 12;  // with few live participants, all are followed
 
 nanoseconds cycles(double count) {
   return nanoseconds(static_cast<std::int64_t>(count * static_cast<double>(interval.count())));
 }
 
-/// Which faults a seed has. Gentle ones forgive nobody a false verdict.
+/// Says which faults a seed has. Under gentle faults no false verdict is forgiven.
 struct weather {
   bool gentle = true;
   std::uint32_t loss_ppm = 0, duplicate_ppm = 0, reorder_ppm = 0, corrupt_ppm = 0, late_ppm = 0;
@@ -132,7 +132,7 @@ class swarm {
   void settle() {
     heal();
     const nanoseconds healed = world_.now();
-    // Thresholds that loss has raised come down one by one.
+    // Thresholds that rose because of loss come down one step at a time.
     const double bound = highest_threshold_heard() + (threshold_ + stealth_beyond) +
                          2 * std::bit_width(hosts_ - 1) + catching_up();
     run_until(healed + cycles(bound * slowest));
@@ -142,9 +142,9 @@ class swarm {
     last_death();
   }
 
-  /// Cycles in which clocks come together. After a partition in which all of one side have started anew, and
-  /// the time with them, those who kept it are followed at once only if they are enough; else a tenth faster
-  /// than they go.
+  /// Returns the cycles that clocks need to come together. After a partition, all participants of one side
+  /// may have restarted and lost the time. Participants that kept the time are then followed at once only if
+  /// they are enough; otherwise the clocks catch up a tenth faster than they run.
   double catching_up() const {
     std::vector<std::uint64_t> clocks;
     for (const life_of* l : lives_) {
@@ -226,7 +226,7 @@ class swarm {
     ++report_.faults;
   }
 
-  /// Drives it to its end where nobody hears it.
+  /// Runs it to its end where no participant hears it.
   void end(life_of& l) {
     burying_ = true;
     l.port.crash();
@@ -386,8 +386,8 @@ class swarm {
              fmt::format("{}: {}", name(l), *l.ended ? "stopped" : describe(l.ended->error())));
   }
 
-  /// A quick restart says nothing while others may hold the life before it alive. One who is cut off has not
-  /// heard that either, and says so.
+  /// A participant that restarts quickly sends nothing while others may still hold its earlier life to be
+  /// alive. A participant that was cut off has not heard that either, and may send.
   void check_stealth(const life_of& l) {
     if (l.member.counts().messages_sent == 0 || weather_.partitions || isolated_until_[l.host] > faults_begin)
       return;
@@ -406,14 +406,14 @@ class swarm {
       return;
     }
     if (before->stalled_until >= before->died) return;  // it was silent before it died
-    if (!time_is_kept(before->died)) return;            // nor does anybody know for how long
+    if (!time_is_kept(before->died)) return;            // nor does any participant know for how long
     const double early = weather_.fast ? 0.5 : 0.8;     // of a threshold, for the fastest of others
     if (l.born - before->died < cycles(threshold_ * 0.5) &&
         world_.now() - before->died < cycles(threshold_ * early))
       violated("a start is silent", name(l));
   }
 
-  /// Cycles are those of the cluster: one that is too fast drives nobody.
+  /// The cycles are those of the cluster: a participant that is too fast drives no other.
   void check_clock(const life_of& l) {
     if (weather_.fast && l.host == 0) return;
     const double passed = static_cast<double>(world_.now().count()) / static_cast<double>(interval.count());
@@ -422,7 +422,7 @@ class swarm {
                fmt::format("{}: {} after {:.0f} intervals", name(l), l.member.clock(), passed));
   }
 
-  /// What was under way when somebody died does not make it reachable.
+  /// Messages that were under way when a participant died do not make it reachable.
   void check_reach(const life_of& l) {
     for (std::uint32_t i = 0; i < hosts_; ++i) {
       const life_of* gone = latest(i);
@@ -476,7 +476,7 @@ class swarm {
       v.told_dead = e.incarnation;
     } else {
       const nanoseconds bound = cycles((highest_threshold_ + 3) * 1.15 + 1);
-      // The life after it may be heard before it is heard of.
+      // The life after it may be heard before the event about it.
       const nanoseconds died = latest(e.who)->died;
       if (died != forever && world_.now() > died + bound && time_is_kept(died))
         violated("the dead stay dead",
@@ -487,8 +487,9 @@ class swarm {
     v.incarnation = e.incarnation;
   }
 
-  /// Whether somebody has taken part ever since, and neither stood still nor was cut off. Without anybody the
-  /// cluster clock has stood still as well, or begun anew, and a late message may know more than all others.
+  /// True if some participant has taken part ever since, and neither stood still nor was cut off. Otherwise
+  /// the cluster clock has stood still as well, or begun anew, and a late message may know more than all live
+  /// participants.
   bool time_is_kept(nanoseconds since) const {
     return std::any_of(lives_.begin(), lives_.end(), [&](const life_of* l) {
       return l != nullptr && l->member.stage() == participation::active && !odd(l->host) &&
@@ -511,7 +512,7 @@ class swarm {
     if (isolated_until_[by.host] > world_.now() && world_.now() > faults_begin)
       return violated("who hears nobody judges nobody", what);
     if (whom.died != forever) return;           // it is dead, at least that life
-    if (weather_.fast && by.host == 0) return;  // its cycles are shorter than those of whom it judges
+    if (weather_.fast && by.host == 0) return;  // its cycles are shorter than those of the one it judges
     const bool cut_off = isolated_until_[whom.host] != nanoseconds(0) &&
                          world_.now() < isolated_until_[whom.host] + cycles(2 * threshold_);
     const bool forgiven = weather_.gentle || world_.now() < faults_begin || settled_;
@@ -538,7 +539,7 @@ class swarm {
     if (weather_.odd_one) check_odd_one();
   }
 
-  /// It has been told by name, and has stopped.
+  /// The participant has been told by name, and has stopped.
   void check_odd_one() {
     const life_of& l = *lives_[hosts_ - 1];
     if (!l.ended || *l.ended || l.ended->error().code() != errc::wrong_cluster)
@@ -546,7 +547,7 @@ class swarm {
   }
 
   void last_death() {
-    if (!report_.found.empty() || hosts_ < 3) return;  // of two nobody can tell whose fault it is
+    if (!report_.found.empty() || hosts_ < 3) return;  // of two, neither knows which is at fault
     const auto whom = 1 + static_cast<std::uint32_t>(draw(hosts_ - 2));
     crash(whom);
     std::uint32_t highest = 0;

@@ -25,7 +25,8 @@ using steady = std::chrono::steady_clock;
 
 constexpr unsigned longest_run_s = 60;  // of real time, for one seed; an unharmed one takes a fraction of one
 
-/// What a child says goes into a pipe line by line, among what a dying one says on standard error.
+/// A child writes its messages into a pipe, line by line. A dying child's standard error goes into the same
+/// pipe.
 constexpr std::string_view seed_mark = "seed ";
 constexpr std::string_view property_mark = "property ";
 
@@ -43,13 +44,13 @@ void look_for(const plan_options& one) {
   _exit(1);
 }
 
-/// Where a bug shows: among participants of the gossip, where calls are shipped, or else in broadcasts.
+/// Chooses the workload that can show a bug: participants of the gossip, shipped calls, or else broadcasts.
 workload workload_of(const mutants::description& m, workload otherwise) {
   if (m.name.starts_with("gossip_")) return workload::gossip;
   return m.name.starts_with("ship_") || m.name.starts_with("bulk_") ? workload::ship : otherwise;
 }
 
-/// With no bug all of it has to hold.
+/// Looks for one bug. With no bug, every seed must pass.
 [[noreturn]] void look_for(const mutants::description& m, const mutant_options& options) {
   mutants::active = m.which;
   for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) {
@@ -66,7 +67,7 @@ workload workload_of(const mutants::description& m, workload otherwise) {
   _exit(0);
 }
 
-/// Of "scoll: broken invariant: <what> [<expression>], file:line" what a table has room for.
+/// Extracts the part of "scoll: broken invariant: <what> [<expression>], file:line" that fits into a table.
 std::string_view invariant_in(std::string_view said) {
   constexpr std::string_view mark = "invariant: ";
   const std::size_t at = said.find(mark);
@@ -74,7 +75,7 @@ std::string_view invariant_in(std::string_view said) {
   return said.substr(0, said.find(" ["));
 }
 
-/// One mutant that is being looked for.
+/// The search for one mutant.
 class hunt {
  public:
   hunt(const mutants::description& m, const mutant_options& options) : begun_(steady::now()) {
@@ -104,7 +105,7 @@ class hunt {
   int pipe() const noexcept { return pipe_; }
   const mutant_report& report() const noexcept { return report_; }
 
-  /// False when it is over.
+  /// Returns false when the search is over.
   bool listen() {
     char bytes[4096];
     const ssize_t n = read(pipe_, bytes, sizeof bytes);

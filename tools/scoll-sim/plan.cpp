@@ -59,7 +59,7 @@ const kind_description& describe(event_kind kind) noexcept {
   return kinds[static_cast<std::size_t>(kind)];
 }
 
-/// Draws one run. Every draw is a statement of its own, so that the order never depends on the compiler.
+/// Draws one run. Each draw is a statement of its own, so that the order never depends on the compiler.
 class drawing {
  public:
   explicit drawing(const plan_options& options)
@@ -75,7 +75,7 @@ class drawing {
     const std::array horizons{milliseconds(800), milliseconds(2500), milliseconds(8000)};
     const std::uint64_t pick = random_.below(horizons.size());
     horizon_ = horizons[pick];
-    // Some seeds of a swarm have no faults: what must hold without them is seen there.
+    // Some seeds of a swarm have no faults, so that properties that hold only without faults are checked too.
     quiet_ = options_.faults == fault_profile::none || random_.chance(1, 8);
     draw_wires();
     draw_clocks();
@@ -117,7 +117,7 @@ class drawing {
     return from + nanoseconds(static_cast<std::int64_t>(
                       random_.below(static_cast<std::uint64_t>((to - from).count()))));
   }
-  /// Small values are likelier: uniform in magnitude.
+  /// Small values are more likely: the distribution is uniform in magnitude.
   std::uint64_t magnitude(std::uint64_t low, std::uint64_t high) {
     std::uint64_t scale = low;
     while (scale * 2 <= high && random_.chance(3, 4)) scale *= 2;
@@ -193,7 +193,7 @@ class drawing {
     std::uint64_t number = 0;
     while (number < wanted) {
       nanoseconds at = moment(milliseconds(20), horizon_);
-      const bool rush = mixed() && random_.chance(1, 150);  // more than fit into the tables of operations
+      const bool rush = mixed() && random_.chance(1, 150);  // more than the tables of operations hold
       std::uint64_t burst = random_.chance(1, 3) ? between(2, 12) : 1;
       if (rush) burst = between(32, 64);
       for (std::uint64_t i = 0; i < burst && number < wanted; ++i) {
@@ -236,7 +236,7 @@ class drawing {
       const std::uint64_t c = random_.next();
       if (random_.chance(1, 3)) masks[i] = a & b & c & everybody();
     }
-    // Before the broadcast itself: events of one moment keep their order.
+    // This event comes before the broadcast itself, because events of one moment keep their order.
     plan_event about{at, event_kind::hooks, masks};
     const auto place = std::find_if(plan_.events.begin(), plan_.events.end(), [&](const plan_event& e) {
       return e.kind == event_kind::bcast && e.operands[0] == number;
@@ -244,7 +244,7 @@ class drawing {
     plan_.events.insert(place, about);
   }
 
-  /// Requests that must be refused, soon after the broadcasts that they pretend to be.
+  /// Draws requests that must be refused, soon after the broadcasts that they imitate.
   void draw_strays() {
     const std::uint64_t wanted = between(4, 16);
     for (std::uint64_t i = 0; i < wanted; ++i) {
@@ -261,7 +261,7 @@ class drawing {
     std::uint64_t number = 0;
     while (number < wanted) {
       nanoseconds at = moment(milliseconds(5), horizon_);
-      const bool rush = random_.chance(1, 25);  // more than the tables of handlers take, to one host
+      const bool rush = random_.chance(1, 25);  // more calls to one host than the tables of handlers hold
       std::uint64_t burst = random_.chance(1, 3) ? between(2, 10) : 1;
       if (rush) burst = between(16, 48);
       const std::uint64_t from = host();
@@ -274,7 +274,7 @@ class drawing {
     }
   }
 
-  /// Half of them small; some around the eager limit, some beyond what is allowed.
+  /// Half of the sizes are small; some are around the eager limit, and some exceed the allowed size.
   std::uint64_t call_bytes() {
     const std::uint64_t which = random_.below(16);
     if (which < 9) return between(0, 280);
@@ -285,7 +285,7 @@ class drawing {
   void draw_call(std::uint64_t number, nanoseconds at, std::uint64_t from, std::uint64_t to, bool rush) {
     const std::uint64_t bytes = call_bytes();
     const std::uint64_t back = call_bytes();
-    const bool lasting = random_.chance(1, 16);  // until somebody stops it
+    const bool lasting = random_.chance(1, 16);  // it runs until it is stopped
     std::uint64_t work = random_.chance(1, 2) ? 0 : magnitude(10, 100'000);
     if (rush) work = between(20'000, 100'000);
     if (lasting) work = 60'000'000;
@@ -298,15 +298,15 @@ class drawing {
     const std::uint64_t time = magnitude(100, 2'000'000);
     add(at, event_kind::call, {number, from, to, bytes, work, timed ? time : 0, behaviour, back});
     if (!random_.chance(1, 12) && !lasting) return;
-    // Some only when all faults are over: their callers may be gone by then, and who works for them has to
-    // hear of it.
+    // Some calls are stopped only when all faults are over. Their callers may be gone by then, and the nodes
+    // that still work for them have to notice that.
     const bool last_of_all = lasting && random_.chance(1, 2);
     const nanoseconds later = microseconds(magnitude(1, 500'000));
     add(last_of_all ? horizon_ + later : at + later, event_kind::call_stop, {number});
   }
 
-  /// Calls that carry descriptors, between a few hosts, some in rushes: so that segments wait for buffers and
-  /// for their turn, and connections break while many are under way.
+  /// Draws calls that carry descriptors, between a few hosts and sometimes in rushes, so that segments wait
+  /// for buffers and for their turn, and connections break while many segments are under way.
   void draw_hauls() {
     const std::uint64_t wanted = 60 + haul_random_.below(61);
     const std::uint64_t first = haul_random_.below(options_.hosts);
@@ -325,7 +325,7 @@ class drawing {
     }
   }
 
-  /// Sizes around those at which segments travel in another way.
+  /// Draws sizes around the limits at which segments travel in another way.
   std::uint64_t haul_bytes() {
     constexpr std::array<std::uint64_t, 4> limits{400, 9'000, 24'000, 80'000};
     const std::uint64_t limit = limits[std::min<std::uint64_t>(haul_random_.below(6), limits.size() - 1)];
@@ -350,8 +350,8 @@ class drawing {
     add(at + microseconds(later), event_kind::call_stop, {number});
   }
 
-  /// In the middle of a haul, if it is drawn well: its bytes are altered, or it has to go on with another
-  /// connection.
+  /// Draws a fault that hits the middle of a haul if its time is lucky: either bytes are altered, or the haul
+  /// has to continue on another connection.
   void draw_disturbance(nanoseconds at, std::uint64_t from, std::uint64_t to) {
     if (haul_random_.chance(1, 2)) std::swap(from, to);
     const nanoseconds soon = microseconds(std::uint64_t{1} << haul_random_.below(13));
@@ -368,7 +368,7 @@ class drawing {
   const drawn_group& group_before(nanoseconds at) {
     std::size_t usable = 0;
     while (usable < groups_.size() && groups_[usable].at + milliseconds(15) <= at) ++usable;
-    // The latest two thirds: older ones have lost more members.
+    // Only the latest two thirds are used, because older groups have lost more members.
     const std::uint64_t back = random_.below(std::max<std::size_t>(1, usable * 2 / 3));
     return groups_[usable == 0 ? 0 : usable - 1 - back];
   }
@@ -377,7 +377,7 @@ class drawing {
     const bool swarm = options_.faults == fault_profile::swarm;
     std::vector<event_kind> mix;
     for (const kind_description& k : kinds) {
-      if (!k.fault || k.kind == event_kind::verdict) continue;  // those follow from crashes
+      if (!k.fault || k.kind == event_kind::verdict) continue;  // verdicts follow from crashes
       const bool mild =
           k.kind == event_kind::cut || k.kind == event_kind::slow || k.kind == event_kind::stall;
       const bool drawn = random_.chance(1, 2);
@@ -394,7 +394,7 @@ class drawing {
     if (swarm && random_.chance(1, 3)) draw_late_greeting();
   }
 
-  /// A host's greeting is under way for so long that its next life is heard before it.
+  /// A host's greeting is under way for so long that its next life is heard first.
   void draw_late_greeting() {
     if (crashes_left_ == 0) return;
     --crashes_left_;
@@ -427,7 +427,7 @@ class drawing {
       case event_kind::cut_after: return add(at, kind, {a, b, 1 + amount % 12});
       case event_kind::storm: return add(at, kind, {a});
       case event_kind::stall:
-        // Some are long: 0.1 to 30 s.
+        // Some stalls are long: 0.1 to 30 s.
         return add(at, kind, {a, swarm && amount % 8 == 0 ? 100'000 + amount / 8 % 29'900'000 : length});
       case event_kind::crash: return draw_crash(at, a, amount % 2, amount / 2 % 4 == 0 ? 0 : length);
       default: return add(at, kind, {a, b, length});
@@ -442,20 +442,20 @@ class drawing {
     if (returns) add(at + microseconds(down_us), event_kind::boot, {victim});
   }
 
-  /// Some broadcasts are for some members only.
+  /// Some broadcasts address only some of the members.
   void draw_subsets() {
     const std::size_t before = plan_.events.size();
     for (std::size_t i = 0; i < before; ++i) {
       const plan_event e = plan_.events[i];
       if (e.kind != event_kind::bcast || !liveness_random_.chance(1, 8)) continue;
       const std::uint64_t some = liveness_random_.next();
-      // Before all broadcasts: events of one moment keep their order.
+      // These events come before all broadcasts, because events of one moment keep their order.
       add(nanoseconds(0), event_kind::subset, {e.operands[0], some & everybody()});
     }
   }
 
-  /// In half of all runs the others hear of crashes and returns, soon or late, most of them; and sometimes of
-  /// deaths that are none.
+  /// In half of all runs the other nodes hear of most crashes and returns, soon or late; sometimes they hear
+  /// of deaths that did not happen.
   void draw_liveness() {
     if (liveness_random_.chance(1, 2)) return;
     const std::size_t before = plan_.events.size();
@@ -492,9 +492,9 @@ class drawing {
 
   plan_options options_;
   random_generator random_;
-  random_generator liveness_random_;  // its own, so that what came later draws nothing from what was there
+  random_generator liveness_random_;  // separate, so that it does not change the other draws
   random_generator haul_random_;      // for the same reason
-  bool disturbs_hauls_ = false;       // what is under way for them
+  bool disturbs_hauls_ = false;       // true while it draws faults for hauls
   bool quiet_ = false;
   plan plan_;
   nanoseconds horizon_{0};

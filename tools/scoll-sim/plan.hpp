@@ -12,8 +12,8 @@
 
 namespace scoll::sim {
 
-/// What can happen in a run. Operands are listed beside each; hosts are numbered from 0, sets of hosts are
-/// bit masks.
+/// The kinds of events in a run. The operands are listed beside each kind. Hosts are numbered from 0; sets of
+/// hosts are bit masks.
 enum class event_kind : std::uint8_t {
   wires,      ///< near latency ns, far latency ns, jitter ns, ps per byte, hosts per rack, chunk bytes
   clock,      ///< host, offset ns, drift ppm + 1,000,000
@@ -34,16 +34,16 @@ enum class event_kind : std::uint8_t {
   boot,       ///< host
   cut_after,  ///< from, to, frames: breaks when so many have arrived
   storm,      ///< host: all its connections break at once
-  destroy,    ///< group, host that asks for it
+  destroy,    ///< group, host that asks for its end
   stray,      ///< broadcast, host, `stray_kind`: a request that must be refused
   verdict,    ///< host that hears, host it is about, `news`
-  subset,     ///< broadcast, hosts that it is for beside its root
+  subset,     ///< broadcast, hosts that it addresses besides its root
   call,       ///< number, from, to, argument bytes, work us, deadline us, `errand_bit`s, result bytes
   call_stop,  ///< call, or haul
-  haul,  ///< number, from, to, exposed bytes, work us, deadline us, `errand_bit`s, what else (`shape_of`)
+  haul,       ///< number, from, to, exposed bytes, work us, deadline us, `errand_bit`s, shape (`shape_of`)
 };
 
-/// What liveness tells a host about another.
+/// The news that liveness tells one host about another.
 enum class news : std::uint8_t {
   dead,          ///< its latest life that has crashed, perhaps after the next one has begun
   alive,         ///< its present life
@@ -51,8 +51,8 @@ enum class news : std::uint8_t {
 };
 
 enum class stray_kind : std::uint8_t {
-  repeated,  ///< the root sends its request again to a child that has executed it; the host chooses the child
-  stranger,  ///< the host, who is not its parent, sends one to a member
+  repeated,  ///< the root repeats its request to a child that has executed it; the host chooses the child
+  stranger,  ///< the host, which is not the member's parent, sends it a request
 };
 
 struct plan_event {
@@ -65,23 +65,23 @@ struct plan_event {
 enum class fault_profile : std::uint8_t {
   none,
   light,  ///< a few cuts, delays and short stalls
-  swarm,  ///< every seed draws which kinds of faults it has, and how many
+  swarm,  ///< each seed draws which kinds of faults it has, and how many
 };
 enum class workload : std::uint8_t {
   mixed,   ///< trees, sizes, failing hooks, deadlines, cancels, bursts
-  plain,   ///< broadcasts that nothing but the network can fail
+  plain,   ///< broadcasts that only the network can make fail
   ship,    ///< shipped calls, some of which move bulk data
   gossip,  ///< participants of the gossip instead of broadcasts
 };
 
-/// Everything that is done to and by the hosts in one run, in order of time. A run is a function of this
-/// alone: a shorter run is a plan with events taken away.
+/// All events of one run, in order of time. A run is a function of its plan alone: a shorter run is a plan
+/// with events removed.
 struct plan {
-  std::uint64_t seed = 0;  ///< of what the network draws while it runs
+  std::uint64_t seed = 0;  ///< for the network's random draws during the run
   std::uint32_t hosts = 16;
   std::vector<plan_event> events;
-  workload work = workload::mixed;  ///< with `gossip` there are no events: all is drawn while it runs
-  fault_profile faults = fault_profile::swarm;  ///< of that
+  workload work = workload::mixed;  ///< with `gossip` there are no events: the run itself draws everything
+  fault_profile faults = fault_profile::swarm;  ///< for `gossip`
 };
 
 struct plan_options {
@@ -100,12 +100,12 @@ bool is_fault(event_kind kind) noexcept;
 std::size_t operand_count(event_kind kind) noexcept;
 std::string_view to_string(event_kind kind) noexcept;
 
-/// Draws a whole run up front.
+/// Draws a whole run in advance.
 plan draw_plan(const plan_options& options);
 
-/// One line per event: "<ns> <kind> <operands>".
+/// Writes one line per event: "<ns> <kind> <operands>".
 std::string to_text(const plan& p);
-/// Reads it; lines that begin with '#' are comments. Throws `std::runtime_error` naming the line.
+/// Reads a plan; lines that begin with '#' are comments. Throws `std::runtime_error` with the line's number.
 plan from_text(std::string_view text);
 
 }  // namespace scoll::sim

@@ -30,7 +30,7 @@ bool executed(member_state s) {
 
 // ---- one broadcast, one member
 
-/// Nobody executes twice.
+/// No member executes twice.
 void at_most_once(const broadcast_record& b, violations& found) {
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     if (b.members[rank].begun > 1)
@@ -38,7 +38,7 @@ void at_most_once(const broadcast_record& b, violations& found) {
   }
 }
 
-/// Who is reported executed did, and gave a reply.
+/// A member that is reported as executed has executed once and has given one reply.
 void executed_did(const broadcast_record& b, violations& found) {
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     if (executed(b.account.state(rank)) && (b.members[rank].begun != 1 || b.members[rank].contributed != 1))
@@ -46,7 +46,7 @@ void executed_did(const broadcast_record& b, violations& found) {
   }
 }
 
-/// Who is reported not reached, or failed before `execute`, did not execute.
+/// A member that is reported as not reached, or that failed before `execute`, has not executed.
 void not_reached_did_not(const broadcast_record& b, violations& found) {
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     const member_state s = b.account.state(rank);
@@ -58,8 +58,8 @@ void not_reached_did_not(const broadcast_record& b, violations& found) {
   }
 }
 
-/// What is known when the await ends stays true: nobody begins later. After an acknowledged abort nothing
-/// executes any more.
+/// A member whose state is known when the await ends does not begin to execute later. After an acknowledged
+/// abort no member executes any more.
 void nothing_begins_afterwards(const broadcast_record& b, violations& found) {
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     if (b.account.state(rank) != member_state::unknown && b.members[rank].last_begun > b.ended)
@@ -67,7 +67,8 @@ void nothing_begins_afterwards(const broadcast_record& b, violations& found) {
   }
 }
 
-/// Whom a broadcast is not for does not execute it, and is the only one who is called excluded.
+/// A member that the broadcast does not address does not execute it, and only such a member is reported as
+/// excluded.
 void excluded_did_not(const broadcast_record& b, violations& found) {
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     const bool addressed = std::binary_search(b.addressed.begin(), b.addressed.end(), rank);
@@ -78,7 +79,8 @@ void excluded_did_not(const broadcast_record& b, violations& found) {
   }
 }
 
-/// Who was told to give more than a reply may have is not merged, but for the root, whose reply stays there.
+/// A member whose reply exceeds the allowed size is not merged. The root is exempt, because its reply stays
+/// on its node.
 void too_much_is_refused(const broadcast_record& b, violations& found) {
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     const bool too_much = rank != b.root_rank && (b.request.oversized >> rank & 1) != 0;
@@ -87,7 +89,7 @@ void too_much_is_refused(const broadcast_record& b, violations& found) {
   }
 }
 
-/// Who is failed gave no reply of its own that could be merged, so its `execute` did not succeed.
+/// A member that is reported as failed gave no reply that could be merged, so its `execute` did not succeed.
 void failed_did_not_contribute(const broadcast_record& b, violations& found) {
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     const bool own =
@@ -100,7 +102,7 @@ void failed_did_not_contribute(const broadcast_record& b, violations& found) {
 
 // ---- one broadcast
 
-/// The value is the sum over exactly those who are merged, each once.
+/// The value is the sum over exactly the merged members, each counted once.
 void merged_once(const broadcast_record& b, violations& found) {
   std::uint64_t total = 0;
   std::uint32_t members = 0;
@@ -116,7 +118,7 @@ void merged_once(const broadcast_record& b, violations& found) {
            fmt::format("the value is of {} members, {} are reported", b.value->members, members));
 }
 
-/// Success means that every member is merged, and nothing else is success.
+/// A broadcast succeeds if and only if every addressed member is merged.
 void success_is_complete(const broadcast_record& b, violations& found) {
   const bool complete = b.account.count(member_state::merged) == b.addressed.size();
   if (b.outcome_status.has_value() != complete || b.account.members() != b.members.size())
@@ -141,7 +143,7 @@ void ends_by_its_bound(const broadcast_record& b, const cluster& c, violations& 
            fmt::format("took {} us of {} us", b.took.count() / 1000, b.bound.count() / 1000));
 }
 
-/// Hosts on the way from the root to a member, both included.
+/// Returns the hosts on the path from the root to a member, both included.
 std::uint64_t path_to(const broadcast_record& b, const any_tree& tree, std::uint32_t rank) {
   const auto n = static_cast<std::uint32_t>(b.addressed.size());
   const auto place = std::lower_bound(b.addressed.begin(), b.addressed.end(), rank) - b.addressed.begin();
@@ -154,7 +156,7 @@ std::uint64_t path_to(const broadcast_record& b, const any_tree& tree, std::uint
   }
 }
 
-/// Unknown is rare: only where the path suffered a fault, or where time was over or the caller cancelled.
+/// A state is unknown only if the path suffered a fault, the time was over, or the caller cancelled.
 void unknown_has_a_reason(const broadcast_record& b, const cluster& c, violations& found) {
   if (b.account.count(member_state::unknown) == 0) return;
   const auto tree = any_tree::resolve(b.group->tree, static_cast<std::uint32_t>(b.addressed.size()));
@@ -171,7 +173,7 @@ void unknown_has_a_reason(const broadcast_record& b, const cluster& c, violation
   }
 }
 
-/// Without faults, with time left and within the limits nothing is lost or left out.
+/// Without faults, with time left and within the limits, no member is lost or left out.
 void nothing_fails_by_itself(const broadcast_record& b, const cluster& c, violations& found) {
   if (!c.faults().empty() || b.cancelled || b.group->ending) return;
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
@@ -185,11 +187,11 @@ void nothing_fails_by_itself(const broadcast_record& b, const cluster& c, violat
   }
 }
 
-/// Longer than any way there and back through a tree in a network without faults.
+/// Longer than any round trip through a tree in a network without faults.
 constexpr nanoseconds long_way = milliseconds(250);
 
-/// A parent answers before its own parent gives up: without faults, and with a margin that is longer
-/// than the way, who is late says so himself.
+/// A parent answers before its own parent gives up. So without faults, and with a margin longer than the
+/// round trip, a late member reports the lateness itself.
 void the_late_speak_for_themselves(const broadcast_record& b, const cluster& c, violations& found) {
   constexpr nanoseconds ample = milliseconds(15);
   if (!c.faults().empty() || b.cancelled) return;
@@ -204,8 +206,8 @@ void the_late_speak_for_themselves(const broadcast_record& b, const cluster& c, 
   }
 }
 
-/// Without faults a caller that wants to stop is let go at once, or if hooks do not listen when the time for
-/// an abort is over.
+/// Without faults a cancelled broadcast returns at once or, if hooks ignore their stop token, when the time
+/// for an abort is over.
 void a_stop_is_heard(const broadcast_record& b, const cluster& c, violations& found) {
   if (!c.faults().empty() || !b.cancelled) return;
   const auto n = static_cast<std::uint32_t>(b.addressed.size());
@@ -217,7 +219,7 @@ void a_stop_is_heard(const broadcast_record& b, const cluster& c, violations& fo
            fmt::format("after {} us", (b.ended - b.cancelled_at).count() / 1000));
 }
 
-/// Without faults, and with time left, every member answers an abort, if only with what it does not know.
+/// Without faults, and with time left, every member answers an abort, even if only to report unknown states.
 void an_abort_is_acknowledged(const broadcast_record& b, const cluster& c, violations& found) {
   if (!c.faults().empty() || !b.cancelled || b.cancelled_at + long_way > b.began + b.bound) return;
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
@@ -226,7 +228,7 @@ void an_abort_is_acknowledged(const broadcast_record& b, const cluster& c, viola
   }
 }
 
-/// Without faults hooks that listen end soon after nobody waits for them any more.
+/// Without faults, hooks that heed their stop token end soon after the last caller has stopped waiting.
 void nobody_works_for_nothing(const broadcast_record& b, const cluster& c, violations& found) {
   if (!c.faults().empty() || deaf(b.number)) return;
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
@@ -236,7 +238,7 @@ void nobody_works_for_nothing(const broadcast_record& b, const cluster& c, viola
   }
 }
 
-/// Nobody in an honest cluster takes another for a stranger, or a request for one that was here before.
+/// In an honest cluster no node takes another for a stranger, or a request for a repeated one.
 void the_honest_agree(const broadcast_record& b, violations& found) {
   for (const cause& why : b.account.causes()) {
     for (const errc code : {errc::malformed, errc::already_exists, errc::not_parent, errc::not_member,
@@ -265,7 +267,7 @@ void check_result(const broadcast_record& b, const cluster& c, violations& found
   the_honest_agree(b, found);
 }
 
-/// Requests from those who are not the parent are refused.
+/// Requests from nodes that are not the parent are refused.
 void strangers_are_refused(const broadcast_record& b, violations& found) {
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     if (b.members[rank].begun != 0)
@@ -297,7 +299,7 @@ void holds_nothing(std::uint32_t host, detail::engine& engine, violations& found
     report(found, "holds nothing", host, fmt::format("{} handshakes", wire.handshakes()));
 }
 
-/// The other end of a session that both ends are in; null if they are not.
+/// Returns the other end of a session that exists on both ends, or null if it does not.
 transport::session* other_end(cluster& c, std::uint32_t host, const transport::session& s) {
   life* const peer = c.alive(static_cast<std::uint32_t>(s.peer() - 1));
   if (peer == nullptr || s.peer_incarnation() != peer->incarnation || s.peer_epoch() == 0) return nullptr;
@@ -307,8 +309,9 @@ transport::session* other_end(cluster& c, std::uint32_t host, const transport::s
   return same ? other : nullptr;
 }
 
-/// Credit is neither made nor lost: of every class the peer has received what was sent and is done with it,
-/// and what it may be sent on top is between half a window, where it would be granted anew, and a window.
+/// Credit is neither created nor lost. In every class the peer has received everything that was sent and has
+/// finished with it. The remaining credit is between half a window, where new credit is granted, and a whole
+/// window.
 void credit_is_conserved(std::uint32_t host, cluster& c, violations& found) {
   detail::engine& engine = detail::node_access::engine(*c.alive(host)->member);
   engine.wire().sessions([&](transport::session& s) {
@@ -332,7 +335,7 @@ void credit_is_conserved(std::uint32_t host, cluster& c, violations& found) {
   });
 }
 
-/// A node holds the groups it was made a member of and nobody has destroyed, and no other.
+/// A node holds no group except those that were created and have not been destroyed.
 void holds_no_other_group(std::uint32_t host, const cluster& c, detail::engine& engine, violations& found) {
   engine.each_group([&](const detail::group_state& held) {
     const auto known = std::find_if(c.groups().begin(), c.groups().end(), [&](const auto& entry) {
@@ -346,8 +349,8 @@ void holds_no_other_group(std::uint32_t host, const cluster& c, detail::engine& 
   });
 }
 
-/// Groups end with the life that made them: once everybody knows who lives, only groups of present
-/// lives are held.
+/// Groups end with the life that created them: once every node knows which lives are current, nodes hold only
+/// groups of current lives.
 void groups_end_with_their_creators(std::uint32_t host, cluster& c, detail::engine& engine,
                                     violations& found) {
   if (!c.has_liveness()) return;
@@ -360,7 +363,7 @@ void groups_end_with_their_creators(std::uint32_t host, cluster& c, detail::engi
   });
 }
 
-/// Nothing is asked of a node as long as it is called dead, and what was asked before has ended.
+/// While a node counts as dead it gets no requests, and earlier requests to it have ended.
 void nobody_waits_for_the_dead(std::uint32_t host, detail::engine& engine, violations& found) {
   engine.wire().sessions([&](transport::session& s) {
     if (engine.lives().is_dead(s.peer()) && s.waiting() != 0)
@@ -369,8 +372,8 @@ void nobody_waits_for_the_dead(std::uint32_t host, detail::engine& engine, viola
   });
 }
 
-/// When nothing is under way between two nodes, whoever waits for the other is being worked for. With bounds
-/// on every wait it follows that nobody waits in a circle.
+/// When no message is under way between two nodes, the peer is working on every request that a node waits
+/// for. Since every wait is bounded, it follows that no nodes wait for each other in a circle.
 void nobody_waits_for_nothing(std::uint32_t host, cluster& c, violations& found) {
   c.alive(host)->member->wire().sessions([&](transport::session& s) {
     transport::session* const other = s.waiting() == 0 ? nullptr : other_end(c, host, s);
@@ -381,7 +384,7 @@ void nobody_waits_for_nothing(std::uint32_t host, cluster& c, violations& found)
   });
 }
 
-/// Of a peer's lives only later ones are heard.
+/// A node hears the lives of a peer in ascending order only.
 void lives_go_forward(std::uint32_t host, cluster& c, violations& found) {
   life& l = *c.alive(host);
   l.heard.resize(c.hosts());
@@ -394,7 +397,7 @@ void lives_go_forward(std::uint32_t host, cluster& c, violations& found) {
   });
 }
 
-/// Without altered bytes nobody has a reason to break off a connection.
+/// Without altered bytes no node has a reason to break off a connection.
 void the_honest_keep_the_protocol(const life& l, const cluster& c, violations& found) {
   const bool altered = std::any_of(c.faults().begin(), c.faults().end(),
                                    [](const fault_record& f) { return f.kind == event_kind::corrupt; });
@@ -406,15 +409,15 @@ void the_honest_keep_the_protocol(const life& l, const cluster& c, violations& f
 void within_bounds(std::uint32_t host, detail::engine& engine, violations& found) {
   if (engine.operations() > engine.options().max_operations)
     report(found, "within bounds", host, fmt::format("{} operations", engine.operations()));
-  // Of every operation the request, as it came and rewritten; of every message one payload; of children the
-  // answers that wait for `on_reply`.
+  // Payload buffers: for each operation the request as it came and as rewritten, for each message one
+  // payload, and for each child the answer that waits for `on_reply`.
   const std::size_t answers = engine.operations() * max_children;
   const std::size_t payloads = 2 * engine.operations() + engine.wire().messages_in_use() + answers;
   if (engine.wire().payloads_in_use() > payloads)
     report(found, "within bounds", host, fmt::format("{} payload buffers", engine.wire().payloads_in_use()));
   const auto& options = engine.wire().options();
-  // Requests: what waits for credit and what is not acknowledged. Replies and cancels: one each per request
-  // of either side.
+  // Requests: those that wait for credit and those that are not acknowledged. Replies and cancels: one each
+  // per request of either side.
   const std::size_t most = 2 * transport::class_count * (options.queue_limit + 2 * options.window[1]);
   engine.wire().sessions([&](transport::session& s) {
     for (const auto klass : {transport::traffic_class::urgent, transport::traffic_class::collective}) {

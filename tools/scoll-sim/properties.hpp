@@ -8,26 +8,27 @@
 
 namespace scoll::sim {
 
-/// A property that did not hold, and where.
+/// A property that did not hold, and where it failed.
 struct violation {
   std::string property;
   std::string what;
 };
 using violations = std::vector<violation>;
 
-/// What must hold of every broadcast, whatever happened; checked when the dust has settled.
+/// Checks what must hold for every broadcast, whatever happened, when all activity has ended.
 void check_broadcasts(const cluster& c, violations& found);
-/// What must hold of every live node when nothing has happened for a while.
+/// Checks what must hold for every live node when nothing has happened for a while.
 void check_settled(cluster& c, violations& found);
-/// What must hold at any time: bounds on what is held.
+/// Checks what must hold at any time: bounds on held resources.
 void check_bounds(cluster& c, violations& found);
-/// When all faults are over everybody who lives can create a group and reach everybody.
+/// Checks that every live node can create a group and reach all others when all faults are over.
 void check_roll_call(const cluster& c, violations& found);
-/// Every life of a host has a greater incarnation than those before it, whatever its disk and clock did.
+/// Checks that each life of a host has a greater incarnation than the lives before it, whatever its disk and
+/// clock did.
 void check_incarnations(const cluster& c, violations& found);
-/// When the last group has been destroyed no live node holds any.
+/// Checks that no live node holds a group when the last group has been destroyed.
 void check_farewell(cluster& c, violations& found);
-/// Every life has ended in order.
+/// Checks that every life has ended in good order.
 void check_shutdown(const cluster& c, violations& found);
 
 }  // namespace scoll::sim

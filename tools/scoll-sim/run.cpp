@@ -14,7 +14,7 @@ using std::chrono::seconds;
 
 constexpr nanoseconds settling = seconds(20);  // longer than any bound, grace, lease, retry and keep-alive
 constexpr nanoseconds roll_call = seconds(8);
-constexpr nanoseconds farewell = seconds(60);  // one after the other, some with members that are down
+constexpr nanoseconds farewell = seconds(60);  // shutdowns run in sequence, some with members that are down
 constexpr nanoseconds ending = seconds(12);
 
 std::string_view to_string(testing::sim_trace kind) {
@@ -91,7 +91,7 @@ void run_report::add(const run_report& other) {
 run_report run(const plan& p, testing::sim_world::observer observer) {
   if (p.work == workload::gossip) return run_gossip(p, observer);
   run_report report;
-  // Something that was not destroyed in order stays: a broken run is looked at, not cleaned up.
+  // Objects that were not destroyed in order are left as they are: a broken run is examined, not cleaned up.
   auto* const c = new cluster(p);
   c->world().observe(observer);
   play(*c, p, report.found);

@@ -11,7 +11,7 @@
 
 namespace scoll::sim {
 
-/// What came of one run, or of many when added up.
+/// The result of one run, or the sum over many.
 struct run_report {
   std::uint64_t trace_hash = 0;
   std::uint64_t events = 0;
@@ -23,12 +23,13 @@ struct run_report {
   std::uint64_t lives = 0;
   std::array<std::uint64_t, 5> members{};  ///< by `member_state`
   violations found;
-  std::string last_events;  ///< per host, if something was found
+  std::string last_events;  ///< per host, if a property failed
 
   void add(const run_report& other);
 };
 
-/// Runs a plan to its end, then heals the network, lets the dust settle and checks every property.
+/// Runs a plan to its end, then heals the network, waits until all activity has ended and checks every
+/// property.
 run_report run(const plan& p, testing::sim_world::observer observer = nullptr);
 
 }  // namespace scoll::sim

@@ -26,7 +26,7 @@
 namespace scoll::sim {
 namespace {
 
-// A frame of these broadcasts always lies in one piece.
+// A frame of these broadcasts is always contiguous.
 constexpr std::size_t chunk_bytes = 256;
 constexpr nanoseconds time_limit = std::chrono::hours(1);
 constexpr std::uint64_t group_number = 1;
@@ -79,7 +79,8 @@ double processor_seconds() {
          static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
 }
 
-/// What LogP says of these wires, with the bytes and what a host does to receive a message.
+/// Computes the time that LogP predicts for these wires, including the bytes and the host's work to receive a
+/// message.
 tree_prediction predicted(const scale_options& options, const any_tree& tree) {
   const auto& w = options.wire;
   const auto byte_time = [&](std::size_t bytes) { return bytes * w.ps_per_byte / 1000; };
@@ -233,7 +234,7 @@ bool read_all(int from, void* into, std::size_t size) {
 scale_report run_scale(const scale_options& options) {
   scale_report report;
   const auto start = std::chrono::steady_clock::now();
-  // It ends with its process: a million nodes that say goodbye would tell nothing new.
+  // The cluster ends with its process: a million nodes that say goodbye would show nothing new.
   fleet& all = *new fleet(options);
   report.building_s = processor_seconds();
   const auto first = all.broadcast(1);

@@ -10,7 +10,7 @@
 
 namespace scoll::sim {
 
-/// Wires for measuring: without jitter, and with hosts that do one thing at a time, as LogP has them.
+/// Returns wires for measurements: without jitter, and with hosts that do one thing at a time, as in LogP.
 testing::sim_link_model scale_wire();
 
 /// A cluster without faults, and broadcasts from its first member down one tree.
@@ -22,38 +22,39 @@ struct scale_options {
   bool progress = false;   ///< on standard error
 };
 
-/// What became of it. Times are the root's and virtual, from the start of a broadcast.
+/// The results of a case. Times are the root's, in virtual time, from the start of a broadcast.
 struct scale_report {
   std::uint32_t levels = 0;
   std::uint32_t root_fan_out = 0;
-  std::uint64_t first_merged_ns = 0;  ///< of the first broadcast, which makes all connections
-  std::uint64_t reached_ns = 0;       ///< of the second: the last member executes
+  std::uint64_t first_merged_ns = 0;  ///< in the first broadcast, which makes all connections
+  std::uint64_t reached_ns = 0;       ///< in the second: the last member executes
   std::uint64_t merged_ns = 0;        ///< the root has the merged reply
   std::uint64_t predicted_reached_ns = 0;
   std::uint64_t predicted_merged_ns = 0;
   std::uint64_t messages = 0;     ///< requests and replies of the second broadcast
-  std::uint64_t bytes = 0;        ///< of all frames of both
-  std::uint64_t events = 0;       ///< deliveries, timers and coroutine steps of both
+  std::uint64_t bytes = 0;        ///< of all frames of both broadcasts
+  std::uint64_t events = 0;       ///< deliveries, timers and coroutine steps of both broadcasts
   double building_s = 0;          ///< processor time until every node listens
   double running_s = 0;           ///< processor time of both broadcasts
-  double wall_s = 0;              ///< of everything
+  double wall_s = 0;              ///< for everything
   std::uint64_t peak_kib = 0;     ///< resident memory
-  std::array<char, 240> wrong{};  ///< what did not hold, if anything
+  std::array<char, 240> wrong{};  ///< the check that failed, if any
 
   bool ok() const noexcept { return wrong[0] == '\0'; }
   double events_per_second() const noexcept { return static_cast<double>(events) / running_s; }
 };
 
-/// Runs it in this process, where its nodes then stay: for profiling.
+/// Runs the case in this process, where its nodes then stay: for profiling.
 scale_report run_scale(const scale_options& options);
-/// Runs it in a process of its own, so that its memory can be told and is given back at once. Throws
+/// Runs the case in a process of its own, so that its memory can be measured and is released at once. Throws
 /// `std::runtime_error` if that process dies.
 scale_report measure_scale(const scale_options& options);
 
-/// Trees to compare at a size: k-ary, k-nomial and greedy, for these wires; flat and chain up to 10^4.
+/// Returns the trees to compare at a size: k-ary, k-nomial and greedy, for these wires; flat and chain up to
+/// 10^4.
 std::vector<tree_spec> scale_trees(std::uint32_t nodes, const testing::sim_link_model& wire);
 
-// ---- as text: a line per run, with a heading
+// As text: a line per run, with a heading.
 
 std::string scale_heading();
 std::string scale_line(const scale_options& options, const scale_report& r);

@@ -14,10 +14,10 @@ class App;
 
 namespace scoll::sim {
 
-/// What `--scale` is told.
+/// The options of `--scale`.
 struct scale_arguments {
-  std::vector<std::uint32_t> nodes;  ///< empty: it was not asked for
-  std::vector<std::string> trees;    ///< empty: those of `scale_trees`
+  std::vector<std::uint32_t> nodes;  ///< empty: the option was not given
+  std::vector<std::string> trees;    ///< empty: the trees of `scale_trees`
   std::string csv;
   std::int64_t latency_ns = scale_wire().latency.count();
   std::int64_t overhead_ns = scale_wire().overhead.count();
@@ -28,8 +28,8 @@ struct scale_arguments {
 
 void add_scale_options(CLI::App& app, scale_arguments& a);
 
-/// Runs every size with every tree, one after the other, and prints a line for each: a table, or JSON. 0 if
-/// all was as it must be, else 1. Throws `std::runtime_error` for what cannot be run.
+/// Runs every size with every tree, one after the other, and prints a line for each, as a table or JSON.
+/// Returns 0 if every check passed, else 1. Throws `std::runtime_error` for a case that cannot be run.
 int run_scales(const scale_arguments& a, std::uint64_t seed, bool json, bool quiet);
 
 }  // namespace scoll::sim

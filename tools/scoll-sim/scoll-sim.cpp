@@ -51,7 +51,7 @@ void print_record(const scoll::testing::sim_record& r) {
               static_cast<unsigned>(r.kind), r.first, r.second);
 }
 
-/// "1..1000", or one number.
+/// Reads "1..1000", or one number.
 std::pair<std::uint64_t, std::uint64_t> parse_range(const std::string& text) {
   const std::size_t dots = text.find("..");
   std::size_t used = 0;
@@ -101,7 +101,7 @@ void print_json(const run_report& sum, const batch_report& b, double seconds) {
       stdout);
 }
 
-/// Prints what was found; true if nothing was.
+/// Prints the violations; true if there are none.
 bool print_findings(const run_report& r, const std::string& reproduce) {
   if (r.found.empty()) return true;
   std::fputs(r.last_events.c_str(), stdout);
@@ -171,7 +171,7 @@ int run_many(const arguments& a) {
   return 1;
 }
 
-/// Every line of the file: seed and trace hash.
+/// Checks that every seed in the file still has the trace hash beside it.
 int check_hashes(const arguments& a) {
   std::istringstream in(read_file(a.check_hashes));
   int wrong = 0, checked = 0;
@@ -193,7 +193,7 @@ int check_hashes(const arguments& a) {
   return wrong == 0 && checked != 0 ? 0 : 1;
 }
 
-/// Whether the properties find deliberate bugs.
+/// Checks that the properties find deliberate bugs.
 int hunt_mutants(const arguments& a) {
   if (!has_mutants()) throw std::runtime_error("this build has no mutants: use ./dev sim --mutants");
   mutant_options options;

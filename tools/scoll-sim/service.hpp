@@ -10,15 +10,15 @@
 
 namespace scoll::sim {
 
-/// What the services tell about every execution.
+/// The services report every execution to this interface.
 class ledger {
  public:
   virtual void began(std::uint64_t broadcast, std::uint32_t rank) = 0;
-  /// Its reply has left `execute`.
+  /// The reply has left `execute`.
   virtual void contributed(std::uint64_t broadcast, std::uint32_t rank) = 0;
-  /// `execute` has ended, in whatever way.
+  /// `execute` has ended, in any way.
   virtual void left(std::uint64_t broadcast, std::uint32_t rank) noexcept = 0;
-  /// The request is not what was sent.
+  /// The request differs from the one that was sent.
   virtual void garbled(std::uint64_t broadcast) = 0;
 
  protected:
@@ -37,7 +37,7 @@ struct job {
   std::vector<std::uint8_t> filler;
 };
 
-/// A sum in which every member's part is its own, so that one that is missing or counted twice shows.
+/// A sum in which each member has a part of its own, so that a missing part or one counted twice shows.
 struct tally {
   std::uint64_t total = 0;
   std::uint32_t members = 0;
@@ -51,7 +51,7 @@ constexpr std::uint8_t filling(std::uint64_t broadcast) {
   return static_cast<std::uint8_t>(broadcast * 7 + 1);
 }
 
-/// Hooks of every fourth broadcast do not listen when they are told to stop.
+/// Hooks of every fourth broadcast ignore a request to stop.
 constexpr bool deaf(std::uint64_t broadcast) {
   return broadcast % 4 == 0;
 }
@@ -109,7 +109,7 @@ inline void merge_tallies(tally& into, const tally& from) noexcept {
   into.filler.insert(into.filler.end(), from.filler.begin(), from.filler.end());
 }
 
-/// Nothing but `execute`.
+/// A service with `execute` only.
 struct bare_service {
   static constexpr service_id id{0x0301};
   static constexpr std::string_view name = "bare";
@@ -123,7 +123,7 @@ struct bare_service {
   static void merge(tally& into, const tally& from) noexcept { merge_tallies(into, from); }
 };
 
-/// Every hook, and all as coroutines.
+/// A service with every hook, all of them coroutines.
 struct hooked_service {
   static constexpr service_id id{0x0302};
   static constexpr std::string_view name = "hooked";

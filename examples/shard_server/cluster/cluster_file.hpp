@@ -14,20 +14,21 @@
 
 namespace shard {
 
-/// One server as the cluster file knows it.
+/// One server as the cluster file describes it.
 struct cluster_node {
   scoll::node_id id = 0;
   std::string address;            ///< numeric, with port
   std::filesystem::path control;  ///< UNIX socket; relative ones are below the cluster file's folder
 };
 
-/// What all servers and shardctl read. A node's rank is its position. See README.md for the format.
+/// The configuration that all servers and shardctl read. A node's rank is its position. README.md describes
+/// the format.
 struct cluster_config {
   std::string name;
-  scoll::tree_spec tree;     ///< of the file; the library's default where it says "auto"
+  scoll::tree_spec tree;     ///< from the file; the library's default if the file says "auto"
   bool choose_tree = false;  ///< "auto": every root measures its links and chooses
-  scoll::nanoseconds quick_deadline = std::chrono::seconds(10);  ///< of df, find, top, put, get
-  scoll::nanoseconds long_deadline = std::chrono::minutes(10);   ///< of scrub and ingest
+  scoll::nanoseconds quick_deadline = std::chrono::seconds(10);  ///< for df, find, top, put, get
+  scoll::nanoseconds long_deadline = std::chrono::minutes(10);   ///< for scrub and ingest
   scoll::nanoseconds gossip_interval = std::chrono::milliseconds(200);
   std::vector<cluster_node> nodes;
 
@@ -36,11 +37,11 @@ struct cluster_config {
   std::string tree_text() const { return choose_tree ? "auto" : to_string(tree); }
 };
 
-/// The servers one file may name.
+/// The largest number of servers that one file may name.
 inline constexpr std::size_t max_nodes = 1024;
 
-/// The configuration, or one line that says what is wrong and where: "cluster.toml:7:11: ...". Everything is
-/// checked; a key that nobody reads is refused, because it is a misspelt one.
+/// Returns the configuration, or one line that says what is wrong and where: "cluster.toml:7:11: ...".
+/// Everything is checked. An unknown key is an error, because it is most likely a misspelt one.
 std::variant<cluster_config, std::string> read_cluster_file(const std::filesystem::path& file);
 
 }  // namespace shard

@@ -6,9 +6,9 @@
 
 namespace shard {
 
-/// Writes FOLDER/cluster.toml for a cluster on this machine: ports of the loopback interface that are free
-/// right now, control sockets in the folder. An existing file is not touched. Gives the file, or what went
-/// wrong.
+/// Writes FOLDER/cluster.toml for a cluster on this machine, with ports of the loopback interface that are
+/// free right now and control sockets in the folder. Leaves an existing file untouched. Returns the path of
+/// the file, or a description of the error.
 std::variant<std::filesystem::path, std::string> make_local_cluster(const std::filesystem::path& folder,
                                                                     unsigned nodes, const std::string& tree);
 

@@ -14,7 +14,7 @@ struct arguments {
   bool as_json = false;
   double timeout_s = 0;
   std::string progress = "auto";
-  // of single commands
+  // The members below belong to single commands.
   bool living = false;
   double pace_ms = 0;
   std::string text;  // a pattern, a folder, the name of an object
@@ -29,7 +29,7 @@ struct arguments {
   unsigned nodes = 16;
 };
 
-/// Thrown for what the user has to mend; its text is for stderr.
+/// Thrown for a mistake that the user has to correct; its text is for stderr.
 struct usage_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-/// "1,204 of 4,000 objects (30%), 61.3 MiB, 16 servers"
+/// Formats a line such as "1,204 of 4,000 objects (30%), 61.3 MiB, 16 servers".
 std::string describe_progress(const json& p) {
   const auto done = p.value("done", std::uint64_t{0});
   const auto total = p.value("total", std::uint64_t{0});
@@ -21,7 +21,7 @@ std::string describe_progress(const json& p) {
                      as_size(p.value("bytes", std::uint64_t{0})), p.value("servers", 0));
 }
 
-/// Clears its line when it goes.
+/// Clears its line when it is destroyed.
 class progress_line {
  public:
   explicit progress_line(progress_style style) : style_(style) {}

@@ -113,14 +113,14 @@ void print_group(std::string_view state, const json& ids, const std::string& why
   fmt::print("  {:<12}{:>4}  {}{}{}\n", state, ids.size(), nodes_of(ids), why.empty() ? "" : ": ", why);
 }
 
-/// "delivery, connection_lost: ... (says node 1)"
+/// Formats a cause such as "delivery, connection_lost: ... (says node 1)".
 std::string reason_of(const json& report) {
   const std::string phase = report.value("phase", "");
   return fmt::format("{}{} (says node {})", phase == "none" ? "" : phase + ", ",
                      report["cause"].value("text", ""), number(report, "reporter"));
 }
 
-/// Members in the same state for the same reason, wherever in the list they stand.
+/// Groups members in the same state for the same reason, wherever they stand in the list.
 void print_reports(const json& reports) {
   std::map<std::pair<std::string, std::string>, json> together;
   for (const json& each : reports) {
@@ -130,7 +130,8 @@ void print_reports(const json& reports) {
   for (const auto& [key, ids] : together) print_group(key.first, ids, key.second);
 }
 
-/// Those that a roll call missed are members of the group as well, or have been left out of it.
+/// Counts each server once: a server that did not answer a roll call may be a member of the group as well, or
+/// may have been left out of it.
 std::size_t servers_in(const json& answer) {
   std::set<std::uint64_t> all;
   for (const char* state : {"merged", "executed", "failed", "not_reached", "unknown"}) {

@@ -4,7 +4,8 @@
 
 namespace shard {
 
-/// Prints an answer of the control socket for people: the value as its command likes it, and who took part.
+/// Prints an answer of the control socket for people: the value in the form of its command, and which members
+/// took part.
 void print_answer(const nlohmann::json& answer);
 
 }  // namespace shard

@@ -38,7 +38,8 @@ progress_style progress_of(const arguments& args) {
   return args.progress == "auto" && terminal ? progress_style::one_line : progress_style::none;
 }
 
-/// How long a server may say nothing: its own limit, and what it needs to find out who is missing.
+/// The longest silence expected from a server: its own limit, plus the time it needs to find out which
+/// members are missing.
 milliseconds silence_of(const json& command, const cluster_config& config) {
   const bool slow = command["command"] == "scrub" || command["command"] == "ingest";
   const auto limit = slow ? config.long_deadline : config.quick_deadline;
@@ -140,7 +141,7 @@ int get(const arguments& args) {
   const auto code = exit_code_of(*answer);
   if (args.as_json && !args.file.empty()) return show(answer, args);
   if (code != all_executed)
-    fmt::print(stderr, "{}\n", (*answer)["status"].value("text", ""));  // stdout is the object's
+    fmt::print(stderr, "{}\n", (*answer)["status"].value("text", ""));  // stdout is for the object
   return code;
 }
 

@@ -4,11 +4,11 @@
 
 #include "arguments.hpp"
 
-/// The commands of shardctl. Each gives the exit status; they throw `usage_error` and leave everything else
-/// that can go wrong to the answer that they print.
+/// The commands of shardctl. Each returns the exit status. They throw `usage_error`; every other failure is
+/// described by the answer that they print.
 namespace shard::ctl {
 
-/// A command that takes nothing but what all take: "status", "df", "top".
+/// Runs a command that takes only the common options: "status", "df", "top".
 int ask_plain(const std::string& name, const arguments& args);
 int scrub(const arguments& args);
 int find(const arguments& args);
@@ -17,7 +17,7 @@ int ingest(const arguments& args);
 int put(const arguments& args);
 int get(const arguments& args);
 int tree(const arguments& args);
-/// Asks one server, or all at once, and waits until their processes have closed everything.
+/// Asks one server, or all at once, to stop, and waits until their processes have closed everything.
 int stop(const arguments& args);
 int init(const arguments& args);
 

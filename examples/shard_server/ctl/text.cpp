@@ -19,7 +19,7 @@ std::string as_size(std::uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} B", bytes);
   double size = static_cast<double>(bytes) / 1024;
   std::size_t unit = 0;
-  for (; size >= 1023.95; ++unit) size /= 1024;  // what would be printed as 1024.0
+  for (; size >= 1023.95; ++unit) size /= 1024;  // larger values would be printed as 1024.0
   return fmt::format("{:.1f} {}", size, units[unit]);
 }
 

@@ -6,11 +6,11 @@
 
 namespace shard {
 
-/// "4,000"
+/// Formats a number as in "4,000".
 std::string with_commas(std::uint64_t number);
-/// "183.2 MiB"
+/// Formats a number of bytes as in "183.2 MiB".
 std::string as_size(std::uint64_t bytes);
-/// "1-4, 9" from ids in any order.
+/// Formats ids, in any order, as in "1-4, 9".
 std::string as_ranges(std::vector<std::uint64_t> ids);
 
 }  // namespace shard

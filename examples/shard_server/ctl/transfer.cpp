@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-/// A FILE that is closed unless it is one of the standard ones.
+/// A FILE that is closed on destruction unless it is one of the standard streams.
 using file_handle = std::unique_ptr<std::FILE, decltype([](std::FILE* f) {
                                       if (f != stdin && f != stdout) std::fclose(f);
                                     })>;
@@ -28,7 +28,8 @@ file_handle open_or_say(const std::string& path, const char* mode, std::FILE* st
   return opened;
 }
 
-/// False if the file cannot be read. A server that has gone may have said why: that is read later.
+/// Returns false if the file cannot be read. If the server has closed the connection, it may have said why:
+/// that is read later.
 bool send_content(control_client& server, std::FILE* from) {
   std::array<std::byte, 49152> bytes;
   while (const std::size_t n = std::fread(bytes.data(), 1, bytes.size(), from)) {
@@ -51,7 +52,7 @@ std::optional<json> put_file(control_client& server, const json& command, const 
   if (!from || !server.send_line(command.dump())) return std::nullopt;
   if (send_content(server, from.get())) return await_answer(server, progress_style::none, silence);
   fmt::print(stderr, "{}: {}\n", file, std::strerror(errno));
-  return std::nullopt;  // hanging up takes the put back
+  return std::nullopt;  // closing the connection cancels the put
 }
 
 std::optional<json> get_file(control_client& server, const json& command, const std::string& file,

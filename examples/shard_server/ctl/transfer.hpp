@@ -13,12 +13,13 @@ namespace shard {
 
 using scoll::transport::control_client;
 
-/// Moves an object through a control socket. Both give the server's answer; nothing if the server went, or if
-/// the local file failed, which is then said on stderr. "-" and "" are stdin and stdout.
+/// Both functions move an object through a control socket and return the server's answer. They return nothing
+/// if the server closed the connection or if the local file failed; the second is then reported on stderr.
+/// "-" and "" mean stdin and stdout.
 std::optional<nlohmann::json> put_file(control_client& server, const nlohmann::json& command,
                                        const std::string& file, std::chrono::milliseconds silence);
 
-/// A named file appears when it is whole.
+/// A named file appears only when it is complete.
 std::optional<nlohmann::json> get_file(control_client& server, const nlohmann::json& command,
                                        const std::string& file, std::chrono::milliseconds silence);
 

@@ -12,7 +12,7 @@
 namespace shard {
 namespace {
 
-/// A tree over the servers of a cluster file, speaking of node ids.
+/// A tree over the servers of a cluster file, expressed in node ids.
 class server_tree {
  public:
   server_tree(const cluster_config& config, std::uint32_t root_rank)

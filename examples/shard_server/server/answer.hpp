@@ -15,11 +15,11 @@ struct absent_node {
   scoll::error why;
 };
 
-/// What became of a broadcast, whatever the service.
+/// The result of a broadcast, whatever the service.
 struct answer_account {
   scoll::status ended;
   scoll::outcome outcome;
-  scoll::membership_ptr members;  ///< whom the ranks of `outcome` mean
+  scoll::membership_ptr members;  ///< the members that the ranks of `outcome` refer to
   std::vector<absent_node> absent;
 };
 

@@ -11,7 +11,8 @@ namespace {
 
 using scoll::member_state;
 
-/// In the order of their numbers. Names for programs, unlike the library's for people.
+/// The names stand in the order of the enumerators. They are for programs; the library's names are for
+/// people.
 constexpr std::array<const char*, 6> state_names = {"merged",      "executed", "failed",
                                                     "not_reached", "unknown",  "excluded"};
 

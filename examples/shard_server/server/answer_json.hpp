@@ -13,13 +13,13 @@
 #include "scoll/collective/membership.hpp"
 #include "scoll/tree/choose.hpp"
 
-/// What the control socket answers, as JSON: see README.md.
+/// These functions turn the answers of the control socket into JSON; README.md describes it.
 namespace shard {
 
 using json = nlohmann::json;
 
 json to_json(const scoll::error& e);
-/// "status", "outcome" and "absent" of an answer, with node ids in place of ranks.
+/// Writes "status", "outcome" and "absent" of an answer, with node ids in place of ranks.
 json to_json(const answer_account& account);
 
 json to_json(const df::reply& value, const scoll::membership& members);
@@ -28,7 +28,7 @@ json to_json(const progress::reply& value, const scoll::membership& members);
 json to_json(const find::reply& value, const scoll::membership& members);
 json to_json(const top::reply& value, const scoll::membership& members);
 json to_json(const ingest::reply& value, const scoll::membership& members);
-/// Times in microseconds; "text" is the whole of it for people.
+/// Times are in microseconds; "text" is the complete outcome for people.
 json to_json(const scoll::tree_plan& plan);
 json to_json(const std::string& name, scoll::node_id owner, const object_reply& value);
 
@@ -39,7 +39,7 @@ json to_json(const answer<Reply>& a) {
   return all;
 }
 
-/// The answer to what failed before anybody was asked.
+/// Makes the answer for a command that failed before any server was asked.
 json failure(const scoll::error& why);
 
 }  // namespace shard

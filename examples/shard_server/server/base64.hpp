@@ -9,9 +9,9 @@
 
 namespace shard {
 
-/// RFC 4648, with padding: how bytes travel in the JSON of the control socket.
+/// Encodes as RFC 4648 says, with padding. Bytes travel this way in the JSON of the control socket.
 std::string to_base64(std::span<const std::byte> bytes);
-/// Nothing if the text is not what `to_base64` would have written.
+/// Returns nothing if `to_base64` would not have written this text.
 std::optional<std::vector<std::byte>> from_base64(std::string_view text);
 
 }  // namespace shard

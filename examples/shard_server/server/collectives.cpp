@@ -10,7 +10,7 @@ namespace shard {
 
 scoll::task<scoll::result<scoll::tree_plan>> collectives::plan(scoll::time_limit limit) {
   const scoll::deadline until = limit.from(scoll::executor::current().now());
-  co_await planning_.acquire();  // one at a time
+  co_await planning_.acquire();  // one measurement at a time
   scoll::plan_options options;
   options.measure_pinned = true;
   options.measure.deadline = earlier(options.measure.deadline, until);
@@ -27,14 +27,15 @@ scoll::task<scoll::result<scoll::tree_plan>> collectives::plan(scoll::time_limit
   co_return std::move(*chosen);
 }
 
-/// A member that was restarted does not hold the group, and its children were not reached because of that.
+/// A member that was restarted no longer holds the group, and its children were not reached for that reason.
 bool collectives::knows_a_stale_group(const scoll::outcome& outcome) {
   return std::any_of(outcome.causes().begin(), outcome.causes().end(), [](const scoll::cause& c) {
     return c.what == scoll::errc::unknown_group || c.what == scoll::errc::peer_rebooted;
   });
 }
 
-/// Members could not be reached though they were thought to be alive, and all others have answered.
+/// True if some members could not be reached though they were believed to be alive, and all others have
+/// answered.
 bool collectives::misses_somebody(const scoll::outcome& outcome) {
   return outcome.count(scoll::member_state::not_reached) != 0 &&
          outcome.count(scoll::member_state::unknown) == 0;

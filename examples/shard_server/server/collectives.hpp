@@ -28,15 +28,15 @@ namespace shard {
 
 /// How a question is asked of the cluster.
 struct ask_options {
-  scoll::time_limit deadline;  ///< for everything, groups and retries included
+  scoll::time_limit deadline;  ///< for the whole question, including groups and retries
   scoll::stop_token stop;
-  bool living = false;  ///< of those alone that are alive
+  bool living = false;  ///< ask only members that are alive
 };
 
-/// Asks all servers, with this one as the root. Must outlive its questions.
+/// Asks all servers, with this one as the root. It must outlive its questions.
 class collectives {
  public:
-  /// `choose_tree`: by measuring, before the first group is made.
+  /// With `choose_tree`, the first question measures the links and chooses a tree before it creates a group.
   collectives(scoll::node& self, std::vector<scoll::target> all, bool choose_tree)
       : self_(self), all_(std::move(all)), choose_tree_(choose_tree) {}
 
@@ -59,9 +59,9 @@ class collectives {
     }
   }
 
-  /// Measures the links and chooses a tree, which groups made from now on have if trees are to be chosen.
+  /// Measures the links and chooses a tree. If trees are to be chosen, groups created from now on use it.
   scoll::task<scoll::result<scoll::tree_plan>> plan(scoll::time_limit limit);
-  /// What groups are made with now; nothing: the node's default.
+  /// The tree for new groups; empty means the node's default.
   const std::optional<scoll::tree_spec>& tree() const noexcept { return tree_; }
 
  private:
@@ -83,7 +83,8 @@ class collectives {
     co_return done;
   }
 
-  /// The group could not be created. Who is missing is asked of each: a tree does not tell.
+  /// Answers a question whose group could not be created. It asks each server on its own, because a tree does
+  /// not tell which members are missing.
   template <class S>
   scoll::task<answer<typename S::reply>> nobody_asked(scoll::error why, scoll::stop_token stop) {
     answer<typename S::reply> none;
@@ -92,8 +93,9 @@ class collectives {
     co_return none;
   }
 
-  /// Through the group that there is, as gossip sees it. Without one, or before gossip has noticed who is
-  /// away, a roll call tells who could form another.
+  /// Asks through the existing group, restricted to the members that gossip sees as alive. If there is no
+  /// group, or gossip has not yet noticed an absence, a roll call finds the members that can form another
+  /// group.
   template <class S>
   scoll::task<answer<typename S::reply>> ask_living(const typename S::request& request, ask_options options) {
     const scoll::deadline until = options.deadline.from(scoll::executor::current().now());

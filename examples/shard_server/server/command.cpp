@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Reads the members of an object by a table of what is known. An empty text: all is well.
+/// Reads the members of an object by a table of the known ones. An empty text means success.
 using readers = std::map<std::string_view, std::function<void(const json&)>>;
 
 std::string read_members(const std::string& line, const readers& known) {
@@ -43,7 +43,7 @@ auto number_into(std::uint64_t& number) {
     value.get_to(number);
   };
 }
-/// A number of `unit`s, at most a week.
+/// Reads a number of `unit`s, at most a week.
 template <class Unit>
 auto time_into(scoll::nanoseconds& time) {
   return [&time](const json& value) {

@@ -9,12 +9,12 @@
 
 namespace shard {
 
-/// The one line that a client of the control socket sends first: a JSON object. Which members a command reads
-/// is in README.md.
+/// The single line that a client of the control socket sends first: a JSON object. README.md lists the
+/// members that each command reads.
 struct command {
   std::string name;               ///< "command"
-  scoll::nanoseconds timeout{0};  ///< "timeout_s"; 0: what the cluster file says
-  scoll::deadline until;          ///< when that is over
+  scoll::nanoseconds timeout{0};  ///< "timeout_s"; 0 means the cluster file's value
+  scoll::deadline until;          ///< the moment when `timeout` has passed
   scoll::nanoseconds pace{0};     ///< "pace_ms"
   bool living = false;
   std::string object;
@@ -24,10 +24,10 @@ struct command {
   std::uint64_t max_bytes = std::uint64_t{64} << 30;
 };
 
-/// Reads it, or says what is wrong with it: members of wrong types, members that do not exist.
+/// Reads a command, or says what is wrong with it, such as members of wrong types or unknown members.
 std::variant<command, std::string> parse_command(const std::string& line);
 
-/// Reads what follows a put: {"bytes": "..."} any number of times, then {"end": true}.
+/// Reads the lines that follow a put: {"bytes": "..."} any number of times, then {"end": true}.
 struct put_piece {
   std::string base64;
   bool end = false;

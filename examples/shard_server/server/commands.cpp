@@ -16,14 +16,14 @@ namespace {
 
 using scoll::errc;
 
-constexpr scoll::nanoseconds patience = std::chrono::seconds(10);  // with a client that says nothing
+constexpr scoll::nanoseconds patience = std::chrono::seconds(10);  // with a silent client
 constexpr scoll::nanoseconds report_interval = std::chrono::milliseconds(300);
 
 std::string to_line(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);  // names of files may be no UTF-8
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);  // file names may not be UTF-8
 }
 
-/// Ends a command when its client has gone.
+/// Stops a command when its client has closed the connection.
 scoll::task<void> watch(control_connection& client, scoll::scope& working) {
   const auto gone = co_await client.hung_up(working.token());
   if (gone) working.request_stop();
@@ -64,7 +64,7 @@ scoll::task<json> commands::run(control_connection& client, const command& c, sc
   co_return failure(make_error(errc::invalid_argument, "there is no command '{}'", c.name));
 }
 
-/// Held until this server takes part in the gossip, which is within the command's time.
+/// Holds a command until this server takes part in the gossip, at most for the time of the command.
 scoll::task<json> commands::run_with_others(control_connection& client, command c, scoll::stop_token stop) {
   const bool is_long = c.name == "scrub" || c.name == "ingest";
   if (c.timeout.count() <= 0) c.timeout = is_long ? config_.long_deadline : config_.quick_deadline;
@@ -131,7 +131,7 @@ scoll::task<json> commands::ingest_folder(control_connection& client, const comm
   co_return co_await ask_with_progress<ingest>(client, request, c, stop);
 }
 
-/// Other roots number their runs as well.
+/// The number contains the root's id, because other roots number their runs as well.
 std::uint64_t commands::new_run() {
   return self_.id() << 32 | ++runs_;
 }

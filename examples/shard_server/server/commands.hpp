@@ -20,8 +20,8 @@ namespace shard {
 
 using scoll::transport::control_connection;
 
-/// What the control socket can be asked for. Long commands write lines of progress before their answer, which
-/// is the last line. Whoever hangs up takes his question back.
+/// Serves the commands of the control socket. Long commands write lines of progress before their answer,
+/// which is the last line. A client that closes the connection cancels its command.
 class commands {
  public:
   commands(scoll::node& self, const cluster_config& config, heartbeat& pulse, object_store& store,
@@ -34,7 +34,7 @@ class commands {
         stop_wanted_(stop_wanted),
         collectives_(self, config.targets(), config.choose_tree) {}
 
-  /// One connection: one command and its answer.
+  /// Serves one connection: one command and its answer.
   scoll::task<void> serve(control_connection& client, scoll::stop_token stop);
 
  private:

@@ -10,7 +10,7 @@ namespace {
 
 namespace gossip = scoll::gossip;
 
-constexpr std::uint8_t network_control = 48;  // CS6: not behind the data
+constexpr std::uint8_t network_control = 48;  // CS6, so that gossip does not wait behind data
 
 scoll::transport::udp_options port_options() {
   scoll::transport::udp_options options;

@@ -16,21 +16,21 @@
 
 namespace shard {
 
-/// This server's part in the cluster's gossip, over UDP on the port numbers that its links have over TCP.
-/// What it finds out it tells the node, and the log.
+/// This server's participant in the cluster's gossip, over UDP on the port numbers that its links use over
+/// TCP. It reports each change to the node and to the log.
 class heartbeat final : private scoll::gossip::event_listener {
  public:
   /// Throws `scoll::failure` for addresses or an interval that cannot be used.
   heartbeat(scoll::transport::reactor& loop, const cluster_config& config, scoll::node& node);
 
-  /// Until it is stopped, which is success.
+  /// Runs until it is stopped, which counts as success.
   scoll::task<scoll::status> run(scoll::stop_token stop);
 
-  /// Until this server takes part, having listened for a while after its start. Errors: `closed` (it
-  /// stops), `cancelled`.
+  /// Waits until this server takes part; it first listens for a while after its start. Errors: `closed` (it
+  /// is stopping), `cancelled`.
   scoll::task<scoll::status> active(scoll::stop_token stop);
 
-  /// Ids of servers by state, and the numbers behind them.
+  /// Returns the ids of servers by state, and the counters behind them.
   nlohmann::json to_json() const;
 
  private:

@@ -10,15 +10,15 @@
 
 namespace shard {
 
-/// The group over all servers through which one service is asked: created when first needed, kept, and given
-/// up when a member no longer knows it, because it was restarted.
+/// The group over all servers that is used to ask one service. It is created when first needed, then kept,
+/// and given up when a member no longer knows it because that member was restarted.
 template <scoll::collective_service S>
 class kept_group {
  public:
   scoll::task<scoll::result<scoll::group<S>>> get(scoll::node& self,
                                                   const std::vector<scoll::target>& targets,
                                                   scoll::group_options options) {
-    co_await creating_.acquire();  // those who come meanwhile share what comes of it
+    co_await creating_.acquire();  // callers that arrive meanwhile share the result
     std::optional<scoll::error> failed;
     if (!group_.valid()) {
       auto created = co_await self.create_group<S>(targets, options);
@@ -33,10 +33,11 @@ class kept_group {
     co_return group_;
   }
 
-  /// Not valid if none is held.
+  /// The result is not valid if no group is held.
   const scoll::group<S>& held() const noexcept { return group_; }
 
-  /// Gives up `stale`, unless that has been done. Members that cannot be told forget it with their restart.
+  /// Gives up `stale`, unless that has already happened. Members that cannot be told forget the group when
+  /// they restart.
   scoll::task<void> drop(scoll::node& self, scoll::group<S> stale) {
     if (group_.valid() && group_.id() == stale.id()) group_ = {};
     const scoll::status told = co_await self.destroy(stale);

@@ -105,7 +105,7 @@ scoll::task<scoll::status> object_move::write_pieces() {
   }
 }
 
-/// What fits a request at a time.
+/// Sends the bytes in pieces that each fit a request.
 scoll::task<scoll::status> object_move::write_bytes(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const auto piece = bytes.first(std::min(bytes.size(), write_piece_bytes));
@@ -119,7 +119,7 @@ scoll::task<scoll::status> object_move::write_bytes(std::span<const std::byte> b
   co_return scoll::status{};
 }
 
-/// Also when the client has gone: the owner need not keep what will never be finished.
+/// Runs even if the client has gone, so that the owner does not keep an upload that will never be finished.
 scoll::task<void> object_move::abandon() {
   step_.step = object_step::abandon;
   step_.bytes.clear();

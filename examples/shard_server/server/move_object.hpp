@@ -15,15 +15,15 @@ namespace shard {
 
 using scoll::transport::control_connection;
 
-/// One object on its way between a client of the control socket and its owner, in pieces that fit a message.
-/// On the socket each piece is a line {"bytes": "<base64>"}; the end of a put is {"end": true}.
+/// Moves one object between a client of the control socket and the object's owner, in pieces that fit a
+/// message. On the socket each piece is a line {"bytes": "<base64>"}; the line {"end": true} ends a put.
 class object_move {
  public:
-  /// `upload`: no other put of this server has the same number.
+  /// `upload` must differ from the number of every other put of this server.
   object_move(control_connection& client, object_client& owner, std::string name, std::uint64_t upload,
               scoll::stop_token stop);
 
-  /// "put", "get" or "where". Gives what the owner says of the object.
+  /// Runs "put", "get" or "where". Returns what the owner says about the object.
   scoll::task<scoll::result<object_reply>> run(std::string_view what);
 
  private:

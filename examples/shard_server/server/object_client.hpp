@@ -14,8 +14,8 @@
 
 namespace shard {
 
-/// A way to the owner of one object: a group of two that lasts as long as the object is being moved, or none
-/// at all if the owner is this server. Must be closed.
+/// A connection to the owner of one object: a group of two that lasts as long as the object is being moved,
+/// or no group if this server is the owner. It must be closed.
 class object_client {
  public:
   object_client(scoll::node& self, object_desk& own, scoll::node_id owner, scoll::time_limit deadline)
@@ -24,7 +24,8 @@ class object_client {
   scoll::node_id owner() const noexcept { return owner_; }
 
   scoll::task<scoll::status> connect();
-  /// `request.owner` is filled in. Errors: the owner's own, or why it was not reached.
+  /// The function fills in `request.owner`. Errors: the owner's own, or the reason why the owner was not
+  /// reached.
   scoll::task<scoll::result<object_reply>> ask(object_request& request, scoll::stop_token stop);
   scoll::task<void> close();
 

@@ -21,7 +21,7 @@ scoll::task<scoll::result<scoll::node_options>> node_options_of(const cluster_co
                                                                 scoll::node_options options) {
   options.id = config.nodes[rank].id;
   options.cluster = config.name;
-  options.default_tree = config.tree;  // of the whole cluster, hence no setting here
+  options.default_tree = config.tree;  // a property of the whole cluster, so it is no setting here
   options.directory = store.folder();
   const auto chosen = co_await scoll::choose_incarnation(files, options);
   if (!chosen) co_return chosen.error();
@@ -42,7 +42,7 @@ server::server(scoll::transport::reactor& loop, const cluster_config& config,
       commands_(node_, config, heartbeat_, *store_, desk_, stop_wanted_),
       scope_(loop) {}
 
-// A service's handle is for closing it alone; these are there until the node ends.
+// A service's handle serves only to close the service; these services stay until the node ends.
 scoll::status server::serve_all() {
   const placement place{rank_, static_cast<std::uint32_t>(config_.nodes.size())};
   if (auto s = node_.serve(presence{}); !s) return s.error();
@@ -95,7 +95,7 @@ scoll::task<void> server::watch_signals(int signals) {
   if (arrived) stop_wanted_.set();
 }
 
-/// A server that cannot take part is called dead by the others: it stops.
+/// A server that cannot take part would be declared dead by the others, so it stops.
 scoll::task<void> server::take_part_in_gossip() {
   const auto ended = co_await heartbeat_.run(scope_.token());
   if (ended) co_return;

@@ -21,22 +21,23 @@
 
 namespace shard {
 
-/// What the node of that rank is made with, beside what was `chosen`; its incarnation is kept in the store's
-/// folder.
+/// Builds the options of the node with that rank from those that were `chosen`. The incarnation is kept in
+/// the store's folder.
 scoll::task<scoll::result<scoll::node_options>> node_options_of(const cluster_config& config,
                                                                 std::uint32_t rank, const object_store& store,
                                                                 scoll::transport::file_system& files,
                                                                 scoll::node_options chosen);
 
 /// One process of the cluster: a store, a node with its services, and a control socket, all on one reactor.
-/// Members are destroyed in the order opposite to what they need: whoever uses something stands below it.
+/// Each member stands below the members that it uses, so that it is destroyed before them.
 class server {
  public:
   server(scoll::transport::reactor& loop, const cluster_config& config, const scoll::node_options& options,
          const scoll::transport::tcp_options& tcp, std::unique_ptr<object_store> store);
 
-  /// Until `signals`, a signalfd, is readable or somebody asks for a stop on the control socket. Then nothing
-  /// new is taken, what runs gets a few seconds to end, and the error names what did not.
+  /// Runs until `signals`, a signalfd, is readable or a client asks for a stop on the control socket. Then
+  /// the server takes nothing new and gives running work a few seconds to end; the error names the work that
+  /// did not end.
   scoll::task<scoll::status> run(int signals);
 
  private:
@@ -60,7 +61,7 @@ class server {
   scoll::event stop_wanted_;
   commands commands_;
   scoll::transport::unique_fd control_;
-  std::vector<scoll::transport::unique_fd> parting_;  // clients that wait for the end of this process
+  std::vector<scoll::transport::unique_fd> parting_;  // clients that wait until this process ends
   scoll::scope scope_;
 };
 

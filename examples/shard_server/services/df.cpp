@@ -14,7 +14,7 @@
 namespace shard {
 namespace {
 
-/// Blocks: a network file system may take its time.
+/// Blocks its thread: a network file system may take its time.
 scoll::result<filesystem> filesystem_of(const std::string& folder) {
   struct statvfs space{};
   struct stat status{};

@@ -15,7 +15,7 @@ bool matches(const std::string& pattern, bool glob, const std::string& name) {
 }  // namespace
 
 scoll::task<scoll::result<find::reply>> find::execute(const request& asked, scoll::bcast_context& call) {
-  constexpr std::uint32_t names_per_turn = 1024;  // then others may use the thread
+  constexpr std::uint32_t names_per_turn = 1024;  // after this many, other coroutines may use the thread
   const bool glob = asked.pattern.find_first_of("*?[") != std::string::npos;
   list_share share(reply_capacity, 64, call.members().size());
   reply mine;

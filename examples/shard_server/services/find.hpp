@@ -11,9 +11,9 @@
 
 namespace shard {
 
-/// Names that match a pattern, told apart by who holds them. A pattern with * ? or [ is a glob over the whole
-/// name, in which * also matches slashes; any other is looked for anywhere in the name. All matches are
-/// counted; the lists are cut to what fits a reply.
+/// Finds the names that match a pattern, grouped by the server that holds them. A pattern with * ? or [ is a
+/// glob over the whole name, in which * also matches slashes; any other pattern may match anywhere in the
+/// name. All matches are counted; the lists are cut to fit a reply.
 struct find {
   static constexpr scoll::service_id id = ids::find;
   static constexpr std::string_view name = "find";

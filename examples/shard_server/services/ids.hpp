@@ -2,8 +2,8 @@
 
 #include "scoll/ids.hpp"
 
-/// The numbers that all servers of a cluster agree on. They are for ever: a service that changes its messages
-/// gets a new version, and one that goes leaves its number unused.
+/// The numbers that all servers of a cluster agree on. They never change: a service that changes its messages
+/// gets a new version, and the number of a removed service is never used again.
 namespace shard::ids {
 
 inline constexpr scoll::service_id presence{0x0101};

@@ -43,7 +43,7 @@ class ingest_pass {
     }
   }
 
-  /// Fails only if going on makes no sense; a source that cannot be read is counted.
+  /// Fails only if the walk cannot sensibly go on; a source that cannot be read is counted.
   scoll::task<scoll::status> copy(const std::string& path) {
     constexpr int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     auto source = co_await async_open(store_.files(), path.c_str(), flags, 0, call_.stop());

@@ -12,9 +12,10 @@
 
 namespace shard {
 
-/// Every server walks the same folder, which all of them must see, and copies the files that it owns into its
-/// store; the object's name is the file's path without the leading slash. Symbolic links and special files
-/// are left out. Copies are not waited for to reach the disk: the source is still there.
+/// Copies a folder into the cluster. Every server walks the same folder, which all of them must see, and
+/// copies the files that it owns into its store. The object's name is the file's path without the leading
+/// slash. Symbolic links and special files are left out. The servers do not wait until the copies reach the
+/// disk, because the source is still there.
 struct ingest {
   static constexpr scoll::service_id id = ids::ingest;
   static constexpr std::string_view name = "ingest";
@@ -28,7 +29,7 @@ struct ingest {
   struct reply {
     scoll::sum<std::uint64_t> objects;
     scoll::sum<std::uint64_t> bytes;
-    scoll::sum<std::uint64_t> unreadable;  ///< files and folders, each counted by its owner
+    scoll::sum<std::uint64_t> unreadable;  ///< files and folders; the owner of each counts it
     scoll::any_of limit_reached;
   };
 

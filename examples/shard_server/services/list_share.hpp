@@ -5,17 +5,17 @@
 
 namespace shard {
 
-/// Lists from all members have to fit into one reply, so each member fills no more than its share and says
-/// when it had to cut: nobody's list is lost because another's was long.
+/// The lists of all members have to fit into one reply. Each member therefore fills no more than its share
+/// and says when it had to cut, so that no list is lost because another one is long.
 class list_share {
  public:
-  /// `overhead`: what the reply takes without its lists.
+  /// `overhead` is the size of the reply without its lists, in bytes.
   list_share(std::size_t reply_capacity, std::size_t overhead, std::uint32_t members) noexcept
       : left_((reply_capacity - overhead) / members) {
     static_cast<void>(take(bytes_per_part));
   }
 
-  /// Whether an element of so many bytes fits; after one that did not, none does.
+  /// Returns true if an element of this many bytes fits. After one that did not fit, no other does.
   bool take(std::size_t bytes) noexcept {
     full_ = full_ || bytes > left_;
     if (!full_) left_ -= bytes;

@@ -88,7 +88,7 @@ scoll::task<scoll::result<object_reply>> object_desk::write(upload_key key, cons
   into->busy = true;
   into->hash.add(request.bytes);
   const auto written = co_await store_.write(into->object, request.bytes);
-  if (!written) co_return written.error();  // and stays busy: the next piece is refused
+  if (!written) co_return written.error();  // the upload stays busy, so the next piece is refused
   into->busy = false;
   co_return owner_says(into->object.record().size);
 }
@@ -98,7 +98,7 @@ scoll::task<scoll::result<object_reply>> object_desk::commit(upload_key key, con
   if (found == uploads_.end() || found->second->busy)
     co_return scoll::error(errc::not_found, "the upload was given up");
   const upload_ptr whole = found->second;
-  uploads_.erase(found);  // whatever happens now, it is over
+  uploads_.erase(found);  // whatever happens now, the upload is over
   if (whole->hash.value() != request.hash)
     co_return scoll::error(errc::checksum_mismatch, "what arrived is not what was sent");
   const auto kept = co_await store_.commit(whole->object, request.hash, durability::disk);

@@ -19,18 +19,18 @@
 namespace shard {
 
 enum class object_step : std::uint8_t {
-  locate,   ///< size, hash and file of `name`
-  read,     ///< up to `length` bytes of `name` from `offset`
-  begin,    ///< an upload of `name`
-  write,    ///< `bytes` at `offset` of the upload
-  commit,   ///< the upload, whose content has `hash`, becomes the object
-  abandon,  ///< the upload is forgotten
+  locate,   ///< asks for size, hash and file of `name`
+  read,     ///< reads up to `length` bytes of `name` from `offset`
+  begin,    ///< begins an upload of `name`
+  write,    ///< writes `bytes` at `offset` of the upload
+  commit,   ///< makes the upload, whose content has `hash`, the object
+  abandon,  ///< drops the upload
 };
 
-/// One step of moving an object, asked of its owner.
+/// One step of moving an object, sent to the object's owner.
 struct object_request {
   object_step step = object_step::locate;
-  std::uint64_t owner = 0;   ///< the node that is meant
+  std::uint64_t owner = 0;   ///< the node that must act
   std::uint64_t upload = 0;  ///< chosen by the sender, unique among its uploads
   std::uint64_t offset = 0;
   std::uint64_t hash = 0;
@@ -43,7 +43,7 @@ struct object_reply {
   bool from_owner = false;
   std::uint64_t size = 0;
   std::uint64_t hash = 0;
-  std::uint64_t generation = 0;  ///< another one: the object was replaced meanwhile
+  std::uint64_t generation = 0;  ///< if it differs, the object was replaced meanwhile
   std::string file;
   std::vector<std::byte> bytes;
 
@@ -52,12 +52,12 @@ struct object_reply {
   }
 };
 
-/// What fits: a request has 4,096 bytes, with a name of at most 512.
+/// The largest piece that fits: a request has 4,096 bytes, with a name of at most 512.
 inline constexpr std::size_t write_piece_bytes = 3500;
 inline constexpr std::uint32_t read_piece_bytes = 16384;
 
-/// An owner's side of puts and gets. Unfinished uploads are bounded: a new one too many makes an end of the
-/// oldest.
+/// The owner's side of puts and gets. The number of unfinished uploads is bounded: a new upload over the
+/// limit removes the oldest one.
 class object_desk {
  public:
   explicit object_desk(object_store& store) noexcept : store_(store) {}
@@ -76,7 +76,7 @@ class object_desk {
     bool busy = false;
   };
   using upload_key = std::pair<scoll::node_id, std::uint64_t>;
-  using upload_ptr = std::shared_ptr<upload>;  // a step that is under way keeps an abandoned one
+  using upload_ptr = std::shared_ptr<upload>;  // a running step keeps an abandoned upload alive
 
   scoll::result<object_reply> locate(const object_request& request) const;
   scoll::task<scoll::result<object_reply>> read(const object_request& request, scoll::stop_token stop);
@@ -90,8 +90,8 @@ class object_desk {
   std::uint64_t sequence_ = 0;
 };
 
-/// Puts and gets go through a group of two, the server that was asked and the owner. Both execute, as all
-/// members do; who is not meant has nothing to say.
+/// Puts and gets go through a group of two: the server that was asked, and the owner. Both execute, as all
+/// members do; the one that is not the owner contributes nothing.
 struct object_io {
   static constexpr scoll::service_id id = ids::object_io;
   static constexpr std::string_view name = "object_io";

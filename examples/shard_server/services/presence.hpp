@@ -5,7 +5,7 @@
 
 namespace shard {
 
-/// The smallest service there is: to answer is to be there.
+/// The smallest possible service: an answer shows that the member is there.
 struct presence {
   static constexpr scoll::service_id id = ids::presence;
   static constexpr std::string_view name = "presence";

@@ -10,7 +10,7 @@
 
 namespace shard {
 
-/// How far this server is with one long operation.
+/// The progress of one long operation on this server.
 struct run_progress {
   std::uint64_t run = 0;
   std::uint64_t done = 0;   ///< objects
@@ -18,7 +18,7 @@ struct run_progress {
   std::uint64_t bytes = 0;
 };
 
-/// The long operations of late, by the number that whoever started them gave them.
+/// The recent long operations, by the number that their initiator gave them.
 class progress_board {
  public:
   std::shared_ptr<run_progress> begin(std::uint64_t run) {
@@ -39,7 +39,7 @@ class progress_board {
   std::deque<std::shared_ptr<run_progress>> recent_;
 };
 
-/// How far all servers are, asked while they are at it.
+/// Asks for the progress of all servers while they work.
 struct progress {
   static constexpr scoll::service_id id = ids::progress;
   static constexpr std::string_view name = "progress";

@@ -64,7 +64,7 @@ class scrub_pass {
     result_.bytes.value += object.size;
     const object_record* now = store_.find(object.name);
     const bool replaced = now == nullptr || now->generation != object.generation;
-    if (fault.empty() || replaced) return;  // a put went on meanwhile: its file is another
+    if (fault.empty() || replaced) return;  // a put replaced the object meanwhile, so its file is another one
     ++result_.damaged.value;
     auto& part = result_.list.parts.front();
     if (share_.take(object.name.size() + fault.size() + 2 * sizeof(std::uint32_t))) {

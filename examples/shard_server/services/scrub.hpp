@@ -17,15 +17,15 @@ struct damaged_object {
   std::string fault;  ///< for a person
 };
 
-/// Reads every object of every server and compares it with the hash that was taken when it was put. All
-/// damaged ones are counted; the lists are cut to what fits a reply.
+/// Reads every object of every server and compares it with the hash that was computed when it was put. All
+/// damaged objects are counted; the lists are cut to fit a reply.
 struct scrub {
   static constexpr scoll::service_id id = ids::scrub;
   static constexpr std::string_view name = "scrub";
   static constexpr std::size_t reply_capacity = scoll::max_reply_bytes;
   struct request {
     std::uint64_t run = 0;       ///< for `progress`
-    scoll::nanoseconds pace{0};  ///< least time per object, so that a scrub leaves the disks to others
+    scoll::nanoseconds pace{0};  ///< least time per object, so that a scrub leaves disk time to others
   };
   struct reply {
     scoll::sum<std::uint64_t> objects;

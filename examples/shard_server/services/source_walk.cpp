@@ -16,7 +16,7 @@ int by_name(const FTSENT** a, const FTSENT** b) {
   return std::strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/// Decides what becomes of one entry. False ends the walk.
+/// Decides what to do with one entry. Returns false to end the walk.
 class visitor {
  public:
   visitor(const walk_order& order, walk_result& found) : order_(order), found_(found) {}

@@ -11,11 +11,11 @@
 
 namespace shard {
 
-/// What a walk is to find: the files of `folder` that one server owns.
+/// The goal of a walk: the files of `folder` that one server owns.
 struct walk_order {
   std::string folder;  ///< absolute
   placement place;
-  std::uint64_t max_objects = 0;  ///< of all members together
+  std::uint64_t max_objects = 0;  ///< the limit for all members together
   std::uint64_t max_bytes = 0;
 };
 
@@ -25,11 +25,11 @@ struct walk_result {
   bool limit_reached = false;
 };
 
-/// The name of the object that a file becomes.
+/// Returns the name of the object that a file becomes.
 std::string object_name_of(std::string_view path);
 
-/// Walks a folder in the order of names, so that all servers see the same and stop at the same file.
-/// Blocking: for a worker. Errors: `cancelled`, `io_error`.
+/// Walks a folder in the order of names, so that all servers see the same files and stop at the same one. It
+/// blocks, so run it on a worker. Errors: `cancelled`, `io_error`.
 scoll::result<walk_result> walk(const walk_order& order, const scoll::cancel_flag& flag);
 
 }  // namespace shard

@@ -9,8 +9,9 @@
 
 namespace shard {
 
-/// Reads an object and hashes it on the pool. Gives what is wrong with it, for a person, or "" if nothing is.
-/// Errors are only those that say nothing about the object: `cancelled`, `busy`, `closed`.
+/// Reads an object and hashes it on the pool. Returns a description of the damage for a person, or "" if the
+/// object is intact. Only failures that say nothing about the object are errors: `cancelled`, `busy`,
+/// `closed`.
 scoll::task<scoll::result<std::string>> find_damage(object_store& store, object_record record,
                                                     scoll::worker_pool& pool, scoll::stop_token stop);
 

@@ -13,12 +13,12 @@
 
 namespace shard {
 
-/// Content travels through memory in chunks.
+/// Content travels through memory in chunks of this size.
 using chunk = std::array<std::byte, std::size_t{256} << 10>;
 
 class chunk_pool;
 
-/// A chunk on loan; goes back when destroyed. Move-only.
+/// A chunk on loan. It returns to the pool when the lease is destroyed. Move-only.
 class chunk_lease {
  public:
   chunk_lease(chunk_pool& pool, std::shared_ptr<chunk> memory) noexcept
@@ -37,8 +37,8 @@ class chunk_lease {
   std::shared_ptr<chunk> memory_;
 };
 
-/// Bounds what a server reads and writes at once, and the memory that takes: whoever touches content holds a
-/// chunk. Memory is allocated when first needed. Must outlive its leases.
+/// Bounds how much a server reads and writes at once, and the memory for it: every operation on content holds
+/// a chunk. Memory is allocated when first needed. The pool must outlive its leases.
 class chunk_pool {
  public:
   explicit chunk_pool(std::size_t chunks) : free_(chunks) {}
@@ -58,7 +58,7 @@ class chunk_pool {
  private:
   friend class chunk_lease;
   void give_back(std::shared_ptr<chunk> memory) {
-    if (memory.use_count() == 1) idle_.push_back(std::move(memory));  // else a worker still reads it
+    if (memory.use_count() == 1) idle_.push_back(std::move(memory));  // otherwise a worker still reads it
     free_.release();
   }
 

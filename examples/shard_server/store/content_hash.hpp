@@ -14,17 +14,18 @@
 
 namespace shard {
 
-/// XXH3-64 of content that comes in parts.
+/// XXH3-64 of content that arrives in parts.
 class content_hash {
  public:
   content_hash() : state_(XXH3_createState(), [](XXH3_state_t* s) { XXH3_freeState(s); }) {
     XXH3_64bits_reset(state_.get());
   }
 
-  /// On this thread, for small parts.
+  /// Hashes on this thread, for small parts.
   void add(std::span<const std::byte> part) { XXH3_64bits_update(state_.get(), part.data(), part.size()); }
 
-  /// On a worker: the first `bytes` of a chunk. The function owns what it touches, as the pool demands.
+  /// Hashes the first `bytes` of a chunk on a worker. The function owns the data it touches, as the pool
+  /// demands.
   scoll::task<scoll::status> add_on(scoll::worker_pool& pool, std::shared_ptr<chunk> part, std::size_t bytes,
                                     scoll::stop_token stop) {
     const auto work = [state = state_, part = std::move(part), bytes] {

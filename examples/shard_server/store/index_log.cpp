@@ -14,7 +14,7 @@ using namespace scoll::transport;  // the awaitables
 
 constexpr std::size_t most_bytes = std::size_t{1} << 30;
 
-/// Before every record. The checksum covers the record alone: a wrong length makes it fail as well.
+/// Precedes every record. The checksum covers the record alone; a wrong length makes it fail as well.
 struct record_header {
   std::uint32_t bytes = 0;
   std::uint64_t checksum = 0;
@@ -31,7 +31,7 @@ std::vector<std::byte> encode(const object_record& record) {
   return bytes;
 }
 
-/// The record at the front of `bytes`, which it is removed from; nothing if there is no whole one.
+/// Removes the record at the front of `bytes` and returns it, or nothing if there is no complete one.
 std::optional<object_record> take_record(std::span<const std::byte>& bytes) {
   if (bytes.size() < header_bytes) return std::nullopt;
   const auto header = scoll::wire::decode_from<record_header>(bytes.first(header_bytes));

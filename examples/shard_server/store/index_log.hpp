@@ -12,32 +12,32 @@
 
 namespace shard {
 
-/// What a store remembers of an object: enough to find its file and to tell whether it was altered.
+/// The data that a store keeps about an object: enough to find its file and to detect changes to it.
 struct object_record {
   std::string name;
   std::uint64_t size = 0;
   std::uint64_t hash = 0;        ///< XXH3-64 of the content
-  std::uint64_t generation = 0;  ///< counts the puts of this store; part of the file's name
+  std::uint64_t generation = 0;  ///< counts the puts of this store; it is part of the file's name
 };
 
-/// What an index file held when it was read.
+/// The contents of an index file at the time it was read.
 struct loaded_index {
-  std::vector<object_record> records;  ///< oldest first; of one name, the last counts
+  std::vector<object_record> records;  ///< oldest first; the last record of a name counts
   std::uint64_t good_bytes = 0;
-  std::uint64_t torn_bytes = 0;  ///< were after them: an append that a crash cut short
+  std::uint64_t torn_bytes = 0;  ///< bytes after the records: an append that a crash cut short
 };
 
-/// A file of records, each with its length and checksum, to which one appends: an object is stored from the
-/// moment its record is complete. One record at a time is written.
+/// An append-only file of records, each with its length and checksum. An object is stored from the moment its
+/// record is complete. One record at a time is written.
 class index_log {
  public:
-  /// Reads an index, or makes an empty one, and what a crash left incomplete is cut off. Then it is durable,
-  /// name and all. The loop must live until all appends have returned.
+  /// Reads an index or creates an empty one, and cuts off an append that a crash left incomplete. After that
+  /// the file is durable, including its name. The loop must live until all appends have returned.
   static scoll::task<scoll::result<index_log>> open(scoll::transport::file_system& files, std::string path,
                                                     loaded_index& index);
 
-  /// `durable` waits until the record would survive a power failure. After an error it may be there after the
-  /// next start, or not.
+  /// With `durable` it waits until the record would survive a power failure. After an error, the record may
+  /// or may not be there after the next start.
   scoll::task<scoll::status> append(const object_record& record, bool durable);
 
  private:

@@ -59,7 +59,7 @@ scoll::task<scoll::status> object_store::remove_orphans() {
   co_return scoll::status{};
 }
 
-/// One that cannot be removed does no harm.
+/// A file that cannot be removed does no harm.
 scoll::task<scoll::status> object_store::remove_orphans_of(std::string subfolder,
                                                            const std::set<std::string>& kept) {
   directory_listing names;
@@ -133,7 +133,7 @@ scoll::task<scoll::status> object_store::commit(new_object& object, std::uint64_
     const auto named = co_await sync_directory(files_, parent_directory(object.file_.path()));
     if (!named) co_return named;
   }
-  object.store_ = nullptr;  // from here on the index may refer to it, whatever the append says
+  object.store_ = nullptr;  // from here on the index may refer to the file, whatever the append reports
   const auto appended = co_await log_.append(object.record_, durable);
   if (!appended) co_return appended;
 

@@ -38,42 +38,45 @@ class new_object {
 
  private:
   friend class object_store;
-  object_store* store_;  // null: nothing is to be removed
+  object_store* store_;  // null: there is nothing to remove
   object_record record_;
   scoll::transport::file file_;
 };
 
-/// Whether a commit waits for the disk.
+/// Decides if a commit waits for the disk.
 enum class durability { page_cache, disk };
 
-/// One server's objects: files below FOLDER/objects, and FOLDER/index.log, which says which of them count. A
-/// put writes a file of a new name and then appends to the index; so a crash at any point leaves the old
-/// object or the new one, and at the next start files that nobody refers to are removed. One thread; must
-/// outlive what it returns.
+/// The objects of one server: files below FOLDER/objects, and FOLDER/index.log, which says which of them
+/// count. A put writes a file with a new name and then appends to the index. A crash at any point therefore
+/// leaves the old object or the new one; the next start removes files that no record refers to. Use it on one
+/// thread. It must outlive the objects it returns.
 class object_store {
  public:
-  /// Reads the index. The folder must exist, and nobody else use it (`folder_lock`). Errors: `io_error`.
+  /// Reads the index. The folder must exist and must not be used by anybody else (`folder_lock`). Errors:
+  /// `io_error`.
   static scoll::task<scoll::result<std::unique_ptr<object_store>>> open(scoll::transport::file_system& files,
                                                                         std::string folder);
 
   std::uint64_t objects() const noexcept { return objects_.size(); }
   std::uint64_t bytes() const noexcept { return bytes_; }
   const std::string& folder() const noexcept { return folder_; }
-  /// Bytes of the index that a crash had left incomplete, and files that nobody referred to, at the start.
+  /// Both figures are from the start: bytes of the index that a crash had left incomplete, and files that no
+  /// record referred to.
   std::uint64_t torn_index_bytes() const noexcept { return torn_bytes_; }
   std::uint64_t orphans_removed() const noexcept { return orphans_; }
 
-  /// Null if there is none. Valid until the object is put again.
+  /// Returns null if there is no such object. The pointer is valid until the object is put again.
   const object_record* find(std::string_view name) const;
-  /// The first object after a name, in the order of names; "" comes before all. For walks that pause.
+  /// Returns the first object after a name, in the order of names; "" comes before all. For walks that pause.
   const object_record* next(std::string_view after) const;
   std::string file_of(const object_record& record) const;
 
   scoll::task<scoll::result<new_object>> create(std::string name);
   /// Appends to an object's content.
   scoll::task<scoll::status> write(new_object& object, std::span<const std::byte> bytes);
-  /// Makes it the object of its name. What replaces an object always waits for the disk: in a power failure
-  /// nothing that was safe may be lost. After an error the next start decides which of the two it is.
+  /// Makes the file the object of its name. A commit that replaces an object always waits for the disk, so
+  /// that a power failure loses nothing that was safe. After an error, the next start decides which of the
+  /// two objects it is.
   scoll::task<scoll::status> commit(new_object& object, std::uint64_t hash, durability how);
 
   scoll::task<scoll::result<scoll::transport::file>> open_to_read(const object_record& record,
@@ -103,7 +106,7 @@ class object_store {
   std::uint64_t torn_bytes_ = 0;
   std::uint64_t orphans_ = 0;
   std::bitset<256> subfolders_;
-  std::vector<std::string> abandoned_;  // files of objects that were given up, to be removed
+  std::vector<std::string> abandoned_;  // files of abandoned uploads, to be removed
   index_log log_;
   chunk_pool chunks_{chunks_at_once};
 };

@@ -16,10 +16,10 @@ using shard::object_store;
 
 namespace {
 
-/// What a client knows of one object: the puts that were answered, and one that was not.
+/// A client's knowledge of one object: the puts that were answered, and later ones that were not.
 struct knowledge {
-  std::string content;             ///< of the last put that was answered
-  std::vector<std::string> maybe;  ///< of those after it that failed
+  std::string content;             ///< content of the last put that was answered
+  std::vector<std::string> maybe;  ///< contents of later puts that failed
   bool durable = false;
 };
 using known_objects = std::map<std::string, knowledge>;
@@ -48,7 +48,7 @@ task<status> put_known(object_store& store, known_objects& known, std::string na
   co_return done;
 }
 
-/// Puts that replace each other, of several sizes. Ends at the first that fails.
+/// Does puts of several sizes that replace each other. Stops at the first that fails.
 task<> work(object_store& store, known_objects& known) {
   const auto big = [](char c) { return std::string(2500, c); };
   const struct {
@@ -70,7 +70,7 @@ std::unique_ptr<object_store> open_store(sim_host& h) {
   return std::move(*opened);
 }
 
-/// Empty if its content is not what its record says.
+/// Returns an empty text unless the content differs from its record.
 task<std::string> content_of(object_store& store, shard::object_record record) {
   const auto content = co_await read_file(store.files(), store.file_of(record), 1 << 20);
   if (!content || content->size() != record.size || wire::checksum(*content) != record.hash)
@@ -95,7 +95,7 @@ std::size_t files_below(sim_host& h, const std::string& folder) {
   }(h.files(), folder));
 }
 
-/// Nothing that was safe is lost, what is there was put, and nothing is left over.
+/// Checks that nothing safe is lost, that every object was really put, and that no file is left over.
 void check(sim_host& h, const known_objects& known) {
   const auto store = open_store(h);
   REQUIRE(store != nullptr);
@@ -110,7 +110,7 @@ void check(sim_host& h, const known_objects& known) {
     const bool attempted = std::find(k.maybe.begin(), k.maybe.end(), content) != k.maybe.end();
     if (k.durable) REQUIRE((content == k.content || (attempted && !content.empty())));
   }
-  REQUIRE(files_below(h, h / "objects") <= store->objects());  // an unsafe one may have no file
+  REQUIRE(files_below(h, h / "objects") <= store->objects());  // an unsafe object may have no file
   const auto again = h.get(put(*store, "a", "new", durability::disk));
   REQUIRE(again);
 }
@@ -187,7 +187,7 @@ TEST_CASE("a store survives every operation failing once, in this life and the n
           REQUIRE(found != nullptr);
           REQUIRE(h.get(content_of(*store, *found)) == k.content);
         }
-        REQUIRE(h.get(store->create("z")).has_value());  // removes what was given up
+        REQUIRE(h.get(store->create("z")).has_value());  // removes abandoned files
       }
       h.restart();
       check(h, known);

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A project with traps does not build, and the message names them; without them it is not searched again until it changes.
+# A project with traps must not build, and the message must name them. Without traps it is not searched again
+# until it changes.
 # usage: check.sh package|subproject PREFIX COMPILER WORK_FOLDER
 set -euo pipefail
 how=$1 prefix=$2 compiler=$3 work=$4

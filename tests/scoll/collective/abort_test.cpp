@@ -10,7 +10,7 @@ namespace {
 
 const tree_spec trees[] = {flat{}, chain{}, kary{2}, knomial{2}, knomial{4}, greedy{7, 1, 1}};
 
-/// What the stop of a broadcast has to answer within: the way down and up again, and no work.
+/// The time limit for the end of a stopped broadcast: the way down and up again, without work.
 nanoseconds abort_limit(const tree_spec& spec, std::uint32_t n, std::uint32_t root) {
   const node_options usual;
   return tree_view(spec, n, root).levels(root) * (usual.rtt_estimate + usual.level_margin);

@@ -11,7 +11,7 @@ using namespace scoll::test;
 
 namespace {
 
-/// Merges copies of `parts` in random order and in random groupings: whatever the tree, the answer is one.
+/// Merges copies of `parts` in random order and in random groupings. The result must not depend on the tree.
 template <class T>
 T merged_somehow(std::vector<T> parts, random_generator& random) {
   while (parts.size() > 1) {
@@ -24,8 +24,8 @@ T merged_somehow(std::vector<T> parts, random_generator& random) {
   return parts.front();
 }
 
-/// A monoid: order and grouping do not matter, the empty value changes nothing, and all of it survives the
-/// wire.
+/// Checks a monoid: order and grouping do not matter, the empty value changes nothing, and the value survives
+/// encoding.
 template <class T, class Make>
 void check_monoid(Make make, bool has_neutral = true) {
   random_generator random(31);

@@ -35,7 +35,7 @@ traffic carried(cluster& c) {
   return sum;
 }
 
-/// Answers nothing but that it was there.
+/// Answers only that it was there.
 struct silent {
   static constexpr service_id id{0x0601};
   struct request {};
@@ -294,7 +294,7 @@ TEST_CASE("random deaths, cuts, delays and failures never spoil an account", "[s
         REQUIRE(log.executed[rank] <= 1);
         REQUIRE(log.replied[rank] >= log.executed[rank]);
         REQUIRE(log.replied[rank] <= 1);
-        // Who is said not to be reached does not execute later either.
+        // A member that is reported as not reached does not execute later either.
         if (r.outcome().state(rank) == member_state::not_reached) REQUIRE(log.executed[rank] == 0);
       }
       for (std::uint32_t i = 0; i < n; ++i) REQUIRE(c.engine(i).operations() == 0);

@@ -76,7 +76,7 @@ class cluster {
     return run(await_bcast(g, request, options));
   }
 
-  /// As SIGKILL: nothing is said to anybody, and the links break.
+  /// Acts like SIGKILL: the node sends nothing more, and its links break.
   void kill(std::uint32_t i) {
     for (std::uint32_t j = 0; j < size(); ++j) {
       if (j == i) continue;
@@ -85,7 +85,7 @@ class cluster {
       network.refuse(i, j);
     }
   }
-  /// Takes back what `kill` did to the links.
+  /// Undoes the effects of `kill` on the links.
   void revive(std::uint32_t i) {
     for (std::uint32_t j = 0; j < size(); ++j) {
       if (j == i) continue;
@@ -94,7 +94,7 @@ class cluster {
     }
   }
 
-  /// Whether no node has an operation, a message or an unsettled link left, a while after all has ended.
+  /// True if no node has an operation or a message left, a while after everything has ended.
   bool quiet() {
     ex.run_for(std::chrono::milliseconds(200));
     for (auto& n : nodes_) {
@@ -112,7 +112,7 @@ class cluster {
     return ended;
   }
 
-  /// A new process in the place of an old one.
+  /// Puts a new process in the place of an old one.
   void reboot(std::uint32_t i, std::uint64_t incarnation, node_options options = {}) {
     stop(i, std::chrono::milliseconds(20)).ignore();
     start(i, std::move(options), incarnation);
@@ -130,7 +130,7 @@ class cluster {
     }
   }
 
-  static constexpr std::uint32_t outsiders = 1;  ///< hosts of the network behind those of the nodes
+  static constexpr std::uint32_t outsiders = 1;  ///< hosts of the network after those of the nodes
 
   testing::virtual_executor ex;
   testing::sim_network network;
@@ -148,7 +148,7 @@ class cluster {
   std::vector<std::unique_ptr<node>> nodes_;
 };
 
-/// A broadcast that has been started and not waited for: the test goes on while it is under way.
+/// A broadcast that has been started and runs while the test continues.
 template <class S>
 class flight {
  public:
@@ -164,13 +164,13 @@ class flight {
   flight& operator=(const flight&) = delete;
 
   bool done() const { return result_.has_value(); }
-  /// Waits for the end.
+  /// Waits until the broadcast has ended.
   result_type& land() {
     if (!joined_) cluster_.run(join());
     joined_ = true;
     return *result_;
   }
-  /// How long it took.
+  /// Returns how long the broadcast took.
   nanoseconds took() const { return ended_ - started_; }
 
  private:

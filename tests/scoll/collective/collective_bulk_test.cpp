@@ -11,7 +11,7 @@ namespace {
 using bytes = std::vector<std::byte>;
 constexpr std::size_t mebibyte = 1U << 20U;
 
-/// One member's part, and what the test looks at.
+/// The part of one member, and the figures that the test checks.
 struct shelf {
   node* at = nullptr;
   bytes stored;
@@ -22,7 +22,7 @@ struct shelf {
 };
 
 /// Carries an object down a tree: each member pulls it from its parent and exposes its own copy to its
-/// children, who see the rewritten request.
+/// children, which get the rewritten request.
 struct spread {
   static constexpr service_id id{0x0301};
   static constexpr nanoseconds processing_bound = 1s;
@@ -93,7 +93,7 @@ TEST_CASE("an object goes down a chain by descriptors that each member rewrites 
   const std::uint64_t carried = c.network.bytes_carried() - carried_before;
   CHECK(carried < 2 * at[0].stored.size() + mebibyte / 2);  // once per edge
 
-  // Nothing stays exposed when the replies have gone.
+  // No memory stays exposed after the replies have been sent.
   bytes into(10);
   for (std::uint32_t i = 1; i < 3; ++i)
     CHECK(c.run(pull(c[0], at[i].passed_on, 0, std::span(into))).error() == errc::stale_descriptor);

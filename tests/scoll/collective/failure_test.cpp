@@ -10,8 +10,8 @@ namespace {
 
 const tree_spec trees[] = {flat{}, chain{}, kary{2}, knomial{2}, knomial{4}, greedy{7, 1, 1}};
 
-/// What a death may do to a broadcast: everybody outside the victim's subtree is merged, and that subtree is
-/// either merged as a whole, or lost as a whole.
+/// The allowed effects of a death on a broadcast: every member outside the victim's subtree is merged, and
+/// that subtree is either merged or lost as a whole.
 void check_death(const bcast_result<probe::reply>& r, const tree_view& tree, std::uint32_t n,
                  std::uint32_t victim) {
   const outcome& o = r.outcome();
@@ -86,7 +86,7 @@ TEST_CASE("a member that is dead before the broadcast is provably not reached", 
       INFO(to_string(spec) << " victim " << victim);
       service.log->clear();
       c.kill(victim);
-      c.ex.run_for(1ms);  // the links' ends have heard of it
+      c.ex.run_for(1ms);  // both ends of the links have noticed
       auto r = c.bcast(g, {});
       check_account(r, *service.log, n);
       check_members(r.outcome(), tree.subtree(victim), member_state::not_reached, phase::delivery,
@@ -181,7 +181,7 @@ TEST_CASE("a member that reboots during a broadcast is named so", "[failure]") {
   check_members(r.outcome(), tree.subtree(1), member_state::unknown, phase::delivery, errc::peer_rebooted, 0);
   REQUIRE(f.took() < 500ms);
 
-  // The group is not known there any more.
+  // That node no longer knows the group.
   service.log->clear();
   auto after = c.bcast(g, {});
   check_account(after, *service.log, n);

@@ -22,7 +22,7 @@ node_options short_lease() {
   return options;
 }
 
-/// Says what a call knows of entities.
+/// Reports what its context says about entities.
 struct surveyor {
   static constexpr service_id id{0x0401};
   struct request {};
@@ -182,11 +182,12 @@ TEST_CASE("a creation that meets a dead member leaves no state anywhere", "[grou
         c.kill(victim);
         c.run([&]() -> task<void> { co_await s.join(); }());
         REQUIRE(failed.has_value());
-        if (*failed == errc::ok) continue;  // it was too late to harm
+        if (*failed == errc::ok) continue;  // it came too late to harm
         for (std::uint32_t i = 0; i < n; ++i) {
           if (i != victim) REQUIRE(c.engine(i).groups() == 1);
         }
-        // What it holds it cannot be told to forget; it asks, gets no answer, and drops it.
+        // The creator cannot tell the victim to forget the group. The victim asks, gets no answer, and drops
+        // the group.
         c.ex.run_for(10s);
         REQUIRE(c.engine(victim).groups() <= 1);
         REQUIRE(c.engine(victim).operations() == 0);

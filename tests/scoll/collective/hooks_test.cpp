@@ -10,7 +10,7 @@ using namespace scoll::test;
 
 namespace {
 
-/// What hooks did, by rank, and what one of them is told to do.
+/// The actions of hooks, by rank, and the order that one of them has.
 struct journal {
   enum class thrown { nothing, std_exception, failure, number };
   struct heard {
@@ -269,7 +269,7 @@ TEST_CASE("a hook that fails or throws costs what the account says, and no more"
       for (const auto throws : {journal::thrown::nothing, journal::thrown::std_exception,
                                 journal::thrown::failure, journal::thrown::number}) {
         if (hook == std::string("on_reply")) {
-          if (rank == 5) continue;                           // a leaf hears nobody
+          if (rank == 5) continue;                           // a leaf has no child
           if (throws == journal::thrown::nothing) continue;  // it returns nothing
         }
         one_hook_fails<formed<0>>(hook, rank, throws);
@@ -330,7 +330,7 @@ TEST_CASE("on_reply hears of every child, lost ones too", "[hooks]") {
 
 namespace {
 
-/// Its `on_reply` suspends; no merge and no other `on_reply` of the operation may begin meanwhile.
+/// Its `on_reply` suspends; meanwhile no merge and no other `on_reply` of the operation may begin.
 struct slow_listener {
   static constexpr service_id id{0x0320};
   struct request {};
@@ -386,20 +386,20 @@ struct early {
   }
 };
 
-/// The same, and promises to take no time.
+/// Does the same, and promises to take no time.
 struct early_and_short : early {
   static constexpr service_id id{0x0326};
   static constexpr bool short_execute = true;
 };
 
-/// Its number is the library's.
+/// A service whose number belongs to the library.
 struct low {
   static constexpr service_id id{255};
   struct request {};
   void execute(const request&, bcast_context&) {}
 };
 
-/// Grows what it forwards.
+/// Makes the request longer before it is forwarded.
 struct grower {
   static constexpr service_id id{0x0322};
   struct request {

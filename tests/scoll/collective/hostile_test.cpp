@@ -37,7 +37,7 @@ struct bulky {
   }
 };
 
-/// Not a struct around bytes, but bytes.
+/// Plain bytes on the wire, not a struct around bytes.
 struct raw {
   static constexpr service_id id{0x0502};
   using request = std::vector<std::byte>;
@@ -47,7 +47,7 @@ struct raw {
   reply execute(const request& r, bcast_context&) { return {{r.size()}}; }
 };
 
-/// What encodes its reply as something else than what it decodes.
+/// A service that encodes its reply in another way than it decodes it.
 struct liar {
   static constexpr service_id id{0x0503};
   struct request {};
@@ -294,7 +294,7 @@ TEST_CASE("requests that are not what they should be are refused with the reason
   REQUIRE(refused(h, good) == errc::unknown_tree);
   h = base;
   REQUIRE(refused(h, bytes(max_request_bytes + 1)) == errc::too_large);
-  // Creations and their ends are no different.
+  // The same holds for the creation and the end of groups.
   h = base;
   h.kind = static_cast<std::uint8_t>(detail::collective_kind::create);
   REQUIRE(refused(h, good) == errc::not_parent);
@@ -431,7 +431,7 @@ TEST_CASE("a creation that was forgotten before it arrived is refused", "[hostil
   h.kind = static_cast<std::uint8_t>(detail::collective_kind::create);
   REQUIRE(f.x->ask(2, h, members).refused == errc::unknown_group);
   REQUIRE(f.c.engine(1).groups() == 2);
-  // One that was refused for another reason may come again.
+  // A request that was refused for another reason may come again.
   h.group.counter = 60;
   h.root_rank = 1;
   REQUIRE(f.x->ask(2, h, members).refused == errc::not_member);
@@ -577,7 +577,7 @@ TEST_CASE("a member of another version says so, and its subtree takes part", "[v
       REQUIRE(after.executed->empty());
       REQUIRE(r->total.value == total);
       REQUIRE(r->members.value == n - others.size());
-      // From a root of another version the others are the odd ones.
+      // For a root of another version, the other members are the ones that differ.
       if (others == std::set<std::uint32_t>{2}) {
         auto theirs = c[2].find_group<versioned_service<2>>(g.id()).value();
         auto reverse = c.bcast(theirs, {});

@@ -10,7 +10,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-/// Everybody but `i` hears that it is dead.
+/// Tells every node except `i` that `i` is dead.
 void tell_dead(cluster& c, std::uint32_t i, std::uint64_t incarnation = 1) {
   for (std::uint32_t j = 0; j < c.size(); ++j) {
     if (j != i && c.alive(j)) c[j].on_dead(i + 1, incarnation);
@@ -86,7 +86,7 @@ TEST_CASE("those who can be reached execute although members are dead, if the ca
   options.dead = dead_members::try_others;
   const time_point started = c.ex.now();
   const auto r = c.bcast(g, {}, options);
-  CHECK(c.ex.now() - started < 1ms);  // nobody is waited for
+  CHECK(c.ex.now() - started < 1ms);  // the broadcast waits for no one
   check_account(r, *p.log, 16);
   check_members(r.outcome(), tree.subtree(victim), member_state::not_reached, phase::delivery,
                 errc::peer_died, tree.parent(victim));

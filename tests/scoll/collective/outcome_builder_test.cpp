@@ -82,7 +82,8 @@ bool same_but_text(const cause& a, const cause& b) {
          a.what.domain() == b.what.domain() && a.reporter == b.reporter;
 }
 
-/// By member: state and cause are the same; `texts` says whether the causes' texts came through.
+/// Compares two accounts by member: state and cause must be equal; `texts` says if the texts of causes must
+/// be, too.
 void check_same(const outcome_builder& before, const outcome_builder& after, bool texts) {
   REQUIRE(before.runs().size() == after.runs().size());
   for (std::size_t i = 0; i < before.runs().size(); ++i) {
@@ -97,7 +98,7 @@ void check_same(const outcome_builder& before, const outcome_builder& after, boo
   }
 }
 
-/// Whatever was accepted speaks of exactly these members, in states and with causes that exist.
+/// An accepted account names exactly these members, in states and with causes that exist.
 void check_consistent(const outcome_builder& a, const std::vector<rank_range>& subtree) {
   outcome_builder sorted = a;
   sorted.normalise();
@@ -208,7 +209,7 @@ TEST_CASE("random bytes are no account", "[account]") {
   int accepted = 0;
   int refused = 0;
   for (int round = 0; round < 20000; ++round) {
-    // Small numbers in every other round, so that some of them get far, or through.
+    // The numbers are small in every other round, so that some of them pass many checks, or all.
     const std::uint64_t values = round % 2 == 0 ? 256 : 7;
     bytes noise(random.below(60));
     for (std::byte& b : noise) b = static_cast<std::byte>(random.below(values));
@@ -306,7 +307,7 @@ TEST_CASE("more causes than are kept are folded into one that says so", "[accoun
   REQUIRE(decoded(after, on_wire, {{0, 200}}));
   after.normalise();
   check_same(before, after, true);
-  // Two such accounts together are still within the limit.
+  // Two such accounts together still keep within the limit.
   outcome_builder both;
   both.add({200, 201}, member_state::merged);
   const std::uint16_t own = both.add_cause({phase::reply, error(errc::too_large, "mine"), 7});

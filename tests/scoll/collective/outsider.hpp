@@ -13,7 +13,7 @@
 
 namespace scoll::test {
 
-/// A node that speaks the transport's language and says to the collectives above it what a test tells it to.
+/// A node that speaks the transport's protocol and sends to the collectives above it whatever a test chooses.
 class outsider final : private transport::endpoint_events {
  public:
   struct answer {
@@ -23,7 +23,7 @@ class outsider final : private transport::endpoint_events {
     std::vector<std::byte> payload;
   };
 
-  /// At a host of the cluster's network.
+  /// Creates the node on a host of the cluster's network.
   outsider(cluster& c, node_id self, std::uint32_t host, std::uint64_t incarnation = 1)
       : cluster_(c), rail_(c.network, c.ex, host), wire_(c.ex, rail_, options(self, incarnation), *this) {
     wire_.listen(rail_.listen_address()).value();
@@ -41,7 +41,7 @@ class outsider final : private transport::endpoint_events {
 
   transport::endpoint& wire() { return wire_; }
 
-  /// Sends one request and waits for what comes back.
+  /// Sends one request and waits for the reply.
   answer ask(node_id to, const detail::collective_head& head, std::span<const std::byte> payload,
              std::uint32_t capacity = 30000) {
     asking a;
@@ -54,13 +54,13 @@ class outsider final : private transport::endpoint_events {
     return a.got;
   }
 
-  /// What to answer to every request that comes, once set: a head and a payload.
+  /// Sets the answer to every request from now on: a head and a payload.
   void answer_all(const detail::collective_reply_head& head, std::vector<std::byte> payload) {
     answering_ = true;
     answer_head_ = head;
     answer_payload_ = std::move(payload);
   }
-  /// What the last request that came said.
+  /// Returns the head of the last request.
   const detail::collective_head& last_head() const { return last_head_; }
   int requests() const { return requests_; }
 

@@ -36,7 +36,7 @@ result<tree_plan> plan(cluster& c, std::uint32_t root, plan_options options = {}
   return c.run(plan_tree(c[root], c.targets(), std::move(options)));
 }
 
-/// Nodes 1 to `size`, each on a simulated host with a processor that sending and receiving keep busy.
+/// Nodes 1 to `size`, each on a simulated host whose processor is busy while it sends and receives.
 class timed_fleet {
  public:
   timed_fleet(std::uint32_t size, const testing::sim_link_model& model)
@@ -118,7 +118,7 @@ TEST_CASE("latency is measured as it is, where nothing else takes time", "[plan]
     CHECK(found->by_class[0].samples >= 12);
     CHECK(found->map.host_of == std::vector<std::uint32_t>{0, 1, 2, 3, 4});
     CHECK_FALSE(found->map.local);
-    // What is left behind: nothing.
+    // The measurement leaves nothing behind.
     CHECK(c.quiet());
     for (std::uint32_t i = 0; i < c.size(); ++i) CHECK(c.engine(i).groups() == 0);
   }
@@ -203,7 +203,7 @@ TEST_CASE("a plan holds for its root, and groups can be made with it", "[plan]")
     REQUIRE(found.has_value());
     CHECK(found->members == 9);
     CHECK(found->predicted->merged == found->candidates.front().predicted.merged);
-    // Nothing costs anything but the way: all other servers are one step away.
+    // Only latency has a cost, so all other servers are one step away.
     CHECK(found->tree == tree_spec(flat{}));
     CHECK(found->predicted->merged == 20'000);
     // In relative ranks: the root's own host first and last, whatever its rank.
@@ -220,7 +220,7 @@ TEST_CASE("a pinned tree is the plan, measured only if that is asked for", "[pla
   node_options base;
   base.pinned_tree = kary{3};
   cluster c(5, base);
-  const auto blind = plan(c, 0);  // nobody serves the probe: nothing is sent
+  const auto blind = plan(c, 0);  // no node serves the probe, so nothing is sent
   REQUIRE(blind.has_value());
   CHECK((blind->pinned && blind->tree == tree_spec(kary{3}) && !blind->predicted));
   plan_options measured;

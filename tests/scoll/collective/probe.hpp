@@ -14,12 +14,12 @@
 
 namespace scoll::test {
 
-/// Who did what in a cluster of probes, and what each is told to do, by rank.
+/// A record of the actions in a cluster of probes, and the orders for each probe, by rank.
 struct probe_log {
   std::map<std::uint32_t, int> executed, replied, stopped;
-  std::map<std::uint32_t, nanoseconds> work;  ///< how long `execute` takes; `usual` if it is not here
+  std::map<std::uint32_t, nanoseconds> work;  ///< time that `execute` takes; `usual` without an entry
   nanoseconds usual{0};
-  std::set<std::uint32_t> stuck;  ///< `execute` returns when it is asked to stop, and not before `release`
+  std::set<std::uint32_t> stuck;  ///< `execute` ignores stops until `release`
   std::map<std::uint32_t, error> failing;
   event release;
 
@@ -30,7 +30,7 @@ struct probe_log {
   }
 };
 
-/// Adds up rank + 1; the log says how it goes.
+/// Adds up rank + 1 and follows the orders in the log.
 struct probe {
   static constexpr service_id id{0x0201};
   static constexpr std::string_view name = "probe";
@@ -66,7 +66,7 @@ inline std::uint64_t triangle(std::uint64_t n) {
   return n * (n + 1) / 2;
 }
 
-/// The tree of a group as ranks.
+/// The tree of a group, in ranks.
 class tree_view {
  public:
   tree_view(const tree_spec& spec, std::uint32_t n, std::uint32_t root)
@@ -82,7 +82,7 @@ class tree_view {
       found.push_back(to_rank(tree_.child(n_, relative, i), root_, n_));
     return found;
   }
-  /// With `top` itself.
+  /// Includes `top` itself.
   std::set<std::uint32_t> subtree(std::uint32_t top) const {
     std::set<std::uint32_t> found{top};
     for (const std::uint32_t child : children(top)) found.merge(subtree(child));
@@ -99,8 +99,8 @@ class tree_view {
   std::uint32_t root_;
 };
 
-/// What holds of every answer, whatever happened: states agree with what was really executed, and the value
-/// is made of exactly those who are merged.
+/// Checks what holds for every answer, whatever happened: states agree with the executions, and the value
+/// consists of exactly the merged members.
 inline void check_account(const bcast_result<probe::reply>& r, probe_log& log, std::uint32_t n,
                           std::uint64_t factor = 1) {
   const outcome& o = r.outcome();
@@ -131,7 +131,7 @@ inline void check_account(const bcast_result<probe::reply>& r, probe_log& log, s
   REQUIRE(o.clean() == r.ok());
 }
 
-/// Every one of `ranks` is in this state, for this reason.
+/// Checks that every one of `ranks` is in this state for this reason.
 inline void check_members(const outcome& o, const std::set<std::uint32_t>& ranks, member_state state,
                           phase where, errc code, std::uint32_t reporter) {
   for (const std::uint32_t rank : ranks) {

@@ -11,7 +11,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-/// Exactly `ranks` executed and are merged; all others were left alone.
+/// Checks that exactly `ranks` executed and are merged, and that no other member was touched.
 void check_only(const bcast_result<probe::reply>& r, probe_log& log, const rank_set& ranks, std::uint32_t n) {
   INFO(describe(r.outcome()));
   REQUIRE(r.ok());
@@ -27,7 +27,7 @@ void check_only(const bcast_result<probe::reply>& r, probe_log& log, const rank_
     REQUIRE(log.executed[rank] == (ranks.contains(rank) ? 1 : 0));
 }
 
-/// Says how far down the tree a member is, by rewriting the request on the way.
+/// Reports how deep in the tree a member is, by rewriting the request on the way.
 struct stepping {
   static constexpr service_id id{0x0777};
   struct request {
@@ -233,7 +233,7 @@ TEST_CASE("members whose view of the living differs say so, or take no part if t
   CHECK(p.log->executed[12] == 0);
   CHECK(p.log->executed[13] == 0);
 
-  CHECK(c.bcast(g, {}).outcome().dissenting().members == 0);  // to all: nobody's view matters
+  CHECK(c.bcast(g, {}).outcome().dissenting().members == 0);  // sent to all members, so no view matters
 }
 
 TEST_CASE("a rewritten request goes to the same subset") {

@@ -20,7 +20,7 @@ void set_limit(bcast_options& options, bool by_deadline, nanoseconds limit) {
   }
 }
 
-/// Each hook may be made to hang at one rank, until `release`; what is left of the time is noted.
+/// Each hook can be made to hang at one rank until `release`. The time that is left is recorded.
 struct hanging {
   static constexpr service_id id{0x0202};
   static constexpr std::string_view name = "hanging";
@@ -292,7 +292,7 @@ TEST_CASE("an on_reply or a finish that never returns loses values, not the acco
           check_states(r.outcome(), all_but(n, lost), member_state::merged);
           REQUIRE(r.has_value() == (stuck != 0));
         } else {
-          // One child's value is in the hook's hands; the other's answer was there and is merged.
+          // The hook holds one child's value; the other child's answer had arrived and is merged.
           REQUIRE(r.outcome().merged().contains(stuck));
           const std::uint32_t in_hand =
               r.outcome().state(2 * stuck + 1) == member_state::merged ? 2 * stuck + 2 : 2 * stuck + 1;

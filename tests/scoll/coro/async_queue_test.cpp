@@ -40,10 +40,10 @@ TEST_CASE("a queue hands values on in order, and waiters are served in order") {
   b.run();
   CHECK(q.try_push(1));
   CHECK(q.try_push(2));
-  CHECK(q.size() == 0);  // both went to who waited
+  CHECK(q.size() == 0);  // both went to the waiting readers
   CHECK(q.try_push(3));
   CHECK(log.empty());
-  CHECK(q.try_pop() == 3);  // and a newcomer cannot steal theirs
+  CHECK(q.try_pop() == 3);  // a newcomer cannot take their items
   b.run();
   CHECK(log == log_of{"p1:1", "p2:2"});
 

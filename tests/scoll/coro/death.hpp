@@ -7,7 +7,7 @@
 #include <csignal>
 #include <string>
 
-/// What became of a child process that ran a function: whether it aborted, and what it said on stderr.
+/// The end of a child process that ran a function: its status, and its output on stderr.
 struct death {
   bool aborted = false;
   std::string message;

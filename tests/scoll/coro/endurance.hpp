@@ -16,7 +16,7 @@ namespace scoll {
 inline constexpr int endurance_rounds = 1'000'000;
 inline constexpr std::size_t stack_limit = 4096;
 
-/// A million steps of `body`, which touch the probe, stay within a little of the stack.
+/// Runs a million steps of `body`, which touch the probe, and checks that the stack depth hardly varies.
 inline void hold(testing::virtual_executor& on, task<void> body, const stack_probe& probe) {
   run(on, std::move(body));
   CHECK(probe.touches() >= endurance_rounds);

@@ -45,7 +45,7 @@ TEST_CASE("an event wait is cancelled before, during and not after") {
   b.run();
   CHECK(log == log_of{"before:cancelled", "during:cancelled"});
   e.set();
-  after.request_stop();  // woken already, not resumed yet: what happened stands
+  after.request_stop();  // already woken but not resumed: the result stands
   b.run();
   CHECK(log == log_of{"before:cancelled", "during:cancelled", "after:ok", "other:ok"});
   b.spawn(wait_for(e, "set, but stopped", log, before.token()));

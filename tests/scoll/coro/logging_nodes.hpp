@@ -37,7 +37,7 @@ class logging_timer final : public timer_node {
   int number_;
 };
 
-/// So many nanoseconds after the clock began.
+/// The time this many nanoseconds after the clock began.
 inline time_point at(std::int64_t ns) {
   return time_point{nanoseconds{ns}};
 }

@@ -18,7 +18,7 @@ TEST_CASE("sleep ends on time, always gives way, and is cancelled before, during
   auto stop_at_the_same_time = [&]() -> task<void> {
     co_await sleep_for(2ms);
     log.emplace_back("now");
-    after.request_stop();  // the other's timer has fired too, but it has not gone on
+    after.request_stop();  // the other's timer has fired too, but it has not resumed
   };
   b.spawn(stop_at_the_same_time());
   b.spawn(sleeper("before", 1ms, before.token()));

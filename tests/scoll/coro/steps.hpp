@@ -14,7 +14,7 @@
 
 namespace scoll {
 
-/// A virtual executor with a scope; `run` gives every ready thing its turn without moving time.
+/// A virtual executor with a scope; `run` gives every ready coroutine its turn without advancing time.
 class bench {
  public:
   bench() : tasks(on) {}

@@ -32,7 +32,7 @@ TEST_CASE("when_any tells the winner, stops the others and awaits them") {
   };
   const time_point start = on.now();
   run(on, body());
-  CHECK(on.now() - start == 5ms);  // the deaf one was waited for
+  CHECK(on.now() - start == 5ms);  // it waited for the one that ignores stops
 }
 
 TEST_CASE("when_any with a winner at once starts the others with a token that has fired") {

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Something that functions on workers stop at until it is opened; they keep it alive.
+/// A barrier at which functions on workers wait until it is opened; they keep it alive.
 class barrier {
  public:
   void arrive_and_wait() {
@@ -43,7 +43,7 @@ class barrier {
   std::atomic<bool> open_{false};
 };
 
-/// Waits in real time for what another thread is about to do.
+/// Waits in real time for an action of another thread.
 template <class Condition>
 bool soon(Condition condition) {
   for (int i = 0; i < 1'000'000; ++i) {

@@ -6,7 +6,7 @@ namespace {
 
 namespace gossip = scoll::gossip;
 
-/// A little of every subject; that it compiles is the test.
+/// Uses a little of every subject; the test is that it compiles.
 struct everything {
   explicit everything(scoll::node& node, scoll::transport::reactor& loop)
       : port(loop),

@@ -37,7 +37,7 @@ struct head_count {
   static void merge(reply& into, const reply& from) noexcept { into += from; }
 };
 
-/// How a broadcast, or something else that was waited for, ended.
+/// The end of a broadcast or of another awaited operation.
 struct ending {
   status how;
   std::uint64_t value = 0;
@@ -92,7 +92,7 @@ struct server {
     gossip_ended.emplace(s);
   }
 
-  /// Of all members, known without a message.
+  /// Adopts a group of all members, whose membership is known without a message.
   group<head_count> everyone() {
     std::vector<target> targets;
     for (std::uint32_t i = 0; i < host_count; ++i) targets.push_back({i + 1, {}});
@@ -334,7 +334,7 @@ TEST_CASE("a node is told why it cannot follow a participant") {
   nodes[0] = {0, sim_network::address_of(3)};
   CHECK(why_not(s[0], nodes) == errc::invalid_argument);
   nodes.erase(nodes.begin());
-  CHECK(why_not(s[0], nodes) == errc::ok);  // one that is no node
+  CHECK(why_not(s[0], nodes) == errc::ok);  // a participant that is no node
   CHECK_THAT(std::string(why_not(s[3], nodes).text()), Contains("own address is not listed"));
 
   gossip::participant other(s[0].home, s[0].port, s.shared, sim_network::address_of(0),

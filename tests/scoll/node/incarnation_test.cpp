@@ -42,7 +42,8 @@ TEST_CASE("incarnations grow whatever the wall clock does") {
 }
 
 TEST_CASE("incarnations grow over a crash at every point of the disk's work") {
-  // Operations of a first start, and of a later one: counted, so that none is left out.
+  // The numbers of operations of a first start and of a later one. They are counted, so that none is left
+  // out.
   std::uint64_t first = 0, later = 0;
   {
     sim_host h;

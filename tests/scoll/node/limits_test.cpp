@@ -1,4 +1,4 @@
-// The README's table of limits says what the headers and the options say.
+// Checks that the README's table of limits agrees with the headers and the options.
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -24,14 +24,14 @@ using namespace scoll;
 
 namespace {
 
-/// 4096 as "4,096".
+/// Turns 4096 into "4,096".
 std::string with_commas(std::uint64_t value) {
   std::string text = std::to_string(value);
   for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
   return text;
 }
 
-/// The constants that the table names, as it shows them.
+/// Returns the constants that the table names, in the table's format.
 std::map<std::string, std::string> constants() {
   const auto collective = static_cast<std::size_t>(transport::traffic_class::collective);
   return {
@@ -48,7 +48,7 @@ std::map<std::string, std::string> constants() {
   };
 }
 
-/// What is built in for an option, as the table shows it: "4,096", or "64 MiB" for "64MiB".
+/// Formats the default of an option as the table shows it: "4,096", or "64 MiB" for "64MiB".
 std::string shown(const std::string& built_in) {
   const auto unit = std::find_if_not(built_in.begin(), built_in.end(),
                                      [](unsigned char c) { return std::isdigit(c) != 0; });
@@ -56,7 +56,7 @@ std::string shown(const std::string& built_in) {
   return unit == built_in.end() ? number : number + " " + std::string(unit, built_in.end());
 }
 
-/// The constants, and the options of the settings.
+/// Returns the constants and the options of the settings.
 std::map<std::string, std::string> limits() {
   auto all = constants();
   for (const setting& s : settings{}.list()) {
@@ -73,7 +73,7 @@ std::vector<std::string> cells(const std::string& row) {
   return found;
 }
 
-/// What stands between backticks.
+/// Returns the texts between backticks.
 std::vector<std::string> names(const std::string& cell) {
   std::vector<std::string> found;
   std::istringstream in(cell);
@@ -84,7 +84,7 @@ std::vector<std::string> names(const std::string& cell) {
   return found;
 }
 
-/// The rows of the table "Limits", without its head.
+/// Returns the rows of the table "Limits", without its head.
 std::vector<std::string> rows() {
   const auto readme = std::filesystem::path(SCOLL_TESTS_DIR).parent_path() / "README.md";
   std::ifstream in(readme);
@@ -110,7 +110,7 @@ TEST_CASE("the README's limits are those of the headers") {
     const auto columns = cells(row);
     REQUIRE(columns.size() == 4);
     const auto where = names(columns[2]);
-    CHECK_FALSE(where.empty());  // every limit says where it is
+    CHECK_FALSE(where.empty());  // every limit names its place
     for (const std::string& name : where) {
       INFO(name);
       const auto limit = known.find(name);

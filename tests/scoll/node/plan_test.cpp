@@ -14,7 +14,7 @@ using namespace scoll;
 
 namespace {
 
-/// A node on a reactor and a thread of its own, so that its processor's time is its own.
+/// A node on a reactor and a thread of its own, so that no other node shares its processor time.
 class threaded_node {
  public:
   /// Knows one peer, node 1.
@@ -99,7 +99,7 @@ TEST_CASE("links over TCP are measured within bounds, and the plan's tree carrie
     CHECK(links.local == 0U);
     CHECK(links.processors == std::vector<std::uint32_t>{std::thread::hardware_concurrency()});
     const link_costs& costs = links.classes[0].costs;
-    // A message takes a system call and more on both sides, and nobody is that slow.
+    // A message takes at least one system call on each side, and no machine is as slow as the upper bounds.
     CHECK(costs.send + costs.merge + costs.wake > 1000);
     CHECK(costs.send + costs.receive > 1000);
     CHECK(costs.send + costs.merge + costs.wake + costs.receive < 50'000'000);

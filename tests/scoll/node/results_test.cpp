@@ -10,7 +10,7 @@ using namespace scoll;
 
 namespace {
 
-/// What every user may do with the result of any operation.
+/// Does everything that a user may do with the result of any operation.
 template <class Result>
 std::string told(const Result& r) {
   r.ignore();

@@ -161,7 +161,7 @@ TEST_CASE("a merged reply that outgrows a message loses its subtree's values and
       REQUIRE(fits->parts[i].rank == i);
       REQUIRE(fits->parts[i].value.size() == 1500);
     }
-    // Subtrees of 4, 2 and 1 members: the largest does not fit 16 KiB any more.
+    // There are subtrees of 4, 2 and 1 members; the reply of the largest no longer fits 16 KiB.
     auto r = co_await bcast(on, listing::request{5000});
     REQUIRE(!r.ok());
     REQUIRE(r.has_value());

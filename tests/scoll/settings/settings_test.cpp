@@ -17,7 +17,7 @@ using namespace scoll;
 
 namespace {
 
-/// A variable of this process, for as long as this lives.
+/// Sets an environment variable of this process for its lifetime.
 struct variable {
   variable(std::string called, const std::string& value) : name(std::move(called)) {
     REQUIRE(setenv(name.c_str(), value.c_str(), 1) == 0);
@@ -28,7 +28,7 @@ struct variable {
   std::string name;
 };
 
-/// A file that ends with it.
+/// Writes a file that is removed with the object.
 struct file {
   explicit file(const std::string& text)
       : path(std::filesystem::temp_directory_path() /
@@ -59,7 +59,7 @@ struct bounds {
   std::string least, most;
 };
 
-/// As the words of the documentation have them; nothing of what is no number.
+/// Reads the bounds from the words of the documentation; returns nothing for a setting that is not a number.
 std::optional<bounds> bounds_of(const setting& s) {
   const std::string takes(s.takes);
   std::smatch found;
@@ -72,7 +72,7 @@ std::optional<bounds> bounds_of(const setting& s) {
   return std::nullopt;
 }
 
-/// The other setting that the words say has to fit; empty if there is none.
+/// Returns the other setting that the words relate this one to; empty if there is none.
 std::string partner_of(const setting& s) {
   const std::string takes(s.takes);
   std::smatch found;
@@ -82,7 +82,7 @@ std::string partner_of(const setting& s) {
              : "";
 }
 
-/// By those who will use them.
+/// Checks the values with the code that will use them.
 void check_usable(const settings& s) {
   CHECK(s.reactor().validate().has_value());
   node_options options = s.node();
@@ -95,7 +95,7 @@ void check_usable(const settings& s) {
   CHECK(links.validate().has_value());
 }
 
-/// What is wrong with these, after everything else was read.
+/// Returns the complaint about settings that must be refused after everything has been read.
 std::string refusal_of(settings& s) {
   const status outcome = s.load();
   CHECK(outcome.error() == errc::invalid_argument);

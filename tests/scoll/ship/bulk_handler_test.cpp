@@ -17,11 +17,11 @@ namespace {
 constexpr std::size_t mebibyte = 1U << 20U;
 constexpr remote_function<region_descriptor, std::uint64_t> digest{"test.digest"};
 
-/// What a handler saw while it worked on the chunks of its argument.
+/// The observations of a handler while it worked on the chunks of its argument.
 struct work_seen {
   nanoseconds per_chunk{0};
   std::size_t chunks = 0;
-  std::size_t most_buffers = 0;  ///< of the node, lent at once
+  std::size_t most_buffers = 0;  ///< the most buffers of the node that were lent at once
   std::uint64_t carried_at_first = 0;
 };
 
@@ -34,7 +34,7 @@ std::uint64_t digest_of(std::span<const std::byte> all, std::size_t chunk) {
 
 constexpr std::uint32_t chunk_bytes = 128 * 1024;
 
-/// Works on chunks as they land.
+/// Works on chunks as they arrive.
 auto digester(node& at, work_seen& seen, const testing::sim_network* carrier = nullptr) {
   return [&at, &seen, carrier](const region_descriptor& data,
                                call_context& call) -> task<result<std::uint64_t>> {
@@ -86,7 +86,7 @@ TEST_CASE("a handler works on chunks of bulk while the next ones come") {
   const std::uint64_t carried = c.network.bytes_carried();
   const nanoseconds transfer = took(0ns);
   CHECK(seen.carried_at_first - carried < store.size() / 4);
-  // Work and transfer lie beside each other: together they take little more than the work.
+  // Work and transfer overlap: together they take little more than the work.
   const nanoseconds both = took(10ms);
   CHECK(transfer >= 40ms);
   CHECK(both < 400ms + transfer / 4);

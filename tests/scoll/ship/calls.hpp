@@ -30,7 +30,7 @@ inline constexpr remote_function<std::vector<std::uint8_t>, std::vector<std::uin
 inline constexpr remote_function<nothing, std::uint64_t> wait_until_told{"test.wait"};
 inline constexpr remote_function<std::uint32_t> fail{"test.fail"};
 
-/// Handlers that record what was done to them.
+/// Handlers that record their calls.
 struct handlers {
   std::uint32_t begun = 0;
   std::uint32_t ended = 0;
@@ -68,7 +68,7 @@ struct handlers {
   }
 };
 
-/// A call that has been started and not waited for.
+/// A call that has been started and runs while the test continues.
 template <class Out>
 class call_flight {
  public:
@@ -121,7 +121,7 @@ ship_result<Out> ask(cluster& c, std::uint32_t from, node_id to, const remote_fu
   return c.run(shipped<In, Out>(c[from], to, f, argument, options));
 }
 
-/// Whether nothing of any call is left on any node, a while after.
+/// True if no node holds anything of any call, a while after everything has ended.
 inline bool calls_over(cluster& c) {
   if (!c.quiet()) return false;
   for (std::uint32_t i = 0; i < c.size(); ++i) {

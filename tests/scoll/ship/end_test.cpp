@@ -132,7 +132,7 @@ TEST_CASE("a peer that dies ends its calls within the grace, and its handlers he
   CHECK(here.land().error() == errc::connection_lost);
   CHECK(here.land().may_have_executed());
   CHECK(here.took() <= 1300ms);
-  CHECK(h.stopped == 2);  // both handlers have nobody to answer
+  CHECK(h.stopped == 2);  // neither handler has a caller any more
   call_flight<std::uint64_t> next(c, c[0], 2, wait_until_told, nothing{});
   c.ex.run_for(1500ms);
   REQUIRE(next.done());

@@ -16,7 +16,7 @@ namespace {
 
 using bytes = std::vector<std::byte>;
 
-/// A peer that speaks the transport's language and says whatever a test wants above it.
+/// A peer that speaks the transport's protocol and sends above it whatever a test wants.
 class stranger final : private transport::endpoint_events {
  public:
   struct answer {
@@ -57,7 +57,7 @@ class stranger final : private transport::endpoint_events {
     return ask(to, std::span(encoded).first(size), payload);
   }
 
-  /// What is answered to every call.
+  /// The answer to every call.
   bytes reply_head, reply_payload;
   bool part = false;
 

@@ -5,7 +5,8 @@ using namespace scoll::test;
 
 namespace {
 
-// Two programs' ideas of the same structs: of equal size, so that bytes alone tell nothing.
+// Two programs' versions of the same structs. Their sizes are equal, so the bytes alone do not reveal the
+// difference.
 
 namespace here {
 struct placement {
@@ -59,7 +60,7 @@ struct growing {
   }
 };
 
-/// Says version 2, and has only what version 1 had.
+/// Claims version 2, but has only the members of version 1.
 struct short_of_a_field {
   static constexpr std::uint16_t wire_version = 2;
   std::uint32_t shard = 0;
@@ -75,7 +76,7 @@ struct one_field {
   std::uint32_t shard = 0;
 };
 
-/// Looks at values, so that nobody can follow it at compile time.
+/// Looks at values, so that its layout cannot be computed at compile time.
 struct sometimes {
   bool has = false;
   std::uint32_t number = 0;
@@ -95,7 +96,7 @@ std::string text_of(const error& e) {
   return std::string(e.text());
 }
 
-/// Serves one idea and asks by the other: nothing may run.
+/// Serves one version and asks with the other: nothing may run.
 template <class There, class Here>
 error asked_as(const Here& argument) {
   constexpr remote_function<There, std::uint32_t> served{"test.schema"};
@@ -151,7 +152,7 @@ TEST_CASE("structs of one version and size with other fields are an error, and n
 TEST_CASE("a struct that is shorter or longer than its version says is an error") {
   CHECK(asked_as<two_fields>(short_of_a_field{1}) == errc::type_mismatch);
   CHECK(asked_as<short_of_a_field>(two_fields{1, 2}) == errc::type_mismatch);
-  // Versions may differ; what is missing then is found by the decoder.
+  // Versions may differ; the decoder then finds missing members.
   CHECK(asked_as<two_fields>(one_field{1}) == errc::malformed);
   CHECK_FALSE(asked_as<one_field>(two_fields{1, 2}));
 }
@@ -167,7 +168,7 @@ TEST_CASE("older and newer programs call each other with structs that grow") {
   const auto from_new = ask(c, 1, 1, new_one, {5, 3});
   REQUIRE(from_new);
   CHECK(from_new->shard == 6);
-  CHECK(from_new->copies == 9);  // as it was initialised: an old result does not say
+  CHECK(from_new->copies == 9);  // its initial value, because an old result lacks it
   const auto from_old = ask(c, 0, 2, old_one, {5, 0});
   REQUIRE(from_old);
   CHECK(from_old->shard == 14);

@@ -32,7 +32,7 @@ transport::reactor_options quiet_reactor() {
   return o;
 }
 
-/// A process with node 2, which serves.
+/// The process with node 2, which serves.
 class server_process {
  public:
   server_process() {
@@ -138,7 +138,7 @@ TEST_CASE("a server killed with 1,000 calls in flight ends all of them within th
     for (int i = 0; i < 1000; ++i)
       calls.spawn(ask_once<nothing, std::uint64_t>(c.self, wait_until_told, nothing{}, options, all));
     co_await yield();
-    co_await ask_many(c.self, 1);  // goes behind all of them
+    co_await ask_many(c.self, 1);  // comes after all of them
     CHECK(scoll::detail::node_access::shipper(c.self).outgoing() == 1000);
     const time_point killed = c.ring->now();
     server.kill(SIGKILL);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr remote_function<std::uint32_t, std::uint32_t> nest{"test.nest"};
 
-/// A service whose hook does what the test says, on node 2.
+/// A service on node 2 whose hook runs code of the test.
 struct nesting {
   static constexpr service_id id{0x0277};
   static constexpr std::string_view name = "nesting";
@@ -36,14 +36,14 @@ constexpr std::array all_kinds = {operation_kind::bcast,  operation_kind::ship,
                                   operation_kind::pull,   operation_kind::push,
                                   operation_kind::stream, operation_kind::create_group};
 
-/// Options that have nothing but a limit.
+/// Returns options with a limit and nothing else.
 struct limit_alone : scoll::detail::converts_to_options<limit_alone> {
   explicit limit_alone(time_limit l) : limit(l) {}
   time_limit remaining() const { return limit; }
   time_limit limit;
 };
 
-/// Node 2 works with node 3, on behalf of node 1.
+/// Node 2 asks node 3, on behalf of node 1.
 struct trio {
   cluster c{3};
   probe service;

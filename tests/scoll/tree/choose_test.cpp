@@ -64,7 +64,8 @@ TEST_CASE("with a processor for everyone the two predictions are one", "[tree][p
     const auto expected = predict(tree, n, c.send + c.latency + c.receive, std::max(c.gap, c.send), c.merge,
                                   c.send + c.latency);
     CHECK(predict(tree, n, link_map::uniform(c)) == expected);
-    // One host with a processor for each member is the same, and so is one that has any number of them.
+    // One host with a processor for each member gives the same result, and so does a host with 0, which
+    // stands for as many processors as it has members.
     const std::vector<std::uint32_t> together(n, 0);
     auto shared = predict(tree, n, on_hosts(c, together, {n}));
     CHECK(shared.work_bound <= shared.merged);
@@ -91,7 +92,7 @@ TEST_CASE("members that share processors take turns", "[tree][predict]") {
   CHECK(two.reached == 19 + 5);
   CHECK(two.merged == 19 + 7 + 10 + 3);
   CHECK(two.work_bound == (6 + 21 + 9) / 2);
-  // The children on a host of their own do not wait for the root.
+  // Children on a host of their own do not wait for the root.
   const auto apart = predict(flat{}, 4, on_hosts(c, {0, 1, 1, 1}, {1, 1}));
   CHECK(apart.merged == one.merged);
   CHECK(apart.work_bound == 21);
@@ -102,9 +103,9 @@ TEST_CASE("waking up is paid for once for all replies that are there", "[tree][p
   c.latency = 100;
   c.merge = 10;
   c.wake = 7;
-  // All three replies come at 200: one turn.
+  // All three replies arrive at 200, which takes one turn.
   CHECK(predict(flat{}, 4, link_map::uniform(c)).merged == 200 + 7 + 30);
-  // 40 apart: three turns.
+  // Replies 40 apart take three turns.
   c.gap = 40;
   CHECK(predict(flat{}, 4, link_map::uniform(c)).merged == 200 + 80 + 7 + 10);
   // A chain wakes every parent.
@@ -163,7 +164,7 @@ namespace {
 void each_tree(std::uint32_t n, std::vector<std::uint32_t>& parents, const auto& visit) {
   const auto next = static_cast<std::uint32_t>(parents.size());
   if (next == n) return visit(parents);
-  // Preorder: the next member hangs on the last one or on an ancestor of it.
+  // In preorder the next member is a child of the last one or of an ancestor of it.
   for (std::uint32_t p = next - 1;; p = parents[p]) {
     parents.push_back(p);
     each_tree(n, parents, visit);
@@ -258,7 +259,7 @@ TEST_CASE("costs decide", "[tree][choose]") {
   const tree_plan deep = choose_tree(64, link_map::uniform(dear));
   CHECK(deep.predicted->reached <= candidate_of(deep, knomial{2}).predicted.reached);
   CHECK(deep.predicted->root_fan_out <= 7);
-  // The way and the sending as in the page: no radix does better than the one taken.
+  // Latency and sending cost as in the page: no other radix beats the chosen one.
   link_costs mixed;
   mixed.latency = 7000;
   mixed.gap = 1000;
@@ -266,7 +267,7 @@ TEST_CASE("costs decide", "[tree][choose]") {
   const tree_plan plan = choose_tree(1024, link_map::uniform(mixed));
   for (std::uint32_t k = 2; k <= 64; ++k)
     CHECK(plan.predicted->merged * 100 <= predict(knomial{k}, 1024, link_map::uniform(mixed)).merged * 105);
-  // On one processor all the work is done one after the other: the tree with the fewest wake-ups is taken.
+  // On one processor all work runs in sequence, so the tree with the fewest wake-ups is chosen.
   link_costs busy;
   busy.send = 3000;
   busy.receive = 9000;
@@ -283,13 +284,13 @@ TEST_CASE("a pinned tree is taken, and the plan says what it costs", "[tree][cho
   c.latency = 10'000;
   c.send = 10;
   tree_choice_options options;
-  options.pinned = kary{40};  // not among those that are looked at by themselves
+  options.pinned = kary{40};  // not among the candidates that are tried by default
   const tree_plan plan = choose_tree(200, link_map::uniform(c), options);
   CHECK(plan.pinned);
   CHECK(plan.tree == tree_spec(kary{40}));
   CHECK(*plan.predicted == predict(kary{40}, 200, link_map::uniform(c)));
   CHECK(plan.why.starts_with("pinned by the setting node.pinned_tree; without it flat would be taken"));
-  // One that is none for so many is not.
+  // A tree that is not valid for this many members is not pinned.
   options.pinned = greedy{0, 0, 0};
   CHECK_FALSE(choose_tree(200, link_map::uniform(c), options).pinned);
 
@@ -328,7 +329,7 @@ TEST_CASE("a plan is text that a person can read", "[tree][choose]") {
   CHECK(text.ends_with(" more\n"));
   CHECK(std::ranges::count(text, '\n') == 3 + 3 + 1);
 
-  // The one that is taken is always shown, here as the slowest of all.
+  // The chosen tree is always shown, here as the slowest of all.
   tree_choice_options slow;
   slow.pinned = chain{};
   const std::string pinned = to_text(choose_tree(64, link_map::uniform(c), slow), 1);

@@ -35,7 +35,7 @@ std::uint32_t weight_of(std::uint32_t r) {
   return (r * 2654435761U) >> 7;
 }
 
-/// Compares entity counts, and the members the walk visits, with what summing up from the leaves gives.
+/// Compares entity counts, and the members that the walk visits, with sums from the leaves upwards.
 template <class T>
 std::string first_wrong_entities(const T& tree, std::uint32_t n) {
   std::vector<std::uint32_t> weights(n);

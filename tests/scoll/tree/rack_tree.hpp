@@ -22,7 +22,7 @@ struct rack_tree {
   }
   std::uint32_t child(std::uint32_t n, std::uint32_t r, std::uint32_t i) const {
     if (r != 0) return r + 1 + i;
-    const std::uint32_t racks = n > 1 ? (n - 2) / width : 0;  // other racks with more than a leader
+    const std::uint32_t racks = n > 1 ? (n - 2) / width : 0;  // other racks with members besides the leader
     if (i < racks) return (i + 1) * width;
     return i - racks + 1 < std::min(width, n) ? i - racks + 1 : (racks + 1) * width;
   }

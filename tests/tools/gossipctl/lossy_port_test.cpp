@@ -8,7 +8,7 @@ using gossipctl::lossy_port;
 
 namespace {
 
-/// Counts what would leave.
+/// Counts the messages that would leave.
 class sink_port final : public datagram_port {
  public:
   status bind(const std::string&, datagram_events&) noexcept override { return {}; }

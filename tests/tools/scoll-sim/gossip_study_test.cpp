@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Files of one test, which are gone with it.
+/// The files of one test, which are removed with it.
 struct folder {
   folder() : path(fs::temp_directory_path() / ("scoll-study-" + std::to_string(getpid()))) {
     fs::create_directories(path);
@@ -115,7 +115,7 @@ TEST_CASE("a study of the gossip has a row for each rule, and they differ as the
   REQUIRE(figure(source, "false_verdicts_per_year") > 1e9);
 }
 
-// With SCOLL_STUDY_PAIRS as many as that says: `./dev check` looks at more than 1e9.
+// With SCOLL_STUDY_PAIRS the test looks at as many pairs as that says; `./dev check` sets more than 1e9.
 TEST_CASE("a thousand participants reach the goal of the gossip") {
   if (slow_build) return;
   const char* const more = std::getenv("SCOLL_STUDY_PAIRS");

@@ -12,7 +12,7 @@
 #include "tests/catch.hpp"
 #include "tests/support/build.hpp"
 
-// The program itself is run, beside which this one lies: what is tested is what a person starts.
+// Runs the program itself, which lies beside this one, exactly as a person starts it.
 namespace scoll::test {
 
 struct answer {
@@ -48,7 +48,7 @@ inline answer scoll_sim(std::vector<std::string> arguments) {
   return a;
 }
 
-/// Of the first line that has such a key.
+/// Returns the number of the first line that has this key.
 inline std::uint64_t number_in(const std::string& json, const std::string& key) {
   const std::size_t at = json.find("\"" + key + "\":");
   REQUIRE(at != std::string::npos);

@@ -14,7 +14,7 @@ struct figures {
   std::uint64_t nodes, reached, predicted_reached, merged, predicted_merged, first_merged, messages, events;
 };
 
-/// One per line that the program prints.
+/// One row per line that the program prints.
 std::vector<figures> scale(std::vector<std::string> arguments) {
   arguments.insert(arguments.end(), {"--json", "--quiet"});
   const answer a = scoll_sim(arguments);
@@ -59,7 +59,8 @@ TEST_CASE("the time of a broadcast grows with the logarithm of the cluster") {
     const std::uint64_t small = found[tree].merged, middle = found[tree + 3].merged,
                         large = found[tree + 6].merged;
     INFO(small << " " << middle << " " << large);
-    // Eight times the nodes are one more level: as much is added each time, however large the cluster is.
+    // Eight times as many nodes make one more level, so each step adds the same time, however large the
+    // cluster is.
     REQUIRE(middle > small);
     REQUIRE(large > middle);
     REQUIRE(large - middle < 2 * (middle - small));

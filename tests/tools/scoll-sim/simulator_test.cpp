@@ -19,7 +19,7 @@ fs::path folder() {
   return fs::path(SCOLL_TESTS_DIR) / "tools/scoll-sim";
 }
 
-/// A slow build runs a few of them.
+/// Slow builds run only a few of them.
 void run_swarm(std::uint64_t first, std::uint64_t count) {
   if (slow_build) count = count / 16;
   const std::string seeds = std::to_string(first) + ".." + std::to_string(first + count - 1);

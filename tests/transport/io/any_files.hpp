@@ -16,14 +16,14 @@
 #include "transport/sim/sim_file_system.hpp"
 #include "transport/sim/virtual_executor.hpp"
 
-/// Files to test with: real ones over a reactor, and simulated ones.
+/// Files for tests: real files over a reactor, and simulated ones.
 namespace files_for_tests {
 
 using namespace scoll;
 using namespace scoll::testing;
 using namespace scoll::transport;
 
-/// A directory that is gone when the test is over.
+/// A directory that is removed at the end of the test.
 class scratch {
  public:
   scratch() {
@@ -85,7 +85,7 @@ class sim_host final : public host {
   T get(task<T> work) {
     return scoll::run(time_, std::move(work));
   }
-  /// A new process; after a crash, a new life.
+  /// Starts a new process; after a crash, a new life.
   void restart() { files_ = std::make_unique<sim_file_system>(time_, disk_, options_); }
   void crash() {
     files_->crash();
@@ -100,7 +100,7 @@ class sim_host final : public host {
   std::unique_ptr<sim_file_system> files_;
 };
 
-/// Both kinds, in all the ways there are to set them up.
+/// Both kinds, in every possible setup.
 inline std::unique_ptr<host> any_host() {
   const int kind = GENERATE(0, 1, 2);
   if (kind == 0) return std::make_unique<real_host>(on_reactor::any_setup());

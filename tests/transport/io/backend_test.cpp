@@ -19,7 +19,7 @@
 #include "seccomp.hpp"
 #include "transport/io/socket.hpp"
 
-// Which backend a reactor runs on: what is asked for, and what is taken when io_uring is forbidden.
+// Tests which backend a reactor chooses: on request, and when io_uring is forbidden.
 
 using namespace std::chrono_literals;
 using namespace scoll;
@@ -30,7 +30,7 @@ namespace {
 
 constexpr const char* variable_name = "SCOLL_REACTOR_BACKEND";
 
-/// The variable with this value, or without any, for as long as this lives.
+/// Sets or removes the environment variable for the lifetime of this object.
 class environment {
  public:
   explicit environment(const char* value) {
@@ -58,7 +58,7 @@ struct child_report {
   int status = -1;
 };
 
-/// Runs `work` in a child process and hears what it says on stderr. `work` gives an exit code.
+/// Runs `work` in a child process and captures its stderr. `work` returns an exit code.
 child_report in_child(const std::function<int()>& work) {
   int ends[2];
   REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
@@ -97,8 +97,8 @@ class counter final : public io_completion {
   }
 };
 
-/// Whether bytes go from one reactor of this thread to the other. Without the test framework: this runs in
-/// children.
+/// True if bytes pass from one reactor of this thread to the other. It does not use the test framework,
+/// because it runs in child processes.
 bool talk(reactor& a, reactor& b) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
@@ -120,7 +120,7 @@ bool talk(reactor& a, reactor& b) {
   return received.last == -ECANCELED;
 }
 
-/// Two reactors that talk, in a process where io_uring_setup fails so.
+/// Makes two reactors talk in a process where io_uring_setup fails with this error.
 int without_io_uring(int errno_value, const reactor_options& options, const char* backend) {
   if (!on_reactor::forbid_call(__NR_io_uring_setup, errno_value)) return no_filter;
   const auto a = reactor::create(options), b = reactor::create(options);

@@ -16,7 +16,7 @@
 #include "tests/catch.hpp"
 #include "transport/io/reactor.hpp"
 
-/// Running coroutines and bare completions on a real reactor.
+/// Runs coroutines and bare completions on a real reactor.
 namespace on_reactor {
 
 using scoll::nanoseconds;
@@ -31,13 +31,13 @@ inline std::unique_ptr<reactor> make(reactor_options options = {}) {
   return std::move(*made);
 }
 
-/// Whether reactors run on poll here, because the environment says so or io_uring is not available.
+/// True if reactors use poll here, because the environment says so or io_uring is not available.
 inline bool on_poll() {
   static const bool poll = make()->features().backend == "poll";
   return poll;
 }
 
-/// The ways to set a reactor up that all tests of operations go through. Poll has one.
+/// Generates the reactor setups that every test of an operation uses. Poll has only one.
 inline std::uint32_t any_setup() {
   if (on_poll()) return 0;
   namespace off = scoll::transport::reactor_disable;
@@ -46,7 +46,7 @@ inline std::uint32_t any_setup() {
                   off::cooperative_taskrun | off::provided_buffer_ring | off::multishot_accept);
 }
 
-/// Turns until `done()`; fails when that takes too long.
+/// Runs turns until `done()`; fails the test if that takes too long.
 template <class Done>
 void turn_until(reactor& r, Done done) {
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -56,12 +56,12 @@ void turn_until(reactor& r, Done done) {
   }
 }
 
-/// Turns that do not wait: whatever can happen by itself has happened.
+/// Runs turns that do not wait, until no turn does anything more.
 inline void settle(reactor& r) {
   for (int quiet = 0; quiet < 20;) quiet = r.run_once(nanoseconds::zero()) ? 0 : quiet + 1;
 }
 
-/// Notes every completion.
+/// Records every completion.
 class recorder : public io_completion {
  public:
   recorder() noexcept : io_completion(&note) {}
@@ -78,7 +78,7 @@ class recorder : public io_completion {
   }
 };
 
-/// A coroutine that is its own owner and says when it is over.
+/// A coroutine that owns itself and reports its end.
 class root {
  public:
   struct promise_type {
@@ -112,7 +112,7 @@ scoll::task<> keep(scoll::task<T> work, std::optional<T>& value) {
   value.emplace(co_await std::move(work));
 }
 
-/// Coroutines that run beside each other.
+/// Coroutines that run concurrently.
 class group {
  public:
   explicit group(reactor& r) noexcept : reactor_(r) {}
@@ -150,7 +150,7 @@ T run(reactor& r, scoll::task<T> work) {
   return std::move(*value);
 }
 
-/// How many descriptors this process has open.
+/// Returns how many descriptors this process has open.
 inline int open_descriptors() {
   int count = 0;
   DIR* const directory = opendir("/proc/self/fd");

@@ -24,8 +24,8 @@
 #include "socket_pair.hpp"
 #include "transport/io/socket.hpp"
 
-// What is the poll backend's own: waits that share a registration, edges, descriptors that come back under
-// their number, threads for files. What every backend does is tested by the cases tagged [reactor].
+// Tests of the poll backend's own features: waits that share a registration, edges, descriptors whose numbers
+// are reused, and threads for files. The cases tagged [reactor] test the features of every backend.
 
 using namespace std::chrono_literals;
 using namespace scoll;
@@ -52,7 +52,7 @@ ends pipe_pair() {
   return {unique_fd(made[1]), unique_fd(made[0])};
 }
 
-/// Until it takes no more.
+/// Writes until the socket takes no more.
 std::size_t fill(int fd) {
   const std::vector<std::byte> much(65536);
   std::size_t sum = 0;
@@ -66,7 +66,7 @@ void write_to(int fd, std::string_view text) {
   REQUIRE(::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
 }
 
-/// Keeps the buffers it receives.
+/// Keeps the buffers that it receives.
 class hoarder final : public io_completion {
  public:
   hoarder() noexcept : io_completion(&note) {}
@@ -85,7 +85,7 @@ class hoarder final : public io_completion {
   }
 };
 
-/// A listener that answers nobody: its queue is full.
+/// A listener that answers no connection, because its queue is full.
 struct deaf_listener {
   deaf_listener() {
     fd = open_listener(socket_address::parse("127.0.0.1:0").value(), 0).value();
@@ -149,7 +149,7 @@ TEST_CASE("with poll every operation that waits can be cancelled, and none compl
     r->cancel(all[i]);
   }
   settle(*r);
-  // What waited has left nothing behind: the same descriptors serve again.
+  // The cancelled waits have left nothing behind: the same descriptors work again.
   all[2].ended = all[3].ended = false;
   r->receive(stream.far.get(), room, all[3]);
   settle(*r);
@@ -202,7 +202,7 @@ TEST_CASE("with poll the operations of one descriptor wait beside each other") {
   CHECK((writable.results.front() & POLLOUT) != 0);
   CHECK(received.pending());
 
-  // What is there already counts for those that come later.
+  // Events that are already pending count for later waits.
   write_to(pair.far.get(), "x");
   turn_until(*r, [&] { return received.results.size() == 2; });
   recorder late;
@@ -254,7 +254,7 @@ TEST_CASE("with poll a descriptor that was closed elsewhere may come back as ano
   const auto r = make_poll();
   std::array<std::byte, 8> room;
   int number = -1;
-  unique_fd duplicate;  // keeps what epoll knew of the first one
+  unique_fd duplicate;  // keeps epoll's registration of the first one
   for (int i = 0; i < 5; ++i) {
     ends pair = socket_pair();
     if (number < 0) number = pair.far.get();
@@ -444,7 +444,7 @@ TEST_CASE("with poll more files than threads are worked on, and slow ones hold u
   REQUIRE(::mkfifo(slow.c_str(), 0600) == 0);
   const auto r = make_poll();
   recorder opened;
-  r->open(AT_FDCWD, slow.c_str(), O_RDONLY | O_CLOEXEC, 0, opened);  // until somebody writes
+  r->open(AT_FDCWD, slow.c_str(), O_RDONLY | O_CLOEXEC, 0, opened);  // blocks until there is a writer
 
   constexpr std::size_t count = 100;
   std::deque<recorder> made(count);

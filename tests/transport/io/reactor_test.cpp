@@ -27,8 +27,8 @@ using namespace scoll;
 using namespace scoll::transport;
 using on_reactor::recorder;
 
-// What only io_uring has, its features and what forbids it, is tagged so, and left out where these tests run
-// on poll.
+// Cases about io_uring alone, its features and the reasons that forbid it, have a tag and are left out when
+// these tests run on poll.
 
 namespace {
 
@@ -86,8 +86,8 @@ class stopper final : public posted_node {
   reactor& reactor_;
 };
 
-// The message of `create` in a child process where io_uring_setup fails so; empty if that cannot be arranged
-// here.
+// Returns the message of `create` in a child process where io_uring_setup fails with this error; empty if
+// that cannot be arranged here.
 std::string failure_with(int errno_value) {
   int ends[2];
   REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
@@ -331,7 +331,7 @@ TEST_CASE("run ends with stop, also one that came first or was posted", "[reacto
 }
 
 TEST_CASE("a reactor may end because of what is posted, before the post has returned", "[reactor]") {
-  /// Stops its reactor, and notes where that was.
+  /// Stops its reactor, and records the thread on which that happened.
   class last_word final : public posted_node {
    public:
     explicit last_word(reactor& r) noexcept : posted_node(&run), reactor_(r) {}
@@ -363,7 +363,7 @@ TEST_CASE("a reactor may end because of what is posted, before the post has retu
       at_home = last.on == std::this_thread::get_id();
     });
     const auto [home, last] = known.get();
-    home->post(*last);  // what it touches too late, the sanitizers see
+    home->post(*last);  // the sanitizers detect an access that comes too late
     owner.join();
     REQUIRE(runs == 1);
     REQUIRE(at_home);
@@ -510,7 +510,7 @@ TEST_CASE("a cancel before, during and after a poll", "[reactor]") {
 
   r->cancel(p);  // too late
   p.ended = false;
-  r->poll(event.get(), POLLIN, p);  // must not be hit by it
+  r->poll(event.get(), POLLIN, p);  // the cancel must not hit this one
   on_reactor::settle(*r);
   CHECK(p.pending());
   REQUIRE(eventfd_write(event.get(), 1) == 0);

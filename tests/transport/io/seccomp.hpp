@@ -8,8 +8,8 @@
 
 namespace on_reactor {
 
-/// In this process, system call `number` fails with `errno_value` from now on. False if that cannot be
-/// arranged here.
+/// Makes system call `number` fail with `errno_value` in this process from now on. Returns false if that
+/// cannot be arranged here.
 inline bool forbid_call(unsigned number, int errno_value) {
   sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

@@ -12,8 +12,8 @@
 #include "on_reactor.hpp"
 #include "socket_pair.hpp"
 
-// What a send costs and when it completes: sends that fit say nothing until the turn that has something else
-// to do, and the kernel's timer is left alone while it is early enough.
+// Tests the cost of a send and the time of its completion. Sends that fit report their completion only in the
+// next turn that has other work, and the kernel's timer is not set again while it is early enough.
 
 using namespace std::chrono_literals;
 using namespace scoll;
@@ -28,7 +28,7 @@ using results = std::vector<std::int32_t>;
 
 using ends = socket_ends;
 
-/// Sends back what comes, until the other end closes.
+/// Sends all received bytes back until the other end closes.
 class echo {
  public:
   explicit echo(int fd)
@@ -43,7 +43,7 @@ class echo {
   std::thread thread_;
 };
 
-/// A timer that is armed far ahead, as operations have theirs.
+/// A timer far in the future, such as operations have.
 struct distant final : timer_node {
   distant() noexcept : timer_node([](timer_node&) noexcept {}) {}
   ~distant() = default;
@@ -51,7 +51,8 @@ struct distant final : timer_node {
 
 constexpr std::array<std::byte, 10> few{};
 
-/// Whether what was submitted since is `expected`: on the ring a wait that needed a limit would be one more.
+/// True if `expected` submissions were made since `before`. On the ring, a wait that needed a limit would add
+/// one.
 bool submitted(const reactor& r, const reactor_statistics& before, std::uint64_t expected) {
   return on_reactor::on_poll() || r.statistics().submissions - before.submissions == expected;
 }
@@ -77,7 +78,7 @@ TEST_CASE("a send and the wait for what answers it are one system call, timers a
       turn_until(*r, [&] { return received.results.size() > heard; });
       CHECK(sent.results == results{10});
       r->disarm(deadline);
-      // The thread may be slow, and the limit of lazy sends pass meanwhile.
+      // The thread may be slow, so that the limit of deferred sends passes meanwhile.
       least = std::min(least, r->statistics().enters - before.enters);
       submitted = std::min(submitted, r->statistics().submissions - before.submissions);
     }

@@ -19,7 +19,7 @@ inline socket_ends socket_pair(int type = SOCK_STREAM) {
   return {scoll::transport::unique_fd(made[0]), scoll::transport::unique_fd(made[1])};
 }
 
-/// Reads what is there now. How many bytes that was.
+/// Reads the available bytes. Returns how many they were.
 inline std::size_t drain(int fd) {
   std::array<std::byte, 65536> some;
   std::size_t sum = 0;

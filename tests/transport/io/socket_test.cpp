@@ -258,7 +258,7 @@ TEST_CASE("a connect can be stopped, refused, and stopped too late", "[reactor]"
   const std::uint32_t disable = on_reactor::any_setup();
   const auto r = on_reactor::make({.disable = disable});
   on_reactor::group all(*r);
-  // A listener that answers nobody: its queue is full and nobody accepts.
+  // A listener that answers no connection: its queue is full and nothing accepts.
   const auto full = open_listener(parsed("127.0.0.1:0"), 0).value();
   const auto full_address = local_address(full.get()).value();
   std::vector<unique_fd> waiting;
@@ -392,7 +392,7 @@ TEST_CASE("an acceptor hands out, stops, goes on and closes", "[reactor]") {
     all.join();
     CHECK(taken.value->has_value());
 
-    come();  // nobody takes this one
+    come();  // nothing accepts this one
     on_reactor::settle(*r);
     all.start(close_acceptor(a));
     all.join();

@@ -76,7 +76,7 @@ TEST_CASE("receivers that starve together all go on when one buffer comes back a
     r->receive_multishot(pairs.back().far.get(), *sinks.back());
   }
   on_reactor::settle(*r);
-  // Only the odd ones have something to receive: those that starve without need must not stand in the way.
+  // Only the odd streams have data. The others lack buffers that they do not need, and must not block them.
   for (std::size_t i = 1; i < connections; i += 2) {
     REQUIRE(::write(pairs[i].near.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
   }
@@ -135,7 +135,7 @@ TEST_CASE("a cancel before, during and after a multishot receive", "[reactor]") 
   r->cancel(s);
   on_reactor::settle(*r);
 
-  // The same object can be used again and is not hit by what came before.
+  // The same object can be used again, and the earlier receive does not affect it.
   s.held.clear();
   const auto had = s.received;
   if (had == 0) REQUIRE(::write(c.near.get(), pattern_bytes(10).data(), 10) == 10);

@@ -13,7 +13,7 @@
 #include "transport/io/io_awaitables.hpp"
 #include "transport/io/socket.hpp"
 
-/// TCP connections over loopback, and what is sent and received through them.
+/// TCP connections over loopback, and helpers to send and receive through them.
 namespace streams {
 
 using namespace scoll;

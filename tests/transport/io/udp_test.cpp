@@ -24,7 +24,7 @@ using on_reactor::turn_until;
 
 namespace {
 
-/// The ways to receive: by multishot, and one by one for each reason.
+/// The ways to receive: by multishot, or one by one, once for each reason to do so.
 std::uint32_t any_way() {
   namespace off = reactor_disable;
   if (on_reactor::on_poll()) return 0;
@@ -42,7 +42,7 @@ std::vector<std::byte> numbered(std::size_t size, std::size_t number) {
   return bytes;
 }
 
-/// A port that notes what it hears.
+/// A port that records the messages it receives.
 struct station final : datagram_events {
   explicit station(reactor& r, const std::string& host = "127.0.0.1:0", udp_options options = {})
       : home(r), port(r, options) {
@@ -101,7 +101,7 @@ struct plain {
   unique_fd fd;
 };
 
-/// The descriptor in this process that is bound there.
+/// Returns the descriptor in this process that is bound to that address.
 int descriptor_of(const std::string& address) {
   for (int fd = 3; fd < 1024; ++fd) {
     if (const auto bound = local_address(fd); bound && bound->to_string() == address) return fd;
@@ -161,7 +161,7 @@ TEST_CASE("datagram addresses are values and keys") {
 TEST_CASE("every datagram of a burst is received or counted as dropped", "[reactor]") {
   const auto r = on_reactor::make({.disable = any_way()});
   const bool room = GENERATE(true, false);
-  // The least that the kernel grants holds only a few.
+  // The smallest buffer that the kernel grants holds only a few messages.
   station a(*r, "127.0.0.1:0", {.send_buffers = 100});
   station b(*r, "127.0.0.1:0", {.socket_bytes = room ? 0U : 1U});
   b.record = false;
@@ -198,7 +198,7 @@ TEST_CASE("a burst costs few system calls", "[reactor][io_uring]") {
   r->run_once(nanoseconds::zero());
   CHECK(r->statistics().enters - before.enters <= 2);
   turn_until(*r, [&] { return b.count == burst; });
-  // One that submits, a few in which the receive is run.
+  // One system call submits, and the receive runs in a few more.
   CHECK(r->statistics().enters - before.enters <= 4);
   // The receive is armed anew each time the kernel is given more buffers: 8 at first, then twice as many.
   CHECK(r->statistics().submissions - before.submissions <= burst + 4);
@@ -371,7 +371,7 @@ TEST_CASE("the traffic class is on every datagram", "[reactor]") {
     REQUIRE(::recvmsg(receiver.fd.get(), &message, 0) == 0);
     const cmsghdr* const c = CMSG_FIRSTHDR(&message);
     REQUIRE(c != nullptr);
-    // IPv4 tells it as one byte, IPv6 as a number.
+    // IPv4 reports the value as one byte, IPv6 as a number.
     int traffic_class = 0;
     std::memcpy(&traffic_class, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
     CHECK(static_cast<unsigned>(traffic_class) == dscp << 2);
@@ -407,7 +407,7 @@ TEST_CASE("a failed receive is tried again", "[reactor]") {
     const plain closed("127.0.0.1:0");
     gone = closed.address.to_string();
   }
-  // Now ICMP errors are reported to the socket.
+  // From here on the socket gets reports of ICMP errors.
   const int on = 1;
   REQUIRE(setsockopt(descriptor_of(a.port.bound_address()), IPPROTO_IP, IP_RECVERR, &on, sizeof on) == 0);
   on_reactor::settle(*r);

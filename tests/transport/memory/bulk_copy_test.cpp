@@ -5,10 +5,10 @@ using namespace transfers;
 namespace {
 
 constexpr std::size_t size = std::size_t{3} << 20U;
-/// Of a frame without its payload, and of what else travels with it.
+/// Upper bound, in bytes, of a frame without its payload and of the other traffic.
 constexpr std::size_t head_bytes = 200;
 
-/// What a sender holds of the bytes it sends, at every step until it is done.
+/// Records how many buffers a sender holds for the bytes it sends, at every step until it has finished.
 class sender_watch {
  public:
   explicit sender_watch(endpoint& sender) : sender_(sender), before_(sender.statistics()) {}
@@ -68,7 +68,7 @@ TEST_CASE("bytes that change while their replies are queued arrive as they are w
   sender_watch sender(*p.right->ep);
   const auto g = p.begin_pull(region.descriptor(), 0, local.memory());
   REQUIRE(w.until([&] { return sender.sent() >= segment_bytes; }));
-  // All are asked for and answered; few have been sent.
+  // All segments have been requested and answered; few have been sent.
   REQUIRE(p.right->ep->messages_in_use() == size / segment_bytes);
   const std::size_t sent = sender.sent() / segment_bytes * segment_bytes;
   REQUIRE(sent <= size / 2);

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t mebibyte = 1U << 20U;
 constexpr std::byte poison{0xee};
 
-/// Never has the poison in it, so that it is seen wherever it goes.
+/// Makes bytes without the poison, so that poison is visible wherever it appears.
 bytes clean(std::size_t size, std::uint64_t salt) {
   bytes b = made(size, salt);
   test::replace(b, poison, std::byte{1});
@@ -24,7 +24,7 @@ bool spoiled(std::span<const std::byte> memory) {
   return test::holds_any(memory, poison);
 }
 
-/// Links, a reactor or a virtual clock, and a few steps of whatever they do.
+/// Lets the links, and a reactor or a virtual clock, take a few steps.
 void some_steps(world& w, random_generator& random) {
   int left = static_cast<int>(random.below(16));
   static_cast<void>(w.until([&] { return left-- <= 0; }, 5s));
@@ -82,7 +82,8 @@ TEST_CASE("nothing uses the memory of a transfer that was stopped", "[reactor]")
     spoil(into.memory());
     spoil(source.memory());
     const bytes left_behind(into.memory().begin(), into.memory().end());
-    // The connection goes on: another transfer comes through whole, and nothing of the old ones before it.
+    // The connection continues: another transfer arrives whole, and nothing of the earlier ones arrives
+    // before it.
     fenced after(mebibyte);
     REQUIRE(p.pull(readable.descriptor(), 0, after.memory()).has_value());
     CHECK(after.holds(store.memory().first(mebibyte)));
@@ -105,7 +106,7 @@ TEST_CASE("a put into a region that goes away says what it may have done") {
     auto target = std::make_unique<fenced>(clean(mebibyte, 1));
     std::optional<memory_region> region(p.exposed(target->memory()));
     fenced source(clean(mebibyte, 2));
-    // In the middle of a segment, mostly.
+    // This is in the middle of a segment in most cases.
     int left = steps * 9;
     w.net.set_tamper([&](std::uint32_t, std::uint32_t, std::span<std::byte>) {
       if (left-- == 0) region.reset();
@@ -116,7 +117,7 @@ TEST_CASE("a put into a region that goes away says what it may have done") {
     region.reset();
     w.net.set_tamper({});
     const bool changed = !target->holds(clean(mebibyte, 1));
-    target.reset();  // the address sanitizer watches over what comes later
+    target.reset();  // the address sanitizer detects any later access
     REQUIRE(w.until([&] { return s.done(); }));
     INFO("steps " << steps);
     if (changed) CHECK(s->may_have_written());
@@ -216,7 +217,7 @@ TEST_CASE("a server that dies under way ends transfers, and their memory is left
   fenced source(clean(store.memory().size(), 3));
   const auto g = p.begin_pull(readable.descriptor(), 0, into.memory());
   const auto s = p.begin_push(writable.descriptor(), 0, source.memory());
-  // In the middle of both.
+  // This is in the middle of both transfers.
   REQUIRE(w->until([&] {
     return into.memory()[300'000] != std::byte{0} && target.memory()[300'000] == source.memory()[300'000];
   }));

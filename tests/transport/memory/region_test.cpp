@@ -55,7 +55,7 @@ TEST_CASE("a generation never comes back") {
     auto region = memory_region::expose(l.ep(), memory, memory_access::read_write);
     REQUIRE(region.has_value());
     const auto d = region->descriptor();
-    CHECK(d.region == 0);  // the index does
+    CHECK(d.region == 0);  // the index does come back
     CHECK(l.table().check(asks(d, reads, 0, 10)).has_value());
     for (const auto& old : dead) {
       const auto s = l.table().check(asks(old, reads, 0, 10));

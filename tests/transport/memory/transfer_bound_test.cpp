@@ -131,7 +131,7 @@ TEST_CASE("gets that wait for a buffer can go away") {
   const auto d = region->descriptor();
   fenced slow(mebibyte);
   fenced local(mebibyte);
-  // Node 3 takes all buffers and does not read.
+  // Node 3 holds all buffers and does not read.
   const started<status> hog(w.ex(), pull(*third.ep, d, 0, slow.memory()));
   REQUIRE(w.until([&] { return p.right->ep->memory().buffers().lent() == 2; }));
   w.net.freeze(3);

@@ -18,7 +18,7 @@ void rejoin(memory_world& w) {
   w.net.admit(2, 1);
 }
 
-/// Whether a memory is part `fresh` and part `old`: segments are written as they arrive.
+/// True if every byte is from `fresh` or from `old`: segments are written as they arrive.
 bool mixture(std::span<const std::byte> memory, const bytes& old, const bytes& fresh) {
   for (std::size_t at = 0; at < memory.size(); ++at) {
     if (memory[at] != old[at] && memory[at] != fresh[at]) return false;
@@ -46,7 +46,7 @@ TEST_CASE("a region that is destroyed is not touched any more") {
     region.reset();
     CHECK(mixture(store->memory(), first, second));
     CHECK(store->intact());
-    store.reset();  // the address sanitizer watches over what comes later
+    store.reset();  // the address sanitizer detects any later access
     REQUIRE(w.until([&] { return g.done() && s.done(); }));
     CHECK((g->has_value() || g->error() == errc::stale_descriptor));
     CHECK((s->has_value() || s->error() == errc::stale_descriptor));
@@ -131,7 +131,7 @@ TEST_CASE("a lost session ends transfers, and the next ones work") {
     CHECK(s->may_have_written() == left);
     CHECK((left || test::same(store.memory(), old)));
     lefts += left;
-    // What was under way reaches nobody.
+    // Data that was under way arrives nowhere.
     const bytes left_behind(local.memory().begin(), local.memory().end());
     rejoin(w);
     w.pass(3s);

@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t store_bytes = 600'000;
 constexpr std::uint32_t host_count = 3;
 
-/// A host of the simulator with memory that the others read and write. Each peer writes to a part of its own.
+/// A host of the simulator with memory that the others read and write. Each peer writes to its own part of
+/// the memory.
 struct station {
   station(sim_world& world, sim_network& network, std::uint32_t host, sim_clock clock)
       : home(world, host, clock), rail(network, home), work(home), store(made(store_bytes, host)) {
@@ -53,7 +54,7 @@ struct tally {
 
 constexpr std::byte poison{0xee};
 
-/// Never has the poison in it, so that it is seen wherever it goes.
+/// Makes bytes without the poison, so that poison is visible wherever it appears.
 bytes clean(std::uint64_t salt) {
   bytes b = made(store_bytes, salt);
   test::replace(b, poison, std::byte{1});
@@ -71,8 +72,8 @@ bool expected_failure(const error& e) {
          e == errc::checksum_mismatch;
 }
 
-/// Reads the peer's store, writes to its own part there, reads that back. Memory is spoiled when its await
-/// has returned: nothing may write to it then, or send from it.
+/// Reads the peer's store, writes to its own part of that store, and reads the part back. It spoils local
+/// memory once the await has returned, because nothing may write to it or send from it after that.
 task<> exchange_with(station& self, station& peer, std::uint32_t number, int rounds, tally& count) {
   fenced local(store_bytes);
   for (int round = 0; round < rounds; ++round) {

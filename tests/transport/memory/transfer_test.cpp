@@ -122,7 +122,8 @@ TEST_CASE("both ends pull from each other and keep step", "[reactor]") {
   started<status> l(w->ex(), pull(*p.left->ep, right_region->descriptor(), 0, to_left.memory()));
   started<status> r(w->ex(), pull(*p.right->ep, left_region->descriptor(), 0, to_right.memory()));
   REQUIRE(w->until([&] { return l.done() || r.done(); }, 60s));
-  // The slower one is nearly done too: nobody's requests waited for the end of the other's replies.
+  // The slower transfer is nearly done too: neither side's requests waited for the end of the other's
+  // replies.
   fenced& slower = l.done() ? to_right : to_left;
   const bytes wanted = made(size, l.done() ? 1 : 2);
   const auto [at, _] = std::ranges::mismatch(slower.memory(), wanted);
@@ -225,7 +226,7 @@ TEST_CASE("the peer believes no descriptor") {
     forged.length = 150000;
     if (size > 100000) {
       CHECK(refused(forged, size) == errc::invalid_argument);
-      // Its first segments are within the region: they are written, and no byte behind it.
+      // Its first segments lie within the region: they are written, but no byte beyond the region is.
       const auto s = p.push(forged, 0, local.memory());
       CHECK(s.error() == errc::invalid_argument);
       CHECK(s.may_have_written());
@@ -251,7 +252,7 @@ TEST_CASE("the peer believes no descriptor") {
 
 namespace {
 
-/// One request of class bulk with whatever head and payload.
+/// Sends one request of class bulk with any head and payload.
 struct raw_request final : exchange {
   raw_request() noexcept : exchange(&note) {}
   ~raw_request() { cancel(); }
@@ -309,7 +310,7 @@ TEST_CASE("heads and payloads that make no sense are refused, and nothing else h
   CHECK(ask_raw(p, encoded(huge), {}, UINT32_MAX) == errc::too_large);
   CHECK(store.holds(made(1000, 1)));
 
-  // Every altered bit is refused, or asks for something else that is allowed: another offset.
+  // Every altered bit is refused, or makes an allowed request, such as one for another offset.
   for (std::size_t at = 0; at < memory_head_bytes; ++at) {
     for (unsigned bit = 0; bit < 8; ++bit) {
       static_cast<void>(encoded(put));
@@ -326,7 +327,7 @@ TEST_CASE("heads and payloads that make no sense are refused, and nothing else h
 
 namespace {
 
-/// Answers requests for memory wrongly.
+/// Gives wrong answers to requests for memory.
 struct liar final : endpoint_events {
   std::size_t reply_bytes = 0;
   bool in_parts = false;

@@ -23,12 +23,12 @@ using namespace network;
 
 using bytes = std::vector<std::byte>;
 
-/// What transfers are cut in, unless a test says otherwise.
+/// The segment size of transfers, in bytes, unless a test says otherwise.
 inline constexpr std::size_t segment_bytes = 262144;
 
 using test::made;
 
-/// Memory between two fences that nobody may touch.
+/// Memory between two fences that nothing may touch.
 class fenced {
  public:
   explicit fenced(bytes inside) : size_(inside.size()), all_(inside.size() + 2 * fence, guard) {
@@ -50,7 +50,7 @@ class fenced {
   bytes all_;
 };
 
-/// A task that runs beside the test and leaves its value.
+/// A task that runs beside the test and stores its value.
 template <class T>
 class started {
  public:
@@ -73,7 +73,7 @@ T finish(world& w, task<T> work) {
   return *s;
 }
 
-/// Nodes 1 and 2, with segments so small that a few MiB are many.
+/// Nodes 1 and 2, with segments so small that a few MiB make many.
 struct two : linked_nodes {
   explicit two(world& on, const std::function<void(endpoint_options&)>& tune = {})
       : linked_nodes(on, [&tune](endpoint_options& o) {
@@ -102,7 +102,7 @@ struct two : linked_nodes {
                                   std::span<const std::byte> from, transfer_options options = {}) {
     return {w.ex(), transport::push(*left->ep, to, offset, from, options)};
   }
-  /// Nothing is held anywhere: every message is acknowledged, every buffer is back.
+  /// Checks that nothing is held anywhere: every message is acknowledged, and every buffer is back.
   bool quiet() {
     return w.until([&] {
       for (const node* n : {left.get(), right.get()}) {

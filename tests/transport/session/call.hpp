@@ -8,7 +8,7 @@
 
 namespace network {
 
-/// One request and what came back.
+/// One request and its reply.
 class call final : public exchange {
  public:
   call() noexcept : exchange(&heard) {}

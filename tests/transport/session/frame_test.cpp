@@ -91,7 +91,7 @@ TEST_CASE("a frame header is these bytes") {
             "03000000"
             "d0c0b0a0" +
             number(wire::checksum(payload), 8) + number(wire::checksum(head, header_sum), 8));
-  // Written down, so that a change of the checksums does not go unnoticed.
+  // The expected values are constants, so that a change of the checksums is noticed.
   CHECK(hex.substr(24, 8) == "3ac74b6d");
   CHECK(hex.substr(112, 16) == "d1da618168a2de18");
 }
@@ -146,7 +146,7 @@ TEST_CASE("every altered byte is found as soon as it has arrived") {
       for (const std::size_t piece : {1U, 50U, 4096U}) {
         INFO("byte " << at << " flip " << flip << " pieces of " << piece);
         cutter c;
-        // No byte beyond the frame itself is needed to find it.
+        // The search for the frame needs no byte beyond it.
         const auto s = c.feed(bad, piece);
         REQUIRE_FALSE(s.has_value());
         CHECK((s.error() == errc::malformed || s.error() == errc::checksum_mismatch));

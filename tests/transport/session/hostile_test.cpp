@@ -19,7 +19,7 @@ endpoint_options hurried(node_id id) {
   return o;
 }
 
-/// A node and a stranger that has greeted it in a valid way.
+/// A node and a stranger that has sent it a valid greeting.
 struct intruded {
   explicit intruded(world& on) : w(on), n(on, options_of(1)), s(on, 7) {
     REQUIRE(n.ep->add_peer(7, on.address(7)).has_value());
@@ -148,7 +148,7 @@ TEST_CASE("another protocol version is named at both ends", "[reactor]") {
   i.s.connect(i.n.ep->listen_address());
   const bool longer = GENERATE(false, true);
   if (longer) {
-    // A later version's hello may have other fields behind the version.
+    // The hello of a later version may have other fields after the version.
     std::array<std::byte, 2> payload{};
     std::memcpy(payload.data(), &h.version, 2);
     frame_header header;
@@ -350,7 +350,7 @@ TEST_CASE("a peer that never acknowledges holds bounded memory", "[reactor]") {
   const auto window = i.n.ep->options().window[2];
   std::uint64_t granted = window;
   std::uint64_t sent = 0;
-  // It sends as long as it is given credit, reads the replies, and acknowledges none.
+  // The stranger sends as long as it has credit, reads the replies, and acknowledges none.
   for (int idle = 0; idle < 5;) {
     if (sent < granted) {
       i.s.say(i.s.message_of(frame_type::request, sent, {sent, 8, 1}));
@@ -406,7 +406,7 @@ TEST_CASE("a stream that ends within a frame costs that connection only", "[reac
 }
 
 TEST_CASE("every altered byte is noticed, and what it spoilt is sent again") {
-  // The whole conversation of two nodes; byte `at` of it is altered on its way.
+  // This is the whole conversation of two nodes; byte `at` of it is altered on its way.
   std::size_t total = 0;
   const auto run = [&](std::size_t at) {
     memory_world w;
@@ -479,7 +479,7 @@ TEST_CASE("random bytes behind a valid beginning never do harm") {
     const auto& counted = i.n.ep->statistics();
     (i.s.closed ? dropped : kept) += 1;
     served += static_cast<int>(i.n.in.seen.size());
-    // A link that was dropped was dropped for a reason, and nothing else broke.
+    // Each dropped link was dropped for a reason, and nothing else broke.
     const bool broken = counted.links_broken != 0;
     CHECK(counted.links_broken <= 1);
     CHECK(i.s.closed == (broken || parted));

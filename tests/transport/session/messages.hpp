@@ -14,7 +14,7 @@
 
 namespace network {
 
-/// The head of every message of these tests; the payload is made of the number.
+/// The head of every message in these tests; the payload is derived from the number.
 struct ask {
   std::uint64_t number = 0;
   std::uint32_t reply_bytes = 0;

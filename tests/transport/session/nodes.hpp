@@ -22,7 +22,7 @@ inline endpoint_options options_of(node_id node, std::uint64_t incarnation = 1) 
   return o;
 }
 
-/// Works on requests as told, and notes what happens.
+/// Serves requests as ordered, and records the events.
 class service final : public endpoint_events {
  public:
   struct job {
@@ -42,7 +42,7 @@ class service final : public endpoint_events {
   int aborted = 0;
   int damaged = 0;
   bool drop_cancelled = true;
-  bool quick = false;  // without the books above
+  bool quick = false;  // does not keep the records above
   endpoint* owner = nullptr;
   std::function<void(session&, const error&)> lost;
 
@@ -123,7 +123,7 @@ class node final {
   node(const node&) = delete;
   node& operator=(const node&) = delete;
 
-  /// Without a goodbye.
+  /// Ends the node without a goodbye.
   void stop() {
     if (!rail_) return;
     ep.reset();
@@ -131,7 +131,7 @@ class node final {
     CHECK(closed);
     rail_.reset();
   }
-  /// Requests of class bulk come to the service of these tests, instead of being gets and puts.
+  /// Requests of class bulk go to the service of these tests instead of being gets and puts.
   void take_bulk() { ep->route(traffic_class::bulk, in); }
   void knows(node& other) { REQUIRE(ep->add_peer(other.id, other.ep->listen_address()).has_value()); }
   session& to(node_id other) { return *ep->find(other); }

@@ -16,7 +16,7 @@ endpoint_options hasty(node_id id, std::uint64_t incarnation = 1) {
   return o;
 }
 
-/// Traffic of all kinds between two nodes, of which every request and every reply must arrive once.
+/// Traffic of all kinds between two nodes. Every request and every reply in it must arrive once.
 struct traffic {
   explicit traffic(memory_world& on) : p(on) {
     for (std::uint64_t i = 0; i < 12; ++i) {
@@ -89,7 +89,7 @@ TEST_CASE("links that break again and again lose and repeat nothing") {
 }
 
 TEST_CASE("both sides connect at once") {
-  // The time between the two connects, and what a message needs from one side to the other.
+  // The time between the two connects, plus the time that a message needs from one side to the other.
   const nanoseconds latency = GENERATE(1us, 10us, 3ms);
   for (int offset = -30; offset <= 30; ++offset) {
     memory_world w;

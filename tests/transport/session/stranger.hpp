@@ -15,7 +15,7 @@
 
 namespace network {
 
-/// The end of a link that says whatever a test likes.
+/// The end of a link that sends whatever a test chooses.
 class stranger final : public connect_events, public link_events, public accept_events {
  public:
   explicit stranger(world& w, node_id as) : world_(w), self(as), rail_(w.make_rail(as)) {}

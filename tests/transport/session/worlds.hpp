@@ -13,7 +13,7 @@
 #include "transport/sim/virtual_executor.hpp"
 #include "transport/tcp/tcp_rail.hpp"
 
-/// Where endpoints talk to each other: in virtual time over a simulated network, or in real time over TCP.
+/// The surroundings of endpoints: virtual time with a simulated network, or real time with TCP.
 namespace network {
 
 using namespace std::chrono_literals;
@@ -21,7 +21,7 @@ using namespace scoll;
 using namespace scoll::testing;
 using namespace scoll::transport;
 
-/// What endpoints live on.
+/// The executor, rails and addresses that endpoints need.
 class world {
  public:
   virtual ~world() = default;
@@ -36,7 +36,7 @@ class world {
   virtual bool wait(const std::function<bool()>& done, nanoseconds limit) = 0;
 };
 
-/// Hosts of a simulated network that share a clock and are numbered as their nodes.
+/// Hosts of a simulated network that share a clock and have the numbers of their nodes.
 class memory_world final : public world {
  public:
   explicit memory_world(std::size_t chunk_bytes = sim_network::usual_chunk_bytes)

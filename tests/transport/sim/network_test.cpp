@@ -18,7 +18,7 @@ using std::chrono::seconds;
 
 namespace {
 
-/// Takes whatever connects and counts what arrives.
+/// Accepts every connection and counts the arriving frames.
 struct station final : accept_events, connect_events, link_events {
   station(sim_world& world, sim_network& network, std::uint32_t host, sim_clock clock = {})
       : home(world, host, clock), rail(network, home) {

@@ -22,7 +22,7 @@ using std::chrono::seconds;
 
 namespace {
 
-/// A host with a port; datagrams carry a number.
+/// A host with a port; each datagram carries a number.
 struct station final : datagram_events {
   station(sim_world& w, sim_datagrams& network, std::uint32_t host, sim_datagram_options options = {})
       : world(w), home(w, host, {}), port(network, home, options) {
@@ -95,7 +95,7 @@ struct pair_of_hosts : hosts {
       : hosts(seed), a(world, datagrams, 0, options), b(world, datagrams, 1, options) {}
 
   void run_for(nanoseconds d) { world.run_until(world.now() + d); }
-  /// So many from a to b, one every 20 us, and time for all to arrive.
+  /// Sends this many datagrams from a to b, one every 20 us, and waits until all have arrived.
   void send(std::uint32_t datagrams_to_send) {
     for (std::uint32_t i = 0; i < datagrams_to_send; ++i) {
       REQUIRE(a.send(1, i));
@@ -103,7 +103,7 @@ struct pair_of_hosts : hosts {
     }
     run_for(milliseconds(100));
   }
-  /// How many arrived after one with a higher number.
+  /// Returns how many arrived after one with a higher number.
   std::size_t overtaken() const {
     std::size_t late = 0;
     std::uint32_t highest = 0;
@@ -125,7 +125,7 @@ TEST_CASE("a simulated datagram takes the time of the wire") {
   p.run_for(milliseconds(1));
   REQUIRE(p.b.count == 2);
   CHECK(p.b.heard[0].at == microseconds(3 + 64 + 100));
-  // The second leaves when the wire is free again.
+  // The second datagram leaves when the wire is free again.
   CHECK(p.b.heard[1].at == microseconds(3 + 64 + 3 + 100));
   CHECK(p.b.heard[1].size == 0);
   CHECK(p.a.port.print(p.b.heard[0].source) == "host:0");
@@ -160,7 +160,7 @@ TEST_CASE("the same owner runs over simulated ports as over any other") {
 
 TEST_CASE("simulated loss, repetition, disorder and damage come as often as told, and by the seed") {
   constexpr std::uint32_t sent = 20000;
-  // Four standard deviations around one in ten.
+  // The bound is four standard deviations around one in ten.
   constexpr std::size_t expected = sent / 10;
   constexpr std::size_t spread = 4 * 43;
   const auto about_one_in_ten = [](std::size_t count) {
@@ -201,7 +201,7 @@ TEST_CASE("simulated loss, repetition, disorder and damage come as often as told
     p.send(sent);
     CHECK(p.b.count == sent);
     about_one_in_ten(p.b.altered);
-    CHECK(p.b.altered == 1890);  // the number in front is altered in some others
+    CHECK(p.b.altered == 1890);  // in some others the number in front is altered
   }
   SECTION("spikes") {
     way.spike_ppm = 100'000;
@@ -231,7 +231,7 @@ TEST_CASE("what is sent into a partition is lost, one way or both ways") {
   p.run_for(milliseconds(1));
   REQUIRE(p.b.count == 1);
   CHECK(p.b.heard[0].number == 4);
-  // What is under way when it begins is lost too.
+  // Datagrams that are under way when the block begins are lost too.
   REQUIRE(p.a.send(1, 5));
   p.network.path(0, 1).blocked_until = seconds(1);
   p.run_for(milliseconds(1));
@@ -253,7 +253,7 @@ TEST_CASE("hosts that are not there are silent, and come back with the next life
   b->home.detach();
   REQUIRE(a.send(1));
   run();
-  // The crashed one goes on for a while, unheard.
+  // The crashed host continues for a while, but nothing it sends arrives.
   const std::byte nothing[1]{};
   REQUIRE(b->port.send(a.port.parse("host:0").value(), nothing));
   run();

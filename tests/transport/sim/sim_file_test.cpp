@@ -26,7 +26,7 @@ task<status> put(file_system& files, std::string path, std::string content) {
   co_return co_await write_all(*opened, bytes_of(content), 0);
 }
 
-/// What is in a file, or "(none)" if there is no such file.
+/// Returns the content of a file, or "(none)" if there is no such file.
 std::string content_of(sim_host& h, std::string path) {
   auto content = h.get(read_file(h.files(), std::move(path), 1 << 20));
   if (!content && no_such_file(content.error())) return "(none)";
@@ -193,9 +193,9 @@ TEST_CASE("a file is replaced or not, at every crash point") {
       seen.insert(std::to_string(at) + after[0]);
     }
   }
-  CHECK_FALSE(seen.contains("4b"));  // before the rename it is the old one
-  CHECK(seen.contains("5b"));        // in it, either
-  CHECK(seen.contains("7a"));        // and until the directory is synchronised
+  CHECK_FALSE(seen.contains("4b"));  // before the rename it is always the old one
+  CHECK(seen.contains("5b"));        // during the rename it may be either
+  CHECK(seen.contains("7a"));        // and so until the directory is synchronised
 }
 
 TEST_CASE("the end of a process loses nothing") {
@@ -285,7 +285,7 @@ TEST_CASE("an injected error hits the operation it is meant for, once") {
   const status failed = h.get(replace_file(h.files(), h / "f", bytes_of("new")));
   CHECK(failed.error().detail() == EIO);
   CHECK(failed.error().text() == "fsync /disk");
-  CHECK(content_of(h, h / "f") == "new");  // renamed, but nobody may rely on it
+  CHECK(content_of(h, h / "f") == "new");  // renamed, but that is not durable yet
   h.files().fail(file_operation::rename, 1, EACCES);
   CHECK(h.get(replace_file(h.files(), h / "f", bytes_of("newer"))).error().detail() == EACCES);
   CHECK(h.get(replace_file(h.files(), h / "f", bytes_of("newest"))));

@@ -16,7 +16,7 @@ using namespace network;
 
 namespace {
 
-/// One call after the other, without books.
+/// Makes one call after the other, without records.
 struct ping_pong final : exchange {
   ping_pong(node& caller, node_id callee, std::uint64_t rounds) noexcept
       : exchange(&heard), from(caller), to(callee), left(rounds) {}
@@ -60,7 +60,7 @@ void push(int fd, std::span<const std::byte> bytes) {
   REQUIRE(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size()));
 }
 
-/// What a socket gives until its end, while the world goes on.
+/// Returns the bytes of a socket until its end, while the world runs on.
 std::vector<std::byte> pull_until_end(world& w, int fd) {
   std::vector<std::byte> all;
   const bool ended = w.until([&] {
@@ -96,8 +96,8 @@ TEST_CASE("a round trip over TCP allocates nothing and costs few system calls", 
   CHECK(p.failed == 0);
   CHECK(b.in.damaged == 0);
   CHECK(a.ep->statistics().writes + b.ep->statistics().writes - writes == 2000);
-  // Two sends and two receives, each send with the wait for what it causes; both nodes are on this reactor.
-  // With poll, sending, waiting and receiving are calls of their own.
+  // This counts two sends and two receives, each send together with the wait for its effect; both nodes are
+  // on this reactor. With poll, sending, waiting and receiving are separate calls.
   const std::uint64_t calls = on_reactor::on_poll() ? 6 : 2;
   CHECK(w.loop().statistics().enters - before.enters < 1000 * calls + 50);
 }
@@ -201,8 +201,8 @@ TEST_CASE("a peer that vanishes without a word is noticed by the reset", "[react
 
 #ifndef SCOLL_SANITIZED  // the checks of types open a pipe to look at an object
 
-/// Takes every descriptor the process may have, under a limit low enough to reach anywhere. Nothing is
-/// asserted while it lives: the sanitizers' own checks need descriptors.
+/// Takes every descriptor that the process may have, under a limit low enough to reach anywhere. While it
+/// lives, the test asserts nothing, because the sanitizers' own checks need descriptors.
 class descriptor_famine {
  public:
   descriptor_famine() {

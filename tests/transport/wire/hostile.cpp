@@ -54,8 +54,8 @@ message sample() {
   return value;
 }
 
-/// The most that decoding `size` bytes may ask for: a vector of vectors has the largest objects for its
-/// bytes.
+/// The largest memory that decoding `size` bytes may request: a vector of vectors has the largest objects for
+/// its bytes.
 std::size_t allocation_limit(std::size_t size) {
   return size * sizeof(entry);
 }
@@ -195,7 +195,7 @@ TEST_CASE("elements without bytes are few") {
         "vector of 65537 elements without bytes at offset 4");
   CHECK(defect_of_hex<std::vector<nothing>>("ffffffff") ==
         "vector of 4294967295 elements without bytes at offset 4");
-  // The limit is one for the whole message, so nesting does not multiply it.
+  // One limit holds for the whole message, so nesting does not multiply it.
   CHECK(defect_of_hex<std::vector<std::vector<nothing>>>("02000000 00000100 01000000") ==
         "vector of 1 elements without bytes at offset 12");
 

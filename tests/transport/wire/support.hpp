@@ -47,7 +47,7 @@ bytes encoded(const T& value) {
   return data;
 }
 
-/// The text of the error that decoding `data` as a T ends with; empty when it decodes.
+/// Returns the text of the error when `data` is decoded as a T; empty if it decodes.
 template <class T>
 std::string defect_of(std::span<const std::byte> data) {
   const auto value = scoll::wire::decode_from<T>(data);
@@ -63,7 +63,8 @@ std::string defect_of_hex(std::string_view text) {
 
 using defect_function = std::string (*)(std::span<const std::byte>);
 
-/// The part of `check_bytes` that is the same for all types: assertions are slow to compile.
+/// The part of `check_bytes` that is the same for all types, kept apart because assertions are slow to
+/// compile.
 inline void check_encoding(const bytes& data, std::string_view expected, bool decodes_to_value,
                            defect_function defect) {
   CHECK(hex(data) == hex(from_hex(expected)));
@@ -77,7 +78,8 @@ inline void check_encoding(const bytes& data, std::string_view expected, bool de
   CHECK(defect(longer) == "1 bytes left over at offset " + std::to_string(data.size()));
 }
 
-/// The value has exactly these bytes, they decode to the value, and neither fewer nor more bytes do.
+/// Checks that the value has exactly these bytes, and that they decode to the value but fewer or more bytes
+/// do not.
 template <class T>
 void check_bytes(const T& value, std::string_view expected) {
   const bytes data = encoded(value);
@@ -86,7 +88,7 @@ void check_bytes(const T& value, std::string_view expected) {
   check_encoding(data, expected, large_enough && back && *back == value, &defect_of<T>);
 }
 
-/// Adds up what decoding asked for.
+/// Adds up the memory that decoding requested.
 struct allocation_count {
   static inline std::size_t bytes = 0;
   static inline std::size_t calls = 0;

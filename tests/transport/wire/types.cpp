@@ -29,7 +29,7 @@ struct raw {
   friend constexpr bool operator==(const raw&, const raw&) = default;
 };
 
-/// The same fields, described: never copied as a block.
+/// The same fields, but described: never copied as a block.
 struct described_raw {
   raw value;
   template <class Archive>

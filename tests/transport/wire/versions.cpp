@@ -16,7 +16,7 @@ struct second {
   std::string b;
 };
 
-/// Knows how the first version looked.
+/// A struct that knows the layout of its first version.
 struct tolerant {
   static constexpr std::uint16_t wire_version = 2;
   std::uint32_t a = 0;
@@ -96,7 +96,7 @@ TEST_CASE("a versioned struct stays within its length and its message") {
         "versioned struct of 4294967295 bytes, 4 left at offset 6");
   CHECK(defect_of_hex<first>("0000 04000000 01000000") == "version is 0 at offset 2");
   CHECK(defect_of_hex<first>("01") == "version of 2 bytes, 1 left at offset 0");
-  // The string's length reaches into what follows the struct.
+  // The string's length reaches into the bytes after the struct.
   CHECK(defect_of_hex<between<second>>("01 0200 08000000 01000000 01000000 02") ==
         "string of 1 bytes, 0 left at offset 15");
 }

@@ -38,7 +38,7 @@ scoll::nanoseconds read_rtt(const toml_section& from, scoll::nanoseconds interva
   return rtt;
 }
 
-/// One text, or an array of them.
+/// Reads one text or an array of texts.
 std::string read_list(const toml::table& root, const toml_section& from) {
   const toml::node* const value = root.get("participants");
   if (value == nullptr || value->is_string()) return from.need<std::string>("participants");

@@ -15,8 +15,8 @@ namespace gossipctl {
 inline constexpr std::uint16_t default_port = 7400;
 inline constexpr std::uint8_t default_dscp = 48;  // CS6: network control
 
-/// A configuration file, read and checked. Every server of a cluster has the same one. docs/gossipctl.md says
-/// what each key means.
+/// A configuration file that has been read and checked. Every server of a cluster has the same one.
+/// docs/gossipctl.md explains each key.
 struct config {
   std::filesystem::path file;
   std::string name = "gossip";
@@ -27,17 +27,17 @@ struct config {
   double false_verdicts_per_year = 1;
   std::uint8_t dscp = default_dscp;
   std::filesystem::path key_file;   ///< empty: nothing is sealed
-  std::filesystem::path directory;  ///< of daemons: a folder for each participant that runs here
+  std::filesystem::path directory;  ///< has a folder for each daemon that runs here
   std::string log_level = "info";
 };
 
-/// Reads it; a text says what is wrong, with file, line, column and key.
+/// Reads a configuration file. A text says what is wrong, with file, line, column and key.
 std::variant<config, std::string> read_config(const std::filesystem::path& file);
 
-/// A file's content; nothing if it cannot be read or is over 16 MiB.
+/// Returns a file's content, or nothing if the file cannot be read or is over 16 MiB.
 std::optional<std::string> read_text(const std::filesystem::path& file);
 
-/// Where daemons keep what is theirs, if the file does not say.
+/// The folder where daemons keep their files if the configuration names none.
 std::filesystem::path default_directory();
 
 }  // namespace gossipctl

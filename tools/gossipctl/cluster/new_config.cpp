@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A TOML text in quotes.
+/// Writes a TOML text in quotes.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -28,7 +28,7 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
-/// One text per line of the list.
+/// Writes each line of the list as one text.
 std::string lines_of(const std::string& list) {
   std::string out;
   for (std::size_t at = 0; at < list.size();) {

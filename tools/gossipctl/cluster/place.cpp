@@ -16,14 +16,14 @@ namespace {
 
 using scoll::transport::socket_address;
 
-/// "10.0.0.1:7400" as a file name: "10.0.0.1-7400".
+/// Turns "10.0.0.1:7400" into the folder name "10.0.0.1-7400".
 std::string folder_name(std::string address) {
   std::erase_if(address, [](char c) { return c == '[' || c == ']'; });
   std::replace(address.begin(), address.end(), ':', '-');
   return address;
 }
 
-/// Without port, as sockets spell it; empty of nothing.
+/// Returns the address without its port, as sockets spell it; empty for an unset address.
 std::string host_of(socket_address address) {
   if (address.family() == AF_UNSPEC) return {};
   address.set_port(0);
@@ -45,7 +45,7 @@ std::unordered_set<std::string> local_hosts() {
   return hosts;
 }
 
-/// All of 127.0.0.0/8 is here, whatever the interface lists.
+/// All of 127.0.0.0/8 is local, whatever the interface lists.
 bool is_loopback(const socket_address& address) {
   return address.family() == AF_INET && address.to_string().starts_with("127.");
 }

@@ -12,7 +12,7 @@ namespace gossipctl {
 
 using scoll::gossip::participant_index;
 
-/// Where a participant's daemon keeps what is its own: control socket, lock, log and incarnation.
+/// The folder of a participant's daemon: control socket, lock, log and incarnation.
 struct place {
   explicit place(const config& c, participant_index who);
   std::filesystem::path control() const { return folder / "control"; }
@@ -22,10 +22,11 @@ struct place {
   std::filesystem::path folder;
 };
 
-/// Those whose address an interface of this host has.
+/// Returns the participants whose address belongs to an interface of this host.
 std::vector<participant_index> local_participants(const config& c);
 
-/// By address, with the port or without it if that is enough, or by index; a text says why it is nobody.
+/// Finds a participant by index, or by address, whose port may be left out if it is not needed. If there is
+/// no such participant, a text says why.
 std::variant<participant_index, std::string> find_participant(const config& c, std::string_view name);
 
 }  // namespace gossipctl

@@ -15,7 +15,7 @@ namespace {
 
 using scoll::transport::socket_address;
 
-/// An entry in pieces: a text, or the numbers that a range stands for.
+/// A part of an entry: a text, or the numbers that a range stands for.
 struct piece {
   std::string text;
   std::vector<std::uint64_t> numbers;
@@ -23,7 +23,7 @@ struct piece {
   int base = 10;
 };
 
-/// Thrown inside this file only.
+/// Thrown and caught in this file only.
 struct wrong {
   std::size_t column;  // within the entry, from 0
   std::string what;
@@ -54,7 +54,7 @@ class entry_reader {
       } else if (c == ']' && in_address_) {
         literal(c);
         in_address_ = false;
-        base_ = 10;  // what follows is the port
+        base_ = 10;  // the rest is the port
       } else if (c == '[') {
         pieces_.push_back(range());
       } else if (c == ']') {
@@ -68,7 +68,7 @@ class entry_reader {
   }
 
  private:
-  /// The brackets of an IPv6 address are those at the beginning with a colon in them.
+  /// The brackets of an IPv6 address are at the beginning and contain a colon.
   bool opens_address() const {
     if (at_ != 0) return false;
     const std::size_t colon = entry_.find(':');
@@ -143,7 +143,7 @@ std::size_t count(const std::vector<piece>& pieces, std::size_t most) {
   return all;
 }
 
-/// The address of that number.
+/// Spells the address with that number.
 std::string spell(const std::vector<piece>& pieces, std::size_t number) {
   std::vector<std::string> texts(pieces.size());
   for (std::size_t i = pieces.size(); i-- != 0;) {
@@ -159,7 +159,7 @@ std::string spell(const std::vector<piece>& pieces, std::size_t number) {
   return fmt::format("{}", fmt::join(texts, ""));
 }
 
-/// "10.0.0.1", "fd00::1" and "[fd00::1]" have no port.
+/// Adds the default port where it is missing: "10.0.0.1", "fd00::1" and "[fd00::1]" have no port.
 std::string with_port(const std::string& address, std::uint16_t port) {
   const bool bracketed = !address.empty() && address.front() == '[';
   const auto colons = std::count(address.begin(), address.end(), ':');
@@ -174,7 +174,7 @@ class list_reader {
  public:
   explicit list_reader(const list_options& options) : options_(options) {}
 
-  /// Thrown: list_mistake.
+  /// Throws `list_mistake`.
   void read(std::string_view text, const std::string& source) {
     std::size_t line = 1;
     std::size_t line_began = 0;

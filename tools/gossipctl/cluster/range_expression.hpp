@@ -11,8 +11,8 @@
 
 namespace gossipctl {
 
-/// What is wrong with a list of participants. `what` tells the entry, `line` and `column` where it is,
-/// from 1.
+/// Describes a mistake in a list of participants. `what` names the entry; `line` and `column`, from 1, say
+/// where it is.
 struct list_mistake {
   std::string source;  ///< the file, or empty for the list itself
   std::size_t line = 1;
@@ -23,15 +23,14 @@ struct list_mistake {
 std::string to_string(const list_mistake& m);
 
 struct list_options {
-  std::uint16_t default_port = 0;  ///< of entries that name none; 0: each must
-  std::size_t most = 65'536;       ///< participants
-  /// Content of a file that the list names; nothing: it cannot be read.
+  std::uint16_t default_port = 0;  ///< for entries without a port; 0: every entry must name one
+  std::size_t most = 65'536;       ///< the largest number of participants
+  /// Returns the content of a file that the list names, or nothing if it cannot be read.
   std::function<std::optional<std::string>(const std::string& path)> read_file;
 };
 
-/// Expands a list of participants into addresses, each spelled the one way that sockets have
-/// ("10.0.0.1:7400",
-/// "[fd00::1]:7400"), in the order of the list.
+/// Expands a list of participants into addresses, in the order of the list. Each is spelled in the one way
+/// that sockets use ("10.0.0.1:7400", "[fd00::1]:7400").
 ///
 /// Entries are separated by white space or commas; `#` begins a comment. An entry is an address with numbers
 /// or ranges in it, `192.168.[1-2].[1-128/2]:7400`: `[1-128/2]` is 1, 3, ... 127 and `[1,4,8-9]` is 1, 4, 8

@@ -7,19 +7,19 @@
 
 namespace gossipctl {
 
-/// What the exit status tells.
+/// The exit status.
 enum exit_code : int {
   all_well = 0,
-  not_all_alive = 1,  ///< status, members: somebody is dead or not known; start, stop --all: some did not
-  bad_usage = 2,      ///< arguments, configuration or key file
-  no_daemon = 3,      ///< nobody answers
+  not_all_alive = 1,  ///< status, members: somebody is dead or unknown; start, stop --all: some failed
+  bad_usage = 2,      ///< error in the arguments, the configuration or a key file
+  no_daemon = 3,      ///< no daemon answers
   failed = 4,         ///< the daemon refused, or ended
 };
 
 struct arguments {
   std::string config;
   bool config_given = false;
-  std::string self;  ///< an address or index; empty: whoever is of this host
+  std::string self;  ///< an address or index; empty: the participants of this host
   bool as_json = false;
   bool all = false;
   double wait_s = 10;

@@ -14,21 +14,22 @@ namespace gossipctl {
 
 using json = nlohmann::ordered_json;
 
-/// The configuration that the arguments name. Throws `usage_error`.
+/// Reads the configuration that the arguments name. Throws `usage_error`.
 config need_config(const arguments& args);
 
-/// Who is meant by --self, or all of this host. Throws `usage_error` if nobody is of this host.
+/// Returns the participant of --self, or all participants of this host. Throws `usage_error` if this host has
+/// none.
 std::vector<participant_index> own_participants(const config& c, const arguments& args);
-/// The one that is meant; throws `usage_error` if it could be several.
+/// Returns the one participant that is meant. Throws `usage_error` if there are several.
 participant_index own_participant(const config& c, const arguments& args);
 
-/// The daemon of --self, or the first of this host that answers.
+/// Connects to the daemon of --self, or to the first daemon of this host that answers.
 std::optional<scoll::transport::control_client> connect(const config& c, const arguments& args);
 
-/// Asks one question. Nothing if no answer came in time.
+/// Asks one question. Returns nothing if no answer came in time.
 std::optional<json> ask(scoll::transport::control_client& daemon, const json& command, double seconds);
 
-/// Asks, and shows what is wrong: a value, or the exit status to end with.
+/// Asks, and prints an error if there is one. The result is a value, or the exit status to end with.
 struct answer {
   std::optional<json> value;
   int code = all_well;

@@ -41,7 +41,8 @@ scoll::transport::unique_fd block_signals() {
   return scoll::transport::unique_fd(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-/// A daemon has little to do at once. SCOLL_CONFIG's file and the environment may say otherwise.
+/// Suggests small limits, because a daemon does little at once. SCOLL_CONFIG's file and the environment may
+/// override them.
 scoll::transport::reactor_options chosen_reactor() {
   constexpr std::pair<std::string_view, std::string_view> suggestions[] = {
       {"reactor.submission_entries", "64"},
@@ -68,7 +69,7 @@ scoll::gossip::key_ring read_ring(const config& c) {
   return std::move(*ring);
 }
 
-/// For whoever holds the lock of this folder.
+/// Takes over the control socket and the address. The caller must hold the lock of this folder.
 void take_over(const place& here, const std::string& address) {
   ::unlink(here.control().c_str());
   const auto wanted = scoll::transport::socket_address::parse(address);
@@ -102,7 +103,7 @@ std::vector<std::string> run_arguments(const arguments& args, const config& c, c
   return words;
 }
 
-/// A process of a session of its own, whose output goes to its log.
+/// Starts a process in its own session, whose output goes to its log.
 void spawn(const arguments& args, const config& c, started& s) {
   const auto words = run_arguments(args, c, s);
   std::vector<char*> pointers;

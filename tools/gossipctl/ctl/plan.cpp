@@ -13,8 +13,8 @@ namespace {
 
 using scoll::gossip::threshold_input;
 
-/// A death is told when the last word of the dead is older than the threshold: then by the first, and by the
-/// last as soon as clocks and phases have it (docs/gossip.md).
+/// A participant is declared dead when its last sign of life is older than the threshold. The first
+/// participant notices then; the last one follows as soon as clocks and phases allow (docs/gossip.md).
 constexpr double first_after_threshold = 1;
 constexpr double last_after_threshold = 3;
 
@@ -61,7 +61,7 @@ void print_table(const json& rows, const arguments& args) {
   }
 }
 
-/// What is not said on the command line comes from the configuration, if there is one.
+/// Takes the values that the command line does not give from the configuration, if there is one.
 arguments completed(arguments args) {
   const bool alone = !args.nodes.empty();
   if (!alone || read_text(args.config)) {

@@ -6,12 +6,12 @@
 
 namespace gossipctl {
 
-/// Thrown for what the user has to correct; ends with `bad_usage`.
+/// Thrown for a mistake that the user has to correct; the program then ends with `bad_usage`.
 struct usage_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The subcommands; each gives an `exit_code`.
+// The subcommands; each returns an `exit_code`.
 int init(const arguments& args);
 int run_daemon(const arguments& args);
 int start(const arguments& args);

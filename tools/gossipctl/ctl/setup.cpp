@@ -31,7 +31,7 @@ std::string list_of(const arguments& args) {
   return list;
 }
 
-/// A key of its own, unless there is one.
+/// Creates a key file with a new key unless the file exists.
 void make_key(const fs::path& file) {
   if (fs::exists(file)) return;
   if (const std::string wrong = write_keys(file, {random_key()}); !wrong.empty()) throw usage_error(wrong);

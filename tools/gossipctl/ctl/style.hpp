@@ -5,11 +5,11 @@
 
 namespace gossipctl {
 
-/// How text is to look: plain, or with colours, for terminals.
+/// The look of text: plain, or with colours for terminals.
 struct style {
   bool colours = false;
 
-  /// Colours if stdout is a terminal, NO_COLOR is not set (or empty) and TERM is not "dumb".
+  /// Uses colours if stdout is a terminal, NO_COLOR is not set (or empty) and TERM is not "dumb".
   static style of_stdout();
 
   std::string good(std::string_view text) const { return wrapped(text, "\x1b[32m"); }

@@ -10,7 +10,7 @@
 namespace gossipctl {
 namespace {
 
-/// Rows of cells with columns as wide as their longest cell; colours come after the widths.
+/// Rows of cells, with columns as wide as their longest cell. Colours are added after the widths are known.
 class table {
  public:
   using paint = std::string (style::*)(std::string_view) const;
@@ -59,7 +59,7 @@ std::string number_or(const json& value, const char* otherwise) {
   return value.is_null() ? otherwise : fmt::format("{}", value.get<std::uint64_t>());
 }
 
-/// An age in cycles, and in time.
+/// Formats an age in cycles and in time.
 std::string age_text(const json& age, double interval_ms) {
   if (age.is_null()) return "never";
   const auto cycles = age.get<std::uint32_t>();
@@ -70,7 +70,7 @@ std::string percent(const json& share) {
   return fmt::format("{:.1f} %", 100 * share.get<double>());
 }
 
-/// "since cycle 120, 4.2 s ago".
+/// Formats a text such as "since cycle 120, 4.2 s ago".
 std::string ago(const json& then, std::uint64_t clock, double interval_ms) {
   if (then.is_null()) return "never";
   const auto at = then.get<std::uint64_t>();

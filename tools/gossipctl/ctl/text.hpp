@@ -9,16 +9,16 @@ namespace gossipctl {
 
 using json = nlohmann::ordered_json;
 
-/// What people read, made from the answers of daemons. Each ends with a newline.
+/// These functions turn the answers of daemons into text for people. Each text ends with a newline.
 std::string status_text(const json& status, const style& with);
-/// A table, and a line with the sums.
+/// Returns a table and a line with the sums.
 std::string members_text(const json& members, double interval_ms, const style& with);
 std::string explain_text(const json& verdict, const style& with);
 std::string dump_text(const json& dump, const style& with);
-/// One line.
+/// Returns one line.
 std::string event_text(const json& event, const std::string& time, const style& with);
 
-/// "2.2 s", "450 ms", "3 min", "2.0 h", "4.1 d".
+/// Formats a duration as in "2.2 s", "450 ms", "3 min", "2.0 h", "4.1 d".
 std::string duration_text(double milliseconds);
 
 }  // namespace gossipctl

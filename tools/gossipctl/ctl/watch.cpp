@@ -26,7 +26,7 @@ std::string time_of_day() {
   return fmt::format("{:%H:%M:%S}.{:03}", fmt::localtime(seconds), ms);
 }
 
-/// What is on the screen, drawn again at each status.
+/// The content of the screen, drawn again at each status.
 class screen {
  public:
   explicit screen(const arguments& args)
@@ -55,7 +55,8 @@ class screen {
   std::deque<std::string> changes_;
 };
 
-/// Calls `take` with each line until the time is over or the daemon has gone: true for the former.
+/// Calls `take` with each line until the time is over, which gives true, or the daemon has gone, which gives
+/// false.
 template <class Take>
 bool read_lines(control_client& daemon, std::optional<double> seconds, Take take) {
   const auto end = steady::now() + std::chrono::duration_cast<steady::duration>(
@@ -68,7 +69,7 @@ bool read_lines(control_client& daemon, std::optional<double> seconds, Take take
       const json parsed = json::parse(*line, nullptr, false);
       if (parsed.is_object()) take(parsed);
     } else if (steady::now() < end) {
-      return false;  // a line comes every second
+      return false;  // the daemon sends a line every second
     }
   }
 }

@@ -9,8 +9,8 @@
 
 namespace gossipctl {
 
-/// Lines of the gossip for spdlog, each beginning with the cluster clock here and, if it is about a message,
-/// with its sender's: "c1234 m1233 ...".
+/// Writes log lines of the gossip to spdlog. Each begins with this participant's cluster clock and, if it is
+/// about a message, with the clock of its sender: "c1234 m1233 ...".
 class clock_log final : public scoll::gossip::log_sink {
  public:
   explicit clock_log(std::shared_ptr<spdlog::logger> to) : to_(std::move(to)) {}
@@ -23,7 +23,8 @@ class clock_log final : public scoll::gossip::log_sink {
   std::shared_ptr<spdlog::logger> to_;
 };
 
-/// A logger to a file, or to stderr if that is empty, which `level` ("error" to "debug") is enough for.
+/// Returns a logger to a file, or to stderr if `file` is empty, that logs from `level` ("error" to "debug")
+/// upwards.
 std::shared_ptr<spdlog::logger> open_log(const std::string& file, const std::string& level);
 
 }  // namespace gossipctl

@@ -16,7 +16,7 @@ namespace {
 
 using scoll::transport::control_connection;
 
-constexpr scoll::nanoseconds patience = std::chrono::seconds(10);  // with a client that says nothing
+constexpr scoll::nanoseconds patience = std::chrono::seconds(10);  // with a silent client
 constexpr scoll::nanoseconds status_interval = std::chrono::seconds(1);
 
 std::string to_line(const json& value) {
@@ -71,13 +71,13 @@ json answer_to(daemon& of, const std::string& name, const json& command) {
   return bad(fmt::format("there is no command '{}'", name));
 }
 
-/// Ends a command when its client has gone.
+/// Stops a command when its client has closed the connection.
 scoll::task<void> watch_client(control_connection& client, scoll::scope& working) {
   const auto gone = co_await client.hung_up(working.token());
   if (gone) working.request_stop();
 }
 
-/// With the time of the system's monotonic clock, which all processes of a host share.
+/// Adds the time of the system's monotonic clock, which all processes of a host share.
 std::string changed_line(daemon& of, const scoll::gossip::liveness_event& e) {
   json line = event_json(of.settings(), e, of.member().explain(e.who));
   line["monotonic_s"] = std::chrono::duration<double>(of.now().time_since_epoch()).count();

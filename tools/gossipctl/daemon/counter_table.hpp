@@ -12,7 +12,7 @@ struct counter_row {
   const char* help;
 };
 
-/// What a participant counts, for JSON and for metrics.
+/// The counters of a participant, for JSON and for metrics.
 inline constexpr counter_row counter_table[] = {
     {"cycles", &scoll::gossip::counters::cycles, "Gossip cycles of this participant"},
     {"pings", &scoll::gossip::counters::pings, "Pings that cycles began with"},

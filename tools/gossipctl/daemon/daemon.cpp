@@ -91,7 +91,8 @@ scoll::task<void> daemon::watch_signals(int signals) {
   }
 }
 
-/// A process that is not let run calls others silent: whoever looks at verdicts wants to know.
+/// A process that gets no processor time takes others for silent. The longest gap helps to judge its
+/// verdicts.
 scoll::task<void> daemon::watch_gaps() {
   const scoll::nanoseconds period = config_.shared->interval() / 2;
   for (auto at = reactor_.now() + period;; at = reactor_.now() + period) {

@@ -22,30 +22,31 @@
 
 namespace gossipctl {
 
-/// What `run` is told beside the configuration file.
+/// The arguments of `run` besides the configuration file.
 struct daemon_options {
-  double inject_loss = 0;  ///< share of messages sent that are dropped on purpose
+  double inject_loss = 0;  ///< share of sent messages to drop on purpose
   std::uint64_t inject_seed = 1;
 };
 
-/// One participant of the gossip as a process: on a UDP port, with a control socket, a log and signals.
-/// Members are destroyed in the order opposite to what they need.
+/// Runs one participant of the gossip as a process: on a UDP port, with a control socket, a log and signals.
+/// Its members are destroyed in reverse order, so that each is destroyed before those it needs.
 class daemon {
  public:
-  /// `keys` is empty if nothing is sealed. All that is referred to outlives it.
+  /// `keys` is empty if nothing is sealed. All referenced objects must outlive the daemon.
   daemon(scoll::transport::reactor& loop, const config& c, participant_index self, std::uint64_t incarnation,
          scoll::gossip::key_ring keys, const daemon_options& chosen, std::shared_ptr<spdlog::logger> log);
 
-  /// Until SIGTERM or SIGINT arrive on `signals`, a signalfd, or somebody asks for it on the control socket
-  /// (success), or the participant ends by itself, with its error. SIGHUP reads the keys again.
+  /// Runs until SIGTERM or SIGINT arrive on `signals`, a signalfd, or a client asks for a stop on the control
+  /// socket (both are success), or until the participant ends by itself, with its error. SIGHUP reads the
+  /// keys again.
   scoll::task<scoll::status> run(int signals);
 
-  // For the commands
+  // For the commands:
   const config& settings() const noexcept { return config_; }
   scoll::gossip::participant& member() noexcept { return *participant_; }
   daemon_facts facts() const;
   scoll::time_point now() const noexcept { return reactor_.now(); }
-  /// Reads the key file again; the text says what was done. Errors leave the keys as they are.
+  /// Reads the key file again. The text says what has changed. An error leaves the keys as they are.
   scoll::result<std::string> reload_keys();
   void ask_to_stop() noexcept { stop_wanted_.set(); }
 
@@ -69,7 +70,7 @@ class daemon {
   scoll::nanoseconds longest_gap_{0};
   scoll::status ended_;
   scoll::event stop_wanted_;
-  std::vector<scoll::transport::unique_fd> parting_;  // clients that wait for the end of this process
+  std::vector<scoll::transport::unique_fd> parting_;  // clients that wait until this process ends
   scoll::scope scope_;
 };
 

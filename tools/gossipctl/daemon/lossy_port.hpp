@@ -8,13 +8,13 @@
 
 namespace gossipctl {
 
-/// A port that loses a share of what is sent through it, by draws from a seed: for tests on networks that
-/// lose nothing themselves. All else is the port's beneath.
+/// A port that drops a share of the messages sent through it, as a seeded random generator decides: for tests
+/// on networks without loss. Everything else is forwarded to the port beneath.
 class lossy_port final : public scoll::transport::datagram_port {
  public:
   using datagram_address = scoll::transport::datagram_address;
 
-  /// `share` is 0 to 1. `beneath` outlives it.
+  /// `share` is 0 to 1. `beneath` must outlive this port.
   lossy_port(scoll::transport::datagram_port& beneath, double share, std::uint64_t seed)
       : beneath_(beneath), per_million_(static_cast<std::uint64_t>(share * million)), random_(seed) {}
 
