@@ -65,11 +65,11 @@ class server {
   };
 
   void accept_next() {
-    bcast_context& next = *std::make_unique<call>().release();  // the completion queue owns it now
+    call& next = *std::make_unique<call>().release();  // the completion queue owns it now
     service_.RequestCall(&next.context, &next.request, &next.writer, queue_.get(), queue_.get(), &next);
   }
   void answer(std::unique_ptr<call> asked) {
-    bcast_context& c = *asked.release();
+    call& c = *asked.release();
     c.answered = true;
     c.reply.set_value(value_);
     c.writer.Finish(c.reply, grpc::Status::OK, &c);
@@ -116,7 +116,7 @@ class root {
     void* tag = nullptr;
     bool good = false;
     if (!queue_.Next(&tag, &good) || !good) throw std::runtime_error("the completion queue was shut down");
-    const bcast_context& done = *static_cast<call*>(tag);
+    const call& done = *static_cast<call*>(tag);
     if (!done.status.ok()) throw std::runtime_error("a call failed: " + done.status.error_message());
     return done.reply.value();
   }
