@@ -239,11 +239,12 @@ class endpoint final : private accept_events {
   std::shared_ptr<endpoint_buffers> buffers_;
   random_generator random_;
   std::unique_ptr<memory_service> memory_;
+  /// Sessions note their progress here until their own end, so that it outlives them.
+  event progress_;
   std::map<node_id, std::unique_ptr<session>> sessions_;
   intrusive_list<greeter> greeters_;
   std::size_t handshake_count_ = 0;
   bool draining_ = false;
-  event progress_;
   endpoint_statistics statistics_;
   error last_refusal_;
   error last_violation_;

@@ -253,7 +253,7 @@ TEST_CASE("a broadcast that is held ends at its deadline, by its stop token, and
   const auto g = s[0].everyone();
   s.start_gossip();
   stop_source stop;
-  std::optional<ending> late, stopped, fired_before, closed, created, shut;
+  std::optional<ending> late, stopped, closed, created, shut;
   const time_point began = s[0].home.now();
   s[0].count_in_background(g, {.deadline = 300ms}, late);
   s[0].count_in_background(g, {.stop = stop.token()}, stopped);
