@@ -1,4 +1,4 @@
-#include "batch.hpp"
+#include "tools/scoll-sim/batch.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

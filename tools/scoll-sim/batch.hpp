@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "plan.hpp"
-#include "run.hpp"
+#include "tools/scoll-sim/plan/plan.hpp"
+#include "tools/scoll-sim/run.hpp"
 
 namespace scoll::sim {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plan.hpp"
+#include "tools/scoll-sim/plan/plan.hpp"
 
 namespace scoll::sim {
 

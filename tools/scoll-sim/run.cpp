@@ -1,11 +1,10 @@
-#include "run.hpp"
+#include "tools/scoll-sim/run.hpp"
 
 #include <algorithm>
 
-#include "cluster.hpp"
-#include "errand_properties.hpp"
-#include "gossip_swarm.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "tools/scoll-sim/cluster/cluster.hpp"
+#include "tools/scoll-sim/gossip/gossip_swarm.hpp"
 
 namespace scoll::sim {
 namespace {
@@ -49,7 +48,7 @@ void play(cluster& c, const plan& p, violations& found) {
     c.world().run_until(e.at);
     c.carry_out(e);
     if (found.empty()) check_bounds(c, found);
-    if (found.empty()) check_errand_bounds(c, found);
+    if (found.empty()) check_call_bounds(c, found);
   }
 }
 
@@ -57,15 +56,29 @@ void settle(cluster& c, nanoseconds d) {
   c.world().run_until(std::max(c.world().now(), c.stalled_until()) + d);
 }
 
+void check_at_rest(cluster& c, violations& found) {
+  check_settled(c, found);
+  check_calls_settled(c, found);
+  check_groups_settled(c, found);
+}
+
+void check_outcomes(cluster& c, violations& found) {
+  check_broadcasts(c, found);
+  check_calls(c, found);
+  check_hauls(c, found);
+}
+
 void count(cluster& c, const plan& p, run_report& report) {
   report.trace_hash = c.world().trace_hash();
   report.events = c.world().events();
   report.bytes = c.bytes_carried();
   report.faults = static_cast<std::uint64_t>(
-      std::count_if(p.events.begin(), p.events.end(), [](const plan_event& e) { return is_fault(e.kind); }));
+      std::count_if(p.events.begin(), p.events.end(), [](const plan_event& e) { return is_fault(e.what); }));
   report.lives = c.all_lives().size();
   report.groups = static_cast<std::uint64_t>(std::count_if(
       c.groups().begin(), c.groups().end(), [](const auto& g) { return g.second.id.has_value(); }));
+  c.note_end();
+  report.seen = c.seen();
   for (const auto& [number, b] : c.broadcasts()) {
     ++report.broadcasts;
     if (!b.done || b.ended_by_crash) continue;
@@ -85,6 +98,7 @@ void run_report::add(const run_report& other) {
   faults += other.faults;
   groups += other.groups;
   lives += other.lives;
+  seen.add(other.seen);
   for (std::size_t s = 0; s < members.size(); ++s) members[s] += other.members[s];
 }
 
@@ -96,36 +110,31 @@ run_report run(const plan& p, testing::sim_world::observer observer) {
   c->world().observe(observer);
   play(*c, p, report.found);
   c->heal();
-  settle(*c, settling);
-  check_broadcasts(*c, report.found);
-  check_errands(*c, report.found);
-  check_hauls(*c, report.found);
+  settle(*c, c->has_gossip() ? 2 * settling : settling);
+  check_outcomes(*c, report.found);
   check_incarnations(*c, report.found);
-  check_settled(*c, report.found);
-  check_errands_settled(*c, report.found);
+  check_at_rest(*c, report.found);
+  check_liveness_settled(*c, report.found);
   if (report.found.empty()) {
     c->begin_knocking();
     settle(*c, roll_call);
     c->begin_roll_call();
     settle(*c, roll_call);
     check_roll_call(*c, report.found);
-    check_errand_roll_call(*c, report.found);
-    check_settled(*c, report.found);
-    check_errands_settled(*c, report.found);
+    check_call_roll_call(*c, report.found);
+    check_at_rest(*c, report.found);
   }
   if (report.found.empty()) {
     c->begin_farewell();
     settle(*c, farewell);
     check_farewell(*c, report.found);
-    check_settled(*c, report.found);
+    check_at_rest(*c, report.found);
   }
   if (report.found.empty()) {
     c->begin_shutdown();
     settle(*c, ending);
     c->bury_the_dead();
-    check_broadcasts(*c, report.found);
-    check_errands(*c, report.found);
-    check_hauls(*c, report.found);
+    check_outcomes(*c, report.found);
     check_shutdown(*c, report.found);
   }
   count(*c, p, report);

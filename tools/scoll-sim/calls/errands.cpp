@@ -1,9 +1,9 @@
-#include "errands.hpp"
+#include "tools/scoll-sim/calls/errands.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "errand_execution.hpp"
+#include "tools/scoll-sim/calls/errand_execution.hpp"
 #include "scoll/coro/sleep.hpp"
 
 namespace scoll::sim {
@@ -11,9 +11,8 @@ namespace {
 
 using testing::sim_trace;
 
-nanoseconds from_us(std::uint64_t us) {
-  return nanoseconds(static_cast<std::int64_t>(us) * 1000);
-}
+constexpr std::size_t always_eager_bytes = 900;  // arguments and results that never travel as bulk data
+constexpr std::uint64_t most_bytes = 1'000'000;
 
 bool filled(const std::vector<std::uint8_t>& filler, std::uint64_t number) {
   return std::all_of(filler.begin(), filler.end(), [&](std::uint8_t b) { return b == filling(number); });
@@ -29,10 +28,10 @@ void errands::serve(life& l) {
 }
 
 task<result<parcel>> errands::handle(life& at, const errand& what, call_context& call) {
-  const execution present(*this, at, what.number, what.behaviour, filled(what.filler, what.number));
+  const execution present(*this, at, call, what.number, what.behaviour, filled(what.filler, what.number));
   const stop_token stop = has(what.behaviour, errand_bit::deaf) ? stop_token{} : call.stop();
   if (what.work_us != 0) {
-    const status slept = co_await sleep_for(from_us(what.work_us), stop);
+    const status slept = co_await sleep_for(std::chrono::microseconds(what.work_us), stop);
     if (!slept) co_return slept.error();
   }
   if (has(what.behaviour, errand_bit::fails)) co_return error::user(told_to_fail, "told to fail");
@@ -43,6 +42,7 @@ task<result<parcel>> errands::handle(life& at, const errand& what, call_context&
     further.filler.assign(what.filler.size(), filling(further.number));
     const std::uint32_t next = (at.host + 1) % cluster_.hosts();
     if (errand_record* const r = next == at.host ? nullptr : record(further.number, 0, at, next)) {
+      r->moves_bulk = further.filler.size() > always_eager_bytes;
       ship_options options;
       options.deadline = call.remaining();
       options.stop = stop;
@@ -66,25 +66,31 @@ errand_record* errands::record(std::uint64_t number, std::uint64_t behaviour, li
   return &r;
 }
 
-void errands::begin(const plan_event& e) {
-  const auto& o = e.operands;
-  if (o[1] >= cluster_.hosts() || o[2] >= cluster_.hosts() || o[1] == o[2]) return;
-  life* const from = cluster_.alive(static_cast<std::uint32_t>(o[1]));
+/// The life that calls, if both hosts are others and it is there.
+life* errands::two_ends(std::uint32_t from, std::uint32_t to) {
+  if (from >= cluster_.hosts() || to >= cluster_.hosts() || from == to) return nullptr;
+  return cluster_.alive(from);
+}
+
+void errands::begin(const events::call& e) {
+  life* const from = two_ends(e.from, e.to);
   if (from == nullptr) return;
+  cluster_.seen().saw(mark::call_beside_broadcast, cluster_.broadcast_between(e.from, e.to));
   errand what;
-  what.number = o[0];
-  what.behaviour = o[6];
-  what.work_us = static_cast<std::uint32_t>(o[4]);
-  what.filler.assign(std::min<std::uint64_t>(o[3], 1'000'000), filling(o[0]));
-  what.result_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(o[7], 1'000'000));
+  what.number = e.number;
+  what.behaviour = e.behaviour;
+  what.work_us = static_cast<std::uint32_t>(e.work.count());
+  what.filler.assign(std::min(e.bytes, most_bytes), filling(e.number));
+  what.result_bytes = static_cast<std::uint32_t>(std::min(e.result_bytes, most_bytes));
   from->home.enter([&] {
-    errand_record* const r = record(o[0], o[6], *from, static_cast<std::uint32_t>(o[2]));
+    errand_record* const r = record(e.number, e.behaviour, *from, e.to);
     if (r == nullptr) return;
+    r->moves_bulk = std::max(e.bytes, e.result_bytes) > always_eager_bytes;
     ship_options options;
     options.stop = r->stop.token();
-    r->deadline = from_us(o[5]);
-    if (o[5] != 0) options.deadline = r->deadline;
-    if (has(o[6], errand_bit::limited)) options.limit = &from->places;
+    r->deadline = e.deadline;
+    if (r->deadline.count() != 0) options.deadline = r->deadline;
+    if (has(e.behaviour, errand_bit::limited)) options.limit = &from->places;
     from->work.spawn(run(*from, *r, std::move(what), options));
   });
 }
@@ -126,6 +132,8 @@ void errands::finish(life& from, errand_record& r, time_point local_start, const
   r.failure = failure;
   r.may_have_executed = may;
   if (recording_) {
+    cluster_.seen().saw(mark::calls_survive_bulk,
+                        !failure && !r.moves_bulk && cluster_.bulk_is_out(r.from->host, r.to));
     const auto code = static_cast<std::uint64_t>(failure.code());
     cluster_.world().record(sim_trace::note, from.host, r.number, 2 * code + static_cast<std::uint64_t>(may));
   }

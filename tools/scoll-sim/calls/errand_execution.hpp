@@ -1,6 +1,8 @@
 #pragma once
 
-#include "cluster.hpp"
+#include <algorithm>
+
+#include "tools/scoll-sim/cluster/cluster.hpp"
 
 namespace scoll::sim {
 
@@ -8,13 +10,16 @@ namespace scoll::sim {
 class errands::execution {
  public:
   /// `intact`: the rest of its argument is as it was sent.
-  execution(errands& log, life& at, std::uint64_t number, std::uint64_t behaviour, bool intact) : log_(log) {
+  execution(errands& log, life& at, const call_context& call, std::uint64_t number, std::uint64_t behaviour,
+            bool intact)
+      : log_(log) {
     const auto found = log.records_.find(number);
     if (found == log.records_.end()) return;
     record_ = &found->second;
     ++record_->begun;
     record_->executor = &at;
     record_->garbled |= !intact || behaviour != record_->behaviour;
+    record_->most_left = std::max(record_->most_left, call.remaining().left(at.home.now()));
   }
   ~execution() {
     if (record_ != nullptr && log_.recording_) record_->last_left = log_.cluster_.world().now();

@@ -1,10 +1,10 @@
-#include "errand_bulk.hpp"
+#include "tools/scoll-sim/calls/errand_bulk.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
 
-#include "errand_execution.hpp"
+#include "tools/scoll-sim/calls/errand_execution.hpp"
 #include "scoll/coro/sleep.hpp"
 #include "transport/wire/checksum.hpp"
 
@@ -84,27 +84,27 @@ result<memory_region> expose_pieces(node& at, lent_bytes& memory, memory_access 
 
 // ---- the caller
 
-void errands::begin_haul(const plan_event& e) {
-  const auto& o = e.operands;
-  if (o[1] >= cluster_.hosts() || o[2] >= cluster_.hosts() || o[1] == o[2]) return;
-  life* const from = cluster_.alive(static_cast<std::uint32_t>(o[1]));
+void errands::begin(const events::haul& e) {
+  life* const from = two_ends(e.from, e.to);
   if (from == nullptr) return;
+  cluster_.seen().saw(mark::bulk_beside_broadcast, cluster_.broadcast_between(e.from, e.to));
   haul what;
-  what.number = what.of = o[0];
-  what.behaviour = o[6];
-  what.work_us = static_cast<std::uint32_t>(o[4]);
+  what.number = what.of = e.number;
+  what.behaviour = e.behaviour;
+  what.work_us = static_cast<std::uint32_t>(e.work.count());
   from->home.enter([&] {
-    errand_record* const r = record(o[0], o[6], *from, static_cast<std::uint32_t>(o[2]));
+    errand_record* const r = record(e.number, e.behaviour, *from, e.to);
     if (r == nullptr) return;
-    haul_record& h = hauls_[o[0]];
-    h.number = o[0];
+    r->moves_bulk = true;
+    haul_record& h = hauls_[e.number];
+    h.number = e.number;
     h.from = from;
-    h.shape = shape_of(o[7], std::min<std::uint64_t>(o[3], 1'000'000));
+    h.shape = shape_of(e.shape, std::min<std::uint64_t>(e.exposed_bytes, 1'000'000));
     ship_options options;
     options.stop = r->stop.token();
-    r->deadline = time_from_us(o[5]);
-    if (o[5] != 0) options.deadline = r->deadline;
-    if (has(o[6], errand_bit::limited)) options.limit = &from->places;
+    r->deadline = e.deadline;
+    if (r->deadline.count() != 0) options.deadline = r->deadline;
+    if (has(e.behaviour, errand_bit::limited)) options.limit = &from->places;
     from->work.spawn(run(*from, *r, h, what, options));
   });
 }
@@ -169,7 +169,7 @@ task<void> errands::run(life& from, errand_record& r, haul_record& h, haul what,
 
 task<result<receipt>> errands::handle(life& at, const haul& what, call_context& call) {
   const auto found = hauls_.find(what.of);
-  const execution present(*this, at, what.number, what.behaviour, found != hauls_.end());
+  const execution present(*this, at, call, what.number, what.behaviour, found != hauls_.end());
   if (found == hauls_.end()) co_return error(errc::malformed, "a haul that nobody sent");
   haul_record& h = found->second;
   const stop_token stop = has(what.behaviour, errand_bit::deaf) ? stop_token{} : call.stop();
@@ -205,6 +205,7 @@ task<result<receipt>> errands::ship_on(life& at, const haul& what, std::uint32_t
   further.behaviour = what.behaviour & static_cast<std::uint64_t>(errand_bit::deaf);
   errand_record* const r = record(further.number, further.behaviour, at, next);
   if (r == nullptr) co_return error(errc::already_exists, "a haul that was shipped on before");
+  r->moves_bulk = true;
   const time_point start = at.home.now();
   auto gave = co_await ship(*at.member, next + 1, run_haul, further, options);
   finish(at, *r, start, gave ? error{} : gave.error(), gave.may_have_executed());

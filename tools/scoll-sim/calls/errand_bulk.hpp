@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <deque>
 
-#include "errand_memory.hpp"
+#include "tools/scoll-sim/calls/errand_memory.hpp"
 #include "scoll/bulk/bulk.hpp"
 #include "scoll/coro/random.hpp"
 #include "scoll/ship/remote_function.hpp"

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "errand_bulk.hpp"
+#include "tools/scoll-sim/calls/errand_bulk.hpp"
 
 namespace scoll::sim {
 

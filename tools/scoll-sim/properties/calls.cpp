@@ -1,10 +1,9 @@
-#include "errand_properties.hpp"
-
 #include <algorithm>
 
 #include "scoll/coro/error_format.hpp"
 #include "scoll/node_access.hpp"
 #include "scoll/ship/shipper.hpp"
+#include "tools/scoll-sim/properties/properties.hpp"
 #include "transport/memory/memory_service.hpp"
 #include "transport/session/endpoint.hpp"
 
@@ -113,6 +112,23 @@ void no_handler_works_for_nothing(const errand_record& r, cluster& c, violations
            fmt::format("for {} us", (r.last_left - r.ended).count() / 1000));
 }
 
+/// A call that moves no bulk data does not notice when only the transport of bulk data is lost.
+void losing_the_bulk_transport_ends_bulk_alone(const errand_record& r, const cluster& c, violations& found) {
+  if (r.moves_bulk || (r.failure != errc::connection_lost && r.failure != errc::unreachable)) return;
+  const bool touched = std::any_of(c.faults().begin(), c.faults().end(), [&](const fault_record& f) {
+    return !f.bulk_only && (f.hosts.contains(r.from->host) || f.hosts.contains(r.to)) && f.from <= r.ended &&
+           f.until >= r.began;
+  });
+  if (!touched) report(found, "losing the bulk transport ends bulk alone", r, "it ended a call");
+}
+
+/// No handler is given more time than its call may take.
+void nobody_is_asked_for_longer(const errand_record& r, violations& found) {
+  if (r.deadline.count() != 0 && r.most_left > r.deadline + r.deadline / 50)
+    report(found, "nothing is asked for longer than its bounds", r,
+           fmt::format("{} us of {} us", r.most_left.count() / 1000, r.deadline.count() / 1000));
+}
+
 /// The numbers of waiting and running transfers are bounded, however many peers request.
 void transfers_within_bounds(life& l, std::uint32_t hosts, violations& found) {
   transport::endpoint& wire = l.member->wire();
@@ -135,13 +151,12 @@ nanoseconds allowance(const cluster& c, std::uint32_t host, nanoseconds deadline
                       nanoseconds ended) {
   nanoseconds allowed = deadline + deadline / 50 + milliseconds(30);
   for (const fault_record& f : c.faults()) {
-    const bool here = f.kind == event_kind::stall && (f.hosts >> host & 1) != 0;
-    if (here) allowed += 2 * std::max(nanoseconds(0), std::min(f.until, ended) - std::max(f.from, began));
+    if (f.stalls && f.hosts.contains(host)) allowed += 2 * std::max(nanoseconds(0), std::min(f.until, ended) - std::max(f.from, began));
   }
   return allowed;
 }
 
-void check_errands(const cluster& c, violations& found) {
+void check_calls(const cluster& c, violations& found) {
   auto& mutable_cluster = const_cast<cluster&>(c);
   for (const auto& [number, r] : c.calls().records()) {
     runs_at_most_once(r, found);
@@ -158,10 +173,12 @@ void check_errands(const cluster& c, violations& found) {
     no_call_fails_by_itself(r, mutable_cluster, found);
     a_stop_is_heard(r, mutable_cluster, found);
     no_handler_works_for_nothing(r, mutable_cluster, found);
+    losing_the_bulk_transport_ends_bulk_alone(r, c, found);
+    nobody_is_asked_for_longer(r, found);
   }
 }
 
-void check_errands_settled(cluster& c, violations& found) {
+void check_calls_settled(cluster& c, violations& found) {
   for (std::uint32_t host = 0; host < c.hosts(); ++host) {
     life* const l = c.alive(host);
     if (l == nullptr) continue;
@@ -176,7 +193,7 @@ void check_errands_settled(cluster& c, violations& found) {
   }
 }
 
-void check_errand_bounds(cluster& c, violations& found) {
+void check_call_bounds(cluster& c, violations& found) {
   for (std::uint32_t host = 0; host < c.hosts(); ++host) {
     life* const l = c.alive(host);
     if (l == nullptr) continue;
@@ -194,7 +211,7 @@ void check_errand_bounds(cluster& c, violations& found) {
   }
 }
 
-void check_errand_roll_call(const cluster& c, violations& found) {
+void check_call_roll_call(const cluster& c, violations& found) {
   const auto& all = c.calls().records();
   for (auto it = all.lower_bound(errands::first_roll_call); it != all.end(); ++it) {
     const errand_record& r = it->second;

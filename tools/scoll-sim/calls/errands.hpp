@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <map>
 
-#include "errand.hpp"
-#include "errand_bulk.hpp"
-#include "plan.hpp"
+#include "tools/scoll-sim/calls/errand.hpp"
+#include "tools/scoll-sim/calls/errand_bulk.hpp"
+#include "tools/scoll-sim/plan/events.hpp"
 #include "scoll/coro/stop.hpp"
 #include "scoll/ship/ship.hpp"
 
@@ -23,12 +23,14 @@ struct errand_record {
   const life* executor = nullptr;  ///< the life that executed it last
   std::uint32_t begun = 0;         ///< number of executions, over all lives
   nanoseconds deadline{0};         ///< 0: none
+  bool moves_bulk = false;         ///< it carries a descriptor, or its argument or result is large
   // Times in the world's time:
   nanoseconds began{0};
   nanoseconds ended{0};
   nanoseconds cancelled_at{0};
   nanoseconds last_left{0};  ///< the latest end of its handler, however it ended
   nanoseconds took{0};       ///< by the caller's clock
+  nanoseconds most_left{0};  ///< the longest time that its handler was given
   bool cancelled = false;
   bool done = false;
   bool ended_by_crash = false;
@@ -50,8 +52,8 @@ class errands {
 
   /// Registers the handlers on a life that is starting.
   void serve(life& l);
-  void begin(const plan_event& e);
-  void begin_haul(const plan_event& e);
+  void begin(const events::call& e);
+  void begin(const events::haul& e);
   void cancel(std::uint64_t number);
   /// Makes every live host call every other one, if the run had any calls.
   void begin_roll_call();
@@ -66,6 +68,7 @@ class errands {
   class execution;
 
   errand_record* record(std::uint64_t number, std::uint64_t behaviour, life& from, std::uint32_t to);
+  life* two_ends(std::uint32_t from, std::uint32_t to);
   task<void> run(life& from, errand_record& r, errand what, ship_options options);
   task<result<parcel>> handle(life& at, const errand& what, call_context& call);
   void finish(life& from, errand_record& r, time_point local_start, const error& failure, bool may);

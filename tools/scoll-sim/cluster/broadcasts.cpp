@@ -1,0 +1,212 @@
+#include <algorithm>
+
+#include "scoll/collective/bcast.hpp"
+#include "scoll/collective/engine.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "scoll/node_access.hpp"
+#include "scoll/tree/any_tree.hpp"
+#include "tools/scoll-sim/cluster/cluster.hpp"
+#include "tools/scoll-sim/cluster/services.hpp"
+#include "tools/scoll-sim/cluster/times.hpp"
+#include "tools/scoll-sim/cluster/witnessed.hpp"
+
+// The broadcasts, from their request to their outcome.
+namespace scoll::sim {
+namespace {
+
+/// The longest time that the root may take according to the library.
+nanoseconds bound_of(const broadcast_record& b, nanoseconds service_bound) {
+  if (!b.options.deadline.unlimited()) return b.options.deadline.left({});
+  const auto n = static_cast<std::uint32_t>(b.addressed.size());
+  const auto tree = any_tree::resolve(b.group->tree, n);
+  const nanoseconds chosen = b.options.processing_bound;
+  nanoseconds processing = chosen.count() != 0 ? chosen : service_bound;
+  if (prepares(b.group->service))
+    processing = std::max<nanoseconds>(processing, std::chrono::microseconds(b.request.extend_us));
+  return longest_way(tree ? tree->subtree_levels(n, 0) : 1, processing);
+}
+
+}  // namespace
+
+// ---- the request
+
+void cluster::address(broadcast_record& b, const rank_set& ranks) {
+  b.addressed.clear();
+  for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
+    if (rank == b.root_rank) b.root_place = static_cast<std::uint32_t>(b.addressed.size());
+    if (ranks.contains(rank)) b.addressed.push_back(rank);
+  }
+}
+
+void cluster::address(broadcast_record& b, const number_set& hosts) {
+  rank_set ranks;
+  for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
+    if (rank == b.root_rank || hosts.contains(b.group->members[rank])) ranks.append(rank, rank + 1);
+  }
+  address(b, ranks);
+}
+
+broadcast_record& cluster::record_broadcast(std::uint64_t number, const group_record& g, life& root) {
+  broadcast_record& b = broadcasts_[number];
+  b.number = number;
+  b.group = &g;
+  b.root = &root;
+  const auto place = std::find(g.members.begin(), g.members.end(), root.host);
+  b.root_rank = static_cast<std::uint32_t>(place - g.members.begin());
+  b.began = world_.now();
+  b.members.resize(g.members.size());
+  address(b, number_set::below(hosts()));
+  return b;
+}
+
+job cluster::request_of(const events::bcast& e) {
+  job request;
+  request.broadcast = e.number;
+  request.filler.assign(std::min<std::uint64_t>(e.bytes, 4000), filling(e.number));
+  request.work_us = static_cast<std::uint32_t>(e.work.count());
+  request.prepare_us = static_cast<std::uint32_t>(e.prepare.count());
+  request.extend_us = static_cast<std::uint32_t>(manners_[e.number].extension.count());
+  request.brimful = as_few_ranks(manners_[e.number].brimful);
+  const events::hooks& failing = failing_[e.number];
+  request.refusing = as_few_ranks(failing.refusing);
+  request.failing = as_few_ranks(failing.failing);
+  request.throwing = as_few_ranks(failing.throwing);
+  request.oversized = as_few_ranks(failing.oversized);
+  return request;
+}
+
+bcast_options cluster::options_of(const events::bcast& e, const events::manner& m, broadcast_record& b) {
+  bcast_options options;
+  options.stop = b.stop.token();
+  if (e.deadline.count() != 0) options.deadline = e.deadline;
+  options.processing_bound = e.processing_bound;
+  if (m.dead != dead_choice::by_default)
+    options.dead = m.dead == dead_choice::refuse ? dead_members::refuse : dead_members::try_others;
+  options.same_view = m.to == audience::same_view;
+  return options;
+}
+
+/// A life that has seen a group used holds it until somebody destroys it or its creator is called dead.
+void cluster::expect_group(life& root, const group_record& g) {
+  if (!in_use_.contains({root.number, g.number}) || g.ending) return;
+  if (!g.adopted && (g.creator == nullptr || g.creator->crashed || accused_.contains(g.creator->host))) return;
+  lost_groups_.push_back(fmt::format("host {} no longer holds group {}", root.host, g.number));
+}
+
+void cluster::on(const events::bcast& e) {
+  const auto group = groups_.find(e.group);
+  life* const root = living(e.root);
+  if (group == groups_.end() || !group->second.id || root == nullptr || broadcasts_.contains(e.number))
+    return;
+  group_record& g = group->second;
+  if (std::find(g.members.begin(), g.members.end(), e.root) == g.members.end()) return;
+  root->home.enter([&] {
+    if (!is_held(*root, g)) return expect_group(*root, g);  // or this life has not joined it
+    broadcast_record& b = record_broadcast(e.number, g, *root);
+    b.manner = manners_[e.number];
+    b.request = request_of(e);
+    b.options = options_of(e, b.manner, b);
+    if (const auto some = subsets_.find(e.number); some != subsets_.end()) address(b, some->second);
+    root->work.spawn(run_broadcast(*root, g, b));
+  });
+}
+
+void cluster::on(const events::cancel& e) {
+  const auto found = broadcasts_.find(e.broadcast);
+  if (found == broadcasts_.end() || found->second.done || found->second.root->crashed) return;
+  broadcast_record& b = found->second;
+  b.cancelled = true;
+  b.cancelled_at = world_.now();
+  lives_[b.root->host]->home.enter([&] { b.stop.request_stop(); });
+}
+
+// ---- the run
+
+task<void> cluster::run_broadcast(life& root, group_record& g, broadcast_record& b) {
+  const auto run = [&]<class S>() { return run_broadcast_of<S>(root, g, b); };
+  return with_service(g.service, serves_old_version(root.host), run);
+}
+
+template <class S>
+task<void> cluster::run_broadcast_of(life& root, group_record& g, broadcast_record& b) {
+  const time_point start = root.home.now();
+  auto held = root.member->find_group<S>(*g.id);
+  if (!held) {
+    // The group was dropped between the event and this moment.
+    b.outcome_status = held.error();
+    b.done = true;
+    b.ended_by_crash = true;
+    co_return;
+  }
+  group<S> where = *held;
+  if (b.manner.to != audience::chosen) {
+    where = held->alive();
+    address(b, where.addressed());
+  } else if (b.addressed.size() != b.members.size()) {
+    rank_set ranks;
+    for (const std::uint32_t rank : b.addressed) ranks.append(rank, rank + 1);
+    where = held->only(ranks);
+  }
+  if (b.bound != nanoseconds::max()) b.bound = bound_of(b, S::processing_bound);
+  b.held = !detail::node_access::engine(*root.member).holding().open();
+  b.counter = where.state()->next_counter;
+  in_use_.emplace(root.number, g.number);
+  running_.insert(b.number);
+  auto r = co_await scoll::bcast(where, b.request, b.options);
+  finish(root, b, r, start);
+}
+
+void cluster::finish(life& root, broadcast_record& b, bcast_result<tally>& r, time_point local_start) {
+  running_.erase(b.number);
+  b.done = true;
+  b.ended_by_crash = root.crashed;
+  b.ended = world_.now();
+  b.took = root.home.now() - local_start;
+  b.outcome_status = r.status();
+  b.account = r.outcome();
+  if (r.has_value()) b.value = *r;
+  if (burying_) return;
+  note_witnessed(b, seen_);
+  std::uint64_t states = 0;
+  for (std::uint32_t rank = 0; rank < b.account.members(); ++rank)
+    states = states * 7 + static_cast<std::uint64_t>(b.account.state(rank));
+  world_.record(testing::sim_trace::note, root.host, b.number, states);
+}
+
+bool cluster::broadcast_between(std::uint32_t a, std::uint32_t b) const {
+  return std::any_of(running_.begin(), running_.end(), [&](std::uint64_t number) {
+    const broadcast_record& r = broadcasts_.at(number);
+    const auto is_member = [&](std::uint32_t host) {
+      return std::find(r.group->members.begin(), r.group->members.end(), host) != r.group->members.end();
+    };
+    return (r.root->host == a && is_member(b)) || (r.root->host == b && is_member(a));
+  });
+}
+
+// ---- roll call
+
+void cluster::begin_roll_call() {
+  errands_.begin_roll_call();
+  for (life* root : lives_) {
+    if (root == nullptr) continue;
+    const std::uint64_t number = first_roll_call + root->host;
+    group_record& g = group_of_the_living(number, knomial{2 + root->host % 4});
+    broadcast_record& b = record_broadcast(number, g, *root);
+    b.bound = nanoseconds::max();
+    b.request.broadcast = number;
+    root->home.enter([&] { root->work.spawn(call_roll(*root, g, b)); });
+  }
+}
+
+task<void> cluster::call_roll(life& root, group_record& g, broadcast_record& b) {
+  co_await create(root, g);
+  if (!g.id) {
+    b.outcome_status = g.failure;
+    b.account = outcome(static_cast<std::uint32_t>(g.members.size()));
+    b.done = true;
+    co_return;
+  }
+  co_await run_broadcast(root, g, b);
+}
+
+}  // namespace scoll::sim

@@ -1,0 +1,302 @@
+#include "tools/scoll-sim/cluster/cluster.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "scoll/collective/engine.hpp"
+#include "scoll/incarnation_store.hpp"
+#include "scoll/node_access.hpp"
+#include "tools/scoll-sim/cluster/lopsided_tree.hpp"
+#include "tools/scoll-sim/cluster/services.hpp"
+#include "tools/scoll-sim/cluster/times.hpp"
+#include "tools/scoll-sim/plan/script.hpp"
+
+// The world, and the lives of its hosts.
+namespace scoll::sim {
+namespace {
+
+using testing::sim_crash;
+using testing::sim_trace;
+
+constexpr nanoseconds shutdown_limit = std::chrono::seconds(8);
+constexpr std::size_t isolated_turns = 2'000'000;
+constexpr nanoseconds start_limit = std::chrono::seconds(1);
+
+/// The limits are small, so that runs reach them.
+node_options options_of(std::uint32_t host, std::uint32_t hosts) {
+  node_options options;
+  options.id = host + 1;
+  options.cluster = "sim";
+  options.directory = "node";
+  options.rtt_estimate = rtt_estimate;
+  options.level_margin = level_margin;
+  options.creation_lease = sim_lease;
+  options.max_operations = 8 + 3 * hosts / 2;  // enough for the roll call
+  options.link.window = {8, 8, 8, 4};
+  options.link.queue_limit = std::max(16U, hosts);
+  options.link.transfer_window = 6;
+  options.link.transfer_segment_bytes = sim_segment_bytes;
+  options.link.transfer_buffers = 6;
+  options.ship.handlers = 8 + hosts;
+  options.ship.queue = options.link.queue_limit;
+  options.ship.eager_bytes = 1'024;
+  options.ship.large_bytes = 40'000;
+  options.ship.large_memory = 120'000;
+  options.ship.large_hold = std::chrono::seconds(2);
+  return options;
+}
+
+std::size_t chunk_bytes(const plan& p) {
+  for (const plan_event& e : p.events) {
+    if (const auto* const wires = std::get_if<events::wires>(&e.what))
+      return std::clamp<std::size_t>(wires->chunk_bytes, 16, 65'536);
+  }
+  return 4096;
+}
+
+gossip::configuration_ptr shared_by(std::uint32_t hosts) {
+  std::vector<std::string> names;
+  names.reserve(hosts);
+  for (std::uint32_t host = 0; host < hosts; ++host) names.push_back(testing::sim_network::address_of(host));
+  return gossip::configuration::make(names, gossip::least_interval).value();
+}
+
+}  // namespace
+
+/// Notes what the gossip tells one life about the others.
+class cluster::witness final : public gossip::event_listener {
+ public:
+  witness(cluster& of, const life& l) noexcept : cluster_(of), life_(l) {}
+
+  void on_liveness(const gossip::liveness_event& e) noexcept override {
+    const node_id node = life_.bond->node_of(e.who);
+    if (node == 0) return;
+    const auto about = static_cast<std::uint32_t>(node - 1);
+    if (e.kind == gossip::event_kind::rebooted) cluster_.seen_.saw(mark::gossip_return);
+    if (e.kind != gossip::event_kind::dead) return;
+    cluster_.accused_.insert(about);
+    const life* const present = cluster_.lives_[about];
+    if (present == nullptr || present->incarnation != e.incarnation)
+      return cluster_.seen_.saw(mark::gossip_death);
+    cluster_.seen_.saw(mark::gossip_error);
+    if (cluster_.faults_.empty()) ++cluster_.slanders_;
+    cluster_.note_lasting_fault(number_set::of(about));
+  }
+
+ private:
+  cluster& cluster_;
+  const life& life_;
+};
+
+cluster::cluster(const plan& p)
+    : world_(p.seed, p.hosts),
+      network_(world_, chunk_bytes(p)),
+      clocks_(p.hosts),
+      lives_(p.hosts),
+      fallen_(p.hosts) {
+  register_tree<lopsided_tree>();
+  build(p);
+  for (std::uint32_t host = 0; host < p.hosts; ++host) boot(host);
+  const auto starting = [this] { return std::find(lives_.begin(), lives_.end(), nullptr) != lives_.end(); };
+  while (starting() && world_.step(start_limit)) {
+  }
+}
+
+cluster::~cluster() {
+  while (!all_lives_.empty()) {
+    all_lives_.back().clear();
+    all_lives_.pop_back();
+  }
+}
+
+/// Makes what is there from the beginning.
+void cluster::build(const plan& p) {
+  for (std::uint32_t host = 0; host < p.hosts; ++host)
+    disks_.push_back(std::make_unique<testing::sim_disk>(p.seed * most_hosts + host));
+  for (const plan_event& e : p.events) {
+    if (std::holds_alternative<events::two_rails>(e.what))
+      bulk_network_ = std::make_unique<testing::sim_network>(world_, chunk_bytes(p));
+    if (std::holds_alternative<events::gossip>(e.what) && datagrams_ == nullptr) {
+      datagrams_ = std::make_unique<testing::sim_datagrams>(network_);
+      gossip_shared_ = shared_by(p.hosts);
+      has_liveness_ = true;
+    }
+    if (const auto* const old = std::get_if<events::old_servers>(&e.what)) old_servers_ = old->hosts;
+    if (const auto* const c = std::get_if<events::clock>(&e.what); c != nullptr && c->host < p.hosts)
+      clocks_[c->host] = {c->offset, static_cast<std::int64_t>(c->drift_ppm_biased) - 1'000'000};
+  }
+  for (const plan_event& e : p.events) {
+    if (const auto* const wires = std::get_if<events::wires>(&e.what)) set_up(*wires);
+  }
+}
+
+void cluster::set_up(const events::wires& e) {
+  const std::uint32_t rack = std::max(1U, e.rack_hosts);
+  for (testing::sim_network* const n : {&network_, bulk_network_.get()}) {
+    for (std::uint32_t pair = 0; n != nullptr && pair < hosts() * hosts(); ++pair) {
+      const std::uint32_t from = pair / hosts(), to = pair % hosts();
+      auto& model = n->path(from, to).model;
+      model.latency = from / rack == to / rack ? e.near_latency : e.far_latency;
+      model.jitter = e.jitter;
+      model.ps_per_byte = e.ps_per_byte;
+    }
+  }
+}
+
+std::uint64_t cluster::bytes_carried() const noexcept {
+  return network_.bytes_carried() + (bulk_network_ == nullptr ? 0 : bulk_network_->bytes_carried());
+}
+
+// ---- lives
+
+void cluster::boot(std::uint32_t host) {
+  if (host >= hosts() || world_.host(host) != nullptr) return;
+  testing::sim_disk& disk = *disks_[host];
+  life& l = all_lives_.emplace_back(world_, ways(), disk, host, clocks_[host]);
+  l.number = all_lives_.size();
+  // Some who come back lose their power once more, in one of the first operations on files.
+  const bool fails = world_.now().count() != 0 && disk.random().chance(1, 2);
+  const std::uint64_t fails_at = fails ? 1 + disk.random().below(16) : 0;
+  l.home.enter([&] { l.work.spawn(start(l, fails_at)); });
+}
+
+/// A life that loses its power before it has an incarnation leaves a trace only on its disk, so the next life
+/// may take its place.
+task<void> cluster::start(life& l, std::uint64_t power_fails_at) {
+  // Every second host has a clock that stands still while it is off.
+  const std::uint64_t clock =
+      l.host % 2 != 0 ? 0 : static_cast<std::uint64_t>(l.home.now().time_since_epoch().count());
+  node_options options = options_of(l.host, hosts());
+  if (power_fails_at != 0) l.files->crash_at(power_fails_at);
+  auto chosen = co_await choose_incarnation(*l.files, options, clock);
+  if (!chosen && l.files->crashed()) {
+    l.files.emplace(l.home, *disks_[l.host]);
+    chosen = co_await choose_incarnation(*l.files, options, clock);
+  }
+  if (chosen) {
+    start_node(l, options);
+  } else {
+    l.ended = chosen;
+  }
+}
+
+void cluster::start_node(life& l, const node_options& options) {
+  l.incarnation = options.incarnation;
+  l.member = std::make_unique<node>(l.home, l.way(), options);
+  l.member->listen(l.address_of(l.host)).value();
+  for (std::uint32_t other = 0; other < hosts(); ++other) {
+    if (other != l.host) l.member->add_peer(other + 1, l.address_of(other)).value();
+  }
+  for (const service_kind kind : {service_kind::bare, service_kind::hooked, service_kind::plain,
+                                  service_kind::brief, service_kind::versioned}) {
+    with_service(kind, serves_old_version(l.host), [&]<class S>() {
+      S service;
+      service.log = this;
+      l.member->serve(service).value();
+    });
+  }
+  errands_.serve(l);
+  lives_[l.host] = &l;
+  if (has_gossip()) take_part(l);
+  for (auto& [number, g] : groups_) adopt(l, g);
+  world_.record(sim_trace::note, l.host, event_index<events::boot>, l.incarnation);
+}
+
+/// The participant runs until it is stopped, and the node follows it.
+void cluster::take_part(life& l) {
+  gossip::options options;
+  options.incarnation = l.incarnation;
+  options.seed = l.number * 2 + 1;
+  options.rtt = std::chrono::milliseconds(10);
+  l.participant = std::make_unique<gossip::participant>(l.home, *l.port, gossip_shared_,
+                                                        testing::sim_network::address_of(l.host), options);
+  std::vector<gossip_address> nodes;
+  nodes.reserve(hosts());
+  for (std::uint32_t host = 0; host < hosts(); ++host)
+    nodes.push_back({host + 1, testing::sim_network::address_of(host)});
+  l.bond.emplace(follow(*l.member, *l.participant, nodes).value());
+  l.witness = std::make_unique<witness>(*this, l);
+  l.participant->subscribe(*l.witness);
+  const auto run = [](life& of) -> task<void> {
+    (co_await gossip::run(*of.participant, of.gossip_stop.token())).ignore();
+  };
+  l.work.spawn(run(l));
+}
+
+void cluster::crash(std::uint32_t host, sim_crash how) {
+  life* const l = living(host);
+  const auto others =
+      std::count_if(lives_.begin(), lives_.end(), [&](const life* x) { return x != nullptr && x != l; });
+  if (l == nullptr || others == 0) return;
+  l->crash(how);
+  fallen_[host] = l->incarnation;
+  lives_[host] = nullptr;
+}
+
+void cluster::bury_the_dead() {
+  burying_ = true;  // the actions of crashed lives are no part of the run
+  errands_.stop_recording();
+  for (life& l : all_lives_) {
+    if (!l.crashed) continue;
+    l.break_all();
+    l.home.enter([&] { l.work.spawn(shut_down(l)); });
+    const bool ended =
+        l.home.run_isolated([&] { return l.ended.has_value() && l.work.running() == 0; }, isolated_turns);
+    if (!ended) ++undead_;
+  }
+}
+
+void cluster::begin_shutdown() {
+  for (life* l : lives_) {
+    if (l != nullptr) l->home.enter([&] { l->work.spawn(shut_down(*l)); });
+  }
+}
+
+task<void> cluster::shut_down(life& l) {
+  l.gossip_stop.request_stop();
+  status ended = co_await l.member->shutdown(shutdown_limit);
+  l.ended = ended;
+}
+
+// ---- events
+
+void cluster::carry_out(const plan_event& e) {
+  for (const std::uint64_t operand : numbers_of(e.what))
+    world_.record(sim_trace::note, 0, e.what.index(), operand);
+  std::visit([this](const auto& what) { on(what); }, e.what);
+}
+
+// ---- executions
+
+void cluster::began(std::uint64_t broadcast, std::uint32_t rank, nanoseconds left) {
+  const auto found = broadcasts_.find(broadcast);
+  if (found == broadcasts_.end() || rank >= found->second.members.size()) return garbled(broadcast);
+  const broadcast_record& b = found->second;
+  member_record& m = found->second.members[rank];
+  ++m.begun;
+  if (burying_) return;
+  m.executor = lives_[b.group->members[rank]];
+  m.last_begun = world_.now();
+  m.most_left = std::max(m.most_left, left);
+  if (m.executor != nullptr) in_use_.emplace(m.executor->number, b.group->number);
+}
+
+void cluster::contributed(std::uint64_t broadcast, std::uint32_t rank) {
+  ++broadcasts_.at(broadcast).members.at(rank).contributed;
+}
+
+void cluster::left(std::uint64_t broadcast, std::uint32_t rank) noexcept {
+  const auto found = broadcasts_.find(broadcast);
+  if (found == broadcasts_.end() || rank >= found->second.members.size() || burying_) return;
+  found->second.members[rank].last_left = world_.now();
+}
+
+void cluster::garbled(std::uint64_t) {
+  ++garbled_;
+}
+
+void cluster::hook_ran(bool plain) noexcept {
+  seen_.saw(plain ? mark::plain_hooks : mark::coroutine_hooks);
+}
+
+}  // namespace scoll::sim

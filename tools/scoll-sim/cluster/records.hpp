@@ -1,0 +1,95 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "scoll/collective/membership.hpp"
+#include "scoll/collective/options.hpp"
+#include "scoll/collective/outcome.hpp"
+#include "scoll/coro/stop.hpp"
+#include "tools/scoll-sim/cluster/job.hpp"
+#include "tools/scoll-sim/plan/events.hpp"
+
+namespace scoll::sim {
+
+struct life;
+
+/// A group that some host tried to make, or that hosts adopted by themselves.
+struct group_record {
+  std::uint64_t number = 0;
+  std::vector<std::uint32_t> members;  ///< hosts, by rank
+  tree_spec tree;
+  service_kind service = service_kind::bare;
+  bool entities = false;
+  std::chrono::microseconds deadline{0};  ///< of the creation; 0: the usual one
+  std::optional<group_id> id;   ///< once it exists
+  error failure;                ///< why it could not be created
+  const life* creator = nullptr;
+  nanoseconds created{0};                ///< in the world's time
+  bool ending = false;                   ///< its end has been requested
+  std::vector<const life*> enders;       ///< the lives that asked for it
+  nanoseconds asked{0};                  ///< when the latest of them did
+  std::optional<nanoseconds> destroyed;  ///< when it was gone from all members
+  std::optional<events::adopt> adopted;  ///< how, if it was not created
+  membership_ptr shared;                 ///< of an adopted group
+
+  /// True if every member was made to know it.
+  bool known_to_all() const noexcept {
+    return !adopted || (adopted->holders == adopted->members && adopted->dissenters.empty());
+  }
+};
+
+/// The executions of one member, over all lives of its host.
+struct member_record {
+  std::uint32_t begun = 0;
+  std::uint32_t contributed = 0;
+  const life* executor = nullptr;  ///< the life that executed it last
+  nanoseconds last_begun{0};       ///< in the world's time
+  nanoseconds last_left{0};
+  nanoseconds most_left{0};  ///< the longest time that it was given
+};
+
+struct broadcast_record {
+  std::uint64_t number = 0;
+  const group_record* group = nullptr;
+  const life* root = nullptr;
+  std::uint32_t root_rank = 0;
+  std::vector<std::uint32_t> addressed;  ///< the ranks that it addresses
+  std::uint32_t root_place = 0;          ///< of the root among them
+  nanoseconds began{0};                  ///< in the world's time
+  nanoseconds ended{0};
+  nanoseconds took{0};   ///< by the root's clock
+  nanoseconds bound{0};  ///< for all of it
+  nanoseconds cancelled_at{0};
+  bool held = false;   ///< it had to wait until the root may begin broadcasts
+  bool stray = false;  ///< no member may execute it
+  bool cancelled = false;
+  bool done = false;
+  bool ended_by_crash = false;
+  std::vector<member_record> members;
+  job request;
+  events::manner manner;
+  bcast_options options;
+  std::uint64_t counter = 0;  ///< the counter of its operation
+  stop_source stop;
+  // The result:
+  status outcome_status;
+  std::optional<tally> value;
+  outcome account;
+};
+
+/// A fault of the network or of a host that lasts for a time.
+struct fault_record {
+  number_set hosts;  ///< any path through one of these may suffer from it
+  nanoseconds from{0};
+  nanoseconds until{0};
+  /// How long it may still explain a failure afterwards.
+  static constexpr nanoseconds aftermath = std::chrono::seconds(10);
+  bool stalls = false;  ///< the host itself stood still
+  bool alters = false;  ///< bytes were altered
+  bool bulk_only = false;  ///< only the transport of bulk data suffers
+};
+
+}  // namespace scoll::sim

@@ -1,0 +1,94 @@
+#include "tools/scoll-sim/cluster/witnessed.hpp"
+
+#include <algorithm>
+
+#include "scoll/tree/any_tree.hpp"
+#include "tools/scoll-sim/cluster/cluster.hpp"
+#include "tools/scoll-sim/cluster/lopsided_tree.hpp"
+#include "tools/scoll-sim/cluster/services.hpp"
+
+namespace scoll::sim {
+namespace {
+
+bool merged(const broadcast_record& b, std::uint32_t rank) {
+  return b.account.state(rank) == member_state::merged;
+}
+
+/// True if a member besides the root was merged.
+bool reached_others(const broadcast_record& b) {
+  return b.account.count(member_state::merged) > static_cast<std::uint32_t>(merged(b, b.root_rank));
+}
+
+bool has_cause(const broadcast_record& b, errc code, phase where) {
+  return std::any_of(b.account.causes().begin(), b.account.causes().end(),
+                     [&](const cause& why) { return why.what == code && why.where == where; });
+}
+
+void note_groups(const broadcast_record& b, coverage& seen) {
+  if (!reached_others(b)) return;
+  const group_record& g = *b.group;
+  seen.saw(g.adopted ? mark::adopted_group : mark::created_group);
+  seen.saw(mark::old_group, !g.adopted && b.began - g.created > 2 * sim_lease);
+  seen.saw(mark::user_tree, g.tree.kind == lopsided_tree::kind);
+  seen.saw(mark::greedy_tree, g.tree.kind == greedy::kind);
+  seen.saw(mark::entities, b.value && b.value->entities != 0);
+}
+
+void note_refusals(const broadcast_record& b, coverage& seen) {
+  seen.saw(mark::membership_differs, has_cause(b, errc::membership_changed, phase::admission));
+  seen.saw(mark::group_unknown, has_cause(b, errc::unknown_group, phase::admission));
+  seen.saw(mark::view_differs, has_cause(b, errc::view_differs, phase::admission));
+  seen.saw(mark::table_full, has_cause(b, errc::busy, phase::admission));
+  seen.saw(mark::dead_refused, has_cause(b, errc::peer_died, phase::liveness));
+  seen.saw(mark::oversized_reply, has_cause(b, errc::too_large, phase::reply));
+  seen.saw(mark::reply_refused, has_cause(b, errc::io_error, phase::reply));
+}
+
+void note_audience(const broadcast_record& b, coverage& seen) {
+  const bool part = b.addressed.size() < b.members.size();
+  seen.saw(mark::dissent, b.account.dissenting().members != 0);
+  if (!reached_others(b)) return;
+  seen.saw(mark::gossip_hold, b.held);
+  if (part) seen.saw(b.manner.to == audience::chosen ? mark::hand_made_subset : mark::alive_subset);
+  seen.saw(mark::dead_tried, b.options.dead == dead_members::try_others &&
+                                 (has_cause(b, errc::peer_died, phase::delivery) ||
+                                  has_cause(b, errc::peer_died, phase::admission)));
+}
+
+/// Looks at a member that does not understand the request: its children are merged all the same.
+void note_relay(const broadcast_record& b, const any_tree& tree, std::uint32_t place, coverage& seen) {
+  const auto n = static_cast<std::uint32_t>(b.addressed.size());
+  std::uint32_t values = 0;
+  auto cursor = tree.cursor(n, to_relative(place, b.root_place, n));
+  for (auto child = cursor.next(); child; child = cursor.next())
+    values += merged(b, b.addressed[to_rank(*child, b.root_place, n)]);
+  seen.saw(mark::other_version, values != 0);
+  seen.saw(mark::several_values, values > 1);
+}
+
+void note_hooks(const broadcast_record& b, coverage& seen) {
+  const auto n = static_cast<std::uint32_t>(b.addressed.size());
+  const auto tree = any_tree::resolve(b.group->tree, n);
+  const nanoseconds given = b.options.processing_bound;
+  for (std::uint32_t place = 0; tree && place < n; ++place) {
+    const std::uint32_t rank = b.addressed[place];
+    if (b.account.why(rank).what == errc::version_mismatch) note_relay(b, *tree, place, seen);
+    if (rank == b.root_rank || !merged(b, rank)) continue;
+    const member_record& m = b.members[rank];
+    const bool beyond = given.count() != 0 && m.last_left - m.last_begun > given;
+    seen.saw(mark::extended_bound, beyond && b.options.deadline.unlimited() && b.request.extend_us != 0);
+    seen.saw(mark::brief_service, b.group->service == service_kind::brief);
+    seen.saw(mark::brimful_reply, holds(b.request.brimful, rank));
+  }
+}
+
+}  // namespace
+
+void note_witnessed(const broadcast_record& b, coverage& seen) {
+  note_groups(b, seen);
+  note_refusals(b, seen);
+  note_audience(b, seen);
+  note_hooks(b, seen);
+}
+
+}  // namespace scoll::sim

@@ -1,0 +1,124 @@
+#include "scoll/tree/any_tree.hpp"
+#include "tools/scoll-sim/cluster/lopsided_tree.hpp"
+#include "tools/scoll-sim/plan/draft.hpp"
+
+// The groups: how each comes into being, and when somebody asks for its end.
+namespace scoll::sim {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr std::uint64_t first_adopted = 500;  // numbers of adopted groups
+constexpr std::uint64_t first_hasty = 2'000;  // numbers of groups whose creation is overtaken by its undoing
+
+tree_spec draw_tree(draft& d, draws& random) {
+  constexpr std::uint8_t shapes[]{flat::kind, chain::kind, kary::kind, knomial::kind, knomial::kind, kary::kind};
+  constexpr std::uint8_t own_shapes[]{greedy::kind, lopsided_tree::kind};
+  const std::uint8_t usual = random.one_of(shapes);
+  const auto radix = static_cast<std::uint32_t>(random.between(2, 8));
+  const bool own = random.chance(1, 3);
+  const std::uint8_t special = random.one_of(own_shapes);
+  const auto latency = static_cast<std::uint32_t>(random.between(1, 9));
+  const auto merge = static_cast<std::uint32_t>(random.below(4));
+  if (own && d.has().own_trees) {
+    if (special == lopsided_tree::kind) return {special, {radix, 0, 0}};
+    return {special, {latency, radix, merge}};
+  }
+  const bool takes_radix = usual == kary::kind || usual == knomial::kind;
+  return {usual, {takes_radix ? radix : 0, 0, 0}};
+}
+
+service_kind draw_service(draft& d, draws& random) {
+  constexpr service_kind two[]{service_kind::bare, service_kind::hooked};
+  constexpr service_kind all[]{service_kind::bare, service_kind::hooked, service_kind::plain,
+                               service_kind::brief, service_kind::versioned};
+  const service_kind one = random.one_of(two);
+  const service_kind any = random.one_of(all);
+  return d.has().all_services ? any : one;
+}
+
+number_set draw_members(draft& d, std::uint64_t number, draws& random) {
+  const number_set some = d.half(random);
+  const number_set more = d.half(random);
+  const bool few = random.chance(1, 2);
+  if (number == 0 || !random.chance(3, 5)) return d.everybody();
+  return few ? some : some | more;
+}
+
+void draw_created(draft& d, std::uint64_t number, nanoseconds at) {
+  draws random = d.stream("group", number);
+  const std::uint32_t creator = d.host(random);
+  const tree_spec tree = draw_tree(d, random);
+  number_set members = draw_members(d, number, random);
+  members.insert(creator);
+  const service_kind service = draw_service(d, random);
+  const bool entities = random.chance(1, 2) && d.has().entities;
+  d.add(at, events::group{number, creator, tree.kind, tree.params[0], members, service, tree.params[1],
+                          tree.params[2], entities, microseconds(0)});
+  d.groups.push_back({number, at, members});
+  if (d.mixed() && number >= 2 && random.chance(1, 3)) {
+    const nanoseconds end = random.moment(at, d.beginning() + d.horizon);
+    d.add(end, events::destroy{number, d.host(random)});
+  }
+}
+
+/// Some members do not hold the group, and some hold another one under its id.
+void draw_adopted(draft& d, std::uint64_t number) {
+  draws random = d.stream("adopted group", number);
+  const tree_spec tree = draw_tree(d, random);
+  number_set members = draw_members(d, number, random);
+  members.insert(d.host(random));
+  const service_kind service = draw_service(d, random);
+  const bool everywhere = random.chance(2, 3);
+  const number_set some = d.half(random) | d.half(random);
+  const number_set others = d.half(random) & d.half(random);
+  const bool agreed = random.chance(2, 3);
+  const number_set holders = everywhere ? members : members & some;
+  const number_set dissenters = agreed || members.size() < 2 ? number_set() : holders & others;
+  if ((holders - dissenters).empty()) return;
+  const nanoseconds at = d.beginning() + milliseconds(1);
+  // Only built-in trees with one parameter: an adopted group is named by its number alone.
+  const bool plain_tree = tree.kind != greedy::kind;
+  d.add(at, events::adopt{number, plain_tree ? tree.kind : knomial::kind, plain_tree ? tree.params[0] : 3,
+                          members, service, holders, dissenters});
+  d.groups.push_back({number, at, holders - dissenters});
+}
+
+/// A creation whose time is over while its requests crawl down a chain: members are told to forget the group
+/// before they hear of it.
+void draw_hasty_creations(draft& d) {
+  draws random = d.stream("hasty creations");
+  if (!d.swarm() || d.hosts() < 4 || !random.chance(1, 4)) return;
+  const std::uint32_t creator = d.host(random);
+  const std::uint32_t slow = d.other_than(creator, random);
+  const nanoseconds at = d.beginning() + random.moment(milliseconds(20), d.horizon);
+  for (std::uint32_t next = 0; next < d.hosts(); ++next) {
+    if (next != slow && next != creator)
+      d.add(at, events::slow{slow, next, milliseconds(400), milliseconds(60)});
+  }
+  d.add(at + milliseconds(1), events::group{first_hasty, creator, chain::kind, 0, d.everybody(),
+                                            service_kind::bare, 0, 0, false, milliseconds(120)});
+}
+
+}  // namespace
+
+void draw_groups(draft& d) {
+  draws random = d.stream("groups");
+  const std::uint64_t early = random.between(3, 6);
+  const std::uint64_t later = random.between(4, 8);
+  const std::uint64_t adopted = random.between(1, 3);
+  const nanoseconds start = d.beginning();
+  const nanoseconds spread = d.horizon / static_cast<std::int64_t>(later + 1);
+  for (std::uint64_t g = 0; g < early + later; ++g) {
+    const nanoseconds soon = random.moment(nanoseconds(0), milliseconds(2));
+    draw_created(d, g, start + (g < early ? soon : spread * static_cast<std::int64_t>(g - early + 1)));
+  }
+  for (std::uint64_t g = 0; g < adopted && d.has().adopted_groups; ++g) draw_adopted(d, first_adopted + g);
+  if (d.mixed()) draw_hasty_creations(d);
+  std::sort(d.groups.begin(), d.groups.end(), [](const drawn_group& a, const drawn_group& b) {
+    return a.at != b.at ? a.at < b.at : a.number < b.number;
+  });
+}
+
+}  // namespace scoll::sim

@@ -1,0 +1,189 @@
+#include <algorithm>
+
+#include "scoll/collective/engine.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "scoll/node_access.hpp"
+#include "tools/scoll-sim/properties/properties.hpp"
+
+// What must hold for every node.
+namespace scoll::sim {
+namespace {
+
+constexpr std::size_t max_children = most_hosts - 1;  // in a flat tree
+
+void report(violations& found, std::string_view property, std::uint32_t host, const std::string& what) {
+  found.push_back({std::string(property), fmt::format("host {}: {}", host, what)});
+}
+
+/// No operation, message, buffer, exchange or half-made connection is left.
+void holds_nothing(std::uint32_t host, detail::engine& engine, violations& found) {
+  transport::endpoint& wire = engine.wire();
+  if (engine.operations() != 0)
+    report(found, "holds nothing", host, fmt::format("{} operations", engine.operations()));
+  if (wire.messages_in_use() != 0)
+    report(found, "holds nothing", host, fmt::format("{} messages", wire.messages_in_use()));
+  if (wire.payloads_in_use() != 0)
+    report(found, "holds nothing", host, fmt::format("{} payload buffers", wire.payloads_in_use()));
+  wire.sessions([&](transport::session& s) {
+    if (s.waiting() != 0 || s.owing() != 0)
+      report(found, "holds nothing", host,
+             fmt::format("{} requests to node {} and {} of it", s.waiting(), s.peer(), s.owing()));
+  });
+  if (wire.handshakes() != 0)
+    report(found, "holds nothing", host, fmt::format("{} handshakes", wire.handshakes()));
+}
+
+/// Returns the other end of a session that exists on both ends, or null if it does not.
+transport::session* other_end(cluster& c, std::uint32_t host, const transport::session& s) {
+  life* const peer = c.alive(static_cast<std::uint32_t>(s.peer() - 1));
+  if (peer == nullptr || s.peer_incarnation() != peer->incarnation || s.peer_epoch() == 0) return nullptr;
+  transport::session* const other = peer->member->wire().find(host + 1);
+  const bool same = other->peer_incarnation() == c.alive(host)->incarnation &&
+                    other->peer_epoch() == s.epoch() && other->epoch() == s.peer_epoch();
+  return same ? other : nullptr;
+}
+
+/// Credit is neither created nor lost. In every class the peer has received everything that was sent and has
+/// finished with it. The remaining credit is between half a window, where new credit is granted, and a whole
+/// window.
+void credit_is_conserved(std::uint32_t host, cluster& c, violations& found) {
+  detail::engine& engine = detail::node_access::engine(*c.alive(host)->member);
+  engine.wire().sessions([&](transport::session& s) {
+    transport::session* const other = other_end(c, host, s);
+    if (other == nullptr) return;
+    for (std::size_t k = 0; k < transport::class_count; ++k) {
+      const auto klass = static_cast<transport::traffic_class>(k);
+      const std::uint32_t window = engine.wire().options().window[k];
+      const transport::credit_window& here = s.credits(klass);
+      const transport::credit_window& there = other->credits(klass);
+      const std::uint32_t credit = here.granted_to_us() - here.sent();
+      const bool conserved = here.sent() == there.received() && there.received() == there.disposed() &&
+                             here.granted_to_us() == there.granted_by_us() && credit >= window / 2 &&
+                             credit <= window;
+      if (!conserved)
+        report(found, "credit is conserved", host,
+               fmt::format("class {} to node {}: sent {}, received {}, done with {}, granted {} and {}", k,
+                           s.peer(), here.sent(), there.received(), there.disposed(), there.granted_by_us(),
+                           here.granted_to_us()));
+    }
+  });
+}
+
+/// While a node counts as dead it gets no requests, and earlier requests to it have ended.
+void nobody_waits_for_the_dead(std::uint32_t host, detail::engine& engine, violations& found) {
+  engine.wire().sessions([&](transport::session& s) {
+    if (engine.lives().is_dead(s.peer()) && s.waiting() != 0)
+      report(found, "nobody waits for the dead", host,
+             fmt::format("{} requests to node {}", s.waiting(), s.peer()));
+  });
+}
+
+/// When no message is under way between two nodes, the peer is working on every request that a node waits
+/// for. Since every wait is bounded, it follows that no nodes wait for each other in a circle.
+void nobody_waits_for_nothing(std::uint32_t host, cluster& c, violations& found) {
+  c.alive(host)->member->wire().sessions([&](transport::session& s) {
+    transport::session* const other = s.waiting() == 0 ? nullptr : other_end(c, host, s);
+    if (other == nullptr || s.held_messages() != 0 || other->held_messages() != 0) return;
+    if (s.waiting() > other->owing())
+      report(found, "nobody waits for nothing", host,
+             fmt::format("{} requests to node {}, which works at {}", s.waiting(), s.peer(), other->owing()));
+  });
+}
+
+/// A node hears the lives of a peer in ascending order only.
+void lives_go_forward(std::uint32_t host, cluster& c, violations& found) {
+  life& l = *c.alive(host);
+  l.heard.resize(c.hosts());
+  l.member->wire().sessions([&](transport::session& s) {
+    std::uint64_t& latest = l.heard[s.peer() - 1];
+    if (s.peer_incarnation() < latest)
+      report(found, "lives go forward", host,
+             fmt::format("life {} of node {} after {}", s.peer_incarnation(), s.peer(), latest));
+    latest = std::max(latest, s.peer_incarnation());
+  });
+}
+
+/// Without altered bytes no node has a reason to break off a connection.
+void the_honest_keep_the_protocol(const life& l, const cluster& c, violations& found) {
+  const bool altered = std::any_of(c.faults().begin(), c.faults().end(),
+                                   [](const fault_record& f) { return f.alters; });
+  transport::endpoint& wire = l.member->wire();
+  if (!altered && wire.statistics().links_broken != 0)
+    report(found, "the honest keep the protocol", l.host, describe(wire.last_violation()));
+}
+
+void within_bounds(std::uint32_t host, detail::engine& engine, violations& found) {
+  if (engine.operations() > engine.options().max_operations)
+    report(found, "within bounds", host, fmt::format("{} operations", engine.operations()));
+  // Payload buffers: for each operation the request as it came and as rewritten, for each message one
+  // payload, and for each child the answer that waits for `on_reply`.
+  const std::size_t answers = engine.operations() * max_children;
+  const std::size_t payloads = 2 * engine.operations() + engine.wire().messages_in_use() + answers;
+  if (engine.wire().payloads_in_use() > payloads)
+    report(found, "within bounds", host, fmt::format("{} payload buffers", engine.wire().payloads_in_use()));
+  const auto& options = engine.wire().options();
+  // Requests: those that wait for credit and those that are not acknowledged. Replies and cancels: one each
+  // per request of either side.
+  const std::size_t most = 2 * transport::class_count * (options.queue_limit + 2 * options.window[1]);
+  engine.wire().sessions([&](transport::session& s) {
+    for (const auto klass : {transport::traffic_class::urgent, transport::traffic_class::collective}) {
+      if (s.queued(klass) > options.queue_limit)
+        report(found, "within bounds", host,
+               fmt::format("{} requests wait for credit to node {}", s.queued(klass), s.peer()));
+    }
+    if (s.held_messages() > most)
+      report(found, "within bounds", host,
+             fmt::format("{} messages held for node {}", s.held_messages(), s.peer()));
+  });
+}
+
+}  // namespace
+
+void check_settled(cluster& c, violations& found) {
+  for (std::uint32_t host = 0; host < c.hosts(); ++host) {
+    life* const l = c.alive(host);
+    if (l == nullptr) continue;
+    holds_nothing(host, detail::node_access::engine(*l->member), found);
+    credit_is_conserved(host, c, found);
+    lives_go_forward(host, c, found);
+  }
+  for (const life& l : c.all_lives()) {
+    if (l.member != nullptr) the_honest_keep_the_protocol(l, c, found);
+  }
+}
+
+void check_bounds(cluster& c, violations& found) {
+  if (c.world().livelocked() != c.hosts())
+    report(found, "no livelock", c.world().livelocked(), "ran without end at one point in time");
+  for (std::uint32_t host = 0; host < c.hosts(); ++host) {
+    life* const l = c.alive(host);
+    if (l == nullptr) continue;
+    within_bounds(host, detail::node_access::engine(*l->member), found);
+    nobody_waits_for_nothing(host, c, found);
+    nobody_waits_for_the_dead(host, detail::node_access::engine(*l->member), found);
+    lives_go_forward(host, c, found);
+  }
+}
+
+void check_incarnations(const cluster& c, violations& found) {
+  std::vector<std::uint64_t> latest(c.hosts());
+  for (const life& l : c.all_lives()) {
+    if (l.incarnation == 0) continue;  // it never started
+    if (l.incarnation <= latest[l.host])
+      report(found, "incarnations grow", l.host, fmt::format("{} after {}", l.incarnation, latest[l.host]));
+    latest[l.host] = l.incarnation;
+  }
+}
+
+void check_shutdown(const cluster& c, violations& found) {
+  if (c.undead() != 0)
+    found.push_back({"every life ends", fmt::format("{} crashed lives did not, left alone", c.undead())});
+  for (const life& l : c.all_lives()) {
+    if (l.crashed) continue;
+    if (!l.ended || !*l.ended)
+      report(found, "every life ends", l.host,
+             l.ended ? describe(l.ended->error()) : "shutdown has not returned");
+  }
+}
+
+}  // namespace scoll::sim

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/scoll-sim/cluster/cluster.hpp"
+
+namespace scoll::sim {
+
+/// A property that did not hold, and where it failed.
+struct violation {
+  std::string property;
+  std::string what;
+};
+using violations = std::vector<violation>;
+
+// Each function checks what must hold at its moment of a run.
+
+// At any time: bounds on running work and on held resources.
+void check_bounds(cluster& c, violations& found);
+void check_call_bounds(cluster& c, violations& found);
+
+// When all activity has ended, whatever happened.
+void check_broadcasts(const cluster& c, violations& found);
+void check_calls(const cluster& c, violations& found);
+/// The memory that descriptors in calls refer to, and its transfers.
+void check_hauls(const cluster& c, violations& found);
+/// Each life of a host has a greater incarnation than the lives before it, whatever its disk and clock did.
+void check_incarnations(const cluster& c, violations& found);
+
+// When nothing has happened for a while.
+void check_settled(cluster& c, violations& found);
+void check_calls_settled(cluster& c, violations& found);
+void check_groups_settled(cluster& c, violations& found);
+void check_liveness_settled(cluster& c, violations& found);
+
+// When all faults are over: every live node can create a group, reach all others and answer their calls.
+void check_roll_call(const cluster& c, violations& found);
+void check_call_roll_call(const cluster& c, violations& found);
+
+/// No live node holds a created group when the last one has been destroyed.
+void check_farewell(cluster& c, violations& found);
+/// Every life has ended in good order.
+void check_shutdown(const cluster& c, violations& found);
+
+/// The longest time, by its host's clock, for an operation with a deadline. Stalls of the host are added.
+nanoseconds allowance(const cluster& c, std::uint32_t host, nanoseconds deadline, nanoseconds began,
+                      nanoseconds ended);
+
+}  // namespace scoll::sim
