@@ -4,8 +4,8 @@
 
 #include "cluster.hpp"
 #include "errand_properties.hpp"
-#include "gossip_swarm.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "tools/scoll-sim/gossip/gossip_swarm.hpp"
 
 namespace scoll::sim {
 namespace {

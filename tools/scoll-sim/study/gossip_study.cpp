@@ -1,4 +1,4 @@
-#include "gossip_study.hpp"
+#include "tools/scoll-sim/study/gossip_study.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +8,8 @@
 #include "gossip/liveness/cluster_clock.hpp"
 #include "gossip/liveness/merge.hpp"
 #include "gossip/threshold.hpp"
-#include "gossip_wheel.hpp"
 #include "scoll/coro/random.hpp"
+#include "tools/scoll-sim/study/gossip_wheel.hpp"
 
 namespace scoll::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "gossip_swarm.hpp"
+#include "tools/scoll-sim/gossip/gossip_swarm.hpp"
 
 #include <algorithm>
 #include <bit>
