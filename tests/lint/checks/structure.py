@@ -20,7 +20,6 @@ LONG = {
     "tools/scoll-sim/cluster.cpp": "the whole of a simulated cluster",
     "tools/scoll-sim/plan.cpp": "one reader and one writer for each kind of event",
     "tools/scoll-sim/gossip/gossip_swarm.cpp": "the swarm of the gossip with its properties",
-    "tools/scoll-sim/study/gossip_study.cpp": "the study of the gossip",
     "tools/scoll-sim/properties.cpp": "one short function for each property",
 }
 
