@@ -14,11 +14,11 @@
 #include "batch.hpp"
 #include "built_from_commit.hpp"
 #include "gossip/configuration.hpp"
-#include "gossip_study_command.hpp"
 #include "mutant_hunt.hpp"
 #include "run.hpp"
-#include "scale_command.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "tools/scoll-sim/scale/scale_command.hpp"
+#include "tools/scoll-sim/study/gossip_study_command.hpp"
 
 namespace {
 

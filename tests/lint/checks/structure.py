@@ -19,8 +19,6 @@ HEADER_LINES, SOURCE_LINES, REPEATED_LINES = 300, 450, 12
 LONG = {
     "tools/scoll-sim/cluster.cpp": "the whole of a simulated cluster",
     "tools/scoll-sim/plan.cpp": "one reader and one writer for each kind of event",
-    "tools/scoll-sim/gossip_swarm.cpp": "the swarm of the gossip with its properties",
-    "tools/scoll-sim/gossip_study.cpp": "the study of the gossip",
     "tools/scoll-sim/properties.cpp": "one short function for each property",
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "scale.hpp"
+#include "tools/scoll-sim/scale/scale.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): CLI11 calls it so
 namespace CLI {

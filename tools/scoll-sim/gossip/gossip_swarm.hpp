@@ -1,7 +1,7 @@
 #pragma once
 
-#include "plan.hpp"
-#include "run.hpp"
+#include "tools/scoll-sim/plan.hpp"
+#include "tools/scoll-sim/run.hpp"
 
 namespace scoll::sim {
 

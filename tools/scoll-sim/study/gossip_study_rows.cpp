@@ -1,4 +1,4 @@
-#include "gossip_study_rows.hpp"
+#include "tools/scoll-sim/study/gossip_study_rows.hpp"
 
 #include <algorithm>
 #include <sstream>

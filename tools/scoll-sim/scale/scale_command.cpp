@@ -1,4 +1,4 @@
-#include "scale_command.hpp"
+#include "tools/scoll-sim/scale/scale_command.hpp"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "gossip_study_command.hpp"
+#include "tools/scoll-sim/study/gossip_study_command.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,11 +9,11 @@
 #include <stdexcept>
 #include <vector>
 
-#include "gossip_study.hpp"
-#include "gossip_study_files.hpp"
-#include "gossip_study_plan.hpp"
-#include "gossip_study_rows.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "tools/scoll-sim/study/gossip_study.hpp"
+#include "tools/scoll-sim/study/gossip_study_files.hpp"
+#include "tools/scoll-sim/study/gossip_study_plan.hpp"
+#include "tools/scoll-sim/study/gossip_study_rows.hpp"
 
 namespace scoll::sim {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gossip_study_rows.hpp"
+#include "tools/scoll-sim/study/gossip_study_rows.hpp"
 
 namespace scoll::sim {
 

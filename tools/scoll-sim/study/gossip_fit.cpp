@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gossip_study.hpp"
 #include "scoll/coro/random.hpp"
+#include "tools/scoll-sim/study/gossip_study.hpp"
 
 namespace scoll::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "gossip_study_files.hpp"
+#include "tools/scoll-sim/study/gossip_study_files.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-#include "gossip_study_plan.hpp"
+#include "tools/scoll-sim/study/gossip_study_plan.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "scale.hpp"
+#include "tools/scoll-sim/scale/scale.hpp"
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -19,7 +19,7 @@
 #include "scoll/node.hpp"
 #include "scoll/node_pools.hpp"
 #include "scoll/tree/predict.hpp"
-#include "service.hpp"
+#include "tools/scoll-sim/service.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/sim/sim_world.hpp"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "gossip_study.hpp"
+#include "tools/scoll-sim/study/gossip_study.hpp"
 
 namespace scoll::sim {
 

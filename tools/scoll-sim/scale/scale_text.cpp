@@ -1,5 +1,5 @@
-#include "scale.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "tools/scoll-sim/scale/scale.hpp"
 
 namespace scoll::sim {
 namespace {
