@@ -1,7 +1,13 @@
-# The simulator with the deliberate bugs of src/scoll/coro/mutants.hpp compiled in, for `./dev sim --mutants`. It is built
-# only on request; no other program contains these bugs.
+# The simulator with the deliberate bugs of src/scoll/coro/mutants.hpp compiled in, for `./dev sim --mutants`. No other
+# program contains these bugs. It is built only on request, except where a test runs it.
+set(unless_tested EXCLUDE_FROM_ALL)
+if(SCOLL_TEST_MUTANTS)
+  set(unless_tested "")
+endif()
 file(GLOB_RECURSE mutant_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/scoll-sim/*.cpp")
-add_library(scoll_mutable STATIC EXCLUDE_FROM_ALL ${scoll_sources} ${testing_sources})
+# The linker takes only those objects from a static library that others refer to. The mutants in the rest of them would be
+# missing from the program's list.
+add_library(scoll_mutable OBJECT EXCLUDE_FROM_ALL ${scoll_sources} ${testing_sources})
 target_include_directories(scoll_mutable PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
                                                 "${PROJECT_SOURCE_DIR}")
 target_compile_definitions(scoll_mutable PUBLIC SCOLL_MUTANTS)
@@ -10,8 +16,8 @@ target_link_libraries(
   PUBLIC fmt::fmt Threads::Threads
   PRIVATE PkgConfig::liburing PkgConfig::libxxhash OpenSSL::Crypto scoll_warnings)
 scoll_join_sources(scoll_mutable)
-add_executable(scoll-sim-mutants EXCLUDE_FROM_ALL ${mutant_sources})
-target_link_libraries(scoll-sim-mutants PRIVATE scoll_mutable scoll_warnings)
+add_executable(scoll-sim-mutants ${unless_tested} ${mutant_sources})
+target_link_libraries(scoll-sim-mutants PRIVATE scoll_mutable nlohmann_json::nlohmann_json CLI11::CLI11 scoll_warnings)
 
 # A failure names the commit in which it was found.
 set(commit_header "${PROJECT_BINARY_DIR}/generated/built_from_commit.hpp")

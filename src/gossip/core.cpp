@@ -69,7 +69,7 @@ core::core(configuration_ptr shared, participant_index self, const options& chos
   stealth_left_ = threshold_ + beyond_threshold;
   const auto interval = static_cast<std::uint64_t>(shared_->interval().count());
   next_tick_ = now + nanoseconds(options_.jitter ? static_cast<std::int64_t>(random_.below(interval)) : 0);
-  if (!options_.stealth || SCOLL_MUTANT(gossip_no_stealth)) begin();
+  if (!options_.stealth || SCOLL_MUTANT(gossip_no_stealth, "a start is not silent")) begin();
 }
 
 // ---- time
@@ -151,7 +151,7 @@ void core::move_ages(std::uint64_t before) noexcept {
 // ---- the threshold
 
 std::uint32_t core::computed_threshold(double loss) const noexcept {
-  if (SCOLL_MUTANT(gossip_threshold_low)) return 4;
+  if (SCOLL_MUTANT(gossip_threshold_low, "the threshold is four cycles")) return 4;
   if (options_.threshold_cycles != 0) return options_.threshold_cycles;
   if (options_.threshold == threshold_rule::logarithm) return logarithm_threshold(shared_->size());
   threshold_input in;
@@ -193,7 +193,8 @@ std::uint32_t core::obsolete_after() const noexcept {
 
 withheld core::reason() const noexcept {
   if (stage_ != participation::active || counts_.cycles < begun_ + threshold_) return withheld::stealth;
-  if (std::popcount(silent_cycles_) > recent_cycles / 2 && !SCOLL_MUTANT(gossip_silence_unnoticed))
+  if (std::popcount(silent_cycles_) > recent_cycles / 2 &&
+      !SCOLL_MUTANT(gossip_silence_unnoticed, "verdicts are given although no participant answers"))
     return withheld::no_replies;
   if (answers_needed_ != 0) return withheld::gap;
   return withheld::no;
@@ -247,8 +248,8 @@ void core::judge(participant_index who, withheld why) noexcept {
     return announce(who, event_kind::dead);
   }
   if (stage_ != participation::active || (answers_needed_ != 0 && r.state != liveness::alive)) return;
-  const bool other_life =
-      r.announced != 0 && r.announced != incarnation && !SCOLL_MUTANT(gossip_reboot_unnoticed);
+  const bool other_life = r.announced != 0 && r.announced != incarnation &&
+                          !SCOLL_MUTANT(gossip_reboot_unnoticed, "a new life is taken for the one before");
   if (r.state == liveness::alive && !other_life) return;
   if (r.state == liveness::dead && !other_life && !r.confirmed) {
     unconfirmed_ = std::min(unconfirmed_, who);

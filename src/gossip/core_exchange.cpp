@@ -149,7 +149,8 @@ void core::on_message(participant_index from, std::span<const std::byte> bytes, 
     return;
   }
   const bool agrees = head->version == protocol_version && head->digest == digest_ && !head->objects;
-  if (!agrees && !SCOLL_MUTANT(gossip_digest_unchecked)) return disagree(from, *head, body);
+  if (!agrees && !SCOLL_MUTANT(gossip_digest_unchecked, "entries of another configuration are merged"))
+    return disagree(from, *head, body);
   const auto m = decode_body(*head, body, shared_->size());
   if (!m) {
     ++counts_.malformed;
@@ -187,7 +188,7 @@ std::span<const std::byte> core::opened(const message_head& h, std::span<const s
 /// Admits a message that is neither from an earlier life nor a repetition.
 bool core::admit(participant_index from, const message_head& h, heard_life& heard) noexcept {
   const bool earlier = h.incarnation < std::max(lives_.of(from), heard.incarnation);
-  if (earlier && !SCOLL_MUTANT(gossip_stale_incarnation)) {
+  if (earlier && !SCOLL_MUTANT(gossip_stale_incarnation, "messages of an earlier life are accepted")) {
     ++counts_.stale_incarnation;
     return false;
   }
@@ -236,7 +237,8 @@ void core::take(participant_index from, const message_view& m, time_point now) n
   counts_.clock_clipped += clock_.hear(from, m.head.clock, now);
   move_ages(before);
   const bool pinged = m.head.kind == message_kind::ping;
-  if (m.head.clock + obsolete_after() < clock_.now() && !SCOLL_MUTANT(gossip_obsolete_accepted)) {
+  if (m.head.clock + obsolete_after() < clock_.now() &&
+      !SCOLL_MUTANT(gossip_obsolete_accepted, "messages that are too old are merged")) {
     ++counts_.obsolete;
     if (pinged && stage_ == participation::active) reply_without_entries(from, m.head, false);
     return;
@@ -302,11 +304,11 @@ void core::learn(participant_index who, std::uint64_t incarnation, bool from_tab
 int core::merge(const message_view& m) noexcept {
   const std::uint64_t behind = clock_.now() - std::min(m.head.clock, clock_.now());
   int shift = relative() ? 1 : static_cast<int>(std::min<std::uint64_t>(behind, old_age));
-  if (SCOLL_MUTANT(gossip_delay_ignored)) shift = 0;
+  if (SCOLL_MUTANT(gossip_delay_ignored, "heard ages are taken as if clocks were equal")) shift = 0;
   if (m.ages({heard_.data() + m.part.first, m.part.count})) {
     std::uint8_t* const own = ages_.data() + m.part.first;
     const std::uint8_t* const heard = heard_.data() + m.part.first;
-    if (SCOLL_MUTANT(gossip_merge_overwrites)) {
+    if (SCOLL_MUTANT(gossip_merge_overwrites, "heard ages replace fresher ones")) {
       std::memcpy(own, heard, m.part.count);
     } else {
       merge_ages(own, heard, m.part.count, shift);
@@ -316,7 +318,9 @@ int core::merge(const message_view& m) noexcept {
   // The sender itself has just been heard, whichever part this was.
   const std::uint8_t now_heard = 0;
   const participant_index sender =
-      SCOLL_MUTANT(gossip_wrong_owner) ? (m.head.sender + 1U) % shared_->size() : m.head.sender;
+      SCOLL_MUTANT(gossip_wrong_owner, "a message counts as heard from the next participant")
+          ? (m.head.sender + 1U) % shared_->size()
+          : m.head.sender;
   merge_ages(&ages_[sender], &now_heard, 1, shift);
   ages_[self_] = 0;
   return shift;

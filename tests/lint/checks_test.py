@@ -137,12 +137,14 @@ class Decisions(Case):
 
 class Tables(Case):
     CODE = {
-        "src/scoll/coro/mutants.hpp": '{SCOLL_NAMED_MUTANT(one), "what it "\n    "does"},',
-        "docs/mutants.csv": "mutant,seed,property\none,3,*merged once*\n",
+        "src/a.cpp": '// SCOLL_MUTANT(zero)\nif (SCOLL_MUTANT(one)) f();\n',
+        "src/b.hpp": 'int b = SCOLL_MUTANT(one, "what it "\n    "does");\nint c = SCOLL_MUTANT(\n    another, "less");\n',
+        "docs/mutants.csv": "mutant,workload,nodes,seed,property\none,ship,16,3,merged once\nanother,mixed,3,70,signal 11\n",
         "include/scoll/coro/error.hpp": "enum class errc {\n  ok = 0,\n  busy = 3,  ///< full at the\n             ///< place named\n};",
     }
-    MUTANTS = ("<!-- table: mutants -->\n| mutant | what it does | found by seed | property |\n| --- | --- | --- | --- |\n"
-               "| one | what it does | 3 | *merged once* |\n<!-- end of table -->\n")
+    MUTANTS = ("<!-- table: mutants -->\n| mutant | what it does | found with | nodes | seed | property |\n"
+               "| --- | --- | --- | --- | --- | --- |\n| another | less | mixed | 3 | 70 | signal 11 |\n"
+               "| one | what it does | ship | 16 | 3 | *merged once* |\n<!-- end of table -->\n")
     ERRORS = ("<!-- table: errors -->\n| code | number | what it says |\n| --- | --- | --- |\n"
               "| `busy` | 3 | full at the place named |\n<!-- end of table -->\n")
 
@@ -150,17 +152,26 @@ class Tables(Case):
         self.expect("tables", self.CODE | {"docs/a.md": self.MUTANTS + self.ERRORS})
 
     def test_tables_that_are_not(self):
-        wrong = self.MUTANTS.replace("| 3 |", "| 4 |")
-        self.expect("tables", self.CODE | {"docs/a.md": wrong + self.ERRORS}, "docs/a.md:4: the table mutants is not what")
-        self.expect("tables", self.CODE | {"docs/a.md": self.MUTANTS + self.ERRORS + self.ERRORS}, "docs/a.md:11: the table errors stands twice")
+        wrong = self.MUTANTS.replace("| 16 | 3 |", "| 16 | 4 |")
+        self.expect("tables", self.CODE | {"docs/a.md": wrong + self.ERRORS}, "docs/a.md:5: the table mutants is not what")
+        self.expect("tables", self.CODE | {"docs/a.md": self.MUTANTS + self.ERRORS + self.ERRORS}, "docs/a.md:12: the table errors stands twice")
         self.expect("tables", self.CODE | {"docs/a.md": self.MUTANTS}, "include/scoll/coro/error.hpp:1: no page shows")
 
     def test_code_that_says_too_little(self):
         page = {"docs/a.md": self.MUTANTS + self.ERRORS}
         two = self.CODE["include/scoll/coro/error.hpp"].replace("};", "  new_one = 4,\n};")
         self.expect("tables", self.CODE | page | {"include/scoll/coro/error.hpp": two}, "include/scoll/coro/error.hpp:1: has a code without")
-        two = self.CODE["src/scoll/coro/mutants.hpp"] + '{SCOLL_NAMED_MUTANT(two), "more"},'
-        self.expect("tables", self.CODE | page | {"src/scoll/coro/mutants.hpp": two}, "docs/mutants.csv:1: has no row for two")
+
+    def test_mutants_that_are_not_told_apart(self):
+        project = self.CODE | {"docs/a.md": self.MUTANTS + self.ERRORS}
+        self.expect("tables", project | {"src/c.cpp": 'f(SCOLL_MUTANT(two, "more"));\n'}, "docs/mutants.csv:1: has no row for two")
+        self.expect("tables", project | {"src/a.cpp": "", "src/b.hpp": self.CODE["src/b.hpp"].replace("one", "two")},
+                    "docs/a.md:5: the table mutants", "docs/mutants.csv:1: has no row for two", "docs/mutants.csv:1: has a row for one")
+        row = self.CODE["docs/mutants.csv"] + "two,mixed,16,1,p\n"
+        self.expect("tables", project | {"src/c.cpp": "f();\nf(SCOLL_MUTANT(two) || SCOLL_MUTANT(two));\n", "docs/mutants.csv": row},
+                    "src/c.cpp:2: no site of the mutant two says what it does")
+        self.expect("tables", project | {"src/c.cpp": 'f(SCOLL_MUTANT(one, "what it does"));\n'},
+                    "src/c.cpp:1: the mutant one has a text already, at src/b.hpp:1")
 
 
 class Codes(Case):

@@ -87,6 +87,19 @@ class Dev(unittest.TestCase):
         for failing in ("structure.py *", "tables.py *"):
             self.expect(1, "", "lint", failing=failing)
 
+    def test_the_search_for_mutants_begins_with_those_that_are_known(self):
+        known = f"--known {self.root}/docs/mutants.csv"
+        for arguments, whole in [
+            (["--mutants"], f"scoll-sim-mutants --mutants {known}"),
+            (["--mutants", "--write", "a.csv"], f"scoll-sim-mutants --mutants --write a.csv {known}"),
+            (["--mutants", "--known", "a.csv"], "scoll-sim-mutants --mutants --known a.csv"),
+            (["--check-mutants", "a.csv"], "scoll-sim-mutants --check-mutants a.csv"),
+            (["--mutant", "one", "--seed", "2"], "scoll-sim-mutants --mutant one --seed 2"),
+        ]:
+            with self.subTest(arguments=arguments):
+                self.expect(0, "", "sim", *arguments)
+                self.expect(1, "", "sim", *arguments, failing=whole)
+
     def test_a_stage_without_tests_fails_unless_they_were_chosen(self):
         self.expect(1, "failed: debug coro  (ctest)", "test", failing=" --preset debug *")
         self.expect(0, "0 failed", "test", "a filter", failing=" --preset debug *")

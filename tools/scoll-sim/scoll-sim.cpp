@@ -11,12 +11,15 @@
 #include <stdexcept>
 #include <string>
 
-#include "batch.hpp"
 #include "built_from_commit.hpp"
 #include "gossip/configuration.hpp"
-#include "mutant_hunt.hpp"
-#include "run.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "tools/scoll-sim/batch.hpp"
+#include "tools/scoll-sim/mutants/mutant_command.hpp"
+#include "tools/scoll-sim/mutants/mutant_hunt.hpp"
+#include "tools/scoll-sim/mutants/mutant_trials.hpp"
+#include "tools/scoll-sim/plan/script.hpp"
+#include "tools/scoll-sim/run.hpp"
 #include "tools/scoll-sim/scale/scale_command.hpp"
 #include "tools/scoll-sim/study/gossip_study_command.hpp"
 
@@ -30,15 +33,14 @@ struct arguments {
   plan_options plan;
   scale_arguments scale;
   gossip_study_arguments study;
+  mutant_arguments mutants;
   std::string faults = "swarm";
   std::string work = "mixed";
   std::string seeds;
   std::string script;
   std::string check_hashes;
   std::string minimise_to;
-  std::string mutant;
   std::uint32_t jobs = 2;
-  bool mutants = false;
   bool trace = false;
   bool hashes = false;
   bool json = false;
@@ -193,26 +195,14 @@ int check_hashes(const arguments& a) {
   return wrong == 0 && checked != 0 ? 0 : 1;
 }
 
-/// Checks that the properties find deliberate bugs.
-int hunt_mutants(const arguments& a) {
-  if (!has_mutants()) throw std::runtime_error("this build has no mutants: use ./dev sim --mutants");
-  mutant_options options;
-  options.plan = a.plan;
-  options.only = a.mutant;
-  options.jobs = std::max(1U, a.jobs);
-  options.progress = !a.quiet && isatty(STDERR_FILENO) != 0;
-  const std::vector<mutant_report> reports = run_mutants(options);
-  std::fputs((a.json ? to_json(reports) : to_table(reports)).c_str(), stdout);
-  return all_found(reports) ? 0 : 1;
-}
-
 int go(const arguments& a) {
+  check_texts();
   if (a.study.asked)
     return run_gossip_studies(a.study, a.plan.hosts, a.plan.seed, a.jobs, a.json_to, a.quiet);
   if (a.plan.hosts > most_hosts) throw std::runtime_error("--nodes is at most 64 but for --gossip-study");
   if (!a.json_to.empty()) throw std::runtime_error("--json takes a file with --gossip-study alone");
-  if (a.mutants) return hunt_mutants(a);
-  if (!a.mutant.empty()) switch_on(a.mutant);
+  if (a.mutants.asked()) return run_mutant_command(a.mutants, a.plan, a.jobs, a.json, a.quiet);
+  if (!a.mutants.only.empty()) switch_on(a.mutants.only);
   if (!a.scale.nodes.empty()) return run_scales(a.scale, a.plan.seed, a.json, a.quiet);
   if (!a.check_hashes.empty()) return check_hashes(a);
   if (!a.script.empty()) return run_one(a, from_text(read_file(a.script)), "scoll-sim --script " + a.script);
@@ -247,8 +237,6 @@ int go(int argc, char** argv) {
   app.add_option("--script", a.script, "run the events in a file instead of drawing them");
   app.add_option("--minimise", a.minimise_to,
                  "of a run that fails: write a short script that still does to this file");
-  app.add_flag("--mutants", a.mutants, "see whether deliberate bugs are found, in the build that has them");
-  app.add_option("--mutant", a.mutant, "this one, for --mutants or switched on in any other run");
   CLI::Option* const json =
       app.add_option(
              "--json", a.json_to,
@@ -256,6 +244,7 @@ int go(int argc, char** argv) {
              "with --gossip-study: write the rows to this file")
           ->expected(0, 1);
   app.add_flag("--quiet", a.quiet, "no progress, no summary of a single run");
+  add_mutant_options(app, a.mutants);
   add_scale_options(app, a.scale);
   add_gossip_study_options(app, a.study);
   CLI11_PARSE(app, argc, argv);

@@ -44,13 +44,14 @@ bool cluster_clock::tick(time_point at, std::uint32_t others_alive) noexcept {
 }
 
 bool cluster_clock::hear(participant_index from, std::uint64_t heard, time_point at) noexcept {
-  if (rule_ == clock_rule::lamport || SCOLL_MUTANT(gossip_clock_plain)) {
+  if (rule_ == clock_rule::lamport ||
+      SCOLL_MUTANT(gossip_clock_plain, "the cluster clock goes on with every message")) {
     if (heard >= now_) now_ = heard + 1;
     return false;
   }
   refill(at);
   remember(from, heard);
-  if (SCOLL_MUTANT(gossip_clock_unguarded)) {
+  if (SCOLL_MUTANT(gossip_clock_unguarded, "the cluster clock follows any participant that is ahead")) {
     now_ = std::max(now_, heard);
     return false;
   }

@@ -49,7 +49,9 @@ class bulk_stream::puller {
     given_ += front.size;
     lent_ = true;
     const auto chunk = std::span<const std::byte>(front.bytes).first(front.size);
-    if (SCOLL_MUTANT(bulk_chunk_overwritten)) hand_back();
+    if (SCOLL_MUTANT(bulk_chunk_overwritten,
+                     "the buffer of a chunk is filled again while the chunk is processed"))
+      hand_back();
     co_return chunk;
   }
 

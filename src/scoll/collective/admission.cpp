@@ -57,7 +57,8 @@ error engine::admit(transport::request_view& request, const collective_head& hea
       (kind == collective_kind::create && find_service(service_id{head.service}) == nullptr)) {
     return make_error(errc::unknown_service, "node {} does not serve {:#06x}", options_.id, head.service);
   }
-  if (live_operations_ >= options_.max_operations && !SCOLL_MUTANT(table_unbounded)) {
+  if (live_operations_ >= options_.max_operations &&
+      !SCOLL_MUTANT(table_unbounded, "the table of operations grows without end")) {
     return make_error(errc::busy, "no broadcast more can run at once on node {}: node.max_operations is {}",
                       options_.id, options_.max_operations);
   }
@@ -95,7 +96,8 @@ error engine::admit_to_group(transport::request_view& request, const collective_
   }
   const auto here = place_in(*group, head, among.get());
   if (!here) return here.error();
-  if (members.node(here->parent_rank) != request.from().peer() && !SCOLL_MUTANT(wrong_parent_accepted)) {
+  if (members.node(here->parent_rank) != request.from().peer() &&
+      !SCOLL_MUTANT(wrong_parent_accepted, "a request is accepted from any node")) {
     return make_error(errc::not_parent, "node {} is not the parent of node {} in this tree",
                       request.from().peer(), options_.id);
   }
@@ -144,7 +146,7 @@ result<tree_place> engine::place_in(group_state& group, const collective_head& h
 }
 
 bool engine::admit_once(group_state& group, const collective_head& head) {
-  if (SCOLL_MUTANT(no_replay_window)) return true;
+  if (SCOLL_MUTANT(no_replay_window, "an operation that was seen before is admitted again")) return true;
   for (auto& w : group.windows) {
     if (w.root_rank != head.root_rank) continue;
     if (head.operation.incarnation < w.incarnation) return false;

@@ -106,7 +106,8 @@ void engine::retire(operation& op) noexcept {
 
 void engine::operation_ended(operation& op) noexcept {
   if (!op.subject_.is_root()) {
-    const bool kept = SCOLL_MUTANT(group_kept) && op.subject_.group->self_rank == 1;
+    const bool kept = SCOLL_MUTANT(group_kept, "one member does not drop a group that is destroyed") &&
+                      op.subject_.group->self_rank == 1;
     if (static_cast<collective_kind>(op.subject_.head.kind) == collective_kind::forget && !kept)
       drop_group(op.subject_.group->id);
     return retire(op);

@@ -14,7 +14,9 @@ void engine::on_dead(node_id node, std::uint64_t incarnation) {
   if (node == options_.id || incarnation == 0) return;
   end_life(node, incarnation);
   transport::session* const peer = endpoint_.find(node);
-  if (SCOLL_MUTANT(old_death_believed) && peer != nullptr)
+  if (SCOLL_MUTANT(old_death_believed,
+                   "the death of an earlier life is taken for the death of the present one") &&
+      peer != nullptr)
     incarnation = std::max(incarnation, peer->peer_incarnation());
   if (peer != nullptr && peer->peer_incarnation() > incarnation) return;
   if (lives_.die(node, incarnation) && peer != nullptr) peer->declare_dead(incarnation);
@@ -33,7 +35,7 @@ void engine::end_life(node_id node, std::uint64_t last_incarnation) {
     const operation_id& id = op->subject_.head.operation;
     if (id.root == node && id.incarnation <= last_incarnation) op->end_by(end_cause::cancelled);
   }
-  if (SCOLL_MUTANT(group_outlives_creator)) return;
+  if (SCOLL_MUTANT(group_outlives_creator, "a group is kept after its creator has died")) return;
   group_id from;
   from.creator = node;
   for (auto at = groups_.lower_bound(from); at != groups_.end() && at->first.creator == node;) {

@@ -51,7 +51,9 @@ class engine::lease final : public timer_node, public transport::exchange {
     auto& l = static_cast<lease&>(self);
     if (event.outcome) return l.owner_.end_lease(l.group_->id, false);
     if (event.outcome.error() == errc::unknown_group || event.outcome.error() == errc::peer_rebooted) {
-      return l.owner_.end_lease(l.group_->id, !SCOLL_MUTANT(failed_creation_kept));
+      const bool kept = SCOLL_MUTANT(failed_creation_kept,
+                                     "a member keeps a group that its creator does not know any more");
+      return l.owner_.end_lease(l.group_->id, !kept);
     }
     if (event.outcome.error() == errc::busy) l.asked_ = 0;
     // The creator was not reached: the timer asks again, a few times.

@@ -138,7 +138,8 @@ bool client_call::begin(std::coroutine_handle<> waiter) noexcept {
   wake_.set(waiter);
   shipper_.started(*this);
   in_node_ = shipper_.beside().work().pass();
-  if (expires_ != never && !SCOLL_MUTANT(ship_deadline_not_armed)) ex.arm(*this, expires_);
+  if (expires_ != never && !SCOLL_MUTANT(ship_deadline_not_armed, "no timer watches over a shipped call"))
+    ex.arm(*this, expires_);
   const bool waits = options_.limit != nullptr && !options_.limit->enter(*this);
   if (!waits) {
     placed_ = options_.limit != nullptr;
@@ -148,7 +149,8 @@ bool client_call::begin(std::coroutine_handle<> waiter) noexcept {
       return false;
     }
   }
-  if (!SCOLL_MUTANT(ship_stop_unheard)) stop_.connect(options_.stop);
+  if (!SCOLL_MUTANT(ship_stop_unheard, "the stop token of a shipped call is not heard"))
+    stop_.connect(options_.stop);
   return true;
 }
 
@@ -206,14 +208,18 @@ void client_call::stop_with(const error& why) noexcept {
   }
   list_hook<call_limit>::unlink();
   const bool reached = exchange::cancel();
-  may_have_executed_ = reached && !SCOLL_MUTANT(ship_cancelled_as_not_executed);
+  may_have_executed_ = reached && !SCOLL_MUTANT(ship_cancelled_as_not_executed,
+                                                "a call that is given up is reported as never executed");
   end();
 }
 
 void client_call::heard(transport::reply_event& event) noexcept {
   const bool fetching = large_ != nullptr && large_->fetching;
   may_have_executed_ = event.reached && !event.refused;
-  if (SCOLL_MUTANT(ship_loss_as_not_executed) && !event.outcome) may_have_executed_ = false;
+  if (SCOLL_MUTANT(ship_loss_as_not_executed,
+                   "a call that is lost with its peer is reported as never executed") &&
+      !event.outcome)
+    may_have_executed_ = false;
   const error why = event.outcome ? answered(event) : refusal(event.outcome.error());
   if (why && !failure_) failure_ = why;
   if (fetching) {  // the peer has given up the result, or the connection is lost
@@ -306,7 +312,8 @@ void client_call::conclude() noexcept {
   if (large_ != nullptr) large_->region.unexpose();
   shipper_.ended(*this);
   in_node_.leave();
-  if (placed_ && !SCOLL_MUTANT(ship_place_kept)) options_.limit->leave();
+  if (placed_ && !SCOLL_MUTANT(ship_place_kept, "a call that has ended keeps its slot of its limit"))
+    options_.limit->leave();
 }
 
 void client_call::end() noexcept {

@@ -126,7 +126,7 @@ void server_call::run() noexcept {
   began_ = true;
   ++shipper_.statistics_.executed;
   if (start()) {
-    if (SCOLL_MUTANT(ship_handled_twice)) static_cast<void>(start());
+    if (SCOLL_MUTANT(ship_handled_twice, "a call is handled twice")) static_cast<void>(start());
     return returned();
   }
   if (expires_ != never) shipper_.get_executor().arm(*this, expires_);
@@ -159,11 +159,12 @@ void server_call::on_caller_cancelled() noexcept {
     drop();
     return retire();
   }
-  if (!SCOLL_MUTANT(ship_cancel_unheard)) stop_.request_stop();
+  if (!SCOLL_MUTANT(ship_cancel_unheard, "a handler is not told that its caller waits no longer"))
+    stop_.request_stop();
 }
 
 void server_call::on_caller_lost() noexcept {
-  if (SCOLL_MUTANT(ship_loss_unheard)) return;
+  if (SCOLL_MUTANT(ship_loss_unheard, "a handler is not told that its caller is gone")) return;
   on_caller_cancelled();
 }
 
@@ -269,7 +270,8 @@ void server_call::answer_error(const error& why) noexcept {
 void server_call::retire() noexcept {
   shipper_.get_executor().disarm(*this);
   region_.reset();
-  if (!SCOLL_MUTANT(ship_large_kept)) shipper_.large_held_ -= large_held_;
+  if (!SCOLL_MUTANT(ship_large_kept, "the memory of a large argument is not released"))
+    shipper_.large_held_ -= large_held_;
   shipper_.retire(*this, *peer_);
 }
 

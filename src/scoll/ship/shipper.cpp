@@ -96,9 +96,11 @@ void shipper::on_request(transport::request_view& request) noexcept {
 /// True if a call of the peer can be admitted: while the peer has fewer calls running than slots are free. So
 /// one peer never takes all slots, and the more peers call, the more equal their shares become.
 bool shipper::room_for(const ship_peer& peer) const noexcept {
-  if (SCOLL_MUTANT(ship_table_unbounded)) return true;
+  if (SCOLL_MUTANT(ship_table_unbounded, "handlers are started without end")) return true;
   const std::size_t free = limits_.handlers - std::min<std::size_t>(limits_.handlers, server_call_count_);
-  return SCOLL_MUTANT(ship_places_for_one) ? free != 0 : peer.running < free;
+  return SCOLL_MUTANT(ship_places_for_one, "one caller may take the slots of all handlers")
+             ? free != 0
+             : peer.running < free;
 }
 
 error shipper::admit(transport::request_view& request) {
@@ -113,7 +115,8 @@ error shipper::admit(transport::request_view& request) {
     return make_error(errc::unknown_function, "node {} serves no function {:#018x}", engine_.options().id,
                       head->function);
   }
-  if (!compatible(f->key.types, head->types) && !SCOLL_MUTANT(ship_types_unchecked)) {
+  if (!compatible(f->key.types, head->types) &&
+      !SCOLL_MUTANT(ship_types_unchecked, "a function is called whatever types its caller expects")) {
     return answer_other_types(request, f->key);
   }
   ship_peer& from = peers_[request.from().peer()];

@@ -60,7 +60,8 @@ void memory_service::on_request(request_view& request) noexcept {
   const auto head = wire::decode_from<memory_head>(request.head());
   if (!head) return request.refuse(head.error());
   if (const auto s = check(*head, request); !s) return request.refuse(s.error(), may_have_effects);
-  if (fate == payload_disposition::damaged && !SCOLL_MUTANT(bulk_damage_ignored))
+  if (fate == payload_disposition::damaged &&
+      !SCOLL_MUTANT(bulk_damage_ignored, "a segment that differs from its checksum is taken"))
     return request.refuse({errc::checksum_mismatch, "a segment was altered on its way"}, true);
   if (fate == payload_disposition::dropped || fate == payload_disposition::torn)
     return request.refuse({errc::stale_descriptor, "the region came or went while it was written"},
@@ -104,7 +105,7 @@ void memory_service::forget(waiting_get& get) noexcept {
 }
 
 void memory_service::refilled() noexcept {
-  if (SCOLL_MUTANT(bulk_refill_unheard)) return;
+  if (SCOLL_MUTANT(bulk_refill_unheard, "a waiter for a buffer is not told that there is one")) return;
   while (!waiting_.empty()) {
     waiting_get& next = waiting_.front();
     if (const auto s = regions_.check(next.head); !s) {

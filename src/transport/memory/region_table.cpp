@@ -46,14 +46,18 @@ status region_table::add(memory_region& region, std::span<const std::span<std::b
 void region_table::remove(memory_region& region) noexcept {
   slot& s = slots_[region.index_];
   s.region = nullptr;
-  if (!SCOLL_MUTANT(bulk_region_kept)) s.memory.clear();
+  if (!SCOLL_MUTANT(bulk_region_kept,
+                    "the senders from a region and the receivers into it are not told when it ends"))
+    s.memory.clear();
   s.next_free = free_;
   free_ = region.index_ + 1;
   --size_;
 }
 
 status region_table::check(const memory_head& head) const noexcept {
-  if (head.incarnation != incarnation_ && !SCOLL_MUTANT(bulk_incarnation_unchecked)) {
+  if (head.incarnation != incarnation_ &&
+      !SCOLL_MUTANT(bulk_incarnation_unchecked,
+                    "a descriptor of an earlier life is taken for one of this life")) {
     return make_error(errc::stale_descriptor, "region of incarnation {} of node {}, this is {}",
                       head.incarnation, self_, incarnation_);
   }
@@ -61,14 +65,17 @@ status region_table::check(const memory_head& head) const noexcept {
     return make_error(errc::not_found, "node {} has no region {}", self_, head.region);
   }
   const slot& s = slots_[head.region];
-  const bool replaced = s.generation != head.generation && !SCOLL_MUTANT(bulk_generation_unchecked);
+  const bool replaced = s.generation != head.generation &&
+                        !SCOLL_MUTANT(bulk_generation_unchecked,
+                                      "a descriptor is taken for the region that is exposed in its place");
   if (s.region == nullptr || replaced) {
     return make_error(errc::stale_descriptor, "region {} of node {} is no longer exposed", head.region,
                       self_);
   }
   const auto allowed = check_access(s.region->access_, head.operation);
-  if (!allowed && !SCOLL_MUTANT(bulk_access_unchecked)) return allowed;
-  if (SCOLL_MUTANT(bulk_range_unchecked)) return {};
+  if (!allowed && !SCOLL_MUTANT(bulk_access_unchecked, "a descriptor grants what it claims to grant"))
+    return allowed;
+  if (SCOLL_MUTANT(bulk_range_unchecked, "a descriptor is as long as it claims to be")) return {};
   return check_range(head.offset, head.length, s.region->size_);
 }
 

@@ -39,8 +39,8 @@ std::uint64_t bytes_of(std::span<Memory> pieces) noexcept {
 }
 
 task<status> carry(endpoint& at, session& to, transfer& t, transfer_options options) {
-  if (SCOLL_MUTANT(bulk_deadline_not_armed)) options.deadline = {};
-  if (SCOLL_MUTANT(bulk_stop_unheard)) options.stop = {};
+  if (SCOLL_MUTANT(bulk_deadline_not_armed, "no timer watches over a transfer")) options.deadline = {};
+  if (SCOLL_MUTANT(bulk_stop_unheard, "the stop token of a transfer is not heard")) options.stop = {};
   deadline_stop stop(options.deadline.from(executor::current().now()), options.stop);
   if (stop.stop_requested()) co_return error(stop.reason(), "before the transfer had begun");
   at.memory().transfers().start(t, to, {options.window, options.segment_bytes});

@@ -51,7 +51,8 @@ void transfer_queue::start(transfer& t, session& to, transfer_shape shape) noexc
 /// Sends as many segments as the window allows, one at a time and in turn.
 void transfer_queue::pump(transfer_peer& peer) noexcept {
   const auto room = [&] {
-    return peer.in_flight < endpoint_.options().transfer_window || SCOLL_MUTANT(bulk_window_ignored);
+    return peer.in_flight < endpoint_.options().transfer_window ||
+           SCOLL_MUTANT(bulk_window_ignored, "all segments of a transfer are asked for at once");
   };
   while (!peer.ready.empty() && room()) {
     transfer& t = peer.ready.pop_front();
@@ -76,7 +77,8 @@ bool transfer_queue::send_segment(transfer& t) noexcept {
     return false;
   }
   memory_head head = t.head_;
-  if (!SCOLL_MUTANT(bulk_offset_ignored)) head.offset += t.next_;
+  if (!SCOLL_MUTANT(bulk_offset_ignored, "every segment is taken from the beginning of its range"))
+    head.offset += t.next_;
   head.length = size;
   const auto head_size = wire::encode_to(m.head_space(), head);
   SCOLL_ASSERT(head_size.has_value(), "the head of a segment exceeds its frame");
@@ -130,7 +132,8 @@ void transfer_queue::stop(transfer& t, const error& reason) noexcept {
 }
 
 status transfer_queue::deliver(transfer& t, const transfer_segment& segment, reply_event& event) noexcept {
-  if (!t.get() && event.reached && !event.refused && !SCOLL_MUTANT(bulk_push_as_not_written))
+  if (!t.get() && event.reached && !event.refused &&
+      !SCOLL_MUTANT(bulk_push_as_not_written, "a push that fails says that it has written nothing"))
     t.may_have_written_ = true;
   if (!event.outcome) return event.outcome;
   if (event.fate == payload_disposition::damaged && SCOLL_MUTANT(bulk_damage_ignored)) return {};

@@ -50,7 +50,7 @@ void incoming::reply_part(message& m) noexcept {
 
 void incoming::release_credit() noexcept {
   if (holds_credit_ && serial_ == session_->serial_) session_->dispose(klass_);
-  holds_credit_ = SCOLL_MUTANT(credit_twice);
+  holds_credit_ = SCOLL_MUTANT(credit_twice, "a request gives its credit back twice");
 }
 
 void incoming::drop() noexcept {

@@ -38,7 +38,10 @@ void exchange_table::remove(std::uint64_t id) noexcept {
 exchange* exchange_table::find(std::uint64_t id) const noexcept {
   if (slot_of(id) >= slots_.size()) return nullptr;
   const slot& s = slots_[slot_of(id)];
-  return s.generation == generation_of(id) || SCOLL_MUTANT(reply_after_retire) ? s.waiter : nullptr;
+  const bool present =
+      s.generation == generation_of(id) ||
+      SCOLL_MUTANT(reply_after_retire, "a reply goes to the present user of its exchange's slot");
+  return present ? s.waiter : nullptr;
 }
 
 }  // namespace scoll::transport

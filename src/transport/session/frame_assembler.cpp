@@ -34,7 +34,8 @@ bool frame_assembler::collect(std::span<const std::byte>& bytes, std::size_t unt
 
 frame_assembler::frame_step frame_assembler::whole(const buffer_ref& owner, std::span<const std::byte> frame,
                                                    const frame_header& header) noexcept {
-  if (!frame_head_intact(frame, header) && !SCOLL_MUTANT(checksum_unchecked))
+  if (!frame_head_intact(frame, header) &&
+      !SCOLL_MUTANT(checksum_unchecked, "heads and payloads are not checked"))
     return fail({errc::checksum_mismatch, "frame: head checksum differs"});
   frame_step step;
   step.payload.bytes = frame.subspan(frame_header_bytes + header.head_bytes, header.payload_bytes);

@@ -226,7 +226,7 @@ void lane::came_up(std::uint64_t peer_received) noexcept {
   state_ = state::up;
   last_failure_ = {};
   acknowledgement_sent_ = received_;  // the greeting has acknowledged it
-  cursor_ = SCOLL_MUTANT(replay_forgotten) ? nullptr : retained_.first();
+  cursor_ = SCOLL_MUTANT(replay_forgotten, "a new connection replays nothing") ? nullptr : retained_.first();
   if (!acknowledged(peer_received)) {
     return violated({errc::malformed, "the peer acknowledges what was never sent"});
   }
@@ -343,7 +343,7 @@ void lane::on_sequenced(frame_view& frame) noexcept {
 
 bool lane::acknowledged(std::uint64_t sequence) noexcept {
   if (sequence > last_assigned_) return false;
-  if (SCOLL_MUTANT(retained_kept)) return true;
+  if (SCOLL_MUTANT(retained_kept, "an acknowledged message is kept")) return true;
   const bool held_back = retained_count_ >= limits::retained_messages;
   while (!retained_.empty() && retained_.front().header().sequence <= sequence) {
     message& m = retained_.front();
@@ -386,7 +386,8 @@ void lane::on_writable() noexcept {
 }
 
 void lane::stamp(frame_header& header) noexcept {
-  header.acknowledged = acknowledgement_sent_ = received_ + SCOLL_MUTANT(acknowledges_ahead);
+  header.acknowledged = acknowledgement_sent_ =
+      received_ + SCOLL_MUTANT(acknowledges_ahead, "one message more than has arrived is acknowledged");
   session_.stamp(header, id_);
 }
 

@@ -30,7 +30,11 @@ void lent_memory::recall() noexcept {
     borrower& each = borrowers_.pop_front();
     const bool sends = each.recalled_ != nullptr;
     const bool untold =
-        (sends && SCOLL_MUTANT(bulk_sending_unrecalled)) || (!sends && SCOLL_MUTANT(bulk_landing_unrecalled));
+        (SCOLL_MUTANT(bulk_sending_unrecalled,
+                      "sending from memory of several pieces goes on after its recall") &&
+         sends) ||
+        (SCOLL_MUTANT(bulk_landing_unrecalled, "data arrives in memory of several pieces after its recall") &&
+         !sends);
     if (untold && !more_.empty()) {  // a single piece may be the library's own memory, which is freed
       auto* const as_before = new lent_memory;
       as_before->first_ = first_;

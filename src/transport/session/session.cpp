@@ -144,7 +144,10 @@ hello session::make_hello(lane_id lane) const {
   h.epoch = epoch_;
   h.known_incarnation = peer_incarnation_;
   h.known_epoch = peer_epoch_;
-  h.received = SCOLL_MUTANT(duplicates_delivered) ? 0 : lanes_[index(lane)]->received();
+  h.received = lanes_[index(lane)]->received();
+  if (SCOLL_MUTANT(duplicates_delivered,
+                   "a message that has arrived is sent again on a new connection, and delivered"))
+    h.received = 0;
   h.attempt = lanes_[index(lane)]->attempts();
   h.window = endpoint_.options_.window;
   h.cluster = endpoint_.options_.cluster;
@@ -152,7 +155,8 @@ hello session::make_hello(lane_id lane) const {
 }
 
 result<bool> session::on_hello(const hello& h, lane& l) noexcept {
-  if (h.incarnation < peer_incarnation_ && !SCOLL_MUTANT(stale_hello)) {
+  if (h.incarnation < peer_incarnation_ &&
+      !SCOLL_MUTANT(stale_hello, "the hello of an earlier life is accepted")) {
     return make_error(errc::stale, "incarnation {} of node {} is older than {}", h.incarnation, peer_,
                       peer_incarnation_);
   }
@@ -173,7 +177,7 @@ result<bool> session::on_hello(const hello& h, lane& l) noexcept {
       return error(errc::already_exists, "both sides connect: the smaller node id's connection is used");
     }
   }
-  const bool continues = SCOLL_MUTANT(old_session_joined) ||
+  const bool continues = SCOLL_MUTANT(old_session_joined, "a hello is taken to be of the present session") ||
                          (!rebooted && knows_us && h.epoch == peer_epoch_ && h.known_epoch == epoch_);
   follow(h);
   l.set_peer_attempts(h.attempt);
@@ -198,7 +202,8 @@ status session::on_welcome(const hello& h, lane& l) noexcept {
 void session::declare_dead(std::uint64_t incarnation) noexcept {
   if (incarnation == 0 || incarnation < peer_incarnation_ || incarnation <= dead_incarnation_) return;
   peer_incarnation_ = dead_incarnation_ = incarnation;
-  if (!SCOLL_MUTANT(death_unheard)) fail(make_error(errc::peer_died, "node {} is dead", peer_));
+  if (!SCOLL_MUTANT(death_unheard, "the callers of a node go on waiting when it is declared dead"))
+    fail(make_error(errc::peer_died, "node {} is dead", peer_));
 }
 
 void session::declare_alive(std::uint64_t incarnation) noexcept {
@@ -210,7 +215,9 @@ void session::declare_alive(std::uint64_t incarnation) noexcept {
 void session::live_as(std::uint64_t incarnation) noexcept {
   dead_incarnation_ = 0;
   const std::uint64_t before = std::exchange(peer_incarnation_, incarnation);
-  if (before == 0 || before == incarnation || SCOLL_MUTANT(reboot_not_noticed)) return;
+  if (before == 0 || before == incarnation ||
+      SCOLL_MUTANT(reboot_not_noticed, "a peer's new life goes on with the session of the old one"))
+    return;
   reset(make_error(errc::peer_rebooted, "node {} came back with incarnation {}", peer_, incarnation),
         {.unsent = false, .connecting = true});
   for (auto& l : lanes_) {
@@ -239,7 +246,8 @@ void session::reset(const error& reason, kept keep) noexcept {
   intrusive_list<exchange, exchange> ended;
   exchanges_.each([&](exchange& waiter) {
     if (keep.unsent && !waiter.transmitted_) return;
-    if (SCOLL_MUTANT(lost_peer_unreported) && waiter.transmitted_) return;
+    if (SCOLL_MUTANT(lost_peer_unreported, "the callers of a lost peer are not told") && waiter.transmitted_)
+      return;
     --pending_exchanges_[index(lane_of(waiter.klass_))];
     exchanges_.remove(waiter.id_);
     ended.push_back(waiter);

@@ -41,10 +41,12 @@ status session::request(exchange& waiter, traffic_class klass, message& m, std::
   class_state& k = classes_[index(klass)];
   error refused;
   if (endpoint_.draining_) refused = {errc::closed, "this node is shutting down"};
-  if (!refused && dead() && !SCOLL_MUTANT(dead_are_asked))
+  if (!refused && dead() &&
+      !SCOLL_MUTANT(dead_are_asked, "requests to a node that was declared dead are queued"))
     refused = make_error(errc::peer_died, "node {} is dead", peer_);
   const std::uint32_t most = queue_limit != 0 ? queue_limit : endpoint_.options_.queue_limit;
-  if (!refused && k.queued >= most && !SCOLL_MUTANT(queue_unbounded)) {
+  if (!refused && k.queued >= most &&
+      !SCOLL_MUTANT(queue_unbounded, "the queue of requests grows without end")) {
     refused = make_error(errc::busy, "{} requests to node {} wait for credit: {} is {}", k.queued, peer_,
                          queue_limit != 0 ? "ship.queue" : "link.queue_limit", most);
   }
@@ -75,7 +77,7 @@ status session::request(exchange& waiter, traffic_class klass, message& m, std::
 
 /// The cancel overtakes everything that waits on the request's lane, but never the request itself.
 void session::send_cancel(const exchange& waiter, bool answer_awaited) noexcept {
-  if (SCOLL_MUTANT(cancel_not_sent)) return;
+  if (SCOLL_MUTANT(cancel_not_sent, "a peer is not told that its answer is not wanted any more")) return;
   message& note = endpoint_.acquire_message();
   store_little(note.envelope(), waiter.id_);
   store_little(note.envelope() + 8, static_cast<std::uint64_t>(answer_awaited));
@@ -91,7 +93,9 @@ void session::cancel_exchange(exchange& waiter) noexcept {
   }
   if (message* m = std::exchange(waiter.queued_, nullptr)) {
     m->requester_ = nullptr;
-    const bool still_queued = !waiter.transmitted_ && !SCOLL_MUTANT(taken_back_and_sent);
+    const bool still_queued =
+        !waiter.transmitted_ &&
+        !SCOLL_MUTANT(taken_back_and_sent, "a request that is taken back leaves all the same");
     if (still_queued) {
       m->unlink();
       --classes_[index(waiter.klass_)].queued;
@@ -133,7 +137,8 @@ status session::on_reply(frame_view& frame) noexcept {
   const bool final = flags != 0;
   const std::size_t size = frame.header.payload_bytes;
   reply_event event;
-  if (code == errc::ok && size > waiter->reply_capacity_ && !SCOLL_MUTANT(reply_bound_ignored)) {
+  if (code == errc::ok && size > waiter->reply_capacity_ &&
+      !SCOLL_MUTANT(reply_bound_ignored, "a reply may be larger than was announced")) {
     if (!final) send_cancel(*waiter, false);
     event.outcome = make_error(errc::too_large, "node {} replied {} bytes, {} were announced", peer_, size,
                                waiter->reply_capacity_);
@@ -178,7 +183,7 @@ void request_view::accept(incoming& work) noexcept {
 void request_view::refuse(const error& reason, bool may_have_effects) noexcept {
   SCOLL_ASSERT(!settled_, "a request is settled once");
   settled_ = true;
-  if (!SCOLL_MUTANT(lost_credit)) from_.dispose(klass_);
+  if (!SCOLL_MUTANT(lost_credit, "a refused request keeps its credit")) from_.dispose(klass_);
   from_.send_refusal(exchange_id_, klass_, reason, may_have_effects);
 }
 

@@ -4,22 +4,25 @@
 usage: tables.py [ROOT]     names each table that differs
        tables.py --write    writes them
 
-A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. The names: `mutants`, the deliberate bugs of
-src/scoll/coro/mutants.hpp with what found them according to docs/mutants.csv; `errors`, the codes of include/scoll/coro/error.hpp.
-The table of the settings is compared with `scoll-info` by tests/cluster/info_test.py.
+A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. The names: `mutants`, the deliberate bugs at the sites of
+SCOLL_MUTANT (src/scoll/coro/mutants.hpp) with what found them according to docs/mutants.csv; `errors`, the codes of
+include/scoll/coro/error.hpp. A mutant without a text and a mutant with two of them are named as well. The table of the settings is
+compared with `scoll-info` by tests/cluster/info_test.py.
 """
 
 import csv
 import pathlib
 import re
 import sys
+from typing import NamedTuple
 
 import sources
 from sources import Finding
 
 TABLE = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end of table -->)", re.DOTALL)
-MUTANTS, FOUND_BY, ERRORS = "src/scoll/coro/mutants.hpp", "docs/mutants.csv", "include/scoll/coro/error.hpp"
-MUTANT = re.compile(r'SCOLL_NAMED_MUTANT\((\w+)\),\s*((?:"[^"]*"\s*)+)\}')
+FOUND_BY, ERRORS = "docs/mutants.csv", "include/scoll/coro/error.hpp"
+SITE = re.compile(r'SCOLL_MUTANT\(\s*(\w+)\s*(?:,\s*((?:"[^"]*"\s*)+))?\)')
+NO_PROPERTY = ("assertion: ", "exception: ", "signal ", "exit status ")
 ERROR = re.compile(r"^\s*(\w+) = (\d+),?\s*///<\s*(.*(?:\n\s*///<.*)*)", re.MULTILINE)
 
 
@@ -27,15 +30,45 @@ def rows(*lines):
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
+class Site(NamedTuple):
+    mutant: str
+    text: str
+    path: str
+    line: int
+
+
+def sites(root):
+    for path in sources.code_files(root, ("include", "src")):
+        code = sources.without_comments(sources.read(path))
+        for m in SITE.finditer(code):
+            text = "".join(re.findall(r'"([^"]*)"', m[2] or ""))
+            yield Site(m[1], text, sources.name_of(path, root), sources.line_of(code, m.start()))
+
+
 def mutants(root):
     """The rows, and what is wrong with what they are made of."""
     with pathlib.Path(root, FOUND_BY).open(newline="") as file:
         found = {row["mutant"]: row for row in csv.DictReader(file)}
-    made = {m[1]: "".join(re.findall(r'"([^"]*)"', m[2])) for m in MUTANT.finditer(sources.read(pathlib.Path(root, MUTANTS)))}
-    wrong = [f"has no row for {name}: what finds it? (./dev sim --mutants)" for name in made if name not in found]
-    wrong += [f"has a row for {name}, which is no mutant" for name in found if name not in made]
-    lines = [[name, what, found[name]["seed"], found[name]["property"]] for name, what in made.items() if name in found]
-    return rows(["mutant", "what it does", "found by seed", "property"], ["---"] * 4, *lines), wrong
+    texts, wrong, every = {}, [], list(sites(root))
+    for site in every:
+        if site.text and texts.setdefault(site.mutant, site) is not site:
+            first = texts[site.mutant]
+            wrong.append(Finding(site.path, site.line, f"the mutant {site.mutant} has a text already, at {first.path}:{first.line}"))
+    for site in {s.mutant: s for s in reversed(every)}.values():
+        if site.mutant not in texts:
+            wrong.append(Finding(site.path, site.line, f"no site of the mutant {site.mutant} says what it does"))
+        if site.mutant not in found:
+            advice = "./dev sim --mutants --write docs/mutants.csv"
+            wrong.append(Finding(FOUND_BY, 1, f"has no row for {site.mutant}: what finds it? ({advice})"))
+    made = {s.mutant for s in every}
+    wrong += [Finding(FOUND_BY, 1, f"has a row for {name}, which is no mutant") for name in found if name not in made]
+    lines = [[name, texts[name].text, *(found[name][key] for key in ("workload", "nodes", "seed")), emphasised(found[name]["property"])]
+             for name in sorted(texts) if name in found]
+    return rows(["mutant", "what it does", "found with", "nodes", "seed", "property"], ["---"] * 6, *lines), wrong
+
+
+def emphasised(found_by):
+    return found_by if found_by.startswith(NO_PROPERTY) else f"*{found_by}*"
 
 
 def errors(root):
@@ -43,7 +76,8 @@ def errors(root):
     body = text[text.index("enum class errc") :]
     body = body[: body.index("};")]
     lines = [[f"`{m[1]}`", m[2], re.sub(r"\s*\n\s*///<\s*", " ", m[3]).strip()] for m in ERROR.finditer(body)]
-    wrong = [] if len(lines) == len(re.findall(r"= \d+", body)) - 1 else ["has a code without a `///<`"]  # all but ok
+    complete = len(lines) == len(re.findall(r"= \d+", body)) - 1  # all but ok
+    wrong = [] if complete else [Finding(ERRORS, 1, "has a code without a `///<`")]
     return rows(["code", "number", "what it says"], ["---"] * 3, *lines), wrong
 
 
@@ -76,7 +110,7 @@ def check(root):
             shown.add(match[2])
     for name, (source, make) in TABLES.items():
         if pathlib.Path(root, source).exists():
-            yield from (Finding(source, 1, wrong) for wrong in make(root)[1])
+            yield from make(root)[1]
             if name not in shown:
                 yield Finding(source, 1, f"no page shows the table {name}")
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/catch.hpp"
@@ -20,8 +21,8 @@ struct answer {
   std::string text;
 };
 
-inline answer scoll_sim(std::vector<std::string> arguments) {
-  const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "scoll-sim";
+inline answer run_beside(const char* name, std::vector<std::string> arguments) {
+  const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
   arguments.insert(arguments.begin(), program.string());
   std::vector<char*> argv;
   for (std::string& a : arguments) argv.push_back(a.data());
@@ -46,6 +47,10 @@ inline answer scoll_sim(std::vector<std::string> arguments) {
   waitpid(pid, &how, 0);
   if (WIFEXITED(how)) a.status = WEXITSTATUS(how);
   return a;
+}
+
+inline answer scoll_sim(std::vector<std::string> arguments) {
+  return run_beside("scoll-sim", std::move(arguments));
 }
 
 /// Returns the number of the first line that has this key.

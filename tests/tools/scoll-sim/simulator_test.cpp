@@ -170,6 +170,7 @@ TEST_CASE("what makes no sense is refused with a sentence") {
                                                     {"--faults", "all"},
                                                     {"--nodes", "1"},
                                                     {"--mutants"},
+                                                    {"--check-mutants", "docs/mutants.csv"},
                                                     {"--mutant", "double_merge"},
                                                     {"--script", "/none"}}) {
     const answer a = scoll_sim(arguments);

@@ -6,7 +6,7 @@
 #include "gossip/configuration.hpp"
 #include "tools/scoll-sim/gossip/gossip_draws.hpp"
 #include "tools/scoll-sim/gossip/gossip_weather.hpp"
-#include "tools/scoll-sim/plan.hpp"
+#include "tools/scoll-sim/plan/plan.hpp"
 #include "tools/scoll-sim/run.hpp"
 #include "transport/sim/sim_datagram.hpp"
 #include "transport/sim/sim_network.hpp"

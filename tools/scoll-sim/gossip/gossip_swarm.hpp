@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tools/scoll-sim/plan.hpp"
+#include "tools/scoll-sim/plan/plan.hpp"
 #include "tools/scoll-sim/run.hpp"
 
 namespace scoll::sim {

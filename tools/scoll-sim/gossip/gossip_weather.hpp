@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "tools/scoll-sim/gossip/gossip_draws.hpp"
-#include "tools/scoll-sim/plan.hpp"
+#include "tools/scoll-sim/plan/plan.hpp"
 #include "transport/sim/sim_world.hpp"
 
 namespace scoll::sim {

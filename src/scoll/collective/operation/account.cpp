@@ -41,13 +41,14 @@ void operation::mark_below(const child& c, member_state state, std::uint16_t cau
 /// either. Anything else is unknown.
 void operation::mark_lost(child& c) {
   const std::uint16_t index = note(c.refused ? phase::admission : phase::delivery, c.reason);
-  if (SCOLL_MUTANT(forgotten_subtree))
+  if (SCOLL_MUTANT(forgotten_subtree, "the subtree of a lost child is left out of the account"))
     return outcome_.add({c.relative, c.relative + 1}, member_state::unknown, index);
   if (c.refused) {
     outcome_.add({c.relative, c.relative + 1}, member_state::failed, index);
     return mark_below(c, member_state::not_reached, index);
   }
-  const bool reached = c.reached && !SCOLL_MUTANT(unknown_as_not_reached);
+  const bool reached = c.reached && !SCOLL_MUTANT(unknown_as_not_reached,
+                                                  "a child that had the request is reported as not reached");
   mark_subtree(c, reached ? member_state::unknown : member_state::not_reached, index);
 }
 
@@ -77,7 +78,8 @@ error operation::first_reason(const child& c, std::size_t mark) const {
 void operation::lose_reply(const error& why) {
   const std::uint16_t index = note(phase::reply, why);
   for (child& c : children_.all()) {
-    if (!c.clean || SCOLL_MUTANT(lost_reply_forgotten)) continue;
+    if (!c.clean || SCOLL_MUTANT(lost_reply_forgotten, "a lost reply loses this member's part only"))
+      continue;
     c.clean = false;
     mark_subtree(c, member_state::executed, index);
   }
@@ -88,7 +90,7 @@ void operation::lose_reply(const error& why) {
 
 bool operation::all_clean() const noexcept {
   if (!std::ranges::all_of(children_.all(), [](const child& c) { return c.clean; })) return false;
-  if (SCOLL_MUTANT(clean_flag_wrong)) return true;
+  if (SCOLL_MUTANT(clean_flag_wrong, "a member is clean though it failed itself")) return true;
   return outcome_.runs().size() == 1 && outcome_.runs()[0].state == member_state::merged;
 }
 

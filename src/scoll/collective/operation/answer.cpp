@@ -76,7 +76,9 @@ void operation::give_up_own() {
     const error never_begun = why_ended("there was no time to begin execute");
     return mark_self(member_state::failed, note(phase::execute, never_begun));
   }
-  const auto state = SCOLL_MUTANT(executed_by_hearsay) ? member_state::executed : member_state::unknown;
+  const auto state = SCOLL_MUTANT(executed_by_hearsay, "a hook that has not returned is reported as executed")
+                         ? member_state::executed
+                         : member_state::unknown;
   mark_self(state, note(phase::execute, why_ended("execute has not returned")));
 }
 
@@ -110,7 +112,9 @@ void operation::answer_root() {
 
 void operation::answer_parent() {
   if (!open()) return;
-  if (!ending_.answer_awaited || (SCOLL_MUTANT(answer_dropped) && !result_.clean)) return drop();
+  if (!ending_.answer_awaited ||
+      (SCOLL_MUTANT(answer_dropped, "a subtree that is not clean drops its answer") && !result_.clean))
+    return drop();
   transport::message& m = engine_->endpoint_.acquire_message();
   bool filled = fill_answer(m);
   if (!filled) filled = fill_answer(m);  // again, without the value that did not fit

@@ -40,7 +40,8 @@ bool operation::prepared(status checked) {
   if (checked && out_of_time()) checked = why_ended("prepare returned too late");
   if (checked && !children_.empty()) checked = encode_rewritten();
   if (!checked) fail_before_forwarding(checked.error(), phase::prepare);
-  return checked.has_value() || SCOLL_MUTANT(forwards_though_refused);
+  return checked.has_value() ||
+         SCOLL_MUTANT(forwards_though_refused, "a request that `prepare` refused is forwarded");
 }
 
 /// Encodes the request again, because `prepare` may have rewritten it: the rewritten request is forwarded.

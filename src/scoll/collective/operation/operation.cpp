@@ -38,7 +38,8 @@ void operation::find_children() {
   std::size_t found = 0;
   auto cursor = tree.cursor(members, relative);
   for (auto next = cursor.next(); next && found < room.size(); next = cursor.next()) {
-    if (*next >= members - SCOLL_MUTANT(off_by_one_tree) || *next == relative) continue;
+    const bool orphan = SCOLL_MUTANT(off_by_one_tree, "the last member of a tree has no parent");
+    if (*next >= members - orphan || *next == relative) continue;
     child& c = room[found++];
     c.owner = this;
     c.relative = *next;
@@ -58,7 +59,7 @@ void operation::start(std::coroutine_handle<> waiter, stop_token stop) {
   times_.begin_as_root(engine_->executor_.now(), subject_.levels(), finishing_time());
   rearm();
   launch();
-  if (!SCOLL_MUTANT(stop_unheard)) user_stop_.connect(stop);
+  if (!SCOLL_MUTANT(stop_unheard, "the caller's stop token is not heard")) user_stop_.connect(stop);
 }
 
 void operation::accept(transport::request_view& request, const collective_head& head,
@@ -103,7 +104,7 @@ void operation::reset() noexcept {
   values_.clear(executed().done && executed().outcome.has_value());
   children_.clear();
   outcome_.clear();
-  if (SCOLL_MUTANT(request_kept)) {
+  if (SCOLL_MUTANT(request_kept, "an operation that has ended keeps its request")) {
     request_.received = {};
   } else {
     request_ = {};

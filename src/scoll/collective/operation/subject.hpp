@@ -47,13 +47,15 @@ struct operation_subject {
   /// begin at the root, so a run may wrap round the end of the membership.
   template <class Fn>
   void visit_ranks(rank_range relative_ranks, Fn fn) const {
-    const std::uint32_t first = SCOLL_MUTANT(relative_ranks_reported)
+    const std::uint32_t first = SCOLL_MUTANT(relative_ranks_reported, "the account speaks of relative ranks")
                                     ? relative_ranks.first
                                     : to_rank(relative_ranks.first, root, members);
     const std::uint32_t before_end = std::min(relative_ranks.size(), members - first);
     const auto visit = [&](std::uint32_t from, std::uint32_t to) {
       if (from == to) return;
-      if (subset == nullptr || SCOLL_MUTANT(subset_forgotten)) return fn(from, to);
+      if (subset == nullptr ||
+          SCOLL_MUTANT(subset_forgotten, "the account of a subset speaks of the first ranks of the group"))
+        return fn(from, to);
       subset->visit(from, to, fn);
     };
     visit(first, first + before_end);

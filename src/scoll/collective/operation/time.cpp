@@ -39,7 +39,8 @@ void operation::rearm() {
     if (timer_.at() <= next) return;
     engine_->executor_.disarm(timer_);
   }
-  if (next != never && !SCOLL_MUTANT(timer_not_armed)) engine_->executor_.arm(timer_, next);
+  if (next != never && !SCOLL_MUTANT(timer_not_armed, "no timer watches over an operation"))
+    engine_->executor_.arm(timer_, next);
 }
 
 void operation::timer_disarm() noexcept {
@@ -71,7 +72,10 @@ void operation::abort_children() {
   for (child& c : children_.all()) {
     if (c.at != child::stage::pending) continue;
     c.due = times_.child_due_in_round_trip(now, c.levels);
-    if ((SCOLL_MUTANT(abort_not_forwarded) && !subject_.is_root()) || c.abort()) continue;
+    if ((SCOLL_MUTANT(abort_not_forwarded, "an abort stops at the children of the root") &&
+         !subject_.is_root()) ||
+        c.abort())
+      continue;
     c.lose(why_ended("the request had not been sent"), false);
   }
   rearm();

@@ -59,7 +59,8 @@ void operation_times::begin_as_member(time_point now, const collective_head& hea
   processing = from_wire(head.processing_ns);
   by_deadline = head.remaining_ns != 0;
   if (by_deadline) {
-    const nanoseconds kept = SCOLL_MUTANT(margin_not_kept) ? nanoseconds(0) : margin;
+    nanoseconds kept = margin;
+    if (SCOLL_MUTANT(margin_not_kept, "a member uses all of the time that its parent has")) kept = {};
     expires = started + from_wire(head.remaining_ns) - kept;
   } else {
     expires = saturating_add(started, (levels - 1) * (rtt + margin) + processing + margin / 2);
@@ -68,7 +69,7 @@ void operation_times::begin_as_member(time_point now, const collective_head& hea
 
 time_point operation_times::child_due(time_point now, std::int64_t levels) const {
   if (by_deadline) return expires;
-  if (SCOLL_MUTANT(timeout_without_cascade)) levels = 1;
+  if (SCOLL_MUTANT(timeout_without_cascade, "a child is awaited as if it had no subtree")) levels = 1;
   return std::min(expires, saturating_add(now, levels * (rtt + margin) + processing));
 }
 

@@ -49,7 +49,8 @@ status operation_values::add_arrived(std::span<const std::byte> bytes) {
 }
 
 void operation_values::merge_arrived() noexcept {
-  if (SCOLL_MUTANT(double_merge) && arrived_ != nullptr && merged_ != nullptr)
+  if (SCOLL_MUTANT(double_merge, "a child's value is merged twice") && arrived_ != nullptr &&
+      merged_ != nullptr)
     table_->merge(merged_, arrived_);
   if (arrived_ != nullptr) merge(arrived_);
 }
