@@ -28,12 +28,13 @@ struct line {
   std::uint64_t hash = 0;
   std::uint64_t events = 0, bytes = 0, broadcasts = 0, clean = 0, faults = 0, groups = 0, lives = 0;
   std::array<std::uint64_t, 5> members{};
+  coverage seen;
 };
 static_assert(sizeof(line) <= 512, "a write to a pipe of up to PIPE_BUF bytes is one piece");
 
 line line_of(std::uint64_t seed, const run_report& r) {
   return {seed,         true,    !r.found.empty(), r.trace_hash, r.events, r.bytes,
-          r.broadcasts, r.clean, r.faults,         r.groups,     r.lives,  r.members};
+          r.broadcasts, r.clean, r.faults,         r.groups,     r.lives,  r.members, r.seen};
 }
 run_report report_of(const line& l) {
   run_report r;
@@ -45,6 +46,7 @@ run_report report_of(const line& l) {
   r.groups = l.groups;
   r.lives = l.lives;
   r.members = l.members;
+  r.seen = l.seen;
   return r;
 }
 

@@ -11,7 +11,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "built_from_commit.hpp"
 #include "gossip/configuration.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "tools/scoll-sim/batch.hpp"
@@ -22,12 +21,11 @@
 #include "tools/scoll-sim/run.hpp"
 #include "tools/scoll-sim/scale/scale_command.hpp"
 #include "tools/scoll-sim/study/gossip_study_command.hpp"
+#include "tools/scoll-sim/summary.hpp"
 
 namespace {
 
 using namespace scoll::sim;
-
-constexpr std::uint32_t most_hosts = 64;
 
 struct arguments {
   plan_options plan;
@@ -43,6 +41,7 @@ struct arguments {
   std::uint32_t jobs = 2;
   bool trace = false;
   bool hashes = false;
+  bool seen = false;
   bool json = false;
   std::string json_to;
   bool quiet = false;
@@ -74,47 +73,6 @@ std::string command_line(const plan_options& o) {
                      to_string(o.faults), to_string(o.work));
 }
 
-void print_summary(const run_report& sum, std::uint64_t seeds, double seconds, double cpu_seconds) {
-  const auto per_seed = [&](std::uint64_t n) { return static_cast<double>(n) / static_cast<double>(seeds); };
-  std::fputs(
-      fmt::format("seeds       {:>12}   {:.1f} s, {:.0f} seeds per minute\n"
-                  "events      {:>12}   {:.0f} per second and core\n"
-                  "broadcasts  {:>12}   {:.1f} per seed, {} clean\n"
-                  "faults      {:>12}   {:.1f} per seed\n"
-                  "groups      {:>12}   lives {}\n"
-                  "members     merged {}, executed {}, failed {}, not reached {}, unknown {}\n",
-                  seeds, seconds, static_cast<double>(seeds) * 60 / std::max(seconds, 1e-3), sum.events,
-                  static_cast<double>(sum.events) / std::max(cpu_seconds, 1e-3), sum.broadcasts,
-                  per_seed(sum.broadcasts), sum.clean, sum.faults, per_seed(sum.faults), sum.groups,
-                  sum.lives, sum.members[0], sum.members[1], sum.members[2], sum.members[3], sum.members[4])
-          .c_str(),
-      stdout);
-}
-
-void print_json(const run_report& sum, const batch_report& b, double seconds) {
-  std::fputs(
-      fmt::format("{{\"seeds\":{},\"seconds\":{:.3f},\"cpu_seconds\":{:.3f},\"events\":{},\"broadcasts\":{},"
-                  "\"clean\":{},\"faults\":{},\"groups\":{},\"lives\":{},\"merged\":{},\"executed\":{},"
-                  "\"failed\":{},\"not_reached\":{},\"unknown\":{},\"failed_seed\":{}}}\n",
-                  b.seeds, seconds, b.cpu_seconds, sum.events, sum.broadcasts, sum.clean, sum.faults,
-                  sum.groups, sum.lives, sum.members[0], sum.members[1], sum.members[2], sum.members[3],
-                  sum.members[4], b.failed ? std::to_string(b.failed_seed) : "null")
-          .c_str(),
-      stdout);
-}
-
-/// Prints the violations; true if there are none.
-bool print_findings(const run_report& r, const std::string& reproduce) {
-  if (r.found.empty()) return true;
-  std::fputs(r.last_events.c_str(), stdout);
-  constexpr std::size_t shown = 8;
-  for (std::size_t i = 0; i < r.found.size() && i < shown; ++i)
-    std::fputs(fmt::format("violated: {}\n  {}\n", r.found[i].property, r.found[i].what).c_str(), stdout);
-  if (r.found.size() > shown) std::printf("and %zu more\n", r.found.size() - shown);
-  std::fputs(fmt::format("reproduce: {}\ncommit: {}\n", reproduce, built_from_commit).c_str(), stdout);
-  return false;
-}
-
 int minimise(const plan& p, const std::string& file) {
   const std::string property = failure_of(p);
   if (property.empty()) {
@@ -126,7 +84,7 @@ int minimise(const plan& p, const std::string& file) {
   out << "# " << property << '\n' << to_text(shortest);
   if (!out.flush()) throw std::runtime_error("cannot write " + file);
   std::fputs(fmt::format("{} of {} events violate '{}': {}\nreproduce: scoll-sim --script {}\ncommit: {}\n",
-                         shortest.events.size(), p.events.size(), property, file, file, built_from_commit)
+                         shortest.events.size(), p.events.size(), property, file, file, built_from())
                  .c_str(),
              stdout);
   return 0;
@@ -138,6 +96,7 @@ int run_one(const arguments& a, const plan& p, const std::string& reproduce) {
   const run_report r = run(p, a.trace ? &print_record : nullptr);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!a.quiet) print_summary(r, 1, seconds, seconds);
+  if (a.seen) print_coverage(r.seen, 1);
   std::printf("trace hash  %016" PRIx64 "\n", r.trace_hash);
   return print_findings(r, reproduce) ? 0 : 1;
 }
@@ -160,10 +119,11 @@ int run_many(const arguments& a) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (const auto& [seed, hash] : b.hashes) std::printf("%" PRIu64 " %016" PRIx64 "\n", seed, hash);
   if (a.json) {
-    print_json(b.sum, b, seconds);
+    print_json(b, seconds);
   } else if (!a.hashes && b.seeds != 0) {
     print_summary(b.sum, b.seeds, seconds, b.cpu_seconds);
   }
+  if (a.seen) print_coverage(b.sum.seen, b.seeds);
   if (!b.failed) return 0;
   plan_options failing = a.plan;
   failing.seed = b.failed_seed;
@@ -199,7 +159,7 @@ int go(const arguments& a) {
   check_texts();
   if (a.study.asked)
     return run_gossip_studies(a.study, a.plan.hosts, a.plan.seed, a.jobs, a.json_to, a.quiet);
-  if (a.plan.hosts > most_hosts) throw std::runtime_error("--nodes is at most 64 but for --gossip-study");
+  if (a.plan.hosts > most_hosts) throw std::runtime_error("--nodes is at most 256 but for --gossip-study");
   if (!a.json_to.empty()) throw std::runtime_error("--json takes a file with --gossip-study alone");
   if (a.mutants.asked()) return run_mutant_command(a.mutants, a.plan, a.jobs, a.json, a.quiet);
   if (!a.mutants.only.empty()) switch_on(a.mutants.only);
@@ -218,9 +178,9 @@ int go(int argc, char** argv) {
       "docs/simulator.md");
   app.add_option("--seed", a.plan.seed, "one run")->capture_default_str();
   app.add_option("--seeds", a.seeds, "a range of runs, A..B; stops at the first failure");
-  app.add_option("--nodes", a.plan.hosts, "hosts, 2 to 64; of a study more")
+  app.add_option("--nodes", a.plan.hosts, "hosts, 1 to 256; of a study more")
       ->capture_default_str()
-      ->check(CLI::Range(2U, scoll::gossip::most_participants));
+      ->check(CLI::Range(1U, scoll::gossip::most_participants));
   app.add_option("--faults", a.faults, "none, light, swarm")
       ->capture_default_str()
       ->check(CLI::IsMember({"none", "light", "swarm"}));
@@ -231,6 +191,7 @@ int go(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
   app.add_flag("--trace", a.trace, "print every record: ns, host, kind, operands");
+  app.add_flag("--seen", a.seen, "print in how many runs each thing that may be drawn was seen to happen");
   app.add_flag("--hashes", a.hashes, "print seed and trace hash of every run of a range");
   app.add_option("--check-hashes", a.check_hashes,
                  "run the seeds in a file of seeds and hashes, and compare");

@@ -19,7 +19,8 @@
 #include "scoll/node.hpp"
 #include "scoll/node_pools.hpp"
 #include "scoll/tree/predict.hpp"
-#include "tools/scoll-sim/service.hpp"
+#include "scoll/coro/sleep.hpp"
+#include "scoll/node.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/sim/sim_world.hpp"
 

@@ -1,0 +1,52 @@
+#include "tools/scoll-sim/coverage.hpp"
+
+namespace scoll::sim {
+
+std::string_view to_string(mark m) noexcept {
+  using enum mark;
+  switch (m) {
+    case created_group: return "created group";
+    case adopted_group: return "adopted group";
+    case membership_differs: return "membership differs";
+    case group_unknown: return "group unknown";
+    case entities: return "entities";
+    case hand_made_subset: return "hand made subset";
+    case alive_subset: return "alive subset";
+    case dissent: return "dissent";
+    case view_differs: return "view differs";
+    case dead_refused: return "dead refused";
+    case dead_tried: return "dead tried";
+    case other_version: return "other version";
+    case several_values: return "several values";
+    case coroutine_hooks: return "coroutine hooks";
+    case plain_hooks: return "plain hooks";
+    case brief_service: return "brief service";
+    case extended_bound: return "extended bound";
+    case user_tree: return "user tree";
+    case greedy_tree: return "greedy tree";
+    case brimful_reply: return "brimful reply";
+    case oversized_reply: return "oversized reply";
+    case reply_refused: return "reply refused";
+    case table_full: return "table full";
+    case call_beside_broadcast: return "call beside broadcast";
+    case bulk_beside_broadcast: return "bulk beside broadcast";
+    case bulk_transport_lost: return "bulk transport lost";
+    case calls_survive_bulk: return "calls survive bulk";
+    case creation_after_end: return "creation after end";
+    case old_group: return "old group";
+    case earlier_life_refused: return "earlier life refused";
+    case repeated_refused: return "repeated refused";
+    case stranger_refused: return "stranger refused";
+    case repeated_connection: return "repeated connection";
+    case crossing_connections: return "crossing connections";
+    case gossip_death: return "gossip death";
+    case gossip_return: return "gossip return";
+    case gossip_error: return "gossip error";
+    case gossip_hold: return "gossip hold";
+    case invented_death: return "invented death";
+    case destroy_missed: return "destroy missed";
+  }
+  return "?";
+}
+
+}  // namespace scoll::sim
