@@ -43,6 +43,7 @@ struct node_snapshot {
   node_id id{};
   std::uint64_t incarnation = 0;
   std::size_t groups = 0;            ///< groups that this node holds
+  std::size_t groups_ending = 0;     ///< destroyed groups of which some living members have not been told
   std::size_t operations = 0;        ///< broadcasts that run here, as root or member
   std::size_t calls_served = 0;      ///< calls admitted here and not finished
   std::size_t calls_awaited = 0;     ///< calls that this node waits for
