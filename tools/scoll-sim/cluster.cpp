@@ -432,6 +432,7 @@ void cluster::begin_destruction(const plan_event& e) {
 task<void> cluster::destroy(life& l, group_record& g) {
   if (!detail::node_access::engine(*l.member).find_group(*g.id)) co_return;
   g.ending = true;
+  g.ended_by.push_back(&l);
   status ended;
   if (g.hooked) {
     const auto held = l.member->find_group<hooked_service>(*g.id);

@@ -60,6 +60,7 @@ struct group_record {
   std::optional<group_id> id;            ///< once it has been created
   error failure;                         ///< why it could not be created
   bool ending = false;                   ///< its end has been requested
+  std::vector<const life*> ended_by;     ///< those that have requested it
   std::optional<nanoseconds> destroyed;  ///< when it was gone from all members
 };
 
