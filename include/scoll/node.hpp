@@ -135,7 +135,11 @@ class node {
     return group<S>(std::move(*found));
   }
 
-  /// Makes all members forget the group. Errors: `incomplete` names the members that could not be told.
+  /// Ends a group: here at once, on the other members as they are told. Members that cannot be told now are
+  /// told later, in the background, until each has heard, is dead, or this node shuts down
+  /// (docs/groups.md). It waits 10 s at most. Errors: `incomplete` names the members that were not told; then
+  /// it may be called again, to tell them now or to learn that all have been told. `busy`: 1,024 ended groups
+  /// wait for members, and this group stays open. `unknown_group`: it has ended before. `closed`.
   task<status> destroy(const detail::any_group& g);
 
   /// Reports that an incarnation of a node is dead or alive (gossip does both, see `follow`). A death ends at

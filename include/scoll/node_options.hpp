@@ -33,7 +33,8 @@ struct node_options {
   /// Decides about a broadcast that does not choose and has members known to be dead: it fails at once and
   /// names them, or it reaches the others.
   dead_members default_dead_members = dead_members::refuse;
-  /// The number of broadcasts that run at once, rooted here or not; further ones are `busy`.
+  /// The number of broadcasts that run at once, rooted here or not; further ones are `busy`. Creating and
+  /// destroying groups has a few places more.
   std::uint32_t max_operations = 1024;
   /// A safe round-trip time between any two nodes, for the time bounds of levels (R in
   /// docs/writing-a-service.md).

@@ -15,6 +15,7 @@ struct collective_statistics {
   std::uint64_t received = 0;  ///< requests accepted from parents
   std::uint64_t executed = 0;  ///< calls of `execute`
   std::uint64_t refused = 0;   ///< requests refused on arrival
+  std::uint64_t late_creations = 0;  ///< those of them that would create a group that has ended
   std::uint64_t clean = 0;     ///< operations whose whole subtree executed and was merged
 };
 
@@ -43,6 +44,7 @@ struct node_snapshot {
   node_id id{};
   std::uint64_t incarnation = 0;
   std::size_t groups = 0;            ///< groups that this node holds
+  std::size_t groups_ending = 0;     ///< destroyed groups of which some living members have not been told
   std::size_t operations = 0;        ///< broadcasts that run here, as root or member
   std::size_t calls_served = 0;      ///< calls admitted here and not finished
   std::size_t calls_awaited = 0;     ///< calls that this node waits for

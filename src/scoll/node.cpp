@@ -86,6 +86,7 @@ node_snapshot node::snapshot() const {
   s.id = id();
   s.incarnation = incarnation();
   s.groups = engine_->groups();
+  s.groups_ending = engine_->groups_ending();
   s.operations = engine_->operations();
   s.calls_served = shipper_->server_calls();
   s.calls_awaited = shipper_->outgoing();

@@ -43,6 +43,7 @@ task<status> shut_down(engine& collectives, shipper& calls, nanoseconds limit) {
   if (!collectives.holding().open()) {
     collectives.holding().refuse({errc::closed, "this node is shutting down"});
   }
+  collectives.stop_telling();
   co_await wait_idle(collectives, calls, begun_at + limit / 2);
   collectives.abort_all(begun_at + limit * 5 / 8);
   calls.abort();

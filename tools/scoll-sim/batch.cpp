@@ -230,7 +230,7 @@ plan minimised(plan p, const std::string& property) {
       const std::size_t end = std::min(at + piece, without.events.size());
       std::erase_if(without.events, [&, i = std::size_t{0}](const plan_event& e) mutable {
         const std::size_t index = i++;
-        return index >= at && index < end && e.kind != event_kind::wires;
+        return index >= at && index < end && !std::holds_alternative<events::wires>(e.what);
       });
       if (without.events.size() == p.events.size() || failure_of(without) != property) {
         at = end;

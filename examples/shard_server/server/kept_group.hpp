@@ -36,8 +36,8 @@ class kept_group {
   /// The result is not valid if no group is held.
   const scoll::group<S>& held() const noexcept { return group_; }
 
-  /// Gives up `stale`, unless that has already happened. Members that cannot be told forget the group when
-  /// they restart.
+  /// Gives up `stale`, unless that has already happened. The node tells members that are missing when they
+  /// are back.
   scoll::task<void> drop(scoll::node& self, scoll::group<S> stale) {
     if (group_.valid() && group_.id() == stale.id()) group_ = {};
     const scoll::status told = co_await self.destroy(stale);

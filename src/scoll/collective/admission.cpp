@@ -57,8 +57,7 @@ error engine::admit(transport::request_view& request, const collective_head& hea
       (kind == collective_kind::create && find_service(service_id{head.service}) == nullptr)) {
     return make_error(errc::unknown_service, "node {} does not serve {:#06x}", options_.id, head.service);
   }
-  if (live_operations_ >= options_.max_operations &&
-      !SCOLL_MUTANT(table_unbounded, "the table of operations grows without end")) {
+  if (full_for(kind)) {
     return make_error(errc::busy, "no broadcast more can run at once on node {}: node.max_operations is {}",
                       options_.id, options_.max_operations);
   }
@@ -115,7 +114,7 @@ error engine::admit_to_group(transport::request_view& request, const collective_
   const bool relay = static_cast<collective_kind>(head.kind) == collective_kind::broadcast &&
                      head.service_version != service->table->version;
   if (static_cast<collective_kind>(head.kind) == collective_kind::broadcast) group->tentative = false;
-  operation* op = acquire();
+  operation* op = acquire(static_cast<collective_kind>(head.kind));
   ++statistics_.received;
   if (dissents) op->result_.dissenters = {1, group->self_rank};
   op->accept(request, head, group, std::move(among), std::move(service), *here->tree, here->relative, relay);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <new>
 
+#include "scoll/collective/end_teller.hpp"
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/lease.hpp"
+#include "scoll/collective/limits.hpp"
 #include "scoll/collective/operation/operation.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
@@ -34,6 +36,7 @@ engine::engine(executor& ex, transport::rail& rail, const node_options& options,
       pools_(pools != nullptr ? std::move(pools) : std::make_shared<node_pools>()),
       endpoint_(ex, rail, link_options(options_), *this,
                 std::shared_ptr<transport::endpoint_buffers>(pools_, &pools_->buffers_)),
+      ends_(std::make_unique<end_teller>(*this)),
       scope_(std::make_unique<scope>(ex)) {
   group_service_ = std::make_shared<service_entry>();
   group_service_->table = &group_admin_table();
@@ -87,8 +90,15 @@ task<void> engine::close_service(std::shared_ptr<service_entry> entry) {
   services_.erase(found);
 }
 
-operation* engine::acquire() noexcept {
-  if (live_operations_ >= options_.max_operations && !SCOLL_MUTANT(table_unbounded)) return nullptr;
+/// True if the table has no place for an operation of this kind.
+bool engine::full_for(collective_kind kind) const noexcept {
+  const std::size_t extra = kind == collective_kind::broadcast ? 0 : extra_group_operations;
+  return live_operations_ >= options_.max_operations + extra &&
+         !SCOLL_MUTANT(table_unbounded, "the table of operations grows without end");
+}
+
+operation* engine::acquire(collective_kind kind) noexcept {
+  if (full_for(kind)) return nullptr;
   operation& op = pools_->acquire_operation();
   op.engine_ = this;
   op.in_node_ = work_.pass();
@@ -120,9 +130,10 @@ void engine::release(operation& op) noexcept {
   op.root_.result_taken = true;
 }
 
-error engine::why_not_now(const addressees& to, const bcast_options& options) const {
+error engine::why_not_now(const addressees& to, const bcast_options& options, collective_kind kind) const {
   if (work_.closed()) return {errc::closed, "this node is shutting down"};
-  if (to.group->forgotten) return {errc::unknown_group, "the group has been destroyed"};
+  if (to.group->forgotten && kind != collective_kind::forget)
+    return {errc::unknown_group, "the group has been destroyed"};
   if (to.invalid) return to.invalid;
   if (to.subset != nullptr && !to.subset->index_of(to.group->self_rank))
     return {errc::not_member, "this node is not among the members that the broadcast is for"};
@@ -134,11 +145,11 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
                     const tree_spec& tree, const bcast_options& options, encode_function encode,
                     const void* what) {
   group_state& group = *to.group;
-  if (const error why = why_not_now(to, options)) return {nullptr, why};
+  if (const error why = why_not_now(to, options, kind)) return {nullptr, why};
   tree_fault fault = tree_fault::none;
   const any_tree* resolved = group.resolve(tree, to.size(), fault);
   if (resolved == nullptr) return {nullptr, {errc::unknown_tree, describe(fault)}};
-  operation* op = acquire();
+  operation* op = acquire(kind);
   if (op == nullptr) {
     return {nullptr, make_error(errc::busy,
                                 "no broadcast more can run at once on this node: node.max_operations is {}",

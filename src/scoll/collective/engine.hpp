@@ -38,6 +38,7 @@ namespace scoll::detail {
 
 class engine;
 class operation;
+struct untold_member;
 
 /// The most bytes that a group's membership may take in the creation's payload.
 inline constexpr std::size_t max_membership_bytes = max_collective_bytes - transport::max_head_bytes;
@@ -60,6 +61,8 @@ class engine final : private transport::endpoint_events {
   const collective_statistics& statistics() const noexcept { return statistics_; }
   std::size_t operations() const noexcept { return live_operations_; }
   std::size_t groups() const noexcept { return groups_.size(); }
+  /// The number of groups that were destroyed here and of which some members that live have not been told.
+  std::size_t groups_ending() const noexcept;
 
   // Services.
   status add_service(std::shared_ptr<service_entry> entry);
@@ -76,6 +79,7 @@ class engine final : private transport::endpoint_events {
   /// and a member that holds another membership under that id answers `membership_changed`.
   result<std::shared_ptr<group_state>> adopt_group(membership_ptr members, service_id service,
                                                    std::uint64_t id, const group_options& options);
+  /// Ends a group here at once and at the other members as `node::destroy` says.
   task<status> destroy_group(std::shared_ptr<group_state> group);
   std::shared_ptr<group_state> find_group(const group_id& id) const;
   /// Calls `visit(const group_state&)` for every group, in the order of their ids.
@@ -91,7 +95,8 @@ class engine final : private transport::endpoint_events {
   void release(operation& op) noexcept;
   /// The reason why such a broadcast cannot begin now, as far as it lies in the node, the group or its
   /// members.
-  error why_not_now(const addressees& to, const bcast_options& options) const;
+  error why_not_now(const addressees& to, const bcast_options& options,
+                    collective_kind kind = collective_kind::broadcast) const;
   /// The hold that keeps broadcasts and the creation of groups from starting here.
   start_hold& holding() noexcept { return hold_; }
   /// Starts background work that runs until the node ends at the latest.
@@ -118,6 +123,8 @@ class engine final : private transport::endpoint_events {
   /// Asks the operations to stop; they answer by `by` at the latest.
   void abort_all(time_point by) noexcept;
   void end_all_leases() noexcept;
+  /// Tells nobody any more of groups that have ended.
+  void stop_telling() noexcept;
   /// Waits for background work that only has to end, once no operation is left.
   task<void> join();
   /// Joins if nothing runs any more. Returns false if something does.
@@ -128,6 +135,7 @@ class engine final : private transport::endpoint_events {
  private:
   friend class operation;
   class lease;
+  class end_teller;
 
   void on_request(transport::request_view& request) noexcept override;
   void on_cancelled(transport::incoming& work, bool answer_awaited) noexcept override;
@@ -160,11 +168,15 @@ class engine final : private transport::endpoint_events {
   void forget_group(const group_id& id) noexcept;
   void drop_group(const group_id& id) noexcept;
   void remember_forgotten(const group_id& id);
-  operation* acquire() noexcept;
+  bool full_for(collective_kind kind) const noexcept;
+  operation* acquire(collective_kind kind) noexcept;
   void operation_ended(operation& op) noexcept;
   void retire(operation& op) noexcept;
-  task<result<outcome>> run_on_group(std::shared_ptr<group_state> group, collective_kind kind, tree_spec tree,
+  task<result<outcome>> run_on_group(const addressees& to, collective_kind kind, tree_spec tree,
                                      time_limit deadline);
+  task<status> destroy_again(std::shared_ptr<group_state> group);
+  void tell_later(const group_state& group, const rank_set& untold);
+  untold_member untold_at(const group_state& group, std::uint32_t rank);
   transport::session* session_to(group_state& group, std::uint32_t rank) noexcept;
 
   executor& executor_;
@@ -179,6 +191,7 @@ class engine final : private transport::endpoint_events {
   std::map<group_id, std::shared_ptr<group_state>> groups_;
   mutable std::shared_ptr<group_state> last_group_;  // looked up last: most requests are for one group
   std::map<group_id, std::unique_ptr<lease>> leases_;
+  std::unique_ptr<end_teller> ends_;
   known_lives lives_;
   std::vector<group_id> forgotten_;  // a ring of recent tombstones
   std::size_t forgotten_next_ = 0;

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <chrono>
 
+#include "scoll/collective/end_teller.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/lease.hpp"
@@ -35,6 +35,7 @@ result<std::shared_ptr<group_state>> engine::group_for(const collective_head& he
 result<std::shared_ptr<group_state>> engine::install_group(const collective_head& head,
                                                            std::span<const std::byte> payload) {
   if (std::find(forgotten_.begin(), forgotten_.end(), head.group) != forgotten_.end()) {
+    ++statistics_.late_creations;
     return error(errc::unknown_group, "the group was destroyed before its creation arrived");
   }
   auto targets = decode_membership(payload);
@@ -123,7 +124,8 @@ task<result<std::shared_ptr<group_state>>> engine::create_group(membership_ptr m
   auto group = make_group(id, std::move(members), *rank, service, tree);
   group->creating = true;
   const nanoseconds time = options.deadline.left(executor_.now());  // for the creation, and again to undo it
-  const auto created = co_await run_on_group(group, collective_kind::create, tree, time);
+  const addressees all{group};
+  const auto created = co_await run_on_group(all, collective_kind::create, tree, time);
   error why = created ? error{} : created.error();
   if (created && !created->clean()) {
     const cause& first = created->causes().size() > 1 ? created->causes()[1] : created->causes()[0];
@@ -134,7 +136,7 @@ task<result<std::shared_ptr<group_state>>> engine::create_group(membership_ptr m
   if (why) {
     // Each member that may have the group is told directly, because the tree may be what is broken. A member
     // that cannot be told asks when its lease ends.
-    if (created) (co_await run_on_group(group, collective_kind::forget, flat{}, time)).ignore();
+    if (created) (co_await run_on_group(all, collective_kind::forget, flat{}, time)).ignore();
     drop_group(id);
     co_return why;
   }
@@ -164,30 +166,16 @@ result<std::shared_ptr<group_state>> engine::adopt_group(membership_ptr members,
     return make_error(errc::already_exists, "this node holds group {} of service {:#06x}", id,
                       static_cast<std::uint32_t>(service));
   }
-  return make_group(name, std::move(members), *rank, service, options.tree.value_or(options_.default_tree));
-}
-
-task<status> engine::destroy_group(std::shared_ptr<group_state> group) {
-  if (group == nullptr) co_return error(errc::invalid_argument, "the group is empty");
-  if (group->forgotten) co_return error(errc::unknown_group, "the group has been destroyed");
-  const group_id id = group->id;
-  const tree_spec tree = group->tree;
-  constexpr nanoseconds limit = std::chrono::seconds(5);
-  auto told = co_await run_on_group(group, collective_kind::forget, tree, limit);
-  // The members below a lost one have not heard of it: now each is told directly.
-  if (told && !told->clean()) told = co_await run_on_group(group, collective_kind::forget, flat{}, limit);
-  drop_group(id);
-  if (!told) co_return told.error();
-  for (std::uint32_t rank = 0; rank < told->members(); ++rank) {
-    if (told->state(rank) != member_state::merged && told->why(rank).what != errc::unknown_group)
-      co_return error(errc::incomplete, describe(*told));
-  }
-  co_return status{};
+  auto group =
+      make_group(name, std::move(members), *rank, service, options.tree.value_or(options_.default_tree));
+  // Members that were not told of its end still hold it, and know the operations of this root.
+  if (const auto counter = ends_->groups().take_back(name)) group->next_counter = *counter;
+  return group;
 }
 
 /// Runs a broadcast of the library's own and gives its outcome.
-task<result<outcome>> engine::run_on_group(std::shared_ptr<group_state> group, collective_kind kind,
-                                           tree_spec tree, time_limit deadline) {
+task<result<outcome>> engine::run_on_group(const addressees& to, collective_kind kind, tree_spec tree,
+                                           time_limit deadline) {
   bcast_options options;
   options.deadline = deadline;
   if (!hold_.open()) {
@@ -197,7 +185,7 @@ task<result<outcome>> engine::run_on_group(std::shared_ptr<group_state> group, c
   }
   options.dead = kind == collective_kind::forget ? dead_members::try_others : dead_members::refuse;
   const auto encode = kind == collective_kind::create ? &encode_membership : &encode_nothing;
-  const begun b = begin({group}, group_service_, kind, tree, options, encode, group->members.get());
+  const begun b = begin(to, group_service_, kind, tree, options, encode, to.group->members.get());
   if (b.op == nullptr) co_return b.reason;
   co_await operation_awaiter(*b.op, {});
   outcome o = b.op->take_outcome();

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <string>
 
+#include "scoll/collective/end_teller.hpp"
 #include "scoll/collective/engine.hpp"
+#include "scoll/collective/name_nodes.hpp"
 #include "scoll/collective/operation/operation.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
@@ -19,13 +21,16 @@ void engine::on_dead(node_id node, std::uint64_t incarnation) {
       peer != nullptr)
     incarnation = std::max(incarnation, peer->peer_incarnation());
   if (peer != nullptr && peer->peer_incarnation() > incarnation) return;
-  if (lives_.die(node, incarnation) && peer != nullptr) peer->declare_dead(incarnation);
+  if (!lives_.die(node, incarnation)) return;
+  if (peer != nullptr) peer->declare_dead(incarnation);
+  ends_->died(node);
 }
 
 void engine::on_alive(node_id node, std::uint64_t incarnation) {
   if (node == options_.id || incarnation == 0 || !lives_.live(node, incarnation)) return;
   if (transport::session* peer = endpoint_.find(node)) peer->declare_alive(incarnation);
   end_life(node, incarnation - 1);
+  ends_->heard_of(node, incarnation);
 }
 
 /// Removes the state of a node's lives up to `last_incarnation`: the broadcasts rooted there, whose answers
@@ -61,14 +66,7 @@ error engine::dead_among(const addressees& to) const {
   const rank_set all = to.subset != nullptr ? to.subset->ranks() : rank_set::all(to.group->members->size());
   const rank_set dead = all - living(*to.group, all);
   if (dead.empty()) return {};
-  constexpr std::uint32_t most_named = 8;
-  std::string names;
-  std::uint32_t named = 0;
-  dead.for_each([&](std::uint32_t rank) {
-    if (named++ < most_named) names += fmt::format(" {}", to.group->members->node(rank));
-  });
-  if (named > most_named) names += fmt::format(" and {} more", named - most_named);
-  return make_error(errc::peer_died, "dead: {}{}", named == 1 ? "node" : "nodes", names);
+  return make_error(errc::peer_died, "dead: {}", name_nodes(*to.group->members, dead));
 }
 
 outcome engine::nothing_sent(const addressees& to, const error& why) const {

@@ -44,7 +44,8 @@ struct group_state {
   std::uint64_t next_counter = 1;  // the counter of operations rooted here
   bool creating = false;           // true while it is created here and not every member has answered
   bool tentative = false;          // true if another node created it and it has not been used yet
-  bool forgotten = false;
+  bool forgotten = false;          // true once it has ended here
+  bool end_owed = false;           // true if it was destroyed here and members could not be told at once
 
   /// The tree for `spec` over `count` members: the whole group or a part of it. Null on an error, with the
   /// reason in `fault`.

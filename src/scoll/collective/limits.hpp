@@ -17,4 +17,12 @@ inline constexpr std::uint64_t longest_extension_ns = 24ULL * 3600 * 1'000'000'0
 /// one back.
 inline constexpr std::size_t max_group_tombstones = 4096;
 
+/// The number of groups that a node can be ending at once: those whose members it is telling, and those of
+/// which some members could not be told so far. `destroy` of a further one is `busy`.
+inline constexpr std::size_t max_ending_groups = 1024;
+
+/// The number of operations that create and end groups beyond `node_options::max_operations`, so that a table
+/// full of broadcasts keeps no group from ending.
+inline constexpr std::size_t extra_group_operations = 16;
+
 }  // namespace scoll::detail

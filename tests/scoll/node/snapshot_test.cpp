@@ -28,6 +28,7 @@ TEST_CASE("a snapshot says what a node holds, has done, and whom it knows", "[tc
   CHECK(fresh.id == 1);
   CHECK(fresh.incarnation == 1);
   CHECK(fresh.groups == 0);
+  CHECK(fresh.groups_ending == 0);
   CHECK(fresh.collectives.started == 0);
   REQUIRE(fresh.peers.size() == 2);
   CHECK(fresh.peers[0].id == 2);

@@ -23,7 +23,7 @@ constexpr std::size_t isolated_turns = 2'000'000;
 constexpr nanoseconds start_limit = std::chrono::seconds(1);
 
 /// The limits are small, so that runs reach them.
-node_options options_of(std::uint32_t host, std::uint32_t hosts) {
+node_options small_options(std::uint32_t host, std::uint32_t hosts) {
   node_options options;
   options.id = host + 1;
   options.cluster = "sim";
@@ -166,7 +166,7 @@ task<void> cluster::start(life& l, std::uint64_t power_fails_at) {
   // Every second host has a clock that stands still while it is off.
   const std::uint64_t clock =
       l.host % 2 != 0 ? 0 : static_cast<std::uint64_t>(l.home.now().time_since_epoch().count());
-  node_options options = options_of(l.host, hosts());
+  node_options options = small_options(l.host, hosts());
   if (power_fails_at != 0) l.files->crash_at(power_fails_at);
   auto chosen = co_await choose_incarnation(*l.files, options, clock);
   if (!chosen && l.files->crashed()) {
@@ -215,7 +215,7 @@ void cluster::take_part(life& l) {
   for (std::uint32_t host = 0; host < hosts(); ++host)
     nodes.push_back({host + 1, testing::sim_network::address_of(host)});
   l.bond.emplace(follow(*l.member, *l.participant, nodes).value());
-  l.witness = std::make_unique<witness>(*this, l);
+  l.witness = std::make_shared<witness>(*this, l);
   l.participant->subscribe(*l.witness);
   const auto run = [](life& of) -> task<void> {
     (co_await gossip::run(*of.participant, of.gossip_stop.token())).ignore();

@@ -67,9 +67,9 @@ struct life {
   std::optional<testing::sim_datagram_port> port;
   std::optional<testing::sim_file_system> files;
   std::deque<stray_request> strays;
-  std::unique_ptr<node> member;                            ///< once it has started
-  std::unique_ptr<gossip::participant> participant;        ///< in runs with a gossip
-  std::unique_ptr<gossip::event_listener> witness;         ///< notes what the gossip tells
+  std::unique_ptr<node> member;                      ///< once it has started
+  std::unique_ptr<gossip::participant> participant;  ///< in runs with a gossip
+  std::shared_ptr<gossip::event_listener> witness;   ///< notes what the gossip tells
   std::optional<follower> bond;
   stop_source gossip_stop;
   static constexpr std::size_t places_at_most = 3;

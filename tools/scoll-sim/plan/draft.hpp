@@ -52,7 +52,7 @@ class draft {
   /// The moment at which users begin; before, the gossip finds together.
   nanoseconds beginning() const noexcept { return has_.gossip ? gossip_start : nanoseconds(0); }
 
-  void add(nanoseconds at, event what) { plan_.events.push_back({at, std::move(what)}); }
+  void add(nanoseconds at, happening what) { plan_.events.push_back({at, std::move(what)}); }
   std::uint32_t host(draws& from) const noexcept { return static_cast<std::uint32_t>(from.below(hosts())); }
   /// Another host, if there is one.
   std::uint32_t other_than(std::uint32_t host, draws& from) const noexcept;

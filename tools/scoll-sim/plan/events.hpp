@@ -365,7 +365,7 @@ struct verdict {
 }  // namespace events
 
 /// What happens. The order of the kinds is part of every trace hash: a new kind comes last.
-using event = std::variant<events::wires, events::clock, events::two_rails, events::old_servers, events::gossip,
+using happening = std::variant<events::wires, events::clock, events::two_rails, events::old_servers, events::gossip,
                            events::group, events::adopt, events::bcast, events::manner, events::hooks,
                            events::subset, events::cancel, events::destroy, events::stray, events::call,
                            events::haul, events::call_stop, events::boot, events::cut, events::half_open,
@@ -376,13 +376,13 @@ using event = std::variant<events::wires, events::clock, events::two_rails, even
 /// An event and its time in the world.
 struct plan_event {
   nanoseconds at{0};
-  event what;
+  happening what;
 };
 
-/// The place of a kind of event in `event`.
+/// The place of a kind of event in `happening`.
 template <class Event, std::size_t I = 0>
 constexpr std::size_t index_of_event() {
-  if constexpr (std::is_same_v<std::variant_alternative_t<I, event>, Event>) {
+  if constexpr (std::is_same_v<std::variant_alternative_t<I, happening>, Event>) {
     return I;
   } else {
     return index_of_event<Event, I + 1>();
@@ -391,7 +391,7 @@ constexpr std::size_t index_of_event() {
 template <class Event>
 inline constexpr std::size_t event_index = index_of_event<Event>();
 
-inline bool is_fault(const event& e) noexcept {
+inline bool is_fault(const happening& e) noexcept {
   return std::visit([](const auto& what) { return what.fault; }, e);
 }
 

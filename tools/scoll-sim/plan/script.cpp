@@ -79,7 +79,7 @@ void add_numbers(const T& value, std::vector<std::uint64_t>& to) {
 // ---- one event
 
 template <class Event>
-std::optional<event> read_operands(std::istringstream& words) {
+std::optional<happening> read_operands(std::istringstream& words) {
   Event e;
   bool good = true;
   const auto read = [&](auto& operand) {
@@ -92,13 +92,13 @@ std::optional<event> read_operands(std::istringstream& words) {
   return e;
 }
 
-using reader = std::optional<event> (*)(std::istringstream&);
+using reader = std::optional<happening> (*)(std::istringstream&);
 
 template <std::size_t... I>
 reader reader_of(std::string_view name, std::index_sequence<I...>) {
   reader found = nullptr;
-  ((std::variant_alternative_t<I, event>::name == name
-        ? void(found = &read_operands<std::variant_alternative_t<I, event>>)
+  ((std::variant_alternative_t<I, happening>::name == name
+        ? void(found = &read_operands<std::variant_alternative_t<I, happening>>)
         : void()),
    ...);
   return found;
@@ -110,7 +110,7 @@ std::optional<plan_event> read_event(const std::string& line) {
   std::int64_t at = 0;
   std::string name;
   words >> at >> name;
-  const reader read = reader_of(name, std::make_index_sequence<std::variant_size_v<event>>());
+  const reader read = reader_of(name, std::make_index_sequence<std::variant_size_v<happening>>());
   if (!words || at < 0 || read == nullptr) return std::nullopt;
   auto what = read(words);
   if (!what) return std::nullopt;
@@ -163,7 +163,7 @@ plan from_text(std::string_view text) {
   return p;
 }
 
-std::vector<std::uint64_t> numbers_of(const event& e) {
+std::vector<std::uint64_t> numbers_of(const happening& e) {
   std::vector<std::uint64_t> numbers;
   std::visit(
       [&](const auto& what) {

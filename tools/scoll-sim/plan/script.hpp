@@ -15,6 +15,6 @@ std::string to_text(const plan& p);
 plan from_text(std::string_view text);
 
 /// The operands of an event as numbers, for a trace.
-std::vector<std::uint64_t> numbers_of(const event& e);
+std::vector<std::uint64_t> numbers_of(const happening& e);
 
 }  // namespace scoll::sim

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "scoll/collective/limits.hpp"
+#include "scoll/coro/error.hpp"
+#include "scoll/coro/time.hpp"
+#include "scoll/ids.hpp"
+
+namespace scoll::detail {
+
+/// True if a member that refused to forget a group for this reason does not hold that group.
+inline bool shows_no_group(const error& why) noexcept {
+  return why == errc::unknown_group || why == errc::membership_changed;
+}
+
+/// A member that has not been told of the end of its group.
+struct untold_member {
+  node_id node = 0;
+  /// The life that is to be told. A later life has made the group known to itself anew and may keep it. 0:
+  /// every life is told; one that does not hold the group says so.
+  std::uint64_t life = 0;
+};
+
+/// A husk: what a node keeps of a group that it has ended until all members have been told.
+struct ended_group {
+  group_id id;
+  service_id service{};
+  std::uint32_t self_rank = 0;
+  std::uint64_t next_counter = 1;  ///< the counter of the next request to forget the group
+  std::vector<untold_member> untold;
+};
+
+/// The groups that have been ended here while members were missing, and the time at which each of these
+/// members is told next. It sends nothing itself and reads no clock.
+///
+/// The pauses belong to a member, not to a group: a member that does not answer is tried for one group at a
+/// time, and one that answers is told of all its groups without a pause. A dead member is not told while it
+/// is dead. A group whose untold members are all dead waits for nobody; it is still kept, in case a verdict
+/// was wrong, until its place is needed. The table is bounded; a place is reserved before a group ends.
+class ending_groups {
+ public:
+  static constexpr nanoseconds first_pause = std::chrono::milliseconds(100);
+  static constexpr nanoseconds longest_pause = std::chrono::seconds(10);
+
+  explicit ending_groups(std::size_t most = max_ending_groups) noexcept : most_(most) {}
+
+  /// The number of groups of which some members that are not dead have not been told.
+  std::size_t waiting() const noexcept;
+  std::size_t most() const noexcept { return most_; }
+  /// Takes a place, which `keep` or `release` gives up. Returns false if all are taken.
+  [[nodiscard]] bool reserve() noexcept;
+  void release() noexcept { --reserved_; }
+  /// Keeps a group, which has untold members, in a place that was reserved. Its members are told from
+  /// `first_pause` on.
+  void keep(ended_group group, time_point now);
+  /// The nodes that have not been told of the group's end and are not dead.
+  std::vector<node_id> untold(const group_id& id) const;
+  /// Keeps the group no longer. Returns its next counter, or nothing if it was not kept.
+  std::optional<std::uint64_t> take_back(const group_id& id);
+  void clear() noexcept;
+
+  /// One request: a member is told of one group.
+  struct turn {
+    group_id id;
+    service_id service{};
+    std::uint32_t self_rank = 0;
+    std::uint64_t counter = 0;
+    node_id node = 0;
+  };
+  /// The request that has been due for longest. Its member gets no other one until `told` or `missed`.
+  /// Nothing if none is due.
+  std::optional<turn> next(time_point now);
+  /// The time at which `next` has something to give; `never` if there is nothing but requests under way.
+  time_point due() const noexcept;
+  /// A request has ended: the member does not hold the group any more.
+  void told(const group_id& id, node_id node, time_point now);
+  /// A request has ended, and the member may still hold the group.
+  void missed(node_id node, time_point now);
+
+  /// The member does not hold the group any more, as another way has shown.
+  void settle(const group_id& id, node_id node);
+  /// The node is dead.
+  void died(node_id node);
+  /// The node lives in `life`, which is news. It is told at once, except of groups that are no concern of
+  /// this life.
+  void heard_of(node_id node, std::uint64_t life, time_point now);
+
+ private:
+  struct husk {
+    ended_group group;
+    std::size_t alive = 0;  ///< the untold members that are not dead
+  };
+  struct listener {
+    std::size_t groups = 0;  ///< the groups of which it has not been told; never 0
+    nanoseconds pause = first_pause;
+    time_point due{};
+    bool asked = false;  ///< a request is under way
+    bool dead = false;
+  };
+
+  static const untold_member* find(const ended_group& group, node_id node) noexcept;
+  bool is_dead(node_id node) const { return listeners_.at(node).dead; }
+  void stop_telling(node_id node);
+  void change_alive(node_id node, bool alive) noexcept;
+
+  std::size_t most_;
+  std::size_t reserved_ = 0;
+  std::map<group_id, husk> husks_;
+  std::map<node_id, listener> listeners_;
+};
+
+}  // namespace scoll::detail

@@ -1,0 +1,147 @@
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "scoll/collective/end_teller.hpp"
+#include "scoll/collective/engine.hpp"
+#include "scoll/collective/name_nodes.hpp"
+#include "scoll/collective/outcome_builder.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
+#include "transport/session/session.hpp"
+
+// How a group is destroyed. It ends here at once. Its members are told over its tree; those that this misses
+// are told directly, and those that cannot be told now are told in the background.
+namespace scoll::detail {
+namespace {
+
+constexpr nanoseconds tell_limit = std::chrono::seconds(5);
+
+rank_set all_but(const group_state& group, std::uint32_t rank) {
+  return rank_set::all(group.members->size()) - rank_set{rank};
+}
+
+/// The members that certainly do not hold the group any more. A refusal counts only if it came from the
+/// member itself: accounts of a subtree may give one cause for several members, and so does the last cause of
+/// an outcome that has more than it can list.
+rank_set gone_after(const outcome& told, const tree_spec& tree) {
+  if (told.reports().empty()) return rank_set::all(told.members());
+  const bool direct = tree == tree_spec(flat{});
+  rank_set gone;
+  for (const member_report& r : told.reports()) {
+    const bool refused = direct && r.state == member_state::failed &&
+                         r.cause_index < outcome_builder::max_causes &&
+                         shows_no_group(told.causes()[r.cause_index].what);
+    if (refused || r.state == member_state::merged || r.state == member_state::executed)
+      gone.append(r.members.first, r.members.last);
+  }
+  return gone;
+}
+
+/// The members at `ranks`, beside this node. Null, which stands for all members, if that would be too large.
+subset_ptr these_of(const group_state& group, const rank_set& ranks) {
+  auto made = subset::make(ranks | rank_set{group.self_rank}, group.members->size());
+  return made ? std::move(*made) : nullptr;
+}
+
+rank_set ranks_of(const group_state& group, const std::vector<node_id>& nodes) {
+  std::vector<std::uint32_t> ranks;
+  for (const node_id node : nodes) ranks.push_back(*group.members->rank_of(node));
+  std::sort(ranks.begin(), ranks.end());
+  rank_set set;
+  for (const std::uint32_t rank : ranks) set.append(rank, rank + 1);
+  return set;
+}
+
+/// Names the members that were not told, with the reason of the first.
+error not_told(const group_state& group, const rank_set& untold, const result<outcome>& told) {
+  const error why = told ? told->why(untold.ranges().front().first).what : told.error();
+  return make_error(errc::incomplete, "{} of {} members were not told: {}: {}", untold.size(),
+                    group.members->size(), name_nodes(*group.members, untold), why.text());
+}
+
+error shutting_down() {
+  return {errc::closed, "this node is shutting down"};
+}
+
+}  // namespace
+
+std::size_t engine::groups_ending() const noexcept {
+  return ends_->groups().waiting();
+}
+
+void engine::stop_telling() noexcept {
+  ends_->stop();
+}
+
+task<status> engine::destroy_group(std::shared_ptr<group_state> group) {
+  if (group == nullptr) co_return error(errc::invalid_argument, "the group is empty");
+  if (group->end_owed) {
+    status again = co_await destroy_again(std::move(group));
+    co_return again;
+  }
+  if (group->forgotten) co_return error(errc::unknown_group, "the group has been destroyed");
+  if (!ends_->groups().reserve()) {
+    co_return make_error(errc::busy, "{} groups are ending here: more can when members of these are back",
+                         ends_->groups().most());
+  }
+  drop_group(group->id);
+  addressees to{group};
+  rank_set untold = all_but(*group, group->self_rank);
+  auto told = co_await run_on_group(to, collective_kind::forget, group->tree, tell_limit);
+  if (told) untold = untold - gone_after(*told, group->tree);
+  // The members below a lost one have not heard of it.
+  if (told && !living(*group, untold).empty()) {
+    to.subset = these_of(*group, untold);
+    told = co_await run_on_group(to, collective_kind::forget, flat{}, tell_limit);
+    if (told) untold = untold - gone_after(*told, flat{});
+  }
+  tell_later(*group, untold);
+  if (untold.empty()) co_return status{};
+  if (work_.closed()) co_return shutting_down();
+  group->end_owed = true;
+  co_return not_told(*group, untold, told);
+}
+
+/// Keeps what is needed to tell the members of `untold` in the background, in the place that was reserved.
+void engine::tell_later(const group_state& group, const rank_set& untold) {
+  const bool adopted_again = find_group(group.id) != nullptr;
+  if (untold.empty() || adopted_again || work_.closed() ||
+      SCOLL_MUTANT(destroy_forgets_missed, "members that a `destroy` has missed are not told later"))
+    return ends_->groups().release();
+  ended_group kept{group.id, group.service, group.self_rank, group.next_counter, {}};
+  untold.for_each([&](std::uint32_t rank) { kept.untold.push_back(untold_at(group, rank)); });
+  ends_->keep(std::move(kept));
+  const rank_set dead = untold - living(group, untold);
+  dead.for_each([&](std::uint32_t rank) { ends_->died(group.members->node(rank)); });
+}
+
+/// A member may have joined a created group in a later life than this node knows of, because it joined
+/// through others. So whatever life of it is found is told, and a life that does not hold the group says so.
+/// A later life of a member of an adopted group may have adopted that group anew.
+untold_member engine::untold_at(const group_state& group, std::uint32_t rank) {
+  const node_id node = group.members->node(rank);
+  const bool adopted = group.id.creator == 0;
+  const transport::session* const peer = adopted ? endpoint_.find(node) : nullptr;
+  return {node, peer != nullptr ? peer->peer_incarnation() : 0};
+}
+
+/// Tells at once those members that an earlier call could not tell and that have not been told since.
+task<status> engine::destroy_again(std::shared_ptr<group_state> group) {
+  if (work_.closed()) co_return shutting_down();
+  ending_groups& ends = ends_->groups();
+  const rank_set untold = ranks_of(*group, ends.untold(group->id));
+  if (untold.empty()) co_return status{};
+  addressees to{group, these_of(*group, untold)};
+  const auto told = co_await run_on_group(to, collective_kind::forget, flat{}, tell_limit);
+  if (work_.closed()) co_return shutting_down();
+  if (told) {
+    const rank_set gone = untold & gone_after(*told, flat{});
+    gone.for_each([&](std::uint32_t rank) { ends.settle(group->id, group->members->node(rank)); });
+  }
+  const rank_set left = ranks_of(*group, ends.untold(group->id));
+  if (left.empty()) co_return status{};
+  co_return not_told(*group, left, told);
+}
+
+}  // namespace scoll::detail

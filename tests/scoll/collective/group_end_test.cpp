@@ -1,0 +1,417 @@
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include "probe.hpp"
+#include "scoll/collective/limits.hpp"
+
+using namespace scoll;
+using namespace std::chrono_literals;
+using namespace scoll::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+std::size_t groups_left(cluster& c) {
+  std::size_t sum = 0;
+  for (std::uint32_t i = 0; i < c.size(); ++i) sum += c.alive(i) ? c.engine(i).groups() : 0;
+  return sum;
+}
+
+/// A group of all nodes that has been used, so that no member's lease can end it.
+group<probe> make_used(cluster& c, std::uint32_t root, const tree_spec& tree) {
+  auto g = c.make_group<probe>(root, tree);
+  REQUIRE(c.bcast(g, {}).ok());
+  return g;
+}
+
+std::vector<group<probe>> make_used(cluster& c, std::uint32_t count) {
+  std::vector<group<probe>> made;
+  for (std::uint32_t i = 0; i < count; ++i) made.push_back(make_used(c, 0, flat{}));
+  return made;
+}
+
+/// Calls of `destroy` on node 0 that run at the same time.
+class endings {
+ public:
+  endings(cluster& c, const std::vector<group<probe>>& groups) : cluster_(c), scope_(c.ex) {
+    results.resize(groups.size());
+    for (std::size_t i = 0; i < groups.size(); ++i) scope_.spawn(destroy(groups[i], results[i]));
+    c.ex.run_now();
+  }
+  ~endings() { land(); }
+  endings(const endings&) = delete;
+  endings& operator=(const endings&) = delete;
+
+  void land() { cluster_.run(join()); }
+
+  std::vector<std::optional<status>> results;
+
+ private:
+  task<void> destroy(group<probe> g, std::optional<status>& into) {
+    status ended = co_await cluster_[0].destroy(g);
+    into = ended;
+  }
+  task<void> join() { co_await scope_.join(); }
+
+  cluster& cluster_;
+  scope scope_;
+};
+
+}  // namespace
+
+TEST_CASE("a member that is cut off while its group is destroyed is told when it is back", "[group_end]") {
+  constexpr std::uint32_t n = 7;
+  for (const tree_spec& spec : {tree_spec(flat{}), tree_spec(kary{2}), tree_spec(chain{})}) {
+    for (const nanoseconds away : {500ms, 3000ms, 60000ms}) {
+      INFO(to_string(spec) << " away " << away.count());
+      cluster c(n);
+      probe service;
+      c.serve(service);
+      auto g = make_used(c, 0, spec);
+      c.kill(1);
+      const status destroyed = c.run(c[0].destroy(g));
+      REQUIRE(destroyed.error() == errc::incomplete);
+      CHECK_THAT(std::string(destroyed.error().text()), Contains("1 of 7 members were not told: node 2: "));
+      REQUIRE(groups_left(c) == 1);
+      REQUIRE(c.engine(1).groups() == 1);
+      REQUIRE(c[0].snapshot().groups_ending == 1);
+      REQUIRE(c[0].snapshot().groups == 0);
+      const time_point until = c.ex.now() + away;
+      while (c.ex.now() < until) {
+        c.ex.run_for(50ms);
+        REQUIRE(c.engine(0).operations() == 0);
+      }
+      c.revive(1);
+      c.ex.run_for(12s);  // a pause and an attempt
+      REQUIRE(groups_left(c) == 0);
+      REQUIRE(c[0].snapshot().groups_ending == 0);
+      REQUIRE(c.quiet());
+    }
+  }
+}
+
+TEST_CASE("a member that stands still while its group is destroyed holds no group afterwards",
+          "[group_end]") {
+  cluster c(4);
+  c.serve(probe{});
+  auto g = make_used(c, 0, knomial{2});
+  c.network.freeze(3);
+  REQUIRE(c.run(c[0].destroy(g)).error() == errc::incomplete);
+  REQUIRE(c[0].snapshot().groups_ending == 1);
+  c.ex.run_for(60s);
+  c.network.thaw(3);
+  c.ex.run_for(12s);
+  REQUIRE(groups_left(c) == 0);
+  REQUIRE(c[0].snapshot().groups_ending == 0);
+  REQUIRE(c.quiet());
+}
+
+TEST_CASE("a group is closed where it is destroyed from the call on", "[group_end]") {
+  cluster c(3);
+  probe service;
+  c.serve(service);
+  auto g = make_used(c, 0, flat{});
+  auto theirs = c[1].find_group<probe>(g.id()).value();
+  c.kill(2);
+  endings all(c, {g});
+  REQUIRE_FALSE(all.results[0].has_value());
+  service.log->clear();
+  CHECK(c.bcast(g, {}).status().error() == errc::unknown_group);
+  CHECK(c[0].find_group<probe>(g.id()).error() == errc::unknown_group);
+  CHECK(c.run(c[0].destroy(g)).error() == errc::unknown_group);  // it is being destroyed
+  const auto to_the_ended = c.bcast(theirs.only({0, 1}), {});
+  CHECK_FALSE(to_the_ended.ok());
+  CHECK(service.log->executed[0] == 0);
+  all.land();
+  CHECK(all.results[0]->error() == errc::incomplete);
+  CHECK(c.bcast(g, {}).status().error() == errc::unknown_group);
+}
+
+TEST_CASE("destroying a group again tells those that were missed, or says that all know", "[group_end]") {
+  cluster c(4);
+  c.serve(probe{});
+  auto g = make_used(c, 0, flat{});
+  c.kill(2);
+  c.kill(3);
+  REQUIRE(c.run(c[0].destroy(g)).error() == errc::incomplete);
+  const status again = c.run(c[0].destroy(g));
+  REQUIRE(again.error() == errc::incomplete);
+  CHECK_THAT(std::string(again.error().text()), Contains("2 of 4 members were not told: nodes 3 4: "));
+  c.ex.run_for(30s);  // now the pauses are long
+  c.revive(3);
+  c.ex.run_for(10ms);
+  REQUIRE(c.engine(3).groups() == 1);
+  const status third = c.run(c[0].destroy(g));
+  REQUIRE(third.error() == errc::incomplete);
+  CHECK_THAT(std::string(third.error().text()), Contains("1 of 4 members were not told: node 3: "));
+  REQUIRE(c.engine(3).groups() == 0);
+  c.revive(2);
+  REQUIRE(c.run(c[0].destroy(g)).has_value());
+  REQUIRE(groups_left(c) == 0);
+  REQUIRE(c[0].snapshot().groups_ending == 0);
+  REQUIRE(c.run(c[0].destroy(g)).has_value());
+  REQUIRE(c.quiet());
+}
+
+TEST_CASE("a table full of broadcasts keeps no group from ending, on root and members", "[group_end]") {
+  constexpr std::uint32_t n = 5;
+  node_options few;
+  few.max_operations = 1;
+  cluster c(n, few);
+  probe service;
+  c.serve(service);
+  auto g = make_used(c, 0, kary{2});
+  auto ends = make_used(c, 0, kary{2});
+  service.log->usual = 500ms;
+  flight<probe> working(c, g, {});
+  c.ex.run_for(10ms);
+  for (std::uint32_t i = 0; i < n; ++i) REQUIRE(c.engine(i).operations() == 1);
+  REQUIRE(c.bcast(ends, {}).status().error() == errc::busy);
+  const time_point began = c.ex.now();
+  REQUIRE(c.run(c[0].destroy(ends)).has_value());
+  CHECK(c.ex.now() - began < 10ms);
+  REQUIRE(groups_left(c) == n);
+  REQUIRE(working.land().ok());
+  REQUIRE(c.quiet());
+}
+
+TEST_CASE("a group that ends while every place is taken is told of later", "[group_end]") {
+  constexpr std::uint32_t beyond = 3;
+  node_options few;
+  few.max_operations = 1;
+  cluster c(3, few);
+  c.serve(probe{});
+  const auto groups = make_used(c, 1 + detail::extra_group_operations + beyond);
+  c.network.freeze(2);
+  endings all(c, groups);
+  // The first ones wait for the member that stands still. There is no place for the last.
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    REQUIRE(all.results[i].has_value() == (groups.size() - i <= beyond));
+  CHECK(all.results.back()->error() == errc::incomplete);
+  CHECK_THAT(std::string(all.results.back()->error().text()),
+             Contains("nodes 2 3: no broadcast more can run"));
+  REQUIRE(c.engine(0).groups_ending() == beyond);
+  c.ex.run_for(1s);
+  CHECK(c.engine(1).groups() == 0);  // the others are told meanwhile
+  c.network.thaw(2);
+  all.land();
+  c.ex.run_for(12s);
+  REQUIRE(groups_left(c) == 0);
+  REQUIRE(c.engine(0).groups_ending() == 0);
+  REQUIRE(c.quiet());
+}
+
+TEST_CASE("a member that comes back as a new life ends the wait for it", "[group_end]") {
+  for (const bool told : {false, true}) {
+    INFO("told " << told);
+    cluster c(3);
+    c.serve(probe{});
+    auto g = make_used(c, 0, flat{});
+    c.kill(2);
+    REQUIRE(c.run(c[0].destroy(g)).error() == errc::incomplete);
+    c.ex.run_for(30s);
+    c.reboot(2, 2);
+    c.revive(2);
+    if (told) {
+      c[0].on_alive(3, 2);
+      c.ex.run_for(500ms);  // it is told at once, after a pause between two connection attempts
+    } else {
+      c.ex.run_for(12s);
+    }
+    REQUIRE(c.engine(0).groups_ending() == 0);
+    REQUIRE(groups_left(c) == 0);
+    REQUIRE(c.run(c[0].destroy(g)).has_value());
+    REQUIRE(c.quiet());
+  }
+}
+
+TEST_CASE("a member that liveness calls dead is not waited for", "[group_end]") {
+  cluster c(3);
+  c.serve(probe{});
+  auto g = make_used(c, 0, flat{});
+  auto later = make_used(c, 0, flat{});
+  c.kill(2);
+  REQUIRE(c.run(c[0].destroy(g)).error() == errc::incomplete);
+  REQUIRE(c.engine(0).groups_ending() == 1);
+  c[0].on_dead(3, 1);
+  REQUIRE(c.engine(0).groups_ending() == 0);
+  REQUIRE(c.run(c[0].destroy(g)).has_value());
+  const status of_dead = c.run(c[0].destroy(later));
+  CHECK(of_dead.error() == errc::incomplete);
+  CHECK_THAT(std::string(of_dead.error().text()),
+             Contains("1 of 3 members were not told: node 3: node 3 is dead"));
+  REQUIRE(c.engine(0).groups_ending() == 0);
+  const auto sent = c.engine(0).wire().statistics().requests_sent;
+  c.ex.run_for(60s);
+  REQUIRE(c.engine(0).wire().statistics().requests_sent == sent);
+  REQUIRE(c.quiet());
+
+  // The verdict was wrong.
+  c.revive(2);
+  c[0].on_alive(3, 1);
+  c.ex.run_for(1s);
+  REQUIRE(groups_left(c) == 0);
+  REQUIRE(c.engine(0).groups_ending() == 0);
+  REQUIRE(c.quiet());
+}
+
+TEST_CASE("when too many ended groups wait, a further one stays open", "[group_end]") {
+  constexpr std::uint32_t most = detail::max_ending_groups;
+  node_options many;
+  many.max_operations = 2 * most;
+  many.link.queue_limit = 2 * most;
+  cluster c(2, many);
+  c.serve(probe{});
+  const auto groups = make_used(c, most + 1);
+  c.kill(1);
+  endings all(c, groups);
+  REQUIRE(all.results[most].has_value());
+  CHECK(all.results[most]->error() == errc::busy);
+  CHECK_THAT(std::string(all.results[most]->error().text()), Contains("1024 groups are ending here"));
+  all.land();
+  REQUIRE(c.engine(0).groups_ending() == most);
+  REQUIRE(c.engine(0).groups() == 1);
+  REQUIRE(c.engine(1).groups() == most + 1);
+  REQUIRE(c[0].find_group<probe>(groups[most].id()).has_value());
+  REQUIRE(c.run(c[0].destroy(groups[most])).error() == errc::busy);
+
+  c.revive(1);
+  c.ex.run_for(12s);
+  REQUIRE(c.engine(0).groups_ending() == 0);
+  REQUIRE(groups_left(c) == 2);
+  REQUIRE(c.bcast(groups[most], {}).ok());
+  REQUIRE(c.run(c[0].destroy(groups[most])).has_value());
+  REQUIRE(groups_left(c) == 0);
+  REQUIRE(c.quiet());
+}
+
+TEST_CASE("ended groups that wait for members do not hold up a shutdown", "[group_end]") {
+  for (const bool telling : {false, true}) {
+    INFO("telling " << telling);
+    cluster c(3);
+    c.serve(probe{});
+    const auto groups = make_used(c, 3);
+    c.kill(2);
+    for (const auto& g : groups) REQUIRE(c.run(c[0].destroy(g)).error() == errc::incomplete);
+    REQUIRE(c.engine(0).groups_ending() == 3);
+    while ((c.engine(0).wire().find(3)->waiting() != 0) != telling) c.ex.run_for(1ms);
+    const time_point began = c.ex.now();
+    REQUIRE(c.stop(0).has_value());
+    CHECK(c.ex.now() - began < 100ms);
+  }
+}
+
+TEST_CASE("a shutdown ends a destroy that waits", "[group_end]") {
+  cluster c(3);
+  c.serve(probe{});
+  auto g = make_used(c, 0, flat{});
+  c.network.freeze(2);
+  endings all(c, {g});
+  c.ex.run_for(1s);
+  c.stop(0, 2s).ignore();
+  all.land();
+  CHECK(all.results[0]->error() == errc::closed);
+}
+
+TEST_CASE("a node whose gossip only listens tells nobody of the end of a group", "[group_end]") {
+  cluster c(3);
+  c.serve(probe{});
+  auto g = make_used(c, 0, flat{});
+  c.kill(2);
+  REQUIRE(c.run(c[0].destroy(g)).error() == errc::incomplete);
+  c.engine(0).holding().hold();
+  c.ex.run_for(5s);
+  c.revive(2);
+  c.ex.run_for(30s);
+  REQUIRE(c.engine(2).groups() == 1);
+  c.engine(0).holding().release();
+  c.ex.run_for(2s);
+  REQUIRE(groups_left(c) == 0);
+  REQUIRE(c.quiet());
+}
+
+TEST_CASE("any member can destroy a group, and several at once", "[group_end]") {
+  constexpr std::uint32_t n = 6;
+  cluster c(n);
+  c.serve(probe{});
+  for (const tree_spec& spec : {tree_spec(flat{}), tree_spec(kary{2}), tree_spec(chain{})}) {
+    INFO(to_string(spec));
+    auto g = make_used(c, 0, spec);
+    std::vector<std::optional<status>> ended(n);
+    scope s(c.ex);
+    const auto destroy = [&](std::uint32_t i) -> task<void> {
+      const auto held = c[i].find_group<probe>(g.id()).value();
+      status done = co_await c[i].destroy(held);
+      ended[i] = done;
+    };
+    for (std::uint32_t i = 0; i < n; ++i) s.spawn(destroy(i));
+    c.run([&]() -> task<void> { co_await s.join(); }());
+    for (std::uint32_t i = 0; i < n; ++i) {
+      INFO("node " << i + 1 << ": " << ended[i]->error().text());
+      CHECK(ended[i]->has_value());
+      CHECK(c.engine(i).groups_ending() == 0);
+    }
+    CHECK(groups_left(c) == 0);
+  }
+  REQUIRE(c.quiet());
+}
+
+TEST_CASE("an adopted group that is adopted again is not ended for those that were missed", "[group_end]") {
+  cluster c(3);
+  probe service;
+  c.serve(service);
+  const membership_ptr members = membership::make(c.targets()).value();
+  std::vector<group<probe>> held;
+  for (std::uint32_t i = 0; i < 3; ++i) held.push_back(c[i].adopt_group<probe>(5, members).value());
+  REQUIRE(c.bcast(held[0], {}).ok());
+  c.kill(2);
+  REQUIRE(c.run(c[0].destroy(held[0])).error() == errc::incomplete);
+  REQUIRE(c.engine(0).groups_ending() == 1);
+  held[0] = c[0].adopt_group<probe>(5, members).value();
+  held[1] = c[1].adopt_group<probe>(5, members).value();
+  REQUIRE(c.engine(0).groups_ending() == 0);
+  c.revive(2);
+  c.ex.run_for(12s);
+  REQUIRE(groups_left(c) == 3);
+  service.log->clear();
+  REQUIRE(c.bcast(held[0], {}).ok());  // its operations go on where they were
+}
+
+TEST_CASE("a later life may hold an adopted group that was destroyed before", "[group_end]") {
+  cluster c(3);
+  c.serve(probe{});
+  const membership_ptr members = membership::make(c.targets()).value();
+  std::vector<group<probe>> held;
+  for (std::uint32_t i = 0; i < 3; ++i) held.push_back(c[i].adopt_group<probe>(5, members).value());
+  REQUIRE(c.bcast(held[0], {}).ok());
+  c.kill(2);
+  REQUIRE(c.run(c[0].destroy(held[0])).error() == errc::incomplete);
+  c.reboot(2, 2);
+  c[2].serve(probe{}).value();
+  REQUIRE(c[2].adopt_group<probe>(5, members).has_value());
+  c[0].on_alive(3, 2);
+  REQUIRE(c.engine(0).groups_ending() == 0);
+  c.revive(2);
+  c.ex.run_for(12s);
+  REQUIRE(c.engine(2).groups() == 1);
+  REQUIRE(c.quiet());
+}
+
+TEST_CASE("a member that holds another membership under the id of an adopted group need not be told",
+          "[group_end]") {
+  cluster c(3);
+  c.serve(probe{});
+  std::vector<target> targets = c.targets();
+  const membership_ptr all = membership::make(targets).value();
+  std::swap(targets[1], targets[2]);
+  const membership_ptr other = membership::make(targets).value();
+  group_options options;
+  options.tree = flat{};
+  const auto held = c[0].adopt_group<probe>(1, all, options).value();
+  REQUIRE(c[1].adopt_group<probe>(1, all, options).has_value());
+  REQUIRE(c[2].adopt_group<probe>(1, other, options).has_value());
+  REQUIRE(c.run(c[0].destroy(held)).has_value());
+  CHECK(c.engine(1).groups() == 0);
+  CHECK(c.engine(2).groups() == 1);
+}
