@@ -11,12 +11,12 @@ namespace scoll {
 
 /// Counters of a node's collectives. They only grow.
 struct collective_statistics {
-  std::uint64_t started = 0;   ///< broadcasts and group operations with this node as root
-  std::uint64_t received = 0;  ///< requests accepted from parents
-  std::uint64_t executed = 0;  ///< calls of `execute`
-  std::uint64_t refused = 0;   ///< requests refused on arrival
+  std::uint64_t started = 0;         ///< broadcasts and group operations with this node as root
+  std::uint64_t received = 0;        ///< requests accepted from parents
+  std::uint64_t executed = 0;        ///< calls of `execute`
+  std::uint64_t refused = 0;         ///< requests refused on arrival
   std::uint64_t late_creations = 0;  ///< those of them that would create a group that has ended
-  std::uint64_t clean = 0;     ///< operations whose whole subtree executed and was merged
+  std::uint64_t clean = 0;           ///< operations whose whole subtree executed and was merged
 };
 
 /// Counters of a node's shipped calls. They only grow.

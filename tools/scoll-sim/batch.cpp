@@ -33,8 +33,8 @@ struct line {
 static_assert(sizeof(line) <= 512, "a write to a pipe of up to PIPE_BUF bytes is one piece");
 
 line line_of(std::uint64_t seed, const run_report& r) {
-  return {seed,         true,    !r.found.empty(), r.trace_hash, r.events, r.bytes,
-          r.broadcasts, r.clean, r.faults,         r.groups,     r.lives,  r.members, r.seen};
+  return {seed,    true,     !r.found.empty(), r.trace_hash, r.events,  r.bytes, r.broadcasts,
+          r.clean, r.faults, r.groups,         r.lives,      r.members, r.seen};
 }
 run_report report_of(const line& l) {
   run_report r;

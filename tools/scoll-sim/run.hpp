@@ -23,7 +23,7 @@ struct run_report {
   std::uint64_t groups = 0;
   std::uint64_t lives = 0;
   std::array<std::uint64_t, 5> members{};  ///< by `member_state`
-  coverage seen;                          ///< in how many runs each thing was seen
+  coverage seen;                           ///< in how many runs each thing was seen
   violations found;
   std::string last_events;  ///< per host, if a property failed
 

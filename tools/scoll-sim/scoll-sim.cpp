@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "built_from_commit.hpp"
 #include "gossip/configuration.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "tools/scoll-sim/batch.hpp"
@@ -84,7 +85,7 @@ int minimise(const plan& p, const std::string& file) {
   out << "# " << property << '\n' << to_text(shortest);
   if (!out.flush()) throw std::runtime_error("cannot write " + file);
   std::fputs(fmt::format("{} of {} events violate '{}': {}\nreproduce: scoll-sim --script {}\ncommit: {}\n",
-                         shortest.events.size(), p.events.size(), property, file, file, built_from())
+                         shortest.events.size(), p.events.size(), property, file, file, built_from_commit)
                  .c_str(),
              stdout);
   return 0;
@@ -98,7 +99,7 @@ int run_one(const arguments& a, const plan& p, const std::string& reproduce) {
   if (!a.quiet) print_summary(r, 1, seconds, seconds);
   if (a.seen) print_coverage(r.seen, 1);
   std::printf("trace hash  %016" PRIx64 "\n", r.trace_hash);
-  return print_findings(r, reproduce) ? 0 : 1;
+  return print_findings(r, reproduce, built_from_commit) ? 0 : 1;
 }
 
 std::string read_file(const std::string& name) {
@@ -129,7 +130,7 @@ int run_many(const arguments& a) {
   failing.seed = b.failed_seed;
   std::printf("seed %" PRIu64 " failed\nreproduce: %s\n", failing.seed, command_line(failing).c_str());
   std::fflush(stdout);
-  static_cast<void>(print_findings(run(draw_plan(failing)), command_line(failing)));
+  static_cast<void>(print_findings(run(draw_plan(failing)), command_line(failing), built_from_commit));
   return 1;
 }
 

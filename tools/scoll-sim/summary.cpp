@@ -4,14 +4,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "built_from_commit.hpp"
 #include "scoll/coro/error_format.hpp"
 
 namespace scoll::sim {
-
-const char* built_from() noexcept {
-  return built_from_commit;
-}
 
 void print_summary(const run_report& sum, std::uint64_t seeds, double seconds, double cpu_seconds) {
   const auto per_seed = [&](std::uint64_t n) { return static_cast<double>(n) / static_cast<double>(seeds); };
@@ -61,14 +56,14 @@ void print_coverage(const coverage& seen, std::uint64_t runs) {
 }
 
 /// Prints the violations; true if there are none.
-bool print_findings(const run_report& r, const std::string& reproduce) {
+bool print_findings(const run_report& r, const std::string& reproduce, std::string_view commit) {
   if (r.found.empty()) return true;
   std::fputs(r.last_events.c_str(), stdout);
   constexpr std::size_t shown = 8;
   for (std::size_t i = 0; i < r.found.size() && i < shown; ++i)
     std::fputs(fmt::format("violated: {}\n  {}\n", r.found[i].property, r.found[i].what).c_str(), stdout);
   if (r.found.size() > shown) std::printf("and %zu more\n", r.found.size() - shown);
-  std::fputs(fmt::format("reproduce: {}\ncommit: {}\n", reproduce, built_from()).c_str(), stdout);
+  std::fputs(fmt::format("reproduce: {}\ncommit: {}\n", reproduce, commit).c_str(), stdout);
   return false;
 }
 

@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "tools/scoll-sim/calls/errand_execution.hpp"
 #include "scoll/coro/sleep.hpp"
+#include "tools/scoll-sim/calls/errand_execution.hpp"
 #include "transport/wire/checksum.hpp"
 
 namespace scoll::sim {

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <deque>
 
-#include "tools/scoll-sim/calls/errand_memory.hpp"
 #include "scoll/bulk/bulk.hpp"
 #include "scoll/coro/random.hpp"
 #include "scoll/ship/remote_function.hpp"
+#include "tools/scoll-sim/calls/errand_memory.hpp"
 
 namespace scoll::sim {
 

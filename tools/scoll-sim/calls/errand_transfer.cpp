@@ -1,6 +1,6 @@
-#include "tools/scoll-sim/calls/errand_execution.hpp"
 #include "scoll/bulk/stream.hpp"
 #include "scoll/coro/sleep.hpp"
+#include "tools/scoll-sim/calls/errand_execution.hpp"
 #include "transport/wire/checksum.hpp"
 
 namespace scoll::sim {
@@ -130,7 +130,8 @@ void errands::finish(haul_record& h, transfer_record& t, time_point local_start,
   t.ended = cluster_.world().now();
   t.took = t.at->home.now() - local_start;
   if (!recording_) return;
-  const bool lost = !outcome && (outcome.error() == errc::connection_lost || outcome.error() == errc::unreachable);
+  const bool lost =
+      !outcome && (outcome.error() == errc::connection_lost || outcome.error() == errc::unreachable);
   cluster_.seen().saw(mark::bulk_transport_lost, lost && cluster_.bulk_is_out(t.at->host, h.from->host));
   const auto code = outcome ? 0 : static_cast<std::uint64_t>(outcome.error().code());
   cluster_.world().record(sim_trace::note, t.at->host, h.number, code);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "tools/scoll-sim/calls/errand_execution.hpp"
 #include "scoll/coro/sleep.hpp"
+#include "tools/scoll-sim/calls/errand_execution.hpp"
 
 namespace scoll::sim {
 namespace {

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <map>
 
+#include "scoll/coro/stop.hpp"
+#include "scoll/ship/ship.hpp"
 #include "tools/scoll-sim/calls/errand.hpp"
 #include "tools/scoll-sim/calls/errand_bulk.hpp"
 #include "tools/scoll-sim/plan/events.hpp"
-#include "scoll/coro/stop.hpp"
-#include "scoll/ship/ship.hpp"
 
 namespace scoll::sim {
 

@@ -89,7 +89,8 @@ bcast_options cluster::options_of(const events::bcast& e, const events::manner& 
 /// A life that has seen a group used holds it until somebody destroys it or its creator is called dead.
 void cluster::expect_group(life& root, const group_record& g) {
   if (!in_use_.contains({root.number, g.number}) || g.ending) return;
-  if (!g.adopted && (g.creator == nullptr || g.creator->crashed || accused_.contains(g.creator->host))) return;
+  if (!g.adopted && (g.creator == nullptr || g.creator->crashed || accused_.contains(g.creator->host)))
+    return;
   lost_groups_.push_back(fmt::format("host {} no longer holds group {}", root.host, g.number));
 }
 

@@ -203,9 +203,9 @@ class cluster final : private ledger {
   std::map<std::uint64_t, number_set> subsets_;  // hosts, by broadcast
   std::vector<std::uint64_t> fallen_;            // the latest crashed life of each host; 0: none
   number_set old_servers_;
-  number_set accused_;                                          // hosts that were called dead at any time
-  std::set<std::uint64_t> running_;                             // broadcasts
-  std::set<std::pair<std::uint64_t, std::uint64_t>> in_use_;    // life by number, group: a broadcast was seen
+  number_set accused_;                                        // hosts that were called dead at any time
+  std::set<std::uint64_t> running_;                           // broadcasts
+  std::set<std::pair<std::uint64_t, std::uint64_t>> in_use_;  // life by number, group: a broadcast was seen
   struct outage {
     std::uint32_t a, b;
     nanoseconds until;

@@ -97,8 +97,8 @@ void cluster::adopt(life& l, group_record& g) {
   const bool dissents = g.adopted->dissenters.contains(l.host);
   if (dissents) {
     std::vector<target> others = g.shared->targets();
-    others.erase(std::find_if(others.begin(), others.end(),
-                              [&](const target& t) { return t.node != l.host + 1; }));
+    others.erase(
+        std::find_if(others.begin(), others.end(), [&](const target& t) { return t.node != l.host + 1; }));
     members = membership::make(std::move(others)).value();
   }
   with_service(g.service, serves_old_version(l.host), [&]<class S>() {

@@ -24,8 +24,8 @@ struct group_record {
   service_kind service = service_kind::bare;
   bool entities = false;
   std::chrono::microseconds deadline{0};  ///< of the creation; 0: the usual one
-  std::optional<group_id> id;   ///< once it exists
-  error failure;                ///< why it could not be created
+  std::optional<group_id> id;             ///< once it exists
+  error failure;                          ///< why it could not be created
   const life* creator = nullptr;
   nanoseconds created{0};                ///< in the world's time
   bool ending = false;                   ///< its end has been requested
@@ -87,8 +87,8 @@ struct fault_record {
   nanoseconds until{0};
   /// How long it may still explain a failure afterwards.
   static constexpr nanoseconds aftermath = std::chrono::seconds(10);
-  bool stalls = false;  ///< the host itself stood still
-  bool alters = false;  ///< bytes were altered
+  bool stalls = false;     ///< the host itself stood still
+  bool alters = false;     ///< bytes were altered
   bool bulk_only = false;  ///< only the transport of bulk data suffers
 };
 

@@ -115,8 +115,7 @@ void cluster::send_as(life& sender, const broadcast_record& b, std::uint32_t to,
     const auto size = wire::encode_to(payload, request);
     const auto bytes = std::span<const std::byte>(payload).first(size ? *size : 0);
     m.copy_payload(bytes, wire::checksum(bytes));
-    stray_request& waiter =
-        sender.strays.emplace_back(&refusals_[static_cast<std::size_t>(kind)]);
+    stray_request& waiter = sender.strays.emplace_back(&refusals_[static_cast<std::size_t>(kind)]);
     session->request(waiter, transport::traffic_class::collective, m, transport::max_payload_bytes).ignore();
   });
 }

@@ -50,9 +50,9 @@ void note_audience(const broadcast_record& b, coverage& seen) {
   if (!reached_others(b)) return;
   seen.saw(mark::gossip_hold, b.held);
   if (part) seen.saw(b.manner.to == audience::chosen ? mark::hand_made_subset : mark::alive_subset);
-  seen.saw(mark::dead_tried, b.options.dead == dead_members::try_others &&
-                                 (has_cause(b, errc::peer_died, phase::delivery) ||
-                                  has_cause(b, errc::peer_died, phase::admission)));
+  seen.saw(mark::dead_tried,
+           b.options.dead == dead_members::try_others && (has_cause(b, errc::peer_died, phase::delivery) ||
+                                                          has_cause(b, errc::peer_died, phase::admission)));
 }
 
 /// Looks at a member that does not understand the request: its children are merged all the same.

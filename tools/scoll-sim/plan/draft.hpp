@@ -24,15 +24,15 @@ struct drawn_broadcast {
 /// The parts of a run that one seed has. Each kind of thing also occurs without the others.
 struct features {
   bool adopted_groups = false;
-  bool own_trees = false;   ///< greedy trees, and trees of the program's own
+  bool own_trees = false;  ///< greedy trees, and trees of the program's own
   bool entities = false;
   bool all_services = false;  ///< services beyond the first two, some with two versions
-  bool manners = false;     ///< choices about the dead, the living, and the processing bound
+  bool manners = false;       ///< choices about the dead, the living, and the processing bound
   bool calls = false;
   bool bulk = false;
   bool two_rails = false;
-  bool gossip = false;    ///< the nodes follow a gossip
-  bool verdicts = false;  ///< liveness is invented
+  bool gossip = false;      ///< the nodes follow a gossip
+  bool verdicts = false;    ///< liveness is invented
   bool old_groups = false;  ///< groups are used long after their creation
 };
 

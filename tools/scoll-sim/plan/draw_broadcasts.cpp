@@ -26,7 +26,8 @@ void draw_failing_hooks(draft& d, std::uint64_t number, nanoseconds at) {
   draws random = d.stream("hooks", number);
   if (!random.chance(1, 6)) return;
   events::hooks failing{number, {}, {}, {}, {}};
-  for (number_set* const ranks : {&failing.refusing, &failing.failing, &failing.throwing, &failing.oversized}) {
+  for (number_set* const ranks :
+       {&failing.refusing, &failing.failing, &failing.throwing, &failing.oversized}) {
     const number_set few = d.half(random) & d.half(random) & d.half(random);
     if (random.chance(1, 3)) *ranks = few;
   }

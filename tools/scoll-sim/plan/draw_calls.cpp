@@ -18,7 +18,8 @@ std::uint64_t call_bytes(draws& random) {
   return which < 15 ? random.magnitude(1'000, 20'000) : random.magnitude(10'000, 60'000);
 }
 
-void draw_call(draft& d, std::uint64_t number, nanoseconds at, std::uint32_t from, std::uint32_t to, bool rush) {
+void draw_call(draft& d, std::uint64_t number, nanoseconds at, std::uint32_t from, std::uint32_t to,
+               bool rush) {
   draws random = d.stream("call", number);
   const std::uint64_t bytes = call_bytes(random);
   const std::uint64_t back = call_bytes(random);

@@ -1,7 +1,7 @@
 #include <utility>
 
-#include "tools/scoll-sim/plan/draft.hpp"
 #include "scoll/tree/any_tree.hpp"
+#include "tools/scoll-sim/plan/draft.hpp"
 
 // The faults of hosts and wires.
 namespace scoll::sim {

@@ -13,7 +13,8 @@ constexpr std::uint64_t first_adopted = 500;  // numbers of adopted groups
 constexpr std::uint64_t first_hasty = 2'000;  // numbers of groups whose creation is overtaken by its undoing
 
 tree_spec draw_tree(draft& d, draws& random) {
-  constexpr std::uint8_t shapes[]{flat::kind, chain::kind, kary::kind, knomial::kind, knomial::kind, kary::kind};
+  constexpr std::uint8_t shapes[]{flat::kind,    chain::kind,   kary::kind,
+                                  knomial::kind, knomial::kind, kary::kind};
   constexpr std::uint8_t own_shapes[]{greedy::kind, lopsided_tree::kind};
   const std::uint8_t usual = random.one_of(shapes);
   const auto radix = static_cast<std::uint32_t>(random.between(2, 8));

@@ -8,7 +8,8 @@ void tell(draft& d, nanoseconds at, std::uint32_t who, std::uint32_t about, news
   if (who != about) d.add(at, events::verdict{who, about, what});
 }
 
-void draw_news(draft& d, draws& random, nanoseconds at, std::uint32_t about, news what, std::uint64_t latest_us) {
+void draw_news(draft& d, draws& random, nanoseconds at, std::uint32_t about, news what,
+               std::uint64_t latest_us) {
   for (std::uint32_t who = 0; who < d.hosts(); ++who) {
     const std::uint64_t later = random.below(latest_us);
     if (!random.chance(1, 8)) tell(d, at + from_us(later), who, about, what);

@@ -35,7 +35,8 @@ class draws {
     return between(scale, std::min(high, scale * 2));
   }
   nanoseconds moment(nanoseconds from, nanoseconds to) noexcept {
-    return from + nanoseconds(static_cast<std::int64_t>(below(static_cast<std::uint64_t>((to - from).count()))));
+    return from +
+           nanoseconds(static_cast<std::int64_t>(below(static_cast<std::uint64_t>((to - from).count()))));
   }
   template <class T, std::size_t N>
   const T& one_of(const T (&values)[N]) noexcept {

@@ -103,7 +103,7 @@ struct group {
   service_kind service = service_kind::bare;
   std::uint32_t second_parameter = 0;
   std::uint32_t third_parameter = 0;
-  bool entities = false;      ///< the members have entities
+  bool entities = false;     ///< the members have entities
   microseconds deadline{0};  ///< 0: the usual one
 };
 
@@ -365,13 +365,14 @@ struct verdict {
 }  // namespace events
 
 /// What happens. The order of the kinds is part of every trace hash: a new kind comes last.
-using happening = std::variant<events::wires, events::clock, events::two_rails, events::old_servers, events::gossip,
-                           events::group, events::adopt, events::bcast, events::manner, events::hooks,
-                           events::subset, events::cancel, events::destroy, events::stray, events::call,
-                           events::haul, events::call_stop, events::boot, events::cut, events::half_open,
-                           events::block, events::partition, events::slow, events::narrow, events::corrupt,
-                           events::refuse, events::stall, events::crash, events::cut_after, events::storm,
-                           events::bulk_outage, events::repeat_connects, events::lossy, events::verdict>;
+using happening =
+    std::variant<events::wires, events::clock, events::two_rails, events::old_servers, events::gossip,
+                 events::group, events::adopt, events::bcast, events::manner, events::hooks, events::subset,
+                 events::cancel, events::destroy, events::stray, events::call, events::haul,
+                 events::call_stop, events::boot, events::cut, events::half_open, events::block,
+                 events::partition, events::slow, events::narrow, events::corrupt, events::refuse,
+                 events::stall, events::crash, events::cut_after, events::storm, events::bulk_outage,
+                 events::repeat_connects, events::lossy, events::verdict>;
 
 /// An event and its time in the world.
 struct plan_event {

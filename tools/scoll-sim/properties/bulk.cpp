@@ -29,8 +29,8 @@ void report(violations& found, std::string_view property, const haul_record& h, 
 
 /// True if bits that a wire inverted may have gone unnoticed, or may lie in memory that must not be used.
 bool may_be_damaged(const haul_record& h, const cluster& c, bool succeeded) {
-  const bool altered = std::any_of(c.faults().begin(), c.faults().end(),
-                                   [](const fault_record& f) { return f.alters; });
+  const bool altered =
+      std::any_of(c.faults().begin(), c.faults().end(), [](const fault_record& f) { return f.alters; });
   const std::uint64_t own = h.shape.way == haul_way::stream ? 0 : h.shape.chunk;
   const std::uint64_t segment = own == 0 ? sim_segment_bytes : own;
   const bool always_checked = std::min(segment, h.shape.length) <= always_checked_bytes;

@@ -151,7 +151,8 @@ nanoseconds allowance(const cluster& c, std::uint32_t host, nanoseconds deadline
                       nanoseconds ended) {
   nanoseconds allowed = deadline + deadline / 50 + milliseconds(30);
   for (const fault_record& f : c.faults()) {
-    if (f.stalls && f.hosts.contains(host)) allowed += 2 * std::max(nanoseconds(0), std::min(f.until, ended) - std::max(f.from, began));
+    if (f.stalls && f.hosts.contains(host))
+      allowed += 2 * std::max(nanoseconds(0), std::min(f.until, ended) - std::max(f.from, began));
   }
   return allowed;
 }

@@ -9,7 +9,8 @@ namespace scoll::sim {
 void check_liveness_settled(cluster& c, violations& found) {
   if (!c.has_gossip()) return;
   if (c.slanders() != 0)
-    found.push_back({"no false verdict in calm", fmt::format("{} living hosts were called dead", c.slanders())});
+    found.push_back(
+        {"no false verdict in calm", fmt::format("{} living hosts were called dead", c.slanders())});
   for (std::uint32_t host = 0; host < c.hosts(); ++host) {
     const life* const l = c.alive(host);
     if (l == nullptr) continue;

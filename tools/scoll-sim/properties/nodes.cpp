@@ -116,8 +116,8 @@ void lives_go_forward(std::uint32_t host, cluster& c, violations& found) {
 
 /// Without altered bytes no node has a reason to break off a connection.
 void the_honest_keep_the_protocol(const life& l, const cluster& c, violations& found) {
-  const bool altered = std::any_of(c.faults().begin(), c.faults().end(),
-                                   [](const fault_record& f) { return f.alters; });
+  const bool altered =
+      std::any_of(c.faults().begin(), c.faults().end(), [](const fault_record& f) { return f.alters; });
   transport::endpoint& wire = l.member->wire();
   if (!altered && wire.statistics().links_broken != 0)
     report(found, "the honest keep the protocol", l.host, describe(wire.last_violation()));

@@ -16,11 +16,11 @@
 #include "scoll/collective/collective_head.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/scope.hpp"
+#include "scoll/coro/sleep.hpp"
 #include "scoll/node.hpp"
 #include "scoll/node_pools.hpp"
 #include "scoll/tree/predict.hpp"
-#include "scoll/coro/sleep.hpp"
-#include "scoll/node.hpp"
+#include "tools/scoll-sim/cluster/job.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/sim/sim_world.hpp"
 
