@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bulk_outage.hpp"
 #include "cluster.hpp"
 #include "errand_properties.hpp"
 #include "gossip_swarm.hpp"
@@ -129,6 +130,7 @@ run_report run(const plan& p, testing::sim_world::observer observer) {
     check_shutdown(*c, report.found);
   }
   count(*c, p, report);
+  if (report.found.empty() && p.work == workload::ship) check_bulk_outage(p.seed, report.found);
   if (report.found.empty()) {
     delete c;
   } else {

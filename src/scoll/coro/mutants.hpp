@@ -97,6 +97,7 @@ enum class id : std::uint8_t {
   bulk_damage_ignored,
   bulk_refill_unheard,
   bulk_chunk_overwritten,
+  bulk_loss_ends_session,
 };
 
 struct description {
@@ -200,6 +201,8 @@ inline constexpr description all[] = {
     {SCOLL_NAMED_MUTANT(bulk_refill_unheard), "a waiter for a buffer is not told that there is one"},
     {SCOLL_NAMED_MUTANT(bulk_chunk_overwritten),
      "the buffer of a chunk is filled again while the chunk is processed"},
+    {SCOLL_NAMED_MUTANT(bulk_loss_ends_session),
+     "a session ends when its bulk connection cannot be restored"},
 };
 #undef SCOLL_NAMED_MUTANT
 
