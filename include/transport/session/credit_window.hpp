@@ -17,6 +17,8 @@ class credit_window {
   /// Requests that may be sent now.
   std::uint32_t available() const noexcept { return granted_to_us_ - sent_; }
   void on_sent() noexcept { ++sent_; }
+  /// A request that was sent has provably not arrived, and will not be sent again.
+  void on_taken_back() noexcept { --sent_; }
   /// The peer announces the total that it allows. False if that grants nothing new.
   bool announce(std::uint32_t total) noexcept {
     if (static_cast<std::int32_t>(total - granted_to_us_) <= 0) return false;

@@ -28,7 +28,8 @@ struct endpoint_options {
   std::string cluster;
   /// A number that grows with every start of the node: its start time in ns, or a stored counter.
   std::uint64_t incarnation = 0;
-  /// How long a peer may be unreachable before its session is lost.
+  /// How long a peer may be unreachable before its session is lost. If only the connection for class bulk is
+  /// lost, only the exchanges of that class end.
   nanoseconds reconnect_grace = std::chrono::seconds(1);
   /// The first pause between connection attempts to a peer; pauses grow up to `backoff_limit`.
   nanoseconds backoff_first = std::chrono::milliseconds(5);
@@ -139,6 +140,8 @@ struct endpoint_statistics {
   /// Links broken off because the peer violated the protocol.
   std::uint64_t links_broken = 0;
   std::uint64_t sessions_lost = 0;
+  /// How often the exchanges of class bulk with a peer ended alone, because its bulk connection was lost.
+  std::uint64_t bulk_lost = 0;
 };
 
 class memory_service;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "scoll/coro/assert.hpp"
@@ -108,6 +109,8 @@ class message : public list_hook<> {
     message& owner_;
   };
   void payload_recalled() noexcept;
+  void drop_payload() noexcept;
+  void become_refusal(errc code, std::string_view why) noexcept;
 
   std::byte* envelope() noexcept { return bytes_.data() + frame_header_bytes; }
   bool holds_payload() noexcept {

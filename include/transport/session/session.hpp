@@ -24,6 +24,7 @@ class lane;
 /// The relation with one peer, which outlasts links: sequence numbers, acknowledgements, messages that are
 /// not acknowledged, credits and exchanges. It survives a broken link if the same incarnation of the peer is
 /// back within the grace. Otherwise everything pending on it ends, and the next request begins a new session.
+/// If only the link for bulk is gone for that long, only the exchanges of class bulk end.
 ///
 /// Memory is bounded per peer: credits bound requests, the queue limit bounds those that wait for credit, and
 /// the requests admitted bound replies.
@@ -58,6 +59,11 @@ class session final {
   /// True if the lane of `klass` is connected now, so that what is sent leaves at once.
   bool connected(traffic_class klass) const noexcept;
 
+  /// True if the connection for class bulk has been lost for the grace, so that the exchanges of that class
+  /// have ended, and something is still held that the peer must hear of. A new request of class bulk has the
+  /// grace to go through.
+  bool bulk_lost() const noexcept;
+
   /// The requests of a class that may be sent now, and the counters behind that number.
   std::uint32_t credit(traffic_class klass) const noexcept { return credits(klass).available(); }
   const credit_window& credits(traffic_class klass) const noexcept {
@@ -75,7 +81,7 @@ class session final {
   /// The peer's requests that wait for a reply of this node. It counts them one by one.
   std::size_t owing() noexcept;
   /// The messages held for this peer because they are queued or not acknowledged.
-  std::size_t held_messages() const noexcept { return held_; }
+  std::size_t held_messages() const noexcept { return held_[0] + held_[1]; }
 
  private:
   friend class exchange;
@@ -115,6 +121,8 @@ class session final {
   /// it.
   message* peek(lane_id lane, bool requests_too) noexcept;
   void take(message& m) noexcept;
+  void take_back(message& m) noexcept;
+  static void hollow(message& m) noexcept;
   void apply_grants(const frame_header& header) noexcept;
   std::uint32_t window_of(traffic_class klass) const noexcept;
   void grant_if_low(traffic_class klass) noexcept;
@@ -138,6 +146,7 @@ class session final {
   void reset(const error& reason, kept keep) noexcept;
   void end_all(intrusive_list<exchange, exchange>& ended, const error& reason) noexcept;
   void fail(const error& reason) noexcept;
+  void lose_bulk(const error& reason) noexcept;
   void shut() noexcept;
   bool quiet() const noexcept;
 
@@ -156,7 +165,7 @@ class session final {
   std::array<std::uint32_t, lane_count> pending_exchanges_{};
   intrusive_list<incoming, incoming> incoming_;
   intrusive_list<incoming, incoming> orphans_;  // requests of earlier sessions, whose replies are discarded
-  std::size_t held_ = 0;
+  std::array<std::uint32_t, lane_count> held_{};
   bool kicked_ = false;
   member_node<&session::flush> flush_{*this};
   std::uint32_t owed_calls_ = 0;  // those in `incoming_` of class call

@@ -58,6 +58,11 @@ struct sim_path {
   std::uint32_t corrupt_next = 0;
   /// The connection breaks after this many more frames have arrived; 0: never.
   std::uint32_t cut_after = 0;
+  /// The next this many connections are repeated: what the connecting side writes first, its hello, arrives a
+  /// second time, `repeat_after` later, on a connection of its own. Nobody is at the other end of that one,
+  /// so answers to it are lost and then reset it.
+  std::uint32_t repeat_connects = 0;
+  nanoseconds repeat_after{std::chrono::milliseconds(1)};
 
   // Faults of datagrams, as a number in a million:
   /// Datagrams that are lost.
@@ -125,16 +130,25 @@ class sim_network {
   void set_tamper(tamper_function tamper) { tamper_ = std::move(tamper); }
 
   std::uint64_t bytes_carried() const noexcept { return bytes_carried_; }
+  /// The connection attempts that began while the other host was connecting to this one. Both lanes of a peer
+  /// count alike, because a network knows addresses only.
+  std::uint64_t crossings() const noexcept { return crossings_; }
+  /// The connections that arrived a second time (`sim_path::repeat_connects`).
+  std::uint64_t repeated() const noexcept { return repeated_; }
 
  private:
   friend class sim_rail;
   friend class sim_link;
   friend class sim_datagrams;
   static constexpr std::string_view address_prefix = "host:";
+  class repetition;
 
   const sim_path& way(std::uint32_t from, std::uint32_t to) const noexcept;
   std::uint32_t host_of(const std::string& address) const;
   sim_link* any_link_of(const sim_rail& rail) noexcept;
+  bool repeats_next_connection(std::uint32_t from, std::uint32_t to);
+  void repeat_later(std::uint32_t from, std::uint32_t to, std::span<const transport::frame_parts> first);
+  void drop_repetitions() noexcept;
   bool is_frozen(std::uint32_t host) const noexcept { return frozen_[host]; }
   /// Hosts beyond those of the world share an executor with others, and live as long as it does.
   bool is_up(std::uint32_t host) const noexcept {
@@ -153,8 +167,11 @@ class sim_network {
   std::vector<bool> frozen_;                // hosts that nothing reaches
   std::vector<nanoseconds> sending_until_;  // by host: when its next send may begin
   intrusive_list<sim_link> links_;
+  intrusive_list<repetition> repetitions_;
   tamper_function tamper_;
   std::uint64_t bytes_carried_ = 0;
+  std::uint64_t crossings_ = 0;
+  std::uint64_t repeated_ = 0;
 };
 
 /// One life's rail on a `sim_network`. Its executor must outlive it.
@@ -184,6 +201,8 @@ class sim_rail final : public transport::rail {
   friend class sim_network;
   friend class sim_link;
   class connector;
+
+  bool crosses(const connector& begun) const noexcept;
 
   sim_network& network_;
   sim_executor& home_;

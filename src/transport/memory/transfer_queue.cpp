@@ -1,6 +1,7 @@
 #include "transport/memory/transfer_queue.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
@@ -122,13 +123,20 @@ void transfer_queue::settle(transfer& t) noexcept {
   }
 }
 
-/// Sends no more of a transfer. Segments under way are still waited for, so that the caller learns what
-/// became of them, and so that no part of a refused put arrives afterwards.
+/// Sends no more of a transfer: segments that wait for credit or a connection are taken back. Segments under
+/// way are still waited for, so that the caller learns what became of them, and so that no part of a refused
+/// put arrives afterwards.
 void transfer_queue::stop(transfer& t, const error& reason) noexcept {
   if (!t.failure_) t.failure_ = reason;
   t.unlink();
   t.next_ = t.local_.size();
   t.begun_ = true;
+  for (transfer_segment* s = t.segments_.first(); s != nullptr;) {
+    transfer_segment& each = *std::exchange(s, t.segments_.next(*s));
+    if (!each.pending() || each.transmitted()) continue;
+    each.cancel();
+    release(each);
+  }
 }
 
 status transfer_queue::deliver(transfer& t, const transfer_segment& segment, reply_event& event) noexcept {

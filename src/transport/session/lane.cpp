@@ -63,14 +63,6 @@ executor& lane::ex() const noexcept {
   return session_.endpoint_.get_executor();
 }
 
-/// A node that is still serving a call needs the connection too; otherwise it would never notice that the
-/// caller is gone, and never tell the handler. (A broadcast needs no such care: its time is bounded.)
-bool lane::needed() const noexcept {
-  if (id_ == lane_id::control && session_.owed_calls_ != 0) return true;
-  return !retained_.empty() || session_.work_waiting(id_) ||
-         session_.pending_exchanges_[static_cast<std::size_t>(id_)] != 0;
-}
-
 // ---- connecting
 
 void lane::pump() noexcept {
@@ -81,16 +73,14 @@ void lane::pump() noexcept {
     } else if (acknowledge_now_ || next_message(again) != nullptr) {
       link_->flush();
     }
-  } else if (state_ == state::idle && needed()) {
-    begin_connect();
+  } else if (needed()) {
+    attend();
   }
 }
 
 void lane::begin_connect() noexcept {
   state_ = state::connecting;
-  if (!grace_timer_.armed()) {
-    ex().arm(grace_timer_, ex().now() + session_.endpoint_.options().reconnect_grace);
-  }
+  if (needed()) start_grace();
   session_.endpoint_.rail_.connect(std::string(address_of_lane(session_.address(), id_)), *this);
 }
 
@@ -169,40 +159,26 @@ void lane::pause(const error& reason) noexcept {
   cursor_ = nullptr;
   last_failure_ = reason;
   session_.endpoint_.note_progress();
-  if (!needed()) {
+  const bool awaited = needed();
+  if (!awaited && grace_timer_.armed()) ex().disarm(grace_timer_);
+  if (!awaited && !lost_) {
     state_ = state::idle;
-    if (grace_timer_.armed()) ex().disarm(grace_timer_);
     return;
   }
   const endpoint_options& options = session_.endpoint_.options();
   state_ = state::pausing;
-  backoff_ = std::clamp(backoff_ * 2, options.backoff_first, options.backoff_limit);
+  const nanoseconds most =
+      awaited ? options.backoff_limit : std::max(options.backoff_limit, limits::lost_lane_pause);
+  backoff_ = std::clamp(backoff_ * 2, options.backoff_first, most);
   const auto jitter = session_.endpoint_.random_.below(static_cast<std::uint64_t>(backoff_.count()) / 4 + 1);
   ex().arm(pause_timer_, ex().now() + backoff_ + nanoseconds(static_cast<std::int64_t>(jitter)));
-  if (!grace_timer_.armed()) ex().arm(grace_timer_, ex().now() + options.reconnect_grace);
+  if (awaited) start_grace();
 }
 
 void lane::resume_after_pause() noexcept {
   state_ = state::idle;
-  if (needed()) return begin_connect();
+  if (needed() || lost_) return begin_connect();
   if (grace_timer_.armed()) ex().disarm(grace_timer_);
-}
-
-void lane::grace_over() noexcept {
-  if (!needed()) {  // what was to be sent has been cancelled
-    if (state_ == state::connecting) session_.endpoint_.rail_.cancel_connect(*this);
-    stop_timers();
-    drop_link();
-    state_ = state::idle;
-    return;
-  }
-  const bool had_session = session_.peer_epoch_ != 0;
-  const bool refused = last_failure_ == errc::wrong_cluster || last_failure_ == errc::version_mismatch ||
-                       last_failure_ == errc::not_member || last_failure_ == errc::stale;
-  const errc code = refused ? last_failure_.code() : had_session ? errc::connection_lost : errc::unreachable;
-  const std::string_view why = last_failure_.text();
-  session_.fail(make_error(code, "node {} at {}: {}", session_.peer(), session_.address(),
-                           why.empty() ? std::string_view("no connection within the grace") : why));
 }
 
 void lane::adopt(link& l, const hello& h, const frame_header& header, bool continues) noexcept {
@@ -224,12 +200,14 @@ void lane::stop_timers() noexcept {
 void lane::came_up(std::uint64_t peer_received) noexcept {
   stop_timers();
   state_ = state::up;
+  was_up_ = true;
   last_failure_ = {};
   acknowledgement_sent_ = received_;  // the greeting has acknowledged it
   cursor_ = SCOLL_MUTANT(replay_forgotten, "a new connection replays nothing") ? nullptr : retained_.first();
   if (!acknowledged(peer_received)) {
     return violated({errc::malformed, "the peer acknowledges what was never sent"});
   }
+  if (std::exchange(lost_, false)) take_back_unwanted();
   session_.kick();
 }
 
@@ -260,7 +238,7 @@ void lane::reset(bool keep_connecting) noexcept {
   retained_count_ = 0;
   cursor_ = nullptr;
   last_assigned_ = received_ = acknowledgement_sent_ = 0;
-  acknowledge_now_ = left_ = false;
+  acknowledge_now_ = left_ = lost_ = was_up_ = false;
   if (keep_connecting && state_ != state::up) {
     if (!grace_timer_.armed()) return;
     ex().disarm(grace_timer_);  // the new session has its own grace

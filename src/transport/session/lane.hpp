@@ -15,7 +15,10 @@ namespace scoll::transport {
 class session;
 
 /// One of the streams of a session: its connection, and the sequence of its messages. It connects when there
-/// is something to send, reconnects with growing pauses, and gives up after the grace.
+/// is something to send, reconnects with growing pauses, and gives up after the grace. Then the session ends
+/// if this is the control lane. If it is the bulk lane, only the exchanges of class bulk end, and the lane is
+/// *lost*: it keeps its sequence, and goes on to connect, seldom, to tell the peer what it still holds
+/// (grace.cpp).
 ///
 /// ```text
 ///            need                connected            welcome
@@ -35,6 +38,9 @@ class lane final : public link_events, public connect_events {
 
   bool up() const noexcept { return state_ == state::up; }
   bool greeting() const noexcept { return state_ == state::greeting; }
+  /// True from the end of the grace until the lane is up again, if something is held for the peer. Only a
+  /// bulk lane is ever lost; a control lane takes its session with it.
+  bool lost() const noexcept { return lost_; }
   std::uint64_t received() const noexcept { return received_; }
   /// The number of connections that this side has made for the lane, and of the peer's latest one. A late
   /// message from an earlier connection must not displace a later connection.
@@ -81,7 +87,12 @@ class lane final : public link_events, public connect_events {
   void violated(const error& reason) noexcept;
   void drop_link() noexcept;
   void stop_timers() noexcept;
+  void start_grace() noexcept;
+  void attend() noexcept;
   void grace_over() noexcept;
+  error reason_of_loss() const noexcept;
+  void stand_down() noexcept;
+  void take_back_unwanted() noexcept;
   void greeting_over() noexcept;
   void acknowledge_due() noexcept;
   void write_batch() noexcept;
@@ -101,6 +112,8 @@ class lane final : public link_events, public connect_events {
   std::uint64_t acknowledgement_sent_ = 0;
   bool acknowledge_now_ = false;
   bool left_ = false;
+  bool lost_ = false;
+  bool was_up_ = false;  // since the session began, or since the lane was last lost
   time_point unacknowledged_since_{};
   std::uint64_t attempts_ = 0;
   std::uint64_t peer_attempts_ = 0;

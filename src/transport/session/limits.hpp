@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "scoll/coro/time.hpp"
+
 /// Limits of sessions and lanes that are neither options nor part of the wire format.
 namespace scoll::transport::limits {
 
@@ -16,6 +18,10 @@ inline constexpr std::uint64_t acknowledge_every = 16;
 /// The most sent messages that a lane keeps for replay until they are acknowledged. So a peer that grants
 /// credit and never acknowledges cannot make this side keep more: nothing more is sent to it until it does.
 inline constexpr std::size_t retained_messages = 4096;
+
+/// The pauses between connection attempts of a lost bulk lane grow up to this, or to `backoff_limit` if that
+/// is longer, as long as nobody waits for the lane.
+inline constexpr nanoseconds lost_lane_pause = std::chrono::seconds(1);
 
 /// The most requests of one class that may be under way to a peer, whatever window the peer's hello offers.
 inline constexpr std::uint32_t window = 65536;

@@ -26,12 +26,22 @@ frame_parts message::parts() noexcept {
 
 /// The message may have to be sent again under the same number, so it becomes a harmless one.
 void message::payload_recalled() noexcept {
+  if (header_.type != frame_type::reply) return drop_payload();
+  become_refusal(errc::stale_descriptor, "the region was withdrawn before it was read");
+}
+
+void message::drop_payload() noexcept {
   header_.payload_checked = true;
   header_.payload_bytes = 0;
   header_.payload_checksum = empty_checksum;
-  if (header_.type != frame_type::reply) return;
-  constexpr std::string_view why = "the region was withdrawn before it was read";
-  wire::detail::store_little(envelope() + 8, static_cast<std::uint16_t>(errc::stale_descriptor));
+  payload_ = {};
+  borrow_.give_back();
+  beside_.reset();
+}
+
+void message::become_refusal(errc code, std::string_view why) noexcept {
+  drop_payload();
+  wire::detail::store_little(envelope() + 8, static_cast<std::uint16_t>(code));
   const auto text = std::as_bytes(std::span(why));
   copy_payload(text, wire::checksum(text));
 }

@@ -32,6 +32,11 @@ bool session::connected(traffic_class klass) const noexcept {
   return l != nullptr && l->up();
 }
 
+bool session::bulk_lost() const noexcept {
+  const auto& l = lanes_[index(lane_id::bulk)];
+  return l != nullptr && l->lost();
+}
+
 lane& session::lane_at(lane_id id) {
   auto& l = lanes_[index(id)];
   if (l == nullptr) l = std::make_unique<lane>(*this, id);
@@ -44,7 +49,7 @@ void session::enqueue(message& m, traffic_class klass, frame_type type) noexcept
   m.header().type = type;
   m.header().klass = klass;
   lane_at(lane_of(klass));
-  ++held_;
+  ++held_[index(lane_of(klass))];
   class_state& k = classes_[index(klass)];
   if (type == frame_type::request) {
     k.requests.push_back(m);
@@ -57,7 +62,7 @@ void session::enqueue(message& m, traffic_class klass, frame_type type) noexcept
 }
 
 void session::release(message& m) noexcept {
-  --held_;
+  --held_[index(lane_of(m.header().klass))];
   endpoint_.note_progress();
   if (m.requester_ != nullptr) m.requester_->queued_ = nullptr;
   const frame_header header = m.header();
@@ -299,8 +304,10 @@ std::size_t session::owing() noexcept {
   return count;
 }
 
+/// What a lost bulk lane holds waits for a connection that may never come, and nobody waits for it.
 bool session::quiet() const noexcept {
-  return held_ == 0 && incoming_.empty() && pending_exchanges_[0] == 0 && pending_exchanges_[1] == 0;
+  const bool sent = held_[index(lane_id::control)] == 0 && (held_[index(lane_id::bulk)] == 0 || bulk_lost());
+  return sent && incoming_.empty() && pending_exchanges_[0] == 0 && pending_exchanges_[1] == 0;
 }
 
 }  // namespace scoll::transport

@@ -5,6 +5,7 @@
 #include "transport/session/class_index.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/lane.hpp"
+#include "transport/session/reply_flags.hpp"
 #include "transport/session/session.hpp"
 #include "transport/wire/byte_order.hpp"
 #include "transport/wire/checksum.hpp"
@@ -14,14 +15,6 @@ namespace scoll::transport {
 
 using wire::detail::load_little;
 using wire::detail::store_little;
-
-namespace {
-
-// Flags of a reply.
-constexpr std::uint16_t final_flag = 1;
-constexpr std::uint16_t may_have_effects_flag = 2;
-
-}  // namespace
 
 // ---- the requesting side
 
@@ -149,7 +142,7 @@ status session::on_reply(frame_view& frame) noexcept {
     event.payload_bytes = frame.header.payload_bytes;
     event.fate = frame.fate;
   } else {
-    event.refused = (flags & may_have_effects_flag) == 0;
+    event.refused = (flags & reply_flags::may_have_effects) == 0;
     const auto text = frame.payload.bytes;
     event.outcome = error(code, {reinterpret_cast<const char*>(text.data()), text.size()});
   }
@@ -201,6 +194,8 @@ void session::send_reply(std::uint64_t exchange_id, traffic_class klass, message
   store_little(m.envelope() + 8, static_cast<std::uint16_t>(outcome.code()));
   store_little(m.envelope() + 10, static_cast<std::uint16_t>(final));
   store_little(m.envelope() + 12, std::uint32_t{0});
+  m.header().type = frame_type::reply;
+  if (lane_of(klass) == lane_id::bulk && bulk_lost()) hollow(m);
   enqueue(m, klass, frame_type::reply);
 }
 
@@ -212,7 +207,8 @@ void session::send_refusal(std::uint64_t exchange_id, traffic_class klass, const
   m.copy_payload(text, wire::checksum(text));
   send_reply(exchange_id, klass, m, reason, true);
   if (may_have_effects)
-    store_little(m.envelope() + 10, static_cast<std::uint16_t>(final_flag | may_have_effects_flag));
+    store_little(m.envelope() + 10,
+                 static_cast<std::uint16_t>(reply_flags::final | reply_flags::may_have_effects));
 }
 
 void session::dispose(traffic_class klass) noexcept {

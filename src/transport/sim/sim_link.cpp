@@ -30,6 +30,7 @@ sim_link::sim_link(sim_rail& owner, std::uint32_t remote) noexcept
 
 void sim_link::write(std::span<const transport::frame_parts> frames) noexcept {
   SCOLL_ASSERT(writable(), "a link takes one batch at a time");
+  if (std::exchange(repeats_, false)) network().repeat_later(host(), remote_, frames);
   if (peer_ != nullptr) {
     transmit(frames);
     blocked_ = peer_ != nullptr && peer_->queued_bytes_ >= pipe_bytes;
@@ -69,14 +70,29 @@ void sim_link::send_piece(std::span<const std::byte> bytes, nanoseconds due) noe
   while (!bytes.empty() && peer_ != nullptr) {
     chunk* const into = peer_->tail(due);
     if (into == nullptr) return break_both({errc::connection_lost, "the network ran out of buffers"});
-    const std::size_t n = std::min(bytes.size(), network().chunk_bytes_ - into->size);
-    std::memcpy(into->bytes.data() + into->size, bytes.data(), n);
-    into->size += n;
-    into->due = std::max(into->due, due);
-    peer_->queued_bytes_ += n;
-    network().bytes_carried_ += n;
-    bytes = bytes.subspan(n);
+    bytes = peer_->put(*into, bytes, due);
   }
+}
+
+/// Fills a chunk of this end's queue. Returns the bytes that did not fit.
+std::span<const std::byte> sim_link::put(chunk& into, std::span<const std::byte> bytes,
+                                         nanoseconds due) noexcept {
+  const std::size_t n = std::min(bytes.size(), network().chunk_bytes_ - into.size);
+  std::memcpy(into.bytes.data() + into.size, bytes.data(), n);
+  into.size += n;
+  into.due = std::max(into.due, due);
+  queued_bytes_ += n;
+  network().bytes_carried_ += n;
+  return bytes.subspan(n);
+}
+
+void sim_link::receive_from_nobody(std::span<const std::byte> bytes) noexcept {
+  while (!bytes.empty()) {
+    chunk* const into = tail(world().now());
+    if (into == nullptr) break;
+    bytes = put(*into, bytes, world().now());
+  }
+  deafen();
 }
 
 /// The chunk for bytes that are due at a time. Pieces of one batch share a chunk.

@@ -32,6 +32,11 @@ class sim_link final : public transport::link, public list_hook<> {
   void write(std::span<const transport::frame_parts> frames) noexcept override;
   void close() noexcept override;
 
+  /// The bytes of the first write arrive a second time, on another connection.
+  void repeat_first_write() noexcept { repeats_ = true; }
+  /// Bytes whose sender is gone are due now. More than the network has buffers for is lost.
+  void receive_from_nobody(std::span<const std::byte> bytes) noexcept;
+
   std::uint32_t host() const noexcept { return rail_.host_; }
   bool between(std::uint32_t a, std::uint32_t b) const noexcept {
     return (host() == a && remote_ == b) || (host() == b && remote_ == a);
@@ -86,6 +91,7 @@ class sim_link final : public transport::link, public list_hook<> {
   // sending
   void transmit(std::span<const transport::frame_parts> frames) noexcept;
   void send_piece(std::span<const std::byte> bytes, nanoseconds due) noexcept;
+  std::span<const std::byte> put(chunk& into, std::span<const std::byte> bytes, nanoseconds due) noexcept;
   chunk* tail(nanoseconds due) noexcept;
   void on_drained() noexcept;
   void unblock() noexcept;
@@ -114,6 +120,7 @@ class sim_link final : public transport::link, public list_hook<> {
   std::size_t queued_bytes_ = 0;
   bool blocked_ = false;
   bool silent_ = false;
+  bool repeats_ = false;
   delivery timer_;
   member_node<&sim_link::on_drained> drained_{*this};
   std::unique_ptr<ending> ending_;

@@ -32,6 +32,7 @@ sim_network::sim_network(sim_world& world, std::size_t chunk_bytes, std::uint32_
 
 sim_network::~sim_network() {
   SCOLL_ASSERT(links_.empty(), "a simulated network died before its rails");
+  drop_repetitions();
 }
 
 sim_path& sim_network::path(std::uint32_t from, std::uint32_t to) {
@@ -106,6 +107,8 @@ class sim_rail::connector final : public list_hook<>, public timer_node, public 
     if (armed() && !stranded_) rail_.network_.world_.disarm(*this);
   }
   bool of(const transport::connect_events& waiter) const noexcept { return waiter_ == &waiter; }
+  /// The host it goes to; null if that does not listen.
+  sim_rail* target() const noexcept { return known() ? rail_.network_.listeners_[to_] : nullptr; }
 
   /// The host has crashed: the attempt fails, by the host's own clock.
   void strand() noexcept {
@@ -131,7 +134,7 @@ class sim_rail::connector final : public list_hook<>, public timer_node, public 
     sim_network& network = rail_.network_;
     const nanoseconds now = network.world_.now();
     if (rail_.home_.available_at() > now) return rail_.home_.when_available(*this);
-    sim_rail* const target = known() ? network.listeners_[to_] : nullptr;
+    sim_rail* const target = this->target();
     if (target == nullptr && known() && network.mute_[to_]) return wait_until(nanoseconds::max());
     if (target == nullptr) return fail_at_home({errc::unreachable, "nobody listens there"});
     const sim_path& there = network.way(from(), to_);
@@ -160,6 +163,7 @@ class sim_rail::connector final : public list_hook<>, public timer_node, public 
     auto* ours = new sim_link(source, to);
     auto* theirs = new sim_link(target, initiator);
     sim_link::join(*ours, *theirs);
+    if (source.network_.repeats_next_connection(initiator, to)) ours->repeat_first_write();
     world.record(sim_trace::connection, initiator, to, 0);
     target.home_.enter([&]() noexcept { target.acceptor_->on_accepted(*theirs); });
     source.home_.enter([&]() noexcept { waiter.on_connected(*ours); });
@@ -213,7 +217,18 @@ void sim_rail::stop_listening() noexcept {
 }
 
 void sim_rail::connect(const std::string& address, transport::connect_events& waiter) noexcept {
-  connecting_.push_back(*new connector(*this, address, waiter));
+  connector& begun = *new connector(*this, address, waiter);
+  connecting_.push_back(begun);
+  network_.crossings_ += crosses(begun);
+}
+
+/// True if the host that `begun` goes to is connecting to this one.
+bool sim_rail::crosses(const connector& begun) const noexcept {
+  sim_rail* const other = begun.target();
+  if (other == nullptr || other == this) return false;
+  connector* c = other->connecting_.first();
+  while (c != nullptr && c->target() != this) c = other->connecting_.next(*c);
+  return c != nullptr;
 }
 
 void sim_rail::cancel_connect(transport::connect_events& waiter) noexcept {

@@ -91,6 +91,7 @@ TEST_CASE("links that break again and again lose and repeat nothing") {
 TEST_CASE("both sides connect at once") {
   // The time between the two connects, plus the time that a message needs from one side to the other.
   const nanoseconds latency = GENERATE(1us, 10us, 3ms);
+  std::uint64_t crossings = 0;
   for (int offset = -30; offset <= 30; ++offset) {
     memory_world w;
     w.set_latency(latency);
@@ -115,7 +116,42 @@ TEST_CASE("both sides connect at once") {
     w.pass(100ms);
     CHECK(p.left->transport().open() == 2);
     CHECK(p.right->transport().open() == 2);
+    crossings += w.net.crossings();
   }
+  CHECK(crossings > 20);
+}
+
+TEST_CASE("a late copy of a connection attempt is refused and changes nothing") {
+  const nanoseconds late = GENERATE(1us, 100us, 30ms, 700ms);
+  const bool cut = GENERATE(false, true);
+  memory_world w;
+  pair p(w);
+  for (const auto& [from, to] : {std::pair(1U, 2U), std::pair(2U, 1U)}) {
+    w.net.path(from, to).repeat_connects = 2;
+    w.net.path(from, to).repeat_after = late;
+  }
+  std::deque<call> calls;
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    const auto klass = i % 2 == 0 ? traffic_class::call : traffic_class::bulk;
+    REQUIRE(calls.emplace_back().start(*p.left, 2, i, 8, klass).has_value());
+    REQUIRE(calls.emplace_back().start(*p.right, 1, i, 8, klass).has_value());
+    w.pass(17us);
+    if (cut && i == 10) w.net.cut(1, 2);
+  }
+  REQUIRE(p.settle(calls));
+  w.pass(1s);
+  CHECK(w.net.repeated() >= 2);
+  CHECK(p.left->ep->statistics().links_refused + p.right->ep->statistics().links_refused >= w.net.repeated());
+  for (auto& c : calls) CHECK(c.answered());
+  for (node* n : {p.left.get(), p.right.get()}) {
+    CHECK(n->in.losses.empty());
+    for (const auto& [number, times] : n->in.seen) CHECK(times == 1);
+  }
+  w.pass(20s);
+  REQUIRE(p.quiet());
+  check_credit_is_back(p);
+  CHECK(p.left->transport().open() == 2);
+  CHECK(p.right->transport().open() == 2);
 }
 
 TEST_CASE("a node that only the other side can reach") {

@@ -36,31 +36,18 @@ class world {
   virtual bool wait(const std::function<bool()>& done, nanoseconds limit) = 0;
 };
 
-/// Hosts of a simulated network that share a clock and have the numbers of their nodes.
-class memory_world final : public world {
+/// Hosts that share a virtual clock.
+class virtual_world : public world {
  public:
-  explicit memory_world(std::size_t chunk_bytes = sim_network::usual_chunk_bytes)
-      : net(clock.world(), chunk_bytes, hosts) {
-    set_latency(10us);
-  }
-
   virtual_executor clock;
-  sim_network net;
-
-  void set_latency(nanoseconds latency) { net.common_path().model = sim_link_model::ideal(latency); }
 
   executor& ex() override { return clock; }
-  std::unique_ptr<rail> make_rail(node_id node) override {
-    return std::make_unique<sim_rail>(net, clock, static_cast<std::uint32_t>(node));
-  }
-  std::string address(node_id node) const override {
-    return sim_network::address_of(static_cast<std::uint32_t>(node));
-  }
   void pass(nanoseconds d) override { clock.run_for(d); }
 
- private:
+ protected:
   static constexpr std::uint32_t hosts = 64;
 
+ private:
   bool wait(const std::function<bool()>& done, nanoseconds limit) override {
     const time_point end = clock.now() + limit;
     const bool endless = false;
@@ -70,6 +57,26 @@ class memory_world final : public world {
       clock.run_now();
     }
     return true;
+  }
+};
+
+/// Hosts of a simulated network, which have the numbers of their nodes.
+class memory_world final : public virtual_world {
+ public:
+  explicit memory_world(std::size_t chunk_bytes = sim_network::usual_chunk_bytes)
+      : net(clock.world(), chunk_bytes, hosts) {
+    set_latency(10us);
+  }
+
+  sim_network net;
+
+  void set_latency(nanoseconds latency) { net.common_path().model = sim_link_model::ideal(latency); }
+
+  std::unique_ptr<rail> make_rail(node_id node) override {
+    return std::make_unique<sim_rail>(net, clock, static_cast<std::uint32_t>(node));
+  }
+  std::string address(node_id node) const override {
+    return sim_network::address_of(static_cast<std::uint32_t>(node));
   }
 };
 

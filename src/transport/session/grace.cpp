@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
+#include "transport/io/address.hpp"
+#include "transport/session/class_index.hpp"
+#include "transport/session/endpoint.hpp"
+#include "transport/session/lane.hpp"
+#include "transport/session/reply_flags.hpp"
+#include "transport/session/session.hpp"
+#include "transport/wire/byte_order.hpp"
+
+// Who waits for a lane that is down, for how long, and what ends when that time is over.
+//
+// The end of the control lane is the end of the session. The end of the bulk lane ends the exchanges of class
+// bulk alone. The session, and with it the sequence and the credit of the bulk lane, goes on, so nothing is
+// numbered anew on one side and not on the other. Messages that have left, and may have arrived, are kept for
+// the next connection, but without their payloads: replies as refusals, requests as places in the sequence.
+// Cancels are queued for the requests that the peer may be working on. The next greeting says what has
+// arrived; requests that have not are taken back. Until then the credits bound what is kept.
+namespace scoll::transport {
+
+using wire::detail::load_little;
+using wire::detail::store_little;
+
+/// A node that is still serving a call needs the connection too; otherwise it would never notice that the
+/// caller is gone, and never tell the handler. (A broadcast needs no such care: its time is bounded.) When
+/// bulk is lost, the control lane shows whether the peer is there at all: if it is not, the session ends.
+/// Nobody waits for what a lost lane still holds.
+bool lane::needed() const noexcept {
+  if (id_ == lane_id::control && (session_.owed_calls_ != 0 || session_.bulk_lost())) return true;
+  if (session_.pending_exchanges_[index(id_)] != 0) return true;
+  return !lost_ && (!retained_.empty() || session_.work_waiting(id_));
+}
+
+void lane::start_grace() noexcept {
+  if (grace_timer_.armed()) return;
+  ex().arm(grace_timer_, ex().now() + session_.endpoint_.options().reconnect_grace);
+}
+
+/// Somebody waits for the lane, which is not up. If it was lost, it has a new grace, which begins with an
+/// attempt.
+void lane::attend() noexcept {
+  if (state_ == state::idle) return begin_connect();
+  if (grace_timer_.armed()) return;
+  start_grace();
+  if (state_ != state::pausing) return;
+  ex().disarm(pause_timer_);
+  backoff_ = nanoseconds(0);
+  begin_connect();
+}
+
+void lane::grace_over() noexcept {
+  if (!needed()) return stand_down();  // what was to be sent has been cancelled
+  const error reason = reason_of_loss();
+  const bool alone =
+      id_ == lane_id::bulk &&
+      !SCOLL_MUTANT(bulk_loss_ends_session, "a session ends when its bulk connection cannot be restored");
+  alone ? session_.lose_bulk(reason) : session_.fail(reason);
+}
+
+error lane::reason_of_loss() const noexcept {
+  const bool refused = last_failure_ == errc::wrong_cluster || last_failure_ == errc::version_mismatch ||
+                       last_failure_ == errc::not_member || last_failure_ == errc::stale;
+  const bool had = id_ == lane_id::bulk ? was_up_ : session_.peer_epoch_ != 0;
+  const errc code = refused ? last_failure_.code() : had ? errc::connection_lost : errc::unreachable;
+  const std::string_view why =
+      last_failure_.text().empty() ? "no connection within the grace" : last_failure_.text();
+  if (id_ == lane_id::control) {
+    return make_error(code, "node {} at {}: {}", session_.peer(), session_.address(), why);
+  }
+  return make_error(code, "bulk to node {} at {}: {}", session_.peer(),
+                    address_of_lane(session_.address(), id_), why);
+}
+
+/// Nobody waits for the lane any more. A lost one goes on to connect, seldom.
+void lane::stand_down() noexcept {
+  if (state_ == state::connecting) session_.endpoint_.rail_.cancel_connect(*this);
+  stop_timers();
+  drop_link();
+  state_ = state::idle;
+  if (lost_) pause(last_failure_);
+}
+
+/// Ends all exchanges of class bulk on this side, and nothing else.
+void session::lose_bulk(const error& reason) noexcept {
+  class_state& bulk = classes_[index(traffic_class::bulk)];
+  lane& l = lane_at(lane_id::bulk);
+  intrusive_list<exchange, exchange> ended;
+  exchanges_.each([&](exchange& waiter) {
+    if (lane_of(waiter.klass_) != lane_id::bulk) return;
+    if (waiter.transmitted_) send_cancel(waiter, false);
+    --pending_exchanges_[index(lane_id::bulk)];
+    exchanges_.remove(waiter.id_);
+    ended.push_back(waiter);
+  });
+  while (!bulk.requests.empty()) release(bulk.requests.pop_front());
+  bulk.queued = 0;
+  for (message* m = bulk.expected.first(); m != nullptr; m = bulk.expected.next(*m)) hollow(*m);
+  for (message* m = l.retained_.first(); m != nullptr; m = l.retained_.next(*m)) hollow(*m);
+  l.lost_ = !l.retained_.empty() || !bulk.expected.empty();
+  l.was_up_ = false;
+  l.stand_down();
+  ++endpoint_.statistics_.bulk_lost;
+  endpoint_.note_progress();
+  if (l.lost_) lane_at(lane_id::control);  // it is needed now, and may never have been
+  kick();
+  end_all(ended, reason);
+}
+
+/// Nobody waits for a message of class bulk any more. It lets go of all memory but keeps its place in the
+/// sequence. A reply says that it is lost, in case its requester has not given up yet.
+void session::hollow(message& m) noexcept {
+  if (m.requester_ != nullptr) std::exchange(m.requester_, nullptr)->queued_ = nullptr;
+  if (m.header().type != frame_type::reply) return m.drop_payload();
+  if (load_little<std::uint16_t>(m.envelope() + 8) != 0) return;  // a refusal
+  m.become_refusal(errc::connection_lost, "the bulk connection was lost before the answer had arrived");
+  store_little(m.envelope() + 10,
+               static_cast<std::uint16_t>(reply_flags::final | reply_flags::may_have_effects));
+}
+
+/// The lane was lost and is up again, and the peer has just said what it has received. A request that it has
+/// not received is as if it had never been sent: its credit is free, and what follows takes its number.
+void lane::take_back_unwanted() noexcept {
+  if (retained_.empty()) return;
+  std::uint64_t number = retained_.front().header().sequence - 1;
+  for (message* m = retained_.first(); m != nullptr;) {
+    message& each = *std::exchange(m, retained_.next(*m));
+    if (each.header().type != frame_type::request) {
+      each.header().sequence = ++number;
+      continue;
+    }
+    each.unlink();
+    --retained_count_;
+    session_.take_back(each);
+  }
+  last_assigned_ = number;
+  cursor_ = retained_.first();
+}
+
+void session::take_back(message& m) noexcept {
+  classes_[index(m.header().klass)].credits.on_taken_back();
+  release(m);
+}
+
+}  // namespace scoll::transport

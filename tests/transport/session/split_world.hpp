@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tests/transport/session/worlds.hpp"
+#include "transport/session/named_rails.hpp"
+
+namespace network {
+
+/// The rails of one host on two networks, as one.
+class split_rail final : public rail {
+ public:
+  split_rail(sim_network& messages, sim_network& bulk, sim_executor& home, std::uint32_t host)
+      : messages_(messages, home, host), bulk_(bulk, home, host) {
+    both_.add("msg", messages_).value();
+    both_.add("fast", bulk_).value();
+  }
+
+  status listen(const std::string& address, accept_events& events) noexcept override {
+    return both_.listen(address, events);
+  }
+  std::string listen_address() const override { return both_.listen_address(); }
+  void stop_listening() noexcept override { both_.stop_listening(); }
+  void connect(const std::string& address, connect_events& waiter) noexcept override {
+    both_.connect(address, waiter);
+  }
+  void cancel_connect(connect_events& waiter) noexcept override { both_.cancel_connect(waiter); }
+  std::size_t open() const noexcept override { return both_.open(); }
+  task<void> all_closed() override { return both_.all_closed(); }
+
+ private:
+  sim_rail messages_;
+  sim_rail bulk_;
+  named_rails both_;
+};
+
+/// Hosts with two simulated networks: `net` carries the control lanes, `fast` the bulk lanes.
+class split_world final : public virtual_world {
+ public:
+  explicit split_world(std::size_t chunk_bytes = sim_network::usual_chunk_bytes)
+      : net(clock.world(), chunk_bytes, hosts), fast(clock.world(), chunk_bytes, hosts) {
+    net.common_path().model = fast.common_path().model = sim_link_model::ideal(10us);
+  }
+
+  sim_network net;
+  sim_network fast;
+
+  std::unique_ptr<rail> make_rail(node_id node) override {
+    return std::make_unique<split_rail>(net, fast, clock, static_cast<std::uint32_t>(node));
+  }
+  std::string address(node_id node) const override {
+    const std::string place = sim_network::address_of(static_cast<std::uint32_t>(node));
+    return "msg://" + place + ";bulk=fast://" + place;
+  }
+
+  /// Nodes 1 and 2 lose a network, and cannot connect over it.
+  static void sever(sim_network& network) {
+    network.refuse(1, 2);
+    network.refuse(2, 1);
+    network.cut(1, 2);
+  }
+  static void mend(sim_network& network) {
+    network.admit(1, 2);
+    network.admit(2, 1);
+  }
+};
+
+}  // namespace network
