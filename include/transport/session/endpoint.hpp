@@ -80,6 +80,8 @@ class request_view {
   /// The payload's size in bytes, even if it was not lent.
   std::uint32_t payload_bytes() const noexcept { return frame_.header.payload_bytes; }
   payload_disposition fate() const noexcept { return frame_.fate; }
+  /// True if a part of the payload was written where it belonged before an earlier connection broke.
+  bool torn_before() const noexcept { return frame_.torn_before; }
 
   /// Accepts the request: `work` now owes the reply.
   void accept(incoming& work) noexcept;

@@ -45,6 +45,9 @@ struct frame_view {
   std::span<const std::byte> head;
   buffer_view payload;
   payload_disposition fate = payload_disposition::lent;
+  /// A part of the payload was written where it belonged before an earlier connection broke. The owner of the
+  /// link finds this out.
+  bool torn_before = false;
 };
 
 /// The owner of a link, which is told what happens on it.

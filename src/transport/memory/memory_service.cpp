@@ -56,7 +56,8 @@ lent_range memory_service::place_payload(std::span<const std::byte> head,
 
 void memory_service::on_request(request_view& request) noexcept {
   const payload_disposition fate = request.fate();
-  const bool may_have_effects = fate == payload_disposition::torn || fate == payload_disposition::damaged;
+  const bool may_have_effects =
+      fate == payload_disposition::torn || fate == payload_disposition::damaged || request.torn_before();
   const auto head = wire::decode_from<memory_head>(request.head());
   if (!head) return request.refuse(head.error());
   if (const auto s = check(*head, request); !s) return request.refuse(s.error(), may_have_effects);

@@ -51,6 +51,11 @@ bool is_violation(const error& reason) noexcept {
   return reason == errc::malformed || reason == errc::too_large || reason == errc::checksum_mismatch;
 }
 
+/// True if nothing of a payload was written to where it belongs as it came.
+bool was_not_placed(payload_disposition fate) noexcept {
+  return fate == payload_disposition::lent || fate == payload_disposition::dropped;
+}
+
 }  // namespace
 
 lane::lane(session& owner, lane_id id) noexcept : session_(owner), id_(id) {}
@@ -237,7 +242,7 @@ void lane::reset(bool keep_connecting) noexcept {
   while (!retained_.empty()) session_.release(retained_.pop_front());
   retained_count_ = 0;
   cursor_ = nullptr;
-  last_assigned_ = received_ = acknowledgement_sent_ = 0;
+  last_assigned_ = received_ = acknowledgement_sent_ = placed_ = 0;
   acknowledge_now_ = left_ = lost_ = was_up_ = false;
   if (keep_connecting && state_ != state::up) {
     if (!grace_timer_.armed()) return;
@@ -289,7 +294,10 @@ void lane::on_frame(frame_view& frame) noexcept {
 lent_range lane::place_payload(const frame_header& header, std::span<const std::byte> head) noexcept {
   const bool expected = state_ == state::up && header.sequence == received_ + 1 &&
                         lane_of(header.klass) == id_ && head.size() >= message::envelope_bytes;
-  return expected ? session_.place(header, head) : lent_range{};
+  if (!expected) return {};
+  const lent_range place = session_.place(header, head);
+  if (place.size != 0) placed_ = header.sequence;
+  return place;
 }
 
 void lane::on_sequenced(frame_view& frame) noexcept {
@@ -308,6 +316,9 @@ void lane::on_sequenced(frame_view& frame) noexcept {
     return violated({errc::malformed, "a request beyond its credit"});
   }
   received_ = header.sequence;
+  frame.torn_before =
+      placed_ == received_ && was_not_placed(frame.fate) &&
+      !SCOLL_MUTANT(bulk_torn_put_forgotten, "a put that a broken connection tore is not written");
   backoff_ = nanoseconds(0);
   acknowledge_soon();
   if (header.type == frame_type::request) return session_.on_request(frame);

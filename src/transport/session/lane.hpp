@@ -109,6 +109,7 @@ class lane final : public link_events, public connect_events {
   link* link_ = nullptr;
   std::uint64_t last_assigned_ = 0;
   std::uint64_t received_ = 0;
+  std::uint64_t placed_ = 0;  // the latest message whose payload was written as it came
   std::uint64_t acknowledgement_sent_ = 0;
   bool acknowledge_now_ = false;
   bool left_ = false;

@@ -42,6 +42,7 @@ void life::crash(testing::sim_crash how) {
   files->crash();
   home.detach();
   crashed = true;
+  died_in_stealth = participant != nullptr && participant->stage() != gossip::participation::active;
 }
 
 void life::break_all() {

@@ -183,8 +183,10 @@ void nothing_fails_by_itself(const broadcast_record& b, const cluster& c, violat
     if (s == member_state::merged || s == member_state::excluded || bounded) continue;
     const bool unprepared =
         !b.group->known_to_all() && (why.what == errc::unknown_group || why.what == errc::membership_changed);
-    const bool told_to =
-        unprepared || why.where == phase::prepare || why.where == phase::execute || why.where == phase::reply;
+    const bool other_version =
+        b.group->service == service_kind::versioned && why.what == errc::version_mismatch;
+    const bool told_to = unprepared || other_version || why.where == phase::prepare ||
+                         why.where == phase::execute || why.where == phase::reply;
     if (!told_to) report(found, "nothing fails by itself", b, fmt::format("rank {}", rank));
   }
 }

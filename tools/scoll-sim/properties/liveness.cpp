@@ -5,6 +5,19 @@
 
 // What must hold for nodes that follow a gossip.
 namespace scoll::sim {
+namespace {
+
+/// True if the latest life of a host ended before the gossip could hear of it. Nodes that it has connected to
+/// know of that life, and no verdict about an earlier one says anything of it.
+bool died_unheard(const cluster& c, std::uint32_t host) {
+  const life* latest = nullptr;
+  for (const life& l : c.all_lives()) {
+    if (l.host == host && l.member != nullptr) latest = &l;
+  }
+  return latest != nullptr && latest->died_in_stealth;
+}
+
+}  // namespace
 
 void check_liveness_settled(cluster& c, violations& found) {
   if (!c.has_gossip()) return;
@@ -17,11 +30,19 @@ void check_liveness_settled(cluster& c, violations& found) {
     const detail::engine& engine = detail::node_access::engine(*l->member);
     if (l->participant->stage() != gossip::participation::active)
       found.push_back({"everybody takes part in the gossip", fmt::format("host {} does not", host)});
-    for (std::uint32_t other = 0; other < c.hosts(); ++other) {
-      const bool up = c.alive(other) != nullptr;
-      if (other != host && up == engine.lives().is_dead(other + 1))
+    for (gossip::participant_index i = 0; i < c.hosts(); ++i) {
+      const node_id other = l->bond->node_of(i);
+      if (other == host + 1) continue;
+      const bool up = c.alive(static_cast<std::uint32_t>(other - 1)) != nullptr;
+      const gossip::liveness told = l->participant->state(i);
+      // Who started after the death of another has never heard of it.
+      const bool is_true = up ? told == gossip::liveness::alive : told != gossip::liveness::alive;
+      const bool is_heard = engine.lives().is_dead(other) == (told == gossip::liveness::dead) ||
+                            died_unheard(c, static_cast<std::uint32_t>(other - 1));
+      if (!is_true || !is_heard)
         found.push_back({"the gossip tells the truth",
-                         fmt::format("host {} holds host {} to be {}", host, other, up ? "dead" : "alive")});
+                         fmt::format("host {} holds host {}, which is {}, to be {}", host, other - 1,
+                                     up ? "up" : "down", gossip::to_string(told))});
     }
   }
 }
