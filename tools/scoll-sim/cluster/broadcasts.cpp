@@ -149,6 +149,8 @@ task<void> cluster::run_broadcast_of(life& root, group_record& g, broadcast_reco
     where = held->only(ranks);
   }
   if (b.bound != nanoseconds::max()) b.bound = bound_of(b, S::processing_bound);
+  const rank_set asked = where.addressed();
+  b.dead_known = detail::node_access::engine(*root.member).living(*where.state(), asked) != asked;
   b.held = !detail::node_access::engine(*root.member).holding().open();
   b.counter = where.state()->next_counter;
   in_use_.emplace(root.number, g.number);

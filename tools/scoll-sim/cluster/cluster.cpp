@@ -278,6 +278,9 @@ void cluster::began(std::uint64_t broadcast, std::uint32_t rank, nanoseconds lef
   m.executor = lives_[b.group->members[rank]];
   m.last_begun = world_.now();
   m.most_left = std::max(m.most_left, left);
+  const gossip::participant* const p = b.root->participant.get();
+  if (rank != b.root_rank && !b.root->crashed && p != nullptr && p->stage() != gossip::participation::active)
+    ++early_;
   if (m.executor != nullptr) in_use_.emplace(m.executor->number, b.group->number);
 }
 

@@ -45,6 +45,8 @@ class cluster final : private ledger {
   void heal();
   /// True if the nodes hear of deaths, invented or from a gossip.
   bool has_liveness() const noexcept { return has_liveness_; }
+  /// True if the nodes know by now which lives are over. With a gossip, who hears nobody judges nobody.
+  bool deaths_are_known() const noexcept;
   bool has_gossip() const noexcept { return datagrams_ != nullptr; }
   bool has_two_rails() const noexcept { return bulk_network_ != nullptr; }
   /// The time at which the last stall will be over.
@@ -76,6 +78,8 @@ class cluster final : private ledger {
   std::uint32_t garbled_requests() const noexcept { return garbled_; }
   /// Groups in use that a member had lost.
   const std::vector<std::string>& lost_groups() const noexcept { return lost_groups_; }
+  /// Broadcasts that a member executed although their root did not take part in the gossip yet.
+  std::uint32_t early_broadcasts() const noexcept { return early_; }
   /// Deaths of living hosts that the gossip told in a run without faults.
   std::uint32_t slanders() const noexcept { return slanders_; }
   coverage& seen() noexcept { return seen_; }
@@ -218,6 +222,7 @@ class cluster final : private ledger {
   std::uint32_t undead_ = 0;
   std::uint32_t garbled_ = 0;
   std::uint32_t slanders_ = 0;
+  std::uint32_t early_ = 0;
   std::vector<std::string> lost_groups_;
   std::uint64_t next_stray_ = first_stray;
   bool burying_ = false;

@@ -216,6 +216,11 @@ void cluster::note_end() {
   }
 }
 
+bool cluster::deaths_are_known() const noexcept {
+  const auto living = std::count_if(lives_.begin(), lives_.end(), [](const life* l) { return l != nullptr; });
+  return has_liveness_ && (!has_gossip() || living > 1);
+}
+
 void cluster::heal() {
   each_network([](testing::sim_network& n) { n.heal(); });
   outages_.clear();

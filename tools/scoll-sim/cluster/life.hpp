@@ -77,7 +77,7 @@ struct life {
   scope work;                         ///< the start, and the creations and broadcasts that began here
   std::optional<status> ended;
   bool crashed = false;
-  bool died_in_stealth = false;  ///< before its participant took part in the gossip
+  bool died_in_stealth = false;      ///< before its participant took part in the gossip
   std::vector<std::uint64_t> heard;  ///< the latest life of each host that this life has heard of
 };
 

@@ -63,8 +63,9 @@ struct broadcast_record {
   nanoseconds took{0};   ///< by the root's clock
   nanoseconds bound{0};  ///< for all of it
   nanoseconds cancelled_at{0};
-  bool held = false;   ///< it had to wait until the root may begin broadcasts
-  bool stray = false;  ///< no member may execute it
+  bool dead_known = false;  ///< its root knew that some of those that it addresses were dead
+  bool held = false;        ///< it had to wait until the root may begin broadcasts
+  bool stray = false;       ///< no member may execute it
   bool cancelled = false;
   bool done = false;
   bool ended_by_crash = false;

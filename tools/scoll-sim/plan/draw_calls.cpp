@@ -40,7 +40,8 @@ void draw_call(draft& d, std::uint64_t number, nanoseconds at, std::uint32_t fro
   // that still work for them have to notice that.
   const bool last_of_all = lasting && random.chance(1, 2);
   const nanoseconds later = from_us(random.magnitude(1, 500'000));
-  d.add(last_of_all ? d.beginning() + d.horizon + later : at + later, events::call_stop{number});
+  const nanoseconds end = std::max(at, d.beginning() + d.horizon);
+  d.add((last_of_all ? end : at) + later, events::call_stop{number});
 }
 
 /// Draws sizes around the limits at which segments travel in another way.

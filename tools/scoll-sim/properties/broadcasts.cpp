@@ -4,6 +4,7 @@
 #include "scoll/coro/error_format.hpp"
 #include "scoll/node_access.hpp"
 #include "scoll/tree/any_tree.hpp"
+#include "tools/scoll-sim/cluster/services.hpp"
 #include "tools/scoll-sim/cluster/times.hpp"
 #include "tools/scoll-sim/properties/properties.hpp"
 
@@ -271,6 +272,60 @@ void who_dissents_takes_no_part(const broadcast_record& b, violations& found) {
     report(found, "who dissents takes no part", b, fmt::format("{} did", b.account.dissenting().members));
 }
 
+/// What a broadcast chose to do about members that were known to be dead is done: nothing is executed, or the
+/// others are asked.
+void the_dead_are_treated_as_chosen(const broadcast_record& b, violations& found) {
+  if (b.held || b.stray) return;
+  const bool tries = b.options.dead == dead_members::try_others;
+  const bool refused = std::any_of(b.account.causes().begin(), b.account.causes().end(),
+                                   [](const cause& why) { return why.where == phase::liveness; });
+  if (refused && (tries || !b.dead_known))
+    report(found, "the dead are treated as chosen", b, "it was refused");
+  if (!b.dead_known || tries) return;
+  for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
+    if (b.members[rank].begun != 0)
+      report(found, "the dead are treated as chosen", b, fmt::format("rank {} executed", rank));
+  }
+}
+
+/// A member whose `prepare` refuses does not execute, and one whose `finish` refuses is not merged.
+void refusals_are_heard(const broadcast_record& b, violations& found) {
+  if (!prepares(b.group->service)) return;
+  for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
+    if (holds(b.request.refusing, rank) && b.members[rank].begun != 0)
+      report(found, "refusals are heard", b, fmt::format("rank {} executed", rank));
+    const bool finish_refuses = !b.held && b.counter % 16 == 7 && rank % 4 == 2;
+    if (finish_refuses && b.account.state(rank) == member_state::merged)
+      report(found, "refusals are heard", b, fmt::format("rank {} is merged", rank));
+  }
+}
+
+/// Without faults, a member that asked for more time has it.
+void an_extension_is_heard(const broadcast_record& b, const cluster& c, violations& found) {
+  const bool asks = prepares(b.group->service) && b.request.extend_us != 0 && b.options.deadline.unlimited();
+  if (!asks || !c.faults().empty() || b.cancelled || b.held) return;
+  const std::uint32_t longest = b.request.work_us + b.request.prepare_us + 20'000;
+  if (longest > b.request.extend_us / 4) return;
+  for (const std::uint32_t rank : b.addressed) {
+    const cause& why = b.account.why(rank);
+    if (extends(rank) && b.members[rank].begun != 0 && why.what == errc::deadline_exceeded)
+      report(found, "an extension is heard", b, fmt::format("rank {} had no time", rank));
+  }
+}
+
+/// A reply that fits the capacity is not refused as too large by the member that made it alone.
+void what_fits_is_not_refused(const broadcast_record& b, violations& found) {
+  const auto n = static_cast<std::uint32_t>(b.addressed.size());
+  const auto tree = any_tree::resolve(b.group->tree, n);
+  for (std::uint32_t place = 0; tree && place < n; ++place) {
+    const std::uint32_t rank = b.addressed[place];
+    const cause& why = b.account.why(rank);
+    const bool leaf = tree->fan_out(n, to_relative(place, b.root_place, n)) == 0;
+    if (leaf && why.what == errc::too_large && why.reporter == rank && !holds(b.request.oversized, rank))
+      report(found, "what fits is not refused", b, fmt::format("the reply of rank {} was", rank));
+  }
+}
+
 /// In an honest cluster no node takes another for a stranger, or a request for a repeated one.
 void the_honest_agree(const broadcast_record& b, violations& found) {
   for (const cause& why : b.account.causes()) {
@@ -300,6 +355,10 @@ void check_result(const broadcast_record& b, const cluster& c, violations& found
   nobody_is_asked_for_longer(b, found);
   other_versions_do_not_execute(b, c, found);
   who_dissents_takes_no_part(b, found);
+  the_dead_are_treated_as_chosen(b, found);
+  refusals_are_heard(b, found);
+  an_extension_is_heard(b, c, found);
+  what_fits_is_not_refused(b, found);
   the_honest_agree(b, found);
 }
 

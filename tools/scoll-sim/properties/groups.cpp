@@ -52,7 +52,7 @@ void holds_no_other_group(const life& l, const cluster& c, violations& found) {
 /// Groups end with the life that created them: once every node knows which lives are current, nodes hold only
 /// groups of current lives.
 void groups_end_with_their_creators(const life& l, const cluster& c, violations& found) {
-  if (!c.has_liveness()) return;
+  if (!c.deaths_are_known()) return;
   engine_of(l).each_group([&](const detail::group_state& held) {
     if (is_adopted(held)) return;
     const life* const creator = c.alive(static_cast<std::uint32_t>(held.id.creator - 1));
@@ -76,10 +76,19 @@ void an_ended_group_leaves_nothing(const life& l, cluster& c, violations& found)
   });
 }
 
+/// Without faults a group can be created, unless a table was full or its time too short.
+void no_creation_fails_by_itself(const group_record& g, const cluster& c, violations& found) {
+  if (!c.faults().empty() || !g.failure || g.failure == errc::busy || g.failure == errc::deadline_exceeded)
+    return;
+  found.push_back(
+      {"no creation fails by itself", fmt::format("group {}: {}", g.number, describe(g.failure))});
+}
+
 }  // namespace
 
 void check_groups_settled(cluster& c, violations& found) {
   for (const std::string& what : c.lost_groups()) found.push_back({"a group in use is kept", what});
+  for (const auto& [number, g] : c.groups()) no_creation_fails_by_itself(g, c, found);
   for (std::uint32_t host = 0; host < c.hosts(); ++host) {
     const life* const l = c.alive(host);
     if (l == nullptr) continue;
