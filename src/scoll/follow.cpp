@@ -6,6 +6,7 @@
 #include "gossip/snapshot.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
 #include "scoll/node_access.hpp"
 
 namespace scoll {
@@ -49,7 +50,9 @@ class follower::feed final : public gossip::event_listener {
   feed(detail::engine& to, gossip::participant& from, std::vector<node_id> nodes)
       : engine_(to), nodes_(std::move(nodes)) {
     engine_.holding().take();
-    if (from.stage() != gossip::participation::active) engine_.holding().hold();
+    if (from.stage() != gossip::participation::active &&
+        !SCOLL_MUTANT(stealth_not_held, "a node begins broadcasts before it takes part in the gossip"))
+      engine_.holding().hold();
     from.subscribe(*this);
     for (gossip::participant_index who = 0; who < nodes_.size(); ++who) {
       const gossip::liveness state = from.state(who);
@@ -67,6 +70,8 @@ class follower::feed final : public gossip::event_listener {
   void tell(gossip::participant_index who, bool dead, std::uint64_t incarnation) noexcept {
     if (nodes_[who] == 0) return;
     if (dead) {
+      if (SCOLL_MUTANT(gossiped_death_unheard, "a death that the gossip tells does not reach the node"))
+        return;
       engine_.on_dead(nodes_[who], incarnation);
     } else {
       engine_.on_alive(nodes_[who], incarnation);

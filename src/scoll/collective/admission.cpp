@@ -105,14 +105,16 @@ error engine::admit_to_group(transport::request_view& request, const collective_
   }
   const bool dissents =
       among != nullptr && (head.view & collective_head::living) != 0 && view_differs(*group, *among);
-  if (dissents && (head.view & collective_head::same_view) != 0)
+  if (dissents && (head.view & collective_head::same_view) != 0 &&
+      !SCOLL_MUTANT(same_view_ignored, "a member that sees other nodes alive takes part all the same"))
     return make_error(errc::view_differs, "node {} sees other nodes alive than the root", options_.id);
   if (!admit_once(*group, head)) {
     return make_error(errc::already_exists, "operation {} of node {} was seen before", head.operation.counter,
                       head.operation.root);
   }
   const bool relay = static_cast<collective_kind>(head.kind) == collective_kind::broadcast &&
-                     head.service_version != service->table->version;
+                     head.service_version != service->table->version &&
+                     !SCOLL_MUTANT(version_unchecked, "a request of another version is executed");
   if (static_cast<collective_kind>(head.kind) == collective_kind::broadcast) group->tentative = false;
   operation* op = acquire(static_cast<collective_kind>(head.kind));
   ++statistics_.received;
@@ -147,8 +149,10 @@ result<tree_place> engine::place_in(group_state& group, const collective_head& h
 bool engine::admit_once(group_state& group, const collective_head& head) {
   if (SCOLL_MUTANT(no_replay_window, "an operation that was seen before is admitted again")) return true;
   for (auto& w : group.windows) {
-    if (w.root_rank != head.root_rank) continue;
-    if (head.operation.incarnation < w.incarnation) return false;
+    if (w.root_rank != head.root_rank && !SCOLL_MUTANT(one_window_for_all, "all roots share one window"))
+      continue;
+    if (head.operation.incarnation < w.incarnation)
+      return SCOLL_MUTANT(earlier_life_admitted, "a request of an earlier life of its root is admitted");
     if (head.operation.incarnation > w.incarnation) w = {w.root_rank, head.operation.incarnation, {}};
     return w.window.admit(head.operation.counter);
   }

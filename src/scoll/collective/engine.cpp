@@ -138,7 +138,11 @@ error engine::why_not_now(const addressees& to, const bcast_options& options, co
   if (to.subset != nullptr && !to.subset->index_of(to.group->self_rank))
     return {errc::not_member, "this node is not among the members that the broadcast is for"};
   const dead_members chosen = options.dead.value_or(options_.default_dead_members);
-  return chosen == dead_members::refuse ? dead_among(to) : error();
+  const bool refuses =
+      chosen == dead_members::refuse
+          ? !SCOLL_MUTANT(dead_not_refused, "a broadcast that should be refused goes to those who are alive")
+          : SCOLL_MUTANT(dead_never_tried, "a broadcast that should try the others is refused");
+  return refuses ? dead_among(to) : error();
 }
 
 begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& service, collective_kind kind,

@@ -51,6 +51,7 @@ void engine::end_life(node_id node, std::uint64_t last_incarnation) {
 
 rank_set engine::living(const group_state& group, const rank_set& among) const {
   std::vector<std::uint32_t> dead;
+  if (SCOLL_MUTANT(alive_means_all, "a broadcast to the living is for the dead as well")) return among;
   for (const node_id node : lives_.dead()) {
     if (const auto rank = group.members->rank_of(node)) dead.push_back(*rank);
   }

@@ -1,6 +1,7 @@
 #include "scoll/collective/group_admin.hpp"
 
 #include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
 #include "transport/wire/varint.hpp"
 #include "transport/wire/wire.hpp"
 
@@ -89,6 +90,8 @@ result<std::vector<target>> decode_membership(std::span<const std::byte> bytes) 
       return error(errc::malformed, "a membership that ends early");
     t.entities.resize(entities);
     for (entity& e : t.entities) wire::decode(in, e);
+    if (SCOLL_MUTANT(entity_lost, "a membership loses the last entity of a node") && entities > 2)
+      t.entities.pop_back();
   }
   in.finish();
   if (!in.ok()) return in.error();

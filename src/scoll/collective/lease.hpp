@@ -34,6 +34,8 @@ class engine::lease final : public timer_node, public transport::exchange {
 
   void ask() noexcept {
     if (pending()) cancel();
+    if (SCOLL_MUTANT(used_group_expires, "a group is dropped when its lease ends, used or not"))
+      return owner_.drop_group(group_id(group_->id));
     if (!group_->tentative) return owner_.end_lease(group_->id, false);
     transport::session* creator = owner_.endpoint_.find(group_->id.creator);
     if (creator == nullptr || ++asked_ > attempts) return owner_.end_lease(group_->id, true);

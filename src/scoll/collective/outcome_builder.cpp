@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scoll/collective/service.hpp"
+#include "scoll/coro/mutants.hpp"
 #include "transport/wire/decode.hpp"
 #include "transport/wire/encode.hpp"
 #include "transport/wire/varint.hpp"
@@ -84,8 +85,12 @@ std::uint16_t outcome_builder::add_cause(const cause& c) {
   const auto known = std::find(causes_.begin(), causes_.end(), c);
   if (known != causes_.end()) return static_cast<std::uint16_t>(known - causes_.begin());
   if (causes_.size() == max_causes) {
+    // It stands for causes of all phases, so it names none: an admission would say that nothing was executed.
+    const phase where = SCOLL_MUTANT(shared_cause_is_one, "the cause that several share is that of the first")
+                            ? c.where
+                            : phase::none;
     causes_.push_back(
-        {c.where, error(c.what.code(), "one of several causes that are not listed apart"), c.reporter});
+        {where, {errc::incomplete, "one of several causes that are not listed apart"}, c.reporter});
   }
   if (causes_.size() > max_causes) return max_causes;
   causes_.push_back(c);

@@ -301,6 +301,7 @@ TEST_CASE("more causes than are kept are folded into one that says so", "[accoun
   before.normalise();
   REQUIRE(before.causes().size() == outcome_builder::max_causes + 1);
   REQUIRE(before.causes().back().what.text() == "one of several causes that are not listed apart");
+  REQUIRE(before.causes().back().where == phase::none);
   REQUIRE(before.runs().size() == outcome_builder::max_causes);
   const bytes on_wire = encoded(before);
   outcome_builder after;

@@ -11,8 +11,6 @@ namespace scoll::sim {
 namespace {
 
 constexpr std::string_view heading = "mutant,workload,nodes,seed,property";
-constexpr std::uint32_t fewest_hosts = 2;
-constexpr std::uint32_t most_hosts = 64;
 
 /// Removes a text up to the separator, or all of it.
 std::string_view take(std::string_view& from, char separator) {
@@ -54,7 +52,7 @@ std::optional<mutant_record> parse_row(std::string_view row) {
   const auto work = workload_named(take(row, ','));
   const auto hosts = number<std::uint32_t>(take(row, ','));
   const auto seed = number<std::uint64_t>(take(row, ','));
-  if (r.mutant.empty() || !work || !hosts || *hosts < fewest_hosts || *hosts > most_hosts || !seed)
+  if (r.mutant.empty() || !work || !hosts || *hosts == 0 || *hosts > most_hosts || !seed)
     return std::nullopt;
   r.run.work = *work;
   r.run.hosts = *hosts;

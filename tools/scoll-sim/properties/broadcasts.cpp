@@ -28,6 +28,11 @@ bool executed(member_state s) {
   return s == member_state::merged || s == member_state::executed;
 }
 
+/// True for the cause that stands for all those that do not fit an account.
+bool stands_for_several(const cause& why) {
+  return why.where == phase::none && why.what == errc::incomplete;
+}
+
 // ---- one broadcast, one member
 
 /// No member executes twice.
@@ -165,6 +170,7 @@ void unknown_has_a_reason(const broadcast_record& b, const cluster& c, violation
     if (b.account.state(rank) != member_state::unknown) continue;
     const error& why = b.account.why(rank).what;
     if (why == errc::deadline_exceeded || (why == errc::cancelled && b.cancelled)) continue;
+    if (stands_for_several(b.account.why(rank))) continue;
     const number_set path = path_to(b, *tree, rank);
     const bool touched = std::any_of(c.faults().begin(), c.faults().end(), [&](const fault_record& f) {
       return !f.bulk_only && !(f.hosts & path).empty() && f.from <= b.ended && f.until >= b.began;
@@ -186,8 +192,9 @@ void nothing_fails_by_itself(const broadcast_record& b, const cluster& c, violat
         !b.group->known_to_all() && (why.what == errc::unknown_group || why.what == errc::membership_changed);
     const bool other_version =
         b.group->service == service_kind::versioned && why.what == errc::version_mismatch;
-    const bool told_to = unprepared || other_version || why.where == phase::prepare ||
-                         why.where == phase::execute || why.where == phase::reply;
+    const bool told_to = stands_for_several(why) || unprepared || other_version ||
+                         why.where == phase::prepare || why.where == phase::execute ||
+                         why.where == phase::reply;
     if (!told_to) report(found, "nothing fails by itself", b, fmt::format("rank {}", rank));
   }
 }

@@ -21,7 +21,8 @@ constexpr std::size_t not_encoded = SIZE_MAX;
 void operation::finish_now() {
   if (values_.merged() == nullptr || !table().finish.plain()) return;
   const status finished = table().finish(subject_.service->instance, values_.merged(), context_).take();
-  if (!finished) lose_reply(finished.error());
+  if (!finished && !SCOLL_MUTANT(plain_finish_ignored, "a plain `finish` cannot refuse"))
+    lose_reply(finished.error());
 }
 
 /// Runs `finish` if it is a coroutine. It runs even when the time is over, because a value that has not been
@@ -167,7 +168,10 @@ std::size_t operation::encode_answer(std::span<std::byte> into, collective_reply
   if (values_.merged() != nullptr) {
     const std::size_t limit =
         std::min<std::size_t>(room - std::min(room, size + value_length_bytes),
-                              SCOLL_MUTANT(reply_bound_ignored) ? room : table().reply_capacity);
+                              SCOLL_MUTANT(reply_bound_ignored) ? room
+                              : SCOLL_MUTANT(brimful_refused, "a reply of exactly the capacity is too large")
+                                  ? table().reply_capacity - 1
+                                  : table().reply_capacity);
     const auto encoded =
         table().encode_reply(values_.merged(), into.subspan(size + value_length_bytes, limit));
     if (!encoded) return give_up_value(encoded.error());

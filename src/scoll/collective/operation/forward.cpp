@@ -3,6 +3,7 @@
 
 #include "scoll/collective/operation/operation.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
 #include "transport/session/session.hpp"
 #include "transport/wire/checksum.hpp"
 #include "transport/wire/wire.hpp"
@@ -25,7 +26,9 @@ bool operation::take_request() {
 /// Runs `prepare` if it is a plain function. Returns false if the operation must not go on.
 bool operation::prepare_now() {
   if (!table().prepare.plain() || subject_.is_relay()) return true;
-  return prepared(table().prepare(subject_.service->instance, values_.request(), context_).take());
+  const status checked = table().prepare(subject_.service->instance, values_.request(), context_).take();
+  return prepared(SCOLL_MUTANT(plain_refusal_ignored, "a plain `prepare` cannot refuse") ? status()
+                                                                                         : checked);
 }
 
 task<bool> operation::prepare() {

@@ -197,6 +197,8 @@ status operation::decode_values(child& c, std::span<const std::byte> bytes) {
 
 status operation::take_value(child& c, std::span<const std::byte> bytes) {
   if (!subject_.is_relay()) return values_.add_arrived(bytes);
+  if (SCOLL_MUTANT(relay_keeps_one_value, "a relay passes one value on") && !values_.opaque.empty())
+    return {};
   values_.opaque.push_back({c.answer.owner, bytes});
   return {};
 }

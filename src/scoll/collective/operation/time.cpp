@@ -90,7 +90,9 @@ void operation::extend(nanoseconds bound) {
   for (child& c : children_.all()) {
     if (c.at == child::stage::pending) c.due = std::min(times_.expires, saturating_add(c.due, more));
   }
-  if (open()) tell_extension(bound);
+  const bool tells =
+      !SCOLL_MUTANT(extension_untold, "a member does not tell its parent that it needs longer");
+  if (open() && tells) tell_extension(bound);
 }
 
 /// Tells the parent the new bound in a partial reply.
@@ -107,6 +109,7 @@ void operation::tell_extension(nanoseconds bound) {
 
 void operation::on_extension(child& c, nanoseconds bound) {
   if (times_.by_deadline || ending_.asked) return;
+  if (SCOLL_MUTANT(extension_unheard, "a parent does not hear that a child needs longer")) return;
   extend(bound);
   const time_point now = engine_->executor_.now();
   c.due = std::min(times_.expires, saturating_add(now, c.levels * (times_.rtt + times_.margin) + bound));
