@@ -27,6 +27,12 @@ elif [[ " $*" == *" --no-tests=error"* ]]; then
 fi
 """
 
+# It writes down the run that finds a bug, after the name of the file.
+HUNTER = """#!/bin/bash
+[[ "${0##*/} $*" != $FAILING ]] || exit 1
+printf 'mutant,workload,nodes,seed,property\\n%s,ship,16,7,"no, never"\\n' "$3" >"$5"
+"""
+
 
 class Dev(unittest.TestCase):
     def setUp(self):
@@ -99,6 +105,39 @@ class Dev(unittest.TestCase):
             with self.subTest(arguments=arguments):
                 self.expect(0, "", "sim", *arguments)
                 self.expect(1, "", "sim", *arguments, failing=whole)
+
+    def with_bugs(self, *removed):
+        """Puts sources of one line each, and for each of them a patch that removes a line, under git."""
+        bugs = self.root / "tests/tools/scoll-sim/bugs"
+        bugs.mkdir(parents=True)
+        for name, line in removed:
+            (self.root / f"src/{name}.cpp").write_text("present\n")
+            patch = f"What it breaks.\n\ndiff --git a/src/{name}.cpp b/src/{name}.cpp\n--- a/src/{name}.cpp\n+++ b/src/{name}.cpp\n"
+            (bugs / f"{name}.patch").write_text(f"{patch}@@ -1 +1 @@\n-{line}\n+a bug\n")
+        subprocess.run(["git", "init", "-q", self.root], check=True)
+        subprocess.run(["git", "-C", self.root, "add", "src", "tests"], check=True)
+        self.program("build/bugs/build/bin/scoll-sim-mutants", HUNTER)
+
+    def test_each_bug_is_hunted_in_a_copy(self):
+        self.with_bugs(*((name, "present") for name in ("01_one", "02_two", "03_three")))
+        (self.root / "src/one.cpp").unlink()  # git still knows it
+        (self.root / "build/bugs/src/src").mkdir(parents=True)
+        (self.root / "build/bugs/src/src/04_old.cpp").touch()
+        hunts = "scoll-sim-mutants --mutants --mutant bug_"
+        self.expect(0, "3 of 3 caught", "sim", "--bugs")
+        self.expect(0, "bug_02_two                       caught by the workload ship with 16 nodes, seed 7: no, never", "sim", "--bugs")
+        self.expect(0, "bug_02_two                       SURVIVED", "sim", "--bugs", failing=f"{hunts}02*")
+        self.expect(0, "1 of 3 caught", "sim", "--bugs", "--jobs", "1", failing=f"{hunts}0[12]* --jobs 1")
+        self.expect(1, "0 of 3 caught", "sim", "--bugs", failing=f"{hunts}*")
+        self.expect(1, "", "sim", "--bugs", failing="cmake --build *scoll-sim-mutants*")
+        copied = sorted(path.name for path in (self.root / "build/bugs/src/src").iterdir())
+        self.assertEqual(copied, ["01_one.cpp", "02_two.cpp", "03_three.cpp"])
+        self.assertEqual((self.root / "build/bugs/src/src/01_one.cpp").read_text(), "a bug\n")
+        self.assertEqual((self.root / "src/01_one.cpp").read_text(), "present\n")
+
+    def test_a_patch_that_does_not_apply_is_named(self):
+        self.with_bugs(("01_one", "present"), ("02_two", "absent"))
+        self.expect(2, "tests/tools/scoll-sim/bugs/02_two.patch does not apply", "sim", "--bugs")
 
     def test_a_stage_without_tests_fails_unless_they_were_chosen(self):
         self.expect(1, "failed: debug coro  (ctest)", "test", failing=" --preset debug *")
