@@ -28,6 +28,7 @@ class servers {
   server& operator[](std::size_t i) noexcept { return *all_[i]; }
   std::vector<scoll::target> targets() const {
     std::vector<scoll::target> all;
+    all.reserve(all_.size());
     for (const auto& each : all_) all.push_back({each->where().id, {}});
     return all;
   }

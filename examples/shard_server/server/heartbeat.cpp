@@ -27,6 +27,7 @@ gossip::configuration_ptr shared_by_all(const cluster_config& config) {
 
 std::vector<scoll::gossip_address> gossip_addresses_of(const cluster_config& config) {
   std::vector<scoll::gossip_address> nodes;
+  nodes.reserve(config.nodes.size());
   for (const cluster_node& node : config.nodes) nodes.push_back({node.id, node.address});
   return nodes;
 }

@@ -61,6 +61,7 @@ inline std::vector<mutant> all() {
     m = {s->name, std::max(m.text, s->text), &s->on};
   }
   std::vector<mutant> sorted;
+  sorted.reserve(found.size());
   for (const auto& [name, m] : found) sorted.push_back(m);
   return sorted;
 }

@@ -175,9 +175,7 @@ result<bool> session::on_hello(const hello& h, lane& l) noexcept {
     if (h.epoch < peer_epoch_ || (knows_us && h.known_epoch > epoch_)) {
       return make_error(errc::stale, "the hello of node {} belongs to an older session", peer_);
     }
-    if (h.attempt <= l.peer_attempts() &&
-        !SCOLL_MUTANT(repeated_attempt_taken,
-                      "a connection attempt that comes again replaces the connection")) {
+    if (h.attempt <= l.peer_attempts()) {
       return error(errc::already_exists, "the connection is older than the one in use");
     }
     if (l.greeting() && endpoint_.options_.self < peer_) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "program.hpp"
+#include "tools/scoll-sim/coverage.hpp"
 
 using namespace scoll::test;
 
@@ -19,29 +20,21 @@ fs::path folder() {
   return fs::path(SCOLL_TESTS_DIR) / "tools/scoll-sim";
 }
 
-/// Slow builds run only a few of them.
-void run_swarm(std::uint64_t first, std::uint64_t count) {
-  if (slow_build) count = count / 16;
-  const std::string seeds = std::to_string(first) + ".." + std::to_string(first + count - 1);
-  const answer a =
-      scoll_sim({"--seeds", seeds, "--nodes", "16", "--faults", "swarm", "--jobs", "1", "--quiet"});
-  INFO(a.text);
-  REQUIRE(a.status == 0);
-}
-
 }  // namespace
 
-TEST_CASE("swarm seeds 1 to 250") {
-  run_swarm(1, 250);
-}
-TEST_CASE("swarm seeds 251 to 500") {
-  run_swarm(251, 250);
-}
-TEST_CASE("swarm seeds 501 to 750") {
-  run_swarm(501, 250);
-}
-TEST_CASE("swarm seeds 751 to 1000") {
-  run_swarm(751, 250);
+TEST_CASE("a thousand seeds hold, and everything that they may draw is seen to happen") {
+  // Slow builds run only a few of them, which see less.
+  const std::string seeds = slow_build ? "1..60" : "1..1000";
+  const answer a =
+      scoll_sim({"--seeds", seeds, "--nodes", "16", "--faults", "swarm", "--jobs", "2", "--json", "--quiet"});
+  INFO(a.text);
+  REQUIRE(a.status == 0);
+  if (slow_build) return;
+  for (std::size_t m = 0; m < sim::marks; ++m) {
+    const std::string what(to_string(static_cast<sim::mark>(m)));
+    INFO(what);
+    REQUIRE(number_in(a.text, what.c_str()) > 0);
+  }
 }
 
 TEST_CASE("shipped calls hold in a swarm of faults, and without") {
@@ -113,13 +106,24 @@ TEST_CASE("a swarm has 200 broadcasts and 10 faults per seed, most of which end 
 
 TEST_CASE("other sizes, workloads and fault profiles hold as well") {
   const std::string few = slow_build ? "1..4" : "1..40";
-  const std::vector<std::vector<std::string>> variants{{"--nodes", "2"},
+  const std::vector<std::vector<std::string>> variants{{"--nodes", "1"},
+                                                       {"--nodes", "2"},
+                                                       {"--nodes", "3"},
                                                        {"--nodes", "3", "--faults", "light"},
                                                        {"--nodes", "33", "--workload", "plain"},
                                                        {"--faults", "none"}};
   for (std::vector<std::string> variant : variants) {
     variant.insert(variant.end(), {"--seeds", few, "--jobs", "1", "--quiet"});
     const answer a = scoll_sim(variant);
+    INFO(a.text);
+    REQUIRE(a.status == 0);
+  }
+}
+
+TEST_CASE("clusters of more than 64 hosts hold as well") {
+  for (const std::string nodes : {"70", "256"}) {
+    const std::string seeds = slow_build ? "1..1" : nodes == "70" ? "1..30" : "1..4";
+    const answer a = scoll_sim({"--seeds", seeds, "--nodes", nodes, "--jobs", "2", "--quiet"});
     INFO(a.text);
     REQUIRE(a.status == 0);
   }
@@ -168,7 +172,8 @@ TEST_CASE("event scripts of past failures hold") {
 TEST_CASE("what makes no sense is refused with a sentence") {
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--seeds", "5..1"},
                                                     {"--faults", "all"},
-                                                    {"--nodes", "1"},
+                                                    {"--nodes", "0"},
+                                                    {"--nodes", "257"},
                                                     {"--mutants"},
                                                     {"--check-mutants", "docs/mutants.csv"},
                                                     {"--mutant", "double_merge"},

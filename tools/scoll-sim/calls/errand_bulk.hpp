@@ -45,6 +45,7 @@ struct haul_shape {
   std::uint64_t withdrawn_after_us = 0;  ///< the exposure ends while the transfer runs
   std::uint64_t kept_for_us = 0;         ///< for a notification, whose handler has no waiting caller
   std::uint64_t deadline_us = 0;         ///< of the transfer
+  std::uint64_t chunk_work_us = 40;      ///< the time that the reader of a stream takes for each chunk
 };
 /// Derives all particulars from one number and the size of the memory.
 haul_shape shape_of(std::uint64_t drawn, std::uint64_t bytes);

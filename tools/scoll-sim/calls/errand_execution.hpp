@@ -17,6 +17,7 @@ class errands::execution {
     if (found == log.records_.end()) return;
     record_ = &found->second;
     ++record_->begun;
+    record_->last_begun = log.cluster_.world().now();
     record_->executor = &at;
     record_->garbled |= !intact || behaviour != record_->behaviour;
     record_->most_left = std::max(record_->most_left, call.remaining().left(at.home.now()));

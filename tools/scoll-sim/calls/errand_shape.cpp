@@ -48,6 +48,8 @@ haul_shape shape_of(std::uint64_t drawn, std::uint64_t bytes) {
   s.kept_for_us = std::uint64_t{1} << random.below(18);
   if (const std::uint64_t doublings = some(1, 3, 13); doublings != 0)
     s.deadline_us = std::uint64_t{10} << (doublings - 1);
+  if (const std::uint64_t doublings = some(1, 4, 7); doublings != 0)
+    s.chunk_work_us = std::uint64_t{100} << (doublings - 1);
   return s;
 }
 

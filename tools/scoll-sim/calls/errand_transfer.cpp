@@ -9,8 +9,6 @@ namespace {
 using std::chrono::microseconds;
 using testing::sim_trace;
 
-constexpr nanoseconds work_per_chunk = microseconds(40);
-
 time_limit limit_of(const haul_shape& s) {
   return s.deadline_us != 0 ? time_limit(microseconds(s.deadline_us)) : time_limit();
 }
@@ -57,7 +55,7 @@ task<push_status> read_stream(node& by, haul_record& h, transfer_record& t, regi
     auto chunk = co_await chunks.next();
     if (!chunk) co_return push_status(chunk.error(), false);
     if (chunk->empty()) break;
-    co_await sleep_for(work_per_chunk);
+    co_await sleep_for(microseconds(s.chunk_work_us));
     t.strange += strange_in(*chunk, h, at);
     at += chunk->size();
     sum.add(*chunk);

@@ -28,9 +28,10 @@ struct errand_record {
   nanoseconds began{0};
   nanoseconds ended{0};
   nanoseconds cancelled_at{0};
-  nanoseconds last_left{0};  ///< the latest end of its handler, however it ended
-  nanoseconds took{0};       ///< by the caller's clock
-  nanoseconds most_left{0};  ///< the longest time that its handler was given
+  nanoseconds last_begun{0};  ///< the latest begin of its handler
+  nanoseconds last_left{0};   ///< the latest end of its handler, however it ended
+  nanoseconds took{0};        ///< by the caller's clock
+  nanoseconds most_left{0};   ///< the longest time that its handler was given
   bool cancelled = false;
   bool done = false;
   bool ended_by_crash = false;

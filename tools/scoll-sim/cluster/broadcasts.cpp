@@ -150,7 +150,8 @@ task<void> cluster::run_broadcast_of(life& root, group_record& g, broadcast_reco
   }
   if (b.bound != nanoseconds::max()) b.bound = bound_of(b, S::processing_bound);
   const rank_set asked = where.addressed();
-  b.dead_known = detail::node_access::engine(*root.member).living(*where.state(), asked) != asked;
+  const detail::known_lives& lives = detail::node_access::engine(*root.member).lives();
+  asked.for_each([&](std::uint32_t rank) { b.dead_known |= lives.is_dead(g.members[rank] + 1); });
   b.held = !detail::node_access::engine(*root.member).holding().open();
   b.counter = where.state()->next_counter;
   in_use_.emplace(root.number, g.number);

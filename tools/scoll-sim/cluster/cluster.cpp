@@ -66,11 +66,12 @@ gossip::configuration_ptr shared_by(std::uint32_t hosts) {
 /// Notes what the gossip tells one life about the others.
 class cluster::witness final : public gossip::event_listener {
  public:
-  witness(cluster& of, const life& l) noexcept : cluster_(of), life_(l) {}
+  witness(cluster& of, life& l) noexcept : cluster_(of), life_(l) {}
 
   void on_liveness(const gossip::liveness_event& e) noexcept override {
     const node_id node = life_.bond->node_of(e.who);
     if (node == 0) return;
+    life_.view_changed = cluster_.world_.now();
     const auto about = static_cast<std::uint32_t>(node - 1);
     if (e.kind == gossip::event_kind::rebooted) cluster_.seen_.saw(mark::gossip_return);
     if (e.kind != gossip::event_kind::dead) return;
@@ -85,7 +86,7 @@ class cluster::witness final : public gossip::event_listener {
 
  private:
   cluster& cluster_;
-  const life& life_;
+  life& life_;
 };
 
 cluster::cluster(const plan& p)
@@ -281,7 +282,20 @@ void cluster::began(std::uint64_t broadcast, std::uint32_t rank, nanoseconds lef
   const gossip::participant* const p = b.root->participant.get();
   if (rank != b.root_rank && !b.root->crashed && p != nullptr && p->stage() != gossip::participation::active)
     ++early_;
-  if (m.executor != nullptr) in_use_.emplace(m.executor->number, b.group->number);
+  if (m.executor == nullptr) return;
+  in_use_.emplace(m.executor->number, b.group->number);
+  if (b.manner.to != audience::chosen) note_view(b, m);
+}
+
+/// Compares the view of a member that executes a broadcast to the living with that of its root.
+void cluster::note_view(const broadcast_record& b, member_record& m) {
+  const detail::engine& engine = detail::node_access::engine(*m.executor->member);
+  const auto group = engine.find_group(*b.group->id);
+  if (group == nullptr) return;
+  rank_set addressed;
+  for (const std::uint32_t rank : b.addressed) addressed.append(rank, rank + 1);
+  m.wavers = m.executor->view_changed >= b.began;
+  m.dissents = engine.living(*group, rank_set::all(group->members->size())) != addressed;
 }
 
 void cluster::contributed(std::uint64_t broadcast, std::uint32_t rank) {

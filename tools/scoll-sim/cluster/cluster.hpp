@@ -111,6 +111,7 @@ class cluster final : private ledger {
   task<void> start(life& l, std::uint64_t power_fails_at);
   void start_node(life& l, const node_options& options);
   void take_part(life& l);
+  void note_view(const broadcast_record& b, member_record& m);
   void crash(std::uint32_t host, testing::sim_crash how);
   static task<void> shut_down(life& l);
   life* living(std::uint64_t host) noexcept { return host < hosts() ? lives_[host] : nullptr; }

@@ -195,6 +195,7 @@ void cluster::tell(std::uint32_t who, std::uint32_t about, news what) {
   if (incarnation == 0) return;
   if (what != news::alive) accused_.insert(about);
   if (what != news::alive) seen_.saw(mark::invented_death);
+  lives_[who]->view_changed = world_.now();
   lives_[who]->home.enter([&] {
     node& hearer = *lives_[who]->member;
     what == news::alive ? hearer.on_alive(about + 1, incarnation) : hearer.on_dead(about + 1, incarnation);

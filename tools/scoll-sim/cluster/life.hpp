@@ -77,6 +77,7 @@ struct life {
   scope work;                         ///< the start, and the creations and broadcasts that began here
   std::optional<status> ended;
   bool crashed = false;
+  nanoseconds view_changed{0};       ///< when it last heard of a death or a return, in the world's time
   bool died_in_stealth = false;      ///< before its participant took part in the gossip
   std::vector<std::uint64_t> heard;  ///< the latest life of each host that this life has heard of
 };

@@ -49,6 +49,8 @@ struct member_record {
   nanoseconds last_begun{0};       ///< in the world's time
   nanoseconds last_left{0};
   nanoseconds most_left{0};  ///< the longest time that it was given
+  bool dissents = false;     ///< it saw others alive than the broadcast addresses, from its beginning on
+  bool wavers = false;       ///< its view changed after the beginning
 };
 
 struct broadcast_record {

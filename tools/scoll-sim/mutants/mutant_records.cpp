@@ -52,8 +52,7 @@ std::optional<mutant_record> parse_row(std::string_view row) {
   const auto work = workload_named(take(row, ','));
   const auto hosts = number<std::uint32_t>(take(row, ','));
   const auto seed = number<std::uint64_t>(take(row, ','));
-  if (r.mutant.empty() || !work || !hosts || *hosts == 0 || *hosts > most_hosts || !seed)
-    return std::nullopt;
+  if (r.mutant.empty() || !work || !hosts || *hosts == 0 || *hosts > most_hosts || !seed) return std::nullopt;
   r.run.work = *work;
   r.run.hosts = *hosts;
   r.run.seed = *seed;

@@ -31,6 +31,7 @@ struct features {
   bool calls = false;
   bool bulk = false;
   bool two_rails = false;
+  bool outages = false;     ///< the transport of bulk data fails, and nothing else does
   bool gossip = false;      ///< the nodes follow a gossip
   bool verdicts = false;    ///< liveness is invented
   bool old_groups = false;  ///< groups are used long after their creation
@@ -52,7 +53,7 @@ class draft {
   /// The moment at which users begin; before, the gossip finds together.
   nanoseconds beginning() const noexcept { return has_.gossip ? gossip_start : nanoseconds(0); }
 
-  void add(nanoseconds at, happening what) { plan_.events.push_back({at, std::move(what)}); }
+  void add(nanoseconds at, const happening& what) { plan_.events.push_back({at, what}); }
   std::uint32_t host(draws& from) const noexcept { return static_cast<std::uint32_t>(from.below(hosts())); }
   /// Another host, if there is one.
   std::uint32_t other_than(std::uint32_t host, draws& from) const noexcept;
@@ -85,8 +86,13 @@ void draw_groups(draft& d);
 void draw_broadcasts(draft& d);
 void draw_manners(draft& d);
 void draw_strays(draft& d);
+void draw_call(draft& d, std::uint64_t number, nanoseconds at, std::uint32_t from, std::uint32_t to,
+               bool rush);
 void draw_calls(draft& d);
+void draw_haul(draft& d, std::uint64_t number, nanoseconds at, std::uint32_t from, std::uint32_t to,
+               bool disturbed);
 void draw_hauls(draft& d);
+void draw_outages(draft& d);
 void draw_faults(draft& d);
 void draw_liveness(draft& d);
 

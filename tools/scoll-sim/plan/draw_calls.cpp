@@ -18,6 +18,31 @@ std::uint64_t call_bytes(draws& random) {
   return which < 15 ? random.magnitude(1'000, 20'000) : random.magnitude(10'000, 60'000);
 }
 
+/// Draws sizes around the limits at which segments travel in another way.
+std::uint64_t haul_bytes(draws& random) {
+  constexpr std::uint64_t limits[]{400, 9'000, 24'000, 80'000, 80'000, 80'000};
+  const std::uint64_t bytes = 1 + random.below(random.one_of(limits));
+  return random.chance(1, 24) ? 0 : bytes;
+}
+
+/// Draws a fault that hits the middle of a haul if its time is lucky: either bytes are altered, or the haul
+/// has to continue on another connection, or it loses its transport.
+void draw_disturbance(draft& d, draws& random, nanoseconds at, std::uint32_t from, std::uint32_t to) {
+  if (random.chance(1, 2)) std::swap(from, to);
+  const nanoseconds soon = from_us(std::uint64_t{1} << random.below(13));
+  const auto frames = static_cast<std::uint32_t>(1 + random.below(12));
+  const std::uint64_t lasts = random.magnitude(1'000, 6'000'000);
+  if (d.has().two_rails && random.chance(1, 4)) {
+    d.add(at + soon, events::bulk_outage{from, to, as_us(lasts)});
+  } else if (random.chance(1, 3)) {
+    d.add(at + soon, events::corrupt{from, to, 1});
+  } else {
+    d.add(at, events::cut_after{from, to, frames});
+  }
+}
+
+}  // namespace
+
 void draw_call(draft& d, std::uint64_t number, nanoseconds at, std::uint32_t from, std::uint32_t to,
                bool rush) {
   draws random = d.stream("call", number);
@@ -44,29 +69,6 @@ void draw_call(draft& d, std::uint64_t number, nanoseconds at, std::uint32_t fro
   d.add((last_of_all ? end : at) + later, events::call_stop{number});
 }
 
-/// Draws sizes around the limits at which segments travel in another way.
-std::uint64_t haul_bytes(draws& random) {
-  constexpr std::uint64_t limits[]{400, 9'000, 24'000, 80'000, 80'000, 80'000};
-  const std::uint64_t bytes = 1 + random.below(random.one_of(limits));
-  return random.chance(1, 24) ? 0 : bytes;
-}
-
-/// Draws a fault that hits the middle of a haul if its time is lucky: either bytes are altered, or the haul
-/// has to continue on another connection, or it loses its transport.
-void draw_disturbance(draft& d, draws& random, nanoseconds at, std::uint32_t from, std::uint32_t to) {
-  if (random.chance(1, 2)) std::swap(from, to);
-  const nanoseconds soon = from_us(std::uint64_t{1} << random.below(13));
-  const auto frames = static_cast<std::uint32_t>(1 + random.below(12));
-  const std::uint64_t lasts = random.magnitude(1'000, 6'000'000);
-  if (d.has().two_rails && random.chance(1, 4)) {
-    d.add(at + soon, events::bulk_outage{from, to, as_us(lasts)});
-  } else if (random.chance(1, 3)) {
-    d.add(at + soon, events::corrupt{from, to, 1});
-  } else {
-    d.add(at, events::cut_after{from, to, frames});
-  }
-}
-
 void draw_haul(draft& d, std::uint64_t number, nanoseconds at, std::uint32_t from, std::uint32_t to,
                bool disturbed) {
   draws random = d.stream("haul", number);
@@ -83,8 +85,6 @@ void draw_haul(draft& d, std::uint64_t number, nanoseconds at, std::uint32_t fro
   if (disturbed && random.chance(1, 3)) draw_disturbance(d, random, at + from_us(work), from, to);
   if (random.chance(1, 6)) d.add(at + from_us(later), events::call_stop{number});
 }
-
-}  // namespace
 
 void draw_calls(draft& d) {
   if (!d.has().calls || d.hosts() < 2) return;
@@ -114,7 +114,7 @@ void draw_hauls(draft& d) {
   const std::uint64_t wanted = d.mixed() ? random.between(20, 60) : random.between(60, 120);
   const std::uint32_t first = d.host(random);
   const auto among = static_cast<std::uint32_t>(std::min<std::uint64_t>(d.hosts(), random.between(2, 5)));
-  const bool disturbed = random.chance(1, 2) && d.swarm();
+  const bool disturbed = random.chance(1, 2) && d.swarm() && !d.has().outages;
   std::uint64_t number = first_haul;
   while (number < first_haul + wanted) {
     const nanoseconds at = d.beginning() + random.moment(milliseconds(5), d.horizon);

@@ -48,6 +48,8 @@ void draft::draw_features() {
   has_.two_rails = random.chance(1, 3) && options_.work != workload::plain;
   has_.gossip = mixed() && hosts() > 1 && liveness && by_gossip;
   has_.verdicts = swarm() && liveness && !has_.gossip;
+  draws outage = stream("outages");
+  has_.outages = has_.two_rails && swarm() && hosts() > 1 && outage.chance(1, 3);
   if (!mixed()) return;
   has_.adopted_groups = random.chance(1, 2);
   has_.own_trees = random.chance(1, 2);
@@ -73,7 +75,7 @@ plan draft::finished() {
   });
   std::vector<plan_event> sorted;
   sorted.reserve(order.size());
-  for (const std::size_t i : order) sorted.push_back(std::move(plan_.events[i]));
+  for (const std::size_t i : order) sorted.push_back(plan_.events[i]);
   plan_.events = std::move(sorted);
   return std::move(plan_);
 }
@@ -117,6 +119,7 @@ plan draw_plan(const plan_options& options) {
   draw_strays(d);
   draw_calls(d);
   draw_hauls(d);
+  draw_outages(d);
   draw_faults(d);
   draw_liveness(d);
   return d.finished();

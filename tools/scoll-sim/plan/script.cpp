@@ -112,9 +112,9 @@ std::optional<plan_event> read_event(const std::string& line) {
   words >> at >> name;
   const reader read = reader_of(name, std::make_index_sequence<std::variant_size_v<happening>>());
   if (!words || at < 0 || read == nullptr) return std::nullopt;
-  auto what = read(words);
+  const auto what = read(words);
   if (!what) return std::nullopt;
-  return plan_event{nanoseconds(at), std::move(*what)};
+  return plan_event{nanoseconds(at), *what};
 }
 
 /// Reads "seed <number>" or "hosts <number>".
@@ -155,7 +155,7 @@ plan from_text(std::string_view text) {
     if (line.starts_with("seed ") || line.starts_with("hosts ")) {
       good = read_setting(line, p);
     } else if (auto e = read_event(line)) {
-      p.events.push_back(std::move(*e));
+      p.events.push_back(*e);
       good = true;
     }
     if (!good) throw std::runtime_error("line " + std::to_string(number) + " is no event: " + line);

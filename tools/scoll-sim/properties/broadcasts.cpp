@@ -273,16 +273,31 @@ void other_versions_do_not_execute(const broadcast_record& b, const cluster& c, 
   }
 }
 
-/// A broadcast to members with the same view is executed by no member that sees others alive.
-void who_dissents_takes_no_part(const broadcast_record& b, violations& found) {
-  if (b.manner.to == audience::same_view && b.account.dissenting().members != 0)
-    report(found, "who dissents takes no part", b, fmt::format("{} did", b.account.dissenting().members));
+/// A broadcast to members with the same view is executed by no member that sees others alive. Of any other
+/// broadcast to the living, all members that do are counted if they are merged.
+void dissent_is_told(const broadcast_record& b, violations& found) {
+  // A member that prepares may hear news before it executes.
+  if (b.manner.to == audience::chosen || b.held || prepares(b.group->service)) return;
+  std::uint32_t dissenters = 0;
+  for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
+    const member_record& m = b.members[rank];
+    if (m.wavers || (m.begun != 0 && m.executor == nullptr)) return;
+    dissenters += m.dissents;
+  }
+  const bool alike = b.manner.to == audience::same_view;
+  if (alike && dissenters + b.account.dissenting().members != 0)
+    report(found, "dissent is told", b, fmt::format("{} take part all the same", dissenters));
+  if (!alike && b.outcome_status && b.account.dissenting().members != dissenters)
+    report(found, "dissent is told", b,
+           fmt::format("of {}, not of {}", b.account.dissenting().members, dissenters));
 }
 
 /// What a broadcast chose to do about members that were known to be dead is done: nothing is executed, or the
 /// others are asked.
 void the_dead_are_treated_as_chosen(const broadcast_record& b, violations& found) {
   if (b.held || b.stray) return;
+  if (b.manner.to != audience::chosen && b.dead_known)
+    return report(found, "the dead are treated as chosen", b, "the dead are among the living");
   const bool tries = b.options.dead == dead_members::try_others;
   const bool refused = std::any_of(b.account.causes().begin(), b.account.causes().end(),
                                    [](const cause& why) { return why.where == phase::liveness; });
@@ -361,7 +376,7 @@ void check_result(const broadcast_record& b, const cluster& c, violations& found
   nobody_works_for_nothing(b, c, found);
   nobody_is_asked_for_longer(b, found);
   other_versions_do_not_execute(b, c, found);
-  who_dissents_takes_no_part(b, found);
+  dissent_is_told(b, found);
   the_dead_are_treated_as_chosen(b, found);
   refusals_are_heard(b, found);
   an_extension_is_heard(b, c, found);

@@ -61,6 +61,8 @@ void other_types_are_refused(const errand_record& r, violations& found) {
   if (!has(r.behaviour, errand_bit::mistyped)) return;
   const bool taken = r.done && !r.ended_by_crash && !r.failure;
   if (taken || r.begun != 0) report(found, "other types are refused", r, "they were not");
+  if (r.done && r.failure == errc::type_mismatch && r.may_have_executed)
+    report(found, "other types are refused", r, "it may have executed");
 }
 
 /// The await ends by its deadline, apart from stalls of its own host.
@@ -129,6 +131,16 @@ void nobody_is_asked_for_longer(const errand_record& r, violations& found) {
            fmt::format("{} us of {} us", r.most_left.count() / 1000, r.deadline.count() / 1000));
 }
 
+/// Whatever happens to its caller, a handler that heeds its stop token ends when its time is over.
+void a_handler_ends_by_its_deadline(const errand_record& r, const cluster& c, violations& found) {
+  const bool bounded = r.deadline.count() != 0 && !has(r.behaviour, errand_bit::deaf);
+  if (!bounded || r.begun != 1 || r.executor->crashed || r.last_left <= r.last_begun) return;
+  const nanoseconds worked = r.last_left - r.last_begun;
+  if (worked > long_way + allowance(c, r.executor->host, r.deadline, r.last_begun, r.last_left))
+    report(found, "a handler ends by its deadline", r,
+           fmt::format("it worked for {} us of {} us", worked.count() / 1000, r.deadline.count() / 1000));
+}
+
 /// The numbers of waiting and running transfers are bounded, however many peers request.
 void transfers_within_bounds(life& l, std::uint32_t hosts, violations& found) {
   transport::endpoint& wire = l.member->wire();
@@ -162,6 +174,7 @@ void check_calls(const cluster& c, violations& found) {
   for (const auto& [number, r] : c.calls().records()) {
     runs_at_most_once(r, found);
     other_types_are_refused(r, found);
+    a_handler_ends_by_its_deadline(r, c, found);
     if (number >= errands::first_roll_call || r.ended_by_crash || r.from->crashed) continue;
     if (!r.done) {
       report(found, "every call ends", r, "it has not");

@@ -22,7 +22,7 @@ class hook_set {
     status outcome;  ///< set once `done`
 
     void finish(status ended) noexcept {
-      outcome = std::move(ended);
+      outcome = ended;
       running = false;
       done = true;
     }
@@ -41,7 +41,7 @@ class hook_set {
   }
   /// Notes that it has returned.
   void end(state& s, status ended) noexcept {
-    s.finish(std::move(ended));
+    s.finish(ended);
     --running_;
   }
   bool any_running() const noexcept { return running_ != 0; }

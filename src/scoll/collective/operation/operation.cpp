@@ -183,7 +183,7 @@ void operation::end() {
 /// Runs a hook beside the operation, so that the answer can leave on time whatever the hook does.
 task<void> operation::run_hook(hook_call work, hook_set::state& state) {
   status ended = co_await std::move(work);
-  hooks_.end(state, std::move(ended));
+  hooks_.end(state, ended);
   progress_.set();
 }
 
