@@ -147,6 +147,7 @@ class cluster final : private ledger {
   void on(const events::cut_after& e);
   void on(const events::storm& e);
   void on(const events::bulk_outage& e);
+  void on(const events::bulk_narrow& e);
   void on(const events::repeat_connects& e);
   void on(const events::lossy& e);
   void on(const events::verdict& e);

@@ -103,6 +103,16 @@ void cluster::on(const events::bulk_outage& e) {
     way->refused_until = std::max(way->refused_until, until);
 }
 
+void cluster::on(const events::bulk_narrow& e) {
+  if (!are_two(e.from, e.to) || bulk_network_ == nullptr) return;
+  note_fault(pair_of(e.from, e.to), e.lasts);
+  faults_.back().bulk_only = true;
+  for (sim_path* const way : {&bulk_network_->path(e.from, e.to), &bulk_network_->path(e.to, e.from)}) {
+    way->narrowing = std::clamp<std::uint64_t>(e.factor, 1, 10'000);
+    way->narrow_until = world_.now() + e.lasts;
+  }
+}
+
 bool cluster::bulk_is_out(std::uint32_t a, std::uint32_t b) const {
   return std::any_of(outages_.begin(), outages_.end(), [&](const outage& o) {
     return o.until > const_cast<cluster*>(this)->world_.now() &&

@@ -1,3 +1,4 @@
+#include "tools/scoll-sim/calls/errand_bulk.hpp"
 #include "tools/scoll-sim/plan/draft.hpp"
 
 // Runs in which the transport of bulk data fails, and nothing else.
@@ -8,8 +9,26 @@ using std::chrono::milliseconds;
 
 constexpr std::uint64_t first_call = 50'000;
 constexpr std::uint64_t first_haul = 150'000;
+constexpr std::uint64_t first_push = 190'000;
 constexpr std::uint64_t calls_each = 6;
 constexpr std::uint64_t hauls_each = 5;
+
+/// True for a push of several large segments into memory that is given back while it arrives.
+bool is_cut_short(const haul_shape& s) {
+  return s.way == haul_way::push && s.twist == haul_twist::none && s.chunk == 0 && s.length > 20'000 &&
+         s.deadline_us == 0 && s.withdrawn_after_us > 500 && s.withdrawn_after_us < 20'000;
+}
+
+/// Such pushes are rare among all hauls, so they are looked for.
+void draw_push_cut_short(draft& d, std::uint64_t number, nanoseconds at, std::uint32_t from,
+                         std::uint32_t to) {
+  draws random = d.stream("push cut short", number);
+  constexpr std::uint64_t exposed = 60'000;
+  std::uint64_t shape = random.next();
+  for (int tries = 0; tries < 2'000 && !is_cut_short(shape_of(shape, exposed)); ++tries)
+    shape = random.next();
+  d.add(at, events::haul{number, from, to, exposed, as_us(0), as_us(0), 0, shape});
+}
 
 /// Two hosts lose the transport of their bulk data, some of which is under way, for a moment or for longer than
 /// anybody waits for it. Meanwhile they call each other.
@@ -28,6 +47,10 @@ void draw_outage(draft& d, std::uint64_t number) {
     draw_haul(d, first_haul + number * hauls_each + i, at - from_us(before) + later, back ? b : a,
               back ? a : b, false);
   }
+  const std::uint64_t factor = random.magnitude(10, 1'000);
+  if (random.chance(1, 2))
+    d.add(at - 2 * from_us(before), events::bulk_narrow{a, b, factor, as_us(2 * before)});
+  draw_push_cut_short(d, first_push + number, at - from_us(before), a, b);
   d.add(at, events::bulk_outage{a, b, as_us(lasts)});
   for (std::uint64_t i = 0; i < calls_each; ++i) {
     const bool back = random.chance(1, 2);

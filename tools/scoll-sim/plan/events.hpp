@@ -336,6 +336,16 @@ struct bulk_outage {
   microseconds lasts{0};
 };
 
+/// Bytes take longer between two hosts, on the transport of bulk data alone.
+struct bulk_narrow {
+  static constexpr std::string_view name = "bulk_narrow";
+  static constexpr bool fault = true;
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  std::uint64_t factor = 1;
+  microseconds lasts{0};
+};
+
 /// The next connection attempts arrive a second time, later.
 struct repeat_connects {
   static constexpr std::string_view name = "repeat_connects";
@@ -372,7 +382,7 @@ using happening =
                  events::call_stop, events::boot, events::cut, events::half_open, events::block,
                  events::partition, events::slow, events::narrow, events::corrupt, events::refuse,
                  events::stall, events::crash, events::cut_after, events::storm, events::bulk_outage,
-                 events::repeat_connects, events::lossy, events::verdict>;
+                 events::repeat_connects, events::lossy, events::verdict, events::bulk_narrow>;
 
 /// An event and its time in the world.
 struct plan_event {
