@@ -30,8 +30,8 @@ TEST_CASE("a thousand seeds hold, and everything that they may draw is seen to h
   INFO(a.text);
   REQUIRE(a.status == 0);
   if (slow_build) return;
-  for (std::size_t m = 0; m < sim::marks; ++m) {
-    const std::string what(to_string(static_cast<sim::mark>(m)));
+  for (std::size_t m = 0; m < scoll::sim::marks; ++m) {
+    const std::string what(to_string(static_cast<scoll::sim::mark>(m)));
     INFO(what);
     REQUIRE(number_in(a.text, what.c_str()) > 0);
   }

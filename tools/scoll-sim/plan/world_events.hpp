@@ -1,0 +1,53 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+#include "scoll/coro/time.hpp"
+#include "tools/scoll-sim/plan/number_set.hpp"
+
+/// What is there from the beginning of a run.
+namespace scoll::sim::events {
+
+/// The costs of the wires, at the beginning.
+struct wires {
+  static constexpr std::string_view name = "wires";
+  static constexpr bool fault = false;
+  nanoseconds near_latency{0};  ///< within a rack
+  nanoseconds far_latency{0};
+  nanoseconds jitter{0};
+  std::uint64_t ps_per_byte = 0;
+  std::uint32_t rack_hosts = 1;
+  std::uint32_t chunk_bytes = 4096;
+};
+
+/// A host's clock, at the beginning.
+struct clock {
+  static constexpr std::string_view name = "clock";
+  static constexpr bool fault = false;
+  std::uint32_t host = 0;
+  nanoseconds offset{0};
+  std::uint64_t drift_ppm_biased = 1'000'000;  ///< the drift in parts per million, plus 1,000,000
+};
+
+/// Bulk data has a transport of its own, from the beginning.
+struct two_rails {
+  static constexpr std::string_view name = "two_rails";
+  static constexpr bool fault = false;
+};
+
+/// The hosts that serve version 1 of the versioned service, from the beginning.
+struct old_servers {
+  static constexpr std::string_view name = "old_servers";
+  static constexpr bool fault = false;
+  number_set hosts;
+};
+
+/// Every host takes part in the gossip, and its node follows it, from the beginning.
+struct gossip {
+  static constexpr std::string_view name = "gossip";
+  static constexpr bool fault = false;
+};
+
+}  // namespace scoll::sim::events
