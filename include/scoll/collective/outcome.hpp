@@ -48,8 +48,8 @@ std::string_view to_string(member_state state) noexcept;
 std::string_view to_string(phase p) noexcept;
 
 /// The reason why members are in a state other than `merged`: what happened, in which step, and which member
-/// noticed it. Where an account has more causes than fit it, the last one stands for all others: `incomplete`, in
-/// no particular step.
+/// noticed it. Where an account has more causes than fit it, the last one stands for all others. Its error is
+/// `incomplete` and its step `none`, unless they agree.
 struct cause {
   phase where = phase::none;
   error what;

@@ -84,17 +84,24 @@ void outcome_builder::clear() {
 std::uint16_t outcome_builder::add_cause(const cause& c) {
   const auto known = std::find(causes_.begin(), causes_.end(), c);
   if (known != causes_.end()) return static_cast<std::uint16_t>(known - causes_.begin());
-  if (causes_.size() == max_causes) {
-    // It stands for causes of all phases, so it names none: an admission would say that nothing was executed.
-    const phase where = SCOLL_MUTANT(shared_cause_is_one, "the cause that several share is that of the first")
-                            ? c.where
-                            : phase::none;
-    causes_.push_back(
-        {where, {errc::incomplete, "one of several causes that are not listed apart"}, c.reporter});
-  }
-  if (causes_.size() > max_causes) return max_causes;
+  if (causes_.size() >= max_causes) return add_to_shared(c);
   causes_.push_back(c);
   return static_cast<std::uint16_t>(causes_.size() - 1);
+}
+
+/// The last cause stands for all that have no place of their own. It says what they have in common: if they
+/// differ in their step it names none, because an admission would say that nothing was executed.
+std::uint16_t outcome_builder::add_to_shared(const cause& c) {
+  if (causes_.size() == max_causes) {
+    causes_.push_back(
+        {c.where, error(c.what.code(), "one of several causes that are not listed apart"), c.reporter});
+  }
+  cause& shared = causes_[max_causes];
+  if (SCOLL_MUTANT(shared_cause_is_one, "the cause that several share is that of the first"))
+    return max_causes;
+  if (shared.where != c.where) shared.where = phase::none;
+  if (shared.what.code() != c.what.code()) shared.what = error(errc::incomplete, shared.what.text());
+  return max_causes;
 }
 
 void outcome_builder::add(rank_range members, member_state state, std::uint16_t cause_index) {

@@ -54,6 +54,7 @@ class outcome_builder {
   status decode(wire::reader& in, std::span<const rank_range> subtree);
 
  private:
+  std::uint16_t add_to_shared(const cause& c);
   std::size_t runs_bytes(bool texts) const;
   std::size_t dense_bytes() const noexcept;
   void join_short(std::uint32_t limit);

@@ -301,7 +301,6 @@ TEST_CASE("more causes than are kept are folded into one that says so", "[accoun
   before.normalise();
   REQUIRE(before.causes().size() == outcome_builder::max_causes + 1);
   REQUIRE(before.causes().back().what.text() == "one of several causes that are not listed apart");
-  REQUIRE(before.causes().back().where == phase::none);
   REQUIRE(before.runs().size() == outcome_builder::max_causes);
   const bytes on_wire = encoded(before);
   outcome_builder after;
@@ -317,6 +316,23 @@ TEST_CASE("more causes than are kept are folded into one that says so", "[accoun
   both.normalise();
   REQUIRE(both.causes().size() == outcome_builder::max_causes + 1);
   REQUIRE(encoded(both).size() <= account_reserve_bytes);
+}
+
+TEST_CASE("a cause that stands for others says what they have in common", "[account]") {
+  constexpr phase steps[] = {phase::execute, phase::admission};
+  constexpr errc codes[] = {errc::io_error, errc::busy};
+  for (std::size_t i = 0; i < 4; ++i) {
+    outcome_builder builder;
+    const auto add = [&](phase where, errc code, std::uint32_t number) {
+      builder.add_cause({where, error(code, std::to_string(number)), number});
+    };
+    for (std::uint32_t n = 0; n < 100; ++n) add(steps[0], codes[0], n);
+    add(steps[i / 2], codes[i % 2], 100);
+    add(steps[0], codes[0], 101);
+    const cause& shared = builder.causes().back();
+    REQUIRE(shared.where == (i / 2 == 0 ? phase::execute : phase::none));
+    REQUIRE(shared.what.code() == (i % 2 == 0 ? errc::io_error : errc::incomplete));
+  }
 }
 
 TEST_CASE("an account of more than fits is made coarser and says nothing wrong", "[account]") {

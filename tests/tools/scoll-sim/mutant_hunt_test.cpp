@@ -44,8 +44,8 @@ TEST_CASE("the rows of the mutants are read as they are written") {
 }
 
 TEST_CASE("rows that no run can be made of are refused with their line") {
-  for (const std::string row : {"a,mixed,16,1x,p", "a,mixed,16", "a,none,16,1,p", "a,mixed,1,1,p",
-                                "a,mixed,65,1,p", "a,mixed,16,-1,p", ",mixed,16,1,p", ""}) {
+  for (const std::string row : {"a,mixed,16,1x,p", "a,mixed,16", "a,none,16,1,p", "a,mixed,0,1,p",
+                                "a,mixed,257,1,p", "a,mixed,16,-1,p", ",mixed,16,1,p", ""}) {
     INFO(row);
     REQUIRE(why_refused(heading + "b,mixed,16,1,p\n" + row + "\n").find("line 3 ") == 0);
   }

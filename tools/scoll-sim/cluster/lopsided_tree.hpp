@@ -30,9 +30,9 @@ struct lopsided_tree {
   constexpr std::uint32_t fan_out(std::uint32_t n, std::uint32_t r) const noexcept {
     return on_chain(r) ? leaves(n, r) + static_cast<std::uint32_t>(goes_on(n, r)) : 0;
   }
-  /// The rest of the chain comes first, because it is deeper.
+  /// The rest of the chain comes first if it is more than one member, because it is deeper.
   constexpr std::uint32_t child(std::uint32_t n, std::uint32_t r, std::uint32_t i) const noexcept {
-    if (!goes_on(n, r)) return r + 1 + i;
+    if (n - r <= stride + 1) return r + 1 + i;
     return i == 0 ? r + stride : r + i;
   }
   constexpr std::uint32_t subtree_nodes(std::uint32_t n, std::uint32_t r) const noexcept {

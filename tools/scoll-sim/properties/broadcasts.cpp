@@ -28,9 +28,9 @@ bool executed(member_state s) {
   return s == member_state::merged || s == member_state::executed;
 }
 
-/// True for the cause that stands for all those that do not fit an account.
+/// True for the cause that stands for those that do not fit an account, and that differ.
 bool stands_for_several(const cause& why) {
-  return why.where == phase::none && why.what == errc::incomplete;
+  return why.where == phase::none || why.what == errc::incomplete;
 }
 
 // ---- one broadcast, one member
