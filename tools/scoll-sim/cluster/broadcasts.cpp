@@ -86,7 +86,7 @@ bcast_options cluster::options_of(const events::bcast& e, const events::manner& 
   return options;
 }
 
-/// A life that has seen a group used holds it until somebody destroys it or its creator is called dead.
+/// A life that has received a broadcast for a group holds the group until somebody destroys it or its creator is called dead.
 void cluster::expect_group(life& root, const group_record& g) {
   if (!in_use_.contains({root.number, g.number}) || g.ending) return;
   if (!g.adopted && (g.creator == nullptr || g.creator->crashed || accused_.contains(g.creator->host)))
@@ -154,7 +154,6 @@ task<void> cluster::run_broadcast_of(life& root, group_record& g, broadcast_reco
   asked.for_each([&](std::uint32_t rank) { b.dead_known |= lives.is_dead(g.members[rank] + 1); });
   b.held = !detail::node_access::engine(*root.member).holding().open();
   b.counter = where.state()->next_counter;
-  in_use_.emplace(root.number, g.number);
   running_.insert(b.number);
   auto r = co_await scoll::bcast(where, b.request, b.options);
   finish(root, b, r, start);

@@ -283,7 +283,7 @@ void cluster::began(std::uint64_t broadcast, std::uint32_t rank, nanoseconds lef
   if (rank != b.root_rank && !b.root->crashed && p != nullptr && p->stage() != gossip::participation::active)
     ++early_;
   if (m.executor == nullptr) return;
-  in_use_.emplace(m.executor->number, b.group->number);
+  if (rank != b.root_rank) in_use_.emplace(m.executor->number, b.group->number);
   if (b.manner.to != audience::chosen) note_view(b, m);
 }
 
