@@ -39,6 +39,7 @@ std::string_view to_string(mark m) noexcept {
     case stranger_refused: return "stranger refused";
     case repeated_connection: return "repeated connection";
     case crossing_connections: return "crossing connections";
+    case gossip: return "gossip";
     case gossip_death: return "gossip death";
     case gossip_return: return "gossip return";
     case gossip_error: return "gossip error";

@@ -44,6 +44,7 @@ enum class mark : std::uint8_t {
   stranger_refused,       ///< a request of a stranger was refused
   repeated_connection,    ///< a connection attempt arrived twice
   crossing_connections,   ///< two hosts connected to each other at one time
+  gossip,                 ///< the nodes followed a gossip
   gossip_death,           ///< the gossip told of a death
   gossip_return,          ///< the gossip told of a later life
   gossip_error,           ///< the gossip told of the death of a living host

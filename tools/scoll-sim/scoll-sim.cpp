@@ -42,6 +42,7 @@ struct arguments {
   std::uint32_t jobs = 2;
   bool trace = false;
   bool hashes = false;
+  std::string log;
   bool seen = false;
   bool json = false;
   std::string json_to;
@@ -125,6 +126,7 @@ int run_many(const arguments& a) {
     print_summary(b.sum, b.seeds, seconds, b.cpu_seconds);
   }
   if (a.seen) print_coverage(b.sum.seen, b.seeds);
+  if (!a.log.empty()) log_batch(a.log, built_from_commit, options, b);
   if (!b.failed) return 0;
   plan_options failing = a.plan;
   failing.seed = b.failed_seed;
@@ -192,6 +194,7 @@ int go(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
   app.add_flag("--trace", a.trace, "print every record: ns, host, kind, operands");
+  app.add_option("--log", a.log, "append to this file which runs of which commit held");
   app.add_flag("--seen", a.seen, "print in how many runs each thing that may be drawn was seen to happen");
   app.add_flag("--hashes", a.hashes, "print seed and trace hash of every run of a range");
   app.add_option("--check-hashes", a.check_hashes,

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "scoll/coro/error_format.hpp"
 
@@ -45,6 +47,15 @@ void print_json(const batch_report& b, double seconds) {
     j["seen"][std::string(to_string(which))] = sum.seen.runs_with(which);
   }
   std::printf("%s\n", j.dump().c_str());
+}
+
+void log_batch(const std::string& file, std::string_view commit, const batch_options& ran,
+               const batch_report& b) {
+  std::ofstream out(file, std::ios::app);
+  out << fmt::format("{},{},{},{},{},{},{}\n", commit, to_string(ran.plan.work), ran.plan.hosts,
+                     to_string(ran.plan.faults), ran.first, ran.last,
+                     b.failed ? std::to_string(b.failed_seed) : "none");
+  if (!out.flush()) throw std::runtime_error("cannot write " + file);
 }
 
 void print_coverage(const coverage& seen, std::uint64_t runs) {

@@ -30,6 +30,7 @@ TEST_CASE("a thousand seeds hold, and everything that they may draw is seen to h
   INFO(a.text);
   REQUIRE(a.status == 0);
   if (slow_build) return;
+  REQUIRE(number_in(a.text, "gossip") >= 250);
   for (std::size_t m = 0; m < scoll::sim::marks; ++m) {
     const std::string what(to_string(static_cast<scoll::sim::mark>(m)));
     INFO(what);

@@ -217,6 +217,7 @@ void cluster::note_end() {
     seen_.saw(mark::crossing_connections, n.crossings() != 0);
     seen_.saw(mark::repeated_connection, n.repeated() != 0);
   });
+  seen_.saw(mark::gossip, has_gossip());
   const auto refused = [this](stray_kind kind) { return refusals_[static_cast<std::size_t>(kind)] != 0; };
   seen_.saw(mark::repeated_refused, refused(stray_kind::repeated));
   seen_.saw(mark::stranger_refused, refused(stray_kind::stranger));
