@@ -291,10 +291,10 @@ void cluster::began(std::uint64_t broadcast, std::uint32_t rank, nanoseconds lef
 void cluster::note_view(const broadcast_record& b, member_record& m) {
   const detail::engine& engine = detail::node_access::engine(*m.executor->member);
   const auto group = engine.find_group(*b.group->id);
-  if (group == nullptr) return;
+  m.wavers = group == nullptr || m.executor->view_changed >= b.began;  // it has been ended meanwhile
+  if (m.wavers) return;
   rank_set addressed;
   for (const std::uint32_t rank : b.addressed) addressed.append(rank, rank + 1);
-  m.wavers = m.executor->view_changed >= b.began;
   m.dissents = engine.living(*group, rank_set::all(group->members->size())) != addressed;
 }
 
