@@ -46,6 +46,7 @@ subset_ptr these_of(const group_state& group, const rank_set& ranks) {
 
 rank_set ranks_of(const group_state& group, const std::vector<node_id>& nodes) {
   std::vector<std::uint32_t> ranks;
+  ranks.reserve(nodes.size());
   for (const node_id node : nodes) ranks.push_back(*group.members->rank_of(node));
   std::sort(ranks.begin(), ranks.end());
   rank_set set;

@@ -10,13 +10,9 @@
 #include "transport/session/endpoint.hpp"
 #include "transport/session/lane.hpp"
 #include "transport/session/limits.hpp"
-#include "transport/wire/byte_order.hpp"
 #include "transport/wire/checksum.hpp"
 
 namespace scoll::transport {
-
-using wire::detail::load_little;
-using wire::detail::store_little;
 
 session::session(endpoint& owner, node_id peer, std::string address)
     : endpoint_(owner), peer_(peer), address_(std::move(address)) {}

@@ -164,8 +164,12 @@ class cluster final : private ledger {
 
   // groups.cpp
   task<void> create(life& creator, group_record& g);
+  template <class S>
+  task<void> create_as(life& creator, group_record& g, group_options options);
   void adopt(life& l, group_record& g);
   task<void> destroy(life& l, group_record& g);
+  template <class S>
+  task<status> destroy_as(life& l, group_record& g);
   task<void> say_farewell(life& l, std::vector<group_record*> groups);
   bool is_held(life& l, const group_record& g) const;
   group_record& group_of_the_living(std::uint64_t number, const tree_spec& tree);

@@ -55,22 +55,22 @@ task<void> cluster::create(life& creator, group_record& g) {
   group_options options;
   options.tree = g.tree;
   options.deadline = g.deadline.count() != 0 ? nanoseconds(g.deadline) : creation_deadline;
-  const std::vector<target> targets = targets_of(g);
-  const auto made = [&](auto created) {
-    if (!created) {
-      g.failure = created.error();
-      return;
-    }
-    g.id = created->id();
-    g.creator = &creator;
-    g.created = world_.now();
-    in_use_.emplace(creator.number, g.number);
-  };
-  const auto make = [&]<class S>() -> task<void> {
-    auto created = co_await creator.member->create_group<S>(targets, options);
-    made(std::move(created));
-  };
+  const auto make = [&]<class S>() { return create_as<S>(creator, g, options); };
   co_await with_service(g.service, serves_old_version(creator.host), make);
+}
+
+template <class S>
+task<void> cluster::create_as(life& creator, group_record& g, group_options options) {
+  const std::vector<target> targets = targets_of(g);
+  auto created = co_await creator.member->create_group<S>(targets, options);
+  if (!created) {
+    g.failure = created.error();
+    co_return;
+  }
+  g.id = created->id();
+  g.creator = &creator;
+  g.created = world_.now();
+  in_use_.emplace(creator.number, g.number);
 }
 
 void cluster::on(const events::adopt& e) {
@@ -122,17 +122,20 @@ void cluster::on(const events::destroy& e) {
 task<void> cluster::destroy(life& l, group_record& g) {
   if (!is_held(l, g)) co_return;
   g.ending = true;
-  const auto end = [&]<class S>() -> task<status> {
-    const auto held = l.member->find_group<S>(*g.id);
-    if (!held) co_return held.error();
-    g.enders.push_back(&l);
-    g.asked = world_.now();
-    status ended = co_await l.member->destroy(*held);
-    co_return ended;
-  };
+  const auto end = [&]<class S>() { return destroy_as<S>(l, g); };
   const status ended = co_await with_service(g.service, serves_old_version(l.host), end);
   if (!ended && !l.crashed) seen_.saw(mark::destroy_missed);
   if (ended && !g.destroyed) g.destroyed = world_.now();
+}
+
+template <class S>
+task<status> cluster::destroy_as(life& l, group_record& g) {
+  const auto held = l.member->find_group<S>(*g.id);
+  if (!held) co_return held.error();
+  g.enders.push_back(&l);
+  g.asked = world_.now();
+  status ended = co_await l.member->destroy(*held);
+  co_return ended;
 }
 
 void cluster::begin_farewell() {

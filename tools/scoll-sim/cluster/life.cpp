@@ -29,7 +29,7 @@ transport::rail& life::way() noexcept {
 }
 
 std::string life::address_of(std::uint32_t other) const {
-  const std::string plain = testing::sim_network::address_of(other);
+  std::string plain = testing::sim_network::address_of(other);
   if (!bulk_rail) return plain;
   return std::string(message_transport) + "://" + plain + ";bulk=" + std::string(bulk_transport) + "://" +
          plain;
