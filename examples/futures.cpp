@@ -40,6 +40,7 @@ std::future<scoll::ship_result<Out>> ship_future(scoll::node& from, scoll::node_
 
 std::uint32_t sum_of_many(scoll::node& node, scoll::node_id peer) {
   std::vector<std::future<scoll::ship_result<std::uint32_t>>> calls;
+  calls.reserve(100);
   for (std::uint32_t i = 0; i < 100; ++i) calls.push_back(ship_future(node, peer, twice, i));
   std::uint32_t sum = 0;
   for (auto& call : calls) sum += call.get().value_or(0);

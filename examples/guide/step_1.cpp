@@ -23,7 +23,7 @@ struct usage {
     scoll::maximum<std::uint64_t> largest;
   };
   static reply execute(const request&, scoll::bcast_context& call) {
-    return {.objects = {1000}, .largest = {1024U * (call.rank() + 1)}};
+    return {.objects = {1000}, .largest = {std::uint64_t{1024} * (call.rank() + 1)}};
   }
 };
 // [service]
