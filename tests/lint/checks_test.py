@@ -36,7 +36,6 @@ class Structure(Case):
         self.expect("structure", {"include/a.hpp": "//\n" * 300, "src/b.cpp": "//\n" * 450})
         self.expect("structure", {"include/a.hpp": "//\n" * 301}, "include/a.hpp:301: 301 lines")
         self.expect("structure", {"tools/b.cpp": "//\n" * 451}, "tools/b.cpp:451: 451 lines")
-        self.expect("structure", {"tools/scoll-sim/plan.cpp": "//\n"}, "tools/scoll-sim/plan.cpp:1: is short enough")
 
     def test_what_stands_twice(self):
         one = "#include <a>\n" + lines(14, "int same_{} = 1;  // one")
