@@ -12,7 +12,8 @@
 #include "transport/session/session.hpp"
 #include "transport/wire/byte_order.hpp"
 
-// Who waits for a lane that is down, for how long, and what ends when that time is over.
+// A lane that is down: this file decides whether anybody waits for it, for how long, and what ends when that
+// time is over.
 //
 // The end of the control lane is the end of the session. The end of the bulk lane ends the exchanges of class
 // bulk alone. The session, and with it the sequence and the credit of the bulk lane, goes on, so nothing is

@@ -60,7 +60,7 @@ void check_nothing_is_owed(linked_nodes& p) {
   }
 }
 
-/// What is kept for the time after an outage is small, has no payloads, and does not grow.
+/// During an outage the session keeps a few small messages without payloads, and their number does not grow.
 void check_little_is_held(two& p) {
   const auto held = [&] { return p.left->to(2).held_messages() + p.right->to(1).held_messages(); };
   const std::size_t before = held();
@@ -137,7 +137,7 @@ TEST_CASE("losing the bulk connection ends bulk alone, wherever it breaks") {
     CHECK(patient.pending());
     lost += p.left->ep->statistics().bulk_lost;
 
-    // Who asks during the outage has a grace of its own.
+    // A request that is made during the outage has a grace of its own.
     const time_point asked = w.clock.now();
     fenced again(mebibyte);
     CHECK(p.pull(from.descriptor(), 0, again.memory()).error() == errc::unreachable);

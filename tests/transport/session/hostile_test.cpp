@@ -325,6 +325,26 @@ TEST_CASE("frames that come twice are counted and not delivered", "[reactor]") {
   CHECK(i.n.ep->statistics().replies_sent <= 1);
 }
 
+TEST_CASE("a request that comes again is acknowledged again and runs no second time", "[reactor]") {
+  const auto w = any_world();
+  intruded i(*w);
+  i.greet();
+  const auto once = i.s.message_of(frame_type::request, 5, {3, 4, 1});
+  i.s.say(once);
+  REQUIRE(i.s.hears(frame_type::reply));
+  // The reply has acknowledged the request, so nothing else makes the node say it again.
+  const std::uint64_t said = i.s.frames.back().header.acknowledged;
+  REQUIRE(said == 1);
+  for (int again = 0; again < 3; ++again) {
+    i.s.frames.clear();
+    i.s.say(once);
+    REQUIRE(i.s.hears(frame_type::acknowledge));
+    REQUIRE(i.s.frames.back().header.acknowledged == said);
+  }
+  CHECK(i.n.in.seen[3] == 1);
+  CHECK(i.n.ep->statistics().duplicates == 3);
+}
+
 TEST_CASE("a hello that comes late does not displace a later connection", "[reactor]") {
   const auto w = any_world();
   intruded i(*w);

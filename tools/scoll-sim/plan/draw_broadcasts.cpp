@@ -50,7 +50,7 @@ void draw_broadcast(draft& d, std::uint64_t number, nanoseconds at, bool rush) {
     if (random.chance(1, 4)) bound = random.magnitude(10'000, 2'000'000);
     if (random.chance(1, 6)) prepare = random.magnitude(10, 10'000);
   }
-  // What is said about a broadcast comes before it, because events of one moment keep their order.
+  // The events that describe a broadcast come before it, because events of one moment keep their order.
   if (d.mixed()) draw_failing_hooks(d, number, at);
   d.broadcasts.push_back({number, at, g.number});
   d.add(at, events::bcast{number, g.number, root, bytes, as_us(work), as_us(deadline), as_us(bound),

@@ -7,7 +7,7 @@
 #include "scoll/coro/time.hpp"
 #include "tools/scoll-sim/plan/number_set.hpp"
 
-/// What is there from the beginning of a run.
+/// The events at the beginning of a run: they describe its hosts and wires.
 namespace scoll::sim::events {
 
 /// The costs of the wires, at the beginning.

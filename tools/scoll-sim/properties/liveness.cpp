@@ -37,7 +37,7 @@ void check_liveness_settled(cluster& c, violations& found) {
       if (other == host + 1) continue;
       const bool up = c.alive(static_cast<std::uint32_t>(other - 1)) != nullptr;
       const gossip::liveness told = l->participant->state(i);
-      // Who started after the death of another has never heard of it.
+      // A host that started after the death of another has never heard of that one.
       if (!up && !c.deaths_are_known()) continue;
       const bool is_true = up ? told == gossip::liveness::alive : told != gossip::liveness::alive;
       const bool is_heard = engine.lives().is_dead(other) == (told == gossip::liveness::dead) ||
