@@ -10,7 +10,7 @@
 namespace scoll::transport {
 
 /// The version of the protocol, sent in every hello. A peer with another version is refused.
-inline constexpr std::uint16_t protocol_version = 1;
+inline constexpr std::uint16_t protocol_version = 2;
 
 /// Limits of one frame, in bytes. The head holds the headers of the exchange and of the upper layer. The
 /// payload is shared between receivers and has its own checksum.

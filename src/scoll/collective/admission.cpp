@@ -45,10 +45,13 @@ error engine::admit(transport::request_view& request, const collective_head& hea
   if (head.kind > static_cast<std::uint8_t>(collective_kind::query)) {
     return make_error(errc::malformed, "there is no collective request of kind {}", head.kind);
   }
+  if ((head.flags & ~collective_head::known_flags) != 0)
+    return make_error(errc::malformed, "a collective request with flags {:#06x}", head.flags);
   if (kind == collective_kind::query) return admit_query(request, head);
   if (work_.closed()) return make_error(errc::closed, "node {} is shutting down", options_.id);
-  const std::size_t size = request.payload().bytes.size() -
-                           std::min<std::size_t>(head.subset_bytes, request.payload().bytes.size());
+  if (head.creation_bytes != 0) return error(errc::malformed, "a creation that is not announced");
+  const std::size_t size =
+      request.payload().bytes.size() - std::min(head.bytes_before_request(), request.payload().bytes.size());
   const std::size_t limit = kind == collective_kind::broadcast ? max_request_bytes : max_membership_bytes;
   if (size > limit)
     return make_error(errc::too_large, "a request of {} bytes: at most {} are allowed", size, limit);
@@ -89,7 +92,7 @@ error engine::admit_to_group(transport::request_view& request, const collective_
     const auto bytes = request.payload().bytes;
     if (head.subset_bytes > std::min(bytes.size(), max_subset_bytes))
       return make_error(errc::malformed, "the ranks of a subset in {} bytes", head.subset_bytes);
-    auto taken = group->take_subset(bytes.first(head.subset_bytes));
+    auto taken = group->take_subset(bytes.first(head.subset_bytes), head.subset_digest);
     if (!taken) return taken.error();
     among = std::move(*taken);
   }
@@ -100,12 +103,12 @@ error engine::admit_to_group(transport::request_view& request, const collective_
     return make_error(errc::not_parent, "node {} is not the parent of node {} in this tree",
                       request.from().peer(), options_.id);
   }
-  if (head.remaining_ns != 0 && head.remaining_ns <= head.margin_ns) {
+  if (head.remaining_ns != 0 && head.remaining_ns <= std::uint64_t{head.margin_us} * 1000) {
     return {errc::deadline_exceeded, "the time left is less than the margin of one level"};
   }
   const bool dissents =
-      among != nullptr && (head.view & collective_head::living) != 0 && view_differs(*group, *among);
-  if (dissents && (head.view & collective_head::same_view) != 0 &&
+      among != nullptr && (head.flags & collective_head::living) != 0 && view_differs(*group, *among);
+  if (dissents && (head.flags & collective_head::same_view) != 0 &&
       !SCOLL_MUTANT(same_view_ignored, "a member that sees other nodes alive takes part all the same"))
     return make_error(errc::view_differs, "node {} sees other nodes alive than the root", options_.id);
   if (!admit_once(*group, head)) {

@@ -18,8 +18,8 @@ namespace scoll::detail {
 namespace {
 
 // docs/wire.md describes these structs byte by byte.
-static_assert(wire::fixed_size<collective_head> == 149);
-static_assert(wire::fixed_size<collective_reply_head> == 24);
+static_assert(wire::fixed_size<collective_head> == 152);
+static_assert(wire::fixed_size<collective_reply_head> == 28);
 
 node_options completed(node_options options) {
   options.validate().value();
@@ -169,8 +169,8 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   op->subject_.head.root_rank = group.self_rank;
   op->subject_.head.group = group.id;
   op->subject_.head.operation = {options_.id, options_.incarnation, group.next_counter++, 0};
-  if (to.living) op->subject_.head.view = collective_head::living;
-  if (to.living && options.same_view) op->subject_.head.view |= collective_head::same_view;
+  if (to.living) op->subject_.head.flags = collective_head::living;
+  if (to.living && options.same_view) op->subject_.head.flags |= collective_head::same_view;
   op->bind(to.group, to.subset, service, *resolved, 0);
   status ready = op->set_bounds(options);
   if (ready) ready = encode_request(*op, to, kind, encode, what);
@@ -184,7 +184,10 @@ status engine::encode_request(operation& op, const addressees& to, collective_ki
   transport::buffer_ref buffer = endpoint_.acquire_payload();
   if (!buffer) return endpoint_.no_payload_left("a request");
   std::byte* at = buffer.data();
-  if (to.subset != nullptr) at = std::ranges::copy(to.subset->encoded(), at).out;
+  if (to.subset != nullptr) {
+    at = std::ranges::copy(to.subset->encoded(), at).out;
+    op.subject_.head.subset_digest = to.subset->digest();
+  }
   op.subject_.head.subset_bytes = static_cast<std::uint16_t>(at - buffer.data());
   const std::size_t limit = kind == collective_kind::broadcast ? max_request_bytes : max_membership_bytes;
   const auto size = encode(what, {at, limit});

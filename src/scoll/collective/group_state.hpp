@@ -50,8 +50,9 @@ struct group_state {
   /// The tree for `spec` over `count` members: the whole group or a part of it. Null on an error, with the
   /// reason in `fault`.
   const any_tree* resolve(const tree_spec& spec, std::uint32_t count, tree_fault& fault);
-  /// The subset that a request names. It is shared with the request before if that named the same.
-  result<subset_ptr> take_subset(std::span<const std::byte> bytes);
+  /// The subset that a request names, with its digest. It is shared with the request before if that named the
+  /// same. Error: `malformed`.
+  result<subset_ptr> take_subset(std::span<const std::byte> bytes, std::uint64_t digest);
 };
 
 /// A member's place in a broadcast: how many members there are, and its distance from the root in relative

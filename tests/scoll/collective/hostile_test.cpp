@@ -101,8 +101,8 @@ collective_head head_for(const group<probe>& g, std::uint64_t counter, std::uint
   h.root_rank = root_rank;
   h.group = g.id();
   h.operation = {g.members().node(root_rank), 1, counter, 0};
-  h.rtt_ns = 1000000;
-  h.margin_ns = 1000000;
+  h.rtt_us = 1000;
+  h.margin_us = 1000;
   h.processing_ns = 100000000;
   return h;
 }
@@ -400,12 +400,13 @@ TEST_CASE("too little time for one level is refused on arrival", "[hostile]") {
   infiltrated f(3, chain{}, 0);
   auto h = head_for(f.g, 500, 0);
   h.operation.incarnation = 2;
-  h.remaining_ns = h.margin_ns;
+  h.remaining_ns = h.margin_us * 1000;
   REQUIRE(f.x->ask(2, h, encoded(probe::request{1})).refused == errc::deadline_exceeded);
   REQUIRE(f.service.log->executed.empty());
   h.remaining_ns = UINT64_MAX;
-  h.margin_ns = UINT64_MAX - 1;
-  h.rtt_ns = h.processing_ns = UINT64_MAX;
+  h.margin_us = UINT32_MAX - 1;
+  h.rtt_us = UINT32_MAX;
+  h.processing_ns = UINT64_MAX;
   ++h.operation.counter;
   REQUIRE_FALSE(f.x->ask(2, h, encoded(probe::request{1})).refused);
   h.remaining_ns = 0;

@@ -204,7 +204,7 @@ class operation final : public list_hook<>, public transport::incoming {
   };
 
   std::span<const std::byte> request_part() const noexcept {
-    return request_.forwarded.bytes.subspan(subject_.head.subset_bytes);
+    return request_.forwarded.bytes.subspan(subject_.head.bytes_before_request());
   }
 
   engine* engine_ = nullptr;  // the engine that runs it now
