@@ -2,7 +2,7 @@
 #include "scoll/collective/options.hpp"
 
 #ifdef SCOLL_CONTROL
-constexpr scoll::bcast_options limited{.deadline = std::chrono::milliseconds(50)};
+[[maybe_unused]] constexpr scoll::bcast_options limited{.deadline = std::chrono::milliseconds(50)};
 #else
-constexpr scoll::bcast_options limited{.deadline = 50};
+[[maybe_unused]] constexpr scoll::bcast_options limited{.deadline = 50};
 #endif

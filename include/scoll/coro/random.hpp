@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "scoll/coro/assert.hpp"
+
 namespace scoll {
 
 /// A random number generator: xoshiro256** (Blackman and Vigna 2018), seeded by splitmix64. The library has
@@ -27,6 +29,7 @@ class random_generator {
 
   /// A uniform number in [0, bound), computed with integers only (Lemire 2019); `bound` must not be 0.
   constexpr std::uint64_t below(std::uint64_t bound) noexcept {
+    SCOLL_ASSERT(bound != 0, "there is no number below 0");
     const std::uint64_t threshold = (0 - bound) % bound;
     while (true) {
       __extension__ using wide = unsigned __int128;

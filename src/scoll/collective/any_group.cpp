@@ -11,15 +11,18 @@ std::uint32_t addressees::size() const noexcept {
 
 const group_id& any_group::id() const noexcept {
   static constexpr group_id none{};
-  return valid() ? to_.group->id : none;
+  const group_state* const held = to_.group.get();
+  return held != nullptr ? held->id : none;
 }
 
 const membership& any_group::members() const noexcept {
-  return valid() ? *to_.group->members : *membership::none();
+  const group_state* const held = to_.group.get();
+  return held != nullptr ? *held->members : *membership::none();
 }
 
 membership_ptr any_group::shared_members() const noexcept {
-  return valid() ? to_.group->members : membership::none();
+  const group_state* const held = to_.group.get();
+  return held != nullptr ? held->members : membership::none();
 }
 
 std::uint32_t any_group::rank() const noexcept {
@@ -28,7 +31,8 @@ std::uint32_t any_group::rank() const noexcept {
 
 const tree_spec& any_group::tree() const noexcept {
   static const tree_spec none{};
-  return valid() ? to_.group->tree : none;
+  const group_state* const held = to_.group.get();
+  return held != nullptr ? held->tree : none;
 }
 
 rank_set any_group::addressed() const {

@@ -64,7 +64,8 @@ TEST_CASE("a hook that is a task runs when it is awaited, and ends with a status
   CHECK_FALSE(number.has_value());
   hook_call moved;
   moved = std::move(value);
-  CHECK(outcome_of(std::move(moved)));
+  const status ended = outcome_of(std::move(moved));
+  CHECK(ended);
   CHECK(number == 7);
   CHECK(outcome_of(hook_call::of("it threw", nullptr, [&] { return throwing(delay); })).error() ==
         error(errc::hook_failed, "the disk is on fire"));

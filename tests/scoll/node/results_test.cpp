@@ -53,7 +53,8 @@ TEST_CASE("a partial answer is no success, and its value is there") {
   CHECK(partial.value() == 7);
   CHECK(std::as_const(partial).value() == 7);
   CHECK(*partial == 7);
-  CHECK(std::move(partial).value() == 7);
+  const int taken = std::move(partial).value();
+  CHECK(taken == 7);
   CHECK_FALSE(answer({}, 1).error());
 }
 

@@ -47,7 +47,9 @@ TEST_CASE("rows that no run can be made of are refused with their line") {
   for (const std::string row : {"a,mixed,16,1x,p", "a,mixed,16", "a,none,16,1,p", "a,mixed,0,1,p",
                                 "a,mixed,257,1,p", "a,mixed,16,-1,p", ",mixed,16,1,p", ""}) {
     INFO(row);
-    REQUIRE(why_refused(heading + "b,mixed,16,1,p\n" + row + "\n").find("line 3 ") == 0);
+    std::string table = heading;
+    table.append("b,mixed,16,1,p\n").append(row).append("\n");
+    REQUIRE(why_refused(table).find("line 3 ") == 0);
   }
   REQUIRE(why_refused("mutant,seed,property\na,1,p\n").find("line 1 ") == 0);
   REQUIRE(why_refused(heading + "a,mixed,16,1,p\na,ship,16,1,p\n") ==
