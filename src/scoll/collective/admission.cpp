@@ -67,7 +67,7 @@ error engine::admit(transport::request_view& request, const collective_head& hea
   const bool known = find_group(head.group) != nullptr;
   auto group = group_for(head, request.payload().bytes);
   if (!group) {
-    if (kind == collective_kind::forget) remember_forgotten(head.group);  // its creation may still arrive
+    if (kind == collective_kind::forget) groups_.bury(head.group);  // its creation may still arrive
     return group.error();
   }
   const error placed = admit_to_group(request, head, *group, std::move(entry));

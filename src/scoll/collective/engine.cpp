@@ -36,6 +36,7 @@ engine::engine(executor& ex, transport::rail& rail, const node_options& options,
       pools_(pools != nullptr ? std::move(pools) : std::make_shared<node_pools>()),
       endpoint_(ex, rail, link_options(options_), *this,
                 std::shared_ptr<transport::endpoint_buffers>(pools_, &pools_->buffers_)),
+      groups_(options_.id),
       ends_(std::make_unique<end_teller>(*this)),
       scope_(std::make_unique<scope>(ex)) {
   group_service_ = std::make_shared<service_entry>();
