@@ -96,10 +96,10 @@ void group_table::drop(const group_id& id) noexcept {
 
 void group_table::bury(const group_id& id) {
   if (buried(id)) return;
-  if (tombstones_.size() < max_group_tombstones) {
+  if (tombstones_.size() < max_other_tombstones) {
     tombstones_.push_back(id);
   } else {
-    tombstones_[tombstones_next_++ % max_group_tombstones] = id;
+    tombstones_[tombstones_next_++ % max_other_tombstones] = id;
   }
 }
 
