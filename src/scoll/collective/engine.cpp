@@ -169,7 +169,8 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   op->subject_.head.service_version = service->table->version;
   op->subject_.head.root_rank = group.self_rank;
   op->subject_.head.group = group.id;
-  op->subject_.head.operation = {options_.id, options_.incarnation, group.next_counter++, 0};
+  group.enter(*op);
+  op->subject_.head.operation = {options_.id, options_.incarnation, op->counter, 0};
   if (to.living) op->subject_.head.flags = collective_head::living;
   if (to.living && options.same_view) op->subject_.head.flags |= collective_head::same_view;
   op->bind(to.group, to.subset, service, *resolved, 0);

@@ -156,7 +156,7 @@ class engine final : private transport::endpoint_events {
   error admit_to_group(transport::request_view& request, const collective_head& head,
                        const std::shared_ptr<group_state>& group, std::shared_ptr<service_entry> service);
   static result<tree_place> place_in(group_state& group, const collective_head& head, const subset* among);
-  static bool admit_once(group_state& group, const collective_head& head);
+  static error admit_once(group_state& group, const collective_head& head);
   void end_lease(const group_id& id, bool drop) noexcept;
   error admit_query(transport::request_view& request, const collective_head& head);
   result<std::shared_ptr<group_state>> group_for(const collective_head& head,
