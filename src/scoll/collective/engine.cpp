@@ -36,6 +36,7 @@ engine::engine(executor& ex, transport::rail& rail, const node_options& options,
       pools_(pools != nullptr ? std::move(pools) : std::make_shared<node_pools>()),
       endpoint_(ex, rail, link_options(options_), *this,
                 std::shared_ptr<transport::endpoint_buffers>(pools_, &pools_->buffers_)),
+      groups_(options_.id),
       ends_(std::make_unique<end_teller>(*this)),
       scope_(std::make_unique<scope>(ex)) {
   group_service_ = std::make_shared<service_entry>();
@@ -168,7 +169,8 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   op->subject_.head.service_version = service->table->version;
   op->subject_.head.root_rank = group.self_rank;
   op->subject_.head.group = group.id;
-  op->subject_.head.operation = {options_.id, options_.incarnation, group.next_counter++, 0};
+  group.enter(*op);
+  op->subject_.head.operation = {options_.id, options_.incarnation, op->counter, 0};
   if (to.living) op->subject_.head.flags = collective_head::living;
   if (to.living && options.same_view) op->subject_.head.flags |= collective_head::same_view;
   op->bind(to.group, to.subset, service, *resolved, 0);

@@ -5,6 +5,11 @@
 
 namespace scoll::detail {
 
+void group_state::enter(rooted_operation& op) noexcept {
+  op.counter = next_counter++;
+  rooted.push_back(op);
+}
+
 const any_tree* group_state::resolve(const tree_spec& spec, std::uint32_t count, tree_fault& fault) {
   for (resolved_tree& known : resolved) {
     if (known.members != count || known.tree.spec() != spec) continue;
