@@ -219,8 +219,8 @@ begun engine::begin_broadcast(const addressees& to, const service_table& table, 
                request);
 }
 
-void engine::on_cancelled(transport::incoming& work, bool answer_awaited) noexcept {
-  static_cast<operation&>(work).on_parent_cancelled(answer_awaited);
+void engine::on_cancelled(transport::incoming& work, const transport::cancel_reason& reason) noexcept {
+  static_cast<operation&>(work).on_parent_cancelled(reason.answer_awaited);
 }
 
 /// A peer with a new incarnation has died before, whether liveness noticed it or not.

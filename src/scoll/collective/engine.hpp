@@ -139,7 +139,7 @@ class engine final : private transport::endpoint_events {
   class end_teller;
 
   void on_request(transport::request_view& request) noexcept override;
-  void on_cancelled(transport::incoming& work, bool answer_awaited) noexcept override;
+  void on_cancelled(transport::incoming& work, const transport::cancel_reason& reason) noexcept override;
   void on_session_lost(transport::session& peer, const error& reason) noexcept override;
 
   using encode_function = result<std::size_t> (*)(const void* what, std::span<std::byte> into) noexcept;
