@@ -166,7 +166,7 @@ TEST_CASE("another protocol version is named at both ends", "[reactor]") {
   const refusal r = i.s.refused();
   CHECK(r.code == static_cast<std::uint16_t>(errc::version_mismatch));
   CHECK(r.version == protocol_version);
-  CHECK_THAT(r.text, Catch::Contains("999") && Catch::Contains("node 1 speaks 1"));
+  CHECK_THAT(r.text, Catch::Contains("999") && Catch::Contains("node 1 speaks 2"));
   CHECK(i.n.ep->last_refusal() == errc::version_mismatch);
 }
 
