@@ -1,0 +1,17 @@
+#include "tools/scoll-sim/exhaust/subjects.hpp"
+
+#include <array>
+
+#include "tools/scoll-sim/exhaust/revoke_graph.hpp"
+
+namespace scoll::sim {
+
+std::span<const exhaust_subject> exhaust_subjects() {
+  static constexpr std::array all{
+      exhaust_subject{"revoke", "the graph of a revoke: up to 10 members, every set of dead that it bears",
+                      &exhaust_revoke},
+  };
+  return all;
+}
+
+}  // namespace scoll::sim
