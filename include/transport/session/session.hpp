@@ -52,7 +52,7 @@ class session final {
   /// is no payload. A notice leaves before everything else, costs a credit of class urgent and is not
   /// answered. It is kept and sent again until the peer has acknowledged it. `ticket`, which is free, hears
   /// of its progress. Errors: `busy` (this node has too many notices queued; the progress of one makes room),
-  /// `peer_died`, `closed`; then the message has been released and `ticket` stays free.
+  /// `peer_died` (and the peer has not begun a session since), `closed`; then the message has been released and `ticket` stays free.
   status notify(message& m, emission& ticket) noexcept;
 
   /// Liveness says that this incarnation of the peer is dead. All that is pending ends with `peer_died` at

@@ -29,7 +29,7 @@ status session::notify(message& m, emission& ticket) noexcept {
   error refused;
   if (endpoint_.draining_) {
     refused = {errc::closed, "this node is shutting down"};
-  } else if (dead()) {
+  } else if (dead() && peer_epoch_ == 0) {
     refused = make_error(errc::peer_died, "node {} is dead", peer_);
   } else if (endpoint_.notices_queued_ >= limits::queued_notices) {
     refused = make_error(errc::busy, "{} notices wait for their links, which is the limit",

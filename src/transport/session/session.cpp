@@ -253,6 +253,7 @@ void session::follow(const hello& h) noexcept {
   }
   class_state& urgent = classes_[index(traffic_class::urgent)];
   urgent.for_notices = urgent.credits.available() / 2;
+  endpoint_.handler_of(traffic_class::urgent).on_session_begun(*this);
 }
 
 /// Forgets the sequence state of both lanes and ends what was in flight.

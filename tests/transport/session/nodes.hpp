@@ -48,6 +48,7 @@ class service final : public endpoint_events {
   endpoint* owner = nullptr;
   std::function<void(session&, const error&)> lost;
   std::function<void(session&)> noticed;
+  std::function<void(session&)> begun;
   bool ignore_notices = false;
 
   void answer(std::size_t i) {
@@ -103,6 +104,9 @@ class service final : public endpoint_events {
     notices.emplace_back(head.begin(), head.end());
     if (noticed) noticed(from);
     return !ignore_notices;
+  }
+  void on_session_begun(session& peer) noexcept override {
+    if (begun) begun(peer);
   }
   void on_session_lost(session& peer, const error& reason) noexcept override {
     losses.push_back(reason);

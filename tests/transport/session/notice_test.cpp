@@ -292,3 +292,49 @@ TEST_CASE("a node that drains takes no notice, and waits for those under way") {
   CHECK(t.has(notice_state::acknowledged));
   CHECK(p.right->in.notices.size() == 1);
 }
+
+TEST_CASE("a session that begins is told to both sides, and takes a notice from there", "[reactor]") {
+  const auto w = any_world();
+  pair p(*w);
+  int left = 0, right = 0;
+  ticket t;
+  p.left->in.begun = [&](session& peer) {
+    CHECK(peer.peer() == 2);
+    ++left;
+  };
+  p.right->in.begun = [&](session& peer) {
+    CHECK(peer.peer() == 1);
+    if (++right == 1) CHECK(t.send(*p.right, 1, 9).has_value());
+  };
+  call c;
+  REQUIRE(c.start(*p.left, 2, 1).has_value());
+  REQUIRE(w->until([&] { return c.ends == 1 && !t.pending(); }));
+  CHECK(c.answered());
+  CHECK(p.left->in.notices.size() == 1);
+  CHECK(left == 1);
+  CHECK(right == 1);
+  // The bulk lane joins the session that there is.
+  call d;
+  REQUIRE(d.start(*p.left, 2, 2, 8, traffic_class::bulk).has_value());
+  REQUIRE(w->until([&] { return d.ends == 1; }));
+  CHECK(left == 1);
+  CHECK(right == 1);
+}
+
+TEST_CASE("a peer that was called dead gets a notice once it has begun a session") {
+  memory_world w;
+  pair p(w);
+  call c;
+  REQUIRE(c.start(*p.left, 2, 1).has_value());
+  REQUIRE(w.until([&] { return c.ends == 1; }));
+  p.left->to(2).declare_dead(1);
+  ticket t;
+  CHECK(t.send(*p.left, 2, 7).error() == errc::peer_died);
+  p.left->in.begun = [&](session&) { CHECK(t.send(*p.left, 2, 7).has_value()); };
+  call back;
+  REQUIRE(back.start(*p.right, 1, 2).has_value());
+  REQUIRE(w.until([&] { return back.ends == 1 && !t.pending(); }));
+  CHECK(p.left->to(2).dead());
+  CHECK(t.told.back() == notice_state::acknowledged);
+  CHECK(p.right->in.notices.size() == 1);
+}
