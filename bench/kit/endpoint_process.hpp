@@ -41,7 +41,7 @@ class endpoint_process : protected scoll::transport::endpoint_events {
   }
 
   void on_request(scoll::transport::request_view&) noexcept override {}
-  void on_cancelled(scoll::transport::incoming&, bool) noexcept override {}
+  void on_cancelled(scoll::transport::incoming&, const scoll::transport::cancel_reason&) noexcept override {}
   void on_session_lost(scoll::transport::session&, const scoll::error&) noexcept override {}
 
   member& me_;

@@ -50,7 +50,8 @@ inline std::vector<std::byte> frame_from(bytes& input, std::uint64_t& sequence) 
   const bytes fields = input.first(record_bytes);
   input = input.subspan(record_bytes);
   frame_header h;
-  h.type = static_cast<frame_type>(fields[0] % 10);
+  const auto type = fields[0] % 11;  // 9 is unknown, 10 stands for a notice
+  h.type = type == 10 ? frame_type::notice : static_cast<frame_type>(type);
   h.klass = static_cast<traffic_class>(fields[1] % 5);
   sequence += fields[2] % 4 == 0 ? fields[2] / 4U : 1U;
   h.sequence = sequence;
@@ -116,7 +117,11 @@ class service final : public endpoint_events {
     last.share_payload(std::move(request.payload()), checksum);
     work.reply(last);
   }
-  void on_cancelled(incoming& work, bool) noexcept override { work.drop(); }
+  void on_cancelled(incoming& work, const cancel_reason&) noexcept override { work.drop(); }
+  bool on_notice(session&, std::span<const std::byte> head) noexcept override {
+    demand(head.size() <= max_notice_head_bytes - message::envelope_bytes);
+    return count_++ % 2 == 0;
+  }
   void on_session_lost(session&, const scoll::error& reason) noexcept override {
     demand(static_cast<bool>(reason));
   }
@@ -135,6 +140,18 @@ class request final : public exchange {
  private:
   static void heard(exchange&, reply_event& event) noexcept {
     demand(event.final || static_cast<bool>(event.outcome));
+  }
+};
+
+/// A notice of the endpoint itself, which hears how it ends.
+class own_notice final : public emission {
+ public:
+  own_notice() noexcept : emission(&heard) {}
+  ~own_notice() { demand(!pending()); }
+
+ private:
+  static void heard(emission&, notice_state state, const scoll::error& reason) noexcept {
+    demand(static_cast<bool>(reason) == (state == notice_state::lost));
   }
 };
 
@@ -255,6 +272,7 @@ inline void converse(bytes input, unsigned how, std::size_t piece) {
   service events;
   sim_rail rail(net, clock, node_host);
   request own[3];
+  own_notice told;
   endpoint_options options;
   options.self = 1;
   options.cluster = "fuzz";
@@ -275,6 +293,7 @@ inline void converse(bytes input, unsigned how, std::size_t piece) {
       if (how != 1 && how != 4) other.say(greeting(frame_type::hello, lane));
     }
     std::optional<own_transfer> got, sent;
+    demand(node.find(7)->notify(node.acquire_message(), told).has_value());
     if (lane == lane_id::bulk) {
       got.emplace(node, memory_order_kind::get);
       sent.emplace(node, memory_order_kind::put);

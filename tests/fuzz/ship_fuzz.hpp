@@ -207,7 +207,10 @@ class ship_stranger final : private scoll::transport::endpoint_events {
     fill(last, head, {});
     held_.back()->reply(last);
   }
-  void on_cancelled(scoll::transport::incoming& work, bool) noexcept override { work.drop(); }
+  void on_cancelled(scoll::transport::incoming& work,
+                    const scoll::transport::cancel_reason&) noexcept override {
+    work.drop();
+  }
   void on_session_lost(scoll::transport::session&, const scoll::error&) noexcept override {}
 
   scoll::test::cluster& cluster_;

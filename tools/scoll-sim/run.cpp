@@ -4,6 +4,7 @@
 
 #include "scoll/coro/error_format.hpp"
 #include "tools/scoll-sim/cluster/cluster.hpp"
+#include "tools/scoll-sim/exhaust/agree_check.hpp"
 #include "tools/scoll-sim/gossip/gossip_swarm.hpp"
 
 namespace scoll::sim {
@@ -102,8 +103,22 @@ void run_report::add(const run_report& other) {
   for (std::size_t s = 0; s < members.size(); ++s) members[s] += other.members[s];
 }
 
+namespace {
+
+run_report run_agree(const plan& p) {
+  run_report report;
+  for (const exhausted& part : exhaust_agree(p.seed)) {
+    report.events += part.cases;
+    if (!part.violation.empty()) report.found.push_back({part.violation, part.part});
+  }
+  return report;
+}
+
+}  // namespace
+
 run_report run(const plan& p, testing::sim_world::observer observer) {
   if (p.work == workload::gossip) return run_gossip(p, observer);
+  if (p.work == workload::agree) return run_agree(p);
   run_report report;
   // Objects that were not destroyed in order are left as they are: a broken run is examined, not cleaned up.
   auto* const c = new cluster(p);

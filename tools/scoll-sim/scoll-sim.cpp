@@ -15,6 +15,7 @@
 #include "gossip/configuration.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "tools/scoll-sim/batch.hpp"
+#include "tools/scoll-sim/exhaust/exhaust_command.hpp"
 #include "tools/scoll-sim/mutants/mutant_command.hpp"
 #include "tools/scoll-sim/mutants/mutant_hunt.hpp"
 #include "tools/scoll-sim/mutants/mutant_trials.hpp"
@@ -31,6 +32,7 @@ using namespace scoll::sim;
 struct arguments {
   plan_options plan;
   scale_arguments scale;
+  exhaust_arguments exhaust;
   gossip_study_arguments study;
   mutant_arguments mutants;
   std::string faults = "swarm";
@@ -166,6 +168,7 @@ int go(const arguments& a) {
   if (!a.json_to.empty()) throw std::runtime_error("--json takes a file with --gossip-study alone");
   if (a.mutants.asked()) return run_mutant_command(a.mutants, a.plan, a.jobs, a.json, a.quiet);
   if (!a.mutants.only.empty()) switch_on(a.mutants.only);
+  if (!a.exhaust.subject.empty()) return run_exhaust(a.exhaust, a.plan.seed, a.json);
   if (!a.scale.nodes.empty()) return run_scales(a.scale, a.plan.seed, a.json, a.quiet);
   if (!a.check_hashes.empty()) return check_hashes(a);
   if (!a.script.empty()) return run_one(a, from_text(read_file(a.script)), "scoll-sim --script " + a.script);
@@ -187,9 +190,9 @@ int go(int argc, char** argv) {
   app.add_option("--faults", a.faults, "none, light, swarm")
       ->capture_default_str()
       ->check(CLI::IsMember({"none", "light", "swarm"}));
-  app.add_option("--workload", a.work, "mixed, plain, ship, gossip")
+  app.add_option("--workload", a.work, "mixed, plain, ship, gossip, agree")
       ->capture_default_str()
-      ->check(CLI::IsMember({"mixed", "plain", "ship", "gossip"}));
+      ->check(CLI::IsMember({"mixed", "plain", "ship", "gossip", "agree"}));
   app.add_option("--jobs", a.jobs, "processes for a range of runs, threads for a study")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
@@ -211,6 +214,7 @@ int go(int argc, char** argv) {
   app.add_flag("--quiet", a.quiet, "no progress, no summary of a single run");
   add_mutant_options(app, a.mutants);
   add_scale_options(app, a.scale);
+  add_exhaust_options(app, a.exhaust);
   add_gossip_study_options(app, a.study);
   CLI11_PARSE(app, argc, argv);
   a.json = json->count() != 0;

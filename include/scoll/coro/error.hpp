@@ -44,6 +44,11 @@ enum class errc : std::uint16_t {
   view_differs = 30,        ///< the member sees a different set of live members than the root
   unknown_function = 31,    ///< no such function on that node, or the function is closed
   type_mismatch = 32,       ///< the peer's function of that name has other argument or result types
+  revoked = 33,             ///< a member has revoked the group
+  undecided = 34,           ///< members did not agree in time; they still may
+  no_quorum = 35,           ///< too few members could be asked to agree
+  excluded = 36,            ///< the members agreed without this one
+  record_gone = 37,         ///< the member does not remember any more whether it executed
 };
 
 /// The lower-case name of a code, such as "deadline_exceeded"; "unknown_error" for values that this build

@@ -91,6 +91,11 @@ status set_congestion_control(int fd, const char* algorithm);
 /// stands for the system's default.
 status set_user_timeout(int fd, nanoseconds limit);
 
+/// Bounds the bytes of a TCP connection that the kernel has taken and not sent yet: it takes no more at or
+/// above `bytes`. So what is sent later need not wait behind more than that. 0 stands for the system's
+/// default.
+status set_unsent_limit(int fd, std::uint32_t bytes);
+
 /// Probes a connection after it has been silent for `idle` (rounded up to seconds), three times within about
 /// as long again, and breaks it if no answer comes. Otherwise a peer whose machine is gone would never be
 /// noticed.

@@ -99,6 +99,14 @@ class request_view {
   bool settled_ = false;
 };
 
+/// The wish of a requester that its request ends early.
+struct cancel_reason {
+  /// True: the requester still waits for the answer. False: nobody hears the answer.
+  bool answer_awaited = false;
+  /// The requester's own reason; `cancelled` if it is one that this build does not know.
+  errc why = errc::cancelled;
+};
+
 /// The layer above an endpoint, as the endpoint calls it. Several layers may share one endpoint, each with
 /// its own traffic classes (`endpoint::route`).
 class endpoint_events {
@@ -111,9 +119,19 @@ class endpoint_events {
     static_cast<void>(payload_bytes);
     return {};
   }
-  /// The requester of `work` wants it to end early. If `answer_awaited`, it still waits for the answer.
-  /// Otherwise `work` stays open until it is dropped or answered all the same.
-  virtual void on_cancelled(incoming& work, bool answer_awaited) noexcept = 0;
+  /// The requester of `work` wants it to end early. If no answer is awaited, `work` stays open until it is
+  /// dropped or answered all the same.
+  virtual void on_cancelled(incoming& work, const cancel_reason& reason) noexcept = 0;
+  /// A notice has arrived. `head` is valid until the call returns. Returns false if the notice says nothing
+  /// that this layer knows; it is then counted and dropped. Called for the layer that has class urgent.
+  virtual bool on_notice(session& from, std::span<const std::byte> head) noexcept {
+    static_cast<void>(from);
+    static_cast<void>(head);
+    return false;
+  }
+  /// A session with this peer has begun, on whichever side's initiative. Nothing has been sent or received in
+  /// it. Notices may be sent from here. Called for the layer that has class urgent.
+  virtual void on_session_begun(session& peer) noexcept { static_cast<void>(peer); }
   /// All exchanges with this peer have ended. Answers to its requests can no longer reach it.
   virtual void on_session_lost(session& peer, const error& reason) noexcept = 0;
 
@@ -125,6 +143,9 @@ class endpoint_events {
 struct endpoint_statistics {
   std::uint64_t frames_sent = 0, frames_received = 0;
   std::uint64_t requests_sent = 0, replies_sent = 0;
+  std::uint64_t notices_sent = 0, notices_received = 0;
+  /// Notices that said nothing that this node knows.
+  std::uint64_t notices_dropped = 0;
   /// Batches handed to links.
   std::uint64_t writes = 0;
   std::uint64_t bytes_sent = 0, bytes_received = 0;
@@ -208,6 +229,8 @@ class endpoint final : private accept_events {
     return buffers_->payloads.lent() + buffers_->small_payloads.lent();
   }
   std::size_t handshakes() const noexcept { return handshake_count_; }
+  /// Notices that have not been handed to a link yet.
+  std::size_t notices_queued() const noexcept { return notices_queued_; }
   /// Why a handshake last failed because this endpoint, or its peer, refused it; for status pages.
   const error& last_refusal() const noexcept { return last_refusal_; }
   /// Why a link was last broken off because of what its peer sent.
@@ -249,6 +272,7 @@ class endpoint final : private accept_events {
   std::map<node_id, std::unique_ptr<session>> sessions_;
   intrusive_list<greeter> greeters_;
   std::size_t handshake_count_ = 0;
+  std::size_t notices_queued_ = 0;
   bool draining_ = false;
   endpoint_statistics statistics_;
   error last_refusal_;

@@ -48,12 +48,13 @@ class exchange : public list_hook<exchange> {
   /// before the request. The memory must stay valid until the exchange has ended, or be recalled.
   void receive_into(const lent_range& into) noexcept { into_ = into; }
 
-  /// Stops waiting, without a call of `on_reply`. The peer is told if it may know of the request. Returns
-  /// true if the request had left this node (`reached`).
-  bool cancel() noexcept;
-  /// Asks the peer to end its work early. The peer still answers, and the exchange waits for that. False if
-  /// the request never left this node: then the exchange has ended without a call of `on_reply`.
-  bool abort() noexcept;
+  /// Stops waiting, without a call of `on_reply`. The peer is told, and why, if it may know of the request.
+  /// Returns true if the request had left this node (`reached`).
+  bool cancel(errc why = errc::cancelled) noexcept;
+  /// Asks the peer to end its work early, and says why. The peer still answers, and the exchange waits for
+  /// that. False if the request never left this node: then the exchange has ended without a call of
+  /// `on_reply`.
+  bool abort(errc why = errc::cancelled) noexcept;
 
  private:
   friend class session;
@@ -90,6 +91,8 @@ class incoming : public list_hook<incoming> {
   void release_credit() noexcept;
   /// Returns the credit without a reply. Only for requests that their requester has cancelled.
   void drop() noexcept;
+  /// Hands the request over to another object, which is free and owes the reply from now on.
+  void move_to(incoming& other) noexcept;
 
  private:
   friend class session;

@@ -10,7 +10,7 @@
 namespace scoll::transport {
 
 /// The version of the protocol, sent in every hello. A peer with another version is refused.
-inline constexpr std::uint16_t protocol_version = 1;
+inline constexpr std::uint16_t protocol_version = 2;
 
 /// Limits of one frame, in bytes. The head holds the headers of the exchange and of the upper layer. The
 /// payload is shared between receivers and has its own checksum.
@@ -22,6 +22,8 @@ inline constexpr std::size_t max_frame_bytes = frame_header_bytes + max_head_byt
 /// belongs as it arrives, or dropped, so no buffer needs that size.
 inline constexpr std::size_t max_bulk_payload_bytes = 1U << 20U;
 inline constexpr std::size_t placed_payload_bytes = 8192;
+/// The longest head of a notice, which has no payload.
+inline constexpr std::size_t max_notice_head_bytes = 192;
 
 enum class frame_type : std::uint8_t {
   hello = 1,        ///< the first frame, from the side that connected
@@ -32,6 +34,8 @@ enum class frame_type : std::uint8_t {
   cancel = 6,       ///< the requester no longer waits
   acknowledge = 7,  ///< carries nothing but the header's counters
   goodbye = 8,      ///< the sender has drained and closes
+  // 9 to 15 are reserved for sessions over several rails.
+  notice = 16,  ///< a message of class urgent that is not answered; it costs a credit of that class
 };
 
 /// Priority classes, most urgent first; each is first in, first out, and has its own credits.

@@ -18,6 +18,7 @@
 
 namespace scoll::transport {
 
+class emission;
 class exchange;
 
 /// One message on its way to a peer, kept until the peer has acknowledged it so that it can be sent again on
@@ -93,6 +94,7 @@ class message : public list_hook<> {
   frame_parts parts() noexcept;
 
  private:
+  friend class emission;
   friend class message_pool;
   friend class session;
   friend class lane;
@@ -122,6 +124,7 @@ class message : public list_hook<> {
   lent_payload borrow_{*this};
   std::uint64_t lent_offset_ = 0;
   exchange* requester_ = nullptr;  // the requester, while its request is not acknowledged
+  emission* ticket_ = nullptr;     // of a notice, if somebody listens
   std::unique_ptr<std::byte[]> beside_;
   alignas(16) std::array<std::byte, frame_header_bytes + max_head_bytes> bytes_;
 };

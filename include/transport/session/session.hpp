@@ -15,6 +15,7 @@
 #include "transport/session/hello.hpp"
 #include "transport/session/link.hpp"
 #include "transport/session/message.hpp"
+#include "transport/session/notice.hpp"
 
 namespace scoll::transport {
 
@@ -46,6 +47,13 @@ class session final {
   /// `peer_died`, `closed`; then the message has been released and `waiter` stays free.
   status request(exchange& waiter, traffic_class klass, message& m, std::uint32_t reply_capacity,
                  std::uint32_t queue_limit = 0) noexcept;
+
+  /// Sends `m` as a notice: the head is set, has at most `max_notice_head_bytes` with the envelope, and there
+  /// is no payload. A notice leaves before everything else, costs a credit of class urgent and is not
+  /// answered. It is kept and sent again until the peer has acknowledged it. `ticket`, which is free, hears
+  /// of its progress. Errors: `busy` (this node has too many notices queued; the progress of one makes room),
+  /// `peer_died` (and the peer has not begun a session since), `closed`; then the message has been released and `ticket` stays free.
+  status notify(message& m, emission& ticket) noexcept;
 
   /// Liveness says that this incarnation of the peer is dead. All that is pending ends with `peer_died` at
   /// once, and later requests fail the same way until the peer is heard of alive. News of an incarnation
@@ -84,6 +92,7 @@ class session final {
   std::size_t held_messages() const noexcept { return held_[0] + held_[1]; }
 
  private:
+  friend class emission;
   friend class exchange;
   friend class incoming;
   friend class request_view;
@@ -93,30 +102,38 @@ class session final {
   struct class_state {
     intrusive_list<message> expected;  // replies and cancels: need no credit
     intrusive_list<message> requests;
-    std::uint32_t queued = 0;  // length of `requests`
+    std::uint32_t queued = 0;       // length of `requests`
+    std::uint32_t for_notices = 0;  // credits that requests leave to notices
     credit_window credits;
     bool replied_last = false;  // the last message to leave was one of `expected`
   };
   // exchanges
   void forget(exchange& waiter) noexcept;
-  void cancel_exchange(exchange& waiter) noexcept;
-  void send_cancel(const exchange& waiter, bool answer_awaited) noexcept;
+  void cancel_exchange(exchange& waiter, errc why) noexcept;
+  void send_cancel(const exchange& waiter, bool answer_awaited, errc why) noexcept;
   void end_exchange(exchange& waiter, reply_event& event) noexcept;
   lent_range place(const frame_header& header, std::span<const std::byte> head) noexcept;
   status on_reply(frame_view& frame) noexcept;
   void on_request(frame_view& frame) noexcept;
-  void on_cancel(std::uint64_t exchange_id, bool answer_awaited) noexcept;
+  void on_cancel(std::span<const std::byte> head) noexcept;
   void send_reply(std::uint64_t exchange_id, traffic_class klass, message& m, const error& outcome,
                   bool final) noexcept;
   void send_refusal(std::uint64_t exchange_id, traffic_class klass, const error& reason,
                     bool may_have_effects) noexcept;
   void dispose(traffic_class klass) noexcept;
+  // notices
+  status on_notice(const frame_view& frame) noexcept;
+  void notice_taken(message& m) noexcept;
+  void notice_over(message& m, notice_state how) noexcept;
+  void advance(emission& ticket, notice_state to) noexcept;
+  void tell_progress() noexcept;
+  void tell_emissions(const error& reason) noexcept;
 
   lane& lane_at(lane_id id);
 
   // messages
   void enqueue(message& m, traffic_class klass, frame_type type) noexcept;
-  void release(message& m) noexcept;
+  void release(message& m, notice_state how = notice_state::lost) noexcept;
   /// The next message of a lane's classes, most urgent first, if its credit allows one. `take` then removes
   /// it.
   message* peek(lane_id lane, bool requests_too) noexcept;
@@ -169,6 +186,9 @@ class session final {
   bool kicked_ = false;
   member_node<&session::flush> flush_{*this};
   std::uint32_t owed_calls_ = 0;  // those in `incoming_` of class call
+  intrusive_list<message> notices_;
+  intrusive_list<emission, emission> told_;  // the tickets that are about to hear of progress
+  member_node<&session::tell_progress> telling_{*this};
 };
 
 }  // namespace scoll::transport

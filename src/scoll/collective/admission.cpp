@@ -45,10 +45,13 @@ error engine::admit(transport::request_view& request, const collective_head& hea
   if (head.kind > static_cast<std::uint8_t>(collective_kind::query)) {
     return make_error(errc::malformed, "there is no collective request of kind {}", head.kind);
   }
+  if ((head.flags & ~collective_head::known_flags) != 0)
+    return make_error(errc::malformed, "a collective request with flags {:#06x}", head.flags);
   if (kind == collective_kind::query) return admit_query(request, head);
   if (work_.closed()) return make_error(errc::closed, "node {} is shutting down", options_.id);
-  const std::size_t size = request.payload().bytes.size() -
-                           std::min<std::size_t>(head.subset_bytes, request.payload().bytes.size());
+  if (head.creation_bytes != 0) return error(errc::malformed, "a creation that is not announced");
+  const std::size_t size =
+      request.payload().bytes.size() - std::min(head.bytes_before_request(), request.payload().bytes.size());
   const std::size_t limit = kind == collective_kind::broadcast ? max_request_bytes : max_membership_bytes;
   if (size > limit)
     return make_error(errc::too_large, "a request of {} bytes: at most {} are allowed", size, limit);
@@ -64,7 +67,7 @@ error engine::admit(transport::request_view& request, const collective_head& hea
   const bool known = find_group(head.group) != nullptr;
   auto group = group_for(head, request.payload().bytes);
   if (!group) {
-    if (kind == collective_kind::forget) remember_forgotten(head.group);  // its creation may still arrive
+    if (kind == collective_kind::forget) groups_.bury(head.group);  // its creation may still arrive
     return group.error();
   }
   const error placed = admit_to_group(request, head, *group, std::move(entry));
@@ -89,7 +92,7 @@ error engine::admit_to_group(transport::request_view& request, const collective_
     const auto bytes = request.payload().bytes;
     if (head.subset_bytes > std::min(bytes.size(), max_subset_bytes))
       return make_error(errc::malformed, "the ranks of a subset in {} bytes", head.subset_bytes);
-    auto taken = group->take_subset(bytes.first(head.subset_bytes));
+    auto taken = group->take_subset(bytes.first(head.subset_bytes), head.subset_digest);
     if (!taken) return taken.error();
     among = std::move(*taken);
   }
@@ -100,18 +103,17 @@ error engine::admit_to_group(transport::request_view& request, const collective_
     return make_error(errc::not_parent, "node {} is not the parent of node {} in this tree",
                       request.from().peer(), options_.id);
   }
-  if (head.remaining_ns != 0 && head.remaining_ns <= head.margin_ns) {
+  if (head.watermark > head.operation.counter)
+    return error(errc::malformed, "an operation that its root says has ended");
+  if (head.remaining_ns != 0 && head.remaining_ns <= std::uint64_t{head.margin_us} * 1000) {
     return {errc::deadline_exceeded, "the time left is less than the margin of one level"};
   }
   const bool dissents =
-      among != nullptr && (head.view & collective_head::living) != 0 && view_differs(*group, *among);
-  if (dissents && (head.view & collective_head::same_view) != 0 &&
+      among != nullptr && (head.flags & collective_head::living) != 0 && view_differs(*group, *among);
+  if (dissents && (head.flags & collective_head::same_view) != 0 &&
       !SCOLL_MUTANT(same_view_ignored, "a member that sees other nodes alive takes part all the same"))
     return make_error(errc::view_differs, "node {} sees other nodes alive than the root", options_.id);
-  if (!admit_once(*group, head)) {
-    return make_error(errc::already_exists, "operation {} of node {} was seen before", head.operation.counter,
-                      head.operation.root);
-  }
+  if (const error seen = admit_once(*group, head)) return seen;
   const bool relay = static_cast<collective_kind>(head.kind) == collective_kind::broadcast &&
                      head.service_version != service->table->version &&
                      !SCOLL_MUTANT(version_unchecked, "a request of another version is executed");
@@ -146,18 +148,37 @@ result<tree_place> engine::place_in(group_state& group, const collective_head& h
   return here;
 }
 
-bool engine::admit_once(group_state& group, const collective_head& head) {
-  if (SCOLL_MUTANT(no_replay_window, "an operation that was seen before is admitted again")) return true;
-  for (auto& w : group.windows) {
-    if (w.root_rank != head.root_rank && !SCOLL_MUTANT(one_window_for_all, "all roots share one window"))
-      continue;
-    if (head.operation.incarnation < w.incarnation)
-      return SCOLL_MUTANT(earlier_life_admitted, "a request of an earlier life of its root is admitted");
-    if (head.operation.incarnation > w.incarnation) w = {w.root_rank, head.operation.incarnation, {}};
-    return w.window.admit(head.operation.counter);
+namespace {
+
+/// The window of the operation's root. A later life of the root begins with an empty one.
+group_state::root_window& window_of(group_state& group, const collective_head& head) {
+  const auto is_shared = [&](const group_state::root_window& w) {
+    return w.root_rank == head.root_rank || SCOLL_MUTANT(one_window_for_all, "all roots share one window");
+  };
+  auto at = std::find_if(group.windows.begin(), group.windows.end(), is_shared);
+  if (at == group.windows.end()) at = group.windows.insert(at, {head.root_rank, head.operation.incarnation});
+  if (head.operation.incarnation > at->incarnation) *at = {at->root_rank, head.operation.incarnation};
+  return *at;
+}
+
+}  // namespace
+
+/// Refuses an operation that this life of its root has sent before, or that has ended there.
+error engine::admit_once(group_state& group, const collective_head& head) {
+  if (SCOLL_MUTANT(no_replay_window, "an operation that was seen before is admitted again")) return {};
+  const operation_id& op = head.operation;
+  auto& w = window_of(group, head);
+  const bool earlier = op.incarnation < w.incarnation;
+  if (earlier && SCOLL_MUTANT(earlier_life_admitted, "a request of an earlier life of its root is admitted"))
+    return {};
+  if (!earlier && op.counter < w.ended_below) {
+    return make_error(errc::stale, "operation {} of node {} has ended there, as all below {}", op.counter,
+                      op.root, w.ended_below);
   }
-  group.windows.push_back({head.root_rank, head.operation.incarnation, {}});
-  return group.windows.back().window.admit(head.operation.counter);
+  if (earlier || !w.window.admit(op.counter))
+    return make_error(errc::already_exists, "operation {} of node {} was seen before", op.counter, op.root);
+  w.ended_below = std::max(w.ended_below, head.watermark);
+  return {};
 }
 
 }  // namespace scoll::detail

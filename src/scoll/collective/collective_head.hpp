@@ -33,20 +33,29 @@ struct collective_head {
   /// The time that the receiver has to answer; 0: the cascading bounds apply.
   std::uint64_t remaining_ns = 0;
   /// The part of that time that each level keeps.
-  std::uint64_t margin_ns = 0;
+  std::uint32_t margin_us = 0;
   /// The round trip that the root allows for one level.
-  std::uint64_t rtt_ns = 0;
+  std::uint32_t rtt_us = 0;
   /// The time that the root allows a member to work.
   std::uint64_t processing_ns = 0;
+  /// The flags below.
+  std::uint16_t flags = 0;
   /// The size of the subset's ranks in front of the request; 0: it is for all members.
   std::uint16_t subset_bytes = 0;
-  /// How the root chose the subset: the flags below.
-  std::uint8_t view = 0;
+  /// The size of the group's creation in front of the subset; 0: there is none.
+  std::uint16_t creation_bytes = 0;
+  /// The XXH3 of the subset's bytes; 0 without a subset.
+  std::uint64_t subset_digest = 0;
 
   /// The subset holds the members that the root sees alive.
-  static constexpr std::uint8_t living = 1;
+  static constexpr std::uint16_t living = 1;
   /// A member that sees a different set of live members does not take part.
-  static constexpr std::uint8_t same_view = 2;
+  static constexpr std::uint16_t same_view = 2;
+  /// The flags that this version knows; a request with any other one is malformed.
+  static constexpr std::uint16_t known_flags = living | same_view;
+
+  /// The size of what lies in front of the request in the payload.
+  std::size_t bytes_before_request() const noexcept { return std::size_t{creation_bytes} + subset_bytes; }
 };
 
 /// The head of every collective reply.
@@ -55,6 +64,8 @@ struct collective_reply_head {
   static constexpr std::uint8_t extension = 1;
   /// All members of the subtree executed and are merged; no account follows.
   static constexpr std::uint8_t clean = 2;
+  /// The flags that this version knows; a reply with any other one is malformed.
+  static constexpr std::uint8_t known_flags = extension | clean;
 
   std::uint8_t flags = 0;
   std::uint8_t reserved = 0;
@@ -66,6 +77,8 @@ struct collective_reply_head {
   std::uint32_t dissenters = 0;
   /// The rank of one of them.
   std::uint32_t dissenter = 0;
+  /// The size of the trace behind the account; 0: there is none.
+  std::uint32_t trace_bytes = 0;
 };
 
 /// The size of the length before each value of a reply.

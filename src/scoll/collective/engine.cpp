@@ -18,8 +18,8 @@ namespace scoll::detail {
 namespace {
 
 // docs/wire.md describes these structs byte by byte.
-static_assert(wire::fixed_size<collective_head> == 149);
-static_assert(wire::fixed_size<collective_reply_head> == 24);
+static_assert(wire::fixed_size<collective_head> == 152);
+static_assert(wire::fixed_size<collective_reply_head> == 28);
 
 node_options completed(node_options options) {
   options.validate().value();
@@ -36,6 +36,7 @@ engine::engine(executor& ex, transport::rail& rail, const node_options& options,
       pools_(pools != nullptr ? std::move(pools) : std::make_shared<node_pools>()),
       endpoint_(ex, rail, link_options(options_), *this,
                 std::shared_ptr<transport::endpoint_buffers>(pools_, &pools_->buffers_)),
+      groups_(options_.id),
       ends_(std::make_unique<end_teller>(*this)),
       scope_(std::make_unique<scope>(ex)) {
   group_service_ = std::make_shared<service_entry>();
@@ -168,9 +169,10 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   op->subject_.head.service_version = service->table->version;
   op->subject_.head.root_rank = group.self_rank;
   op->subject_.head.group = group.id;
-  op->subject_.head.operation = {options_.id, options_.incarnation, group.next_counter++, 0};
-  if (to.living) op->subject_.head.view = collective_head::living;
-  if (to.living && options.same_view) op->subject_.head.view |= collective_head::same_view;
+  group.enter(*op);
+  op->subject_.head.operation = {options_.id, options_.incarnation, op->counter, 0};
+  if (to.living) op->subject_.head.flags = collective_head::living;
+  if (to.living && options.same_view) op->subject_.head.flags |= collective_head::same_view;
   op->bind(to.group, to.subset, service, *resolved, 0);
   status ready = op->set_bounds(options);
   if (ready) ready = encode_request(*op, to, kind, encode, what);
@@ -184,7 +186,10 @@ status engine::encode_request(operation& op, const addressees& to, collective_ki
   transport::buffer_ref buffer = endpoint_.acquire_payload();
   if (!buffer) return endpoint_.no_payload_left("a request");
   std::byte* at = buffer.data();
-  if (to.subset != nullptr) at = std::ranges::copy(to.subset->encoded(), at).out;
+  if (to.subset != nullptr) {
+    at = std::ranges::copy(to.subset->encoded(), at).out;
+    op.subject_.head.subset_digest = to.subset->digest();
+  }
   op.subject_.head.subset_bytes = static_cast<std::uint16_t>(at - buffer.data());
   const std::size_t limit = kind == collective_kind::broadcast ? max_request_bytes : max_membership_bytes;
   const auto size = encode(what, {at, limit});
@@ -214,8 +219,8 @@ begun engine::begin_broadcast(const addressees& to, const service_table& table, 
                request);
 }
 
-void engine::on_cancelled(transport::incoming& work, bool answer_awaited) noexcept {
-  static_cast<operation&>(work).on_parent_cancelled(answer_awaited);
+void engine::on_cancelled(transport::incoming& work, const transport::cancel_reason& reason) noexcept {
+  static_cast<operation&>(work).on_parent_cancelled(reason.answer_awaited);
 }
 
 /// A peer with a new incarnation has died before, whether liveness noticed it or not.

@@ -11,6 +11,7 @@
 
 #include "scoll/collective/collective_head.hpp"
 #include "scoll/collective/group_state.hpp"
+#include "scoll/collective/group_table.hpp"
 #include "scoll/collective/known_lives.hpp"
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/options.hpp"
@@ -81,11 +82,11 @@ class engine final : private transport::endpoint_events {
                                                    std::uint64_t id, const group_options& options);
   /// Ends a group here at once and at the other members as `node::destroy` says.
   task<status> destroy_group(std::shared_ptr<group_state> group);
-  std::shared_ptr<group_state> find_group(const group_id& id) const;
+  std::shared_ptr<group_state> find_group(const group_id& id) const { return groups_.find(id); }
   /// Calls `visit(const group_state&)` for every group, in the order of their ids.
   template <class Visitor>
   void each_group(Visitor&& visit) const {
-    for (const auto& [id, group] : groups_) visit(*group);
+    groups_.each(visit);
   }
 
   /// Makes a broadcast and encodes its request at once; `operation::start` starts it, and `release` gives it
@@ -138,7 +139,7 @@ class engine final : private transport::endpoint_events {
   class end_teller;
 
   void on_request(transport::request_view& request) noexcept override;
-  void on_cancelled(transport::incoming& work, bool answer_awaited) noexcept override;
+  void on_cancelled(transport::incoming& work, const transport::cancel_reason& reason) noexcept override;
   void on_session_lost(transport::session& peer, const error& reason) noexcept override;
 
   using encode_function = result<std::size_t> (*)(const void* what, std::span<std::byte> into) noexcept;
@@ -155,19 +156,13 @@ class engine final : private transport::endpoint_events {
   error admit_to_group(transport::request_view& request, const collective_head& head,
                        const std::shared_ptr<group_state>& group, std::shared_ptr<service_entry> service);
   static result<tree_place> place_in(group_state& group, const collective_head& head, const subset* among);
-  static bool admit_once(group_state& group, const collective_head& head);
-  std::shared_ptr<group_state> make_group(const group_id& id, membership_ptr members, std::uint32_t self_rank,
-                                          service_id service, const tree_spec& tree);
+  static error admit_once(group_state& group, const collective_head& head);
   void end_lease(const group_id& id, bool drop) noexcept;
   error admit_query(transport::request_view& request, const collective_head& head);
-  result<std::shared_ptr<group_state>> install_group(const collective_head& head,
-                                                     std::span<const std::byte> payload);
   result<std::shared_ptr<group_state>> group_for(const collective_head& head,
                                                  std::span<const std::byte> payload);
-  bool holds_out_of_band(const group_id& id) const;
   void forget_group(const group_id& id) noexcept;
   void drop_group(const group_id& id) noexcept;
-  void remember_forgotten(const group_id& id);
   bool full_for(collective_kind kind) const noexcept;
   operation* acquire(collective_kind kind) noexcept;
   void operation_ended(operation& op) noexcept;
@@ -186,15 +181,12 @@ class engine final : private transport::endpoint_events {
   transport::endpoint endpoint_;
   std::unique_ptr<worker_pool> pool_;
   std::map<service_id, std::shared_ptr<service_entry>> services_;
-  mutable std::shared_ptr<service_entry> last_service_;  // looked up last, as `last_group_`
+  mutable std::shared_ptr<service_entry> last_service_;  // looked up last: most requests are for one
   std::shared_ptr<service_entry> group_service_;
-  std::map<group_id, std::shared_ptr<group_state>> groups_;
-  mutable std::shared_ptr<group_state> last_group_;  // looked up last: most requests are for one group
+  group_table groups_;
   std::map<group_id, std::unique_ptr<lease>> leases_;
   std::unique_ptr<end_teller> ends_;
   known_lives lives_;
-  std::vector<group_id> forgotten_;  // a ring of recent tombstones
-  std::size_t forgotten_next_ = 0;
   std::uint64_t next_group_ = 1;
   intrusive_list<operation> live_;
   std::size_t live_operations_ = 0;

@@ -4,7 +4,6 @@
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/lease.hpp"
-#include "scoll/collective/limits.hpp"
 #include "scoll/collective/operation/operation.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
@@ -12,91 +11,43 @@
 // How groups are created, found and removed.
 namespace scoll::detail {
 
-std::shared_ptr<group_state> engine::find_group(const group_id& id) const {
-  if (last_group_ != nullptr && last_group_->id == id) return last_group_;
-  const auto found = groups_.find(id);
-  if (found == groups_.end()) return nullptr;
-  return last_group_ = found->second;
-}
-
 result<std::shared_ptr<group_state>> engine::group_for(const collective_head& head,
                                                        std::span<const std::byte> payload) {
   if (auto known = find_group(head.group)) return known;
   if (SCOLL_MUTANT(adopted_digest_unchecked, "any membership under the id of an adopted group is taken")) {
-    for (const auto& [id, group] : groups_) {
-      if (id.creator == 0 && head.group.creator == 0 && id.counter == head.group.counter) return group;
-    }
+    std::shared_ptr<group_state> taken;
+    groups_.each([&](const group_state& group) {
+      if (group.id.creator == 0 && head.group.creator == 0 && group.id.counter == head.group.counter)
+        taken = groups_.find(group.id);
+    });
+    if (taken != nullptr) return taken;
   }
-  if (holds_out_of_band(head.group)) {
+  if (groups_.holds_out_of_band(head.group)) {
     return make_error(errc::membership_changed,
                       "node {} has another membership for group {} of service {:#06x}", options_.id,
                       head.group.counter, head.service);
   }
-  if (static_cast<collective_kind>(head.kind) == collective_kind::create) return install_group(head, payload);
-  return make_error(errc::unknown_group, "node {} does not hold group {} of node {}", options_.id,
-                    head.group.counter, head.group.creator);
-}
-
-result<std::shared_ptr<group_state>> engine::install_group(const collective_head& head,
-                                                           std::span<const std::byte> payload) {
-  if (std::find(forgotten_.begin(), forgotten_.end(), head.group) != forgotten_.end()) {
-    ++statistics_.late_creations;
-    return error(errc::unknown_group, "the group was destroyed before its creation arrived");
+  if (static_cast<collective_kind>(head.kind) != collective_kind::create) {
+    return make_error(errc::unknown_group, "node {} does not hold group {} of node {}", options_.id,
+                      head.group.counter, head.group.creator);
   }
-  auto targets = decode_membership(payload);
-  if (!targets) return targets.error();
-  auto members = membership::make(std::move(*targets));
-  if (!members) return members.error();
-  if (head.group.creator == 0) return error(errc::malformed, "the id of the group names no creator");
-  if ((*members)->digest() != head.group.digest) {
-    return error(errc::malformed, "the membership does not have the digest of its group id");
-  }
-  const auto rank = (*members)->rank_of(options_.id);
-  if (!rank) return make_error(errc::not_member, "node {} is not in the group", options_.id);
-  auto group = make_group(head.group, std::move(*members), *rank, service_id{head.service},
-                          {head.tree_kind, head.tree_params});
-  group->tentative = true;
-  leases_[head.group] = std::make_unique<lease>(*this, group);
-  return group;
-}
-
-std::shared_ptr<group_state> engine::make_group(const group_id& id, membership_ptr members,
-                                                std::uint32_t self_rank, service_id service,
-                                                const tree_spec& tree) {
-  auto group = std::make_shared<group_state>();
-  group->id = id;
-  group->members = std::move(members);
-  group->self_rank = self_rank;
-  group->service = service;
-  group->tree = tree;
-  groups_[id] = group;
-  return group;
+  if (groups_.buried(head.group)) ++statistics_.late_creations;
+  auto installed = groups_.install(head, payload);
+  if (installed) leases_[head.group] = std::make_unique<lease>(*this, *installed);
+  return installed;
 }
 
 void engine::forget_group(const group_id& id) noexcept {
-  const auto found = groups_.find(id);
-  if (found != groups_.end()) {
-    found->second->forgotten = true;
-    if (last_group_ == found->second) last_group_.reset();
-    groups_.erase(found);
-  }
-  leases_.erase(id);
+  const group_id kept = id;  // `id` may lie in the group
+  groups_.forget(kept);
+  leases_.erase(kept);
 }
 
 /// Drops a group for good: a creation that arrives later is refused.
 void engine::drop_group(const group_id& id) noexcept {
   const group_id kept = id;  // `id` may lie in the group
-  forget_group(kept);
-  remember_forgotten(kept);
-}
-
-void engine::remember_forgotten(const group_id& id) {
-  if (std::find(forgotten_.begin(), forgotten_.end(), id) != forgotten_.end()) return;
-  if (forgotten_.size() < max_group_tombstones) {
-    forgotten_.push_back(id);
-  } else {
-    forgotten_[forgotten_next_++ % max_group_tombstones] = id;
-  }
+  groups_.drop(kept);
+  leases_.erase(kept);
 }
 
 void engine::end_all_leases() noexcept {
@@ -126,7 +77,7 @@ task<result<std::shared_ptr<group_state>>> engine::create_group(membership_ptr m
   }
   const tree_spec tree = options.tree.value_or(options_.default_tree);
   const group_id id{options_.id, options_.incarnation, next_group_++, members->digest()};
-  auto group = make_group(id, std::move(members), *rank, service, tree);
+  auto group = groups_.make(id, std::move(members), *rank, service, tree);
   group->creating = true;
   const nanoseconds time = options.deadline.left(executor_.now());  // for the creation, and again to undo it
   const addressees all{group};
@@ -149,33 +100,18 @@ task<result<std::shared_ptr<group_state>>> engine::create_group(membership_ptr m
   co_return group;
 }
 
-/// True if some membership is known under the service's own id in `id`.
-bool engine::holds_out_of_band(const group_id& id) const {
-  group_id any = id;
-  any.digest = {};
-  const auto found = groups_.lower_bound(any);
-  return id.creator == 0 && found != groups_.end() && found->first.creator == 0 &&
-         found->first.incarnation == id.incarnation && found->first.counter == id.counter;
-}
-
 result<std::shared_ptr<group_state>> engine::adopt_group(membership_ptr members, service_id service,
                                                          std::uint64_t id, const group_options& options) {
-  const auto rank = members->rank_of(options_.id);
-  if (!rank) return make_error(errc::not_member, "node {} is not in the group", options_.id);
-  if (find_service(service) == nullptr) {
+  if (members->rank_of(options_.id) && find_service(service) == nullptr) {
     return make_error(errc::unknown_service, "service {:#06x} is not registered on this node",
                       static_cast<std::uint32_t>(service));
   }
-  const group_id name = out_of_band_group(service, id, members->digest());
-  if (holds_out_of_band(name)) {
-    return make_error(errc::already_exists, "this node holds group {} of service {:#06x}", id,
-                      static_cast<std::uint32_t>(service));
-  }
-  auto group =
-      make_group(name, std::move(members), *rank, service, options.tree.value_or(options_.default_tree));
+  auto adopted = groups_.adopt(std::move(members), service, id, options.tree.value_or(options_.default_tree));
+  if (!adopted) return adopted;
   // Members that were not told of its end still hold it, and know the operations of this root.
-  if (const auto counter = ends_->groups().take_back(name)) group->next_counter = *counter;
-  return group;
+  group_state& group = **adopted;
+  if (const auto counter = ends_->groups().take_back(group.id)) group.next_counter = *counter;
+  return adopted;
 }
 
 /// Runs a broadcast of the library's own and gives its outcome.

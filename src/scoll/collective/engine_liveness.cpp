@@ -41,12 +41,7 @@ void engine::end_life(node_id node, std::uint64_t last_incarnation) {
     if (id.root == node && id.incarnation <= last_incarnation) op->end_by(end_cause::cancelled);
   }
   if (SCOLL_MUTANT(group_outlives_creator, "a group is kept after its creator has died")) return;
-  group_id from;
-  from.creator = node;
-  for (auto at = groups_.lower_bound(from); at != groups_.end() && at->first.creator == node;) {
-    const group_id id = (at++)->first;
-    if (id.incarnation <= last_incarnation) drop_group(id);
-  }
+  for (const group_id& id : groups_.created_by(node, last_incarnation)) drop_group(id);
 }
 
 rank_set engine::living(const group_state& group, const rank_set& among) const {

@@ -5,6 +5,11 @@
 
 namespace scoll::detail {
 
+void group_state::enter(rooted_operation& op) noexcept {
+  op.counter = next_counter++;
+  rooted.push_back(op);
+}
+
 const any_tree* group_state::resolve(const tree_spec& spec, std::uint32_t count, tree_fault& fault) {
   for (resolved_tree& known : resolved) {
     if (known.members != count || known.tree.spec() != spec) continue;
@@ -23,9 +28,13 @@ const any_tree* group_state::resolve(const tree_spec& spec, std::uint32_t count,
   return &resolved.front().tree;
 }
 
-result<subset_ptr> group_state::take_subset(std::span<const std::byte> bytes) {
-  if (last_subset != nullptr && std::ranges::equal(bytes, last_subset->encoded())) return last_subset;
+result<subset_ptr> group_state::take_subset(std::span<const std::byte> bytes, std::uint64_t digest) {
+  if (last_subset != nullptr && digest == last_subset->digest() &&
+      std::ranges::equal(bytes, last_subset->encoded()))
+    return last_subset;
   auto read = subset::decode(bytes, members->size());
+  if (read && (*read)->digest() != digest)
+    return error(errc::malformed, "the ranks of a subset do not have its digest");
   if (read) last_subset = *read;
   return read;
 }

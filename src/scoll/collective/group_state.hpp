@@ -10,6 +10,7 @@
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/replay_window.hpp"
 #include "scoll/collective/subset.hpp"
+#include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/result.hpp"
 #include "scoll/ids.hpp"
 #include "scoll/tree/any_tree.hpp"
@@ -20,12 +21,18 @@ class session;
 
 namespace scoll::detail {
 
+/// An operation that is rooted here and has not ended, as an element of its group's list.
+struct rooted_operation : list_hook<rooted_operation> {
+  std::uint64_t counter = 0;
+};
+
 /// The state of a group on one node.
 struct group_state {
   struct root_window {
-    std::uint32_t root_rank;
-    std::uint64_t incarnation;
-    replay_window window;
+    std::uint32_t root_rank = 0;
+    std::uint64_t incarnation = 0;
+    replay_window window{};
+    std::uint64_t ended_below = 0;  ///< the root has said that its operations below this counter have ended
   };
 
   group_id id;
@@ -41,17 +48,23 @@ struct group_state {
   subset_ptr last_subset;                 // the last subset that came in a request
   std::vector<std::pair<std::uint32_t, transport::session*>> sessions;  // by rank: the sessions needed so far
   std::vector<root_window> windows;
-  std::uint64_t next_counter = 1;  // the counter of operations rooted here
-  bool creating = false;           // true while it is created here and not every member has answered
-  bool tentative = false;          // true if another node created it and it has not been used yet
-  bool forgotten = false;          // true once it has ended here
-  bool end_owed = false;           // true if it was destroyed here and members could not be told at once
+  std::uint64_t next_counter = 1;                             // the counter of operations rooted here
+  intrusive_list<rooted_operation, rooted_operation> rooted;  // those that have not ended, in order
+  bool creating = false;   // true while it is created here and not every member has answered
+  bool tentative = false;  // true if another node created it and it has not been used yet
+  bool forgotten = false;  // true once it has ended here
+  bool end_owed = false;   // true if it was destroyed here and members could not be told at once
 
+  /// Gives an operation that is rooted here its counter.
+  void enter(rooted_operation& op) noexcept;
+  /// The lowest counter of operations rooted here that have not ended.
+  std::uint64_t watermark() noexcept { return rooted.empty() ? next_counter : rooted.front().counter; }
   /// The tree for `spec` over `count` members: the whole group or a part of it. Null on an error, with the
   /// reason in `fault`.
   const any_tree* resolve(const tree_spec& spec, std::uint32_t count, tree_fault& fault);
-  /// The subset that a request names. It is shared with the request before if that named the same.
-  result<subset_ptr> take_subset(std::span<const std::byte> bytes);
+  /// The subset that a request names, with its digest. It is shared with the request before if that named the
+  /// same. Error: `malformed`.
+  result<subset_ptr> take_subset(std::span<const std::byte> bytes, std::uint64_t digest);
 };
 
 /// A member's place in a broadcast: how many members there are, and its distance from the root in relative

@@ -13,9 +13,12 @@ inline constexpr std::size_t max_values_per_reply = 4096;
 /// node wait for ever.
 inline constexpr std::uint64_t longest_extension_ns = 24ULL * 3600 * 1'000'000'000;
 
-/// The number of dropped groups that a node remembers, so that a creation which arrives late does not bring
-/// one back.
-inline constexpr std::size_t max_group_tombstones = 4096;
+/// The number of groups of one creator's life that have ended and whose creation may still arrive, as far as
+/// a node remembers them. Further creations of that life are `busy` until the creator's next statement.
+inline constexpr std::size_t max_tombstones_of_life = 1024;
+
+/// The number of ended groups that a node remembers of those that outlive their creator or have none.
+inline constexpr std::size_t max_other_tombstones = 4096;
 
 /// The number of groups that a node can be ending at once: those whose members it is telling, and those of
 /// which some members could not be told so far. `destroy` of a further one is `busy`.

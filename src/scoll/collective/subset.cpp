@@ -2,6 +2,7 @@
 
 #include "scoll/collective/membership.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "transport/wire/checksum.hpp"
 #include "transport/wire/reader.hpp"
 #include "transport/wire/varint.hpp"
 #include "transport/wire/writer.hpp"
@@ -33,6 +34,7 @@ status subset::encode() {
   }
   encoded_.resize(out.needed());
   encoded_.shrink_to_fit();
+  digest_ = wire::checksum(encoded_);
   return {};
 }
 
@@ -68,6 +70,7 @@ result<subset_ptr> subset::decode(std::span<const std::byte> bytes, std::uint32_
   made->ranks_ = std::move(ranks);
   made->count();
   made->encoded_.assign(bytes.begin(), bytes.end());
+  made->digest_ = wire::checksum(bytes);
   return subset_ptr(std::move(made));
 }
 

@@ -35,6 +35,8 @@ class subset {
   std::uint32_t size() const noexcept { return size_; }
   const rank_set& ranks() const noexcept { return ranks_; }
   std::span<const std::byte> encoded() const noexcept { return encoded_; }
+  /// The XXH3 of the encoded ranks.
+  std::uint64_t digest() const noexcept { return digest_; }
 
   std::uint32_t rank_at(std::uint32_t index) const noexcept {
     const std::size_t at = range_of(index);
@@ -68,6 +70,7 @@ class subset {
   std::vector<std::uint32_t> starts_;  // the index of each range's first member
   std::uint32_t size_ = 0;
   std::vector<std::byte> encoded_;
+  std::uint64_t digest_ = 0;
 };
 
 }  // namespace scoll::detail

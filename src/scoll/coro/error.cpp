@@ -54,6 +54,11 @@ std::string_view to_string(errc code) noexcept {
     case errc::view_differs: return "view_differs";
     case errc::unknown_function: return "unknown_function";
     case errc::type_mismatch: return "type_mismatch";
+    case errc::revoked: return "revoked";
+    case errc::undecided: return "undecided";
+    case errc::no_quorum: return "no_quorum";
+    case errc::excluded: return "excluded";
+    case errc::record_gone: return "record_gone";
   }
   return "unknown_error";
 }

@@ -197,9 +197,9 @@ void shipper::retire(server_call& h, ship_peer& peer) noexcept {
   --peer.running;
 }
 
-void shipper::on_cancelled(transport::incoming& work, bool answer_awaited) noexcept {
+void shipper::on_cancelled(transport::incoming& work, const transport::cancel_reason& reason) noexcept {
   auto& h = static_cast<server_call&>(work);
-  if (answer_awaited) return h.abort();
+  if (reason.answer_awaited) return h.abort();
   h.on_caller_cancelled();
 }
 

@@ -70,7 +70,7 @@ class shipper final : private transport::endpoint_events {
   friend class server_call;
 
   void on_request(transport::request_view& request) noexcept override;
-  void on_cancelled(transport::incoming& work, bool answer_awaited) noexcept override;
+  void on_cancelled(transport::incoming& work, const transport::cancel_reason& reason) noexcept override;
   void on_session_lost(transport::session& peer, const error& reason) noexcept override;
 
   error admit(transport::request_view& request);

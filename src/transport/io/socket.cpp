@@ -240,6 +240,10 @@ status set_user_timeout(int fd, nanoseconds limit) {
   return set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &value, sizeof value, "TCP_USER_TIMEOUT");
 }
 
+status set_unsent_limit(int fd, std::uint32_t bytes) {
+  return set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes, "TCP_NOTSENT_LOWAT");
+}
+
 status set_keep_alive(int fd, nanoseconds idle) {
   constexpr int probes = 3;
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(idle).count();

@@ -121,10 +121,10 @@ void memory_service::refilled() noexcept {
   transfers_.resume();
 }
 
-void memory_service::on_cancelled(incoming& work, bool answer_awaited) noexcept {
+void memory_service::on_cancelled(incoming& work, const cancel_reason& reason) noexcept {
   for (waiting_get* get = waiting_.first(); get != nullptr; get = waiting_.next(*get)) {
     if (&get->work != &work) continue;
-    if (answer_awaited) {
+    if (reason.answer_awaited) {
       work.refuse({errc::cancelled, "the get was aborted"});
     } else {
       work.drop();

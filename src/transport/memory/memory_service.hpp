@@ -36,7 +36,7 @@ class memory_service final : public endpoint_events {
 
   void on_request(request_view& request) noexcept override;
   lent_range place_payload(std::span<const std::byte> head, std::uint32_t payload_bytes) noexcept override;
-  void on_cancelled(incoming& work, bool answer_awaited) noexcept override;
+  void on_cancelled(incoming& work, const cancel_reason& reason) noexcept override;
   void on_session_lost(session& peer, const error& reason) noexcept override;
 
  private:

@@ -1,24 +1,26 @@
 #include "transport/session/exchange.hpp"
 
+#include <utility>
+
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/session.hpp"
 
 namespace scoll::transport {
 
-bool exchange::cancel() noexcept {
+bool exchange::cancel(errc why) noexcept {
   const bool reached = transmitted_;
-  if (session_ != nullptr) session_->cancel_exchange(*this);
+  if (session_ != nullptr) session_->cancel_exchange(*this, why);
   return reached;
 }
 
-bool exchange::abort() noexcept {
+bool exchange::abort(errc why) noexcept {
   if (linked()) return true;  // its session has ended, and it is about to be told so
   if (!pending() || !transmitted_) {
-    cancel();
+    cancel(why);
     return false;
   }
-  session_->send_cancel(*this, true);
+  session_->send_cancel(*this, true, why);
   return true;
 }
 
@@ -60,6 +62,18 @@ void incoming::drop() noexcept {
   from.endpoint_.note_progress();
   if (serial_ == from.serial_) from.owed_calls_ -= klass_ == traffic_class::call;
   if (holds_credit_ && serial_ == from.serial_) from.dispose(klass_);
+}
+
+void incoming::move_to(incoming& other) noexcept {
+  SCOLL_ASSERT(open() && !other.open(), "an open request moves to a free incoming");
+  const bool current = serial_ == session_->serial_;
+  (current ? session_->incoming_ : session_->orphans_).push_back(other);
+  unlink();
+  other.session_ = std::exchange(session_, nullptr);
+  other.exchange_id_ = exchange_id_;
+  other.serial_ = serial_;
+  other.holds_credit_ = holds_credit_;
+  other.klass_ = klass_;
 }
 
 }  // namespace scoll::transport

@@ -33,6 +33,25 @@ std::uint64_t head_checksum(std::span<const std::byte> frame, std::size_t head_b
   return wire::checksum(frame.subspan(frame_header_bytes, head_bytes), seed);
 }
 
+constexpr bool is_known(std::uint8_t type) noexcept {
+  constexpr auto last_in_a_row = static_cast<std::uint8_t>(frame_type::goodbye);
+  return (type != 0 && type <= last_in_a_row) || type == static_cast<std::uint8_t>(frame_type::notice);
+}
+
+status check_notice(const frame_header& header) noexcept {
+  if (header.klass != traffic_class::urgent) {
+    return make_error(errc::malformed, "frame: a notice of class {}", static_cast<int>(header.klass));
+  }
+  if (header.payload_bytes != 0) {
+    return make_error(errc::malformed, "frame: a notice with a payload of {} bytes", header.payload_bytes);
+  }
+  if (header.head_bytes > max_notice_head_bytes) {
+    return make_error(errc::too_large, "frame: a notice with a head of {} bytes, limit {}", header.head_bytes,
+                      max_notice_head_bytes);
+  }
+  return {};
+}
+
 }  // namespace
 
 void encode_frame_header(std::span<std::byte> frame, const frame_header& header) noexcept {
@@ -61,9 +80,7 @@ result<frame_header> decode_frame_header(std::span<const std::byte, frame_header
   const auto marked_class = load_little<std::uint8_t>(at + 5);
   const bool checked = (marked_class & unchecked_flag) == 0;
   const auto klass = static_cast<std::uint8_t>(marked_class & ~unchecked_flag);
-  if (type < 1 || type > static_cast<std::uint8_t>(frame_type::goodbye)) {
-    return make_error(errc::malformed, "frame: unknown type {}", type);
-  }
+  if (!is_known(type)) return make_error(errc::malformed, "frame: unknown type {}", type);
   if (klass >= class_count) return make_error(errc::malformed, "frame: unknown class {}", klass);
   const bool bulk = klass == static_cast<std::uint8_t>(traffic_class::bulk);
   if (!checked && !bulk) return make_error(errc::malformed, "frame: class {} without a checksum", klass);
@@ -80,6 +97,9 @@ result<frame_header> decode_frame_header(std::span<const std::byte, frame_header
   const std::size_t limit = bulk ? max_bulk_payload_bytes : max_payload_bytes;
   if (header.payload_bytes > limit) {
     return make_error(errc::too_large, "frame: payload of {} bytes, limit {}", header.payload_bytes, limit);
+  }
+  if (header.type == frame_type::notice) {
+    if (const auto s = check_notice(header); !s) return s.error();
   }
   header.sequence = load_little<std::uint64_t>(at + 16);
   header.acknowledged = load_little<std::uint64_t>(at + 24);

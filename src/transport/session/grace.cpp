@@ -92,7 +92,7 @@ void session::lose_bulk(const error& reason) noexcept {
   intrusive_list<exchange, exchange> ended;
   exchanges_.each([&](exchange& waiter) {
     if (lane_of(waiter.klass_) != lane_id::bulk) return;
-    if (waiter.transmitted_) send_cancel(waiter, false);
+    if (waiter.transmitted_) send_cancel(waiter, false, reason.code());
     --pending_exchanges_[index(lane_id::bulk)];
     exchanges_.remove(waiter.id_);
     ended.push_back(waiter);

@@ -282,7 +282,8 @@ void lane::on_frame(frame_view& frame) noexcept {
   switch (frame.header.type) {
     case frame_type::request:
     case frame_type::reply:
-    case frame_type::cancel: return on_sequenced(frame);
+    case frame_type::cancel:
+    case frame_type::notice: return on_sequenced(frame);
     case frame_type::acknowledge: return;
     case frame_type::goodbye:
       return session_.fail(make_error(errc::closed, "node {} has shut down", session_.peer()));
@@ -312,8 +313,9 @@ void lane::on_sequenced(frame_view& frame) noexcept {
   if (lane_of(header.klass) != id_) return violated({errc::malformed, "a message on the wrong lane"});
   if (frame.head.size() < message::envelope_bytes)
     return violated({errc::malformed, "a message without envelope"});
-  if (header.type == frame_type::request && !session_.credits(header.klass).may_receive()) {
-    return violated({errc::malformed, "a request beyond its credit"});
+  const bool announced = header.type == frame_type::reply || header.type == frame_type::cancel;
+  if (!announced && !session_.credits(header.klass).may_receive()) {
+    return violated({errc::malformed, "a request or notice beyond its credit"});
   }
   received_ = header.sequence;
   frame.torn_before =
@@ -322,12 +324,9 @@ void lane::on_sequenced(frame_view& frame) noexcept {
   backoff_ = nanoseconds(0);
   acknowledge_soon();
   if (header.type == frame_type::request) return session_.on_request(frame);
-  if (header.type == frame_type::reply) {
-    if (const auto s = session_.on_reply(frame); !s) violated(s.error());
-    return;
-  }
-  session_.on_cancel(load_little<std::uint64_t>(frame.head.data()),
-                     load_little<std::uint16_t>(frame.head.data() + 8) != 0);
+  if (header.type == frame_type::cancel) return session_.on_cancel(frame.head);
+  const auto s = header.type == frame_type::reply ? session_.on_reply(frame) : session_.on_notice(frame);
+  if (!s) violated(s.error());
 }
 
 bool lane::acknowledged(std::uint64_t sequence) noexcept {
@@ -339,7 +338,7 @@ bool lane::acknowledged(std::uint64_t sequence) noexcept {
     if (cursor_ == &m) cursor_ = retained_.next(m);
     m.unlink();
     --retained_count_;
-    session_.release(m);
+    session_.release(m, notice_state::acknowledged);
   }
   if (held_back && retained_count_ < limits::retained_messages) session_.kick();
   return true;

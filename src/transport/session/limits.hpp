@@ -23,6 +23,9 @@ inline constexpr std::size_t retained_messages = 4096;
 /// is longer, as long as nobody waits for the lane.
 inline constexpr nanoseconds lost_lane_pause = std::chrono::seconds(1);
 
+/// The most notices of an endpoint that have not been handed to a link.
+inline constexpr std::size_t queued_notices = 1024;
+
 /// The most requests of one class that may be under way to a peer, whatever window the peer's hello offers.
 inline constexpr std::uint32_t window = 65536;
 

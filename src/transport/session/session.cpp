@@ -20,6 +20,7 @@ session::session(endpoint& owner, node_id peer, std::string address)
 session::~session() {
   shut();
   if (kicked_) endpoint_.executor_.unschedule_late(flush_);
+  if (telling_.scheduled()) endpoint_.executor_.unschedule(telling_);
   while (!orphans_.empty()) orphans_.pop_front().session_ = nullptr;
 }
 
@@ -50,6 +51,8 @@ void session::enqueue(message& m, traffic_class klass, frame_type type) noexcept
   if (type == frame_type::request) {
     k.requests.push_back(m);
     ++k.queued;
+  } else if (type == frame_type::notice) {
+    notices_.push_back(m);
   } else {
     k.expected.push_back(m);
     if (type == frame_type::reply) k.credits.keep_reply();
@@ -57,11 +60,12 @@ void session::enqueue(message& m, traffic_class klass, frame_type type) noexcept
   kick();
 }
 
-void session::release(message& m) noexcept {
+void session::release(message& m, notice_state how) noexcept {
   --held_[index(lane_of(m.header().klass))];
   endpoint_.note_progress();
   if (m.requester_ != nullptr) m.requester_->queued_ = nullptr;
   const frame_header header = m.header();
+  if (header.type == frame_type::notice) notice_over(m, how);
   endpoint_.release_message(m);
   if (header.type != frame_type::reply) return;
   classes_[index(header.klass)].credits.release_reply();
@@ -69,10 +73,14 @@ void session::release(message& m) noexcept {
 }
 
 message* session::peek(lane_id lane, bool requests_too) noexcept {
+  if (lane == lane_id::control && requests_too && !notices_.empty() &&
+      classes_[index(traffic_class::urgent)].credits.available() != 0) {
+    return &notices_.front();
+  }
   for (std::size_t c = 0; c < class_count; ++c) {
     if (lane_of(static_cast<traffic_class>(c)) != lane) continue;
     class_state& k = classes_[c];
-    const bool request_ready = requests_too && !k.requests.empty() && k.credits.available() != 0;
+    const bool request_ready = requests_too && !k.requests.empty() && k.credits.available() > k.for_notices;
     // Replies of bulk are the load itself: a peer that pulls without end must not keep this node's own
     // requests waiting.
     const bool own_turn = lane == lane_id::bulk && k.replied_last && request_ready;
@@ -92,11 +100,14 @@ void session::take(message& m) noexcept {
     ++endpoint_.statistics_.requests_sent;
   } else if (m.header().type == frame_type::reply) {
     ++endpoint_.statistics_.replies_sent;
+  } else if (m.header().type == frame_type::notice) {
+    notice_taken(m);
   }
   if (m.requester_ != nullptr) m.requester_->transmitted_ = true;
 }
 
 bool session::work_waiting(lane_id lane) const noexcept {
+  if (lane == lane_id::control && !notices_.empty()) return true;
   for (std::size_t c = 0; c < class_count; ++c) {
     if (lane_of(static_cast<traffic_class>(c)) != lane) continue;
     if (!classes_[c].expected.empty() || !classes_[c].requests.empty()) return true;
@@ -107,7 +118,8 @@ bool session::work_waiting(lane_id lane) const noexcept {
 void session::apply_grants(const frame_header& header) noexcept {
   bool grew = false;
   for (std::size_t c = 0; c < class_count; ++c) {
-    if (classes_[c].credits.announce(header.granted[c])) grew |= !classes_[c].requests.empty();
+    if (classes_[c].credits.announce(header.granted[c]))
+      grew |= !classes_[c].requests.empty() || !notices_.empty();
   }
   if (grew) kick();
 }
@@ -239,6 +251,9 @@ void session::follow(const hello& h) noexcept {
   for (std::size_t c = 0; c < class_count; ++c) {
     classes_[c].credits.open(std::min(h.window[c], limits::window), endpoint_.options_.window[c]);
   }
+  class_state& urgent = classes_[index(traffic_class::urgent)];
+  urgent.for_notices = urgent.credits.available() / 2;
+  endpoint_.handler_of(traffic_class::urgent).on_session_begun(*this);
 }
 
 /// Forgets the sequence state of both lanes and ends what was in flight.
@@ -259,6 +274,7 @@ void session::reset(const error& reason, kept keep) noexcept {
     if (k.requests.empty()) k.queued = 0;
     k.credits.reset();
   }
+  while (!keep.unsent && !notices_.empty()) release(notices_.pop_front());
   for (auto& l : lanes_) {
     if (l != nullptr) l->reset(keep.connecting);
   }
@@ -268,6 +284,7 @@ void session::reset(const error& reason, kept keep) noexcept {
   endpoint_.note_progress();
   kick();
   end_all(ended, reason);
+  tell_emissions(reason);
   if (existed) ++endpoint_.statistics_.sessions_lost;
   // The layers above are told of a new life even if the old one had said goodbye.
   if (existed || reason == errc::peer_rebooted) endpoint_.tell_session_lost(*this, reason);

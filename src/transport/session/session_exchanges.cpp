@@ -16,6 +16,16 @@ namespace scoll::transport {
 using wire::detail::load_little;
 using wire::detail::store_little;
 
+namespace {
+
+errc known_reason(std::uint16_t number) noexcept {
+  const auto code = static_cast<errc>(number);
+  const bool is_reason = code != errc::ok && to_string(code) != to_string(static_cast<errc>(UINT16_MAX));
+  return is_reason ? code : errc::cancelled;
+}
+
+}  // namespace
+
 // ---- the requesting side
 
 /// The exchange waits no longer: its slot is free, and its request, if it is still held, has no requester.
@@ -69,16 +79,18 @@ status session::request(exchange& waiter, traffic_class klass, message& m, std::
 }
 
 /// The cancel overtakes everything that waits on the request's lane, but never the request itself.
-void session::send_cancel(const exchange& waiter, bool answer_awaited) noexcept {
+void session::send_cancel(const exchange& waiter, bool answer_awaited, errc why) noexcept {
   if (SCOLL_MUTANT(cancel_not_sent, "a peer is not told that its answer is not wanted any more")) return;
   message& note = endpoint_.acquire_message();
   store_little(note.envelope(), waiter.id_);
-  store_little(note.envelope() + 8, static_cast<std::uint64_t>(answer_awaited));
+  store_little(note.envelope() + 8, answer_awaited ? cancel_kinds::abort : cancel_kinds::cancel);
+  store_little(note.envelope() + 10, static_cast<std::uint16_t>(why));
+  store_little(note.envelope() + 12, std::uint32_t{0});
   const bool control = lane_of(waiter.klass_) == lane_id::control;
   enqueue(note, control ? traffic_class::urgent : waiter.klass_, frame_type::cancel);
 }
 
-void session::cancel_exchange(exchange& waiter) noexcept {
+void session::cancel_exchange(exchange& waiter, errc why) noexcept {
   if (waiter.linked()) {  // its session has ended, and it has not been told so yet
     waiter.unlink();
     waiter.session_ = nullptr;
@@ -95,7 +107,7 @@ void session::cancel_exchange(exchange& waiter) noexcept {
       release(*m);
     }
   }
-  if (waiter.transmitted_) send_cancel(waiter, false);
+  if (waiter.transmitted_) send_cancel(waiter, false, why);
   forget(waiter);
 }
 
@@ -132,7 +144,7 @@ status session::on_reply(frame_view& frame) noexcept {
   reply_event event;
   if (code == errc::ok && size > waiter->reply_capacity_ &&
       !SCOLL_MUTANT(reply_bound_ignored, "a reply may be larger than was announced")) {
-    if (!final) send_cancel(*waiter, false);
+    if (!final) send_cancel(*waiter, false, errc::too_large);
     event.outcome = make_error(errc::too_large, "node {} replied {} bytes, {} were announced", peer_, size,
                                waiter->reply_capacity_);
   } else if (code == errc::ok) {
@@ -180,10 +192,15 @@ void request_view::refuse(const error& reason, bool may_have_effects) noexcept {
   from_.send_refusal(exchange_id_, klass_, reason, may_have_effects);
 }
 
-void session::on_cancel(std::uint64_t exchange_id, bool answer_awaited) noexcept {
+void session::on_cancel(std::span<const std::byte> head) noexcept {
+  const auto exchange_id = load_little<std::uint64_t>(head.data());
+  const auto kind = load_little<std::uint16_t>(head.data() + 8);
+  if (kind != cancel_kinds::cancel && kind != cancel_kinds::abort) return;
+  const cancel_reason reason{kind == cancel_kinds::abort,
+                             known_reason(load_little<std::uint16_t>(head.data() + 10))};
   for (incoming* work = incoming_.first(); work != nullptr; work = incoming_.next(*work)) {
     if (work->exchange_id_ == exchange_id) {
-      return endpoint_.handler_of(work->klass_).on_cancelled(*work, answer_awaited);
+      return endpoint_.handler_of(work->klass_).on_cancelled(*work, reason);
     }
   }
 }

@@ -77,6 +77,7 @@ void tcp_rail::tcp_link::on_sent(const io_completion::event& e) noexcept {
 void tcp_rail::tcp_link::expect_bulk() noexcept {
   if (polling_ || broken_ || ending_) return;
   polling_ = true;
+  set_unsent_limit(fd_.get(), 0).ignore();  // nothing urgent follows bulk
   rail_.reactor_.cancel(receive_);
 }
 

@@ -12,6 +12,10 @@ namespace {
 
 constexpr nanoseconds accept_retry = std::chrono::milliseconds(50);
 
+// The bytes of a control lane that the kernel holds and has not sent, beyond which it takes no more: one
+// batch. An urgent message can overtake only what the kernel has not taken.
+constexpr std::uint32_t unsent_limit = tcp_batch_bytes;
+
 /// Reads an address with or without the transport's name.
 result<socket_address> parse_tcp(std::string_view address) {
   const named_address named = split_name(address);
@@ -176,6 +180,7 @@ tcp_rail::~tcp_rail() {
 
 status tcp_rail::prepare(int fd) const noexcept {
   if (const auto s = set_no_delay(fd); !s) return s;
+  if (const auto s = set_unsent_limit(fd, unsent_limit); !s) return s;
   if (options_.keep_alive > nanoseconds::zero()) {
     if (const auto s = set_keep_alive(fd, options_.keep_alive); !s) return s;
   }

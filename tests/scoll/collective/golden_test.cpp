@@ -45,12 +45,14 @@ TEST_CASE("the heads lie on the wire as documented", "[golden]") {
   h.operation = {15, 16, 17, 18};
   h.watermark = 19;
   h.remaining_ns = 20;
-  h.margin_ns = 21;
-  h.rtt_ns = 22;
+  h.margin_us = 21;
+  h.rtt_us = 22;
   h.processing_ns = 23;
+  h.flags = collective_head::living | collective_head::same_view | 0x0400;
   h.subset_bytes = 24;
-  h.view = collective_head::living | collective_head::same_view;
-  std::array<std::byte, 149> bytes;
+  h.creation_bytes = 25;
+  h.subset_digest = 26;
+  std::array<std::byte, 152> bytes;
   REQUIRE(*wire::encode_to(bytes, h) == bytes.size());
   REQUIRE(at<std::uint8_t>(bytes, 0) == 1);
   REQUIRE(at<std::uint8_t>(bytes, 1) == 3);
@@ -62,9 +64,12 @@ TEST_CASE("the heads lie on the wire as documented", "[golden]") {
   REQUIRE(hex(std::span(bytes).subspan(48, 32)) == std::string(64, 'd'));
   for (std::uint64_t i = 0; i < 3; ++i) REQUIRE(at<std::uint64_t>(bytes, 80 + 8 * i) == 15 + i);
   REQUIRE(at<std::uint16_t>(bytes, 104) == 18);
-  for (std::uint64_t i = 0; i < 5; ++i) REQUIRE(at<std::uint64_t>(bytes, 106 + 8 * i) == 19 + i);
-  REQUIRE(at<std::uint16_t>(bytes, 146) == 24);
-  REQUIRE(at<std::uint8_t>(bytes, 148) == 3);
+  for (std::uint64_t i = 0; i < 2; ++i) REQUIRE(at<std::uint64_t>(bytes, 106 + 8 * i) == 19 + i);
+  for (std::uint32_t i = 0; i < 2; ++i) REQUIRE(at<std::uint32_t>(bytes, 122 + 4 * i) == 21 + i);
+  REQUIRE(at<std::uint64_t>(bytes, 130) == 23);
+  REQUIRE(at<std::uint16_t>(bytes, 138) == 0x0403);
+  for (std::uint32_t i = 0; i < 2; ++i) REQUIRE(at<std::uint16_t>(bytes, 140 + 2 * i) == 24 + i);
+  REQUIRE(at<std::uint64_t>(bytes, 144) == 26);
 
   collective_reply_head r;
   r.flags = collective_reply_head::clean;
@@ -73,9 +78,10 @@ TEST_CASE("the heads lie on the wire as documented", "[golden]") {
   r.processing_ns = 7;
   r.dissenters = 8;
   r.dissenter = 9;
-  std::array<std::byte, 24> reply;
+  r.trace_bytes = 10;
+  std::array<std::byte, 28> reply;
   REQUIRE(*wire::encode_to(reply, r) == reply.size());
-  REQUIRE(hex(reply) == "020002010605040307000000000000000800000009000000");
+  REQUIRE(hex(reply) == "0200020106050403070000000000000008000000090000000a000000");
 }
 
 TEST_CASE("a membership and its digest lie on the wire as documented", "[golden]") {

@@ -101,8 +101,8 @@ collective_head head_for(const group<probe>& g, std::uint64_t counter, std::uint
   h.root_rank = root_rank;
   h.group = g.id();
   h.operation = {g.members().node(root_rank), 1, counter, 0};
-  h.rtt_ns = 1000000;
-  h.margin_ns = 1000000;
+  h.rtt_us = 1000;
+  h.margin_us = 1000;
   h.processing_ns = 100000000;
   return h;
 }
@@ -396,16 +396,65 @@ TEST_CASE("an operation is executed once, however often its parent sends it", "[
   REQUIRE(f.service.log->executed[1] == 3);
 }
 
+TEST_CASE("an operation that has ended at its root is not executed later", "[hostile]") {
+  infiltrated f(3, chain{}, 0);
+  const bytes good = encoded(probe::request{1});
+  auto head = head_for(f.g, 500, 0);
+  head.operation.incarnation = 2;
+  head.watermark = 490;
+  REQUIRE_FALSE(f.x->ask(2, head, good).refused);
+  head.watermark = 0;
+  head.operation.counter = 489;
+  REQUIRE(f.x->ask(2, head, good).refused == errc::stale);
+  head.operation.counter = 490;
+  REQUIRE_FALSE(f.x->ask(2, head, good).refused);
+  head.watermark = 480;  // a lower one comes late and changes nothing
+  head.operation.counter = 495;
+  REQUIRE_FALSE(f.x->ask(2, head, good).refused);
+  head.watermark = 0;
+  head.operation.counter = 485;
+  REQUIRE(f.x->ask(2, head, good).refused == errc::stale);
+  head.operation.counter = 510;
+  head.watermark = 511;
+  REQUIRE(f.x->ask(2, head, good).refused == errc::malformed);
+  REQUIRE(f.service.log->executed[1] == 3);
+  REQUIRE(f.service.log->executed[2] == 3);
+}
+
+TEST_CASE("a root says which of its operations have ended", "[hostile]") {
+  infiltrated f(3, flat{}, 2);
+  collective_reply_head clean;
+  clean.flags = collective_reply_head::clean;
+  clean.values = 1;
+  bytes value(4 + 12);
+  value[0] = std::byte{12};
+  f.x->answer_all(clean, value);
+  const auto watermark_of_next = [&] {
+    f.c.bcast(f.g, {}).status().ignore();
+    return f.x->last_head().watermark;
+  };
+  const std::uint64_t first = f.g.state()->next_counter;
+  REQUIRE(watermark_of_next() == first);
+  f.service.log->work[0] = 500ms;
+  flight<probe> slow(f.c, f.g, {});
+  f.service.log->work.clear();
+  REQUIRE(watermark_of_next() == first + 1);
+  REQUIRE(watermark_of_next() == first + 1);
+  slow.land();
+  REQUIRE(watermark_of_next() == first + 4);
+}
+
 TEST_CASE("too little time for one level is refused on arrival", "[hostile]") {
   infiltrated f(3, chain{}, 0);
   auto h = head_for(f.g, 500, 0);
   h.operation.incarnation = 2;
-  h.remaining_ns = h.margin_ns;
+  h.remaining_ns = h.margin_us * 1000;
   REQUIRE(f.x->ask(2, h, encoded(probe::request{1})).refused == errc::deadline_exceeded);
   REQUIRE(f.service.log->executed.empty());
   h.remaining_ns = UINT64_MAX;
-  h.margin_ns = UINT64_MAX - 1;
-  h.rtt_ns = h.processing_ns = UINT64_MAX;
+  h.margin_us = UINT32_MAX - 1;
+  h.rtt_us = UINT32_MAX;
+  h.processing_ns = UINT64_MAX;
   ++h.operation.counter;
   REQUIRE_FALSE(f.x->ask(2, h, encoded(probe::request{1})).refused);
   h.remaining_ns = 0;

@@ -109,7 +109,9 @@ class outsider final : private transport::endpoint_events {
     held_.back()->reply(m);
     held_.pop_back();
   }
-  void on_cancelled(transport::incoming& work, bool) noexcept override { work.drop(); }
+  void on_cancelled(transport::incoming& work, const transport::cancel_reason&) noexcept override {
+    work.drop();
+  }
   void on_session_lost(transport::session&, const error&) noexcept override {}
 
   cluster& cluster_;

@@ -189,6 +189,8 @@ TEST_CASE("listeners and streams have the options asked for") {
   CHECK(option(fd.get(), IPPROTO_TCP, TCP_USER_TIMEOUT) == 1500);
   CHECK_FALSE(set_user_timeout(fd.get(), -1s));
   CHECK(set_congestion_control(fd.get(), "cubic"));
+  REQUIRE(set_unsent_limit(fd.get(), 65536));
+  CHECK(option(fd.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT) == 65536);
   const auto unknown = set_congestion_control(fd.get(), "nosuch");
   REQUIRE_FALSE(unknown);
   CHECK_THAT(describe(unknown.error()), Contains("nosuch") && Contains("No such file"));

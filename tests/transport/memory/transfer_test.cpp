@@ -346,7 +346,7 @@ struct liar final : endpoint_events {
     if (in_parts) work.reply_part(composed());
     work.reply(composed());
   }
-  void on_cancelled(incoming&, bool) noexcept override {}
+  void on_cancelled(incoming&, const cancel_reason&) noexcept override {}
   void on_session_lost(session&, const error&) noexcept override {}
 };
 

@@ -96,6 +96,18 @@ TEST_CASE("a frame header is these bytes") {
   CHECK(hex.substr(112, 16) == "d1da618168a2de18");
 }
 
+TEST_CASE("the number of a notice is sixteen, and its head may fill the room before an inline payload") {
+  frame_header h;
+  h.type = frame_type::notice;
+  const auto frame = frame_of(h, bytes_of(max_notice_head_bytes, 1));
+  CHECK(std::to_integer<int>(frame[4]) == 16);
+  CHECK(std::to_integer<int>(frame[5]) == 0);
+  CHECK(max_notice_head_bytes == message::common_head_bytes);
+  cutter c;
+  REQUIRE(c.feed(frame, 50).has_value());
+  CHECK(c.got[0].header.type == frame_type::notice);
+}
+
 TEST_CASE("frames come out whole however the stream is cut") {
   std::vector<std::byte> stream;
   const std::pair<std::size_t, std::size_t> sizes[] = {
@@ -182,7 +194,8 @@ TEST_CASE("sizes beyond the limits are refused by name, before their bytes come"
 }
 
 TEST_CASE("unknown types and classes are malformed") {
-  for (const auto& [type, klass] : {std::pair{0, 0}, {9, 0}, {255, 0}, {4, 4}, {4, 255}}) {
+  for (const auto& [type, klass] :
+       {std::pair{0, 0}, {9, 0}, {15, 0}, {17, 0}, {255, 0}, {4, 4}, {4, 255}, {16, 1}, {16, 4}}) {
     frame_header h = header_of(1);
     h.type = static_cast<frame_type>(type);
     h.klass = static_cast<traffic_class>(klass);

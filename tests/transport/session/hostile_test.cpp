@@ -48,6 +48,12 @@ struct intruded {
   stranger s;
 };
 
+/// Any type of frame that there is.
+frame_type random_type(random_generator& random) {
+  const auto number = 1 + random.below(9);
+  return number == 9 ? frame_type::notice : static_cast<frame_type>(number);
+}
+
 }  // namespace
 
 TEST_CASE("a valid stranger is served", "[reactor]") {
@@ -160,7 +166,7 @@ TEST_CASE("another protocol version is named at both ends", "[reactor]") {
   const refusal r = i.s.refused();
   CHECK(r.code == static_cast<std::uint16_t>(errc::version_mismatch));
   CHECK(r.version == protocol_version);
-  CHECK_THAT(r.text, Catch::Contains("999") && Catch::Contains("node 1 speaks 1"));
+  CHECK_THAT(r.text, Catch::Contains("999") && Catch::Contains("node 1 speaks 2"));
   CHECK(i.n.ep->last_refusal() == errc::version_mismatch);
 }
 
@@ -299,6 +305,123 @@ TEST_CASE("violations of the protocol drop the link and name the reason", "[reac
     for (auto& s : sent) s.cancel();
     c.cancel();
   }
+}
+
+TEST_CASE("notices that break the protocol drop the link", "[reactor]") {
+  const auto w = any_world();
+  intruded i(*w);
+  i.greet();
+  const std::array<std::byte, max_notice_head_bytes + 1> bytes{};
+  const std::span head(bytes);
+  frame_header h;
+  h.type = frame_type::notice;
+  h.sequence = 1;
+  h.granted = {8, 8, 8, 8};
+  SECTION("a payload") {
+    i.s.say(frame_of(h, head.first(16), head.first(1)));
+    i.check_dropped("a notice with a payload of 1 bytes");
+  }
+  SECTION("another class") {
+    h.klass = traffic_class::collective;
+    i.s.say(frame_of(h, head.first(16)));
+    i.check_dropped("a notice of class 1");
+  }
+  SECTION("a head beyond the limit") {
+    i.s.say(frame_of(h, head));
+    i.check_dropped("a notice with a head of 193 bytes, limit 192");
+  }
+  SECTION("no envelope") {
+    i.s.say(frame_of(h, head.first(15)));
+    i.check_dropped("envelope");
+  }
+  SECTION("an exchange id") {
+    auto named = bytes;
+    named[7] = std::byte{1};
+    i.s.say(frame_of(h, std::span<const std::byte>(named).first(16)));
+    i.check_dropped("a notice with an exchange id");
+  }
+  SECTION("no sequence") {
+    h.sequence = 0;
+    i.s.say(frame_of(h, head.first(16)));
+    i.check_dropped("gap");
+  }
+  SECTION("before the greeting") {
+    stranger rude(*w, 8);
+    rude.connect(i.n.ep->listen_address());
+    rude.say(frame_of(h, head.first(16)));
+    CHECK(rude.refused().code == static_cast<std::uint16_t>(errc::malformed));
+  }
+  SECTION("beyond the credit, which requests have taken") {
+    i.n.in.hold = true;
+    std::vector<std::byte> all;
+    const auto window = i.n.ep->options().window[0];
+    const auto urgent = [](frame_header& each) { each.klass = traffic_class::urgent; };
+    for (std::uint64_t k = 0; k < window; ++k)
+      all = all + i.s.message_of(frame_type::request, k, {k, 0, 1}, urgent);
+    h.sequence = window + 1;
+    i.s.say(all + frame_of(h, head.first(16)));
+    i.check_dropped("beyond its credit");
+  }
+  CHECK(i.n.in.notices.empty());
+}
+
+TEST_CASE("any number of notices is taken, each once, and their credit comes back at once", "[reactor]") {
+  const auto w = any_world();
+  intruded i(*w);
+  i.greet();
+  const std::array<std::byte, max_notice_head_bytes> head{};
+  frame_header h;
+  h.type = frame_type::notice;
+  h.granted = {8, 8, 8, 8};
+  const auto window = i.n.ep->options().window[0];
+  std::uint64_t granted = window;
+  while (h.sequence < 10U * window) {
+    REQUIRE(w->until([&] {
+      for (const auto& f : i.s.frames) granted = std::max<std::uint64_t>(granted, f.header.granted[0]);
+      return h.sequence < granted;
+    }));
+    ++h.sequence;
+    const auto once = frame_of(h, head);
+    i.s.say(once + once);
+  }
+  REQUIRE(w->until([&] { return i.n.ep->statistics().duplicates == h.sequence; }));
+  CHECK(i.n.in.notices.size() == h.sequence);
+  CHECK(i.n.ep->statistics().links_broken == 0);
+  CHECK(i.n.to(7).held_messages() == 0);
+}
+
+TEST_CASE("a cancel says why, unknown reasons are cancelled, and unknown kinds are ignored", "[reactor]") {
+  const auto w = any_world();
+  intruded i(*w);
+  i.greet();
+  i.n.in.hold = true;
+  i.n.in.drop_cancelled = false;
+  i.s.say(i.s.message_of(frame_type::request, 5, {1, 20, 1}));
+  const auto cancel = [&](std::uint16_t kind, std::uint16_t code) {
+    std::array<std::byte, message::envelope_bytes> head{std::byte{5}};
+    std::memcpy(head.data() + 8, &kind, 2);
+    std::memcpy(head.data() + 10, &code, 2);
+    frame_header h;
+    h.type = frame_type::cancel;
+    h.klass = traffic_class::urgent;
+    h.sequence = ++i.s.sequence;
+    h.granted = {8, 8, 8, 8};
+    i.s.say(frame_of(h, head));
+  };
+  cancel(2, 0);
+  cancel(1, static_cast<std::uint16_t>(errc::peer_died));
+  cancel(3, static_cast<std::uint16_t>(errc::peer_died));
+  cancel(0, 0);
+  cancel(0xffff, 0);
+  cancel(0, 0xfffe);
+  cancel(0, static_cast<std::uint16_t>(errc::deadline_exceeded));
+  REQUIRE(w->until([&] { return i.n.in.cancelled == 4; }));
+  w->pass(5ms);
+  CHECK(i.n.in.cancelled == 4);
+  CHECK(i.n.in.aborted == 1);
+  CHECK(i.n.in.reasons ==
+        std::vector{errc::peer_died, errc::cancelled, errc::cancelled, errc::deadline_exceeded});
+  i.n.in.drop_all();
 }
 
 TEST_CASE("replies nobody waits for and cancels of nothing are harmless", "[reactor]") {
@@ -479,7 +602,7 @@ TEST_CASE("random bytes behind a valid beginning never do harm") {
     bool parted = false;
     for (int k = 0; k < 5 && !i.s.closed; ++k) {
       const bool wild = random.chance(1, 3);
-      const auto type = wild ? static_cast<frame_type>(1 + random.below(8)) : frame_type::request;
+      const auto type = wild ? random_type(random) : frame_type::request;
       parted = parted || type == frame_type::goodbye;
       auto frame = i.s.message_of(type, random.below(4),
                                   {random.next(), 100, static_cast<std::uint32_t>(random.below(3))},

@@ -40,11 +40,16 @@ class service final : public endpoint_events {
   std::vector<error> losses;
   int cancelled = 0;  // aborted or not
   int aborted = 0;
+  std::vector<errc> reasons;  // of the cancels
+  std::vector<std::vector<std::byte>> notices;
   int damaged = 0;
   bool drop_cancelled = true;
   bool quick = false;  // does not keep the records above
   endpoint* owner = nullptr;
   std::function<void(session&, const error&)> lost;
+  std::function<void(session&)> noticed;
+  std::function<void(session&)> begun;
+  bool ignore_notices = false;
 
   void answer(std::size_t i) {
     auto j = std::move(held[i]);
@@ -82,17 +87,26 @@ class service final : public endpoint_events {
     reply(*j);
     spare.push_back(std::move(j));
   }
-  void on_cancelled(incoming& work, bool answer_awaited) noexcept override {
+  void on_cancelled(incoming& work, const cancel_reason& reason) noexcept override {
     ++cancelled;
-    aborted += answer_awaited;
+    aborted += reason.answer_awaited;
+    reasons.push_back(reason.why);
     if (!drop_cancelled) return;
     for (std::size_t i = 0; i < held.size(); ++i) {
       if (&held[i]->work != &work) continue;
-      if (answer_awaited) return answer(i);
+      if (reason.answer_awaited) return answer(i);
       work.drop();
       held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
       return;
     }
+  }
+  bool on_notice(session& from, std::span<const std::byte> head) noexcept override {
+    notices.emplace_back(head.begin(), head.end());
+    if (noticed) noticed(from);
+    return !ignore_notices;
+  }
+  void on_session_begun(session& peer) noexcept override {
+    if (begun) begun(peer);
   }
   void on_session_lost(session& peer, const error& reason) noexcept override {
     losses.push_back(reason);

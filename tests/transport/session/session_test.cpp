@@ -179,6 +179,69 @@ TEST_CASE("an aborted request ends by the peer's answer, on every class", "[reac
   }
 }
 
+TEST_CASE("a cancel and an abort say why", "[reactor]") {
+  const auto w = any_world();
+  pair p(*w);
+  p.right->in.hold = true;
+  p.right->in.drop_cancelled = false;
+  call c;
+  REQUIRE(c.start(*p.left, 2, 1).has_value());
+  REQUIRE(w->until([&] { return p.right->in.held.size() == 1; }));
+  CHECK(c.abort());
+  CHECK(c.abort(errc::peer_died));
+  CHECK(c.cancel(errc::deadline_exceeded));
+  REQUIRE(w->until([&] { return p.right->in.cancelled == 3; }));
+  CHECK(p.right->in.aborted == 2);
+  CHECK(p.right->in.reasons == std::vector{errc::cancelled, errc::peer_died, errc::deadline_exceeded});
+  p.right->in.drop_all();
+}
+
+TEST_CASE("a request moves to another object, which answers it", "[reactor]") {
+  const auto w = any_world();
+  pair p(*w);
+  p.right->in.hold = true;
+  p.right->in.drop_cancelled = false;
+  call c;
+  REQUIRE(c.start(*p.left, 2, 1, 8, traffic_class::call, 20).has_value());
+  REQUIRE(w->until([&] { return p.right->in.held.size() == 1; }));
+  auto& job = *p.right->in.held[0];
+  incoming other;
+  job.work.move_to(other);
+  CHECK_FALSE(job.work.open());
+  CHECK(other.open());
+  CHECK(other.from() == &p.right->to(1));
+  CHECK(p.right->to(1).owing() == 1);
+  SECTION("with its credit") {
+    other.reply(compose(*p.right->ep, job.a, 20));
+    REQUIRE(w->until([&] { return c.ends == 1; }));
+    CHECK(c.answered());
+  }
+  SECTION("without it, and a cancel finds the new object") {
+    other.release_credit();
+    incoming third;
+    other.move_to(third);
+    c.abort();
+    REQUIRE(w->until([&] { return p.right->in.aborted == 1; }));
+    third.refuse({errc::busy, "moved"});
+    REQUIRE(w->until([&] { return c.ends == 1; }));
+    CHECK(c.outcome == errc::busy);
+  }
+  SECTION("after its session has ended") {
+    p.right->to(1).declare_dead(1);
+    incoming third;
+    other.move_to(third);
+    third.reply(compose(*p.right->ep, job.a, 20));
+    REQUIRE(w->until([&] { return c.ends == 1; }));
+    CHECK_FALSE(c.answered());
+    CHECK(p.right->ep->messages_in_use() == 0);
+    p.right->in.held.clear();
+    return;
+  }
+  p.right->in.held.clear();
+  REQUIRE(p.quiet());
+  check_credit_is_back(p);
+}
+
 TEST_CASE("an exchange is used again from its own callback", "[reactor]") {
   const auto w = any_world();
   pair p(*w);

@@ -102,8 +102,8 @@ void cluster::send_as(life& sender, const broadcast_record& b, std::uint32_t to,
   head.root_rank = b.root_rank;
   head.group = *b.group->id;
   head.operation = {b.root->host + 1, root_incarnation, b.counter, 0};
-  head.rtt_ns = static_cast<std::uint64_t>(rtt_estimate.count());
-  head.margin_ns = static_cast<std::uint64_t>(level_margin.count());
+  head.rtt_us = static_cast<std::uint32_t>(rtt_estimate / std::chrono::microseconds(1));
+  head.margin_us = static_cast<std::uint32_t>(level_margin / std::chrono::microseconds(1));
   head.processing_ns = 100'000'000;
   sender.home.enter([&] {
     transport::endpoint& endpoint = sender.member->wire();

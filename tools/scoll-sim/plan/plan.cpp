@@ -12,7 +12,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::array all_profiles{fault_profile::none, fault_profile::light, fault_profile::swarm};
-constexpr std::array all_workloads{workload::mixed, workload::plain, workload::ship, workload::gossip};
+constexpr std::array all_workloads{workload::mixed, workload::plain, workload::ship, workload::gossip,
+                                   workload::agree};
 
 }  // namespace
 
@@ -104,12 +105,13 @@ std::string_view to_string(workload work) {
     case workload::plain: return "plain";
     case workload::ship: return "ship";
     case workload::gossip: return "gossip";
+    case workload::agree: return "agree";
   }
   return "?";
 }
 
 plan draw_plan(const plan_options& options) {
-  if (options.work == workload::gossip)
+  if (options.work == workload::gossip || options.work == workload::agree)
     return {options.seed, options.hosts, {}, options.work, options.faults};
   draft d(options);
   draw_world(d);

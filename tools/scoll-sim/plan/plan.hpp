@@ -19,6 +19,7 @@ enum class workload : std::uint8_t {
   plain,   ///< broadcasts that only the network can make fail
   ship,    ///< shipped calls, some of which move bulk data
   gossip,  ///< participants of the gossip instead of nodes
+  agree,  ///< every state of the small models of an agreement; nothing is drawn, and seeds make no difference
 };
 
 /// The most hosts of one run.
@@ -30,7 +31,7 @@ struct plan {
   std::uint64_t seed = 0;  ///< for the network's random draws during the run
   std::uint32_t hosts = 16;
   std::vector<plan_event> events;
-  workload work = workload::mixed;  ///< with `gossip` there are no events: the run itself draws everything
+  workload work = workload::mixed;              ///< with `gossip` and `agree` there are no events
   fault_profile faults = fault_profile::swarm;  ///< for `gossip`
 };
 

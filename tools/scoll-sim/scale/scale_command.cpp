@@ -9,6 +9,7 @@
 
 #include "scoll/collective/membership.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "tools/scoll-sim/scale/revoke_model.hpp"
 
 namespace scoll::sim {
 namespace {
@@ -35,6 +36,23 @@ std::vector<tree_spec> trees_of(const scale_arguments& a, std::uint32_t nodes) {
   return trees;
 }
 
+int run_revoke_models(const scale_arguments& a, std::uint64_t seed) {
+  if (a.overhead_ns <= 0) throw std::runtime_error("--revoke counts in o: --overhead-ns is more than 0");
+  std::fputs(revoke_model_heading().c_str(), stdout);
+  bool all_ok = true;
+  for (const std::uint32_t nodes : a.nodes) {
+    revoke_model model;
+    model.members = nodes;
+    model.reach = static_cast<std::uint32_t>((a.latency_ns + 2 * a.overhead_ns) / a.overhead_ns);
+    bool all_heard = false;
+    std::fputs(revoke_model_line(model, seed, all_heard).c_str(), stdout);
+    if (!all_heard) std::printf("violated: %u nodes: not everybody hears\n", nodes);
+    std::fflush(stdout);
+    all_ok = all_ok && all_heard;
+  }
+  return all_ok ? 0 : 1;
+}
+
 }  // namespace
 
 void add_scale_options(CLI::App& app, scale_arguments& a) {
@@ -54,6 +72,9 @@ void add_scale_options(CLI::App& app, scale_arguments& a) {
          "flat and chain, too")
       ->group(group);
   app.add_option("--csv", a.csv, "write the figures of --scale to this file")->group(group);
+  app.add_flag("--revoke", a.revoke,
+               "for --scale: the LogP model of a revoke instead of broadcasts, with L and o in whole o")
+      ->group(group);
   constexpr std::int64_t longest_ns = 1'000'000'000;
   const auto add_ns = [&](const char* name, std::int64_t& value, const char* what) {
     app.add_option(name, value, what)
@@ -72,6 +93,7 @@ void add_scale_options(CLI::App& app, scale_arguments& a) {
 }
 
 int run_scales(const scale_arguments& a, std::uint64_t seed, bool json, bool quiet) {
+  if (a.revoke) return run_revoke_models(a, seed);
   std::ofstream csv;
   if (!a.csv.empty()) {
     csv.open(a.csv);

@@ -98,6 +98,7 @@ void operation::answer() {
 }
 
 void operation::answer_root() {
+  rooted_operation::unlink();
   if (!result_.clean) {
     const cause& first = outcome_.causes().size() > 1 ? outcome_.causes()[1] : outcome_.causes()[0];
     result_.why = ending_.cause != end_cause::none

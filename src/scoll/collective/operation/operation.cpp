@@ -56,6 +56,10 @@ void operation::find_children() {
 void operation::start(std::coroutine_handle<> waiter, stop_token stop) {
   root_.waiter = waiter;
   subject_.as = operation_subject::role::root;
+  subject_.head.watermark =
+      SCOLL_MUTANT(watermark_ahead, "a root says that operations have ended which have not")
+          ? subject_.head.operation.counter
+          : subject_.group->watermark();
   times_.begin_as_root(engine_->executor_.now(), subject_.levels(), finishing_time());
   rearm();
   launch();
@@ -101,6 +105,7 @@ void operation::end_by(end_cause cause) noexcept {
 /// Returns the operation to the pool, with all memory worth keeping.
 void operation::reset() noexcept {
   timer_disarm();
+  rooted_operation::unlink();
   values_.clear(executed().done && executed().outcome.has_value());
   children_.clear();
   outcome_.clear();

@@ -49,7 +49,7 @@ enum class end_cause : std::uint8_t { none, cancelled, deadline };
 ///
 /// Each source holds one step: `operation.cpp` (life), `forward.cpp` (down), `replies.cpp` (up), `time.cpp`
 /// (time limits), `answer.cpp` (the end), `account.cpp` (the members' states).
-class operation final : public list_hook<>, public transport::incoming {
+class operation final : public list_hook<>, public rooted_operation, public transport::incoming {
  public:
   operation();
   ~operation();
@@ -204,7 +204,7 @@ class operation final : public list_hook<>, public transport::incoming {
   };
 
   std::span<const std::byte> request_part() const noexcept {
-    return request_.forwarded.bytes.subspan(subject_.head.subset_bytes);
+    return request_.forwarded.bytes.subspan(subject_.head.bytes_before_request());
   }
 
   engine* engine_ = nullptr;  // the engine that runs it now

@@ -19,7 +19,7 @@ void operation::heard(child& c, transport::reply_event& event) noexcept {
   collective_reply_head head;
   if (event.outcome) {
     const auto decoded = wire::decode_from<collective_reply_head>(event.head);
-    if (decoded) {
+    if (decoded && (decoded->flags & ~collective_reply_head::known_flags) == 0 && decoded->trace_bytes == 0) {
       head = *decoded;
     } else {
       event.outcome = error(errc::malformed, "the head of a reply does not decode");

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 
 #include "scoll/collective/operation/operation.hpp"
 #include "scoll/coro/error_format.hpp"
@@ -9,6 +11,16 @@
 
 // The time limits of an operation, and what happens when they pass.
 namespace scoll::detail {
+namespace {
+
+/// Rounds up, so that a receiver never allows less than the root.
+std::uint32_t micros_on_wire(nanoseconds time) noexcept {
+  const std::int64_t micros =
+      time / std::chrono::microseconds(1) + (time % std::chrono::microseconds(1) > nanoseconds(0));
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(micros, 0, UINT32_MAX));
+}
+
+}  // namespace
 
 error operation::why_ended(std::string_view what) const noexcept {
   return {ending_.cause == end_cause::cancelled ? errc::cancelled : errc::deadline_exceeded, what};
@@ -18,10 +30,10 @@ status operation::set_bounds(const bcast_options& options) {
   const node_options& defaults = engine_->options_;
   const nanoseconds processing =
       options.processing_bound.count() > 0 ? options.processing_bound : table().processing_bound;
-  subject_.head.rtt_ns = static_cast<std::uint64_t>(defaults.rtt_estimate.count());
+  subject_.head.rtt_us = micros_on_wire(defaults.rtt_estimate);
   const status fits = times_.set_bounds(options.deadline, engine_->executor_.now(), defaults.rtt_estimate,
                                         defaults.level_margin, processing, subject_.levels());
-  subject_.head.margin_ns = static_cast<std::uint64_t>(times_.margin.count());
+  subject_.head.margin_us = micros_on_wire(times_.margin);
   return fits;
 }
 

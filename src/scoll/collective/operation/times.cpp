@@ -18,8 +18,12 @@ constexpr nanoseconds largest_margin = std::chrono::milliseconds(20);
 constexpr nanoseconds longest = nanoseconds(INT64_MAX / 64);
 constexpr nanoseconds longest_per_level = std::chrono::hours(1);
 
-nanoseconds from_wire(std::uint64_t value, nanoseconds most = longest) {
-  return nanoseconds(static_cast<std::int64_t>(std::min(value, static_cast<std::uint64_t>(most.count()))));
+nanoseconds from_wire(std::uint64_t value) {
+  return nanoseconds(static_cast<std::int64_t>(std::min(value, static_cast<std::uint64_t>(longest.count()))));
+}
+
+nanoseconds from_wire_us(std::uint32_t value) {
+  return std::min<nanoseconds>(std::chrono::microseconds(value), longest_per_level);
 }
 
 }  // namespace
@@ -36,7 +40,8 @@ status operation_times::set_bounds(time_limit whole, time_point now, nanoseconds
     return {};
   }
   const nanoseconds left = limit.left(now);
-  margin = std::clamp(left / (4 * levels), least_margin, largest_margin);
+  margin = std::clamp(std::chrono::floor<std::chrono::microseconds>(left / (4 * levels)) + nanoseconds(0),
+                      least_margin, largest_margin);
   const nanoseconds needed = 2 * levels * least_margin;
   if (left > needed) return {};
   if (left == nanoseconds(0))
@@ -54,8 +59,8 @@ void operation_times::begin_as_root(time_point now, std::int64_t levels, nanosec
 
 void operation_times::begin_as_member(time_point now, const collective_head& head, std::int64_t levels) {
   started = now;
-  margin = from_wire(head.margin_ns, longest_per_level);
-  rtt = from_wire(head.rtt_ns, longest_per_level);
+  margin = from_wire_us(head.margin_us);
+  rtt = from_wire_us(head.rtt_us);
   processing = from_wire(head.processing_ns);
   by_deadline = head.remaining_ns != 0;
   if (by_deadline) {

@@ -50,7 +50,7 @@ TEST_CASE("with a deadline the remaining time travels, and each level keeps its 
   CHECK(root.remaining_ns(start + 90ms) == 1);  // never 0, which would mean that there is no deadline
 
   collective_head head;
-  head.margin_ns = 5'000'000;
+  head.margin_us = 5'000;
   head.remaining_ns = 70'000'000;
   operation_times member;
   member.begin_as_member(start + 10ms, head, 3);
@@ -80,8 +80,8 @@ TEST_CASE("a member without a deadline gives up before its parent does") {
     operation_times parent = cascading(1ms, 2ms, 100ms, levels + 1);
     parent.begin_as_root(start, levels + 1, 0ns);
     collective_head head;
-    head.rtt_ns = 1'000'000;
-    head.margin_ns = 2'000'000;
+    head.rtt_us = 1'000;
+    head.margin_us = 2'000;
     head.processing_ns = 100'000'000;
     operation_times member;
     member.begin_as_member(start, head, levels);
@@ -91,7 +91,8 @@ TEST_CASE("a member without a deadline gives up before its parent does") {
 
 TEST_CASE("durations from the wire are bounded so that sums cannot overflow") {
   collective_head head;
-  head.rtt_ns = head.margin_ns = head.processing_ns = UINT64_MAX;
+  head.rtt_us = head.margin_us = UINT32_MAX;
+  head.processing_ns = UINT64_MAX;
   for (const std::int64_t levels : {1, 40, 1'048'576}) {
     operation_times t;
     t.begin_as_member(start, head, levels);

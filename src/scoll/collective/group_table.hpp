@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "scoll/collective/collective_head.hpp"
+#include "scoll/collective/group_state.hpp"
+#include "scoll/collective/membership.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/ids.hpp"
+#include "scoll/tree/spec.hpp"
+
+namespace scoll::detail {
+
+/// The groups that one node holds, and the tombstones of those that it held. It sends nothing and has no
+/// clock.
+class group_table {
+ public:
+  explicit group_table(node_id self) noexcept : self_(self) {}
+
+  std::size_t size() const noexcept { return groups_.size(); }
+  /// The group of that id. Null if this node does not hold it.
+  std::shared_ptr<group_state> find(const group_id& id) const;
+  /// True if some membership is known under the service's own id in `id`.
+  bool holds_out_of_band(const group_id& id) const;
+  /// Calls `visit(const group_state&)` for every group, in the order of their ids.
+  template <class Visitor>
+  void each(Visitor&& visit) const {
+    for (const auto& [id, group] : groups_) visit(*group);
+  }
+  /// The groups that lives of `creator` up to `last_incarnation` have created.
+  std::vector<group_id> created_by(node_id creator, std::uint64_t last_incarnation) const;
+
+  /// Makes a group that this node creates; nobody else knows it yet.
+  std::shared_ptr<group_state> make(const group_id& id, membership_ptr members, std::uint32_t self_rank,
+                                    service_id service, const tree_spec& tree);
+  /// Installs the group of a creation that has arrived. Errors: `unknown_group` if the group has ended here;
+  /// `malformed`; `not_member`.
+  result<std::shared_ptr<group_state>> install(const collective_head& head,
+                                               std::span<const std::byte> creation);
+  /// Makes a group known on this node alone, under an id of its service. Errors: `not_member`,
+  /// `already_exists`.
+  result<std::shared_ptr<group_state>> adopt(membership_ptr members, service_id service, std::uint64_t id,
+                                             const tree_spec& tree);
+
+  /// Removes a group that its creation may bring back. The id may lie in the group.
+  void forget(const group_id& id) noexcept;
+  /// Removes a group for good: a creation that arrives later is refused. The id may lie in the group.
+  void drop(const group_id& id) noexcept;
+  /// Sets the tombstone of a group whose end came before its creation.
+  void bury(const group_id& id);
+  /// True if a creation of the group is refused.
+  bool buried(const group_id& id) const noexcept;
+
+ private:
+  node_id self_;
+  std::map<group_id, std::shared_ptr<group_state>> groups_;
+  mutable std::shared_ptr<group_state> last_;  // looked up last: most requests are for one group
+  std::vector<group_id> tombstones_;           // a ring of recent ones
+  std::size_t tombstones_next_ = 0;
+};
+
+}  // namespace scoll::detail

@@ -1,0 +1,57 @@
+#include <string>
+
+#include "program.hpp"
+#include "tools/scoll-sim/exhaust/agree_check.hpp"
+
+using namespace scoll::sim;
+using namespace scoll::test;
+using scoll::detail::quorum_rule;
+
+TEST_CASE("two proposers never decide differently, whatever gets lost and whoever is called dead") {
+  agree_bounds bounds;
+  bounds.ballots = 2;
+  bounds.second_asks = false;
+  const exhausted found = check_agreement(bounds);
+  INFO(found.violation);
+  CHECK(found.violation.empty());
+  CHECK(found.cases > 10'000);
+}
+
+TEST_CASE("survivors never decide differently as long as verdicts are right") {
+  agree_bounds bounds;
+  bounds.ballots = 2;
+  bounds.second_asks = false;
+  bounds.rule = quorum_rule::survivors;
+  bounds.wrong_verdicts = false;
+  const exhausted found = check_agreement(bounds);
+  INFO(found.violation);
+  CHECK(found.violation.empty());
+}
+
+TEST_CASE("survivors decide differently when a verdict is wrong") {
+  agree_bounds bounds;
+  bounds.ballots = 2;
+  bounds.rule = quorum_rule::survivors;
+  const exhausted found = check_agreement(bounds);
+  CHECK(found.violation == "two outcomes are decided");
+  CHECK_FALSE(found.way.empty());
+}
+
+TEST_CASE("an exhaustive check that does not exist is refused") {
+  const answer a = scoll_sim({"--exhaust", "nothing"});
+  INFO(a.text);
+  CHECK(a.status != 0);
+  CHECK(a.status != 1);
+}
+
+#ifdef SCOLL_TEST_MUTANTS
+TEST_CASE("the exhaustive check of the agreement finds its mutants") {
+  for (const std::string mutant :
+       {"agree_minority", "agree_promise_forgotten", "agree_accepted_ignored", "agree_fails_contributor"}) {
+    const answer a = run_beside("scoll-sim-mutants", {"--exhaust", "agree", "--mutant", mutant});
+    INFO(mutant << ": " << a.text);
+    CHECK(a.status == 1);
+    CHECK(a.text.find("violated: ") != std::string::npos);
+  }
+}
+#endif

@@ -1,0 +1,40 @@
+#include "tools/scoll-sim/exhaust/agree_check.hpp"
+
+#include "scoll/coro/error_format.hpp"
+#include "tools/scoll-sim/exhaust/explore.hpp"
+
+namespace scoll::sim {
+namespace {
+
+using detail::quorum_rule;
+
+constexpr std::uint64_t most_states = 20'000'000;
+
+std::string text_of(const agree_bounds& b) {
+  return fmt::format("agree, {} members, {} proposers, {} ballots, {}, {}{}", agree_model::members,
+                     b.proposers, b.ballots, b.rule == quorum_rule::majority ? "majority" : "survivors",
+                     b.wrong_verdicts ? "any verdict" : "right verdicts",
+                     b.second_asks ? ", second asks" : "");
+}
+
+}  // namespace
+
+exhausted check_agreement(const agree_bounds& bounds) {
+  explored found = explorer<agree_model>().run(agree_model(bounds), most_states);
+  if (found.violation.empty() && !found.complete) found.violation = "there are more states than the limit";
+  if (found.violation.empty() && found.ends == 0) found.violation = "no state has a decision";
+  return {text_of(bounds), found.states, std::move(found.violation), std::move(found.way)};
+}
+
+std::vector<exhausted> exhaust_agree(std::uint64_t) {
+  agree_bounds three;
+  three.second_asks = false;
+  agree_bounds second;
+  second.ballots = 2;
+  agree_bounds survivors = three;
+  survivors.rule = quorum_rule::survivors;
+  survivors.wrong_verdicts = false;
+  return {check_agreement(three), check_agreement(second), check_agreement(survivors)};
+}
+
+}  // namespace scoll::sim

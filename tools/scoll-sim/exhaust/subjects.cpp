@@ -1,0 +1,20 @@
+#include "tools/scoll-sim/exhaust/subjects.hpp"
+
+#include <array>
+
+#include "tools/scoll-sim/exhaust/agree_check.hpp"
+#include "tools/scoll-sim/exhaust/revoke_graph.hpp"
+
+namespace scoll::sim {
+
+std::span<const exhaust_subject> exhaust_subjects() {
+  static constexpr std::array all{
+      exhaust_subject{"agree", "an agreement of three members: every order, loss and verdict",
+                      &exhaust_agree},
+      exhaust_subject{"revoke", "the graph of a revoke: up to 10 members, every set of dead that it bears",
+                      &exhaust_revoke},
+  };
+  return all;
+}
+
+}  // namespace scoll::sim

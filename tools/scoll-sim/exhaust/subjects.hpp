@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace scoll::sim {
+
+/// One part of an exhaustive check, which ran to its end or found a violation.
+struct exhausted {
+  std::string part;              ///< what was varied
+  std::uint64_t cases = 0;       ///< cases or states that were tried
+  std::string violation;         ///< empty if everything held
+  std::vector<std::string> way;  ///< the steps that lead to the violation, if there are any
+};
+
+/// A subject of `--exhaust`: what is small enough to be tried in full.
+struct exhaust_subject {
+  std::string_view name;
+  std::string_view what;
+  /// Tries everything; `seed` is of what is drawn beside.
+  std::vector<exhausted> (*run)(std::uint64_t seed);
+};
+
+std::span<const exhaust_subject> exhaust_subjects();
+
+}  // namespace scoll::sim
