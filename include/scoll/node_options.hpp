@@ -42,8 +42,8 @@ struct node_options {
   /// The time that each level of a tree keeps back in addition to the round trip, so that it answers before
   /// its parent gives up.
   nanoseconds level_margin = std::chrono::milliseconds(5);
-  /// The time after which a member asks the creator about a group that is unused.
-  nanoseconds creation_lease = std::chrono::seconds(30);
+  /// How often a member asks the creators of its groups whether they still exist, give or take a tenth.
+  nanoseconds group_lease = std::chrono::seconds(30);
   /// The number of threads for hooks that compute for long.
   std::size_t workers = 2;
   /// The number of functions that wait for a thread; further ones are `busy`.

@@ -21,8 +21,8 @@ status node_options::validate() const {
   if (max_operations == 0) return error(errc::invalid_argument, "max_operations must be at least 1");
   if (workers == 0 || worker_queue == 0)
     return error(errc::invalid_argument, "workers and worker_queue must be at least 1");
-  if (rtt_estimate.count() <= 0 || level_margin.count() <= 0 || creation_lease.count() <= 0) {
-    return error(errc::invalid_argument, "rtt_estimate, level_margin and creation_lease must be positive");
+  if (rtt_estimate.count() <= 0 || level_margin.count() <= 0 || group_lease.count() <= 0) {
+    return error(errc::invalid_argument, "rtt_estimate, level_margin and group_lease must be positive");
   }
   if (const tree_fault fault = check_tree(default_tree, 1); fault != tree_fault::none) {
     return error(errc::unknown_tree, describe(fault));

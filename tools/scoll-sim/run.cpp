@@ -16,6 +16,7 @@ constexpr nanoseconds settling = seconds(20);  // longer than any bound, grace, 
 constexpr nanoseconds roll_call = seconds(8);
 constexpr nanoseconds farewell = seconds(60);  // shutdowns run in sequence, some with members that are down
 constexpr nanoseconds ending = seconds(12);
+constexpr nanoseconds last_questions = seconds(3);  // longer than a grace
 
 std::string_view to_string(testing::sim_trace kind) {
   using enum testing::sim_trace;
@@ -53,8 +54,12 @@ void play(cluster& c, const plan& p, violations& found) {
   }
 }
 
+/// Lets all activity come to its end. Nodes ask about their groups for ever, so they stop that for a while.
 void settle(cluster& c, nanoseconds d) {
+  c.let_nodes_ask(true);
   c.world().run_until(std::max(c.world().now(), c.stalled_until()) + d);
+  c.let_nodes_ask(false);
+  c.world().run_until(c.world().now() + last_questions);
 }
 
 void check_at_rest(cluster& c, violations& found) {

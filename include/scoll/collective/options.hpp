@@ -40,12 +40,20 @@ struct bcast_options {
 };
 static_assert(std::is_trivially_copyable_v<bcast_options>);
 
+/// Says how long a group lives, unless it is destroyed.
+enum class lifetime : std::uint8_t {
+  creator,  ///< it ends with the life of the node that created it
+  members,  ///< it outlives its creator
+};
+
 /// Options of a group. Trivially copyable.
 struct group_options {
   /// The tree that broadcasts use; if not set, the node's default.
   std::optional<tree_spec> tree{};
   /// The time for the creation. Without a limit, the cascading timeouts of the library's own service apply.
   time_limit deadline = std::chrono::seconds(10);
+  /// Whether the group ends when its creator dies.
+  scoll::lifetime lifetime = scoll::lifetime::creator;
 };
 static_assert(std::is_trivially_copyable_v<group_options>);
 

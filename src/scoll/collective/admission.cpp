@@ -2,8 +2,12 @@
 #include <new>
 #include <optional>
 
+#include "scoll/collective/end_requests.hpp"
 #include "scoll/collective/engine.hpp"
+#include "scoll/collective/group_admin.hpp"
+#include "scoll/collective/limits.hpp"
 #include "scoll/collective/operation/operation.hpp"
+#include "scoll/collective/sweeper.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/session.hpp"
@@ -27,28 +31,16 @@ void engine::on_request(transport::request_view& request) noexcept {
   if (!request.settled()) request.refuse(refused);
 }
 
-error engine::admit_query(transport::request_view& request, const collective_head& head) {
-  const auto group = find_group(head.group);
-  if (group == nullptr) return {errc::unknown_group, "the creator does not know the group"};
-  if (group->creating) return {errc::busy, "the group is being created"};
-  transport::incoming work;
-  request.accept(work);
-  transport::message& m = endpoint_.acquire_message();
-  m.set_head_bytes(0);
-  m.copy_payload({}, wire::checksum({}));
-  work.reply(m);
-  return {};
-}
-
 error engine::admit(transport::request_view& request, const collective_head& head) {
   const auto kind = static_cast<collective_kind>(head.kind);
-  if (head.kind > static_cast<std::uint8_t>(collective_kind::query)) {
+  if (head.kind > static_cast<std::uint8_t>(collective_kind::end)) {
     return make_error(errc::malformed, "there is no collective request of kind {}", head.kind);
   }
   if ((head.flags & ~collective_head::known_flags) != 0)
     return make_error(errc::malformed, "a collective request with flags {:#06x}", head.flags);
-  if (kind == collective_kind::query) return admit_query(request, head);
+  if (kind == collective_kind::sweep) return sweeper_->answer(request, head);
   if (work_.closed()) return make_error(errc::closed, "node {} is shutting down", options_.id);
+  if (kind == collective_kind::end) return end_requests_->serve(request, head);
   if (head.creation_bytes != 0) return error(errc::malformed, "a creation that is not announced");
   const std::size_t size =
       request.payload().bytes.size() - std::min(head.bytes_before_request(), request.payload().bytes.size());
@@ -64,15 +56,44 @@ error engine::admit(transport::request_view& request, const collective_head& hea
     return make_error(errc::busy, "no broadcast more can run at once on node {}: node.max_operations is {}",
                       options_.id, options_.max_operations);
   }
-  const bool known = find_group(head.group) != nullptr;
-  auto group = group_for(head, request.payload().bytes);
-  if (!group) {
-    if (kind == collective_kind::forget) groups_.bury(head.group);  // its creation may still arrive
-    return group.error();
+  const bool known = groups_.find(head.group) != nullptr;
+  const bool ends = kind == collective_kind::forget;
+  forget_request forgets;
+  if (ends) {
+    auto said = decode_forget(request.payload().bytes.subspan(request.payload().bytes.size() - size));
+    if (!said) return said.error();
+    forgets = *said;
   }
+  auto group = group_for(head, request.payload().bytes);
+  if (!group) return ends ? forget_unknown(head, forgets, group.error()) : group.error();
   const error placed = admit_to_group(request, head, *group, std::move(entry));
-  if (placed && !known) forget_group(head.group);
+  if (placed && !known) groups_.forget(head.group);
+  if (!placed && ends) {
+    hear_statement(head, forgets.said);
+    // Its subtree is told before it is dropped here.
+    (*group)->forgotten = true;
+    end_operations(**group);
+  }
   return placed;
+}
+
+/// Remembers the end of a group whose creation may still arrive. Returns why the request is refused.
+error engine::forget_unknown(const collective_head& head, const forget_request& forgets, const error& why) {
+  const group_id& id = head.group;
+  const bool possible = endpoint_.find(id.creator) != nullptr && !lives_.is_over(id.creator, id.incarnation);
+  if (!possible && forgets.ends_with == lifetime::creator) return why;
+  hear_statement(head, forgets.said);
+  if (groups_.bury(id, forgets.ends_with, {group_fate::destroyed, head.operation.root, 0})) return why;
+  return make_error(errc::busy,
+                    "node {} remembers {} ended groups of node {}: more when their creations are over",
+                    options_.id, max_tombstones_of_life, id.creator);
+}
+
+/// Only the creator itself, in the life that has created the group, speaks of its creations.
+void engine::hear_statement(const collective_head& head, const std::optional<creation_statement>& said) {
+  const bool by_creator =
+      head.operation.root == head.group.creator && head.operation.incarnation == head.group.incarnation;
+  if (said && by_creator) groups_.hear(head.group.creator, head.group.incarnation, *said);
 }
 
 error engine::admit_to_group(transport::request_view& request, const collective_head& head,

@@ -14,8 +14,8 @@ enum class collective_kind : std::uint8_t {
   broadcast = 0,
   create = 1,  ///< the payload is the membership; the service is the one the group is for
   forget = 2,  ///< members drop the group
-  /// A member asks the creator whether a group that the member has never seen used still exists.
-  query = 3,
+  sweep = 3,   ///< a member asks which of the groups that it holds have ended (counters in ranges)
+  end = 4,     ///< a member asks the creator to end the group
 };
 
 /// The head of every collective request; it follows the exchange's envelope (docs/wire.md).

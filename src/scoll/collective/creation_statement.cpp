@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "scoll/coro/mutants.hpp"
 #include "transport/wire/wire.hpp"
 
 namespace scoll::detail {
@@ -45,6 +46,8 @@ creation_statement own_creations::statement() const noexcept {
   creation_statement said;
   const std::size_t named = std::min(under_way_.size(), creation_statement::most_exceptions);
   said.below = named < under_way_.size() ? under_way_[named] : next_;
+  if (SCOLL_MUTANT(below_overstated, "a creator says that a creation is over while it is under way"))
+    return said;
   said.count = static_cast<std::uint8_t>(named);
   std::copy_n(under_way_.begin(), named, said.exceptions.begin());
   return said;

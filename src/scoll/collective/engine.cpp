@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <new>
 
+#include "scoll/collective/end_requests.hpp"
 #include "scoll/collective/end_teller.hpp"
 #include "scoll/collective/group_admin.hpp"
-#include "scoll/collective/lease.hpp"
 #include "scoll/collective/limits.hpp"
 #include "scoll/collective/operation/operation.hpp"
+#include "scoll/collective/sweeper.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "scoll/incarnation_store.hpp"
@@ -37,7 +38,9 @@ engine::engine(executor& ex, transport::rail& rail, const node_options& options,
       endpoint_(ex, rail, link_options(options_), *this,
                 std::shared_ptr<transport::endpoint_buffers>(pools_, &pools_->buffers_)),
       groups_(options_.id),
+      sweeper_(std::make_unique<sweeper>(*this, options_.group_lease)),
       ends_(std::make_unique<end_teller>(*this)),
+      end_requests_(std::make_unique<end_requests>(*this)),
       scope_(std::make_unique<scope>(ex)) {
   group_service_ = std::make_shared<service_entry>();
   group_service_->table = &group_admin_table();
@@ -45,7 +48,7 @@ engine::engine(executor& ex, transport::rail& rail, const node_options& options,
 }
 
 engine::~engine() {
-  leases_.clear();
+  sweeper_.reset();
   SCOLL_ASSERT(live_operations_ == 0,
                "a node was destroyed while broadcasts were running: await node.shutdown(...) first");
 }
@@ -120,7 +123,7 @@ void engine::operation_ended(operation& op) noexcept {
     const bool kept = SCOLL_MUTANT(group_kept, "one member does not drop a group that is destroyed") &&
                       op.subject_.group->self_rank == 1;
     if (static_cast<collective_kind>(op.subject_.head.kind) == collective_kind::forget && !kept)
-      drop_group(op.subject_.group->id);
+      end_group(op.subject_.group, {group_fate::destroyed, op.subject_.head.operation.root, 0});
     return retire(op);
   }
   if (op.root_.result_taken) retire(op);
@@ -220,7 +223,7 @@ begun engine::begin_broadcast(const addressees& to, const service_table& table, 
 }
 
 void engine::on_cancelled(transport::incoming& work, const transport::cancel_reason& reason) noexcept {
-  static_cast<operation&>(work).on_parent_cancelled(reason.answer_awaited);
+  if (!end_requests_->cancelled(work)) static_cast<operation&>(work).on_parent_cancelled(reason.answer_awaited);
 }
 
 /// A peer with a new incarnation has died before, whether liveness noticed it or not.

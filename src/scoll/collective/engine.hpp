@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "scoll/collective/collective_head.hpp"
+#include "scoll/collective/creation_statement.hpp"
 #include "scoll/collective/group_state.hpp"
 #include "scoll/collective/group_table.hpp"
 #include "scoll/collective/known_lives.hpp"
@@ -39,7 +41,7 @@ namespace scoll::detail {
 
 class engine;
 class operation;
-struct untold_member;
+struct forget_request;
 
 /// The most bytes that a group's membership may take in the creation's payload.
 inline constexpr std::size_t max_membership_bytes = max_collective_bytes - transport::max_head_bytes;
@@ -82,7 +84,8 @@ class engine final : private transport::endpoint_events {
                                                    std::uint64_t id, const group_options& options);
   /// Ends a group here at once and at the other members as `node::destroy` says.
   task<status> destroy_group(std::shared_ptr<group_state> group);
-  std::shared_ptr<group_state> find_group(const group_id& id) const { return groups_.find(id); }
+  /// The group of that id. Null if this node does not hold it, or has ended it.
+  std::shared_ptr<group_state> find_group(const group_id& id) const;
   /// Calls `visit(const group_state&)` for every group, in the order of their ids.
   template <class Visitor>
   void each_group(Visitor&& visit) const {
@@ -123,9 +126,14 @@ class engine final : private transport::endpoint_events {
 
   /// Asks the operations to stop; they answer by `by` at the latest.
   void abort_all(time_point by) noexcept;
-  void end_all_leases() noexcept;
+  void stop_sweeping() noexcept;
+  /// Asks about all groups again, after `stop_sweeping`.
+  void start_sweeping();
   /// Tells nobody any more of groups that have ended.
   void stop_telling() noexcept;
+  /// Keeps no group from now on in order to tell those that its end has missed; they ask when their leases
+  /// end.
+  void leave_telling_to_sweeps() noexcept { tells_later_ = false; }
   /// Waits for background work that only has to end, once no operation is left.
   task<void> join();
   /// Joins if nothing runs any more. Returns false if something does.
@@ -135,7 +143,8 @@ class engine final : private transport::endpoint_events {
 
  private:
   friend class operation;
-  class lease;
+  class sweeper;
+  class end_requests;
   class end_teller;
 
   void on_request(transport::request_view& request) noexcept override;
@@ -157,12 +166,12 @@ class engine final : private transport::endpoint_events {
                        const std::shared_ptr<group_state>& group, std::shared_ptr<service_entry> service);
   static result<tree_place> place_in(group_state& group, const collective_head& head, const subset* among);
   static error admit_once(group_state& group, const collective_head& head);
-  void end_lease(const group_id& id, bool drop) noexcept;
-  error admit_query(transport::request_view& request, const collective_head& head);
   result<std::shared_ptr<group_state>> group_for(const collective_head& head,
                                                  std::span<const std::byte> payload);
-  void forget_group(const group_id& id) noexcept;
-  void drop_group(const group_id& id) noexcept;
+  error forget_unknown(const collective_head& head, const forget_request& forgets, const error& why);
+  void hear_statement(const collective_head& head, const std::optional<creation_statement>& said);
+  void end_group(const std::shared_ptr<group_state>& group, const group_ending& how);
+  void end_operations(const group_state& group) noexcept;
   bool full_for(collective_kind kind) const noexcept;
   operation* acquire(collective_kind kind) noexcept;
   void operation_ended(operation& op) noexcept;
@@ -170,8 +179,10 @@ class engine final : private transport::endpoint_events {
   task<result<outcome>> run_on_group(const addressees& to, collective_kind kind, tree_spec tree,
                                      time_limit deadline);
   task<status> destroy_again(std::shared_ptr<group_state> group);
+  task<status> end_everywhere(std::shared_ptr<group_state> group);
+  task<status> ask_creator(std::shared_ptr<group_state> group);
   void tell_later(const group_state& group, const rank_set& untold);
-  untold_member untold_at(const group_state& group, std::uint32_t rank);
+  std::optional<creation_statement> statement_for(const group_id& id) const;
   transport::session* session_to(group_state& group, std::uint32_t rank) noexcept;
 
   executor& executor_;
@@ -184,10 +195,13 @@ class engine final : private transport::endpoint_events {
   mutable std::shared_ptr<service_entry> last_service_;  // looked up last: most requests are for one
   std::shared_ptr<service_entry> group_service_;
   group_table groups_;
-  std::map<group_id, std::unique_ptr<lease>> leases_;
+  own_creations creations_;
+  std::unique_ptr<sweeper> sweeper_;
   std::unique_ptr<end_teller> ends_;
+  std::unique_ptr<end_requests> end_requests_;
+  bool tells_later_ = true;
+  std::uint64_t adopted_counter_ = 1;  // beyond those of operations on adopted groups that have ended here
   known_lives lives_;
-  std::uint64_t next_group_ = 1;
   intrusive_list<operation> live_;
   std::size_t live_operations_ = 0;
   start_hold hold_;

@@ -1,19 +1,30 @@
 #include <algorithm>
 
-#include "scoll/collective/end_teller.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/group_admin.hpp"
-#include "scoll/collective/lease.hpp"
 #include "scoll/collective/operation/operation.hpp"
+#include "scoll/collective/sweeper.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 
 // How groups are created, found and removed.
 namespace scoll::detail {
+namespace {
+
+result<std::size_t> encode_forgets(const void* what, std::span<std::byte> into) noexcept {
+  return encode_forget(*static_cast<const forget_request*>(what), into);
+}
+
+}  // namespace
 
 result<std::shared_ptr<group_state>> engine::group_for(const collective_head& head,
                                                        std::span<const std::byte> payload) {
-  if (auto known = find_group(head.group)) return known;
+  if (auto known = groups_.find(head.group)) {
+    const bool ended = known->forgotten && static_cast<collective_kind>(head.kind) != collective_kind::forget;
+    if (!ended) return known;
+    return make_error(errc::unknown_group, "node {} has ended group {} of node {}", options_.id,
+                      head.group.counter, head.group.creator);
+  }
   if (SCOLL_MUTANT(adopted_digest_unchecked, "any membership under the id of an adopted group is taken")) {
     std::shared_ptr<group_state> taken;
     groups_.each([&](const group_state& group) {
@@ -31,34 +42,46 @@ result<std::shared_ptr<group_state>> engine::group_for(const collective_head& he
     return make_error(errc::unknown_group, "node {} does not hold group {} of node {}", options_.id,
                       head.group.counter, head.group.creator);
   }
-  if (groups_.buried(head.group)) ++statistics_.late_creations;
+  if (groups_.refusal_of(head.group)) ++statistics_.late_creations;
   auto installed = groups_.install(head, payload);
-  if (installed) leases_[head.group] = std::make_unique<lease>(*this, *installed);
+  if (installed) sweeper_->watch(**installed);
   return installed;
 }
 
-void engine::forget_group(const group_id& id) noexcept {
-  const group_id kept = id;  // `id` may lie in the group
-  groups_.forget(kept);
-  leases_.erase(kept);
+std::shared_ptr<group_state> engine::find_group(const group_id& id) const {
+  auto found = groups_.find(id);
+  return found != nullptr && found->forgotten ? nullptr : found;
 }
 
-/// Drops a group for good: a creation that arrives later is refused.
-void engine::drop_group(const group_id& id) noexcept {
-  const group_id kept = id;  // `id` may lie in the group
-  groups_.drop(kept);
-  leases_.erase(kept);
+/// Ends a group here: its operations end, and a creation that arrives later is refused. So do the groups
+/// within it.
+void engine::end_group(const std::shared_ptr<group_state>& group, const group_ending& how) {
+  const std::shared_ptr<group_state> kept = group;  // the caller's may lie in what ends here
+  kept->forgotten = true;
+  end_operations(*kept);
+  if (groups_.find(kept->id) != kept) return;
+  if (kept->id.creator == 0) adopted_counter_ = std::max(adopted_counter_, kept->next_counter);
+  const std::vector<group_id> inner = std::exchange(kept->inner, {});
+  groups_.drop(kept->id, how);
+  for (const group_id& id : inner) {
+    if (const auto within = groups_.find(id)) end_group(within, how);
+  }
 }
 
-void engine::end_all_leases() noexcept {
-  leases_.clear();
+/// Ends the broadcasts to a group that run here.
+void engine::end_operations(const group_state& group) noexcept {
+  for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
+    const bool broadcast = static_cast<collective_kind>(op->subject_.head.kind) == collective_kind::broadcast;
+    if (broadcast && op->subject_.group.get() == &group) op->end_by(end_cause::cancelled);
+  }
 }
 
-void engine::end_lease(const group_id& id, bool drop) noexcept {
-  const group_id copy = id;  // `id` may lie in the lease
-  const auto group = find_group(copy);
-  leases_.erase(copy);
-  if (drop && group != nullptr && group->tentative) drop_group(copy);
+void engine::start_sweeping() {
+  groups_.each([this](const group_state& group) { sweeper_->watch(group); });
+}
+
+void engine::stop_sweeping() noexcept {
+  sweeper_->stop();
 }
 
 task<result<std::shared_ptr<group_state>>> engine::create_group(membership_ptr members, service_id service,
@@ -76,12 +99,14 @@ task<result<std::shared_ptr<group_state>>> engine::create_group(membership_ptr m
                          members->size(), size, max_membership_bytes);
   }
   const tree_spec tree = options.tree.value_or(options_.default_tree);
-  const group_id id{options_.id, options_.incarnation, next_group_++, members->digest()};
+  const group_id id{options_.id, options_.incarnation, creations_.begin(), members->digest()};
   auto group = groups_.make(id, std::move(members), *rank, service, tree);
   group->creating = true;
+  group->ends_with = options.lifetime;
   const nanoseconds time = options.deadline.left(executor_.now());  // for the creation, and again to undo it
   const addressees all{group};
   const auto created = co_await run_on_group(all, collective_kind::create, tree, time);
+  creations_.settle(id.counter);
   error why = created ? error{} : created.error();
   if (created && !created->clean()) {
     const cause& first = created->causes().size() > 1 ? created->causes()[1] : created->causes()[0];
@@ -93,10 +118,11 @@ task<result<std::shared_ptr<group_state>>> engine::create_group(membership_ptr m
     // Each member that may have the group is told directly, because the tree may be what is broken. A member
     // that cannot be told asks when its lease ends.
     if (created) (co_await run_on_group(all, collective_kind::forget, flat{}, time)).ignore();
-    drop_group(id);
+    end_group(group, {group_fate::destroyed, options_.id, 0});
     co_return why;
   }
   group->creating = false;
+  sweeper_->watch(*group);
   co_return group;
 }
 
@@ -108,9 +134,7 @@ result<std::shared_ptr<group_state>> engine::adopt_group(membership_ptr members,
   }
   auto adopted = groups_.adopt(std::move(members), service, id, options.tree.value_or(options_.default_tree));
   if (!adopted) return adopted;
-  // Members that were not told of its end still hold it, and know the operations of this root.
-  group_state& group = **adopted;
-  if (const auto counter = ends_->groups().take_back(group.id)) group.next_counter = *counter;
+  (*adopted)->next_counter = adopted_counter_;  // others may know operations of this root
   return adopted;
 }
 
@@ -125,8 +149,11 @@ task<result<outcome>> engine::run_on_group(const addressees& to, collective_kind
     options.deadline = until;
   }
   options.dead = kind == collective_kind::forget ? dead_members::try_others : dead_members::refuse;
-  const auto encode = kind == collective_kind::create ? &encode_membership : &encode_nothing;
-  const begun b = begin(to, group_service_, kind, tree, options, encode, to.group->members.get());
+  const forget_request forgets{to.group->ends_with, statement_for(to.group->id)};
+  const begun b =
+      kind == collective_kind::create
+          ? begin(to, group_service_, kind, tree, options, &encode_membership, to.group->members.get())
+          : begin(to, group_service_, kind, tree, options, &encode_forgets, &forgets);
   if (b.op == nullptr) co_return b.reason;
   co_await operation_awaiter(*b.op, {});
   outcome o = b.op->take_outcome();

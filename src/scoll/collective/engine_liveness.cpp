@@ -30,7 +30,7 @@ void engine::on_alive(node_id node, std::uint64_t incarnation) {
   if (node == options_.id || incarnation == 0 || !lives_.live(node, incarnation)) return;
   if (transport::session* peer = endpoint_.find(node)) peer->declare_alive(incarnation);
   end_life(node, incarnation - 1);
-  ends_->heard_of(node, incarnation);
+  ends_->heard_of(node);
 }
 
 /// Removes the state of a node's lives up to `last_incarnation`: the broadcasts rooted there, whose answers
@@ -41,7 +41,11 @@ void engine::end_life(node_id node, std::uint64_t last_incarnation) {
     if (id.root == node && id.incarnation <= last_incarnation) op->end_by(end_cause::cancelled);
   }
   if (SCOLL_MUTANT(group_outlives_creator, "a group is kept after its creator has died")) return;
-  for (const group_id& id : groups_.created_by(node, last_incarnation)) drop_group(id);
+  const bool all = SCOLL_MUTANT(members_die_with_creator, "a group does not outlive its creator");
+  for (const auto& group : groups_.created_by(node, last_incarnation)) {
+    if (all || group->ends_with == lifetime::creator) end_group(group, {group_fate::destroyed, node, 0});
+  }
+  groups_.end_lives(node, last_incarnation);
 }
 
 rank_set engine::living(const group_state& group, const rank_set& among) const {

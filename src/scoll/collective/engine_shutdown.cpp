@@ -1,3 +1,4 @@
+#include "scoll/collective/end_requests.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/operation/operation.hpp"
 #include "scoll/coro/error_format.hpp"
@@ -6,6 +7,7 @@
 namespace scoll::detail {
 
 void engine::abort_all(time_point by) noexcept {
+  end_requests_->stop();
   for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
     if (op->answered()) continue;
     op->end_by(end_cause::cancelled);

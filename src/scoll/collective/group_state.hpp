@@ -3,11 +3,13 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "scoll/collective/membership.hpp"
+#include "scoll/collective/options.hpp"
 #include "scoll/collective/replay_window.hpp"
 #include "scoll/collective/subset.hpp"
 #include "scoll/coro/intrusive_list.hpp"
@@ -40,6 +42,9 @@ struct group_state {
   std::uint32_t self_rank = 0;
   service_id service{};
   tree_spec tree;
+  lifetime ends_with = lifetime::creator;
+  std::optional<group_id> within;  // the group that this one ends with
+  std::vector<group_id> inner;     // the groups within this one
   struct resolved_tree {
     std::uint32_t members = 0;
     any_tree tree;

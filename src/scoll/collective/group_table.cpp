@@ -1,6 +1,5 @@
 #include "scoll/collective/group_table.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "scoll/collective/group_admin.hpp"
@@ -25,13 +24,21 @@ bool group_table::holds_out_of_band(const group_id& id) const {
          found->first.incarnation == id.incarnation && found->first.counter == id.counter;
 }
 
-std::vector<group_id> group_table::created_by(node_id creator, std::uint64_t last_incarnation) const {
-  std::vector<group_id> found;
-  group_id from;
-  from.creator = creator;
-  for (auto at = groups_.lower_bound(from); at != groups_.end() && at->first.creator == creator; ++at) {
-    if (at->first.incarnation <= last_incarnation) found.push_back(at->first);
-  }
+std::vector<std::shared_ptr<group_state>> group_table::of_life(node_id creator,
+                                                               std::uint64_t incarnation) const {
+  std::vector<std::shared_ptr<group_state>> found;
+  for (auto at = groups_.lower_bound({creator, incarnation, 0, {}});
+       at != groups_.end() && at->first.creator == creator && at->first.incarnation == incarnation; ++at)
+    found.push_back(at->second);
+  return found;
+}
+
+std::vector<std::shared_ptr<group_state>> group_table::created_by(node_id creator,
+                                                                  std::uint64_t last_incarnation) const {
+  std::vector<std::shared_ptr<group_state>> found;
+  for (auto at = groups_.lower_bound({creator, 0, 0, {}});
+       at != groups_.end() && at->first.creator == creator && at->first.incarnation <= last_incarnation; ++at)
+    found.push_back(at->second);
   return found;
 }
 
@@ -50,8 +57,15 @@ std::shared_ptr<group_state> group_table::make(const group_id& id, membership_pt
 
 result<std::shared_ptr<group_state>> group_table::install(const collective_head& head,
                                                           std::span<const std::byte> creation) {
-  if (buried(head.group))
+  if (refusal_of(head.group) &&
+      !SCOLL_MUTANT(late_creation_installed,
+                    "a creation that arrives after the end of its group is installed"))
     return error(errc::unknown_group, "the group was destroyed before its creation arrived");
+  if (!tombstones_.admits_creations(head.group.creator, head.group.incarnation)) {
+    return make_error(errc::busy,
+                      "{} groups of node {} have ended here, and their creations may still arrive",
+                      max_tombstones_of_life, head.group.creator);
+  }
   auto targets = decode_membership(creation);
   if (!targets) return targets.error();
   auto members = membership::make(std::move(*targets));
@@ -85,26 +99,47 @@ void group_table::forget(const group_id& id) noexcept {
   if (found == groups_.end()) return;
   found->second->forgotten = true;
   if (last_ == found->second) last_.reset();
+  const std::shared_ptr<group_state> group = std::move(found->second);
   groups_.erase(found);
+  if (!group->within) return;
+  const auto outer = groups_.find(*group->within);
+  if (outer != groups_.end()) std::erase(outer->second->inner, group->id);
 }
 
-void group_table::drop(const group_id& id) noexcept {
+void group_table::drop(const group_id& id, const group_ending& how) {
   const group_id kept = id;
+  const auto found = groups_.find(kept);
+  const lifetime ends_with = found == groups_.end() ? lifetime::creator : found->second->ends_with;
   forget(kept);
-  bury(kept);
+  if (kept.creator == 0) return;
+  if (ends_with == lifetime::members) return tombstones_.bury_other(kept, how);
+  // Its creation has arrived, so a full list can do without the tombstone.
+  if (kept.creator != self_) static_cast<void>(tombstones_.bury(kept, how, false));
 }
 
-void group_table::bury(const group_id& id) {
-  if (buried(id)) return;
-  if (tombstones_.size() < max_other_tombstones) {
-    tombstones_.push_back(id);
-  } else {
-    tombstones_[tombstones_next_++ % max_other_tombstones] = id;
-  }
+bool group_table::bury(const group_id& id, lifetime ends_with, const group_ending& how) {
+  if (id.creator == 0 || id.creator == self_) return true;
+  if (ends_with == lifetime::creator) return tombstones_.bury(id, how, true);
+  tombstones_.bury_other(id, how);
+  return true;
 }
 
-bool group_table::buried(const group_id& id) const noexcept {
-  return std::find(tombstones_.begin(), tombstones_.end(), id) != tombstones_.end();
+group_ending group_table::refusal_of(const group_id& id) const noexcept {
+  // The creator's own table says which of its groups there are.
+  if (id.creator == self_) return {group_fate::destroyed, self_, 0};
+  return tombstones_.refusal_of(id);
+}
+
+counter_ranges group_table::ended_of(node_id creator, std::uint64_t incarnation) const {
+  return tombstones_.ended_of(creator, incarnation);
+}
+
+void group_table::hear(node_id creator, std::uint64_t incarnation, const creation_statement& said) {
+  if (creator != self_) tombstones_.hear(creator, incarnation, said);
+}
+
+void group_table::end_lives(node_id creator, std::uint64_t last_incarnation) noexcept {
+  tombstones_.end_lives(creator, last_incarnation);
 }
 
 }  // namespace scoll::detail

@@ -17,6 +17,9 @@ inline constexpr std::uint64_t longest_extension_ns = 24ULL * 3600 * 1'000'000'0
 /// a node remembers them. Further creations of that life are `busy` until the creator's next statement.
 inline constexpr std::size_t max_tombstones_of_life = 1024;
 
+/// The size, in bytes, of the ranges in one question about groups, and in its answer.
+inline constexpr std::size_t max_sweep_bytes = 3584;
+
 /// The number of ended groups that a node remembers of those that outlive their creator or have none.
 inline constexpr std::size_t max_other_tombstones = 4096;
 

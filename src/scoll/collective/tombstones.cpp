@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "scoll/coro/mutants.hpp"
+
 namespace scoll::detail {
 
 const tombstones::life* tombstones::find(node_id creator, std::uint64_t incarnation) const noexcept {
@@ -47,6 +49,21 @@ group_ending tombstones::end_of(node_id creator, std::uint64_t incarnation,
   return s == nullptr ? group_ending{} : group_ending{s->fate, s->by, s->reason};
 }
 
+counter_ranges tombstones::ended_of(node_id creator, std::uint64_t incarnation) const {
+  std::vector<std::uint64_t> counters;
+  if (const life* const known = find(creator, incarnation)) {
+    for (const stone& s : known->stones) counters.push_back(s.counter);
+  }
+  for (auto at = others_.lower_bound({creator, incarnation, 0, {}});
+       at != others_.end() && at->first.creator == creator && at->first.incarnation == incarnation; ++at)
+    counters.push_back(at->first.counter);
+  std::sort(counters.begin(), counters.end());
+  counters.erase(std::unique(counters.begin(), counters.end()), counters.end());
+  counter_ranges ended;
+  for (const std::uint64_t counter : counters) add_counter(ended, counter);
+  return ended;
+}
+
 bool tombstones::admits_creations(node_id creator, std::uint64_t incarnation) const noexcept {
   const life* const known = find(creator, incarnation);
   return known == nullptr || known->needed < most_of_life_;
@@ -55,8 +72,9 @@ bool tombstones::admits_creations(node_id creator, std::uint64_t incarnation) co
 /// Evicts a tombstone that no message needs. Returns false if there is none.
 bool tombstones::make_room(life& in, std::size_t most) noexcept {
   if (in.stones.size() < most) return true;
+  const bool any = SCOLL_MUTANT(tombstone_evicted, "a full list of tombstones loses one that is needed");
   const auto spare =
-      std::find_if(in.stones.begin(), in.stones.end(), [](const stone& s) { return !s.may_come; });
+      std::find_if(in.stones.begin(), in.stones.end(), [any](const stone& s) { return any || !s.may_come; });
   if (spare == in.stones.end()) return false;
   if (spare->may_come) --in.needed;
   in.stones.erase(spare);

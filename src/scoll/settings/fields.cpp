@@ -257,9 +257,8 @@ constexpr std::array fields{
         "node.rtt_estimate", "a time up to 3600s", "a safe round-trip time, for the time bounds of levels"),
     field<short_time, SCOLL_PLACE(node.level_margin)>("node.level_margin", "a time up to 3600s",
                                                       "the time that each level keeps back in addition"),
-    field<short_time, SCOLL_PLACE(node.creation_lease)>(
-        "node.creation_lease", "a time up to 3600s",
-        "the time after which an unused group's creator is asked"),
+    field<short_time, SCOLL_PLACE(node.group_lease)>(
+        "node.group_lease", "a time up to 3600s", "how often a member asks whether its groups still exist"),
     field<number<1U, 1024U>, SCOLL_PLACE(node.workers)>("node.workers", "1 to 1024",
                                                         "threads for hooks that compute for long"),
     field<count, SCOLL_PLACE(node.worker_queue)>("node.worker_queue", "1 or more",

@@ -300,16 +300,26 @@ TEST_CASE("requests that are not what they should be are refused with the reason
   REQUIRE(refused(h, good) == errc::not_parent);
   REQUIRE(c.engine(1).groups() == 1);  // and the group is still there
   h.kind = static_cast<std::uint8_t>(detail::collective_kind::forget);
-  REQUIRE(refused(h, good) == errc::not_parent);
+  REQUIRE(refused(h, bytes(1)) == errc::not_parent);
   REQUIRE(c.engine(1).groups() == 1);
+  REQUIRE(refused(h, bytes()) == errc::malformed);
+  REQUIRE(refused(h, bytes(1, std::byte{2})) == errc::malformed);
+  REQUIRE(refused(h, bytes(5)) == errc::malformed);
   h.kind = static_cast<std::uint8_t>(detail::collective_kind::create);
   ++h.group.counter;
   REQUIRE(refused(h, bytes(5, std::byte{255})) == errc::malformed);
   REQUIRE(refused(h, bytes()) == errc::malformed);
   REQUIRE(refused(h, bytes(8000)) == errc::too_large);
   REQUIRE(c.engine(1).groups() == 1);
-  h.kind = static_cast<std::uint8_t>(detail::collective_kind::query);
+  h.kind = static_cast<std::uint8_t>(detail::collective_kind::sweep);
+  REQUIRE(refused(h, bytes(2)) == errc::malformed);
+  REQUIRE(refused(h, bytes(3585)) == errc::malformed);
+  h.kind = static_cast<std::uint8_t>(detail::collective_kind::end);
+  REQUIRE(refused(h, {}) == errc::malformed);  // it has not created the group
+  h.group.creator = 2;
   REQUIRE(refused(h, {}) == errc::unknown_group);
+  ++h.group.incarnation;
+  REQUIRE(refused(h, {}) == errc::peer_rebooted);
   REQUIRE(service.log->executed.empty());
   REQUIRE(c.engine(1).statistics().refused > 15);
   auto r = c.bcast(g, {});
@@ -475,7 +485,7 @@ TEST_CASE("a creation that was forgotten before it arrived is refused", "[hostil
   h.operation.counter = 2;
   h.group.counter = 50;
   h.kind = static_cast<std::uint8_t>(detail::collective_kind::forget);
-  REQUIRE(f.x->ask(2, h, {}).refused == errc::unknown_group);
+  REQUIRE(f.x->ask(2, h, bytes(1)).refused == errc::unknown_group);
   h.operation.counter = 1;
   h.kind = static_cast<std::uint8_t>(detail::collective_kind::create);
   REQUIRE(f.x->ask(2, h, members).refused == errc::unknown_group);

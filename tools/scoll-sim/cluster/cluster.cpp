@@ -30,7 +30,7 @@ node_options small_options(std::uint32_t host, std::uint32_t hosts) {
   options.directory = "node";
   options.rtt_estimate = rtt_estimate;
   options.level_margin = level_margin;
-  options.creation_lease = sim_lease;
+  options.group_lease = sim_lease;
   options.max_operations = 8 + 3 * hosts / 2;  // enough for the roll call
   options.link.window = {8, 8, 8, 4};
   options.link.queue_limit = std::max(16U, hosts);

@@ -52,6 +52,8 @@ class cluster final : private ledger {
   /// The time at which the last stall will be over.
   nanoseconds stalled_until() const noexcept { return stalled_until_; }
 
+  /// Lets the nodes ask about their groups, or keeps them from it.
+  void let_nodes_ask(bool asking);
   /// Makes every live host try to create a flat group of all live hosts, whether or not that succeeds: the
   /// first node that contacts a peer notices if that peer has rebooted unobserved.
   void begin_knocking();

@@ -160,6 +160,14 @@ task<void> cluster::say_farewell(life& l, std::vector<group_record*> groups) {
   for (group_record* const g : groups) co_await destroy(l, *g);
 }
 
+void cluster::let_nodes_ask(bool asking) {
+  for (life* const l : lives_) {
+    if (l == nullptr) continue;
+    detail::engine& engine = detail::node_access::engine(*l->member);
+    l->home.enter([&] { asking ? engine.start_sweeping() : engine.stop_sweeping(); });
+  }
+}
+
 // ---- groups of the living
 
 group_record& cluster::group_of_the_living(std::uint64_t number, const tree_spec& tree) {

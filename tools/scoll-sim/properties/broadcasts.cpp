@@ -162,16 +162,20 @@ number_set path_to(const broadcast_record& b, const any_tree& tree, std::uint32_
   }
 }
 
-/// A state is unknown only if the path suffered a fault, the time was over, or the caller cancelled.
+/// A state is unknown only if the path suffered a fault, the time was over, the caller cancelled, or somebody
+/// ended the group.
 void unknown_has_a_reason(const broadcast_record& b, const cluster& c, violations& found) {
   if (b.account.count(member_state::unknown) == 0) return;
   const auto tree = any_tree::resolve(b.group->tree, static_cast<std::uint32_t>(b.addressed.size()));
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     if (b.account.state(rank) != member_state::unknown) continue;
     const error& why = b.account.why(rank).what;
-    if (why == errc::deadline_exceeded || (why == errc::cancelled && b.cancelled)) continue;
+    if (why == errc::deadline_exceeded || (why == errc::cancelled && (b.cancelled || b.group->ending)))
+      continue;
     if (stands_for_several(b.account.why(rank))) continue;
-    const number_set path = path_to(b, *tree, rank);
+    number_set path = path_to(b, *tree, rank);
+    // A group ends with its creator, and its broadcasts end with it.
+    if (b.group->creator != nullptr && why == errc::cancelled) path.insert(b.group->creator->host);
     const bool touched = std::any_of(c.faults().begin(), c.faults().end(), [&](const fault_record& f) {
       return !f.bulk_only && !(f.hosts & path).empty() && f.from <= b.ended && f.until >= b.began;
     });

@@ -97,8 +97,20 @@ void operation::answer() {
   return subject_.is_root() ? answer_root() : answer_parent();
 }
 
+/// True if another member has executed, so that the group exists there.
+bool operation::others_took_part() const noexcept {
+  if (result_.clean) return subject_.members > 1;
+  const auto runs = outcome_.runs();  // of relative ranks: this root is 0
+  return std::any_of(runs.begin(), runs.end(), [](const member_report& r) {
+    const bool took_part = r.state == member_state::merged || r.state == member_state::executed;
+    return took_part && (r.members.first != 0 || r.members.size() > 1);
+  });
+}
+
 void operation::answer_root() {
   rooted_operation::unlink();
+  group_state& group = *subject_.group;
+  if (group.tentative && others_took_part()) group.tentative = false;
   if (!result_.clean) {
     const cause& first = outcome_.causes().size() > 1 ? outcome_.causes()[1] : outcome_.causes()[0];
     result_.why = ending_.cause != end_cause::none

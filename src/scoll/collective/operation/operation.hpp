@@ -145,6 +145,7 @@ class operation final : public list_hook<>, public rooted_operation, public tran
   void give_up_own();
   bool all_clean() const noexcept;
   void answer();
+  bool others_took_part() const noexcept;
   void answer_root();
   void answer_parent();
   bool fill_answer(transport::message& m);
