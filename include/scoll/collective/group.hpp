@@ -1,12 +1,15 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
+#include "scoll/collective/agree.hpp"
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/rank_set.hpp"
 #include "scoll/collective/service.hpp"
 #include "scoll/detail/any_group.hpp"
+#include "scoll/detail/unsafe_temporary.hpp"
 #include "scoll/ids.hpp"
 
 namespace scoll {
@@ -28,6 +31,31 @@ class group : public detail::any_group {
   /// Narrows the members addressed to those not known to be dead at this moment. Members compare this with
   /// their own view: see `outcome::dissenting` and `bcast_options::same_view`.
   group alive() const { return group(narrowed_to_living()); }
+
+  /// Agrees on one value with all members of the group, each of which makes the same call: `auto a = co_await
+  /// g.agree(epoch, scoll::all_of{prepared}, {.deadline = 2s})`. The outcome is the values of all members
+  /// merged, except for those in `failed()`, and it is the same wherever the call succeeds, on members that
+  /// die afterwards too. `instance` is a number of the callers' own. Numbers ascend: one that is 64 below
+  /// another may be closed. A call that ended without an outcome can be repeated; the value of the first call
+  /// stays (docs/agreement.md).
+  ///
+  /// The value is encoded before this returns, to at most 1,024 bytes. Errors: `excluded` (it is decided, and
+  /// this member's value is not in it: the others held it dead), `no_quorum` (half of the members or more are
+  /// held dead), `undecided` (time ran out; it may have been decided, or still be), `stale` (the instance is
+  /// closed, or its outcome is forgotten), `busy` (64 instances are open), `too_large` (of the value, or of
+  /// the merged value), `malformed` (members agree on different types), `invalid_argument` (a part of a
+  /// group, a group that is not known to all its members, another type or another quorum than before),
+  /// `deadline_exceeded` (no time was left when it began), `cancelled`, `unknown_group` (the group was
+  /// destroyed), `closed`. A revoked group can still agree.
+  template <agreeable T>
+  task<agreed<T>> agree(std::uint64_t instance, const T& value, const agree_options& options = {}) const {
+    return detail::read_agreed<T>(
+        agree_encoded(instance, detail::encode_agreed(value), &detail::merge_agreed<T>, options));
+  }
+  /// GCC 12 would destroy a temporary value that owns memory twice beside `co_await`: name it first.
+  template <class T>
+    requires detail::unsafe_temporary<T>
+  task<agreed<T>> agree(std::uint64_t instance, T&& value, const agree_options& options = {}) const = delete;
 };
 
 }  // namespace scoll

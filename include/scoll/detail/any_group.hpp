@@ -1,11 +1,16 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
+#include "scoll/collective/agree.hpp"
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/rank_set.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/task.hpp"
 #include "scoll/detail/addressees.hpp"
 #include "scoll/ids.hpp"
 #include "scoll/tree/spec.hpp"
@@ -41,6 +46,8 @@ class any_group {
   any_group narrowed_to(const rank_set& ranks) const;
   any_group narrowed_by(const rank_set& ranks) const;
   any_group narrowed_to_living() const;
+  task<agreed_bytes> agree_encoded(std::uint64_t instance, result<std::vector<std::byte>> value,
+                                   merge_values merge, agree_options options) const;
 
  private:
   any_group narrowed(rank_set left, bool living) const;

@@ -2,6 +2,7 @@
 #include <new>
 #include <optional>
 
+#include "scoll/collective/agreement/service.hpp"
 #include "scoll/collective/end_requests.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/group_admin.hpp"
@@ -100,7 +101,9 @@ error engine::admit_to_group(transport::request_view& request, const collective_
                              const std::shared_ptr<group_state>& group,
                              std::shared_ptr<service_entry> service) {
   const membership& members = *group->members;
-  if (head.service != static_cast<std::uint32_t>(group->service)) {
+  const bool created = group->id.creator != 0;
+  const bool agrees = created && head.service == static_cast<std::uint32_t>(agreement_service::id);
+  if (head.service != static_cast<std::uint32_t>(group->service) && !agrees) {
     return make_error(errc::unknown_service, "the group is for service {:#06x}, not {:#06x}",
                       static_cast<std::uint32_t>(group->service), head.service);
   }

@@ -1,5 +1,8 @@
 #include "scoll/detail/any_group.hpp"
 
+#include <utility>
+
+#include "scoll/collective/agreement/agreements.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/subset.hpp"
 
@@ -51,6 +54,17 @@ any_group any_group::narrowed_by(const rank_set& ranks) const {
 any_group any_group::narrowed_to_living() const {
   if (!valid()) return *this;
   return narrowed(engine_->living(*to_.group, addressed()), to_.subset == nullptr || to_.living);
+}
+
+task<agreed_bytes> any_group::agree_encoded(std::uint64_t instance, result<std::vector<std::byte>> value,
+                                            merge_values merge, agree_options options) const {
+  if (!value) co_return agreed_bytes(value.error());
+  if (!valid()) {
+    co_return agreed_bytes(
+        {errc::invalid_argument, "the group is empty: take one from create_group or find_group"});
+  }
+  agreed_bytes outcome = co_await engine_->agreeing().agree(to_, instance, std::move(*value), merge, options);
+  co_return outcome;
 }
 
 any_group any_group::narrowed(rank_set left, bool living) const {

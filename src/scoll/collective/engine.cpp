@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "scoll/collective/agreement/agreements.hpp"
 #include "scoll/collective/end_requests.hpp"
 #include "scoll/collective/end_teller.hpp"
 #include "scoll/collective/group_admin.hpp"
@@ -45,6 +46,7 @@ engine::engine(executor& ex, transport::rail& rail, const node_options& options,
   group_service_ = std::make_shared<service_entry>();
   group_service_->table = &group_admin_table();
   group_service_->instance = group_admin_instance();
+  agreements_ = std::make_unique<agreements>(*this);
 }
 
 engine::~engine() {
@@ -168,7 +170,8 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   op->subject_.head.kind = static_cast<std::uint8_t>(kind);
   op->subject_.head.tree_kind = tree.kind;
   op->subject_.head.tree_params = tree.params;
-  op->subject_.head.service = static_cast<std::uint32_t>(group.service);
+  op->subject_.head.service =
+      static_cast<std::uint32_t>(kind == collective_kind::broadcast ? service->table->id : group.service);
   op->subject_.head.service_version = service->table->version;
   op->subject_.head.root_rank = group.self_rank;
   op->subject_.head.group = group.id;

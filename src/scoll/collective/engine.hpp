@@ -118,6 +118,10 @@ class engine final : private transport::endpoint_events {
   /// The members of `among` that are not known to be dead. This node counts as alive.
   rank_set living(const group_state& group, const rank_set& among) const;
 
+  /// The agreements of this node's groups.
+  class agreements;
+  agreements& agreeing() noexcept { return *agreements_; }
+
   /// The gate that all work on the node is inside of: operations, calls that it serves, calls that it waits
   /// for. Once closed, it refuses new work.
   gate& work() noexcept { return work_; }
@@ -129,7 +133,7 @@ class engine final : private transport::endpoint_events {
   void stop_sweeping() noexcept;
   /// Asks about all groups again, after `stop_sweeping`.
   void start_sweeping();
-  /// Tells nobody any more of groups that have ended.
+  /// Tells nobody any more of groups that have ended, and ends all agreements.
   void stop_telling() noexcept;
   /// Keeps no group from now on in order to tell those that its end has missed; they ask when their leases
   /// end.
@@ -198,6 +202,7 @@ class engine final : private transport::endpoint_events {
   own_creations creations_;
   std::unique_ptr<sweeper> sweeper_;
   std::unique_ptr<end_teller> ends_;
+  std::unique_ptr<agreements> agreements_;
   std::unique_ptr<end_requests> end_requests_;
   bool tells_later_ = true;
   std::uint64_t adopted_counter_ = 1;  // beyond those of operations on adopted groups that have ended here

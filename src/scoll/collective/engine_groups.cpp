@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "scoll/collective/agreement/agreements.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/operation/operation.hpp"
@@ -68,8 +69,9 @@ void engine::end_group(const std::shared_ptr<group_state>& group, const group_en
   }
 }
 
-/// Ends the broadcasts to a group that run here.
+/// Ends the broadcasts to a group that run here, and its agreements.
 void engine::end_operations(const group_state& group) noexcept {
+  agreements_->end_group(group, {errc::unknown_group, "the group has been destroyed"});
   for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
     const bool broadcast = static_cast<collective_kind>(op->subject_.head.kind) == collective_kind::broadcast;
     if (broadcast && op->subject_.group.get() == &group) op->end_by(end_cause::cancelled);

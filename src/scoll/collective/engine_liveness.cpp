@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include "scoll/collective/agreement/agreements.hpp"
 #include "scoll/collective/end_teller.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/name_nodes.hpp"
@@ -24,6 +25,7 @@ void engine::on_dead(node_id node, std::uint64_t incarnation) {
   if (!lives_.die(node, incarnation)) return;
   if (peer != nullptr) peer->declare_dead(incarnation);
   ends_->died(node);
+  agreements_->verdict_on(node);
 }
 
 void engine::on_alive(node_id node, std::uint64_t incarnation) {
@@ -31,6 +33,7 @@ void engine::on_alive(node_id node, std::uint64_t incarnation) {
   if (transport::session* peer = endpoint_.find(node)) peer->declare_alive(incarnation);
   end_life(node, incarnation - 1);
   ends_->heard_of(node);
+  agreements_->verdict_on(node);
 }
 
 /// Removes the state of a node's lives up to `last_incarnation`: the broadcasts rooted there, whose answers

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <utility>
 
+#include "scoll/collective/agreement/agreements.hpp"
 #include "scoll/collective/end_requests.hpp"
 #include "scoll/collective/end_teller.hpp"
 #include "scoll/collective/engine.hpp"
@@ -74,6 +75,7 @@ std::size_t engine::groups_ending() const noexcept {
 
 void engine::stop_telling() noexcept {
   ends_->stop();
+  agreements_->stop();
 }
 
 task<status> engine::destroy_group(std::shared_ptr<group_state> group) {

@@ -23,6 +23,8 @@ class session;
 
 namespace scoll::detail {
 
+struct group_agreements;
+
 /// An operation that is rooted here and has not ended, as an element of its group's list.
 struct rooted_operation : list_hook<rooted_operation> {
   std::uint64_t counter = 0;
@@ -55,6 +57,7 @@ struct group_state {
   std::vector<root_window> windows;
   std::uint64_t next_counter = 1;                             // the counter of operations rooted here
   intrusive_list<rooted_operation, rooted_operation> rooted;  // those that have not ended, in order
+  std::shared_ptr<group_agreements> agreements;               // null until one begins
   bool creating = false;   // true while it is created here and not every member has answered
   bool tentative = false;  // true if another node created it and it has not been used yet
   bool forgotten = false;  // true once it has ended here

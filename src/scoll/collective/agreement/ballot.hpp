@@ -12,9 +12,6 @@
 // acceptor, and any member may propose.
 namespace scoll::detail {
 
-/// The most bytes that a member's value, and the merged value of all members, may have.
-inline constexpr std::size_t max_agreed_bytes = 1024;
-
 /// The number of one attempt of a proposer. Two proposers never use the same ballot. A default-constructed
 /// ballot is lower than all others and stands for none.
 struct ballot {

@@ -5,14 +5,12 @@
 #include <span>
 #include <vector>
 
+#include "scoll/collective/agree.hpp"
 #include "scoll/collective/agreement/answers.hpp"
 #include "scoll/collective/agreement/ballot.hpp"
 #include "scoll/coro/result.hpp"
 
 namespace scoll::detail {
-
-/// Merges one encoded value into another. Errors: `malformed`, `too_large`.
-using merge_values = status (*)(std::vector<std::byte>& into, std::span<const std::byte> from);
 
 /// A member that tries to bring one instance to its decision. It reads no clock and sends nothing: its owner
 /// carries out the step that it names, and tells it the answers.

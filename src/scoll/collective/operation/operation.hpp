@@ -80,6 +80,10 @@ class operation final : public list_hook<>, public rooted_operation, public tran
   /// Names of the hooks that have not returned.
   std::vector<const char*> running_hooks() const { return hooks_.running(); }
   const service_table& table() const noexcept { return *subject_.table; }
+  /// The group of the broadcast that a hook serves.
+  static const std::shared_ptr<group_state>& group_of(const bcast_context& c) noexcept {
+    return c.operation_.subject_.group;
+  }
 
  private:
   friend class engine;
