@@ -37,6 +37,13 @@ struct bcast_options {
   /// For a broadcast to `group::alive()`. If true, members that see a different set of live members than this
   /// node do not execute (`view_differs`). If false, they execute, and the outcome counts them as dissenting.
   bool same_view = false;
+  /// Makes this the last broadcast of this node to the group. It leaves when this node's earlier broadcasts to
+  /// the group have ended, and later ones end with `stale`. If this node has created the group, the last
+  /// broadcast ends the group as well, as `node::destroy` does: here when it has ended, on each member when it
+  /// has ended there. Members that it does not reach, or that it is not for, are told later. A last broadcast
+  /// that sends nothing, because it is refused or its time is over, changes nothing. Adopted groups refuse it
+  /// (`unsupported`): nobody has created them.
+  bool last = false;
 };
 static_assert(std::is_trivially_copyable_v<bcast_options>);
 

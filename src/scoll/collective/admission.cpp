@@ -138,10 +138,9 @@ error engine::admit_to_group(transport::request_view& request, const collective_
       !SCOLL_MUTANT(same_view_ignored, "a member that sees other nodes alive takes part all the same"))
     return make_error(errc::view_differs, "node {} sees other nodes alive than the root", options_.id);
   if (const error seen = admit_once(*group, head)) return seen;
-  const bool relay = static_cast<collective_kind>(head.kind) == collective_kind::broadcast &&
-                     head.service_version != service->table->version &&
+  const bool relay = head.is_broadcast() && head.service_version != service->table->version &&
                      !SCOLL_MUTANT(version_unchecked, "a request of another version is executed");
-  if (static_cast<collective_kind>(head.kind) == collective_kind::broadcast) group->tentative = false;
+  if (head.is_broadcast()) group->tentative = false;
   operation* op = acquire(static_cast<collective_kind>(head.kind));
   ++statistics_.received;
   if (dissents) op->result_.dissenters = {1, group->self_rank};
@@ -199,9 +198,14 @@ error engine::admit_once(group_state& group, const collective_head& head) {
     return make_error(errc::stale, "operation {} of node {} has ended there, as all below {}", op.counter,
                       op.root, w.ended_below);
   }
+  if (!earlier && w.last != 0 && op.counter > w.last && head.is_broadcast()) {
+    return make_error(errc::stale, "operation {} of node {} comes after its last, which was {}", op.counter,
+                      op.root, w.last);
+  }
   if (earlier || !w.window.admit(op.counter))
     return make_error(errc::already_exists, "operation {} of node {} was seen before", op.counter, op.root);
   w.ended_below = std::max(w.ended_below, head.watermark);
+  if ((head.flags & collective_head::last) != 0) w.last = op.counter;
   return {};
 }
 

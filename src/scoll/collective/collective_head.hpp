@@ -51,11 +51,22 @@ struct collective_head {
   static constexpr std::uint16_t living = 1;
   /// A member that sees a different set of live members does not take part.
   static constexpr std::uint16_t same_view = 2;
+  /// The last broadcast of its root to the group. The creator's ends the group.
+  static constexpr std::uint16_t last = 4;
   /// The flags that this version knows; a request with any other one is malformed.
-  static constexpr std::uint16_t known_flags = living | same_view;
+  static constexpr std::uint16_t known_flags = living | same_view | last;
 
   /// The size of what lies in front of the request in the payload.
   std::size_t bytes_before_request() const noexcept { return std::size_t{creation_bytes} + subset_bytes; }
+  bool is_broadcast() const noexcept {
+    return static_cast<collective_kind>(kind) == collective_kind::broadcast;
+  }
+  /// True if the group ends where this operation has ended.
+  bool ends_group() const noexcept {
+    const bool by_creator = operation.root == group.creator && operation.incarnation == group.incarnation;
+    return static_cast<collective_kind>(kind) == collective_kind::forget ||
+           ((flags & last) != 0 && by_creator);
+  }
 };
 
 /// The head of every collective reply.

@@ -124,7 +124,7 @@ void engine::operation_ended(operation& op) noexcept {
   if (!op.subject_.is_root()) {
     const bool kept = SCOLL_MUTANT(group_kept, "one member does not drop a group that is destroyed") &&
                       op.subject_.group->self_rank == 1;
-    if (static_cast<collective_kind>(op.subject_.head.kind) == collective_kind::forget && !kept)
+    if (op.subject_.head.ends_group() && !kept)
       end_group(op.subject_.group, {group_fate::destroyed, op.subject_.head.operation.root, 0});
     return retire(op);
   }
@@ -141,8 +141,11 @@ error engine::why_not_now(const addressees& to, const bcast_options& options, co
   if (to.group->forgotten && kind != collective_kind::forget)
     return {errc::unknown_group, "the group has been destroyed"};
   if (to.invalid) return to.invalid;
+  if (to.group->last != 0 && kind == collective_kind::broadcast) return after_the_last();
   if (to.subset != nullptr && !to.subset->index_of(to.group->self_rank))
     return {errc::not_member, "this node is not among the members that the broadcast is for"};
+  if (options.last && to.group->id.creator == 0)
+    return {errc::unsupported, "nobody has created the group, so no broadcast to it is the last"};
   const dead_members chosen = options.dead.value_or(options_.default_dead_members);
   const bool refuses =
       chosen == dead_members::refuse
@@ -179,6 +182,7 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   op->subject_.head.operation = {options_.id, options_.incarnation, op->counter, 0};
   if (to.living) op->subject_.head.flags = collective_head::living;
   if (to.living && options.same_view) op->subject_.head.flags |= collective_head::same_view;
+  if (options.last) op->subject_.head.flags |= collective_head::last;
   op->bind(to.group, to.subset, service, *resolved, 0);
   status ready = op->set_bounds(options);
   if (ready) ready = encode_request(*op, to, kind, encode, what);
@@ -226,7 +230,8 @@ begun engine::begin_broadcast(const addressees& to, const service_table& table, 
 }
 
 void engine::on_cancelled(transport::incoming& work, const transport::cancel_reason& reason) noexcept {
-  if (!end_requests_->cancelled(work)) static_cast<operation&>(work).on_parent_cancelled(reason.answer_awaited);
+  if (!end_requests_->cancelled(work))
+    static_cast<operation&>(work).on_parent_cancelled(reason.answer_awaited);
 }
 
 /// A peer with a new incarnation has died before, whether liveness noticed it or not.

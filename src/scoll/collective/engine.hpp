@@ -183,6 +183,7 @@ class engine final : private transport::endpoint_events {
   task<result<outcome>> run_on_group(const addressees& to, collective_kind kind, tree_spec tree,
                                      time_limit deadline);
   task<status> destroy_again(std::shared_ptr<group_state> group);
+  void end_after_last(const std::shared_ptr<group_state>& group, const outcome& told);
   task<status> end_everywhere(std::shared_ptr<group_state> group);
   task<status> ask_creator(std::shared_ptr<group_state> group);
   void tell_later(const group_state& group, const rank_set& untold);

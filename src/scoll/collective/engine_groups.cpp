@@ -73,8 +73,8 @@ void engine::end_group(const std::shared_ptr<group_state>& group, const group_en
 void engine::end_operations(const group_state& group) noexcept {
   agreements_->end_group(group, {errc::unknown_group, "the group has been destroyed"});
   for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
-    const bool broadcast = static_cast<collective_kind>(op->subject_.head.kind) == collective_kind::broadcast;
-    if (broadcast && op->subject_.group.get() == &group) op->end_by(end_cause::cancelled);
+    if (op->subject_.head.is_broadcast() && op->subject_.group.get() == &group)
+      op->end_by(end_cause::cancelled);
   }
 }
 

@@ -119,6 +119,17 @@ task<status> engine::end_everywhere(std::shared_ptr<group_state> group) {
   co_return not_told(*group, untold, told);
 }
 
+/// Ends a group here after its last broadcast, of which `told` is the outcome. The members that it has missed
+/// are told in the background.
+void engine::end_after_last(const std::shared_ptr<group_state>& group, const outcome& told) {
+  const bool reserved = ends_->groups().reserve();
+  end_group(group, {group_fate::destroyed, options_.id, 0});
+  const rank_set untold = all_but(*group, group->self_rank) - gone_after(told, group->tree);
+  if (!reserved) return;
+  tell_later(*group, untold);
+  group->end_owed = !untold.empty();
+}
+
 /// Ends a group whose creator is another node: the creator is asked to end it. Until the creator's word comes
 /// over the tree, this node keeps the group, closed, so that it can pass the word on. If the creator does not
 /// answer, this node tells the members.

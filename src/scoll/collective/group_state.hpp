@@ -37,6 +37,7 @@ struct group_state {
     std::uint64_t incarnation = 0;
     replay_window window{};
     std::uint64_t ended_below = 0;  ///< the root has said that its operations below this counter have ended
+    std::uint64_t last = 0;         ///< the counter of its last broadcast; 0: none has come
   };
 
   group_id id;
@@ -57,7 +58,8 @@ struct group_state {
   std::vector<root_window> windows;
   std::uint64_t next_counter = 1;                             // the counter of operations rooted here
   intrusive_list<rooted_operation, rooted_operation> rooted;  // those that have not ended, in order
-  std::shared_ptr<group_agreements> agreements;               // null until one begins
+  std::uint64_t last = 0;  // the counter of the last broadcast that is rooted here; 0: none has begun
+  std::shared_ptr<group_agreements> agreements;  // null until one begins
   bool creating = false;   // true while it is created here and not every member has answered
   bool tentative = false;  // true if another node created it and it has not been used yet
   bool forgotten = false;  // true once it has ended here
@@ -74,6 +76,11 @@ struct group_state {
   /// same. Error: `malformed`.
   result<subset_ptr> take_subset(std::span<const std::byte> bytes, std::uint64_t digest);
 };
+
+/// Why a broadcast is refused whose root has begun its last one to the group.
+inline error after_the_last() {
+  return {errc::stale, "the last broadcast of this node to the group has begun"};
+}
 
 /// A member's place in a broadcast: how many members there are, and its distance from the root in relative
 /// ranks.

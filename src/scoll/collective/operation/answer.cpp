@@ -110,6 +110,7 @@ bool operation::others_took_part() const noexcept {
 void operation::answer_root() {
   rooted_operation::unlink();
   group_state& group = *subject_.group;
+  if (group.last != 0) wake_last();
   if (group.tentative && others_took_part()) group.tentative = false;
   if (!result_.clean) {
     const cause& first = outcome_.causes().size() > 1 ? outcome_.causes()[1] : outcome_.causes()[0];
@@ -118,6 +119,8 @@ void operation::answer_root() {
                       : make_error(errc::incomplete, "{}: {}", to_string(first.where), describe(first.what));
   }
   engine_->statistics_.clean += result_.clean;
+  if (group.last == counter && subject_.head.ends_group())
+    engine_->end_after_last(subject_.group, take_outcome());
   if (root_.waiter) {
     wake_.set(std::exchange(root_.waiter, nullptr));
     engine_->executor_.schedule(wake_);

@@ -17,6 +17,11 @@ bool operation::take_request() {
     fail_before_forwarding(why_ended("there was no time to begin"), phase::admission);
     return false;
   }
+  const std::uint64_t last_counter = subject_.group->last;
+  if (subject_.is_root() && subject_.head.is_broadcast() && last_counter != 0 && last_counter != counter) {
+    fail_before_forwarding(after_the_last(), phase::admission);
+    return false;
+  }
   if (subject_.is_relay()) return true;
   const status decoded = values_.decode_request(request_part());
   if (!decoded) fail_before_forwarding(decoded.error(), phase::admission);
@@ -62,6 +67,7 @@ status operation::encode_rewritten() {
 
 void operation::fail_before_forwarding(const error& why, phase where) {
   const std::uint16_t index = note(where, why);
+  if (is_last() && subject_.group->last == counter) subject_.group->last = 0;  // it has not left
   mark_self(member_state::failed, index);
   for (child& c : children_.all()) {
     mark_subtree(c, member_state::not_reached, index);

@@ -60,7 +60,9 @@ void operation::start(std::coroutine_handle<> waiter, stop_token stop) {
       SCOLL_MUTANT(watermark_ahead, "a root says that operations have ended which have not")
           ? subject_.head.operation.counter
           : subject_.group->watermark();
-  times_.begin_as_root(engine_->executor_.now(), subject_.levels(), finishing_time());
+  if (is_last() && subject_.group->last == 0) subject_.group->last = counter;
+  if (!is_last() || times_.by_deadline)
+    times_.begin_as_root(engine_->executor_.now(), subject_.levels(), finishing_time());
   rearm();
   launch();
   if (!SCOLL_MUTANT(stop_unheard, "the caller's stop token is not heard")) user_stop_.connect(stop);
@@ -137,7 +139,7 @@ void operation::launch() {
 /// True for a leaf whose hooks are plain functions.
 bool operation::ends_at_once() const noexcept {
   const service_table& t = table();
-  return children_.empty() && !t.prepare.suspends && !t.execute.suspends && !t.finish.suspends;
+  return children_.empty() && !is_last() && !t.prepare.suspends && !t.execute.suspends && !t.finish.suspends;
 }
 
 void operation::run_at_once() {
@@ -152,6 +154,7 @@ void operation::run_at_once() {
 }
 
 task<void> operation::run() {
+  if (is_last()) co_await after_earlier_ones();
   bool forwarding = take_request();
   if (forwarding && table().prepare.suspends && !subject_.is_relay()) {
     forwarding = co_await prepare();

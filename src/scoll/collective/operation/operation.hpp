@@ -48,7 +48,7 @@ enum class end_cause : std::uint8_t { none, cancelled, deadline };
 /// until they have returned.
 ///
 /// Each source holds one step: `operation.cpp` (life), `forward.cpp` (down), `replies.cpp` (up), `time.cpp`
-/// (time limits), `answer.cpp` (the end), `account.cpp` (the members' states).
+/// (time limits), `answer.cpp` (the end), `last.cpp` (the last broadcast of a root), `account.cpp` (the members' states).
 class operation final : public list_hook<>, public rooted_operation, public transport::incoming {
  public:
   operation();
@@ -101,6 +101,10 @@ class operation final : public list_hook<>, public rooted_operation, public tran
   static void stopped_by_user(void* self) noexcept;
   void launch();
   bool ends_at_once() const noexcept;
+  bool is_last() const noexcept;
+  bool earlier_ones_run() noexcept;
+  task<void> after_earlier_ones();
+  void wake_last() noexcept;
   task<void> run();
   void run_at_once();
   void end();
