@@ -46,6 +46,9 @@ std::string_view to_string(mark m) noexcept {
     case gossip_hold: return "gossip hold";
     case invented_death: return "invented death";
     case destroy_missed: return "destroy missed";
+    case last_waited: return "last waited";
+    case last_ended_group: return "last ended group";
+    case after_the_last: return "after the last";
   }
   return "?";
 }

@@ -51,8 +51,11 @@ enum class mark : std::uint8_t {
   gossip_hold,            ///< a broadcast waited until its root took part in the gossip
   invented_death,         ///< a death was invented, or told too late
   destroy_missed,         ///< `destroy` could not tell every member at once
+  last_waited,            ///< a last broadcast waited for an earlier one, and was merged
+  last_ended_group,       ///< the last broadcast of a creator ended the group
+  after_the_last,         ///< a broadcast was refused because its root had begun its last
 };
-inline constexpr std::size_t marks = static_cast<std::size_t>(mark::destroy_missed) + 1;
+inline constexpr std::size_t marks = static_cast<std::size_t>(mark::after_the_last) + 1;
 
 std::string_view to_string(mark m) noexcept;
 

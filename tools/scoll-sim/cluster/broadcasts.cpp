@@ -83,6 +83,7 @@ bcast_options cluster::options_of(const events::bcast& e, const events::manner& 
   if (m.dead != dead_choice::by_default)
     options.dead = m.dead == dead_choice::refuse ? dead_members::refuse : dead_members::try_others;
   options.same_view = m.to == audience::same_view;
+  options.last = lasts_.contains(e.number) && !b.group->adopted;
   return options;
 }
 
@@ -155,13 +156,23 @@ task<void> cluster::run_broadcast_of(life& root, group_record& g, broadcast_reco
   b.held = !detail::node_access::engine(*root.member).holding().open();
   b.counter = where.state()->next_counter;
   running_.insert(b.number);
+  if (b.options.last) {
+    last_begun_.emplace(root.number, g.number);
+    b.waits = has_earlier_one(b);
+    g.ending |= g.creator == &root;
+  }
   auto r = co_await scoll::bcast(where, b.request, b.options);
+  if (b.options.last && g.creator == &root && !is_held(root, g)) {
+    g.enders.push_back(&root);
+    g.asked = world_.now();
+  }
   finish(root, b, r, start);
 }
 
 void cluster::finish(life& root, broadcast_record& b, bcast_result<tally>& r, time_point local_start) {
   running_.erase(b.number);
   b.done = true;
+  b.too_late = !b.options.last && last_begun_.contains({root.number, b.group->number});
   b.ended_by_crash = root.crashed;
   b.ended = world_.now();
   b.took = root.home.now() - local_start;

@@ -272,7 +272,7 @@ void cluster::carry_out(const plan_event& e) {
 void cluster::began(std::uint64_t broadcast, std::uint32_t rank, nanoseconds left) {
   const auto found = broadcasts_.find(broadcast);
   if (found == broadcasts_.end() || rank >= found->second.members.size()) return garbled(broadcast);
-  const broadcast_record& b = found->second;
+  broadcast_record& b = found->second;
   member_record& m = found->second.members[rank];
   ++m.begun;
   if (burying_) return;
@@ -283,8 +283,20 @@ void cluster::began(std::uint64_t broadcast, std::uint32_t rank, nanoseconds lef
   if (rank != b.root_rank && !b.root->crashed && p != nullptr && p->stage() != gossip::participation::active)
     ++early_;
   if (m.executor == nullptr) return;
+  if (rank != b.root_rank && b.options.last) b.overtook |= has_earlier_one(b);
   if (rank != b.root_rank) in_use_.emplace(m.executor->number, b.group->number);
   if (b.manner.to != audience::chosen) note_view(b, m);
+}
+
+/// True if a broadcast of the same root to the same group began before, has been executed somewhere, and has not
+/// ended.
+bool cluster::has_earlier_one(const broadcast_record& last) const {
+  return std::any_of(running_.begin(), running_.end(), [&](std::uint64_t number) {
+    const broadcast_record& b = broadcasts_.at(number);
+    const bool executed =
+        std::any_of(b.members.begin(), b.members.end(), [](const member_record& m) { return m.begun != 0; });
+    return b.root == last.root && b.group == last.group && b.counter < last.counter && !b.held && executed;
+  });
 }
 
 /// Compares the view of a member that executes a broadcast to the living with that of its root.

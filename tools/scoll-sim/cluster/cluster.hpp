@@ -113,6 +113,7 @@ class cluster final : private ledger {
   task<void> start(life& l, std::uint64_t power_fails_at);
   void start_node(life& l, const node_options& options);
   void take_part(life& l);
+  bool has_earlier_one(const broadcast_record& last) const;
   void note_view(const broadcast_record& b, member_record& m);
   void crash(std::uint32_t host, testing::sim_crash how);
   static task<void> shut_down(life& l);
@@ -126,6 +127,7 @@ class cluster final : private ledger {
   void on(const events::bcast& e);
   void on(const events::manner& e) { manners_[e.broadcast] = e; }
   void on(const events::hooks& e) { failing_[e.broadcast] = e; }
+  void on(const events::last& e) { lasts_.insert(e.broadcast); }
   void on(const events::subset& e) { subsets_[e.broadcast] = e.hosts; }
   void on(const events::cancel& e);
   void on(const events::destroy& e);
@@ -213,10 +215,13 @@ class cluster final : private ledger {
   std::map<std::uint64_t, events::hooks> failing_;
   std::map<std::uint64_t, events::manner> manners_;
   std::map<std::uint64_t, number_set> subsets_;  // hosts, by broadcast
+  std::set<std::uint64_t> lasts_;                // broadcasts
   std::vector<std::uint64_t> fallen_;            // the latest crashed life of each host; 0: none
   number_set old_servers_;
-  number_set accused_;                                        // hosts that were called dead at any time
-  std::set<std::uint64_t> running_;                           // broadcasts
+  number_set accused_;               // hosts that were called dead at any time
+  std::set<std::uint64_t> running_;  // broadcasts
+  std::set<std::pair<std::uint64_t, std::uint64_t>>
+      last_begun_;                                            // life by number, group: it has begun its last
   std::set<std::pair<std::uint64_t, std::uint64_t>> in_use_;  // life by number, group: a broadcast was seen
   struct outage {
     std::uint32_t a, b;

@@ -68,6 +68,9 @@ struct broadcast_record {
   bool dead_known = false;  ///< its root knew that some of those that it addresses were dead
   bool held = false;        ///< it had to wait until the root may begin broadcasts
   bool stray = false;       ///< no member may execute it
+  bool too_late = false;    ///< its root had begun its last broadcast to the group when this one ended
+  bool waits = false;       ///< it is a last one, and earlier ones of its root had not ended when it began
+  bool overtook = false;    ///< it is a last one, and a member executed it before an earlier one had ended
   bool cancelled = false;
   bool done = false;
   bool ended_by_crash = false;

@@ -44,6 +44,14 @@ void note_refusals(const broadcast_record& b, coverage& seen) {
   seen.saw(mark::reply_refused, has_cause(b, errc::io_error, phase::reply));
 }
 
+void note_last(const broadcast_record& b, coverage& seen) {
+  const group_record& g = *b.group;
+  seen.saw(mark::after_the_last, b.too_late && !b.outcome_status && b.outcome_status.error() == errc::stale);
+  if (!b.options.last || !reached_others(b)) return;
+  seen.saw(mark::last_waited, b.waits);
+  seen.saw(mark::last_ended_group, !g.enders.empty() && g.enders.back() == b.root);
+}
+
 void note_audience(const broadcast_record& b, coverage& seen) {
   const bool part = b.addressed.size() < b.members.size();
   seen.saw(mark::dissent, b.account.dissenting().members != 0);
@@ -87,6 +95,7 @@ void note_hooks(const broadcast_record& b, coverage& seen) {
 void note_witnessed(const broadcast_record& b, coverage& seen) {
   note_groups(b, seen);
   note_refusals(b, seen);
+  note_last(b, seen);
   note_audience(b, seen);
   note_hooks(b, seen);
 }

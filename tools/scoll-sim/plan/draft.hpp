@@ -85,6 +85,7 @@ void draw_world(draft& d);
 void draw_groups(draft& d);
 void draw_broadcasts(draft& d);
 void draw_manners(draft& d);
+void draw_last_broadcasts(draft& d);
 void draw_strays(draft& d);
 void draw_call(draft& d, std::uint64_t number, nanoseconds at, std::uint32_t from, std::uint32_t to,
                bool rush);

@@ -118,6 +118,7 @@ plan draw_plan(const plan_options& options) {
   draw_groups(d);
   draw_broadcasts(d);
   draw_manners(d);
+  draw_last_broadcasts(d);
   draw_strays(d);
   draw_calls(d);
   draw_hauls(d);

@@ -112,6 +112,13 @@ struct subset {
   number_set hosts;
 };
 
+/// Makes a broadcast to a created group the last of its root, before it begins.
+struct last {
+  static constexpr std::string_view name = "last";
+  static constexpr bool fault = false;
+  std::uint64_t broadcast = 0;
+};
+
 struct cancel {
   static constexpr std::string_view name = "cancel";
   static constexpr bool fault = false;

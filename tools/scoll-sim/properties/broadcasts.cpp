@@ -139,7 +139,9 @@ nanoseconds overlap(const fault_record& f, nanoseconds from, nanoseconds until) 
 /// The await ends by its deadline, or by the bound computed from the tree.
 void ends_by_its_bound(const broadcast_record& b, const cluster& c, violations& found) {
   // A broadcast that is held has to wait for the gossip, too, unless its caller gave it a deadline.
-  if (b.bound == nanoseconds::max() || (b.held && b.options.deadline.unlimited())) return;
+  // So has a last one, for the earlier ones.
+  const bool waits = b.held || b.options.last;
+  if (b.bound == nanoseconds::max() || (waits && b.options.deadline.unlimited())) return;
   nanoseconds allowed = b.bound + b.bound / 50 + milliseconds(30);
   for (const fault_record& f : c.faults()) {
     if (f.stalls && f.hosts.contains(b.root->host)) allowed += 2 * overlap(f, b.began, b.ended);
@@ -191,7 +193,8 @@ void nothing_fails_by_itself(const broadcast_record& b, const cluster& c, violat
     const member_state s = b.account.state(rank);
     const cause& why = b.account.why(rank);
     const bool bounded = why.what == errc::deadline_exceeded || why.what == errc::busy;
-    if (s == member_state::merged || s == member_state::excluded || bounded) continue;
+    const bool too_late = b.too_late && why.what == errc::stale;
+    if (s == member_state::merged || s == member_state::excluded || bounded || too_late) continue;
     const bool unprepared =
         !b.group->known_to_all() && (why.what == errc::unknown_group || why.what == errc::membership_changed);
     const bool other_version =
@@ -214,7 +217,8 @@ void the_late_speak_for_themselves(const broadcast_record& b, const cluster& c, 
   const auto n = static_cast<std::uint32_t>(b.addressed.size());
   const auto tree = any_tree::resolve(b.group->tree, n);
   const nanoseconds given = b.options.deadline.left({});
-  if (b.held || given < 4 * ample * static_cast<std::int64_t>(tree->subtree_levels(n, 0))) return;
+  if (b.held || b.options.last || given < 4 * ample * static_cast<std::int64_t>(tree->subtree_levels(n, 0)))
+    return;
   for (const std::uint32_t rank : b.addressed) {
     const cause& why = b.account.why(rank);
     if (why.where == phase::delivery && why.what == errc::deadline_exceeded)
@@ -362,6 +366,11 @@ void the_honest_agree(const broadcast_record& b, violations& found) {
   }
 }
 
+/// No member executes the last broadcast of a root while an earlier one runs.
+void the_last_comes_last(const broadcast_record& b, violations& found) {
+  if (b.overtook) report(found, "the last comes last", b, "an earlier one had not ended");
+}
+
 void check_result(const broadcast_record& b, const cluster& c, violations& found) {
   executed_did(b, found);
   not_reached_did_not(b, found);
@@ -386,6 +395,7 @@ void check_result(const broadcast_record& b, const cluster& c, violations& found
   an_extension_is_heard(b, c, found);
   what_fits_is_not_refused(b, found);
   the_honest_agree(b, found);
+  the_last_comes_last(b, found);
 }
 
 /// Requests from nodes that are not the parent are refused.
