@@ -60,11 +60,15 @@ std::vector<std::uint64_t> end_beside_a_stopped_member(process_cluster& c) {
 
 TEST_CASE("ten thousand groups that end beside a stopped member leave no memory", "[process]") {
   process_cluster c(n);
-  const auto before = end_beside_a_stopped_member(c);  // pools and tables grow to what is needed at one time
-  const auto after = end_beside_a_stopped_member(c);
-  for (std::uint32_t i = 0; i < n; ++i) {
-    INFO("process " << i + 1 << ": " << before[i] << " bytes, then " << after[i]);
-    REQUIRE(after[i] <= before[i] + before[i] / 100);
+  // Pools grow to what was needed at one time, which chance decides. A leak would show in every round.
+  auto before = end_beside_a_stopped_member(c);
+  bool grows = true;
+  for (int rounds = 0; grows && rounds < 6; ++rounds) {
+    const auto after = end_beside_a_stopped_member(c);
+    grows = false;
+    for (std::uint32_t i = 0; i < n; ++i) grows |= after[i] > before[i] + before[i] / 100;
+    before = after;
   }
+  REQUIRE_FALSE(grows);
   c.quit_all();
 }

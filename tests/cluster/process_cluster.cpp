@@ -99,6 +99,7 @@ class obedient {
     options.id = id;
     options.cluster = "processes";
     options.group_lease = 2s;
+    options.max_operations = 64;  // pools reach their size soon
     node_ = std::make_unique<node>(*ring_, *rail_, options);
     node_->listen("127.0.0.1:0").value();
     node_->serve(worker{socket_, &never_}).value();
