@@ -36,6 +36,9 @@ struct node_options {
   /// The number of broadcasts that run at once, rooted here or not; further ones are `busy`. Creating and
   /// destroying groups has a few places more.
   std::uint32_t max_operations = 1024;
+  /// The number of requests that wait at once until their group is known here, of those operations; further
+  /// ones are `busy`.
+  std::uint32_t max_pending_admissions = 64;
   /// A safe round-trip time between any two nodes, for the time bounds of levels (R in
   /// docs/writing-a-service.md).
   nanoseconds rtt_estimate = std::chrono::milliseconds(20);

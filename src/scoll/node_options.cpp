@@ -19,6 +19,8 @@ status node_options::validate() const {
                  "call choose_incarnation() before you make a node that has a directory");
   }
   if (max_operations == 0) return error(errc::invalid_argument, "max_operations must be at least 1");
+  if (max_pending_admissions == 0)
+    return error(errc::invalid_argument, "max_pending_admissions must be at least 1");
   if (workers == 0 || worker_queue == 0)
     return error(errc::invalid_argument, "workers and worker_queue must be at least 1");
   if (rtt_estimate.count() <= 0 || level_margin.count() <= 0 || group_lease.count() <= 0) {

@@ -44,6 +44,7 @@ task<status> shut_down(engine& collectives, shipper& calls, nanoseconds limit) {
     collectives.holding().refuse({errc::closed, "this node is shutting down"});
   }
   collectives.stop_telling();
+  collectives.refuse_waiting();
   co_await wait_idle(collectives, calls, begun_at + limit / 2);
   collectives.abort_all(begun_at + limit * 5 / 8);
   calls.abort();

@@ -49,6 +49,15 @@ std::string_view to_string(mark m) noexcept {
     case last_waited: return "last waited";
     case last_ended_group: return "last ended group";
     case after_the_last: return "after the last";
+    case delayed_group: return "delayed group";
+    case asked_again: return "asked again";
+    case settled_group: return "settled group";
+    case pulled_members: return "pulled members";
+    case mapped_group: return "mapped group";
+    case slow_mapper: return "slow mapper";
+    case admission_waited: return "admission waited";
+    case admission_full: return "admission full";
+    case admission_late: return "admission late";
   }
   return "?";
 }

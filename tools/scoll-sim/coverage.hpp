@@ -54,8 +54,17 @@ enum class mark : std::uint8_t {
   last_waited,            ///< a last broadcast waited for an earlier one, and was merged
   last_ended_group,       ///< the last broadcast of a creator ended the group
   after_the_last,         ///< a broadcast was refused because its root had begun its last
+  delayed_group,          ///< a broadcast to a delayed group was merged
+  asked_again,            ///< a member did not hold a delayed group, and was asked once more
+  settled_group,          ///< a delayed group was settled
+  pulled_members,         ///< a broadcast to a group was merged whose members no message holds
+  mapped_group,           ///< a broadcast to a group was merged whose members services name
+  slow_mapper,            ///< a service took its time to name them
+  admission_waited,       ///< a request waited until its group was known
+  admission_full,         ///< a request was refused because too many waited
+  admission_late,         ///< the group of a request was not known in time
 };
-inline constexpr std::size_t marks = static_cast<std::size_t>(mark::after_the_last) + 1;
+inline constexpr std::size_t marks = static_cast<std::size_t>(mark::admission_late) + 1;
 
 std::string_view to_string(mark m) noexcept;
 

@@ -51,6 +51,7 @@ void play(cluster& c, const plan& p, violations& found) {
     c.carry_out(e);
     if (found.empty()) check_bounds(c, found);
     if (found.empty()) check_call_bounds(c, found);
+    if (found.empty()) check_admissions(c, found);
   }
 }
 
@@ -66,6 +67,7 @@ void check_at_rest(cluster& c, violations& found) {
   check_settled(c, found);
   check_calls_settled(c, found);
   check_groups_settled(c, found);
+  check_admissions_settled(c, found);
 }
 
 void check_outcomes(cluster& c, violations& found) {

@@ -31,6 +31,21 @@ class group : public detail::any_group {
   /// Narrows the members addressed to those not known to be dead at this moment. Members compare this with
   /// their own view: see `outcome::dissenting` and `bcast_options::same_view`.
   group alive() const { return group(narrowed_to_living()); }
+  /// Narrows the members addressed by `a` to those that `b` addresses too, or to those that it does not. Both
+  /// groups are this node's. Nodes are compared, so that the groups may have different members in a different
+  /// order; the result is a part of `a`. Nothing is sent.
+  friend group operator&(const group& a, const group& b) { return group(a.meeting(b)); }
+  friend group operator-(const group& a, const group& b) { return group(a.without(b)); }
+
+  /// Gives a group of the same members that all of them hold: this one, if it was created at once, else a new
+  /// one, with a new id, as `node::create_group` makes it. A delayed or out-of-band group stays as it is
+  /// beside the new one. Tree and name are those of this group unless the options say otherwise. Errors are
+  /// those of `node::create_group`, and `unknown_group` or `membership_changed` if this group has ended.
+  task<result<group>> settle(group_options options = {}) const {
+    auto made = co_await settled(options);
+    if (!made) co_return made.error();
+    co_return group(std::move(*made));
+  }
 
   /// Agrees on one value with all members of the group, each of which makes the same call: `auto a = co_await
   /// g.agree(epoch, scoll::all_of{prepared}, {.deadline = 2s})`. The outcome is the values of all members

@@ -8,6 +8,7 @@
 
 #include "scoll/collective/agree.hpp"
 #include "scoll/collective/membership.hpp"
+#include "scoll/collective/options.hpp"
 #include "scoll/collective/rank_set.hpp"
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/task.hpp"
@@ -48,8 +49,13 @@ class any_group {
   any_group narrowed_to_living() const;
   task<agreed_bytes> agree_encoded(std::uint64_t instance, result<std::vector<std::byte>> value,
                                    merge_values merge, agree_options options) const;
+  /// The members addressed that `other` addresses too, and those that it does not.
+  any_group meeting(const any_group& other) const;
+  any_group without(const any_group& other) const;
+  task<result<any_group>> settled(group_options options) const;
 
  private:
+  rank_set shared_with(const any_group& other) const;
   any_group narrowed(rank_set left, bool living) const;
 
   engine* engine_ = nullptr;

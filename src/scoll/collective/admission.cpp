@@ -2,11 +2,14 @@
 #include <new>
 #include <optional>
 
+#include "scoll/collective/admission_request.hpp"
+#include "scoll/collective/admissions.hpp"
 #include "scoll/collective/agreement/service.hpp"
 #include "scoll/collective/end_requests.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/limits.hpp"
+#include "scoll/collective/member_questions.hpp"
 #include "scoll/collective/operation/operation.hpp"
 #include "scoll/collective/sweeper.hpp"
 #include "scoll/coro/error_format.hpp"
@@ -21,33 +24,34 @@ namespace scoll::detail {
 
 void engine::on_request(transport::request_view& request) noexcept {
   const auto head = wire::decode_from<collective_head>(request.head());
-  error refused = head ? error{} : head.error();
-  try {
-    if (head) refused = admit(request, *head);
-  } catch (const std::bad_alloc&) {
-    refused = {errc::busy, "this process has no memory to admit the request"};
-  }
+  const error refused =
+      head ? admit_safely(admission_request(request, executor_.now()), *head) : head.error();
   if (!refused) return;
   ++statistics_.refused;
   if (!request.settled()) request.refuse(refused);
 }
 
-error engine::admit(transport::request_view& request, const collective_head& head) {
+error engine::admit_safely(const admission_request& request, const collective_head& head) noexcept {
+  try {
+    return admit(request, head);
+  } catch (const std::bad_alloc&) {
+    return {errc::busy, "this process has no memory to admit the request"};
+  }
+}
+
+/// Checks a request, and makes it an operation or lets it wait. Returns the reason if it is refused.
+error engine::admit(const admission_request& request, const collective_head& head) {
   const auto kind = static_cast<collective_kind>(head.kind);
-  if (head.kind > static_cast<std::uint8_t>(collective_kind::end)) {
+  if (head.kind > static_cast<std::uint8_t>(collective_kind::members)) {
     return make_error(errc::malformed, "there is no collective request of kind {}", head.kind);
   }
   if ((head.flags & ~collective_head::known_flags) != 0)
     return make_error(errc::malformed, "a collective request with flags {:#06x}", head.flags);
-  if (kind == collective_kind::sweep) return sweeper_->answer(request, head);
+  if (kind == collective_kind::sweep) return sweeper_->answer(*request.arriving(), head);
   if (work_.closed()) return make_error(errc::closed, "node {} is shutting down", options_.id);
-  if (kind == collective_kind::end) return end_requests_->serve(request, head);
-  if (head.creation_bytes != 0) return error(errc::malformed, "a creation that is not announced");
-  const std::size_t size =
-      request.payload().bytes.size() - std::min(head.bytes_before_request(), request.payload().bytes.size());
-  const std::size_t limit = kind == collective_kind::broadcast ? max_request_bytes : max_membership_bytes;
-  if (size > limit)
-    return make_error(errc::too_large, "a request of {} bytes: at most {} are allowed", size, limit);
+  if (kind == collective_kind::end) return end_requests_->serve(*request.arriving(), head);
+  if (kind == collective_kind::members) return member_questions_->answer(*request.arriving(), head);
+  if (const error bad = check_sizes(head, request.payload().bytes.size())) return bad;
   auto entry = kind == collective_kind::broadcast ? find_service(service_id{head.service}) : group_service_;
   if (entry == nullptr ||
       (kind == collective_kind::create && find_service(service_id{head.service}) == nullptr)) {
@@ -57,25 +61,60 @@ error engine::admit(transport::request_view& request, const collective_head& hea
     return make_error(errc::busy, "no broadcast more can run at once on node {}: node.max_operations is {}",
                       options_.id, options_.max_operations);
   }
-  const bool known = groups_.find(head.group) != nullptr;
-  const bool ends = kind == collective_kind::forget;
-  forget_request forgets;
-  if (ends) {
-    auto said = decode_forget(request.payload().bytes.subspan(request.payload().bytes.size() - size));
-    if (!said) return said.error();
-    forgets = *said;
+  if (kind == collective_kind::forget) return admit_forget(request, head, std::move(entry));
+  auto group = groups_.find(head.group);
+  const bool known = group != nullptr;
+  if (known && group->forgotten) {
+    return make_error(errc::unknown_group, "node {} has ended group {} of node {}", options_.id,
+                      head.group.counter, head.group.creator);
   }
-  auto group = group_for(head, request.payload().bytes);
-  if (!group) return ends ? forget_unknown(head, forgets, group.error()) : group.error();
-  const error placed = admit_to_group(request, head, *group, std::move(entry));
-  if (placed && !known) groups_.forget(head.group);
-  if (!placed && ends) {
-    hear_statement(head, forgets.said);
-    // Its subtree is told before it is dropped here.
-    (*group)->forgotten = true;
-    end_operations(**group);
+  if (!known) {
+    auto found = group_for(request, head, entry);
+    if (!found) return found.error();
+    if (*found == nullptr) return {};  // it waits
+    group = std::move(*found);
   }
+  const error placed = admit_to_group(request, head, group, std::move(entry));
+  if (placed && !known && !group->mapped) groups_.forget(head.group);
   return placed;
+}
+
+/// Checks that the parts of the payload have the sizes that the head gives, and that a creation is announced
+/// where there is one.
+error engine::check_sizes(const collective_head& head, std::size_t payload) {
+  const auto kind = static_cast<collective_kind>(head.kind);
+  const std::size_t before = head.bytes_before_request();
+  if (payload > max_collective_payload_bytes) {
+    return make_error(errc::too_large, "a collective message of {} bytes: at most {} are allowed", payload,
+                      max_collective_payload_bytes);
+  }
+  if (before > payload)
+    return make_error(errc::malformed, "a payload of {} bytes, {} of them before the request", payload,
+                      before);
+  const bool rides = (head.flags & collective_head::creation_rides) != 0;
+  const bool announced = kind == collective_kind::create || (kind == collective_kind::broadcast && rides);
+  if ((head.creation_bytes != 0) != announced || (rides && kind != collective_kind::broadcast))
+    return error(errc::malformed, "a creation that is not announced, or an announced one that is missing");
+  if (payload - before <= max_request_bytes) return {};
+  return make_error(errc::too_large, "a request of {} bytes: at most {} are allowed", payload - before,
+                    max_request_bytes);
+}
+
+error engine::admit_forget(const admission_request& request, const collective_head& head,
+                           std::shared_ptr<service_entry> service) {
+  const auto forgets = decode_forget(request.payload().bytes.subspan(head.bytes_before_request()));
+  if (!forgets) return forgets.error();
+  const auto group = groups_.find(head.group);
+  if (group == nullptr) {
+    auto none = group_for(request, head, service);
+    return forget_unknown(head, *forgets, none.error());
+  }
+  if (const error placed = admit_to_group(request, head, group, std::move(service))) return placed;
+  hear_statement(head, forgets->said);
+  // Its subtree is told before it is dropped here.
+  group->forgotten = true;
+  end_operations(*group);
+  return {};
 }
 
 /// Remembers the end of a group whose creation may still arrive. Returns why the request is refused.
@@ -84,6 +123,7 @@ error engine::forget_unknown(const collective_head& head, const forget_request& 
   const bool possible = endpoint_.find(id.creator) != nullptr && !lives_.is_over(id.creator, id.incarnation);
   if (!possible && forgets.ends_with == lifetime::creator) return why;
   hear_statement(head, forgets.said);
+  admissions_->end_group(id, {errc::unknown_group, "the group was destroyed before its members were known"});
   if (groups_.bury(id, forgets.ends_with, {group_fate::destroyed, head.operation.root, 0})) return why;
   return make_error(errc::busy,
                     "node {} remembers {} ended groups of node {}: more when their creations are over",
@@ -97,7 +137,7 @@ void engine::hear_statement(const collective_head& head, const std::optional<cre
   if (said && by_creator) groups_.hear(head.group.creator, head.group.incarnation, *said);
 }
 
-error engine::admit_to_group(transport::request_view& request, const collective_head& head,
+error engine::admit_to_group(const admission_request& request, const collective_head& head,
                              const std::shared_ptr<group_state>& group,
                              std::shared_ptr<service_entry> service) {
   const membership& members = *group->members;
@@ -113,8 +153,8 @@ error engine::admit_to_group(transport::request_view& request, const collective_
   }
   subset_ptr among;
   if (head.subset_bytes != 0) {
-    const auto bytes = request.payload().bytes;
-    if (head.subset_bytes > std::min(bytes.size(), max_subset_bytes))
+    const auto bytes = request.payload().bytes.subspan(head.creation_bytes);
+    if (head.subset_bytes > max_subset_bytes)
       return make_error(errc::malformed, "the ranks of a subset in {} bytes", head.subset_bytes);
     auto taken = group->take_subset(bytes.first(head.subset_bytes), head.subset_digest);
     if (!taken) return taken.error();
@@ -122,10 +162,10 @@ error engine::admit_to_group(transport::request_view& request, const collective_
   }
   const auto here = place_in(*group, head, among.get());
   if (!here) return here.error();
-  if (members.node(here->parent_rank) != request.from().peer() &&
+  if (members.node(here->parent_rank) != request.from() &&
       !SCOLL_MUTANT(wrong_parent_accepted, "a request is accepted from any node")) {
-    return make_error(errc::not_parent, "node {} is not the parent of node {} in this tree",
-                      request.from().peer(), options_.id);
+    return make_error(errc::not_parent, "node {} is not the parent of node {} in this tree", request.from(),
+                      options_.id);
   }
   if (head.watermark > head.operation.counter)
     return error(errc::malformed, "an operation that its root says has ended");
@@ -141,6 +181,8 @@ error engine::admit_to_group(transport::request_view& request, const collective_
   const bool relay = head.is_broadcast() && head.service_version != service->table->version &&
                      !SCOLL_MUTANT(version_unchecked, "a request of another version is executed");
   if (head.is_broadcast()) group->tentative = false;
+  if (group->holders != nullptr) note_holders(*group, head, here->parent_rank);
+  if (group->mapped) mapped_.use(*group);
   operation* op = acquire(static_cast<collective_kind>(head.kind));
   ++statistics_.received;
   if (dissents) op->result_.dissenters = {1, group->self_rank};
@@ -201,6 +243,10 @@ error engine::admit_once(group_state& group, const collective_head& head) {
   if (!earlier && w.last != 0 && op.counter > w.last && head.is_broadcast()) {
     return make_error(errc::stale, "operation {} of node {} comes after its last, which was {}", op.counter,
                       op.root, w.last);
+  }
+  if (op.attempt != 0 && group.window_gap) {
+    return make_error(errc::record_gone, "node {} knows no more what it has seen of operation {} of node {}",
+                      group.members->node(group.self_rank), op.counter, op.root);
   }
   if (earlier || !w.window.admit(op.counter))
     return make_error(errc::already_exists, "operation {} of node {} was seen before", op.counter, op.root);

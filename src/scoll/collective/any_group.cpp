@@ -39,6 +39,7 @@ const tree_spec& any_group::tree() const noexcept {
 }
 
 rank_set any_group::addressed() const {
+  if (to_.invalid) return {};
   return to_.subset != nullptr ? to_.subset->ranks() : rank_set::all(members().size());
 }
 
@@ -65,6 +66,34 @@ task<agreed_bytes> any_group::agree_encoded(std::uint64_t instance, result<std::
   }
   agreed_bytes outcome = co_await engine_->agreeing().agree(to_, instance, std::move(*value), merge, options);
   co_return outcome;
+}
+
+/// The ranks in this group of the members that both address. Different memberships meet by node id.
+rank_set any_group::shared_with(const any_group& other) const {
+  const rank_set mine = addressed(), theirs = other.addressed();
+  if (members().digest() == other.members().digest()) return mine & theirs;
+  rank_set shared;
+  mine.for_each([&](std::uint32_t rank) {
+    const auto there = other.members().rank_of(members().node(rank));
+    if (there && theirs.contains(*there)) shared.append(rank, rank + 1);
+  });
+  return shared;
+}
+
+any_group any_group::meeting(const any_group& other) const {
+  return narrowed(shared_with(other), false);
+}
+
+any_group any_group::without(const any_group& other) const {
+  return narrowed(addressed() - shared_with(other), false);
+}
+
+task<result<any_group>> any_group::settled(group_options options) const {
+  if (!valid()) co_return error(errc::invalid_argument, "the group is empty");
+  engine& owner = *engine_;
+  auto made = co_await owner.settle_group(to_.group, options);
+  if (!made) co_return made.error();
+  co_return any_group(owner, std::move(*made));
 }
 
 any_group any_group::narrowed(rank_set left, bool living) const {

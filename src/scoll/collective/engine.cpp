@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <new>
 
+#include "scoll/collective/admissions.hpp"
 #include "scoll/collective/agreement/agreements.hpp"
+#include "scoll/collective/called.hpp"
 #include "scoll/collective/end_requests.hpp"
 #include "scoll/collective/end_teller.hpp"
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/limits.hpp"
+#include "scoll/collective/member_questions.hpp"
 #include "scoll/collective/operation/operation.hpp"
 #include "scoll/collective/sweeper.hpp"
 #include "scoll/coro/error_format.hpp"
@@ -40,6 +43,8 @@ engine::engine(executor& ex, transport::rail& rail, const node_options& options,
                 std::shared_ptr<transport::endpoint_buffers>(pools_, &pools_->buffers_)),
       groups_(options_.id),
       sweeper_(std::make_unique<sweeper>(*this, options_.group_lease)),
+      member_questions_(std::make_unique<member_questions>(*this)),
+      admissions_(std::make_unique<admissions>(*this)),
       ends_(std::make_unique<end_teller>(*this)),
       end_requests_(std::make_unique<end_requests>(*this)),
       scope_(std::make_unique<scope>(ex)) {
@@ -89,6 +94,7 @@ std::shared_ptr<service_entry> engine::find_service(service_id id) const {
 }
 
 task<void> engine::close_service(std::shared_ptr<service_entry> entry) {
+  admissions_->end_service(*entry);
   co_await entry->users.close();
   const auto found = services_.find(entry->table->id);
   if (found == services_.end() || found->second != entry) co_return;
@@ -99,7 +105,7 @@ task<void> engine::close_service(std::shared_ptr<service_entry> entry) {
 /// True if the table has no place for an operation of this kind.
 bool engine::full_for(collective_kind kind) const noexcept {
   const std::size_t extra = kind == collective_kind::broadcast ? 0 : extra_group_operations;
-  return live_operations_ >= options_.max_operations + extra &&
+  return live_operations_ + admissions_->waiting() >= options_.max_operations + extra &&
          !SCOLL_MUTANT(table_unbounded, "the table of operations grows without end");
 }
 
@@ -138,8 +144,7 @@ void engine::release(operation& op) noexcept {
 
 error engine::why_not_now(const addressees& to, const bcast_options& options, collective_kind kind) const {
   if (work_.closed()) return {errc::closed, "this node is shutting down"};
-  if (to.group->forgotten && kind != collective_kind::forget)
-    return {errc::unknown_group, "the group has been destroyed"};
+  if (to.group->forgotten && kind != collective_kind::forget) return why_ended(*to.group);
   if (to.invalid) return to.invalid;
   if (to.group->last != 0 && kind == collective_kind::broadcast) return after_the_last();
   if (to.subset != nullptr && !to.subset->index_of(to.group->self_rank))
@@ -185,24 +190,35 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   if (options.last) op->subject_.head.flags |= collective_head::last;
   op->bind(to.group, to.subset, service, *resolved, 0);
   status ready = op->set_bounds(options);
-  if (ready) ready = encode_request(*op, to, kind, encode, what);
+  if (ready) ready = encode_request(*op, to, encode, what);
   if (!ready) return fail(*op, ready.error());
   return {op, {}};
 }
 
+/// Beside the ranks of a subset and a request of full size, the creation of a delayed group must have room.
+error engine::why_no_room(const addressees& to) {
+  if (to.group->holders == nullptr) return {};
+  const std::size_t size = to.subset->encoded().size();
+  const std::size_t riding = to.group->riding_bytes();
+  if (size + riding <= max_subset_bytes) return {};
+  return make_error(
+      errc::too_large,
+      "the ranks of a subset take {} bytes: at most {} fit beside the creation of a delayed group", size,
+      max_subset_bytes - std::min(riding, max_subset_bytes));
+}
+
 /// Encodes the subset's ranks, if there are any, then the request.
-status engine::encode_request(operation& op, const addressees& to, collective_kind kind,
-                              encode_function encode, const void* what) {
+status engine::encode_request(operation& op, const addressees& to, encode_function encode, const void* what) {
   transport::buffer_ref buffer = endpoint_.acquire_payload();
   if (!buffer) return endpoint_.no_payload_left("a request");
   std::byte* at = buffer.data();
   if (to.subset != nullptr) {
+    if (const error why = why_no_room(to)) return why;
     at = std::ranges::copy(to.subset->encoded(), at).out;
     op.subject_.head.subset_digest = to.subset->digest();
   }
   op.subject_.head.subset_bytes = static_cast<std::uint16_t>(at - buffer.data());
-  const std::size_t limit = kind == collective_kind::broadcast ? max_request_bytes : max_membership_bytes;
-  const auto size = encode(what, {at, limit});
+  const auto size = encode(what, {at, max_request_bytes});
   if (!size) return size.error();
   const std::span<const std::byte> bytes(buffer.data(), op.subject_.head.subset_bytes + *size);
   op.request_.forwarded = {std::move(buffer), bytes};
@@ -230,8 +246,7 @@ begun engine::begin_broadcast(const addressees& to, const service_table& table, 
 }
 
 void engine::on_cancelled(transport::incoming& work, const transport::cancel_reason& reason) noexcept {
-  if (!end_requests_->cancelled(work))
-    static_cast<operation&>(work).on_parent_cancelled(reason.answer_awaited);
+  if (!end_requests_->cancelled(work)) static_cast<parent_request&>(work).on_parent_cancelled(reason);
 }
 
 /// A peer with a new incarnation has died before, whether liveness noticed it or not.

@@ -14,7 +14,9 @@
 #include "scoll/collective/creation_statement.hpp"
 #include "scoll/collective/group_state.hpp"
 #include "scoll/collective/group_table.hpp"
+#include "scoll/collective/kept_windows.hpp"
 #include "scoll/collective/known_lives.hpp"
+#include "scoll/collective/mapped_groups.hpp"
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/options.hpp"
 #include "scoll/collective/outcome.hpp"
@@ -40,11 +42,10 @@
 namespace scoll::detail {
 
 class engine;
+class admission_request;
 class operation;
 struct forget_request;
-
-/// The most bytes that a group's membership may take in the creation's payload.
-inline constexpr std::size_t max_membership_bytes = max_collective_bytes - transport::max_head_bytes;
+struct resolution;
 
 /// The collectives of one node: services, groups, and a bounded table of operations ("Admission"). It is
 /// single-threaded.
@@ -64,6 +65,10 @@ class engine final : private transport::endpoint_events {
   const collective_statistics& statistics() const noexcept { return statistics_; }
   std::size_t operations() const noexcept { return live_operations_; }
   std::size_t groups() const noexcept { return groups_.size(); }
+  /// The number of requests that wait until their group is known.
+  std::size_t admissions_waiting() const noexcept;
+  /// The time by which the first of them ends; `never` if there is none.
+  time_point admissions_due() const noexcept;
   /// The number of groups that were destroyed here and of which some members that live have not been told.
   std::size_t groups_ending() const noexcept;
 
@@ -82,6 +87,17 @@ class engine final : private transport::endpoint_events {
   /// and a member that holds another membership under that id answers `membership_changed`.
   result<std::shared_ptr<group_state>> adopt_group(membership_ptr members, service_id service,
                                                    std::uint64_t id, const group_options& options);
+  /// Holds the group whose members the `members` hook of a service names, as `node::out_of_band` says.
+  task<result<std::shared_ptr<group_state>>> map_group(service_id service, std::uint64_t id,
+                                                       group_options options);
+  /// Finds the members of a group that this node has only heard of: the hook of its service names those of an
+  /// out-of-band group, else `member` is asked, which holds the group. Nothing is held here because of that.
+  /// Errors: those of the hook; `membership_changed` (the hook names others); `unknown_group`, `not_member`,
+  /// `busy` (of the member); `unreachable`; `deadline_exceeded`; `malformed`; `closed`.
+  task<result<membership_ptr>> find_members(group_id group, service_id service, node_id member);
+  /// Makes a group of the same members that all of them hold, as `group::settle` says.
+  task<result<std::shared_ptr<group_state>>> settle_group(std::shared_ptr<group_state> group,
+                                                          group_options options);
   /// Ends a group here at once and at the other members as `node::destroy` says.
   task<status> destroy_group(std::shared_ptr<group_state> group);
   /// The group of that id. Null if this node does not hold it, or has ended it.
@@ -128,6 +144,8 @@ class engine final : private transport::endpoint_events {
 
   // The steps of `shut_down`.
 
+  /// Refuses the requests that wait until their group is known.
+  void refuse_waiting() noexcept;
   /// Asks the operations to stop; they answer by `by` at the latest.
   void abort_all(time_point by) noexcept;
   void stop_sweeping() noexcept;
@@ -147,9 +165,12 @@ class engine final : private transport::endpoint_events {
 
  private:
   friend class operation;
+  friend struct pending_admission;
+  class admissions;
   class sweeper;
   class end_requests;
   class end_teller;
+  class member_questions;
 
   void on_request(transport::request_view& request) noexcept override;
   void on_cancelled(transport::incoming& work, const transport::cancel_reason& reason) noexcept override;
@@ -159,19 +180,37 @@ class engine final : private transport::endpoint_events {
 
   begun begin(const addressees& to, const std::shared_ptr<service_entry>& service, collective_kind kind,
               const tree_spec& tree, const bcast_options& options, encode_function encode, const void* what);
-  status encode_request(operation& op, const addressees& to, collective_kind kind, encode_function encode,
-                        const void* what);
+  status encode_request(operation& op, const addressees& to, encode_function encode, const void* what);
+  static error why_no_room(const addressees& to);
   error dead_among(const addressees& to) const;
   bool view_differs(const group_state& group, const subset& root_sees) const;
   void end_life(node_id node, std::uint64_t last_incarnation);
   begun fail(operation& op, const error& why) noexcept;
-  error admit(transport::request_view& request, const collective_head& head);
-  error admit_to_group(transport::request_view& request, const collective_head& head,
+  error admit_safely(const admission_request& request, const collective_head& head) noexcept;
+  error admit(const admission_request& request, const collective_head& head);
+  static error check_sizes(const collective_head& head, std::size_t payload);
+  error admit_to_group(const admission_request& request, const collective_head& head,
                        const std::shared_ptr<group_state>& group, std::shared_ptr<service_entry> service);
   static result<tree_place> place_in(group_state& group, const collective_head& head, const subset* among);
   static error admit_once(group_state& group, const collective_head& head);
-  result<std::shared_ptr<group_state>> group_for(const collective_head& head,
-                                                 std::span<const std::byte> payload);
+  result<std::shared_ptr<group_state>> group_for(const admission_request& request,
+                                                 const collective_head& head,
+                                                 const std::shared_ptr<service_entry>& service);
+  result<std::shared_ptr<group_state>> out_of_band_for(const admission_request& request,
+                                                       const collective_head& head,
+                                                       const std::shared_ptr<service_entry>& service);
+  result<std::shared_ptr<group_state>> group_of_creation(const admission_request& request,
+                                                         const collective_head& head);
+  error why_not_on_terms(const group_id& id, const creation_terms& terms, bool delayed) const;
+  std::shared_ptr<group_state> find_outer(const group_id& id) const;
+  bool lies_within(const membership& members, const group_id& outer) const;
+  void enter_within(const group_state& group);
+  error await_members(const admission_request& request, const collective_head& head,
+                      const transport::region_descriptor& from);
+  static void note_holders(group_state& group, const collective_head& head, std::uint32_t parent_rank);
+  void hold_mapped(resolution& search);
+  error admit_forget(const admission_request& request, const collective_head& head,
+                     std::shared_ptr<service_entry> service);
   error forget_unknown(const collective_head& head, const forget_request& forgets, const error& why);
   void hear_statement(const collective_head& head, const std::optional<creation_statement>& said);
   void end_group(const std::shared_ptr<group_state>& group, const group_ending& how);
@@ -180,6 +219,8 @@ class engine final : private transport::endpoint_events {
   operation* acquire(collective_kind kind) noexcept;
   void operation_ended(operation& op) noexcept;
   void retire(operation& op) noexcept;
+  error check_new_group(const membership& members, service_id service, const group_options& options) const;
+  task<error> tell_all(std::shared_ptr<group_state> group, nanoseconds time);
   task<result<outcome>> run_on_group(const addressees& to, collective_kind kind, tree_spec tree,
                                      time_limit deadline);
   task<status> destroy_again(std::shared_ptr<group_state> group);
@@ -202,11 +243,14 @@ class engine final : private transport::endpoint_events {
   group_table groups_;
   own_creations creations_;
   std::unique_ptr<sweeper> sweeper_;
+  kept_windows windows_;
+  mapped_groups mapped_{groups_, windows_};
+  std::unique_ptr<member_questions> member_questions_;
+  std::unique_ptr<admissions> admissions_;
   std::unique_ptr<end_teller> ends_;
   std::unique_ptr<agreements> agreements_;
   std::unique_ptr<end_requests> end_requests_;
   bool tells_later_ = true;
-  std::uint64_t adopted_counter_ = 1;  // beyond those of operations on adopted groups that have ended here
   known_lives lives_;
   intrusive_list<operation> live_;
   std::size_t live_operations_ = 0;

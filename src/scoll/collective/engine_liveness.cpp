@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include "scoll/collective/admissions.hpp"
 #include "scoll/collective/agreement/agreements.hpp"
 #include "scoll/collective/end_teller.hpp"
 #include "scoll/collective/engine.hpp"
@@ -43,6 +44,7 @@ void engine::end_life(node_id node, std::uint64_t last_incarnation) {
     const operation_id& id = op->subject_.head.operation;
     if (id.root == node && id.incarnation <= last_incarnation) op->end_by(end_cause::cancelled);
   }
+  admissions_->end_root(node, last_incarnation);
   if (SCOLL_MUTANT(group_outlives_creator, "a group is kept after its creator has died")) return;
   const bool all = SCOLL_MUTANT(members_die_with_creator, "a group does not outlive its creator");
   for (const auto& group : groups_.created_by(node, last_incarnation)) {

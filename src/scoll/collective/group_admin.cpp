@@ -35,17 +35,6 @@ constexpr std::uint64_t unzigzag(std::uint64_t coded) noexcept {
   return (coded >> 1) ^ (0 - (coded & 1));
 }
 
-void put_membership(wire::writer& out, const membership& members) {
-  wire::put_varint(out, members.size());
-  std::uint64_t previous = 0;
-  for (const target& t : members.targets()) {
-    wire::put_varint(out, zigzag(t.node - previous));
-    wire::put_varint(out, t.entities.size());
-    for (const entity& e : t.entities) wire::encode(out, e);
-    previous = t.node;
-  }
-}
-
 }  // namespace
 
 const service_table& group_admin_table() noexcept {
@@ -55,6 +44,17 @@ const service_table& group_admin_table() noexcept {
 void* group_admin_instance() noexcept {
   static group_admin instance;  // one instance is enough, as it has no state
   return &instance;
+}
+
+void put_membership(wire::writer& out, const membership& members) {
+  wire::put_varint(out, members.size());
+  std::uint64_t previous = 0;
+  for (const target& t : members.targets()) {
+    wire::put_varint(out, zigzag(t.node - previous));
+    wire::put_varint(out, t.entities.size());
+    for (const entity& e : t.entities) wire::encode(out, e);
+    previous = t.node;
+  }
 }
 
 result<std::size_t> encode_membership(const void* members, std::span<std::byte> into) noexcept {

@@ -9,6 +9,7 @@
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/options.hpp"
 #include "scoll/detail/service_table.hpp"
+#include "transport/wire/writer.hpp"
 
 namespace scoll::detail {
 
@@ -19,6 +20,7 @@ void* group_admin_instance() noexcept;
 
 /// A membership is encoded as varints: for each target the difference of its node id to the one before
 /// (zigzag), the number of entities, and 16 bytes for each entity.
+void put_membership(wire::writer& out, const membership& members);
 result<std::size_t> encode_membership(const void* members, std::span<std::byte> into) noexcept;
 /// The request to forget a group: how long the group was to live (u8) and, if its creator ends it, the
 /// creator's statement.

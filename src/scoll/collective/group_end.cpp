@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "scoll/collective/agreement/agreements.hpp"
+#include "scoll/collective/called.hpp"
 #include "scoll/collective/end_requests.hpp"
 #include "scoll/collective/end_teller.hpp"
 #include "scoll/collective/engine.hpp"
@@ -59,8 +60,8 @@ rank_set ranks_of(const group_state& group, const std::vector<node_id>& nodes) {
 /// Names the members that were not told, with the reason of the first.
 error not_told(const group_state& group, const rank_set& untold, const result<outcome>& told) {
   const error why = told ? told->why(untold.ranges().front().first).what : told.error();
-  return make_error(errc::incomplete, "{} of {} members were not told: {}: {}", untold.size(),
-                    group.members->size(), name_nodes(*group.members, untold), why.text());
+  return make_error(errc::incomplete, "{}{} of {} members were not told: {}: {}", name_before(group),
+                    untold.size(), group.members->size(), name_nodes(*group.members, untold), why.text());
 }
 
 error shutting_down() {
@@ -84,7 +85,7 @@ task<status> engine::destroy_group(std::shared_ptr<group_state> group) {
     status again = co_await destroy_again(std::move(group));
     co_return again;
   }
-  if (group->forgotten) co_return error(errc::unknown_group, "the group has been destroyed");
+  if (group->forgotten) co_return why_ended(*group);
   if (group->id.creator == 0) {
     end_group(group, {group_fate::destroyed, options_.id, 0});
     co_return status{};

@@ -8,7 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "scoll/collective/creation_section.hpp"
+#include "scoll/collective/group_name.hpp"
+#include "scoll/collective/holder_set.hpp"
 #include "scoll/collective/membership.hpp"
+#include "scoll/collective/offered_members.hpp"
 #include "scoll/collective/options.hpp"
 #include "scoll/collective/replay_window.hpp"
 #include "scoll/collective/subset.hpp"
@@ -64,7 +68,22 @@ struct group_state {
   bool tentative = false;  // true if another node created it and it has not been used yet
   bool forgotten = false;  // true once it has ended here
   bool end_owed = false;   // true if it was destroyed here and members could not be told at once
+  group_name name;
+  bool inline_only = false;                // true if nobody may offer its members by descriptor
+  std::unique_ptr<holder_set> holders;     // of a delayed group: the members known to hold it; else null
+  std::uint64_t creations_sent = 0;        // requests that its creation rode along with, from here
+  std::weak_ptr<offered_members> offered;  // the encoded members, while operations offer them to children
+  bool mapped = false;                     // true if its members come from the service's `members` hook
+  bool replaced = false;       // true if that hook has named others since; then it is `forgotten`, too
+  bool window_gap = false;     // true if a replay window of this id may have been given up
+  std::uint64_t last_use = 0;  // of a mapped group: the number of its last use
 
+  /// What its creation says beside its members.
+  creation_terms terms() const;
+  /// Offers its members to peers, or joins those who do so already. Error: `busy`.
+  result<std::shared_ptr<offered_members>> offer(transport::endpoint& at);
+  /// The bytes that a creation of this group may take beside a request: those of its shortest form.
+  std::size_t riding_bytes() const;
   /// Gives an operation that is rooted here its counter.
   void enter(rooted_operation& op) noexcept;
   /// The lowest counter of operations rooted here that have not ended.

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/limits.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
@@ -16,12 +15,19 @@ std::shared_ptr<group_state> group_table::find(const group_id& id) const {
   return last_ = found->second;
 }
 
-bool group_table::holds_out_of_band(const group_id& id) const {
+std::shared_ptr<group_state> group_table::out_of_band(const group_id& id) const {
   group_id any = id;
   any.digest = {};
   const auto found = groups_.lower_bound(any);
-  return id.creator == 0 && found != groups_.end() && found->first.creator == 0 &&
-         found->first.incarnation == id.incarnation && found->first.counter == id.counter;
+  const bool known = id.creator == 0 && found != groups_.end() && found->first.creator == 0 &&
+                     found->first.incarnation == id.incarnation && found->first.counter == id.counter;
+  return known ? found->second : nullptr;
+}
+
+bool group_table::only_here(const group_id& id) const noexcept {
+  const auto found = groups_.find(id);
+  const long references = last_ == found->second ? 2 : 1;  // the last one looked up has a second reference
+  return found->second.use_count() == references;
 }
 
 std::vector<std::shared_ptr<group_state>> group_table::of_life(node_id creator,
@@ -55,30 +61,30 @@ std::shared_ptr<group_state> group_table::make(const group_id& id, membership_pt
   return group;
 }
 
+error group_table::why_no_creation(const group_id& id) const {
+  if (refusal_of(id) && !SCOLL_MUTANT(late_creation_installed,
+                                      "a creation that arrives after the end of its group is installed"))
+    return {errc::unknown_group, "the group was destroyed before its creation arrived"};
+  if (tombstones_.admits_creations(id.creator, id.incarnation)) return {};
+  return make_error(errc::busy, "{} groups of node {} have ended here, and their creations may still arrive",
+                    max_tombstones_of_life, id.creator);
+}
+
 result<std::shared_ptr<group_state>> group_table::install(const collective_head& head,
-                                                          std::span<const std::byte> creation) {
-  if (refusal_of(head.group) &&
-      !SCOLL_MUTANT(late_creation_installed,
-                    "a creation that arrives after the end of its group is installed"))
-    return error(errc::unknown_group, "the group was destroyed before its creation arrived");
-  if (!tombstones_.admits_creations(head.group.creator, head.group.incarnation)) {
-    return make_error(errc::busy,
-                      "{} groups of node {} have ended here, and their creations may still arrive",
-                      max_tombstones_of_life, head.group.creator);
-  }
-  auto targets = decode_membership(creation);
-  if (!targets) return targets.error();
-  auto members = membership::make(std::move(*targets));
-  if (!members) return members.error();
-  if (head.group.creator == 0) return error(errc::malformed, "the id of the group names no creator");
-  if ((*members)->digest() != head.group.digest) {
+                                                          const creation_terms& terms,
+                                                          membership_ptr members) {
+  if (const error late = why_no_creation(head.group)) return late;
+  if (members->digest() != head.group.digest)
     return error(errc::malformed, "the membership does not have the digest of its group id");
-  }
-  const auto rank = (*members)->rank_of(self_);
+  const auto rank = members->rank_of(self_);
   if (!rank) return make_error(errc::not_member, "node {} is not in the group", self_);
-  auto group = make(head.group, std::move(*members), *rank, service_id{head.service},
+  auto group = make(head.group, std::move(members), *rank, service_id{head.service},
                     {head.tree_kind, head.tree_params});
   group->tentative = true;
+  group->name = terms.name;
+  group->inline_only = terms.inline_only;
+  group->ends_with = terms.ends_with;
+  group->within = terms.within;
   return group;
 }
 

@@ -26,8 +26,13 @@ class group_table {
   std::size_t size() const noexcept { return groups_.size(); }
   /// The group of that id. Null if this node does not hold it.
   std::shared_ptr<group_state> find(const group_id& id) const;
+  /// The group that is known under the service's own id in `id`, with whatever membership. Null if there is
+  /// none.
+  std::shared_ptr<group_state> out_of_band(const group_id& id) const;
+  /// True if nothing beside this table refers to the group, which it holds.
+  bool only_here(const group_id& id) const noexcept;
   /// True if some membership is known under the service's own id in `id`.
-  bool holds_out_of_band(const group_id& id) const;
+  bool holds_out_of_band(const group_id& id) const { return out_of_band(id) != nullptr; }
   /// Calls `visit(const group_state&)` for every group, in the order of their ids.
   template <class Visitor>
   void each(Visitor&& visit) const {
@@ -41,10 +46,13 @@ class group_table {
   /// Makes a group that this node creates; nobody else knows it yet.
   std::shared_ptr<group_state> make(const group_id& id, membership_ptr members, std::uint32_t self_rank,
                                     service_id service, const tree_spec& tree);
-  /// Installs the group of a creation that has arrived. Errors: `unknown_group` if the group has ended;
-  /// `busy` if too many ended groups of its creator have to be remembered; `malformed`; `not_member`.
-  result<std::shared_ptr<group_state>> install(const collective_head& head,
-                                               std::span<const std::byte> creation);
+  /// The reason why no creation of that group is installed: `unknown_group` if the group has ended; `busy` if
+  /// too many ended groups of its creator have to be remembered.
+  error why_no_creation(const group_id& id) const;
+  /// Installs the group of a creation that has arrived. Errors: those of `why_no_creation`; `malformed`;
+  /// `not_member`.
+  result<std::shared_ptr<group_state>> install(const collective_head& head, const creation_terms& terms,
+                                               membership_ptr members);
   /// Makes a group known on this node alone, under an id of its service. Errors: `not_member`,
   /// `already_exists`.
   result<std::shared_ptr<group_state>> adopt(membership_ptr members, service_id service, std::uint64_t id,

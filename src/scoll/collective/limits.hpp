@@ -1,7 +1,10 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+
+#include "scoll/coro/time.hpp"
 
 namespace scoll::detail {
 
@@ -30,5 +33,20 @@ inline constexpr std::size_t max_ending_groups = 1024;
 /// The number of operations that create and end groups beyond `node_options::max_operations`, so that a table
 /// full of broadcasts keeps no group from ending.
 inline constexpr std::size_t extra_group_operations = 16;
+
+/// The number of out-of-band groups, named by the `members` hooks of services, that a node holds at once.
+inline constexpr std::size_t max_mapped_groups = 1024;
+
+/// The number of replay windows that a node keeps of out-of-band groups that it does not hold any more.
+inline constexpr std::size_t max_kept_windows = 4096;
+
+/// The most bytes of an encoded membership that is pulled from a parent, and of all that a node pulls at once.
+inline constexpr std::size_t max_pulled_membership_bytes = std::size_t{16} << 20;
+inline constexpr std::size_t max_pulled_membership_bytes_at_once = 4 * max_pulled_membership_bytes;
+
+/// How long the members of a group stay exposed for a node that has asked who they are, and for how many
+/// groups at once.
+inline constexpr nanoseconds offer_time = std::chrono::seconds(10);
+inline constexpr std::size_t max_offers_to_questions = 64;
 
 }  // namespace scoll::detail

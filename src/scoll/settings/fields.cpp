@@ -253,6 +253,8 @@ constexpr std::array fields{
         "what a broadcast that does not choose does about dead members: fail, or reach the others"),
     field<count, SCOLL_PLACE(node.max_operations)>("node.max_operations", "1 or more",
                                                    "broadcasts that run at once, rooted here or not"),
+    field<count, SCOLL_PLACE(node.max_pending_admissions)>(
+        "node.max_pending_admissions", "1 or more", "requests that wait at once until their group is known"),
     field<short_time, SCOLL_PLACE(node.rtt_estimate)>(
         "node.rtt_estimate", "a time up to 3600s", "a safe round-trip time, for the time bounds of levels"),
     field<short_time, SCOLL_PLACE(node.level_margin)>("node.level_margin", "a time up to 3600s",

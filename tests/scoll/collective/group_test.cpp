@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <chrono>
 
 #include "probe.hpp"
@@ -20,6 +22,12 @@ node_options short_lease() {
   node_options options;
   options.group_lease = 1s;
   return options;
+}
+
+std::string short_hex(const membership_digest& digest) {
+  std::string text;
+  for (std::size_t i = 0; i < 8; ++i) text += fmt::format("{:02x}", std::to_integer<unsigned>(digest[i]));
+  return text;
 }
 
 /// Reports what its context says about entities.
@@ -90,8 +98,8 @@ TEST_CASE("all members hold a group from its creation to its end", "[group]") {
 TEST_CASE("a membership that makes no sense is refused with the reason", "[group]") {
   cluster c(3);
   c.serve(probe{});
-  const auto create = [&](const std::vector<target>& targets) {
-    auto made = c.run(c[0].create_group<probe>(targets));
+  const auto create = [&](const std::vector<target>& targets, group_options options = {}) {
+    auto made = c.run(c[0].create_group<probe>(targets, options));
     return made ? error{} : made.error();
   };
   REQUIRE(create({}) == errc::invalid_argument);
@@ -101,19 +109,23 @@ TEST_CASE("a membership that makes no sense is refused with the reason", "[group
   REQUIRE(create({{1, {}}, {2, {}}, {3, {}}, {2, {}}}).text() == "node 2 is both target 1 and target 3");
   REQUIRE(create({{2, {}}, {3, {}}}) == errc::not_member);
   std::vector<target> many;
-  for (node_id id = 1; id <= 3839; ++id) many.push_back({id, {}});
-  const auto fits = membership::make(many).value();
-  many.push_back({3840, {}});
-  const error large = create(many);
+  for (node_id id = 1; id <= 3801; ++id) many.push_back({id, {}});
+  const error large = create(many, {.membership = inline_only});
   REQUIRE(large == errc::too_large);
-  REQUIRE(large.text() == "a membership of 3840 members takes 7682 bytes: at most 7680 fit");
+  REQUIRE(large.text() == "a creation with 3801 members takes 7608 bytes: at most 7607 fit");
+  const error ridden = create(many, {.populate = populate::delayed, .membership = inline_only});
+  REQUIRE(ridden.text() == "a creation with 3801 members takes 7608 bytes: at most 3584 fit");
+  many = {{1, std::vector<entity>(1'100'000)}};
+  REQUIRE(create(many).text() ==
+          "a membership of 1 members takes 17600005 bytes: at most 16777216 are pulled");
+  REQUIRE(create({{1, {}}}, {.name = "two\nlines"}) == errc::invalid_argument);
   many.clear();
   for (node_id id = 1; id <= max_members + 1; ++id) many.push_back({id, {}});
   const error beyond = create(many);
   REQUIRE(beyond == errc::too_large);
   REQUIRE(beyond.text() == "a group of 1048577 members: at most 1048576 are possible");
   many = {{1, std::vector<entity>(481)}};
-  REQUIRE(create(many) == errc::too_large);
+  REQUIRE(create(many, {.membership = inline_only}) == errc::too_large);
   const auto sent = c.engine(0).wire().statistics().requests_sent;
   REQUIRE(sent == 0);
   REQUIRE(groups_left(c) == 0);
@@ -547,6 +559,8 @@ TEST_CASE("who holds another membership, or none, says so", "[group]") {
   REQUIRE(r.outcome().state(1) == member_state::merged);
   REQUIRE(r.outcome().state(2) == member_state::failed);
   REQUIRE(r.outcome().why(2).what == errc::membership_changed);
+  REQUIRE(r.outcome().why(2).what.text() ==
+          "membership differs: here " + short_hex(other->digest()) + ", root " + short_hex(all->digest()));
   REQUIRE(r.outcome().state(3) == member_state::failed);
   REQUIRE(r.outcome().why(3).what == errc::unknown_group);
 

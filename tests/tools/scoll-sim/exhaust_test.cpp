@@ -2,6 +2,7 @@
 
 #include "program.hpp"
 #include "tools/scoll-sim/exhaust/agree_check.hpp"
+#include "tools/scoll-sim/exhaust/groups_check.hpp"
 
 using namespace scoll::sim;
 using namespace scoll::test;
@@ -35,6 +36,15 @@ TEST_CASE("survivors decide differently when a verdict is wrong") {
   const exhausted found = check_agreement(bounds);
   CHECK(found.violation == "two outcomes are decided");
   CHECK_FALSE(found.way.empty());
+}
+
+TEST_CASE("groups are created, told and destroyed rightly whichever member dies at whichever step") {
+  for (const scoll::tree_spec& tree : {scoll::tree_spec(scoll::flat{}), scoll::tree_spec(scoll::chain{})}) {
+    const exhausted found = kill_at_each_step(tree, 3);
+    INFO(found.part << ": " << found.violation << (found.way.empty() ? "" : ": " + found.way.front()));
+    CHECK(found.violation.empty());
+    CHECK(found.cases > 200);
+  }
 }
 
 TEST_CASE("an exhaustive check that does not exist is refused") {

@@ -90,7 +90,8 @@ bcast_options cluster::options_of(const events::bcast& e, const events::manner& 
 /// A life that has received a broadcast for a group holds the group until somebody destroys it or its creator is called dead.
 void cluster::expect_group(life& root, const group_record& g) {
   if (!in_use_.contains({root.number, g.number}) || g.ending) return;
-  if (!g.adopted && (g.creator == nullptr || g.creator->crashed || accused_.contains(g.creator->host)))
+  if (g.created_by_a_host() &&
+      (g.creator == nullptr || g.creator->crashed || accused_.contains(g.creator->host)))
     return;
   lost_groups_.push_back(fmt::format("host {} no longer holds group {}", root.host, g.number));
 }
@@ -103,7 +104,7 @@ void cluster::on(const events::bcast& e) {
   group_record& g = group->second;
   if (std::find(g.members.begin(), g.members.end(), e.root) == g.members.end()) return;
   root->home.enter([&] {
-    if (!is_held(*root, g)) return expect_group(*root, g);  // or this life has not joined it
+    if (!g.mapped && !is_held(*root, g)) return expect_group(*root, g);  // or this life has not joined it
     broadcast_record& b = record_broadcast(e.number, g, *root);
     b.manner = manners_[e.number];
     b.request = request_of(e);
@@ -131,8 +132,10 @@ task<void> cluster::run_broadcast(life& root, group_record& g, broadcast_record&
 
 template <class S>
 task<void> cluster::run_broadcast_of(life& root, group_record& g, broadcast_record& b) {
-  const time_point start = root.home.now();
   auto held = root.member->find_group<S>(*g.id);
+  if (g.mapped) held = co_await root.member->out_of_band<S>(g.number, {.tree = g.tree});
+  const time_point start = root.home.now();
+  b.began = world_.now();
   if (!held) {
     // The group was dropped between the event and this moment.
     b.outcome_status = held.error();
@@ -180,6 +183,7 @@ void cluster::finish(life& root, broadcast_record& b, bcast_result<tally>& r, ti
   b.account = r.outcome();
   if (r.has_value()) b.value = *r;
   if (burying_) return;
+  if (r.ok() && b.group->delayed) note_told(root, b);
   note_witnessed(b, seen_);
   std::uint64_t states = 0;
   for (std::uint32_t rank = 0; rank < b.account.members(); ++rank)

@@ -32,6 +32,7 @@ node_options small_options(std::uint32_t host, std::uint32_t hosts) {
   options.level_margin = level_margin;
   options.group_lease = sim_lease;
   options.max_operations = 8 + 3 * hosts / 2;  // enough for the roll call
+  options.max_pending_admissions = 4;
   options.link.window = {8, 8, 8, 4};
   options.link.queue_limit = std::max(16U, hosts);
   options.link.transfer_window = 6;
@@ -193,6 +194,7 @@ void cluster::start_node(life& l, const node_options& options) {
     with_service(kind, serves_old_version(l.host), [&]<class S>() {
       S service;
       service.log = this;
+      service.life = l.number;
       l.member->serve(service).value();
     });
   }

@@ -22,8 +22,13 @@ namespace scoll::sim {
 constexpr std::uint32_t sim_segment_bytes = 12'000;
 /// How long a member keeps a group that it has not seen used before it asks the creator.
 constexpr nanoseconds sim_lease = std::chrono::seconds(4);
+/// The time that a creation has.
+constexpr nanoseconds creation_deadline = std::chrono::seconds(2);
 
 /// A whole cluster in a simulated world. It carries out the events of a plan and records the results.
+/// The targets of a group, with the entities of each member.
+std::vector<target> targets_of(const group_record& g);
+
 class cluster final : private ledger {
  public:
   explicit cluster(const plan& p);
@@ -78,6 +83,18 @@ class cluster final : private ledger {
   const testing::sim_network& network() const noexcept { return network_; }
   /// Executions whose request differs from the one that was sent.
   std::uint32_t garbled_requests() const noexcept { return garbled_; }
+  /// Calls of a `members` hook while another one for the same group ran on the same node.
+  std::uint32_t repeated_namings() const noexcept { return repeated_namings_; }
+  /// A delayed group all of whose members have answered a broadcast of one life.
+  struct told_group {
+    const life* root;
+    const group_record* group;
+    std::uint64_t creations_sent;  ///< by that life, so far
+    std::size_t lives;             ///< of all hosts, so far
+  };
+  const std::vector<told_group>& told_groups() const noexcept { return told_; }
+  /// True if somebody believed, rightly or not, that the host is dead.
+  bool was_accused(std::uint32_t host) const noexcept { return accused_.contains(host); }
   /// Groups in use that a member had lost.
   const std::vector<std::string>& lost_groups() const noexcept { return lost_groups_; }
   /// Broadcasts that a member executed although their root did not take part in the gossip yet.
@@ -104,6 +121,8 @@ class cluster final : private ledger {
   void left(std::uint64_t broadcast, std::uint32_t rank) noexcept override;
   void garbled(std::uint64_t broadcast) override;
   void hook_ran(bool plain) noexcept override;
+  naming asked_for_members(std::uint64_t life_number, std::uint64_t group) override;
+  void named_members(std::uint64_t life_number, std::uint64_t group) noexcept override;
 
   // cluster.cpp: the world, and the lives of its hosts
   void build(const plan& p);
@@ -136,6 +155,8 @@ class cluster final : private ledger {
   void on(const events::haul& e) { errands_.begin(e); }
   void on(const events::call_stop& e) { errands_.cancel(e.number); }
   void on(const events::boot& e) { boot(e.host); }
+  void on(const events::settle& e);
+  void on(const events::mapped& e);
 
   // faults.cpp
   void on(const events::cut& e);
@@ -178,6 +199,12 @@ class cluster final : private ledger {
   bool is_held(life& l, const group_record& g) const;
   group_record& group_of_the_living(std::uint64_t number, const tree_spec& tree);
 
+  // late_groups.cpp
+  task<void> settle(life& l, const group_record& from, group_record& g);
+  template <class S>
+  task<void> settle_as(life& l, const group_record& from, group_record& g);
+  void note_told(const life& root, const broadcast_record& b);
+
   // broadcasts.cpp
   void address(broadcast_record& b, const number_set& hosts);
   void address(broadcast_record& b, const rank_set& ranks);
@@ -212,6 +239,9 @@ class cluster final : private ledger {
   std::vector<life*> lives_;
   std::map<std::uint64_t, group_record> groups_;
   std::map<std::uint64_t, broadcast_record> broadcasts_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> namings_;  // under way, by life and group
+  std::uint32_t repeated_namings_ = 0;
+  std::vector<told_group> told_;
   std::map<std::uint64_t, events::hooks> failing_;
   std::map<std::uint64_t, events::manner> manners_;
   std::map<std::uint64_t, number_set> subsets_;  // hosts, by broadcast

@@ -33,11 +33,24 @@ struct group_record {
   nanoseconds asked{0};                  ///< when the latest of them did
   std::optional<nanoseconds> destroyed;  ///< when it was gone from all members
   std::optional<events::adopt> adopted;  ///< how, if it was not created
-  membership_ptr shared;                 ///< of an adopted group
+  std::optional<events::mapped> mapped;  ///< how, if services name its members
+  membership_ptr shared;                 ///< of an adopted or mapped group
+  bool delayed = false;
+  bool large = false;
+  const group_record* like = nullptr;  ///< the delayed group that it was made of, whose entities it has
 
   /// True if every member was made to know it.
   bool known_to_all() const noexcept {
+    if (mapped) return mapped->dissenters.empty();
     return !adopted || (adopted->holders == adopted->members && adopted->dissenters.empty());
+  }
+  bool created_by_a_host() const noexcept { return !adopted && !mapped; }
+  std::uint32_t entities_at(std::uint32_t host) const noexcept {
+    constexpr std::uint32_t more_than_a_message_holds = 500;
+    if (like != nullptr) return like->entities_at(host);
+    const std::uint32_t few = entities ? entities_of(number, host) : 0;
+    const auto count = static_cast<std::uint32_t>(members.size());
+    return large ? few + more_than_a_message_holds / count + 1 : few;
   }
 };
 

@@ -1,6 +1,7 @@
 #include "tools/scoll-sim/cluster/witnessed.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "scoll/tree/any_tree.hpp"
 #include "tools/scoll-sim/cluster/cluster.hpp"
@@ -27,14 +28,25 @@ bool has_cause(const broadcast_record& b, errc code, phase where) {
 void note_groups(const broadcast_record& b, coverage& seen) {
   if (!reached_others(b)) return;
   const group_record& g = *b.group;
-  seen.saw(g.adopted ? mark::adopted_group : mark::created_group);
-  seen.saw(mark::old_group, !g.adopted && b.began - g.created > 2 * sim_lease);
+  seen.saw(mark::adopted_group, g.adopted.has_value());
+  seen.saw(mark::mapped_group, g.mapped.has_value());
+  seen.saw(mark::created_group, g.created_by_a_host());
+  seen.saw(mark::delayed_group, g.delayed);
+  seen.saw(mark::pulled_members, g.large);
+  seen.saw(mark::old_group, g.created_by_a_host() && b.began - g.created > 2 * sim_lease);
   seen.saw(mark::user_tree, g.tree.kind == lopsided_tree::kind);
   seen.saw(mark::greedy_tree, g.tree.kind == greedy::kind);
   seen.saw(mark::entities, b.value && b.value->entities != 0);
 }
 
+bool has_text(const broadcast_record& b, std::string_view text) {
+  return std::any_of(b.account.causes().begin(), b.account.causes().end(),
+                     [&](const cause& why) { return why.what.text().find(text) != std::string_view::npos; });
+}
+
 void note_refusals(const broadcast_record& b, coverage& seen) {
+  seen.saw(mark::admission_full, has_text(b, "wait for admission"));
+  seen.saw(mark::admission_late, has_text(b, "not known in time"));
   seen.saw(mark::membership_differs, has_cause(b, errc::membership_changed, phase::admission));
   seen.saw(mark::group_unknown, has_cause(b, errc::unknown_group, phase::admission));
   seen.saw(mark::view_differs, has_cause(b, errc::view_differs, phase::admission));

@@ -24,7 +24,10 @@ struct drawn_broadcast {
 /// The parts of a run that one seed has. Each kind of thing also occurs without the others.
 struct features {
   bool adopted_groups = false;
-  bool own_trees = false;  ///< greedy trees, and trees of the program's own
+  bool mapped_groups = false;   ///< services name the members of groups
+  bool delayed_groups = false;  ///< members are told of groups with the first broadcast
+  bool large_groups = false;    ///< memberships that no message holds
+  bool own_trees = false;       ///< greedy trees, and trees of the program's own
   bool entities = false;
   bool all_services = false;  ///< services beyond the first two, some with two versions
   bool manners = false;       ///< choices about the dead, the living, and the processing bound

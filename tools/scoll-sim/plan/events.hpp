@@ -21,7 +21,8 @@ using happening =
                  events::call_stop, events::boot, events::cut, events::half_open, events::block,
                  events::partition, events::slow, events::narrow, events::corrupt, events::refuse,
                  events::stall, events::crash, events::cut_after, events::storm, events::bulk_outage,
-                 events::repeat_connects, events::lossy, events::verdict, events::bulk_narrow, events::last>;
+                 events::repeat_connects, events::lossy, events::verdict, events::bulk_narrow, events::last,
+                 events::settle, events::mapped>;
 
 /// An event and its time in the world.
 struct plan_event {

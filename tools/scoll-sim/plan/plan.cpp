@@ -58,6 +58,10 @@ void draft::draw_features() {
   has_.all_services = random.chance(2, 3);
   has_.manners = random.chance(2, 3);
   has_.old_groups = random.chance(1, 16);
+  draws kinds = stream("kinds of groups");
+  has_.mapped_groups = kinds.chance(1, 3);
+  has_.delayed_groups = kinds.chance(1, 2);
+  has_.large_groups = kinds.chance(1, 4);
 }
 
 std::uint32_t draft::other_than(std::uint32_t host, draws& from) const noexcept {

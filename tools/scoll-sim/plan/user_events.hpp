@@ -54,6 +54,31 @@ struct group {
   std::uint32_t third_parameter = 0;
   bool entities = false;     ///< the members have entities
   microseconds deadline{0};  ///< 0: the usual one
+  bool delayed = false;      ///< the members are told with the first broadcast
+  bool large = false;        ///< the members have more entities than a message holds
+};
+
+/// A host makes a group of the same members at once, where some may not have been told.
+struct settle {
+  static constexpr std::string_view name = "settle";
+  static constexpr bool fault = false;
+  std::uint64_t group = 0;
+  std::uint32_t host = 0;
+  std::uint64_t number = 0;  ///< of the new group
+};
+
+/// The services name the members of a group to whoever asks, from now on.
+struct mapped {
+  static constexpr std::string_view name = "mapped";
+  static constexpr bool fault = false;
+  std::uint64_t number = 0;
+  std::uint8_t tree = 0;
+  std::uint32_t tree_parameter = 0;
+  number_set members;
+  service_kind service = service_kind::bare;
+  number_set dissenters;  ///< the members whose service names others
+  number_set slow;        ///< the hosts whose service takes its time to answer
+  microseconds takes{0};
 };
 
 /// Hosts adopt a group by themselves, now and after each boot.

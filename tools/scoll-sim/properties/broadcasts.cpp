@@ -114,7 +114,7 @@ void merged_once(const broadcast_record& b, violations& found) {
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     if (b.account.state(rank) != member_state::merged) continue;
     total += contribution(b.number, rank);
-    if (b.group->entities) entities += entities_of(b.group->number, b.group->members[rank]);
+    entities += b.group->entities_at(b.group->members[rank]);
     ++members;
   }
   if (b.value.has_value() != (members != 0))
@@ -233,7 +233,9 @@ void a_stop_is_heard(const broadcast_record& b, const cluster& c, violations& fo
   const auto n = static_cast<std::uint32_t>(b.addressed.size());
   const auto levels = any_tree::resolve(b.group->tree, n)->subtree_levels(n, 0);
   const nanoseconds for_the_deaf = longest_way(levels, nanoseconds(0));
-  if (b.ended > b.cancelled_at + long_way + (deaf(b.number) ? for_the_deaf : nanoseconds(0)))
+  const nanoseconds stopped =
+      std::max(b.cancelled_at, b.began);  // a root may have to find the group at first
+  if (b.ended > stopped + long_way + (deaf(b.number) ? for_the_deaf : nanoseconds(0)))
     report(found, "a stop is heard", b,
            fmt::format("after {} us", (b.ended - b.cancelled_at).count() / 1000));
 }

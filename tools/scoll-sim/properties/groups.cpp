@@ -34,6 +34,8 @@ void holds_no_other_group(const life& l, const cluster& c, violations& found) {
   engine_of(l).each_group([&](const detail::group_state& held) {
     if (is_adopted(held)) {
       const auto known = c.groups().find(held.id.counter);
+      const bool named = known != c.groups().end() && known->second.mapped;
+      if (named && known->second.mapped->members.contains(l.host)) return;
       if (known == c.groups().end() || !known->second.adopted ||
           !known->second.adopted->holders.contains(l.host))
         report(found, "holds no other group", l.host,

@@ -20,6 +20,7 @@ using violations = std::vector<violation>;
 // At any time: bounds on running work and on held resources.
 void check_bounds(cluster& c, violations& found);
 void check_call_bounds(cluster& c, violations& found);
+void check_admissions(cluster& c, violations& found);
 
 // When all activity has ended, whatever happened.
 void check_broadcasts(const cluster& c, violations& found);
@@ -33,6 +34,7 @@ void check_incarnations(const cluster& c, violations& found);
 void check_settled(cluster& c, violations& found);
 void check_calls_settled(cluster& c, violations& found);
 void check_groups_settled(cluster& c, violations& found);
+void check_admissions_settled(const cluster& c, violations& found);
 void check_liveness_settled(cluster& c, violations& found);
 
 // When all faults are over: every live node can create a group, reach all others and answer their calls.

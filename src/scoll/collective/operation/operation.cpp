@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scoll/collective/admission_request.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/session.hpp"
 
@@ -46,7 +47,7 @@ void operation::find_children() {
     c.nodes = tree.subtree_nodes(members, *next);
     c.levels = tree.subtree_levels(members, *next);
     c.at = child::stage::idle;
-    c.clean = c.lost = c.refused = c.reached = false;
+    c.clean = c.lost = c.refused = c.reached = c.loaded = false;
     c.due = never;
     c.reason = {};
   }
@@ -68,18 +69,19 @@ void operation::start(std::coroutine_handle<> waiter, stop_token stop) {
   if (!SCOLL_MUTANT(stop_unheard, "the caller's stop token is not heard")) user_stop_.connect(stop);
 }
 
-void operation::accept(transport::request_view& request, const collective_head& head,
+void operation::accept(const admission_request& request, const collective_head& head,
                        std::shared_ptr<group_state> group, subset_ptr subset,
                        std::shared_ptr<service_entry> service, const any_tree& tree, std::uint32_t relative,
                        bool relay) {
   subject_.head = head;
+  drop_creation(request.payload());
   subject_.as = relay ? operation_subject::role::relay : operation_subject::role::member;
   bind(std::move(group), std::move(subset), std::move(service), tree, relative);
   reply_limit_ = request.reply_capacity();
   // An operation that ends within this turn may hold on to the buffer in which it arrived.
   request_.forwarded =
       ends_at_once() ? std::move(request.payload()) : engine_->endpoint_.keep(std::move(request.payload()));
-  times_.begin_as_member(engine_->executor_.now(), head, subject_.levels());
+  times_.begin_as_member(request.arrived(), head, subject_.levels());
   rearm();
   request.accept(*this);
   release_credit();
@@ -90,8 +92,8 @@ void operation::stopped_by_user(void* self) noexcept {
   static_cast<operation*>(self)->end_by(end_cause::cancelled);
 }
 
-void operation::on_parent_cancelled(bool answer_awaited) noexcept {
-  ending_.answer_awaited &= answer_awaited;
+void operation::on_parent_cancelled(const transport::cancel_reason& reason) noexcept {
+  ending_.answer_awaited &= reason.answer_awaited;
   end_by(end_cause::cancelled);
   progress_.set();
 }
@@ -116,6 +118,7 @@ void operation::reset() noexcept {
   } else {
     request_ = {};
   }
+  loaded_.reset();
   hooks_ = {};
   own_ = {};
   ending_ = {};

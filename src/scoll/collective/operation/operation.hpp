@@ -17,6 +17,7 @@
 #include "scoll/collective/operation/values.hpp"
 #include "scoll/collective/options.hpp"
 #include "scoll/collective/outcome_builder.hpp"
+#include "scoll/collective/parent_request.hpp"
 #include "scoll/coro/event.hpp"
 #include "scoll/coro/executor.hpp"
 #include "scoll/coro/gate.hpp"
@@ -29,6 +30,8 @@
 #include "transport/session/exchange.hpp"
 
 namespace scoll::detail {
+
+class admission_request;
 
 /// The reason why an operation ends before every answer is in. The first one stays.
 enum class end_cause : std::uint8_t { none, cancelled, deadline };
@@ -47,9 +50,10 @@ enum class end_cause : std::uint8_t { none, cancelled, deadline };
 /// The answer leaves when its time is over even if hooks still run. The operation then stays, and is counted,
 /// until they have returned.
 ///
-/// Each source holds one step: `operation.cpp` (life), `forward.cpp` (down), `replies.cpp` (up), `time.cpp`
-/// (time limits), `answer.cpp` (the end), `last.cpp` (the last broadcast of a root), `account.cpp` (the members' states).
-class operation final : public list_hook<>, public rooted_operation, public transport::incoming {
+/// Each source holds one step: `operation.cpp` (life), `forward.cpp` (down), `riding.cpp` (creations that go
+/// down with it), `replies.cpp` (up), `time.cpp` (time limits), `answer.cpp` (the end), `last.cpp` (the last
+/// broadcast of a root), `account.cpp` (the members' states).
+class operation final : public list_hook<>, public rooted_operation, public parent_request {
  public:
   operation();
   ~operation();
@@ -65,10 +69,10 @@ class operation final : public list_hook<>, public rooted_operation, public tran
   outcome take_outcome();
 
   // Called on a member.
-  void accept(transport::request_view& request, const collective_head& head,
+  void accept(const admission_request& request, const collective_head& head,
               std::shared_ptr<group_state> group, subset_ptr subset, std::shared_ptr<service_entry> service,
               const any_tree& tree, std::uint32_t relative, bool relay);
-  void on_parent_cancelled(bool answer_awaited) noexcept;
+  void on_parent_cancelled(const transport::cancel_reason& reason) noexcept override;
 
   /// Ends the operation early: no further step begins, and hooks are asked to end. The first cause stands.
   /// After a cancellation, the children are asked to report within a bounded time how far they came.
@@ -114,6 +118,7 @@ class operation final : public list_hook<>, public rooted_operation, public tran
   task<bool> until(const bool& done);
 
   // The way down.
+  void drop_creation(transport::buffer_view& payload) noexcept;
   bool take_request();
   bool prepare_now();
   task<bool> prepare();
@@ -123,6 +128,14 @@ class operation final : public list_hook<>, public rooted_operation, public tran
   void forward();
   void send_to(child& c);
   transport::message& make_request(child& c);
+  static transport::message& put_request(transport::message& m, const collective_head& head,
+                                         const transport::buffer_view& payload, std::uint64_t checksum);
+  status load_creation();
+  collective_head head_with_creation() const noexcept;
+  bool creation_rides_to(const child& c) const noexcept;
+  bool asks_again(const child& c) const noexcept;
+  void ask_again(child& c);
+  void note_holders(const child& c, std::size_t mark);
   event::awaiter forwards_left() noexcept;
   void on_submitted();
   void start_execute();
@@ -193,6 +206,13 @@ class operation final : public list_hook<>, public rooted_operation, public tran
     transport::buffer_view received;
     std::uint64_t checksum = 0;
   };
+  /// The request with the creation of the group in front, for children that may not hold the group.
+  struct loaded_request {
+    transport::buffer_view payload;
+    std::uint64_t checksum = 0;
+    std::uint16_t creation_bytes = 0;
+    std::shared_ptr<offered_members> offered;  ///< the members, if the creation has a descriptor of them
+  };
   struct own_part {        // this node's own part, beside its children
     bool begun = false;    ///< `execute` was called
     bool settled = false;  ///< its result is in the account
@@ -222,6 +242,7 @@ class operation final : public list_hook<>, public rooted_operation, public tran
   bcast_context context_;
   operation_subject subject_;
   request_data request_;
+  std::unique_ptr<loaded_request> loaded_;
   operation_values values_;
   raw_arrival arrival_{};
   child_table children_;

@@ -49,6 +49,10 @@ task<void> operation::collect() {
     if (executed().done && !own_.settled) settle_own();
     for (child& c : children_.all()) {
       if (c.at != child::stage::arrived || out_of_time()) continue;
+      if (c.lost && asks_again(c)) {
+        ask_again(c);
+        continue;
+      }
       if (!table().on_reply.suspends || subject_.is_relay()) {
         settle_now(c);
       } else {
@@ -138,6 +142,7 @@ void* operation::take_answer(child& c, std::size_t mark) {
     reject_answer(c, mark, read.error(), false);
     return nullptr;
   }
+  if (subject_.group->holders != nullptr) note_holders(c, mark);
   const std::size_t passed_on = values_.opaque.size();
   status read = decode_values(c, bytes.subspan(c.head.account_bytes));
   if (read && has_merged(c, mark) != (c.head.values != 0))
