@@ -58,6 +58,14 @@ std::string_view to_string(mark m) noexcept {
     case admission_waited: return "admission waited";
     case admission_full: return "admission full";
     case admission_late: return "admission late";
+    case agreed: return "agreed";
+    case agreed_without: return "agreed without";
+    case agree_excluded: return "agree excluded";
+    case agree_undecided: return "agree undecided";
+    case agree_no_quorum: return "agree no quorum";
+    case shrunk: return "shrunk";
+    case shrink_excluded: return "shrink excluded";
+    case shrunk_group: return "shrunk group";
   }
   return "?";
 }

@@ -63,8 +63,16 @@ enum class mark : std::uint8_t {
   admission_waited,       ///< a request waited until its group was known
   admission_full,         ///< a request was refused because too many waited
   admission_late,         ///< the group of a request was not known in time
+  agreed,                 ///< an agreement had an outcome
+  agreed_without,         ///< some members failed in it
+  agree_excluded,         ///< a member heard that it had failed
+  agree_undecided,        ///< a call of an agreement or a shrink ended without an outcome
+  agree_no_quorum,        ///< so did one because too many members were held dead
+  shrunk,                 ///< a group of fewer members was made
+  shrink_excluded,        ///< a member heard that the others had gone on without it
+  shrunk_group,           ///< a broadcast to a shrunk group was merged
 };
-inline constexpr std::size_t marks = static_cast<std::size_t>(mark::admission_late) + 1;
+inline constexpr std::size_t marks = static_cast<std::size_t>(mark::shrunk_group) + 1;
 
 std::string_view to_string(mark m) noexcept;
 

@@ -74,6 +74,7 @@ void check_outcomes(cluster& c, violations& found) {
   check_broadcasts(c, found);
   check_calls(c, found);
   check_hauls(c, found);
+  check_agreements(c, found);
 }
 
 void count(cluster& c, const plan& p, run_report& report) {
@@ -112,9 +113,9 @@ void run_report::add(const run_report& other) {
 
 namespace {
 
-run_report run_agree(const plan& p) {
+run_report run_agree() {
   run_report report;
-  for (const exhausted& part : exhaust_agree(p.seed)) {
+  for (const exhausted& part : exhaust_agree_briefly()) {
     report.events += part.cases;
     if (!part.violation.empty()) report.found.push_back({part.violation, part.part});
   }
@@ -125,7 +126,7 @@ run_report run_agree(const plan& p) {
 
 run_report run(const plan& p, testing::sim_world::observer observer) {
   if (p.work == workload::gossip) return run_gossip(p, observer);
-  if (p.work == workload::agree) return run_agree(p);
+  if (p.work == workload::agree) return run_agree();
   run_report report;
   // Objects that were not destroyed in order are left as they are: a broken run is examined, not cleaned up.
   auto* const c = new cluster(p);
@@ -149,6 +150,11 @@ run_report run(const plan& p, testing::sim_world::observer observer) {
   if (report.found.empty()) {
     c->begin_farewell();
     settle(*c, farewell);
+    // Who destroys a group tells its shrink first, so that further groups may be found.
+    if (c->find_shrunk_groups()) {
+      c->begin_farewell();
+      settle(*c, farewell);
+    }
     check_farewell(*c, report.found);
     check_at_rest(*c, report.found);
   }

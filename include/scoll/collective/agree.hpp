@@ -98,6 +98,11 @@ status merge_agreed(std::vector<std::byte>& into, std::span<const std::byte> fro
   return {};
 }
 
+/// The values of a shrink are empty.
+inline status merge_nothing(std::vector<std::byte>&, std::span<const std::byte>) {
+  return {};
+}
+
 /// An outcome without its type.
 struct agreed_bytes {
   agreed_bytes() = default;

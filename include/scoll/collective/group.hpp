@@ -8,6 +8,8 @@
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/rank_set.hpp"
 #include "scoll/collective/service.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/task.hpp"
 #include "scoll/detail/any_group.hpp"
 #include "scoll/detail/unsafe_temporary.hpp"
 #include "scoll/ids.hpp"
@@ -71,6 +73,27 @@ class group : public detail::any_group {
   template <class T>
     requires detail::unsafe_temporary<T>
   task<agreed<T>> agree(std::uint64_t instance, T&& value, const agree_options& options = {}) const = delete;
+
+  /// Makes a group of the members that are left: `auto plan_b = co_await g.shrink()`. Each member makes the
+  /// same call, and all of them get the same group. Its members are those that have called and are not held
+  /// dead, in their old order; its tree and its service are those of this group. It does not end with a
+  /// member's death. A group is shrunk once: a later call gives the same group, and later deaths are a matter
+  /// of shrinking the new one. This group stays as it is; destroy it when all survivors have the new one
+  /// (docs/agreement.md). A revoked group can be shrunk.
+  ///
+  /// Errors: `excluded` (the others have gone on without this member, which they held dead), `no_quorum`
+  /// (half of the members or more are held dead), `undecided` (time ran out; the group may exist, and a
+  /// further call finds it), `invalid_argument` (a part of a group, a group that is not known to all its
+  /// members, another quorum than before), `unknown_group` (this group, or the new one, was destroyed),
+  /// `deadline_exceeded` (no time was left when it began), `cancelled`, `closed`.
+  task<result<group>> shrink(const agree_options& options = {}) const { return typed(shrink_any(options)); }
+
+ private:
+  static task<result<group>> typed(task<result<detail::any_group>> work) {
+    auto made = co_await std::move(work);
+    if (!made) co_return made.error();
+    co_return group(std::move(*made));
+  }
 };
 
 }  // namespace scoll

@@ -53,6 +53,7 @@ class any_group {
   any_group meeting(const any_group& other) const;
   any_group without(const any_group& other) const;
   task<result<any_group>> settled(group_options options) const;
+  task<result<any_group>> shrink_any(agree_options options) const;
 
  private:
   rank_set shared_with(const any_group& other) const;

@@ -4,6 +4,7 @@
 
 #include "scoll/collective/admission_request.hpp"
 #include "scoll/collective/admissions.hpp"
+#include "scoll/collective/agreement/agreements.hpp"
 #include "scoll/collective/agreement/service.hpp"
 #include "scoll/collective/end_requests.hpp"
 #include "scoll/collective/engine.hpp"
@@ -61,8 +62,9 @@ error engine::admit(const admission_request& request, const collective_head& hea
     return make_error(errc::busy, "no broadcast more can run at once on node {}: node.max_operations is {}",
                       options_.id, options_.max_operations);
   }
-  if (kind == collective_kind::forget) return admit_forget(request, head, std::move(entry));
   auto group = groups_.find(head.group);
+  if (group == nullptr && agreements_->hold_voted(head.group)) group = groups_.find(head.group);
+  if (kind == collective_kind::forget) return admit_forget(request, head, std::move(entry));
   const bool known = group != nullptr;
   if (known && group->forgotten) {
     return make_error(errc::unknown_group, "node {} has ended group {} of node {}", options_.id,

@@ -96,6 +96,14 @@ task<result<any_group>> any_group::settled(group_options options) const {
   co_return any_group(owner, std::move(*made));
 }
 
+task<result<any_group>> any_group::shrink_any(agree_options options) const {
+  if (!valid())
+    co_return error(errc::invalid_argument, "the group is empty: take one from create_group or find_group");
+  const auto shrunk = co_await engine_->agreeing().shrink(to_, options);
+  if (!shrunk) co_return shrunk.error();
+  co_return any_group(*engine_, *shrunk);
+}
+
 any_group any_group::narrowed(rank_set left, bool living) const {
   if (!valid()) return *this;
   any_group g = *this;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "scoll/collective/limits.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "transport/wire/wire.hpp"
 
@@ -40,6 +41,12 @@ std::uint64_t own_creations::begin() {
 void own_creations::settle(std::uint64_t counter) noexcept {
   const auto at = std::lower_bound(under_way_.begin(), under_way_.end(), counter);
   if (at != under_way_.end() && *at == counter) under_way_.erase(at);
+}
+
+void own_creations::lose_sight(std::uint64_t counter) {
+  settle(counter);
+  out_of_sight_.push_back(counter);
+  if (out_of_sight_.size() > max_groups_out_of_sight) out_of_sight_.pop_front();
 }
 
 creation_statement own_creations::statement() const noexcept {

@@ -90,6 +90,11 @@ task<status> engine::destroy_group(std::shared_ptr<group_state> group) {
     end_group(group, {group_fate::destroyed, options_.id, 0});
     co_return status{};
   }
+  // Survivors that have not heard of a shrink would find nothing to shrink.
+  if (agreements_->owes_shrink(*group) && !work_.closed()) {
+    co_await agreements_->tell_shrink(group);
+    if (group->forgotten) co_return error(errc::unknown_group, "the group has been destroyed");
+  }
   const bool asks = group->ends_with == lifetime::creator && group->id.creator != options_.id;
   if (asks) {
     status answered = co_await ask_creator(std::move(group));

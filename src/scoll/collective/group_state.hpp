@@ -50,8 +50,9 @@ struct group_state {
   service_id service{};
   tree_spec tree;
   lifetime ends_with = lifetime::creator;
-  std::optional<group_id> within;  // the group that this one ends with
-  std::vector<group_id> inner;     // the groups within this one
+  std::optional<group_id> within;       // the group that this one ends with
+  std::vector<group_id> inner;          // the groups within this one
+  std::optional<group_id> shrunk_from;  // the group whose survivors this one has
   struct resolved_tree {
     std::uint32_t members = 0;
     any_tree tree;

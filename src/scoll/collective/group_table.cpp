@@ -100,6 +100,17 @@ result<std::shared_ptr<group_state>> group_table::adopt(membership_ptr members, 
   return make(name, std::move(members), *rank, service, tree);
 }
 
+std::shared_ptr<group_state> group_table::hold_shrunk(const group_state& from, const group_id& id,
+                                                      membership_ptr members) {
+  if (auto known = find(id)) return known;
+  const auto rank = members->rank_of(self_);
+  if (!rank || tombstones_.end_of_lasting(id)) return nullptr;
+  auto group = make(id, std::move(members), *rank, from.service, from.tree);
+  group->ends_with = lifetime::members;
+  group->shrunk_from = from.id;
+  return group;
+}
+
 void group_table::forget(const group_id& id) noexcept {
   const auto found = groups_.find(id);
   if (found == groups_.end()) return;

@@ -58,6 +58,10 @@ class group_table {
   result<std::shared_ptr<group_state>> adopt(membership_ptr members, service_id service, std::uint64_t id,
                                              const tree_spec& tree);
 
+  /// Makes the group of the survivors of `from` known here. Null if it is known to have ended.
+  std::shared_ptr<group_state> hold_shrunk(const group_state& from, const group_id& id,
+                                           membership_ptr members);
+
   /// Removes a group that its creation may bring back. The id may lie in the group.
   void forget(const group_id& id) noexcept;
   /// Removes a group for good: a creation that arrives later is refused. The id may lie in the group.

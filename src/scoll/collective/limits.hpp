@@ -26,6 +26,9 @@ inline constexpr std::size_t max_sweep_bytes = 3584;
 /// The number of ended groups that a node remembers of those that outlive their creator or have none.
 inline constexpr std::size_t max_other_tombstones = 4096;
 
+/// The number of groups that a node remembers which it has proposed in shrinks whose outcome it did not hear.
+inline constexpr std::size_t max_groups_out_of_sight = 1024;
+
 /// The number of groups that a node can be ending at once: those whose members it is telling, and those of
 /// which some members could not be told so far. `destroy` of a further one is `busy`.
 inline constexpr std::size_t max_ending_groups = 1024;

@@ -226,11 +226,18 @@ error engine::sweeper::answer(transport::request_view& request, const collective
   return {};
 }
 
-/// The groups that have ended, as far as this node knows. The creator knows for certain.
+/// The groups that have ended, as far as this node knows. The creator knows for certain, except for a group
+/// that its members have not agreed on yet.
 counter_ranges engine::sweeper::gone_of(const creator_life& of, const counter_ranges& asked) const {
-  if (of.creator == owner_.options_.id) return difference(asked, counters_of(held_of(of)));
   const counter_ranges ended = owner_.groups_.ended_of(of.creator, of.incarnation);
-  return difference(asked, difference(asked, ended));
+  if (of.creator != owner_.options_.id) return difference(asked, difference(asked, ended));
+  // Others may hold a group that this node has proposed and not heard of since.
+  std::vector<std::uint64_t> possible;
+  owner_.creations_.each_possible([&](std::uint64_t counter) { possible.push_back(counter); });
+  std::sort(possible.begin(), possible.end());
+  counter_ranges proposed;
+  for (const std::uint64_t counter : possible) add_counter(proposed, counter);
+  return difference(difference(asked, counters_of(held_of(of))), difference(proposed, ended));
 }
 
 }  // namespace scoll::detail

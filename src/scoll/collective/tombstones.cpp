@@ -49,6 +49,11 @@ group_ending tombstones::end_of(node_id creator, std::uint64_t incarnation,
   return s == nullptr ? group_ending{} : group_ending{s->fate, s->by, s->reason};
 }
 
+group_ending tombstones::end_of_lasting(const group_id& id) const noexcept {
+  const auto found = others_.find(id);
+  return found == others_.end() ? group_ending{} : found->second;
+}
+
 counter_ranges tombstones::ended_of(node_id creator, std::uint64_t incarnation) const {
   std::vector<std::uint64_t> counters;
   if (const life* const known = find(creator, incarnation)) {

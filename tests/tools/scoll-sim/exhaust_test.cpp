@@ -2,6 +2,7 @@
 
 #include "program.hpp"
 #include "tools/scoll-sim/exhaust/agree_check.hpp"
+#include "tools/scoll-sim/exhaust/agree_engine.hpp"
 #include "tools/scoll-sim/exhaust/groups_check.hpp"
 
 using namespace scoll::sim;
@@ -47,6 +48,18 @@ TEST_CASE("groups are created, told and destroyed rightly whichever member dies 
   }
 }
 
+TEST_CASE("nodes agree and shrink their group whenever their proposers die or are cut off") {
+  const auto what = GENERATE(misfortune::death, misfortune::silent_death, misfortune::two_deaths,
+                             misfortune::partition, misfortune::verdicts);
+  const bool shrinks = GENERATE(false, true);
+  const std::uint32_t stride = slow_build ? 16 : 4;
+  const exhausted found = check_engine({5, shrinks, what, stride, 8 * stride});
+  INFO(found.part << ": " << found.violation);
+  for (const std::string& step : found.way) UNSCOPED_INFO(step);
+  CHECK(found.violation.empty());
+  CHECK(found.cases > 3);
+}
+
 TEST_CASE("an exhaustive check that does not exist is refused") {
   const answer a = scoll_sim({"--exhaust", "nothing"});
   INFO(a.text);
@@ -63,5 +76,13 @@ TEST_CASE("the exhaustive check of the agreement finds its mutants") {
     CHECK(a.status == 1);
     CHECK(a.text.find("violated: ") != std::string::npos);
   }
+}
+
+TEST_CASE("runs of nodes find a member that holds a shrunk group too early") {
+  const answer a = run_beside("scoll-sim-mutants",
+                              {"--workload", "agree", "--seed", "1", "--mutant", "shrink_before_decided"});
+  INFO(a.text);
+  CHECK(a.status == 1);
+  CHECK(a.text.find("one shrunk group") != std::string::npos);
 }
 #endif

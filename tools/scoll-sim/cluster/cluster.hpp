@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tools/scoll-sim/calls/errands.hpp"
+#include "tools/scoll-sim/cluster/agreements.hpp"
 #include "tools/scoll-sim/cluster/life.hpp"
 #include "tools/scoll-sim/cluster/records.hpp"
 #include "tools/scoll-sim/coverage.hpp"
@@ -74,6 +75,9 @@ class cluster final : private ledger {
   const std::map<std::uint64_t, group_record>& groups() const noexcept { return groups_; }
   const std::map<std::uint64_t, broadcast_record>& broadcasts() const noexcept { return broadcasts_; }
   const errands& calls() const noexcept { return errands_; }
+  const agreements& agreed() const noexcept { return agreements_; }
+  /// Records the shrunk groups that members hold although nobody was given them. Returns true if there are any.
+  bool find_shrunk_groups() { return agreements_.find_groups(); }
   const std::vector<fault_record>& faults() const noexcept { return faults_; }
   const std::deque<life>& all_lives() const noexcept { return all_lives_; }
   std::deque<life>& all_lives() noexcept { return all_lives_; }
@@ -115,6 +119,7 @@ class cluster final : private ledger {
 
  private:
   class witness;
+  friend class agreements;
 
   void began(std::uint64_t broadcast, std::uint32_t rank, nanoseconds left) override;
   void contributed(std::uint64_t broadcast, std::uint32_t rank) override;
@@ -154,6 +159,8 @@ class cluster final : private ledger {
   void on(const events::call& e) { errands_.begin(e); }
   void on(const events::haul& e) { errands_.begin(e); }
   void on(const events::call_stop& e) { errands_.cancel(e.number); }
+  void on(const events::agree& e) { agreements_.begin(e); }
+  void on(const events::shrink& e) { agreements_.begin(e); }
   void on(const events::boot& e) { boot(e.host); }
   void on(const events::settle& e);
   void on(const events::mapped& e);
@@ -260,6 +267,7 @@ class cluster final : private ledger {
   std::vector<outage> outages_;
   bool has_liveness_ = false;
   errands errands_{*this};
+  agreements agreements_{*this};
   std::vector<fault_record> faults_;
   nanoseconds stalled_until_{0};
   std::uint32_t undead_ = 0;

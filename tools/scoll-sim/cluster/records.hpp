@@ -37,11 +37,14 @@ struct group_record {
   membership_ptr shared;                 ///< of an adopted or mapped group
   bool delayed = false;
   bool large = false;
-  const group_record* like = nullptr;  ///< the delayed group that it was made of, whose entities it has
+  const group_record* like = nullptr;  ///< the group that it was made of, whose entities it has
+  /// The number of the group whose survivors this one has; it does not end with its creator.
+  std::optional<std::uint64_t> shrunk_from;
 
-  /// True if every member was made to know it.
+  /// True if every member was made to know it. A survivor may hear of its group late.
   bool known_to_all() const noexcept {
     if (mapped) return mapped->dissenters.empty();
+    if (shrunk_from) return false;
     return !adopted || (adopted->holders == adopted->members && adopted->dissenters.empty());
   }
   bool created_by_a_host() const noexcept { return !adopted && !mapped; }

@@ -34,6 +34,7 @@ void note_groups(const broadcast_record& b, coverage& seen) {
   seen.saw(mark::delayed_group, g.delayed);
   seen.saw(mark::pulled_members, g.large);
   seen.saw(mark::old_group, g.created_by_a_host() && b.began - g.created > 2 * sim_lease);
+  seen.saw(mark::shrunk_group, g.shrunk_from.has_value());
   seen.saw(mark::user_tree, g.tree.kind == lopsided_tree::kind);
   seen.saw(mark::greedy_tree, g.tree.kind == greedy::kind);
   seen.saw(mark::entities, b.value && b.value->entities != 0);

@@ -10,7 +10,9 @@ namespace scoll::sim {
 
 std::span<const exhaust_subject> exhaust_subjects() {
   static constexpr std::array all{
-      exhaust_subject{"agree", "an agreement of three members: every order, loss and verdict",
+      exhaust_subject{"agree",
+                      "an agreement: every order, loss and verdict among three members, and every moment of "
+                      "a death among nodes",
                       &exhaust_agree},
       exhaust_subject{"groups", "groups of up to 17 members: each of them dies at each step",
                       &exhaust_groups},

@@ -99,6 +99,7 @@ void draw_hauls(draft& d);
 void draw_outages(draft& d);
 void draw_faults(draft& d);
 void draw_liveness(draft& d);
+void draw_agreements(draft& d);
 
 inline nanoseconds from_us(std::uint64_t us) noexcept {
   return std::chrono::microseconds(static_cast<std::int64_t>(us));

@@ -22,7 +22,7 @@ using happening =
                  events::partition, events::slow, events::narrow, events::corrupt, events::refuse,
                  events::stall, events::crash, events::cut_after, events::storm, events::bulk_outage,
                  events::repeat_connects, events::lossy, events::verdict, events::bulk_narrow, events::last,
-                 events::settle, events::mapped>;
+                 events::settle, events::mapped, events::agree, events::shrink>;
 
 /// An event and its time in the world.
 struct plan_event {

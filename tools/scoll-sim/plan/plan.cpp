@@ -129,6 +129,7 @@ plan draw_plan(const plan_options& options) {
   draw_outages(d);
   draw_faults(d);
   draw_liveness(d);
+  draw_agreements(d);
   return d.finished();
 }
 

@@ -200,6 +200,27 @@ struct call_stop {
   std::uint64_t number = 0;
 };
 
+/// A host agrees with the members of a group.
+struct agree {
+  static constexpr std::string_view name = "agree";
+  static constexpr bool fault = false;
+  std::uint64_t number = 0;
+  std::uint64_t group = 0;
+  std::uint64_t instance = 0;
+  std::uint32_t host = 0;
+  microseconds deadline{0};
+};
+
+/// A host shrinks a group, together with its members.
+struct shrink {
+  static constexpr std::string_view name = "shrink";
+  static constexpr bool fault = false;
+  std::uint64_t number = 0;
+  std::uint64_t group = 0;
+  std::uint32_t host = 0;
+  microseconds deadline{0};
+};
+
 struct boot {
   static constexpr std::string_view name = "boot";
   static constexpr bool fault = false;

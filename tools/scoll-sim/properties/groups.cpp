@@ -51,12 +51,13 @@ void holds_no_other_group(const life& l, const cluster& c, violations& found) {
   });
 }
 
-/// Groups end with the life that created them: once every node knows which lives are current, nodes hold only
+/// Groups end with the life that created them, unless they were shrunk: once every node knows which lives are current, nodes hold only
 /// groups of current lives.
 void groups_end_with_their_creators(const life& l, const cluster& c, violations& found) {
   if (!c.deaths_are_known()) return;
   engine_of(l).each_group([&](const detail::group_state& held) {
     if (is_adopted(held)) return;
+    if (held.shrunk_from) return;
     const life* const creator = c.alive(static_cast<std::uint32_t>(held.id.creator - 1));
     if (creator == nullptr || creator->incarnation != held.id.incarnation)
       report(found, "groups end with their creators", l.host,

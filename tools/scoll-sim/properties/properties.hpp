@@ -27,6 +27,8 @@ void check_broadcasts(const cluster& c, violations& found);
 void check_calls(const cluster& c, violations& found);
 /// The memory that descriptors in calls refer to, and its transfers.
 void check_hauls(const cluster& c, violations& found);
+/// The outcomes of agreements, and the groups that shrinks have made.
+void check_agreements(cluster& c, violations& found);
 /// Each life of a host has a greater incarnation than the lives before it, whatever its disk and clock did.
 void check_incarnations(const cluster& c, violations& found);
 

@@ -1,6 +1,7 @@
 #include "scoll/collective/agreement/agreements.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "scoll/collective/group_state.hpp"
@@ -11,6 +12,10 @@
 // The caller's side of an agreement, and what changes from outside.
 namespace scoll::detail {
 namespace {
+
+std::string title_of(const agreement_instance& i) {
+  return i.space == agreement_space::shrink ? "the shrink" : fmt::format("agreement {}", i.number);
+}
 
 quorum_rule rule_of(const agree_options& options) noexcept {
   return options.quorum == agreement_quorum::survivors ? quorum_rule::survivors : quorum_rule::majority;
@@ -53,18 +58,19 @@ error engine::agreements::why_not(const addressees& to, const agree_options& opt
 }
 
 /// Enters this member's value. Errors are certain: it has not been entered.
-result<engine::agreements::instance_ptr> engine::agreements::enter(group_state& group, std::uint64_t number,
+result<engine::agreements::instance_ptr> engine::agreements::enter(group_state& group, agreement_space space,
+                                                                   std::uint64_t number,
                                                                    std::span<const std::byte> value,
                                                                    merge_values merge,
                                                                    const agree_options& options) {
-  const auto found = open(group, agreement_space::agree, number, rule_of(options));
+  const auto found = open(group, space, number, rule_of(options));
   if (found.where == table::place::stale)
     return make_error(errc::stale, "agreement {} is closed, or its outcome is forgotten", number);
   if (found.where == table::place::busy)
     return make_error(errc::busy, "{} agreements of this group are open", table::most_open);
   agreement_instance& i = *found.instance;
   if (i.rule != rule_of(options))
-    return make_error(errc::invalid_argument, "agreement {} has begun with another quorum", number);
+    return make_error(errc::invalid_argument, "{} has begun with another quorum", title_of(i));
   if (i.merge != nullptr && i.merge != merge)
     return make_error(errc::invalid_argument, "agreement {} has begun here with another type", number);
   if (!i.votes.called()) i.called_at = owner_.executor_.now();
@@ -78,9 +84,15 @@ task<agreed_bytes> engine::agreements::agree(addressees to, std::uint64_t number
                                              agree_options options) {
   if (const error why = why_not(to, options)) co_return agreed_bytes(why);
   const std::shared_ptr<group_state> group = to.group;
-  const result<instance_ptr> entered = enter(*group, number, value, merge, options);
+  const result<instance_ptr> entered = enter(*group, agreement_space::agree, number, value, merge, options);
   if (!entered) co_return agreed_bytes(entered.error());
-  const instance_ptr i = *entered;
+  agreed_bytes known = co_await take_part(group, *entered, options);
+  co_return known;
+}
+
+/// Waits for the outcome of an instance that this member's value has been entered in.
+task<agreed_bytes> engine::agreements::take_part(std::shared_ptr<group_state> group, instance_ptr i,
+                                                 agree_options options) {
   const deadline until = options.deadline.from(owner_.executor_.now());
   if (i->callers++ == 0) i->failure = {};
   i->until = std::max(i->until, until.at);
@@ -130,8 +142,12 @@ void engine::agreements::verdict_on(node_id node) {
 
 void engine::agreements::end_group(const group_state& group, const error& why) noexcept {
   each(group, [&](agreement_instance& i) {
-    if (!i.decided()) i.end(why);
+    if (i.decided()) return settle(i);
+    for (const std::uint64_t counter : i.taken) owner_.creations_.lose_sight(counter);
+    i.taken.clear();
+    i.end(why);
   });
+  std::erase_if(voted_, [&](const auto& vote) { return vote.second == group.id; });
 }
 
 void engine::agreements::stop() noexcept {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -18,7 +19,7 @@ namespace scoll::detail {
 /// any member may be their root.
 ///
 /// ```text
-///   agree() ─► instance ─► driver: waits until it is this node's turn ─► proposes (propose.cpp)
+///   agree(), shrink() ─► instance ─► driver: waits until it is this node's turn ─► proposes (propose.cpp)
 ///   request of a proposer ─► service ─► on_collect, on_accept, on_decided (votes.cpp)
 /// ```
 ///
@@ -33,6 +34,16 @@ class engine::agreements final {
   /// The caller's side of `group::agree`.
   task<agreed_bytes> agree(addressees to, std::uint64_t number, std::vector<std::byte> value,
                            merge_values merge, agree_options options);
+
+  /// The caller's side of `group::shrink`. Gives the group of the survivors.
+  task<result<std::shared_ptr<group_state>>> shrink(addressees to, agree_options options);
+  /// Holds the group of that id from now on if a shrink that this member has voted for creates it. A request
+  /// that names the group shows that the vote was decided. Returns false if there is no such vote.
+  bool hold_voted(const group_id& id);
+  /// True if a group has been shrunk and some survivors may not know it yet.
+  bool owes_shrink(const group_state& group) const noexcept;
+  /// Tells all members of a group what its shrink has decided.
+  task<void> tell_shrink(std::shared_ptr<group_state> group);
 
   // A member's side of a broadcast.
   task<agreement_answers> on_collect(std::shared_ptr<group_state> group, const agreement_request& request,
@@ -69,14 +80,24 @@ class engine::agreements final {
   }
   static table::lookup open(group_state& group, agreement_space space, std::uint64_t number,
                             quorum_rule rule);
+  static bool makes_sense(const group_state& group, agreement_space space, const proposal& what);
   instance_ptr open_for(group_state& group, const agreement_request& request, std::uint32_t root,
                         agreement_answers& refusal);
   error why_not(const addressees& to, const agree_options& options) const;
-  result<instance_ptr> enter(group_state& group, std::uint64_t number, std::span<const std::byte> value,
-                             merge_values merge, const agree_options& options);
+  result<instance_ptr> enter(group_state& group, agreement_space space, std::uint64_t number,
+                             std::span<const std::byte> value, merge_values merge,
+                             const agree_options& options);
+  task<agreed_bytes> take_part(std::shared_ptr<group_state> group, instance_ptr i, agree_options options);
   agreed_bytes outcome_of(const group_state& group, const agreement_instance& i,
                           const error& otherwise) const;
   void learn(group_state& group, agreement_instance& i, const proposal& outcome);
+
+  // Shrinks.
+  void name_shrunk(const group_state& group, agreement_instance& i);
+  void note_vote(const group_state& group, const agreement_instance& i);
+  void hold_shrunk(const group_state& group, const proposal& decided);
+  void settle(agreement_instance& i, std::uint64_t kept = 0);
+  bool is_own(const proposal& decided) const noexcept;
 
   rank_set dead_in(const group_state& group) const;
   bool too_many_dead(const group_state& group, quorum_rule rule) const;
@@ -86,6 +107,7 @@ class engine::agreements final {
   task<agreement_proposer::step> collect(std::shared_ptr<group_state> group, instance_ptr i, bool again);
   task<agreement_proposer::step> accept(std::shared_ptr<group_state> group, instance_ptr i, bool again);
   task<void> announce(std::shared_ptr<group_state> group, instance_ptr i);
+  task<rank_set> tell(std::shared_ptr<group_state> group, instance_ptr i, rank_set whom, bool directly);
   task<gathered> ask(std::shared_ptr<group_state> group, const agreement_request& request, rank_set whom,
                      bool directly, time_point wait_until);
   task<void> pause(instance_ptr i, unsigned attempts);
@@ -95,6 +117,7 @@ class engine::agreements final {
   engine& owner_;
   agreement_service service_;
   std::shared_ptr<service_entry> entry_;
+  std::map<group_id, group_id> voted_;  // groups that shrinks may create, and those that are shrunk
   bool stopped_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "scoll/collective/agreement/acceptor.hpp"
 #include "scoll/collective/agreement/instance_table.hpp"
@@ -61,6 +62,8 @@ class agreement_instance {
   std::uint32_t heard_from = 0;        ///< its rank
   std::optional<time_point> lost_at;   ///< when a proposer was lost, if none has been heard since
   std::optional<agreement_proposer> proposer;
+  std::vector<std::uint64_t> taken;  ///< this node's counters for groups that a shrink may create
+  bool told = false;                 ///< all members that the outcome is for have heard it
 
  private:
   event change_;

@@ -79,7 +79,9 @@ task<void> engine::agreements::drive(std::shared_ptr<group_state> group, instanc
 task<void> engine::agreements::propose(std::shared_ptr<group_state> group, instance_ptr i) {
   if (!i->proposer) i->proposer.emplace(group->members->size(), group->self_rank, i->rule, i->merge);
   step next = step::collect;
-  for (unsigned attempts = 0; i->wanted() && !stopped_;) {
+  for (unsigned attempts = 0;;) {
+    // An outcome counts even if nobody here waits for it any more.
+    if (next != step::decided && (!i->wanted() || stopped_)) co_return;
     switch (next) {
       case step::collect:
         if (attempts++ != 0) co_await pause(i, attempts - 1);
@@ -116,6 +118,7 @@ task<step> engine::agreements::collect(std::shared_ptr<group_state> group, insta
 
 task<step> engine::agreements::accept(std::shared_ptr<group_state> group, instance_ptr i, bool again) {
   agreement_proposer& p = *i->proposer;
+  if (i->space == agreement_space::shrink && p.own_proposal() && !again) name_shrunk(*group, *i);
   agreement_request request = request_for(*i, agreement_kind::accept);
   request.round = p.current().round;
   request.what = encoded(p.proposed());
@@ -191,10 +194,17 @@ task<void> engine::agreements::pause(instance_ptr i, unsigned attempts) {
   }
 }
 
-/// Tells the outcome to everybody who is not held dead. Those who are missed find it when they ask.
-task<void> engine::agreements::announce(std::shared_ptr<group_state> group, instance_ptr i) {
+/// Tells members the outcome. Returns those that have heard it.
+task<rank_set> engine::agreements::tell(std::shared_ptr<group_state> group, instance_ptr i, rank_set whom,
+                                        bool directly) {
   agreement_request request = request_for(*i, agreement_kind::decided);
   request.what = encoded(i->votes.decision());
+  const gathered g = co_await ask(group, request, whom, directly, owner_.executor_.now());
+  co_return g.answers.voters;
+}
+
+/// Tells the outcome to everybody who is not held dead. Those who are missed find it when they ask.
+task<void> engine::agreements::announce(std::shared_ptr<group_state> group, instance_ptr i) {
   const rank_set given_up = i->proposer->given_up({});
   rank_set untold = rank_set::all(group->members->size()) - rank_set{group->self_rank};
   nanoseconds wait = owner_.options_.rtt_estimate;
@@ -202,8 +212,8 @@ task<void> engine::agreements::announce(std::shared_ptr<group_state> group, inst
     rank_set whom = untold - dead_in(*group);
     if (times == 0) whom = whom - given_up;
     if (!whom.empty()) {
-      const gathered g = co_await ask(group, request, whom, times != 0, owner_.executor_.now());
-      untold = untold - g.answers.voters;
+      const rank_set heard = co_await tell(group, i, whom, times != 0);
+      untold = untold - heard;
     }
     if (untold.empty()) break;
     if (times == 0) continue;
@@ -214,6 +224,8 @@ task<void> engine::agreements::announce(std::shared_ptr<group_state> group, inst
     }
     wait *= 2;
   }
+  i->told = (untold - i->votes.decision().failed).empty();
+  if (i->told) settle(*i);
 }
 
 }  // namespace scoll::detail

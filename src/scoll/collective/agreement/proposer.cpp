@@ -27,8 +27,9 @@ void agreement_proposer::begin_to_ask() {
   accepted_ = {};
 }
 
-void agreement_proposer::name_group(std::uint64_t creator, std::uint64_t incarnation,
-                                    std::uint64_t counter) noexcept {
+void agreement_proposer::name_group(std::uint64_t creator, std::uint64_t incarnation, std::uint64_t counter,
+                                    std::span<const std::byte> digest) {
+  proposed_.value.assign(digest.begin(), digest.end());
   proposed_.creator = creator;
   proposed_.incarnation = incarnation;
   proposed_.counter = counter;

@@ -62,7 +62,8 @@ class agreement_proposer {
   /// True if `proposed` is this proposer's own, rather than taken over from another. For a shrink the owner
   /// then names the new group, once, before it asks for votes.
   bool own_proposal() const noexcept { return own_proposal_; }
-  void name_group(std::uint64_t creator, std::uint64_t incarnation, std::uint64_t counter) noexcept;
+  void name_group(std::uint64_t creator, std::uint64_t incarnation, std::uint64_t counter,
+                  std::span<const std::byte> digest);
   const error& failure() const noexcept { return failure_; }
   /// The members that have voted under the current ballot.
   const rank_set& voters() const noexcept { return voters_; }

@@ -43,7 +43,10 @@ engine::agreements::table::lookup engine::agreements::open(group_state& group, a
     });
   }
   if (number != 0) return {nullptr, table::place::stale};
-  if (all.shrink == nullptr) all.shrink = std::make_shared<agreement_instance>(space, number, rule);
+  if (all.shrink == nullptr) {
+    all.shrink = std::make_shared<agreement_instance>(space, number, rule);
+    all.shrink->merge = &merge_nothing;
+  }
   return {all.shrink, table::place::found};
 }
 
@@ -99,7 +102,9 @@ agreement_answers engine::agreements::on_accept(group_state& group, const agreem
   const instance_ptr i = open_for(group, request, root, refusal);
   if (i == nullptr) return refusal;
   const ballot b{request.round, root};
-  i->votes.accept(b, decoded(*request.what));
+  const proposal what = decoded(*request.what);
+  if (!makes_sense(group, request.space, what)) return refusal;
+  if (i->votes.accept(b, what) && request.space == agreement_space::shrink) note_vote(group, *i);
   i->changed();
   return i->votes.answer_accept(b, group.self_rank);
 }
@@ -117,8 +122,15 @@ agreement_answers engine::agreements::on_decided(group_state& group, const agree
 
 void engine::agreements::learn(group_state& group, agreement_instance& i, const proposal& outcome) {
   if (i.decided() || i.closed) return;
+  if (!makes_sense(group, i.space, outcome))
+    return i.end({errc::malformed, "members have told an outcome that does not fit the group"});
   i.votes.decide(outcome);
-  if (i.space == agreement_space::agree) of(group).agree.note_decided(i.number);
+  if (i.space == agreement_space::agree) {
+    of(group).agree.note_decided(i.number);
+  } else {
+    settle(i, is_own(outcome) ? outcome.counter : 0);
+    hold_shrunk(group, outcome);
+  }
   i.changed();
 }
 
