@@ -11,6 +11,7 @@
 #include "scoll/coro/time.hpp"
 #include "scoll/ids.hpp"
 #include "scoll/ship/options.hpp"
+#include "scoll/tree/greedy.hpp"
 #include "scoll/tree/spec.hpp"
 #include "transport/session/endpoint.hpp"
 
@@ -47,6 +48,11 @@ struct node_options {
   nanoseconds level_margin = std::chrono::milliseconds(5);
   /// How often a member asks the creators of its groups whether they still exist, give or take a tenth.
   nanoseconds group_lease = std::chrono::seconds(30);
+  /// The tree, rooted at the node that revokes a group, whose children each member tells first.
+  tree_spec revoke_tree = greedy{7, 2, 0};
+  /// The time that a revoke waits for connections to the members that this node tells itself. Members that it
+  /// has not reached by then are told later.
+  nanoseconds revoke_emission = std::chrono::milliseconds(5);
   /// The number of threads for hooks that compute for long.
   std::size_t workers = 2;
   /// The number of functions that wait for a thread; further ones are `busy`.

@@ -17,6 +17,7 @@ struct collective_statistics {
   std::uint64_t refused = 0;         ///< requests refused on arrival
   std::uint64_t late_creations = 0;  ///< those of them that would create a group that has ended
   std::uint64_t asked_again = 0;  ///< requests sent once more, to members that did not hold a delayed group
+  std::uint64_t revoked = 0;      ///< groups that were revoked, by this node or others
   std::uint64_t clean = 0;        ///< operations whose whole subtree executed and was merged
 };
 

@@ -31,6 +31,9 @@ status node_options::validate() const {
   }
   if (pinned_tree && check_tree(*pinned_tree, 1) != tree_fault::none)
     return make_error(errc::unknown_tree, "pinned_tree: {}", describe(check_tree(*pinned_tree, 1)));
+  if (const tree_fault fault = check_tree(revoke_tree, 1); fault != tree_fault::none)
+    return make_error(errc::unknown_tree, "revoke_tree: {}", describe(fault));
+  if (revoke_emission.count() <= 0) return error(errc::invalid_argument, "revoke_emission must be positive");
   if (const status s = ship.validate(); !s) return s;
   transport::endpoint_options links = detail::link_options(*this);
   if (incarnation == 0) links.incarnation = 1;  // chosen when the node is made

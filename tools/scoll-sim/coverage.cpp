@@ -66,6 +66,11 @@ std::string_view to_string(mark m) noexcept {
     case shrunk: return "shrunk";
     case shrink_excluded: return "shrink excluded";
     case shrunk_group: return "shrunk group";
+    case revoked: return "revoked";
+    case revoked_by_two: return "revoked by two";
+    case revoked_before_creation: return "revoked before creation";
+    case revoke_owed: return "revoke owed";
+    case call_revoked: return "call revoked";
   }
   return "?";
 }

@@ -5,6 +5,8 @@
 #include "scoll/coro/error_format.hpp"
 #include "tools/scoll-sim/cluster/cluster.hpp"
 #include "tools/scoll-sim/exhaust/agree_check.hpp"
+#include "tools/scoll-sim/exhaust/revoke_engine.hpp"
+#include "tools/scoll-sim/exhaust/revoke_graph.hpp"
 #include "tools/scoll-sim/gossip/gossip_swarm.hpp"
 
 namespace scoll::sim {
@@ -52,6 +54,7 @@ void play(cluster& c, const plan& p, violations& found) {
     if (found.empty()) check_bounds(c, found);
     if (found.empty()) check_call_bounds(c, found);
     if (found.empty()) check_admissions(c, found);
+    if (found.empty()) check_revokes_are_prompt(c, found);
   }
 }
 
@@ -68,6 +71,7 @@ void check_at_rest(cluster& c, violations& found) {
   check_calls_settled(c, found);
   check_groups_settled(c, found);
   check_admissions_settled(c, found);
+  check_revokes_settled(c, found);
 }
 
 void check_outcomes(cluster& c, violations& found) {
@@ -75,6 +79,7 @@ void check_outcomes(cluster& c, violations& found) {
   check_calls(c, found);
   check_hauls(c, found);
   check_agreements(c, found);
+  check_revokes(c, found);
 }
 
 void count(cluster& c, const plan& p, run_report& report) {
@@ -113,9 +118,9 @@ void run_report::add(const run_report& other) {
 
 namespace {
 
-run_report run_agree() {
+run_report run_exhaust(const std::vector<exhausted>& parts) {
   run_report report;
-  for (const exhausted& part : exhaust_agree_briefly()) {
+  for (const exhausted& part : parts) {
     report.events += part.cases;
     if (!part.violation.empty()) report.found.push_back({part.violation, part.part});
   }
@@ -126,7 +131,9 @@ run_report run_agree() {
 
 run_report run(const plan& p, testing::sim_world::observer observer) {
   if (p.work == workload::gossip) return run_gossip(p, observer);
-  if (p.work == workload::agree) return run_agree();
+  if (p.work == workload::agree) return run_exhaust(exhaust_agree_briefly());
+  if (p.work == workload::revoke)
+    return run_exhaust({flood_with_equal_views(8), kill_at_each_notice(5, 1), revoke_beside_calls(5)});
   run_report report;
   // Objects that were not destroyed in order are left as they are: a broken run is examined, not cleaned up.
   auto* const c = new cluster(p);

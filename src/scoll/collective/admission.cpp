@@ -71,11 +71,13 @@ error engine::admit(const admission_request& request, const collective_head& hea
                       head.group.counter, head.group.creator);
   }
   if (!known) {
+    if (const error why = refuse_unknown_revoked(request, head)) return why;
     auto found = group_for(request, head, entry);
     if (!found) return found.error();
     if (*found == nullptr) return {};  // it waits
     group = std::move(*found);
   }
+  if (const error why = refuse_revoked(request, *group, *entry)) return why;
   const error placed = admit_to_group(request, head, group, std::move(entry));
   if (placed && !known && !group->mapped) groups_.forget(head.group);
   return placed;

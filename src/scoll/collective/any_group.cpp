@@ -43,6 +43,13 @@ rank_set any_group::addressed() const {
   return to_.subset != nullptr ? to_.subset->ranks() : rank_set::all(members().size());
 }
 
+task<result<revoke_report>> any_group::revoke(std::uint32_t reason, std::string_view text) const {
+  if (valid()) return engine_->revoke_group(to_.group, reason, text);
+  return []() -> task<result<revoke_report>> {
+    co_return error(errc::invalid_argument, "the group is empty");
+  }();
+}
+
 any_group any_group::narrowed_to(const rank_set& ranks) const {
   rank_set beyond = ranks - rank_set::all(members().size());
   return narrowed(beyond.empty() ? addressed() & ranks : std::move(beyond), false);

@@ -81,8 +81,10 @@ struct collective_reply_head {
   static constexpr std::uint8_t extension = 1;
   /// All members of the subtree executed and are merged; no account follows.
   static constexpr std::uint8_t clean = 2;
+  /// The answer is early because the group is revoked; the account has the reason.
+  static constexpr std::uint8_t revoked = 16;
   /// The flags that this version knows; a reply with any other one is malformed.
-  static constexpr std::uint8_t known_flags = extension | clean;
+  static constexpr std::uint8_t known_flags = extension | clean | revoked;
 
   std::uint8_t flags = 0;
   std::uint8_t reserved = 0;

@@ -12,6 +12,7 @@
 #include "scoll/collective/limits.hpp"
 #include "scoll/collective/member_questions.hpp"
 #include "scoll/collective/operation/operation.hpp"
+#include "scoll/collective/revoke.hpp"
 #include "scoll/collective/sweeper.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
@@ -47,11 +48,13 @@ engine::engine(executor& ex, transport::rail& rail, const node_options& options,
       admissions_(std::make_unique<admissions>(*this)),
       ends_(std::make_unique<end_teller>(*this)),
       end_requests_(std::make_unique<end_requests>(*this)),
+      revokes_(std::make_unique<revoker>(*this)),
       scope_(std::make_unique<scope>(ex)) {
   group_service_ = std::make_shared<service_entry>();
   group_service_->table = &group_admin_table();
   group_service_->instance = group_admin_instance();
   agreements_ = std::make_unique<agreements>(*this);
+  group_service_->survives_revoke = true;
 }
 
 engine::~engine() {
@@ -164,6 +167,8 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
                     const void* what) {
   group_state& group = *to.group;
   if (const error why = why_not_now(to, options, kind)) return {nullptr, why};
+  const error* const revoked = revoke_of(group);
+  if (revoked != nullptr && !service->survives_revoke) return {nullptr, *revoked};
   tree_fault fault = tree_fault::none;
   const any_tree* resolved = group.resolve(tree, to.size(), fault);
   if (resolved == nullptr) return {nullptr, {errc::unknown_tree, describe(fault)}};

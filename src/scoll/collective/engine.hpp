@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/options.hpp"
 #include "scoll/collective/outcome.hpp"
+#include "scoll/collective/revoke_report.hpp"
 #include "scoll/collective/start_hold.hpp"
 #include "scoll/collective/subset.hpp"
 #include "scoll/coro/executor.hpp"
@@ -44,8 +46,10 @@ namespace scoll::detail {
 class engine;
 class admission_request;
 class operation;
+class revoker;
 struct forget_request;
 struct resolution;
+struct notice_head;
 
 /// The collectives of one node: services, groups, and a bounded table of operations ("Admission"). It is
 /// single-threaded.
@@ -100,6 +104,9 @@ class engine final : private transport::endpoint_events {
                                                           group_options options);
   /// Ends a group here at once and at the other members as `node::destroy` says.
   task<status> destroy_group(std::shared_ptr<group_state> group);
+  /// Revokes a group, as `group::revoke` says. `text` is cut.
+  task<result<revoke_report>> revoke_group(std::shared_ptr<group_state> group, std::uint32_t reason,
+                                           std::string_view text);
   /// The group of that id. Null if this node does not hold it, or has ended it.
   std::shared_ptr<group_state> find_group(const group_id& id) const;
   /// Calls `visit(const group_state&)` for every group, in the order of their ids.
@@ -167,6 +174,7 @@ class engine final : private transport::endpoint_events {
   friend class operation;
   friend struct pending_admission;
   class admissions;
+  friend class revoker;
   class sweeper;
   class end_requests;
   class end_teller;
@@ -174,6 +182,8 @@ class engine final : private transport::endpoint_events {
 
   void on_request(transport::request_view& request) noexcept override;
   void on_cancelled(transport::incoming& work, const transport::cancel_reason& reason) noexcept override;
+  bool on_notice(transport::session& from, std::span<const std::byte> head) noexcept override;
+  void on_session_begun(transport::session& peer) noexcept override;
   void on_session_lost(transport::session& peer, const error& reason) noexcept override;
 
   using encode_function = result<std::size_t> (*)(const void* what, std::span<std::byte> into) noexcept;
@@ -183,6 +193,14 @@ class engine final : private transport::endpoint_events {
   status encode_request(operation& op, const addressees& to, encode_function encode, const void* what);
   static error why_no_room(const addressees& to);
   error dead_among(const addressees& to) const;
+  std::vector<std::uint32_t> dead_ranks(const group_state& group) const;
+  void end_all_of(group_state& group, const error& why) noexcept;
+  void hear_of_revoke(const std::shared_ptr<group_state>& group, const error& why, node_id from);
+  const error* revoke_of(const group_state& group) const;
+  error refuse_revoked(const admission_request& request, const group_state& group,
+                       const service_entry& service);
+  error refuse_unknown_revoked(const admission_request& request, const collective_head& head);
+  void learn_members(const group_id& id, membership_ptr members);
   bool view_differs(const group_state& group, const subset& root_sees) const;
   void end_life(node_id node, std::uint64_t last_incarnation);
   begun fail(operation& op, const error& why) noexcept;
@@ -251,6 +269,7 @@ class engine final : private transport::endpoint_events {
   std::unique_ptr<agreements> agreements_;
   std::unique_ptr<end_requests> end_requests_;
   bool tells_later_ = true;
+  std::unique_ptr<revoker> revokes_;
   known_lives lives_;
   intrusive_list<operation> live_;
   std::size_t live_operations_ = 0;

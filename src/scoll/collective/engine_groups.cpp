@@ -4,6 +4,7 @@
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/operation/operation.hpp"
+#include "scoll/collective/revoke.hpp"
 #include "scoll/collective/sweeper.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
@@ -38,7 +39,9 @@ void engine::end_group(const std::shared_ptr<group_state>& group, const group_en
   if (own && kept->holders != nullptr) creations_.settle(kept->id.counter);  // nobody may join any more
   if (kept->id.creator == 0) windows_.keep(*kept);
   const std::vector<group_id> inner = std::exchange(kept->inner, {});
-  groups_.drop(kept->id, how);
+  const group_ending revoked = revokes_->ending_of(kept->id);
+  groups_.drop(kept->id, revoked ? revoked : how);
+  revokes_->dropped(kept->id);
   for (const group_id& id : inner) {
     if (const auto within = groups_.find(id)) end_group(within, how);
   }
@@ -46,10 +49,11 @@ void engine::end_group(const std::shared_ptr<group_state>& group, const group_en
 
 /// Ends the broadcasts to a group that run here, and its agreements.
 void engine::end_operations(const group_state& group) noexcept {
-  agreements_->end_group(group, {errc::unknown_group, "the group has been destroyed"});
+  const error why(errc::unknown_group, "the group has been destroyed");
+  agreements_->end_group(group, why);
   for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
     if (op->subject_.head.is_broadcast() && op->subject_.group.get() == &group)
-      op->end_by(end_cause::cancelled);
+      op->end_by(end_cause::group_ended, why);
   }
 }
 
@@ -67,6 +71,11 @@ result<std::shared_ptr<group_state>> engine::adopt_group(membership_ptr members,
   if (members->rank_of(options_.id) && find_service(service) == nullptr) {
     return make_error(errc::unknown_service, "service {:#06x} is not registered on this node",
                       static_cast<std::uint32_t>(service));
+  }
+  const group_id name = out_of_band_group(service, id, members->digest());
+  if (const error why = revokes_->refusal_of_unknown(name)) {
+    learn_members(name, std::move(members));
+    return why;
   }
   auto adopted = groups_.adopt(std::move(members), service, id, options.tree.value_or(options_.default_tree));
   if (!adopted) return adopted;

@@ -13,7 +13,7 @@ void engine::abort_all(time_point by) noexcept {
   end_requests_->stop();
   for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
     if (op->answered()) continue;
-    op->end_by(end_cause::cancelled);
+    op->end_by(end_cause::closing, {errc::closed, "this node is shutting down"});
     op->expire_by(by);
   }
 }

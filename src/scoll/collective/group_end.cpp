@@ -9,6 +9,7 @@
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/name_nodes.hpp"
 #include "scoll/collective/outcome_builder.hpp"
+#include "scoll/collective/revoke.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/session.hpp"
@@ -75,6 +76,7 @@ std::size_t engine::groups_ending() const noexcept {
 }
 
 void engine::stop_telling() noexcept {
+  revokes_->stop();
   ends_->stop();
   agreements_->stop();
 }
@@ -107,11 +109,15 @@ task<status> engine::destroy_group(std::shared_ptr<group_state> group) {
 /// Ends a group here and tells the other members.
 task<status> engine::end_everywhere(std::shared_ptr<group_state> group) {
   const bool reserved = ends_->groups().reserve();
+  const bool floods = group->ends_with == lifetime::members;
+  if (floods) revokes_->announce_end(group);
   end_group(group, {group_fate::destroyed, options_.id, 0});
   addressees to{group};
   rank_set untold = all_but(*group, group->self_rank);
-  auto told = co_await run_on_group(to, collective_kind::forget, group->tree, tell_limit);
-  if (told) untold = untold - gone_after(*told, group->tree);
+  // Where the word floods, members do not hold the group any more to pass it on down a tree.
+  const tree_spec tree = floods ? tree_spec(flat{}) : group->tree;
+  auto told = co_await run_on_group(to, collective_kind::forget, tree, tell_limit);
+  if (told) untold = untold - gone_after(*told, tree);
   // The members below a lost one have not heard of it.
   if (told && !living(*group, untold).empty()) {
     to.subset = these_of(*group, untold);

@@ -16,8 +16,10 @@
 #include "scoll/collective/options.hpp"
 #include "scoll/collective/replay_window.hpp"
 #include "scoll/collective/subset.hpp"
+#include "scoll/coro/error.hpp"
 #include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/result.hpp"
+#include "scoll/detail/group_call.hpp"
 #include "scoll/ids.hpp"
 #include "scoll/tree/any_tree.hpp"
 
@@ -65,6 +67,8 @@ struct group_state {
   intrusive_list<rooted_operation, rooted_operation> rooted;  // those that have not ended, in order
   std::uint64_t last = 0;  // the counter of the last broadcast that is rooted here; 0: none has begun
   std::shared_ptr<group_agreements> agreements;  // null until one begins
+  std::unique_ptr<const error> revoked;          // why broadcasts fail, once it is revoked
+  intrusive_list<group_call, group_call> calls;  // what was begun through it, beside broadcasts
   bool creating = false;   // true while it is created here and not every member has answered
   bool tentative = false;  // true if another node created it and it has not been used yet
   bool forgotten = false;  // true once it has ended here

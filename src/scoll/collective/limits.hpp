@@ -52,4 +52,7 @@ inline constexpr std::size_t max_pulled_membership_bytes_at_once = 4 * max_pulle
 inline constexpr nanoseconds offer_time = std::chrono::seconds(10);
 inline constexpr std::size_t max_offers_to_questions = 64;
 
+/// The number of groups that a node was told were revoked before their creation has come.
+inline constexpr std::size_t max_unknown_revokes = 1024;
+
 }  // namespace scoll::detail

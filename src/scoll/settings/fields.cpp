@@ -261,6 +261,11 @@ constexpr std::array fields{
                                                       "the time that each level keeps back in addition"),
     field<short_time, SCOLL_PLACE(node.group_lease)>(
         "node.group_lease", "a time up to 3600s", "how often a member asks whether its groups still exist"),
+    field<tree, SCOLL_PLACE(node.revoke_tree)>("node.revoke_tree", "such as greedy:7,2,0, knomial:4",
+                                               "the tree along which a revoke goes first"),
+    field<short_time, SCOLL_PLACE(node.revoke_emission)>(
+        "node.revoke_emission", "a time up to 3600s",
+        "how long a revoke waits for connections to the members that it tells itself"),
     field<number<1U, 1024U>, SCOLL_PLACE(node.workers)>("node.workers", "1 to 1024",
                                                         "threads for hooks that compute for long"),
     field<count, SCOLL_PLACE(node.worker_queue)>("node.worker_queue", "1 or more",

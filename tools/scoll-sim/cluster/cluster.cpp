@@ -156,6 +156,7 @@ void cluster::boot(std::uint32_t host) {
   testing::sim_disk& disk = *disks_[host];
   life& l = all_lives_.emplace_back(world_, ways(), disk, host, clocks_[host]);
   l.number = all_lives_.size();
+  l.started = world_.now();
   // Some who come back lose their power once more, in one of the first operations on files.
   const bool fails = world_.now().count() != 0 && disk.random().chance(1, 2);
   const std::uint64_t fails_at = fails ? 1 + disk.random().below(16) : 0;
@@ -285,6 +286,8 @@ void cluster::began(std::uint64_t broadcast, std::uint32_t rank, nanoseconds lef
   if (rank != b.root_rank && !b.root->crashed && p != nullptr && p->stage() != gossip::participation::active)
     ++early_;
   if (m.executor == nullptr) return;
+  const auto held = detail::node_access::engine(*m.executor->member).find_group(*b.group->id);
+  m.after_revoke |= held != nullptr && held->revoked != nullptr;
   if (rank != b.root_rank && b.options.last) b.overtook |= has_earlier_one(b);
   if (rank != b.root_rank) in_use_.emplace(m.executor->number, b.group->number);
   if (b.manner.to != audience::chosen) note_view(b, m);

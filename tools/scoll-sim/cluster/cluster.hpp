@@ -73,6 +73,8 @@ class cluster final : private ledger {
   void begin_shutdown();
 
   const std::map<std::uint64_t, group_record>& groups() const noexcept { return groups_; }
+  /// The group as that life holds it; null if it does not.
+  std::unique_ptr<detail::any_group> held_by(life& l, std::uint64_t group) const;
   const std::map<std::uint64_t, broadcast_record>& broadcasts() const noexcept { return broadcasts_; }
   const errands& calls() const noexcept { return errands_; }
   const agreements& agreed() const noexcept { return agreements_; }
@@ -155,6 +157,8 @@ class cluster final : private ledger {
   void on(const events::subset& e) { subsets_[e.broadcast] = e.hosts; }
   void on(const events::cancel& e);
   void on(const events::destroy& e);
+  void on(const events::revoke& e);
+  void on(const events::within& e) { errands_.say(e); }
   void on(const events::stray& e);
   void on(const events::call& e) { errands_.begin(e); }
   void on(const events::haul& e) { errands_.begin(e); }
@@ -204,6 +208,10 @@ class cluster final : private ledger {
   task<status> destroy_as(life& l, group_record& g);
   task<void> say_farewell(life& l, std::vector<group_record*> groups);
   bool is_held(life& l, const group_record& g) const;
+
+  // revokes.cpp
+  task<void> revoke(life& l, group_record& g, std::size_t which);
+  void find_creation(life& l, group_record& g);
   group_record& group_of_the_living(std::uint64_t number, const tree_spec& tree);
 
   // late_groups.cpp

@@ -66,6 +66,7 @@ task<void> cluster::create_as(life& creator, group_record& g, group_options opti
   auto created = co_await creator.member->create_group<S>(targets, options);
   if (!created) {
     g.failure = created.error();
+    seen_.saw(mark::revoked_before_creation, g.failure == errc::revoked && !g.revokes.empty());
     co_return;
   }
   g.id = created->id();

@@ -16,6 +16,14 @@ namespace scoll::sim {
 
 struct life;
 
+/// A host has revoked a group.
+struct revoke_record {
+  const life* by = nullptr;
+  std::uint32_t reason = 0;
+  nanoseconds at{0};  ///< in the world's time
+  bool done = false;  ///< the await has ended
+};
+
 /// A group that some host tried to make, or that hosts adopted by themselves.
 struct group_record {
   std::uint64_t number = 0;
@@ -40,6 +48,7 @@ struct group_record {
   const group_record* like = nullptr;  ///< the group that it was made of, whose entities it has
   /// The number of the group whose survivors this one has; it does not end with its creator.
   std::optional<std::uint64_t> shrunk_from;
+  std::vector<revoke_record> revokes;  ///< the first comes first
 
   /// True if every member was made to know it. A survivor may hear of its group late.
   bool known_to_all() const noexcept {
@@ -64,9 +73,10 @@ struct member_record {
   const life* executor = nullptr;  ///< the life that executed it last
   nanoseconds last_begun{0};       ///< in the world's time
   nanoseconds last_left{0};
-  nanoseconds most_left{0};  ///< the longest time that it was given
-  bool dissents = false;     ///< it saw others alive than the broadcast addresses, from its beginning on
-  bool wavers = false;       ///< its view changed after the beginning
+  nanoseconds most_left{0};   ///< the longest time that it was given
+  bool after_revoke = false;  ///< it executed although its group was revoked there
+  bool dissents = false;      ///< it saw others alive than the broadcast addresses, from its beginning on
+  bool wavers = false;        ///< its view changed after the beginning
 };
 
 struct broadcast_record {

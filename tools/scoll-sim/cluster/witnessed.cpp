@@ -54,6 +54,7 @@ void note_refusals(const broadcast_record& b, coverage& seen) {
   seen.saw(mark::table_full, has_cause(b, errc::busy, phase::admission));
   seen.saw(mark::dead_refused, has_cause(b, errc::peer_died, phase::liveness));
   seen.saw(mark::oversized_reply, has_cause(b, errc::too_large, phase::reply));
+  seen.saw(mark::revoked, !b.outcome_status && b.outcome_status.error() == errc::revoked);
   seen.saw(mark::reply_refused, has_cause(b, errc::io_error, phase::reply));
 }
 

@@ -16,7 +16,7 @@ std::span<const exhaust_subject> exhaust_subjects() {
                       &exhaust_agree},
       exhaust_subject{"groups", "groups of up to 17 members: each of them dies at each step",
                       &exhaust_groups},
-      exhaust_subject{"revoke", "the graph of a revoke: up to 10 members, every set of dead that it bears",
+      exhaust_subject{"revoke", "a revoke: up to 10 members, every set of dead that the graph bears",
                       &exhaust_revoke},
   };
   return all;

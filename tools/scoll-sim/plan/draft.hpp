@@ -34,9 +34,10 @@ struct features {
   bool calls = false;
   bool bulk = false;
   bool two_rails = false;
-  bool outages = false;     ///< the transport of bulk data fails, and nothing else does
-  bool gossip = false;      ///< the nodes follow a gossip
-  bool verdicts = false;    ///< liveness is invented
+  bool outages = false;   ///< the transport of bulk data fails, and nothing else does
+  bool gossip = false;    ///< the nodes follow a gossip
+  bool verdicts = false;  ///< liveness is invented
+  bool revokes = false;
   bool old_groups = false;  ///< groups are used long after their creation
 };
 
@@ -98,6 +99,7 @@ void draw_haul(draft& d, std::uint64_t number, nanoseconds at, std::uint32_t fro
 void draw_hauls(draft& d);
 void draw_outages(draft& d);
 void draw_faults(draft& d);
+void draw_revokes(draft& d);
 void draw_liveness(draft& d);
 void draw_agreements(draft& d);
 

@@ -221,6 +221,23 @@ struct shrink {
   microseconds deadline{0};
 };
 
+/// A host revokes a group.
+struct revoke {
+  static constexpr std::string_view name = "revoke";
+  static constexpr bool fault = false;
+  std::uint64_t group = 0;
+  std::uint32_t host = 0;
+  std::uint32_t reason = 0;
+};
+
+/// A call is made through a group, before it begins.
+struct within {
+  static constexpr std::string_view name = "within";
+  static constexpr bool fault = false;
+  std::uint64_t call = 0;
+  std::uint64_t group = 0;
+};
+
 struct boot {
   static constexpr std::string_view name = "boot";
   static constexpr bool fault = false;

@@ -24,6 +24,17 @@ void report(violations& found, std::string_view property, const broadcast_record
                    describe(b.account))});
 }
 
+/// True for the reasons for which operations end early.
+bool is_early_end(errc code) {
+  return code == errc::deadline_exceeded || code == errc::cancelled || code == errc::revoked ||
+         code == errc::unknown_group || code == errc::peer_died || code == errc::closed;
+}
+
+/// True if the group was revoked before the broadcast had ended.
+bool is_revoked(const broadcast_record& b) {
+  return !b.group->revokes.empty() && b.group->revokes.front().at <= b.ended;
+}
+
 bool executed(member_state s) {
   return s == member_state::merged || s == member_state::executed;
 }
@@ -97,9 +108,9 @@ void too_much_is_refused(const broadcast_record& b, violations& found) {
 /// A member that is reported as failed gave no reply that could be merged, so its `execute` did not succeed.
 void failed_did_not_contribute(const broadcast_record& b, violations& found) {
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
-    const bool own =
-        b.account.state(rank) == member_state::failed && b.account.why(rank).where == phase::execute &&
-        b.account.why(rank).what != errc::deadline_exceeded && b.account.why(rank).what != errc::cancelled;
+    const bool own = b.account.state(rank) == member_state::failed &&
+                     b.account.why(rank).where == phase::execute &&
+                     !is_early_end(b.account.why(rank).what.code());
     if (own && b.members[rank].contributed != 0)
       report(found, "failed did not contribute", b, fmt::format("rank {} did", rank));
   }
@@ -172,12 +183,13 @@ void unknown_has_a_reason(const broadcast_record& b, const cluster& c, violation
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     if (b.account.state(rank) != member_state::unknown) continue;
     const error& why = b.account.why(rank).what;
-    if (why == errc::deadline_exceeded || (why == errc::cancelled && (b.cancelled || b.group->ending)))
-      continue;
+    const bool by_end = why == errc::cancelled || why == errc::unknown_group;
+    if (why == errc::deadline_exceeded || (by_end && (b.cancelled || b.group->ending))) continue;
+    if (is_revoked(b) && (why == errc::revoked || why == errc::cancelled)) continue;
     if (stands_for_several(b.account.why(rank))) continue;
     number_set path = path_to(b, *tree, rank);
     // A group ends with its creator, and its broadcasts end with it.
-    if (b.group->creator != nullptr && why == errc::cancelled) path.insert(b.group->creator->host);
+    if (b.group->creator != nullptr && by_end) path.insert(b.group->creator->host);
     const bool touched = std::any_of(c.faults().begin(), c.faults().end(), [&](const fault_record& f) {
       return !f.bulk_only && !(f.hosts & path).empty() && f.from <= b.ended && f.until >= b.began;
     });
@@ -188,7 +200,7 @@ void unknown_has_a_reason(const broadcast_record& b, const cluster& c, violation
 
 /// Without faults, with time left and within the limits, no member is lost or left out.
 void nothing_fails_by_itself(const broadcast_record& b, const cluster& c, violations& found) {
-  if (!c.faults().empty() || b.cancelled || b.group->ending || b.held) return;
+  if (!c.faults().empty() || b.cancelled || b.group->ending || b.held || is_revoked(b)) return;
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     const member_state s = b.account.state(rank);
     const cause& why = b.account.why(rank);
@@ -213,7 +225,7 @@ constexpr nanoseconds long_way = milliseconds(250);
 /// round trip, a late member reports the lateness itself.
 void the_late_speak_for_themselves(const broadcast_record& b, const cluster& c, violations& found) {
   constexpr nanoseconds ample = milliseconds(15);
-  if (!c.faults().empty() || b.cancelled) return;
+  if (!c.faults().empty() || b.cancelled || is_revoked(b)) return;
   const auto n = static_cast<std::uint32_t>(b.addressed.size());
   const auto tree = any_tree::resolve(b.group->tree, n);
   const nanoseconds given = b.options.deadline.left({});
@@ -242,7 +254,8 @@ void a_stop_is_heard(const broadcast_record& b, const cluster& c, violations& fo
 
 /// Without faults, and with time left, every member answers an abort, even if only to report unknown states.
 void an_abort_is_acknowledged(const broadcast_record& b, const cluster& c, violations& found) {
-  if (!c.faults().empty() || !b.cancelled || b.cancelled_at + long_way > b.began + b.bound) return;
+  if (!c.faults().empty() || !b.cancelled || b.cancelled_at + long_way > b.began + b.bound || is_revoked(b))
+    return;
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     if (b.account.state(rank) == member_state::unknown && b.account.why(rank).where == phase::delivery)
       report(found, "an abort is acknowledged", b, fmt::format("rank {} did not answer it", rank));

@@ -81,7 +81,8 @@ void an_ended_group_leaves_nothing(const life& l, cluster& c, violations& found)
 
 /// Without faults a group can be created, unless a table was full or its time too short.
 void no_creation_fails_by_itself(const group_record& g, const cluster& c, violations& found) {
-  if (!c.faults().empty() || !g.failure || g.failure == errc::busy || g.failure == errc::deadline_exceeded)
+  if (!c.faults().empty() || !g.failure || g.failure == errc::busy || g.failure == errc::deadline_exceeded ||
+      (g.failure == errc::revoked && !g.revokes.empty()))
     return;
   found.push_back(
       {"no creation fails by itself", fmt::format("group {}: {}", g.number, describe(g.failure))});

@@ -36,6 +36,7 @@ engine::agreements::agreements(engine& owner) : owner_(owner), service_(*this) {
   entry_ = std::make_shared<service_entry>();
   entry_->table = &table_of<agreement_service>;
   entry_->instance = &service_;
+  entry_->survives_revoke = true;
   owner_.add_own_service(entry_).value();
 }
 

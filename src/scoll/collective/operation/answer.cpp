@@ -51,7 +51,7 @@ void operation::give_up_waiting() {
   for (child& c : children_.all()) {
     if (c.at == child::stage::settled) continue;
     if (c.at == child::stage::pending) {
-      const bool reached = c.cancel();
+      const bool reached = c.cancel(code_to_tell());
       c.lose(why_ended("no answer in time"), reached);
     }
     const std::size_t mark = outcome_.runs().size();
@@ -176,6 +176,7 @@ bool operation::fill_answer(transport::message& m) {
 std::size_t operation::encode_answer(std::span<std::byte> into, collective_reply_head& head) {
   head = {};
   head.flags = result_.clean ? collective_reply_head::clean : 0;
+  if (is_revoked()) head.flags |= collective_reply_head::revoked;
   head.dissenters = result_.dissenters.members;
   head.dissenter = result_.dissenters.first;
   std::size_t size = result_.clean ? 0 : encode_account(into);

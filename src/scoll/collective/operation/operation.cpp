@@ -79,8 +79,8 @@ void operation::accept(const admission_request& request, const collective_head& 
   bind(std::move(group), std::move(subset), std::move(service), tree, relative);
   reply_limit_ = request.reply_capacity();
   // An operation that ends within this turn may hold on to the buffer in which it arrived.
-  request_.forwarded =
-      ends_at_once() ? std::move(request.payload()) : engine_->endpoint_.keep(std::move(request.payload()));
+  request_.forwarded = needs_no_coroutine() ? std::move(request.payload())
+                                            : engine_->endpoint_.keep(std::move(request.payload()));
   times_.begin_as_member(request.arrived(), head, subject_.levels());
   rearm();
   request.accept(*this);
@@ -92,16 +92,23 @@ void operation::stopped_by_user(void* self) noexcept {
   static_cast<operation*>(self)->end_by(end_cause::cancelled);
 }
 
-void operation::on_parent_cancelled(const transport::cancel_reason& reason) noexcept {
-  ending_.answer_awaited &= reason.answer_awaited;
-  end_by(end_cause::cancelled);
+void operation::on_parent_cancelled(const transport::cancel_reason& said) noexcept {
+  ending_.answer_awaited &= said.answer_awaited;
+  end_by(end_cause::cancelled,
+         said.why == errc::cancelled ? error() : error(said.why, "the parent has ended the broadcast"));
   progress_.set();
 }
 
-void operation::end_by(end_cause cause) noexcept {
+void operation::end_by(end_cause cause, const error& reason) noexcept {
   bool& told = cause == end_cause::deadline ? times_.expired : ending_.asked;
-  if (std::exchange(told, true)) return;
-  if (ending_.cause == end_cause::none) ending_.cause = cause;
+  const bool begins = !std::exchange(told, true);
+  const bool hurries = ends_at_once(cause) && !std::exchange(ending_.at_once, true);
+  if (!begins && !hurries) return;
+  if (ending_.cause == end_cause::none ||
+      SCOLL_MUTANT(end_reason_overwritten, "the last cause of an early end is reported, not the first")) {
+    ending_.cause = cause;
+    ending_.reason = reason;
+  }
   if (stop_) stop_->request_stop();
   progress_.set();
 }
@@ -135,12 +142,12 @@ void operation::reset() noexcept {
 /// Starts the operation in a later step. An operation with nothing to wait for needs no coroutine.
 void operation::launch() {
   stage_ = stage::running;
-  if (ends_at_once()) return engine_->executor_.schedule(run_);
+  if (needs_no_coroutine()) return engine_->executor_.schedule(run_);
   engine_->scope_->spawn(run());
 }
 
 /// True for a leaf whose hooks are plain functions.
-bool operation::ends_at_once() const noexcept {
+bool operation::needs_no_coroutine() const noexcept {
   const service_table& t = table();
   return children_.empty() && !is_last() && !t.prepare.suspends && !t.execute.suspends && !t.finish.suspends;
 }
@@ -169,7 +176,7 @@ task<void> operation::run() {
     if (!children_.empty() && !table().short_execute) co_await forwards_left();
     start_execute();
     co_await collect();
-    if (ending_.asked) co_await abort_subtree();
+    if (ending_.asked && !ending_.at_once) co_await abort_subtree();
     give_up_waiting();
     if (table().finish.suspends) co_await finish();
     finish_now();

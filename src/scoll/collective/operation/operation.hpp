@@ -34,7 +34,20 @@ namespace scoll::detail {
 class admission_request;
 
 /// The reason why an operation ends before every answer is in. The first one stays.
-enum class end_cause : std::uint8_t { none, cancelled, deadline };
+enum class end_cause : std::uint8_t {
+  none,
+  cancelled,    ///< by the caller, or by the parent for its own reason
+  deadline,     ///< the time is over
+  group_ended,  ///< the group has been destroyed, or has ended with its creator
+  closing,      ///< this node shuts down
+  revoked,      ///< the group was revoked
+  root_dead,    ///< nobody awaits the answer any more
+};
+
+/// True if the answer leaves at once, and children are told to stop without waiting for what they have done.
+constexpr bool ends_at_once(end_cause cause) noexcept {
+  return cause == end_cause::deadline || cause == end_cause::revoked || cause == end_cause::root_dead;
+}
 
 /// One broadcast on one node. The same code runs on the root and on members. Operations are pooled, with all
 /// memory that they grow to. A member's operation is also its parent's request that is being served.
@@ -72,14 +85,18 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void accept(const admission_request& request, const collective_head& head,
               std::shared_ptr<group_state> group, subset_ptr subset, std::shared_ptr<service_entry> service,
               const any_tree& tree, std::uint32_t relative, bool relay);
-  void on_parent_cancelled(const transport::cancel_reason& reason) noexcept override;
+  void on_parent_cancelled(const transport::cancel_reason& said) noexcept override;
 
-  /// Ends the operation early: no further step begins, and hooks are asked to end. The first cause stands.
-  /// After a cancellation, the children are asked to report within a bounded time how far they came.
-  void end_by(end_cause cause) noexcept;
+  /// Ends the operation early: no further step begins, and hooks are asked to end. The first cause and its
+  /// reason stand, and states that are written from then on carry that reason. A deadline, a revoke and the
+  /// death of the root end it at once. Otherwise the children are asked to report within a bounded time how
+  /// far they came.
+  void end_by(end_cause cause, const error& reason = {}) noexcept;
   /// Makes the answer leave by `at` at the latest.
   void expire_by(time_point at) noexcept;
 
+  /// True if the operation ends with a revoke of its group.
+  bool is_revoked() const noexcept { return ending_.cause == end_cause::revoked; }
   bool answered() const noexcept { return stage_ >= stage::answered; }
   /// Names of the hooks that have not returned.
   std::vector<const char*> running_hooks() const { return hooks_.running(); }
@@ -104,7 +121,7 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void reset() noexcept;
   static void stopped_by_user(void* self) noexcept;
   void launch();
-  bool ends_at_once() const noexcept;
+  bool needs_no_coroutine() const noexcept;
   bool is_last() const noexcept;
   bool earlier_ones_run() noexcept;
   task<void> after_earlier_ones();
@@ -155,6 +172,7 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void merge_arrived(child& c, std::size_t mark, const status& told);
   void* take_answer(child& c, std::size_t mark);
   status read_account(child& c, std::span<const std::byte> bytes);
+  void hear_of_revoke(const child& c, const error& why);
   void reject_answer(child& c, std::size_t mark, const error& why, bool account_known);
   status decode_values(child& c, std::span<const std::byte> bytes);
   status take_value(child& c, std::span<const std::byte> bytes);
@@ -177,6 +195,7 @@ class operation final : public list_hook<>, public rooted_operation, public pare
 
   // Time limits.
   error why_ended(std::string_view what) const noexcept;
+  errc code_to_tell() const noexcept;
   status set_bounds(const bcast_options& options);
   nanoseconds finishing_time() const noexcept;
   void rearm();
@@ -219,7 +238,9 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   };
   struct ending {
     end_cause cause = end_cause::none;
+    error reason;                ///< empty for a deadline, and for the caller's own stop
     bool asked = false;          ///< asked to end, perhaps after the time was over
+    bool at_once = false;        ///< what the children have done by now is not awaited
     bool answer_awaited = true;  ///< the parent awaits the answer
   };
   struct result {
