@@ -146,7 +146,8 @@ error engine::admit_to_group(const admission_request& request, const collective_
                              std::shared_ptr<service_entry> service) {
   const membership& members = *group->members;
   const bool created = group->id.creator != 0;
-  const bool agrees = created && head.service == static_cast<std::uint32_t>(agreement_service::id);
+  const bool agrees = created && group->holders == nullptr &&
+                      head.service == static_cast<std::uint32_t>(agreement_service::id);
   if (head.service != static_cast<std::uint32_t>(group->service) && !agrees) {
     return make_error(errc::unknown_service, "the group is for service {:#06x}, not {:#06x}",
                       static_cast<std::uint32_t>(group->service), head.service);

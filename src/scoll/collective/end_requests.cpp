@@ -73,7 +73,7 @@ void engine::end_requests::on_answer(transport::exchange& self, transport::reply
   auto& q = static_cast<question&>(self);
   if (event.outcome) {
     q.heard.creator_says = read_answer(event.head, event.payload.bytes);
-  } else if (shows_ended(event.outcome.error())) {
+  } else if (event.refused && shows_ended(event.outcome.error())) {
     q.heard.creator_says = status();
   } else {
     q.heard.missed = event.outcome.error();

@@ -380,3 +380,20 @@ TEST_CASE("an adopted group ends on the node that destroys it, and may be adopte
   REQUIRE(c.bcast(held[1], {}).ok());
   REQUIRE(c.quiet());
 }
+
+TEST_CASE("a member that has not met the creator's present life ends its group all the same", "[group_end]") {
+  cluster c(3);
+  probe service;
+  c.serve(service);
+  // Node 1 knows node 2 from its first life. The group of the second life reaches node 1 through node 3.
+  make_used(c, 0, flat{});
+  c.kill(1);
+  c.reboot(1, 2);
+  c.revive(1);
+  c[1].serve(service).value();
+  const auto g = c.make_group<probe>(1, chain{});
+  const auto mine = c[0].find_group<probe>(g.id()).value();
+  c.run(c[0].destroy(mine)).ignore();
+  c.ex.run_for(61s);  // two leases
+  for (std::uint32_t i = 0; i < 3; ++i) CHECK(c.engine(i).find_group(g.id()) == nullptr);
+}

@@ -1,6 +1,8 @@
 #include <string>
 
 #include "program.hpp"
+#include "scoll/tree/chain.hpp"
+#include "scoll/tree/flat.hpp"
 #include "tools/scoll-sim/exhaust/agree_check.hpp"
 #include "tools/scoll-sim/exhaust/agree_engine.hpp"
 #include "tools/scoll-sim/exhaust/groups_check.hpp"

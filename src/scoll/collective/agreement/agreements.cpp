@@ -45,7 +45,7 @@ error engine::agreements::why_not(const addressees& to, const agree_options& opt
   as_broadcast.dead = dead_members::try_others;
   if (to.subset != nullptr || to.invalid)
     return {errc::invalid_argument, "an agreement is for a whole group, not for a part of one"};
-  if (to.group->id.creator == 0) {
+  if (to.group->id.creator == 0 || to.group->holders != nullptr) {
     return {errc::invalid_argument,
             "only a group that was created can agree: a member of this one may not hold it; use settle()"};
   }

@@ -162,6 +162,25 @@ TEST_CASE("the proposer and the next one die, and the others still get one group
   }
 }
 
+TEST_CASE("a group that outlives its creator is shrunk after the creator's death", "[shrink]") {
+  shrinking s(4, knomial{2}, 3);
+  const group_options lasting{.lifetime = lifetime::members};
+  const auto old = s.nodes.run(s.nodes[0].create_group<probe>(s.nodes.targets(), lasting)).value();
+  s.kill(0);
+  for (const std::uint32_t r : {1U, 2U, 3U}) s.shrink(r, s.nodes[r].find_group<probe>(old.id()).value());
+  s.land_shrinks();
+  s.check_shrunk({1, 2, 3}, {0});
+}
+
+TEST_CASE("a delayed group is not shrunk before it is settled", "[shrink]") {
+  shrinking s(3);
+  const group_options delayed{.populate = populate::delayed};
+  const auto g = s.nodes.run(s.nodes[0].create_group<probe>(s.nodes.targets(), delayed)).value();
+  const error why = s.nodes.run(g.shrink()).error();
+  CHECK(why == errc::invalid_argument);
+  CHECK_THAT(text_of(why), Contains("settle()"));
+}
+
 TEST_CASE("a member that is wrongly held dead is excluded, and not a member wherever it knocks", "[shrink]") {
   const std::uint32_t wronged = GENERATE(0U, 2U, 4U);
   shrinking s(5, knomial{2}, 1);
