@@ -108,6 +108,7 @@ std::shared_ptr<group_state> group_table::hold_shrunk(const group_state& from, c
   auto group = make(id, std::move(members), *rank, from.service, from.tree);
   group->ends_with = lifetime::members;
   group->shrunk_from = from.id;
+  group->name = from.name;
   return group;
 }
 

@@ -23,7 +23,8 @@ std::vector<std::uint32_t> hosts_of(const membership& members) {
 agreement_call* agreements::record(std::uint64_t number, std::uint64_t group, std::uint32_t host) {
   const auto g = cluster_.groups_.find(group);
   life* const at = cluster_.living(host);
-  if (g == cluster_.groups_.end() || !g->second.id || g->second.adopted || at == nullptr) return nullptr;
+  if (g == cluster_.groups_.end() || !g->second.id || at == nullptr) return nullptr;
+  if (!g->second.created_by_a_host() || g->second.delayed) return nullptr;
   const auto& members = g->second.members;
   const auto place = std::find(members.begin(), members.end(), host);
   if (place == members.end() || calls_.contains(number) || !cluster_.is_held(*at, g->second)) return nullptr;
@@ -82,7 +83,7 @@ task<void> agreements::run_as(life& at, group_record& g, agreement_call& c) {
 template <class S>
 task<void> agreements::agree_as(group<S> held, agreement_call& c, agree_options options) {
   voice mine;
-  mine.ranks.insert(c.rank);
+  mine.ranks.insert(static_cast<std::uint16_t>(c.rank));
   mine.times.value = 1;
   const auto agreed = co_await held.agree(*c.instance, mine, options);
   c.outcome = agreed.status();

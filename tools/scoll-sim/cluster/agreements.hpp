@@ -21,7 +21,7 @@ struct life;
 
 /// The value that a simulated member enters: itself. It merges to those whose values are in, and to how often.
 struct voice {
-  set_union<std::uint32_t> ranks;
+  set_union<std::uint16_t> ranks;
   sum<std::uint64_t> times;
 };
 

@@ -164,7 +164,7 @@ TEST_CASE("the proposer and the next one die, and the others still get one group
 
 TEST_CASE("a group that outlives its creator is shrunk after the creator's death", "[shrink]") {
   shrinking s(4, knomial{2}, 3);
-  const group_options lasting{.lifetime = lifetime::members};
+  const group_options lasting{.tree = tree_spec(knomial{2}), .lifetime = lifetime::members};
   const auto old = s.nodes.run(s.nodes[0].create_group<probe>(s.nodes.targets(), lasting)).value();
   s.kill(0);
   for (const std::uint32_t r : {1U, 2U, 3U}) s.shrink(r, s.nodes[r].find_group<probe>(old.id()).value());
