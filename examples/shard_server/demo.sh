@@ -56,7 +56,7 @@ fi
 [[ -d $source ]] || fail "there is no folder '$source'"
 
 bin=${SCOLL_BIN_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/build/release/bin}
-[[ -x $bin/shard_server && -x $bin/shardctl ]] || fail "no shard_server in $bin: ./dev demo builds it"
+[[ -x $bin/shard_server && -x $bin/shardctl && -x $bin/plan_b_servers ]] || fail "no shard_server in $bin: ./dev demo builds it"
 
 # In memory if there is room: thousands of files that live for seconds are not worth a disk's time.
 room_mib() { df --output=avail -B 1M "$1" 2>/dev/null | tail -1; }
@@ -208,4 +208,10 @@ for id in "${!pids[@]}"; do
   wait "${pids[$id]}" || fail "server $id ended with an error: $(tail -1 "$home/node-$id.log")"
   unset "pids[$id]"
 done
+chapter "Plan A and plan B: a ring of servers is cut, revoked, shrunk, and goes on"
+note "\$ plan_b_servers"
+"$bin/plan_b_servers" || fail "the survivors of the ring did not finish"
+note "\$ plan_b_servers --without-revoke --deadline-ms 3000"
+"$bin/plan_b_servers" --without-revoke --deadline-ms 3000 || fail "nobody waited, although nobody was told"
+
 printf '\n%sDone in %s s.%s\n' "$bold" "$SECONDS" "$off"
