@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "scoll/collective/limits.hpp"
+#include "scoll/collective/revoke.hpp"
 #include "scoll/coro/deadline.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "transport/session/session.hpp"
@@ -61,7 +62,8 @@ void engine::member_questions::on_answer(transport::exchange& self, transport::r
 // ---- the member
 
 error engine::member_questions::answer(transport::request_view& request, const collective_head& head) {
-  const auto group = owner_.groups_.find(head.group);
+  auto group = owner_.groups_.find(head.group);
+  if (group == nullptr) group = owner_.revokes_->told_of(head.group);
   if (group == nullptr) {
     return make_error(errc::unknown_group, "node {} does not hold group {} of node {}", owner_.options_.id,
                       head.group.counter, head.group.creator);

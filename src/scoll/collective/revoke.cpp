@@ -58,7 +58,9 @@ void revoker::begin(const std::shared_ptr<group_state>& group, const notice_head
     return;
   }
   if (news == nullptr) news = make_news(notice);
-  if (std::exchange(news->over, false)) news->knowing.clear();  // of a group that was adopted before
+  if (news->over || news->apart) news->knowing.clear();  // of a group that was adopted before
+  news->over = news->apart = false;
+  std::erase(unknown_, group->id);
   news->notice = notice;
   news->group = group;
   if (sender != 0) news->knows(sender);
@@ -141,13 +143,16 @@ void revoker::hear_refusal(const std::shared_ptr<group_state>& group, const erro
   begin(group, notice, from);
 }
 
-/// Keeps the notice until the members are known: they come with the creation, if that is still on its way, or
-/// with a group that this node adopts. Until then nothing of the group begins here.
+/// Keeps the notice, and asks who the members are, so that it can be passed on. The answer may come with the
+/// creation, too, if that is still on its way, or with a group that this node adopts. The group is not
+/// installed, and nothing of it begins here.
 void revoker::hear_of_unknown(const notice_head& notice, node_id sender) {
   if (SCOLL_MUTANT(revoke_unknown_dropped, "a notice about a group that is not known yet is dropped")) return;
   const auto kind = static_cast<notice_kind>(notice.kind);
-  if (const shared known = find(notice.group, kind); known != nullptr && known->group == nullptr)
-    return known->knows(sender);
+  if (const shared known = find(notice.group, kind)) {
+    known->knows(sender);
+    return ask_for_members(known);
+  }
   if (owner_.groups_.refusal_of(notice.group)) return;  // it is gone
   const group_fate fate = kind == notice_kind::revoked ? group_fate::revoked : group_fate::destroyed;
   if (!owner_.groups_.bury(notice.group, static_cast<lifetime>(notice.ends_with),
@@ -155,8 +160,37 @@ void revoker::hear_of_unknown(const notice_head& notice, node_id sender) {
     return;
   if (kind != notice_kind::revoked) return;
   make_room_for_unknown();
-  make_news(notice)->knows(sender);
+  const shared news = make_news(notice);
+  news->apart = true;
+  news->knows(sender);
   unknown_.push_back(notice.group);
+  ask_for_members(news);
+}
+
+void revoker::ask_for_members(const shared& news) {
+  if (!news->apart || news->group != nullptr || news->asking || owner_.work_.closed()) return;
+  if (SCOLL_MUTANT(revoke_creation_silent, "a member that does not know a revoked group passes nothing on"))
+    return;
+  news->asking = true;
+  owner_.spawn(find_members(news));
+}
+
+/// Asks those that have told of the revoke, one after the other.
+task<void> revoker::find_members(shared news) {
+  const group_id id = news->notice.group;
+  while (news->group == nullptr && news->asked < news->knowing.size()) {
+    const node_id member = news->knowing[news->asked++];
+    const service_id service{static_cast<std::uint32_t>(id.incarnation)};  // if it is an out-of-band group
+    auto found = co_await owner_.find_members(id, service, member);
+    if (found) owner_.learn_members(id, std::move(*found));
+  }
+  news->asking = false;
+  if (news->group == nullptr && id.creator == 0) dropped(id);
+}
+
+std::shared_ptr<group_state> revoker::told_of(const group_id& group) const {
+  const shared news = find(group, notice_kind::revoked);
+  return news == nullptr || !news->apart ? nullptr : news->group;
 }
 
 void revoker::make_room_for_unknown() {
@@ -169,9 +203,9 @@ void revoker::make_room_for_unknown() {
 void revoker::members_known(const std::shared_ptr<group_state>& group) {
   const shared news = find(group->id, notice_kind::revoked);
   if (news == nullptr || news->group != nullptr) return;
-  std::erase(unknown_, group->id);
   news->group = group;
-  news->over = true;  // it is not installed
+  // An out-of-band group may be held again under its id when all have ended it, so nothing of it stays here.
+  news->over = group->id.creator == 0;
   if (fits(news->notice, *group, news->notice.by)) spread(*news, news->knowing.front());
   forget_if_done(*news);
 }
@@ -283,7 +317,7 @@ void revoker::returned(node_id node, std::uint64_t incarnation) {
 
 error revoker::refusal_of_unknown(const group_id& group) const noexcept {
   const shared news = find(group, notice_kind::revoked);
-  return news == nullptr || news->group != nullptr ? error() : revoked_by(news->notice);
+  return news == nullptr || !news->apart ? error() : revoked_by(news->notice);
 }
 
 group_ending revoker::ending_of(const group_id& group) const noexcept {
@@ -304,6 +338,7 @@ void revoker::dropped(const group_id& group) noexcept {
 void revoker::forget_if_done(revocation& news) noexcept {
   if (!news.over || !news.telling.empty() || news.next != news.to_tell.size()) return;
   const key done(news.notice.group, news.kind());
+  if (news.apart) std::erase(unknown_, done.first);
   all_.erase(done);
 }
 

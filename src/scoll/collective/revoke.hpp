@@ -34,6 +34,10 @@ class revoker final {
   /// Tells the members of a group that outlives its creator that it has ended. Nobody waits for that.
   void announce_end(const std::shared_ptr<group_state>& group);
 
+  /// The group that a notice has told of and that this node does not hold, once its members are known. Null
+  /// otherwise.
+  std::shared_ptr<group_state> told_of(const group_id& group) const;
+
   /// Takes a notice. Returns false if it makes no sense here.
   bool hear(transport::session& from, std::span<const std::byte> bytes);
   /// Takes the error with which a member has refused or ended a request of this node because the group is
@@ -68,6 +72,8 @@ class revoker final {
   void begin(const std::shared_ptr<group_state>& group, const notice_head& notice, node_id sender);
   void end_by_notice(const std::shared_ptr<group_state>& group, const notice_head& notice, node_id sender);
   void hear_of_unknown(const notice_head& notice, node_id sender);
+  void ask_for_members(const shared& news);
+  task<void> find_members(shared news);
   void spread(revocation& news, node_id sender);
   void pump(revocation& news);
   bool send(revocation& news, node_id node);
@@ -79,7 +85,7 @@ class revoker final {
 
   engine& owner_;
   std::map<key, shared> all_;
-  std::deque<group_id> unknown_;  // those without a membership, the oldest first
+  std::deque<group_id> unknown_;  // those that are not held here, the oldest first
   bool stalled_ = false;          // some wait for room among the notices of this node
 };
 

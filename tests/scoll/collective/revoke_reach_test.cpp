@@ -100,6 +100,30 @@ TEST_CASE("an answer that a revoke has cut short says so to the parent", "[revok
   CHECK(c.quiet());
 }
 
+TEST_CASE("a member that does not know the group asks who the members are, and tells them", "[revoke]") {
+  probe service;
+  cluster c(12);
+  c.serve(service);
+  const auto members = membership::make(c.targets()).value();
+  // Those that hold the group are no neighbours of each other.
+  const std::vector<std::uint32_t> holders{0, 3, 6, 9};
+  for (const std::uint32_t i : holders) c[i].adopt_group<probe>(7, members).value();
+  const auto id = out_of_band_group(probe::id, 7, members->digest());
+  const auto mine = c[0].find_group<probe>(id).value();
+  const auto told = c.run(mine.revoke(3));
+  REQUIRE(told);
+  c.ex.run_for(20ms);
+  for (const std::uint32_t i : holders) {
+    INFO(i);
+    CHECK(revoked_at(c, i, id));
+  }
+  CHECK(c.engine(1).groups() == 0);
+  c.ex.run_for(2s);
+  const auto late = c[1].adopt_group<probe>(7, members);
+  CHECK(late.has_value());  // nothing of the group has stayed here
+  CHECK(c.quiet());
+}
+
 TEST_CASE("calls that are made through a group end with its revoke", "[revoke]") {
   probe service;
   cluster c(3);

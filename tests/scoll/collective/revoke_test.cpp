@@ -265,8 +265,8 @@ TEST_CASE("a revoke that comes before the creation refuses it, and goes on from 
   REQUIRE_FALSE(*made);
   CHECK(made->error() == errc::revoked);
   CHECK(c.engine(8).find_group(id) == nullptr);
-  // It has told the one that had not told it by then.
-  CHECK(c[8].wire().statistics().notices_sent == 1);
+  // It has told those that had not told it by then.
+  CHECK(c[8].wire().statistics().notices_sent > 0);
   c.run([](scope& s) -> task<> { co_await s.join(); }(work));
   CHECK(c.quiet());
 }

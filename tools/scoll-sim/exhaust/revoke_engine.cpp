@@ -56,10 +56,14 @@ struct death {
   std::size_t notices = 0;
 };
 
-/// Real nodes in virtual time, with one group. All have contact with each other.
+constexpr std::uint32_t everybody = UINT32_MAX;
+
+/// Real nodes in virtual time, with one group that some of them hold. If all do, they have contact with each
+/// other.
 class small_cluster {
  public:
-  explicit small_cluster(std::uint32_t n) : network_(ex_.world(), 65'536, n), running_(ex_) {
+  explicit small_cluster(std::uint32_t n, std::uint32_t holders = everybody)
+      : network_(ex_.world(), 65'536, n), running_(ex_) {
     network_.common_path().model = testing::sim_link_model::ideal(microseconds(10));
     std::vector<target> targets;
     for (std::uint32_t i = 0; i < n; ++i) {
@@ -67,8 +71,8 @@ class small_cluster {
       targets.push_back({i + 1, {}});
     }
     members_ = membership::make(std::move(targets)).value();
-    for (std::uint32_t i = 0; i < n; ++i) start(i, n);
-    for (std::uint32_t i = 0; i < n; ++i) running_.spawn(broadcast(i, 0));
+    for (std::uint32_t i = 0; i < n; ++i) start(i, n, (holders >> i & 1U) != 0);
+    for (std::uint32_t i = 0; i < n && holders == everybody; ++i) running_.spawn(broadcast(i, 0));
     ex_.run_for(milliseconds(5));
   }
   ~small_cluster() {
@@ -84,6 +88,7 @@ class small_cluster {
 
   std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(rails_.size()); }
   bool knows(std::uint32_t i) const {
+    if (!groups_[i].valid()) return false;
     const auto held = engine(i).find_group(groups_[i].id());
     return held != nullptr && held->revoked != nullptr;
   }
@@ -131,7 +136,7 @@ class small_cluster {
  private:
   detail::engine& engine(std::uint32_t i) const { return detail::node_access::engine(*nodes_[i]); }
 
-  void start(std::uint32_t i, std::uint32_t n) {
+  void start(std::uint32_t i, std::uint32_t n, bool holds) {
     node_options options;
     options.id = i + 1;
     options.cluster = "exhaust";
@@ -149,7 +154,8 @@ class small_cluster {
       co_return 0;
     };
     nodes_[i]->serve(wait_for_long, wait).value();
-    groups_.push_back(nodes_[i]->adopt_group<waiting>(1, members_, {.tree = flat{}}).value());
+    groups_.emplace_back();
+    if (holds) groups_[i] = nodes_[i]->adopt_group<waiting>(1, members_, {.tree = flat{}}).value();
     begun_.push_back(0);
     ended_.push_back(0);
   }
@@ -278,6 +284,25 @@ exhausted revoke_beside_calls(std::uint32_t most_members) {
     if (heard == n) continue;
     part.violation = fmt::format("only {} of {} members hear of a revoke within 100 us", heard, n);
     return part;
+  }
+  return part;
+}
+
+exhausted revoke_unknown_groups(std::uint32_t most_members) {
+  exhausted part{
+      fmt::format("nodes, up to {} members, of whom some hold the group", most_members), 0, {}, {}};
+  for (std::uint32_t n = 2; n <= most_members; ++n) {
+    for (std::uint32_t holders = 1; holders < 1U << n; holders += 2) {
+      small_cluster c(n, holders);
+      c.revoke(0);
+      c.run(milliseconds(5));
+      std::uint32_t heard = 0;
+      for (std::uint32_t i = 0; i < n; ++i) heard |= static_cast<std::uint32_t>(c.knows(i)) << i;
+      ++part.cases;
+      if (heard == holders) continue;
+      part.violation = fmt::format("{} members, {:#x} hold the group: {:#x} hear", n, holders, heard);
+      return part;
+    }
   }
   return part;
 }

@@ -11,6 +11,10 @@ namespace scoll::sim {
 /// survivor hears, all must, and all broadcasts that survivors have begun in the group must have ended.
 exhausted kill_at_each_notice(std::uint32_t most_members, std::uint32_t most_deaths);
 
+/// Revokes a group that only some of its members hold, for every such set: all that hold it must hear, although
+/// the members between them do not know the group.
+exhausted revoke_unknown_groups(std::uint32_t most_members);
+
 /// Revokes a group while each member has more calls to the others than these take at a time: all must hear at
 /// once, because notices wait for no credit of calls.
 exhausted revoke_beside_calls(std::uint32_t most_members);
