@@ -102,7 +102,7 @@ expand() {
 servers() { expand "$(sed -n "s/^  $1  *[0-9]*  nodes\{0,1\} \([0-9, -]*\).*/\1/p" <<<"$output")"; }
 
 chapter "$nodes servers, each a process with its own folder"
-"$bin/shardctl" init --nodes "$nodes" --dir "$home" >/dev/null
+"$bin/shardctl" init --nodes "$nodes" --dir "$home" --pools 2 >/dev/null
 start_server() { # ID
   "$bin/shard_server" --cluster "$SHARD_CLUSTER" --node "$1" --data "$home/node-$1" --log "$home/node-$1.log" \
     2>"$home/node-$1.err" &
@@ -162,6 +162,45 @@ expect "the answer names it" "node $owner $victim_object: content differs from w
   "$(sed -n 's/^  \(node [0-9]*\) */\1 /p' <<<"$output")"
 ctl put "/$victim_object"
 note "stored once more from the source"
+
+chapter "A layout: 50,000 slots, which each server pulls from its parent in the tree"
+ctl layout
+expect "all servers know their slots" "50,000" "$(field entities)"
+expect "every object is in one of them" "$objects" "$(field objects | sed 's/ .*//; s/,//g')"
+
+chapter "Pools: every server looks them up in the cluster file, and no message makes them"
+ctl pools
+ctl pool 2
+expect "the servers of pool 2 executed, and nobody else was asked" "all $((nodes / 2)) executed" "$(field servers)"
+
+chapter "Maintenance: no writes, a leader that all agree on, and a last broadcast that ends it"
+ctl maintenance begin --note "new disks"
+ctl put "/$victim_object"
+expect "a write is refused" 3 $status
+ctl leader
+leader=$(field leader)
+ctl --node 3 leader
+expect "any other server names the same leader" "$leader" "$(field leader)"
+ctl maintenance end
+expect "it is over on all servers" "all $nodes executed" "$(field servers)"
+ctl put "/$victim_object"
+expect "writes are accepted again" 0 $status
+
+chapter "A scrub turns out to be a bad idea: server 3 revokes it, and the next one runs at once"
+note "\$ shardctl scrub --pace 5000 &"
+"$bin/shardctl" scrub --pace 5000 --progress lines >"$home/revoked" 2>"$home/progress" &
+scrubbing=$!
+until grep -q " of .* objects" "$home/progress"; do
+  kill -0 "$scrubbing" 2>/dev/null || fail "the scrub did not run: $(cat "$home/revoked")"
+  sleep 0.05
+done
+ctl --node 3 revoke --code 42 --text "plan B"
+wait "$scrubbing" && fail "the scrub was not revoked"
+cat "$home/revoked"
+expect "who waits for it reads why it has ended" "node 3 has revoked the group, reason 42: plan B" \
+  "$(grep -o 'node 3 has revoked the group, reason 42: plan B' "$home/revoked" | head -1)"
+ctl scrub
+expect "plan B ran on all servers" "all $nodes executed" "$(field servers)"
 
 # An interior server: not the root, and with others below it.
 read -r victim subtree < <("$bin/shardctl" tree --form list | awk '$3 != $1 && NF > 5 { $2 = $3 = $4 = $5 = ""; print; exit }')
