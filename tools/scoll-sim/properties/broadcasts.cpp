@@ -6,6 +6,7 @@
 #include "scoll/tree/any_tree.hpp"
 #include "tools/scoll-sim/cluster/services.hpp"
 #include "tools/scoll-sim/cluster/times.hpp"
+#include "tools/scoll-sim/properties/broadcast_report.hpp"
 #include "tools/scoll-sim/properties/properties.hpp"
 
 // What must hold for every broadcast, and for every member of it.
@@ -14,26 +15,6 @@ namespace scoll::sim {
 namespace {
 
 using std::chrono::milliseconds;
-
-void report(violations& found, std::string_view property, const broadcast_record& b,
-            const std::string& what) {
-  found.push_back(
-      {std::string(property),
-       fmt::format("broadcast {} of group {} from host {}: {}; status {}; {}", b.number, b.group->number,
-                   b.root->host, what, b.outcome_status ? "ok" : describe(b.outcome_status.error()),
-                   describe(b.account))});
-}
-
-/// True for the reasons for which operations end early.
-bool is_early_end(errc code) {
-  return code == errc::deadline_exceeded || code == errc::cancelled || code == errc::revoked ||
-         code == errc::unknown_group || code == errc::peer_died || code == errc::closed;
-}
-
-/// True if the group was revoked before the broadcast had ended.
-bool is_revoked(const broadcast_record& b) {
-  return !b.group->revokes.empty() && b.group->revokes.front().at <= b.ended;
-}
 
 bool executed(member_state s) {
   return s == member_state::merged || s == member_state::executed;
@@ -142,26 +123,6 @@ void success_is_complete(const broadcast_record& b, violations& found) {
     report(found, "success is complete", b, "the status does not agree with the account");
 }
 
-nanoseconds overlap(const fault_record& f, nanoseconds from, nanoseconds until) {
-  return std::max(nanoseconds(0),
-                  std::min(f.until - fault_record::aftermath, until) - std::max(f.from, from));
-}
-
-/// The await ends by its deadline, or by the bound computed from the tree.
-void ends_by_its_bound(const broadcast_record& b, const cluster& c, violations& found) {
-  // A broadcast that is held has to wait for the gossip, too, unless its caller gave it a deadline.
-  // So has a last one, for the earlier ones.
-  const bool waits = b.held || b.options.last;
-  if (b.bound == nanoseconds::max() || (waits && b.options.deadline.unlimited())) return;
-  nanoseconds allowed = b.bound + b.bound / 50 + milliseconds(30);
-  for (const fault_record& f : c.faults()) {
-    if (f.stalls && f.hosts.contains(b.root->host)) allowed += 2 * overlap(f, b.began, b.ended);
-  }
-  if (b.took > allowed)
-    report(found, "ends by its bound", b,
-           fmt::format("took {} us of {} us", b.took.count() / 1000, b.bound.count() / 1000));
-}
-
 /// Returns the hosts on the path from the root to a member, both included.
 number_set path_to(const broadcast_record& b, const any_tree& tree, std::uint32_t rank) {
   const auto n = static_cast<std::uint32_t>(b.addressed.size());
@@ -215,71 +176,6 @@ void nothing_fails_by_itself(const broadcast_record& b, const cluster& c, violat
                          why.where == phase::prepare || why.where == phase::execute ||
                          why.where == phase::reply;
     if (!told_to) report(found, "nothing fails by itself", b, fmt::format("rank {}", rank));
-  }
-}
-
-/// Longer than any round trip through a tree in a network without faults.
-constexpr nanoseconds long_way = milliseconds(250);
-
-/// A parent answers before its own parent gives up. So without faults, and with a margin longer than the
-/// round trip, a late member reports the lateness itself.
-void the_late_speak_for_themselves(const broadcast_record& b, const cluster& c, violations& found) {
-  constexpr nanoseconds ample = milliseconds(15);
-  if (!c.faults().empty() || b.cancelled || is_revoked(b)) return;
-  const auto n = static_cast<std::uint32_t>(b.addressed.size());
-  const auto tree = any_tree::resolve(b.group->tree, n);
-  const nanoseconds given = b.options.deadline.left({});
-  if (b.held || b.options.last || given < 4 * ample * static_cast<std::int64_t>(tree->subtree_levels(n, 0)))
-    return;
-  for (const std::uint32_t rank : b.addressed) {
-    const cause& why = b.account.why(rank);
-    if (why.where == phase::delivery && why.what == errc::deadline_exceeded)
-      report(found, "the late speak for themselves", b, fmt::format("rank {} did not", rank));
-  }
-}
-
-/// Without faults a cancelled broadcast returns at once or, if hooks ignore their stop token, when the time
-/// for an abort is over.
-void a_stop_is_heard(const broadcast_record& b, const cluster& c, violations& found) {
-  if (!c.faults().empty() || !b.cancelled) return;
-  const auto n = static_cast<std::uint32_t>(b.addressed.size());
-  const auto levels = any_tree::resolve(b.group->tree, n)->subtree_levels(n, 0);
-  const nanoseconds for_the_deaf = longest_way(levels, nanoseconds(0));
-  const nanoseconds stopped =
-      std::max(b.cancelled_at, b.began);  // a root may have to find the group at first
-  if (b.ended > stopped + long_way + (deaf(b.number) ? for_the_deaf : nanoseconds(0)))
-    report(found, "a stop is heard", b,
-           fmt::format("after {} us", (b.ended - b.cancelled_at).count() / 1000));
-}
-
-/// Without faults, and with time left, every member answers an abort, even if only to report unknown states.
-void an_abort_is_acknowledged(const broadcast_record& b, const cluster& c, violations& found) {
-  if (!c.faults().empty() || !b.cancelled || b.cancelled_at + long_way > b.began + b.bound || is_revoked(b))
-    return;
-  for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
-    if (b.account.state(rank) == member_state::unknown && b.account.why(rank).where == phase::delivery)
-      report(found, "an abort is acknowledged", b, fmt::format("rank {} did not answer it", rank));
-  }
-}
-
-/// Without faults, hooks that heed their stop token end soon after the last caller has stopped waiting.
-void nobody_works_for_nothing(const broadcast_record& b, const cluster& c, violations& found) {
-  if (!c.faults().empty() || deaf(b.number)) return;
-  for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
-    if (b.members[rank].last_left > b.ended + long_way)
-      report(found, "nobody works for nothing", b,
-             fmt::format("rank {} for {} us", rank, (b.members[rank].last_left - b.ended).count() / 1000));
-  }
-}
-
-/// No member is given more time than the whole broadcast may take.
-void nobody_is_asked_for_longer(const broadcast_record& b, violations& found) {
-  if (b.bound == nanoseconds::max()) return;
-  for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
-    if (b.members[rank].most_left > b.bound + b.bound / 50)
-      report(found, "nothing is asked for longer than its bounds", b,
-             fmt::format("rank {} had {} us of {} us", rank, b.members[rank].most_left.count() / 1000,
-                         b.bound.count() / 1000));
   }
 }
 
@@ -345,19 +241,6 @@ void refusals_are_heard(const broadcast_record& b, violations& found) {
   }
 }
 
-/// Without faults, a member that asked for more time has it.
-void an_extension_is_heard(const broadcast_record& b, const cluster& c, violations& found) {
-  const bool asks = prepares(b.group->service) && b.request.extend_us != 0 && b.options.deadline.unlimited();
-  if (!asks || !c.faults().empty() || b.cancelled || b.held) return;
-  const std::uint32_t longest = b.request.work_us + b.request.prepare_us + 20'000;
-  if (longest > b.request.extend_us / 4) return;
-  for (const std::uint32_t rank : b.addressed) {
-    const cause& why = b.account.why(rank);
-    if (extends(rank) && b.members[rank].begun != 0 && why.what == errc::deadline_exceeded)
-      report(found, "an extension is heard", b, fmt::format("rank {} had no time", rank));
-  }
-}
-
 /// A reply that fits the capacity is not refused as too large by the member that made it alone.
 void what_fits_is_not_refused(const broadcast_record& b, violations& found) {
   const auto n = static_cast<std::uint32_t>(b.addressed.size());
@@ -387,6 +270,7 @@ void the_last_comes_last(const broadcast_record& b, violations& found) {
 }
 
 void check_result(const broadcast_record& b, const cluster& c, violations& found) {
+  check_broadcast_times(b, c, found);
   executed_did(b, found);
   not_reached_did_not(b, found);
   nothing_begins_afterwards(b, found);
@@ -395,19 +279,12 @@ void check_result(const broadcast_record& b, const cluster& c, violations& found
   failed_did_not_contribute(b, found);
   merged_once(b, found);
   success_is_complete(b, found);
-  ends_by_its_bound(b, c, found);
   unknown_has_a_reason(b, c, found);
   nothing_fails_by_itself(b, c, found);
-  the_late_speak_for_themselves(b, c, found);
-  a_stop_is_heard(b, c, found);
-  an_abort_is_acknowledged(b, c, found);
-  nobody_works_for_nothing(b, c, found);
-  nobody_is_asked_for_longer(b, found);
   other_versions_do_not_execute(b, c, found);
   dissent_is_told(b, found);
   the_dead_are_treated_as_chosen(b, found);
   refusals_are_heard(b, found);
-  an_extension_is_heard(b, c, found);
   what_fits_is_not_refused(b, found);
   the_honest_agree(b, found);
   the_last_comes_last(b, found);

@@ -11,6 +11,7 @@
 #include "scoll/collective/context.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/operation/child.hpp"
+#include "scoll/collective/operation/end_cause.hpp"
 #include "scoll/collective/operation/hooks.hpp"
 #include "scoll/collective/operation/subject.hpp"
 #include "scoll/collective/operation/times.hpp"
@@ -32,22 +33,6 @@
 namespace scoll::detail {
 
 class admission_request;
-
-/// The reason why an operation ends before every answer is in. The first one stays.
-enum class end_cause : std::uint8_t {
-  none,
-  cancelled,    ///< by the caller, or by the parent for its own reason
-  deadline,     ///< the time is over
-  group_ended,  ///< the group has been destroyed, or has ended with its creator
-  closing,      ///< this node shuts down
-  revoked,      ///< the group was revoked
-  root_dead,    ///< nobody awaits the answer any more
-};
-
-/// True if the answer leaves at once, and children are told to stop without waiting for what they have done.
-constexpr bool ends_at_once(end_cause cause) noexcept {
-  return cause == end_cause::deadline || cause == end_cause::revoked || cause == end_cause::root_dead;
-}
 
 /// One broadcast on one node. The same code runs on the root and on members. Operations are pooled, with all
 /// memory that they grow to. A member's operation is also its parent's request that is being served.
