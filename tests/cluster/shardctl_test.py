@@ -389,7 +389,7 @@ class Failures(unittest.TestCase):
         living = cluster.ask("df", "--living", expect=1)
         self.assertEqual((living["outcome"]["merged"], living["absent"][0]["node"]), ([1, 2, 3, 4, 6], 5))
         # A root that has asked nothing yet cannot even make its group, and says who is missing.
-        nobody = cluster.ask("top", "--node", "2", expect=3)
+        nobody = cluster.ask("find", "object", "--node", "2", expect=3)
         self.assertEqual((nobody["value"], [each["node"] for each in nobody["absent"]]), (None, [5]))
         self.assertEqual(cluster.run("status", "--node", "5").returncode, 3)
 
