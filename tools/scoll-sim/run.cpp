@@ -134,7 +134,7 @@ run_report run(const plan& p, testing::sim_world::observer observer) {
   if (p.work == workload::agree) return run_exhaust(exhaust_agree_briefly());
   if (p.work == workload::revoke)
     return run_exhaust({flood_with_equal_views(8), kill_at_each_notice(5, 1), revoke_beside_calls(5),
-                        revoke_unknown_groups(7)});
+                        revoke_unknown_groups(4, 31)});
   run_report report;
   // Objects that were not destroyed in order are left as they are: a broken run is examined, not cleaned up.
   auto* const c = new cluster(p);
