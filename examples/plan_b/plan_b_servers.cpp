@@ -28,7 +28,7 @@ enum exit_code { as_expected = 0, otherwise = 1, bad_usage = 2 };
 
 struct arguments {
   plan_b::server_options server{0, 6, 4000, 5000, true};
-  std::uint64_t victim = 4;
+  std::uint64_t victim = 0;  ///< 0: one in the middle
   std::uint32_t kills = 1;
   std::uint32_t runs = 1;
   std::uint64_t seed = 1;
@@ -240,7 +240,7 @@ int main(int argc, char** argv) {
   app.add_option("--blocks", args.server.blocks, "Blocks that go round")
       ->check(CLI::Range(100, 10'000'000))
       ->capture_default_str();
-  app.add_option("--victim", args.victim, "The server to kill")->capture_default_str();
+  app.add_option("--victim", args.victim, "The server to kill; one in the middle if not given");
   app.add_option("--deadline-ms", args.server.deadline_ms, "Deadline of each pull, in milliseconds")
       ->check(CLI::Range(100, 600'000))
       ->capture_default_str();
@@ -254,7 +254,8 @@ int main(int argc, char** argv) {
   app.add_option("--serve", args.server.id, "Be one of the servers; the program uses this itself")->group("");
   try {
     app.parse(argc, argv);
-    if (args.victim < 1 || args.victim > args.server.servers)
+    if (args.victim == 0) args.victim = args.server.servers / 2 + 1;
+    if (args.victim > args.server.servers)
       throw CLI::ValidationError("--victim", fmt::format("there are servers 1 to {}", args.server.servers));
     if (args.kills < 1 || 2 * args.kills >= args.server.servers)
       throw CLI::ValidationError("--kills", "fewer than half of the servers, so that the others can go on");

@@ -256,7 +256,7 @@ class Maintenance(unittest.TestCase):
 
 class PlanB(unittest.TestCase):
     PACE_MS = 5000  # a scrub that nobody ends lasts for most of a minute
-    PATIENCE_S = 4
+    PATIENCE_S = 10
 
     def setUp(self):
         self.cluster = Cluster()

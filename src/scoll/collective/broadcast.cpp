@@ -42,8 +42,12 @@ void broadcast::start(std::coroutine_handle<> waiter) {
 task<void> broadcast::start_when_released(std::coroutine_handle<> waiter) {
   engine& e = group_.get_engine();
   const deadline until = options_.deadline.from(e.get_executor().now());
-  const status released = co_await e.holding().pass(until, options_.stop);
-  const error why = released ? e.why_not_now(group_.to(), options_) : released.error();
+  stop_source stop;  // by the caller, or because the operation has been ended: its group was revoked, say
+  const auto fire = [](void* source) noexcept { static_cast<stop_source*>(source)->request_stop(); };
+  const stop_callback by_caller(options_.stop, fire, &stop), by_engine(begun_.op->early_end(), fire, &stop);
+  const status released = co_await e.holding().pass(until, stop.token());
+  error why = e.why_not_now(group_.to(), options_);
+  if (!why && !released) why = released.error();
   if (!why) {
     begun_.op->set_limit(until);
     begun_.op->start(waiter, options_.stop);

@@ -390,7 +390,7 @@ TEST_CASE("any number of notices is taken, each once, and their credit comes bac
   CHECK(i.n.to(7).held_messages() == 0);
 }
 
-TEST_CASE("a cancel says why; unknown reasons are cancelled, and unknown kinds are ignored", "[reactor]") {
+TEST_CASE("a cancel says why, unknown reasons are cancelled, and unknown kinds are ignored", "[reactor]") {
   const auto w = any_world();
   intruded i(*w);
   i.greet();

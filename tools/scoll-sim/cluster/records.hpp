@@ -20,8 +20,9 @@ struct life;
 struct revoke_record {
   const life* by = nullptr;
   std::uint32_t reason = 0;
-  nanoseconds at{0};  ///< in the world's time
-  bool done = false;  ///< the await has ended
+  nanoseconds at{0};                 ///< in the world's time
+  bool done = false;                 ///< the await has ended
+  std::vector<const life*> holders;  ///< those that held the group at that time
 };
 
 /// A group that some host tried to make, or that hosts adopted by themselves.

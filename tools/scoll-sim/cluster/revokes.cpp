@@ -52,7 +52,7 @@ void cluster::on(const events::revoke& e) {
               std::any_of(g.revokes.begin(), g.revokes.end(), [&](const revoke_record& r) {
                 return r.by != l && world_.now() - r.at < std::chrono::milliseconds(10);
               }));
-    g.revokes.push_back({l, e.reason, world_.now(), false});
+    g.revokes.push_back({l, e.reason, world_.now(), false, {}});
     l->work.spawn(revoke(*l, g, g.revokes.size() - 1));
   });
 }
@@ -62,6 +62,9 @@ task<void> cluster::revoke(life& l, group_record& g, std::size_t which) {
   if (held == nullptr) co_return;
   const std::uint32_t reason = g.revokes[which].reason;
   g.revokes[which].at = world_.now();
+  for (life* const other : lives_) {
+    if (other != nullptr && is_held(*other, g)) g.revokes[which].holders.push_back(other);
+  }
   const auto told = co_await held->revoke(reason, "told to");
   g.revokes[which].done = true;
   if (l.crashed || burying_) co_return;

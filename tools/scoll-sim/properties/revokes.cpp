@@ -38,12 +38,14 @@ std::shared_ptr<detail::group_state> held(const life& l, const group_record& g) 
 }
 
 /// The members whose life at the time of the first revoke still runs and still holds the group. All others
-/// count as dead.
+/// count as dead. A group that a service names is held anew by whoever asks the service after the revoke.
 std::vector<const life*> holders(const cluster& c, const group_record& g) {
   std::vector<const life*> found;
   for (const std::uint32_t host : g.members) {
     const life* const l = c.alive(host);
-    if (l != nullptr && l->started <= g.revokes.front().at && held(*l, g) != nullptr) found.push_back(l);
+    const revoke_record& first = g.revokes.front();
+    const bool then = !g.mapped || std::ranges::find(first.holders, l) != first.holders.end();
+    if (l != nullptr && l->started <= first.at && then && held(*l, g) != nullptr) found.push_back(l);
   }
   return found;
 }

@@ -62,6 +62,8 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void set_limit(time_limit whole) noexcept { times_.limit = whole; }
   const status& result_status() const noexcept { return result_.why; }
   void* value() noexcept { return values_.merged(); }
+  /// Fires when the operation is to end early, before it has been started, too.
+  stop_token early_end() noexcept { return stop_->token(); }
   /// Ends an operation that is never started.
   void abandon() noexcept { stage_ = stage::ended; }
   outcome take_outcome();
