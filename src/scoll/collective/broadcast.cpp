@@ -39,13 +39,20 @@ void broadcast::start(std::coroutine_handle<> waiter) {
   begun_.op->start(waiter, options_.stop);
 }
 
+/// Waits until the node may begin broadcasts. The wait also ends when the caller stops it, or when the engine
+/// ends the operation, because its group was revoked, say.
+static task<status> pass_hold(engine& e, operation& op, deadline until, stop_token by_caller) {
+  stop_source stop;
+  const auto fire = [](void* source) noexcept { static_cast<stop_source*>(source)->request_stop(); };
+  const stop_callback caller(by_caller, fire, &stop), early(op.early_end(), fire, &stop);
+  status passed = co_await e.holding().pass(until, stop.token());
+  co_return passed;
+}
+
 task<void> broadcast::start_when_released(std::coroutine_handle<> waiter) {
   engine& e = group_.get_engine();
   const deadline until = options_.deadline.from(e.get_executor().now());
-  stop_source stop;  // by the caller, or because the operation has been ended: its group was revoked, say
-  const auto fire = [](void* source) noexcept { static_cast<stop_source*>(source)->request_stop(); };
-  const stop_callback by_caller(options_.stop, fire, &stop), by_engine(begun_.op->early_end(), fire, &stop);
-  const status released = co_await e.holding().pass(until, stop.token());
+  const status released = co_await pass_hold(e, *begun_.op, until, options_.stop);
   error why = e.why_not_now(group_.to(), options_);
   if (!why && !released) why = released.error();
   if (!why) {
