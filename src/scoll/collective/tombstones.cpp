@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "scoll/coro/mutants.hpp"
 
 namespace scoll::detail {
 
