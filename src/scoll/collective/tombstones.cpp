@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-
 namespace scoll::detail {
 
 const tombstones::life* tombstones::find(node_id creator, std::uint64_t incarnation) const noexcept {
