@@ -92,6 +92,19 @@ def check_bcast(program):
     assert subjects(pinned, "bcast")["scoll"]["tree"] == "chain", pinned
 
 
+def check_revoke(program):
+    rows = rows_of(program, "revoke", "--nodes", "4")
+    for bench in ("revoke", "revoke-under-replies"):
+        found = {name.removeprefix("scoll "): row for name, row in subjects(rows, bench).items()}
+        assert set(found) == {"last-leaf", "before", "before (A/A)", "last-notice", "interrupted", "first", "second",
+                              "third", "notices"}, set(found)
+        for name, row in found.items():
+            expect(row, {"bench": str, "nodes": int} | ENGINE)
+            expect(row, {"notices_per_node": float, "degree": int} if name == "notices" else
+                   {"p50_us": float, "p99_us": float, "max_us": float})
+        assert found["notices"]["notices_per_node"] < found["notices"]["degree"] + 1, found["notices"]
+
+
 def check_peers(program):
     """Where they were built; elsewhere one has to be told what to install."""
     folder = pathlib.Path(program).parent
@@ -197,6 +210,7 @@ def check_gossip(program):
 check_rtt(sys.argv[1])
 check_ship(sys.argv[1])
 check_bcast(sys.argv[1])
+check_revoke(sys.argv[1])
 check_peers(sys.argv[1])
 check_bulk(sys.argv[1])
 check_gossip(sys.argv[1])

@@ -16,6 +16,7 @@
 #include "kit/check.hpp"
 #include "kit/options.hpp"
 #include "kit/plot.hpp"
+#include "revoke/revoke.hpp"
 #include "rtt/rtt.hpp"
 #include "scoll/settings.hpp"
 #include "ship/ship.hpp"
@@ -29,6 +30,7 @@ struct arguments {
   bench::ship::options ship;
   bench::bulk::options bulk;
   bench::gossip::options gossip;
+  bench::revoke::options revoke;
   bench::alone::options alone;
   bool list = false;
   bool check = false;
@@ -107,6 +109,12 @@ int measure(int argc, char** argv) {
   bcast->add_flag("--peers", a.bcast.peers, "beside Open MPI over TCP and a loop of gRPC calls, too");
   add_common(*bcast, a);
 
+  auto* revoke = app.add_subcommand("revoke", "a group revoked in the middle of an operation, and plan B");
+  revoke->add_option("--nodes", a.revoke.nodes, "processes, one or several")
+      ->delimiter(',')
+      ->check(CLI::Range(2, 512));
+  add_common(*revoke, a);
+
   auto* ship = app.add_subcommand("ship", "a shipped call and its result, beside the transport's round trip");
   ship->add_option("--size", a.ship.sizes, "bytes of argument and result, one or several")
       ->delimiter(',')
@@ -166,6 +174,7 @@ int measure(int argc, char** argv) {
   a.bcast.pinned = chosen.node().pinned_tree;
   bench::print_machine(a.common.congestion_control);
   if (*rtt) return finish(bench::rtt::run(a.common, a.sizes));
+  if (*revoke) return finish(bench::revoke::run(a.common, a.revoke));
   if (*ship) return finish(bench::ship::run(a.common, a.ship));
   if (*bulk) return finish(bench::bulk::run(a.common, a.bulk));
   if (*coro) return finish(bench::coro::run(a.common));

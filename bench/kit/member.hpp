@@ -32,6 +32,7 @@ struct alignas(128) member_page {
   std::atomic<std::uint64_t> allocations{0};
   std::atomic<std::uint64_t> messages{0};
   std::atomic<std::uint64_t> background_bytes{0};
+  std::atomic<std::uint64_t> notices{0};
 };
 
 /// The report of the first process about the latest order.

@@ -56,7 +56,7 @@ fi
 [[ -d $source ]] || fail "there is no folder '$source'"
 
 bin=${SCOLL_BIN_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/build/release/bin}
-[[ -x $bin/shard_server && -x $bin/shardctl ]] || fail "no shard_server in $bin: ./dev demo builds it"
+[[ -x $bin/shard_server && -x $bin/shardctl && -x $bin/plan_b_servers ]] || fail "no shard_server in $bin: ./dev demo builds it"
 
 # In memory if there is room: thousands of files that live for seconds are not worth a disk's time.
 room_mib() { df --output=avail -B 1M "$1" 2>/dev/null | tail -1; }
@@ -102,7 +102,7 @@ expand() {
 servers() { expand "$(sed -n "s/^  $1  *[0-9]*  nodes\{0,1\} \([0-9, -]*\).*/\1/p" <<<"$output")"; }
 
 chapter "$nodes servers, each a process with its own folder"
-"$bin/shardctl" init --nodes "$nodes" --dir "$home" >/dev/null
+"$bin/shardctl" init --nodes "$nodes" --dir "$home" --pools 2 >/dev/null
 start_server() { # ID
   "$bin/shard_server" --cluster "$SHARD_CLUSTER" --node "$1" --data "$home/node-$1" --log "$home/node-$1.log" \
     2>"$home/node-$1.err" &
@@ -163,6 +163,45 @@ expect "the answer names it" "node $owner $victim_object: content differs from w
 ctl put "/$victim_object"
 note "stored once more from the source"
 
+chapter "A layout: 50,000 slots, which each server pulls from its parent in the tree"
+ctl layout
+expect "all servers know their slots" "50,000" "$(field entities)"
+expect "every object is in one of them" "$objects" "$(field objects | sed 's/ .*//; s/,//g')"
+
+chapter "Pools: every server looks them up in the cluster file, and no message makes them"
+ctl pools
+ctl pool 2
+expect "the servers of pool 2 executed, and nobody else was asked" "all $((nodes / 2)) executed" "$(field servers)"
+
+chapter "Maintenance: no writes, a leader that all agree on, and a last broadcast that ends it"
+ctl maintenance begin --note "new disks"
+ctl put "/$victim_object"
+expect "a write is refused" 3 $status
+ctl leader
+leader=$(field leader)
+ctl --node 3 leader
+expect "any other server names the same leader" "$leader" "$(field leader)"
+ctl maintenance end
+expect "it is over on all servers" "all $nodes executed" "$(field servers)"
+ctl put "/$victim_object"
+expect "writes are accepted again" 0 $status
+
+chapter "A scrub turns out to be a bad idea: server 3 revokes it, and the next one runs at once"
+note "\$ shardctl scrub --pace 5000 &"
+"$bin/shardctl" scrub --pace 5000 --progress lines >"$home/revoked" 2>"$home/progress" &
+scrubbing=$!
+until grep -q " of .* objects" "$home/progress"; do
+  kill -0 "$scrubbing" 2>/dev/null || fail "the scrub did not run: $(cat "$home/revoked")"
+  sleep 0.05
+done
+ctl --node 3 revoke --code 42 --text "plan B"
+wait "$scrubbing" && fail "the scrub was not revoked"
+cat "$home/revoked"
+expect "who waits for it reads why it has ended" "node 3 has revoked the group, reason 42: plan B" \
+  "$(grep -o 'node 3 has revoked the group, reason 42: plan B' "$home/revoked" | head -1)"
+ctl scrub
+expect "plan B ran on all servers" "all $nodes executed" "$(field servers)"
+
 # An interior server: not the root, and with others below it.
 read -r victim subtree < <("$bin/shardctl" tree --form list | awk '$3 != $1 && NF > 5 { $2 = $3 = $4 = $5 = ""; print; exit }')
 survivors=$(comm -23 <(seq "$nodes" | sort) <(xargs -n1 <<<"$victim $subtree" | sort) | sort -n | xargs)
@@ -208,4 +247,10 @@ for id in "${!pids[@]}"; do
   wait "${pids[$id]}" || fail "server $id ended with an error: $(tail -1 "$home/node-$id.log")"
   unset "pids[$id]"
 done
+chapter "Plan A and plan B: a ring of servers is cut, revoked, shrunk, and goes on"
+note "\$ plan_b_servers"
+"$bin/plan_b_servers" || fail "the survivors of the ring did not finish"
+note "\$ plan_b_servers --without-revoke --deadline-ms 3000"
+"$bin/plan_b_servers" --without-revoke --deadline-ms 3000 || fail "nobody waited, although nobody was told"
+
 printf '\n%sDone in %s s.%s\n' "$bold" "$SECONDS" "$off"

@@ -93,7 +93,7 @@ int run(const arguments& args, const shard::cluster_config& config, std::uint32_
       scoll::sync_wait(**loop, shard::node_options_of(config, rank, **store, **loop, chosen.node()));
   if (!options) return fail(options.error());
 
-  shard::server server(**loop, config, *options, chosen.tcp(), std::move(*store));
+  shard::server server(**loop, config, args.cluster, *options, chosen.tcp(), std::move(*store));
   const auto ended = scoll::sync_wait(**loop, server.run(signals.get()));
   if (!ended) return fail(ended.error());
   spdlog::info("stopped");

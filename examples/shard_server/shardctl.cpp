@@ -14,6 +14,32 @@ namespace {
 using shard::arguments;
 namespace ctl = shard::ctl;
 
+/// Describes the commands about groups as such.
+template <class Add>
+void describe_group_commands(arguments& args, const Add& add) {
+  CLI::App* command =
+      add("layout", "The slots that objects are sorted into: a group with an entity for each", ctl::layout);
+  command->add_option("--slots", args.slots, "How many, 50000 if not given")->check(CLI::Range(1, 1'000'000));
+  command->add_flag("--delayed", args.delayed, "Tell the servers with the first question, not before it");
+  command->add_flag("--inline", args.inline_only, "Refuse a layout that does not fit a message");
+
+  add("pools", "The pools of the cluster file", ctl::pools);
+  command = add("pool", "How much the servers of a pool store", ctl::pool);
+  command->add_option("id", args.pool, "The pool's number in the cluster file")->required();
+
+  command = add("maintenance", "Close all servers for writes, or open them again", ctl::maintenance);
+  command->add_option("step", args.step, "begin, end, or show what is under way")
+      ->check(CLI::IsMember({"begin", "end", "show"}));
+  command->add_option("--note", args.text, "Why, for people whose writes are refused");
+
+  command = add("leader", "The server that leads a maintenance: all servers agree on it", ctl::leader);
+  command->add_flag("--again", args.again, "Agree anew, although there is a leader");
+
+  command = add("revoke", "End the scrubs that run on a server, at once and everywhere", ctl::revoke);
+  command->add_option("--code", args.code, "The reason as a number")->check(CLI::Range(0U, 4'294'967'295U));
+  command->add_option("--text", args.text, "The reason in words, at most 64 bytes");
+}
+
 void describe_commands(CLI::App& app, arguments& args, int& code) {
   const auto add = [&](const char* name, const char* what, auto run) {
     CLI::App* command = app.add_subcommand(name, what);
@@ -54,6 +80,8 @@ void describe_commands(CLI::App& app, arguments& args, int& code) {
   command->add_option("--max-objects", args.max_objects, "Stop after so many files");
   command->add_option("--max-mib", args.max_mib, "Stop after so many MiB")->check(CLI::Range(1, 1 << 30));
 
+  describe_group_commands(args, add);
+
   command = add("put", "Store a file as an object; - is stdin", ctl::put);
   command->add_option("file", args.file)->required();
   command->add_option("name", args.text, "The object's name; the file's path if not given");
@@ -71,6 +99,8 @@ void describe_commands(CLI::App& app, arguments& args, int& code) {
   command = add("init", "Write a cluster file for servers on this machine, with free ports", ctl::init);
   command->add_option("--nodes", args.nodes, "How many servers")->check(CLI::Range(1U, 1024U));
   command->add_option("--dir", args.folder, "Where to write cluster.toml")->required();
+  command->add_option("--pools", args.pools, "Deal the servers to so many pools")
+      ->check(CLI::Range(0U, 1024U));
   command->add_option("--tree", args.tree,
                       "Such as knomial:4, kary:2, chain, flat; auto: every root chooses");
 }

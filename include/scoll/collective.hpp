@@ -3,6 +3,7 @@
 /// Broadcasts with merged replies: services, groups, their outcomes, and trees chosen by measuring.
 
 #include "scoll/collective/aggregate.hpp"      // IWYU pragma: export
+#include "scoll/collective/agree.hpp"          // IWYU pragma: export
 #include "scoll/collective/bcast.hpp"          // IWYU pragma: export
 #include "scoll/collective/context.hpp"        // IWYU pragma: export
 #include "scoll/collective/group.hpp"          // IWYU pragma: export

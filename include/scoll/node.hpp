@@ -127,6 +127,21 @@ class node {
     return group<S>(std::move(*adopted));
   }
 
+  /// Holds the out-of-band group whose members the `members` hook of the service names under `id`, and sends
+  /// nothing. The hook is asked anew by each call, except that calls and requests that come while it works
+  /// share its answer. A node that gets a request for such a group asks its own hook, so that no node has to
+  /// call this before; it is needed where a broadcast begins. If the hook names other members than before,
+  /// the group of before takes no new broadcast (`membership_changed`). Errors: those of the hook;
+  /// `not_member`; `busy` (1,024 such groups are in use here); `already_exists` (the id is that of an adopted
+  /// group with other members); `unknown_service`; `closed`.
+  template <collective_service S>
+    requires detail::names_members<S>
+  task<result<group<S>>> out_of_band(std::uint64_t id, group_options options = {}) {
+    auto held = co_await map_any_group(id, S::id, options);
+    if (!held) co_return held.error();
+    co_return group<S>(std::move(*held));
+  }
+
   /// Finds a group that another node created and this node is a member of, for broadcasts rooted here.
   template <collective_service S>
   result<group<S>> find_group(const group_id& id) {
@@ -182,6 +197,7 @@ class node {
                                                    group_options options);
   result<detail::any_group> adopt_any_group(std::uint64_t id, membership_ptr members, service_id service,
                                             const group_options& options);
+  task<result<detail::any_group>> map_any_group(std::uint64_t id, service_id service, group_options options);
   result<detail::any_group> find_any_group(const group_id& id, service_id service);
 
   std::unique_ptr<detail::engine> engine_;

@@ -11,6 +11,7 @@
 #include "scoll/coro/time.hpp"
 #include "scoll/ids.hpp"
 #include "scoll/ship/options.hpp"
+#include "scoll/tree/greedy.hpp"
 #include "scoll/tree/spec.hpp"
 #include "transport/session/endpoint.hpp"
 
@@ -36,14 +37,22 @@ struct node_options {
   /// The number of broadcasts that run at once, rooted here or not; further ones are `busy`. Creating and
   /// destroying groups has a few places more.
   std::uint32_t max_operations = 1024;
+  /// The number of requests that wait at once until their group is known here, of those operations; further
+  /// ones are `busy`.
+  std::uint32_t max_pending_admissions = 64;
   /// A safe round-trip time between any two nodes, for the time bounds of levels (R in
   /// docs/writing-a-service.md).
   nanoseconds rtt_estimate = std::chrono::milliseconds(20);
   /// The time that each level of a tree keeps back in addition to the round trip, so that it answers before
   /// its parent gives up.
   nanoseconds level_margin = std::chrono::milliseconds(5);
-  /// The time after which a member asks the creator about a group that is unused.
-  nanoseconds creation_lease = std::chrono::seconds(30);
+  /// How often a member asks the creators of its groups whether they still exist, give or take a tenth.
+  nanoseconds group_lease = std::chrono::seconds(30);
+  /// The tree, rooted at the node that revokes a group, whose children each member tells first.
+  tree_spec revoke_tree = greedy{7, 2, 0};
+  /// The time that a revoke waits for connections to the members that this node tells itself. Members that it
+  /// has not reached by then are told later.
+  nanoseconds revoke_emission = std::chrono::milliseconds(5);
   /// The number of threads for hooks that compute for long.
   std::size_t workers = 2;
   /// The number of functions that wait for a thread; further ones are `busy`.

@@ -87,6 +87,7 @@ node_snapshot node::snapshot() const {
   s.incarnation = incarnation();
   s.groups = engine_->groups();
   s.groups_ending = engine_->groups_ending();
+  s.admissions_waiting = engine_->admissions_waiting();
   s.operations = engine_->operations();
   s.calls_served = shipper_->server_calls();
   s.calls_awaited = shipper_->outgoing();
@@ -97,6 +98,11 @@ node_snapshot node::snapshot() const {
     s.peers.push_back({peer.peer(), peer.address(), peer.peer_incarnation(),
                        peer.connected(transport::traffic_class::collective), peer.dead(), peer.waiting(),
                        peer.held_messages()});
+  });
+  engine_->each_group([&](const detail::group_state& held) {
+    if (held.name.empty()) return;
+    s.named_groups.push_back({std::string(held.name.text()), held.id, held.service, held.members->size(),
+                              held.holders != nullptr});
   });
   return s;
 }
@@ -116,6 +122,13 @@ task<result<detail::any_group>> node::create_any_group(membership_ptr members, s
   auto created = co_await engine_->create_group(std::move(members), service, options);
   if (!created) co_return created.error();
   co_return detail::any_group(*engine_, std::move(*created));
+}
+
+task<result<detail::any_group>> node::map_any_group(std::uint64_t id, service_id service,
+                                                    group_options options) {
+  auto held = co_await engine_->map_group(service, id, options);
+  if (!held) co_return held.error();
+  co_return detail::any_group(*engine_, std::move(*held));
 }
 
 result<detail::any_group> node::adopt_any_group(std::uint64_t id, membership_ptr members, service_id service,

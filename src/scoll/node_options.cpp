@@ -19,16 +19,21 @@ status node_options::validate() const {
                  "call choose_incarnation() before you make a node that has a directory");
   }
   if (max_operations == 0) return error(errc::invalid_argument, "max_operations must be at least 1");
+  if (max_pending_admissions == 0)
+    return error(errc::invalid_argument, "max_pending_admissions must be at least 1");
   if (workers == 0 || worker_queue == 0)
     return error(errc::invalid_argument, "workers and worker_queue must be at least 1");
-  if (rtt_estimate.count() <= 0 || level_margin.count() <= 0 || creation_lease.count() <= 0) {
-    return error(errc::invalid_argument, "rtt_estimate, level_margin and creation_lease must be positive");
+  if (rtt_estimate.count() <= 0 || level_margin.count() <= 0 || group_lease.count() <= 0) {
+    return error(errc::invalid_argument, "rtt_estimate, level_margin and group_lease must be positive");
   }
   if (const tree_fault fault = check_tree(default_tree, 1); fault != tree_fault::none) {
     return error(errc::unknown_tree, describe(fault));
   }
   if (pinned_tree && check_tree(*pinned_tree, 1) != tree_fault::none)
     return make_error(errc::unknown_tree, "pinned_tree: {}", describe(check_tree(*pinned_tree, 1)));
+  if (const tree_fault fault = check_tree(revoke_tree, 1); fault != tree_fault::none)
+    return make_error(errc::unknown_tree, "revoke_tree: {}", describe(fault));
+  if (revoke_emission.count() <= 0) return error(errc::invalid_argument, "revoke_emission must be positive");
   if (const status s = ship.validate(); !s) return s;
   transport::endpoint_options links = detail::link_options(*this);
   if (incarnation == 0) links.incarnation = 1;  // chosen when the node is made

@@ -44,12 +44,13 @@ task<status> shut_down(engine& collectives, shipper& calls, nanoseconds limit) {
     collectives.holding().refuse({errc::closed, "this node is shutting down"});
   }
   collectives.stop_telling();
+  collectives.refuse_waiting();
   co_await wait_idle(collectives, calls, begun_at + limit / 2);
   collectives.abort_all(begun_at + limit * 5 / 8);
   calls.abort();
   co_await wait_idle(collectives, calls, begun_at + limit * 3 / 4);
   calls.answer_all();
-  collectives.end_all_leases();
+  collectives.stop_sweeping();
   const std::vector<std::string> stuck = running(collectives, calls);
   const nanoseconds left = std::max<nanoseconds>(limit / 8, begun_at + limit - ex.now());
   const status drained = co_await collectives.wire().drain(left);

@@ -33,8 +33,14 @@ has '^PARTIAL ANSWER: 4 of 8 servers are in the answer$'
 has '^  merged +4  nodes 1-4$'
 has '^  unknown +4  nodes 5-8: delivery, connection_lost: '
 has '^  absent +1  node 5: '
+has '^entities +50,000$'
+has '^pool 2 +nodes 2, 4, 6, 8$'
+has '^servers +all 4 executed$'
+has '^closed: node [1-8] has closed the servers for maintenance: new disks$'
+has '^leader +node [1-8], which stores .*, since term 1$'
+has 'node 3 has revoked the group, reason 42: plan B'
 has '^8 servers stopped$'
-[[ $(grep -c '^✓' "$work/output") == 13 ]] || fail "not all expectations were checked"
+[[ $(grep -c '^✓' "$work/output") == 22 ]] || fail "not all expectations were checked"
 [[ -z $(ls -A "$work/tmp") ]] || fail "left behind: $(ls -A "$work/tmp")"
 for process in /proc/[0-9]*; do
   command=$(tr '\0' ' ' 2>/dev/null <"$process/cmdline") || continue

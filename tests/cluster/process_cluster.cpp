@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -18,6 +19,7 @@
 #include <stdexcept>
 
 #include "scoll/coro/event.hpp"
+#include "scoll/coro/scope.hpp"
 #include "scoll/coro/sleep.hpp"
 #include "scoll/coro/sync_wait.hpp"
 #include "scoll/node.hpp"
@@ -96,6 +98,8 @@ class obedient {
     node_options options;
     options.id = id;
     options.cluster = "processes";
+    options.group_lease = 2s;
+    options.max_operations = 64;  // pools reach their size soon
     node_ = std::make_unique<node>(*ring_, *rail_, options);
     node_->listen("127.0.0.1:0").value();
     node_->serve(worker{socket_, &never_}).value();
@@ -120,7 +124,12 @@ class obedient {
       order o;
       co_await read_all(&o, sizeof o);
       if (o.what == order::kind::quit) break;
-      co_await broadcast(o);
+      switch (o.what) {
+        case order::kind::make_groups: co_await make_groups(o); break;
+        case order::kind::end_groups: co_await end_groups(); break;
+        case order::kind::count: count(); break;
+        default: co_await broadcast(o);
+      }
     }
     report left;
     left.what = report::kind::left;
@@ -144,11 +153,55 @@ class obedient {
     }
   }
 
+  static std::vector<target> targets_of(const order& o) {
+    std::vector<target> targets;
+    for (std::uint32_t i = 0; i < o.members; ++i) targets.push_back({o.member_ids[i], {}});
+    return targets;
+  }
+
+  task<void> make_groups(const order& o) {
+    const std::vector<target> targets = targets_of(o);
+    report answer;
+    answer.what = report::kind::result;
+    answer.ok = true;
+    for (std::uint32_t i = 0; i < o.groups && answer.ok; ++i) {
+      auto made = co_await node_->create_group<worker>(targets, {.tree = o.tree});
+      answer.ok = made.has_value();
+      if (made) brief_.push_back(*made);
+    }
+    tell(socket_, answer);
+  }
+
+  task<void> end_one(group<worker> g, std::uint32_t& ended) {
+    ended += (co_await node_->destroy(g)).has_value();
+  }
+
+  task<void> end_groups() {
+    report answer;
+    answer.what = report::kind::result;
+    answer.groups = static_cast<std::uint32_t>(brief_.size());
+    scope endings;
+    for (const group<worker>& g : brief_) endings.spawn(end_one(g, answer.value));
+    co_await endings.join();
+    brief_ = {};
+    tell(socket_, answer);
+  }
+
+  void count() {
+    const node_snapshot now = node_->snapshot();
+    const struct mallinfo2 heap = mallinfo2();
+    report answer;
+    answer.what = report::kind::result;
+    answer.groups = static_cast<std::uint32_t>(now.groups);
+    answer.groups_ending = static_cast<std::uint32_t>(now.groups_ending);
+    answer.heap_bytes = heap.uordblks + heap.hblkhd;
+    tell(socket_, answer);
+  }
+
   task<void> broadcast(const order& o) {
     report answer;
     answer.what = report::kind::result;
-    std::vector<target> targets;
-    for (std::uint32_t i = 0; i < o.members; ++i) targets.push_back({o.member_ids[i], {}});
+    const std::vector<target> targets = targets_of(o);
     answer.members = o.members;
     const std::string key = to_string(o.tree) + std::to_string(o.members);
     if (!groups_.contains(key)) {
@@ -190,6 +243,7 @@ class obedient {
   event never_;
   std::unique_ptr<node> node_;
   std::map<std::string, group<worker>> groups_;
+  std::vector<group<worker>> brief_;  // made and ended in great numbers
 };
 
 }  // namespace
@@ -236,12 +290,18 @@ process_cluster::~process_cluster() {
   }
 }
 
-order process_cluster::broadcast_to_all(tree_spec tree, deed action) const {
+order process_cluster::for_all(order::kind what) const {
   order o;
-  o.action = action;
-  o.tree = tree;
+  o.what = what;
   o.members = size();
   for (std::uint32_t i = 0; i < size(); ++i) o.member_ids[i] = i + 1;
+  return o;
+}
+
+order process_cluster::broadcast_to_all(tree_spec tree, deed action) const {
+  order o = for_all(order::kind::broadcast);
+  o.action = action;
+  o.tree = tree;
   return o;
 }
 

@@ -26,13 +26,20 @@ enum class deed : std::uint8_t {
 
 /// An order to one process, sent over its socket as raw bytes.
 struct order {
-  enum class kind : std::uint8_t { broadcast, quit } what = kind::broadcast;
+  enum class kind : std::uint8_t {
+    broadcast,
+    make_groups,  ///< creates `groups` groups of the members
+    end_groups,   ///< destroys all of these, at one time
+    count,        ///< reports what the node holds
+    quit,
+  } what = kind::broadcast;
   deed action = deed::answer;
   std::uint32_t victim = UINT32_MAX;
   std::uint32_t milliseconds = 0;
   std::uint32_t deadline_ms = 0;    ///< 0: no deadline
   std::uint32_t request_bytes = 0;  ///< besides the fixed part
-  std::uint32_t members = 0;        ///< number of group members, which are `member_ids`
+  std::uint32_t groups = 0;
+  std::uint32_t members = 0;  ///< number of group members, which are `member_ids`
   std::array<std::uint64_t, most_processes> member_ids{};
   tree_spec tree{};
 };
@@ -47,6 +54,9 @@ struct report {
   std::uint32_t value = 0;
   std::uint32_t files_left_open = 0;
   std::int32_t hooks_named = 0;
+  std::uint32_t groups = 0;         ///< that the node holds
+  std::uint32_t groups_ending = 0;  ///< that have ended, and of which members have not been told
+  std::uint64_t heap_bytes = 0;     ///< that the process uses
   std::array<member_state, most_processes> states{};
   std::array<phase, most_processes> phases{};
   std::array<errc, most_processes> causes{};
@@ -67,6 +77,8 @@ class process_cluster {
   std::uint32_t size() const { return static_cast<std::uint32_t>(members_.size()); }
   bool running(std::uint32_t i) const { return members_[i].pid > 0; }
 
+  /// An order that is for all processes.
+  order for_all(order::kind what) const;
   /// A broadcast over all processes, or over those that run.
   order broadcast_to_all(tree_spec tree, deed action = deed::answer) const;
   order broadcast_to_running(tree_spec tree) const;

@@ -5,7 +5,6 @@
 import json
 import os
 import pathlib
-import shutil
 import signal
 import socket
 import stat
@@ -14,79 +13,7 @@ import tempfile
 import time
 import unittest
 
-BIN = pathlib.Path(os.environ["SCOLL_BIN_DIR"])
-NODES = 6  # with knomial:4, node 5 is interior: node 6 is below it
-LIMIT_S = 60
-
-
-class Cluster:
-    def __init__(self, nodes=NODES, settings="", tree="knomial:4", **environment):
-        """Servers that have just started, with `settings` in their cluster file."""
-        self.environment = os.environ | environment
-        self.home = pathlib.Path(tempfile.mkdtemp(prefix="scoll-"))
-        self.file = self.home / "cluster.toml"
-        self.nodes = range(1, nodes + 1)
-        self.processes = {}
-        self.run("init", "--nodes", str(nodes), "--dir", str(self.home), "--tree", tree)
-        self.file.write_text(self.file.read_text() + settings)
-        for node in self.nodes:
-            self.start(node)
-
-    def spawn(self, node):
-        arguments = ["--cluster", self.file, "--node", str(node), "--data", self.home / f"node-{node}"]
-        log = open(self.home / f"node-{node}.log", "ab")
-        with log:
-            self.processes[node] = subprocess.Popen([BIN / "shard_server", *arguments], stderr=log, env=self.environment)
-
-    def start(self, node):
-        self.spawn(node)
-        until(lambda: self.run("status", "--node", str(node)).returncode == 0, f"node {node} answers")
-
-    def kill(self, node):
-        process = self.processes.pop(node)
-        process.kill()
-        process.wait()
-
-    def wait_all_alive(self):
-        alive = lambda node: sorted(self.ask("members", "--node", str(node))["value"]["alive"]) == list(self.nodes)
-        for node in self.nodes:
-            until(lambda: alive(node), f"all are alive for {node}")
-
-    def run(self, *arguments, **options):
-        command = [BIN / "shardctl", "--cluster", self.file, *arguments]
-        return subprocess.run(command, capture_output=True, timeout=LIMIT_S, **options)
-
-    def ask(self, *arguments, expect=0):
-        """The JSON of an answer."""
-        done = self.run("--json", *arguments)
-        assert done.returncode == expect, (arguments, done.returncode, done.stdout, done.stderr)
-        return json.loads(done.stdout)
-
-    def say(self, line, node=1):
-        """One line to a control socket, and the last line of what comes back."""
-        with socket.socket(socket.AF_UNIX) as s:
-            s.settimeout(LIMIT_S)
-            s.connect(str(self.home / f"node-{node}.sock"))
-            s.sendall(line + b"\n")
-            return json.loads(s.makefile("rb").readlines()[-1])
-
-    def close(self):
-        for process in self.processes.values():
-            process.send_signal(signal.SIGTERM)
-            process.send_signal(signal.SIGCONT)  # one that a failed test has left stopped
-        codes = [process.wait(LIMIT_S) for process in self.processes.values()]
-        logs = [(self.home / f"node-{n}.log").read_text(errors="replace")[-3000:] for n in self.processes]
-        shutil.rmtree(self.home)
-        for code, log in zip(codes, logs):
-            assert code == 0, (code, log)
-
-
-def until(true, what):
-    deadline = time.monotonic() + LIMIT_S
-    while not true():
-        assert time.monotonic() < deadline, f"never: {what}"
-        time.sleep(0.02)
-
+from shard_cluster import BIN, LIMIT_S, NODES, Cluster, until
 
 class Answers(unittest.TestCase):
     @classmethod
@@ -204,6 +131,12 @@ class Answers(unittest.TestCase):
             ["ingest", "/no/such/folder"],
             ["put", "/dev/null", "n" * 513],
             ["init", "--dir", str(self.cluster.home)],
+            ["layout", "--slots", "5"],
+            ["pool", "1"],
+            ["maintenance", "stop"],
+            ["maintenance", "begin", "--note", "n" * 201],
+            ["revoke", "--text", "t" * 65],
+            ["revoke", "--code", "4294967296"],
         ]:
             done = self.cluster.run(*arguments)
             self.assertEqual((done.returncode, arguments), (2, arguments), done)
@@ -456,7 +389,7 @@ class Failures(unittest.TestCase):
         living = cluster.ask("df", "--living", expect=1)
         self.assertEqual((living["outcome"]["merged"], living["absent"][0]["node"]), ([1, 2, 3, 4, 6], 5))
         # A root that has asked nothing yet cannot even make its group, and says who is missing.
-        nobody = cluster.ask("top", "--node", "2", expect=3)
+        nobody = cluster.ask("find", "object", "--node", "2", expect=3)
         self.assertEqual((nobody["value"], [each["node"] for each in nobody["absent"]]), (None, [5]))
         self.assertEqual(cluster.run("status", "--node", "5").returncode, 3)
 
@@ -513,6 +446,13 @@ class ClusterFile(unittest.TestCase):
             (good.replace("127.0.0.1:7001", "localhost:7001"), ":4:11: node 1: 'address' is not an address"),
             (good.replace(":7001", ":0"), ":4:11: node 1: 'address' needs a port"),
             (good.replace("a.sock", "a" * 108), ":5:11: node 1: 'control' is a path of "),
+            (good + "[[pool]]\nnodes = [1]\n", ":6:1: pool 1: 'id' is missing"),
+            (good + "[[pool]]\nid = 3\nnodes = []\n", ":8:9: pool 1: 'nodes' must be a list of ids"),
+            (good + "[[pool]]\nid = 3\nnodes = [1, 4]\n", ":8:9: pool 1: 'nodes' names 4, which is no node"),
+            (good + "[[pool]]\nid = 3\nnodes = [1, 1]\n", ":8:9: pool 1: 'nodes' names 1 twice"),
+            (good + "[[pool]]\nid = 3\nnodes = [1]\n" * 2, ":10:6: pool 2: 'id' 3 appears twice"),
+            (good + "[[pool]]\nid = 3\nnode = [1]\n", ":8:1: pool 1: there is no key 'node'"),
+            ("pool = 5\n" + good, ":1:8: pools must be given as [[pool]]"),
             (good + self.node, "node 2: id 1 appears twice"),
             (good + self.node.replace("id = 1", "id = 2"), "node 2: address 127.0.0.1:7001 appears twice"),
         ]:

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "scoll/collective/collective_head.hpp"
+#include "scoll/collective/creation_section.hpp"
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/outcome_builder.hpp"
@@ -60,6 +61,16 @@ inline void account_input(std::span<const std::byte> bytes) {
   require(out.ok());
 }
 
+/// A creation that decodes has members, or says where they are, and its terms encode again.
+inline void creation_input(std::span<const std::byte> bytes) {
+  const auto read = scoll::detail::decode_creation(bytes);
+  if (!read) return;
+  require(read->targets.empty() == read->elsewhere.has_value());
+  std::vector<std::byte> again(scoll::detail::max_descriptor_creation_bytes);
+  require(
+      scoll::detail::encode_creation(read->terms, scoll::transport::region_descriptor{}, again).has_value());
+}
+
 inline void head_input(std::span<const std::byte> bytes) {
   const auto head = scoll::wire::decode_from<scoll::detail::collective_head>(bytes);
   if (!head) return;
@@ -70,10 +81,11 @@ inline void head_input(std::span<const std::byte> bytes) {
 inline void collective_input(std::span<const std::uint8_t> data) {
   if (data.empty()) return;
   const auto bytes = std::as_bytes(data.subspan(1));
-  switch (data[0] % 3) {
+  switch (data[0] % 4) {
     case 0: return membership_input(bytes);
     case 1: return account_input(bytes);
-    default: return head_input(bytes);
+    case 2: return head_input(bytes);
+    default: return creation_input(bytes);
   }
 }
 

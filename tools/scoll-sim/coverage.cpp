@@ -46,6 +46,31 @@ std::string_view to_string(mark m) noexcept {
     case gossip_hold: return "gossip hold";
     case invented_death: return "invented death";
     case destroy_missed: return "destroy missed";
+    case last_waited: return "last waited";
+    case last_ended_group: return "last ended group";
+    case after_the_last: return "after the last";
+    case delayed_group: return "delayed group";
+    case asked_again: return "asked again";
+    case settled_group: return "settled group";
+    case pulled_members: return "pulled members";
+    case mapped_group: return "mapped group";
+    case slow_mapper: return "slow mapper";
+    case admission_waited: return "admission waited";
+    case admission_full: return "admission full";
+    case admission_late: return "admission late";
+    case agreed: return "agreed";
+    case agreed_without: return "agreed without";
+    case agree_excluded: return "agree excluded";
+    case agree_undecided: return "agree undecided";
+    case agree_no_quorum: return "agree no quorum";
+    case shrunk: return "shrunk";
+    case shrink_excluded: return "shrink excluded";
+    case shrunk_group: return "shrunk group";
+    case revoked: return "revoked";
+    case revoked_by_two: return "revoked by two";
+    case revoked_before_creation: return "revoked before creation";
+    case revoke_owed: return "revoke owed";
+    case call_revoked: return "call revoked";
   }
   return "?";
 }

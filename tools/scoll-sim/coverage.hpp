@@ -10,49 +10,74 @@ namespace scoll::sim {
 
 /// Things that the swarm draws and that must also be seen to happen.
 enum class mark : std::uint8_t {
-  created_group,          ///< a broadcast to a created group was merged
-  adopted_group,          ///< a broadcast to an adopted group was merged
-  membership_differs,     ///< a member answered that it holds another membership
-  group_unknown,          ///< a member answered that it does not hold the group
-  entities,               ///< entities were counted
-  hand_made_subset,       ///< a subset chosen by hand was merged
-  alive_subset,           ///< a subset of the living left somebody out
-  dissent,                ///< a member took part and saw other members alive
-  view_differs,           ///< a member refused because it saw other members alive
-  dead_refused,           ///< a broadcast was refused because members were dead
-  dead_tried,             ///< a broadcast went to the others
-  other_version,          ///< a member did not understand the request, and its subtree was merged
-  several_values,         ///< such a member passed several values on
-  coroutine_hooks,        ///< hooks that are coroutines ran
-  plain_hooks,            ///< hooks that are plain functions ran
-  brief_service,          ///< a short execute was merged
-  extended_bound,         ///< a member took longer than the first bound and was merged
-  user_tree,              ///< a broadcast ran over a tree of the program's own
-  greedy_tree,            ///< a broadcast ran over a greedy tree
-  brimful_reply,          ///< a reply of exactly the capacity was merged
-  oversized_reply,        ///< a reply beyond the capacity was refused
-  reply_refused,          ///< `finish` refused a merged reply
-  table_full,             ///< a request was refused because a table was full
-  call_beside_broadcast,  ///< a call and a broadcast went between two hosts at one time
-  bulk_beside_broadcast,  ///< so did a call that moves bulk data
-  bulk_transport_lost,    ///< a transfer failed because the transport of bulk data was lost
-  calls_survive_bulk,     ///< during such an outage a call between the same hosts succeeded
-  creation_after_end,     ///< a creation arrived when its group was to be forgotten already
-  old_group,              ///< a broadcast to a group older than two leases was merged
-  earlier_life_refused,   ///< a request of an earlier life of its root was refused
-  repeated_refused,       ///< a repeated request was refused
-  stranger_refused,       ///< a request of a stranger was refused
-  repeated_connection,    ///< a connection attempt arrived twice
-  crossing_connections,   ///< two hosts connected to each other at one time
-  gossip,                 ///< the nodes followed a gossip
-  gossip_death,           ///< the gossip told of a death
-  gossip_return,          ///< the gossip told of a later life
-  gossip_error,           ///< the gossip told of the death of a living host
-  gossip_hold,            ///< a broadcast waited until its root took part in the gossip
-  invented_death,         ///< a death was invented, or told too late
-  destroy_missed,         ///< `destroy` could not tell every member at once
+  created_group,            ///< a broadcast to a created group was merged
+  adopted_group,            ///< a broadcast to an adopted group was merged
+  membership_differs,       ///< a member answered that it holds another membership
+  group_unknown,            ///< a member answered that it does not hold the group
+  entities,                 ///< entities were counted
+  hand_made_subset,         ///< a subset chosen by hand was merged
+  alive_subset,             ///< a subset of the living left somebody out
+  dissent,                  ///< a member took part and saw other members alive
+  view_differs,             ///< a member refused because it saw other members alive
+  dead_refused,             ///< a broadcast was refused because members were dead
+  dead_tried,               ///< a broadcast went to the others
+  other_version,            ///< a member did not understand the request, and its subtree was merged
+  several_values,           ///< such a member passed several values on
+  coroutine_hooks,          ///< hooks that are coroutines ran
+  plain_hooks,              ///< hooks that are plain functions ran
+  brief_service,            ///< a short execute was merged
+  extended_bound,           ///< a member took longer than the first bound and was merged
+  user_tree,                ///< a broadcast ran over a tree of the program's own
+  greedy_tree,              ///< a broadcast ran over a greedy tree
+  brimful_reply,            ///< a reply of exactly the capacity was merged
+  oversized_reply,          ///< a reply beyond the capacity was refused
+  reply_refused,            ///< `finish` refused a merged reply
+  table_full,               ///< a request was refused because a table was full
+  call_beside_broadcast,    ///< a call and a broadcast went between two hosts at one time
+  bulk_beside_broadcast,    ///< so did a call that moves bulk data
+  bulk_transport_lost,      ///< a transfer failed because the transport of bulk data was lost
+  calls_survive_bulk,       ///< during such an outage a call between the same hosts succeeded
+  creation_after_end,       ///< a creation arrived when its group was to be forgotten already
+  old_group,                ///< a broadcast to a group older than two leases was merged
+  earlier_life_refused,     ///< a request of an earlier life of its root was refused
+  repeated_refused,         ///< a repeated request was refused
+  stranger_refused,         ///< a request of a stranger was refused
+  repeated_connection,      ///< a connection attempt arrived twice
+  crossing_connections,     ///< two hosts connected to each other at one time
+  gossip,                   ///< the nodes followed a gossip
+  gossip_death,             ///< the gossip told of a death
+  gossip_return,            ///< the gossip told of a later life
+  gossip_error,             ///< the gossip told of the death of a living host
+  gossip_hold,              ///< a broadcast waited until its root took part in the gossip
+  invented_death,           ///< a death was invented, or told too late
+  destroy_missed,           ///< `destroy` could not tell every member at once
+  last_waited,              ///< a last broadcast waited for an earlier one, and was merged
+  last_ended_group,         ///< the last broadcast of a creator ended the group
+  after_the_last,           ///< a broadcast was refused because its root had begun its last
+  delayed_group,            ///< a broadcast to a delayed group was merged
+  asked_again,              ///< a member did not hold a delayed group, and was asked once more
+  settled_group,            ///< a delayed group was settled
+  pulled_members,           ///< a broadcast to a group was merged whose members no message holds
+  mapped_group,             ///< a broadcast to a group was merged whose members services name
+  slow_mapper,              ///< a service took its time to name them
+  admission_waited,         ///< a request waited until its group was known
+  admission_full,           ///< a request was refused because too many waited
+  admission_late,           ///< the group of a request was not known in time
+  agreed,                   ///< an agreement had an outcome
+  agreed_without,           ///< some members failed in it
+  agree_excluded,           ///< a member heard that it had failed
+  agree_undecided,          ///< a call of an agreement or a shrink ended without an outcome
+  agree_no_quorum,          ///< so did one because too many members were held dead
+  shrunk,                   ///< a group of fewer members was made
+  shrink_excluded,          ///< a member heard that the others had gone on without it
+  shrunk_group,             ///< a broadcast to a shrunk group was merged
+  revoked,                  ///< a revoke ended a broadcast, or kept it from beginning
+  revoked_by_two,           ///< two hosts revoked a group at nearly one time
+  revoked_before_creation,  ///< a creation failed because its group was revoked before it was complete
+  revoke_owed,              ///< a revoke owed its notice to a member that was held dead
+  call_revoked,             ///< a revoke ended a call that was made through the group
 };
-inline constexpr std::size_t marks = static_cast<std::size_t>(mark::destroy_missed) + 1;
+inline constexpr std::size_t marks = static_cast<std::size_t>(mark::call_revoked) + 1;
 
 std::string_view to_string(mark m) noexcept;
 

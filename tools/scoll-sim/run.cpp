@@ -5,6 +5,8 @@
 #include "scoll/coro/error_format.hpp"
 #include "tools/scoll-sim/cluster/cluster.hpp"
 #include "tools/scoll-sim/exhaust/agree_check.hpp"
+#include "tools/scoll-sim/exhaust/revoke_engine.hpp"
+#include "tools/scoll-sim/exhaust/revoke_graph.hpp"
 #include "tools/scoll-sim/gossip/gossip_swarm.hpp"
 
 namespace scoll::sim {
@@ -16,6 +18,7 @@ constexpr nanoseconds settling = seconds(20);  // longer than any bound, grace, 
 constexpr nanoseconds roll_call = seconds(8);
 constexpr nanoseconds farewell = seconds(60);  // shutdowns run in sequence, some with members that are down
 constexpr nanoseconds ending = seconds(12);
+constexpr nanoseconds last_questions = seconds(3);  // longer than a grace
 
 std::string_view to_string(testing::sim_trace kind) {
   using enum testing::sim_trace;
@@ -50,23 +53,33 @@ void play(cluster& c, const plan& p, violations& found) {
     c.carry_out(e);
     if (found.empty()) check_bounds(c, found);
     if (found.empty()) check_call_bounds(c, found);
+    if (found.empty()) check_admissions(c, found);
+    if (found.empty()) check_revokes_are_prompt(c, found);
   }
 }
 
+/// Lets all activity come to its end. Nodes ask about their groups for ever, so they stop that for a while.
 void settle(cluster& c, nanoseconds d) {
+  c.let_nodes_ask(true);
   c.world().run_until(std::max(c.world().now(), c.stalled_until()) + d);
+  c.let_nodes_ask(false);
+  c.world().run_until(c.world().now() + last_questions);
 }
 
 void check_at_rest(cluster& c, violations& found) {
   check_settled(c, found);
   check_calls_settled(c, found);
   check_groups_settled(c, found);
+  check_admissions_settled(c, found);
+  check_revokes_settled(c, found);
 }
 
 void check_outcomes(cluster& c, violations& found) {
   check_broadcasts(c, found);
   check_calls(c, found);
   check_hauls(c, found);
+  check_agreements(c, found);
+  check_revokes(c, found);
 }
 
 void count(cluster& c, const plan& p, run_report& report) {
@@ -105,9 +118,9 @@ void run_report::add(const run_report& other) {
 
 namespace {
 
-run_report run_agree(const plan& p) {
+run_report run_exhaust(const std::vector<exhausted>& parts) {
   run_report report;
-  for (const exhausted& part : exhaust_agree(p.seed)) {
+  for (const exhausted& part : parts) {
     report.events += part.cases;
     if (!part.violation.empty()) report.found.push_back({part.violation, part.part});
   }
@@ -118,7 +131,10 @@ run_report run_agree(const plan& p) {
 
 run_report run(const plan& p, testing::sim_world::observer observer) {
   if (p.work == workload::gossip) return run_gossip(p, observer);
-  if (p.work == workload::agree) return run_agree(p);
+  if (p.work == workload::agree) return run_exhaust(exhaust_agree_briefly());
+  if (p.work == workload::revoke)
+    return run_exhaust({flood_with_equal_views(8), kill_at_each_notice(5, 1), revoke_beside_calls(5),
+                        revoke_unknown_groups(4, 31)});
   run_report report;
   // Objects that were not destroyed in order are left as they are: a broken run is examined, not cleaned up.
   auto* const c = new cluster(p);
@@ -142,6 +158,11 @@ run_report run(const plan& p, testing::sim_world::observer observer) {
   if (report.found.empty()) {
     c->begin_farewell();
     settle(*c, farewell);
+    // Who destroys a group tells its shrink first, so that further groups may be found.
+    if (c->find_shrunk_groups()) {
+      c->begin_farewell();
+      settle(*c, farewell);
+    }
     check_farewell(*c, report.found);
     check_at_rest(*c, report.found);
   }

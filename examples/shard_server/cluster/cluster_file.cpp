@@ -68,8 +68,39 @@ std::vector<cluster_node> read_nodes(const toml::table& root, const fs::path& fo
   return nodes;
 }
 
+pool_config read_pool(const toml::table& table, std::size_t position, const cluster_config& config) {
+  const section from(table, fmt::format("pool {}", position + 1), {"id", "name", "nodes"});
+  pool_config pool;
+  const auto id = from.need<std::int64_t>("id");
+  if (id <= 0) from.refuse("id", "must be 1 or more");
+  pool.id = static_cast<std::uint64_t>(id);
+  if (config.find_pool(pool.id) != nullptr) from.refuse("id", fmt::format("{} appears twice", pool.id));
+  pool.name = from.get<std::string>("name", "");
+  const toml::array* nodes = table.get_as<toml::array>("nodes");
+  if (nodes == nullptr || nodes->empty() || !nodes->is_homogeneous<std::int64_t>())
+    from.refuse("nodes", "must be a list of ids, at least one");
+  for (const toml::node& each : *nodes) {
+    const auto node = static_cast<scoll::node_id>(each.as_integer()->get());
+    if (!config.rank_of(node)) from.refuse("nodes", fmt::format("names {}, which is no node", node));
+    if (std::find(pool.nodes.begin(), pool.nodes.end(), node) != pool.nodes.end())
+      from.refuse("nodes", fmt::format("names {} twice", node));
+    pool.nodes.push_back(node);
+  }
+  return pool;
+}
+
+void read_pools(const toml::table& root, cluster_config& config) {
+  const toml::node* given = root.get("pool");
+  if (given == nullptr) return;
+  const toml::array* list = given->as_array();
+  if (list == nullptr || !list->is_homogeneous<toml::table>())
+    throw mistake(given->source(), "pools must be given as [[pool]]");
+  for (const toml::node& each : *list)
+    config.pools.push_back(read_pool(*each.as_table(), config.pools.size(), config));
+}
+
 cluster_config read(const toml::table& root, const fs::path& folder) {
-  const section top(root, "cluster", {"name", "tree", "deadlines", "gossip", "node"});
+  const section top(root, "cluster", {"name", "tree", "deadlines", "gossip", "node", "pool"});
   cluster_config config;
   config.name = top.need<std::string>("name");
   if (config.name.empty()) top.refuse("name", "must not be empty");
@@ -92,10 +123,26 @@ cluster_config read(const toml::table& root, const fs::path& folder) {
     config.gossip_interval = std::chrono::milliseconds(ms);
   }
   config.nodes = read_nodes(root, folder);
+  read_pools(root, config);
   const auto n = static_cast<std::uint32_t>(config.nodes.size());
   if (const auto fault = scoll::check_tree(config.tree, n); fault != scoll::tree_fault::none)
     top.refuse("tree", scoll::describe(fault));
   return config;
+}
+
+/// Reads what `parse` gives, and turns what is wrong into a line.
+template <class Parse>
+std::variant<cluster_config, std::string> read_or_explain(const fs::path& file, Parse parse) {
+  try {
+    const toml::table root = parse();
+    return read(root, fs::absolute(file).parent_path());
+  } catch (const toml::parse_error& e) {
+    const auto& at = e.source().begin;
+    if (at.line == 0) return fmt::format("{}: {}", file.string(), e.description());
+    return fmt::format("{}:{}:{}: {}", file.string(), at.line, at.column, e.description());
+  } catch (const mistake& e) {
+    return fmt::format("{}:{}", file.string(), e.what());
+  }
 }
 
 }  // namespace
@@ -107,6 +154,12 @@ std::optional<std::uint32_t> cluster_config::rank_of(scoll::node_id id) const no
   return static_cast<std::uint32_t>(found - nodes.begin());
 }
 
+const pool_config* cluster_config::find_pool(std::uint64_t id) const noexcept {
+  const auto found =
+      std::find_if(pools.begin(), pools.end(), [id](const pool_config& p) { return p.id == id; });
+  return found == pools.end() ? nullptr : &*found;
+}
+
 std::vector<scoll::target> cluster_config::targets() const {
   std::vector<scoll::target> all;
   all.reserve(nodes.size());
@@ -115,16 +168,11 @@ std::vector<scoll::target> cluster_config::targets() const {
 }
 
 std::variant<cluster_config, std::string> read_cluster_file(const fs::path& file) {
-  try {
-    const toml::table root = toml::parse_file(file.string());
-    return read(root, fs::absolute(file).parent_path());
-  } catch (const toml::parse_error& e) {
-    const auto& at = e.source().begin;
-    if (at.line == 0) return fmt::format("{}: {}", file.string(), e.description());
-    return fmt::format("{}:{}:{}: {}", file.string(), at.line, at.column, e.description());
-  } catch (const mistake& e) {
-    return fmt::format("{}:{}", file.string(), e.what());
-  }
+  return read_or_explain(file, [&] { return toml::parse_file(file.string()); });
+}
+
+std::variant<cluster_config, std::string> parse_cluster(std::string_view text, const fs::path& file) {
+  return read_or_explain(file, [&] { return toml::parse(text, file.string()); });
 }
 
 }  // namespace shard

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -21,6 +22,13 @@ struct cluster_node {
   std::filesystem::path control;  ///< UNIX socket; relative ones are below the cluster file's folder
 };
 
+/// Some of the servers, which belong together.
+struct pool_config {
+  std::uint64_t id = 0;
+  std::string name;                   ///< for people; may be empty
+  std::vector<scoll::node_id> nodes;  ///< at least one, in the order of the file, which is that of the ranks
+};
+
 /// The configuration that all servers and shardctl read. A node's rank is its position. README.md describes
 /// the format.
 struct cluster_config {
@@ -31,7 +39,10 @@ struct cluster_config {
   scoll::nanoseconds long_deadline = std::chrono::minutes(10);   ///< for scrub and ingest
   scoll::nanoseconds gossip_interval = std::chrono::milliseconds(200);
   std::vector<cluster_node> nodes;
+  std::vector<pool_config> pools;
 
+  /// Null if there is no such pool.
+  const pool_config* find_pool(std::uint64_t id) const noexcept;
   std::optional<std::uint32_t> rank_of(scoll::node_id id) const noexcept;
   std::vector<scoll::target> targets() const;
   std::string tree_text() const { return choose_tree ? "auto" : to_string(tree); }
@@ -43,5 +54,8 @@ inline constexpr std::size_t max_nodes = 1024;
 /// Returns the configuration, or one line that says what is wrong and where: "cluster.toml:7:11: ...".
 /// Everything is checked. An unknown key is an error, because it is most likely a misspelt one.
 std::variant<cluster_config, std::string> read_cluster_file(const std::filesystem::path& file);
+/// Does the same with the content of a file that has been read. `file` is its path.
+std::variant<cluster_config, std::string> parse_cluster(std::string_view text,
+                                                        const std::filesystem::path& file);
 
 }  // namespace shard

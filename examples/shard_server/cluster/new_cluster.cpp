@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <vector>
 
 #include "tools/common/free_ports.hpp"
 #include "transport/io/socket.hpp"
@@ -19,7 +20,7 @@ bool can_listen(const scoll::transport::socket_address& address) {
 }  // namespace
 
 std::variant<fs::path, std::string> make_local_cluster(const fs::path& folder, unsigned nodes,
-                                                       const std::string& tree) {
+                                                       const std::string& tree, unsigned pools) {
   std::error_code failed;
   fs::create_directories(folder, failed);
   if (failed) return fmt::format("{}: {}", folder.string(), failed.message());
@@ -33,6 +34,11 @@ std::variant<fs::path, std::string> make_local_cluster(const fs::path& folder, u
   for (unsigned i = 0; i != nodes; ++i) {
     out << fmt::format("\n[[node]]\nid = {0}\naddress = \"127.0.0.1:{1}\"\ncontrol = \"node-{0}.sock\"\n",
                        i + 1, ports[i]);
+  }
+  for (unsigned pool = 0; pool != pools; ++pool) {
+    std::vector<unsigned> members;
+    for (unsigned i = pool; i < nodes; i += pools) members.push_back(i + 1);
+    out << fmt::format("\n[[pool]]\nid = {}\nnodes = [{}]\n", pool + 1, fmt::join(members, ", "));
   }
   if (!out.flush()) return fmt::format("{}: cannot be written", file.string());
   return file;

@@ -27,6 +27,14 @@ struct arguments {
   std::string folder;
   std::string tree = "knomial:4";
   unsigned nodes = 16;
+  unsigned pools = 0;
+  std::uint64_t slots = 50'000;
+  bool delayed = false;
+  bool inline_only = false;
+  std::uint64_t pool = 0;
+  std::string step = "show";
+  bool again = false;
+  std::uint64_t code = 1;
 };
 
 /// Thrown for a mistake that the user has to correct; its text is for stderr.

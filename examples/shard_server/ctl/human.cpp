@@ -80,10 +80,59 @@ void print_plan(const json& value) {
   row("groups have", value.value("groups_have", ""));
 }
 
+void print_layout(const json& value) {
+  row("members", with_commas(number(value, "members")));
+  row("entities", with_commas(number(value, "entities")));
+  row("digest", value.value("digest", ""));
+  const bool delayed = value.value("populate", "") == "delayed";
+  const std::string made =
+      delayed ? "with the first question (delayed)" : "before the first question (immediate)";
+  row("made", value.value("created", false) ? "now, " + made : "earlier, " + made);
+  row("sent by the root", as_size(number(value, "sent_bytes")));
+  row("objects", fmt::format("{} in {} slots, at most {} in one", with_commas(number(value, "objects")),
+                             with_commas(number(value, "used")), with_commas(number(value, "fullest"))));
+}
+
+void print_pool(const json& value) {
+  row("pool", std::to_string(number(value, "pool")));
+  print_df(value);
+}
+
+void print_maintenance(const json& value) {
+  if (!value.value("under_way", false)) {
+    row("maintenance", "none is under way");
+    if (value.contains("refused")) row("writes refused", with_commas(number(value, "refused")));
+    return;
+  }
+  row("maintenance", fmt::format("begun by node {}: {}", number(value, "begun_by"), value.value("note", "")));
+  if (!value.contains("leader")) return;
+  row("leader", fmt::format("node {}, which stores {}, since term {}", number(value, "leader"),
+                            as_size(number(value, "leader_bytes")), number(value, "term")));
+  const auto without = value["without"].get<std::vector<std::uint64_t>>();
+  if (!without.empty()) row("agreed without", as_ranges(without));
+}
+
+void print_revoke(const json& value) {
+  for (const json& each : value["revoked"]) {
+    row("revoked", fmt::format("the scrub of node {}: {} servers told from here, {} connecting, {} owed",
+                               number(each, "root"), number(each, "emitted"), number(each, "connecting"),
+                               number(each, "owed")));
+  }
+}
+
+void print_named_groups(const json& groups) {
+  for (const json& each : groups) {
+    row("group", fmt::format("{} of node {}, {} members{}", each.value("name", ""), number(each, "creator"),
+                             number(each, "members"), each.value("delayed", false) ? ", delayed" : ""));
+  }
+}
+
 void print_members(const json& value) {
   for (const auto& [key, member] : value.items()) {
     const bool size = key == "bytes" || key == "size";
-    if (member.is_array()) {
+    if (key == "named_groups") {
+      print_named_groups(member);
+    } else if (member.is_array()) {
       row(key, as_ranges(member.get<std::vector<std::uint64_t>>()));
     } else if (size) {
       row(key, as_size(member.get<std::uint64_t>()));
@@ -95,8 +144,17 @@ void print_members(const json& value) {
 
 void print_value(const std::string& command, const json& value) {
   static const std::map<std::string_view, void (*)(const json&)> printers = {
-      {"df", print_df},   {"scrub", print_scrub},   {"find", print_find},
-      {"top", print_top}, {"ingest", print_ingest}, {"plan", print_plan},
+      {"df", print_df},
+      {"scrub", print_scrub},
+      {"find", print_find},
+      {"top", print_top},
+      {"ingest", print_ingest},
+      {"plan", print_plan},
+      {"layout", print_layout},
+      {"pool", print_pool},
+      {"revoke", print_revoke},
+      {"maintenance", print_maintenance},
+      {"leader", print_maintenance},
   };
   const auto found = printers.find(command);
   (found == printers.end() ? print_members : found->second)(value);

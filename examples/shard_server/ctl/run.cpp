@@ -1,7 +1,6 @@
 #include "run.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -11,79 +10,14 @@
 #include "../cluster/cluster_file.hpp"
 #include "../cluster/new_cluster.hpp"
 #include "../services/source_walk.hpp"
-#include "conversation.hpp"
-#include "human.hpp"
+#include "asking.hpp"
 #include "transfer.hpp"
 #include "tree_view.hpp"
 
 namespace shard::ctl {
-namespace {
 
 using nlohmann::json;
 using std::chrono::milliseconds;
-
-cluster_config read_config(const arguments& args) {
-  if (args.cluster.empty()) throw usage_error("which cluster? give --cluster FILE, or set SHARD_CLUSTER");
-  auto read = read_cluster_file(args.cluster);
-  if (const auto* wrong = std::get_if<std::string>(&read)) throw usage_error(*wrong);
-  auto config = std::get<cluster_config>(std::move(read));
-  if (args.node && !config.rank_of(*args.node))
-    throw usage_error(fmt::format("{}: there is no node {}", args.cluster, *args.node));
-  return config;
-}
-
-progress_style progress_of(const arguments& args) {
-  if (args.progress == "lines") return progress_style::lines;
-  const bool terminal = isatty(STDERR_FILENO) == 1 && !args.as_json;
-  return args.progress == "auto" && terminal ? progress_style::one_line : progress_style::none;
-}
-
-/// The longest silence expected from a server: its own limit, plus the time it needs to find out which
-/// members are missing.
-milliseconds silence_of(const json& command, const cluster_config& config) {
-  const bool slow = command["command"] == "scrub" || command["command"] == "ingest";
-  const auto limit = slow ? config.long_deadline : config.quick_deadline;
-  const double seconds = command.value("timeout_s", std::chrono::duration<double>(limit).count());
-  return milliseconds(static_cast<std::int64_t>(seconds * 1000)) + milliseconds(10'000);
-}
-
-json command_of(const std::string& name, const arguments& args) {
-  json command;
-  command["command"] = name;
-  if (args.timeout_s > 0) command["timeout_s"] = args.timeout_s;
-  if (args.living) command["living"] = true;
-  return command;
-}
-
-int unreachable() {
-  fmt::print(stderr, "no server answers: is the cluster running?\n");
-  return no_answer;
-}
-
-int show(const std::optional<json>& answer, const arguments& args) {
-  if (!answer) return unreachable();
-  if (args.as_json) {
-    fmt::print("{}\n", answer->dump(-1, ' ', false, json::error_handler_t::replace));
-  } else {
-    print_answer(*answer);
-  }
-  return exit_code_of(*answer);
-}
-
-int ask(const arguments& args, const json& command) {
-  const auto config = read_config(args);
-  auto server = connect(config, args.node);
-  if (!server) return unreachable();
-  auto answer = converse(*server, command, progress_of(args), silence_of(command, config));
-  if (answer && command["command"] == "top" && !(*answer)["value"].is_null()) {
-    auto& largest = (*answer)["value"]["largest"];
-    if (largest.size() > args.count)
-      largest.erase(largest.begin() + static_cast<int>(args.count), largest.end());
-  }
-  return show(answer, args);
-}
-
-}  // namespace
 
 int ask_plain(const std::string& name, const arguments& args) {
   return ask(args, command_of(name, args));
@@ -193,7 +127,7 @@ int stop(const arguments& args) {
 }
 
 int init(const arguments& args) {
-  const auto made = make_local_cluster(args.folder, args.nodes, args.tree);
+  const auto made = make_local_cluster(args.folder, args.nodes, args.tree, args.pools);
   if (const auto* wrong = std::get_if<std::string>(&made)) throw usage_error(*wrong);
   const auto& file = std::get<std::filesystem::path>(made);
   const auto checked = read_cluster_file(file);

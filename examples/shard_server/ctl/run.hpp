@@ -21,4 +21,13 @@ int tree(const arguments& args);
 int stop(const arguments& args);
 int init(const arguments& args);
 
+int layout(const arguments& args);
+/// Shows the pools of the cluster file, without asking a server.
+int pools(const arguments& args);
+/// Asks a pool. Without --node, the first of its own servers that is there gets the question.
+int pool(const arguments& args);
+int maintenance(const arguments& args);
+int leader(const arguments& args);
+int revoke(const arguments& args);
+
 }  // namespace shard::ctl

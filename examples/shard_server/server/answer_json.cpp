@@ -165,6 +165,23 @@ json to_json(const ingest::reply& value, const scoll::membership&) {
   return all;
 }
 
+json to_json(const layout::reply& value, const scoll::membership&) {
+  json all;
+  all["slots"] = value.slots.value;
+  all["objects"] = value.objects.value;
+  all["used"] = value.used.value;
+  all["fullest"] = value.fullest.value;
+  return all;
+}
+
+json to_json(const maintenance::reply& value, const scoll::membership&) {
+  json all;
+  all["servers"] = value.servers.value;
+  all["refused"] = value.refused.value;
+  all["leaders"] = value.leaders.values;
+  return all;
+}
+
 json to_json(const scoll::tree_plan& plan) {
   const auto us = [](std::uint64_t ns) { return static_cast<double>(ns) / 1e3; };
   json links = json::array();

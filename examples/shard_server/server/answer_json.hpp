@@ -5,6 +5,8 @@
 #include "../services/df.hpp"
 #include "../services/find.hpp"
 #include "../services/ingest.hpp"
+#include "../services/layout.hpp"
+#include "../services/maintenance.hpp"
 #include "../services/object_io.hpp"
 #include "../services/progress.hpp"
 #include "../services/scrub.hpp"
@@ -28,6 +30,8 @@ json to_json(const progress::reply& value, const scoll::membership& members);
 json to_json(const find::reply& value, const scoll::membership& members);
 json to_json(const top::reply& value, const scoll::membership& members);
 json to_json(const ingest::reply& value, const scoll::membership& members);
+json to_json(const layout::reply& value, const scoll::membership& members);
+json to_json(const maintenance::reply& value, const scoll::membership& members);
 /// Times are in microseconds; "text" is the complete outcome for people.
 json to_json(const scoll::tree_plan& plan);
 json to_json(const std::string& name, scoll::node_id owner, const object_reply& value);

@@ -34,6 +34,15 @@ bool collectives::knows_a_stale_group(const scoll::outcome& outcome) {
   });
 }
 
+/// True if the group had been revoked when it was asked, so that no member has begun. A question whose members
+/// have begun is not asked again: it is the one that somebody wanted to end.
+bool collectives::was_revoked_before(const answer_account& account) {
+  return account.ended.error() == scoll::errc::revoked &&
+         account.outcome.count(scoll::member_state::not_reached) +
+                 account.outcome.count(scoll::member_state::excluded) ==
+             account.outcome.members();
+}
+
 /// True if some members could not be reached though they were believed to be alive, and all others have
 /// answered.
 bool collectives::misses_somebody(const scoll::outcome& outcome) {

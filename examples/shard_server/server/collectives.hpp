@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "../services/scrub.hpp"
 #include "../services/top.hpp"
 #include "answer.hpp"
+#include "ask_group.hpp"
 #include "kept_group.hpp"
 #include "roll_call.hpp"
 #include "scoll/collective/plan_tree.hpp"
@@ -33,6 +35,12 @@ struct ask_options {
   bool living = false;  ///< ask only members that are alive
 };
 
+/// The services whose group is not worth a message of its own. A person asks for the largest objects when a
+/// disk fills up, of any server, and seldom twice before a restart; the members hear of the group with the
+/// question. An `ingest` is as rare, but it writes: it begins only if all servers hold its group.
+template <class S>
+inline constexpr bool asked_rarely = std::is_same_v<S, top>;
+
 /// Asks all servers, with this one as the root. It must outlive its questions.
 class collectives {
  public:
@@ -50,37 +58,18 @@ class collectives {
       planned.ignore();
     }
     for (bool again = true;; again = false) {
-      const auto group = co_await kept.get(self_, all_, creation(until));
+      const auto group = co_await kept.get(self_, all_, creation_of<S>(until));
       if (!group) co_return co_await nobody_asked<S>(group.error(), options.stop);
-      auto answered = co_await broadcast<S>(*group, request, until, options.stop);
+      auto answered = co_await ask_group<S>(*group, request, within(until, options.stop));
+      if (answered.account.ended.error() == scoll::errc::revoked) {
+        kept.let_go(self_, *group);
+        if (!again || !was_revoked_before(answered.account)) co_return answered;
+        continue;
+      }
       if (!knows_a_stale_group(answered.account.outcome)) co_return answered;
-      co_await kept.drop(self_, *group);
+      if constexpr (!asked_rarely<S>) co_await kept.drop(self_, *group);  // a delayed one takes them in again
       if (!again) co_return answered;
     }
-  }
-
-  /// Measures the links and chooses a tree. If trees are to be chosen, groups created from now on use it.
-  scoll::task<scoll::result<scoll::tree_plan>> plan(scoll::time_limit limit);
-  /// The tree for new groups; empty means the node's default.
-  const std::optional<scoll::tree_spec>& tree() const noexcept { return tree_; }
-
- private:
-  static constexpr scoll::nanoseconds roll_call_limit = std::chrono::seconds(3);
-
-  template <class S>
-  scoll::task<answer<typename S::reply>> broadcast(const scoll::group<S>& group,
-                                                   const typename S::request& request, scoll::deadline until,
-                                                   scoll::stop_token stop) {
-    scoll::bcast_options options;
-    options.deadline = until;
-    options.stop = stop;
-    auto result = co_await scoll::bcast(group, request, options);
-    answer<typename S::reply> done;
-    done.account.ended = result.status();
-    done.account.outcome = result.outcome();
-    done.account.members = group.shared_members();
-    if (result.has_value()) done.value = std::move(*result);
-    co_return done;
   }
 
   /// Answers a question whose group could not be created. It asks each server on its own, because a tree does
@@ -93,6 +82,33 @@ class collectives {
     co_return none;
   }
 
+  /// The options of a group that has to be there by `until`.
+  scoll::group_options creation(scoll::deadline until) const {
+    scoll::group_options options;
+    options.tree = tree_;
+    options.deadline = earlier(options.deadline, until);
+    return options;
+  }
+  /// All servers, in the order of the cluster file.
+  const std::vector<scoll::target>& servers() const noexcept { return all_; }
+  /// True if members no longer hold the group, because they were restarted.
+  static bool knows_a_stale_group(const scoll::outcome& outcome);
+
+  /// Measures the links and chooses a tree. If trees are to be chosen, groups created from now on use it.
+  scoll::task<scoll::result<scoll::tree_plan>> plan(scoll::time_limit limit);
+  /// The tree for new groups; empty means the node's default.
+  const std::optional<scoll::tree_spec>& tree() const noexcept { return tree_; }
+
+ private:
+  static constexpr scoll::nanoseconds roll_call_limit = std::chrono::seconds(3);
+
+  static scoll::bcast_options within(scoll::deadline until, scoll::stop_token stop) {
+    scoll::bcast_options options;
+    options.deadline = until;
+    options.stop = stop;
+    return options;
+  }
+
   /// Asks through the existing group, restricted to the members that gossip sees as alive. If there is no
   /// group, or gossip has not yet noticed an absence, a roll call finds the members that can form another
   /// group.
@@ -101,9 +117,10 @@ class collectives {
     const scoll::deadline until = options.deadline.from(scoll::executor::current().now());
     auto& kept = std::get<kept_group<S>>(groups_);
     if (const scoll::group<S> held = kept.held(); held.valid()) {
-      auto answered = co_await broadcast<S>(held.alive(), request, until, options.stop);
+      auto answered = co_await ask_group<S>(held.alive(), request, within(until, options.stop));
       answered.account.absent = absent_from(answered.account);
-      const bool stale = knows_a_stale_group(answered.account.outcome);
+      const bool stale =
+          knows_a_stale_group(answered.account.outcome) || was_revoked_before(answered.account);
       if (!stale && !misses_somebody(answered.account.outcome)) co_return answered;
       if (stale) co_await kept.drop(self_, held);
     }
@@ -111,7 +128,7 @@ class collectives {
     const std::vector<scoll::target> present = without(absent);
     const auto group = co_await self_.create_group<S>(present, creation(until));
     if (!group) co_return co_await nobody_asked<S>(group.error(), options.stop);
-    auto answered = co_await broadcast<S>(*group, request, until, options.stop);
+    auto answered = co_await ask_group<S>(*group, request, within(until, options.stop));
     const scoll::status told = co_await self_.destroy(*group);
     told.ignore();
     answered.account.absent = std::move(absent);
@@ -121,13 +138,15 @@ class collectives {
   static scoll::deadline earlier(scoll::time_limit limit, scoll::deadline until) {
     return std::min(limit.from(scoll::executor::current().now()), until);
   }
-  scoll::group_options creation(scoll::deadline until) const {
-    scoll::group_options options;
-    options.tree = tree_;
-    options.deadline = earlier(options.deadline, until);
+  /// The group that is kept for a service.
+  template <class S>
+  scoll::group_options creation_of(scoll::deadline until) const {
+    scoll::group_options options = creation(until);
+    options.name = S::name;
+    if constexpr (asked_rarely<S>) options.populate = scoll::populate::delayed;
     return options;
   }
-  static bool knows_a_stale_group(const scoll::outcome& outcome);
+  static bool was_revoked_before(const answer_account& account);
   static bool misses_somebody(const scoll::outcome& outcome);
   static std::vector<absent_node> absent_from(const answer_account& account);
   answer_account nothing_sent(const scoll::error& why) const;

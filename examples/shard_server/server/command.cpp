@@ -68,6 +68,15 @@ std::variant<command, std::string> parse_command(const std::string& line) {
       {"folder", text_into(c.folder)},
       {"max_objects", number_into(c.max_objects)},
       {"max_bytes", number_into(c.max_bytes)},
+      {"slots", number_into(c.slots)},
+      {"delayed", flag_into(c.delayed)},
+      {"inline_only", flag_into(c.inline_only)},
+      {"pool", number_into(c.pool)},
+      {"step", text_into(c.step)},
+      {"note", text_into(c.note)},
+      {"again", flag_into(c.again)},
+      {"code", number_into(c.code)},
+      {"text", text_into(c.text)},
   };
   if (std::string wrong = read_members(line, known); !wrong.empty()) return wrong;
   return c;

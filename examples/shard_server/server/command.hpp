@@ -22,6 +22,15 @@ struct command {
   std::string folder;
   std::uint64_t max_objects = 100'000;
   std::uint64_t max_bytes = std::uint64_t{64} << 30;
+  std::uint64_t slots = 50'000;
+  bool delayed = false;
+  bool inline_only = false;
+  std::uint64_t pool = 0;
+  std::string step = "show";  ///< of a maintenance
+  std::string note;
+  bool again = false;
+  std::uint64_t code = 0;  ///< the reason of a revoke
+  std::string text;
 };
 
 /// Reads a command, or says what is wrong with it, such as members of wrong types or unknown members.

@@ -6,10 +6,13 @@
 
 #include "answer_json.hpp"
 #include "move_object.hpp"
+#include "pool_question.hpp"
+#include "revoke_scrubs.hpp"
 #include "scoll/coro/deadline.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/scope.hpp"
 #include "scoll/coro/sleep.hpp"
+#include "transport/session/endpoint.hpp"
 
 namespace shard {
 namespace {
@@ -59,7 +62,8 @@ scoll::task<json> commands::run(control_connection& client, const command& c, sc
     stop_wanted_.set();
     co_return failure(scoll::error());
   }
-  for (const std::string_view known : {"df", "top", "find", "scrub", "ingest", "put", "get", "where", "plan"})
+  for (const std::string_view known : {"df", "top", "find", "scrub", "ingest", "put", "get", "where", "plan",
+                                       "layout", "pool", "maintenance", "leader", "revoke"})
     if (c.name == known) co_return co_await run_with_others(client, c, stop);
   co_return failure(make_error(errc::invalid_argument, "there is no command '{}'", c.name));
 }
@@ -76,13 +80,27 @@ scoll::task<json> commands::run_with_others(control_connection& client, command 
                        "nobody was asked: this server has just started, and only listens (stealth)"});
   }
   if (!active) co_return failure(active.error());
+  co_return co_await run_active(client, c, stop);
+}
+
+scoll::task<json> commands::run_active(control_connection& client, const command& c, scoll::stop_token stop) {
   if (c.name == "df") co_return co_await ask<df>(df::request{}, c, stop);
   if (c.name == "top") co_return co_await ask<top>(top::request{}, c, stop);
   if (c.name == "plan") co_return co_await plan(c);
   if (c.name == "find") co_return co_await find_names(c, stop);
   if (c.name == "scrub") co_return co_await scrub_all(client, c, stop);
   if (c.name == "ingest") co_return co_await ingest_folder(client, c, stop);
-  co_return co_await move_object(client, c, stop);
+  if (c.name == "put" || c.name == "get" || c.name == "where")
+    co_return co_await move_object(client, c, stop);
+  co_return co_await run_on_a_group(c, stop);
+}
+
+scoll::task<json> commands::run_on_a_group(const command& c, scoll::stop_token stop) {
+  if (c.name == "layout") co_return co_await layout_.ask(c, stop);
+  if (c.name == "pool") co_return co_await ask_pool(self_, c, stop);
+  if (c.name == "maintenance") co_return co_await maintenance_.run(c, stop);
+  if (c.name == "leader") co_return co_await maintenance_.lead(c, stop);
+  co_return co_await revoke_scrubs(self_, board_, c);
 }
 
 // ---- questions to all
@@ -197,7 +215,7 @@ json commands::members() const {
   return all;
 }
 
-json commands::status() const {
+json commands::status() {
   json value;
   value["cluster"] = config_.name;
   value["node"] = self_.id();
@@ -213,11 +231,21 @@ json commands::status() const {
   value["operations"] = now.operations;
   value["broadcasts_rooted"] = now.collectives.started;
   value["broadcasts_received"] = now.collectives.received;
+  value["asked_again"] = now.collectives.asked_again;
+  value["bytes_sent"] = self_.wire().statistics().bytes_sent;
   json connected = json::array();
   for (const scoll::peer_snapshot& peer : now.peers) {
     if (peer.connected) connected.push_back(peer.id);
   }
   value["connected"] = std::move(connected);
+  json named = json::array();
+  for (const scoll::group_snapshot& group : now.named_groups) {
+    named.push_back({{"name", group.name},
+                     {"creator", group.id.creator},
+                     {"members", group.members},
+                     {"delayed", group.delayed}});
+  }
+  value["named_groups"] = std::move(named);
   json all = failure(scoll::error());
   all["value"] = std::move(value);
   return all;

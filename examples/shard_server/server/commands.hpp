@@ -4,12 +4,11 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "../cluster/cluster_file.hpp"
-#include "../services/object_io.hpp"
-#include "../store/object_store.hpp"
 #include "collectives.hpp"
 #include "command.hpp"
-#include "heartbeat.hpp"
+#include "layout_question.hpp"
+#include "maintenance_commands.hpp"
+#include "parts.hpp"
 #include "scoll/coro/event.hpp"
 #include "scoll/coro/stop.hpp"
 #include "scoll/coro/task.hpp"
@@ -24,15 +23,17 @@ using scoll::transport::control_connection;
 /// which is the last line. A client that closes the connection cancels its command.
 class commands {
  public:
-  commands(scoll::node& self, const cluster_config& config, heartbeat& pulse, object_store& store,
-           object_desk& desk, scoll::event& stop_wanted)
-      : self_(self),
-        config_(config),
-        heartbeat_(pulse),
-        store_(store),
-        desk_(desk),
+  commands(const server_parts& parts, scoll::event& stop_wanted)
+      : self_(parts.self),
+        config_(parts.config),
+        heartbeat_(parts.pulse),
+        store_(parts.store),
+        desk_(parts.desk),
+        board_(parts.board),
         stop_wanted_(stop_wanted),
-        collectives_(self, config.targets(), config.choose_tree) {}
+        collectives_(self_, config_.targets(), config_.choose_tree),
+        layout_(self_, collectives_),
+        maintenance_(self_, collectives_, parts.upkeep) {}
 
   /// Serves one connection: one command and its answer.
   scoll::task<void> serve(control_connection& client, scoll::stop_token stop);
@@ -42,6 +43,8 @@ class commands {
 
   scoll::task<json> run(control_connection& client, const command& c, scoll::stop_token stop);
   scoll::task<json> run_with_others(control_connection& client, command c, scoll::stop_token stop);
+  scoll::task<json> run_active(control_connection& client, const command& c, scoll::stop_token stop);
+  scoll::task<json> run_on_a_group(const command& c, scoll::stop_token stop);
   template <class S>
   scoll::task<json> ask(const typename S::request& request, const command& c, scoll::stop_token stop);
   template <class S>
@@ -54,7 +57,7 @@ class commands {
   scoll::task<json> ingest_folder(control_connection& client, const command& c, scoll::stop_token stop);
   scoll::task<json> move_object(control_connection& client, const command& c, scoll::stop_token stop);
   scoll::task<json> plan(const command& c);
-  json status() const;
+  json status();
   json members() const;
   std::uint64_t new_run();
 
@@ -63,8 +66,11 @@ class commands {
   heartbeat& heartbeat_;
   object_store& store_;
   object_desk& desk_;
+  progress_board& board_;
   scoll::event& stop_wanted_;
   collectives collectives_;
+  layout_question layout_;
+  maintenance_commands maintenance_;
   std::uint64_t runs_ = 0;
 };
 

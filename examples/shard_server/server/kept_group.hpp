@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "scoll/coro/result.hpp"
+#include "scoll/coro/scope.hpp"
 #include "scoll/coro/semaphore.hpp"
 #include "scoll/coro/task.hpp"
 #include "scoll/node.hpp"
@@ -35,6 +36,12 @@ class kept_group {
 
   /// The result is not valid if no group is held.
   const scoll::group<S>& held() const noexcept { return group_; }
+
+  /// Gives up `revoked` at once; its members are told in the background, because one of them may be silent.
+  void let_go(scoll::node& self, const scoll::group<S>& revoked) {
+    if (group_.valid() && group_.id() == revoked.id()) group_ = {};
+    self.background().spawn(drop(self, revoked));
+  }
 
   /// Gives up `stale`, unless that has already happened. The node tells members that are missing when they
   /// are back.

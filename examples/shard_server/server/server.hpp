@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <vector>
 
 #include "../cluster/cluster_file.hpp"
+#include "../services/maintenance.hpp"
 #include "../services/object_io.hpp"
 #include "../services/progress.hpp"
 #include "../store/object_store.hpp"
@@ -32,7 +34,9 @@ scoll::task<scoll::result<scoll::node_options>> node_options_of(const cluster_co
 /// Each member stands below the members that it uses, so that it is destroyed before them.
 class server {
  public:
-  server(scoll::transport::reactor& loop, const cluster_config& config, const scoll::node_options& options,
+  /// `cluster_file` is the file that `config` was read from; pools are looked up there.
+  server(scoll::transport::reactor& loop, const cluster_config& config,
+         const std::filesystem::path& cluster_file, const scoll::node_options& options,
          const scoll::transport::tcp_options& tcp, std::unique_ptr<object_store> store);
 
   /// Runs until `signals`, a signalfd, is readable or a client asks for a stop on the control socket. Then
@@ -51,9 +55,11 @@ class server {
 
   scoll::transport::reactor& reactor_;
   const cluster_config& config_;
+  std::filesystem::path cluster_file_;
   std::uint32_t rank_;
   std::unique_ptr<object_store> store_;
   progress_board board_;
+  maintenance_desk upkeep_;
   object_desk desk_;
   scoll::transport::tcp_rail rail_;
   scoll::node node_;

@@ -14,5 +14,8 @@ inline constexpr scoll::service_id find{0x0105};
 inline constexpr scoll::service_id top{0x0106};
 inline constexpr scoll::service_id ingest{0x0107};
 inline constexpr scoll::service_id object_io{0x0108};
+inline constexpr scoll::service_id layout{0x0109};
+inline constexpr scoll::service_id pool{0x010a};
+inline constexpr scoll::service_id maintenance{0x010b};
 
 }  // namespace shard::ids

@@ -97,7 +97,7 @@ class ingest_pass {
 }  // namespace
 
 scoll::status ingest::prepare(const request& asked, scoll::bcast_context&) {
-  if (asked.folder.starts_with('/')) return {};
+  if (asked.folder.starts_with('/')) return upkeep->allow_write();
   return scoll::error(scoll::errc::invalid_argument, "ingest needs an absolute path");
 }
 

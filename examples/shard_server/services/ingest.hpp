@@ -7,6 +7,7 @@
 #include "../store/object_name.hpp"
 #include "../store/object_store.hpp"
 #include "ids.hpp"
+#include "maintenance.hpp"
 #include "progress.hpp"
 #include "scoll/collective/service.hpp"
 
@@ -35,6 +36,7 @@ struct ingest {
 
   object_store* store;
   progress_board* board;
+  maintenance_desk* upkeep;
   placement place;
 
   scoll::status prepare(const request& asked, scoll::bcast_context& call);

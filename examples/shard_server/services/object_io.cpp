@@ -69,6 +69,7 @@ void object_desk::make_room() {
 }
 
 scoll::task<scoll::result<object_reply>> object_desk::begin(upload_key key, const object_request& request) {
+  if (const auto allowed = upkeep_.allow_write(); !allowed) co_return allowed.error();
   auto created = co_await store_.create(request.name);
   if (!created) co_return created.error();
   make_room();

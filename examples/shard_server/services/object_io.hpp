@@ -12,6 +12,7 @@
 #include "../store/object_name.hpp"
 #include "../store/object_store.hpp"
 #include "ids.hpp"
+#include "maintenance.hpp"
 #include "scoll/collective/service.hpp"
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/task.hpp"
@@ -60,9 +61,10 @@ inline constexpr std::uint32_t read_piece_bytes = 16384;
 /// limit removes the oldest one.
 class object_desk {
  public:
-  explicit object_desk(object_store& store) noexcept : store_(store) {}
+  object_desk(object_store& store, maintenance_desk& upkeep) noexcept : store_(store), upkeep_(upkeep) {}
 
-  /// Errors: `not_found` (object or upload), `invalid_argument`, `checksum_mismatch`, and those of the store.
+  /// Errors: `not_found` (object or upload), `invalid_argument`, `checksum_mismatch`, `closed` (an upload
+  /// would begin during a maintenance), and those of the store.
   scoll::task<scoll::result<object_reply>> handle(scoll::node_id from, const object_request& request,
                                                   scoll::stop_token stop);
 
@@ -86,6 +88,7 @@ class object_desk {
   void make_room();
 
   object_store& store_;
+  maintenance_desk& upkeep_;
   std::map<upload_key, upload_ptr> uploads_;
   std::uint64_t sequence_ = 0;
 };

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "ids.hpp"
@@ -16,6 +17,7 @@ struct run_progress {
   std::uint64_t done = 0;   ///< objects
   std::uint64_t total = 0;  ///< 0 until it is known
   std::uint64_t bytes = 0;
+  std::optional<scoll::group_id> revocable;  ///< while it runs: the group that it can be revoked by
 };
 
 /// The recent long operations, by the number that their initiator gave them.
@@ -26,6 +28,13 @@ class progress_board {
     recent_.push_back(std::make_shared<run_progress>());
     recent_.back()->run = run;
     return recent_.back();
+  }
+  /// Calls `fn(progress)` for each operation that runs and can be revoked.
+  template <class Fn>
+  void for_each_revocable(Fn fn) const {
+    for (const auto& each : recent_) {
+      if (each->revocable) fn(*each);
+    }
   }
   const run_progress* find(std::uint64_t run) const noexcept {
     for (const auto& each : recent_) {

@@ -90,8 +90,11 @@ class scrub_pass {
 scoll::task<scoll::result<scrub::reply>> scrub::execute(const request& asked, scoll::bcast_context& call) {
   const auto how_far = board->begin(asked.run);
   how_far->total = store->objects();
+  how_far->revocable = asked.group;
   scrub_pass pass(*store, *how_far, asked, call);
-  co_return co_await pass.run();
+  auto result = co_await pass.run();
+  how_far->revocable.reset();
+  co_return result;
 }
 
 }  // namespace shard

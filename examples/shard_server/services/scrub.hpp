@@ -21,10 +21,12 @@ struct damaged_object {
 /// damaged objects are counted; the lists are cut to fit a reply.
 struct scrub {
   static constexpr scoll::service_id id = ids::scrub;
+  static constexpr std::uint16_t version = 1;
   static constexpr std::string_view name = "scrub";
   static constexpr std::size_t reply_capacity = scoll::max_reply_bytes;
   struct request {
     std::uint64_t run = 0;       ///< for `progress`
+    scoll::group_id group;       ///< the group that this is sent to, so that any member can revoke it
     scoll::nanoseconds pace{0};  ///< least time per object, so that a scrub leaves disk time to others
   };
   struct reply {

@@ -36,6 +36,10 @@ std::uint32_t owner_rank(std::string_view name, std::uint32_t members) noexcept 
   return static_cast<std::uint32_t>(hash_of(name) % members);
 }
 
+std::size_t slot_position(std::string_view name, std::uint32_t members, std::size_t slots) noexcept {
+  return static_cast<std::size_t>(hash_of(name) / members % slots);  // the remainder chose the owner
+}
+
 std::uint8_t subfolder_of(std::string_view name) noexcept {
   return static_cast<std::uint8_t>(hash_of(name) >> 56);  // not the bits that chose the owner
 }

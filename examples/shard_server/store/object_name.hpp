@@ -20,6 +20,10 @@ scoll::status check_name(std::string_view name);
 /// cluster file.
 std::uint32_t owner_rank(std::string_view name, std::uint32_t members) noexcept;
 
+/// Returns in which of its owner's slots an object is, as a position: 0 to `slots` - 1. `members` is the
+/// number of servers; none of the two numbers may be 0.
+std::size_t slot_position(std::string_view name, std::uint32_t members, std::size_t slots) noexcept;
+
 /// The place of one server in the cluster file.
 struct placement {
   std::uint32_t rank = 0;

@@ -11,58 +11,24 @@
 #include "scoll/collective/service.hpp"
 #include "scoll/detail/broadcast.hpp"
 #include "scoll/detail/service_table.hpp"
+#include "scoll/detail/status_and_value.hpp"
 #include "scoll/detail/unsafe_temporary.hpp"
 
 namespace scoll {
 
 /// The result of a broadcast: a status, the merged value if there is one, and the outcome of every member. It
 /// is used like a `result`, except that it may hold a value and an error at once, because a partial answer is
-/// data.
+/// data. `ok()`: every member executed and its reply is merged; then there is a value. `has_value()`: replies
+/// are merged, though perhaps not those of all members.
 template <class Reply>
-class bcast_result {
+class bcast_result : public detail::status_and_value<Reply> {
  public:
   bcast_result(scoll::status s, std::optional<Reply> value, scoll::outcome o)
-      : status_(s), value_(std::move(value)), outcome_(std::move(o)) {}
+      : detail::status_and_value<Reply>(s, std::move(value)), outcome_(std::move(o)) {}
 
-  /// True if every member executed and its reply is merged. Then there is a value.
-  bool ok() const noexcept { return status_.has_value(); }
-  explicit operator bool() const noexcept { return ok(); }
-  const scoll::status& status() const noexcept { return status_; }
-  /// The reason why this is not `ok()`; empty if it is.
-  const scoll::error& error() const noexcept { return status_.error(); }
   const scoll::outcome& outcome() const noexcept { return outcome_; }
 
-  /// True if replies are merged, though perhaps not those of all members.
-  bool has_value() const noexcept { return value_.has_value(); }
-  /// The merged reply. A partial reply is available too: test `ok()` where only a complete one counts. If
-  /// there is none, `value` throws `failure` with `error()`. The operators require `has_value()`.
-  Reply& value() & { return checked(*this); }
-  const Reply& value() const& { return checked(*this); }
-  Reply&& value() && { return std::move(checked(*this)); }
-  Reply& operator*() & noexcept { return get(*this); }
-  const Reply& operator*() const& noexcept { return get(*this); }
-  Reply&& operator*() && noexcept { return std::move(get(*this)); }
-  Reply* operator->() noexcept { return &get(*this); }
-  const Reply* operator->() const noexcept { return &get(*this); }
-
-  /// States that success or failure makes no difference to the caller.
-  void ignore() const noexcept {}
-
  private:
-  template <class Self>
-  static auto& get(Self& self) noexcept {
-    if (!self.value_) [[unlikely]]
-      detail::no_value(self.error());
-    return *self.value_;
-  }
-  template <class Self>
-  static auto& checked(Self& self) {
-    if (!self.value_) throw failure(self.error());
-    return *self.value_;
-  }
-
-  scoll::status status_;
-  std::optional<Reply> value_;
   scoll::outcome outcome_;
 };
 

@@ -52,4 +52,9 @@ class membership {
 
 using membership_ptr = std::shared_ptr<const membership>;
 
+/// Unites two memberships for `node::create_group`: the members of `a` in their order, then those of `b` that
+/// `a` does not have, in theirs. A node in both has the entities of `a`, then those of `b` that `a` does not
+/// have there.
+std::vector<target> unite(const membership& a, const membership& b);
+
 }  // namespace scoll

@@ -5,9 +5,11 @@
 #include <optional>
 #include <type_traits>
 
+#include "scoll/collective/group_name.hpp"
 #include "scoll/coro/stop.hpp"
 #include "scoll/coro/time.hpp"
 #include "scoll/coro/time_limit.hpp"
+#include "scoll/ids.hpp"
 #include "scoll/tree/spec.hpp"
 
 namespace scoll {
@@ -37,8 +39,34 @@ struct bcast_options {
   /// For a broadcast to `group::alive()`. If true, members that see a different set of live members than this
   /// node do not execute (`view_differs`). If false, they execute, and the outcome counts them as dissenting.
   bool same_view = false;
+  /// Makes this the last broadcast of this node to the group. It leaves when this node's earlier broadcasts to
+  /// the group have ended, and later ones end with `stale`. If this node has created the group, the last
+  /// broadcast ends the group as well, as `node::destroy` does: here when it has ended, on each member when it
+  /// has ended there. Members that it does not reach, or that it is not for, are told later. A last broadcast
+  /// that sends nothing, because it is refused or its time is over, changes nothing. Adopted groups refuse it
+  /// (`unsupported`): nobody has created them.
+  bool last = false;
 };
 static_assert(std::is_trivially_copyable_v<bcast_options>);
+
+/// Says how long a group lives, unless it is destroyed.
+enum class lifetime : std::uint8_t {
+  creator,  ///< it ends with the life of the node that created it
+  members,  ///< it outlives its creator
+};
+
+/// Says when the members of a new group are told of it.
+enum class populate : std::uint8_t {
+  immediate,  ///< all of them, before `create_group` returns
+  delayed,    ///< each with the first broadcast that reaches it; `create_group` sends nothing
+};
+
+/// Says how the members of a new group travel.
+enum class membership_form : std::uint8_t {
+  automatic,    ///< in the message if they fit, else as a descriptor of memory from which they are pulled
+  inline_only,  ///< in the message; a membership that does not fit is refused
+};
+inline constexpr membership_form inline_only = membership_form::inline_only;
 
 /// Options of a group. Trivially copyable.
 struct group_options {
@@ -46,6 +74,17 @@ struct group_options {
   std::optional<tree_spec> tree{};
   /// The time for the creation. Without a limit, the cascading timeouts of the library's own service apply.
   time_limit deadline = std::chrono::seconds(10);
+  /// Whether the group ends when its creator dies.
+  scoll::lifetime lifetime = scoll::lifetime::creator;
+  /// When the members are told of the group.
+  scoll::populate populate = scoll::populate::immediate;
+  /// How the members travel. This binds every node that holds the group.
+  membership_form membership = membership_form::automatic;
+  /// A group that this node holds and that has all members of the new one: the new group ends on each member
+  /// when that one ends there. It must not be a group whose members a service names.
+  std::optional<group_id> within{};
+  /// A name for errors and status pages, at most 32 bytes. It travels with the creation.
+  group_name name{};
 };
 static_assert(std::is_trivially_copyable_v<group_options>);
 

@@ -36,11 +36,13 @@ namespace scoll {
 ///   scoll::task<scoll::status> finish(reply&, scoll::bcast_context&);
 ///   // Runs when the reply has left, or is not wanted any more.
 ///   void replied(scoll::bcast_context&) noexcept;
+///   // Names the members of an out-of-band group, where `node::out_of_band` or a message asks for it.
+///   scoll::task<scoll::result<scoll::membership_ptr>> members(std::uint64_t id);
 /// };
 /// static_assert(scoll::collective_service<scrub>);
 /// ```
 ///
-/// `prepare`, `execute`, `on_reply` and `finish` may also be plain functions, which costs less. A hook of the
+/// `prepare`, `execute`, `on_reply`, `finish` and `members` may also be plain functions, which costs less. A hook of the
 /// right name and the wrong form does not compile. A hook that throws fails this node's part of the broadcast
 /// with the exception's text, or with the error of a `failure`. Hooks run on the thread of the node's
 /// executor; `merge` and `on_reply` of one broadcast never overlap.

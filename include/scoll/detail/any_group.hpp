@@ -1,11 +1,19 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "scoll/collective/agree.hpp"
 #include "scoll/collective/membership.hpp"
+#include "scoll/collective/options.hpp"
 #include "scoll/collective/rank_set.hpp"
+#include "scoll/collective/revoke_report.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/coro/task.hpp"
 #include "scoll/detail/addressees.hpp"
 #include "scoll/ids.hpp"
 #include "scoll/tree/spec.hpp"
@@ -33,6 +41,19 @@ class any_group {
   /// members, and the outcome calls all others `excluded`.
   rank_set addressed() const;
 
+  /// Revokes the group: at every member, broadcasts of the group that run or would begin, from any root and
+  /// to any of its members, end at once with `revoked`, and so do calls that were made through it
+  /// (`ship_options::within`). Each member that hears of it tells others, so that all living members hear even
+  /// if some die meanwhile, this node among them. The group stays, and must still be destroyed. A revoke of a
+  /// group that is revoked changes nothing; the first reason that a member hears stands.
+  ///
+  /// `reason` is the application's own number, and `text`, of which 64 bytes are kept, is for people; both
+  /// are in the errors, the number as their `detail`. The await ends when this node has told the members that
+  /// it tells itself, after `node_options::revoke_emission` at the latest; it waits for no answer. Errors:
+  /// `invalid_argument` (the group is empty), `unknown_group` (it has been destroyed), `closed`. Thread: the
+  /// node's.
+  task<result<revoke_report>> revoke(std::uint32_t reason, std::string_view text = {}) const;
+
   engine& get_engine() const noexcept { return *engine_; }
   const std::shared_ptr<group_state>& state() const noexcept { return to_.group; }
   const addressees& to() const noexcept { return to_; }
@@ -41,8 +62,16 @@ class any_group {
   any_group narrowed_to(const rank_set& ranks) const;
   any_group narrowed_by(const rank_set& ranks) const;
   any_group narrowed_to_living() const;
+  task<agreed_bytes> agree_encoded(std::uint64_t instance, result<std::vector<std::byte>> value,
+                                   merge_values merge, agree_options options) const;
+  /// The members addressed that `other` addresses too, and those that it does not.
+  any_group meeting(const any_group& other) const;
+  any_group without(const any_group& other) const;
+  task<result<any_group>> settled(group_options options) const;
+  task<result<any_group>> shrink_any(agree_options options) const;
 
  private:
+  rank_set shared_with(const any_group& other) const;
   any_group narrowed(rank_set left, bool living) const;
 
   engine* engine_ = nullptr;

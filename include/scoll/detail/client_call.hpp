@@ -13,6 +13,7 @@
 #include "scoll/coro/stop.hpp"
 #include "scoll/coro/task.hpp"
 #include "scoll/detail/byte_buffer.hpp"
+#include "scoll/detail/group_call.hpp"
 #include "scoll/ids.hpp"
 #include "scoll/ship/call_limit.hpp"
 #include "scoll/ship/options.hpp"
@@ -27,6 +28,7 @@ class node;
 namespace scoll::detail {
 
 class shipper;
+struct group_state;
 
 /// One call on the caller's side. It lives in the awaiter, so that a call costs no allocation.
 ///
@@ -37,6 +39,7 @@ class shipper;
 /// ```
 class client_call final : private transport::exchange,
                           private timer_node,
+                          private group_call,
                           public list_hook<call_limit>,
                           public list_hook<client_call> {
  public:
@@ -78,12 +81,14 @@ class client_call final : private transport::exchange,
   static void on_answer(transport::exchange& self, transport::reply_event& event) noexcept;
   static void on_time(timer_node& self) noexcept;
   static void on_stop(void* self) noexcept;
+  static void on_revoke(group_call& self, const error& why) noexcept;
 
   std::span<std::byte> room_in_message() noexcept;
   std::span<std::byte> room_for(std::size_t size) noexcept;
   void seal(std::size_t size) noexcept;
   status expose(transport::message& m) noexcept;
   std::uint32_t reply_capacity() const noexcept;
+  error why_not_through_group() const noexcept;
   status send() noexcept;
   void heard(transport::reply_event& event) noexcept;
   error answered(transport::reply_event& event) noexcept;
@@ -100,6 +105,7 @@ class client_call final : private transport::exchange,
   node_id to_;
   const function_key& function_;
   ship_options options_;
+  std::shared_ptr<group_state> within_;
   transport::message* message_ = nullptr;  // holds the argument, until it is handed over
   transport::buffer_ref buffer_;           // for an argument that does not fit into the message
   transport::buffer_view answer_;

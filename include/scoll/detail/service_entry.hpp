@@ -14,6 +14,7 @@ struct service_entry {
   void* instance = nullptr;
   void (*destroy)(void*) noexcept = nullptr;
   gate users;
+  bool survives_revoke = false;  ///< its operations go on when their group is revoked
 
   service_entry() = default;
   ~service_entry() {

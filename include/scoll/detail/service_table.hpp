@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -56,6 +57,7 @@ struct service_table {
   hook<const raw_arrival&, bcast_context&> on_reply;
   hook<void* /*reply*/, bcast_context&> finish;
   void (*replied)(void* service, bcast_context& c) noexcept;  // null if the service has no such hook
+  hook<std::uint64_t /*id*/, std::optional<membership_ptr>*> members;
 };
 
 template <class T>
@@ -130,6 +132,10 @@ struct thunks {
     return hook_call::of("finish threw", nullptr,
                          [&] { return service(s).finish(*static_cast<reply*>(r), c); });
   }
+  static hook_call members(void* s, std::uint64_t id, std::optional<membership_ptr>* into) noexcept {
+    return hook_call::of<keep_value<membership_ptr, in_optional<membership_ptr>>>(
+        "members threw", into, [&] { return service(s).members(id); });
+  }
   static void replied(void* s, bcast_context& c) noexcept { service(s).replied(c); }
 };
 
@@ -179,6 +185,9 @@ consteval service_table make_service_table() {
         is_task<decltype(std::declval<S&>().finish(std::declval<reply&>(), std::declval<bcast_context&>()))>};
   }
   if constexpr (names_replied<S>) t.replied = &hooks::replied;
+  if constexpr (names_members<S>) {
+    t.members = {&hooks::members, is_task<decltype(std::declval<S&>().members(std::uint64_t{}))>};
+  }
   return t;
 }
 

@@ -9,6 +9,7 @@
 
 #include "scoll/collective/aggregate.hpp"
 #include "scoll/collective/context.hpp"
+#include "scoll/collective/membership.hpp"
 #include "scoll/collective/size_limits.hpp"
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/task.hpp"
@@ -51,6 +52,9 @@ struct finish_name {
 struct replied_name {
   int replied;
 };
+struct members_name {
+  int members;
+};
 template <class S, class Name>
 struct both : S, Name {};
 
@@ -66,6 +70,9 @@ template <class S>
 concept names_finish = !requires { &both<S, finish_name>::finish; };
 template <class S>
 concept names_replied = !requires { &both<S, replied_name>::replied; };
+
+template <class S>
+concept names_members = !requires { &both<S, members_name>::members; };
 
 template <class T, class... Allowed>
 concept any_of_types = (std::same_as<T, Allowed> || ...);
@@ -100,6 +107,11 @@ concept good_finish = requires(S& s, reply_t<S>& r, bcast_context& c) {
 template <class S>
 concept good_replied = requires(S& s, bcast_context& c) {
   { s.replied(c) } noexcept -> std::same_as<void>;
+};
+
+template <class S>
+concept good_members = requires(S& s, std::uint64_t id) {
+  requires any_of_types<decltype(s.members(id)), task<result<membership_ptr>>, result<membership_ptr>>;
 };
 
 template <class S>
@@ -176,6 +188,9 @@ consteval bool check_service() {
                 "finish must be: task<status> (or status, or void) finish(reply&, scoll::bcast_context&)");
   static_assert(!names_replied<S> || good_replied<S>,
                 "replied must be: void replied(scoll::bcast_context&) noexcept");
+  static_assert(!names_members<S> || good_members<S>,
+                "members must be: task<result<membership_ptr>> (or result<membership_ptr>) "
+                "members(std::uint64_t id)");
   static_assert(reply_capacity_of<S> <= max_reply_bytes, "reply_capacity exceeds scoll::max_reply_bytes");
   return true;
 }

@@ -15,6 +15,24 @@ namespace scoll {
 
 class call_limit;
 
+namespace detail {
+class any_group;
+}
+
+/// The group through which a call is made, or none. It refers to the caller's `group`, which must stay valid
+/// until the call has been made; the await may be later.
+class within_group {
+ public:
+  constexpr within_group() noexcept = default;
+  constexpr within_group(const detail::any_group& g) noexcept : group_(&g) {}
+  within_group(const detail::any_group&&) = delete;
+
+  constexpr const detail::any_group* get() const noexcept { return group_; }
+
+ private:
+  const detail::any_group* group_ = nullptr;
+};
+
 /// Options of one shipped call. Trivially copyable, so that a braced temporary is safe beside `co_await`.
 struct ship_options {
   /// The time from the start of the await to its end, waiting included. The peer is told how much is left.
@@ -26,6 +44,9 @@ struct ship_options {
   /// The limit on calls in flight that this call waits for; null if only the peer limits calls. The limit
   /// must outlive the await.
   call_limit* limit = nullptr;
+  /// The call is made through this group: when the group is revoked, the call ends with `revoked`, and a call
+  /// through a revoked group does not begin. The peer need not be a member.
+  within_group within{};
 };
 static_assert(std::is_trivially_copyable_v<ship_options>);
 

@@ -2,8 +2,17 @@
 #include <new>
 #include <optional>
 
+#include "scoll/collective/admission_request.hpp"
+#include "scoll/collective/admissions.hpp"
+#include "scoll/collective/agreement/agreements.hpp"
+#include "scoll/collective/agreement/service.hpp"
+#include "scoll/collective/end_requests.hpp"
 #include "scoll/collective/engine.hpp"
+#include "scoll/collective/group_admin.hpp"
+#include "scoll/collective/limits.hpp"
+#include "scoll/collective/member_questions.hpp"
 #include "scoll/collective/operation/operation.hpp"
+#include "scoll/collective/sweeper.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/session.hpp"
@@ -16,45 +25,34 @@ namespace scoll::detail {
 
 void engine::on_request(transport::request_view& request) noexcept {
   const auto head = wire::decode_from<collective_head>(request.head());
-  error refused = head ? error{} : head.error();
-  try {
-    if (head) refused = admit(request, *head);
-  } catch (const std::bad_alloc&) {
-    refused = {errc::busy, "this process has no memory to admit the request"};
-  }
+  const error refused =
+      head ? admit_safely(admission_request(request, executor_.now()), *head) : head.error();
   if (!refused) return;
   ++statistics_.refused;
   if (!request.settled()) request.refuse(refused);
 }
 
-error engine::admit_query(transport::request_view& request, const collective_head& head) {
-  const auto group = find_group(head.group);
-  if (group == nullptr) return {errc::unknown_group, "the creator does not know the group"};
-  if (group->creating) return {errc::busy, "the group is being created"};
-  transport::incoming work;
-  request.accept(work);
-  transport::message& m = endpoint_.acquire_message();
-  m.set_head_bytes(0);
-  m.copy_payload({}, wire::checksum({}));
-  work.reply(m);
-  return {};
+error engine::admit_safely(const admission_request& request, const collective_head& head) noexcept {
+  try {
+    return admit(request, head);
+  } catch (const std::bad_alloc&) {
+    return {errc::busy, "this process has no memory to admit the request"};
+  }
 }
 
-error engine::admit(transport::request_view& request, const collective_head& head) {
+/// Checks a request, and makes it an operation or lets it wait. Returns the reason if it is refused.
+error engine::admit(const admission_request& request, const collective_head& head) {
   const auto kind = static_cast<collective_kind>(head.kind);
-  if (head.kind > static_cast<std::uint8_t>(collective_kind::query)) {
+  if (head.kind > static_cast<std::uint8_t>(collective_kind::members)) {
     return make_error(errc::malformed, "there is no collective request of kind {}", head.kind);
   }
   if ((head.flags & ~collective_head::known_flags) != 0)
     return make_error(errc::malformed, "a collective request with flags {:#06x}", head.flags);
-  if (kind == collective_kind::query) return admit_query(request, head);
+  if (kind == collective_kind::sweep) return sweeper_->answer(*request.arriving(), head);
   if (work_.closed()) return make_error(errc::closed, "node {} is shutting down", options_.id);
-  if (head.creation_bytes != 0) return error(errc::malformed, "a creation that is not announced");
-  const std::size_t size =
-      request.payload().bytes.size() - std::min(head.bytes_before_request(), request.payload().bytes.size());
-  const std::size_t limit = kind == collective_kind::broadcast ? max_request_bytes : max_membership_bytes;
-  if (size > limit)
-    return make_error(errc::too_large, "a request of {} bytes: at most {} are allowed", size, limit);
+  if (kind == collective_kind::end) return end_requests_->serve(*request.arriving(), head);
+  if (kind == collective_kind::members) return member_questions_->answer(*request.arriving(), head);
+  if (const error bad = check_sizes(head, request.payload().bytes.size())) return bad;
   auto entry = kind == collective_kind::broadcast ? find_service(service_id{head.service}) : group_service_;
   if (entry == nullptr ||
       (kind == collective_kind::create && find_service(service_id{head.service}) == nullptr)) {
@@ -64,22 +62,93 @@ error engine::admit(transport::request_view& request, const collective_head& hea
     return make_error(errc::busy, "no broadcast more can run at once on node {}: node.max_operations is {}",
                       options_.id, options_.max_operations);
   }
-  const bool known = find_group(head.group) != nullptr;
-  auto group = group_for(head, request.payload().bytes);
-  if (!group) {
-    if (kind == collective_kind::forget) groups_.bury(head.group);  // its creation may still arrive
-    return group.error();
+  auto group = groups_.find(head.group);
+  if (group == nullptr && agreements_->hold_voted(head.group)) group = groups_.find(head.group);
+  if (kind == collective_kind::forget) return admit_forget(request, head, std::move(entry));
+  const bool known = group != nullptr;
+  if (known && group->forgotten) {
+    return make_error(errc::unknown_group, "node {} has ended group {} of node {}", options_.id,
+                      head.group.counter, head.group.creator);
   }
-  const error placed = admit_to_group(request, head, *group, std::move(entry));
-  if (placed && !known) forget_group(head.group);
+  if (!known) {
+    if (const error why = refuse_unknown_revoked(request, head)) return why;
+    auto found = group_for(request, head, entry);
+    if (!found) return found.error();
+    if (*found == nullptr) return {};  // it waits
+    group = std::move(*found);
+  }
+  if (const error why = refuse_revoked(request, *group, *entry)) return why;
+  const error placed = admit_to_group(request, head, group, std::move(entry));
+  if (placed && !known && !group->mapped) groups_.forget(head.group);
   return placed;
 }
 
-error engine::admit_to_group(transport::request_view& request, const collective_head& head,
+/// Checks that the parts of the payload have the sizes that the head gives, and that a creation is announced
+/// where there is one.
+error engine::check_sizes(const collective_head& head, std::size_t payload) {
+  const auto kind = static_cast<collective_kind>(head.kind);
+  const std::size_t before = head.bytes_before_request();
+  if (payload > max_collective_payload_bytes) {
+    return make_error(errc::too_large, "a collective message of {} bytes: at most {} are allowed", payload,
+                      max_collective_payload_bytes);
+  }
+  if (before > payload)
+    return make_error(errc::malformed, "a payload of {} bytes, {} of them before the request", payload,
+                      before);
+  const bool rides = (head.flags & collective_head::creation_rides) != 0;
+  const bool announced = kind == collective_kind::create || (kind == collective_kind::broadcast && rides);
+  if ((head.creation_bytes != 0) != announced || (rides && kind != collective_kind::broadcast))
+    return error(errc::malformed, "a creation that is not announced, or an announced one that is missing");
+  if (payload - before <= max_request_bytes) return {};
+  return make_error(errc::too_large, "a request of {} bytes: at most {} are allowed", payload - before,
+                    max_request_bytes);
+}
+
+error engine::admit_forget(const admission_request& request, const collective_head& head,
+                           std::shared_ptr<service_entry> service) {
+  const auto forgets = decode_forget(request.payload().bytes.subspan(head.bytes_before_request()));
+  if (!forgets) return forgets.error();
+  const auto group = groups_.find(head.group);
+  if (group == nullptr) {
+    auto none = group_for(request, head, service);
+    return forget_unknown(head, *forgets, none.error());
+  }
+  if (const error placed = admit_to_group(request, head, group, std::move(service))) return placed;
+  hear_statement(head, forgets->said);
+  // Its subtree is told before it is dropped here.
+  group->forgotten = true;
+  end_operations(*group);
+  return {};
+}
+
+/// Remembers the end of a group whose creation may still arrive. Returns why the request is refused.
+error engine::forget_unknown(const collective_head& head, const forget_request& forgets, const error& why) {
+  const group_id& id = head.group;
+  const bool possible = endpoint_.find(id.creator) != nullptr && !lives_.is_over(id.creator, id.incarnation);
+  if (!possible && forgets.ends_with == lifetime::creator) return why;
+  hear_statement(head, forgets.said);
+  admissions_->end_group(id, {errc::unknown_group, "the group was destroyed before its members were known"});
+  if (groups_.bury(id, forgets.ends_with, {group_fate::destroyed, head.operation.root, 0})) return why;
+  return make_error(errc::busy,
+                    "node {} remembers {} ended groups of node {}: more when their creations are over",
+                    options_.id, max_tombstones_of_life, id.creator);
+}
+
+/// Only the creator itself, in the life that has created the group, speaks of its creations.
+void engine::hear_statement(const collective_head& head, const std::optional<creation_statement>& said) {
+  const bool by_creator =
+      head.operation.root == head.group.creator && head.operation.incarnation == head.group.incarnation;
+  if (said && by_creator) groups_.hear(head.group.creator, head.group.incarnation, *said);
+}
+
+error engine::admit_to_group(const admission_request& request, const collective_head& head,
                              const std::shared_ptr<group_state>& group,
                              std::shared_ptr<service_entry> service) {
   const membership& members = *group->members;
-  if (head.service != static_cast<std::uint32_t>(group->service)) {
+  const bool created = group->id.creator != 0;
+  const bool agrees = created && group->holders == nullptr &&
+                      head.service == static_cast<std::uint32_t>(agreement_service::id);
+  if (head.service != static_cast<std::uint32_t>(group->service) && !agrees) {
     return make_error(errc::unknown_service, "the group is for service {:#06x}, not {:#06x}",
                       static_cast<std::uint32_t>(group->service), head.service);
   }
@@ -89,8 +158,8 @@ error engine::admit_to_group(transport::request_view& request, const collective_
   }
   subset_ptr among;
   if (head.subset_bytes != 0) {
-    const auto bytes = request.payload().bytes;
-    if (head.subset_bytes > std::min(bytes.size(), max_subset_bytes))
+    const auto bytes = request.payload().bytes.subspan(head.creation_bytes);
+    if (head.subset_bytes > max_subset_bytes)
       return make_error(errc::malformed, "the ranks of a subset in {} bytes", head.subset_bytes);
     auto taken = group->take_subset(bytes.first(head.subset_bytes), head.subset_digest);
     if (!taken) return taken.error();
@@ -98,10 +167,10 @@ error engine::admit_to_group(transport::request_view& request, const collective_
   }
   const auto here = place_in(*group, head, among.get());
   if (!here) return here.error();
-  if (members.node(here->parent_rank) != request.from().peer() &&
+  if (members.node(here->parent_rank) != request.from() &&
       !SCOLL_MUTANT(wrong_parent_accepted, "a request is accepted from any node")) {
-    return make_error(errc::not_parent, "node {} is not the parent of node {} in this tree",
-                      request.from().peer(), options_.id);
+    return make_error(errc::not_parent, "node {} is not the parent of node {} in this tree", request.from(),
+                      options_.id);
   }
   if (head.watermark > head.operation.counter)
     return error(errc::malformed, "an operation that its root says has ended");
@@ -114,10 +183,11 @@ error engine::admit_to_group(transport::request_view& request, const collective_
       !SCOLL_MUTANT(same_view_ignored, "a member that sees other nodes alive takes part all the same"))
     return make_error(errc::view_differs, "node {} sees other nodes alive than the root", options_.id);
   if (const error seen = admit_once(*group, head)) return seen;
-  const bool relay = static_cast<collective_kind>(head.kind) == collective_kind::broadcast &&
-                     head.service_version != service->table->version &&
+  const bool relay = head.is_broadcast() && head.service_version != service->table->version &&
                      !SCOLL_MUTANT(version_unchecked, "a request of another version is executed");
-  if (static_cast<collective_kind>(head.kind) == collective_kind::broadcast) group->tentative = false;
+  if (head.is_broadcast()) group->tentative = false;
+  if (group->holders != nullptr) note_holders(*group, head, here->parent_rank);
+  if (group->mapped) mapped_.use(*group);
   operation* op = acquire(static_cast<collective_kind>(head.kind));
   ++statistics_.received;
   if (dissents) op->result_.dissenters = {1, group->self_rank};
@@ -175,9 +245,18 @@ error engine::admit_once(group_state& group, const collective_head& head) {
     return make_error(errc::stale, "operation {} of node {} has ended there, as all below {}", op.counter,
                       op.root, w.ended_below);
   }
+  if (!earlier && w.last != 0 && op.counter > w.last && head.is_broadcast()) {
+    return make_error(errc::stale, "operation {} of node {} comes after its last, which was {}", op.counter,
+                      op.root, w.last);
+  }
+  if (op.attempt != 0 && group.window_gap) {
+    return make_error(errc::record_gone, "node {} knows no more what it has seen of operation {} of node {}",
+                      group.members->node(group.self_rank), op.counter, op.root);
+  }
   if (earlier || !w.window.admit(op.counter))
     return make_error(errc::already_exists, "operation {} of node {} was seen before", op.counter, op.root);
   w.ended_below = std::max(w.ended_below, head.watermark);
+  if ((head.flags & collective_head::last) != 0) w.last = op.counter;
   return {};
 }
 

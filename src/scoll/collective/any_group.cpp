@@ -1,5 +1,8 @@
 #include "scoll/detail/any_group.hpp"
 
+#include <utility>
+
+#include "scoll/collective/agreement/agreements.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/subset.hpp"
 
@@ -36,7 +39,15 @@ const tree_spec& any_group::tree() const noexcept {
 }
 
 rank_set any_group::addressed() const {
+  if (to_.invalid) return {};
   return to_.subset != nullptr ? to_.subset->ranks() : rank_set::all(members().size());
+}
+
+task<result<revoke_report>> any_group::revoke(std::uint32_t reason, std::string_view text) const {
+  if (valid()) return engine_->revoke_group(to_.group, reason, text);
+  return []() -> task<result<revoke_report>> {
+    co_return error(errc::invalid_argument, "the group is empty");
+  }();
 }
 
 any_group any_group::narrowed_to(const rank_set& ranks) const {
@@ -51,6 +62,53 @@ any_group any_group::narrowed_by(const rank_set& ranks) const {
 any_group any_group::narrowed_to_living() const {
   if (!valid()) return *this;
   return narrowed(engine_->living(*to_.group, addressed()), to_.subset == nullptr || to_.living);
+}
+
+task<agreed_bytes> any_group::agree_encoded(std::uint64_t instance, result<std::vector<std::byte>> value,
+                                            merge_values merge, agree_options options) const {
+  if (!value) co_return agreed_bytes(value.error());
+  if (!valid()) {
+    co_return agreed_bytes(
+        {errc::invalid_argument, "the group is empty: take one from create_group or find_group"});
+  }
+  agreed_bytes outcome = co_await engine_->agreeing().agree(to_, instance, std::move(*value), merge, options);
+  co_return outcome;
+}
+
+/// The ranks in this group of the members that both address. Different memberships meet by node id.
+rank_set any_group::shared_with(const any_group& other) const {
+  const rank_set mine = addressed(), theirs = other.addressed();
+  if (members().digest() == other.members().digest()) return mine & theirs;
+  rank_set shared;
+  mine.for_each([&](std::uint32_t rank) {
+    const auto there = other.members().rank_of(members().node(rank));
+    if (there && theirs.contains(*there)) shared.append(rank, rank + 1);
+  });
+  return shared;
+}
+
+any_group any_group::meeting(const any_group& other) const {
+  return narrowed(shared_with(other), false);
+}
+
+any_group any_group::without(const any_group& other) const {
+  return narrowed(addressed() - shared_with(other), false);
+}
+
+task<result<any_group>> any_group::settled(group_options options) const {
+  if (!valid()) co_return error(errc::invalid_argument, "the group is empty");
+  engine& owner = *engine_;
+  auto made = co_await owner.settle_group(to_.group, options);
+  if (!made) co_return made.error();
+  co_return any_group(owner, std::move(*made));
+}
+
+task<result<any_group>> any_group::shrink_any(agree_options options) const {
+  if (!valid())
+    co_return error(errc::invalid_argument, "the group is empty: take one from create_group or find_group");
+  const auto shrunk = co_await engine_->agreeing().shrink(to_, options);
+  if (!shrunk) co_return shrunk.error();
+  co_return any_group(*engine_, *shrunk);
 }
 
 any_group any_group::narrowed(rank_set left, bool living) const {

@@ -39,11 +39,22 @@ void broadcast::start(std::coroutine_handle<> waiter) {
   begun_.op->start(waiter, options_.stop);
 }
 
+/// Waits until the node may begin broadcasts. The wait also ends when the caller stops it, or when the engine
+/// ends the operation, because its group was revoked, say.
+static task<status> pass_hold(engine& e, operation& op, deadline until, stop_token by_caller) {
+  stop_source stop;
+  const auto fire = [](void* source) noexcept { static_cast<stop_source*>(source)->request_stop(); };
+  const stop_callback caller(by_caller, fire, &stop), early(op.early_end(), fire, &stop);
+  status passed = co_await e.holding().pass(until, stop.token());
+  co_return passed;
+}
+
 task<void> broadcast::start_when_released(std::coroutine_handle<> waiter) {
   engine& e = group_.get_engine();
   const deadline until = options_.deadline.from(e.get_executor().now());
-  const status released = co_await e.holding().pass(until, options_.stop);
-  const error why = released ? e.why_not_now(group_.to(), options_) : released.error();
+  const status released = co_await pass_hold(e, *begun_.op, until, options_.stop);
+  error why = e.why_not_now(group_.to(), options_);
+  if (!why && !released) why = released.error();
   if (!why) {
     begun_.op->set_limit(until);
     begun_.op->start(waiter, options_.stop);

@@ -12,10 +12,11 @@ namespace scoll::detail {
 /// The purpose of a collective request.
 enum class collective_kind : std::uint8_t {
   broadcast = 0,
-  create = 1,  ///< the payload is the membership; the service is the one the group is for
-  forget = 2,  ///< members drop the group
-  /// A member asks the creator whether a group that the member has never seen used still exists.
-  query = 3,
+  create = 1,   ///< the payload is the creation; the service is the one the group is for
+  forget = 2,   ///< members drop the group
+  sweep = 3,    ///< a member asks which of the groups that it holds have ended (counters in ranges)
+  end = 4,      ///< a member asks the creator to end the group
+  members = 5,  ///< a node asks a member who the others are
 };
 
 /// The head of every collective request; it follows the exchange's envelope (docs/wire.md).
@@ -51,11 +52,27 @@ struct collective_head {
   static constexpr std::uint16_t living = 1;
   /// A member that sees a different set of live members does not take part.
   static constexpr std::uint16_t same_view = 2;
+  /// The last broadcast of its root to the group. The creator's ends the group.
+  static constexpr std::uint16_t last = 4;
+  /// The creation of a delayed group rides along.
+  static constexpr std::uint16_t creation_rides = 8;
+  /// The creation names the members by a descriptor of memory at the sender.
+  static constexpr std::uint16_t creation_is_descriptor = 16;
   /// The flags that this version knows; a request with any other one is malformed.
-  static constexpr std::uint16_t known_flags = living | same_view;
+  static constexpr std::uint16_t known_flags =
+      living | same_view | last | creation_rides | creation_is_descriptor;
 
   /// The size of what lies in front of the request in the payload.
   std::size_t bytes_before_request() const noexcept { return std::size_t{creation_bytes} + subset_bytes; }
+  bool is_broadcast() const noexcept {
+    return static_cast<collective_kind>(kind) == collective_kind::broadcast;
+  }
+  /// True if the group ends where this operation has ended.
+  bool ends_group() const noexcept {
+    const bool by_creator = operation.root == group.creator && operation.incarnation == group.incarnation;
+    return static_cast<collective_kind>(kind) == collective_kind::forget ||
+           ((flags & last) != 0 && by_creator);
+  }
 };
 
 /// The head of every collective reply.
@@ -64,8 +81,10 @@ struct collective_reply_head {
   static constexpr std::uint8_t extension = 1;
   /// All members of the subtree executed and are merged; no account follows.
   static constexpr std::uint8_t clean = 2;
+  /// The answer is early because the group is revoked; the account has the reason.
+  static constexpr std::uint8_t revoked = 16;
   /// The flags that this version knows; a reply with any other one is malformed.
-  static constexpr std::uint8_t known_flags = extension | clean;
+  static constexpr std::uint8_t known_flags = extension | clean | revoked;
 
   std::uint8_t flags = 0;
   std::uint8_t reserved = 0;

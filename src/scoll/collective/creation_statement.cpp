@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "scoll/collective/limits.hpp"
+#include "scoll/coro/mutants.hpp"
 #include "transport/wire/wire.hpp"
 
 namespace scoll::detail {
@@ -41,10 +43,18 @@ void own_creations::settle(std::uint64_t counter) noexcept {
   if (at != under_way_.end() && *at == counter) under_way_.erase(at);
 }
 
+void own_creations::lose_sight(std::uint64_t counter) {
+  settle(counter);
+  out_of_sight_.push_back(counter);
+  if (out_of_sight_.size() > max_groups_out_of_sight) out_of_sight_.pop_front();
+}
+
 creation_statement own_creations::statement() const noexcept {
   creation_statement said;
   const std::size_t named = std::min(under_way_.size(), creation_statement::most_exceptions);
   said.below = named < under_way_.size() ? under_way_[named] : next_;
+  if (SCOLL_MUTANT(below_overstated, "a creator says that a creation is over while it is under way"))
+    return said;
   said.count = static_cast<std::uint8_t>(named);
   std::copy_n(under_way_.begin(), named, said.exceptions.begin());
   return said;

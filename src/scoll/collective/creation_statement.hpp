@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <vector>
@@ -46,10 +47,20 @@ class own_creations {
   void settle(std::uint64_t counter) noexcept;
   creation_statement statement() const noexcept;
   std::size_t under_way() const noexcept { return under_way_.size(); }
+  /// The creation is over, but nobody here will learn whether the group exists.
+  void lose_sight(std::uint64_t counter);
+  /// Calls `visit(counter)` for each group that may exist although this node does not hold it: those whose
+  /// creation is under way, and those out of sight.
+  template <class Visit>
+  void each_possible(Visit visit) const {
+    for (const std::uint64_t counter : under_way_) visit(counter);
+    for (const std::uint64_t counter : out_of_sight_) visit(counter);
+  }
 
  private:
   std::uint64_t next_ = 1;
-  std::vector<std::uint64_t> under_way_;  // ascending
+  std::vector<std::uint64_t> under_way_;    // ascending
+  std::deque<std::uint64_t> out_of_sight_;  // the latest of them
 };
 
 }  // namespace scoll::detail

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/size_limits.hpp"
 #include "transport/session/session.hpp"
 #include "transport/wire/checksum.hpp"
@@ -32,8 +33,8 @@ void engine::end_teller::died(node_id node) {
   rearm();
 }
 
-void engine::end_teller::heard_of(node_id node, std::uint64_t life) {
-  groups_.heard_of(node, life, owner_.executor_.now());
+void engine::end_teller::heard_of(node_id node) {
+  groups_.heard_of(node, owner_.executor_.now());
   rearm();
 }
 
@@ -107,7 +108,10 @@ transport::message& engine::end_teller::make_request(const ending_groups::turn& 
   head.remaining_ns = static_cast<std::uint64_t>(longest_answer.count());
   transport::message& m = owner_.endpoint_.acquire_message();
   m.set_head_bytes(*wire::encode_to(m.head_space(), head));
-  m.copy_payload({}, wire::checksum({}));
+  std::array<std::byte, max_forget_bytes> bytes;
+  const std::size_t size = *encode_forget({turn.ends_with, owner_.statement_for(turn.id)}, bytes);
+  const auto payload = std::span<const std::byte>(bytes).first(size);
+  m.copy_payload(payload, wire::checksum(payload));
   return m;
 }
 

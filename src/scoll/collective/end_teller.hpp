@@ -24,7 +24,7 @@ class engine::end_teller final {
   /// Keeps a group in a place that was reserved.
   void keep(ended_group group);
   void died(node_id node);
-  void heard_of(node_id node, std::uint64_t life);
+  void heard_of(node_id node);
   /// Forgets all groups. Nothing is under way when this returns.
   void stop() noexcept;
 

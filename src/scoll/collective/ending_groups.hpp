@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scoll/collective/limits.hpp"
+#include "scoll/collective/options.hpp"
 #include "scoll/coro/error.hpp"
 #include "scoll/coro/time.hpp"
 #include "scoll/ids.hpp"
@@ -19,21 +20,15 @@ inline bool shows_no_group(const error& why) noexcept {
   return why == errc::unknown_group || why == errc::membership_changed;
 }
 
-/// A member that has not been told of the end of its group.
-struct untold_member {
-  node_id node = 0;
-  /// The life that is to be told. A later life has made the group known to itself anew and may keep it. 0:
-  /// every life is told; one that does not hold the group says so.
-  std::uint64_t life = 0;
-};
-
-/// A husk: what a node keeps of a group that it has ended until all members have been told.
+/// A husk: what a node keeps of a group that it has ended until all members have been told. Whatever life of
+/// a member is found is told; one that does not hold the group says so.
 struct ended_group {
   group_id id;
   service_id service{};
   std::uint32_t self_rank = 0;
   std::uint64_t next_counter = 1;  ///< the counter of the next request to forget the group
-  std::vector<untold_member> untold;
+  lifetime ends_with = lifetime::creator;
+  std::vector<node_id> untold;
 };
 
 /// The groups that have been ended here while members were missing, and the time at which each of these
@@ -61,8 +56,6 @@ class ending_groups {
   void keep(ended_group group, time_point now);
   /// The nodes that have not been told of the group's end and are not dead.
   std::vector<node_id> untold(const group_id& id) const;
-  /// Keeps the group no longer. Returns its next counter, or nothing if it was not kept.
-  std::optional<std::uint64_t> take_back(const group_id& id);
   void clear() noexcept;
 
   /// One request: a member is told of one group.
@@ -71,6 +64,7 @@ class ending_groups {
     service_id service{};
     std::uint32_t self_rank = 0;
     std::uint64_t counter = 0;
+    lifetime ends_with = lifetime::creator;
     node_id node = 0;
   };
   /// The request that has been due for longest. Its member gets no other one until `told` or `missed`.
@@ -87,9 +81,8 @@ class ending_groups {
   void settle(const group_id& id, node_id node);
   /// The node is dead.
   void died(node_id node);
-  /// The node lives in `life`, which is news. It is told at once, except of groups that are no concern of
-  /// this life.
-  void heard_of(node_id node, std::uint64_t life, time_point now);
+  /// The node lives, which is news. It is told at once.
+  void heard_of(node_id node, time_point now);
 
  private:
   struct husk {
@@ -104,7 +97,8 @@ class ending_groups {
     bool dead = false;
   };
 
-  static const untold_member* find(const ended_group& group, node_id node) noexcept;
+  static bool has(const ended_group& group, node_id node) noexcept;
+  void give_up(const group_id& id);
   bool is_dead(node_id node) const { return listeners_.at(node).dead; }
   void stop_telling(node_id node);
   void change_alive(node_id node, bool alive) noexcept;

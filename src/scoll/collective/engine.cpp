@@ -3,11 +3,17 @@
 #include <algorithm>
 #include <new>
 
+#include "scoll/collective/admissions.hpp"
+#include "scoll/collective/agreement/agreements.hpp"
+#include "scoll/collective/called.hpp"
+#include "scoll/collective/end_requests.hpp"
 #include "scoll/collective/end_teller.hpp"
 #include "scoll/collective/group_admin.hpp"
-#include "scoll/collective/lease.hpp"
 #include "scoll/collective/limits.hpp"
+#include "scoll/collective/member_questions.hpp"
 #include "scoll/collective/operation/operation.hpp"
+#include "scoll/collective/revoke.hpp"
+#include "scoll/collective/sweeper.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "scoll/incarnation_store.hpp"
@@ -37,15 +43,22 @@ engine::engine(executor& ex, transport::rail& rail, const node_options& options,
       endpoint_(ex, rail, link_options(options_), *this,
                 std::shared_ptr<transport::endpoint_buffers>(pools_, &pools_->buffers_)),
       groups_(options_.id),
+      sweeper_(std::make_unique<sweeper>(*this, options_.group_lease)),
+      member_questions_(std::make_unique<member_questions>(*this)),
+      admissions_(std::make_unique<admissions>(*this)),
       ends_(std::make_unique<end_teller>(*this)),
+      end_requests_(std::make_unique<end_requests>(*this)),
+      revokes_(std::make_unique<revoker>(*this)),
       scope_(std::make_unique<scope>(ex)) {
   group_service_ = std::make_shared<service_entry>();
   group_service_->table = &group_admin_table();
   group_service_->instance = group_admin_instance();
+  agreements_ = std::make_unique<agreements>(*this);
+  group_service_->survives_revoke = true;
 }
 
 engine::~engine() {
-  leases_.clear();
+  sweeper_.reset();
   SCOLL_ASSERT(live_operations_ == 0,
                "a node was destroyed while broadcasts were running: await node.shutdown(...) first");
 }
@@ -84,6 +97,7 @@ std::shared_ptr<service_entry> engine::find_service(service_id id) const {
 }
 
 task<void> engine::close_service(std::shared_ptr<service_entry> entry) {
+  admissions_->end_service(*entry);
   co_await entry->users.close();
   const auto found = services_.find(entry->table->id);
   if (found == services_.end() || found->second != entry) co_return;
@@ -94,7 +108,7 @@ task<void> engine::close_service(std::shared_ptr<service_entry> entry) {
 /// True if the table has no place for an operation of this kind.
 bool engine::full_for(collective_kind kind) const noexcept {
   const std::size_t extra = kind == collective_kind::broadcast ? 0 : extra_group_operations;
-  return live_operations_ >= options_.max_operations + extra &&
+  return live_operations_ + admissions_->waiting() >= options_.max_operations + extra &&
          !SCOLL_MUTANT(table_unbounded, "the table of operations grows without end");
 }
 
@@ -119,8 +133,8 @@ void engine::operation_ended(operation& op) noexcept {
   if (!op.subject_.is_root()) {
     const bool kept = SCOLL_MUTANT(group_kept, "one member does not drop a group that is destroyed") &&
                       op.subject_.group->self_rank == 1;
-    if (static_cast<collective_kind>(op.subject_.head.kind) == collective_kind::forget && !kept)
-      drop_group(op.subject_.group->id);
+    if (op.subject_.head.ends_group() && !kept)
+      end_group(op.subject_.group, {group_fate::destroyed, op.subject_.head.operation.root, 0});
     return retire(op);
   }
   if (op.root_.result_taken) retire(op);
@@ -133,11 +147,13 @@ void engine::release(operation& op) noexcept {
 
 error engine::why_not_now(const addressees& to, const bcast_options& options, collective_kind kind) const {
   if (work_.closed()) return {errc::closed, "this node is shutting down"};
-  if (to.group->forgotten && kind != collective_kind::forget)
-    return {errc::unknown_group, "the group has been destroyed"};
+  if (to.group->forgotten && kind != collective_kind::forget) return why_ended(*to.group);
   if (to.invalid) return to.invalid;
+  if (to.group->last != 0 && kind == collective_kind::broadcast) return after_the_last();
   if (to.subset != nullptr && !to.subset->index_of(to.group->self_rank))
     return {errc::not_member, "this node is not among the members that the broadcast is for"};
+  if (options.last && to.group->id.creator == 0)
+    return {errc::unsupported, "nobody has created the group, so no broadcast to it is the last"};
   const dead_members chosen = options.dead.value_or(options_.default_dead_members);
   const bool refuses =
       chosen == dead_members::refuse
@@ -151,6 +167,8 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
                     const void* what) {
   group_state& group = *to.group;
   if (const error why = why_not_now(to, options, kind)) return {nullptr, why};
+  const error* const revoked = revoke_of(group);
+  if (revoked != nullptr && !service->survives_revoke) return {nullptr, *revoked};
   tree_fault fault = tree_fault::none;
   const any_tree* resolved = group.resolve(tree, to.size(), fault);
   if (resolved == nullptr) return {nullptr, {errc::unknown_tree, describe(fault)}};
@@ -165,7 +183,8 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   op->subject_.head.kind = static_cast<std::uint8_t>(kind);
   op->subject_.head.tree_kind = tree.kind;
   op->subject_.head.tree_params = tree.params;
-  op->subject_.head.service = static_cast<std::uint32_t>(group.service);
+  op->subject_.head.service =
+      static_cast<std::uint32_t>(kind == collective_kind::broadcast ? service->table->id : group.service);
   op->subject_.head.service_version = service->table->version;
   op->subject_.head.root_rank = group.self_rank;
   op->subject_.head.group = group.id;
@@ -173,26 +192,38 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   op->subject_.head.operation = {options_.id, options_.incarnation, op->counter, 0};
   if (to.living) op->subject_.head.flags = collective_head::living;
   if (to.living && options.same_view) op->subject_.head.flags |= collective_head::same_view;
+  if (options.last) op->subject_.head.flags |= collective_head::last;
   op->bind(to.group, to.subset, service, *resolved, 0);
   status ready = op->set_bounds(options);
-  if (ready) ready = encode_request(*op, to, kind, encode, what);
+  if (ready) ready = encode_request(*op, to, encode, what);
   if (!ready) return fail(*op, ready.error());
   return {op, {}};
 }
 
+/// Beside the ranks of a subset and a request of full size, the creation of a delayed group must have room.
+error engine::why_no_room(const addressees& to) {
+  if (to.group->holders == nullptr) return {};
+  const std::size_t size = to.subset->encoded().size();
+  const std::size_t riding = to.group->riding_bytes();
+  if (size + riding <= max_subset_bytes) return {};
+  return make_error(
+      errc::too_large,
+      "the ranks of a subset take {} bytes: at most {} fit beside the creation of a delayed group", size,
+      max_subset_bytes - std::min(riding, max_subset_bytes));
+}
+
 /// Encodes the subset's ranks, if there are any, then the request.
-status engine::encode_request(operation& op, const addressees& to, collective_kind kind,
-                              encode_function encode, const void* what) {
+status engine::encode_request(operation& op, const addressees& to, encode_function encode, const void* what) {
   transport::buffer_ref buffer = endpoint_.acquire_payload();
   if (!buffer) return endpoint_.no_payload_left("a request");
   std::byte* at = buffer.data();
   if (to.subset != nullptr) {
+    if (const error why = why_no_room(to)) return why;
     at = std::ranges::copy(to.subset->encoded(), at).out;
     op.subject_.head.subset_digest = to.subset->digest();
   }
   op.subject_.head.subset_bytes = static_cast<std::uint16_t>(at - buffer.data());
-  const std::size_t limit = kind == collective_kind::broadcast ? max_request_bytes : max_membership_bytes;
-  const auto size = encode(what, {at, limit});
+  const auto size = encode(what, {at, max_request_bytes});
   if (!size) return size.error();
   const std::span<const std::byte> bytes(buffer.data(), op.subject_.head.subset_bytes + *size);
   op.request_.forwarded = {std::move(buffer), bytes};
@@ -220,7 +251,7 @@ begun engine::begin_broadcast(const addressees& to, const service_table& table, 
 }
 
 void engine::on_cancelled(transport::incoming& work, const transport::cancel_reason& reason) noexcept {
-  static_cast<operation&>(work).on_parent_cancelled(reason.answer_awaited);
+  if (!end_requests_->cancelled(work)) static_cast<parent_request&>(work).on_parent_cancelled(reason);
 }
 
 /// A peer with a new incarnation has died before, whether liveness noticed it or not.

@@ -4,18 +4,24 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "scoll/collective/collective_head.hpp"
+#include "scoll/collective/creation_statement.hpp"
 #include "scoll/collective/group_state.hpp"
 #include "scoll/collective/group_table.hpp"
+#include "scoll/collective/kept_windows.hpp"
 #include "scoll/collective/known_lives.hpp"
+#include "scoll/collective/mapped_groups.hpp"
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/options.hpp"
 #include "scoll/collective/outcome.hpp"
+#include "scoll/collective/revoke_report.hpp"
 #include "scoll/collective/start_hold.hpp"
 #include "scoll/collective/subset.hpp"
 #include "scoll/coro/executor.hpp"
@@ -38,11 +44,12 @@
 namespace scoll::detail {
 
 class engine;
+class admission_request;
 class operation;
-struct untold_member;
-
-/// The most bytes that a group's membership may take in the creation's payload.
-inline constexpr std::size_t max_membership_bytes = max_collective_bytes - transport::max_head_bytes;
+class revoker;
+struct forget_request;
+struct resolution;
+struct notice_head;
 
 /// The collectives of one node: services, groups, and a bounded table of operations ("Admission"). It is
 /// single-threaded.
@@ -62,6 +69,10 @@ class engine final : private transport::endpoint_events {
   const collective_statistics& statistics() const noexcept { return statistics_; }
   std::size_t operations() const noexcept { return live_operations_; }
   std::size_t groups() const noexcept { return groups_.size(); }
+  /// The number of requests that wait until their group is known.
+  std::size_t admissions_waiting() const noexcept;
+  /// The time by which the first of them ends; `never` if there is none.
+  time_point admissions_due() const noexcept;
   /// The number of groups that were destroyed here and of which some members that live have not been told.
   std::size_t groups_ending() const noexcept;
 
@@ -80,9 +91,24 @@ class engine final : private transport::endpoint_events {
   /// and a member that holds another membership under that id answers `membership_changed`.
   result<std::shared_ptr<group_state>> adopt_group(membership_ptr members, service_id service,
                                                    std::uint64_t id, const group_options& options);
+  /// Holds the group whose members the `members` hook of a service names, as `node::out_of_band` says.
+  task<result<std::shared_ptr<group_state>>> map_group(service_id service, std::uint64_t id,
+                                                       group_options options);
+  /// Finds the members of a group that this node has only heard of: the hook of its service names those of an
+  /// out-of-band group, else `member` is asked, which holds the group. Nothing is held here because of that.
+  /// Errors: those of the hook; `membership_changed` (the hook names others); `unknown_group`, `not_member`,
+  /// `busy` (of the member); `unreachable`; `deadline_exceeded`; `malformed`; `closed`.
+  task<result<membership_ptr>> find_members(group_id group, service_id service, node_id member);
+  /// Makes a group of the same members that all of them hold, as `group::settle` says.
+  task<result<std::shared_ptr<group_state>>> settle_group(std::shared_ptr<group_state> group,
+                                                          group_options options);
   /// Ends a group here at once and at the other members as `node::destroy` says.
   task<status> destroy_group(std::shared_ptr<group_state> group);
-  std::shared_ptr<group_state> find_group(const group_id& id) const { return groups_.find(id); }
+  /// Revokes a group, as `group::revoke` says. `text` is cut.
+  task<result<revoke_report>> revoke_group(std::shared_ptr<group_state> group, std::uint32_t reason,
+                                           std::string_view text);
+  /// The group of that id. Null if this node does not hold it, or has ended it.
+  std::shared_ptr<group_state> find_group(const group_id& id) const;
   /// Calls `visit(const group_state&)` for every group, in the order of their ids.
   template <class Visitor>
   void each_group(Visitor&& visit) const {
@@ -115,17 +141,28 @@ class engine final : private transport::endpoint_events {
   /// The members of `among` that are not known to be dead. This node counts as alive.
   rank_set living(const group_state& group, const rank_set& among) const;
 
+  /// The agreements of this node's groups.
+  class agreements;
+  agreements& agreeing() noexcept { return *agreements_; }
+
   /// The gate that all work on the node is inside of: operations, calls that it serves, calls that it waits
   /// for. Once closed, it refuses new work.
   gate& work() noexcept { return work_; }
 
   // The steps of `shut_down`.
 
+  /// Refuses the requests that wait until their group is known.
+  void refuse_waiting() noexcept;
   /// Asks the operations to stop; they answer by `by` at the latest.
   void abort_all(time_point by) noexcept;
-  void end_all_leases() noexcept;
-  /// Tells nobody any more of groups that have ended.
+  void stop_sweeping() noexcept;
+  /// Asks about all groups again, after `stop_sweeping`.
+  void start_sweeping();
+  /// Tells nobody any more of groups that have ended, and ends all agreements.
   void stop_telling() noexcept;
+  /// Keeps no group from now on in order to tell those that its end has missed; they ask when their leases
+  /// end.
+  void leave_telling_to_sweeps() noexcept { tells_later_ = false; }
   /// Waits for background work that only has to end, once no operation is left.
   task<void> join();
   /// Joins if nothing runs any more. Returns false if something does.
@@ -135,43 +172,81 @@ class engine final : private transport::endpoint_events {
 
  private:
   friend class operation;
-  class lease;
+  friend struct pending_admission;
+  class admissions;
+  friend class revoker;
+  class sweeper;
+  class end_requests;
   class end_teller;
+  class member_questions;
 
   void on_request(transport::request_view& request) noexcept override;
   void on_cancelled(transport::incoming& work, const transport::cancel_reason& reason) noexcept override;
+  bool on_notice(transport::session& from, std::span<const std::byte> head) noexcept override;
+  void on_session_begun(transport::session& peer) noexcept override;
   void on_session_lost(transport::session& peer, const error& reason) noexcept override;
 
   using encode_function = result<std::size_t> (*)(const void* what, std::span<std::byte> into) noexcept;
 
   begun begin(const addressees& to, const std::shared_ptr<service_entry>& service, collective_kind kind,
               const tree_spec& tree, const bcast_options& options, encode_function encode, const void* what);
-  status encode_request(operation& op, const addressees& to, collective_kind kind, encode_function encode,
-                        const void* what);
+  status encode_request(operation& op, const addressees& to, encode_function encode, const void* what);
+  static error why_no_room(const addressees& to);
   error dead_among(const addressees& to) const;
+  std::vector<std::uint32_t> dead_ranks(const group_state& group) const;
+  void end_all_of(group_state& group, const error& why) noexcept;
+  void hear_of_revoke(const std::shared_ptr<group_state>& group, const error& why, node_id from);
+  const error* revoke_of(const group_state& group) const;
+  error refuse_revoked(const admission_request& request, const group_state& group,
+                       const service_entry& service);
+  error refuse_unknown_revoked(const admission_request& request, const collective_head& head);
+  void learn_members(const group_id& id, membership_ptr members);
   bool view_differs(const group_state& group, const subset& root_sees) const;
   void end_life(node_id node, std::uint64_t last_incarnation);
   begun fail(operation& op, const error& why) noexcept;
-  error admit(transport::request_view& request, const collective_head& head);
-  error admit_to_group(transport::request_view& request, const collective_head& head,
+  error admit_safely(const admission_request& request, const collective_head& head) noexcept;
+  error admit(const admission_request& request, const collective_head& head);
+  static error check_sizes(const collective_head& head, std::size_t payload);
+  error admit_to_group(const admission_request& request, const collective_head& head,
                        const std::shared_ptr<group_state>& group, std::shared_ptr<service_entry> service);
   static result<tree_place> place_in(group_state& group, const collective_head& head, const subset* among);
   static error admit_once(group_state& group, const collective_head& head);
-  void end_lease(const group_id& id, bool drop) noexcept;
-  error admit_query(transport::request_view& request, const collective_head& head);
-  result<std::shared_ptr<group_state>> group_for(const collective_head& head,
-                                                 std::span<const std::byte> payload);
-  void forget_group(const group_id& id) noexcept;
-  void drop_group(const group_id& id) noexcept;
+  result<std::shared_ptr<group_state>> group_for(const admission_request& request,
+                                                 const collective_head& head,
+                                                 const std::shared_ptr<service_entry>& service);
+  result<std::shared_ptr<group_state>> out_of_band_for(const admission_request& request,
+                                                       const collective_head& head,
+                                                       const std::shared_ptr<service_entry>& service);
+  result<std::shared_ptr<group_state>> group_of_creation(const admission_request& request,
+                                                         const collective_head& head);
+  error why_not_on_terms(const group_id& id, const creation_terms& terms, bool delayed) const;
+  std::shared_ptr<group_state> find_outer(const group_id& id) const;
+  bool lies_within(const membership& members, const group_id& outer) const;
+  void enter_within(const group_state& group);
+  error await_members(const admission_request& request, const collective_head& head,
+                      const transport::region_descriptor& from);
+  static void note_holders(group_state& group, const collective_head& head, std::uint32_t parent_rank);
+  void hold_mapped(resolution& search);
+  error admit_forget(const admission_request& request, const collective_head& head,
+                     std::shared_ptr<service_entry> service);
+  error forget_unknown(const collective_head& head, const forget_request& forgets, const error& why);
+  void hear_statement(const collective_head& head, const std::optional<creation_statement>& said);
+  void end_group(const std::shared_ptr<group_state>& group, const group_ending& how);
+  void end_operations(const group_state& group) noexcept;
   bool full_for(collective_kind kind) const noexcept;
   operation* acquire(collective_kind kind) noexcept;
   void operation_ended(operation& op) noexcept;
   void retire(operation& op) noexcept;
+  error check_new_group(const membership& members, service_id service, const group_options& options) const;
+  task<error> tell_all(std::shared_ptr<group_state> group, nanoseconds time);
   task<result<outcome>> run_on_group(const addressees& to, collective_kind kind, tree_spec tree,
                                      time_limit deadline);
   task<status> destroy_again(std::shared_ptr<group_state> group);
+  void end_after_last(const std::shared_ptr<group_state>& group, const outcome& told);
+  task<status> end_everywhere(std::shared_ptr<group_state> group);
+  task<status> ask_creator(std::shared_ptr<group_state> group);
   void tell_later(const group_state& group, const rank_set& untold);
-  untold_member untold_at(const group_state& group, std::uint32_t rank);
+  std::optional<creation_statement> statement_for(const group_id& id) const;
   transport::session* session_to(group_state& group, std::uint32_t rank) noexcept;
 
   executor& executor_;
@@ -184,10 +259,18 @@ class engine final : private transport::endpoint_events {
   mutable std::shared_ptr<service_entry> last_service_;  // looked up last: most requests are for one
   std::shared_ptr<service_entry> group_service_;
   group_table groups_;
-  std::map<group_id, std::unique_ptr<lease>> leases_;
+  own_creations creations_;
+  std::unique_ptr<sweeper> sweeper_;
+  kept_windows windows_;
+  mapped_groups mapped_{groups_, windows_};
+  std::unique_ptr<member_questions> member_questions_;
+  std::unique_ptr<admissions> admissions_;
   std::unique_ptr<end_teller> ends_;
+  std::unique_ptr<agreements> agreements_;
+  std::unique_ptr<end_requests> end_requests_;
+  bool tells_later_ = true;
+  std::unique_ptr<revoker> revokes_;
   known_lives lives_;
-  std::uint64_t next_group_ = 1;
   intrusive_list<operation> live_;
   std::size_t live_operations_ = 0;
   start_hold hold_;

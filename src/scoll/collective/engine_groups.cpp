@@ -1,116 +1,86 @@
 #include <algorithm>
 
-#include "scoll/collective/end_teller.hpp"
+#include "scoll/collective/agreement/agreements.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/group_admin.hpp"
-#include "scoll/collective/lease.hpp"
 #include "scoll/collective/operation/operation.hpp"
+#include "scoll/collective/revoke.hpp"
+#include "scoll/collective/sweeper.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 
-// How groups are created, found and removed.
+// How groups are adopted, found and removed.
 namespace scoll::detail {
+namespace {
 
-result<std::shared_ptr<group_state>> engine::group_for(const collective_head& head,
-                                                       std::span<const std::byte> payload) {
-  if (auto known = find_group(head.group)) return known;
-  if (SCOLL_MUTANT(adopted_digest_unchecked, "any membership under the id of an adopted group is taken")) {
-    std::shared_ptr<group_state> taken;
-    groups_.each([&](const group_state& group) {
-      if (group.id.creator == 0 && head.group.creator == 0 && group.id.counter == head.group.counter)
-        taken = groups_.find(group.id);
-    });
-    if (taken != nullptr) return taken;
-  }
-  if (groups_.holds_out_of_band(head.group)) {
-    return make_error(errc::membership_changed,
-                      "node {} has another membership for group {} of service {:#06x}", options_.id,
-                      head.group.counter, head.service);
-  }
-  if (static_cast<collective_kind>(head.kind) != collective_kind::create) {
-    return make_error(errc::unknown_group, "node {} does not hold group {} of node {}", options_.id,
-                      head.group.counter, head.group.creator);
-  }
-  if (groups_.buried(head.group)) ++statistics_.late_creations;
-  auto installed = groups_.install(head, payload);
-  if (installed) leases_[head.group] = std::make_unique<lease>(*this, *installed);
-  return installed;
+result<std::size_t> encode_forgets(const void* what, std::span<std::byte> into) noexcept {
+  return encode_forget(*static_cast<const forget_request*>(what), into);
 }
 
-void engine::forget_group(const group_id& id) noexcept {
-  const group_id kept = id;  // `id` may lie in the group
-  groups_.forget(kept);
-  leases_.erase(kept);
+result<std::size_t> encode_nothing(const void*, std::span<std::byte>) noexcept {
+  return std::size_t{0};
 }
 
-/// Drops a group for good: a creation that arrives later is refused.
-void engine::drop_group(const group_id& id) noexcept {
-  const group_id kept = id;  // `id` may lie in the group
-  groups_.drop(kept);
-  leases_.erase(kept);
+}  // namespace
+
+std::shared_ptr<group_state> engine::find_group(const group_id& id) const {
+  auto found = groups_.find(id);
+  return found != nullptr && found->forgotten ? nullptr : found;
 }
 
-void engine::end_all_leases() noexcept {
-  leases_.clear();
+/// Ends a group here: its operations end, and a creation that arrives later is refused. So do the groups
+/// within it.
+void engine::end_group(const std::shared_ptr<group_state>& group, const group_ending& how) {
+  const std::shared_ptr<group_state> kept = group;  // the caller's may lie in what ends here
+  kept->forgotten = true;
+  end_operations(*kept);
+  if (groups_.find(kept->id) != kept) return;
+  const bool own = kept->id.creator == options_.id && kept->id.incarnation == options_.incarnation;
+  if (own && kept->holders != nullptr) creations_.settle(kept->id.counter);  // nobody may join any more
+  if (kept->id.creator == 0) windows_.keep(*kept);
+  const std::vector<group_id> inner = std::exchange(kept->inner, {});
+  const group_ending revoked = revokes_->ending_of(kept->id);
+  groups_.drop(kept->id, revoked ? revoked : how);
+  revokes_->dropped(kept->id);
+  for (const group_id& id : inner) {
+    if (const auto within = groups_.find(id)) end_group(within, how);
+  }
 }
 
-void engine::end_lease(const group_id& id, bool drop) noexcept {
-  const group_id copy = id;  // `id` may lie in the lease
-  const auto group = find_group(copy);
-  leases_.erase(copy);
-  if (drop && group != nullptr && group->tentative) drop_group(copy);
+/// Ends the broadcasts to a group that run here, and its agreements.
+void engine::end_operations(const group_state& group) noexcept {
+  const error why(errc::unknown_group, "the group has been destroyed");
+  agreements_->end_group(group, why);
+  for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
+    if (op->subject_.head.is_broadcast() && op->subject_.group.get() == &group)
+      op->end_by(end_cause::group_ended, why);
+  }
 }
 
-task<result<std::shared_ptr<group_state>>> engine::create_group(membership_ptr members, service_id service,
-                                                                group_options options) {
-  const auto rank = members->rank_of(options_.id);
-  if (!rank)
-    co_return make_error(errc::not_member, "node {} cannot be root of a group it is not in", options_.id);
-  if (find_service(service) == nullptr) {
-    co_return make_error(errc::unknown_service, "service {:#06x} is not registered on this node",
-                         static_cast<std::uint32_t>(service));
-  }
-  const std::size_t size = membership_bytes(*members);
-  if (size > max_membership_bytes) {
-    co_return make_error(errc::too_large, "a membership of {} members takes {} bytes: at most {} fit",
-                         members->size(), size, max_membership_bytes);
-  }
-  const tree_spec tree = options.tree.value_or(options_.default_tree);
-  const group_id id{options_.id, options_.incarnation, next_group_++, members->digest()};
-  auto group = groups_.make(id, std::move(members), *rank, service, tree);
-  group->creating = true;
-  const nanoseconds time = options.deadline.left(executor_.now());  // for the creation, and again to undo it
-  const addressees all{group};
-  const auto created = co_await run_on_group(all, collective_kind::create, tree, time);
-  error why = created ? error{} : created.error();
-  if (created && !created->clean()) {
-    const cause& first = created->causes().size() > 1 ? created->causes()[1] : created->causes()[0];
-    const std::uint32_t missing = group->members->size() - created->count(member_state::merged);
-    why = make_error(first.what.code(), "{} of {} members did not join: {}: {}", missing,
-                     group->members->size(), to_string(first.where), first.what.text());
-  }
-  if (why) {
-    // Each member that may have the group is told directly, because the tree may be what is broken. A member
-    // that cannot be told asks when its lease ends.
-    if (created) (co_await run_on_group(all, collective_kind::forget, flat{}, time)).ignore();
-    drop_group(id);
-    co_return why;
-  }
-  group->creating = false;
-  co_return group;
+void engine::start_sweeping() {
+  groups_.each([this](const group_state& group) { sweeper_->watch(group); });
+}
+
+void engine::stop_sweeping() noexcept {
+  sweeper_->stop();
 }
 
 result<std::shared_ptr<group_state>> engine::adopt_group(membership_ptr members, service_id service,
                                                          std::uint64_t id, const group_options& options) {
+  if (!options.name.valid()) return no_such_name();
   if (members->rank_of(options_.id) && find_service(service) == nullptr) {
     return make_error(errc::unknown_service, "service {:#06x} is not registered on this node",
                       static_cast<std::uint32_t>(service));
   }
+  const group_id name = out_of_band_group(service, id, members->digest());
+  if (const error why = revokes_->refusal_of_unknown(name)) {
+    learn_members(name, std::move(members));
+    return why;
+  }
   auto adopted = groups_.adopt(std::move(members), service, id, options.tree.value_or(options_.default_tree));
   if (!adopted) return adopted;
-  // Members that were not told of its end still hold it, and know the operations of this root.
-  group_state& group = **adopted;
-  if (const auto counter = ends_->groups().take_back(group.id)) group.next_counter = *counter;
+  (*adopted)->name = options.name;
+  windows_.give_back(**adopted);
   return adopted;
 }
 
@@ -125,8 +95,9 @@ task<result<outcome>> engine::run_on_group(const addressees& to, collective_kind
     options.deadline = until;
   }
   options.dead = kind == collective_kind::forget ? dead_members::try_others : dead_members::refuse;
-  const auto encode = kind == collective_kind::create ? &encode_membership : &encode_nothing;
-  const begun b = begin(to, group_service_, kind, tree, options, encode, to.group->members.get());
+  const forget_request forgets{to.group->ends_with, statement_for(to.group->id)};
+  const encode_function encode = kind == collective_kind::forget ? &encode_forgets : &encode_nothing;
+  const begun b = begin(to, group_service_, kind, tree, options, encode, &forgets);
   if (b.op == nullptr) co_return b.reason;
   co_await operation_awaiter(*b.op, {});
   outcome o = b.op->take_outcome();

@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <string>
 
+#include "scoll/collective/admissions.hpp"
+#include "scoll/collective/agreement/agreements.hpp"
 #include "scoll/collective/end_teller.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/name_nodes.hpp"
 #include "scoll/collective/operation/operation.hpp"
+#include "scoll/collective/revoke.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/session.hpp"
@@ -24,13 +27,16 @@ void engine::on_dead(node_id node, std::uint64_t incarnation) {
   if (!lives_.die(node, incarnation)) return;
   if (peer != nullptr) peer->declare_dead(incarnation);
   ends_->died(node);
+  agreements_->verdict_on(node);
 }
 
 void engine::on_alive(node_id node, std::uint64_t incarnation) {
   if (node == options_.id || incarnation == 0 || !lives_.live(node, incarnation)) return;
   if (transport::session* peer = endpoint_.find(node)) peer->declare_alive(incarnation);
   end_life(node, incarnation - 1);
-  ends_->heard_of(node, incarnation);
+  revokes_->returned(node, incarnation);
+  ends_->heard_of(node);
+  agreements_->verdict_on(node);
 }
 
 /// Removes the state of a node's lives up to `last_incarnation`: the broadcasts rooted there, whose answers
@@ -38,22 +44,33 @@ void engine::on_alive(node_id node, std::uint64_t incarnation) {
 void engine::end_life(node_id node, std::uint64_t last_incarnation) {
   for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
     const operation_id& id = op->subject_.head.operation;
-    if (id.root == node && id.incarnation <= last_incarnation) op->end_by(end_cause::cancelled);
+    if (id.root == node && id.incarnation <= last_incarnation) {
+      op->end_by(end_cause::root_dead, make_error(errc::peer_died, "node {}, the root, is dead", node));
+    }
   }
+  admissions_->end_root(node, last_incarnation);
   if (SCOLL_MUTANT(group_outlives_creator, "a group is kept after its creator has died")) return;
-  for (const group_id& id : groups_.created_by(node, last_incarnation)) drop_group(id);
+  for (const auto& group : groups_.created_by(node, last_incarnation)) {
+    if (group->ends_with == lifetime::creator) end_group(group, {group_fate::destroyed, node, 0});
+  }
+  groups_.end_lives(node, last_incarnation);
 }
 
 rank_set engine::living(const group_state& group, const rank_set& among) const {
-  std::vector<std::uint32_t> dead;
   if (SCOLL_MUTANT(alive_means_all, "a broadcast to the living is for the dead as well")) return among;
+  rank_set fallen;
+  for (const std::uint32_t rank : dead_ranks(group)) fallen.append(rank, rank + 1);
+  return among - fallen;
+}
+
+/// The members that are known to be dead, in the order of their ranks.
+std::vector<std::uint32_t> engine::dead_ranks(const group_state& group) const {
+  std::vector<std::uint32_t> dead;
   for (const node_id node : lives_.dead()) {
     if (const auto rank = group.members->rank_of(node)) dead.push_back(*rank);
   }
   std::sort(dead.begin(), dead.end());
-  rank_set fallen;
-  for (const std::uint32_t rank : dead) fallen.append(rank, rank + 1);
-  return among - fallen;
+  return dead;
 }
 
 /// Names the dead members, as far as the text has room.

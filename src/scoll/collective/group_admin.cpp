@@ -35,17 +35,6 @@ constexpr std::uint64_t unzigzag(std::uint64_t coded) noexcept {
   return (coded >> 1) ^ (0 - (coded & 1));
 }
 
-void put_membership(wire::writer& out, const membership& members) {
-  wire::put_varint(out, members.size());
-  std::uint64_t previous = 0;
-  for (const target& t : members.targets()) {
-    wire::put_varint(out, zigzag(t.node - previous));
-    wire::put_varint(out, t.entities.size());
-    for (const entity& e : t.entities) wire::encode(out, e);
-    previous = t.node;
-  }
-}
-
 }  // namespace
 
 const service_table& group_admin_table() noexcept {
@@ -57,6 +46,17 @@ void* group_admin_instance() noexcept {
   return &instance;
 }
 
+void put_membership(wire::writer& out, const membership& members) {
+  wire::put_varint(out, members.size());
+  std::uint64_t previous = 0;
+  for (const target& t : members.targets()) {
+    wire::put_varint(out, zigzag(t.node - previous));
+    wire::put_varint(out, t.entities.size());
+    for (const entity& e : t.entities) wire::encode(out, e);
+    previous = t.node;
+  }
+}
+
 result<std::size_t> encode_membership(const void* members, std::span<std::byte> into) noexcept {
   wire::writer out(into);
   put_membership(out, *static_cast<const membership*>(members));
@@ -64,8 +64,27 @@ result<std::size_t> encode_membership(const void* members, std::span<std::byte> 
   return out.needed();
 }
 
-result<std::size_t> encode_nothing(const void*, std::span<std::byte>) noexcept {
-  return std::size_t{0};
+result<std::size_t> encode_forget(const forget_request& what, std::span<std::byte> into) noexcept {
+  wire::writer out(into);
+  wire::encode(out, static_cast<std::uint8_t>(what.ends_with));
+  if (what.said) put_statement(out, *what.said);
+  if (!out.ok()) return out.error();
+  return out.needed();
+}
+
+result<forget_request> decode_forget(std::span<const std::byte> bytes) {
+  wire::reader in(bytes);
+  std::uint8_t ends_with = 0;
+  wire::decode(in, ends_with);
+  if (!in.ok()) return in.error();
+  if (ends_with > static_cast<std::uint8_t>(lifetime::members))
+    return make_error(errc::malformed, "a group with a lifetime of kind {}", ends_with);
+  forget_request what{static_cast<lifetime>(ends_with), {}};
+  if (in.remaining() == 0) return what;
+  what.said = take_statement(in);
+  if (!what.said || in.remaining() != 0)
+    return error(errc::malformed, "a creator's statement that is not one");
+  return what;
 }
 
 std::size_t membership_bytes(const membership& members) noexcept {

@@ -2,10 +2,14 @@
 #include <chrono>
 #include <utility>
 
+#include "scoll/collective/agreement/agreements.hpp"
+#include "scoll/collective/called.hpp"
+#include "scoll/collective/end_requests.hpp"
 #include "scoll/collective/end_teller.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/name_nodes.hpp"
 #include "scoll/collective/outcome_builder.hpp"
+#include "scoll/collective/revoke.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/session.hpp"
@@ -57,8 +61,8 @@ rank_set ranks_of(const group_state& group, const std::vector<node_id>& nodes) {
 /// Names the members that were not told, with the reason of the first.
 error not_told(const group_state& group, const rank_set& untold, const result<outcome>& told) {
   const error why = told ? told->why(untold.ranges().front().first).what : told.error();
-  return make_error(errc::incomplete, "{} of {} members were not told: {}: {}", untold.size(),
-                    group.members->size(), name_nodes(*group.members, untold), why.text());
+  return make_error(errc::incomplete, "{}{} of {} members were not told: {}: {}", name_before(group),
+                    untold.size(), group.members->size(), name_nodes(*group.members, untold), why.text());
 }
 
 error shutting_down() {
@@ -72,7 +76,9 @@ std::size_t engine::groups_ending() const noexcept {
 }
 
 void engine::stop_telling() noexcept {
+  revokes_->stop();
   ends_->stop();
+  agreements_->stop();
 }
 
 task<status> engine::destroy_group(std::shared_ptr<group_state> group) {
@@ -81,50 +87,92 @@ task<status> engine::destroy_group(std::shared_ptr<group_state> group) {
     status again = co_await destroy_again(std::move(group));
     co_return again;
   }
-  if (group->forgotten) co_return error(errc::unknown_group, "the group has been destroyed");
-  if (!ends_->groups().reserve()) {
-    co_return make_error(errc::busy, "{} groups are ending here: more can when members of these are back",
-                         ends_->groups().most());
+  if (group->forgotten) co_return why_ended(*group);
+  if (group->id.creator == 0) {
+    end_group(group, {group_fate::destroyed, options_.id, 0});
+    co_return status{};
   }
-  drop_group(group->id);
+  // Survivors that have not heard of a shrink would find nothing to shrink.
+  if (agreements_->owes_shrink(*group) && !work_.closed()) {
+    co_await agreements_->tell_shrink(group);
+    if (group->forgotten) co_return error(errc::unknown_group, "the group has been destroyed");
+  }
+  const bool asks = group->ends_with == lifetime::creator && group->id.creator != options_.id;
+  if (asks) {
+    status answered = co_await ask_creator(std::move(group));
+    co_return answered;
+  }
+  status ended = co_await end_everywhere(std::move(group));
+  co_return ended;
+}
+
+/// Ends a group here and tells the other members.
+task<status> engine::end_everywhere(std::shared_ptr<group_state> group) {
+  const bool reserved = ends_->groups().reserve();
+  const bool floods = group->ends_with == lifetime::members;
+  if (floods) revokes_->announce_end(group);
+  end_group(group, {group_fate::destroyed, options_.id, 0});
   addressees to{group};
   rank_set untold = all_but(*group, group->self_rank);
-  auto told = co_await run_on_group(to, collective_kind::forget, group->tree, tell_limit);
-  if (told) untold = untold - gone_after(*told, group->tree);
+  // Where the word floods, members do not hold the group any more to pass it on down a tree.
+  const tree_spec tree = floods ? tree_spec(flat{}) : group->tree;
+  auto told = co_await run_on_group(to, collective_kind::forget, tree, tell_limit);
+  if (told) untold = untold - gone_after(*told, tree);
   // The members below a lost one have not heard of it.
   if (told && !living(*group, untold).empty()) {
     to.subset = these_of(*group, untold);
     told = co_await run_on_group(to, collective_kind::forget, flat{}, tell_limit);
     if (told) untold = untold - gone_after(*told, flat{});
   }
-  tell_later(*group, untold);
+  if (reserved) tell_later(*group, untold);
   if (untold.empty()) co_return status{};
   if (work_.closed()) co_return shutting_down();
-  group->end_owed = true;
+  group->end_owed = reserved;
   co_return not_told(*group, untold, told);
+}
+
+/// Ends a group here after its last broadcast, of which `told` is the outcome. The members that it has missed
+/// are told in the background.
+void engine::end_after_last(const std::shared_ptr<group_state>& group, const outcome& told) {
+  const bool reserved = ends_->groups().reserve();
+  end_group(group, {group_fate::destroyed, options_.id, 0});
+  const rank_set untold = all_but(*group, group->self_rank) - gone_after(told, group->tree);
+  if (!reserved) return;
+  tell_later(*group, untold);
+  group->end_owed = !untold.empty();
+}
+
+/// Ends a group whose creator is another node: the creator is asked to end it. Until the creator's word comes
+/// over the tree, this node keeps the group, closed, so that it can pass the word on. If the creator does not
+/// answer, this node tells the members.
+task<status> engine::ask_creator(std::shared_ptr<group_state> group) {
+  group->forgotten = true;
+  end_operations(*group);
+  const end_requests::answer heard = co_await end_requests_->ask(group->id);
+  if (!heard.creator_says && !work_.closed()) {
+    status ended = co_await end_everywhere(std::move(group));
+    co_return ended;
+  }
+  end_group(group, {group_fate::destroyed, group->id.creator, 0});
+  co_return heard.creator_says ? *heard.creator_says : status(shutting_down());
+}
+
+/// What this node says about its creations to those who hear of the end of its group.
+std::optional<creation_statement> engine::statement_for(const group_id& id) const {
+  if (id.creator != options_.id || id.incarnation != options_.incarnation) return std::nullopt;
+  return creations_.statement();
 }
 
 /// Keeps what is needed to tell the members of `untold` in the background, in the place that was reserved.
 void engine::tell_later(const group_state& group, const rank_set& untold) {
-  const bool adopted_again = find_group(group.id) != nullptr;
-  if (untold.empty() || adopted_again || work_.closed() ||
+  if (untold.empty() || work_.closed() || !tells_later_ ||
       SCOLL_MUTANT(destroy_forgets_missed, "members that a `destroy` has missed are not told later"))
     return ends_->groups().release();
-  ended_group kept{group.id, group.service, group.self_rank, group.next_counter, {}};
-  untold.for_each([&](std::uint32_t rank) { kept.untold.push_back(untold_at(group, rank)); });
+  ended_group kept{group.id, group.service, group.self_rank, group.next_counter, group.ends_with, {}};
+  untold.for_each([&](std::uint32_t rank) { kept.untold.push_back(group.members->node(rank)); });
   ends_->keep(std::move(kept));
   const rank_set dead = untold - living(group, untold);
   dead.for_each([&](std::uint32_t rank) { ends_->died(group.members->node(rank)); });
-}
-
-/// A member may have joined a created group in a later life than this node knows of, because it joined
-/// through others. So whatever life of it is found is told, and a life that does not hold the group says so.
-/// A later life of a member of an adopted group may have adopted that group anew.
-untold_member engine::untold_at(const group_state& group, std::uint32_t rank) {
-  const node_id node = group.members->node(rank);
-  const bool adopted = group.id.creator == 0;
-  const transport::session* const peer = adopted ? endpoint_.find(node) : nullptr;
-  return {node, peer != nullptr ? peer->peer_incarnation() : 0};
 }
 
 /// Tells at once those members that an earlier call could not tell and that have not been told since.

@@ -10,6 +10,26 @@ void group_state::enter(rooted_operation& op) noexcept {
   rooted.push_back(op);
 }
 
+creation_terms group_state::terms() const {
+  creation_terms said;
+  said.ends_with = ends_with;
+  said.within = within;
+  said.name = name;
+  said.inline_only = inline_only;
+  return said;
+}
+
+std::size_t group_state::riding_bytes() const {
+  return inline_only ? creation_bytes(terms(), *members) : descriptor_creation_bytes(terms());
+}
+
+result<std::shared_ptr<offered_members>> group_state::offer(transport::endpoint& at) {
+  if (auto shared = offered.lock()) return shared;
+  auto made = offer_members(at, *members);
+  if (made) offered = *made;
+  return made;
+}
+
 const any_tree* group_state::resolve(const tree_spec& spec, std::uint32_t count, tree_fault& fault) {
   for (resolved_tree& known : resolved) {
     if (known.members != count || known.tree.spec() != spec) continue;

@@ -1,9 +1,7 @@
 #include "scoll/collective/group_table.hpp"
 
-#include <algorithm>
 #include <utility>
 
-#include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/limits.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
@@ -17,21 +15,36 @@ std::shared_ptr<group_state> group_table::find(const group_id& id) const {
   return last_ = found->second;
 }
 
-bool group_table::holds_out_of_band(const group_id& id) const {
+std::shared_ptr<group_state> group_table::out_of_band(const group_id& id) const {
   group_id any = id;
   any.digest = {};
   const auto found = groups_.lower_bound(any);
-  return id.creator == 0 && found != groups_.end() && found->first.creator == 0 &&
-         found->first.incarnation == id.incarnation && found->first.counter == id.counter;
+  const bool known = id.creator == 0 && found != groups_.end() && found->first.creator == 0 &&
+                     found->first.incarnation == id.incarnation && found->first.counter == id.counter;
+  return known ? found->second : nullptr;
 }
 
-std::vector<group_id> group_table::created_by(node_id creator, std::uint64_t last_incarnation) const {
-  std::vector<group_id> found;
-  group_id from;
-  from.creator = creator;
-  for (auto at = groups_.lower_bound(from); at != groups_.end() && at->first.creator == creator; ++at) {
-    if (at->first.incarnation <= last_incarnation) found.push_back(at->first);
-  }
+bool group_table::only_here(const group_id& id) const noexcept {
+  const auto found = groups_.find(id);
+  const long references = last_ == found->second ? 2 : 1;  // the last one looked up has a second reference
+  return found->second.use_count() == references;
+}
+
+std::vector<std::shared_ptr<group_state>> group_table::of_life(node_id creator,
+                                                               std::uint64_t incarnation) const {
+  std::vector<std::shared_ptr<group_state>> found;
+  for (auto at = groups_.lower_bound({creator, incarnation, 0, {}});
+       at != groups_.end() && at->first.creator == creator && at->first.incarnation == incarnation; ++at)
+    found.push_back(at->second);
+  return found;
+}
+
+std::vector<std::shared_ptr<group_state>> group_table::created_by(node_id creator,
+                                                                  std::uint64_t last_incarnation) const {
+  std::vector<std::shared_ptr<group_state>> found;
+  for (auto at = groups_.lower_bound({creator, 0, 0, {}});
+       at != groups_.end() && at->first.creator == creator && at->first.incarnation <= last_incarnation; ++at)
+    found.push_back(at->second);
   return found;
 }
 
@@ -48,23 +61,30 @@ std::shared_ptr<group_state> group_table::make(const group_id& id, membership_pt
   return group;
 }
 
+error group_table::why_no_creation(const group_id& id) const {
+  if (refusal_of(id) && !SCOLL_MUTANT(late_creation_installed,
+                                      "a creation that arrives after the end of its group is installed"))
+    return {errc::unknown_group, "the group was destroyed before its creation arrived"};
+  if (tombstones_.admits_creations(id.creator, id.incarnation)) return {};
+  return make_error(errc::busy, "{} groups of node {} have ended here, and their creations may still arrive",
+                    max_tombstones_of_life, id.creator);
+}
+
 result<std::shared_ptr<group_state>> group_table::install(const collective_head& head,
-                                                          std::span<const std::byte> creation) {
-  if (buried(head.group))
-    return error(errc::unknown_group, "the group was destroyed before its creation arrived");
-  auto targets = decode_membership(creation);
-  if (!targets) return targets.error();
-  auto members = membership::make(std::move(*targets));
-  if (!members) return members.error();
-  if (head.group.creator == 0) return error(errc::malformed, "the id of the group names no creator");
-  if ((*members)->digest() != head.group.digest) {
+                                                          const creation_terms& terms,
+                                                          membership_ptr members) {
+  if (const error late = why_no_creation(head.group)) return late;
+  if (members->digest() != head.group.digest)
     return error(errc::malformed, "the membership does not have the digest of its group id");
-  }
-  const auto rank = (*members)->rank_of(self_);
+  const auto rank = members->rank_of(self_);
   if (!rank) return make_error(errc::not_member, "node {} is not in the group", self_);
-  auto group = make(head.group, std::move(*members), *rank, service_id{head.service},
+  auto group = make(head.group, std::move(members), *rank, service_id{head.service},
                     {head.tree_kind, head.tree_params});
   group->tentative = true;
+  group->name = terms.name;
+  group->inline_only = terms.inline_only;
+  group->ends_with = terms.ends_with;
+  group->within = terms.within;
   return group;
 }
 
@@ -80,31 +100,64 @@ result<std::shared_ptr<group_state>> group_table::adopt(membership_ptr members, 
   return make(name, std::move(members), *rank, service, tree);
 }
 
+std::shared_ptr<group_state> group_table::hold_shrunk(const group_state& from, const group_id& id,
+                                                      membership_ptr members) {
+  if (auto known = find(id)) return known;
+  const auto rank = members->rank_of(self_);
+  if (!rank || tombstones_.end_of_lasting(id)) return nullptr;
+  auto group = make(id, std::move(members), *rank, from.service, from.tree);
+  group->ends_with = lifetime::members;
+  group->shrunk_from = from.id;
+  group->name = from.name;
+  return group;
+}
+
 void group_table::forget(const group_id& id) noexcept {
   const auto found = groups_.find(id);
   if (found == groups_.end()) return;
   found->second->forgotten = true;
   if (last_ == found->second) last_.reset();
+  const std::shared_ptr<group_state> group = std::move(found->second);
   groups_.erase(found);
+  if (!group->within) return;
+  const auto outer = groups_.find(*group->within);
+  if (outer != groups_.end()) std::erase(outer->second->inner, group->id);
 }
 
-void group_table::drop(const group_id& id) noexcept {
+void group_table::drop(const group_id& id, const group_ending& how) {
   const group_id kept = id;
+  const auto found = groups_.find(kept);
+  const lifetime ends_with = found == groups_.end() ? lifetime::creator : found->second->ends_with;
   forget(kept);
-  bury(kept);
+  if (kept.creator == 0) return;
+  if (ends_with == lifetime::members) return tombstones_.bury_other(kept, how);
+  // Its creation has arrived, so a full list can do without the tombstone.
+  if (kept.creator != self_) static_cast<void>(tombstones_.bury(kept, how, false));
 }
 
-void group_table::bury(const group_id& id) {
-  if (buried(id)) return;
-  if (tombstones_.size() < max_other_tombstones) {
-    tombstones_.push_back(id);
-  } else {
-    tombstones_[tombstones_next_++ % max_other_tombstones] = id;
-  }
+bool group_table::bury(const group_id& id, lifetime ends_with, const group_ending& how) {
+  if (id.creator == 0 || id.creator == self_) return true;
+  if (ends_with == lifetime::creator) return tombstones_.bury(id, how, true);
+  tombstones_.bury_other(id, how);
+  return true;
 }
 
-bool group_table::buried(const group_id& id) const noexcept {
-  return std::find(tombstones_.begin(), tombstones_.end(), id) != tombstones_.end();
+group_ending group_table::refusal_of(const group_id& id) const noexcept {
+  // The creator's own table says which of its groups there are.
+  if (id.creator == self_) return {group_fate::destroyed, self_, 0};
+  return tombstones_.refusal_of(id);
+}
+
+counter_ranges group_table::ended_of(node_id creator, std::uint64_t incarnation) const {
+  return tombstones_.ended_of(creator, incarnation);
+}
+
+void group_table::hear(node_id creator, std::uint64_t incarnation, const creation_statement& said) {
+  if (creator != self_) tombstones_.hear(creator, incarnation, said);
+}
+
+void group_table::end_lives(node_id creator, std::uint64_t last_incarnation) noexcept {
+  tombstones_.end_lives(creator, last_incarnation);
 }
 
 }  // namespace scoll::detail

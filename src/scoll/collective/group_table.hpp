@@ -10,6 +10,7 @@
 #include "scoll/collective/collective_head.hpp"
 #include "scoll/collective/group_state.hpp"
 #include "scoll/collective/membership.hpp"
+#include "scoll/collective/tombstones.hpp"
 #include "scoll/coro/result.hpp"
 #include "scoll/ids.hpp"
 #include "scoll/tree/spec.hpp"
@@ -25,43 +26,64 @@ class group_table {
   std::size_t size() const noexcept { return groups_.size(); }
   /// The group of that id. Null if this node does not hold it.
   std::shared_ptr<group_state> find(const group_id& id) const;
+  /// The group that is known under the service's own id in `id`, with whatever membership. Null if there is
+  /// none.
+  std::shared_ptr<group_state> out_of_band(const group_id& id) const;
+  /// True if nothing beside this table refers to the group, which it holds.
+  bool only_here(const group_id& id) const noexcept;
   /// True if some membership is known under the service's own id in `id`.
-  bool holds_out_of_band(const group_id& id) const;
+  bool holds_out_of_band(const group_id& id) const { return out_of_band(id) != nullptr; }
   /// Calls `visit(const group_state&)` for every group, in the order of their ids.
   template <class Visitor>
   void each(Visitor&& visit) const {
     for (const auto& [id, group] : groups_) visit(*group);
   }
+  /// The groups of one life of a creator, in the order of their counters.
+  std::vector<std::shared_ptr<group_state>> of_life(node_id creator, std::uint64_t incarnation) const;
   /// The groups that lives of `creator` up to `last_incarnation` have created.
-  std::vector<group_id> created_by(node_id creator, std::uint64_t last_incarnation) const;
+  std::vector<std::shared_ptr<group_state>> created_by(node_id creator, std::uint64_t last_incarnation) const;
 
   /// Makes a group that this node creates; nobody else knows it yet.
   std::shared_ptr<group_state> make(const group_id& id, membership_ptr members, std::uint32_t self_rank,
                                     service_id service, const tree_spec& tree);
-  /// Installs the group of a creation that has arrived. Errors: `unknown_group` if the group has ended here;
-  /// `malformed`; `not_member`.
-  result<std::shared_ptr<group_state>> install(const collective_head& head,
-                                               std::span<const std::byte> creation);
+  /// The reason why no creation of that group is installed: `unknown_group` if the group has ended; `busy` if
+  /// too many ended groups of its creator have to be remembered.
+  error why_no_creation(const group_id& id) const;
+  /// Installs the group of a creation that has arrived. Errors: those of `why_no_creation`; `malformed`;
+  /// `not_member`.
+  result<std::shared_ptr<group_state>> install(const collective_head& head, const creation_terms& terms,
+                                               membership_ptr members);
   /// Makes a group known on this node alone, under an id of its service. Errors: `not_member`,
   /// `already_exists`.
   result<std::shared_ptr<group_state>> adopt(membership_ptr members, service_id service, std::uint64_t id,
                                              const tree_spec& tree);
 
+  /// Makes the group of the survivors of `from` known here. Null if it is known to have ended.
+  std::shared_ptr<group_state> hold_shrunk(const group_state& from, const group_id& id,
+                                           membership_ptr members);
+
   /// Removes a group that its creation may bring back. The id may lie in the group.
   void forget(const group_id& id) noexcept;
   /// Removes a group for good: a creation that arrives later is refused. The id may lie in the group.
-  void drop(const group_id& id) noexcept;
-  /// Sets the tombstone of a group whose end came before its creation.
-  void bury(const group_id& id);
-  /// True if a creation of the group is refused.
-  bool buried(const group_id& id) const noexcept;
+  void drop(const group_id& id, const group_ending& how);
+  /// Sets the tombstone of a group whose end came before its creation. Returns false if there is no room.
+  [[nodiscard]] bool bury(const group_id& id, lifetime ends_with, const group_ending& how);
+
+  /// How a group ended, if a creation of it that arrives now is refused for that.
+  group_ending refusal_of(const group_id& id) const noexcept;
+  /// The counters of that life's groups of whose end this node remembers.
+  counter_ranges ended_of(node_id creator, std::uint64_t incarnation) const;
+  /// Takes a creator's statement about its creations.
+  void hear(node_id creator, std::uint64_t incarnation, const creation_statement& said);
+  /// Forgets the ends of groups of lives that are over.
+  void end_lives(node_id creator, std::uint64_t last_incarnation) noexcept;
+  const tombstones& ends() const noexcept { return tombstones_; }
 
  private:
   node_id self_;
   std::map<group_id, std::shared_ptr<group_state>> groups_;
   mutable std::shared_ptr<group_state> last_;  // looked up last: most requests are for one group
-  std::vector<group_id> tombstones_;           // a ring of recent ones
-  std::size_t tombstones_next_ = 0;
+  tombstones tombstones_;
 };
 
 }  // namespace scoll::detail

@@ -30,6 +30,14 @@ class known_lives {
     return true;
   }
 
+  /// True if that life of the node is known to be over.
+  bool is_over(node_id node, std::uint64_t incarnation) const noexcept {
+    const life* const known = find(node);
+    return known != nullptr &&
+           (incarnation < known->incarnation || (known->dead && incarnation == known->incarnation));
+  }
+  /// True if there has been any news about the node.
+  bool has_heard_of(node_id node) const noexcept { return find(node) != nullptr; }
   bool is_dead(node_id node) const noexcept { return std::binary_search(dead_.begin(), dead_.end(), node); }
   /// The dead nodes in the order of their ids; nearly always empty.
   const std::vector<node_id>& dead() const noexcept { return dead_; }
@@ -44,9 +52,13 @@ class known_lives {
   static std::vector<node_id>::iterator place(std::vector<node_id>& in, node_id node) noexcept {
     return std::lower_bound(in.begin(), in.end(), node);
   }
+  static bool before(const life& known, node_id node) noexcept { return known.node < node; }
+  const life* find(node_id node) const noexcept {
+    const auto at = std::lower_bound(lives_.begin(), lives_.end(), node, before);
+    return at != lives_.end() && at->node == node ? &*at : nullptr;
+  }
   life& of(node_id node) {
-    const auto at = std::lower_bound(lives_.begin(), lives_.end(), node,
-                                     [](const life& known, node_id wanted) { return known.node < wanted; });
+    const auto at = std::lower_bound(lives_.begin(), lives_.end(), node, before);
     if (at != lives_.end() && at->node == node) return *at;
     return *lives_.insert(at, {node, 0, false});
   }

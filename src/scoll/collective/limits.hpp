@@ -1,7 +1,10 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+
+#include "scoll/coro/time.hpp"
 
 namespace scoll::detail {
 
@@ -17,8 +20,14 @@ inline constexpr std::uint64_t longest_extension_ns = 24ULL * 3600 * 1'000'000'0
 /// a node remembers them. Further creations of that life are `busy` until the creator's next statement.
 inline constexpr std::size_t max_tombstones_of_life = 1024;
 
+/// The size, in bytes, of the ranges in one question about groups, and in its answer.
+inline constexpr std::size_t max_sweep_bytes = 3584;
+
 /// The number of ended groups that a node remembers of those that outlive their creator or have none.
 inline constexpr std::size_t max_other_tombstones = 4096;
+
+/// The number of groups that a node remembers which it has proposed in shrinks whose outcome it did not hear.
+inline constexpr std::size_t max_groups_out_of_sight = 1024;
 
 /// The number of groups that a node can be ending at once: those whose members it is telling, and those of
 /// which some members could not be told so far. `destroy` of a further one is `busy`.
@@ -27,5 +36,23 @@ inline constexpr std::size_t max_ending_groups = 1024;
 /// The number of operations that create and end groups beyond `node_options::max_operations`, so that a table
 /// full of broadcasts keeps no group from ending.
 inline constexpr std::size_t extra_group_operations = 16;
+
+/// The number of out-of-band groups, named by the `members` hooks of services, that a node holds at once.
+inline constexpr std::size_t max_mapped_groups = 1024;
+
+/// The number of replay windows that a node keeps of out-of-band groups that it does not hold any more.
+inline constexpr std::size_t max_kept_windows = 4096;
+
+/// The most bytes of an encoded membership that is pulled from a parent, and of all that a node pulls at once.
+inline constexpr std::size_t max_pulled_membership_bytes = std::size_t{16} << 20;
+inline constexpr std::size_t max_pulled_membership_bytes_at_once = 4 * max_pulled_membership_bytes;
+
+/// How long the members of a group stay exposed for a node that has asked who they are, and for how many
+/// groups at once.
+inline constexpr nanoseconds offer_time = std::chrono::seconds(10);
+inline constexpr std::size_t max_offers_to_questions = 64;
+
+/// The number of groups that a node was told were revoked before their creation has come.
+inline constexpr std::size_t max_unknown_revokes = 1024;
 
 }  // namespace scoll::detail

@@ -69,6 +69,24 @@ result<membership_ptr> membership::make(std::vector<target> targets) {
   return membership_ptr(std::move(made));
 }
 
+std::vector<target> unite(const membership& a, const membership& b) {
+  std::vector<target> all = a.targets();
+  for (const target& more : b.targets()) {
+    const auto rank = a.rank_of(more.node);
+    if (!rank) {
+      all.push_back(more);
+      continue;
+    }
+    std::vector<entity>& entities = all[*rank].entities;
+    std::vector<entity> known = entities;
+    std::sort(known.begin(), known.end());
+    for (const entity& e : more.entities) {
+      if (!std::binary_search(known.begin(), known.end(), e)) entities.push_back(e);
+    }
+  }
+  return all;
+}
+
 std::optional<std::uint32_t> membership::rank_of(node_id node) const noexcept {
   const auto at =
       std::lower_bound(by_node_.begin(), by_node_.end(), std::pair<node_id, std::uint32_t>(node, 0));

@@ -16,10 +16,11 @@
 
 namespace scoll::detail {
 
+/// The most bytes of a collective message's payload.
+inline constexpr std::size_t max_collective_payload_bytes = max_collective_bytes - transport::max_head_bytes;
 /// The most bytes that the ranks of a subset may take in a message, beside its head and a request of full
 /// size.
-inline constexpr std::size_t max_subset_bytes =
-    max_collective_bytes - transport::max_head_bytes - max_request_bytes;
+inline constexpr std::size_t max_subset_bytes = max_collective_payload_bytes - max_request_bytes;
 
 /// The members of a group that a broadcast is for, counted from 0 in the order of their ranks. A subset is
 /// immutable and shared, with its encoded form.

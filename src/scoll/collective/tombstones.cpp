@@ -47,6 +47,26 @@ group_ending tombstones::end_of(node_id creator, std::uint64_t incarnation,
   return s == nullptr ? group_ending{} : group_ending{s->fate, s->by, s->reason};
 }
 
+group_ending tombstones::end_of_lasting(const group_id& id) const noexcept {
+  const auto found = others_.find(id);
+  return found == others_.end() ? group_ending{} : found->second;
+}
+
+counter_ranges tombstones::ended_of(node_id creator, std::uint64_t incarnation) const {
+  std::vector<std::uint64_t> counters;
+  if (const life* const known = find(creator, incarnation)) {
+    for (const stone& s : known->stones) counters.push_back(s.counter);
+  }
+  for (auto at = others_.lower_bound({creator, incarnation, 0, {}});
+       at != others_.end() && at->first.creator == creator && at->first.incarnation == incarnation; ++at)
+    counters.push_back(at->first.counter);
+  std::sort(counters.begin(), counters.end());
+  counters.erase(std::unique(counters.begin(), counters.end()), counters.end());
+  counter_ranges ended;
+  for (const std::uint64_t counter : counters) add_counter(ended, counter);
+  return ended;
+}
+
 bool tombstones::admits_creations(node_id creator, std::uint64_t incarnation) const noexcept {
   const life* const known = find(creator, incarnation);
   return known == nullptr || known->needed < most_of_life_;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "scoll/collective/counter_ranges.hpp"
 #include "scoll/collective/creation_statement.hpp"
 #include "scoll/collective/limits.hpp"
 #include "scoll/ids.hpp"
@@ -42,6 +43,10 @@ class tombstones {
   group_ending refusal_of(const group_id& id) const noexcept;
   /// How the group ended, as far as this node remembers; a creator's statement says nothing about that.
   group_ending end_of(node_id creator, std::uint64_t incarnation, std::uint64_t counter) const noexcept;
+  /// How a group that outlives its creator ended, as far as this node has heard.
+  group_ending end_of_lasting(const group_id& id) const noexcept;
+  /// The counters of that life's groups of which `end_of` knows an end.
+  counter_ranges ended_of(node_id creator, std::uint64_t incarnation) const;
   /// False if creations of that life have to wait, because its list is full.
   bool admits_creations(node_id creator, std::uint64_t incarnation) const noexcept;
 

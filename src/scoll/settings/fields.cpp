@@ -253,13 +253,19 @@ constexpr std::array fields{
         "what a broadcast that does not choose does about dead members: fail, or reach the others"),
     field<count, SCOLL_PLACE(node.max_operations)>("node.max_operations", "1 or more",
                                                    "broadcasts that run at once, rooted here or not"),
+    field<count, SCOLL_PLACE(node.max_pending_admissions)>(
+        "node.max_pending_admissions", "1 or more", "requests that wait at once until their group is known"),
     field<short_time, SCOLL_PLACE(node.rtt_estimate)>(
         "node.rtt_estimate", "a time up to 3600s", "a safe round-trip time, for the time bounds of levels"),
     field<short_time, SCOLL_PLACE(node.level_margin)>("node.level_margin", "a time up to 3600s",
                                                       "the time that each level keeps back in addition"),
-    field<short_time, SCOLL_PLACE(node.creation_lease)>(
-        "node.creation_lease", "a time up to 3600s",
-        "the time after which an unused group's creator is asked"),
+    field<short_time, SCOLL_PLACE(node.group_lease)>(
+        "node.group_lease", "a time up to 3600s", "how often a member asks whether its groups still exist"),
+    field<tree, SCOLL_PLACE(node.revoke_tree)>("node.revoke_tree", "such as greedy:7,2,0, knomial:4",
+                                               "the tree along which a revoke goes first"),
+    field<short_time, SCOLL_PLACE(node.revoke_emission)>(
+        "node.revoke_emission", "a time up to 3600s",
+        "how long a revoke waits for connections to the members that it tells itself"),
     field<number<1U, 1024U>, SCOLL_PLACE(node.workers)>("node.workers", "1 to 1024",
                                                         "threads for hooks that compute for long"),
     field<count, SCOLL_PLACE(node.worker_queue)>("node.worker_queue", "1 or more",

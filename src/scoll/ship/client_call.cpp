@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "scoll/collective/engine.hpp"
+#include "scoll/collective/group_state.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
+#include "scoll/detail/any_group.hpp"
 #include "scoll/detail/ship_head.hpp"
 #include "scoll/node_access.hpp"
 #include "scoll/remaining_time.hpp"
@@ -58,10 +60,12 @@ client_call::client_call(node& by, node_id to, const function_key& function, boo
                          const ship_options& options) noexcept
     : exchange(&on_answer),
       timer_node(&on_time),
+      group_call(&on_revoke),
       shipper_(node_access::shipper(by)),
       to_(to),
       function_(function),
       options_(options),
+      within_(options.within.get() == nullptr ? nullptr : options.within.get()->state()),
       stop_(&on_stop, this),
       notification_(notification) {
   shipper_.get_executor().expect_own_thread();
@@ -76,7 +80,15 @@ client_call::client_call(node& by, node_id to, const function_key& function, boo
     failure_ = {errc::invalid_argument, "a call of this node to itself: call the handler directly"};
   } else if (by.wire().find(to) == nullptr) {
     failure_ = make_error(errc::unreachable, "no address is known for node {}", to);
+  } else if (options.within.get() != nullptr) {
+    failure_ = why_not_through_group();
   }
+}
+
+error client_call::why_not_through_group() const noexcept {
+  if (within_ == nullptr) return {errc::invalid_argument, "the call is made through an empty group"};
+  if (within_->forgotten) return {errc::unknown_group, "the group has been destroyed"};
+  return within_->revoked == nullptr ? error() : *within_->revoked;
 }
 
 client_call::~client_call() {
@@ -133,6 +145,11 @@ bool client_call::begin(std::coroutine_handle<> waiter) noexcept {
   if (expires_ <= ex.now()) {
     failure_ = too_late();
     return false;
+  }
+  if (within_ != nullptr) {
+    failure_ = why_not_through_group();
+    if (failure_) return false;
+    within_->calls.push_back(*this);
   }
   begun_ = true;
   wake_.set(waiter);
@@ -194,6 +211,10 @@ void client_call::on_time(timer_node& self) noexcept {
 }
 void client_call::on_stop(void* self) noexcept {
   static_cast<client_call*>(self)->stop_with({errc::cancelled, "the caller's stop token fired"});
+}
+/// A call whose result is being fetched ends with the transfer.
+void client_call::on_revoke(group_call& self, const error& why) noexcept {
+  static_cast<client_call&>(self).stop_with(why);
 }
 void client_call::close(const error& why) noexcept {
   stop_with(why);
@@ -307,6 +328,7 @@ std::span<const std::byte> client_call::result() const noexcept {
 /// Removes everything that refers to this call.
 void client_call::conclude() noexcept {
   ended_ = true;
+  group_call::unlink();
   shipper_.get_executor().disarm(*this);
   stop_.disconnect();
   if (large_ != nullptr) large_->region.unexpose();

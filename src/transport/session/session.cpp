@@ -72,11 +72,20 @@ void session::release(message& m, notice_state how) noexcept {
   if (peer_epoch_ != 0) grant_if_low(header.klass);
 }
 
+namespace {
+
+/// False but for the deliberate bug.
+bool waits_behind(const auto& classes) noexcept {
+  return std::ranges::any_of(classes, [](const auto& k) { return !k.requests.empty(); }) &&
+         SCOLL_MUTANT(revoke_behind_data, "notices wait until all requests to their peer have left");
+}
+
+}  // namespace
+
 message* session::peek(lane_id lane, bool requests_too) noexcept {
-  if (lane == lane_id::control && requests_too && !notices_.empty() &&
-      classes_[index(traffic_class::urgent)].credits.available() != 0) {
-    return &notices_.front();
-  }
+  const bool notice_ready = lane == lane_id::control && requests_too && !notices_.empty() &&
+                            classes_[index(traffic_class::urgent)].credits.available() != 0;
+  if (notice_ready && !waits_behind(classes_)) return &notices_.front();
   for (std::size_t c = 0; c < class_count; ++c) {
     if (lane_of(static_cast<traffic_class>(c)) != lane) continue;
     class_state& k = classes_[c];

@@ -76,8 +76,10 @@ TEST_CASE("a member that dies at any moment takes its subtree with it and nobody
 
 TEST_CASE("a member that is dead before the broadcast is provably not reached", "[failure]") {
   constexpr std::uint32_t n = 9;
+  node_options unasked;
+  unasked.group_lease = 1h;
   for (const tree_spec& spec : trees) {
-    cluster c(n);
+    cluster c(n, unasked);
     probe service;
     c.serve(service);
     auto g = c.make_group<probe>(0, spec);

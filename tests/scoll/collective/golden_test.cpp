@@ -6,6 +6,7 @@
 #include "scoll/collective/collective_head.hpp"
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/membership.hpp"
+#include "scoll/collective/notice_head.hpp"
 #include "scoll/collective/outcome_builder.hpp"
 #include "tests/catch.hpp"
 #include "transport/wire/wire.hpp"
@@ -70,6 +71,29 @@ TEST_CASE("the heads lie on the wire as documented", "[golden]") {
   REQUIRE(at<std::uint16_t>(bytes, 138) == 0x0403);
   for (std::uint32_t i = 0; i < 2; ++i) REQUIRE(at<std::uint16_t>(bytes, 140 + 2 * i) == 24 + i);
   REQUIRE(at<std::uint64_t>(bytes, 144) == 26);
+
+  notice_head n;
+  n.kind = 1;
+  n.ends_with = 2;
+  n.group = h.group;
+  n.by = 3;
+  n.life = 4;
+  n.reason = 5;
+  n.tree_kind = 6;
+  n.tree = {7, 8, 9};
+  n.initiator = 10;
+  n.say("plan B");
+  std::array<std::byte, 159> notice;
+  REQUIRE(*wire::encode_to(notice, n) == notice.size());
+  REQUIRE(at<std::uint8_t>(notice, 0) == 1);
+  REQUIRE(at<std::uint8_t>(notice, 1) == 2);
+  for (std::uint64_t i = 0; i < 3; ++i) REQUIRE(at<std::uint64_t>(notice, 2 + 8 * i) == 12 + i);
+  REQUIRE(hex(std::span(notice).subspan(26, 32)) == std::string(64, 'd'));
+  for (std::uint64_t i = 0; i < 2; ++i) REQUIRE(at<std::uint64_t>(notice, 58 + 8 * i) == 3 + i);
+  REQUIRE(at<std::uint32_t>(notice, 74) == 5);
+  REQUIRE(at<std::uint8_t>(notice, 78) == 6);
+  for (std::uint32_t i = 0; i < 4; ++i) REQUIRE(at<std::uint32_t>(notice, 79 + 4 * i) == 7 + i);
+  REQUIRE(hex(std::span(notice).subspan(95, 64)) == "706c616e2042" + std::string(116, '0'));
 
   collective_reply_head r;
   r.flags = collective_reply_head::clean;

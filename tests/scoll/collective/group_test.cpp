@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <chrono>
 
 #include "probe.hpp"
@@ -18,8 +20,14 @@ std::size_t groups_left(cluster& c) {
 
 node_options short_lease() {
   node_options options;
-  options.creation_lease = 1s;
+  options.group_lease = 1s;
   return options;
+}
+
+std::string short_hex(const membership_digest& digest) {
+  std::string text;
+  for (std::size_t i = 0; i < 8; ++i) text += fmt::format("{:02x}", std::to_integer<unsigned>(digest[i]));
+  return text;
 }
 
 /// Reports what its context says about entities.
@@ -90,8 +98,8 @@ TEST_CASE("all members hold a group from its creation to its end", "[group]") {
 TEST_CASE("a membership that makes no sense is refused with the reason", "[group]") {
   cluster c(3);
   c.serve(probe{});
-  const auto create = [&](const std::vector<target>& targets) {
-    auto made = c.run(c[0].create_group<probe>(targets));
+  const auto create = [&](const std::vector<target>& targets, group_options options = {}) {
+    auto made = c.run(c[0].create_group<probe>(targets, options));
     return made ? error{} : made.error();
   };
   REQUIRE(create({}) == errc::invalid_argument);
@@ -101,19 +109,23 @@ TEST_CASE("a membership that makes no sense is refused with the reason", "[group
   REQUIRE(create({{1, {}}, {2, {}}, {3, {}}, {2, {}}}).text() == "node 2 is both target 1 and target 3");
   REQUIRE(create({{2, {}}, {3, {}}}) == errc::not_member);
   std::vector<target> many;
-  for (node_id id = 1; id <= 3839; ++id) many.push_back({id, {}});
-  const auto fits = membership::make(many).value();
-  many.push_back({3840, {}});
-  const error large = create(many);
+  for (node_id id = 1; id <= 3801; ++id) many.push_back({id, {}});
+  const error large = create(many, {.membership = inline_only});
   REQUIRE(large == errc::too_large);
-  REQUIRE(large.text() == "a membership of 3840 members takes 7682 bytes: at most 7680 fit");
+  REQUIRE(large.text() == "a creation with 3801 members takes 7608 bytes: at most 7607 fit");
+  const error ridden = create(many, {.populate = populate::delayed, .membership = inline_only});
+  REQUIRE(ridden.text() == "a creation with 3801 members takes 7608 bytes: at most 3584 fit");
+  many = {{1, std::vector<entity>(1'100'000)}};
+  REQUIRE(create(many).text() ==
+          "a membership of 1 members takes 17600005 bytes: at most 16777216 are pulled");
+  REQUIRE(create({{1, {}}}, {.name = "two\nlines"}) == errc::invalid_argument);
   many.clear();
   for (node_id id = 1; id <= max_members + 1; ++id) many.push_back({id, {}});
   const error beyond = create(many);
   REQUIRE(beyond == errc::too_large);
   REQUIRE(beyond.text() == "a group of 1048577 members: at most 1048576 are possible");
   many = {{1, std::vector<entity>(481)}};
-  REQUIRE(create(many) == errc::too_large);
+  REQUIRE(create(many, {.membership = inline_only}) == errc::too_large);
   const auto sent = c.engine(0).wire().statistics().requests_sent;
   REQUIRE(sent == 0);
   REQUIRE(groups_left(c) == 0);
@@ -285,6 +297,102 @@ TEST_CASE("a group that nobody has used ends with its creator", "[group]") {
   }
 }
 
+TEST_CASE("a group that a member has used only as root survives a silent creator", "[group]") {
+  for (const bool used : {false, true}) {
+    INFO("used " << used);
+    cluster c(3, short_lease());
+    c.serve(probe{});
+    auto g = c.make_group<probe>(0, flat{});
+    auto theirs = c[1].find_group<probe>(g.id()).value();
+    if (used) REQUIRE(c.bcast(theirs.only({1, 2}), {}).ok());
+    c.kill(0);
+    c.ex.run_for(8s);
+    REQUIRE(c.engine(1).groups() == (used ? 1 : 0));
+    REQUIRE(c.engine(2).groups() == (used ? 1 : 0));
+  }
+}
+
+TEST_CASE("a broadcast that only its root has executed does not keep a group", "[group]") {
+  for (const bool reaches_another : {false, true}) {
+    INFO("reaches another " << reaches_another);
+    cluster c(3, short_lease());
+    c.serve(probe{});
+    auto g = c.make_group<probe>(0, flat{});
+    auto theirs = c[1].find_group<probe>(g.id()).value();
+    c.kill(0);
+    if (!reaches_another) c.kill(2);
+    const auto r = c.bcast(theirs, {});
+    REQUIRE(r.outcome().state(1) == member_state::merged);
+    REQUIRE((r.outcome().state(2) == member_state::merged) == reaches_another);
+    c.ex.run_for(8s);
+    REQUIRE(c.engine(1).groups() == (reaches_another ? 1 : 0));
+  }
+}
+
+TEST_CASE("members that the end of a group has missed find it out by themselves", "[group]") {
+  cluster c(4, short_lease());
+  c.serve(probe{});
+  auto g = c.make_group<probe>(0, flat{});
+  auto other = c.make_group<probe>(0, flat{});
+  REQUIRE(c.bcast(g, {}).ok());
+  REQUIRE(c.bcast(other, {}).ok());
+  c.engine(0).leave_telling_to_sweeps();
+  c.kill(2);
+  REQUIRE(c.run(c[0].destroy(g)).error() == errc::incomplete);
+  REQUIRE(c[0].snapshot().groups_ending == 0);
+  REQUIRE(c.engine(2).groups() == 2);
+  c.revive(2);
+  c.ex.run_for(2500ms);  // two leases and the answer
+  REQUIRE(c.engine(2).groups() == 1);
+  REQUIRE(groups_left(c) == 4);
+  REQUIRE(c.bcast(other, {}).ok());
+}
+
+TEST_CASE("one question that is lost ends no group", "[group]") {
+  cluster c(3, short_lease());
+  c.serve(probe{});
+  auto g = c.make_group<probe>(0, flat{});
+  c.kill(1);
+  c.ex.run_for(1500ms);
+  c.revive(1);
+  c.ex.run_for(10s);
+  REQUIRE(groups_left(c) == 3);
+  REQUIRE(c.bcast(g, {}).ok());
+}
+
+TEST_CASE("a member asks the creator to end a group, which tells the others", "[group]") {
+  for (const tree_spec& spec : trees) {
+    INFO(to_string(spec));
+    cluster c(7);
+    c.serve(probe{});
+    auto g = c.make_group<probe>(0, spec);
+    REQUIRE(c.bcast(g, {}).ok());
+    const auto theirs = c[3].find_group<probe>(g.id()).value();
+    REQUIRE(c.run(c[3].destroy(theirs)).has_value());
+    REQUIRE(groups_left(c) == 0);
+    REQUIRE(c.bcast(theirs, {}).status().error() == errc::unknown_group);
+    REQUIRE(c.quiet());
+  }
+}
+
+TEST_CASE("a member that cannot reach the creator tells the others itself", "[group]") {
+  node_options unasked;
+  unasked.group_lease = 1h;
+  cluster c(4, unasked);
+  c.serve(probe{});
+  auto g = c.make_group<probe>(0, flat{});
+  REQUIRE(c.bcast(g, {}).ok());
+  const auto theirs = c[3].find_group<probe>(g.id()).value();
+  c.kill(0);
+  REQUIRE(c.run(c[3].destroy(theirs)).error() == errc::incomplete);
+  for (std::uint32_t i = 1; i < 4; ++i) REQUIRE(c.engine(i).groups() == 0);
+  REQUIRE(c[3].snapshot().groups_ending == 1);
+  c.revive(0);
+  c.ex.run_for(12s);
+  REQUIRE(groups_left(c) == 0);
+  REQUIRE(c[3].snapshot().groups_ending == 0);
+}
+
 TEST_CASE("a lease ends quietly for a group that is there to stay", "[group]") {
   cluster c(3, short_lease());
   probe service;
@@ -426,8 +534,8 @@ TEST_CASE("an out-of-band group needs no message, and any member can be root", "
     REQUIRE(r.outcome().clean());
   }
   REQUIRE(c[3].adopt_group<probe>(77, members).error() == errc::already_exists);
-  REQUIRE(c.run(c[4].destroy(held[4])));
-  REQUIRE(groups_left(c) == 0);
+  REQUIRE(c.run(c[3].destroy(held[3])));
+  REQUIRE(groups_left(c) == n - 1);
   REQUIRE(c[3].adopt_group<probe>(77, members).has_value());
 }
 
@@ -451,6 +559,8 @@ TEST_CASE("who holds another membership, or none, says so", "[group]") {
   REQUIRE(r.outcome().state(1) == member_state::merged);
   REQUIRE(r.outcome().state(2) == member_state::failed);
   REQUIRE(r.outcome().why(2).what == errc::membership_changed);
+  REQUIRE(r.outcome().why(2).what.text() ==
+          "membership differs: here " + short_hex(other->digest()) + ", root " + short_hex(all->digest()));
   REQUIRE(r.outcome().state(3) == member_state::failed);
   REQUIRE(r.outcome().why(3).what == errc::unknown_group);
 

@@ -297,19 +297,35 @@ TEST_CASE("requests that are not what they should be are refused with the reason
   // The same holds for the creation and the end of groups.
   h = base;
   h.kind = static_cast<std::uint8_t>(detail::collective_kind::create);
+  REQUIRE(refused(h, good) == errc::malformed);
+  h.creation_bytes = static_cast<std::uint16_t>(good.size());
   REQUIRE(refused(h, good) == errc::not_parent);
   REQUIRE(c.engine(1).groups() == 1);  // and the group is still there
   h.kind = static_cast<std::uint8_t>(detail::collective_kind::forget);
-  REQUIRE(refused(h, good) == errc::not_parent);
+  REQUIRE(refused(h, good) == errc::malformed);
+  h.creation_bytes = 0;
+  REQUIRE(refused(h, bytes(1)) == errc::not_parent);
   REQUIRE(c.engine(1).groups() == 1);
+  REQUIRE(refused(h, bytes()) == errc::malformed);
+  REQUIRE(refused(h, bytes(1, std::byte{2})) == errc::malformed);
+  REQUIRE(refused(h, bytes(5)) == errc::malformed);
   h.kind = static_cast<std::uint8_t>(detail::collective_kind::create);
   ++h.group.counter;
+  h.creation_bytes = 5;
   REQUIRE(refused(h, bytes(5, std::byte{255})) == errc::malformed);
   REQUIRE(refused(h, bytes()) == errc::malformed);
   REQUIRE(refused(h, bytes(8000)) == errc::too_large);
   REQUIRE(c.engine(1).groups() == 1);
-  h.kind = static_cast<std::uint8_t>(detail::collective_kind::query);
+  h.creation_bytes = 0;
+  h.kind = static_cast<std::uint8_t>(detail::collective_kind::sweep);
+  REQUIRE(refused(h, bytes(2)) == errc::malformed);
+  REQUIRE(refused(h, bytes(3585)) == errc::malformed);
+  h.kind = static_cast<std::uint8_t>(detail::collective_kind::end);
+  REQUIRE(refused(h, {}) == errc::malformed);  // it has not created the group
+  h.group.creator = 2;
   REQUIRE(refused(h, {}) == errc::unknown_group);
+  ++h.group.incarnation;
+  REQUIRE(refused(h, {}) == errc::peer_rebooted);
   REQUIRE(service.log->executed.empty());
   REQUIRE(c.engine(1).statistics().refused > 15);
   auto r = c.bcast(g, {});
@@ -467,17 +483,23 @@ TEST_CASE("a creation that was forgotten before it arrived is refused", "[hostil
   auto h = head_for(f.g, 1, 0);
   h.operation.incarnation = 2;
   h.group.incarnation = 2;
-  bytes members{std::byte{3}, std::byte{2}, std::byte{0}, std::byte{2},
-                std::byte{0}, std::byte{2}, std::byte{0}};
-  h.kind = static_cast<std::uint8_t>(detail::collective_kind::create);
+  // Four bytes of terms, then nodes 1, 2 and 3.
+  bytes members(4);
+  for (const unsigned b : {3U, 2U, 0U, 2U, 0U, 2U, 0U}) members.push_back(static_cast<std::byte>(b));
+  const auto as_creation = [&] {
+    h.kind = static_cast<std::uint8_t>(detail::collective_kind::create);
+    h.creation_bytes = static_cast<std::uint16_t>(members.size());
+  };
+  as_creation();
   REQUIRE_FALSE(f.x->ask(2, h, members).refused);
   REQUIRE(f.c.engine(1).groups() == 2);
   h.operation.counter = 2;
   h.group.counter = 50;
   h.kind = static_cast<std::uint8_t>(detail::collective_kind::forget);
-  REQUIRE(f.x->ask(2, h, {}).refused == errc::unknown_group);
+  h.creation_bytes = 0;
+  REQUIRE(f.x->ask(2, h, bytes(1)).refused == errc::unknown_group);
   h.operation.counter = 1;
-  h.kind = static_cast<std::uint8_t>(detail::collective_kind::create);
+  as_creation();
   REQUIRE(f.x->ask(2, h, members).refused == errc::unknown_group);
   REQUIRE(f.c.engine(1).groups() == 2);
   // A request that was refused for another reason may come again.

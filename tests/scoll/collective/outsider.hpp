@@ -60,6 +60,8 @@ class outsider final : private transport::endpoint_events {
     answer_head_ = head;
     answer_payload_ = std::move(payload);
   }
+  /// Refuses every request from now on.
+  void refuse_all(const error& why) { refusal_ = why; }
   /// Returns the head of the last request.
   const detail::collective_head& last_head() const { return last_head_; }
   int requests() const { return requests_; }
@@ -100,6 +102,7 @@ class outsider final : private transport::endpoint_events {
   void on_request(transport::request_view& request) noexcept override {
     ++requests_;
     if (const auto head = wire::decode_from<detail::collective_head>(request.head())) last_head_ = *head;
+    if (refusal_) return request.refuse(refusal_);
     held_.push_back(std::make_unique<transport::incoming>());
     request.accept(*held_.back());
     if (!answering_) return;
@@ -118,6 +121,7 @@ class outsider final : private transport::endpoint_events {
   testing::sim_rail rail_;
   transport::endpoint wire_;
   std::deque<std::unique_ptr<transport::incoming>> held_;
+  error refusal_;
   bool answering_ = false;
   detail::collective_reply_head answer_head_;
   std::vector<std::byte> answer_payload_;

@@ -391,7 +391,7 @@ TEST_CASE("a shutdown during a broadcast tells the parent what is known", "[time
   auto& r = f.land();
   INFO(describe(r.outcome()));
   REQUIRE(f.took() < 3s);
-  check_members(r.outcome(), {1}, member_state::unknown, phase::execute, errc::cancelled, 1);
+  check_members(r.outcome(), {1}, member_state::unknown, phase::execute, errc::closed, 1);
   check_states(r.outcome(), {0, 2}, member_state::merged);
 }
 
@@ -406,7 +406,7 @@ TEST_CASE("a root that shuts down ends its own broadcasts", "[timeout]") {
   REQUIRE(c.stop(0, 2s).has_value());
   REQUIRE(f.done());
   auto& r = f.land();
-  REQUIRE(r.status().error() == errc::cancelled);
+  REQUIRE(r.status().error() == errc::closed);
   check_account(r, *service.log, 3);
   REQUIRE(f.took() < 2s);
   REQUIRE(service.log->stopped[0] == 1);

@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "scoll/collective/limits.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/allocation_counter.hpp"
 #include "transport/wire/wire.hpp"
@@ -248,4 +249,34 @@ TEST_CASE("groups that outlive their creator are remembered by their ids, the la
   CHECK_FALSE(t.end_of(creator, life, 10));
   t.end_lives(creator, life);
   CHECK(refused(t, 11));
+}
+
+TEST_CASE("a group that its proposer lost sight of may exist, though no creation of it is under way",
+          "[tombstones]") {
+  own_creations own;
+  const std::uint64_t first = own.begin(), second = own.begin();
+  own.settle(own.begin());
+  own.lose_sight(first);
+  CHECK(own.statement().below == 4);
+  CHECK(own.statement().covers(first));
+  CHECK_FALSE(own.statement().covers(second));
+  std::vector<std::uint64_t> possible;
+  own.each_possible([&](std::uint64_t counter) { possible.push_back(counter); });
+  CHECK(possible == std::vector{second, first});
+  for (std::size_t i = 0; i < max_groups_out_of_sight; ++i) own.lose_sight(own.begin());
+  std::size_t remembered = 0;
+  own.each_possible([&](std::uint64_t counter) {
+    CHECK(counter != first);
+    ++remembered;
+  });
+  CHECK(remembered == max_groups_out_of_sight + 1);
+}
+
+TEST_CASE("the end of a group that outlives its creator is known by its id alone", "[tombstones]") {
+  tombstones t;
+  t.bury_other(group_of(5), destroyed);
+  t.hear(creator, life, up_to(9));
+  CHECK(t.end_of_lasting(group_of(5)));
+  CHECK_FALSE(t.end_of_lasting(group_of(6)));
+  CHECK(refused(t, 6));
 }

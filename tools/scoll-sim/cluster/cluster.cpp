@@ -30,8 +30,9 @@ node_options small_options(std::uint32_t host, std::uint32_t hosts) {
   options.directory = "node";
   options.rtt_estimate = rtt_estimate;
   options.level_margin = level_margin;
-  options.creation_lease = sim_lease;
+  options.group_lease = sim_lease;
   options.max_operations = 8 + 3 * hosts / 2;  // enough for the roll call
+  options.max_pending_admissions = 4;
   options.link.window = {8, 8, 8, 4};
   options.link.queue_limit = std::max(16U, hosts);
   options.link.transfer_window = 6;
@@ -155,6 +156,7 @@ void cluster::boot(std::uint32_t host) {
   testing::sim_disk& disk = *disks_[host];
   life& l = all_lives_.emplace_back(world_, ways(), disk, host, clocks_[host]);
   l.number = all_lives_.size();
+  l.started = world_.now();
   // Some who come back lose their power once more, in one of the first operations on files.
   const bool fails = world_.now().count() != 0 && disk.random().chance(1, 2);
   const std::uint64_t fails_at = fails ? 1 + disk.random().below(16) : 0;
@@ -193,6 +195,7 @@ void cluster::start_node(life& l, const node_options& options) {
     with_service(kind, serves_old_version(l.host), [&]<class S>() {
       S service;
       service.log = this;
+      service.life = l.number;
       l.member->serve(service).value();
     });
   }
@@ -272,7 +275,7 @@ void cluster::carry_out(const plan_event& e) {
 void cluster::began(std::uint64_t broadcast, std::uint32_t rank, nanoseconds left) {
   const auto found = broadcasts_.find(broadcast);
   if (found == broadcasts_.end() || rank >= found->second.members.size()) return garbled(broadcast);
-  const broadcast_record& b = found->second;
+  broadcast_record& b = found->second;
   member_record& m = found->second.members[rank];
   ++m.begun;
   if (burying_) return;
@@ -283,8 +286,22 @@ void cluster::began(std::uint64_t broadcast, std::uint32_t rank, nanoseconds lef
   if (rank != b.root_rank && !b.root->crashed && p != nullptr && p->stage() != gossip::participation::active)
     ++early_;
   if (m.executor == nullptr) return;
+  const auto held = detail::node_access::engine(*m.executor->member).find_group(*b.group->id);
+  m.after_revoke |= held != nullptr && held->revoked != nullptr;
+  if (rank != b.root_rank && b.options.last) b.overtook |= has_earlier_one(b);
   if (rank != b.root_rank) in_use_.emplace(m.executor->number, b.group->number);
   if (b.manner.to != audience::chosen) note_view(b, m);
+}
+
+/// True if a broadcast of the same root to the same group began before, has been executed somewhere, and has not
+/// ended.
+bool cluster::has_earlier_one(const broadcast_record& last) const {
+  return std::any_of(running_.begin(), running_.end(), [&](std::uint64_t number) {
+    const broadcast_record& b = broadcasts_.at(number);
+    const bool executed =
+        std::any_of(b.members.begin(), b.members.end(), [](const member_record& m) { return m.begun != 0; });
+    return b.root == last.root && b.group == last.group && b.counter < last.counter && !b.held && executed;
+  });
 }
 
 /// Compares the view of a member that executes a broadcast to the living with that of its root.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tools/scoll-sim/calls/errands.hpp"
+#include "tools/scoll-sim/cluster/agreements.hpp"
 #include "tools/scoll-sim/cluster/life.hpp"
 #include "tools/scoll-sim/cluster/records.hpp"
 #include "tools/scoll-sim/coverage.hpp"
@@ -22,8 +23,13 @@ namespace scoll::sim {
 constexpr std::uint32_t sim_segment_bytes = 12'000;
 /// How long a member keeps a group that it has not seen used before it asks the creator.
 constexpr nanoseconds sim_lease = std::chrono::seconds(4);
+/// The time that a creation has.
+constexpr nanoseconds creation_deadline = std::chrono::seconds(2);
 
 /// A whole cluster in a simulated world. It carries out the events of a plan and records the results.
+/// The targets of a group, with the entities of each member.
+std::vector<target> targets_of(const group_record& g);
+
 class cluster final : private ledger {
  public:
   explicit cluster(const plan& p);
@@ -52,6 +58,8 @@ class cluster final : private ledger {
   /// The time at which the last stall will be over.
   nanoseconds stalled_until() const noexcept { return stalled_until_; }
 
+  /// Lets the nodes ask about their groups, or keeps them from it.
+  void let_nodes_ask(bool asking);
   /// Makes every live host try to create a flat group of all live hosts, whether or not that succeeds: the
   /// first node that contacts a peer notices if that peer has rebooted unobserved.
   void begin_knocking();
@@ -65,8 +73,13 @@ class cluster final : private ledger {
   void begin_shutdown();
 
   const std::map<std::uint64_t, group_record>& groups() const noexcept { return groups_; }
+  /// The group as that life holds it; null if it does not.
+  std::unique_ptr<detail::any_group> held_by(life& l, std::uint64_t group) const;
   const std::map<std::uint64_t, broadcast_record>& broadcasts() const noexcept { return broadcasts_; }
   const errands& calls() const noexcept { return errands_; }
+  const agreements& agreed() const noexcept { return agreements_; }
+  /// Records the shrunk groups that members hold although nobody was given them. Returns true if there are any.
+  bool find_shrunk_groups() { return agreements_.find_groups(); }
   const std::vector<fault_record>& faults() const noexcept { return faults_; }
   const std::deque<life>& all_lives() const noexcept { return all_lives_; }
   std::deque<life>& all_lives() noexcept { return all_lives_; }
@@ -76,6 +89,18 @@ class cluster final : private ledger {
   const testing::sim_network& network() const noexcept { return network_; }
   /// Executions whose request differs from the one that was sent.
   std::uint32_t garbled_requests() const noexcept { return garbled_; }
+  /// Calls of a `members` hook while another one for the same group ran on the same node.
+  std::uint32_t repeated_namings() const noexcept { return repeated_namings_; }
+  /// A delayed group all of whose members have answered a broadcast of one life.
+  struct told_group {
+    const life* root;
+    const group_record* group;
+    std::uint64_t creations_sent;  ///< by that life, so far
+    std::size_t lives;             ///< of all hosts, so far
+  };
+  const std::vector<told_group>& told_groups() const noexcept { return told_; }
+  /// True if somebody believed, rightly or not, that the host is dead.
+  bool was_accused(std::uint32_t host) const noexcept { return accused_.contains(host); }
   /// Groups in use that a member had lost.
   const std::vector<std::string>& lost_groups() const noexcept { return lost_groups_; }
   /// Broadcasts that a member executed although their root did not take part in the gossip yet.
@@ -96,12 +121,15 @@ class cluster final : private ledger {
 
  private:
   class witness;
+  friend class agreements;
 
   void began(std::uint64_t broadcast, std::uint32_t rank, nanoseconds left) override;
   void contributed(std::uint64_t broadcast, std::uint32_t rank) override;
   void left(std::uint64_t broadcast, std::uint32_t rank) noexcept override;
   void garbled(std::uint64_t broadcast) override;
   void hook_ran(bool plain) noexcept override;
+  naming asked_for_members(std::uint64_t life_number, std::uint64_t group) override;
+  void named_members(std::uint64_t life_number, std::uint64_t group) noexcept override;
 
   // cluster.cpp: the world, and the lives of its hosts
   void build(const plan& p);
@@ -111,6 +139,7 @@ class cluster final : private ledger {
   task<void> start(life& l, std::uint64_t power_fails_at);
   void start_node(life& l, const node_options& options);
   void take_part(life& l);
+  bool has_earlier_one(const broadcast_record& last) const;
   void note_view(const broadcast_record& b, member_record& m);
   void crash(std::uint32_t host, testing::sim_crash how);
   static task<void> shut_down(life& l);
@@ -124,14 +153,21 @@ class cluster final : private ledger {
   void on(const events::bcast& e);
   void on(const events::manner& e) { manners_[e.broadcast] = e; }
   void on(const events::hooks& e) { failing_[e.broadcast] = e; }
+  void on(const events::last& e) { lasts_.insert(e.broadcast); }
   void on(const events::subset& e) { subsets_[e.broadcast] = e.hosts; }
   void on(const events::cancel& e);
   void on(const events::destroy& e);
+  void on(const events::revoke& e);
+  void on(const events::within& e) { errands_.say(e); }
   void on(const events::stray& e);
   void on(const events::call& e) { errands_.begin(e); }
   void on(const events::haul& e) { errands_.begin(e); }
   void on(const events::call_stop& e) { errands_.cancel(e.number); }
+  void on(const events::agree& e) { agreements_.begin(e); }
+  void on(const events::shrink& e) { agreements_.begin(e); }
   void on(const events::boot& e) { boot(e.host); }
+  void on(const events::settle& e);
+  void on(const events::mapped& e);
 
   // faults.cpp
   void on(const events::cut& e);
@@ -172,7 +208,17 @@ class cluster final : private ledger {
   task<status> destroy_as(life& l, group_record& g);
   task<void> say_farewell(life& l, std::vector<group_record*> groups);
   bool is_held(life& l, const group_record& g) const;
+
+  // revokes.cpp
+  task<void> revoke(life& l, group_record& g, std::size_t which);
+  void find_creation(life& l, group_record& g);
   group_record& group_of_the_living(std::uint64_t number, const tree_spec& tree);
+
+  // late_groups.cpp
+  task<void> settle(life& l, const group_record& from, group_record& g);
+  template <class S>
+  task<void> settle_as(life& l, const group_record& from, group_record& g);
+  void note_told(const life& root, const broadcast_record& b);
 
   // broadcasts.cpp
   void address(broadcast_record& b, const number_set& hosts);
@@ -208,13 +254,19 @@ class cluster final : private ledger {
   std::vector<life*> lives_;
   std::map<std::uint64_t, group_record> groups_;
   std::map<std::uint64_t, broadcast_record> broadcasts_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> namings_;  // under way, by life and group
+  std::uint32_t repeated_namings_ = 0;
+  std::vector<told_group> told_;
   std::map<std::uint64_t, events::hooks> failing_;
   std::map<std::uint64_t, events::manner> manners_;
   std::map<std::uint64_t, number_set> subsets_;  // hosts, by broadcast
+  std::set<std::uint64_t> lasts_;                // broadcasts
   std::vector<std::uint64_t> fallen_;            // the latest crashed life of each host; 0: none
   number_set old_servers_;
-  number_set accused_;                                        // hosts that were called dead at any time
-  std::set<std::uint64_t> running_;                           // broadcasts
+  number_set accused_;               // hosts that were called dead at any time
+  std::set<std::uint64_t> running_;  // broadcasts
+  std::set<std::pair<std::uint64_t, std::uint64_t>>
+      last_begun_;                                            // life by number, group: it has begun its last
   std::set<std::pair<std::uint64_t, std::uint64_t>> in_use_;  // life by number, group: a broadcast was seen
   struct outage {
     std::uint32_t a, b;
@@ -223,6 +275,7 @@ class cluster final : private ledger {
   std::vector<outage> outages_;
   bool has_liveness_ = false;
   errands errands_{*this};
+  agreements agreements_{*this};
   std::vector<fault_record> faults_;
   nanoseconds stalled_until_{0};
   std::uint32_t undead_ = 0;

@@ -10,8 +10,6 @@
 namespace scoll::sim {
 namespace {
 
-constexpr nanoseconds creation_deadline = std::chrono::seconds(2);
-
 std::vector<std::uint32_t> hosts_in(const number_set& set, std::uint32_t hosts) {
   std::vector<std::uint32_t> list;
   set.each([&](std::uint32_t host) {
@@ -20,19 +18,19 @@ std::vector<std::uint32_t> hosts_in(const number_set& set, std::uint32_t hosts) 
   return list;
 }
 
+}  // namespace
+
 std::vector<target> targets_of(const group_record& g) {
   std::vector<target> targets;
   targets.reserve(g.members.size());
   for (const std::uint32_t host : g.members) {
     target t{host + 1, {}};
-    for (std::uint32_t i = 0; g.entities && i < entities_of(g.number, host); ++i)
+    for (std::uint32_t i = 0; i < g.entities_at(host); ++i)
       t.entities.push_back(static_cast<entity>(host * 16 + i));
     targets.push_back(std::move(t));
   }
   return targets;
 }
-
-}  // namespace
 
 bool cluster::is_held(life& l, const group_record& g) const {
   return g.id && detail::node_access::engine(*l.member).find_group(*g.id) != nullptr;
@@ -47,6 +45,8 @@ void cluster::on(const events::group& e) {
   g.service = e.service;
   g.entities = e.entities;
   g.deadline = e.deadline;
+  g.delayed = e.delayed;
+  g.large = e.large;
   g.members = hosts_in(e.members, hosts());
   creator->home.enter([&] { creator->work.spawn(create(*creator, g)); });
 }
@@ -55,6 +55,7 @@ task<void> cluster::create(life& creator, group_record& g) {
   group_options options;
   options.tree = g.tree;
   options.deadline = g.deadline.count() != 0 ? nanoseconds(g.deadline) : creation_deadline;
+  options.populate = g.delayed ? populate::delayed : populate::immediate;
   const auto make = [&]<class S>() { return create_as<S>(creator, g, options); };
   co_await with_service(g.service, serves_old_version(creator.host), make);
 }
@@ -65,6 +66,7 @@ task<void> cluster::create_as(life& creator, group_record& g, group_options opti
   auto created = co_await creator.member->create_group<S>(targets, options);
   if (!created) {
     g.failure = created.error();
+    seen_.saw(mark::revoked_before_creation, g.failure == errc::revoked && !g.revokes.empty());
     co_return;
   }
   g.id = created->id();
@@ -115,7 +117,8 @@ void cluster::adopt(life& l, group_record& g) {
 void cluster::on(const events::destroy& e) {
   const auto found = groups_.find(e.group);
   life* const l = living(e.host);
-  if (found == groups_.end() || !found->second.id || found->second.adopted || l == nullptr) return;
+  if (found == groups_.end() || !found->second.id || l == nullptr) return;
+  if (!found->second.created_by_a_host()) return;
   l->home.enter([&] { l->work.spawn(destroy(*l, found->second)); });
 }
 
@@ -141,7 +144,7 @@ task<status> cluster::destroy_as(life& l, group_record& g) {
 void cluster::begin_farewell() {
   std::vector<std::vector<group_record*>> falls_to(hosts());
   for (auto& [number, g] : groups_) {
-    const std::size_t n = g.id && !g.adopted ? g.members.size() : 0;
+    const std::size_t n = g.id && g.created_by_a_host() ? g.members.size() : 0;
     for (std::size_t i = 0; i < n; ++i) {
       const std::uint32_t host = g.members[(number + i) % n];
       if (lives_[host] == nullptr || !is_held(*lives_[host], g)) continue;
@@ -158,6 +161,14 @@ void cluster::begin_farewell() {
 /// The groups end one after the other, because together they would exceed the limits.
 task<void> cluster::say_farewell(life& l, std::vector<group_record*> groups) {
   for (group_record* const g : groups) co_await destroy(l, *g);
+}
+
+void cluster::let_nodes_ask(bool asking) {
+  for (life* const l : lives_) {
+    if (l == nullptr) continue;
+    detail::engine& engine = detail::node_access::engine(*l->member);
+    l->home.enter([&] { asking ? engine.start_sweeping() : engine.stop_sweeping(); });
+  }
 }
 
 // ---- groups of the living

@@ -25,10 +25,25 @@ class ledger {
   virtual void garbled(std::uint64_t broadcast) = 0;
   /// A plain hook, or a coroutine, has run beside `execute`.
   virtual void hook_ran(bool plain) noexcept = 0;
+  /// The service of a life is asked for the members of a group, and has answered.
+  struct naming {
+    result<membership_ptr> members;
+    nanoseconds takes{0};
+  };
+  virtual naming asked_for_members(std::uint64_t life, std::uint64_t group) = 0;
+  virtual void named_members(std::uint64_t life, std::uint64_t group) noexcept = 0;
 
  protected:
   ~ledger() = default;
 };
+
+/// The `members` hook of every simulated service.
+inline task<result<membership_ptr>> name_members(ledger& log, std::uint64_t life, std::uint64_t group) {
+  ledger::naming answer = log.asked_for_members(life, group);
+  if (answer.takes.count() != 0) co_await sleep_for(answer.takes);
+  log.named_members(life, group);
+  co_return answer.members;
+}
 
 /// Some ranks, as a request carries them.
 using few_ranks = std::vector<std::uint16_t>;

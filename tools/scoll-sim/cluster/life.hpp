@@ -60,6 +60,7 @@ struct life {
   std::uint32_t host;
   std::uint64_t number = 0;       ///< among all lives of the run
   std::uint64_t incarnation = 0;  ///< once it has started
+  nanoseconds started{0};         ///< when it began, in the world's time
   testing::sim_executor home;
   testing::sim_rail rail;
   std::optional<testing::sim_rail> bulk_rail;

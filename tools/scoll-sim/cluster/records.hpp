@@ -16,6 +16,15 @@ namespace scoll::sim {
 
 struct life;
 
+/// A host has revoked a group.
+struct revoke_record {
+  const life* by = nullptr;
+  std::uint32_t reason = 0;
+  nanoseconds at{0};                 ///< in the world's time
+  bool done = false;                 ///< the await has ended
+  std::vector<const life*> holders;  ///< those that held the group at that time
+};
+
 /// A group that some host tried to make, or that hosts adopted by themselves.
 struct group_record {
   std::uint64_t number = 0;
@@ -33,11 +42,28 @@ struct group_record {
   nanoseconds asked{0};                  ///< when the latest of them did
   std::optional<nanoseconds> destroyed;  ///< when it was gone from all members
   std::optional<events::adopt> adopted;  ///< how, if it was not created
-  membership_ptr shared;                 ///< of an adopted group
+  std::optional<events::mapped> mapped;  ///< how, if services name its members
+  membership_ptr shared;                 ///< of an adopted or mapped group
+  bool delayed = false;
+  bool large = false;
+  const group_record* like = nullptr;  ///< the group that it was made of, whose entities it has
+  /// The number of the group whose survivors this one has; it does not end with its creator.
+  std::optional<std::uint64_t> shrunk_from;
+  std::vector<revoke_record> revokes;  ///< the first comes first
 
-  /// True if every member was made to know it.
+  /// True if every member was made to know it. A survivor may hear of its group late.
   bool known_to_all() const noexcept {
+    if (mapped) return mapped->dissenters.empty();
+    if (shrunk_from) return false;
     return !adopted || (adopted->holders == adopted->members && adopted->dissenters.empty());
+  }
+  bool created_by_a_host() const noexcept { return !adopted && !mapped; }
+  std::uint32_t entities_at(std::uint32_t host) const noexcept {
+    constexpr std::uint32_t more_than_a_message_holds = 500;
+    if (like != nullptr) return like->entities_at(host);
+    const std::uint32_t few = entities ? entities_of(number, host) : 0;
+    const auto count = static_cast<std::uint32_t>(members.size());
+    return large ? few + more_than_a_message_holds / count + 1 : few;
   }
 };
 
@@ -48,9 +74,10 @@ struct member_record {
   const life* executor = nullptr;  ///< the life that executed it last
   nanoseconds last_begun{0};       ///< in the world's time
   nanoseconds last_left{0};
-  nanoseconds most_left{0};  ///< the longest time that it was given
-  bool dissents = false;     ///< it saw others alive than the broadcast addresses, from its beginning on
-  bool wavers = false;       ///< its view changed after the beginning
+  nanoseconds most_left{0};   ///< the longest time that it was given
+  bool after_revoke = false;  ///< it executed although its group was revoked there
+  bool dissents = false;      ///< it saw others alive than the broadcast addresses, from its beginning on
+  bool wavers = false;        ///< its view changed after the beginning
 };
 
 struct broadcast_record {
@@ -68,6 +95,9 @@ struct broadcast_record {
   bool dead_known = false;  ///< its root knew that some of those that it addresses were dead
   bool held = false;        ///< it had to wait until the root may begin broadcasts
   bool stray = false;       ///< no member may execute it
+  bool too_late = false;    ///< its root had begun its last broadcast to the group when this one ended
+  bool waits = false;       ///< it is a last one, and earlier ones of its root had not ended when it began
+  bool overtook = false;    ///< it is a last one, and a member executed it before an earlier one had ended
   bool cancelled = false;
   bool done = false;
   bool ended_by_crash = false;

@@ -14,7 +14,9 @@ struct job_service {
   using request = job;
   using reply = tally;
   ledger* log = nullptr;
+  std::uint64_t life = 0;  ///< the number of the life that serves it
 
+  task<result<membership_ptr>> members(std::uint64_t group) const { return name_members(*log, life, group); }
   static void merge(tally& into, const tally& from) noexcept { merge_tallies(into, from); }
 };
 

@@ -1,6 +1,7 @@
 #include "tools/scoll-sim/cluster/witnessed.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "scoll/tree/any_tree.hpp"
 #include "tools/scoll-sim/cluster/cluster.hpp"
@@ -27,21 +28,42 @@ bool has_cause(const broadcast_record& b, errc code, phase where) {
 void note_groups(const broadcast_record& b, coverage& seen) {
   if (!reached_others(b)) return;
   const group_record& g = *b.group;
-  seen.saw(g.adopted ? mark::adopted_group : mark::created_group);
-  seen.saw(mark::old_group, !g.adopted && b.began - g.created > 2 * sim_lease);
+  seen.saw(mark::adopted_group, g.adopted.has_value());
+  seen.saw(mark::mapped_group, g.mapped.has_value());
+  seen.saw(mark::created_group, g.created_by_a_host());
+  seen.saw(mark::delayed_group, g.delayed);
+  seen.saw(mark::pulled_members, g.large);
+  seen.saw(mark::old_group, g.created_by_a_host() && b.began - g.created > 2 * sim_lease);
+  seen.saw(mark::shrunk_group, g.shrunk_from.has_value());
   seen.saw(mark::user_tree, g.tree.kind == lopsided_tree::kind);
   seen.saw(mark::greedy_tree, g.tree.kind == greedy::kind);
   seen.saw(mark::entities, b.value && b.value->entities != 0);
 }
 
+bool has_text(const broadcast_record& b, std::string_view text) {
+  return std::any_of(b.account.causes().begin(), b.account.causes().end(),
+                     [&](const cause& why) { return why.what.text().find(text) != std::string_view::npos; });
+}
+
 void note_refusals(const broadcast_record& b, coverage& seen) {
+  seen.saw(mark::admission_full, has_text(b, "wait for admission"));
+  seen.saw(mark::admission_late, has_text(b, "not known in time"));
   seen.saw(mark::membership_differs, has_cause(b, errc::membership_changed, phase::admission));
   seen.saw(mark::group_unknown, has_cause(b, errc::unknown_group, phase::admission));
   seen.saw(mark::view_differs, has_cause(b, errc::view_differs, phase::admission));
   seen.saw(mark::table_full, has_cause(b, errc::busy, phase::admission));
   seen.saw(mark::dead_refused, has_cause(b, errc::peer_died, phase::liveness));
   seen.saw(mark::oversized_reply, has_cause(b, errc::too_large, phase::reply));
+  seen.saw(mark::revoked, !b.outcome_status && b.outcome_status.error() == errc::revoked);
   seen.saw(mark::reply_refused, has_cause(b, errc::io_error, phase::reply));
+}
+
+void note_last(const broadcast_record& b, coverage& seen) {
+  const group_record& g = *b.group;
+  seen.saw(mark::after_the_last, b.too_late && !b.outcome_status && b.outcome_status.error() == errc::stale);
+  if (!b.options.last || !reached_others(b)) return;
+  seen.saw(mark::last_waited, b.waits);
+  seen.saw(mark::last_ended_group, !g.enders.empty() && g.enders.back() == b.root);
 }
 
 void note_audience(const broadcast_record& b, coverage& seen) {
@@ -87,6 +109,7 @@ void note_hooks(const broadcast_record& b, coverage& seen) {
 void note_witnessed(const broadcast_record& b, coverage& seen) {
   note_groups(b, seen);
   note_refusals(b, seen);
+  note_last(b, seen);
   note_audience(b, seen);
   note_hooks(b, seen);
 }

@@ -1,6 +1,9 @@
 #include "tools/scoll-sim/exhaust/agree_check.hpp"
 
+#include <utility>
+
 #include "scoll/coro/error_format.hpp"
+#include "tools/scoll-sim/exhaust/agree_engine.hpp"
 #include "tools/scoll-sim/exhaust/explore.hpp"
 
 namespace scoll::sim {
@@ -26,7 +29,9 @@ exhausted check_agreement(const agree_bounds& bounds) {
   return {text_of(bounds), found.states, std::move(found.violation), std::move(found.way)};
 }
 
-std::vector<exhausted> exhaust_agree(std::uint64_t) {
+namespace {
+
+std::vector<exhausted> check_core() {
   agree_bounds three;
   three.second_asks = false;
   agree_bounds second;
@@ -35,6 +40,25 @@ std::vector<exhausted> exhaust_agree(std::uint64_t) {
   survivors.rule = quorum_rule::survivors;
   survivors.wrong_verdicts = false;
   return {check_agreement(three), check_agreement(second), check_agreement(survivors)};
+}
+
+std::vector<exhausted> core_and_engine(bool brief) {
+  std::vector<exhausted> parts = check_core();
+  for (const exhausted& part : parts) {
+    if (!part.violation.empty()) return parts;
+  }
+  for (exhausted& part : exhaust_engine(brief)) parts.push_back(std::move(part));
+  return parts;
+}
+
+}  // namespace
+
+std::vector<exhausted> exhaust_agree(std::uint64_t) {
+  return core_and_engine(false);
+}
+
+std::vector<exhausted> exhaust_agree_briefly() {
+  return core_and_engine(true);
 }
 
 }  // namespace scoll::sim

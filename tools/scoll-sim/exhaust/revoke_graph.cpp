@@ -2,10 +2,14 @@
 
 #include <array>
 #include <bit>
+#include <utility>
 
+#include "scoll/collective/membership.hpp"
+#include "scoll/collective/revocation.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/random.hpp"
 #include "scoll/tree/binomial_graph.hpp"
+#include "tools/scoll-sim/exhaust/revoke_engine.hpp"
 
 namespace scoll::sim {
 namespace {
@@ -27,6 +31,27 @@ member_set neighbours(std::uint32_t n, member_set known, std::uint32_t rank) {
   }
   member_set found = 0;
   for (const std::uint32_t r : binomial_graph(n, {dead.data(), count}).neighbours(rank)) found |= 1U << r;
+  return found;
+}
+
+/// Makes a group as one of its members holds it.
+void fill(detail::group_state& group, std::uint32_t n) {
+  std::vector<target> targets;
+  for (std::uint32_t i = 0; i < n; ++i) targets.push_back({i + 1, {}});
+  group.members = membership::make(std::move(targets)).value();
+}
+
+/// Those whom the library tells at a rank that holds `known` dead, without the help of a tree.
+member_set told_by(detail::group_state& group, member_set known, std::uint32_t rank) {
+  std::vector<std::uint32_t> dead;
+  for (std::uint32_t r = 0; r < group.members->size(); ++r) {
+    if ((known >> r & 1U) != 0) dead.push_back(r);
+  }
+  detail::notice_head notice;
+  notice.tree_kind = UINT8_MAX;
+  group.self_rank = rank;
+  member_set found = 0;
+  for (const std::uint32_t r : detail::targets_of(group, notice, dead, 0).living) found |= 1U << r;
   return found;
 }
 
@@ -84,9 +109,11 @@ exhausted flood_with_equal_views(std::uint32_t most_members) {
   exhausted part{fmt::format("up to {} members, any known dead and others", most_members), 0, {}, {}};
   for (std::uint32_t n = 2; n <= most_members; ++n) {
     const member_set all = (1U << n) - 1;
+    detail::group_state group;
+    fill(group, n);
     for (member_set known = 0; known < all; ++known) {
       std::array<member_set, most_set_members> edges{};
-      for (std::uint32_t r = 0; r < n; ++r) edges[r] = neighbours(n, known, r);
+      for (std::uint32_t r = 0; r < n; ++r) edges[r] = told_by(group, known, r);
       const member_set rest = all & ~known;
       const std::uint32_t bound = binomial_degree(size_of(rest));
       for (member_set unknown = rest;; unknown = (unknown - 1) & rest) {
@@ -107,7 +134,8 @@ exhausted flood_with_equal_views(std::uint32_t most_members) {
 }
 
 std::vector<exhausted> exhaust_revoke(std::uint64_t seed) {
-  return {flood_with_drawn_views(9, 16, seed), flood_with_equal_views(10)};
+  return {flood_with_drawn_views(9, 16, seed), flood_with_equal_views(10), kill_at_each_notice(9, 2),
+          revoke_beside_calls(9), revoke_unknown_groups(9, 31)};
 }
 
 }  // namespace scoll::sim

@@ -13,10 +13,10 @@ namespace scoll::sim {
 exhausted flood_with_drawn_views(std::uint32_t most_members, std::uint32_t draws, std::uint64_t seed);
 
 /// The same where all know the same dead, of any number, and fewer others than the degree of the graph of
-/// the rest are dead as well.
+/// the rest are dead as well. Whom a member tells is asked of the library.
 exhausted flood_with_equal_views(std::uint32_t most_members);
 
-/// Both, as `--exhaust revoke`.
+/// Both, and the same with real nodes (`kill_at_each_notice`), as `--exhaust revoke`.
 std::vector<exhausted> exhaust_revoke(std::uint64_t seed);
 
 }  // namespace scoll::sim

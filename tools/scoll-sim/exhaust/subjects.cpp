@@ -3,15 +3,20 @@
 #include <array>
 
 #include "tools/scoll-sim/exhaust/agree_check.hpp"
+#include "tools/scoll-sim/exhaust/groups_check.hpp"
 #include "tools/scoll-sim/exhaust/revoke_graph.hpp"
 
 namespace scoll::sim {
 
 std::span<const exhaust_subject> exhaust_subjects() {
   static constexpr std::array all{
-      exhaust_subject{"agree", "an agreement of three members: every order, loss and verdict",
+      exhaust_subject{"agree",
+                      "an agreement: every order, loss and verdict among three members, and every moment of "
+                      "a death among nodes",
                       &exhaust_agree},
-      exhaust_subject{"revoke", "the graph of a revoke: up to 10 members, every set of dead that it bears",
+      exhaust_subject{"groups", "groups of up to 17 members: each of them dies at each step",
+                      &exhaust_groups},
+      exhaust_subject{"revoke", "a revoke: up to 10 members, every set of dead that the graph bears",
                       &exhaust_revoke},
   };
   return all;

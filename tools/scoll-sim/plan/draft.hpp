@@ -24,16 +24,20 @@ struct drawn_broadcast {
 /// The parts of a run that one seed has. Each kind of thing also occurs without the others.
 struct features {
   bool adopted_groups = false;
-  bool own_trees = false;  ///< greedy trees, and trees of the program's own
+  bool mapped_groups = false;   ///< services name the members of groups
+  bool delayed_groups = false;  ///< members are told of groups with the first broadcast
+  bool large_groups = false;    ///< memberships that no message holds
+  bool own_trees = false;       ///< greedy trees, and trees of the program's own
   bool entities = false;
   bool all_services = false;  ///< services beyond the first two, some with two versions
   bool manners = false;       ///< choices about the dead, the living, and the processing bound
   bool calls = false;
   bool bulk = false;
   bool two_rails = false;
-  bool outages = false;     ///< the transport of bulk data fails, and nothing else does
-  bool gossip = false;      ///< the nodes follow a gossip
-  bool verdicts = false;    ///< liveness is invented
+  bool outages = false;   ///< the transport of bulk data fails, and nothing else does
+  bool gossip = false;    ///< the nodes follow a gossip
+  bool verdicts = false;  ///< liveness is invented
+  bool revokes = false;
   bool old_groups = false;  ///< groups are used long after their creation
 };
 
@@ -85,6 +89,7 @@ void draw_world(draft& d);
 void draw_groups(draft& d);
 void draw_broadcasts(draft& d);
 void draw_manners(draft& d);
+void draw_last_broadcasts(draft& d);
 void draw_strays(draft& d);
 void draw_call(draft& d, std::uint64_t number, nanoseconds at, std::uint32_t from, std::uint32_t to,
                bool rush);
@@ -94,7 +99,9 @@ void draw_haul(draft& d, std::uint64_t number, nanoseconds at, std::uint32_t fro
 void draw_hauls(draft& d);
 void draw_outages(draft& d);
 void draw_faults(draft& d);
+void draw_revokes(draft& d);
 void draw_liveness(draft& d);
+void draw_agreements(draft& d);
 
 inline nanoseconds from_us(std::uint64_t us) noexcept {
   return std::chrono::microseconds(static_cast<std::int64_t>(us));

@@ -107,6 +107,15 @@ void draw_manners(draft& d) {
   }
 }
 
+/// Some broadcasts are the last of their root. The first groups keep all theirs, so that enough groups live on.
+void draw_last_broadcasts(draft& d) {
+  if (!d.mixed()) return;
+  draws random = d.stream("last broadcasts");
+  for (const drawn_broadcast& b : d.broadcasts) {
+    if (random.chance(1, 30) && b.group >= 2) d.add(nanoseconds(0), events::last{b.number});
+  }
+}
+
 /// Requests that must be refused come soon after the broadcasts that they imitate.
 void draw_strays(draft& d) {
   if (!d.mixed()) return;

@@ -10,6 +10,8 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t first_adopted = 500;  // numbers of adopted groups
+constexpr std::uint64_t first_mapped = 700;   // numbers of groups whose members services name
+constexpr std::uint64_t first_settled = 900;  // numbers of groups made of delayed ones
 constexpr std::uint64_t first_hasty = 2'000;  // numbers of groups whose creation is overtaken by its undoing
 
 tree_spec draw_tree(draft& d, draws& random) {
@@ -47,6 +49,15 @@ number_set draw_members(draft& d, std::uint64_t number, draws& random) {
   return few ? some : some | more;
 }
 
+/// A member that holds a delayed group makes an immediate one of it.
+void draw_settling(draft& d, std::uint64_t number, nanoseconds at, const number_set& members, draws& random) {
+  std::uint32_t host = d.host(random);
+  while (!members.contains(host)) host = (host + 1) % d.hosts();
+  const nanoseconds later = random.moment(at, d.beginning() + d.horizon);
+  d.add(later, events::settle{number, host, first_settled + number});
+  d.groups.push_back({first_settled + number, later, members});
+}
+
 void draw_created(draft& d, std::uint64_t number, nanoseconds at) {
   draws random = d.stream("group", number);
   const std::uint32_t creator = d.host(random);
@@ -55,9 +66,13 @@ void draw_created(draft& d, std::uint64_t number, nanoseconds at) {
   members.insert(creator);
   const service_kind service = draw_service(d, random);
   const bool entities = random.chance(1, 2) && d.has().entities;
+  draws manner = d.stream("manner of a group", number);
+  const bool delayed = manner.chance(1, 2) && d.has().delayed_groups;
+  const bool large = manner.chance(1, 3) && d.has().large_groups;
   d.add(at, events::group{number, creator, tree.kind, tree.params[0], members, service, tree.params[1],
-                          tree.params[2], entities, microseconds(0)});
+                          tree.params[2], entities, microseconds(0), delayed, large});
   d.groups.push_back({number, at, members});
+  if (delayed && manner.chance(1, 4)) draw_settling(d, number, at, members, manner);
   if (d.mixed() && number >= 2 && random.chance(1, 3)) {
     const nanoseconds end = random.moment(at, d.beginning() + d.horizon);
     d.add(end, events::destroy{number, d.host(random)});
@@ -84,6 +99,26 @@ void draw_adopted(draft& d, std::uint64_t number) {
   d.add(at, events::adopt{number, plain_tree ? tree.kind : knomial::kind, plain_tree ? tree.params[0] : 3,
                           members, service, holders, dissenters});
   d.groups.push_back({number, at, holders - dissenters});
+}
+
+/// Some services name other members, and some take their time.
+void draw_mapped(draft& d, std::uint64_t number) {
+  draws random = d.stream("mapped group", number);
+  const tree_spec tree = draw_tree(d, random);
+  number_set members = draw_members(d, number, random);
+  members.insert(d.host(random));
+  const service_kind service = draw_service(d, random);
+  const number_set others = d.half(random) & d.half(random);
+  const bool agreed = random.chance(2, 3);
+  const number_set dissenters = agreed || members.size() < 2 ? number_set() : members & others;
+  const number_set slow = d.half(random);
+  const std::uint64_t takes = random.chance(1, 3) ? random.magnitude(100, 3'000'000) : 0;
+  if ((members - dissenters).empty()) return;
+  const nanoseconds at = d.beginning() + milliseconds(1);
+  const bool plain_tree = tree.kind != greedy::kind;
+  d.add(at, events::mapped{number, plain_tree ? tree.kind : knomial::kind, plain_tree ? tree.params[0] : 3,
+                           members, service, dissenters, slow, as_us(takes)});
+  d.groups.push_back({number, at, members - dissenters});
 }
 
 /// A creation whose time is over while its requests crawl down a chain: members are told to forget the group
@@ -116,6 +151,9 @@ void draw_groups(draft& d) {
     draw_created(d, g, start + (g < early ? soon : spread * static_cast<std::int64_t>(g - early + 1)));
   }
   for (std::uint64_t g = 0; g < adopted && d.has().adopted_groups; ++g) draw_adopted(d, first_adopted + g);
+  draws named = d.stream("mapped groups");
+  const std::uint64_t mapped = named.between(1, 3);
+  for (std::uint64_t g = 0; g < mapped && d.has().mapped_groups; ++g) draw_mapped(d, first_mapped + g);
   if (d.mixed()) draw_hasty_creations(d);
   std::sort(d.groups.begin(), d.groups.end(), [](const drawn_group& a, const drawn_group& b) {
     return a.at != b.at ? a.at < b.at : a.number < b.number;

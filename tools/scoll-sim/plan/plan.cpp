@@ -12,8 +12,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::array all_profiles{fault_profile::none, fault_profile::light, fault_profile::swarm};
-constexpr std::array all_workloads{workload::mixed, workload::plain, workload::ship, workload::gossip,
-                                   workload::agree};
+constexpr std::array all_workloads{workload::mixed,  workload::plain, workload::ship,
+                                   workload::gossip, workload::agree, workload::revoke};
 
 }  // namespace
 
@@ -58,6 +58,12 @@ void draft::draw_features() {
   has_.all_services = random.chance(2, 3);
   has_.manners = random.chance(2, 3);
   has_.old_groups = random.chance(1, 16);
+  draws kinds = stream("kinds of groups");
+  has_.mapped_groups = kinds.chance(1, 3);
+  has_.delayed_groups = kinds.chance(1, 2);
+  has_.large_groups = kinds.chance(1, 4);
+  draws revoking = stream("revoking");
+  has_.revokes = revoking.chance(1, 2);
 }
 
 std::uint32_t draft::other_than(std::uint32_t host, draws& from) const noexcept {
@@ -106,24 +112,28 @@ std::string_view to_string(workload work) {
     case workload::ship: return "ship";
     case workload::gossip: return "gossip";
     case workload::agree: return "agree";
+    case workload::revoke: return "revoke";
   }
   return "?";
 }
 
 plan draw_plan(const plan_options& options) {
-  if (options.work == workload::gossip || options.work == workload::agree)
+  if (options.work == workload::gossip || has_no_seeds(options.work))
     return {options.seed, options.hosts, {}, options.work, options.faults};
   draft d(options);
   draw_world(d);
   draw_groups(d);
   draw_broadcasts(d);
   draw_manners(d);
+  draw_last_broadcasts(d);
   draw_strays(d);
   draw_calls(d);
   draw_hauls(d);
   draw_outages(d);
   draw_faults(d);
+  draw_revokes(d);
   draw_liveness(d);
+  draw_agreements(d);
   return d.finished();
 }
 

@@ -20,7 +20,13 @@ enum class workload : std::uint8_t {
   ship,    ///< shipped calls, some of which move bulk data
   gossip,  ///< participants of the gossip instead of nodes
   agree,  ///< every state of the small models of an agreement; nothing is drawn, and seeds make no difference
+  revoke,  ///< every death in a small group that is revoked; likewise
 };
+
+/// True if every seed of the workload is the same.
+constexpr bool has_no_seeds(workload work) noexcept {
+  return work == workload::agree || work == workload::revoke;
+}
 
 /// The most hosts of one run.
 inline constexpr std::uint32_t most_hosts = number_set::limit;
@@ -31,7 +37,7 @@ struct plan {
   std::uint64_t seed = 0;  ///< for the network's random draws during the run
   std::uint32_t hosts = 16;
   std::vector<plan_event> events;
-  workload work = workload::mixed;              ///< with `gossip` and `agree` there are no events
+  workload work = workload::mixed;              ///< with `gossip`, `agree` and `revoke` there are no events
   fault_profile faults = fault_profile::swarm;  ///< for `gossip`
 };
 

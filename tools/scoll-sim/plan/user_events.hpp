@@ -54,6 +54,31 @@ struct group {
   std::uint32_t third_parameter = 0;
   bool entities = false;     ///< the members have entities
   microseconds deadline{0};  ///< 0: the usual one
+  bool delayed = false;      ///< the members are told with the first broadcast
+  bool large = false;        ///< the members have more entities than a message holds
+};
+
+/// A host makes a group of the same members at once, where some may not have been told.
+struct settle {
+  static constexpr std::string_view name = "settle";
+  static constexpr bool fault = false;
+  std::uint64_t group = 0;
+  std::uint32_t host = 0;
+  std::uint64_t number = 0;  ///< of the new group
+};
+
+/// The services name the members of a group to whoever asks, from now on.
+struct mapped {
+  static constexpr std::string_view name = "mapped";
+  static constexpr bool fault = false;
+  std::uint64_t number = 0;
+  std::uint8_t tree = 0;
+  std::uint32_t tree_parameter = 0;
+  number_set members;
+  service_kind service = service_kind::bare;
+  number_set dissenters;  ///< the members whose service names others
+  number_set slow;        ///< the hosts whose service takes its time to answer
+  microseconds takes{0};
 };
 
 /// Hosts adopt a group by themselves, now and after each boot.
@@ -112,6 +137,13 @@ struct subset {
   number_set hosts;
 };
 
+/// Makes a broadcast to a created group the last of its root, before it begins.
+struct last {
+  static constexpr std::string_view name = "last";
+  static constexpr bool fault = false;
+  std::uint64_t broadcast = 0;
+};
+
 struct cancel {
   static constexpr std::string_view name = "cancel";
   static constexpr bool fault = false;
@@ -166,6 +198,44 @@ struct call_stop {
   static constexpr std::string_view name = "call_stop";
   static constexpr bool fault = false;
   std::uint64_t number = 0;
+};
+
+/// A host agrees with the members of a group.
+struct agree {
+  static constexpr std::string_view name = "agree";
+  static constexpr bool fault = false;
+  std::uint64_t number = 0;
+  std::uint64_t group = 0;
+  std::uint64_t instance = 0;
+  std::uint32_t host = 0;
+  microseconds deadline{0};
+};
+
+/// A host shrinks a group, together with its members.
+struct shrink {
+  static constexpr std::string_view name = "shrink";
+  static constexpr bool fault = false;
+  std::uint64_t number = 0;
+  std::uint64_t group = 0;
+  std::uint32_t host = 0;
+  microseconds deadline{0};
+};
+
+/// A host revokes a group.
+struct revoke {
+  static constexpr std::string_view name = "revoke";
+  static constexpr bool fault = false;
+  std::uint64_t group = 0;
+  std::uint32_t host = 0;
+  std::uint32_t reason = 0;
+};
+
+/// A call is made through a group, before it begins.
+struct within {
+  static constexpr std::string_view name = "within";
+  static constexpr bool fault = false;
+  std::uint64_t call = 0;
+  std::uint64_t group = 0;
 };
 
 struct boot {

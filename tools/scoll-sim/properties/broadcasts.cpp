@@ -6,6 +6,7 @@
 #include "scoll/tree/any_tree.hpp"
 #include "tools/scoll-sim/cluster/services.hpp"
 #include "tools/scoll-sim/cluster/times.hpp"
+#include "tools/scoll-sim/properties/broadcast_report.hpp"
 #include "tools/scoll-sim/properties/properties.hpp"
 
 // What must hold for every broadcast, and for every member of it.
@@ -14,15 +15,6 @@ namespace scoll::sim {
 namespace {
 
 using std::chrono::milliseconds;
-
-void report(violations& found, std::string_view property, const broadcast_record& b,
-            const std::string& what) {
-  found.push_back(
-      {std::string(property),
-       fmt::format("broadcast {} of group {} from host {}: {}; status {}; {}", b.number, b.group->number,
-                   b.root->host, what, b.outcome_status ? "ok" : describe(b.outcome_status.error()),
-                   describe(b.account))});
-}
 
 bool executed(member_state s) {
   return s == member_state::merged || s == member_state::executed;
@@ -97,9 +89,9 @@ void too_much_is_refused(const broadcast_record& b, violations& found) {
 /// A member that is reported as failed gave no reply that could be merged, so its `execute` did not succeed.
 void failed_did_not_contribute(const broadcast_record& b, violations& found) {
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
-    const bool own =
-        b.account.state(rank) == member_state::failed && b.account.why(rank).where == phase::execute &&
-        b.account.why(rank).what != errc::deadline_exceeded && b.account.why(rank).what != errc::cancelled;
+    const bool own = b.account.state(rank) == member_state::failed &&
+                     b.account.why(rank).where == phase::execute &&
+                     !is_early_end(b.account.why(rank).what.code());
     if (own && b.members[rank].contributed != 0)
       report(found, "failed did not contribute", b, fmt::format("rank {} did", rank));
   }
@@ -114,7 +106,7 @@ void merged_once(const broadcast_record& b, violations& found) {
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     if (b.account.state(rank) != member_state::merged) continue;
     total += contribution(b.number, rank);
-    if (b.group->entities) entities += entities_of(b.group->number, b.group->members[rank]);
+    entities += b.group->entities_at(b.group->members[rank]);
     ++members;
   }
   if (b.value.has_value() != (members != 0))
@@ -131,24 +123,6 @@ void success_is_complete(const broadcast_record& b, violations& found) {
     report(found, "success is complete", b, "the status does not agree with the account");
 }
 
-nanoseconds overlap(const fault_record& f, nanoseconds from, nanoseconds until) {
-  return std::max(nanoseconds(0),
-                  std::min(f.until - fault_record::aftermath, until) - std::max(f.from, from));
-}
-
-/// The await ends by its deadline, or by the bound computed from the tree.
-void ends_by_its_bound(const broadcast_record& b, const cluster& c, violations& found) {
-  // A broadcast that is held has to wait for the gossip, too, unless its caller gave it a deadline.
-  if (b.bound == nanoseconds::max() || (b.held && b.options.deadline.unlimited())) return;
-  nanoseconds allowed = b.bound + b.bound / 50 + milliseconds(30);
-  for (const fault_record& f : c.faults()) {
-    if (f.stalls && f.hosts.contains(b.root->host)) allowed += 2 * overlap(f, b.began, b.ended);
-  }
-  if (b.took > allowed)
-    report(found, "ends by its bound", b,
-           fmt::format("took {} us of {} us", b.took.count() / 1000, b.bound.count() / 1000));
-}
-
 /// Returns the hosts on the path from the root to a member, both included.
 number_set path_to(const broadcast_record& b, const any_tree& tree, std::uint32_t rank) {
   const auto n = static_cast<std::uint32_t>(b.addressed.size());
@@ -162,16 +136,21 @@ number_set path_to(const broadcast_record& b, const any_tree& tree, std::uint32_
   }
 }
 
-/// A state is unknown only if the path suffered a fault, the time was over, or the caller cancelled.
+/// A state is unknown only if the path suffered a fault, the time was over, the caller cancelled, or somebody
+/// ended the group.
 void unknown_has_a_reason(const broadcast_record& b, const cluster& c, violations& found) {
   if (b.account.count(member_state::unknown) == 0) return;
   const auto tree = any_tree::resolve(b.group->tree, static_cast<std::uint32_t>(b.addressed.size()));
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     if (b.account.state(rank) != member_state::unknown) continue;
     const error& why = b.account.why(rank).what;
-    if (why == errc::deadline_exceeded || (why == errc::cancelled && b.cancelled)) continue;
+    const bool by_end = why == errc::cancelled || why == errc::unknown_group;
+    if (why == errc::deadline_exceeded || (by_end && (b.cancelled || b.group->ending))) continue;
+    if (is_revoked(b) && (why == errc::revoked || why == errc::cancelled)) continue;
     if (stands_for_several(b.account.why(rank))) continue;
-    const number_set path = path_to(b, *tree, rank);
+    number_set path = path_to(b, *tree, rank);
+    // A group ends with its creator, and its broadcasts end with it.
+    if (b.group->creator != nullptr && by_end) path.insert(b.group->creator->host);
     const bool touched = std::any_of(c.faults().begin(), c.faults().end(), [&](const fault_record& f) {
       return !f.bulk_only && !(f.hosts & path).empty() && f.from <= b.ended && f.until >= b.began;
     });
@@ -182,12 +161,13 @@ void unknown_has_a_reason(const broadcast_record& b, const cluster& c, violation
 
 /// Without faults, with time left and within the limits, no member is lost or left out.
 void nothing_fails_by_itself(const broadcast_record& b, const cluster& c, violations& found) {
-  if (!c.faults().empty() || b.cancelled || b.group->ending || b.held) return;
+  if (!c.faults().empty() || b.cancelled || b.group->ending || b.held || is_revoked(b)) return;
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     const member_state s = b.account.state(rank);
     const cause& why = b.account.why(rank);
     const bool bounded = why.what == errc::deadline_exceeded || why.what == errc::busy;
-    if (s == member_state::merged || s == member_state::excluded || bounded) continue;
+    const bool too_late = b.too_late && why.what == errc::stale;
+    if (s == member_state::merged || s == member_state::excluded || bounded || too_late) continue;
     const bool unprepared =
         !b.group->known_to_all() && (why.what == errc::unknown_group || why.what == errc::membership_changed);
     const bool other_version =
@@ -196,67 +176,6 @@ void nothing_fails_by_itself(const broadcast_record& b, const cluster& c, violat
                          why.where == phase::prepare || why.where == phase::execute ||
                          why.where == phase::reply;
     if (!told_to) report(found, "nothing fails by itself", b, fmt::format("rank {}", rank));
-  }
-}
-
-/// Longer than any round trip through a tree in a network without faults.
-constexpr nanoseconds long_way = milliseconds(250);
-
-/// A parent answers before its own parent gives up. So without faults, and with a margin longer than the
-/// round trip, a late member reports the lateness itself.
-void the_late_speak_for_themselves(const broadcast_record& b, const cluster& c, violations& found) {
-  constexpr nanoseconds ample = milliseconds(15);
-  if (!c.faults().empty() || b.cancelled) return;
-  const auto n = static_cast<std::uint32_t>(b.addressed.size());
-  const auto tree = any_tree::resolve(b.group->tree, n);
-  const nanoseconds given = b.options.deadline.left({});
-  if (b.held || given < 4 * ample * static_cast<std::int64_t>(tree->subtree_levels(n, 0))) return;
-  for (const std::uint32_t rank : b.addressed) {
-    const cause& why = b.account.why(rank);
-    if (why.where == phase::delivery && why.what == errc::deadline_exceeded)
-      report(found, "the late speak for themselves", b, fmt::format("rank {} did not", rank));
-  }
-}
-
-/// Without faults a cancelled broadcast returns at once or, if hooks ignore their stop token, when the time
-/// for an abort is over.
-void a_stop_is_heard(const broadcast_record& b, const cluster& c, violations& found) {
-  if (!c.faults().empty() || !b.cancelled) return;
-  const auto n = static_cast<std::uint32_t>(b.addressed.size());
-  const auto levels = any_tree::resolve(b.group->tree, n)->subtree_levels(n, 0);
-  const nanoseconds for_the_deaf = longest_way(levels, nanoseconds(0));
-  if (b.ended > b.cancelled_at + long_way + (deaf(b.number) ? for_the_deaf : nanoseconds(0)))
-    report(found, "a stop is heard", b,
-           fmt::format("after {} us", (b.ended - b.cancelled_at).count() / 1000));
-}
-
-/// Without faults, and with time left, every member answers an abort, even if only to report unknown states.
-void an_abort_is_acknowledged(const broadcast_record& b, const cluster& c, violations& found) {
-  if (!c.faults().empty() || !b.cancelled || b.cancelled_at + long_way > b.began + b.bound) return;
-  for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
-    if (b.account.state(rank) == member_state::unknown && b.account.why(rank).where == phase::delivery)
-      report(found, "an abort is acknowledged", b, fmt::format("rank {} did not answer it", rank));
-  }
-}
-
-/// Without faults, hooks that heed their stop token end soon after the last caller has stopped waiting.
-void nobody_works_for_nothing(const broadcast_record& b, const cluster& c, violations& found) {
-  if (!c.faults().empty() || deaf(b.number)) return;
-  for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
-    if (b.members[rank].last_left > b.ended + long_way)
-      report(found, "nobody works for nothing", b,
-             fmt::format("rank {} for {} us", rank, (b.members[rank].last_left - b.ended).count() / 1000));
-  }
-}
-
-/// No member is given more time than the whole broadcast may take.
-void nobody_is_asked_for_longer(const broadcast_record& b, violations& found) {
-  if (b.bound == nanoseconds::max()) return;
-  for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
-    if (b.members[rank].most_left > b.bound + b.bound / 50)
-      report(found, "nothing is asked for longer than its bounds", b,
-             fmt::format("rank {} had {} us of {} us", rank, b.members[rank].most_left.count() / 1000,
-                         b.bound.count() / 1000));
   }
 }
 
@@ -322,19 +241,6 @@ void refusals_are_heard(const broadcast_record& b, violations& found) {
   }
 }
 
-/// Without faults, a member that asked for more time has it.
-void an_extension_is_heard(const broadcast_record& b, const cluster& c, violations& found) {
-  const bool asks = prepares(b.group->service) && b.request.extend_us != 0 && b.options.deadline.unlimited();
-  if (!asks || !c.faults().empty() || b.cancelled || b.held) return;
-  const std::uint32_t longest = b.request.work_us + b.request.prepare_us + 20'000;
-  if (longest > b.request.extend_us / 4) return;
-  for (const std::uint32_t rank : b.addressed) {
-    const cause& why = b.account.why(rank);
-    if (extends(rank) && b.members[rank].begun != 0 && why.what == errc::deadline_exceeded)
-      report(found, "an extension is heard", b, fmt::format("rank {} had no time", rank));
-  }
-}
-
 /// A reply that fits the capacity is not refused as too large by the member that made it alone.
 void what_fits_is_not_refused(const broadcast_record& b, violations& found) {
   const auto n = static_cast<std::uint32_t>(b.addressed.size());
@@ -358,7 +264,13 @@ void the_honest_agree(const broadcast_record& b, violations& found) {
   }
 }
 
+/// No member executes the last broadcast of a root while an earlier one runs.
+void the_last_comes_last(const broadcast_record& b, violations& found) {
+  if (b.overtook) report(found, "the last comes last", b, "an earlier one had not ended");
+}
+
 void check_result(const broadcast_record& b, const cluster& c, violations& found) {
+  check_broadcast_times(b, c, found);
   executed_did(b, found);
   not_reached_did_not(b, found);
   nothing_begins_afterwards(b, found);
@@ -367,21 +279,15 @@ void check_result(const broadcast_record& b, const cluster& c, violations& found
   failed_did_not_contribute(b, found);
   merged_once(b, found);
   success_is_complete(b, found);
-  ends_by_its_bound(b, c, found);
   unknown_has_a_reason(b, c, found);
   nothing_fails_by_itself(b, c, found);
-  the_late_speak_for_themselves(b, c, found);
-  a_stop_is_heard(b, c, found);
-  an_abort_is_acknowledged(b, c, found);
-  nobody_works_for_nothing(b, c, found);
-  nobody_is_asked_for_longer(b, found);
   other_versions_do_not_execute(b, c, found);
   dissent_is_told(b, found);
   the_dead_are_treated_as_chosen(b, found);
   refusals_are_heard(b, found);
-  an_extension_is_heard(b, c, found);
   what_fits_is_not_refused(b, found);
   the_honest_agree(b, found);
+  the_last_comes_last(b, found);
 }
 
 /// Requests from nodes that are not the parent are refused.

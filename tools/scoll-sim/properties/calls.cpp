@@ -89,7 +89,8 @@ void no_call_fails_by_itself(const errand_record& r, cluster& c, violations& fou
   const bool told = r.failure == error::user(told_to_fail, "told to fail") ||
                     (r.failure == errc::hook_failed && has(r.behaviour, errand_bit::throws)) ||
                     (r.failure == errc::type_mismatch && has(r.behaviour, errand_bit::mistyped));
-  const bool bounded = r.failure == errc::busy || r.failure == errc::too_large ||
+  const bool bounded = r.failure == errc::revoked || r.failure == errc::busy ||
+                       r.failure == errc::too_large ||
                        (r.failure == errc::deadline_exceeded && (r.deadline.count() != 0 || relayed)) ||
                        (r.failure == errc::cancelled && (r.cancelled || r.deadline.count() != 0 || relayed));
   if (!told && !bounded && !failed_by_its_transfer(r, c))

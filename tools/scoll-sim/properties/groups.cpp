@@ -34,6 +34,8 @@ void holds_no_other_group(const life& l, const cluster& c, violations& found) {
   engine_of(l).each_group([&](const detail::group_state& held) {
     if (is_adopted(held)) {
       const auto known = c.groups().find(held.id.counter);
+      const bool named = known != c.groups().end() && known->second.mapped;
+      if (named && known->second.mapped->members.contains(l.host)) return;
       if (known == c.groups().end() || !known->second.adopted ||
           !known->second.adopted->holders.contains(l.host))
         report(found, "holds no other group", l.host,
@@ -49,12 +51,13 @@ void holds_no_other_group(const life& l, const cluster& c, violations& found) {
   });
 }
 
-/// Groups end with the life that created them: once every node knows which lives are current, nodes hold only
+/// Groups end with the life that created them, unless they were shrunk: once every node knows which lives are current, nodes hold only
 /// groups of current lives.
 void groups_end_with_their_creators(const life& l, const cluster& c, violations& found) {
   if (!c.deaths_are_known()) return;
   engine_of(l).each_group([&](const detail::group_state& held) {
     if (is_adopted(held)) return;
+    if (held.shrunk_from) return;
     const life* const creator = c.alive(static_cast<std::uint32_t>(held.id.creator - 1));
     if (creator == nullptr || creator->incarnation != held.id.incarnation)
       report(found, "groups end with their creators", l.host,
@@ -78,7 +81,8 @@ void an_ended_group_leaves_nothing(const life& l, cluster& c, violations& found)
 
 /// Without faults a group can be created, unless a table was full or its time too short.
 void no_creation_fails_by_itself(const group_record& g, const cluster& c, violations& found) {
-  if (!c.faults().empty() || !g.failure || g.failure == errc::busy || g.failure == errc::deadline_exceeded)
+  if (!c.faults().empty() || !g.failure || g.failure == errc::busy || g.failure == errc::deadline_exceeded ||
+      (g.failure == errc::revoked && !g.revokes.empty()))
     return;
   found.push_back(
       {"no creation fails by itself", fmt::format("group {}: {}", g.number, describe(g.failure))});

@@ -20,12 +20,18 @@ using violations = std::vector<violation>;
 // At any time: bounds on running work and on held resources.
 void check_bounds(cluster& c, violations& found);
 void check_call_bounds(cluster& c, violations& found);
+void check_admissions(cluster& c, violations& found);
+/// Without faults, all members hear of a revoke soon.
+void check_revokes_are_prompt(cluster& c, violations& found);
 
 // When all activity has ended, whatever happened.
 void check_broadcasts(const cluster& c, violations& found);
 void check_calls(const cluster& c, violations& found);
+void check_revokes(const cluster& c, violations& found);
 /// The memory that descriptors in calls refer to, and its transfers.
 void check_hauls(const cluster& c, violations& found);
+/// The outcomes of agreements, and the groups that shrinks have made.
+void check_agreements(cluster& c, violations& found);
 /// Each life of a host has a greater incarnation than the lives before it, whatever its disk and clock did.
 void check_incarnations(const cluster& c, violations& found);
 
@@ -33,7 +39,9 @@ void check_incarnations(const cluster& c, violations& found);
 void check_settled(cluster& c, violations& found);
 void check_calls_settled(cluster& c, violations& found);
 void check_groups_settled(cluster& c, violations& found);
+void check_admissions_settled(const cluster& c, violations& found);
 void check_liveness_settled(cluster& c, violations& found);
+void check_revokes_settled(cluster& c, violations& found);
 
 // When all faults are over: every live node can create a group, reach all others and answer their calls.
 void check_roll_call(const cluster& c, violations& found);

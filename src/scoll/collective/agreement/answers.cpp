@@ -11,6 +11,7 @@ void join(agreement_answers& into, const agreement_answers& from) {
   if (!into.decided) into.decided = from.decided;
   into.overtaken_by = std::max(into.overtaken_by, from.overtaken_by);
   into.forgotten += from.forgotten;
+  into.other_rule += from.other_rule;
 }
 
 void describe_to(std::vector<std::uint64_t>& out, const agreement_answers& answers) {
@@ -26,7 +27,7 @@ void describe_to(std::vector<std::uint64_t>& out, const agreement_answers& answe
   out.push_back(answers.decided.has_value());
   if (answers.decided) describe_to(out, *answers.decided);
   describe_to(out, answers.overtaken_by);
-  out.push_back(answers.forgotten);
+  out.insert(out.end(), {answers.forgotten, answers.other_rule});
 }
 
 }  // namespace scoll::detail

@@ -29,6 +29,8 @@ struct agreement_answers {
   ballot overtaken_by;
   /// The number of members that have forgotten the instance.
   std::uint32_t forgotten = 0;
+  /// The number of members that know the instance with another quorum rule, and take no part under this one.
+  std::uint32_t other_rule = 0;
 };
 
 /// Adds the answers of other members.

@@ -12,9 +12,6 @@
 // acceptor, and any member may propose.
 namespace scoll::detail {
 
-/// The most bytes that a member's value, and the merged value of all members, may have.
-inline constexpr std::size_t max_agreed_bytes = 1024;
-
 /// The number of one attempt of a proposer. Two proposers never use the same ballot. A default-constructed
 /// ballot is lower than all others and stands for none.
 struct ballot {
@@ -27,10 +24,11 @@ struct ballot {
 
 /// The outcome that a proposer puts to the vote.
 struct proposal {
-  std::vector<std::byte> value{};  ///< merged from the members outside `failed`, each once
+  /// Merged from the members outside `failed`, each once. Of a shrink: the digest of the new membership.
+  std::vector<std::byte> value{};
   rank_set failed{};
-  /// Names the group that a shrink creates, beside its members: the proposer's node, its life, and a counter
-  /// of that node taken for this proposal. All are 0 for any other agreement.
+  /// Names the group that a shrink creates, with the digest: the proposer's node, its life, and a counter of
+  /// that node taken for this proposal. All are 0 for any other agreement.
   std::uint64_t creator = 0;
   std::uint64_t incarnation = 0;
   std::uint64_t counter = 0;

@@ -27,8 +27,9 @@ void agreement_proposer::begin_to_ask() {
   accepted_ = {};
 }
 
-void agreement_proposer::name_group(std::uint64_t creator, std::uint64_t incarnation,
-                                    std::uint64_t counter) noexcept {
+void agreement_proposer::name_group(std::uint64_t creator, std::uint64_t incarnation, std::uint64_t counter,
+                                    std::span<const std::byte> digest) {
+  proposed_.value.assign(digest.begin(), digest.end());
   proposed_.creator = creator;
   proposed_.incarnation = incarnation;
   proposed_.counter = counter;
@@ -51,6 +52,7 @@ agreement_proposer::step agreement_proposer::after_accept(const agreement_answer
                                                           const rank_set& dead) {
   if (take(answers, asked, heard)) return step::decided;
   if (is_quorum(rule_, members_, voters_, given_up(dead))) return step::decided;
+  if (failure_) return step::failed;
   if (overtaken_by_ > current_) return give_way(dead);
   if (ask_again(dead)) return step::accept_more;
   return retry(dead);
@@ -67,6 +69,8 @@ bool agreement_proposer::take(const agreement_answers& answers, const rank_set& 
   overtaken_by_ = std::max(overtaken_by_, answers.overtaken_by);
   highest_round_ = std::max(highest_round_, overtaken_by_.round);
   forgotten_ += answers.forgotten;
+  if (answers.other_rule != 0)
+    failure_ = {errc::invalid_argument, "other members use another quorum for this agreement"};
   if (!answers.decided) return false;
   proposed_ = *answers.decided;
   own_proposal_ = false;

@@ -5,14 +5,12 @@
 #include <span>
 #include <vector>
 
+#include "scoll/collective/agree.hpp"
 #include "scoll/collective/agreement/answers.hpp"
 #include "scoll/collective/agreement/ballot.hpp"
 #include "scoll/coro/result.hpp"
 
 namespace scoll::detail {
-
-/// Merges one encoded value into another. Errors: `malformed`, `too_large`.
-using merge_values = status (*)(std::vector<std::byte>& into, std::span<const std::byte> from);
 
 /// A member that tries to bring one instance to its decision. It reads no clock and sends nothing: its owner
 /// carries out the step that it names, and tells it the answers.
@@ -64,7 +62,8 @@ class agreement_proposer {
   /// True if `proposed` is this proposer's own, rather than taken over from another. For a shrink the owner
   /// then names the new group, once, before it asks for votes.
   bool own_proposal() const noexcept { return own_proposal_; }
-  void name_group(std::uint64_t creator, std::uint64_t incarnation, std::uint64_t counter) noexcept;
+  void name_group(std::uint64_t creator, std::uint64_t incarnation, std::uint64_t counter,
+                  std::span<const std::byte> digest);
   const error& failure() const noexcept { return failure_; }
   /// The members that have voted under the current ballot.
   const rank_set& voters() const noexcept { return voters_; }

@@ -44,7 +44,9 @@ void operation::mark_lost(child& c) {
   if (SCOLL_MUTANT(forgotten_subtree, "the subtree of a lost child is left out of the account"))
     return outcome_.add({c.relative, c.relative + 1}, member_state::unknown, index);
   if (c.refused) {
-    outcome_.add({c.relative, c.relative + 1}, member_state::failed, index);
+    // A refusal is certain, unless the member says that it cannot know what it did before.
+    const bool unknown = c.reason == errc::record_gone;
+    outcome_.add({c.relative, c.relative + 1}, unknown ? member_state::unknown : member_state::failed, index);
     return mark_below(c, member_state::not_reached, index);
   }
   const bool reached = c.reached && !SCOLL_MUTANT(unknown_as_not_reached,

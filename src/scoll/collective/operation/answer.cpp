@@ -51,7 +51,7 @@ void operation::give_up_waiting() {
   for (child& c : children_.all()) {
     if (c.at == child::stage::settled) continue;
     if (c.at == child::stage::pending) {
-      const bool reached = c.cancel();
+      const bool reached = c.cancel(code_to_tell());
       c.lose(why_ended("no answer in time"), reached);
     }
     const std::size_t mark = outcome_.runs().size();
@@ -97,8 +97,21 @@ void operation::answer() {
   return subject_.is_root() ? answer_root() : answer_parent();
 }
 
+/// True if another member has executed, so that the group exists there.
+bool operation::others_took_part() const noexcept {
+  if (result_.clean) return subject_.members > 1;
+  const auto runs = outcome_.runs();  // of relative ranks: this root is 0
+  return std::any_of(runs.begin(), runs.end(), [](const member_report& r) {
+    const bool took_part = r.state == member_state::merged || r.state == member_state::executed;
+    return took_part && (r.members.first != 0 || r.members.size() > 1);
+  });
+}
+
 void operation::answer_root() {
   rooted_operation::unlink();
+  group_state& group = *subject_.group;
+  if (group.last != 0) wake_last();
+  if (group.tentative && others_took_part()) group.tentative = false;
   if (!result_.clean) {
     const cause& first = outcome_.causes().size() > 1 ? outcome_.causes()[1] : outcome_.causes()[0];
     result_.why = ending_.cause != end_cause::none
@@ -106,6 +119,8 @@ void operation::answer_root() {
                       : make_error(errc::incomplete, "{}: {}", to_string(first.where), describe(first.what));
   }
   engine_->statistics_.clean += result_.clean;
+  if (group.last == counter && subject_.head.ends_group())
+    engine_->end_after_last(subject_.group, take_outcome());
   if (root_.waiter) {
     wake_.set(std::exchange(root_.waiter, nullptr));
     engine_->executor_.schedule(wake_);
@@ -161,6 +176,7 @@ bool operation::fill_answer(transport::message& m) {
 std::size_t operation::encode_answer(std::span<std::byte> into, collective_reply_head& head) {
   head = {};
   head.flags = result_.clean ? collective_reply_head::clean : 0;
+  if (is_revoked()) head.flags |= collective_reply_head::revoked;
   head.dissenters = result_.dissenters.members;
   head.dissenter = result_.dissenters.first;
   std::size_t size = result_.clean ? 0 : encode_account(into);

@@ -39,6 +39,7 @@ struct operation_child final : transport::exchange {
   bool lost = false;     ///< its exchange ended without an answer of its own
   bool refused = false;  ///< it refused the request before any hook
   bool reached = false;  ///< the request may have reached it
+  bool loaded = false;   ///< the creation of the group rode along with the request
   time_point due{};
   error reason;
   collective_reply_head head;

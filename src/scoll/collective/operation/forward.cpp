@@ -17,6 +17,11 @@ bool operation::take_request() {
     fail_before_forwarding(why_ended("there was no time to begin"), phase::admission);
     return false;
   }
+  const std::uint64_t last_counter = subject_.group->last;
+  if (subject_.is_root() && subject_.head.is_broadcast() && last_counter != 0 && last_counter != counter) {
+    fail_before_forwarding(after_the_last(), phase::admission);
+    return false;
+  }
   if (subject_.is_relay()) return true;
   const status decoded = values_.decode_request(request_part());
   if (!decoded) fail_before_forwarding(decoded.error(), phase::admission);
@@ -62,6 +67,7 @@ status operation::encode_rewritten() {
 
 void operation::fail_before_forwarding(const error& why, phase where) {
   const std::uint16_t index = note(where, why);
+  if (is_last() && subject_.group->last == counter) subject_.group->last = 0;  // it has not left
   mark_self(member_state::failed, index);
   for (child& c : children_.all()) {
     mark_subtree(c, member_state::not_reached, index);
@@ -88,6 +94,13 @@ void operation::send_to(child& c) {
         make_error(errc::unreachable, "no address is known for node {}", subject_.group->members->node(rank));
     return progress_.set();
   }
+  c.loaded = creation_rides_to(c);
+  if (c.loaded && loaded_ == nullptr) {
+    if (const status loaded = load_creation(); !loaded) {
+      c.reason = loaded.error();
+      return progress_.set();
+    }
+  }
   const auto capacity = static_cast<std::uint32_t>(std::min<std::size_t>(
       transport::max_payload_bytes, account_reserve_bytes + table().reply_capacity + 64));
   const status sent = session->request(c, transport::traffic_class::collective, make_request(c), capacity);
@@ -107,13 +120,20 @@ transport::message& operation::make_request(child& c) {
   c.due = times_.child_due(now, c.levels);
   subject_.head.remaining_ns = times_.remaining_ns(now);
   subject_.head.processing_ns = static_cast<std::uint64_t>(times_.processing.count());
-  const auto head_size = wire::encode_to(m.head_space(), subject_.head);
+  if (!c.loaded) return put_request(m, subject_.head, request_.forwarded, request_.checksum);
+  ++subject_.group->creations_sent;
+  return put_request(m, head_with_creation(), loaded_->payload, loaded_->checksum);
+}
+
+transport::message& operation::put_request(transport::message& m, const collective_head& head,
+                                           const transport::buffer_view& payload, std::uint64_t checksum) {
+  const auto head_size = wire::encode_to(m.head_space(), head);
   SCOLL_ASSERT(head_size.has_value(), "a collective head exceeds a message head");
   m.set_head_bytes(*head_size);
-  if (request_.forwarded.bytes.size() <= transport::message::inline_payload_bytes) {
-    m.copy_payload(request_.forwarded.bytes, request_.checksum);
+  if (payload.bytes.size() <= transport::message::inline_payload_bytes) {
+    m.copy_payload(payload.bytes, checksum);
   } else {
-    m.share_payload(request_.forwarded, request_.checksum);
+    m.share_payload(payload, checksum);
   }
   return m;
 }

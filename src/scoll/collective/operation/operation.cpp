@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scoll/collective/admission_request.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/session.hpp"
 
@@ -46,7 +47,7 @@ void operation::find_children() {
     c.nodes = tree.subtree_nodes(members, *next);
     c.levels = tree.subtree_levels(members, *next);
     c.at = child::stage::idle;
-    c.clean = c.lost = c.refused = c.reached = false;
+    c.clean = c.lost = c.refused = c.reached = c.loaded = false;
     c.due = never;
     c.reason = {};
   }
@@ -60,24 +61,27 @@ void operation::start(std::coroutine_handle<> waiter, stop_token stop) {
       SCOLL_MUTANT(watermark_ahead, "a root says that operations have ended which have not")
           ? subject_.head.operation.counter
           : subject_.group->watermark();
-  times_.begin_as_root(engine_->executor_.now(), subject_.levels(), finishing_time());
+  if (is_last() && subject_.group->last == 0) subject_.group->last = counter;
+  if (!is_last() || times_.by_deadline)
+    times_.begin_as_root(engine_->executor_.now(), subject_.levels(), finishing_time());
   rearm();
   launch();
   if (!SCOLL_MUTANT(stop_unheard, "the caller's stop token is not heard")) user_stop_.connect(stop);
 }
 
-void operation::accept(transport::request_view& request, const collective_head& head,
+void operation::accept(const admission_request& request, const collective_head& head,
                        std::shared_ptr<group_state> group, subset_ptr subset,
                        std::shared_ptr<service_entry> service, const any_tree& tree, std::uint32_t relative,
                        bool relay) {
   subject_.head = head;
+  drop_creation(request.payload());
   subject_.as = relay ? operation_subject::role::relay : operation_subject::role::member;
   bind(std::move(group), std::move(subset), std::move(service), tree, relative);
   reply_limit_ = request.reply_capacity();
   // An operation that ends within this turn may hold on to the buffer in which it arrived.
-  request_.forwarded =
-      ends_at_once() ? std::move(request.payload()) : engine_->endpoint_.keep(std::move(request.payload()));
-  times_.begin_as_member(engine_->executor_.now(), head, subject_.levels());
+  request_.forwarded = needs_no_coroutine() ? std::move(request.payload())
+                                            : engine_->endpoint_.keep(std::move(request.payload()));
+  times_.begin_as_member(request.arrived(), head, subject_.levels());
   rearm();
   request.accept(*this);
   release_credit();
@@ -88,16 +92,23 @@ void operation::stopped_by_user(void* self) noexcept {
   static_cast<operation*>(self)->end_by(end_cause::cancelled);
 }
 
-void operation::on_parent_cancelled(bool answer_awaited) noexcept {
-  ending_.answer_awaited &= answer_awaited;
-  end_by(end_cause::cancelled);
+void operation::on_parent_cancelled(const transport::cancel_reason& said) noexcept {
+  ending_.answer_awaited &= said.answer_awaited;
+  end_by(end_cause::cancelled,
+         said.why == errc::cancelled ? error() : error(said.why, "the parent has ended the broadcast"));
   progress_.set();
 }
 
-void operation::end_by(end_cause cause) noexcept {
+void operation::end_by(end_cause cause, const error& reason) noexcept {
   bool& told = cause == end_cause::deadline ? times_.expired : ending_.asked;
-  if (std::exchange(told, true)) return;
-  if (ending_.cause == end_cause::none) ending_.cause = cause;
+  const bool begins = !std::exchange(told, true);
+  const bool hurries = ends_at_once(cause) && !std::exchange(ending_.at_once, true);
+  if (!begins && !hurries) return;
+  if (ending_.cause == end_cause::none ||
+      SCOLL_MUTANT(end_reason_overwritten, "the last cause of an early end is reported, not the first")) {
+    ending_.cause = cause;
+    ending_.reason = reason;
+  }
   if (stop_) stop_->request_stop();
   progress_.set();
 }
@@ -114,6 +125,7 @@ void operation::reset() noexcept {
   } else {
     request_ = {};
   }
+  loaded_.reset();
   hooks_ = {};
   own_ = {};
   ending_ = {};
@@ -130,14 +142,14 @@ void operation::reset() noexcept {
 /// Starts the operation in a later step. An operation with nothing to wait for needs no coroutine.
 void operation::launch() {
   stage_ = stage::running;
-  if (ends_at_once()) return engine_->executor_.schedule(run_);
+  if (needs_no_coroutine()) return engine_->executor_.schedule(run_);
   engine_->scope_->spawn(run());
 }
 
 /// True for a leaf whose hooks are plain functions.
-bool operation::ends_at_once() const noexcept {
+bool operation::needs_no_coroutine() const noexcept {
   const service_table& t = table();
-  return children_.empty() && !t.prepare.suspends && !t.execute.suspends && !t.finish.suspends;
+  return children_.empty() && !is_last() && !t.prepare.suspends && !t.execute.suspends && !t.finish.suspends;
 }
 
 void operation::run_at_once() {
@@ -152,6 +164,7 @@ void operation::run_at_once() {
 }
 
 task<void> operation::run() {
+  if (is_last()) co_await after_earlier_ones();
   bool forwarding = take_request();
   if (forwarding && table().prepare.suspends && !subject_.is_relay()) {
     forwarding = co_await prepare();
@@ -163,7 +176,7 @@ task<void> operation::run() {
     if (!children_.empty() && !table().short_execute) co_await forwards_left();
     start_execute();
     co_await collect();
-    if (ending_.asked) co_await abort_subtree();
+    if (ending_.asked && !ending_.at_once) co_await abort_subtree();
     give_up_waiting();
     if (table().finish.suspends) co_await finish();
     finish_now();

@@ -11,12 +11,14 @@
 #include "scoll/collective/context.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/operation/child.hpp"
+#include "scoll/collective/operation/end_cause.hpp"
 #include "scoll/collective/operation/hooks.hpp"
 #include "scoll/collective/operation/subject.hpp"
 #include "scoll/collective/operation/times.hpp"
 #include "scoll/collective/operation/values.hpp"
 #include "scoll/collective/options.hpp"
 #include "scoll/collective/outcome_builder.hpp"
+#include "scoll/collective/parent_request.hpp"
 #include "scoll/coro/event.hpp"
 #include "scoll/coro/executor.hpp"
 #include "scoll/coro/gate.hpp"
@@ -30,8 +32,7 @@
 
 namespace scoll::detail {
 
-/// The reason why an operation ends before every answer is in. The first one stays.
-enum class end_cause : std::uint8_t { none, cancelled, deadline };
+class admission_request;
 
 /// One broadcast on one node. The same code runs on the root and on members. Operations are pooled, with all
 /// memory that they grow to. A member's operation is also its parent's request that is being served.
@@ -47,9 +48,10 @@ enum class end_cause : std::uint8_t { none, cancelled, deadline };
 /// The answer leaves when its time is over even if hooks still run. The operation then stays, and is counted,
 /// until they have returned.
 ///
-/// Each source holds one step: `operation.cpp` (life), `forward.cpp` (down), `replies.cpp` (up), `time.cpp`
-/// (time limits), `answer.cpp` (the end), `account.cpp` (the members' states).
-class operation final : public list_hook<>, public rooted_operation, public transport::incoming {
+/// Each source holds one step: `operation.cpp` (life), `forward.cpp` (down), `riding.cpp` (creations that go
+/// down with it), `replies.cpp` (up), `time.cpp` (time limits), `answer.cpp` (the end), `last.cpp` (the last
+/// broadcast of a root), `account.cpp` (the members' states).
+class operation final : public list_hook<>, public rooted_operation, public parent_request {
  public:
   operation();
   ~operation();
@@ -60,26 +62,36 @@ class operation final : public list_hook<>, public rooted_operation, public tran
   void set_limit(time_limit whole) noexcept { times_.limit = whole; }
   const status& result_status() const noexcept { return result_.why; }
   void* value() noexcept { return values_.merged(); }
+  /// Fires when the operation is to end early, before it has been started, too.
+  stop_token early_end() noexcept { return stop_->token(); }
   /// Ends an operation that is never started.
   void abandon() noexcept { stage_ = stage::ended; }
   outcome take_outcome();
 
   // Called on a member.
-  void accept(transport::request_view& request, const collective_head& head,
+  void accept(const admission_request& request, const collective_head& head,
               std::shared_ptr<group_state> group, subset_ptr subset, std::shared_ptr<service_entry> service,
               const any_tree& tree, std::uint32_t relative, bool relay);
-  void on_parent_cancelled(bool answer_awaited) noexcept;
+  void on_parent_cancelled(const transport::cancel_reason& said) noexcept override;
 
-  /// Ends the operation early: no further step begins, and hooks are asked to end. The first cause stands.
-  /// After a cancellation, the children are asked to report within a bounded time how far they came.
-  void end_by(end_cause cause) noexcept;
+  /// Ends the operation early: no further step begins, and hooks are asked to end. The first cause and its
+  /// reason stand, and states that are written from then on carry that reason. A deadline, a revoke and the
+  /// death of the root end it at once. Otherwise the children are asked to report within a bounded time how
+  /// far they came.
+  void end_by(end_cause cause, const error& reason = {}) noexcept;
   /// Makes the answer leave by `at` at the latest.
   void expire_by(time_point at) noexcept;
 
+  /// True if the operation ends with a revoke of its group.
+  bool is_revoked() const noexcept { return ending_.cause == end_cause::revoked; }
   bool answered() const noexcept { return stage_ >= stage::answered; }
   /// Names of the hooks that have not returned.
   std::vector<const char*> running_hooks() const { return hooks_.running(); }
   const service_table& table() const noexcept { return *subject_.table; }
+  /// The group of the broadcast that a hook serves.
+  static const std::shared_ptr<group_state>& group_of(const bcast_context& c) noexcept {
+    return c.operation_.subject_.group;
+  }
 
  private:
   friend class engine;
@@ -96,7 +108,11 @@ class operation final : public list_hook<>, public rooted_operation, public tran
   void reset() noexcept;
   static void stopped_by_user(void* self) noexcept;
   void launch();
-  bool ends_at_once() const noexcept;
+  bool needs_no_coroutine() const noexcept;
+  bool is_last() const noexcept;
+  bool earlier_ones_run() noexcept;
+  task<void> after_earlier_ones();
+  void wake_last() noexcept;
   task<void> run();
   void run_at_once();
   void end();
@@ -106,6 +122,7 @@ class operation final : public list_hook<>, public rooted_operation, public tran
   task<bool> until(const bool& done);
 
   // The way down.
+  void drop_creation(transport::buffer_view& payload) noexcept;
   bool take_request();
   bool prepare_now();
   task<bool> prepare();
@@ -115,6 +132,14 @@ class operation final : public list_hook<>, public rooted_operation, public tran
   void forward();
   void send_to(child& c);
   transport::message& make_request(child& c);
+  static transport::message& put_request(transport::message& m, const collective_head& head,
+                                         const transport::buffer_view& payload, std::uint64_t checksum);
+  status load_creation();
+  collective_head head_with_creation() const noexcept;
+  bool creation_rides_to(const child& c) const noexcept;
+  bool asks_again(const child& c) const noexcept;
+  void ask_again(child& c);
+  void note_holders(const child& c, std::size_t mark);
   event::awaiter forwards_left() noexcept;
   void on_submitted();
   void start_execute();
@@ -134,6 +159,7 @@ class operation final : public list_hook<>, public rooted_operation, public tran
   void merge_arrived(child& c, std::size_t mark, const status& told);
   void* take_answer(child& c, std::size_t mark);
   status read_account(child& c, std::span<const std::byte> bytes);
+  void hear_of_revoke(const child& c, const error& why);
   void reject_answer(child& c, std::size_t mark, const error& why, bool account_known);
   status decode_values(child& c, std::span<const std::byte> bytes);
   status take_value(child& c, std::span<const std::byte> bytes);
@@ -145,6 +171,7 @@ class operation final : public list_hook<>, public rooted_operation, public tran
   void give_up_own();
   bool all_clean() const noexcept;
   void answer();
+  bool others_took_part() const noexcept;
   void answer_root();
   void answer_parent();
   bool fill_answer(transport::message& m);
@@ -155,6 +182,7 @@ class operation final : public list_hook<>, public rooted_operation, public tran
 
   // Time limits.
   error why_ended(std::string_view what) const noexcept;
+  errc code_to_tell() const noexcept;
   status set_bounds(const bcast_options& options);
   nanoseconds finishing_time() const noexcept;
   void rearm();
@@ -184,13 +212,22 @@ class operation final : public list_hook<>, public rooted_operation, public tran
     transport::buffer_view received;
     std::uint64_t checksum = 0;
   };
+  /// The request with the creation of the group in front, for children that may not hold the group.
+  struct loaded_request {
+    transport::buffer_view payload;
+    std::uint64_t checksum = 0;
+    std::uint16_t creation_bytes = 0;
+    std::shared_ptr<offered_members> offered;  ///< the members, if the creation has a descriptor of them
+  };
   struct own_part {        // this node's own part, beside its children
     bool begun = false;    ///< `execute` was called
     bool settled = false;  ///< its result is in the account
   };
   struct ending {
     end_cause cause = end_cause::none;
+    error reason;                ///< empty for a deadline, and for the caller's own stop
     bool asked = false;          ///< asked to end, perhaps after the time was over
+    bool at_once = false;        ///< what the children have done by now is not awaited
     bool answer_awaited = true;  ///< the parent awaits the answer
   };
   struct result {
@@ -213,6 +250,7 @@ class operation final : public list_hook<>, public rooted_operation, public tran
   bcast_context context_;
   operation_subject subject_;
   request_data request_;
+  std::unique_ptr<loaded_request> loaded_;
   operation_values values_;
   raw_arrival arrival_{};
   child_table children_;

@@ -4,6 +4,7 @@
 #include "scoll/collective/limits.hpp"
 #include "scoll/collective/operation/operation.hpp"
 #include "scoll/coro/mutants.hpp"
+#include "scoll/coro/yield.hpp"
 #include "transport/session/session.hpp"
 #include "transport/wire/wire.hpp"
 
@@ -37,18 +38,38 @@ void operation::heard(child& c, transport::reply_event& event) noexcept {
   c.lost = !event.outcome.has_value();
   c.reason = event.outcome.error();
   c.head = head;
+  if (c.refused && c.reason == errc::revoked) hear_of_revoke(c, c.reason);
   // While `on_reply` runs, the answer waits, perhaps for long. Otherwise it is merged in this very turn.
   const bool waits = hooks_.at(hook_kind::on_reply).running;
   c.answer = waits ? engine_->endpoint_.keep(std::move(event.payload)) : std::move(event.payload);
   progress_.set();
 }
 
+namespace {
+
+/// The bytes of answers that are merged in one go; it takes about 200 us. Then others have a turn, because
+/// what is urgent must not wait until all answers that have arrived are merged.
+constexpr std::size_t merged_in_one_go = 256 * 1024;
+
+}  // namespace
+
 task<void> operation::collect() {
+  std::size_t merged = 0;
   while (!all_settled() && !out_of_time()) {
     progress_.reset();
     if (executed().done && !own_.settled) settle_own();
     for (child& c : children_.all()) {
       if (c.at != child::stage::arrived || out_of_time()) continue;
+      if (c.lost && asks_again(c)) {
+        ask_again(c);
+        continue;
+      }
+      if (merged >= merged_in_one_go) {
+        merged = 0;
+        co_await yield();
+        if (out_of_time()) break;
+      }
+      merged += c.answer.bytes.size();
       if (!table().on_reply.suspends || subject_.is_relay()) {
         settle_now(c);
       } else {
@@ -62,7 +83,7 @@ task<void> operation::collect() {
 /// Waits for the acknowledgement of an abort. Every child answers with what it knows, or its time runs out;
 /// that time allows for no work.
 task<void> operation::abort_subtree() {
-  const auto over = [this] { return times_.expired || !ending_.answer_awaited; };
+  const auto over = [this] { return ending_.at_once || !ending_.answer_awaited; };
   if (over()) co_return;
   abort_children();
   while ((awaiting_children() || executed().running) && !over()) {
@@ -138,6 +159,7 @@ void* operation::take_answer(child& c, std::size_t mark) {
     reject_answer(c, mark, read.error(), false);
     return nullptr;
   }
+  if (subject_.group->holders != nullptr) note_holders(c, mark);
   const std::size_t passed_on = values_.opaque.size();
   status read = decode_values(c, bytes.subspan(c.head.account_bytes));
   if (read && has_merged(c, mark) != (c.head.values != 0))
@@ -166,7 +188,18 @@ status operation::read_account(child& c, std::span<const std::byte> bytes) {
   wire::reader in(bytes.first(c.head.account_bytes));
   status read = outcome_.decode(in, ranges);
   if (read && in.remaining() != 0) read = error(errc::malformed, "bytes left over behind an account");
+  if (read && (c.head.flags & collective_reply_head::revoked) != 0) {
+    const auto said =
+        std::ranges::find_if(outcome_.causes(), [](const cause& why) { return why.what == errc::revoked; });
+    if (said != outcome_.causes().end()) hear_of_revoke(c, said->what);
+  }
   return read;
+}
+
+/// A child has ended early because the group is revoked there.
+void operation::hear_of_revoke(const child& c, const error& why) {
+  const node_id from = subject_.group->members->node(subject_.rank_at(c.relative));
+  engine_->hear_of_revoke(subject_.group, why, from);
 }
 
 /// Rejects a malformed reply, which fails its subtree only. If the account was readable, it is known which

@@ -22,7 +22,9 @@ std::uint32_t micros_on_wire(nanoseconds time) noexcept {
 
 }  // namespace
 
+/// The reason of the early end. `what` is for an end that has no reason beside its cause.
 error operation::why_ended(std::string_view what) const noexcept {
+  if (ending_.reason) return ending_.reason;
   return {ending_.cause == end_cause::cancelled ? errc::cancelled : errc::deadline_exceeded, what};
 }
 
@@ -77,6 +79,11 @@ void operation::expire_by(time_point at) noexcept {
   rearm();
 }
 
+/// The code by which children hear why they are to stop.
+errc operation::code_to_tell() const noexcept {
+  return ending_.cause == end_cause::none ? errc::cancelled : why_ended({}).code();
+}
+
 /// Asks the children to stop, and awaits their answers for one round trip.
 void operation::abort_children() {
   const time_point now = engine_->executor_.now();
@@ -86,7 +93,7 @@ void operation::abort_children() {
     c.due = times_.child_due_in_round_trip(now, c.levels);
     if ((SCOLL_MUTANT(abort_not_forwarded, "an abort stops at the children of the root") &&
          !subject_.is_root()) ||
-        c.abort())
+        c.abort(code_to_tell()))
       continue;
     c.lose(why_ended("the request had not been sent"), false);
   }

@@ -72,6 +72,11 @@ void operation_times::begin_as_member(time_point now, const collective_head& hea
   }
 }
 
+time_point time_to_admit(time_point arrived, const collective_head& head) {
+  if (head.remaining_ns == 0) return saturating_add(arrived, from_wire(head.processing_ns));
+  return arrived + from_wire(head.remaining_ns) - from_wire_us(head.margin_us);
+}
+
 time_point operation_times::child_due(time_point now, std::int64_t levels) const {
   if (by_deadline) return expires;
   if (SCOLL_MUTANT(timeout_without_cascade, "a child is awaited as if it had no subtree")) levels = 1;

@@ -48,4 +48,8 @@ struct operation_times {
   nanoseconds extend(nanoseconds bound);
 };
 
+/// The time by which a request that arrived at `arrived` must be admitted or refused, so that its sender still
+/// hears of it.
+time_point time_to_admit(time_point arrived, const collective_head& head);
+
 }  // namespace scoll::detail

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "scoll/collective/pending_admission.hpp"
+#include "scoll/coro/time.hpp"
+#include "transport/session/endpoint.hpp"
+#include "transport/session/session.hpp"
+
+namespace scoll::detail {
+
+/// A request that is to become an operation: one that has just arrived, or one that has waited.
+class admission_request {
+ public:
+  admission_request(transport::request_view& arriving, time_point now) noexcept
+      : arriving_(&arriving), arrived_(now) {}
+  explicit admission_request(pending_admission& waited) noexcept
+      : waited_(&waited), arrived_(waited.arrived) {}
+
+  node_id from() const noexcept { return waited_ == nullptr ? arriving_->from().peer() : waited_->parent; }
+  transport::buffer_view& payload() const noexcept {
+    return waited_ == nullptr ? arriving_->payload() : waited_->payload;
+  }
+  std::uint32_t reply_capacity() const noexcept {
+    return waited_ == nullptr ? arriving_->reply_capacity() : waited_->reply_capacity;
+  }
+  time_point arrived() const noexcept { return arrived_; }
+  /// The request, if it has not waited.
+  transport::request_view* arriving() const noexcept { return arriving_; }
+  /// The request, if it has waited.
+  pending_admission* waited() const noexcept { return waited_; }
+  /// The search that the request has waited for, which has ended. Null if it has not waited.
+  const resolution* found() const noexcept { return waited_ == nullptr ? nullptr : waited_->members.get(); }
+
+  /// Hands the request to `work`, which owes the reply from now on.
+  void accept(transport::incoming& work) const noexcept {
+    if (waited_ == nullptr) return arriving_->accept(work);
+    waited_->move_to(work);
+  }
+
+ private:
+  transport::request_view* arriving_ = nullptr;
+  pending_admission* waited_ = nullptr;
+  time_point arrived_;
+};
+
+}  // namespace scoll::detail

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "scoll/collective/group_state.hpp"
+#include "scoll/collective/limits.hpp"
+#include "scoll/ids.hpp"
+
+namespace scoll::detail {
+
+/// The replay windows of out-of-band groups that a node does not hold any more. The same id may come back, and
+/// no operation is admitted twice then. The table is bounded; what was kept first is given up first. Nor does
+/// an operation that is rooted here get the counter of an earlier one, whichever group that was for.
+class kept_windows {
+ public:
+  explicit kept_windows(std::size_t most = max_kept_windows) noexcept : most_(most) {}
+
+  /// Takes over the windows of a group that this node drops.
+  void keep(group_state& group);
+  /// Gives a group that this node makes known what was kept of it, and its counter. If windows of it may have
+  /// been given up, its `window_gap` is set.
+  void give_back(group_state& group);
+
+  /// The number of windows that are kept.
+  std::size_t size() const noexcept { return size_; }
+
+ private:
+  struct kept_group {
+    std::vector<group_state::root_window> windows;
+    std::uint64_t order = 0;
+  };
+  void give_up_first();
+
+  std::size_t most_;
+  std::size_t size_ = 0;
+  std::map<group_id, kept_group> groups_;
+  std::uint64_t next_order_ = 0;
+  std::uint64_t next_counter_ = 1;  // beyond all counters of the groups that this node held
+  bool gave_up_ = false;
+};
+
+}  // namespace scoll::detail

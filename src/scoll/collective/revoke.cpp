@@ -1,0 +1,355 @@
+#include "scoll/collective/revoke.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "scoll/collective/limits.hpp"
+#include "scoll/collective/operation/operation.hpp"
+#include "scoll/coro/deadline.hpp"
+#include "scoll/coro/mutants.hpp"
+#include "transport/session/session.hpp"
+#include "transport/wire/wire.hpp"
+
+namespace scoll::detail {
+
+static_assert(wire::fixed_size<notice_head> == 159);
+
+// ---- a revoke begins here
+
+notice_head revoker::notice_of(const group_state& group, notice_kind kind) const noexcept {
+  notice_head notice;
+  notice.kind = static_cast<std::uint8_t>(kind);
+  notice.ends_with = static_cast<std::uint8_t>(group.ends_with);
+  notice.group = group.id;
+  notice.by = owner_.options_.id;
+  notice.life = owner_.options_.incarnation;
+  notice.tree_kind = owner_.options_.revoke_tree.kind;
+  notice.tree = owner_.options_.revoke_tree.params;
+  notice.initiator = group.self_rank;
+  return notice;
+}
+
+task<result<revoke_report>> revoker::revoke(std::shared_ptr<group_state> group, notice_head notice) {
+  if (owner_.work_.closed()) co_return error(errc::closed, "this node is shutting down");
+  if (group->forgotten) co_return error(errc::unknown_group, "the group has been destroyed");
+  const gate_pass inside = owner_.work_.pass();
+  begin(group, notice, 0);
+  const shared news = find(group->id, notice_kind::revoked);
+  if (news == nullptr) co_return revoke_report{};  // it was revoked with the group that it is within
+  deadline_stop over{deadline(saturating_add(owner_.executor_.now(), owner_.options_.revoke_emission))};
+  while (news->connecting() != 0 && !over.stop_requested()) {
+    news->progress.reset();
+    const status moved = co_await news->progress.wait(over.token());
+    moved.ignore();
+  }
+  co_return news->report();
+}
+
+void revoker::announce_end(const std::shared_ptr<group_state>& group) {
+  end_by_notice(group, notice_of(*group, notice_kind::ended), 0);
+}
+
+/// The first that this node hears of it: all is marked and every notice is queued in this turn, and then
+/// everything ends that the revoke covers. Whatever comes later changes nothing.
+void revoker::begin(const std::shared_ptr<group_state>& group, const notice_head& notice, node_id sender) {
+  shared news = find(group->id, notice_kind::revoked);
+  if (group->revoked != nullptr) {
+    if (news != nullptr && sender != 0) news->knows(sender);
+    return;
+  }
+  if (news == nullptr) news = make_news(notice);
+  if (news->over || news->apart) news->knowing.clear();  // of a group that was adopted before
+  news->over = news->apart = false;
+  std::erase(unknown_, group->id);
+  news->notice = notice;
+  news->group = group;
+  if (sender != 0) news->knows(sender);
+  group->revoked = std::make_unique<const error>(revoked_by(notice));
+  ++owner_.statistics_.revoked;
+  spread(*news, sender);
+  owner_.end_all_of(*group, *group->revoked);
+}
+
+/// The group ends here with the first notice of its end, which goes on to others as that of a revoke does.
+/// Debts are left to the sweeps: a member asks others whether such a group has ended.
+void revoker::end_by_notice(const std::shared_ptr<group_state>& group, const notice_head& notice,
+                            node_id sender) {
+  if (find(group->id, notice_kind::ended) != nullptr) return;
+  const shared news = make_news(notice);
+  news->group = group;
+  news->over = true;
+  if (sender != 0) news->knows(sender);
+  spread(*news, sender);
+  forget_if_done(*news);
+}
+
+void revoker::spread(revocation& news, node_id sender) {
+  const membership& members = *news.group->members;
+  const revoke_targets to = targets_of(*news.group, news.notice, owner_.dead_ranks(*news.group), sender);
+  for (const std::uint32_t rank : to.dead) owe(news, members.node(rank));
+  for (const std::uint32_t rank : to.living) {
+    if (!news.is_told(members.node(rank))) news.to_tell.push_back(members.node(rank));
+  }
+  pump(news);
+}
+
+// ---- receipts
+
+namespace {
+
+bool makes_sense(const notice_head& notice) noexcept {
+  return notice.kind <= static_cast<std::uint8_t>(notice_kind::ended) &&
+         notice.ends_with <= static_cast<std::uint8_t>(lifetime::members);
+}
+
+/// True if the notice may come from that node, and its initiator is who it says.
+bool fits(const notice_head& notice, const group_state& group, node_id sender) {
+  const membership& members = *group.members;
+  const bool ends = notice.kind == static_cast<std::uint8_t>(notice_kind::ended);
+  return members.rank_of(sender) && notice.initiator < members.size() &&
+         members.node(notice.initiator) == notice.by && (!ends || group.ends_with == lifetime::members);
+}
+
+}  // namespace
+
+bool revoker::hear(transport::session& from, std::span<const std::byte> bytes) {
+  const auto notice = wire::decode_from<notice_head>(bytes);
+  if (!notice || !makes_sense(*notice)) return false;
+  const auto group = owner_.groups_.find(notice->group);
+  if (group == nullptr) {
+    hear_of_unknown(*notice, from.peer());
+    return true;
+  }
+  if (!fits(*notice, *group, from.peer())) return false;
+  if (notice->kind == static_cast<std::uint8_t>(notice_kind::revoked)) {
+    if (!group->forgotten) begin(group, *notice, from.peer());
+    return true;
+  }
+  end_by_notice(group, *notice, from.peer());
+  owner_.end_group(group, {group_fate::destroyed, notice->by, 0});
+  return true;
+}
+
+void revoker::hear_refusal(const std::shared_ptr<group_state>& group, const error& why, node_id from) {
+  if (group->revoked != nullptr || group->forgotten) return;
+  notice_head notice = notice_of(*group, notice_kind::revoked);
+  notice.by = from;
+  notice.life = 0;
+  read_revoked(why, notice);
+  // The tree begins at the node that has revoked the group, or at least where the news came from.
+  const auto rank = group->members->rank_of(notice.by);
+  notice.by = rank ? notice.by : from;
+  notice.initiator = rank ? *rank : group->members->rank_of(from).value_or(group->self_rank);
+  begin(group, notice, from);
+}
+
+/// Keeps the notice, and asks who the members are, so that it can be passed on. The answer may come with the
+/// creation, too, if that is still on its way, or with a group that this node adopts. The group is not
+/// installed, and nothing of it begins here.
+void revoker::hear_of_unknown(const notice_head& notice, node_id sender) {
+  if (SCOLL_MUTANT(revoke_unknown_dropped, "a notice about a group that is not known yet is dropped")) return;
+  const auto kind = static_cast<notice_kind>(notice.kind);
+  if (const shared known = find(notice.group, kind)) {
+    known->knows(sender);
+    return ask_for_members(known);
+  }
+  if (owner_.groups_.refusal_of(notice.group)) return;  // it is gone
+  const group_fate fate = kind == notice_kind::revoked ? group_fate::revoked : group_fate::destroyed;
+  if (!owner_.groups_.bury(notice.group, static_cast<lifetime>(notice.ends_with),
+                           {fate, notice.by, notice.reason}))
+    return;
+  if (kind != notice_kind::revoked) return;
+  make_room_for_unknown();
+  const shared news = make_news(notice);
+  news->apart = true;
+  news->knows(sender);
+  unknown_.push_back(notice.group);
+  ask_for_members(news);
+}
+
+void revoker::ask_for_members(const shared& news) {
+  if (!news->apart || news->group != nullptr || news->asking || owner_.work_.closed()) return;
+  if (SCOLL_MUTANT(revoke_creation_silent, "a member that does not know a revoked group passes nothing on"))
+    return;
+  news->asking = true;
+  owner_.spawn(find_members(news));
+}
+
+/// Asks those that have told of the revoke, one after the other.
+task<void> revoker::find_members(shared news) {
+  const group_id id = news->notice.group;
+  while (news->group == nullptr && news->asked < news->knowing.size()) {
+    const node_id member = news->knowing[news->asked++];
+    const service_id service{static_cast<std::uint32_t>(id.incarnation)};  // if it is an out-of-band group
+    auto found = co_await owner_.find_members(id, service, member);
+    if (found) owner_.learn_members(id, std::move(*found));
+  }
+  news->asking = false;
+  if (news->group == nullptr && id.creator == 0) dropped(id);
+}
+
+std::shared_ptr<group_state> revoker::told_of(const group_id& group) const {
+  const shared news = find(group, notice_kind::revoked);
+  return news == nullptr || !news->apart ? nullptr : news->group;
+}
+
+void revoker::make_room_for_unknown() {
+  while (unknown_.size() >= max_unknown_revokes) {
+    all_.erase({unknown_.front(), notice_kind::revoked});
+    unknown_.pop_front();
+  }
+}
+
+void revoker::members_known(const std::shared_ptr<group_state>& group) {
+  const shared news = find(group->id, notice_kind::revoked);
+  if (news == nullptr || news->group != nullptr) return;
+  news->group = group;
+  // An out-of-band group may be held again under its id when all have ended it, so nothing of it stays here.
+  news->over = group->id.creator == 0;
+  if (fits(news->notice, *group, news->notice.by)) spread(*news, news->knowing.front());
+  forget_if_done(*news);
+}
+
+revoker::shared revoker::make_news(const notice_head& notice) {
+  const shared made = std::make_shared<revocation>(*this, notice);
+  all_.emplace(key(notice.group, made->kind()), made);
+  return made;
+}
+
+revoker::shared revoker::find(const group_id& group, notice_kind kind) const {
+  const auto found = all_.find({group, kind});
+  return found == all_.end() ? nullptr : found->second;
+}
+
+// ---- notices
+
+/// Hands notices to the sessions until this node has as many as it may have.
+void revoker::pump(revocation& news) {
+  while (news.next < news.to_tell.size()) {
+    if (!send(news, news.to_tell[news.next])) {
+      stalled_ = true;
+      return;
+    }
+    ++news.next;
+  }
+}
+
+/// Returns false if there is no room for the notice now.
+bool revoker::send(revocation& news, node_id node) {
+  transport::session* const peer = owner_.endpoint_.find(node);
+  if (peer == nullptr) {
+    owe(news, node);
+    return true;
+  }
+  transport::message& m = owner_.endpoint_.acquire_message();
+  m.set_head_bytes(*wire::encode_to(m.head_space(), news.notice));
+  member_notice& ticket = news.telling.emplace_back(
+      [](transport::emission& told, transport::notice_state state, const error& reason) noexcept {
+        auto& self = static_cast<member_notice&>(told);
+        self.of->by->on_progress(self, state, reason);
+      },
+      news, node);
+  const status sent = peer->notify(m, ticket);
+  if (sent) return true;
+  news.telling.pop_back();
+  if (sent.error() == errc::busy) return false;
+  owe(news, node);
+  return true;
+}
+
+void revoker::owe(revocation& news, node_id node) {
+  if (news.over || news.owes(node)) return;
+  const transport::session* const peer = owner_.endpoint_.find(node);
+  news.owed.push_back({node, peer == nullptr ? 0 : peer->peer_incarnation()});
+}
+
+void revoker::on_progress(member_notice& notice, transport::notice_state state, const error& reason) {
+  revocation& news = *notice.of;
+  const node_id node = notice.node;
+  const shared kept = find(news.notice.group, news.kind());
+  using enum transport::notice_state;
+  if (state == lost) {
+    news.emitted -= notice.counted;
+    if (reason != errc::peer_rebooted) owe(news, node);
+  } else if (!std::exchange(notice.counted, true)) {
+    ++news.emitted;
+  }
+  if (state == acknowledged) news.knows(node);
+  if (state != emitted) news.telling.remove_if([&](const member_notice& m) { return &m == &notice; });
+  news.progress.set();
+  continue_stalled();
+  forget_if_done(news);
+}
+
+void revoker::continue_stalled() {
+  if (!std::exchange(stalled_, false)) return;
+  for (auto& [id, news] : all_) {
+    if (news->next < news->to_tell.size()) pump(*news);
+    if (stalled_) return;
+  }
+}
+
+// ---- debts
+
+void revoker::tell(const group_id& group, transport::session& peer) {
+  const shared news = find(group, notice_kind::revoked);
+  if (news == nullptr || news->is_told(peer.peer())) return;
+  static_cast<void>(news->settle(peer.peer(), UINT64_MAX));
+  news->to_tell.push_back(peer.peer());
+  pump(*news);
+}
+
+void revoker::met(transport::session& peer) {
+  returned(peer.peer(), peer.peer_incarnation());
+}
+
+void revoker::returned(node_id node, std::uint64_t incarnation) {
+  if (SCOLL_MUTANT(revoke_owed_forgotten, "a member that was held dead and lives is not told of a revoke"))
+    return;
+  for (auto& [id, news] : all_) {
+    if (!news->settle(node, incarnation) || news->is_told(node)) continue;
+    news->to_tell.push_back(node);
+    pump(*news);
+  }
+}
+
+// ---- the end
+
+error revoker::refusal_of_unknown(const group_id& group) const noexcept {
+  const shared news = find(group, notice_kind::revoked);
+  return news == nullptr || !news->apart ? error() : revoked_by(news->notice);
+}
+
+group_ending revoker::ending_of(const group_id& group) const noexcept {
+  const shared news = find(group, notice_kind::revoked);
+  if (news == nullptr) return {};
+  return {group_fate::revoked, news->notice.by, news->notice.reason};
+}
+
+void revoker::dropped(const group_id& group) noexcept {
+  const shared news = find(group, notice_kind::revoked);
+  if (news == nullptr) return;
+  std::erase(unknown_, group);
+  news->over = true;
+  news->owed.clear();
+  forget_if_done(*news);
+}
+
+void revoker::forget_if_done(revocation& news) noexcept {
+  if (!news.over || !news.telling.empty() || news.next != news.to_tell.size()) return;
+  const key done(news.notice.group, news.kind());
+  if (news.apart) std::erase(unknown_, done.first);
+  all_.erase(done);
+}
+
+void revoker::stop() noexcept {
+  for (auto& [id, news] : all_) {
+    news->to_tell.resize(news->next);
+    news->telling.clear();
+    news->owed.clear();
+    news->progress.set();
+  }
+  stalled_ = false;
+}
+
+}  // namespace scoll::detail

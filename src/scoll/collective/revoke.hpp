@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "scoll/collective/engine.hpp"
+#include "scoll/collective/revocation.hpp"
+#include "scoll/collective/revoke_report.hpp"
+#include "scoll/coro/task.hpp"
+
+namespace scoll::detail {
+
+/// The revokes that this node has made or heard of. Each member that hears of one for the first time ends
+/// what it covers, and passes the notice on to its children in the initiator's tree and to its neighbours in
+/// the graph of the group, so that it reaches everybody although some are dead and nobody awaits answers.
+class revoker final {
+ public:
+  explicit revoker(engine& owner) noexcept : owner_(owner) {}
+  ~revoker() { stop(); }
+  revoker(const revoker&) = delete;
+  revoker& operator=(const revoker&) = delete;
+
+  /// A notice by this node, without reason and text.
+  notice_head notice_of(const group_state& group, notice_kind kind) const noexcept;
+  /// Revokes a group that this node holds, and waits until all that it has to tell are told, or not to be
+  /// reached, or `node_options::revoke_emission` has passed.
+  task<result<revoke_report>> revoke(std::shared_ptr<group_state> group, notice_head notice);
+
+  /// Tells the members of a group that outlives its creator that it has ended. Nobody waits for that.
+  void announce_end(const std::shared_ptr<group_state>& group);
+
+  /// The group that a notice has told of and that this node does not hold, once its members are known. Null
+  /// otherwise.
+  std::shared_ptr<group_state> told_of(const group_id& group) const;
+
+  /// Takes a notice. Returns false if it makes no sense here.
+  bool hear(transport::session& from, std::span<const std::byte> bytes);
+  /// Takes the error with which a member has refused or ended a request of this node because the group is
+  /// revoked there. That is as good as a notice, and is passed on like one.
+  void hear_refusal(const std::shared_ptr<group_state>& group, const error& why, node_id from);
+  /// Tells a node that shows by what it asks or waits for that it has not heard of a revoke yet.
+  void tell(const group_id& group, transport::session& peer);
+  /// The members of a group are known now that was revoked before they were, and they are told. Every way in
+  /// which a node learns the members of such a group ends here.
+  void members_known(const std::shared_ptr<group_state>& group);
+
+  // News of other nodes, which pay what is owed to them.
+  void met(transport::session& peer);
+  void returned(node_id node, std::uint64_t incarnation);
+
+  /// The error with which requests for a group are refused that was revoked before its creation came; none if
+  /// it was not.
+  error refusal_of_unknown(const group_id& group) const noexcept;
+  /// How a group that was revoked ended, for its tombstone.
+  group_ending ending_of(const group_id& group) const noexcept;
+  /// This node does not hold the group any more.
+  void dropped(const group_id& group) noexcept;
+  /// Tells nobody anything any more.
+  void stop() noexcept;
+
+ private:
+  using shared = std::shared_ptr<revocation>;
+  using key = std::pair<group_id, notice_kind>;
+
+  shared make_news(const notice_head& notice);
+  shared find(const group_id& group, notice_kind kind) const;
+  void begin(const std::shared_ptr<group_state>& group, const notice_head& notice, node_id sender);
+  void end_by_notice(const std::shared_ptr<group_state>& group, const notice_head& notice, node_id sender);
+  void hear_of_unknown(const notice_head& notice, node_id sender);
+  void ask_for_members(const shared& news);
+  task<void> find_members(shared news);
+  void spread(revocation& news, node_id sender);
+  void pump(revocation& news);
+  bool send(revocation& news, node_id node);
+  void owe(revocation& news, node_id node);
+  void on_progress(member_notice& notice, transport::notice_state state, const error& reason);
+  void continue_stalled();
+  void forget_if_done(revocation& news) noexcept;
+  void make_room_for_unknown();
+
+  engine& owner_;
+  std::map<key, shared> all_;
+  std::deque<group_id> unknown_;  // those that are not held here, the oldest first
+  bool stalled_ = false;          // some wait for room among the notices of this node
+};
+
+}  // namespace scoll::detail

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "scoll/coro/error_format.hpp"
+#include "tools/scoll-sim/cluster/records.hpp"
+#include "tools/scoll-sim/properties/properties.hpp"
+
+namespace scoll::sim {
+
+/// Reports that a broadcast violates a property.
+inline void report(violations& found, std::string_view property, const broadcast_record& b,
+                   const std::string& what) {
+  found.push_back(
+      {std::string(property),
+       fmt::format("broadcast {} of group {} from host {}: {}; status {}; {}", b.number, b.group->number,
+                   b.root->host, what, b.outcome_status ? "ok" : describe(b.outcome_status.error()),
+                   describe(b.account))});
+}
+
+/// True for the reasons for which operations end early.
+inline bool is_early_end(errc code) {
+  return code == errc::deadline_exceeded || code == errc::cancelled || code == errc::revoked ||
+         code == errc::unknown_group || code == errc::peer_died || code == errc::closed;
+}
+
+/// True if the group was revoked before the broadcast had ended.
+inline bool is_revoked(const broadcast_record& b) {
+  return !b.group->revokes.empty() && b.group->revokes.front().at <= b.ended;
+}
+
+/// The limits of time that a broadcast keeps, and what is done when its time is over.
+void check_broadcast_times(const broadcast_record& b, const cluster& c, violations& found);
+
+}  // namespace scoll::sim

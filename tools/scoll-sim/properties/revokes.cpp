@@ -1,0 +1,170 @@
+#include <algorithm>
+
+#include "scoll/collective/engine.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "scoll/node_access.hpp"
+#include "scoll/tree/binomial_graph.hpp"
+#include "tools/scoll-sim/properties/properties.hpp"
+
+// What must hold for revokes: who hears of them, what they end, and what they leave alone.
+namespace scoll::sim {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Longer than a revoke takes in a network without faults, beside all other traffic.
+constexpr nanoseconds long_way = milliseconds(250);
+/// What a revoke ends on its own node ends in the same turn.
+constexpr nanoseconds one_turn = milliseconds(1);
+
+void report(violations& found, std::string_view property, const group_record& g, const std::string& what) {
+  found.push_back({std::string(property), fmt::format("group {}: {}", g.number, what)});
+}
+void report(violations& found, std::string_view property, const broadcast_record& b,
+            const std::string& what) {
+  found.push_back(
+      {std::string(property),
+       fmt::format("broadcast {} of group {} from host {}: {}; status {}; {}", b.number, b.group->number,
+                   b.root->host, what, b.outcome_status ? "ok" : describe(b.outcome_status.error()),
+                   describe(b.account))});
+}
+void report(violations& found, std::string_view property, const errand_record& r, const std::string& what) {
+  found.push_back({std::string(property), fmt::format("call {} from host {}: {}; {}", r.number, r.from->host,
+                                                      what, r.failure ? describe(r.failure) : "ok")});
+}
+
+std::shared_ptr<detail::group_state> held(const life& l, const group_record& g) {
+  return g.id ? detail::node_access::engine(*l.member).find_group(*g.id) : nullptr;
+}
+
+/// The members whose life at the time of the first revoke still runs and still holds the group. All others
+/// count as dead. A group that a service names is held anew by whoever asks the service after the revoke.
+std::vector<const life*> holders(const cluster& c, const group_record& g) {
+  std::vector<const life*> found;
+  for (const std::uint32_t host : g.members) {
+    const life* const l = c.alive(host);
+    const revoke_record& first = g.revokes.front();
+    const bool then = !g.mapped || std::ranges::find(first.holders, l) != first.holders.end();
+    if (l != nullptr && l->started <= first.at && then && held(*l, g) != nullptr) found.push_back(l);
+  }
+  return found;
+}
+
+/// If one member that holds the group has heard, all have, as long as fewer are dead than the graph bears.
+void reaches_all(const cluster& c, const group_record& g, violations& found) {
+  if (g.revokes.empty()) return;
+  const auto n = static_cast<std::uint32_t>(g.members.size());
+  const auto all = holders(c, g);
+  const auto heard = [&](const life* l) { return held(*l, g)->revoked != nullptr; };
+  if (n - all.size() >= binomial_degree(n) || std::none_of(all.begin(), all.end(), heard)) return;
+  for (const life* const l : all) {
+    if (!heard(l)) report(found, "a revoke reaches all", g, fmt::format("host {} has not heard", l->host));
+  }
+}
+
+/// A group that nobody has revoked is revoked nowhere.
+void others_are_untouched(const cluster& c, violations& found) {
+  for (std::uint32_t host = 0; host < c.hosts(); ++host) {
+    const life* const l = c.alive(host);
+    if (l == nullptr) continue;
+    for (const auto& [number, g] : c.groups()) {
+      const auto state = g.revokes.empty() ? held(*l, g) : nullptr;
+      if (state != nullptr && state->revoked != nullptr)
+        report(found, "others are untouched", g, fmt::format("it is revoked on host {}", host));
+    }
+  }
+}
+
+void others_are_untouched(const broadcast_record& b, violations& found) {
+  if (!b.group->revokes.empty()) return;
+  const bool revoked = std::any_of(b.account.causes().begin(), b.account.causes().end(),
+                                   [](const cause& why) { return why.what == errc::revoked; });
+  if (revoked || (!b.outcome_status && b.outcome_status.error() == errc::revoked))
+    report(found, "others are untouched", b, "a revoke of another group has ended it");
+}
+
+/// No member begins to execute once it knows of the revoke.
+void nothing_begins_here(const broadcast_record& b, violations& found) {
+  for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
+    if (b.members[rank].after_revoke)
+      report(found, "nothing begins after a revoke here", b, fmt::format("rank {} executed", rank));
+  }
+}
+
+/// Whatever the life that revokes has begun in the group ends in that turn, with the same error.
+void ends_at_once(const broadcast_record& b, violations& found) {
+  for (const revoke_record& r : b.group->revokes) {
+    if (r.by != b.root || b.began > r.at || b.ended < r.at || !r.done) continue;
+    if (b.ended > r.at + one_turn)
+      report(found, "a revoke ends at once", b, fmt::format("after {} us", (b.ended - r.at).count() / 1000));
+  }
+}
+
+bool is_end(errc code) {
+  return code == errc::cancelled || code == errc::deadline_exceeded || code == errc::unknown_group ||
+         code == errc::closed;
+}
+
+/// A broadcast ends for one reason, the first, and states that are written after that carry it.
+void has_one_end(const broadcast_record& b, violations& found) {
+  if (b.outcome_status) return;
+  const errc why = b.outcome_status.error().code();
+  if (b.cancelled && why == errc::deadline_exceeded && b.cancelled_at + long_way < b.began + b.bound &&
+      b.cancelled_at < b.ended)
+    report(found, "one end", b, "it was cancelled before");
+  if (why != errc::revoked) return;
+  for (const cause& c : b.account.causes()) {
+    const bool hooks_own = c.what.text().empty();  // what a hook made of its stop token
+    if (c.reporter == b.root_rank && c.where == phase::execute && is_end(c.what.code()) && !hooks_own)
+      report(found, "one end", b, fmt::format("a state says {}", describe(c.what)));
+  }
+}
+
+void check_call(const errand_record& r, const cluster& c, violations& found) {
+  const auto g = r.through_group ? c.groups().find(r.within) : c.groups().end();
+  if (g == c.groups().end() || g->second.revokes.empty()) {
+    if (r.failure == errc::revoked) report(found, "others are untouched", r, "its group is not revoked");
+    return;
+  }
+  for (const revoke_record& v : g->second.revokes) {
+    if (v.by != r.from || r.began > v.at || r.ended < v.at || !v.done) continue;
+    if (r.ended > v.at + (r.moves_bulk ? long_way : one_turn))
+      report(found, "a revoke ends at once", r, fmt::format("after {} us", (r.ended - v.at).count() / 1000));
+  }
+}
+
+}  // namespace
+
+void check_revokes(const cluster& c, violations& found) {
+  for (const auto& [number, b] : c.broadcasts()) {
+    nothing_begins_here(b, found);
+    if (b.stray || !b.done || b.ended_by_crash || b.root->crashed) continue;
+    others_are_untouched(b, found);
+    ends_at_once(b, found);
+    has_one_end(b, found);
+  }
+  for (const auto& [number, r] : c.calls().records()) {
+    if (r.done && !r.ended_by_crash) check_call(r, c, found);
+  }
+}
+
+void check_revokes_settled(cluster& c, violations& found) {
+  for (const auto& [number, g] : c.groups()) reaches_all(c, g, found);
+  others_are_untouched(c, found);
+}
+
+void check_revokes_are_prompt(cluster& c, violations& found) {
+  if (!c.faults().empty()) return;
+  for (const auto& [number, g] : c.groups()) {
+    if (g.revokes.empty() || g.revokes.front().at + long_way > c.world().now()) continue;
+    if (c.world().now() > g.revokes.front().at + 4 * long_way) continue;
+    const revoke_record& first = g.revokes.front();
+    if (held(*first.by, g) == nullptr || held(*first.by, g)->revoked == nullptr) continue;
+    for (const life* const l : holders(c, g)) {
+      if (held(*l, g)->revoked == nullptr)
+        report(found, "a revoke is prompt", g, fmt::format("host {} has not heard in time", l->host));
+    }
+  }
+}
+
+}  // namespace scoll::sim
