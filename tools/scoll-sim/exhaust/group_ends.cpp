@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr nanoseconds lease = 100ms;
+constexpr nanoseconds short_lease = 100ms;
 constexpr std::uint32_t members = 3, creator = 0;
 
 struct idle {
@@ -31,7 +31,8 @@ struct idle {
 /// Three nodes in virtual time, and a group that the first one creates.
 class three_nodes {
  public:
-  explicit three_nodes(lifetime ends_with) : network_(ex_.world(), 65'536, members) {
+  explicit three_nodes(lifetime ends_with, nanoseconds lease = short_lease)
+      : network_(ex_.world(), 65'536, members), lease_(lease) {
     std::vector<target> targets;
     for (std::uint32_t i = 0; i < members; ++i) {
       rails_.push_back(std::make_unique<testing::sim_rail>(network_, ex_, i));
@@ -57,6 +58,7 @@ class three_nodes {
   bool holds(std::uint32_t i) const {
     return detail::node_access::engine(*nodes_[i]).find_group(group_.id()) != nullptr;
   }
+  void destroy() { sync_wait(ex_, nodes_[creator]->destroy(group_)).ignore(); }
   void connect(std::uint32_t a, bool open) {
     for (std::uint32_t b = 0; b < members; ++b) {
       if (a == b) continue;
@@ -72,7 +74,7 @@ class three_nodes {
     options.id = i + 1;
     options.cluster = "ends";
     options.incarnation = 1;
-    options.group_lease = lease;
+    options.group_lease = lease_;
     nodes_.push_back(std::make_unique<node>(ex_, *rails_[i], options));
     nodes_[i]->serve(idle{}).value();
     nodes_[i]->listen(testing::sim_network::address_of(i)).value();
@@ -83,6 +85,7 @@ class three_nodes {
 
   testing::virtual_executor ex_;
   testing::sim_network network_;
+  nanoseconds lease_;
   std::vector<std::unique_ptr<testing::sim_rail>> rails_;
   std::vector<std::unique_ptr<node>> nodes_;
   group<idle> group_;
@@ -94,20 +97,42 @@ exhausted a_creator_dies() {
   three_nodes c(lifetime::members);
   c.connect(creator, false);
   for (std::uint32_t i = 1; i < members; ++i) c[i].on_dead(creator + 1, 1);
-  c.run_for(5 * lease);
+  c.run_for(5 * short_lease);
   if (!c.holds(1) || !c.holds(2)) part.violation = "a lasting group ends with its creator";
+  return part;
+}
+
+/// Another group ends on each member as soon as it hears of the death.
+exhausted a_creator_is_called_dead() {
+  exhausted part{"the creator of a group dies", 1, {}, {}};
+  three_nodes c(lifetime::creator, 1h);
+  c.connect(creator, false);
+  for (std::uint32_t i = 1; i < members; ++i) c[i].on_dead(creator + 1, 1);
+  if (c.holds(1) || c.holds(2)) part.violation = "a group outlives its creator";
   return part;
 }
 
 /// A member that asks its creator once in vain keeps a group that nobody has used.
 exhausted a_question_is_lost() {
   exhausted part{"a question about a group is lost", 1, {}, {}};
-  three_nodes c(lifetime::creator);
+  three_nodes c(lifetime::creator, 1s);
   c.connect(1, false);
-  c.run_for(lease + lease / 2);
+  c.run_for(2200ms);  // the first question is given up
   c.connect(1, true);
-  c.run_for(10 * lease);
+  c.run_for(10s);
   if (!c.holds(1)) part.violation = "one lost question ends a group";
+  return part;
+}
+
+/// A member that could not be told of an end is told as soon as it can be reached, long before it asks.
+exhausted a_member_is_missed() {
+  exhausted part{"a member is out of reach while its group is destroyed", 1, {}, {}};
+  three_nodes c(lifetime::creator, 1h);
+  c.connect(1, false);
+  c.destroy();
+  c.connect(1, true);
+  c.run_for(30s);
+  if (c.holds(1)) part.violation = "a member that was missed is not told";
   return part;
 }
 
@@ -128,7 +153,8 @@ exhausted tombstones_are_many() {
 }  // namespace
 
 std::vector<exhausted> tell_of_group_ends() {
-  return {a_creator_dies(), a_question_is_lost(), tombstones_are_many()};
+  return {a_creator_dies(), a_creator_is_called_dead(), a_question_is_lost(), a_member_is_missed(),
+          tombstones_are_many()};
 }
 
 }  // namespace scoll::sim
