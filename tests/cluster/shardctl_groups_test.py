@@ -172,7 +172,8 @@ class Pools(unittest.TestCase):
         # One server has an older file.
         cluster.file_of[6] = cluster.home / "older.toml"
         cluster.file_of[6].write_text(before)
-        restart(cluster, 6)
+        restart(cluster, 6)  # the others may call the old life dead after the new one has begun
+        until(lambda: cluster.run("pool", "7").returncode == 1, "server 6 answers by its older file")
         differs = cluster.ask("pool", "7", expect=1)
         self.assertEqual(differs["outcome"]["merged"], [2, 4, 5])
         causes = {(tuple(each["nodes"]), each["cause"]["code"]) for each in differs["outcome"]["reports"]}

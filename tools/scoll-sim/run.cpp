@@ -5,6 +5,8 @@
 #include "scoll/coro/error_format.hpp"
 #include "tools/scoll-sim/cluster/cluster.hpp"
 #include "tools/scoll-sim/exhaust/agree_check.hpp"
+#include "tools/scoll-sim/exhaust/group_ends.hpp"
+#include "tools/scoll-sim/exhaust/groups_check.hpp"
 #include "tools/scoll-sim/exhaust/revoke_engine.hpp"
 #include "tools/scoll-sim/exhaust/revoke_graph.hpp"
 #include "tools/scoll-sim/gossip/gossip_swarm.hpp"
@@ -118,6 +120,12 @@ void run_report::add(const run_report& other) {
 
 namespace {
 
+std::vector<exhausted> small_groups() {
+  std::vector<exhausted> parts = tell_of_group_ends();
+  parts.push_back(kill_at_each_step(knomial{2}, 3));
+  return parts;
+}
+
 run_report run_exhaust(const std::vector<exhausted>& parts) {
   run_report report;
   for (const exhausted& part : parts) {
@@ -135,6 +143,7 @@ run_report run(const plan& p, testing::sim_world::observer observer) {
   if (p.work == workload::revoke)
     return run_exhaust({flood_with_equal_views(8), kill_at_each_notice(5, 1), revoke_beside_calls(5),
                         revoke_unknown_groups(4, 31)});
+  if (p.work == workload::groups) return run_exhaust(small_groups());
   run_report report;
   // Objects that were not destroyed in order are left as they are: a broken run is examined, not cleaned up.
   auto* const c = new cluster(p);

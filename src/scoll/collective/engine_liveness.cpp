@@ -50,8 +50,12 @@ void engine::end_life(node_id node, std::uint64_t last_incarnation) {
   }
   admissions_->end_root(node, last_incarnation);
   if (SCOLL_MUTANT(group_outlives_creator, "a group is kept after its creator has died")) return;
+  const bool all = SCOLL_MUTANT(members_die_with_creator, "a group does not outlive its creator");
   for (const auto& group : groups_.created_by(node, last_incarnation)) {
-    if (group->ends_with == lifetime::creator) end_group(group, {group_fate::destroyed, node, 0});
+    if (!all && group->ends_with == lifetime::members) continue;
+    // If the verdict is wrong, a delayed group comes back with the next request.
+    if (group->holders != nullptr) windows_.keep(*group);
+    end_group(group, {group_fate::destroyed, node, 0});
   }
   groups_.end_lives(node, last_incarnation);
 }

@@ -91,7 +91,10 @@ result<std::shared_ptr<group_state>> engine::group_of_creation(const admission_r
   if (!installed) return installed;
   group_state& group = **installed;
   if (request.found() != nullptr) group.offered = request.found()->offered;
-  if (rides) group.holders = std::make_unique<holder_set>(group.members->size());
+  if (rides) {
+    group.holders = std::make_unique<holder_set>(group.members->size());
+    windows_.give_back(group);
+  }
   enter_within(group);
   sweeper_->watch(group);
   return installed;
@@ -105,7 +108,12 @@ error engine::why_not_on_terms(const group_id& id, const creation_terms& terms, 
     return make_error(errc::unknown_group, "the group has ended with life {} of its creator, node {}",
                       id.incarnation, id.creator);
   }
-  if (!terms.within || find_outer(*terms.within) != nullptr) return {};
+  const auto outer = terms.within ? find_outer(*terms.within) : nullptr;
+  if (outer != nullptr) {
+    const error* const revoked = revoke_of(*outer);
+    return revoked != nullptr ? *revoked : error();
+  }
+  if (!terms.within) return {};
   return make_error(errc::unknown_group,
                     "node {} does not hold group {} of node {}, within which this one is", options_.id,
                     terms.within->counter, terms.within->creator);

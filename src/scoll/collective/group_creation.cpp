@@ -51,8 +51,10 @@ error engine::check_new_group(const membership& members, service_id service,
             "a delayed group ends with its creator: `settle` makes one that outlives it"};
   }
   if (!options.within) return {};
-  if (find_outer(*options.within) == nullptr)
+  const auto outer = find_outer(*options.within);
+  if (outer == nullptr)
     return {errc::unknown_group, "this node does not hold the group within which the new one is to be"};
+  if (const error* const revoked = revoke_of(*outer)) return *revoked;
   if (lies_within(members, *options.within)) return {};
   return {errc::not_member, "the new group has a member that the one within which it is to be has not"};
 }

@@ -11,9 +11,10 @@
 
 namespace scoll::detail {
 
-/// The replay windows of out-of-band groups that a node does not hold any more. The same id may come back, and
-/// no operation is admitted twice then. The table is bounded; what was kept first is given up first. Nor does
-/// an operation that is rooted here get the counter of an earlier one, whichever group that was for.
+/// The replay windows of groups that a node does not hold any more, and whose id may come back: of out-of-band
+/// groups, and of delayed ones that ended because their creator was called dead. No operation is admitted twice
+/// then. The table is bounded; what was kept first is given up first. Nor does an operation that is rooted here
+/// get the counter of an earlier one, whichever group that was for.
 class kept_windows {
  public:
   explicit kept_windows(std::size_t most = max_kept_windows) noexcept : most_(most) {}

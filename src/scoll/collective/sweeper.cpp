@@ -94,9 +94,11 @@ void engine::sweeper::drop_hopeless(const creator_life& of) {
   if (SCOLL_MUTANT(used_group_expires, "a group is dropped when its lease ends, used or not"))
     return drop(held_of(of), [](const group_state&) { return true; });
   if (owner_.lives_.is_over(of.creator, of.incarnation)) return drop_of_creator(of);
-  const bool silent = schedule_.unanswered(of) >= patience;
+  const bool impatient =
+      SCOLL_MUTANT(sweep_silence_is_gone, "one question without an answer ends the groups it was about");
+  const bool silent = schedule_.unanswered(of) >= (impatient ? 1 : patience);
   if (!silent || owner_.lives_.has_heard_of(of.creator)) return;
-  drop(held_of(of), [](const group_state& group) { return group.tentative; });
+  drop(held_of(of), [&](const group_state& group) { return group.tentative || impatient; });
 }
 
 /// Drops all groups of that life except those that outlive it.

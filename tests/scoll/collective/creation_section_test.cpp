@@ -79,9 +79,9 @@ TEST_CASE("a creation with its members lies on the wire as documented", "[golden
           "000101"
           "050000000000000006000000000000000700000000000000" +
               digest_of_outer() + "066c61796f7574" + members);
-  creation_terms inline_only;
-  inline_only.inline_only = true;
-  REQUIRE(hex(encoded(inline_only, *three())) == "02000000" + members);
+  creation_terms terms;
+  terms.inline_only = true;
+  REQUIRE(hex(encoded(terms, *three())) == "02000000" + members);
 }
 
 TEST_CASE("a creation by descriptor lies on the wire as documented", "[golden]") {
@@ -111,9 +111,9 @@ TEST_CASE("a creation is read as it was written") {
     CHECK(creation_bytes(terms, *three()) == encoded(terms, *three()).size());
     CHECK(descriptor_creation_bytes(terms) == encoded(terms, somewhere()).size());
   }
-  creation_terms inline_only;
-  inline_only.inline_only = true;
-  CHECK(decode_creation(encoded(inline_only, *three())).value().terms.inline_only);
+  creation_terms terms;
+  terms.inline_only = true;
+  CHECK(decode_creation(encoded(terms, *three())).value().terms.inline_only);
 }
 
 TEST_CASE("a creation that does not fit says how large it is") {

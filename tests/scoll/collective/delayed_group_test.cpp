@@ -226,6 +226,29 @@ TEST_CASE("a delayed group ends with its creator", "[delayed]") {
   }
 }
 
+TEST_CASE("a delayed group that comes back after a wrong verdict about its creator repeats nothing",
+          "[delayed]") {
+  cluster c(4);
+  const probe p;
+  c.serve(p);
+  const auto g = make_delayed(c, 0, flat{});
+  REQUIRE(c.bcast(g, {}).ok());
+  REQUIRE(c.bcast(c[1].find_group<probe>(g.id()).value(), {}).ok());
+  c[1].on_dead(1, 1);
+  REQUIRE(c.engine(1).groups() == 0);
+  c[1].on_alive(1, 1);
+  c.ex.run_for(2s);
+  const auto back = c.bcast(g, {});
+  INFO(describe(back.outcome()));
+  REQUIRE(back.ok());
+  REQUIRE(c.engine(1).groups() == 1);
+  p.log->clear();
+  const auto r = c.bcast(c[1].find_group<probe>(g.id()).value(), {});
+  INFO(describe(r.outcome()));
+  REQUIRE(r.ok());
+  for (std::uint32_t i = 0; i < 4; ++i) CHECK(p.log->executed[i] == 1);
+}
+
 TEST_CASE("a settled group is another one, which all members hold", "[delayed]") {
   constexpr std::uint32_t n = 6;
   cluster c(n);

@@ -87,6 +87,23 @@ TEST_CASE("a group is only created within one that all its members hold", "[with
   CHECK(c.run(c[0].create_group<probe>(nodes({1, 2}), within(outer))).error() == errc::unknown_group);
 }
 
+TEST_CASE("no group is created within one that is revoked", "[within][revoke]") {
+  cluster c(3);
+  c.serve(probe{});
+  const auto outer = c.run(c[0].create_group<probe>(nodes({1, 2, 3}), {.tree = flat{}})).value();
+  // Node 3 hears of the revoke alone; the creator does not know of it when it creates another group.
+  c.network.cut(0, 2);
+  c.network.refuse(0, 2);
+  c.network.refuse(2, 0);
+  const auto there = c[2].find_group<probe>(outer.id()).value();
+  REQUIRE(c.run(there.revoke(7, "over")).has_value());
+  c.ex.run_now();
+  CHECK(c.run(c[2].create_group<probe>(nodes({2, 3}), within(there))).error() == errc::revoked);
+  c.ex.run_for(50ms);
+  CHECK(c.run(c[0].create_group<probe>(nodes({1, 2}), within(outer))).error() == errc::revoked);
+  for (std::uint32_t i = 0; i < 3; ++i) CHECK(c.engine(i).groups() == 1);
+}
+
 TEST_CASE("a creation within a group that lacks one of the members is malformed", "[within][hostile]") {
   cluster c(4);
   c.serve(probe{});

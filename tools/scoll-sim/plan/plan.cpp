@@ -12,8 +12,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::array all_profiles{fault_profile::none, fault_profile::light, fault_profile::swarm};
-constexpr std::array all_workloads{workload::mixed,  workload::plain, workload::ship,
-                                   workload::gossip, workload::agree, workload::revoke};
+constexpr std::array all_workloads{workload::mixed, workload::plain,  workload::ship,  workload::gossip,
+                                   workload::agree, workload::revoke, workload::groups};
 
 }  // namespace
 
@@ -113,6 +113,7 @@ std::string_view to_string(workload work) {
     case workload::gossip: return "gossip";
     case workload::agree: return "agree";
     case workload::revoke: return "revoke";
+    case workload::groups: return "groups";
   }
   return "?";
 }

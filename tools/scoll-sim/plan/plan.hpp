@@ -21,11 +21,12 @@ enum class workload : std::uint8_t {
   gossip,  ///< participants of the gossip instead of nodes
   agree,  ///< every state of the small models of an agreement; nothing is drawn, and seeds make no difference
   revoke,  ///< every death in a small group that is revoked; likewise
+  groups,  ///< deaths at each step in the life of small groups, and stories of their ends; likewise
 };
 
 /// True if every seed of the workload is the same.
 constexpr bool has_no_seeds(workload work) noexcept {
-  return work == workload::agree || work == workload::revoke;
+  return work == workload::agree || work == workload::revoke || work == workload::groups;
 }
 
 /// The most hosts of one run.
@@ -37,7 +38,7 @@ struct plan {
   std::uint64_t seed = 0;  ///< for the network's random draws during the run
   std::uint32_t hosts = 16;
   std::vector<plan_event> events;
-  workload work = workload::mixed;              ///< with `gossip`, `agree` and `revoke` there are no events
+  workload work = workload::mixed;              ///< without events for `gossip`, and where `has_no_seeds`
   fault_profile faults = fault_profile::swarm;  ///< for `gossip`
 };
 
