@@ -79,7 +79,7 @@ bool tombstones::make_room(life& in, std::size_t most) noexcept {
   if (in.stones.size() < most) return true;
   const bool any = SCOLL_MUTANT(tombstone_evicted, "a full list of tombstones loses one that is needed");
   const auto spare =
-      std::find_if(in.stones.begin(), in.stones.end(), [any](const stone& s) { return any || !s.may_come; });
+      std::find_if(in.stones.begin(), in.stones.end(), [&](const stone& s) { return any || !s.may_come; });
   if (spare == in.stones.end()) return false;
   if (spare->may_come) --in.needed;
   in.stones.erase(spare);
