@@ -18,7 +18,7 @@ struct setting {
   std::string congestion_control;
 };
 
-/// What is noted of each repetition, in this order; times are in ns.
+/// Each repetition notes these figures, in this order; times are in ns.
 enum class figure : std::uint8_t {
   last_leaf,  ///< a broadcast of 64 bytes: when the last member executes it
   before_1,   ///< broadcasts of plan B before the revoke, from their beginning to their result

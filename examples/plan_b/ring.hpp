@@ -42,7 +42,7 @@ struct control {
 
 using ring_group = scoll::group<control>;
 
-/// What one server does in the ring. It must outlive its tasks.
+/// The part of one server in the ring. It must outlive its tasks.
 class ring {
  public:
   /// The number of blocks that may be under way at once.

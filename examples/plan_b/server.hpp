@@ -4,7 +4,7 @@
 
 namespace plan_b {
 
-/// What a server is told on its command line.
+/// The options of one server, which are its command line.
 struct server_options {
   std::uint64_t id = 0;
   std::uint32_t servers = 0;

@@ -30,7 +30,7 @@ class layout_question {
   scoll::task<json> ask(const command& c, scoll::stop_token stop);
 
  private:
-  /// What is said of the group beside its members' answers.
+  /// The part of the answer that describes the group, beside its members' answers.
   struct making {
     bool created = false;
     std::uint64_t sent_bytes = 0;  ///< by this server to all others, while it was made and asked

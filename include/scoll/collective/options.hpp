@@ -74,7 +74,7 @@ struct group_options {
   std::optional<tree_spec> tree{};
   /// The time for the creation. Without a limit, the cascading timeouts of the library's own service apply.
   time_limit deadline = std::chrono::seconds(10);
-  /// Whether the group ends when its creator dies.
+  /// Says whether the group ends when its creator dies.
   scoll::lifetime lifetime = scoll::lifetime::creator;
   /// When the members are told of the group.
   scoll::populate populate = scoll::populate::immediate;

@@ -31,7 +31,7 @@ transport::message& make_request(transport::endpoint& at, const group_id& id) {
   return m;
 }
 
-/// What a creator says that has done what it could.
+/// The answer of a creator that has done what it could.
 status read_answer(std::span<const std::byte> head, std::span<const std::byte> text) {
   const auto said = wire::decode_from<end_answer_head>(head);
   if (!said) return said.error();

@@ -9,7 +9,7 @@
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 
-// How groups are adopted, found and removed.
+// This file adopts, finds and removes groups.
 namespace scoll::detail {
 namespace {
 

@@ -107,7 +107,7 @@ void tombstones::bury_other(const group_id& id, const group_ending& end) {
 
 void tombstones::hear(node_id creator, std::uint64_t incarnation, const creation_statement& said) {
   life& in = of(creator, incarnation);
-  // Of two statements with one bound the later one names fewer exceptions.
+  // If two statements have the same bound, the later one names fewer exceptions.
   const bool later =
       said.below > in.said.below || (said.below == in.said.below && said.count < in.said.count);
   if (!later) return;

@@ -105,7 +105,7 @@ TEST_CASE("a member that does not know the group asks who the members are, and t
   cluster c(12);
   c.serve(service);
   const auto members = membership::make(c.targets()).value();
-  // Those that hold the group are no neighbours of each other.
+  // The members that hold the group are no neighbours of each other.
   const std::vector<std::uint32_t> holders{0, 3, 6, 9};
   for (const std::uint32_t i : holders) c[i].adopt_group<probe>(7, members).value();
   const auto id = out_of_band_group(probe::id, 7, members->digest());

@@ -41,7 +41,7 @@ void fill(detail::group_state& group, std::uint32_t n) {
   group.members = membership::make(std::move(targets)).value();
 }
 
-/// Those whom the library tells at a rank that holds `known` dead, without the help of a tree.
+/// Returns the members that the library tells at a rank that holds `known` dead, without the help of a tree.
 member_set told_by(detail::group_state& group, member_set known, std::uint32_t rank) {
   std::vector<std::uint32_t> dead;
   for (std::uint32_t r = 0; r < group.members->size(); ++r) {
