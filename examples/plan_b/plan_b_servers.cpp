@@ -76,6 +76,7 @@ class story {
   double killed_at_ = 0;
   std::map<std::uint64_t, double> ended_;  // plan A, by server
   std::set<std::uint64_t> finished_, failed_;
+  std::map<std::uint64_t, std::string> reasons_;  // of those that failed
   bool all_back_ = false;
 };
 
@@ -133,7 +134,10 @@ void story::hear(std::size_t which, std::string_view line) {
   } else if (word == "finished") {
     finished_.insert(id);
   } else {
-    if (word == "failed") failed_.insert(id);
+    if (word == "failed") {
+      failed_.insert(id);
+      reasons_.emplace(id, text);
+    }
     all_back_ |= word == "back";
     say("server {}: {} {}", id, word, text);
   }
@@ -178,7 +182,10 @@ exit_code story::judge_revoked() {
   for (std::uint64_t id = 1; id <= args_.server.servers; ++id)
     good = good && (killed_.contains(id) || servers_.ended_well(id - 1));
   if (!good) {
-    fmt::print("the survivors did not finish: {} of {} did\n", count(finished_), survivors());
+    const std::size_t ended = count(finished_) + count(failed_);
+    fmt::print("of {} survivors {} finished, {} failed, and {} are still waiting\n", survivors(),
+               count(finished_), count(failed_), survivors() - ended);
+    for (const auto& [id, why] : reasons_) fmt::print("  server {} failed: {}\n", id, why);
     return otherwise;
   }
   if (aloud_)
