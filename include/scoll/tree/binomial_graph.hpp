@@ -45,6 +45,15 @@ class rank_list {
 
 /// The graph among n members as one of them sees it, who holds some of the others dead. It is a pure value.
 class binomial_graph {
+  // It stands before its uses: clang instantiates a template in a constant expression only after its body.
+  template <class Add>
+  static constexpr void each_step(std::uint32_t from, std::uint32_t size, const Add& add) noexcept {
+    for (std::uint64_t step = 1; step < size; step *= 2) {
+      add(static_cast<std::uint32_t>((from + step) % size));
+      add(static_cast<std::uint32_t>((from + size - step) % size));
+    }
+  }
+
  public:
   /// `dead` are ranks below n, ascending, each once. They must stay valid as long as the graph.
   constexpr binomial_graph(std::uint32_t n, std::span<const std::uint32_t> dead) noexcept
@@ -92,13 +101,6 @@ class binomial_graph {
   }
 
  private:
-  template <class Add>
-  static constexpr void each_step(std::uint32_t from, std::uint32_t size, const Add& add) noexcept {
-    for (std::uint64_t step = 1; step < size; step *= 2) {
-      add(static_cast<std::uint32_t>((from + step) % size));
-      add(static_cast<std::uint32_t>((from + size - step) % size));
-    }
-  }
   constexpr std::uint32_t index_of(std::uint32_t rank) const noexcept {
     const auto before = std::lower_bound(dead_.begin(), dead_.end(), rank) - dead_.begin();
     return rank - static_cast<std::uint32_t>(before);
