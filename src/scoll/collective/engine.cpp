@@ -256,7 +256,7 @@ void engine::on_cancelled(transport::incoming& work, const transport::cancel_rea
 
 /// A peer with a new incarnation has died before, whether liveness noticed it or not.
 void engine::on_session_lost(transport::session& peer, const error& reason) noexcept {
-  if (reason == errc::peer_rebooted) on_alive(peer.peer(), peer.peer_incarnation());
+  if (reason == errc::peer_rebooted) on_life(peer.peer(), peer.peer_incarnation());
 }
 
 transport::session* engine::session_to(group_state& group, std::uint32_t rank) noexcept {

@@ -202,6 +202,7 @@ class engine final : private transport::endpoint_events {
   error refuse_unknown_revoked(const admission_request& request, const collective_head& head);
   void learn_members(const group_id& id, membership_ptr members);
   bool view_differs(const group_state& group, const subset& root_sees) const;
+  void on_life(node_id node, std::uint64_t incarnation);
   void end_life(node_id node, std::uint64_t last_incarnation);
   begun fail(operation& op, const error& why) noexcept;
   error admit_safely(const admission_request& request, const collective_head& head) noexcept;

@@ -31,7 +31,13 @@ void engine::on_dead(node_id node, std::uint64_t incarnation) {
 }
 
 void engine::on_alive(node_id node, std::uint64_t incarnation) {
-  if (node == options_.id || incarnation == 0 || !lives_.live(node, incarnation)) return;
+  if (node == options_.id || incarnation == 0) return;
+  lives_.report(node, incarnation);
+  on_life(node, incarnation);
+}
+
+void engine::on_life(node_id node, std::uint64_t incarnation) {
+  if (!lives_.live(node, incarnation)) return;
   if (transport::session* peer = endpoint_.find(node)) peer->declare_alive(incarnation);
   end_life(node, incarnation - 1);
   revokes_->returned(node, incarnation);

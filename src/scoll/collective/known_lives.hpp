@@ -9,8 +9,9 @@
 
 namespace scoll::detail {
 
-/// The news of liveness about other nodes: the latest life of each, and the dead nodes. Older news changes
-/// nothing, in whatever order news comes.
+/// What is known of the lives of other nodes: the latest life of each, and the dead nodes. Older news changes
+/// nothing, in whatever order news comes. The news comes from the user, whose detector of failures tells of
+/// lives and deaths, and from connections, which tell of lives alone.
 class known_lives {
  public:
   /// Returns false if this is not news, because it is known or a later life is.
@@ -18,7 +19,7 @@ class known_lives {
     life& known = of(node);
     if (incarnation < known.incarnation || (known.dead && incarnation == known.incarnation)) return false;
     if (!known.dead) dead_.insert(place(dead_, node), node);
-    known.incarnation = incarnation;
+    known.incarnation = known.reported = incarnation;
     return known.dead = true;
   }
   bool live(node_id node, std::uint64_t incarnation) {
@@ -30,14 +31,24 @@ class known_lives {
     return true;
   }
 
+  /// Notes that the user has told of that life.
+  void report(node_id node, std::uint64_t incarnation) {
+    life& known = of(node);
+    known.reported = std::max(known.reported, incarnation);
+  }
+
   /// True if that life of the node is known to be over.
   bool is_over(node_id node, std::uint64_t incarnation) const noexcept {
     const life* const known = find(node);
     return known != nullptr &&
            (incarnation < known->incarnation || (known->dead && incarnation == known->incarnation));
   }
-  /// True if there has been any news about the node.
-  bool has_heard_of(node_id node) const noexcept { return find(node) != nullptr; }
+  /// True if the user has told of that life or a later one. Then the user will tell of its end as well; the
+  /// end of a life that only a connection has met may never be told.
+  bool is_reported(node_id node, std::uint64_t incarnation) const noexcept {
+    const life* const known = find(node);
+    return known != nullptr && incarnation <= known->reported;
+  }
   bool is_dead(node_id node) const noexcept { return std::binary_search(dead_.begin(), dead_.end(), node); }
   /// The dead nodes in the order of their ids; nearly always empty.
   const std::vector<node_id>& dead() const noexcept { return dead_; }
@@ -46,6 +57,7 @@ class known_lives {
   struct life {
     node_id node = 0;
     std::uint64_t incarnation = 0;
+    std::uint64_t reported = 0;
     bool dead = false;
   };
 
@@ -60,7 +72,7 @@ class known_lives {
   life& of(node_id node) {
     const auto at = std::lower_bound(lives_.begin(), lives_.end(), node, before);
     if (at != lives_.end() && at->node == node) return *at;
-    return *lives_.insert(at, {node, 0, false});
+    return *lives_.insert(at, {node, 0, 0, false});
   }
 
   std::vector<life> lives_;  // sorted by node

@@ -97,9 +97,11 @@ task<void> cluster::settle_as(life& l, const group_record& from, group_record& g
 }
 
 /// Notes a clean broadcast to a whole delayed group: from now on nothing of its creation is sent by this life
-/// again, unless a member begins a new one.
+/// again, unless a member begins a new one. A member that began one during the broadcast may have answered in
+/// its former life.
 void cluster::note_told(const life& root, const broadcast_record& b) {
   if (b.addressed.size() != b.members.size() || root.crashed) return;
+  if (std::ranges::any_of(all_lives_, [&](const life& l) { return l.started >= b.began; })) return;
   const auto held = detail::node_access::engine(*root.member).find_group(*b.group->id);
   if (held != nullptr) told_.push_back({&root, b.group, held->creations_sent, all_lives_.size()});
 }
