@@ -56,6 +56,8 @@ struct group {
   microseconds deadline{0};  ///< 0: the usual one
   bool delayed = false;      ///< the members are told with the first broadcast
   bool large = false;        ///< the members have more entities than a message holds
+  bool lasting = false;      ///< it does not end with its creator
+  std::uint64_t inside = 0;  ///< one more than the number of the group within which it is; 0: none
 };
 
 /// A host makes a group of the same members at once, where some may not have been told.

@@ -62,13 +62,13 @@ void reaches_all(const cluster& c, const group_record& g, violations& found) {
   }
 }
 
-/// A group that nobody has revoked is revoked nowhere.
+/// A group that nobody has revoked, nor one within which it is, is revoked nowhere.
 void others_are_untouched(const cluster& c, violations& found) {
   for (std::uint32_t host = 0; host < c.hosts(); ++host) {
     const life* const l = c.alive(host);
     if (l == nullptr) continue;
     for (const auto& [number, g] : c.groups()) {
-      const auto state = g.revokes.empty() ? held(*l, g) : nullptr;
+      const auto state = g.is_revoked() ? nullptr : held(*l, g);
       if (state != nullptr && state->revoked != nullptr)
         report(found, "others are untouched", g, fmt::format("it is revoked on host {}", host));
     }
@@ -76,7 +76,7 @@ void others_are_untouched(const cluster& c, violations& found) {
 }
 
 void others_are_untouched(const broadcast_record& b, violations& found) {
-  if (!b.group->revokes.empty()) return;
+  if (b.group->is_revoked()) return;
   const bool revoked = std::any_of(b.account.causes().begin(), b.account.causes().end(),
                                    [](const cause& why) { return why.what == errc::revoked; });
   if (revoked || (!b.outcome_status && b.outcome_status.error() == errc::revoked))
@@ -122,7 +122,7 @@ void has_one_end(const broadcast_record& b, violations& found) {
 
 void check_call(const errand_record& r, const cluster& c, violations& found) {
   const auto g = r.through_group ? c.groups().find(r.within) : c.groups().end();
-  if (g == c.groups().end() || g->second.revokes.empty()) {
+  if (g == c.groups().end() || !g->second.is_revoked()) {
     if (r.failure == errc::revoked) report(found, "others are untouched", r, "its group is not revoked");
     return;
   }
