@@ -127,6 +127,21 @@ TEST_CASE("a revoke ends what runs in its group, and nothing else", "[revoke]") 
   CHECK(r.c.quiet());
 }
 
+TEST_CASE("a broadcast that waits for the gossip of its node ends with the revoke of its group", "[revoke]") {
+  revoked_group r(4);
+  r.c.engine(0).holding().hold();
+  flight waiting(r.c, r.g, {});
+  r.c.ex.run_for(10ms);
+  REQUIRE(r.revoke(3));
+  const auto& ended = waiting.land();
+  CHECK(ended.error() == errc::revoked);
+  CHECK(ended.error().text() == "node 4 has revoked the group, reason 77: plan B");
+  CHECK(ended.outcome().count(member_state::not_reached) == 4);
+  r.c.engine(0).holding().release();
+  CHECK(r.service.log->executed.empty());
+  CHECK(r.c.quiet());
+}
+
 TEST_CASE("a root that awaits a deaf member ends at once, and its answer says what is unknown", "[revoke]") {
   revoked_group r(4, flat{});
   r.service.log->stuck = {2};
