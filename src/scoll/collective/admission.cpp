@@ -79,8 +79,15 @@ error engine::admit(const admission_request& request, const collective_head& hea
   }
   if (const error why = refuse_revoked(request, *group, *entry)) return why;
   const error placed = admit_to_group(request, head, group, std::move(entry));
-  if (placed && !known && !group->mapped) groups_.forget(head.group);
+  if (placed && !known && !group->mapped) forget_unused(*group);
   return placed;
+}
+
+/// Removes a group that was installed for a request which is refused. What a delayed group has seen before is
+/// kept, so that it is not executed again when the group comes back.
+void engine::forget_unused(group_state& group) {
+  if (group.holders != nullptr) windows_.keep(group);
+  groups_.forget(group.id);
 }
 
 /// Checks that the parts of the payload have the sizes that the head gives, and that a creation is announced

@@ -207,6 +207,7 @@ class engine final : private transport::endpoint_events {
   begun fail(operation& op, const error& why) noexcept;
   error admit_safely(const admission_request& request, const collective_head& head) noexcept;
   error admit(const admission_request& request, const collective_head& head);
+  void forget_unused(group_state& group);
   static error check_sizes(const collective_head& head, std::size_t payload);
   error admit_to_group(const admission_request& request, const collective_head& head,
                        const std::shared_ptr<group_state>& group, std::shared_ptr<service_entry> service);
