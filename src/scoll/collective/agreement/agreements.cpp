@@ -143,7 +143,10 @@ void engine::agreements::verdict_on(node_id node) {
 
 void engine::agreements::end_group(const group_state& group, const error& why) noexcept {
   each(group, [&](agreement_instance& i) {
-    if (i.decided()) return settle(i);
+    if (i.decided()) {
+      settle(i);
+      return i.changed();  // nobody is told the outcome any more
+    }
     for (const std::uint64_t counter : i.taken) owner_.creations_.lose_sight(counter);
     i.taken.clear();
     i.end(why);

@@ -218,7 +218,7 @@ task<void> engine::agreements::announce(std::shared_ptr<group_state> group, inst
     if (untold.empty()) break;
     if (times == 0) continue;
     deadline_stop limit{deadline(owner_.executor_.now() + wait)};
-    while (!stopped_ && !limit.stop_requested()) {
+    while (!stopped_ && !group->forgotten && !limit.stop_requested()) {
       const status waited = co_await i->change(limit.token());
       waited.ignore();
     }
