@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scoll/collective/agreement/agreements.hpp"
 #include "scoll/collective/limits.hpp"
 #include "scoll/collective/operation/operation.hpp"
 #include "scoll/coro/deadline.hpp"
@@ -115,7 +116,10 @@ bool fits(const notice_head& notice, const group_state& group, node_id sender) {
 bool revoker::hear(transport::session& from, std::span<const std::byte> bytes) {
   const auto notice = wire::decode_from<notice_head>(bytes);
   if (!notice || !makes_sense(*notice)) return false;
-  const auto group = owner_.groups_.find(notice->group);
+  auto group = owner_.groups_.find(notice->group);
+  // A notice about a group shows that it exists, as a request does.
+  if (group == nullptr && owner_.agreements_->hold_voted(notice->group))
+    group = owner_.groups_.find(notice->group);
   if (group == nullptr) {
     hear_of_unknown(*notice, from.peer());
     return true;
