@@ -104,7 +104,8 @@ std::shared_ptr<group_state> group_table::hold_shrunk(const group_state& from, c
                                                       membership_ptr members) {
   if (auto known = find(id)) return known;
   const auto rank = members->rank_of(self_);
-  if (!rank || tombstones_.end_of_lasting(id)) return nullptr;
+  const group_ending end = tombstones_.end_of_lasting(id);
+  if (!rank || (end && end.gone)) return nullptr;
   auto group = make(id, std::move(members), *rank, from.service, from.tree);
   group->ends_with = lifetime::members;
   group->shrunk_from = from.id;

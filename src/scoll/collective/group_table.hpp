@@ -58,7 +58,7 @@ class group_table {
   result<std::shared_ptr<group_state>> adopt(membership_ptr members, service_id service, std::uint64_t id,
                                              const tree_spec& tree);
 
-  /// Makes the group of the survivors of `from` known here. Null if it is known to have ended.
+  /// Makes the group of the survivors of `from` known here. Null if it is known to be gone.
   std::shared_ptr<group_state> hold_shrunk(const group_state& from, const group_id& id,
                                            membership_ptr members);
 

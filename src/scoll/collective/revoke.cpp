@@ -157,12 +157,14 @@ void revoker::hear_of_unknown(const notice_head& notice, node_id sender) {
     known->knows(sender);
     return ask_for_members(known);
   }
-  if (owner_.groups_.refusal_of(notice.group)) return;  // it is gone
-  const group_fate fate = kind == notice_kind::revoked ? group_fate::revoked : group_fate::destroyed;
+  const bool ends = kind == notice_kind::ended;
+  const group_ending known = owner_.groups_.refusal_of(notice.group);
+  if (known && (known.gone || !ends)) return;
+  const group_fate fate = ends ? group_fate::destroyed : group_fate::revoked;
   if (!owner_.groups_.bury(notice.group, static_cast<lifetime>(notice.ends_with),
-                           {fate, notice.by, notice.reason}))
+                           {fate, notice.by, notice.reason, ends}))
     return;
-  if (kind != notice_kind::revoked) return;
+  if (ends) return;
   make_room_for_unknown();
   const shared news = make_news(notice);
   news->apart = true;
@@ -212,6 +214,11 @@ void revoker::members_known(const std::shared_ptr<group_state>& group) {
   news->over = group->id.creator == 0;
   if (fits(news->notice, *group, news->notice.by)) spread(*news, news->knowing.front());
   forget_if_done(*news);
+}
+
+void revoker::held(const std::shared_ptr<group_state>& group) {
+  const shared news = find(group->id, notice_kind::revoked);
+  if (news != nullptr && news->apart) begin(group, notice_head(news->notice), 0);
 }
 
 revoker::shared revoker::make_news(const notice_head& notice) {

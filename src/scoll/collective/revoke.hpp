@@ -48,6 +48,8 @@ class revoker final {
   /// The members of a group are known now that was revoked before they were, and they are told. Every way in
   /// which a node learns the members of such a group ends here.
   void members_known(const std::shared_ptr<group_state>& group);
+  /// This node holds a group from now on, which may have been revoked before: a group of survivors.
+  void held(const std::shared_ptr<group_state>& group);
 
   // News of other nodes, which pay what is owed to them.
   void met(transport::session& peer);

@@ -21,6 +21,7 @@ struct group_ending {
   group_fate fate = group_fate::none;
   node_id by = 0;
   std::uint64_t reason = 0;
+  bool gone = true;  ///< false: it is only known to be revoked, and other members may hold it
 
   explicit operator bool() const noexcept { return fate != group_fate::none; }
 };
@@ -45,7 +46,7 @@ class tombstones {
   group_ending end_of(node_id creator, std::uint64_t incarnation, std::uint64_t counter) const noexcept;
   /// How a group that outlives its creator ended, as far as this node has heard.
   group_ending end_of_lasting(const group_id& id) const noexcept;
-  /// The counters of that life's groups of which `end_of` knows an end.
+  /// The counters of that life's groups that are known to be gone.
   counter_ranges ended_of(node_id creator, std::uint64_t incarnation) const;
   /// False if creations of that life have to wait, because its list is full.
   bool admits_creations(node_id creator, std::uint64_t incarnation) const noexcept;
@@ -53,7 +54,8 @@ class tombstones {
   /// Remembers the end of a group that ends with its creator. `may_come`: a message that creates it may still
   /// arrive. Returns false if the list is full of tombstones that may be needed; nothing has changed then.
   bool bury(const group_id& id, const group_ending& end, bool may_come);
-  /// Remembers the end of a group that outlives its creator, or that has none.
+  /// Remembers the end of a group that outlives its creator, or that has none. The first end stands; a later
+  /// one can only say that the group is gone.
   void bury_other(const group_id& id, const group_ending& end);
   /// Takes a statement of the creator. An older one changes nothing, in whatever order they come.
   void hear(node_id creator, std::uint64_t incarnation, const creation_statement& said);
@@ -71,6 +73,7 @@ class tombstones {
     std::uint64_t reason = 0;
     node_id by = 0;
     group_fate fate = group_fate::destroyed;
+    bool gone = true;
     bool may_come = false;
   };
   struct life {

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "scoll/collective/agreement/agreements.hpp"
+#include "scoll/collective/revoke.hpp"
 #include "scoll/collective/sweeper.hpp"
 #include "scoll/coro/mutants.hpp"
 
@@ -96,7 +97,9 @@ void engine::agreements::hold_shrunk(const group_state& group, const proposal& d
   if (decided.failed.contains(group.self_rank)) return;
   const auto made =
       owner_.groups_.hold_shrunk(group, shrunk_id(decided), survivors_of(group, decided.failed));
-  if (made != nullptr) owner_.sweeper_->watch(*made);
+  if (made == nullptr) return;
+  owner_.sweeper_->watch(*made);
+  owner_.revokes_->held(made);
 }
 
 bool engine::agreements::owes_shrink(const group_state& group) const noexcept {
