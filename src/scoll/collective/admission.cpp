@@ -133,7 +133,7 @@ error engine::forget_unknown(const collective_head& head, const forget_request& 
   const group_id& id = head.group;
   const bool possible = endpoint_.find(id.creator) != nullptr && !lives_.is_over(id.creator, id.incarnation);
   if (!possible && forgets.ends_with == lifetime::creator) return why;
-  hear_statement(head, forgets.said);
+  if (possible) hear_statement(head, forgets.said);
   admissions_->end_group(id, {errc::unknown_group, "the group was destroyed before its members were known"});
   if (groups_.bury(id, forgets.ends_with, {group_fate::destroyed, head.operation.root, 0})) return why;
   return make_error(errc::busy,

@@ -55,4 +55,8 @@ inline constexpr std::size_t max_offers_to_questions = 64;
 /// The number of groups that a node was told were revoked before their creation has come.
 inline constexpr std::size_t max_unknown_revokes = 1024;
 
+/// The number of groups that have ended here while notices about them are still to be sent or on their way.
+/// Beyond it, a group that ends sends no further notices; `destroy` and the sweeps tell its members.
+inline constexpr std::size_t max_leaving_revokes = 1024;
+
 }  // namespace scoll::detail

@@ -60,7 +60,8 @@ void revoker::begin(const std::shared_ptr<group_state>& group, const notice_head
   }
   if (news == nullptr) news = make_news(notice);
   if (news->over || news->apart) news->knowing.clear();  // of a group that was adopted before
-  news->over = news->apart = false;
+  leaving_ -= std::exchange(news->over, false);
+  news->apart = false;
   std::erase(unknown_, group->id);
   news->notice = notice;
   news->group = group;
@@ -72,13 +73,14 @@ void revoker::begin(const std::shared_ptr<group_state>& group, const notice_head
 }
 
 /// The group ends here with the first notice of its end, which goes on to others as that of a revoke does.
-/// Debts are left to the sweeps: a member asks others whether such a group has ended.
+/// Debts are left to the sweeps: a member asks others whether such a group has ended. So are the notices if
+/// those of too many groups are under way.
 void revoker::end_by_notice(const std::shared_ptr<group_state>& group, const notice_head& notice,
                             node_id sender) {
-  if (find(group->id, notice_kind::ended) != nullptr) return;
+  if (find(group->id, notice_kind::ended) != nullptr || leaving_ >= max_leaving_revokes) return;
   const shared news = make_news(notice);
   news->group = group;
-  news->over = true;
+  leave(*news);
   if (sender != 0) news->knows(sender);
   spread(*news, sender);
   forget_if_done(*news);
@@ -91,7 +93,7 @@ void revoker::spread(revocation& news, node_id sender) {
   for (const std::uint32_t rank : to.living) {
     if (!news.is_told(members.node(rank))) news.to_tell.push_back(members.node(rank));
   }
-  pump(news);
+  pump_or_wait(news);
 }
 
 // ---- receipts
@@ -161,8 +163,11 @@ void revoker::hear_of_unknown(const notice_head& notice, node_id sender) {
   const group_ending known = owner_.groups_.refusal_of(notice.group);
   if (known && (known.gone || !ends)) return;
   const group_fate fate = ends ? group_fate::destroyed : group_fate::revoked;
-  if (!owner_.groups_.bury(notice.group, static_cast<lifetime>(notice.ends_with),
-                           {fate, notice.by, notice.reason, ends}))
+  const auto ends_with = static_cast<lifetime>(notice.ends_with);
+  // Only of nodes that this one knows is anything kept by their ids, because any number may be in a notice.
+  const bool possible =
+      ends_with == lifetime::members || owner_.endpoint_.find(notice.group.creator) != nullptr;
+  if (possible && !owner_.groups_.bury(notice.group, ends_with, {fate, notice.by, notice.reason, ends}))
     return;
   if (ends) return;
   make_room_for_unknown();
@@ -201,7 +206,7 @@ std::shared_ptr<group_state> revoker::told_of(const group_id& group) const {
 
 void revoker::make_room_for_unknown() {
   while (unknown_.size() >= max_unknown_revokes) {
-    all_.erase({unknown_.front(), notice_kind::revoked});
+    erase({unknown_.front(), notice_kind::revoked});
     unknown_.pop_front();
   }
 }
@@ -211,7 +216,7 @@ void revoker::members_known(const std::shared_ptr<group_state>& group) {
   if (news == nullptr || news->group != nullptr) return;
   news->group = group;
   // An out-of-band group may be held again under its id when all have ended it, so nothing of it stays here.
-  news->over = group->id.creator == 0;
+  if (group->id.creator == 0) leave(*news);
   if (fits(news->notice, *group, news->notice.by)) spread(*news, news->knowing.front());
   forget_if_done(*news);
 }
@@ -234,15 +239,19 @@ revoker::shared revoker::find(const group_id& group, notice_kind kind) const {
 
 // ---- notices
 
-/// Hands notices to the sessions until this node has as many as it may have.
-void revoker::pump(revocation& news) {
+/// Hands notices to the sessions until this node has as many as it may have. Returns false if some are left.
+bool revoker::pump(revocation& news) {
   while (news.next < news.to_tell.size()) {
-    if (!send(news, news.to_tell[news.next])) {
-      stalled_ = true;
-      return;
-    }
+    if (!send(news, news.to_tell[news.next])) return false;
     ++news.next;
   }
+  return true;
+}
+
+void revoker::pump_or_wait(revocation& news) {
+  if (news.stalled || pump(news)) return;
+  news.stalled = true;
+  stalled_.emplace_back(news.notice.group, news.kind());
 }
 
 /// Returns false if there is no room for the notice now.
@@ -293,10 +302,12 @@ void revoker::on_progress(member_notice& notice, transport::notice_state state, 
 }
 
 void revoker::continue_stalled() {
-  if (!std::exchange(stalled_, false)) return;
-  for (auto& [id, news] : all_) {
-    if (news->next < news->to_tell.size()) pump(*news);
-    if (stalled_) return;
+  for (; !stalled_.empty(); stalled_.pop_front()) {
+    const shared news = find(stalled_.front().first, stalled_.front().second);
+    if (news == nullptr) continue;  // it has been given up
+    if (!pump(*news)) return;
+    news->stalled = false;
+    forget_if_done(*news);
   }
 }
 
@@ -307,7 +318,7 @@ void revoker::tell(const group_id& group, transport::session& peer) {
   if (news == nullptr || news->is_told(peer.peer())) return;
   static_cast<void>(news->settle(peer.peer(), UINT64_MAX));
   news->to_tell.push_back(peer.peer());
-  pump(*news);
+  pump_or_wait(*news);
 }
 
 void revoker::met(transport::session& peer) {
@@ -320,7 +331,7 @@ void revoker::returned(node_id node, std::uint64_t incarnation) {
   for (auto& [id, news] : all_) {
     if (!news->settle(node, incarnation) || news->is_told(node)) continue;
     news->to_tell.push_back(node);
-    pump(*news);
+    pump_or_wait(*news);
   }
 }
 
@@ -341,16 +352,30 @@ void revoker::dropped(const group_id& group) noexcept {
   const shared news = find(group, notice_kind::revoked);
   if (news == nullptr) return;
   std::erase(unknown_, group);
-  news->over = true;
+  leave(*news);
   news->owed.clear();
+  if (leaving_ > max_leaving_revokes) news->to_tell.resize(news->next);
   forget_if_done(*news);
+}
+
+/// The group is not held here any more. What is under way goes on.
+void revoker::leave(revocation& news) noexcept {
+  if (!std::exchange(news.over, true)) ++leaving_;
 }
 
 void revoker::forget_if_done(revocation& news) noexcept {
   if (!news.over || !news.telling.empty() || news.next != news.to_tell.size()) return;
   const key done(news.notice.group, news.kind());
+  if (find(done.first, done.second).get() != &news) return;
   if (news.apart) std::erase(unknown_, done.first);
-  all_.erase(done);
+  erase(done);
+}
+
+void revoker::erase(const key& which) noexcept {
+  const auto found = all_.find(which);
+  if (found == all_.end()) return;
+  leaving_ -= found->second->over;
+  all_.erase(found);
 }
 
 void revoker::stop() noexcept {
@@ -360,7 +385,7 @@ void revoker::stop() noexcept {
     news->owed.clear();
     news->progress.set();
   }
-  stalled_ = false;
+  stalled_.clear();
 }
 
 }  // namespace scoll::detail

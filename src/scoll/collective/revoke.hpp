@@ -77,18 +77,22 @@ class revoker final {
   void ask_for_members(const shared& news);
   task<void> find_members(shared news);
   void spread(revocation& news, node_id sender);
-  void pump(revocation& news);
+  bool pump(revocation& news);
+  void pump_or_wait(revocation& news);
   bool send(revocation& news, node_id node);
   void owe(revocation& news, node_id node);
   void on_progress(member_notice& notice, transport::notice_state state, const error& reason);
   void continue_stalled();
+  void leave(revocation& news) noexcept;
   void forget_if_done(revocation& news) noexcept;
+  void erase(const key& which) noexcept;
   void make_room_for_unknown();
 
   engine& owner_;
   std::map<key, shared> all_;
+  std::size_t leaving_ = 0;       // those in `all_` whose group is not held here any more
   std::deque<group_id> unknown_;  // those that are not held here, the oldest first
-  bool stalled_ = false;          // some wait for room among the notices of this node
+  std::deque<key> stalled_;       // those that wait for room among the notices of this node, in order
 };
 
 }  // namespace scoll::detail
