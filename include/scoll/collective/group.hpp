@@ -43,11 +43,7 @@ class group : public detail::any_group {
   /// one, with a new id, as `node::create_group` makes it. A delayed or out-of-band group stays as it is
   /// beside the new one. Tree and name are those of this group unless the options say otherwise. Errors are
   /// those of `node::create_group`, and `unknown_group` or `membership_changed` if this group has ended.
-  task<result<group>> settle(group_options options = {}) const {
-    auto made = co_await settled(options);
-    if (!made) co_return made.error();
-    co_return group(std::move(*made));
-  }
+  task<result<group>> settle(group_options options = {}) const { return typed(settled(options)); }
 
   /// Agrees on one value with all members of the group, each of which makes the same call: `auto a = co_await
   /// g.agree(epoch, scoll::all_of{prepared}, {.deadline = 2s})`. The outcome is the values of all members

@@ -309,6 +309,18 @@ TEST_CASE("calls end when the group is destroyed or the node shuts down", "[agre
   CHECK(a.answer(1).error() == errc::unknown_group);
 }
 
+TEST_CASE("a call may begin when the group that it was made with is gone", "[agreement][shrink]") {
+  agreeing a(1);
+  auto held = std::make_unique<group<probe>>(a.at(0));
+  auto agreement = held->agree(1, agreeing::value{7});
+  auto shrink = held->shrink();
+  auto settle = held->settle();
+  held.reset();
+  CHECK(a.nodes.run(std::move(agreement)).ok());
+  CHECK(a.nodes.run(std::move(shrink)).has_value());
+  CHECK(a.nodes.run(std::move(settle)).has_value());
+}
+
 TEST_CASE("a node that shuts down does not wait to tell a silent member an outcome", "[agreement]") {
   agreeing a(3);
   a.nodes.kill(2);
