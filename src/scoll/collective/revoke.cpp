@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scoll/collective/admissions.hpp"
 #include "scoll/collective/agreement/agreements.hpp"
 #include "scoll/collective/limits.hpp"
 #include "scoll/collective/operation/operation.hpp"
@@ -169,6 +170,9 @@ void revoker::hear_of_unknown(const notice_head& notice, node_id sender) {
       ends_with == lifetime::members || owner_.endpoint_.find(notice.group.creator) != nullptr;
   if (possible && !owner_.groups_.bury(notice.group, ends_with, {fate, notice.by, notice.reason, ends}))
     return;
+  owner_.admissions_->end_group(
+      notice.group, ends ? error(errc::unknown_group, "the group ended before its members were known")
+                         : revoked_by(notice));
   if (ends) return;
   make_room_for_unknown();
   const shared news = make_news(notice);
