@@ -9,7 +9,7 @@ namespace scoll {
 struct revoke_report {
   /// Members whose connection has taken the notice. If one breaks, the notice is sent again.
   std::uint32_t emitted = 0;
-  /// Members to which a connection is being made; the notice waits for it.
+  /// Members whose notice waits for a connection, or behind notices about other groups.
   std::uint32_t connecting = 0;
   /// Members that are held dead, or could not be reached. They are told as soon as they are heard of again.
   std::uint32_t owed = 0;

@@ -55,6 +55,10 @@ inline constexpr std::size_t max_offers_to_questions = 64;
 /// The number of groups that a node was told were revoked before their creation has come.
 inline constexpr std::size_t max_unknown_revokes = 1024;
 
+/// The number of notices to one member that wait for its link. Further ones wait beside them, so that a member
+/// that stands still leaves the others room among the notices of this node.
+inline constexpr std::size_t max_notices_of_member = 256;
+
 /// The number of groups that have ended here while notices about them are still to be sent or on their way.
 /// Beyond it, a group that ends sends no further notices; `destroy` and the sweeps tell its members.
 inline constexpr std::size_t max_leaving_revokes = 1024;

@@ -47,9 +47,10 @@ struct revocation {
   std::vector<node_id> knowing;  ///< members that have told this node
   std::uint32_t emitted = 0;
   event progress;
-  bool stalled = false;  ///< it waits for room among the notices of this node
-  bool over = false;     ///< the group is not held here any more; what is under way goes on
-  bool apart = false;    ///< the group is not held here and will not be: it was not known
+  std::uint32_t behind = 0;  ///< members whose notice waits behind others to the same member
+  bool stalled = false;      ///< it waits for room among the notices of this node
+  bool over = false;         ///< the group is not held here any more; what is under way goes on
+  bool apart = false;        ///< the group is not held here and will not be: it was not known
   bool asking = false;
   std::size_t asked = 0;  ///< of `knowing`: those before have been asked who the members are
 

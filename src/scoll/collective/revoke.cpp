@@ -265,6 +265,11 @@ bool revoker::send(revocation& news, node_id node) {
     owe(news, node);
     return true;
   }
+  if (peer->notices_queued() >= max_notices_of_member) {
+    behind_[node].emplace_back(news.notice.group, news.kind());
+    ++news.behind;
+    return true;
+  }
   transport::message& m = owner_.endpoint_.acquire_message();
   m.set_head_bytes(*wire::encode_to(m.head_space(), news.notice));
   member_notice& ticket = news.telling.emplace_back(
@@ -301,8 +306,27 @@ void revoker::on_progress(member_notice& notice, transport::notice_state state, 
   if (state == acknowledged) news.knows(node);
   if (state != emitted) news.telling.remove_if([&](const member_notice& m) { return &m == &notice; });
   news.progress.set();
+  continue_behind(node);
   continue_stalled();
   forget_if_done(news);
+}
+
+/// Goes on with the notices to a member, if there is room for them again.
+void revoker::continue_behind(node_id member) {
+  const auto found = behind_.find(member);
+  if (found == behind_.end()) return;
+  const transport::session* const peer = owner_.endpoint_.find(member);
+  std::deque<key>& waiting = found->second;
+  while (!waiting.empty() && peer->notices_queued() < max_notices_of_member) {
+    const shared news = find(waiting.front().first, waiting.front().second);
+    waiting.pop_front();
+    if (news == nullptr || news->behind == 0) continue;  // it has been given up
+    --news->behind;
+    if (!news->is_told(member)) news->to_tell.push_back(member);
+    pump_or_wait(*news);
+    forget_if_done(*news);
+  }
+  if (waiting.empty()) behind_.erase(found);
 }
 
 void revoker::continue_stalled() {
@@ -358,7 +382,10 @@ void revoker::dropped(const group_id& group) noexcept {
   std::erase(unknown_, group);
   leave(*news);
   news->owed.clear();
-  if (leaving_ > max_leaving_revokes) news->to_tell.resize(news->next);
+  if (leaving_ > max_leaving_revokes) {
+    news->to_tell.resize(news->next);
+    news->behind = 0;
+  }
   forget_if_done(*news);
 }
 
@@ -368,7 +395,7 @@ void revoker::leave(revocation& news) noexcept {
 }
 
 void revoker::forget_if_done(revocation& news) noexcept {
-  if (!news.over || !news.telling.empty() || news.next != news.to_tell.size()) return;
+  if (!news.over || !news.telling.empty() || news.next != news.to_tell.size() || news.behind != 0) return;
   const key done(news.notice.group, news.kind());
   if (find(done.first, done.second).get() != &news) return;
   if (news.apart) std::erase(unknown_, done.first);
@@ -385,11 +412,13 @@ void revoker::erase(const key& which) noexcept {
 void revoker::stop() noexcept {
   for (auto& [id, news] : all_) {
     news->to_tell.resize(news->next);
+    news->behind = 0;
     news->telling.clear();
     news->owed.clear();
     news->progress.set();
   }
   stalled_.clear();
+  behind_.clear();
 }
 
 }  // namespace scoll::detail

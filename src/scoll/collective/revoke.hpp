@@ -83,6 +83,7 @@ class revoker final {
   void owe(revocation& news, node_id node);
   void on_progress(member_notice& notice, transport::notice_state state, const error& reason);
   void continue_stalled();
+  void continue_behind(node_id member);
   void leave(revocation& news) noexcept;
   void forget_if_done(revocation& news) noexcept;
   void erase(const key& which) noexcept;
@@ -90,9 +91,10 @@ class revoker final {
 
   engine& owner_;
   std::map<key, shared> all_;
-  std::size_t leaving_ = 0;       // those in `all_` whose group is not held here any more
-  std::deque<group_id> unknown_;  // those that are not held here, the oldest first
-  std::deque<key> stalled_;       // those that wait for room among the notices of this node, in order
+  std::size_t leaving_ = 0;                    // those in `all_` whose group is not held here any more
+  std::deque<group_id> unknown_;               // those that are not held here, the oldest first
+  std::map<node_id, std::deque<key>> behind_;  // those that wait behind other notices to a member, in order
+  std::deque<key> stalled_;  // those that wait for room among the notices of this node, in order
 };
 
 }  // namespace scoll::detail
