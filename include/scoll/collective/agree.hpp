@@ -31,8 +31,8 @@ enum class agreement_quorum : std::uint8_t {
   /// More than half of all members of the group, dead ones included. Two outcomes are impossible, whatever
   /// verdicts say.
   majority = 0,
-  /// All members that are not held dead. It decides even if only one is left. Where a verdict is wrong, or a
-  /// partition has let each side call the other dead, the sides decide differently.
+  /// All members that are not held dead. They decide even if only one of them is left. If a verdict is wrong,
+  /// or if a partition makes each side call the other dead, the sides decide differently.
   survivors = 1,
 };
 
@@ -70,7 +70,8 @@ class agreed : public detail::status_and_value<T> {
 
 namespace detail {
 
-/// Merges one encoded value into another, which is unchanged after an error. Errors: `malformed`, `too_large`.
+/// Merges one encoded value into another, which is unchanged after an error. Errors: `malformed`,
+/// `too_large`.
 using merge_values = status (*)(std::vector<std::byte>& into, std::span<const std::byte> from);
 
 template <class T>

@@ -4,8 +4,8 @@
 
 namespace scoll {
 
-/// How far the news of a revoke has come when the await of `revoke` ends, by members that this node tells
-/// itself. They pass it on, so the number of members does not matter.
+/// Says how far the news of a revoke has come when the await of `revoke` ends. It counts only the members
+/// that this node tells itself; they pass the news on to the others.
 struct revoke_report {
   /// Members whose connection has taken the notice. If one breaks, the notice is sent again.
   std::uint32_t emitted = 0;

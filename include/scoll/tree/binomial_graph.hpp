@@ -15,7 +15,8 @@
 namespace scoll {
 
 /// The number of neighbours of each rank among n members of whom none is held dead: the different ranks among
-/// r ± 2^k modulo n. As long as fewer members are dead, the others are connected, whoever knows of the dead.
+/// r ± 2^k modulo n. If fewer members than that are dead, the others are connected, and it does not matter which
+/// of them know of the dead.
 constexpr std::uint32_t binomial_degree(std::uint32_t n) noexcept {
   std::uint32_t count = 0;
   for (std::uint64_t step = 1; step < n; step *= 2) {

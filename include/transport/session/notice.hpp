@@ -10,7 +10,7 @@ namespace scoll::transport {
 class message;
 class session;
 
-/// How far a notice has come.
+/// The stages of a notice on its way to the peer.
 enum class notice_state : std::uint8_t {
   queued,        ///< it waits for a connection or for credit
   emitted,       ///< a connected link has it; it is kept, and sent again on a new link, until acknowledged

@@ -83,8 +83,8 @@ error engine::admit(const admission_request& request, const collective_head& hea
   return placed;
 }
 
-/// Removes a group that was installed for a request which is refused. What a delayed group has seen before is
-/// kept, so that it is not executed again when the group comes back.
+/// Removes a group that was installed for a request which is refused. The replay windows of a delayed group
+/// are kept, so that no operation is executed again when the group comes back.
 void engine::forget_unused(group_state& group) {
   if (group.holders != nullptr) windows_.keep(group);
   groups_.forget(group.id);

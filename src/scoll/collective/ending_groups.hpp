@@ -22,8 +22,8 @@ inline bool shows_no_group(const error& why) noexcept {
   return why == errc::unknown_group || why == errc::membership_changed;
 }
 
-/// A husk: what a node keeps of a group that it has ended until all members have been told. Whatever life of
-/// a member is found is told; one that does not hold the group says so.
+/// A husk: the part of a group that a node keeps after it has ended the group, until all members have been
+/// told. Any life of a member is told; a life that does not hold the group says so.
 struct ended_group {
   group_id id;
   service_id service{};

@@ -95,7 +95,7 @@ class engine final : private transport::endpoint_events {
   task<result<std::shared_ptr<group_state>>> map_group(service_id service, std::uint64_t id,
                                                        group_options options);
   /// Finds the members of a group that this node has only heard of: the hook of its service names those of an
-  /// out-of-band group, else `member` is asked, which holds the group. Nothing is held here because of that.
+  /// out-of-band group, else `member` is asked, which holds the group. The group is not held here afterwards.
   /// Errors: those of the hook; `membership_changed` (the hook names others); `unknown_group`, `not_member`,
   /// `busy` (of the member); `unreachable`; `deadline_exceeded`; `malformed`; `closed`.
   task<result<membership_ptr>> find_members(group_id group, service_id service, node_id member);
@@ -133,8 +133,8 @@ class engine final : private transport::endpoint_events {
 
   // Liveness.
 
-  /// Reports that an incarnation of a node is dead, or lives; a newer one replaces those before it. Everything
-  /// that a dead node owed ends at once, and its operations and groups here are removed.
+  /// Reports that an incarnation of a node is dead, or lives; a newer one replaces those before it.
+  /// Everything that a dead node owed ends at once, and its operations and groups here are removed.
   void on_dead(node_id node, std::uint64_t incarnation);
   void on_alive(node_id node, std::uint64_t incarnation);
   const known_lives& lives() const noexcept { return lives_; }

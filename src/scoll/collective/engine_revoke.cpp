@@ -12,7 +12,7 @@
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/session.hpp"
 
-// What a revoke does to the operations, calls and requests of this node.
+// This file ends the operations, calls and requests of this node that a revoke covers.
 namespace scoll::detail {
 
 task<result<revoke_report>> engine::revoke_group(std::shared_ptr<group_state> group, std::uint32_t reason,
@@ -44,7 +44,7 @@ void engine::end_all_of(group_state& group, const error& why) noexcept {
     const bool covered = all || op->subject_.group.get() == &group;
     if (!covered || op->subject_.service->survives_revoke || op->answered()) continue;
     op->end_by(end_cause::revoked, why);
-    // The parent may be nobody whom the graph makes this node tell.
+    // The graph may have no edge to the parent, so the parent is told directly.
     if (op->open()) revokes_->tell(group.id, *op->from());
   }
   if (!SCOLL_MUTANT(revoke_within_ignored, "calls made through a group go on when it is revoked")) {

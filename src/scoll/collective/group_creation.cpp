@@ -10,8 +10,8 @@
 #include "scoll/collective/sweeper.hpp"
 #include "scoll/coro/error_format.hpp"
 
-// How groups come into being: created on all members at once, or told to each with the first request; or
-// named by the service's own hook.
+// This file makes groups: those that are created on all members at once, those that each member hears of with
+// its first request, and those that the service's own hook names.
 namespace scoll::detail {
 namespace {
 

@@ -43,20 +43,21 @@ inline constexpr std::size_t max_mapped_groups = 1024;
 /// The number of replay windows that a node keeps of out-of-band groups that it does not hold any more.
 inline constexpr std::size_t max_kept_windows = 4096;
 
-/// The most bytes of an encoded membership that is pulled from a parent, and of all that a node pulls at once.
+/// The most bytes of an encoded membership that is pulled from a parent, and of all that a node pulls at
+/// once.
 inline constexpr std::size_t max_pulled_membership_bytes = std::size_t{16} << 20;
 inline constexpr std::size_t max_pulled_membership_bytes_at_once = 4 * max_pulled_membership_bytes;
 
-/// How long the members of a group stay exposed for a node that has asked who they are, and for how many
-/// groups at once.
+/// The time for which the members of a group stay exposed to a node that has asked for them, and the number
+/// of groups whose members are exposed for that at once.
 inline constexpr nanoseconds offer_time = std::chrono::seconds(10);
 inline constexpr std::size_t max_offers_to_questions = 64;
 
 /// The number of groups that a node was told were revoked before their creation has come.
 inline constexpr std::size_t max_unknown_revokes = 1024;
 
-/// The number of notices to one member that wait for its link. Further ones wait beside them, so that a member
-/// that stands still leaves the others room among the notices of this node.
+/// The number of notices to one member that wait for its link. Further ones wait beside them, so that a
+/// member that stands still leaves the others room among the notices of this node.
 inline constexpr std::size_t max_notices_of_member = 256;
 
 /// The number of groups that have ended here while notices about them are still to be sent or on their way.

@@ -33,7 +33,8 @@ struct owed_member {
   std::uint64_t life = 0;  ///< the only life that the news is for; 0: unknown
 };
 
-/// What a node knows of one group that was revoked or ended by a notice, and whom it has to tell.
+/// The knowledge of a node about one group that was revoked or ended by a notice, and the members that the
+/// node has to tell.
 struct revocation {
   revocation(revoker& its_owner, const notice_head& said) noexcept : by(&its_owner), notice(said) {}
 
@@ -67,9 +68,10 @@ struct revocation {
   bool settle(node_id node, std::uint64_t life) noexcept;
 };
 
-/// Whom a member tells of the news: its children in the tree of the news, then its other neighbours in the
-/// graph, farthest first. It leaves out those in `dead`, which are ascending ranks, and `sender`, a node or 0.
-/// The second list has the neighbours left out because they are held dead.
+/// The members that a member tells. `living` has its children in the tree of the notice, then its other
+/// neighbours in the graph, farthest first; members in `dead` and the node `sender` are left out. The
+/// argument `dead` has ascending ranks, and `sender` may be 0. The list `dead` of the result has the
+/// neighbours that were left out because they are held dead.
 struct revoke_targets {
   std::vector<std::uint32_t> living;
   std::vector<std::uint32_t> dead;

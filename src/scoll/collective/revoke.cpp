@@ -51,8 +51,8 @@ void revoker::announce_end(const std::shared_ptr<group_state>& group) {
   end_by_notice(group, notice_of(*group, notice_kind::ended), 0);
 }
 
-/// The first that this node hears of it: all is marked and every notice is queued in this turn, and then
-/// everything ends that the revoke covers. Whatever comes later changes nothing.
+/// Takes the first news of a revoke. In this turn the group is marked, every notice is queued, and everything
+/// that the revoke covers ends. Later news of the same revoke changes nothing.
 void revoker::begin(const std::shared_ptr<group_state>& group, const notice_head& notice, node_id sender) {
   shared news = find(group->id, notice_kind::revoked);
   if (group->revoked != nullptr) {
@@ -73,9 +73,9 @@ void revoker::begin(const std::shared_ptr<group_state>& group, const notice_head
   owner_.end_all_of(*group, *group->revoked);
 }
 
-/// The group ends here with the first notice of its end, which goes on to others as that of a revoke does.
-/// Debts are left to the sweeps: a member asks others whether such a group has ended. So are the notices if
-/// those of too many groups are under way.
+/// Ends a group with the first notice of its end, and passes the notice on as that of a revoke. No notice is
+/// owed to a dead member, because members ask each other whether such a group has ended. For the same reason
+/// no notice is sent if notices about too many groups are under way.
 void revoker::end_by_notice(const std::shared_ptr<group_state>& group, const notice_head& notice,
                             node_id sender) {
   if (find(group->id, notice_kind::ended) != nullptr || leaving_ >= max_leaving_revokes) return;
@@ -389,7 +389,7 @@ void revoker::dropped(const group_id& group) noexcept {
   forget_if_done(*news);
 }
 
-/// The group is not held here any more. What is under way goes on.
+/// Notes that the group is not held here any more. Notices that are under way go on.
 void revoker::leave(revocation& news) noexcept {
   if (!std::exchange(news.over, true)) ++leaving_;
 }

@@ -31,7 +31,7 @@ class revoker final {
   /// reached, or `node_options::revoke_emission` has passed.
   task<result<revoke_report>> revoke(std::shared_ptr<group_state> group, notice_head notice);
 
-  /// Tells the members of a group that outlives its creator that it has ended. Nobody waits for that.
+  /// Tells the members of a group that outlives its creator that the group has ended. It does not wait.
   void announce_end(const std::shared_ptr<group_state>& group);
 
   /// The group that a notice has told of and that this node does not hold, once its members are known. Null
@@ -58,7 +58,7 @@ class revoker final {
   /// The error with which requests for a group are refused that was revoked before its creation came; none if
   /// it was not.
   error refusal_of_unknown(const group_id& group) const noexcept;
-  /// How a group that was revoked ended, for its tombstone.
+  /// The ending of a revoked group, for its tombstone.
   group_ending ending_of(const group_id& group) const noexcept;
   /// This node does not hold the group any more.
   void dropped(const group_id& group) noexcept;

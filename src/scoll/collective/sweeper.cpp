@@ -181,7 +181,7 @@ void engine::sweeper::on_answer(transport::exchange& self, transport::reply_even
     const bool other_life = event.outcome.error() == errc::peer_rebooted && q.asked == q.of.creator;
     if (other_life) q.owner->drop_of_creator(q.of);
   }
-  // One who was not reached is asked again after the next lease.
+  // A node that was not reached is asked again after the next lease.
 }
 
 void engine::sweeper::hear(const question& q, std::span<const std::byte> said) {

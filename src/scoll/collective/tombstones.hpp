@@ -16,7 +16,7 @@ namespace scoll::detail {
 
 enum class group_fate : std::uint8_t { none, destroyed, revoked };
 
-/// How a group ended, or that it was revoked: by which node, and for which reason of the application's own.
+/// The end or the revoke of a group, with the node that caused it and the application's reason.
 struct group_ending {
   group_fate fate = group_fate::none;
   node_id by = 0;
@@ -26,8 +26,8 @@ struct group_ending {
   explicit operator bool() const noexcept { return fate != group_fate::none; }
 };
 
-/// What a node remembers of groups that it does not hold any more, or of whose end it heard first. It is pure
-/// state, without a clock.
+/// The memory of a node of groups that it does not hold any more, or of whose end it has heard before their
+/// creation. It is pure state, without a clock.
 ///
 /// For each life of a creator there is the creator's latest statement, and a list of groups whose creation
 /// may still arrive although they have ended. A statement empties the list, as far as it covers it, and the
@@ -40,11 +40,11 @@ class tombstones {
                       std::size_t most_others = max_other_tombstones) noexcept
       : most_of_life_(most_of_life), most_others_(most_others) {}
 
-  /// How the group ended, if a creation of it that arrives now has to be refused for that.
+  /// The end of the group, if a creation of it that arrives now has to be refused because of that end.
   group_ending refusal_of(const group_id& id) const noexcept;
-  /// How the group ended, as far as this node remembers; a creator's statement says nothing about that.
+  /// The end of the group, if this node remembers one. A creator's statement says nothing about that.
   group_ending end_of(node_id creator, std::uint64_t incarnation, std::uint64_t counter) const noexcept;
-  /// How a group that outlives its creator ended, as far as this node has heard.
+  /// The end of a group that outlives its creator, if this node has heard of one.
   group_ending end_of_lasting(const group_id& id) const noexcept;
   /// The counters of that life's groups that are known to be gone.
   counter_ranges ended_of(node_id creator, std::uint64_t incarnation) const;

@@ -15,7 +15,7 @@ struct contribution {
   std::vector<std::byte> value;
 };
 
-/// What members answer to a collect or an accept. The answers of a subtree are joined on their way up.
+/// The answers of members to a collect or an accept. The answers of a subtree are joined on their way up.
 struct agreement_answers {
   /// The members that have promised, or have voted for the proposal.
   rank_set voters;

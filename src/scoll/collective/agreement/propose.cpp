@@ -20,7 +20,7 @@ constexpr nanoseconds patience = 1s;
 /// A collect waits no longer for members that have not called; the next one goes on.
 constexpr nanoseconds longest_collect = 1s;
 constexpr nanoseconds longest_pause = 500ms;
-/// How often members that do not answer are told the outcome. They also find it when they ask.
+/// The most times that members which do not answer are told the outcome. They also find it when they ask.
 constexpr unsigned most_announcements = 8;
 
 /// The members that answered, if only to say that they have no room now.
@@ -203,7 +203,7 @@ task<rank_set> engine::agreements::tell(std::shared_ptr<group_state> group, inst
   co_return g.answers.voters;
 }
 
-/// Tells the outcome to everybody who is not held dead. Those who are missed find it when they ask.
+/// Tells the outcome to all members that are not held dead. A member that is missed finds it when it asks.
 task<void> engine::agreements::announce(std::shared_ptr<group_state> group, instance_ptr i) {
   const rank_set given_up = i->proposer->given_up({});
   rank_set untold = rank_set::all(group->members->size()) - rank_set{group->self_rank};
