@@ -40,7 +40,7 @@ enum class agreement_quorum : std::uint8_t {
 struct agree_options {
   /// The time to wait for the outcome. The call ends with `undecided` when it is over.
   time_limit deadline = std::chrono::seconds(10);
-  /// Must be the same at all members.
+  /// The members that have to take part. All members must choose the same quorum.
   agreement_quorum quorum = agreement_quorum::majority;
   /// When this token fires, the call ends with `cancelled`. The value of this member still counts.
   stop_token stop{};
@@ -53,8 +53,9 @@ template <class T>
 concept agreeable =
     wire::encodable<T> && !detail::borrows<T>() && (mergeable<T> || detail::memberwise_mergeable<T>);
 
-/// The result of an agreement: a status, and the outcome if this member has heard it. `ok()`: it is decided,
-/// and this member is in it. With `excluded` there is a value too, which this member is not in.
+/// The result of an agreement: a status, and the outcome if this member has heard it. `ok()` means that the
+/// agreement is decided and that this member's value is merged. With the error `excluded` there is a value,
+/// too, but this member's value is not part of it.
 template <class T>
 class agreed : public detail::status_and_value<T> {
  public:

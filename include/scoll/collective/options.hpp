@@ -57,8 +57,8 @@ enum class lifetime : std::uint8_t {
 
 /// Says when the members of a new group are told of it.
 enum class populate : std::uint8_t {
-  immediate,  ///< all of them, before `create_group` returns
-  delayed,    ///< each with the first broadcast that reaches it; `create_group` sends nothing
+  immediate,  ///< all members are told before `create_group` returns
+  delayed,    ///< each member is told with the first broadcast that reaches it
 };
 
 /// Says how the members of a new group travel.

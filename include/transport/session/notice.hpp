@@ -33,7 +33,7 @@ class emission : public list_hook<emission> {
   /// True from `session::notify` to the end of the notice.
   bool pending() const noexcept { return pending_; }
   notice_state state() const noexcept { return state_; }
-  /// Hears nothing more. The notice goes its way.
+  /// Makes the ticket hear nothing more. The notice still goes to the peer.
   void forget() noexcept;
 
  private:

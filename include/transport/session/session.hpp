@@ -52,7 +52,8 @@ class session final {
   /// is no payload. A notice leaves before everything else, costs a credit of class urgent and is not
   /// answered. It is kept and sent again until the peer has acknowledged it. `ticket`, which is free, hears
   /// of its progress. Errors: `busy` (this node has too many notices queued; the progress of one makes room),
-  /// `peer_died` (and the peer has not begun a session since), `closed`; then the message has been released and `ticket` stays free.
+  /// `peer_died` (and the peer has not begun a session since), `closed`; then the message has been released
+  /// and `ticket` stays free.
   status notify(message& m, emission& ticket) noexcept;
   /// The number of notices to this peer that have not been handed to a link yet.
   std::size_t notices_queued() const noexcept { return notices_queued_; }

@@ -158,10 +158,9 @@ class engine final : private transport::endpoint_events {
   void stop_sweeping() noexcept;
   /// Asks about all groups again, after `stop_sweeping`.
   void start_sweeping();
-  /// Tells nobody any more of groups that have ended, and ends all agreements.
+  /// Stops telling members of groups that have ended, and ends all agreements.
   void stop_telling() noexcept;
-  /// Keeps no group from now on in order to tell those that its end has missed; they ask when their leases
-  /// end.
+  /// From now on keeps no ended group for members that its end has missed. They ask when their leases end.
   void leave_telling_to_sweeps() noexcept { tells_later_ = false; }
   /// Waits for background work that only has to end, once no operation is left.
   task<void> join();

@@ -11,8 +11,8 @@
 #include "scoll/coro/mutants.hpp"
 #include "transport/wire/byte_order.hpp"
 
-// The group of a request that this node does not hold yet: its creation came along, or the members have to be
-// searched for, or there is none.
+// This file finds the group of a request that this node does not hold yet: the creation came along, or the
+// members have to be searched for, or there is no such group.
 namespace scoll::detail {
 namespace {
 

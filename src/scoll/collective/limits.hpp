@@ -26,7 +26,8 @@ inline constexpr std::size_t max_sweep_bytes = 3584;
 /// The number of ended groups that a node remembers of those that outlive their creator or have none.
 inline constexpr std::size_t max_other_tombstones = 4096;
 
-/// The number of groups that a node remembers which it has proposed in shrinks whose outcome it did not hear.
+/// The number of groups that a node remembers of those that it has proposed in shrinks whose outcome it did
+/// not hear.
 inline constexpr std::size_t max_groups_out_of_sight = 1024;
 
 /// The number of groups that a node can be ending at once: those whose members it is telling, and those of
@@ -53,7 +54,7 @@ inline constexpr std::size_t max_pulled_membership_bytes_at_once = 4 * max_pulle
 inline constexpr nanoseconds offer_time = std::chrono::seconds(10);
 inline constexpr std::size_t max_offers_to_questions = 64;
 
-/// The number of groups that a node was told were revoked before their creation has come.
+/// The number of groups of whose revoke a node has heard before it knows their members.
 inline constexpr std::size_t max_unknown_revokes = 1024;
 
 /// The number of notices to one member that wait for its link. Further ones wait beside them, so that a

@@ -31,7 +31,7 @@ class engine::member_questions final {
   task<result<creation_section>> ask(group_id group, node_id member, stop_token stop);
   /// Answers such a question, or gives the reason why not.
   error answer(transport::request_view& request, const collective_head& head);
-  /// Offers no members any more.
+  /// Stops offering members.
   void stop() noexcept;
 
  private:

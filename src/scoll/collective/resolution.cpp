@@ -154,7 +154,7 @@ task<void> engine::admissions::pull_members(resolution& search) {
   transport::transfer_options options;
   options.stop = search.stop.token();
   options.checked = true;
-  if (search.asked != 0) options.deadline = offer_time;  // nobody else limits the time of such a search
+  if (search.asked != 0) options.deadline = offer_time;  // no request limits the time of such a search
   const status pulled = co_await transport::pull(owner_.endpoint_, search.from, 0, encoded, options);
   if (!pulled) {
     search.failed = pulled.error();

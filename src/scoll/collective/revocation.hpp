@@ -27,7 +27,7 @@ struct member_notice final : transport::emission {
   bool counted = false;  ///< among the emitted ones
 };
 
-/// A member that may not have heard, and that is told when it is heard of again.
+/// A member that may not have heard of a revoke. It is told as soon as there is news of it.
 struct owed_member {
   node_id node = 0;
   std::uint64_t life = 0;  ///< the only life that the news is for; 0: unknown
@@ -51,7 +51,7 @@ struct revocation {
   std::uint32_t behind = 0;  ///< members whose notice waits behind others to the same member
   bool stalled = false;      ///< it waits for room among the notices of this node
   bool over = false;         ///< the group is not held here any more; what is under way goes on
-  bool apart = false;        ///< the group is not held here and will not be: it was not known
+  bool apart = false;        ///< the group was not known here when the notice came, and it is not held
   bool asking = false;
   std::size_t asked = 0;  ///< of `knowing`: those before have been asked who the members are
 

@@ -106,7 +106,7 @@ bool makes_sense(const notice_head& notice) noexcept {
          notice.ends_with <= static_cast<std::uint8_t>(lifetime::members);
 }
 
-/// True if the notice may come from that node, and its initiator is who it says.
+/// True if that node may send the notice, and the initiator has the rank that the notice gives.
 bool fits(const notice_head& notice, const group_state& group, node_id sender) {
   const membership& members = *group.members;
   const bool ends = notice.kind == static_cast<std::uint8_t>(notice_kind::ended);
@@ -150,9 +150,9 @@ void revoker::hear_refusal(const std::shared_ptr<group_state>& group, const erro
   begin(group, notice, from);
 }
 
-/// Keeps the notice, and asks who the members are, so that it can be passed on. The answer may come with the
-/// creation, too, if that is still on its way, or with a group that this node adopts. The group is not
-/// installed, and nothing of it begins here.
+/// Keeps the notice, and asks for the list of members, so that the notice can be passed on. The list may also
+/// come with the creation, if that is still on its way, or with a group that this node adopts. The group is
+/// not installed, and nothing of it begins here.
 void revoker::hear_of_unknown(const notice_head& notice, node_id sender) {
   if (SCOLL_MUTANT(revoke_unknown_dropped, "a notice about a group that is not known yet is dropped")) return;
   const auto kind = static_cast<notice_kind>(notice.kind);
@@ -165,7 +165,7 @@ void revoker::hear_of_unknown(const notice_head& notice, node_id sender) {
   if (known && (known.gone || !ends)) return;
   const group_fate fate = ends ? group_fate::destroyed : group_fate::revoked;
   const auto ends_with = static_cast<lifetime>(notice.ends_with);
-  // Only of nodes that this one knows is anything kept by their ids, because any number may be in a notice.
+  // A tombstone is kept for known creators only, because a notice may name any number.
   const bool possible =
       ends_with == lifetime::members || owner_.endpoint_.find(notice.group.creator) != nullptr;
   if (possible && !owner_.groups_.bury(notice.group, ends_with, {fate, notice.by, notice.reason, ends}))
@@ -190,7 +190,7 @@ void revoker::ask_for_members(const shared& news) {
   owner_.spawn(find_members(news));
 }
 
-/// Asks those that have told of the revoke, one after the other.
+/// Asks the members that have told of the revoke for the list of members, one after the other.
 task<void> revoker::find_members(shared news) {
   const group_id id = news->notice.group;
   while (news->group == nullptr && news->asked < news->knowing.size()) {

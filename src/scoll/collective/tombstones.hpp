@@ -57,7 +57,7 @@ class tombstones {
   /// Remembers the end of a group that outlives its creator, or that has none. The first end stands; a later
   /// one can only say that the group is gone.
   void bury_other(const group_id& id, const group_ending& end);
-  /// Takes a statement of the creator. An older one changes nothing, in whatever order they come.
+  /// Takes a statement of the creator. Statements may come in any order; an older one changes nothing.
   void hear(node_id creator, std::uint64_t incarnation, const creation_statement& said);
   /// Removes what is known of lives of `creator` up to `last_incarnation`.
   void end_lives(node_id creator, std::uint64_t last_incarnation) noexcept;

@@ -9,7 +9,7 @@
 #include "scoll/coro/deadline.hpp"
 #include "scoll/coro/error_format.hpp"
 
-// The caller's side of an agreement, and what changes from outside.
+// This file has the caller's side of agreements, and the effects of verdicts and of ends of groups on them.
 namespace scoll::detail {
 namespace {
 
@@ -126,7 +126,7 @@ agreed_bytes engine::agreements::outcome_of(const group_state& group, const agre
   return known;
 }
 
-/// The verdict matters for those who wait for a proposer on that node.
+/// Wakes the instances that wait for a proposer on that node.
 void engine::agreements::verdict_on(node_id node) {
   const bool dead = owner_.lives_.is_dead(node);
   owner_.groups_.each([&](const group_state& group) {
@@ -145,7 +145,7 @@ void engine::agreements::end_group(const group_state& group, const error& why) n
   each(group, [&](agreement_instance& i) {
     if (i.decided()) {
       settle(i);
-      return i.changed();  // nobody is told the outcome any more
+      return i.changed();  // ends the announcement
     }
     for (const std::uint64_t counter : i.taken) owner_.creations_.lose_sight(counter);
     i.taken.clear();
