@@ -320,7 +320,7 @@ TEST_CASE("a member that has voted takes a revoke of the new group before it hea
   s.land_shrinks();
   s.check_shrunk(rank_set::all(3), {});
   CHECK(s.nodes.bcast(s.made(2).value(), probe::request{}).error() == errc::revoked);
-  // So it can take part when this group is shrunk in its turn.
+  // It can therefore take part when this group is shrunk in its turn.
   s.nodes.network.path(0, 2).model.latency = 10us;
   for (std::uint32_t r = 0; r < 3; ++r) s.shrink(r, s.made(r).value());
   s.land_shrinks();
