@@ -38,7 +38,7 @@ std::shared_ptr<detail::group_state> held(const life& l, const group_record& g) 
 }
 
 /// The members whose life at the time of the first revoke still runs and still holds the group. All others
-/// count as dead. Of a group that a service names, only members that held it at the time of the revoke count,
+/// count as dead. If a service names the group, only members that held it at the time of the revoke count,
 /// because a member that asks the service afterwards holds the group anew.
 std::vector<const life*> holders(const cluster& c, const group_record& g) {
   std::vector<const life*> found;
