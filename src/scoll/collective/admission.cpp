@@ -137,7 +137,7 @@ error engine::forget_unknown(const collective_head& head, const forget_request& 
   admissions_->end_group(id, {errc::unknown_group, "the group was destroyed before its members were known"});
   if (groups_.bury(id, forgets.ends_with, {group_fate::destroyed, head.operation.root, 0})) return why;
   return make_error(errc::busy,
-                    "node {} remembers {} ended groups of node {}: more when their creations are over",
+                    "node {} remembers {} ended groups of node {}: try again when their creations are over",
                     options_.id, max_tombstones_of_life, id.creator);
 }
 
@@ -180,7 +180,7 @@ error engine::admit_to_group(const admission_request& request, const collective_
                       options_.id);
   }
   if (head.watermark > head.operation.counter)
-    return error(errc::malformed, "an operation that its root says has ended");
+    return error(errc::malformed, "an operation whose own head says that it has ended");
   if (head.remaining_ns != 0 && head.remaining_ns <= std::uint64_t{head.margin_us} * 1000) {
     return {errc::deadline_exceeded, "the time left is less than the margin of one level"};
   }
@@ -257,7 +257,8 @@ error engine::admit_once(group_state& group, const collective_head& head) {
                       op.root, w.last);
   }
   if (op.attempt != 0 && group.window_gap) {
-    return make_error(errc::record_gone, "node {} knows no more what it has seen of operation {} of node {}",
+    return make_error(errc::record_gone,
+                      "node {} does not know any more if it has seen operation {} of node {}",
                       group.members->node(group.self_rank), op.counter, op.root);
   }
   if (earlier || !w.window.admit(op.counter))

@@ -109,7 +109,8 @@ task<error> engine::tell_all(std::shared_ptr<group_state> group, nanoseconds tim
 
 task<result<std::shared_ptr<group_state>>> engine::settle_group(std::shared_ptr<group_state> group,
                                                                 group_options options) {
-  if (group == nullptr) co_return error(errc::invalid_argument, "the group is empty");
+  if (group == nullptr)
+    co_return error(errc::invalid_argument, "the group is empty: take one from create_group or find_group");
   if (group->forgotten) co_return why_ended(*group);
   const bool settled = group->id.creator != 0 && group->holders == nullptr;
   if (settled) co_return group;

@@ -82,7 +82,8 @@ void engine::stop_telling() noexcept {
 }
 
 task<status> engine::destroy_group(std::shared_ptr<group_state> group) {
-  if (group == nullptr) co_return error(errc::invalid_argument, "the group is empty");
+  if (group == nullptr)
+    co_return error(errc::invalid_argument, "the group is empty: take one from create_group or find_group");
   if (group->end_owed) {
     status again = co_await destroy_again(std::move(group));
     co_return again;

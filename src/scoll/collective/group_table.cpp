@@ -66,7 +66,8 @@ error group_table::why_no_creation(const group_id& id) const {
                                       "a creation that arrives after the end of its group is installed"))
     return {errc::unknown_group, "the group was destroyed before its creation arrived"};
   if (tombstones_.admits_creations(id.creator, id.incarnation)) return {};
-  return make_error(errc::busy, "{} groups of node {} have ended here, and their creations may still arrive",
+  return make_error(errc::busy,
+                    "the creations of {} ended groups of node {} may still arrive here: try again later",
                     max_tombstones_of_life, id.creator);
 }
 

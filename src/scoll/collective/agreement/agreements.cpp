@@ -66,14 +66,20 @@ result<engine::agreements::instance_ptr> engine::agreements::enter(group_state& 
                                                                    const agree_options& options) {
   const auto found = open(group, space, number, rule_of(options));
   if (found.where == table::place::stale)
-    return make_error(errc::stale, "agreement {} is closed, or its outcome is forgotten", number);
+    return make_error(
+        errc::stale, "agreement {} is closed, or its outcome is forgotten: numbers ascend, take a higher one",
+        number);
   if (found.where == table::place::busy)
-    return make_error(errc::busy, "{} agreements of this group are open", table::most_open);
+    return make_error(errc::busy,
+                      "{} agreements of this group are open: no more begin before some have ended",
+                      table::most_open);
   agreement_instance& i = *found.instance;
   if (i.rule != rule_of(options))
-    return make_error(errc::invalid_argument, "{} has begun with another quorum", title_of(i));
+    return make_error(errc::invalid_argument,
+                      "{} has begun with another quorum: all members must choose the same", title_of(i));
   if (i.merge != nullptr && i.merge != merge)
-    return make_error(errc::invalid_argument, "agreement {} has begun here with another type", number);
+    return make_error(errc::invalid_argument,
+                      "agreement {} has begun here with another type: use another number", number);
   if (!i.votes.called()) i.called_at = owner_.executor_.now();
   i.merge = merge;
   i.votes.call(value);

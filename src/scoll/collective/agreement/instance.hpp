@@ -25,7 +25,7 @@ class agreement_instance {
   bool decided() const noexcept { return votes.decided(); }
   /// No vote may be given any more: the instance has left its table without an outcome.
   void close() noexcept {
-    end({errc::stale, "an instance that is 64 above this one has been opened"});
+    end({errc::stale, "an agreement whose number is more than 64 higher has begun: take a higher number"});
     closed = true;
   }
 

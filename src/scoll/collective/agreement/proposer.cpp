@@ -70,7 +70,8 @@ bool agreement_proposer::take(const agreement_answers& answers, const rank_set& 
   highest_round_ = std::max(highest_round_, overtaken_by_.round);
   forgotten_ += answers.forgotten;
   if (answers.other_rule != 0)
-    failure_ = {errc::invalid_argument, "other members use another quorum for this agreement"};
+    failure_ = {errc::invalid_argument,
+                "other members use another quorum for this agreement: all must choose the same"};
   if (!answers.decided) return false;
   proposed_ = *answers.decided;
   own_proposal_ = false;
