@@ -31,15 +31,22 @@ class rail;
 class node_pools;
 class scope;
 
-/// A registered service. Closing it refuses new requests to their parents and waits for running ones.
-/// Dropping the handle leaves the service registered until the node ends.
+/// A registered service. Dropping the handle leaves the service registered until the node ends.
 class service_handle {
  public:
   service_handle() = default;
   service_handle(detail::engine& owner, std::shared_ptr<detail::service_entry> entry) noexcept
       : engine_(&owner), entry_(std::move(entry)) {}
 
+  /// Refuses new requests to their parents and waits for all running ones, however long they take.
   task<void> close();
+  /// Like `close()`, but waits no longer than `limit`. Half of it is for requests to end by themselves. Then
+  /// the hooks' stop tokens fire: broadcasts of this node end with `closed` and learn what their members have
+  /// done; in those of others this node's own part ends, as failed (`closed`) if `execute` fails then, and
+  /// as unknown if it has not returned after another quarter. Answers of the members below are still awaited
+  /// and passed on. Errors: `deadline_exceeded` if hooks or members below take longer than `limit`; the
+  /// service lives until they have ended.
+  task<status> close(nanoseconds limit);
 
  private:
   detail::engine* engine_ = nullptr;

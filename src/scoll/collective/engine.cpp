@@ -96,15 +96,6 @@ std::shared_ptr<service_entry> engine::find_service(service_id id) const {
   return last_service_->users.closed() ? nullptr : last_service_;
 }
 
-task<void> engine::close_service(std::shared_ptr<service_entry> entry) {
-  admissions_->end_service(*entry);
-  co_await entry->users.close();
-  const auto found = services_.find(entry->table->id);
-  if (found == services_.end() || found->second != entry) co_return;
-  last_service_.reset();
-  services_.erase(found);
-}
-
 /// True if the table has no place for an operation of this kind.
 bool engine::full_for(collective_kind kind) const noexcept {
   const std::size_t extra = kind == collective_kind::broadcast ? 0 : extra_group_operations;

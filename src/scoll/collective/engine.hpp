@@ -81,6 +81,7 @@ class engine final : private transport::endpoint_events {
   /// Adds a service of the library, with an id below those of users.
   status add_own_service(std::shared_ptr<service_entry> entry);
   task<void> close_service(std::shared_ptr<service_entry> entry);
+  task<status> close_service(std::shared_ptr<service_entry> entry, nanoseconds limit);
   std::shared_ptr<service_entry> find_service(service_id id) const;
 
   // Groups.
@@ -202,6 +203,9 @@ class engine final : private transport::endpoint_events {
   void learn_members(const group_id& id, membership_ptr members);
   bool view_differs(const group_state& group, const subset& root_sees) const;
   void on_life(node_id node, std::uint64_t incarnation);
+  template <class Use>
+  void each_operation_of(const service_entry& entry, Use&& use);
+  void remove_service(const service_entry& entry);
   void end_life(node_id node, std::uint64_t last_incarnation);
   begun fail(operation& op, const error& why) noexcept;
   error admit_safely(const admission_request& request, const collective_head& head) noexcept;

@@ -103,7 +103,7 @@ void operation::settle_own() {
     return mark_self(member_state::merged);
   }
   const phase where = subject_.is_relay() ? phase::admission : phase::execute;
-  mark_self(member_state::failed, note(where, executed().outcome.error()));
+  mark_self(member_state::failed, note(where, own_.closed ? own_.closed : executed().outcome.error()));
 }
 
 /// Enters a child's answer, or its loss, into the account. Returns its value, if one came.
