@@ -191,7 +191,8 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   return {op, {}};
 }
 
-/// Beside the ranks of a subset and a request of full size, the creation of a delayed group must have room.
+/// Says why a message would have no room: the creation of a delayed group must fit beside the ranks of a
+/// subset and a request of full size.
 error engine::why_no_room(const addressees& to) {
   if (to.group->holders == nullptr) return {};
   const std::size_t size = to.subset->encoded().size();

@@ -28,8 +28,8 @@ std::shared_ptr<group_state> engine::find_group(const group_id& id) const {
   return found != nullptr && found->forgotten ? nullptr : found;
 }
 
-/// Ends a group here: its operations end, and a creation that arrives later is refused. So do the groups
-/// within it.
+/// Ends a group and the groups within it on this node: their operations end, and creations that arrive later
+/// are refused.
 void engine::end_group(const std::shared_ptr<group_state>& group, const group_ending& how) {
   const std::shared_ptr<group_state> kept = group;  // the caller's may lie in what ends here
   kept->forgotten = true;

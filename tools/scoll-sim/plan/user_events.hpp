@@ -69,7 +69,7 @@ struct settle {
   std::uint64_t number = 0;  ///< of the new group
 };
 
-/// The services name the members of a group to whoever asks, from now on.
+/// From now on the services name the members of a group to every node that asks.
 struct mapped {
   static constexpr std::string_view name = "mapped";
   static constexpr bool fault = false;

@@ -5,7 +5,7 @@
 #include "scoll/node_access.hpp"
 #include "tools/scoll-sim/properties/properties.hpp"
 
-// What must hold for requests that wait until their group is known, and for creations that ride along with
+// The properties of requests that wait until their group is known, and of creations that ride along with
 // requests.
 namespace scoll::sim {
 namespace {

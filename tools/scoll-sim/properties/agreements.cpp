@@ -5,7 +5,7 @@
 #include "scoll/coro/error_format.hpp"
 #include "tools/scoll-sim/properties/properties.hpp"
 
-// What must hold for agreements and shrinks, over all lives of the members.
+// The properties of agreements and shrinks, over all lives of the members.
 namespace scoll::sim {
 namespace {
 

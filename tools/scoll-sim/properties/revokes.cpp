@@ -6,7 +6,7 @@
 #include "scoll/tree/binomial_graph.hpp"
 #include "tools/scoll-sim/properties/properties.hpp"
 
-// What must hold for revokes: who hears of them, what they end, and what they leave alone.
+// The properties of revokes: which members hear of them, what they end, and what they leave alone.
 namespace scoll::sim {
 namespace {
 
@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 
 /// Longer than a revoke takes in a network without faults, beside all other traffic.
 constexpr nanoseconds long_way = milliseconds(250);
-/// What a revoke ends on its own node ends in the same turn.
+/// The work that a revoke ends on its own node ends in the same turn.
 constexpr nanoseconds one_turn = milliseconds(1);
 
 void report(violations& found, std::string_view property, const group_record& g, const std::string& what) {
@@ -38,7 +38,8 @@ std::shared_ptr<detail::group_state> held(const life& l, const group_record& g) 
 }
 
 /// The members whose life at the time of the first revoke still runs and still holds the group. All others
-/// count as dead. A group that a service names is held anew by whoever asks the service after the revoke.
+/// count as dead. If a service names the group, only members that held it at the time of the revoke count,
+/// because a member that asks the service afterwards holds the group anew.
 std::vector<const life*> holders(const cluster& c, const group_record& g) {
   std::vector<const life*> found;
   for (const std::uint32_t host : g.members) {
@@ -91,7 +92,7 @@ void nothing_begins_here(const broadcast_record& b, violations& found) {
   }
 }
 
-/// Whatever the life that revokes has begun in the group ends in that turn, with the same error.
+/// All work that the revoking life has begun in the group ends in that turn, with the same error.
 void ends_at_once(const broadcast_record& b, violations& found) {
   for (const revoke_record& r : b.group->revokes) {
     if (r.by != b.root || b.began > r.at || b.ended < r.at || !r.done) continue;

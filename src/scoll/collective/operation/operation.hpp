@@ -64,6 +64,8 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void* value() noexcept { return values_.merged(); }
   /// Fires when the operation is to end early, before it has been started, too.
   stop_token early_end() noexcept { return stop_->token(); }
+  /// The reason of an early end. Empty if there is none, and for an end by a deadline or by the caller.
+  const error& early_reason() const noexcept { return ending_.reason; }
   /// Ends an operation that is never started.
   void abandon() noexcept { stage_ = stage::ended; }
   outcome take_outcome();

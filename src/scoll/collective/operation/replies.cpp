@@ -47,8 +47,8 @@ void operation::heard(child& c, transport::reply_event& event) noexcept {
 
 namespace {
 
-/// The bytes of answers that are merged in one go; it takes about 200 us. Then others have a turn, because
-/// what is urgent must not wait until all answers that have arrived are merged.
+/// The bytes of answers that are merged in one go; it takes about 200 us. Then other work has a turn,
+/// because urgent messages must not wait until all answers that have arrived are merged.
 constexpr std::size_t merged_in_one_go = 256 * 1024;
 
 }  // namespace
