@@ -126,8 +126,8 @@ class node {
   /// itself, and any of them may then broadcast. Memberships are compared by digest: a member that holds
   /// another membership under that id answers `membership_changed`, and one that holds none `unknown_group`.
   /// A membership is immutable and may be shared by all nodes that hold it. Errors: `not_member`,
-  /// `unknown_service`, `already_exists` (the id is taken here), `revoked` (this node has heard of a revoke
-  /// of the group, and is passing it on), `invalid_argument` (the name).
+  /// `unknown_service`, `already_exists` (the id is taken here), `revoked` (this node is passing a
+  /// revoke of the group on), `invalid_argument` (the name).
   template <collective_service S>
   result<group<S>> adopt_group(std::uint64_t id, membership_ptr members, const group_options& options = {}) {
     auto adopted = adopt_any_group(id, std::move(members), S::id, options);
@@ -140,7 +140,7 @@ class node {
   /// share its answer. A node that gets a request for such a group asks its own hook, so that no node has to
   /// call this before; it is needed where a broadcast begins. If the hook names other members than before,
   /// the earlier group takes no new broadcast (`membership_changed`). Errors: those of the hook; `revoked`
-  /// (this node has heard of a revoke of the group before it knew the members); `not_member`; `busy` (1,024
+  /// (this node is passing a revoke of the group on); `not_member`; `busy` (1,024
   /// such groups are in use here); `already_exists` (the id is that of an adopted group with other members);
   /// `unknown_service`; `invalid_argument` (the name); `closed`.
   template <collective_service S>

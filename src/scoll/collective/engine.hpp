@@ -232,7 +232,7 @@ class engine final : private transport::endpoint_events {
                       const transport::region_descriptor& from);
   static void note_holders(group_state& group, const collective_head& head, std::uint32_t parent_rank);
   result<std::shared_ptr<group_state>> hold_named(const membership_ptr& members, service_id service,
-                                                  std::uint64_t id);
+                                                  std::uint64_t id, bool by_request);
   void hold_mapped(resolution& search);
   error admit_forget(const admission_request& request, const collective_head& head,
                      std::shared_ptr<service_entry> service);

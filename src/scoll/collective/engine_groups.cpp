@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "scoll/collective/agreement/agreements.hpp"
+#include "scoll/collective/called.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/operation/operation.hpp"
@@ -74,7 +75,7 @@ result<std::shared_ptr<group_state>> engine::adopt_group(membership_ptr members,
                       static_cast<std::uint32_t>(service));
   }
   const group_id name = out_of_band_group(service, id, members->digest());
-  if (const error why = revokes_->refusal_of_unknown(name)) {
+  if (const error why = revokes_->why_not_held(name)) {
     learn_members(name, std::move(members));
     return why;
   }

@@ -157,11 +157,13 @@ void engine::note_holders(group_state& group, const collective_head& head, std::
   if (const auto creator = group.members->rank_of(group.id.creator)) group.holders->insert(*creator);
 }
 
-/// Holds the group whose members a hook has named, unless it was revoked before they were known.
+/// Holds the group whose members a hook has named. If it was revoked before they were known, no request makes
+/// this node hold it.
 result<std::shared_ptr<group_state>> engine::hold_named(const membership_ptr& members, service_id service,
-                                                        std::uint64_t id) {
+                                                        std::uint64_t id, bool by_request) {
   const group_id name = out_of_band_group(service, id, members->digest());
-  if (const error why = revokes_->refusal_of_unknown(name)) {
+  const error why = by_request ? revokes_->refusal_of_unknown(name) : revokes_->why_not_held(name);
+  if (why) {
     learn_members(name, members);
     return why;
   }
@@ -174,7 +176,7 @@ result<std::shared_ptr<group_state>> engine::hold_named(const membership_ptr& me
 /// Holds the group that a search is for. If there is no place for it, the search has failed.
 void engine::hold_mapped(resolution& search) {
   const service_id service{static_cast<std::uint32_t>(search.of.incarnation)};
-  const auto held = hold_named(search.members, service, search.of.counter);
+  const auto held = hold_named(search.members, service, search.of.counter, true);
   if (!held && held.error() != errc::not_member && held.error() != errc::revoked)
     search.failed = held.error();
 }

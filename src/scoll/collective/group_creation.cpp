@@ -134,7 +134,7 @@ task<result<std::shared_ptr<group_state>>> engine::map_group(service_id service,
   const auto search = admissions_->ask(entry, id);
   co_await search->done.wait();
   if (search->failed) co_return search->failed;
-  auto held = hold_named(search->members, service, id);
+  auto held = hold_named(search->members, service, id, false);
   if (!held) co_return held.error();
   if (options.tree) (*held)->tree = *options.tree;
   if (!options.name.empty()) (*held)->name = options.name;

@@ -200,7 +200,6 @@ task<void> revoker::find_members(shared news) {
     if (found) owner_.learn_members(id, std::move(*found));
   }
   news->asking = false;
-  if (news->group == nullptr && id.creator == 0) dropped(id);
 }
 
 std::shared_ptr<group_state> revoker::told_of(const group_id& group) const {
@@ -219,8 +218,6 @@ void revoker::members_known(const std::shared_ptr<group_state>& group) {
   const shared news = find(group->id, notice_kind::revoked);
   if (news == nullptr || news->group != nullptr) return;
   news->group = group;
-  // An out-of-band group may be held again under its id when all have ended it, so nothing of it stays here.
-  if (group->id.creator == 0) leave(*news);
   if (fits(news->notice, *group, news->notice.by)) spread(*news, news->knowing.front());
   forget_if_done(*news);
 }
@@ -370,6 +367,15 @@ error revoker::refusal_of_unknown(const group_id& group) const noexcept {
   return news == nullptr || !news->apart ? error() : revoked_by(news->notice);
 }
 
+error revoker::why_not_held(const group_id& group) {
+  const shared news = find(group, notice_kind::revoked);
+  if (news == nullptr || !news->apart) return {};
+  if (news->group == nullptr || !is_done(*news)) return revoked_by(news->notice);
+  std::erase(unknown_, group);
+  erase({group, notice_kind::revoked});
+  return {};
+}
+
 group_ending revoker::ending_of(const group_id& group) const noexcept {
   const shared news = find(group, notice_kind::revoked);
   if (news == nullptr) return {};
@@ -394,8 +400,13 @@ void revoker::leave(revocation& news) noexcept {
   if (!std::exchange(news.over, true)) ++leaving_;
 }
 
+/// True if no notice is to be sent or under way.
+bool revoker::is_done(const revocation& news) noexcept {
+  return news.telling.empty() && news.next == news.to_tell.size() && news.behind == 0;
+}
+
 void revoker::forget_if_done(revocation& news) noexcept {
-  if (!news.over || !news.telling.empty() || news.next != news.to_tell.size() || news.behind != 0) return;
+  if (!news.over || !is_done(news)) return;
   const key done(news.notice.group, news.kind());
   if (find(done.first, done.second).get() != &news) return;
   if (news.apart) std::erase(unknown_, done.first);

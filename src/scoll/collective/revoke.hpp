@@ -59,6 +59,9 @@ class revoker final {
   /// The error with which requests for a group are refused if it was revoked before its creation came; empty
   /// if it was not.
   error refusal_of_unknown(const group_id& group) const noexcept;
+  /// The error with which the program cannot hold such a group, as long as this node passes the revoke on. After
+  /// that the program may hold the group again, and this node forgets the revoke.
+  error why_not_held(const group_id& group);
   /// The ending of a revoked group, for its tombstone.
   group_ending ending_of(const group_id& group) const noexcept;
   /// Takes the news that this node does not hold the group any more.
@@ -86,6 +89,7 @@ class revoker final {
   void continue_stalled();
   void continue_behind(node_id member);
   void leave(revocation& news) noexcept;
+  static bool is_done(const revocation& news) noexcept;
   void forget_if_done(revocation& news) noexcept;
   void erase(const key& which) noexcept;
   void make_room_for_unknown();

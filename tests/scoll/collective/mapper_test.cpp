@@ -260,6 +260,12 @@ TEST_CASE("a request that waits ends with the revoke of its group, which is not 
   m.c.ex.run_for(2s);
   CHECK(m.c.engine(1).groups() == 0);
   CHECK(m.log->executed[1] == 0);
+  // No request brings the group back, but the program of this node may hold it again.
+  REQUIRE(m.c.run(m.c[0].destroy(g)));
+  const auto again = m.hold(0, 7, {.tree = flat{}});
+  CHECK(m.c.bcast(again.only({0, 1}), {}).error() == errc::revoked);
+  CHECK(m.log->executed[1] == 0);
+  CHECK(m.hold(1, 7).valid());
   CHECK(m.c.quiet());
 }
 
