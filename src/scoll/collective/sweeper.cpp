@@ -114,9 +114,8 @@ void engine::sweeper::drop_hopeless(const creator_life& of) {
       SCOLL_MUTANT(sweep_silence_is_gone, "one question without an answer ends the groups it was about");
   const bool silent = schedule_.unanswered(of) >= (impatient ? 1 : patience);
   if (!silent || owner_.lives_.is_reported(of.creator, of.incarnation)) return;
-  drop(held_of(of), [&](const group_state& group) {
-    return (group.tentative && !outlives_creator(group)) || impatient;
-  });
+  drop(held_of(of),
+       [&](const group_state& group) { return (group.tentative && !outlives_creator(group)) || impatient; });
 }
 
 /// Drops all groups of that life except those that outlive it.
