@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "scoll/collective/agreement/agreements.hpp"
+#include "scoll/collective/called.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/operation/operation.hpp"
