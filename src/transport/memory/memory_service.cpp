@@ -12,7 +12,8 @@ namespace scoll::transport {
 
 memory_service::memory_service(endpoint& owner)
     : endpoint_(owner),
-      regions_(owner.options().self, owner.options().incarnation, owner.options().region_limit),
+      pieces_(owner, orders_),
+      regions_(owner.options().self, owner.options().incarnation, owner.options().region_limit, pieces_),
       buffers_(placed_payload_bytes, owner.options().transfer_buffers),
       transfers_(owner, buffers_) {
   // This is called from inside the release of a message; the work that follows must not be done there.
@@ -55,6 +56,7 @@ lent_range memory_service::place_payload(std::span<const std::byte> head,
 }
 
 void memory_service::on_request(request_view& request) noexcept {
+  if (orders_piece(request.head())) return pieces_.serve(request, regions_);
   const payload_disposition fate = request.fate();
   const bool may_have_effects =
       fate == payload_disposition::torn || fate == payload_disposition::damaged || request.torn_before();
@@ -88,31 +90,27 @@ message* memory_service::compose(const memory_head& head) {
 }
 
 void memory_service::hold(request_view& request, const memory_head& head) {
-  if (free_.empty()) {
-    blocks_.push_back(std::make_unique<waiting_get[]>(step));
-    for (std::size_t i = 0; i < step; ++i) free_.push_back(blocks_.back()[i]);
-  }
-  waiting_get& get = free_.pop_front();
+  held_order& get = orders_.acquire();
   get.head = head;
-  request.accept(get.work);
+  request.accept(get);
   waiting_.push_back(get);
   ++waiting_count_;
 }
 
-void memory_service::forget(waiting_get& get) noexcept {
-  get.unlink();
-  free_.push_front(get);
+void memory_service::forget(held_order& order) noexcept {
+  if (order.table != nullptr) return pieces_.release_parked(order);
+  orders_.release(order);
   --waiting_count_;
 }
 
 void memory_service::refilled() noexcept {
   if (SCOLL_MUTANT(bulk_refill_unheard, "a waiter for a buffer is not told that there is one")) return;
   while (!waiting_.empty()) {
-    waiting_get& next = waiting_.front();
+    held_order& next = waiting_.front();
     if (const auto s = regions_.check(next.head); !s) {
-      next.work.refuse(s.error());
+      next.refuse(s.error());
     } else if (message* const answer = compose(next.head)) {
-      next.work.reply(*answer);
+      next.reply(*answer);
     } else {
       return;
     }
@@ -122,24 +120,23 @@ void memory_service::refilled() noexcept {
 }
 
 void memory_service::on_cancelled(incoming& work, const cancel_reason& reason) noexcept {
-  for (waiting_get* get = waiting_.first(); get != nullptr; get = waiting_.next(*get)) {
-    if (&get->work != &work) continue;
-    if (reason.answer_awaited) {
-      work.refuse({errc::cancelled, "the get was aborted"});
-    } else {
-      work.drop();
-    }
-    return forget(*get);
+  auto& order = static_cast<held_order&>(work);
+  if (reason.answer_awaited) {
+    order.refuse({errc::cancelled, "the get was aborted"});
+  } else {
+    order.drop();
   }
+  forget(order);
 }
 
 void memory_service::on_session_lost(session& peer, const error&) noexcept {
-  for (waiting_get* get = waiting_.first(); get != nullptr;) {
-    waiting_get& candidate = *std::exchange(get, waiting_.next(*get));
-    if (candidate.work.from() != &peer) continue;
-    candidate.work.drop();
-    forget(candidate);
+  for (held_order* order = waiting_.first(); order != nullptr;) {
+    held_order& each = *std::exchange(order, waiting_.next(*order));
+    if (each.from() != &peer) continue;
+    each.drop();
+    forget(each);
   }
+  pieces_.drop_all_of(peer);
 }
 
 }  // namespace scoll::transport
