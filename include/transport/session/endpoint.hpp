@@ -250,6 +250,7 @@ class endpoint final : private accept_events {
   friend class request_view;
   friend class incoming;
   friend class lane;
+  friend class memory_service;
   class greeter;
 
   void on_accepted(link& accepted) noexcept override;
