@@ -40,7 +40,7 @@ scoll::task<scoll::result<std::uint64_t>> give(const scoll::nothing&, scoll::cal
 }
 
 // [survive]
-/// One server: it waits for the one before it, and takes part in plan B when plan A is over.
+/// Plays one server, which waits for the server before it and takes part in plan B when plan A is over.
 scoll::task<void> survive(scoll::node& node, scoll::group<ring> plan_a, std::uint64_t finished,
                           std::optional<scoll::group<ring>>& plan_b, std::uint64_t& go_on_at) {
   const std::uint32_t before = (plan_a.rank() + servers - 1) % servers;

@@ -10,8 +10,8 @@
 
 namespace plan_b {
 
-/// The processes that the program starts: copies of itself, each with a pipe to it and one from it. All of them
-/// are killed when this object ends.
+/// The processes that the program starts: copies of itself, each with a pipe to it and one from it. All of
+/// them are killed when this object ends.
 class children {
  public:
   children() = default;
@@ -25,8 +25,8 @@ class children {
   void write_to_all(std::string_view text);
   /// Sends SIGKILL, and waits for the end.
   void kill(std::size_t which);
-  /// Reads what the processes write, and calls `on_line(which, line)` for each line, until `done()` or until all
-  /// of them have ended, at most for `limit_s` seconds. Returns false when the time was over.
+  /// Reads what the processes write, and calls `on_line(which, line)` for each line, until `done()` or until
+  /// all of them have ended, at most for `limit_s` seconds. Returns false when the time was over.
   bool read(double limit_s, const std::function<bool()>& done,
             const std::function<void(std::size_t, std::string_view)>& on_line);
   /// True if the process has ended by itself with exit code 0.

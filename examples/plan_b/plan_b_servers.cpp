@@ -1,6 +1,6 @@
-// Servers pass blocks round a ring. One of them is killed in the middle. Whoever notices first revokes the group of
-// the ring, so that nobody waits any longer; the survivors shrink the group and go on with what is left. Prints
-// something like:
+// Servers pass blocks round a ring. One of them is killed in the middle. The first server to notice revokes
+// the group of the ring, so that no server waits any longer. The survivors shrink the group and continue with
+// the blocks that are left. The program prints something like:
 //   0.52 s  server 4 is killed
 //   1.55 s  server 5: plan A ended, 1.03 s after the kill: unreachable: ...
 //   1.55 s  server 5: revoked server 4 does not answer

@@ -13,9 +13,9 @@ struct server_options {
   bool revokes = true;            ///< false: it only waits when a pull fails
 };
 
-/// Runs one server of the ring until all blocks are back. It says its address on standard output, reads those of
-/// all servers from standard input, and then tells its story there: lines of a word and a text. Returns an exit
-/// code.
+/// Runs one server of the ring until all blocks are back. It says its address on standard output, reads those
+/// of all servers from standard input, and then tells its story there: lines of a word and a text. Returns an
+/// exit code.
 int serve(const server_options& options);
 
 }  // namespace plan_b

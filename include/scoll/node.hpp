@@ -31,15 +31,22 @@ class rail;
 class node_pools;
 class scope;
 
-/// A registered service. Closing it refuses new requests to their parents and waits for running ones.
-/// Dropping the handle leaves the service registered until the node ends.
+/// A registered service. Dropping the handle leaves the service registered until the node ends.
 class service_handle {
  public:
   service_handle() = default;
   service_handle(detail::engine& owner, std::shared_ptr<detail::service_entry> entry) noexcept
       : engine_(&owner), entry_(std::move(entry)) {}
 
+  /// Refuses new requests to their parents and waits for all running ones, however long they take.
   task<void> close();
+  /// Like `close()`, but waits no longer than `limit`. Half of it is for requests to end by themselves. Then
+  /// the hooks' stop tokens fire: broadcasts of this node end with `closed` and learn what their members have
+  /// done; in those of others this node's own part ends, as failed (`closed`) if `execute` fails then, and
+  /// as unknown if it has not returned after another quarter. Answers of the members below are still awaited
+  /// and passed on. Errors: `deadline_exceeded` if hooks or members below take longer than `limit`; the
+  /// service lives until they have ended.
+  task<status> close(nanoseconds limit);
 
  private:
   detail::engine* engine_ = nullptr;
@@ -119,7 +126,8 @@ class node {
   /// itself, and any of them may then broadcast. Memberships are compared by digest: a member that holds
   /// another membership under that id answers `membership_changed`, and one that holds none `unknown_group`.
   /// A membership is immutable and may be shared by all nodes that hold it. Errors: `not_member`,
-  /// `unknown_service`, `already_exists` (the id is taken here).
+  /// `unknown_service`, `already_exists` (the id is taken here), `revoked` (this node is passing a
+  /// revoke of the group on), `invalid_argument` (the name).
   template <collective_service S>
   result<group<S>> adopt_group(std::uint64_t id, membership_ptr members, const group_options& options = {}) {
     auto adopted = adopt_any_group(id, std::move(members), S::id, options);
@@ -131,9 +139,10 @@ class node {
   /// nothing. The hook is asked anew by each call, except that calls and requests that come while it works
   /// share its answer. A node that gets a request for such a group asks its own hook, so that no node has to
   /// call this before; it is needed where a broadcast begins. If the hook names other members than before,
-  /// the group of before takes no new broadcast (`membership_changed`). Errors: those of the hook;
-  /// `not_member`; `busy` (1,024 such groups are in use here); `already_exists` (the id is that of an adopted
-  /// group with other members); `unknown_service`; `closed`.
+  /// the earlier group takes no new broadcast (`membership_changed`). Errors: those of the hook; `revoked`
+  /// (this node is passing a revoke of the group on); `not_member`; `busy` (1,024
+  /// such groups are in use here); `already_exists` (the id is that of an adopted group with other members);
+  /// `unknown_service`; `invalid_argument` (the name); `closed`.
   template <collective_service S>
     requires detail::names_members<S>
   task<result<group<S>>> out_of_band(std::uint64_t id, group_options options = {}) {

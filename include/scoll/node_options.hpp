@@ -46,7 +46,8 @@ struct node_options {
   /// The time that each level of a tree keeps back in addition to the round trip, so that it answers before
   /// its parent gives up.
   nanoseconds level_margin = std::chrono::milliseconds(5);
-  /// How often a member asks the creators of its groups whether they still exist, give or take a tenth.
+  /// The time between two questions of a member to a creator: whether the groups of that creator still exist.
+  /// Each time is drawn to be up to a tenth longer or shorter.
   nanoseconds group_lease = std::chrono::seconds(30);
   /// The tree, rooted at the node that revokes a group, whose children each member tells first.
   tree_spec revoke_tree = greedy{7, 2, 0};

@@ -11,6 +11,10 @@ task<void> service_handle::close() {
   return engine_->close_service(entry_);
 }
 
+task<status> service_handle::close(nanoseconds limit) {
+  return engine_->close_service(entry_, limit);
+}
+
 task<void> function_handle::close() {
   return shipper_->close_function(entry_);
 }

@@ -36,8 +36,13 @@ def fill(cluster, files=40, size=1000):
 
 
 def restart(cluster, node):
+    """Returns when every server has heard of the new life. One that has not may still find the old one dead."""
     cluster.kill(node)
     cluster.start(node)
+    news = f"(life {status(cluster, node)['incarnation']},"
+    for other in cluster.processes:
+        log = cluster.home / f"node-{other}.log"
+        until(lambda: other == node or news in log.read_text(), f"server {other} hears of the new life of {node}")
     cluster.wait_all_alive()
 
 
@@ -172,7 +177,7 @@ class Pools(unittest.TestCase):
         # One server has an older file.
         cluster.file_of[6] = cluster.home / "older.toml"
         cluster.file_of[6].write_text(before)
-        restart(cluster, 6)  # the others may call the old life dead after the new one has begun
+        restart(cluster, 6)
         until(lambda: cluster.run("pool", "7").returncode == 1, "server 6 answers by its older file")
         differs = cluster.ask("pool", "7", expect=1)
         self.assertEqual(differs["outcome"]["merged"], [2, 4, 5])

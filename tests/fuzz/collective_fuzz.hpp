@@ -11,11 +11,16 @@
 #include <span>
 #include <vector>
 
+#include "scoll/collective/agree.hpp"
+#include "scoll/collective/agreement/messages.hpp"
 #include "scoll/collective/collective_head.hpp"
+#include "scoll/collective/counter_ranges.hpp"
 #include "scoll/collective/creation_section.hpp"
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/membership.hpp"
+#include "scoll/collective/notice_head.hpp"
 #include "scoll/collective/outcome_builder.hpp"
+#include "scoll/collective/revocation.hpp"
 #include "scoll/tree/spec.hpp"
 #include "transport/wire/wire.hpp"
 
@@ -78,14 +83,69 @@ inline void head_input(std::span<const std::byte> bytes) {
   static_cast<void>(scoll::wire::decode_from<scoll::detail::collective_reply_head>(bytes.first(16)));
 }
 
+/// Ranks that decode are the same when they are encoded again.
+inline void require_ranks(const scoll::detail::encoded_ranks& ranks) {
+  require(scoll::detail::encoded(scoll::detail::decoded(ranks)).numbers == ranks.numbers);
+}
+
+/// A request or reply of the agreement that decodes has ranks in order and values of an allowed size.
+inline void agreement_input(std::span<const std::byte> bytes) {
+  using namespace scoll::detail;
+  if (const auto request = scoll::wire::decode_from<agreement_request>(bytes)) {
+    require_ranks(request->held);
+    require(request->what.has_value() == (request->kind != agreement_kind::collect));
+    if (request->what) require_ranks(request->what->failed);
+  }
+  auto reply = scoll::wire::decode_from<agreement_reply>(bytes);
+  if (!reply) return;
+  require_ranks(reply->voters);
+  const agreement_answers answers = taken_from(*reply);
+  for (const contribution& part : answers.contributions)
+    require(!part.from.empty() && part.value.size() <= scoll::max_agreed_bytes);
+  put(*reply, answers);
+  require(scoll::detail::wire_valid(*reply));
+}
+
+/// Counters that decode are ascending ranges that do not touch, and fit into as many bytes again.
+inline void counters_input(std::span<const std::byte> bytes) {
+  const auto ranges = scoll::detail::take_counters(bytes);
+  if (!ranges) return;
+  std::uint64_t least = 1;
+  for (const scoll::detail::counter_range& r : *ranges) {
+    require(r.first >= least && r.last >= r.first);
+    least = r.last + 2;
+  }
+  std::vector<std::byte> again(bytes.size());
+  scoll::wire::writer out(again);
+  require(scoll::detail::put_counters(out, *ranges, again.size()) == ranges->size() && out.ok());
+}
+
+/// The end of a group, and the notices about it.
+inline void end_input(std::span<const std::byte> bytes) {
+  if (const auto forgets = scoll::detail::decode_forget(bytes)) {
+    std::vector<std::byte> again(scoll::detail::max_forget_bytes);
+    const auto size = scoll::detail::encode_forget(*forgets, again);
+    require(size.has_value() && *size == bytes.size());
+  }
+  const auto notice = scoll::wire::decode_from<scoll::detail::notice_head>(bytes);
+  if (!notice) return;
+  const scoll::error why = scoll::detail::revoked_by(*notice);
+  scoll::detail::notice_head read;
+  scoll::detail::read_revoked(why, read);
+  require(read.by == notice->by && (notice->by == 0 || read.reason == notice->reason));
+}
+
 inline void collective_input(std::span<const std::uint8_t> data) {
   if (data.empty()) return;
   const auto bytes = std::as_bytes(data.subspan(1));
-  switch (data[0] % 4) {
+  switch (data[0] % 7) {
     case 0: return membership_input(bytes);
     case 1: return account_input(bytes);
     case 2: return head_input(bytes);
-    default: return creation_input(bytes);
+    case 3: return creation_input(bytes);
+    case 4: return agreement_input(bytes);
+    case 5: return counters_input(bytes);
+    default: return end_input(bytes);
   }
 }
 

@@ -167,7 +167,8 @@ run_report run(const plan& p, testing::sim_world::observer observer) {
   if (report.found.empty()) {
     c->begin_farewell();
     settle(*c, farewell);
-    // Who destroys a group tells its shrink first, so that further groups may be found.
+    // A member that destroys a group tells the outcome of its shrink first, so that further groups may be
+    // found.
     if (c->find_shrunk_groups()) {
       c->begin_farewell();
       settle(*c, farewell);

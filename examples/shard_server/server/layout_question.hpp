@@ -13,7 +13,7 @@
 
 namespace shard {
 
-/// How a layout is to be made.
+/// The way in which a layout is made.
 struct layout_shape {
   std::uint64_t slots = 0;
   bool delayed = false;      ///< the servers hear of it with the first question

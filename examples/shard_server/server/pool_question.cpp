@@ -6,7 +6,8 @@
 
 namespace shard {
 
-/// Nothing is kept: to hold the group costs no message, and each call sees the pool as it is now.
+/// The group is not kept between calls. Holding it costs no message, and so each call sees the pool as it is
+/// now.
 scoll::task<json> ask_pool(scoll::node& self, const command& c, scoll::stop_token stop) {
   const auto group = co_await self.out_of_band<pool>(c.pool);
   if (!group) co_return failure(group.error());

@@ -11,8 +11,8 @@
 
 namespace shard {
 
-/// How much the servers of one pool store. A pool is an out-of-band group: no server creates it. Each server
-/// that needs to know a pool looks into its own copy of the cluster file, through the hook `members`.
+/// Tells how much the servers of one pool store. A pool is an out-of-band group: no server creates it. Each
+/// server that needs to know a pool looks into its own copy of the cluster file, through the hook `members`.
 struct pool {
   static constexpr scoll::service_id id = ids::pool;
   static constexpr std::string_view name = "pool";

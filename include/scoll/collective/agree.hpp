@@ -31,8 +31,8 @@ enum class agreement_quorum : std::uint8_t {
   /// More than half of all members of the group, dead ones included. Two outcomes are impossible, whatever
   /// verdicts say.
   majority = 0,
-  /// All members that are not held dead. It decides even if only one is left. Where a verdict is wrong, or a
-  /// partition has let each side call the other dead, the sides decide differently.
+  /// All members that are not held dead. They decide even if only one of them is left. If a verdict is wrong,
+  /// or if a partition makes each side call the other dead, the sides decide differently.
   survivors = 1,
 };
 
@@ -40,7 +40,7 @@ enum class agreement_quorum : std::uint8_t {
 struct agree_options {
   /// The time to wait for the outcome. The call ends with `undecided` when it is over.
   time_limit deadline = std::chrono::seconds(10);
-  /// Must be the same at all members.
+  /// The members that have to take part. All members must choose the same quorum.
   agreement_quorum quorum = agreement_quorum::majority;
   /// When this token fires, the call ends with `cancelled`. The value of this member still counts.
   stop_token stop{};
@@ -53,8 +53,9 @@ template <class T>
 concept agreeable =
     wire::encodable<T> && !detail::borrows<T>() && (mergeable<T> || detail::memberwise_mergeable<T>);
 
-/// The result of an agreement: a status, and the outcome if this member has heard it. `ok()`: it is decided,
-/// and this member is in it. With `excluded` there is a value too, which this member is not in.
+/// The result of an agreement: a status, and the outcome if this member has heard it. `ok()` means that the
+/// agreement is decided and that this member's value is merged. With the error `excluded` there is a value,
+/// too, but this member's value is not part of it.
 template <class T>
 class agreed : public detail::status_and_value<T> {
  public:
@@ -70,7 +71,8 @@ class agreed : public detail::status_and_value<T> {
 
 namespace detail {
 
-/// Merges one encoded value into another, which is unchanged after an error. Errors: `malformed`, `too_large`.
+/// Merges one encoded value into another, which is unchanged after an error. Errors: `malformed`,
+/// `too_large`.
 using merge_values = status (*)(std::vector<std::byte>& into, std::span<const std::byte> from);
 
 template <class T>

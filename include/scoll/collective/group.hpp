@@ -17,8 +17,9 @@
 namespace scoll {
 
 /// A group, or some members of one, as its root or any member holds it; `bcast` is called on it. It is cheap
-/// to copy and must not outlive its node. The group itself lives until `node::destroy`. A default-constructed
-/// group is empty: it has no members, its subsets are empty too, and a broadcast to it is refused.
+/// to copy and must not outlive its node. The tasks that it returns do not refer to it, but must not outlive
+/// the node either. The group itself lives until `node::destroy`. A default-constructed group is empty: it
+/// has no members, its subsets are empty too, and a broadcast to it is refused.
 template <class S>
 class group : public detail::any_group {
  public:
@@ -34,27 +35,24 @@ class group : public detail::any_group {
   /// their own view: see `outcome::dissenting` and `bcast_options::same_view`.
   group alive() const { return group(narrowed_to_living()); }
   /// Narrows the members addressed by `a` to those that `b` addresses too, or to those that it does not. Both
-  /// groups are this node's. Nodes are compared, so that the groups may have different members in a different
-  /// order; the result is a part of `a`. Nothing is sent.
+  /// groups are this node's. The comparison is by node, so the groups may have different members in different
+  /// orders. The result is a part of `a`. Nothing is sent.
   friend group operator&(const group& a, const group& b) { return group(a.meeting(b)); }
   friend group operator-(const group& a, const group& b) { return group(a.without(b)); }
 
-  /// Gives a group of the same members that all of them hold: this one, if it was created at once, else a new
-  /// one, with a new id, as `node::create_group` makes it. A delayed or out-of-band group stays as it is
-  /// beside the new one. Tree and name are those of this group unless the options say otherwise. Errors are
-  /// those of `node::create_group`, and `unknown_group` or `membership_changed` if this group has ended.
-  task<result<group>> settle(group_options options = {}) const {
-    auto made = co_await settled(options);
-    if (!made) co_return made.error();
-    co_return group(std::move(*made));
-  }
+  /// Gives a group of the same members that all of them hold. For a group that was created at once, it is
+  /// that group itself. For any other group a new one is made, with a new id, as by `node::create_group`; a
+  /// delayed or out-of-band group stays as it is beside the new one. The new group has the tree and the name
+  /// of this group unless the options say otherwise. Errors: those of `node::create_group`, and
+  /// `unknown_group` or `membership_changed` if this group has ended.
+  task<result<group>> settle(group_options options = {}) const { return typed(settled(options)); }
 
   /// Agrees on one value with all members of the group, each of which makes the same call: `auto a = co_await
-  /// g.agree(epoch, scoll::all_of{prepared}, {.deadline = 2s})`. The outcome is the values of all members
-  /// merged, except for those in `failed()`, and it is the same wherever the call succeeds, on members that
-  /// die afterwards too. `instance` is a number of the callers' own. Numbers ascend: one that is 64 below
-  /// another may be closed. A call that ended without an outcome can be repeated; the value of the first call
-  /// stays (docs/agreement.md).
+  /// g.agree(epoch, scoll::all_of{prepared}, {.deadline = 2s})`. The outcome is the merged value of all
+  /// members except those in `failed()`. It is the same wherever the call succeeds, even on members that die
+  /// afterwards. The callers choose the number `instance`. Numbers ascend: an instance that is 64 below
+  /// another one may be closed. A call that ended without an outcome can be repeated; the value of the first
+  /// call stays (docs/agreement.md).
   ///
   /// The value is encoded before this returns, to at most 1,024 bytes. Errors: `excluded` (it is decided, and
   /// this member's value is not in it: the others held it dead), `no_quorum` (half of the members or more are
@@ -77,8 +75,8 @@ class group : public detail::any_group {
   /// Makes a group of the members that are left: `auto plan_b = co_await g.shrink()`. Each member makes the
   /// same call, and all of them get the same group. Its members are those that have called and are not held
   /// dead, in their old order; its tree and its service are those of this group. It does not end with a
-  /// member's death. A group is shrunk once: a later call gives the same group, and later deaths are a matter
-  /// of shrinking the new one. This group stays as it is; destroy it when all survivors have the new one
+  /// member's death. A group is shrunk once: a later call gives the same group. To leave out members that die
+  /// later, shrink the new group. This group stays as it is; destroy it when all survivors have the new one
   /// (docs/agreement.md). A revoked group can be shrunk.
   ///
   /// Errors: `excluded` (the others have gone on without this member, which they held dead), `no_quorum`

@@ -15,7 +15,7 @@ class group_name {
   static constexpr std::size_t most_bytes = 32;
 
   constexpr group_name() noexcept = default;
-  /// Keeps a name that `allowed`; of any other text it keeps that the text was refused.
+  /// Takes a text that `allowed` accepts. Any other text makes a name that is not `valid`.
   constexpr group_name(std::string_view text) noexcept : refused_(!allowed(text)) {
     if (refused_) return;
     for (std::size_t i = 0; i < text.size(); ++i) bytes_[i] = text[i];
@@ -33,7 +33,7 @@ class group_name {
 
   constexpr bool empty() const noexcept { return size_ == 0; }
   constexpr std::string_view text() const noexcept { return {bytes_.data(), size_}; }
-  /// False if the text that was given is no name. Groups refuse such a name.
+  /// False if the text was not allowed. Groups refuse such a name.
   constexpr bool valid() const noexcept { return !refused_; }
 
   friend constexpr bool operator==(const group_name&, const group_name&) = default;

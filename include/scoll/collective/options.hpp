@@ -39,12 +39,12 @@ struct bcast_options {
   /// For a broadcast to `group::alive()`. If true, members that see a different set of live members than this
   /// node do not execute (`view_differs`). If false, they execute, and the outcome counts them as dissenting.
   bool same_view = false;
-  /// Makes this the last broadcast of this node to the group. It leaves when this node's earlier broadcasts to
-  /// the group have ended, and later ones end with `stale`. If this node has created the group, the last
-  /// broadcast ends the group as well, as `node::destroy` does: here when it has ended, on each member when it
-  /// has ended there. Members that it does not reach, or that it is not for, are told later. A last broadcast
-  /// that sends nothing, because it is refused or its time is over, changes nothing. Adopted groups refuse it
-  /// (`unsupported`): nobody has created them.
+  /// Makes this the last broadcast of this node to the group. It leaves when this node's earlier broadcasts
+  /// to the group have ended, and later ones end with `stale`. If this node has created the group, the last
+  /// broadcast ends the group as well, as `node::destroy` does: here when it has ended, on each member when
+  /// it has ended there. Members that it does not reach, or that it is not for, are told later. A last
+  /// broadcast that sends nothing, because it is refused or its time is over, changes nothing. Adopted groups
+  /// refuse it (`unsupported`): nobody has created them.
   bool last = false;
 };
 static_assert(std::is_trivially_copyable_v<bcast_options>);
@@ -57,8 +57,8 @@ enum class lifetime : std::uint8_t {
 
 /// Says when the members of a new group are told of it.
 enum class populate : std::uint8_t {
-  immediate,  ///< all of them, before `create_group` returns
-  delayed,    ///< each with the first broadcast that reaches it; `create_group` sends nothing
+  immediate,  ///< all members are told before `create_group` returns
+  delayed,    ///< each member is told with the first broadcast that reaches it
 };
 
 /// Says how the members of a new group travel.
@@ -76,9 +76,9 @@ struct group_options {
   time_limit deadline = std::chrono::seconds(10);
   /// Says whether the group ends when its creator dies.
   scoll::lifetime lifetime = scoll::lifetime::creator;
-  /// When the members are told of the group.
+  /// Says when the members are told of the group.
   scoll::populate populate = scoll::populate::immediate;
-  /// How the members travel. This binds every node that holds the group.
+  /// Says how the members travel. It binds every node that holds the group.
   membership_form membership = membership_form::automatic;
   /// A group that this node holds and that has all members of the new one: the new group ends on each member
   /// when that one ends there. It must not be a group whose members a service names.

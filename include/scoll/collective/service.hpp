@@ -42,10 +42,10 @@ namespace scoll {
 /// static_assert(scoll::collective_service<scrub>);
 /// ```
 ///
-/// `prepare`, `execute`, `on_reply`, `finish` and `members` may also be plain functions, which costs less. A hook of the
-/// right name and the wrong form does not compile. A hook that throws fails this node's part of the broadcast
-/// with the exception's text, or with the error of a `failure`. Hooks run on the thread of the node's
-/// executor; `merge` and `on_reply` of one broadcast never overlap.
+/// `prepare`, `execute`, `on_reply`, `finish` and `members` may also be plain functions, which costs less. A
+/// hook of the right name and the wrong form does not compile. A hook that throws fails this node's part of
+/// the broadcast with the exception's text, or with the error of a `failure`. Hooks run on the thread of the
+/// node's executor; `merge` and `on_reply` of one broadcast never overlap.
 ///
 /// `short_execute` says that `execute` is a plain function and never takes more than a few microseconds. The
 /// request of such a service leaves for the children when the turn ends, together with other messages. Any

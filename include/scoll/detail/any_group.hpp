@@ -71,6 +71,12 @@ class any_group {
   task<result<any_group>> shrink_any(agree_options options) const;
 
  private:
+  // Each works on a copy, because a task may begin when the group that it was made with is gone.
+  static task<agreed_bytes> agree_on(any_group self, std::uint64_t instance,
+                                     result<std::vector<std::byte>> value, merge_values merge,
+                                     agree_options options);
+  static task<result<any_group>> settle(any_group self, group_options options);
+  static task<result<any_group>> shrink(any_group self, agree_options options);
   rank_set shared_with(const any_group& other) const;
   any_group narrowed(rank_set left, bool living) const;
 

@@ -12,7 +12,7 @@ class group_call : public list_hook<group_call> {
   using function = void (*)(group_call&, const error& why) noexcept;
 
   explicit group_call(function on_end) noexcept : on_end_(on_end) {}
-  /// Ends it. It may be destroyed in this call.
+  /// Ends the work. The object may be destroyed during this call.
   void end_call(const error& why) noexcept { on_end_(*this, why); }
 
  protected:

@@ -36,8 +36,8 @@ class within_group {
 /// Options of one shipped call. Trivially copyable, so that a braced temporary is safe beside `co_await`.
 struct ship_options {
   /// The time from the start of the await to its end, waiting included. The peer is told how much is left.
-  /// Without a limit the node's default counts (`ship_limits::default_deadline`); without that either, the call ends by
-  /// its result or with its peer. A limit that is over fails the call at once.
+  /// Without a limit the node's default counts (`ship_limits::default_deadline`); without that either, the
+  /// call ends by its result or with its peer. A limit that is over fails the call at once.
   time_limit deadline{};
   /// When this token fires, the call ends with `cancelled`, and the handler's stop token fires.
   stop_token stop{};

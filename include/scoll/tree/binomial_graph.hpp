@@ -15,7 +15,8 @@
 namespace scoll {
 
 /// The number of neighbours of each rank among n members of whom none is held dead: the different ranks among
-/// r ± 2^k modulo n. As long as fewer members are dead, the others are connected, whoever knows of the dead.
+/// r ± 2^k modulo n. If fewer members than that are dead, the others are connected, and it does not matter
+/// which of them know of the dead.
 constexpr std::uint32_t binomial_degree(std::uint32_t n) noexcept {
   std::uint32_t count = 0;
   for (std::uint64_t step = 1; step < n; step *= 2) {
@@ -43,7 +44,7 @@ class rank_list {
   std::size_t size_ = 0;
 };
 
-/// The graph among n members as one of them sees it, who holds some of the others dead. It is a pure value.
+/// The graph among n members, as seen by a member that holds some of the others dead. It is a pure value.
 class binomial_graph {
   // It stands before its uses: clang instantiates a template in a constant expression only after its body.
   template <class Add>
@@ -70,7 +71,7 @@ class binomial_graph {
   /// The living neighbours of `rank`, which is below n: ranks r ± 2^k modulo n, and, with i the index of
   /// `rank` among the m living, those with the indices i ± 2^k modulo m. Each is named once. Farther ones, in
   /// steps around the ring of all ranks, come first; of two that are equally far, the one ahead comes first.
-  /// A rank that is held dead itself has those of the first kind. O(log n · log dead).
+  /// A rank that is itself held dead has only the neighbours of the first kind. O(log n · log dead).
   constexpr rank_list neighbours(std::uint32_t rank) const noexcept {
     rank_list found;
     const auto add = [&](std::uint32_t other) {

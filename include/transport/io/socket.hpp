@@ -92,7 +92,7 @@ status set_congestion_control(int fd, const char* algorithm);
 status set_user_timeout(int fd, nanoseconds limit);
 
 /// Bounds the bytes of a TCP connection that the kernel has taken and not sent yet: it takes no more at or
-/// above `bytes`. So what is sent later need not wait behind more than that. 0 stands for the system's
+/// above `bytes`. A message that is sent later then waits behind no more than that. 0 stands for the system's
 /// default.
 status set_unsent_limit(int fd, std::uint32_t bytes);
 

@@ -132,8 +132,8 @@ class endpoint_events {
     static_cast<void>(head);
     return false;
   }
-  /// A session with this peer has begun, on whichever side's initiative. Nothing has been sent or received in
-  /// it. Notices may be sent from here. Called for the layer that has class urgent.
+  /// A session with this peer has begun, from either side. No message has been sent or received in it yet.
+  /// This function may send notices. It is called for the layer that has class urgent.
   virtual void on_session_begun(session& peer) noexcept { static_cast<void>(peer); }
   /// All exchanges with this peer have ended. Answers to its requests can no longer reach it.
   virtual void on_session_lost(session& peer, const error& reason) noexcept = 0;

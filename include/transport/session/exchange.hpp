@@ -51,8 +51,8 @@ class exchange : public list_hook<exchange> {
   /// before the request. The memory must stay valid until the exchange has ended, or be recalled.
   void receive_into(const lent_range& into) noexcept { into_ = into; }
 
-  /// Stops waiting, without a call of `on_reply`. The peer is told, and why, if it may know of the request.
-  /// Returns true if the request had left this node (`reached`).
+  /// Stops waiting, without a call of `on_reply`. If the peer may know of the request, it is told that the
+  /// request is cancelled, and why. Returns true if the request had left this node (`reached`).
   bool cancel(errc why = errc::cancelled) noexcept;
   /// Asks the peer to end its work early, and says why. The peer still answers, and the exchange waits for
   /// that. False if the request never left this node: then the exchange has ended without a call of

@@ -10,7 +10,7 @@ namespace scoll::transport {
 class message;
 class session;
 
-/// How far a notice has come.
+/// The stages of a notice on its way to the peer.
 enum class notice_state : std::uint8_t {
   queued,        ///< it waits for a connection or for credit
   emitted,       ///< a connected link has it; it is kept, and sent again on a new link, until acknowledged
@@ -33,7 +33,7 @@ class emission : public list_hook<emission> {
   /// True from `session::notify` to the end of the notice.
   bool pending() const noexcept { return pending_; }
   notice_state state() const noexcept { return state_; }
-  /// Hears nothing more. The notice goes its way.
+  /// Makes the ticket hear nothing more. The notice still goes to the peer.
   void forget() noexcept;
 
  private:

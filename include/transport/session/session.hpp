@@ -52,8 +52,11 @@ class session final {
   /// is no payload. A notice leaves before everything else, costs a credit of class urgent and is not
   /// answered. It is kept and sent again until the peer has acknowledged it. `ticket`, which is free, hears
   /// of its progress. Errors: `busy` (this node has too many notices queued; the progress of one makes room),
-  /// `peer_died` (and the peer has not begun a session since), `closed`; then the message has been released and `ticket` stays free.
+  /// `peer_died` (and the peer has not begun a session since), `closed`; then the message has been released
+  /// and `ticket` stays free.
   status notify(message& m, emission& ticket) noexcept;
+  /// The number of notices to this peer that have not been handed to a link yet.
+  std::size_t notices_queued() const noexcept { return notices_queued_; }
 
   /// Liveness says that this incarnation of the peer is dead. All that is pending ends with `peer_died` at
   /// once, and later requests fail the same way until the peer is heard of alive. News of an incarnation
@@ -190,6 +193,7 @@ class session final {
   member_node<&session::flush> flush_{*this};
   std::uint32_t owed_calls_ = 0;  // those in `incoming_` of class call
   intrusive_list<message> notices_;
+  std::size_t notices_queued_ = 0;
   intrusive_list<emission, emission> told_;  // the tickets that are about to hear of progress
   member_node<&session::tell_progress> telling_{*this};
 };

@@ -79,8 +79,15 @@ error engine::admit(const admission_request& request, const collective_head& hea
   }
   if (const error why = refuse_revoked(request, *group, *entry)) return why;
   const error placed = admit_to_group(request, head, group, std::move(entry));
-  if (placed && !known && !group->mapped) groups_.forget(head.group);
+  if (placed && !known && !group->mapped) forget_unused(*group);
   return placed;
+}
+
+/// Removes a group that was installed for a request which is refused. The replay windows of a delayed group
+/// are kept, so that no operation is executed again when the group comes back.
+void engine::forget_unused(group_state& group) {
+  if (group.holders != nullptr) windows_.keep(group);
+  groups_.forget(group.id);
 }
 
 /// Checks that the parts of the payload have the sizes that the head gives, and that a creation is announced
@@ -126,11 +133,11 @@ error engine::forget_unknown(const collective_head& head, const forget_request& 
   const group_id& id = head.group;
   const bool possible = endpoint_.find(id.creator) != nullptr && !lives_.is_over(id.creator, id.incarnation);
   if (!possible && forgets.ends_with == lifetime::creator) return why;
-  hear_statement(head, forgets.said);
+  if (possible) hear_statement(head, forgets.said);
   admissions_->end_group(id, {errc::unknown_group, "the group was destroyed before its members were known"});
   if (groups_.bury(id, forgets.ends_with, {group_fate::destroyed, head.operation.root, 0})) return why;
   return make_error(errc::busy,
-                    "node {} remembers {} ended groups of node {}: more when their creations are over",
+                    "node {} remembers {} ended groups of node {}: try again when their creations are over",
                     options_.id, max_tombstones_of_life, id.creator);
 }
 
@@ -173,7 +180,7 @@ error engine::admit_to_group(const admission_request& request, const collective_
                       options_.id);
   }
   if (head.watermark > head.operation.counter)
-    return error(errc::malformed, "an operation that its root says has ended");
+    return error(errc::malformed, "an operation whose own head says that it has ended");
   if (head.remaining_ns != 0 && head.remaining_ns <= std::uint64_t{head.margin_us} * 1000) {
     return {errc::deadline_exceeded, "the time left is less than the margin of one level"};
   }
@@ -250,7 +257,8 @@ error engine::admit_once(group_state& group, const collective_head& head) {
                       op.root, w.last);
   }
   if (op.attempt != 0 && group.window_gap) {
-    return make_error(errc::record_gone, "node {} knows no more what it has seen of operation {} of node {}",
+    return make_error(errc::record_gone,
+                      "node {} does not know any more if it has seen operation {} of node {}",
                       group.members->node(group.self_rank), op.counter, op.root);
   }
   if (earlier || !w.window.admit(op.counter))

@@ -41,7 +41,7 @@ class engine::admissions final {
   void add_running_hooks(std::vector<std::string>& names) const;
 
   /// Lets a request wait for the hook of its service, or for the members that its parent offers. Error:
-  /// `busy`. Nothing has been done then.
+  /// `busy`; the request is then as it was.
   error await_hook(const admission_request& request, const collective_head& head,
                    const std::shared_ptr<service_entry>& service);
   error await_pull(const admission_request& request, const collective_head& head,

@@ -66,12 +66,19 @@ any_group any_group::narrowed_to_living() const {
 
 task<agreed_bytes> any_group::agree_encoded(std::uint64_t instance, result<std::vector<std::byte>> value,
                                             merge_values merge, agree_options options) const {
+  return agree_on(*this, instance, std::move(value), merge, options);
+}
+
+task<agreed_bytes> any_group::agree_on(any_group self, std::uint64_t instance,
+                                       result<std::vector<std::byte>> value, merge_values merge,
+                                       agree_options options) {
   if (!value) co_return agreed_bytes(value.error());
-  if (!valid()) {
+  if (!self.valid()) {
     co_return agreed_bytes(
         {errc::invalid_argument, "the group is empty: take one from create_group or find_group"});
   }
-  agreed_bytes outcome = co_await engine_->agreeing().agree(to_, instance, std::move(*value), merge, options);
+  agreed_bytes outcome =
+      co_await self.engine_->agreeing().agree(self.to_, instance, std::move(*value), merge, options);
   co_return outcome;
 }
 
@@ -96,19 +103,29 @@ any_group any_group::without(const any_group& other) const {
 }
 
 task<result<any_group>> any_group::settled(group_options options) const {
-  if (!valid()) co_return error(errc::invalid_argument, "the group is empty");
-  engine& owner = *engine_;
-  auto made = co_await owner.settle_group(to_.group, options);
+  return settle(*this, options);
+}
+
+task<result<any_group>> any_group::settle(any_group self, group_options options) {
+  if (!self.valid())
+    co_return error(errc::invalid_argument, "the group is empty: take one from create_group or find_group");
+  engine& owner = *self.engine_;
+  auto made = co_await owner.settle_group(self.to_.group, options);
   if (!made) co_return made.error();
   co_return any_group(owner, std::move(*made));
 }
 
 task<result<any_group>> any_group::shrink_any(agree_options options) const {
-  if (!valid())
+  return shrink(*this, options);
+}
+
+task<result<any_group>> any_group::shrink(any_group self, agree_options options) {
+  if (!self.valid())
     co_return error(errc::invalid_argument, "the group is empty: take one from create_group or find_group");
-  const auto shrunk = co_await engine_->agreeing().shrink(to_, options);
+  engine& owner = *self.engine_;
+  const auto shrunk = co_await owner.agreeing().shrink(self.to_, options);
   if (!shrunk) co_return shrunk.error();
-  co_return any_group(*engine_, *shrunk);
+  co_return any_group(owner, *shrunk);
 }
 
 any_group any_group::narrowed(rank_set left, bool living) const {

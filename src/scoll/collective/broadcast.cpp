@@ -54,6 +54,7 @@ task<void> broadcast::start_when_released(std::coroutine_handle<> waiter) {
   const deadline until = options_.deadline.from(e.get_executor().now());
   const status released = co_await pass_hold(e, *begun_.op, until, options_.stop);
   error why = e.why_not_now(group_.to(), options_);
+  if (!why) why = begun_.op->early_reason();
   if (!why && !released) why = released.error();
   if (!why) {
     begun_.op->set_limit(until);

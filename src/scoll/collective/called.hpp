@@ -13,7 +13,7 @@ namespace scoll::detail {
 inline std::string called(const group_state& group) {
   return group.name.empty() ? "the group" : fmt::format("group \"{}\"", group.name.text());
 }
-/// The same at the beginning of an error: `"layout": `, or nothing.
+/// Names a group at the beginning of an error: `"layout": `, or nothing if it has no name.
 inline std::string name_before(const group_state& group) {
   return group.name.empty() ? std::string() : fmt::format("\"{}\": ", group.name.text());
 }

@@ -16,7 +16,7 @@ enum class collective_kind : std::uint8_t {
   forget = 2,   ///< members drop the group
   sweep = 3,    ///< a member asks which of the groups that it holds have ended (counters in ranges)
   end = 4,      ///< a member asks the creator to end the group
-  members = 5,  ///< a node asks a member who the others are
+  members = 5,  ///< a node asks a member for the list of members
 };
 
 /// The head of every collective request; it follows the exchange's envelope (docs/wire.md).

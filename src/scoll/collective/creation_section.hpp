@@ -15,8 +15,8 @@
 
 namespace scoll::detail {
 
-/// What a creation says about a group besides its members. The id, the service and the tree are in the head
-/// of the message.
+/// The properties of a group that its creation carries besides the members. The id, the service and the tree
+/// are in the head of the message.
 struct creation_terms {
   lifetime ends_with = lifetime::creator;
   std::optional<group_id> within;  ///< the group that this one ends with
@@ -26,7 +26,7 @@ struct creation_terms {
   friend bool operator==(const creation_terms&, const creation_terms&) = default;
 };
 
-/// How the members of a group travel in its creation.
+/// The forms in which the members of a group travel in its creation.
 enum class creation_form : std::uint8_t {
   members = 0,       ///< the members themselves
   descriptor = 1,    ///< a descriptor of memory at the sender that holds the encoded members

@@ -30,11 +30,12 @@ struct creation_statement {
   bool covers(std::uint64_t counter) const noexcept;
 };
 
-/// A statement takes at most so many bytes in a message: u64 `below`, u8 `count`, then u64 for each exception.
+/// A statement takes at most so many bytes in a message: u64 `below`, u8 `count`, then u64 for each
+/// exception.
 inline constexpr std::size_t max_statement_bytes = 9 + 8 * creation_statement::most_exceptions;
 
 void put_statement(wire::writer& out, const creation_statement& said);
-/// Nothing if the bytes are not a statement.
+/// Reads a statement. The result is empty if the bytes are not one.
 std::optional<creation_statement> take_statement(wire::reader& in);
 
 /// The counters of the groups that this life of a node has created, and which of their creations are under

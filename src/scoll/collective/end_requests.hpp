@@ -22,7 +22,8 @@ class engine::end_requests final {
   end_requests(const end_requests&) = delete;
   end_requests& operator=(const end_requests&) = delete;
 
-  /// What the creator says. Nothing if it is not known to have heard the request; `missed` then says why.
+  /// The answer of a creator. `creator_says` is empty if the creator is not known to have heard the request;
+  /// `missed` then says why.
   struct answer {
     std::optional<status> creator_says;
     error missed;

@@ -34,7 +34,10 @@ void ending_groups::keep(ended_group group, time_point now) {
   husk kept;
   for (const node_id node : group.untold) {
     const auto [at, added] = listeners_.try_emplace(node);
-    if (added) at->second.due = now + first_pause;
+    if (added) {
+      at->second.due = now + first_pause;
+      turns_.emplace(at->second.turn_at(), node);
+    }
     ++at->second.groups;
     if (!at->second.dead) ++kept.alive;
   }
@@ -62,54 +65,59 @@ void ending_groups::give_up(const group_id& id) {
 void ending_groups::clear() noexcept {
   husks_.clear();
   listeners_.clear();
+  turns_.clear();
+}
+
+/// Changes a listener and with it the order of the turns. It allocates nothing.
+template <class Change>
+void ending_groups::change(listener_map::iterator at, const Change& how) noexcept {
+  auto place = turns_.extract({at->second.turn_at(), at->first});
+  how(at->second);
+  place.value().first = at->second.turn_at();
+  turns_.insert(std::move(place));
 }
 
 std::optional<ending_groups::turn> ending_groups::next(time_point now) {
-  auto first = listeners_.end();
-  for (auto at = listeners_.begin(); at != listeners_.end(); ++at) {
-    const listener& l = at->second;
-    if (l.asked || l.dead || l.due > now) continue;
-    if (first == listeners_.end() || l.due < first->second.due) first = at;
-  }
-  if (first == listeners_.end()) return std::nullopt;
-  const node_id node = first->first;
+  if (turns_.empty() || turns_.begin()->first > now) return std::nullopt;
+  const node_id node = turns_.begin()->second;
   const auto of_node = [&](const auto& h) { return has(h.second.group, node); };
   const auto chosen = std::ranges::find_if(husks_, of_node);
   SCOLL_ASSERT(chosen != husks_.end(), "a listener is there for a group");
-  first->second.asked = true;
+  change(listeners_.find(node), [](listener& l) { l.asked = true; });
   ended_group& group = chosen->second.group;
   return turn{group.id, group.service, group.self_rank, group.next_counter++, group.ends_with, node};
 }
 
 time_point ending_groups::due() const noexcept {
-  time_point first = never;
-  for (const auto& [node, l] : listeners_) {
-    if (!l.asked && !l.dead) first = std::min(first, l.due);
-  }
-  return first;
+  return turns_.empty() ? never : turns_.begin()->first;
 }
 
 void ending_groups::told(const group_id& id, node_id node, time_point now) {
   settle(id, node);
   const auto at = listeners_.find(node);
   if (at == listeners_.end()) return;
-  at->second.asked = false;
-  at->second.pause = first_pause;
-  at->second.due = now;
+  change(at, [now](listener& l) {
+    l.asked = false;
+    l.pause = first_pause;
+    l.due = now;
+  });
 }
 
 void ending_groups::missed(node_id node, time_point now) {
   const auto at = listeners_.find(node);
   if (at == listeners_.end()) return;
-  listener& l = at->second;
-  l.asked = false;
-  l.pause = std::min(2 * l.pause, longest_pause);
-  l.due = now + l.pause;
+  change(at, [now](listener& l) {
+    l.asked = false;
+    l.pause = std::min(2 * l.pause, longest_pause);
+    l.due = now + l.pause;
+  });
 }
 
 void ending_groups::stop_telling(node_id node) {
   const auto at = listeners_.find(node);
-  if (--at->second.groups == 0) listeners_.erase(at);
+  if (--at->second.groups != 0) return;
+  turns_.erase({at->second.turn_at(), node});
+  listeners_.erase(at);
 }
 
 void ending_groups::settle(const group_id& id, node_id node) {
@@ -127,7 +135,7 @@ void ending_groups::settle(const group_id& id, node_id node) {
 void ending_groups::change_alive(node_id node, bool alive) noexcept {
   const auto at = listeners_.find(node);
   if (at == listeners_.end() || at->second.dead != alive) return;
-  at->second.dead = !alive;
+  change(at, [alive](listener& l) { l.dead = !alive; });
   for (auto& [id, kept] : husks_) {
     if (has(kept.group, node)) alive ? ++kept.alive : --kept.alive;
   }
@@ -141,8 +149,10 @@ void ending_groups::heard_of(node_id node, time_point now) {
   change_alive(node, true);
   const auto at = listeners_.find(node);
   if (at == listeners_.end()) return;
-  at->second.pause = first_pause;
-  at->second.due = now;
+  change(at, [now](listener& l) {
+    l.pause = first_pause;
+    l.due = now;
+  });
 }
 
 }  // namespace scoll::detail

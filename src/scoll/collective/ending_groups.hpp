@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "scoll/collective/limits.hpp"
@@ -20,8 +22,8 @@ inline bool shows_no_group(const error& why) noexcept {
   return why == errc::unknown_group || why == errc::membership_changed;
 }
 
-/// A husk: what a node keeps of a group that it has ended until all members have been told. Whatever life of
-/// a member is found is told; one that does not hold the group says so.
+/// A husk: the part of a group that a node keeps after it has ended the group, until all members have been
+/// told. Any life of a member is told; a life that does not hold the group says so.
 struct ended_group {
   group_id id;
   service_id service{};
@@ -95,18 +97,25 @@ class ending_groups {
     time_point due{};
     bool asked = false;  ///< a request is under way
     bool dead = false;
+
+    /// The time of the next request; `never` as long as there can be none.
+    time_point turn_at() const noexcept { return asked || dead ? never : due; }
   };
+  using listener_map = std::map<node_id, listener>;
 
   static bool has(const ended_group& group, node_id node) noexcept;
   void give_up(const group_id& id);
   bool is_dead(node_id node) const { return listeners_.at(node).dead; }
   void stop_telling(node_id node);
   void change_alive(node_id node, bool alive) noexcept;
+  template <class Change>
+  void change(listener_map::iterator at, const Change& how) noexcept;
 
   std::size_t most_;
   std::size_t reserved_ = 0;
   std::map<group_id, husk> husks_;
-  std::map<node_id, listener> listeners_;
+  listener_map listeners_;
+  std::set<std::pair<time_point, node_id>> turns_;  // all listeners, in the order of their next requests
 };
 
 }  // namespace scoll::detail

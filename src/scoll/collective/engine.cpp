@@ -96,15 +96,6 @@ std::shared_ptr<service_entry> engine::find_service(service_id id) const {
   return last_service_->users.closed() ? nullptr : last_service_;
 }
 
-task<void> engine::close_service(std::shared_ptr<service_entry> entry) {
-  admissions_->end_service(*entry);
-  co_await entry->users.close();
-  const auto found = services_.find(entry->table->id);
-  if (found == services_.end() || found->second != entry) co_return;
-  last_service_.reset();
-  services_.erase(found);
-}
-
 /// True if the table has no place for an operation of this kind.
 bool engine::full_for(collective_kind kind) const noexcept {
   const std::size_t extra = kind == collective_kind::broadcast ? 0 : extra_group_operations;
@@ -200,7 +191,8 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   return {op, {}};
 }
 
-/// Beside the ranks of a subset and a request of full size, the creation of a delayed group must have room.
+/// Says why a message would have no room: the creation of a delayed group must fit beside the ranks of a
+/// subset and a request of full size.
 error engine::why_no_room(const addressees& to) {
   if (to.group->holders == nullptr) return {};
   const std::size_t size = to.subset->encoded().size();

@@ -81,6 +81,7 @@ class engine final : private transport::endpoint_events {
   /// Adds a service of the library, with an id below those of users.
   status add_own_service(std::shared_ptr<service_entry> entry);
   task<void> close_service(std::shared_ptr<service_entry> entry);
+  task<status> close_service(std::shared_ptr<service_entry> entry, nanoseconds limit);
   std::shared_ptr<service_entry> find_service(service_id id) const;
 
   // Groups.
@@ -95,7 +96,7 @@ class engine final : private transport::endpoint_events {
   task<result<std::shared_ptr<group_state>>> map_group(service_id service, std::uint64_t id,
                                                        group_options options);
   /// Finds the members of a group that this node has only heard of: the hook of its service names those of an
-  /// out-of-band group, else `member` is asked, which holds the group. Nothing is held here because of that.
+  /// out-of-band group, else `member` is asked, which holds the group. The group is not held here afterwards.
   /// Errors: those of the hook; `membership_changed` (the hook names others); `unknown_group`, `not_member`,
   /// `busy` (of the member); `unreachable`; `deadline_exceeded`; `malformed`; `closed`.
   task<result<membership_ptr>> find_members(group_id group, service_id service, node_id member);
@@ -133,8 +134,8 @@ class engine final : private transport::endpoint_events {
 
   // Liveness.
 
-  /// Reports that an incarnation of a node is dead, or lives; a newer one replaces those before it. Everything
-  /// that a dead node owed ends at once, and its operations and groups here are removed.
+  /// Reports that an incarnation of a node is dead, or lives; a newer one replaces those before it.
+  /// Everything that a dead node owed ends at once, and its operations and groups here are removed.
   void on_dead(node_id node, std::uint64_t incarnation);
   void on_alive(node_id node, std::uint64_t incarnation);
   const known_lives& lives() const noexcept { return lives_; }
@@ -158,10 +159,9 @@ class engine final : private transport::endpoint_events {
   void stop_sweeping() noexcept;
   /// Asks about all groups again, after `stop_sweeping`.
   void start_sweeping();
-  /// Tells nobody any more of groups that have ended, and ends all agreements.
+  /// Stops telling members of groups that have ended, and ends all agreements.
   void stop_telling() noexcept;
-  /// Keeps no group from now on in order to tell those that its end has missed; they ask when their leases
-  /// end.
+  /// From now on keeps no ended group for members that its end has missed. They ask when their leases end.
   void leave_telling_to_sweeps() noexcept { tells_later_ = false; }
   /// Waits for background work that only has to end, once no operation is left.
   task<void> join();
@@ -203,10 +203,14 @@ class engine final : private transport::endpoint_events {
   void learn_members(const group_id& id, membership_ptr members);
   bool view_differs(const group_state& group, const subset& root_sees) const;
   void on_life(node_id node, std::uint64_t incarnation);
+  template <class Use>
+  void each_operation_of(const service_entry& entry, Use&& use);
+  void remove_service(const service_entry& entry);
   void end_life(node_id node, std::uint64_t last_incarnation);
   begun fail(operation& op, const error& why) noexcept;
   error admit_safely(const admission_request& request, const collective_head& head) noexcept;
   error admit(const admission_request& request, const collective_head& head);
+  void forget_unused(group_state& group);
   static error check_sizes(const collective_head& head, std::size_t payload);
   error admit_to_group(const admission_request& request, const collective_head& head,
                        const std::shared_ptr<group_state>& group, std::shared_ptr<service_entry> service);
@@ -227,6 +231,8 @@ class engine final : private transport::endpoint_events {
   error await_members(const admission_request& request, const collective_head& head,
                       const transport::region_descriptor& from);
   static void note_holders(group_state& group, const collective_head& head, std::uint32_t parent_rank);
+  result<std::shared_ptr<group_state>> hold_named(const membership_ptr& members, service_id service,
+                                                  std::uint64_t id, bool by_request);
   void hold_mapped(resolution& search);
   error admit_forget(const admission_request& request, const collective_head& head,
                      std::shared_ptr<service_entry> service);

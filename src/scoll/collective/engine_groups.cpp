@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "scoll/collective/agreement/agreements.hpp"
+#include "scoll/collective/called.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/operation/operation.hpp"
@@ -28,8 +29,8 @@ std::shared_ptr<group_state> engine::find_group(const group_id& id) const {
   return found != nullptr && found->forgotten ? nullptr : found;
 }
 
-/// Ends a group here: its operations end, and a creation that arrives later is refused. So do the groups
-/// within it.
+/// Ends a group and the groups within it on this node: their operations end, and creations that arrive later
+/// are refused.
 void engine::end_group(const std::shared_ptr<group_state>& group, const group_ending& how) {
   const std::shared_ptr<group_state> kept = group;  // the caller's may lie in what ends here
   kept->forgotten = true;
@@ -42,6 +43,7 @@ void engine::end_group(const std::shared_ptr<group_state>& group, const group_en
   const group_ending revoked = revokes_->ending_of(kept->id);
   groups_.drop(kept->id, revoked ? revoked : how);
   revokes_->dropped(kept->id);
+  if (SCOLL_MUTANT(inner_outlives, "a group stays when the one ends within which it is")) return;
   for (const group_id& id : inner) {
     if (const auto within = groups_.find(id)) end_group(within, how);
   }
@@ -73,7 +75,7 @@ result<std::shared_ptr<group_state>> engine::adopt_group(membership_ptr members,
                       static_cast<std::uint32_t>(service));
   }
   const group_id name = out_of_band_group(service, id, members->digest());
-  if (const error why = revokes_->refusal_of_unknown(name)) {
+  if (const error why = revokes_->why_not_held(name)) {
     learn_members(name, std::move(members));
     return why;
   }

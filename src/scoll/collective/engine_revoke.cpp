@@ -12,7 +12,7 @@
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/session.hpp"
 
-// What a revoke does to the operations, calls and requests of this node.
+// This file ends the operations, calls and requests of this node that a revoke covers.
 namespace scoll::detail {
 
 task<result<revoke_report>> engine::revoke_group(std::shared_ptr<group_state> group, std::uint32_t reason,
@@ -44,7 +44,7 @@ void engine::end_all_of(group_state& group, const error& why) noexcept {
     const bool covered = all || op->subject_.group.get() == &group;
     if (!covered || op->subject_.service->survives_revoke || op->answered()) continue;
     op->end_by(end_cause::revoked, why);
-    // The parent may be nobody whom the graph makes this node tell.
+    // The graph may have no edge to the parent, so the parent is told directly.
     if (op->open()) revokes_->tell(group.id, *op->from());
   }
   if (!SCOLL_MUTANT(revoke_within_ignored, "calls made through a group go on when it is revoked")) {
@@ -58,8 +58,8 @@ void engine::end_all_of(group_state& group, const error& why) noexcept {
   }
 }
 
-/// The reason why nothing of a group begins any more: it is revoked, or one that it is within is. Null if it
-/// is not.
+/// The error with which nothing of a group begins any more, because the group, or one that it is within, is
+/// revoked. Null if none of them is revoked.
 const error* engine::revoke_of(const group_state& group) const {
   if (group.revoked != nullptr) return group.revoked.get();
   if (!group.within) return nullptr;
@@ -67,7 +67,7 @@ const error* engine::revoke_of(const group_state& group) const {
   return outer == nullptr ? nullptr : revoke_of(*outer);
 }
 
-/// A request for a group that is revoked here. Its sender is told of that, unless it knows.
+/// Refuses a request for a group that is revoked here, and tells the sender of the revoke unless it knows.
 error engine::refuse_revoked(const admission_request& request, const group_state& group,
                              const service_entry& service) {
   const error* const why = revoke_of(group);
@@ -77,8 +77,8 @@ error engine::refuse_revoked(const admission_request& request, const group_state
   return *why;
 }
 
-/// A request for a group that was revoked before its creation came. A creation says who the members are, so
-/// this node can tell them; it does not join.
+/// Refuses a request for a group that was revoked before its creation came. If the request has the creation,
+/// this node learns the members and can tell them; it does not join the group.
 error engine::refuse_unknown_revoked(const admission_request& request, const collective_head& head) {
   const auto kind = static_cast<collective_kind>(head.kind);
   if (kind != collective_kind::create && kind != collective_kind::broadcast) return {};

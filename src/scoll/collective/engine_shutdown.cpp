@@ -4,6 +4,7 @@
 #include "scoll/collective/hook_name.hpp"
 #include "scoll/collective/member_questions.hpp"
 #include "scoll/collective/operation/operation.hpp"
+#include "scoll/coro/deadline.hpp"
 #include "scoll/coro/error_format.hpp"
 
 // How the collectives of a node end.
@@ -16,6 +17,49 @@ void engine::abort_all(time_point by) noexcept {
     op->end_by(end_cause::closing, {errc::closed, "this node is shutting down"});
     op->expire_by(by);
   }
+}
+
+task<void> engine::close_service(std::shared_ptr<service_entry> entry) {
+  admissions_->end_service(*entry);
+  co_await entry->users.close();
+  remove_service(*entry);
+}
+
+task<status> engine::close_service(std::shared_ptr<service_entry> entry, nanoseconds limit) {
+  const time_point begun = executor_.now();
+  const auto ended_by = [&](nanoseconds part) {
+    return deadline_stop(deadline(saturating_add(begun, part)));
+  };
+  admissions_->end_service(*entry);
+  deadline_stop by_themselves = ended_by(limit / 2);
+  status ended = co_await entry->users.close(by_themselves.token());
+  if (!ended) {
+    each_operation_of(*entry, [&](operation& op) { op.close_by(saturating_add(begun, limit * 3 / 4)); });
+    deadline_stop asked = ended_by(limit * 3 / 4);
+    ended = co_await entry->users.close(asked.token());
+  }
+  if (!ended) {
+    each_operation_of(*entry, [](operation& op) { op.give_up_closed_part(); });
+    deadline_stop over = ended_by(limit);
+    ended = co_await entry->users.close(over.token());
+  }
+  remove_service(*entry);
+  if (ended) co_return status{};
+  co_return make_error(errc::deadline_exceeded, "{} requests still use the service", entry->users.inside());
+}
+
+template <class Use>
+void engine::each_operation_of(const service_entry& entry, Use&& use) {
+  for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
+    if (op->subject_.service.get() == &entry && !op->answered()) use(*op);
+  }
+}
+
+void engine::remove_service(const service_entry& entry) {
+  const auto found = services_.find(entry.table->id);
+  if (found == services_.end() || found->second.get() != &entry) return;
+  last_service_.reset();
+  services_.erase(found);
 }
 
 std::size_t engine::admissions_waiting() const noexcept {

@@ -83,7 +83,7 @@ result<forget_request> decode_forget(std::span<const std::byte> bytes) {
   if (in.remaining() == 0) return what;
   what.said = take_statement(in);
   if (!what.said || in.remaining() != 0)
-    return error(errc::malformed, "a creator's statement that is not one");
+    return error(errc::malformed, "a creator's statement that does not decode");
   return what;
 }
 

@@ -5,13 +5,14 @@
 #include "scoll/collective/admission_request.hpp"
 #include "scoll/collective/admissions.hpp"
 #include "scoll/collective/engine.hpp"
+#include "scoll/collective/revoke.hpp"
 #include "scoll/collective/sweeper.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "transport/wire/byte_order.hpp"
 
-// The group of a request that this node does not hold yet: its creation came along, or the members have to be
-// searched for, or there is none.
+// This file finds the group of a request that this node does not hold yet: the creation came along, or the
+// members have to be searched for, or there is no such group.
 namespace scoll::detail {
 namespace {
 
@@ -156,11 +157,28 @@ void engine::note_holders(group_state& group, const collective_head& head, std::
   if (const auto creator = group.members->rank_of(group.id.creator)) group.holders->insert(*creator);
 }
 
-/// Holds the group whose members a hook has named. If there is no place for it, the search has failed.
+/// Holds the group whose members a hook has named. If it was revoked before they were known, no request makes
+/// this node hold it.
+result<std::shared_ptr<group_state>> engine::hold_named(const membership_ptr& members, service_id service,
+                                                        std::uint64_t id, bool by_request) {
+  const group_id name = out_of_band_group(service, id, members->digest());
+  const error why = by_request ? revokes_->refusal_of_unknown(name) : revokes_->why_not_held(name);
+  if (why) {
+    learn_members(name, members);
+    return why;
+  }
+  const auto before = groups_.out_of_band(name);
+  auto held = mapped_.hold(members, service, id, options_.default_tree);
+  if (before != nullptr && before->replaced) revokes_->dropped(before->id);
+  return held;
+}
+
+/// Holds the group that a search is for. If there is no place for it, the search has failed.
 void engine::hold_mapped(resolution& search) {
   const service_id service{static_cast<std::uint32_t>(search.of.incarnation)};
-  const auto held = mapped_.hold(search.members, service, search.of.counter, options_.default_tree);
-  if (!held && held.error() != errc::not_member) search.failed = held.error();
+  const auto held = hold_named(search.members, service, search.of.counter, true);
+  if (!held && held.error() != errc::not_member && held.error() != errc::revoked)
+    search.failed = held.error();
 }
 
 }  // namespace scoll::detail

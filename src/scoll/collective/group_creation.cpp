@@ -10,8 +10,8 @@
 #include "scoll/collective/sweeper.hpp"
 #include "scoll/coro/error_format.hpp"
 
-// How groups come into being: created on all members at once, or told to each with the first request; or
-// named by the service's own hook.
+// This file makes groups: those that are created on all members at once, those that each member hears of with
+// its first request, and those that the service's own hook names.
 namespace scoll::detail {
 namespace {
 
@@ -109,7 +109,8 @@ task<error> engine::tell_all(std::shared_ptr<group_state> group, nanoseconds tim
 
 task<result<std::shared_ptr<group_state>>> engine::settle_group(std::shared_ptr<group_state> group,
                                                                 group_options options) {
-  if (group == nullptr) co_return error(errc::invalid_argument, "the group is empty");
+  if (group == nullptr)
+    co_return error(errc::invalid_argument, "the group is empty: take one from create_group or find_group");
   if (group->forgotten) co_return why_ended(*group);
   const bool settled = group->id.creator != 0 && group->holders == nullptr;
   if (settled) co_return group;
@@ -133,7 +134,7 @@ task<result<std::shared_ptr<group_state>>> engine::map_group(service_id service,
   const auto search = admissions_->ask(entry, id);
   co_await search->done.wait();
   if (search->failed) co_return search->failed;
-  auto held = mapped_.hold(search->members, service, id, options_.default_tree);
+  auto held = hold_named(search->members, service, id, false);
   if (!held) co_return held.error();
   if (options.tree) (*held)->tree = *options.tree;
   if (!options.name.empty()) (*held)->name = options.name;

@@ -14,8 +14,8 @@
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/session.hpp"
 
-// How a group is destroyed. It ends here at once. Its members are told over its tree; those that this misses
-// are told directly, and those that cannot be told now are told in the background.
+// This file destroys groups. A group ends here at once. Its members are told over its tree; members that this
+// misses are told directly, and members that cannot be told now are told in the background.
 namespace scoll::detail {
 namespace {
 
@@ -82,7 +82,8 @@ void engine::stop_telling() noexcept {
 }
 
 task<status> engine::destroy_group(std::shared_ptr<group_state> group) {
-  if (group == nullptr) co_return error(errc::invalid_argument, "the group is empty");
+  if (group == nullptr)
+    co_return error(errc::invalid_argument, "the group is empty: take one from create_group or find_group");
   if (group->end_owed) {
     status again = co_await destroy_again(std::move(group));
     co_return again;
@@ -114,7 +115,8 @@ task<status> engine::end_everywhere(std::shared_ptr<group_state> group) {
   end_group(group, {group_fate::destroyed, options_.id, 0});
   addressees to{group};
   rank_set untold = all_but(*group, group->self_rank);
-  // Where the word floods, members do not hold the group any more to pass it on down a tree.
+  // If notices of the end flood, members may have dropped the group already and would pass nothing down a
+  // tree.
   const tree_spec tree = floods ? tree_spec(flat{}) : group->tree;
   auto told = co_await run_on_group(to, collective_kind::forget, tree, tell_limit);
   if (told) untold = untold - gone_after(*told, tree);
@@ -157,7 +159,7 @@ task<status> engine::ask_creator(std::shared_ptr<group_state> group) {
   co_return heard.creator_says ? *heard.creator_says : status(shutting_down());
 }
 
-/// What this node says about its creations to those who hear of the end of its group.
+/// The statement about this node's creations for members that hear of the end of its group.
 std::optional<creation_statement> engine::statement_for(const group_id& id) const {
   if (id.creator != options_.id || id.incarnation != options_.incarnation) return std::nullopt;
   return creations_.statement();

@@ -83,7 +83,7 @@ struct group_state {
   bool window_gap = false;     // true if a replay window of this id may have been given up
   std::uint64_t last_use = 0;  // of a mapped group: the number of its last use
 
-  /// What its creation says beside its members.
+  /// The terms that the creation of the group carries beside its members.
   creation_terms terms() const;
   /// Offers its members to peers, or joins those who do so already. Error: `busy`.
   result<std::shared_ptr<offered_members>> offer(transport::endpoint& at);
@@ -101,7 +101,7 @@ struct group_state {
   result<subset_ptr> take_subset(std::span<const std::byte> bytes, std::uint64_t digest);
 };
 
-/// Why a broadcast is refused whose root has begun its last one to the group.
+/// The error of a broadcast whose root has begun its last broadcast to the group before.
 inline error after_the_last() {
   return {errc::stale, "the last broadcast of this node to the group has begun"};
 }

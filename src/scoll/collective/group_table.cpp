@@ -66,7 +66,8 @@ error group_table::why_no_creation(const group_id& id) const {
                                       "a creation that arrives after the end of its group is installed"))
     return {errc::unknown_group, "the group was destroyed before its creation arrived"};
   if (tombstones_.admits_creations(id.creator, id.incarnation)) return {};
-  return make_error(errc::busy, "{} groups of node {} have ended here, and their creations may still arrive",
+  return make_error(errc::busy,
+                    "the creations of {} ended groups of node {} may still arrive here: try again later",
                     max_tombstones_of_life, id.creator);
 }
 
@@ -104,7 +105,8 @@ std::shared_ptr<group_state> group_table::hold_shrunk(const group_state& from, c
                                                       membership_ptr members) {
   if (auto known = find(id)) return known;
   const auto rank = members->rank_of(self_);
-  if (!rank || tombstones_.end_of_lasting(id)) return nullptr;
+  const group_ending end = tombstones_.end_of_lasting(id);
+  if (!rank || (end && end.gone)) return nullptr;
   auto group = make(id, std::move(members), *rank, from.service, from.tree);
   group->ends_with = lifetime::members;
   group->shrunk_from = from.id;

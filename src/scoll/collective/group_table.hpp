@@ -58,7 +58,7 @@ class group_table {
   result<std::shared_ptr<group_state>> adopt(membership_ptr members, service_id service, std::uint64_t id,
                                              const tree_spec& tree);
 
-  /// Makes the group of the survivors of `from` known here. Null if it is known to have ended.
+  /// Makes the group of the survivors of `from` known here. Null if it is known to be gone.
   std::shared_ptr<group_state> hold_shrunk(const group_state& from, const group_id& id,
                                            membership_ptr members);
 
@@ -69,7 +69,7 @@ class group_table {
   /// Sets the tombstone of a group whose end came before its creation. Returns false if there is no room.
   [[nodiscard]] bool bury(const group_id& id, lifetime ends_with, const group_ending& how);
 
-  /// How a group ended, if a creation of it that arrives now is refused for that.
+  /// The end of a group, if a creation of it that arrives now is refused because of that end.
   group_ending refusal_of(const group_id& id) const noexcept;
   /// The counters of that life's groups of whose end this node remembers.
   counter_ranges ended_of(node_id creator, std::uint64_t incarnation) const;

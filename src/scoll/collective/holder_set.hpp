@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -14,7 +15,11 @@ class holder_set {
   bool contains(std::uint32_t rank) const noexcept { return (words_[rank / 64] >> rank % 64 & 1) != 0; }
   void insert(std::uint32_t rank) noexcept { words_[rank / 64] |= std::uint64_t{1} << rank % 64; }
   void insert(std::uint32_t first, std::uint32_t last) noexcept {
-    for (std::uint32_t rank = first; rank < last; ++rank) insert(rank);
+    for (std::uint32_t rank = first; rank < last;) {
+      const std::uint32_t end = std::min(last, (rank / 64 + 1) * 64);  // of the word, or of the range
+      words_[rank / 64] |= (~std::uint64_t{0} >> (64 - (end - rank))) << rank % 64;
+      rank = end;
+    }
   }
   void erase(std::uint32_t rank) noexcept { words_[rank / 64] &= ~(std::uint64_t{1} << rank % 64); }
 

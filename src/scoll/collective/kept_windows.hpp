@@ -11,18 +11,18 @@
 
 namespace scoll::detail {
 
-/// The replay windows of groups that a node does not hold any more, and whose id may come back: of out-of-band
-/// groups, and of delayed ones that ended because their creator was called dead. No operation is admitted twice
-/// then. The table is bounded; what was kept first is given up first. Nor does an operation that is rooted here
-/// get the counter of an earlier one, whichever group that was for.
+/// The replay windows of groups that a node does not hold any more, and whose id may come back: of
+/// out-of-band groups, and of delayed ones that ended because their creator was called dead. So no operation
+/// is admitted twice. The table is bounded; the windows that were kept first are given up first. It also
+/// keeps an operation that is rooted here from getting the counter of an earlier one of any group.
 class kept_windows {
  public:
   explicit kept_windows(std::size_t most = max_kept_windows) noexcept : most_(most) {}
 
   /// Takes over the windows of a group that this node drops.
   void keep(group_state& group);
-  /// Gives a group that this node makes known what was kept of it, and its counter. If windows of it may have
-  /// been given up, its `window_gap` is set.
+  /// Gives back the windows that were kept of a group that this node makes known, and sets its counter. If
+  /// windows of it may have been given up, its `window_gap` is set.
   void give_back(group_state& group);
 
   /// The number of windows that are kept.

@@ -9,8 +9,8 @@
 
 namespace scoll::detail {
 
-/// What is known of the lives of other nodes: the latest life of each, and the dead nodes. Older news changes
-/// nothing, in whatever order news comes. The news comes from the user, whose detector of failures tells of
+/// The lives of other nodes, as far as they are known: the latest life of each, and the dead nodes. News may
+/// come in any order; older news changes nothing. It comes from the user, whose detector of failures tells of
 /// lives and deaths, and from connections, which tell of lives alone.
 class known_lives {
  public:

@@ -26,7 +26,8 @@ inline constexpr std::size_t max_sweep_bytes = 3584;
 /// The number of ended groups that a node remembers of those that outlive their creator or have none.
 inline constexpr std::size_t max_other_tombstones = 4096;
 
-/// The number of groups that a node remembers which it has proposed in shrinks whose outcome it did not hear.
+/// The number of groups that a node remembers of those that it has proposed in shrinks whose outcome it did
+/// not hear.
 inline constexpr std::size_t max_groups_out_of_sight = 1024;
 
 /// The number of groups that a node can be ending at once: those whose members it is telling, and those of
@@ -43,16 +44,25 @@ inline constexpr std::size_t max_mapped_groups = 1024;
 /// The number of replay windows that a node keeps of out-of-band groups that it does not hold any more.
 inline constexpr std::size_t max_kept_windows = 4096;
 
-/// The most bytes of an encoded membership that is pulled from a parent, and of all that a node pulls at once.
+/// The most bytes of an encoded membership that is pulled from a parent, and of all that a node pulls at
+/// once.
 inline constexpr std::size_t max_pulled_membership_bytes = std::size_t{16} << 20;
 inline constexpr std::size_t max_pulled_membership_bytes_at_once = 4 * max_pulled_membership_bytes;
 
-/// How long the members of a group stay exposed for a node that has asked who they are, and for how many
-/// groups at once.
+/// The time for which the members of a group stay exposed to a node that has asked for them, and the number
+/// of groups whose members are exposed for that at once.
 inline constexpr nanoseconds offer_time = std::chrono::seconds(10);
 inline constexpr std::size_t max_offers_to_questions = 64;
 
-/// The number of groups that a node was told were revoked before their creation has come.
+/// The number of groups of whose revoke a node has heard before it knows their members.
 inline constexpr std::size_t max_unknown_revokes = 1024;
+
+/// The number of notices to one member that wait for its link. Further ones wait beside them, so that a
+/// member that stands still leaves the others room among the notices of this node.
+inline constexpr std::size_t max_notices_of_member = 256;
+
+/// The number of groups that have ended here while notices about them are still to be sent or on their way.
+/// Beyond it, a group that ends sends no further notices; `destroy` and the sweeps tell its members.
+inline constexpr std::size_t max_leaving_revokes = 1024;
 
 }  // namespace scoll::detail

@@ -37,7 +37,7 @@ std::size_t mapped_groups::size() const {
   return count;
 }
 
-/// Drops the group that has not been used for longest, of those that nothing uses.
+/// Drops the least recently used group among those that are not in use.
 bool mapped_groups::make_room() {
   const group_state* idle = nullptr;
   table_.each([&](const group_state& group) {

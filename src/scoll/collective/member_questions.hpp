@@ -16,9 +16,9 @@
 
 namespace scoll::detail {
 
-/// Questions who the members of a group are, which a node that has only heard of the group asks a member: those
-/// that this node asks, and those that it answers. The answer is a creation of the group. It names large
-/// memberships by a descriptor, which stays valid for `offer_time`.
+/// Questions who the members of a group are, which a node that has only heard of the group asks a member:
+/// those that this node asks, and those that it answers. The answer is a creation of the group. It names
+/// large memberships by a descriptor, which stays valid for `offer_time`.
 class engine::member_questions final {
  public:
   explicit member_questions(engine& owner) noexcept : owner_(owner) {}
@@ -26,12 +26,12 @@ class engine::member_questions final {
   member_questions(const member_questions&) = delete;
   member_questions& operator=(const member_questions&) = delete;
 
-  /// Asks one member. Nothing is known of what it says but its form. Errors: those of the member
+  /// Asks one member. Only the form of its answer has been checked. Errors: those of the member
   /// (`unknown_group`, `not_member`, `busy`); `unreachable`; `deadline_exceeded`; `cancelled`; `malformed`.
   task<result<creation_section>> ask(group_id group, node_id member, stop_token stop);
   /// Answers such a question, or gives the reason why not.
   error answer(transport::request_view& request, const collective_head& head);
-  /// Offers no members any more.
+  /// Stops offering members.
   void stop() noexcept;
 
  private:

@@ -10,7 +10,7 @@
 
 namespace scoll::detail {
 
-/// What a notice says about a group.
+/// The kinds of notices about a group.
 enum class notice_kind : std::uint8_t {
   revoked = 0,  ///< broadcasts of the group, and calls made through it, end; the group stays
   ended = 1,    ///< the group has been destroyed

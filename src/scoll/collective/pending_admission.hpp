@@ -26,7 +26,7 @@ struct pending_admission final : list_hook<>, parent_request {
   time_point arrived{};
   time_point expires{};
   transport::region_descriptor offered;  ///< the members at its parent, if it waits for a pull
-  /// What it waits for, and, while its checks run again, what it has waited for.
+  /// The search that the request waits for. While its checks run again, this is the search that has ended.
   std::shared_ptr<resolution> members;
 };
 

@@ -65,10 +65,12 @@ std::shared_ptr<resolution> engine::admissions::ask(const std::shared_ptr<servic
   return search;
 }
 
-/// The search for the members of a group that this node does not ask its service for. Null if there is none.
+/// The search for the members of a group that this node does not ask its service for. Null if there is none,
+/// or only one that has been stopped.
 std::shared_ptr<resolution> engine::admissions::search_of_members(const group_id& group) const {
-  const auto found = std::ranges::find_if(
-      searches_, [&](const auto& search) { return !search->by_hook() && search->of == group; });
+  const auto found = std::ranges::find_if(searches_, [&](const auto& search) {
+    return !search->by_hook() && search->of == group && !search->stop.stop_requested();
+  });
   return found == searches_.end() ? nullptr : *found;
 }
 
@@ -152,6 +154,7 @@ task<void> engine::admissions::pull_members(resolution& search) {
   transport::transfer_options options;
   options.stop = search.stop.token();
   options.checked = true;
+  if (search.asked != 0) options.deadline = offer_time;  // no request limits the time of such a search
   const status pulled = co_await transport::pull(owner_.endpoint_, search.from, 0, encoded, options);
   if (!pulled) {
     search.failed = pulled.error();

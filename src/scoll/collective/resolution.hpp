@@ -16,8 +16,8 @@
 
 namespace scoll::detail {
 
-/// The search for the members of one group, for all who wait for them: a call of a service's `members` hook, a
-/// pull of the encoded members from a parent, or a question to a member.
+/// The search for the members of one group, shared by all requests that wait for it: a call of a service's
+/// `members` hook, a pull of the encoded members from a parent, or a question to a member.
 struct resolution {
   group_id of;                             ///< of an out-of-band group without its digest
   std::shared_ptr<service_entry> service;  ///< whose hook is asked; null for a pull

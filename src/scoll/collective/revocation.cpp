@@ -33,7 +33,7 @@ std::uint32_t revocation::connecting() const noexcept {
   const auto queued = std::count_if(telling.begin(), telling.end(), [](const member_notice& m) {
     return m.state() == transport::notice_state::queued;
   });
-  return static_cast<std::uint32_t>(to_tell.size() - next) + static_cast<std::uint32_t>(queued);
+  return static_cast<std::uint32_t>(to_tell.size() - next) + static_cast<std::uint32_t>(queued) + behind;
 }
 
 void revocation::knows(node_id node) {

@@ -27,13 +27,14 @@ struct member_notice final : transport::emission {
   bool counted = false;  ///< among the emitted ones
 };
 
-/// A member that may not have heard, and that is told when it is heard of again.
+/// A member that may not have heard of a revoke. It is told as soon as there is news of it.
 struct owed_member {
   node_id node = 0;
   std::uint64_t life = 0;  ///< the only life that the news is for; 0: unknown
 };
 
-/// What a node knows of one group that was revoked or ended by a notice, and whom it has to tell.
+/// The knowledge of a node about one group that was revoked or ended by a notice, and the members that the
+/// node has to tell.
 struct revocation {
   revocation(revoker& its_owner, const notice_head& said) noexcept : by(&its_owner), notice(said) {}
 
@@ -47,8 +48,10 @@ struct revocation {
   std::vector<node_id> knowing;  ///< members that have told this node
   std::uint32_t emitted = 0;
   event progress;
-  bool over = false;   ///< the group is not held here any more; what is under way goes on
-  bool apart = false;  ///< the group is not held here and will not be: it was not known
+  std::uint32_t behind = 0;  ///< members whose notice waits behind others to the same member
+  bool stalled = false;      ///< it waits for room among the notices of this node
+  bool over = false;         ///< the group is not held here any more; what is under way goes on
+  bool apart = false;        ///< the group was not known here when the notice came, and it is not held
   bool asking = false;
   std::size_t asked = 0;  ///< of `knowing`: those before have been asked who the members are
 
@@ -65,9 +68,10 @@ struct revocation {
   bool settle(node_id node, std::uint64_t life) noexcept;
 };
 
-/// Whom a member tells of the news: its children in the tree of the news, then its other neighbours in the
-/// graph, farthest first. It leaves out those in `dead`, which are ascending ranks, and `sender`, a node or 0.
-/// The second list has the neighbours left out because they are held dead.
+/// The members that a member tells. `living` has its children in the tree of the notice, then its other
+/// neighbours in the graph, farthest first; members in `dead` and the node `sender` are left out. The
+/// argument `dead` has ascending ranks, and `sender` may be 0. The list `dead` of the result has the
+/// neighbours that were left out because they are held dead.
 struct revoke_targets {
   std::vector<std::uint32_t> living;
   std::vector<std::uint32_t> dead;

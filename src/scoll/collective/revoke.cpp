@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "scoll/collective/admissions.hpp"
+#include "scoll/collective/agreement/agreements.hpp"
 #include "scoll/collective/limits.hpp"
 #include "scoll/collective/operation/operation.hpp"
 #include "scoll/coro/deadline.hpp"
@@ -49,8 +51,8 @@ void revoker::announce_end(const std::shared_ptr<group_state>& group) {
   end_by_notice(group, notice_of(*group, notice_kind::ended), 0);
 }
 
-/// The first that this node hears of it: all is marked and every notice is queued in this turn, and then
-/// everything ends that the revoke covers. Whatever comes later changes nothing.
+/// Takes the first news of a revoke. In this turn the group is marked, every notice is queued, and everything
+/// that the revoke covers ends. Later news of the same revoke changes nothing.
 void revoker::begin(const std::shared_ptr<group_state>& group, const notice_head& notice, node_id sender) {
   shared news = find(group->id, notice_kind::revoked);
   if (group->revoked != nullptr) {
@@ -59,7 +61,8 @@ void revoker::begin(const std::shared_ptr<group_state>& group, const notice_head
   }
   if (news == nullptr) news = make_news(notice);
   if (news->over || news->apart) news->knowing.clear();  // of a group that was adopted before
-  news->over = news->apart = false;
+  leaving_ -= std::exchange(news->over, false);
+  news->apart = false;
   std::erase(unknown_, group->id);
   news->notice = notice;
   news->group = group;
@@ -70,14 +73,15 @@ void revoker::begin(const std::shared_ptr<group_state>& group, const notice_head
   owner_.end_all_of(*group, *group->revoked);
 }
 
-/// The group ends here with the first notice of its end, which goes on to others as that of a revoke does.
-/// Debts are left to the sweeps: a member asks others whether such a group has ended.
+/// Ends a group with the first notice of its end, and passes the notice on as that of a revoke. No notice is
+/// owed to a dead member, because members ask each other whether such a group has ended. For the same reason
+/// no notice is sent if notices about too many groups are under way.
 void revoker::end_by_notice(const std::shared_ptr<group_state>& group, const notice_head& notice,
                             node_id sender) {
-  if (find(group->id, notice_kind::ended) != nullptr) return;
+  if (find(group->id, notice_kind::ended) != nullptr || leaving_ >= max_leaving_revokes) return;
   const shared news = make_news(notice);
   news->group = group;
-  news->over = true;
+  leave(*news);
   if (sender != 0) news->knows(sender);
   spread(*news, sender);
   forget_if_done(*news);
@@ -90,7 +94,7 @@ void revoker::spread(revocation& news, node_id sender) {
   for (const std::uint32_t rank : to.living) {
     if (!news.is_told(members.node(rank))) news.to_tell.push_back(members.node(rank));
   }
-  pump(news);
+  pump_or_wait(news);
 }
 
 // ---- receipts
@@ -102,7 +106,7 @@ bool makes_sense(const notice_head& notice) noexcept {
          notice.ends_with <= static_cast<std::uint8_t>(lifetime::members);
 }
 
-/// True if the notice may come from that node, and its initiator is who it says.
+/// True if that node may send the notice, and the initiator has the rank that the notice gives.
 bool fits(const notice_head& notice, const group_state& group, node_id sender) {
   const membership& members = *group.members;
   const bool ends = notice.kind == static_cast<std::uint8_t>(notice_kind::ended);
@@ -115,7 +119,10 @@ bool fits(const notice_head& notice, const group_state& group, node_id sender) {
 bool revoker::hear(transport::session& from, std::span<const std::byte> bytes) {
   const auto notice = wire::decode_from<notice_head>(bytes);
   if (!notice || !makes_sense(*notice)) return false;
-  const auto group = owner_.groups_.find(notice->group);
+  auto group = owner_.groups_.find(notice->group);
+  // A notice about a group shows that it exists, as a request does.
+  if (group == nullptr && owner_.agreements_->hold_voted(notice->group))
+    group = owner_.groups_.find(notice->group);
   if (group == nullptr) {
     hear_of_unknown(*notice, from.peer());
     return true;
@@ -143,9 +150,9 @@ void revoker::hear_refusal(const std::shared_ptr<group_state>& group, const erro
   begin(group, notice, from);
 }
 
-/// Keeps the notice, and asks who the members are, so that it can be passed on. The answer may come with the
-/// creation, too, if that is still on its way, or with a group that this node adopts. The group is not
-/// installed, and nothing of it begins here.
+/// Keeps the notice, and asks for the list of members, so that the notice can be passed on. The list may also
+/// come with the creation, if that is still on its way, or with a group that this node adopts. The group is
+/// not installed, and nothing of it begins here.
 void revoker::hear_of_unknown(const notice_head& notice, node_id sender) {
   if (SCOLL_MUTANT(revoke_unknown_dropped, "a notice about a group that is not known yet is dropped")) return;
   const auto kind = static_cast<notice_kind>(notice.kind);
@@ -153,12 +160,20 @@ void revoker::hear_of_unknown(const notice_head& notice, node_id sender) {
     known->knows(sender);
     return ask_for_members(known);
   }
-  if (owner_.groups_.refusal_of(notice.group)) return;  // it is gone
-  const group_fate fate = kind == notice_kind::revoked ? group_fate::revoked : group_fate::destroyed;
-  if (!owner_.groups_.bury(notice.group, static_cast<lifetime>(notice.ends_with),
-                           {fate, notice.by, notice.reason}))
+  const bool ends = kind == notice_kind::ended;
+  const group_ending known = owner_.groups_.refusal_of(notice.group);
+  if (known && (known.gone || !ends)) return;
+  const group_fate fate = ends ? group_fate::destroyed : group_fate::revoked;
+  const auto ends_with = static_cast<lifetime>(notice.ends_with);
+  // A tombstone is kept for known creators only, because a notice may name any number.
+  const bool possible =
+      ends_with == lifetime::members || owner_.endpoint_.find(notice.group.creator) != nullptr;
+  if (possible && !owner_.groups_.bury(notice.group, ends_with, {fate, notice.by, notice.reason, ends}))
     return;
-  if (kind != notice_kind::revoked) return;
+  owner_.admissions_->end_group(
+      notice.group, ends ? error(errc::unknown_group, "the group ended before its members were known")
+                         : revoked_by(notice));
+  if (ends) return;
   make_room_for_unknown();
   const shared news = make_news(notice);
   news->apart = true;
@@ -175,7 +190,7 @@ void revoker::ask_for_members(const shared& news) {
   owner_.spawn(find_members(news));
 }
 
-/// Asks those that have told of the revoke, one after the other.
+/// Asks the members that have told of the revoke for the list of members, one after the other.
 task<void> revoker::find_members(shared news) {
   const group_id id = news->notice.group;
   while (news->group == nullptr && news->asked < news->knowing.size()) {
@@ -185,7 +200,6 @@ task<void> revoker::find_members(shared news) {
     if (found) owner_.learn_members(id, std::move(*found));
   }
   news->asking = false;
-  if (news->group == nullptr && id.creator == 0) dropped(id);
 }
 
 std::shared_ptr<group_state> revoker::told_of(const group_id& group) const {
@@ -195,7 +209,7 @@ std::shared_ptr<group_state> revoker::told_of(const group_id& group) const {
 
 void revoker::make_room_for_unknown() {
   while (unknown_.size() >= max_unknown_revokes) {
-    all_.erase({unknown_.front(), notice_kind::revoked});
+    erase({unknown_.front(), notice_kind::revoked});
     unknown_.pop_front();
   }
 }
@@ -204,10 +218,13 @@ void revoker::members_known(const std::shared_ptr<group_state>& group) {
   const shared news = find(group->id, notice_kind::revoked);
   if (news == nullptr || news->group != nullptr) return;
   news->group = group;
-  // An out-of-band group may be held again under its id when all have ended it, so nothing of it stays here.
-  news->over = group->id.creator == 0;
   if (fits(news->notice, *group, news->notice.by)) spread(*news, news->knowing.front());
   forget_if_done(*news);
+}
+
+void revoker::held(const std::shared_ptr<group_state>& group) {
+  const shared news = find(group->id, notice_kind::revoked);
+  if (news != nullptr && news->apart) begin(group, notice_head(news->notice), 0);
 }
 
 revoker::shared revoker::make_news(const notice_head& notice) {
@@ -223,15 +240,19 @@ revoker::shared revoker::find(const group_id& group, notice_kind kind) const {
 
 // ---- notices
 
-/// Hands notices to the sessions until this node has as many as it may have.
-void revoker::pump(revocation& news) {
+/// Hands notices to the sessions until this node has as many as it may have. Returns false if some are left.
+bool revoker::pump(revocation& news) {
   while (news.next < news.to_tell.size()) {
-    if (!send(news, news.to_tell[news.next])) {
-      stalled_ = true;
-      return;
-    }
+    if (!send(news, news.to_tell[news.next])) return false;
     ++news.next;
   }
+  return true;
+}
+
+void revoker::pump_or_wait(revocation& news) {
+  if (news.stalled || pump(news)) return;
+  news.stalled = true;
+  stalled_.emplace_back(news.notice.group, news.kind());
 }
 
 /// Returns false if there is no room for the notice now.
@@ -239,6 +260,11 @@ bool revoker::send(revocation& news, node_id node) {
   transport::session* const peer = owner_.endpoint_.find(node);
   if (peer == nullptr) {
     owe(news, node);
+    return true;
+  }
+  if (peer->notices_queued() >= max_notices_of_member) {
+    behind_[node].emplace_back(news.notice.group, news.kind());
+    ++news.behind;
     return true;
   }
   transport::message& m = owner_.endpoint_.acquire_message();
@@ -277,15 +303,36 @@ void revoker::on_progress(member_notice& notice, transport::notice_state state, 
   if (state == acknowledged) news.knows(node);
   if (state != emitted) news.telling.remove_if([&](const member_notice& m) { return &m == &notice; });
   news.progress.set();
+  continue_behind(node);
   continue_stalled();
   forget_if_done(news);
 }
 
+/// Goes on with the notices to a member, if there is room for them again.
+void revoker::continue_behind(node_id member) {
+  const auto found = behind_.find(member);
+  if (found == behind_.end()) return;
+  const transport::session* const peer = owner_.endpoint_.find(member);
+  std::deque<key>& waiting = found->second;
+  while (!waiting.empty() && peer->notices_queued() < max_notices_of_member) {
+    const shared news = find(waiting.front().first, waiting.front().second);
+    waiting.pop_front();
+    if (news == nullptr || news->behind == 0) continue;  // it has been given up
+    --news->behind;
+    if (!news->is_told(member)) news->to_tell.push_back(member);
+    pump_or_wait(*news);
+    forget_if_done(*news);
+  }
+  if (waiting.empty()) behind_.erase(found);
+}
+
 void revoker::continue_stalled() {
-  if (!std::exchange(stalled_, false)) return;
-  for (auto& [id, news] : all_) {
-    if (news->next < news->to_tell.size()) pump(*news);
-    if (stalled_) return;
+  for (; !stalled_.empty(); stalled_.pop_front()) {
+    const shared news = find(stalled_.front().first, stalled_.front().second);
+    if (news == nullptr) continue;  // it has been given up
+    if (!pump(*news)) return;
+    news->stalled = false;
+    forget_if_done(*news);
   }
 }
 
@@ -296,7 +343,7 @@ void revoker::tell(const group_id& group, transport::session& peer) {
   if (news == nullptr || news->is_told(peer.peer())) return;
   static_cast<void>(news->settle(peer.peer(), UINT64_MAX));
   news->to_tell.push_back(peer.peer());
-  pump(*news);
+  pump_or_wait(*news);
 }
 
 void revoker::met(transport::session& peer) {
@@ -309,7 +356,7 @@ void revoker::returned(node_id node, std::uint64_t incarnation) {
   for (auto& [id, news] : all_) {
     if (!news->settle(node, incarnation) || news->is_told(node)) continue;
     news->to_tell.push_back(node);
-    pump(*news);
+    pump_or_wait(*news);
   }
 }
 
@@ -318,6 +365,15 @@ void revoker::returned(node_id node, std::uint64_t incarnation) {
 error revoker::refusal_of_unknown(const group_id& group) const noexcept {
   const shared news = find(group, notice_kind::revoked);
   return news == nullptr || !news->apart ? error() : revoked_by(news->notice);
+}
+
+error revoker::why_not_held(const group_id& group) {
+  const shared news = find(group, notice_kind::revoked);
+  if (news == nullptr || !news->apart) return {};
+  if (news->group == nullptr || !is_done(*news)) return revoked_by(news->notice);
+  std::erase(unknown_, group);
+  erase({group, notice_kind::revoked});
+  return {};
 }
 
 group_ending revoker::ending_of(const group_id& group) const noexcept {
@@ -330,26 +386,50 @@ void revoker::dropped(const group_id& group) noexcept {
   const shared news = find(group, notice_kind::revoked);
   if (news == nullptr) return;
   std::erase(unknown_, group);
-  news->over = true;
+  leave(*news);
   news->owed.clear();
+  if (leaving_ > max_leaving_revokes) {
+    news->to_tell.resize(news->next);
+    news->behind = 0;
+  }
   forget_if_done(*news);
 }
 
+/// Notes that the group is not held here any more. Notices that are under way go on.
+void revoker::leave(revocation& news) noexcept {
+  if (!std::exchange(news.over, true)) ++leaving_;
+}
+
+/// True if no notice is to be sent or under way.
+bool revoker::is_done(const revocation& news) noexcept {
+  return news.telling.empty() && news.next == news.to_tell.size() && news.behind == 0;
+}
+
 void revoker::forget_if_done(revocation& news) noexcept {
-  if (!news.over || !news.telling.empty() || news.next != news.to_tell.size()) return;
+  if (!news.over || !is_done(news)) return;
   const key done(news.notice.group, news.kind());
+  if (find(done.first, done.second).get() != &news) return;
   if (news.apart) std::erase(unknown_, done.first);
-  all_.erase(done);
+  erase(done);
+}
+
+void revoker::erase(const key& which) noexcept {
+  const auto found = all_.find(which);
+  if (found == all_.end()) return;
+  leaving_ -= found->second->over;
+  all_.erase(found);
 }
 
 void revoker::stop() noexcept {
   for (auto& [id, news] : all_) {
     news->to_tell.resize(news->next);
+    news->behind = 0;
     news->telling.clear();
     news->owed.clear();
     news->progress.set();
   }
-  stalled_ = false;
+  stalled_.clear();
+  behind_.clear();
 }
 
 }  // namespace scoll::detail

@@ -17,7 +17,7 @@ namespace scoll::detail {
 
 /// The revokes that this node has made or heard of. Each member that hears of one for the first time ends
 /// what it covers, and passes the notice on to its children in the initiator's tree and to its neighbours in
-/// the graph of the group, so that it reaches everybody although some are dead and nobody awaits answers.
+/// the graph of the group, so that it reaches all living members although no answers are awaited.
 class revoker final {
  public:
   explicit revoker(engine& owner) noexcept : owner_(owner) {}
@@ -27,11 +27,11 @@ class revoker final {
 
   /// A notice by this node, without reason and text.
   notice_head notice_of(const group_state& group, notice_kind kind) const noexcept;
-  /// Revokes a group that this node holds, and waits until all that it has to tell are told, or not to be
-  /// reached, or `node_options::revoke_emission` has passed.
+  /// Revokes a group that this node holds. It waits until each member that this node tells has its notice or
+  /// cannot be reached, and for `node_options::revoke_emission` at most.
   task<result<revoke_report>> revoke(std::shared_ptr<group_state> group, notice_head notice);
 
-  /// Tells the members of a group that outlives its creator that it has ended. Nobody waits for that.
+  /// Tells the members of a group that outlives its creator that the group has ended. It does not wait.
   void announce_end(const std::shared_ptr<group_state>& group);
 
   /// The group that a notice has told of and that this node does not hold, once its members are known. Null
@@ -43,24 +43,30 @@ class revoker final {
   /// Takes the error with which a member has refused or ended a request of this node because the group is
   /// revoked there. That is as good as a notice, and is passed on like one.
   void hear_refusal(const std::shared_ptr<group_state>& group, const error& why, node_id from);
-  /// Tells a node that shows by what it asks or waits for that it has not heard of a revoke yet.
+  /// Tells a node of a revoke. A request of that node, or an answer that it awaits, shows that it has not
+  /// heard.
   void tell(const group_id& group, transport::session& peer);
-  /// The members of a group are known now that was revoked before they were, and they are told. Every way in
-  /// which a node learns the members of such a group ends here.
+  /// Takes a group that was revoked before its members were known here, and tells the members. Every way of
+  /// learning the members of such a group ends here.
   void members_known(const std::shared_ptr<group_state>& group);
+  /// Takes a group of survivors that this node holds from now on. It may have been revoked before.
+  void held(const std::shared_ptr<group_state>& group);
 
-  // News of other nodes, which pay what is owed to them.
+  // News of other nodes. This node then sends the notices that it owes them.
   void met(transport::session& peer);
   void returned(node_id node, std::uint64_t incarnation);
 
-  /// The error with which requests for a group are refused that was revoked before its creation came; none if
-  /// it was not.
+  /// The error with which requests for a group are refused if it was revoked before its creation came; empty
+  /// if it was not.
   error refusal_of_unknown(const group_id& group) const noexcept;
-  /// How a group that was revoked ended, for its tombstone.
+  /// The error with which the program cannot hold such a group, as long as this node passes the revoke on. After
+  /// that the program may hold the group again, and this node forgets the revoke.
+  error why_not_held(const group_id& group);
+  /// The ending of a revoked group, for its tombstone.
   group_ending ending_of(const group_id& group) const noexcept;
-  /// This node does not hold the group any more.
+  /// Takes the news that this node does not hold the group any more.
   void dropped(const group_id& group) noexcept;
-  /// Tells nobody anything any more.
+  /// Stops sending notices.
   void stop() noexcept;
 
  private:
@@ -75,18 +81,25 @@ class revoker final {
   void ask_for_members(const shared& news);
   task<void> find_members(shared news);
   void spread(revocation& news, node_id sender);
-  void pump(revocation& news);
+  bool pump(revocation& news);
+  void pump_or_wait(revocation& news);
   bool send(revocation& news, node_id node);
   void owe(revocation& news, node_id node);
   void on_progress(member_notice& notice, transport::notice_state state, const error& reason);
   void continue_stalled();
+  void continue_behind(node_id member);
+  void leave(revocation& news) noexcept;
+  static bool is_done(const revocation& news) noexcept;
   void forget_if_done(revocation& news) noexcept;
+  void erase(const key& which) noexcept;
   void make_room_for_unknown();
 
   engine& owner_;
   std::map<key, shared> all_;
-  std::deque<group_id> unknown_;  // those that are not held here, the oldest first
-  bool stalled_ = false;          // some wait for room among the notices of this node
+  std::size_t leaving_ = 0;                    // those in `all_` whose group is not held here any more
+  std::deque<group_id> unknown_;               // those that are not held here, the oldest first
+  std::map<node_id, std::deque<key>> behind_;  // those that wait behind other notices to a member, in order
+  std::deque<key> stalled_;  // those that wait for room among the notices of this node, in order
 };
 
 }  // namespace scoll::detail

@@ -13,15 +13,15 @@
 
 namespace scoll::detail {
 
-/// One life of a creator, about whose groups a member asks.
+/// One life of a creator. A member asks about the groups that it made.
 struct creator_life {
   node_id creator = 0;
   std::uint64_t incarnation = 0;
   friend constexpr auto operator<=>(const creator_life&, const creator_life&) = default;
 };
 
-/// When a member asks about the groups of which creator, and about which of them. It sends nothing itself and
-/// reads no clock.
+/// The times at which a member asks about the groups of each creator, and the groups that each question is
+/// about. It sends nothing itself and reads no clock.
 ///
 /// Each life is asked about once per lease, which is longer or shorter by up to a tenth, so that the members
 /// of a group do not ask at the same time.
@@ -40,7 +40,7 @@ class sweep_schedule {
   /// The life that has been due for longest, if one is due. Its question counts as unanswered until
   /// `answered`, and the next one is due after a lease.
   std::optional<creator_life> next(time_point now);
-  /// Something was heard of the one who was asked: an answer, or a refusal.
+  /// The node that was asked has answered or refused.
   void answered(const creator_life& of) noexcept;
   /// The number of questions in a row that have not been answered, without the one that is under way.
   int unanswered(const creator_life& of) const noexcept;

@@ -16,8 +16,8 @@
 namespace scoll::detail {
 namespace {
 
-/// The questions in a row without any answer, after which a group that nobody has used is taken for the rest
-/// of a failed creation whose creator is gone.
+/// The number of questions in a row without an answer after which an unused group is taken for the rest of a
+/// failed creation whose creator is gone.
 constexpr int patience = 3;
 
 counter_ranges counters_of(const std::vector<std::shared_ptr<group_state>>& groups) {
@@ -113,7 +113,8 @@ void engine::sweeper::drop(const held_groups& groups, Which&& which) {
   }
 }
 
-/// The creator. About groups that outlive it, other members are asked in turn with it, or instead of it.
+/// The node to ask: the creator, or, about groups that outlive it, other members in turn with the creator or
+/// instead of it.
 node_id engine::sweeper::whom_to_ask(const creator_life& of, const held_groups& groups) const {
   held_groups lasting;
   std::copy_if(groups.begin(), groups.end(), std::back_inserter(lasting),
@@ -125,7 +126,7 @@ node_id engine::sweeper::whom_to_ask(const creator_life& of, const held_groups& 
   return next_member(of, lasting, there ? turn / 2 : turn);
 }
 
-/// Each question goes to another member of another group. 0 if there is nobody.
+/// Finds another member of another group for each question. Returns 0 if there is none.
 node_id engine::sweeper::next_member(const creator_life& of, const held_groups& lasting,
                                      std::uint64_t turn) const {
   if (lasting.empty()) return 0;
@@ -181,7 +182,7 @@ void engine::sweeper::on_answer(transport::exchange& self, transport::reply_even
     const bool other_life = event.outcome.error() == errc::peer_rebooted && q.asked == q.of.creator;
     if (other_life) q.owner->drop_of_creator(q.of);
   }
-  // One who was not reached is asked again after the next lease.
+  // A node that was not reached is asked again after the next lease.
 }
 
 void engine::sweeper::hear(const question& q, std::span<const std::byte> said) {

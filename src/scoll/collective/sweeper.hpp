@@ -16,7 +16,7 @@
 namespace scoll::detail {
 
 /// Asks other nodes, now and then, whether the groups that this node holds still exist, and answers such
-/// questions. Whatever news of the end of a group was lost, this finds out.
+/// questions. It finds every end of a group whose news was lost.
 ///
 /// A question names the counters of the groups that this node holds of one creator's life; the answer names
 /// those that have ended. The creator of a group knows for certain. Groups that outlive their creator are
@@ -30,7 +30,7 @@ class engine::sweeper final {
 
   /// Asks about a group from now on, as long as this node holds it.
   void watch(const group_state& group);
-  /// Asks no more. Nothing is under way when this returns.
+  /// Stops asking. No question is under way when this returns.
   void stop() noexcept;
   /// Answers the question of another node, or gives the reason why not.
   error answer(transport::request_view& request, const collective_head& head);

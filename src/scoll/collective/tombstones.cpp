@@ -33,7 +33,7 @@ group_ending tombstones::refusal_of(const group_id& id) const noexcept {
   if (const auto other = others_.find(id); other != others_.end()) return other->second;
   const life* const known = find(id.creator, id.incarnation);
   if (known == nullptr) return {};
-  if (const stone* const s = find(*known, id.counter)) return {s->fate, s->by, s->reason};
+  if (const stone* const s = find(*known, id.counter)) return {s->fate, s->by, s->reason, s->gone};
   if (known->said.covers(id.counter)) return {group_fate::destroyed, id.creator, 0};
   return {};
 }
@@ -46,7 +46,7 @@ group_ending tombstones::end_of(node_id creator, std::uint64_t incarnation,
     return other->second;
   const life* const known = find(creator, incarnation);
   const stone* const s = known == nullptr ? nullptr : find(*known, counter);
-  return s == nullptr ? group_ending{} : group_ending{s->fate, s->by, s->reason};
+  return s == nullptr ? group_ending{} : group_ending{s->fate, s->by, s->reason, s->gone};
 }
 
 group_ending tombstones::end_of_lasting(const group_id& id) const noexcept {
@@ -57,11 +57,14 @@ group_ending tombstones::end_of_lasting(const group_id& id) const noexcept {
 counter_ranges tombstones::ended_of(node_id creator, std::uint64_t incarnation) const {
   std::vector<std::uint64_t> counters;
   if (const life* const known = find(creator, incarnation)) {
-    for (const stone& s : known->stones) counters.push_back(s.counter);
+    for (const stone& s : known->stones) {
+      if (s.gone) counters.push_back(s.counter);
+    }
   }
   for (auto at = others_.lower_bound({creator, incarnation, 0, {}});
-       at != others_.end() && at->first.creator == creator && at->first.incarnation == incarnation; ++at)
-    counters.push_back(at->first.counter);
+       at != others_.end() && at->first.creator == creator && at->first.incarnation == incarnation; ++at) {
+    if (at->second.gone) counters.push_back(at->first.counter);
+  }
   std::sort(counters.begin(), counters.end());
   counters.erase(std::unique(counters.begin(), counters.end()), counters.end());
   counter_ranges ended;
@@ -92,13 +95,15 @@ bool tombstones::bury(const group_id& id, const group_ending& end, bool may_come
   if (!make_room(in, most_of_life_)) return false;
   const auto at = std::lower_bound(in.stones.begin(), in.stones.end(), id.counter,
                                    [](const stone& s, std::uint64_t c) { return s.counter < c; });
-  in.stones.insert(at, {id.counter, end.reason, end.by, end.fate, may_come});
+  in.stones.insert(at, {id.counter, end.reason, end.by, end.fate, end.gone, may_come});
   if (may_come) ++in.needed;
   return true;
 }
 
 void tombstones::bury_other(const group_id& id, const group_ending& end) {
-  if (!others_.try_emplace(id, end).second) return;
+  const auto [at, added] = others_.try_emplace(id, end);
+  at->second.gone |= end.gone;
+  if (!added) return;
   order_.push_back(id);
   if (order_.size() <= most_others_) return;
   others_.erase(order_.front());

@@ -16,17 +16,18 @@ namespace scoll::detail {
 
 enum class group_fate : std::uint8_t { none, destroyed, revoked };
 
-/// How a group ended, or that it was revoked: by which node, and for which reason of the application's own.
+/// The end or the revoke of a group, with the node that caused it and the application's reason.
 struct group_ending {
   group_fate fate = group_fate::none;
   node_id by = 0;
   std::uint64_t reason = 0;
+  bool gone = true;  ///< false: it is only known to be revoked, and other members may hold it
 
   explicit operator bool() const noexcept { return fate != group_fate::none; }
 };
 
-/// What a node remembers of groups that it does not hold any more, or of whose end it heard first. It is pure
-/// state, without a clock.
+/// The memory of a node of groups that it does not hold any more, or of whose end it has heard before their
+/// creation. It is pure state, without a clock.
 ///
 /// For each life of a creator there is the creator's latest statement, and a list of groups whose creation
 /// may still arrive although they have ended. A statement empties the list, as far as it covers it, and the
@@ -39,13 +40,13 @@ class tombstones {
                       std::size_t most_others = max_other_tombstones) noexcept
       : most_of_life_(most_of_life), most_others_(most_others) {}
 
-  /// How the group ended, if a creation of it that arrives now has to be refused for that.
+  /// The end of the group, if a creation of it that arrives now has to be refused because of that end.
   group_ending refusal_of(const group_id& id) const noexcept;
-  /// How the group ended, as far as this node remembers; a creator's statement says nothing about that.
+  /// The end of the group, if this node remembers one. A creator's statement says nothing about that.
   group_ending end_of(node_id creator, std::uint64_t incarnation, std::uint64_t counter) const noexcept;
-  /// How a group that outlives its creator ended, as far as this node has heard.
+  /// The end of a group that outlives its creator, if this node has heard of one.
   group_ending end_of_lasting(const group_id& id) const noexcept;
-  /// The counters of that life's groups of which `end_of` knows an end.
+  /// The counters of that life's groups that are known to be gone.
   counter_ranges ended_of(node_id creator, std::uint64_t incarnation) const;
   /// False if creations of that life have to wait, because its list is full.
   bool admits_creations(node_id creator, std::uint64_t incarnation) const noexcept;
@@ -53,9 +54,10 @@ class tombstones {
   /// Remembers the end of a group that ends with its creator. `may_come`: a message that creates it may still
   /// arrive. Returns false if the list is full of tombstones that may be needed; nothing has changed then.
   bool bury(const group_id& id, const group_ending& end, bool may_come);
-  /// Remembers the end of a group that outlives its creator, or that has none.
+  /// Remembers the end of a group that outlives its creator, or that has none. The first end stands; a later
+  /// one can only say that the group is gone.
   void bury_other(const group_id& id, const group_ending& end);
-  /// Takes a statement of the creator. An older one changes nothing, in whatever order they come.
+  /// Takes a statement of the creator. Statements may come in any order; an older one changes nothing.
   void hear(node_id creator, std::uint64_t incarnation, const creation_statement& said);
   /// Removes what is known of lives of `creator` up to `last_incarnation`.
   void end_lives(node_id creator, std::uint64_t last_incarnation) noexcept;
@@ -71,6 +73,7 @@ class tombstones {
     std::uint64_t reason = 0;
     node_id by = 0;
     group_fate fate = group_fate::destroyed;
+    bool gone = true;
     bool may_come = false;
   };
   struct life {

@@ -46,6 +46,7 @@ status session::notify(message& m, emission& ticket) noexcept {
   ticket.pending_ = true;
   m.ticket_ = &ticket;
   ++endpoint_.notices_queued_;
+  ++notices_queued_;
   enqueue(m, traffic_class::urgent, frame_type::notice);
   return {};
 }
@@ -53,6 +54,7 @@ status session::notify(message& m, emission& ticket) noexcept {
 /// A link is about to have the notice.
 void session::notice_taken(message& m) noexcept {
   --endpoint_.notices_queued_;
+  --notices_queued_;
   classes_[index(traffic_class::urgent)].credits.on_sent();
   ++endpoint_.statistics_.notices_sent;
   if (m.ticket_ != nullptr) advance(*m.ticket_, notice_state::emitted);
@@ -60,7 +62,10 @@ void session::notice_taken(message& m) noexcept {
 
 /// The session lets go of the notice.
 void session::notice_over(message& m, notice_state how) noexcept {
-  if (m.header().sequence == 0) --endpoint_.notices_queued_;  // it never left
+  if (m.header().sequence == 0) {  // it never left
+    --endpoint_.notices_queued_;
+    --notices_queued_;
+  }
   if (m.ticket_ == nullptr) return;
   emission& ticket = *std::exchange(m.ticket_, nullptr);
   ticket.notice_ = nullptr;

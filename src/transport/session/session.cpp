@@ -79,7 +79,7 @@ void session::release(message& m, notice_state how) noexcept {
 
 namespace {
 
-/// False but for the deliberate bug.
+/// Always false, except in the deliberate bug.
 bool waits_behind(const auto& classes) noexcept {
   return std::ranges::any_of(classes, [](const auto& k) { return !k.requests.empty(); }) &&
          SCOLL_MUTANT(revoke_behind_data, "notices wait until all requests to their peer have left");

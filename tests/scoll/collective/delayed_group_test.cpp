@@ -249,6 +249,44 @@ TEST_CASE("a delayed group that comes back after a wrong verdict about its creat
   for (std::uint32_t i = 0; i < 4; ++i) CHECK(p.log->executed[i] == 1);
 }
 
+TEST_CASE("a request that was seen before is refused each time its delayed group comes back",
+          "[delayed][hostile]") {
+  cluster c(4);
+  const probe p;
+  c.serve(p);
+  const auto g = make_delayed(c, 0, flat{});
+  REQUIRE(c.bcast(g, {}).ok());
+  p.log->clear();
+  outsider root(c, 4, 4, 2);
+  detail::collective_head head;
+  head.service = static_cast<std::uint32_t>(probe::id);
+  head.tree_kind = flat::kind;
+  head.root_rank = 3;
+  head.group = g.id();
+  head.operation = {4, 2, 40, 0};
+  head.rtt_us = head.margin_us = 1000;
+  head.processing_ns = 100'000'000;
+  std::vector<std::byte> request(64);
+  request.resize(wire::encode_to(request, probe::request{1}).value());
+  REQUIRE_FALSE(root.ask(2, head, request).refused);
+  REQUIRE(p.log->executed[1] == 1);
+  // A wrong verdict about the creator ends the group at this member.
+  c[1].on_dead(1, 1);
+  c[1].on_alive(1, 1);
+  REQUIRE(c.engine(1).groups() == 0);
+  std::vector<std::byte> payload(64);
+  payload.resize(detail::encode_creation(detail::creation_terms{}, g.members(), payload).value());
+  head.flags = detail::collective_head::creation_rides;
+  head.creation_bytes = static_cast<std::uint16_t>(payload.size());
+  payload.insert(payload.end(), request.begin(), request.end());
+  for (int times = 0; times < 3; ++times) {
+    INFO(times);
+    CHECK(root.ask(2, head, payload).refused == errc::already_exists);
+    CHECK(c.engine(1).groups() == 0);
+  }
+  CHECK(p.log->executed[1] == 1);
+}
+
 TEST_CASE("a settled group is another one, which all members hold", "[delayed]") {
   constexpr std::uint32_t n = 6;
   cluster c(n);

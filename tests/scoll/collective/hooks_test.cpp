@@ -505,6 +505,73 @@ TEST_CASE("closing a service refuses what is new and drains what runs", "[hooks]
   REQUIRE(c.quiet());
 }
 
+namespace {
+
+task<void> close_within(service_handle& service, nanoseconds limit, std::optional<status>& closed) {
+  closed = co_await service.close(limit);
+}
+
+}  // namespace
+
+TEST_CASE("a service that is closed within a limit ends its own part and passes on the others'", "[hooks]") {
+  constexpr std::uint32_t n = 7;
+  cluster c(n);
+  probe service;
+  auto handles = c.serve(service);
+  auto g = c.make_group<probe>(0, kary{2});
+  std::optional<status> closed;
+  scope closing(c.ex);
+  SECTION("an interior member whose hook hears the stop has failed") {
+    service.log->usual = 300ms;
+    flight<probe> running(c, g, {});
+    c.ex.run_for(1ms);
+    closing.spawn(close_within(handles[1], 100ms, closed));
+    c.ex.run_for(51ms);
+    REQUIRE_FALSE(closed);  // its children take 300 ms
+    auto& r = running.land();
+    check_members(r.outcome(), {1}, member_state::failed, phase::execute, errc::closed, 1);
+    REQUIRE(r.outcome().merged().size() == n - 1);
+    REQUIRE(closed->error() == errc::deadline_exceeded);
+  }
+  SECTION("one whose hook is deaf is unknown, and the others are not waited for in vain") {
+    service.log->usual = 10ms;
+    service.log->stuck = {1};
+    flight<probe> running(c, g, {});
+    c.ex.run_for(1ms);
+    closing.spawn(close_within(handles[1], 100ms, closed));
+    auto& r = running.land();
+    check_members(r.outcome(), {1}, member_state::unknown, phase::execute, errc::closed, 1);
+    REQUIRE(r.outcome().merged().size() == n - 1);
+    c.ex.run_for(200ms);
+    REQUIRE(closed->error() == errc::deadline_exceeded);
+    REQUIRE(std::string(closed->error().text()) == "1 requests still use the service");
+    c[1].serve(service).value();  // the number is free
+    service.log->release.set();
+  }
+  SECTION("at the root the broadcast ends, and says what the members have done") {
+    service.log->usual = 300ms;
+    flight<probe> running(c, g, {});
+    c.ex.run_for(1ms);
+    closing.spawn(close_within(handles[0], 100ms, closed));
+    auto& r = running.land();
+    REQUIRE(r.status().error() == errc::closed);
+    REQUIRE(r.outcome().merged().size() == 0);
+    c.ex.run_for(50ms);
+    REQUIRE(closed->has_value());
+  }
+  SECTION("what ends by itself is not disturbed") {
+    service.log->usual = 10ms;
+    flight<probe> running(c, g, {});
+    c.ex.run_for(1ms);
+    closing.spawn(close_within(handles[1], 100ms, closed));
+    REQUIRE(running.land().ok());
+    c.ex.run_for(1ms);
+    REQUIRE(closed->has_value());
+  }
+  c.run([&]() -> task<void> { co_await closing.join(); }());
+  REQUIRE(c.quiet());
+}
+
 TEST_CASE("numbers of the library and numbers that are taken cannot be served", "[hooks]") {
   cluster c(1);
   const auto refused = c[0].serve(low{});

@@ -10,7 +10,7 @@
 
 namespace scoll::test {
 
-/// What the `members` hook of one node does, and how often it was asked.
+/// Controls the `members` hook of one node, and counts how often it was asked.
 struct mapper_orders {
   std::map<std::uint64_t, membership_ptr> names;  ///< the answer for an id; `usual` without an entry
   membership_ptr usual;

@@ -240,6 +240,35 @@ TEST_CASE("a request that waits ends with the death of its root", "[mapper]") {
   f.land();
 }
 
+TEST_CASE("a request that waits ends with the revoke of its group, which is not taken up",
+          "[mapper][revoke]") {
+  mapped_cluster m(3);
+  const auto g = m.hold(0, 7, {.tree = flat{}});
+  const auto other = m.hold(2, 7, {.tree = flat{}});
+  m.orders[1]->takes = 1s;
+  flight<mapped_probe> f(m.c, g, {});
+  m.c.ex.run_for(10ms);
+  REQUIRE(m.c[1].snapshot().admissions_waiting == 1);
+  // The root hears of the revoke by the refusal.
+  m.c.network.path(2, 0).model.latency = 500ms;
+  REQUIRE(m.c.run(other.revoke(3, "moved")));
+  m.c.ex.run_for(5ms);
+  CHECK(m.c[1].snapshot().admissions_waiting == 0);
+  REQUIRE(f.done());
+  CHECK(f.land().error() == errc::revoked);
+  CHECK(f.land().outcome().state(1) == member_state::failed);
+  m.c.ex.run_for(2s);
+  CHECK(m.c.engine(1).groups() == 0);
+  CHECK(m.log->executed[1] == 0);
+  // No request brings the group back, but the program of this node may hold it again.
+  REQUIRE(m.c.run(m.c[0].destroy(g)));
+  const auto again = m.hold(0, 7, {.tree = flat{}});
+  CHECK(m.c.bcast(again.only({0, 1}), {}).error() == errc::revoked);
+  CHECK(m.log->executed[1] == 0);
+  CHECK(m.hold(1, 7).valid());
+  CHECK(m.c.quiet());
+}
+
 TEST_CASE("another digest makes a node ask its hook once more", "[mapper]") {
   constexpr std::uint32_t n = 4;
   mapped_cluster m(n);

@@ -120,7 +120,7 @@ TEST_CASE("a member that does not know the group asks who the members are, and t
   CHECK(c.engine(1).groups() == 0);
   c.ex.run_for(2s);
   const auto late = c[1].adopt_group<probe>(7, members);
-  CHECK(late.has_value());  // nothing of the group has stayed here
+  CHECK(late.has_value());  // it has passed the revoke on
   CHECK(c.quiet());
 }
 

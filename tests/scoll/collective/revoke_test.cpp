@@ -127,6 +127,21 @@ TEST_CASE("a revoke ends what runs in its group, and nothing else", "[revoke]") 
   CHECK(r.c.quiet());
 }
 
+TEST_CASE("a broadcast that waits for the gossip of its node ends with the revoke of its group", "[revoke]") {
+  revoked_group r(4);
+  r.c.engine(0).holding().hold();
+  flight waiting(r.c, r.g, {});
+  r.c.ex.run_for(10ms);
+  REQUIRE(r.revoke(3));
+  const auto& ended = waiting.land();
+  CHECK(ended.error() == errc::revoked);
+  CHECK(ended.error().text() == "node 4 has revoked the group, reason 77: plan B");
+  CHECK(ended.outcome().count(member_state::not_reached) == 4);
+  r.c.engine(0).holding().release();
+  CHECK(r.service.log->executed.empty());
+  CHECK(r.c.quiet());
+}
+
 TEST_CASE("a root that awaits a deaf member ends at once, and its answer says what is unknown", "[revoke]") {
   revoked_group r(4, flat{});
   r.service.log->stuck = {2};
@@ -321,6 +336,42 @@ TEST_CASE("a node that has a thousand notices waiting tells the others when ther
   for (std::uint32_t i = 0; i < n; ++i)
     c.engine(i).each_group([&](const detail::group_state& g) { knowing += g.revoked != nullptr; });
   CHECK(knowing == n * groups);
+  c.run([](scope& s) -> task<> { co_await s.join(); }(revokes));
+  CHECK(c.quiet());
+}
+
+TEST_CASE("a member that cannot be reached leaves the others room for their notices", "[revoke]") {
+  constexpr std::uint32_t n = 4, groups = 1500;
+  probe service;
+  cluster c(n);
+  c.serve(service);
+  std::vector<group<probe>> all;
+  for (std::uint32_t k = 0; k < groups; ++k) all.push_back(c.make_group<probe>(0, flat{}));
+  const auto knowing = [&] {
+    std::size_t sum = 0;
+    for (std::uint32_t i = 0; i < n; ++i)
+      c.engine(i).each_group([&](const detail::group_state& g) { sum += g.revoked != nullptr; });
+    return sum;
+  };
+  for (std::uint32_t i = 0; i + 1 < n; ++i) {
+    c.network.refuse(i, n - 1);
+    c.network.refuse(n - 1, i);
+    c.network.cut(i, n - 1);
+  }
+  c.ex.run_for(1ms);
+  scope revokes(c.ex);
+  for (auto& g : all) {
+    revokes.spawn([](group<probe> mine) -> task<> {
+      const auto told = co_await mine.revoke(9);
+      CHECK(told);
+    }(g));
+  }
+  c.ex.run_for(100ms);
+  CHECK(knowing() == (n - 1) * groups);
+  CHECK(c[0].wire().notices_queued() == 256);
+  c.revive(n - 1);
+  c.ex.run_for(2s);
+  CHECK(knowing() == n * groups);
   c.run([](scope& s) -> task<> { co_await s.join(); }(revokes));
   CHECK(c.quiet());
 }

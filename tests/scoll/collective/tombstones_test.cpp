@@ -103,6 +103,20 @@ TEST_CASE("a creation that comes after the end of its group is refused", "[tombs
   CHECK_FALSE(t.end_of(creator, life, 3));
 }
 
+TEST_CASE("a group that is only known to be revoked is not called gone", "[tombstones]") {
+  tombstones t;
+  constexpr group_ending revoked{group_fate::revoked, 9, 77, false};
+  REQUIRE(t.bury(group_of(4), revoked, true));
+  t.bury_other(group_of(6), revoked);
+  CHECK(refused(t, 4));
+  CHECK(refused(t, 6));
+  CHECK(t.ended_of(creator, life).empty());
+  t.bury_other(group_of(6), destroyed);
+  CHECK(t.ended_of(creator, life) == counter_ranges{{6, 6}});
+  CHECK(t.refusal_of(group_of(6)).fate == group_fate::revoked);  // how it ended stands
+  CHECK(t.others() == 1);
+}
+
 TEST_CASE("a statement takes the place of the tombstones that it covers", "[tombstones]") {
   tombstones t;
   for (const std::uint64_t counter : std::vector<std::uint64_t>{2, 5, 8, 11})

@@ -87,11 +87,12 @@ bcast_options cluster::options_of(const events::bcast& e, const events::manner& 
   return options;
 }
 
-/// A life that has received a broadcast for a group holds the group until somebody destroys it or its creator
-/// is called dead.
+/// A life that has received a broadcast for a group holds the group until somebody destroys it, or its creator
+/// is called dead, unless it outlives that, or the group ends within which it is.
 void cluster::expect_group(life& root, const group_record& g) {
-  if (!in_use_.contains({root.number, g.number}) || g.ending) return;
-  if (g.created_by_a_host() && !g.shrunk_from &&
+  if (!in_use_.contains({root.number, g.number}) || g.is_ending()) return;
+  if (g.outer != nullptr && !is_held(root, *g.outer)) return;
+  if (g.created_by_a_host() && !g.shrunk_from && !g.lasting &&
       (g.creator == nullptr || g.creator->crashed || accused_.contains(g.creator->host)))
     return;
   lost_groups_.push_back(fmt::format("host {} no longer holds group {}", root.host, g.number));

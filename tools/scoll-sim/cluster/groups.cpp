@@ -47,6 +47,9 @@ void cluster::on(const events::group& e) {
   g.deadline = e.deadline;
   g.delayed = e.delayed;
   g.large = e.large;
+  g.lasting = e.lasting;
+  const auto outer = e.inside == 0 ? groups_.end() : groups_.find(e.inside - 1);
+  if (outer != groups_.end() && outer->second.id) g.outer = &outer->second;
   g.members = hosts_in(e.members, hosts());
   creator->home.enter([&] { creator->work.spawn(create(*creator, g)); });
 }
@@ -56,6 +59,8 @@ task<void> cluster::create(life& creator, group_record& g) {
   options.tree = g.tree;
   options.deadline = g.deadline.count() != 0 ? nanoseconds(g.deadline) : creation_deadline;
   options.populate = g.delayed ? populate::delayed : populate::immediate;
+  options.lifetime = g.lasting ? lifetime::members : lifetime::creator;
+  if (g.outer != nullptr) options.within = g.outer->id;
   const auto make = [&]<class S>() { return create_as<S>(creator, g, options); };
   co_await with_service(g.service, serves_old_version(creator.host), make);
 }

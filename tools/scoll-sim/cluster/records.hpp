@@ -46,13 +46,21 @@ struct group_record {
   membership_ptr shared;                 ///< of an adopted or mapped group
   bool delayed = false;
   bool large = false;
+  bool lasting = false;                 ///< it does not end with its creator
+  const group_record* outer = nullptr;  ///< the group within which it is
   const group_record* like = nullptr;  ///< the group that it was made of, whose entities it has
   /// The number of the group whose survivors this one has; it does not end with its creator.
   std::optional<std::uint64_t> shrunk_from;
   std::vector<revoke_record> revokes;  ///< the first comes first
 
-  /// True if every member was made to know it. A survivor may hear of its group late.
+  /// True if somebody has revoked it, or a group within which it is.
+  bool is_revoked() const noexcept { return !revokes.empty() || (outer != nullptr && outer->is_revoked()); }
+  /// True if its end has been requested, or that of a group within which it is.
+  bool is_ending() const noexcept { return ending || (outer != nullptr && outer->is_ending()); }
+  /// True if every member was made to know it. A survivor may hear of its group late, and a group ends on a
+  /// member with the one within which it is.
   bool known_to_all() const noexcept {
+    if (outer != nullptr) return false;
     if (mapped) return mapped->dissenters.empty();
     if (shrunk_from) return false;
     return !adopted || (adopted->holders == adopted->members && adopted->dissenters.empty());

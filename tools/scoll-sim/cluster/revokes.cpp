@@ -6,7 +6,7 @@
 #include "tools/scoll-sim/cluster/cluster.hpp"
 #include "tools/scoll-sim/cluster/services.hpp"
 
-// How groups are revoked.
+// This file revokes groups.
 namespace scoll::sim {
 
 std::unique_ptr<detail::any_group> cluster::held_by(life& l, std::uint64_t group) const {

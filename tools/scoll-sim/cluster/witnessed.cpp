@@ -35,6 +35,8 @@ void note_groups(const broadcast_record& b, coverage& seen) {
   seen.saw(mark::pulled_members, g.large);
   seen.saw(mark::old_group, g.created_by_a_host() && b.began - g.created > 2 * sim_lease);
   seen.saw(mark::shrunk_group, g.shrunk_from.has_value());
+  seen.saw(mark::outlived_creator, g.lasting && g.creator != nullptr && g.creator->crashed);
+  seen.saw(mark::inner_group, g.outer != nullptr);
   seen.saw(mark::user_tree, g.tree.kind == lopsided_tree::kind);
   seen.saw(mark::greedy_tree, g.tree.kind == greedy::kind);
   seen.saw(mark::entities, b.value && b.value->entities != 0);
@@ -54,7 +56,9 @@ void note_refusals(const broadcast_record& b, coverage& seen) {
   seen.saw(mark::table_full, has_cause(b, errc::busy, phase::admission));
   seen.saw(mark::dead_refused, has_cause(b, errc::peer_died, phase::liveness));
   seen.saw(mark::oversized_reply, has_cause(b, errc::too_large, phase::reply));
-  seen.saw(mark::revoked, !b.outcome_status && b.outcome_status.error() == errc::revoked);
+  const bool revoked = !b.outcome_status && b.outcome_status.error() == errc::revoked;
+  seen.saw(mark::revoked, revoked);
+  seen.saw(mark::inner_revoked, revoked && b.group->revokes.empty());
   seen.saw(mark::reply_refused, has_cause(b, errc::io_error, phase::reply));
 }
 

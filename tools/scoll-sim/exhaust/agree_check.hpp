@@ -13,7 +13,7 @@ exhausted check_agreement(const agree_bounds& bounds);
 
 /// All parts of `--exhaust agree`. Nothing is drawn.
 std::vector<exhausted> exhaust_agree(std::uint64_t seed);
-/// The same with fewer runs of nodes.
+/// Makes the same check with fewer runs of nodes.
 std::vector<exhausted> exhaust_agree_briefly();
 
 }  // namespace scoll::sim

@@ -42,7 +42,7 @@ plan plan_of(const engine_bounds& b) {
   return p;
 }
 
-/// One run.
+/// One run of nodes that agree or shrink their group.
 class trial {
  public:
   explicit trial(const engine_bounds& b) : bounds_(b), cluster_(std::make_unique<cluster>(plan_of(b))) {
@@ -134,10 +134,10 @@ class trial {
   number_set dead_;
 };
 
-/// How far a run had come when its misfortunes came.
+/// Says which misfortunes of a run came before its end.
 struct reached {
   bool first = true;   ///< the first came before the end
-  bool second = true;  ///< so did the second
+  bool second = true;  ///< the second came before the end
   violations found;
 };
 

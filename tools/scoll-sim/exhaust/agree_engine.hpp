@@ -7,7 +7,7 @@
 
 namespace scoll::sim {
 
-/// What befalls the members of an agreement, at each step of a run in turn.
+/// The misfortunes that befall the members of an agreement, at each step of a run in turn.
 enum class misfortune : std::uint8_t {
   death,         ///< the proposer is killed, and the others hear of it
   silent_death,  ///< the same, without a sign on its connections

@@ -23,7 +23,7 @@ struct agree_bounds {
 };
 
 /// One instance among three members, as its acceptors and proposers see it. Every request and every answer
-/// may be late, even when nobody waits for it any more, or never arrive. What a dead member has decided counts
+/// may be late, even when it is not awaited any more, or never arrive. The decision of a dead member counts
 /// as much as what a living one has.
 class agree_model {
  public:

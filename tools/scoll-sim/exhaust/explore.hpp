@@ -13,7 +13,7 @@
 
 namespace scoll::sim {
 
-/// What a search through all states has found.
+/// The result of a search through all states.
 struct explored {
   std::uint64_t states = 0;
   std::uint64_t steps = 0;

@@ -27,7 +27,7 @@ constexpr nanoseconds lease = 100ms;
 constexpr nanoseconds until_verdict = 10ms;
 constexpr nanoseconds longest_story = 60s;
 
-/// How often each rank has executed each of the two broadcasts.
+/// The number of times that each rank has executed each of the two broadcasts.
 using executions = std::vector<std::uint32_t>;
 
 struct counted {
@@ -39,7 +39,7 @@ struct counted {
   void execute(const request& r, bcast_context& c) { ++(*log)[r.broadcast][c.rank()]; }
 };
 
-/// What the root has heard in one run.
+/// The outcomes that the root has heard in one run.
 struct story {
   std::optional<result<group<counted>>> immediate, delayed;
   std::array<std::optional<outcome>, 2> broadcasts;

@@ -13,7 +13,7 @@ namespace scoll::sim {
 /// outcomes must be right among the survivors, and nothing may be left.
 exhausted kill_at_each_step(const tree_spec& tree, std::uint32_t members);
 
-/// The same for 2 to 17 members, as `--exhaust groups`. Nothing is drawn.
+/// Makes the same check for 2 to 17 members, as `--exhaust groups` does. No choice is random.
 std::vector<exhausted> exhaust_groups(std::uint64_t seed);
 
 }  // namespace scoll::sim

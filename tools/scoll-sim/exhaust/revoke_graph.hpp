@@ -12,11 +12,12 @@ namespace scoll::sim {
 /// survivors must hear.
 exhausted flood_with_drawn_views(std::uint32_t most_members, std::uint32_t draws, std::uint64_t seed);
 
-/// The same where all know the same dead, of any number, and fewer others than the degree of the graph of
-/// the rest are dead as well. Whom a member tells is asked of the library.
+/// Makes the same check where all members know the same dead, of any number, and where fewer other members
+/// than the degree of the graph of the rest are dead as well. The library itself chooses the members that
+/// each one tells.
 exhausted flood_with_equal_views(std::uint32_t most_members);
 
-/// Both, and the same with real nodes (`kill_at_each_notice`), as `--exhaust revoke`.
+/// Makes both checks, and those with real nodes (`kill_at_each_notice`), as `--exhaust revoke`.
 std::vector<exhausted> exhaust_revoke(std::uint64_t seed);
 
 }  // namespace scoll::sim

@@ -27,6 +27,8 @@ struct features {
   bool mapped_groups = false;   ///< services name the members of groups
   bool delayed_groups = false;  ///< members are told of groups with the first broadcast
   bool large_groups = false;    ///< memberships that no message holds
+  bool lasting_groups = false;  ///< groups that outlive their creators
+  bool inner_groups = false;    ///< groups within others
   bool own_trees = false;       ///< greedy trees, and trees of the program's own
   bool entities = false;
   bool all_services = false;  ///< services beyond the first two, some with two versions

@@ -58,6 +58,15 @@ void draw_settling(draft& d, std::uint64_t number, nanoseconds at, const number_
   d.groups.push_back({first_settled + number, later, members});
 }
 
+/// The group within which a group of those members may be: an earlier one that has all of them.
+std::uint64_t draw_outer(const draft& d, std::uint64_t number, const number_set& members, draws& random) {
+  std::vector<std::uint64_t> possible;
+  for (const drawn_group& g : d.groups) {
+    if (g.number < number && (members - g.members).empty()) possible.push_back(g.number);
+  }
+  return possible.empty() ? 0 : 1 + possible[random.below(possible.size())];
+}
+
 void draw_created(draft& d, std::uint64_t number, nanoseconds at) {
   draws random = d.stream("group", number);
   const std::uint32_t creator = d.host(random);
@@ -69,8 +78,12 @@ void draw_created(draft& d, std::uint64_t number, nanoseconds at) {
   draws manner = d.stream("manner of a group", number);
   const bool delayed = manner.chance(1, 2) && d.has().delayed_groups;
   const bool large = manner.chance(1, 3) && d.has().large_groups;
+  draws terms = d.stream("terms of a group", number);
+  const bool lasting = terms.chance(1, 3) && d.has().lasting_groups && !delayed;
+  const bool within = terms.chance(1, 2) && d.has().inner_groups;
+  const std::uint64_t inside = within ? draw_outer(d, number, members, terms) : 0;
   d.add(at, events::group{number, creator, tree.kind, tree.params[0], members, service, tree.params[1],
-                          tree.params[2], entities, microseconds(0), delayed, large});
+                          tree.params[2], entities, microseconds(0), delayed, large, lasting, inside});
   d.groups.push_back({number, at, members});
   if (delayed && manner.chance(1, 4)) draw_settling(d, number, at, members, manner);
   if (d.mixed() && number >= 2 && random.chance(1, 3)) {

@@ -62,6 +62,9 @@ void draft::draw_features() {
   has_.mapped_groups = kinds.chance(1, 3);
   has_.delayed_groups = kinds.chance(1, 2);
   has_.large_groups = kinds.chance(1, 4);
+  draws terms = stream("terms of groups");
+  has_.lasting_groups = terms.chance(1, 3);
+  has_.inner_groups = terms.chance(1, 3);
   draws revoking = stream("revoking");
   has_.revokes = revoking.chance(1, 2);
 }

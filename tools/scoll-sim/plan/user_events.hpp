@@ -56,6 +56,8 @@ struct group {
   microseconds deadline{0};  ///< 0: the usual one
   bool delayed = false;      ///< the members are told with the first broadcast
   bool large = false;        ///< the members have more entities than a message holds
+  bool lasting = false;      ///< it does not end with its creator
+  std::uint64_t inside = 0;  ///< one more than the number of the group within which it is; 0: none
 };
 
 /// A host makes a group of the same members at once, where some may not have been told.
@@ -67,7 +69,7 @@ struct settle {
   std::uint64_t number = 0;  ///< of the new group
 };
 
-/// The services name the members of a group to whoever asks, from now on.
+/// From now on the services name the members of a group to every node that asks.
 struct mapped {
   static constexpr std::string_view name = "mapped";
   static constexpr bool fault = false;

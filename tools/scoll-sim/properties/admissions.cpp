@@ -5,7 +5,7 @@
 #include "scoll/node_access.hpp"
 #include "tools/scoll-sim/properties/properties.hpp"
 
-// What must hold for requests that wait until their group is known, and for creations that ride along with
+// The properties of requests that wait until their group is known, and of creations that ride along with
 // requests.
 namespace scoll::sim {
 namespace {
@@ -23,8 +23,8 @@ detail::engine& engine_of(const life& l) {
 void nothing_rides_twice(const cluster& c, violations& found) {
   for (const cluster::told_group& told : c.told_groups()) {
     const group_record& g = *told.group;
-    if (told.root->crashed || told.lives != c.all_lives().size() || g.ending) continue;
-    if (g.creator == nullptr || c.was_accused(g.creator->host)) continue;
+    if (told.root->crashed || told.lives != c.all_lives().size() || g.is_ending()) continue;
+    if (g.creator == nullptr || g.outer != nullptr || c.was_accused(g.creator->host)) continue;
     const auto held = engine_of(*told.root).find_group(*g.id);
     if (held != nullptr && held->creations_sent != told.creations_sent)
       report(found, "nothing rides twice", told.root->host,
@@ -36,8 +36,9 @@ void nothing_rides_twice(const cluster& c, violations& found) {
 /// A broadcast with time left reaches no member that does not hold the delayed group in the end.
 void a_delayed_group_is_made_known(const broadcast_record& b, const cluster& c, violations& found) {
   const group_record& g = *b.group;
-  if (!g.delayed || b.stray || !b.done || b.ended_by_crash || b.cancelled || g.ending) return;
-  if (g.creator == nullptr || g.creator->crashed || c.was_accused(g.creator->host)) return;
+  if (!g.delayed || b.stray || !b.done || b.ended_by_crash || b.cancelled || g.is_ending()) return;
+  if (g.creator == nullptr || g.outer != nullptr || g.creator->crashed || c.was_accused(g.creator->host))
+    return;
   if (b.ended > b.began + b.bound / 2) return;
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     const cause& why = b.account.why(rank);

@@ -5,7 +5,7 @@
 #include "scoll/coro/error_format.hpp"
 #include "tools/scoll-sim/properties/properties.hpp"
 
-// What must hold for agreements and shrinks, over all lives of the members.
+// The properties of agreements and shrinks, over all lives of the members.
 namespace scoll::sim {
 namespace {
 
@@ -62,7 +62,7 @@ void all_know_the_same(const cluster& all, violations& found) {
 void no_agreement_fails_by_itself(const agreement_call& c, const cluster& all, violations& found) {
   if (!all.faults().empty() || !c.done || c.held) return;
   if (!c.failed.empty()) report(found, "no agreement fails by itself", c, "members are failed");
-  if (c.outcome || all.groups().at(c.group).ending) return;
+  if (c.outcome || all.groups().at(c.group).is_ending()) return;
   const error& why = c.outcome.error();
   const bool bounded =
       why == errc::undecided || why == errc::busy || why == errc::stale || why == errc::deadline_exceeded;

@@ -27,7 +27,10 @@ inline bool is_early_end(errc code) {
 
 /// True if the group was revoked before the broadcast had ended.
 inline bool is_revoked(const broadcast_record& b) {
-  return !b.group->revokes.empty() && b.group->revokes.front().at <= b.ended;
+  for (const group_record* g = b.group; g != nullptr; g = g->outer) {
+    if (!g->revokes.empty() && g->revokes.front().at <= b.ended) return true;
+  }
+  return false;
 }
 
 /// The limits of time that a broadcast keeps, and what is done when its time is over.

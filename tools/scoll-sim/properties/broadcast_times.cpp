@@ -5,7 +5,7 @@
 #include "tools/scoll-sim/cluster/times.hpp"
 #include "tools/scoll-sim/properties/broadcast_report.hpp"
 
-// What must hold for the time that broadcasts take, and for those whose time is over.
+// The properties of the time that broadcasts take, and of broadcasts whose time is over.
 namespace scoll::sim {
 namespace {
 
@@ -19,7 +19,7 @@ nanoseconds overlap(const fault_record& f, nanoseconds from, nanoseconds until) 
 /// The await ends by its deadline, or by the bound computed from the tree.
 void ends_by_its_bound(const broadcast_record& b, const cluster& c, violations& found) {
   // A broadcast that is held has to wait for the gossip, too, unless its caller gave it a deadline.
-  // So has a last one, for the earlier ones.
+  // A last broadcast has to wait for the earlier ones in the same way.
   const bool waits = b.held || b.options.last;
   if (b.bound == nanoseconds::max() || (waits && b.options.deadline.unlimited())) return;
   nanoseconds allowed = b.bound + b.bound / 50 + milliseconds(30);
@@ -34,8 +34,8 @@ void ends_by_its_bound(const broadcast_record& b, const cluster& c, violations& 
 /// Longer than any round trip through a tree in a network without faults.
 constexpr nanoseconds long_way = milliseconds(250);
 
-/// A parent answers before its own parent gives up. So without faults, and with a margin longer than the
-/// round trip, a late member reports the lateness itself.
+/// A parent answers before its own parent gives up. Without faults, and with a margin longer than the
+/// round trip, a late member therefore reports the lateness itself.
 void the_late_speak_for_themselves(const broadcast_record& b, const cluster& c, violations& found) {
   constexpr nanoseconds ample = milliseconds(15);
   if (!c.faults().empty() || b.cancelled || is_revoked(b)) return;

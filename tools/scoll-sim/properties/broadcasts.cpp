@@ -145,12 +145,14 @@ void unknown_has_a_reason(const broadcast_record& b, const cluster& c, violation
     if (b.account.state(rank) != member_state::unknown) continue;
     const error& why = b.account.why(rank).what;
     const bool by_end = why == errc::cancelled || why == errc::unknown_group;
-    if (why == errc::deadline_exceeded || (by_end && (b.cancelled || b.group->ending))) continue;
+    if (why == errc::deadline_exceeded || (by_end && (b.cancelled || b.group->is_ending()))) continue;
     if (is_revoked(b) && (why == errc::revoked || why == errc::cancelled)) continue;
     if (stands_for_several(b.account.why(rank))) continue;
     number_set path = path_to(b, *tree, rank);
     // A group ends with its creator, and its broadcasts end with it.
-    if (b.group->creator != nullptr && by_end) path.insert(b.group->creator->host);
+    for (const group_record* g = b.group; g != nullptr && by_end; g = g->outer) {
+      if (g->creator != nullptr) path.insert(g->creator->host);
+    }
     const bool touched = std::any_of(c.faults().begin(), c.faults().end(), [&](const fault_record& f) {
       return !f.bulk_only && !(f.hosts & path).empty() && f.from <= b.ended && f.until >= b.began;
     });
@@ -161,7 +163,7 @@ void unknown_has_a_reason(const broadcast_record& b, const cluster& c, violation
 
 /// Without faults, with time left and within the limits, no member is lost or left out.
 void nothing_fails_by_itself(const broadcast_record& b, const cluster& c, violations& found) {
-  if (!c.faults().empty() || b.cancelled || b.group->ending || b.held || is_revoked(b)) return;
+  if (!c.faults().empty() || b.cancelled || b.group->is_ending() || b.held || is_revoked(b)) return;
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     const member_state s = b.account.state(rank);
     const cause& why = b.account.why(rank);

@@ -28,6 +28,14 @@ const group_record* record_of(const detail::group_state& held, const cluster& c)
   return found == c.groups().end() ? nullptr : &found->second;
 }
 
+/// True for a group that does not end with its creator, who has died before its creation was over. The members
+/// cannot know that, so they hold it until one of them destroys it.
+bool is_orphan(const detail::group_state& held, const cluster& c) {
+  if (held.ends_with != lifetime::members || record_of(held, c) != nullptr) return false;
+  const life* const creator = c.alive(static_cast<std::uint32_t>(held.id.creator - 1));
+  return creator == nullptr || creator->incarnation != held.id.incarnation;
+}
+
 /// A node holds no group except those that were created and have not been destroyed, and those that it has
 /// adopted itself.
 void holds_no_other_group(const life& l, const cluster& c, violations& found) {
@@ -42,6 +50,7 @@ void holds_no_other_group(const life& l, const cluster& c, violations& found) {
                fmt::format("it never adopted group {}", held.id.counter));
       return;
     }
+    if (is_orphan(held, c)) return;
     const group_record* const known = record_of(held, c);
     if (known == nullptr)
       return report(found, "holds no other group", l.host,
@@ -51,19 +60,31 @@ void holds_no_other_group(const life& l, const cluster& c, violations& found) {
   });
 }
 
-/// Groups end with the life that created them, unless they were shrunk: once every node knows which lives are current, nodes hold only
-/// groups of current lives.
+/// Groups end with the life that created them, unless they belong to their members: once every node knows which
+/// lives are current, nodes hold no other groups of earlier ones.
 void groups_end_with_their_creators(const life& l, const cluster& c, violations& found) {
   if (!c.deaths_are_known()) return;
   engine_of(l).each_group([&](const detail::group_state& held) {
     if (is_adopted(held)) return;
-    if (held.shrunk_from) return;
+    if (held.ends_with == lifetime::members) return;
     const life* const creator = c.alive(static_cast<std::uint32_t>(held.id.creator - 1));
     if (creator == nullptr || creator->incarnation != held.id.incarnation)
       report(found, "groups end with their creators", l.host,
              fmt::format("group {} of life {} of node {}", held.id.counter, held.id.incarnation,
                          held.id.creator));
   });
+}
+
+/// A group within another one is held where the other one is, and nowhere else, and is revoked where that is.
+void groups_end_with_those_around_them(const life& l, const cluster& c, violations& found) {
+  for (const auto& [number, g] : c.groups()) {
+    const auto held = g.id && g.outer != nullptr ? engine_of(l).find_group(*g.id) : nullptr;
+    if (held == nullptr) continue;
+    const auto outer = engine_of(l).find_group(*g.outer->id);
+    if (outer == nullptr || (outer->revoked != nullptr && held->revoked == nullptr))
+      report(found, "groups end with those around them", l.host,
+             fmt::format("group {} within group {}", number, g.outer->number));
+  }
 }
 
 /// A group that somebody destroyed is held by no node two leases later, whatever `destroy` returned, as long
@@ -82,7 +103,7 @@ void an_ended_group_leaves_nothing(const life& l, cluster& c, violations& found)
 /// Without faults a group can be created, unless a table was full or its time too short.
 void no_creation_fails_by_itself(const group_record& g, const cluster& c, violations& found) {
   if (!c.faults().empty() || !g.failure || g.failure == errc::busy || g.failure == errc::deadline_exceeded ||
-      (g.failure == errc::revoked && !g.revokes.empty()))
+      g.outer != nullptr || (g.failure == errc::revoked && !g.revokes.empty()))
     return;
   found.push_back(
       {"no creation fails by itself", fmt::format("group {}: {}", g.number, describe(g.failure))});
@@ -98,6 +119,7 @@ void check_groups_settled(cluster& c, violations& found) {
     if (l == nullptr) continue;
     holds_no_other_group(*l, c, found);
     groups_end_with_their_creators(*l, c, found);
+    groups_end_with_those_around_them(*l, c, found);
     an_ended_group_leaves_nothing(*l, c, found);
   }
 }
@@ -107,7 +129,7 @@ void check_farewell(cluster& c, violations& found) {
     const life* const l = c.alive(host);
     if (l == nullptr) continue;
     engine_of(*l).each_group([&](const detail::group_state& held) {
-      if (!is_adopted(held))
+      if (!is_adopted(held) && !is_orphan(held, c))
         report(found, "the last group leaves nothing", host, fmt::format("group {}", held.id.counter));
     });
   }

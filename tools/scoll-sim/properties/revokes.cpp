@@ -6,7 +6,7 @@
 #include "scoll/tree/binomial_graph.hpp"
 #include "tools/scoll-sim/properties/properties.hpp"
 
-// What must hold for revokes: who hears of them, what they end, and what they leave alone.
+// The properties of revokes: which members hear of them, what they end, and what they leave alone.
 namespace scoll::sim {
 namespace {
 
@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 
 /// Longer than a revoke takes in a network without faults, beside all other traffic.
 constexpr nanoseconds long_way = milliseconds(250);
-/// What a revoke ends on its own node ends in the same turn.
+/// The work that a revoke ends on its own node ends in the same turn.
 constexpr nanoseconds one_turn = milliseconds(1);
 
 void report(violations& found, std::string_view property, const group_record& g, const std::string& what) {
@@ -38,7 +38,8 @@ std::shared_ptr<detail::group_state> held(const life& l, const group_record& g) 
 }
 
 /// The members whose life at the time of the first revoke still runs and still holds the group. All others
-/// count as dead. A group that a service names is held anew by whoever asks the service after the revoke.
+/// count as dead. If a service names the group, only members that held it at the time of the revoke count,
+/// because a member that asks the service afterwards holds the group anew.
 std::vector<const life*> holders(const cluster& c, const group_record& g) {
   std::vector<const life*> found;
   for (const std::uint32_t host : g.members) {
@@ -62,13 +63,13 @@ void reaches_all(const cluster& c, const group_record& g, violations& found) {
   }
 }
 
-/// A group that nobody has revoked is revoked nowhere.
+/// A group that nobody has revoked, nor one within which it is, is revoked nowhere.
 void others_are_untouched(const cluster& c, violations& found) {
   for (std::uint32_t host = 0; host < c.hosts(); ++host) {
     const life* const l = c.alive(host);
     if (l == nullptr) continue;
     for (const auto& [number, g] : c.groups()) {
-      const auto state = g.revokes.empty() ? held(*l, g) : nullptr;
+      const auto state = g.is_revoked() ? nullptr : held(*l, g);
       if (state != nullptr && state->revoked != nullptr)
         report(found, "others are untouched", g, fmt::format("it is revoked on host {}", host));
     }
@@ -76,7 +77,7 @@ void others_are_untouched(const cluster& c, violations& found) {
 }
 
 void others_are_untouched(const broadcast_record& b, violations& found) {
-  if (!b.group->revokes.empty()) return;
+  if (b.group->is_revoked()) return;
   const bool revoked = std::any_of(b.account.causes().begin(), b.account.causes().end(),
                                    [](const cause& why) { return why.what == errc::revoked; });
   if (revoked || (!b.outcome_status && b.outcome_status.error() == errc::revoked))
@@ -91,7 +92,7 @@ void nothing_begins_here(const broadcast_record& b, violations& found) {
   }
 }
 
-/// Whatever the life that revokes has begun in the group ends in that turn, with the same error.
+/// All work that the revoking life has begun in the group ends in that turn, with the same error.
 void ends_at_once(const broadcast_record& b, violations& found) {
   for (const revoke_record& r : b.group->revokes) {
     if (r.by != b.root || b.began > r.at || b.ended < r.at || !r.done) continue;
@@ -122,7 +123,7 @@ void has_one_end(const broadcast_record& b, violations& found) {
 
 void check_call(const errand_record& r, const cluster& c, violations& found) {
   const auto g = r.through_group ? c.groups().find(r.within) : c.groups().end();
-  if (g == c.groups().end() || g->second.revokes.empty()) {
+  if (g == c.groups().end() || !g->second.is_revoked()) {
     if (r.failure == errc::revoked) report(found, "others are untouched", r, "its group is not revoked");
     return;
   }

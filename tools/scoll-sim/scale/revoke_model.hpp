@@ -19,7 +19,7 @@ struct revoke_model {
   bool nearest_first = false;        ///< the order of the other neighbours, for comparison
 };
 
-/// What a flood does.
+/// The course of one flood.
 struct revoke_course {
   std::uint32_t last = 0;  ///< when the last member has heard, in o
   std::uint64_t notices = 0;

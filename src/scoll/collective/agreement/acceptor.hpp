@@ -34,8 +34,8 @@ class agreement_acceptor {
   /// The last proposal that this member has voted for; none if its ballot is.
   const accepted_proposal& accepted() const noexcept { return accepted_; }
 
-  /// What this member, with the rank `self`, answers under ballot `b`: to a collect, whose proposer holds the
-  /// values of `held` already, and to a request for a vote.
+  /// The answers of this member, which has the rank `self`, under ballot `b`: to a collect, whose proposer
+  /// holds the values of `held` already, and to a request for a vote.
   agreement_answers answer_collect(const ballot& b, std::uint32_t self, const rank_set& held) const;
   agreement_answers answer_accept(const ballot& b, std::uint32_t self) const;
 

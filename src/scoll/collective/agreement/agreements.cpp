@@ -9,7 +9,7 @@
 #include "scoll/coro/deadline.hpp"
 #include "scoll/coro/error_format.hpp"
 
-// The caller's side of an agreement, and what changes from outside.
+// This file has the caller's side of agreements, and the effects of verdicts and of ends of groups on them.
 namespace scoll::detail {
 namespace {
 
@@ -66,14 +66,20 @@ result<engine::agreements::instance_ptr> engine::agreements::enter(group_state& 
                                                                    const agree_options& options) {
   const auto found = open(group, space, number, rule_of(options));
   if (found.where == table::place::stale)
-    return make_error(errc::stale, "agreement {} is closed, or its outcome is forgotten", number);
+    return make_error(
+        errc::stale, "agreement {} is closed, or its outcome is forgotten: numbers ascend, take a higher one",
+        number);
   if (found.where == table::place::busy)
-    return make_error(errc::busy, "{} agreements of this group are open", table::most_open);
+    return make_error(errc::busy,
+                      "{} agreements of this group are open: no more begin before some have ended",
+                      table::most_open);
   agreement_instance& i = *found.instance;
   if (i.rule != rule_of(options))
-    return make_error(errc::invalid_argument, "{} has begun with another quorum", title_of(i));
+    return make_error(errc::invalid_argument,
+                      "{} has begun with another quorum: all members must choose the same", title_of(i));
   if (i.merge != nullptr && i.merge != merge)
-    return make_error(errc::invalid_argument, "agreement {} has begun here with another type", number);
+    return make_error(errc::invalid_argument,
+                      "agreement {} has begun here with another type: use another number", number);
   if (!i.votes.called()) i.called_at = owner_.executor_.now();
   i.merge = merge;
   i.votes.call(value);
@@ -126,7 +132,7 @@ agreed_bytes engine::agreements::outcome_of(const group_state& group, const agre
   return known;
 }
 
-/// The verdict matters for those who wait for a proposer on that node.
+/// Wakes the instances that wait for a proposer on that node.
 void engine::agreements::verdict_on(node_id node) {
   const bool dead = owner_.lives_.is_dead(node);
   owner_.groups_.each([&](const group_state& group) {
@@ -143,7 +149,10 @@ void engine::agreements::verdict_on(node_id node) {
 
 void engine::agreements::end_group(const group_state& group, const error& why) noexcept {
   each(group, [&](agreement_instance& i) {
-    if (i.decided()) return settle(i);
+    if (i.decided()) {
+      settle(i);
+      return i.changed();  // ends the announcement
+    }
     for (const std::uint64_t counter : i.taken) owner_.creations_.lose_sight(counter);
     i.taken.clear();
     i.end(why);

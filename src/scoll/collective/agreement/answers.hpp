@@ -15,7 +15,7 @@ struct contribution {
   std::vector<std::byte> value;
 };
 
-/// What members answer to a collect or an accept. The answers of a subtree are joined on their way up.
+/// The answers of members to a collect or an accept. The answers of a subtree are joined on their way up.
 struct agreement_answers {
   /// The members that have promised, or have voted for the proposal.
   rank_set voters;
@@ -23,7 +23,7 @@ struct agreement_answers {
   std::vector<contribution> contributions;
   /// After a collect: the proposal that voters have accepted under the highest ballot.
   accepted_proposal accepted;
-  /// Known to somebody as the outcome.
+  /// The outcome, if a member knows it.
   std::optional<proposal> decided;
   /// The highest ballot that has been promised to another proposer and kept a member from voting.
   ballot overtaken_by;

@@ -24,7 +24,8 @@ struct ballot {
 
 /// The outcome that a proposer puts to the vote.
 struct proposal {
-  /// Merged from the members outside `failed`, each once. Of a shrink: the digest of the new membership.
+  /// The values of the members outside `failed`, each merged once. In a shrink it is the digest of the new
+  /// membership.
   std::vector<std::byte> value{};
   rank_set failed{};
   /// Names the group that a shrink creates, with the digest: the proposer's node, its life, and a counter of

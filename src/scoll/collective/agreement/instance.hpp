@@ -25,7 +25,7 @@ class agreement_instance {
   bool decided() const noexcept { return votes.decided(); }
   /// No vote may be given any more: the instance has left its table without an outcome.
   void close() noexcept {
-    end({errc::stale, "an instance that is 64 above this one has been opened"});
+    end({errc::stale, "an agreement whose number is more than 64 higher has begun: take a higher number"});
     closed = true;
   }
 
@@ -55,7 +55,7 @@ class agreement_instance {
   std::uint32_t callers = 0;
   time_point called_at{};
   time_point until{};   ///< when the last of the callers waits no longer
-  bool driven = false;  ///< a coroutine sees to it that somebody proposes
+  bool driven = false;  ///< a coroutine proposes when it is this node's turn
 
   std::uint32_t collects_waiting = 0;  ///< collects whose answer waits for a call of this member
   std::optional<time_point> heard_at;  ///< when a proposer was heard last

@@ -33,14 +33,14 @@ struct encoded_contribution {
 };
 bool wire_valid(const encoded_contribution& c) noexcept;
 
-/// What a proposer asks the members for.
+/// The kinds of requests that a proposer makes.
 enum class agreement_kind : std::uint8_t {
   collect = 0,  ///< a promise, and the member's value
   accept = 1,   ///< a vote
   decided = 2,  ///< nothing: it tells the outcome
 };
 
-/// The numbers that an instance belongs to. Those of shrinks are apart from the callers' own.
+/// The number space of an instance. Shrinks have a space apart from the numbers of the callers.
 enum class agreement_space : std::uint8_t { agree = 0, shrink = 1 };
 
 /// The ballot's rank is the root of the broadcast.

@@ -8,7 +8,7 @@
 #include "scoll/coro/deadline.hpp"
 #include "scoll/coro/error_format.hpp"
 
-// When and how this node proposes.
+// This file decides when this node proposes, and carries the proposals out.
 namespace scoll::detail {
 namespace {
 
@@ -17,10 +17,10 @@ using step = agreement_proposer::step;
 
 /// A member that has not heard a proposer for so long proposes itself.
 constexpr nanoseconds patience = 1s;
-/// A collect waits no longer for members that have not called; the next one goes on.
+/// The longest time that one collect waits for members that have not called. The next collect goes on.
 constexpr nanoseconds longest_collect = 1s;
 constexpr nanoseconds longest_pause = 500ms;
-/// How often members that do not answer are told the outcome. They also find it when they ask.
+/// The most times that members which do not answer are told the outcome. They also find it when they ask.
 constexpr unsigned most_announcements = 8;
 
 /// The members that answered, if only to say that they have no room now.
@@ -54,7 +54,7 @@ time_point engine::agreements::my_turn(const group_state& group, const agreement
   return before.empty() ? i.called_at : i.called_at + patience + stagger;
 }
 
-/// Runs as long as somebody here waits for the outcome.
+/// Drives an instance as long as a caller on this node waits for the outcome.
 task<void> engine::agreements::drive(std::shared_ptr<group_state> group, instance_ptr i) {
   while (i->wanted() && !stopped_) {
     if (too_many_dead(*group, i->rule)) {
@@ -80,7 +80,7 @@ task<void> engine::agreements::propose(std::shared_ptr<group_state> group, insta
   if (!i->proposer) i->proposer.emplace(group->members->size(), group->self_rank, i->rule, i->merge);
   step next = step::collect;
   for (unsigned attempts = 0;;) {
-    // An outcome counts even if nobody here waits for it any more.
+    // An outcome counts even if no caller on this node waits for it any more.
     if (next != step::decided && (!i->wanted() || stopped_)) co_return;
     switch (next) {
       case step::collect:
@@ -194,7 +194,7 @@ task<void> engine::agreements::pause(instance_ptr i, unsigned attempts) {
   }
 }
 
-/// Tells members the outcome. Returns those that have heard it.
+/// Tells members the outcome. Returns the members that have heard it.
 task<rank_set> engine::agreements::tell(std::shared_ptr<group_state> group, instance_ptr i, rank_set whom,
                                         bool directly) {
   agreement_request request = request_for(*i, agreement_kind::decided);
@@ -203,7 +203,7 @@ task<rank_set> engine::agreements::tell(std::shared_ptr<group_state> group, inst
   co_return g.answers.voters;
 }
 
-/// Tells the outcome to everybody who is not held dead. Those who are missed find it when they ask.
+/// Tells the outcome to all members that are not held dead. A member that is missed finds it when it asks.
 task<void> engine::agreements::announce(std::shared_ptr<group_state> group, instance_ptr i) {
   const rank_set given_up = i->proposer->given_up({});
   rank_set untold = rank_set::all(group->members->size()) - rank_set{group->self_rank};
@@ -218,7 +218,7 @@ task<void> engine::agreements::announce(std::shared_ptr<group_state> group, inst
     if (untold.empty()) break;
     if (times == 0) continue;
     deadline_stop limit{deadline(owner_.executor_.now() + wait)};
-    while (!stopped_ && !limit.stop_requested()) {
+    while (!stopped_ && !group->forgotten && !limit.stop_requested()) {
       const status waited = co_await i->change(limit.token());
       waited.ignore();
     }

@@ -70,7 +70,8 @@ bool agreement_proposer::take(const agreement_answers& answers, const rank_set& 
   highest_round_ = std::max(highest_round_, overtaken_by_.round);
   forgotten_ += answers.forgotten;
   if (answers.other_rule != 0)
-    failure_ = {errc::invalid_argument, "other members use another quorum for this agreement"};
+    failure_ = {errc::invalid_argument,
+                "other members use another quorum for this agreement: all must choose the same"};
   if (!answers.decided) return false;
   proposed_ = *answers.decided;
   own_proposal_ = false;
@@ -99,8 +100,8 @@ agreement_proposer::step agreement_proposer::give_way(const rank_set& dead) cons
   return overtaken_by_.rank < rank_ && lives ? step::yield : step::collect;
 }
 
-/// There is no decision under this ballot. With too few members left those that were not reached get another
-/// chance, because nobody has called them dead.
+/// Finds the step after a ballot without a decision. If too few members are left, members that were not
+/// reached get another chance, because no verdict calls them dead.
 agreement_proposer::step agreement_proposer::retry(const rank_set& dead) {
   if (!can_decide(dead)) return step::no_quorum;
   if (forgotten_ != 0) return step::stale;

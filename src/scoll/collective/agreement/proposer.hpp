@@ -28,7 +28,7 @@ class agreement_proposer {
  public:
   agreement_proposer(std::uint32_t members, std::uint32_t rank, quorum_rule rule, merge_values merge);
 
-  /// What the owner does next.
+  /// The next action of the owner.
   enum class step : std::uint8_t {
     collect,       ///< with `next_ballot`, after a pause
     collect_more,  ///< from `missing`, with the same ballot: nothing has been heard of them

@@ -1,6 +1,9 @@
 #include "scoll/collective/agreement/service.hpp"
 
+#include <iterator>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "scoll/collective/agreement/agreements.hpp"
 #include "scoll/collective/operation/operation.hpp"
@@ -24,10 +27,15 @@ task<result<agreement_reply>> agreement_service::execute(const request& r, bcast
   co_return mine;
 }
 
+/// The contributions that `into` has already are moved, not copied: a root may ask many members directly.
 void agreement_service::merge(reply& into, const reply& from) noexcept {
+  std::vector<encoded_contribution> parts = std::exchange(into.contributions, {});
   agreement_answers all = taken_from(into);
   join(all, taken_from(from));
   put(into, all);
+  parts.insert(parts.end(), std::make_move_iterator(into.contributions.begin()),
+               std::make_move_iterator(into.contributions.end()));
+  into.contributions = std::move(parts);
 }
 
 void agreement_service::finish(reply& r, bcast_context& c) noexcept {

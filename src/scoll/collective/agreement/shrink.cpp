@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "scoll/collective/agreement/agreements.hpp"
+#include "scoll/collective/revoke.hpp"
 #include "scoll/collective/sweeper.hpp"
 #include "scoll/coro/mutants.hpp"
 
@@ -62,8 +63,8 @@ bool engine::agreements::is_own(const proposal& decided) const noexcept {
   return decided.creator == owner_.options_.id && decided.incarnation == owner_.options_.incarnation;
 }
 
-/// The groups that this node has proposed will not be created any more, or all members hold them; except for
-/// the one with the counter `kept`.
+/// Ends the creations of the groups that this node has proposed, except for the one with the counter `kept`:
+/// these groups will never exist, or all members hold them.
 void engine::agreements::settle(agreement_instance& i, std::uint64_t kept) {
   for (const std::uint64_t counter : i.taken) {
     if (counter != kept) owner_.creations_.settle(counter);
@@ -90,13 +91,15 @@ bool engine::agreements::hold_voted(const group_id& id) {
   return owner_.groups_.find(id) != nullptr;
 }
 
-/// Makes the group known here, unless this node is not in it or it has ended already.
+/// Makes the group known here, unless this node is not in it or the group is gone.
 void engine::agreements::hold_shrunk(const group_state& group, const proposal& decided) {
   std::erase_if(voted_, [&](const auto& vote) { return vote.second == group.id; });
   if (decided.failed.contains(group.self_rank)) return;
   const auto made =
       owner_.groups_.hold_shrunk(group, shrunk_id(decided), survivors_of(group, decided.failed));
-  if (made != nullptr) owner_.sweeper_->watch(*made);
+  if (made == nullptr) return;
+  owner_.sweeper_->watch(*made);
+  owner_.revokes_->held(made);
 }
 
 bool engine::agreements::owes_shrink(const group_state& group) const noexcept {

@@ -6,7 +6,7 @@
 #include "scoll/coro/deadline.hpp"
 #include "scoll/coro/executor.hpp"
 
-// What a member answers to proposers.
+// This file answers the requests of proposers.
 namespace scoll::detail {
 namespace {
 

@@ -154,6 +154,7 @@ void operation::on_submitted() {
 void operation::start_execute() {
   if (subject_.is_relay()) return executed().finish(other_version());
   if (out_of_time()) return;
+  if (own_.closed) return executed().finish(own_.closed);
   own_.begun = true;
   ++engine_->statistics_.executed;
   void* const reply = values_.make_room_for_own();

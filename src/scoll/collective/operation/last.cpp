@@ -11,8 +11,8 @@ bool operation::is_last() const noexcept {
   return subject_.is_root() && (subject_.head.flags & collective_head::last) != 0;
 }
 
-/// True if an earlier broadcast of this root runs. One that has not been started does not count: it ends with
-/// `stale` when it is.
+/// True if an earlier broadcast of this root runs. An operation that has not been started does not count: it
+/// will end with `stale` as soon as it is started.
 bool operation::earlier_ones_run() noexcept {
   if (SCOLL_MUTANT(last_overtakes, "the last broadcast of a root does not wait for its earlier ones"))
     return false;

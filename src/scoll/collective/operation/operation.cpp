@@ -113,6 +113,25 @@ void operation::end_by(end_cause cause, const error& reason) noexcept {
   progress_.set();
 }
 
+void operation::close_by(time_point at) noexcept {
+  const error why(errc::closed, "the service is being closed");
+  if (subject_.is_root()) {
+    end_by(end_cause::closing, why);
+    return expire_by(at);
+  }
+  if (own_.settled) return;
+  own_.closed = why;
+  if (stop_) stop_->request_stop();
+}
+
+void operation::give_up_closed_part() noexcept {
+  if (!own_.closed || own_.settled || !own_.begun || executed().done) return;
+  own_.settled = true;
+  const error silent(errc::closed, "execute has not returned, and the service is being closed");
+  mark_self(member_state::unknown, note(phase::execute, silent));
+  progress_.set();
+}
+
 /// Returns the operation to the pool, with all memory worth keeping.
 void operation::reset() noexcept {
   timer_disarm();

@@ -64,6 +64,8 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void* value() noexcept { return values_.merged(); }
   /// Fires when the operation is to end early, before it has been started, too.
   stop_token early_end() noexcept { return stop_->token(); }
+  /// The reason of an early end. Empty if there is none, and for an end by a deadline or by the caller.
+  const error& early_reason() const noexcept { return ending_.reason; }
   /// Ends an operation that is never started.
   void abandon() noexcept { stage_ = stage::ended; }
   outcome take_outcome();
@@ -81,6 +83,11 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void end_by(end_cause cause, const error& reason = {}) noexcept;
   /// Makes the answer leave by `at` at the latest.
   void expire_by(time_point at) noexcept;
+  /// The service is being closed. A root's broadcast ends by `at`. On a member the hooks are asked to end, and
+  /// no further one of its own part begins; the children's answers are still awaited.
+  void close_by(time_point at) noexcept;
+  /// Awaits `execute` no more if `close_by` has asked it to end.
+  void give_up_closed_part() noexcept;
 
   /// True if the operation ends with a revoke of its group.
   bool is_revoked() const noexcept { return ending_.cause == end_cause::revoked; }
@@ -222,6 +229,7 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   struct own_part {        // this node's own part, beside its children
     bool begun = false;    ///< `execute` was called
     bool settled = false;  ///< its result is in the account
+    error closed;          ///< why it was asked to end, if it was
   };
   struct ending {
     end_cause cause = end_cause::none;

@@ -47,8 +47,8 @@ void operation::heard(child& c, transport::reply_event& event) noexcept {
 
 namespace {
 
-/// The bytes of answers that are merged in one go; it takes about 200 us. Then others have a turn, because
-/// what is urgent must not wait until all answers that have arrived are merged.
+/// The bytes of answers that are merged in one go; it takes about 200 us. Then other work has a turn,
+/// because urgent messages must not wait until all answers that have arrived are merged.
 constexpr std::size_t merged_in_one_go = 256 * 1024;
 
 }  // namespace
@@ -103,7 +103,7 @@ void operation::settle_own() {
     return mark_self(member_state::merged);
   }
   const phase where = subject_.is_relay() ? phase::admission : phase::execute;
-  mark_self(member_state::failed, note(where, executed().outcome.error()));
+  mark_self(member_state::failed, note(where, own_.closed ? own_.closed : executed().outcome.error()));
 }
 
 /// Enters a child's answer, or its loss, into the account. Returns its value, if one came.

@@ -65,7 +65,7 @@ collective_head operation::head_with_creation() const noexcept {
 }
 
 /// True if a child has refused the request because it does not hold the delayed group, and has not been told
-/// of it with the request. It has done nothing then.
+/// of it with the request. Such a child has done nothing.
 bool operation::asks_again(const child& c) const noexcept {
   const bool broadcast = static_cast<collective_kind>(subject_.head.kind) == collective_kind::broadcast;
   const bool unknown = c.refused && c.reason == errc::unknown_group && !c.loaded;

@@ -22,7 +22,7 @@ std::uint32_t micros_on_wire(nanoseconds time) noexcept {
 
 }  // namespace
 
-/// The reason of the early end. `what` is for an end that has no reason beside its cause.
+/// The reason of the early end. The text `what` is used if the end has no reason beside its cause.
 error operation::why_ended(std::string_view what) const noexcept {
   if (ending_.reason) return ending_.reason;
   return {ending_.cause == end_cause::cancelled ? errc::cancelled : errc::deadline_exceeded, what};
@@ -79,7 +79,7 @@ void operation::expire_by(time_point at) noexcept {
   rearm();
 }
 
-/// The code by which children hear why they are to stop.
+/// The code that tells children why they have to stop.
 errc operation::code_to_tell() const noexcept {
   return ending_.cause == end_cause::none ? errc::cancelled : why_ended({}).code();
 }

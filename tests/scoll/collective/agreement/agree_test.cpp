@@ -309,6 +309,35 @@ TEST_CASE("calls end when the group is destroyed or the node shuts down", "[agre
   CHECK(a.answer(1).error() == errc::unknown_group);
 }
 
+TEST_CASE("a call may begin when the group that it was made with is gone", "[agreement][shrink]") {
+  agreeing a(1);
+  auto held = std::make_unique<group<probe>>(a.at(0));
+  auto agreement = held->agree(1, agreeing::value{7});
+  auto shrink = held->shrink();
+  auto settle = held->settle();
+  held.reset();
+  CHECK(a.nodes.run(std::move(agreement)).ok());
+  CHECK(a.nodes.run(std::move(shrink)).has_value());
+  CHECK(a.nodes.run(std::move(settle)).has_value());
+}
+
+TEST_CASE("a node that shuts down does not wait to tell a silent member an outcome", "[agreement]") {
+  agreeing a(3);
+  a.nodes.kill(2);
+  for (const std::uint32_t r : {0U, 1U}) a.call(r, 1, {.deadline = 4s});
+  a.land();
+  a.check_agreed({0, 1}, {2});
+  // The silent member is told again and again, after longer and longer pauses.
+  a.nodes.ex.run_for(1s);
+  auto& engine = a.nodes.engine(0);
+  while (engine.operations() == 0) a.nodes.ex.world().step(a.nodes.ex.world().now() + 1s);
+  while (engine.operations() != 0) a.nodes.ex.world().step(a.nodes.ex.world().now() + 1s);
+  const time_point begun = a.nodes.ex.now();
+  engine.stop_telling();
+  a.nodes.run(engine.join());
+  CHECK(a.nodes.ex.now() - begun < 1ms);
+}
+
 TEST_CASE("the outcome reaches a member that calls after it was decided", "[agreement]") {
   agreeing a(3);
   a.call_all(1);

@@ -304,6 +304,56 @@ TEST_CASE("a member that has voted takes a request for the new group before it h
   s.check_shrunk(rank_set::all(3), {});
 }
 
+TEST_CASE("a member that has voted takes a revoke of the new group before it hears of the outcome",
+          "[shrink]") {
+  shrinking s(3, flat{}, 1);
+  s.shrink_all();
+  const auto received = [&] { return s.nodes.engine(2).statistics().received; };
+  const auto before = received();
+  while (received() < before + 2) s.nodes.ex.world().step(s.nodes.ex.world().now() + 1s);
+  s.nodes.network.path(0, 2).model.latency = 200ms;
+  while (!s.has_shrunk(1)) s.nodes.ex.world().step(s.nodes.ex.world().now() + 1s);
+  CHECK_FALSE(s.has_shrunk(2));
+  REQUIRE(s.nodes.run(s.made(1).value().revoke(7, "plan C")));
+  s.nodes.ex.run_for(10ms);
+  REQUIRE(s.has_shrunk(2));
+  s.land_shrinks();
+  s.check_shrunk(rank_set::all(3), {});
+  CHECK(s.nodes.bcast(s.made(2).value(), probe::request{}).error() == errc::revoked);
+  // It can therefore take part when this group is shrunk in its turn.
+  s.nodes.network.path(0, 2).model.latency = 10us;
+  for (std::uint32_t r = 0; r < 3; ++r) s.shrink(r, s.made(r).value());
+  s.land_shrinks();
+  s.check_shrunk(rank_set::all(3), {});
+}
+
+TEST_CASE("a new group that is revoked before a member has voted for it is held there, revoked", "[shrink]") {
+  shrinking s(3, flat{}, 1);
+  s.shrink(0);
+  s.shrink(1);
+  s.shrink(2, {.deadline = 30ms});
+  const auto received = [&] { return s.nodes.engine(2).statistics().received; };
+  const auto before = received();
+  while (received() < before + 1) s.nodes.ex.world().step(s.nodes.ex.world().now() + 1s);
+  // The votes and the outcome take long to this member.
+  s.nodes.network.path(0, 2).model.latency = 80s;
+  s.land_shrinks();
+  CHECK(s.made(2).error() == errc::undecided);
+  const group<probe> made = s.made(1).value();
+  REQUIRE(s.nodes.run(made.revoke(7, "plan C")));
+  // Others ask it meanwhile whether the group still exists. It must not say that the group is gone.
+  s.nodes.ex.run_for(70s);
+  CHECK_FALSE(s.nodes[2].find_group<probe>(made.id()).has_value());
+  for (const std::uint32_t r : {0U, 1U}) CHECK(s.nodes[r].find_group<probe>(made.id()).has_value());
+  s.nodes.ex.run_for(20s);
+  s.nodes.network.path(0, 2).model.latency = 10us;
+  s.shrink(2);
+  s.land_shrinks();
+  REQUIRE(s.made(2).has_value());
+  CHECK(s.made(2).value().id() == made.id());
+  CHECK(s.nodes.bcast(s.made(2).value(), probe::request{}).error() == errc::revoked);
+}
+
 TEST_CASE("destroying the old group at once leaves nobody without the new one", "[shrink]") {
   const std::uint32_t destroyer = GENERATE(0U, 1U, 4U);
   shrinking s(5, chain{}, 1);

@@ -23,7 +23,7 @@ class shrinking : public agreeing {
   shrinking& operator=(const shrinking&) = delete;
 
   void shrink(std::uint32_t rank, agree_options options = {}) { shrink(rank, at(rank), options); }
-  /// The same of a group that this member holds.
+  /// Makes the member shrink another group, which it holds.
   void shrink(std::uint32_t rank, group<probe> which, agree_options options = {}) {
     shrunk_[rank].reset();
     shrinks_->spawn(go_shrink(rank, std::move(which), options));
