@@ -5,11 +5,13 @@
 #include <span>
 
 #include "scoll/coro/result.hpp"
+#include "transport/memory/pieces.hpp"
 #include "transport/memory/region_descriptor.hpp"
 
 namespace scoll::transport {
 
 class endpoint;
+class piece_table;
 class region_table;
 
 /// Memory of this node that peers read and write by one-sided operations: one span, or any number of segments
@@ -36,6 +38,35 @@ class memory_region final {
   static result<memory_region> expose(endpoint& owner, std::span<const std::span<std::byte>> segments,
                                       memory_access access);
 
+  /// Exposes memory for reading, piece by piece. An order of a peer for a piece that is not there yet waits;
+  /// `publish` answers it. Only orders for pieces reach such a region: `pull` and `push` get
+  /// `invalid_argument`. A peer may have 8 orders waiting, and all peers together
+  /// `endpoint_options::parked_limit`; further ones are answered `busy`, and tried again. The memory, and what
+  /// `options.events` names, must stay valid until the region ends. After the first regions this allocates
+  /// nothing for memory of one span. Errors: those of `expose`, and `invalid_argument` (options that do not
+  /// fit the memory).
+  static result<memory_region> expose_pieces(endpoint& owner, std::span<const std::byte> memory,
+                                             const piece_options& options);
+  static result<memory_region> expose_pieces(endpoint& owner,
+                                             std::span<const std::span<const std::byte>> segments,
+                                             const piece_options& options);
+  static result<memory_region> expose_pieces(endpoint& owner, std::span<const std::span<std::byte>> segments,
+                                             const piece_options& options);
+
+  // These take a region that was exposed in pieces, and is still exposed.
+  std::uint32_t pieces() const noexcept;
+  bool published(std::uint32_t piece) const noexcept;
+  /// A piece is there, and will not change until it is retired or the region ends. `checksum` is the XXH3
+  /// with which it has been verified; it travels with the piece and is not computed anew, so that whoever
+  /// receives the piece finds out if it has changed. Orders that wait for the piece are answered in this
+  /// step. A piece is published once.
+  void publish(std::uint32_t piece, std::uint64_t checksum) noexcept;
+  /// A region in slots: the slot of a published piece is about to hold another one. Peers that order the
+  /// piece from now on get `stale`; what still refers to it is recalled.
+  void retire(std::uint32_t piece) noexcept;
+  /// There will be no further piece: orders that wait, and all that come, are answered with `reason`.
+  void fail(const error& reason) noexcept;
+
   void unexpose() noexcept;
   bool exposed() const noexcept { return table_ != nullptr; }
 
@@ -51,6 +82,7 @@ class memory_region final {
   void take(memory_region& other) noexcept;
   static result<memory_region> enter(endpoint& owner, std::span<const std::span<std::byte>> segments,
                                      memory_access access);
+  piece_table& in_pieces() const noexcept;
 
   region_table* table_ = nullptr;
   std::uint64_t generation_ = 0;

@@ -55,6 +55,9 @@ struct endpoint_options {
   /// Buffers of 8 KiB for small segments that have been sent and not acknowledged. When all are taken,
   /// transfers wait.
   std::uint32_t transfer_buffers = 1024;
+  /// The most orders of peers for pieces that are not there yet; a further one is answered `busy`, and its
+  /// peer tries again.
+  std::uint32_t parked_limit = 4096;
 
   status validate() const;
 };
@@ -165,6 +168,12 @@ struct endpoint_statistics {
   std::uint64_t sessions_lost = 0;
   /// How often the exchanges of class bulk with a peer ended alone, because its bulk connection was lost.
   std::uint64_t bulk_lost = 0;
+  /// READs of peers' memory that have completed, and their bytes.
+  std::uint64_t reads = 0, read_bytes = 0;
+  /// Rights to memory of this node that peers were given.
+  std::uint64_t grants = 0;
+  /// Bytes that were copied through slabs, in both directions.
+  std::uint64_t staged_bytes = 0;
 };
 
 class memory_service;
@@ -241,6 +250,7 @@ class endpoint final : private accept_events {
   friend class request_view;
   friend class incoming;
   friend class lane;
+  friend class memory_service;
   class greeter;
 
   void on_accepted(link& accepted) noexcept override;

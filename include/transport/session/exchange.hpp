@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "scoll/coro/intrusive_list.hpp"
@@ -27,6 +28,8 @@ struct reply_event {
   /// The payload's size in bytes, even if it was not lent.
   std::uint32_t payload_bytes = 0;
   payload_disposition fate = payload_disposition::lent;
+  /// The XXH3 that the payload was compared with. Empty if it came without one.
+  std::optional<std::uint64_t> payload_checksum;
 };
 
 /// The requesting side of the one request/reply primitive, the exchange; a tree hop and a shipped call are

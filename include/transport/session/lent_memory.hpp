@@ -24,10 +24,7 @@ class borrower : public list_hook<borrower> {
   explicit borrower(function recalled = nullptr) noexcept : recalled_(recalled) {}
 
   inline void borrow(lent_memory& from) noexcept;
-  void give_back() noexcept {
-    unlink();
-    memory_ = nullptr;
-  }
+  inline void give_back() noexcept;
   /// The borrowed memory; null if nothing is borrowed, or no longer.
   lent_memory* memory() const noexcept { return memory_; }
 
@@ -67,6 +64,15 @@ class lent_memory {
   /// Makes all borrowers let go of the memory at once.
   void recall() noexcept;
 
+  bool borrowed() noexcept { return !borrowers_.empty(); }
+  /// Sets a function that is called whenever the last borrower has given the memory back; null: none. It is
+  /// called from inside whatever the borrower does, so it should do no more than schedule work.
+  using returned_function = void (*)(void* object) noexcept;
+  void on_returned(returned_function function, void* object) noexcept {
+    returned_ = function;
+    returned_object_ = object;
+  }
+
  private:
   friend class borrower;
   struct extent {
@@ -78,8 +84,16 @@ class lent_memory {
   std::uint64_t size_ = 0;
   std::vector<extent> more_;
   intrusive_list<borrower, borrower> borrowers_;
+  returned_function returned_ = nullptr;
+  void* returned_object_ = nullptr;
 };
 
+inline void borrower::give_back() noexcept {
+  unlink();
+  lent_memory* const from = std::exchange(memory_, nullptr);
+  if (from != nullptr && from->returned_ != nullptr && !from->borrowed())
+    from->returned_(from->returned_object_);
+}
 inline void borrower::borrow(lent_memory& from) noexcept {
   give_back();
   memory_ = &from;

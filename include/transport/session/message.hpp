@@ -21,6 +21,11 @@ namespace scoll::transport {
 class emission;
 class exchange;
 
+/// The XXH3 of a payload, computed when its bytes were verified.
+struct known_checksum {
+  std::uint64_t value = 0;
+};
+
 /// One message on its way to a peer, kept until the peer has acknowledged it so that it can be sent again on
 /// another link. A small payload lies inside it; a larger one is shared by reference. Messages come from a
 /// `message_pool`.
@@ -80,8 +85,16 @@ class message : public list_hook<> {
   void lend_payload(const lent_range& from, bool checked) noexcept {
     header_.payload_bytes = from.size;
     header_.payload_checked = checked;
+    checksum_known_ = false;
     lent_offset_ = from.offset;
     borrow_.borrow(*from.memory);
+  }
+  /// Likewise, with a checksum that the sender knows already. Nobody computes it anew, so a receiver finds out
+  /// if the memory has changed since.
+  void lend_payload(const lent_range& from, known_checksum known) noexcept {
+    lend_payload(from, true);
+    header_.payload_checksum = known.value;
+    checksum_known_ = true;
   }
   bool lends() const noexcept { return borrow_.memory() != nullptr; }
 
@@ -123,6 +136,7 @@ class message : public list_hook<> {
   buffer_view payload_;
   lent_payload borrow_{*this};
   std::uint64_t lent_offset_ = 0;
+  bool checksum_known_ = false;    // of the lent payload
   exchange* requester_ = nullptr;  // the requester, while its request is not acknowledged
   emission* ticket_ = nullptr;     // of a notice, if somebody listens
   std::unique_ptr<std::byte[]> beside_;

@@ -316,6 +316,8 @@ constexpr std::array fields{
         "link.transfer_segment_bytes", "1 to 1MiB", "the size of the segments of bulk data"),
     field<count, SCOLL_PLACE(node.link.transfer_buffers)>("link.transfer_buffers", "1 or more",
                                                           "buffers of 8 KiB for small segments"),
+    field<count, SCOLL_PLACE(node.link.parked_limit)>("link.parked_limit", "1 or more",
+                                                      "orders of peers for pieces that are not there yet"),
 };
 
 #undef SCOLL_PLACE

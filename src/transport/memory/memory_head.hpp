@@ -2,14 +2,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace scoll::transport {
 
-/// A checked get asks for a payload with a checksum.
-enum class memory_order_kind : std::uint8_t { get = 1, put = 2, checked_get = 3 };
+/// A checked get asks for a payload with a checksum. A get of a piece waits until the piece is there.
+enum class memory_order_kind : std::uint8_t { get = 1, put = 2, checked_get = 3, piece_get = 4 };
 
 constexpr bool wire_valid(const memory_order_kind& operation) noexcept {
-  return operation >= memory_order_kind::get && operation <= memory_order_kind::checked_get;
+  return operation >= memory_order_kind::get && operation <= memory_order_kind::piece_get;
 }
 constexpr bool is_get(memory_order_kind operation) noexcept {
   return operation != memory_order_kind::put;
@@ -27,5 +28,20 @@ struct memory_head {
 };
 
 inline constexpr std::size_t memory_head_bytes = 33;
+
+/// The head of an order for a piece. Its segment is exactly one piece of the region.
+struct piece_head {
+  static constexpr std::uint8_t up = 1;  ///< the requester has lost the source that it should have used
+
+  memory_head segment;
+  std::uint8_t flags = 0;
+};
+
+inline constexpr std::size_t piece_head_bytes = memory_head_bytes + 1;
+
+/// True if a request's head is that of an order for a piece, as far as its first byte tells.
+constexpr bool orders_piece(std::span<const std::byte> head) noexcept {
+  return !head.empty() && head.front() == static_cast<std::byte>(memory_order_kind::piece_get);
+}
 
 }  // namespace scoll::transport

@@ -12,7 +12,10 @@ namespace scoll::transport {
 
 memory_service::memory_service(endpoint& owner)
     : endpoint_(owner),
-      regions_(owner.options().self, owner.options().incarnation, owner.options().region_limit),
+      rights_(owner, regions_, orders_),
+      pieces_(owner, orders_, rights_),
+      regions_(owner.options().self, owner.options().incarnation, owner.options().region_limit, pieces_),
+      reads_(owner),
       buffers_(placed_payload_bytes, owner.options().transfer_buffers),
       transfers_(owner, buffers_) {
   // This is called from inside the release of a message; the work that follows must not be done there.
@@ -30,7 +33,20 @@ memory_service::~memory_service() {
 }
 
 void memory_service::close() noexcept {
+  rights_.close();
+  reads_.close();
   transfers_.close({errc::closed, "this node is shutting down"});
+}
+
+void memory_service::count_read(std::uint32_t size) noexcept {
+  ++endpoint_.statistics_.reads;
+  endpoint_.statistics_.read_bytes += size;
+  endpoint_.statistics_.staged_bytes += size;
+}
+
+void memory_service::count_grant(std::uint32_t size) noexcept {
+  ++endpoint_.statistics_.grants;
+  endpoint_.statistics_.staged_bytes += size;
 }
 
 status memory_service::check(const memory_head& head, const request_view& request) const noexcept {
@@ -55,6 +71,7 @@ lent_range memory_service::place_payload(std::span<const std::byte> head,
 }
 
 void memory_service::on_request(request_view& request) noexcept {
+  if (orders_piece(request.head())) return pieces_.serve(request, regions_);
   const payload_disposition fate = request.fate();
   const bool may_have_effects =
       fate == payload_disposition::torn || fate == payload_disposition::damaged || request.torn_before();
@@ -69,6 +86,12 @@ void memory_service::on_request(request_view& request) noexcept {
                           may_have_effects);
   const bool get = is_get(head->operation);
   if (!get && fate == payload_disposition::lent) regions_.write(*head, request.payload().bytes);
+  if (get && right_giver::gives(request.from(), head->length)) {
+    held_order& order = orders_.acquire();
+    order.head = *head;
+    request.accept(order);
+    return rights_.give(order);
+  }
   message* const answer = get && !waiting_.empty() ? nullptr : compose(*head);
   if (answer == nullptr) return hold(request, *head);
   incoming work;
@@ -88,31 +111,28 @@ message* memory_service::compose(const memory_head& head) {
 }
 
 void memory_service::hold(request_view& request, const memory_head& head) {
-  if (free_.empty()) {
-    blocks_.push_back(std::make_unique<waiting_get[]>(step));
-    for (std::size_t i = 0; i < step; ++i) free_.push_back(blocks_.back()[i]);
-  }
-  waiting_get& get = free_.pop_front();
+  held_order& get = orders_.acquire();
   get.head = head;
-  request.accept(get.work);
+  request.accept(get);
   waiting_.push_back(get);
   ++waiting_count_;
 }
 
-void memory_service::forget(waiting_get& get) noexcept {
-  get.unlink();
-  free_.push_front(get);
+void memory_service::forget(held_order& order) noexcept {
+  if (order.table != nullptr) return pieces_.release_parked(order);
+  if (order.giver != nullptr) return rights_.released(order);
+  orders_.release(order);
   --waiting_count_;
 }
 
 void memory_service::refilled() noexcept {
   if (SCOLL_MUTANT(bulk_refill_unheard, "a waiter for a buffer is not told that there is one")) return;
   while (!waiting_.empty()) {
-    waiting_get& next = waiting_.front();
+    held_order& next = waiting_.front();
     if (const auto s = regions_.check(next.head); !s) {
-      next.work.refuse(s.error());
+      next.refuse(s.error());
     } else if (message* const answer = compose(next.head)) {
-      next.work.reply(*answer);
+      next.reply(*answer);
     } else {
       return;
     }
@@ -122,24 +142,24 @@ void memory_service::refilled() noexcept {
 }
 
 void memory_service::on_cancelled(incoming& work, const cancel_reason& reason) noexcept {
-  for (waiting_get* get = waiting_.first(); get != nullptr; get = waiting_.next(*get)) {
-    if (&get->work != &work) continue;
-    if (reason.answer_awaited) {
-      work.refuse({errc::cancelled, "the get was aborted"});
-    } else {
-      work.drop();
-    }
-    return forget(*get);
+  auto& order = static_cast<held_order&>(work);
+  if (reason.answer_awaited) {
+    order.refuse({errc::cancelled, "the get was aborted"});
+  } else {
+    order.drop();
   }
+  forget(order);
 }
 
 void memory_service::on_session_lost(session& peer, const error&) noexcept {
-  for (waiting_get* get = waiting_.first(); get != nullptr;) {
-    waiting_get& candidate = *std::exchange(get, waiting_.next(*get));
-    if (candidate.work.from() != &peer) continue;
-    candidate.work.drop();
-    forget(candidate);
+  for (held_order* order = waiting_.first(); order != nullptr;) {
+    held_order& each = *std::exchange(order, waiting_.next(*order));
+    if (each.from() != &peer) continue;
+    each.drop();
+    forget(each);
   }
+  pieces_.drop_all_of(peer);
+  rights_.drop_all_of(peer);
 }
 
 }  // namespace scoll::transport

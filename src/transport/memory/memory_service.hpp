@@ -2,13 +2,16 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <vector>
 
 #include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/member_node.hpp"
+#include "transport/memory/held_order.hpp"
 #include "transport/memory/memory_head.hpp"
+#include "transport/memory/piece_order.hpp"
+#include "transport/memory/piece_server.hpp"
 #include "transport/memory/region_table.hpp"
+#include "transport/memory/right_giver.hpp"
+#include "transport/memory/right_reader.hpp"
 #include "transport/memory/transfer_queue.hpp"
 #include "transport/session/endpoint.hpp"
 
@@ -26,10 +29,19 @@ class memory_service final : public endpoint_events {
   memory_service& operator=(const memory_service&) = delete;
 
   region_table& regions() noexcept { return regions_; }
+  piece_server& pieces() noexcept { return pieces_; }
+  piece_exchanges& exchanges() noexcept { return exchanges_; }
+  const right_giver& rights() const noexcept { return rights_; }
+  right_reads& reads() noexcept { return reads_; }
   transfer_queue& transfers() noexcept { return transfers_; }
   const buffer_pool& buffers() const noexcept { return buffers_; }
   /// The gets of peers that wait for a buffer.
   std::size_t waiting() const noexcept { return waiting_count_; }
+
+  /// READs have brought bytes, which were copied out of a slab.
+  void count_read(std::uint32_t size) noexcept;
+  /// Bytes have been copied into slabs for a peer that was given a right to them.
+  void count_grant(std::uint32_t size) noexcept;
 
   /// The endpoint is being destroyed, and its sessions have ended.
   void close() noexcept;
@@ -40,25 +52,22 @@ class memory_service final : public endpoint_events {
   void on_session_lost(session& peer, const error& reason) noexcept override;
 
  private:
-  struct waiting_get : list_hook<> {
-    incoming work;
-    memory_head head;
-  };
-  static constexpr std::size_t step = 16;
-
   status check(const memory_head& head, const request_view& request) const noexcept;
   message* compose(const memory_head& head);
   void hold(request_view& request, const memory_head& head);
-  void forget(waiting_get& get) noexcept;
+  void forget(held_order& order) noexcept;
   void refilled() noexcept;
 
   endpoint& endpoint_;
+  held_orders orders_;
+  right_giver rights_;
+  piece_server pieces_;
   region_table regions_;
+  right_reads reads_;
+  piece_exchanges exchanges_;
   buffer_pool buffers_;
   transfer_queue transfers_;
-  std::vector<std::unique_ptr<waiting_get[]>> blocks_;
-  intrusive_list<waiting_get> free_;
-  intrusive_list<waiting_get> waiting_;
+  intrusive_list<held_order> waiting_;
   std::size_t waiting_count_ = 0;
   member_node<&memory_service::refilled> refill_{*this};
 };

@@ -1,7 +1,11 @@
 #include "transport/memory/region_table.hpp"
 
+#include <utility>
+
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
+#include "transport/memory/piece_server.hpp"
+#include "transport/memory/piece_table.hpp"
 
 namespace scoll::transport {
 
@@ -22,10 +26,9 @@ region_table::~region_table() {
   }
 }
 
-status region_table::add(memory_region& region, std::span<const std::span<std::byte>> segments) {
-  if (free_ == 0 && slots_.size() >= limit_) {
-    return make_error(errc::busy, "{} memory regions are exposed: link.region_limit is {}", size_, limit_);
-  }
+/// Gives a region a place. Null if there is none.
+region_table::slot* region_table::open(memory_region& region) noexcept {
+  if (free_ == 0 && slots_.size() >= limit_) return nullptr;
   if (free_ == 0) {
     slots_.emplace_back();
     free_ = static_cast<std::uint32_t>(slots_.size());
@@ -35,17 +38,40 @@ status region_table::add(memory_region& region, std::span<const std::span<std::b
   free_ = s.next_free;
   s.region = &region;
   if (SCOLL_MUTANT(bulk_region_kept)) s.memory.clear();
-  for (const auto& segment : segments) s.memory.add(segment);
-  region.size_ = s.memory.size();
   s.generation = region.generation_ = ++last_generation_;
   region.table_ = this;
   ++size_;
+  return &s;
+}
+
+status region_table::add(memory_region& region, std::span<const std::span<std::byte>> segments) {
+  slot* const s = open(region);
+  if (s == nullptr) return no_place();
+  for (const auto& segment : segments) s->memory.add(segment);
+  region.size_ = s->memory.size();
   return {};
+}
+
+status region_table::add(memory_region& region, std::span<const std::span<std::byte>> segments,
+                         const piece_options& options) {
+  slot* const s = open(region);
+  if (s == nullptr) return no_place();
+  if (options.length_in_slots == 0) {
+    for (const auto& segment : segments) s->memory.add(segment);
+  }
+  s->pieces = &pieces_.open(options, s->memory, segments);
+  region.size_ = s->pieces->length();
+  return {};
+}
+
+status region_table::no_place() const noexcept {
+  return make_error(errc::busy, "{} memory regions are exposed: link.region_limit is {}", size_, limit_);
 }
 
 void region_table::remove(memory_region& region) noexcept {
   slot& s = slots_[region.index_];
   s.region = nullptr;
+  if (s.pieces != nullptr) pieces_.close(*std::exchange(s.pieces, nullptr));
   if (!SCOLL_MUTANT(bulk_region_kept,
                     "the senders from a region and the receivers into it are not told when it ends"))
     s.memory.clear();
@@ -71,6 +97,10 @@ status region_table::check(const memory_head& head) const noexcept {
   if (s.region == nullptr || replaced) {
     return make_error(errc::stale_descriptor, "region {} of node {} is no longer exposed", head.region,
                       self_);
+  }
+  if ((s.pieces != nullptr) != (head.operation == memory_order_kind::piece_get)) {
+    return error(errc::invalid_argument, s.pieces != nullptr ? "the region is read piece by piece only"
+                                                             : "the region is not exposed in pieces");
   }
   const auto allowed = check_access(s.region->access_, head.operation);
   if (!allowed && !SCOLL_MUTANT(bulk_access_unchecked, "a descriptor grants what it claims to grant"))

@@ -12,16 +12,22 @@
 
 namespace scoll::transport {
 
+class piece_server;
+class piece_table;
+
 /// The regions that a node exposes, by index and generation. It does no I/O.
 class region_table {
  public:
-  region_table(node_id self, std::uint64_t incarnation, std::uint32_t limit) noexcept
-      : self_(self), incarnation_(incarnation), limit_(limit) {}
+  region_table(node_id self, std::uint64_t incarnation, std::uint32_t limit, piece_server& pieces) noexcept
+      : self_(self), incarnation_(incarnation), limit_(limit), pieces_(pieces) {}
   ~region_table();
   region_table(const region_table&) = delete;
   region_table& operator=(const region_table&) = delete;
 
   status add(memory_region& region, std::span<const std::span<std::byte>> segments);
+  /// Adds a region in pieces, with options that fit the segments.
+  status add(memory_region& region, std::span<const std::span<std::byte>> segments,
+             const piece_options& options);
   void remove(memory_region& region) noexcept;
   void moved(memory_region& region) noexcept { slots_[region.index_].region = &region; }
 
@@ -38,6 +44,9 @@ class region_table {
     return {&slots_[head.region].memory, head.offset, head.length};
   }
 
+  /// The pieces of a region; null if it is not in pieces.
+  piece_table* pieces(std::uint32_t region) const noexcept { return slots_[region].pieces; }
+
   node_id self() const noexcept { return self_; }
   std::uint64_t incarnation() const noexcept { return incarnation_; }
   std::size_t size() const noexcept { return size_; }
@@ -46,13 +55,18 @@ class region_table {
   struct slot {
     memory_region* region = nullptr;
     lent_memory memory;
+    piece_table* pieces = nullptr;
     std::uint64_t generation = 0;
     std::uint32_t next_free = 0;  // index + 1; 0: none
   };
 
+  slot* open(memory_region& region) noexcept;
+  status no_place() const noexcept;
+
   node_id self_;
   std::uint64_t incarnation_;
   std::uint32_t limit_;
+  piece_server& pieces_;
   std::uint64_t last_generation_ = 0;
   std::size_t size_ = 0;
   std::deque<slot> slots_;  // slots never move, because their memory is borrowed

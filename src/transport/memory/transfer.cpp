@@ -90,9 +90,7 @@ task<push_status> push(endpoint& at, region_descriptor to, std::uint64_t offset,
   if (const auto s = check_transfer(at, to, memory_order_kind::put, offset, bytes_of(from)); !s) {
     co_return push_status(s, false);
   }
-  std::vector<std::span<std::byte>> pieces;
-  pieces.reserve(from.size());
-  for (const auto& piece : from) pieces.push_back(as_writable(piece));
+  const auto pieces = all_writable(from);
   transfer t(head_of(to, memory_order_kind::put, offset), std::span<const std::span<std::byte>>(pieces));
   co_return co_await carry_push(at, *at.find(to.node), t, options);
 }

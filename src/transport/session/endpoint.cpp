@@ -38,8 +38,9 @@ status endpoint_options::validate() const {
     return make_error(errc::invalid_argument, "transfer segments of {} bytes: 1 to {} are allowed",
                       transfer_segment_bytes, max_bulk_payload_bytes);
   }
-  if (region_limit == 0 || transfer_buffers == 0) {
-    return error(errc::invalid_argument, "region_limit and transfer_buffers must be greater than 0");
+  if (region_limit == 0 || transfer_buffers == 0 || parked_limit == 0) {
+    return error(errc::invalid_argument,
+                 "region_limit, transfer_buffers and parked_limit must be greater than 0");
   }
   if (queue_limit == 0 || exchange_limit == 0 || handshake_limit == 0) {
     return error(errc::invalid_argument, "queue, exchange and handshake limits must be greater than 0");
@@ -264,6 +265,7 @@ task<status> endpoint::drain(nanoseconds limit) {
   deadline_stop over{deadline(saturating_add(executor_.now(), limit))};
   draining_ = true;
   rail_.stop_listening();
+  if (memory_ != nullptr) memory_->pieces().refuse_all({errc::closed, "this node is shutting down"});
   while (!quiet() && !over.stop_requested()) co_await progress(over.token());
   const bool clean = quiet();
   while (!say_goodbye() && !over.stop_requested()) co_await progress(over.token());

@@ -29,4 +29,16 @@ inline constexpr std::size_t queued_notices = 1024;
 /// The most requests of one class that may be under way to a peer, whatever window the peer's hello offers.
 inline constexpr std::uint32_t window = 65536;
 
+/// The most orders of one peer for pieces of one region that wait until the piece is there.
+inline constexpr std::size_t parked_per_peer = 8;
+
+/// The pauses before an order for a piece that was answered `busy` is sent again.
+inline constexpr nanoseconds piece_retry_first = std::chrono::milliseconds(1);
+inline constexpr nanoseconds piece_retry_limit = std::chrono::milliseconds(50);
+
+/// A right that has been out for this long is recalled if others wait for its slab. If that does not help
+/// within `recall_limit`, its link is cut.
+inline constexpr nanoseconds right_limit = std::chrono::seconds(1);
+inline constexpr nanoseconds recall_limit = std::chrono::milliseconds(50);
+
 }  // namespace scoll::transport::limits

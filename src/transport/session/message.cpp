@@ -16,7 +16,7 @@ const std::uint64_t empty_checksum = wire::checksum({});
 frame_parts message::parts() noexcept {
   const std::span<std::byte> head(bytes_.data(), frame_header_bytes + header_.head_bytes);
   frame_parts p{head, payload_.bytes, {borrow_.memory(), lent_offset_, header_.payload_bytes}};
-  if (p.lent) {
+  if (p.lent && !checksum_known_) {
     header_.payload_checksum =
         header_.payload_checked ? p.lent.memory->checksum(lent_offset_, header_.payload_bytes) : 0;
   }

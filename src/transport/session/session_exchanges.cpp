@@ -153,6 +153,7 @@ status session::on_reply(frame_view& frame) noexcept {
     event.payload = std::move(frame.payload);
     event.payload_bytes = frame.header.payload_bytes;
     event.fate = frame.fate;
+    if (frame.header.payload_checked) event.payload_checksum = frame.header.payload_checksum;
   } else {
     event.refused = (flags & reply_flags::may_have_effects) == 0;
     const auto text = frame.payload.bytes;

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "scoll/coro/member_node.hpp"
+#include "scoll/coro/member_timer.hpp"
+#include "scoll/coro/result.hpp"
+#include "transport/memory/memory_head.hpp"
+#include "transport/memory/region_descriptor.hpp"
+#include "transport/memory/right_reader.hpp"
+#include "transport/session/exchange.hpp"
+#include "transport/session/lent_memory.hpp"
+
+namespace scoll::transport {
+
+class endpoint;
+class piece_exchanges;
+class piece_order;
+
+/// The exchange of an order. It may outlive its order until what it reads by a right has completed.
+class piece_exchange final : public exchange, public list_hook<piece_exchange> {
+ public:
+  struct reader final : right_reader {
+    explicit reader(piece_exchange& self) noexcept : right_reader(&read_over), of(self) {}
+    piece_exchange& of;
+  };
+  piece_exchange() noexcept : exchange(&heard) {}
+
+  reader right{*this};
+  piece_order* owner = nullptr;
+  piece_exchanges* pool = nullptr;
+
+ private:
+  static void heard(exchange& e, reply_event& event) noexcept;
+  static void read_over(right_reader& r, const status& outcome) noexcept;
+};
+
+/// A pool of them. It grows to the most that were needed at once.
+class piece_exchanges final {
+ public:
+  piece_exchange& acquire(piece_order& owner);
+  /// The owner waits no longer.
+  void let_go(piece_exchange& e) noexcept;
+  void release(piece_exchange& e) noexcept;
+
+ private:
+  static constexpr std::size_t step = 16;
+
+  std::vector<std::unique_ptr<piece_exchange[]>> blocks_;
+  intrusive_list<piece_exchange, piece_exchange> free_;
+  intrusive_list<piece_exchange, piece_exchange> lingering_;
+};
+
+/// One order for a piece of a peer's region, which the peer answers when it has the piece. It is part of the
+/// object that waits, and may be used again after its end.
+///
+/// The order ends once: with the bytes in place and compared with their checksum, or with an error. An order
+/// that is answered `busy` is sent again after a pause, and a piece that differs from its checksum is ordered
+/// once more; neither is told. Errors: `checksum_mismatch` (twice), `stale` (the peer has passed the piece
+/// on), `stale_descriptor`, `not_found`, `invalid_argument`, the reason with which the peer's region has
+/// failed, and errors that end a session. It has no time limit of its own. Thread: the endpoint's executor.
+class piece_order {
+ public:
+  /// Called at the end, never from inside `begin`. It may begin the order anew or destroy it.
+  using function = void (*)(piece_order&) noexcept;
+
+  piece_order(endpoint& at, function ended) noexcept : endpoint_(at), ended_(ended) {}
+  ~piece_order() { take_back(); }
+  piece_order(const piece_order&) = delete;
+  piece_order& operator=(const piece_order&) = delete;
+
+  /// Orders piece number `piece` of a region that is cut into pieces of `piece_bytes`. `into` has exactly the
+  /// size of the piece, and stays valid until the end. `up`: the source that should have given the piece has
+  /// been lost. One span allocates nothing.
+  void begin(session& to, const region_descriptor& from, std::uint32_t piece, std::uint32_t piece_bytes,
+             std::span<const std::span<std::byte>> into, bool up = false);
+  /// Ends the order without a call. Nothing writes to its memory any more.
+  void take_back() noexcept;
+
+  bool under_way() const noexcept { return to_ != nullptr; }
+  std::uint32_t piece() const noexcept { return piece_; }
+  // After the end:
+  const status& outcome() const noexcept { return outcome_; }
+  /// The XXH3 with which the bytes agree, to publish the piece with.
+  std::uint64_t checksum() const noexcept { return checksum_; }
+
+ private:
+  friend class piece_exchange;
+
+  void heard(reply_event& event) noexcept;
+  void heard_while_reading(const reply_event& event) noexcept;
+  void read_over(const status& outcome) noexcept;
+  void send() noexcept;
+  void answered(reply_event& event) noexcept;
+  void send_anew(const status& why) noexcept;
+  void differs() noexcept;
+  void send_later() noexcept;
+  void end(const status& outcome) noexcept;
+  void end_now() noexcept;
+
+  endpoint& endpoint_;
+  function ended_;
+  session* to_ = nullptr;
+  piece_exchange* exchange_ = nullptr;
+  piece_head head_;
+  lent_memory local_;
+  std::uint32_t piece_ = 0;
+  bool differed_ = false;
+  bool recalled_ = false;
+  std::uint32_t tries_ = 0;  // rights that could not be read
+  nanoseconds pause_{0};
+  status outcome_;
+  std::uint64_t checksum_ = 0;
+  member_timer<&piece_order::send> again_{*this};
+  member_node<&piece_order::end_now> ending_{*this};
+};
+
+}  // namespace scoll::transport

@@ -1,0 +1,131 @@
+#include "transport/memory/piece_server.hpp"
+
+#include "scoll/coro/error_format.hpp"
+#include "transport/memory/region_table.hpp"
+#include "transport/session/limits.hpp"
+#include "transport/wire/wire.hpp"
+
+namespace scoll::transport {
+
+static_assert(wire::fixed_size<piece_head> == piece_head_bytes);
+
+piece_table& piece_server::open(const piece_options& options, lent_memory& whole,
+                                std::span<const std::span<std::byte>> slots) {
+  if (spare_.empty()) {
+    tables_.push_back(std::make_unique<piece_table>(*this));
+    spare_.push_back(*tables_.back());
+  }
+  piece_table& table = spare_.pop_front();
+  open_.push_back(table);
+  table.begin(options, whole, slots);
+  return table;
+}
+
+void piece_server::close(piece_table& table) noexcept {
+  table.end();
+  table.unlink();
+  spare_.push_front(table);
+}
+
+void piece_server::serve(request_view& request, const region_table& regions) noexcept {
+  const auto order = wire::decode_from<piece_head>(request.head());
+  if (!order) return request.refuse(order.error());
+  const memory_head& segment = order->segment;
+  if (request.payload_bytes() != 0 || (order->flags & ~unsigned{piece_head::up}) != 0)
+    return request.refuse({errc::malformed, "an order for a piece with a payload or an unknown flag"});
+  if (segment.length > request.reply_capacity()) {
+    return request.refuse(make_error(errc::too_large, "a piece of {} bytes, {} fit the answer",
+                                     segment.length, request.reply_capacity()));
+  }
+  if (const auto s = regions.check(segment); !s) return request.refuse(s.error());
+  piece_table& table = *regions.pieces(segment.region);
+  const auto piece = table.piece_of(segment);
+  if (!piece) return request.refuse(piece.error());
+  if (table.failure()) return request.refuse(table.failure());
+  switch (table.state(*piece)) {
+    case piece_table::piece_state::absent: return park(request, table, *order, *piece);
+    case piece_table::piece_state::passed:
+      return request.refuse(
+          make_error(errc::stale, "piece {} has been passed on, and its memory used again", *piece));
+    case piece_table::piece_state::published: break;
+  }
+  held_order& answered = orders_.acquire();
+  request.accept(answered);
+  answered.head = segment;
+  answered.piece = *piece;
+  answer(answered, table);
+}
+
+/// Answers with the bytes where they lie. Links break when a small payload differs from its checksum, and
+/// would send it again without end, so a small piece is compared here.
+void piece_server::answer(held_order& order, piece_table& table) noexcept {
+  const lent_range at = table.range(order.piece);
+  const std::uint32_t piece = order.piece;
+  const node_id to = order.from()->peer();
+  const bool small = at.size <= placed_payload_bytes;
+  if (small && at.memory->checksum(at.offset, at.size) != table.checksum(piece)) {
+    order.refuse({errc::checksum_mismatch, "the piece was altered after it had been verified"});
+    return orders_.release(order);
+  }
+  if (right_giver::gives(*order.from(), at.size)) {
+    rights_.give(order);
+  } else {
+    message& m = endpoint_.acquire_message();
+    m.set_head_bytes(0);
+    small ? m.lend_payload(at, true) : m.lend_payload(at, known_checksum{table.checksum(piece)});
+    table.note_use(piece);
+    order.reply(m);
+    orders_.release(order);
+  }
+  if (table.events() != nullptr) table.events()->on_answered(piece, to);
+}
+
+void piece_server::answer_parked(held_order& order) noexcept {
+  piece_table& table = *order.table;
+  --parked_;
+  order.list_hook<>::unlink();
+  order.table = nullptr;
+  answer(order, table);
+}
+
+void piece_server::park(request_view& request, piece_table& table, const piece_head& order,
+                        std::uint32_t piece) noexcept {
+  const std::uint32_t limit = endpoint_.options().parked_limit;
+  if (parked_ >= limit) {
+    return request.refuse(
+        make_error(errc::busy, "{} orders wait for pieces: link.parked_limit is {}", parked_, limit));
+  }
+  if (table.parked_of(request.from()) >= limits::parked_per_peer) {
+    return request.refuse(
+        make_error(errc::busy, "{} orders of one peer wait for pieces of a region", limits::parked_per_peer));
+  }
+  held_order& waiting = orders_.acquire();
+  request.accept(waiting);
+  waiting.release_credit();
+  waiting.head = order.segment;
+  waiting.piece = piece;
+  ++parked_;
+  table.park(waiting);
+  if (table.events() != nullptr)
+    table.events()->on_ordered(piece, request.from().peer(), (order.flags & piece_head::up) != 0);
+}
+
+void piece_server::refuse_all(const error& reason) noexcept {
+  for (piece_table* table = open_.first(); table != nullptr; table = open_.next(*table))
+    table->refuse_all(reason);
+}
+
+void piece_server::drop_all_of(const session& peer) noexcept {
+  for (piece_table* table = open_.first(); table != nullptr; table = open_.next(*table))
+    table->drop_all_of(peer);
+}
+
+void piece_server::plan(ready_node& step) noexcept {
+  if (!step.scheduled()) endpoint_.get_executor().schedule(step);
+}
+
+void piece_server::forget(ready_node& step) noexcept {
+  if (step.scheduled()) endpoint_.get_executor().unschedule(step);
+}
+
+}  // namespace scoll::transport

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "scoll/coro/intrusive_list.hpp"
+#include "scoll/coro/ready_node.hpp"
+#include "transport/memory/held_order.hpp"
+#include "transport/memory/piece_table.hpp"
+#include "transport/memory/right_giver.hpp"
+#include "transport/session/endpoint.hpp"
+
+namespace scoll::transport {
+
+class region_table;
+
+/// Serves the orders of peers for pieces of this node's regions. An order for a piece that is not there gives
+/// its credit back and waits; the number of such orders is bounded, for each peer and region and in all.
+class piece_server final {
+ public:
+  piece_server(endpoint& owner, held_orders& orders, right_giver& rights) noexcept
+      : endpoint_(owner), orders_(orders), rights_(rights) {}
+  piece_server(const piece_server&) = delete;
+  piece_server& operator=(const piece_server&) = delete;
+
+  /// The pieces of a region that begins.
+  piece_table& open(const piece_options& options, lent_memory& whole,
+                    std::span<const std::span<std::byte>> slots);
+  /// The region has ended.
+  void close(piece_table& table) noexcept;
+
+  void serve(request_view& request, const region_table& regions) noexcept;
+  /// Answers an order that has waited; its piece is there.
+  void answer_parked(held_order& order) noexcept;
+  /// Forgets an order that has waited, and was refused or dropped.
+  void release_parked(held_order& order) noexcept {
+    --parked_;
+    orders_.release(order);
+  }
+  /// The orders that wait.
+  std::size_t parked() const noexcept { return parked_; }
+  void refuse_all(const error& reason) noexcept;
+  void drop_all_of(const session& peer) noexcept;
+
+  // For the deferred work of tables:
+  void plan(ready_node& step) noexcept;
+  void forget(ready_node& step) noexcept;
+
+ private:
+  void answer(held_order& order, piece_table& table) noexcept;
+  void park(request_view& request, piece_table& table, const piece_head& order, std::uint32_t piece) noexcept;
+
+  endpoint& endpoint_;
+  held_orders& orders_;
+  right_giver& rights_;
+  std::vector<std::unique_ptr<piece_table>> tables_;
+  intrusive_list<piece_table> open_;
+  intrusive_list<piece_table> spare_;
+  std::size_t parked_ = 0;
+};
+
+}  // namespace scoll::transport
