@@ -14,9 +14,23 @@
 namespace scoll::transport {
 
 right_giver::~right_giver() {
-  if (pool_ != nullptr) pool_->on_refill(nullptr, nullptr);
   endpoint_.get_executor().unschedule(refill_);
   if (limit_.armed()) endpoint_.get_executor().disarm(limit_);
+}
+
+namespace {
+
+std::size_t slabs_for(std::uint32_t size, const slab_pool& pool) noexcept {
+  return (size + pool.slab_bytes() - 1) / pool.slab_bytes();
+}
+
+}  // namespace
+
+bool right_giver::gives(const session& to, std::uint32_t size) noexcept {
+  remote_access* const link = size > placed_payload_bytes ? to.remote() : nullptr;
+  if (link == nullptr) return false;
+  const slab_pool& pool = link->registrar().outgoing();
+  return pool.size() != 0 && slabs_for(size, pool) <= std::min(pool.size(), read_grant::most_extents);
 }
 
 void right_giver::give(held_order& order) noexcept {
@@ -60,15 +74,6 @@ void right_giver::answer_with_bytes(held_order& order) noexcept {
 /// Gives a right, if there are slabs for it. No peer gets more than half of them while others need some.
 bool right_giver::try_give(held_order& order, remote_access& link) noexcept {
   slab_pool& pool = link.registrar().outgoing();
-  if (pool_ == nullptr) {
-    pool_ = &pool;
-    pool.on_refill(
-        [](void* self) noexcept {
-          auto& giver = *static_cast<right_giver*>(self);
-          if (!giver.refill_.scheduled()) giver.endpoint_.get_executor().schedule(giver.refill_);
-        },
-        this);
-  }
   if (!acquire_slabs(order, pool)) return false;
   order.link = &link;
   lent_range at = memory_of(order);
@@ -105,18 +110,13 @@ std::size_t right_giver::slabs_of(const session& peer) noexcept {
 }
 
 bool right_giver::acquire_slabs(held_order& order, slab_pool& pool) noexcept {
-  const std::size_t needed = (order.head.length + pool.slab_bytes() - 1) / pool.slab_bytes();
+  const std::size_t needed = slabs_for(order.head.length, pool);
   const std::size_t fair = std::max<std::size_t>(pool.size() / 2, needed);
   if (slabs_of(*order.from()) + needed > fair) return false;
-  order.slab_count = 0;
-  while (order.slab_count < needed) {
-    slab* const next = pool.try_acquire();
-    if (next == nullptr) break;
-    order.slabs[order.slab_count++] = next;
-  }
-  if (order.slab_count == needed) return true;
-  while (order.slab_count != 0) pool.release(*order.slabs[--order.slab_count]);
-  return false;
+  if (pool.lent() + needed > pool.size()) return false;
+  for (order.slab_count = 0; order.slab_count < needed; ++order.slab_count)
+    order.slabs[order.slab_count] = pool.try_acquire();
+  return true;
 }
 
 void held_order::granted(read_grant& g, std::span<const remote_extent> extents) noexcept {

@@ -27,10 +27,9 @@ class right_giver final {
   right_giver(const right_giver&) = delete;
   right_giver& operator=(const right_giver&) = delete;
 
-  /// True if a get of a peer is answered with a right.
-  static bool gives(const session& to, std::uint32_t size) noexcept {
-    return size > placed_payload_bytes && to.remote() != nullptr;
-  }
+  /// True if a get of a peer is answered with a right. A segment that needs more slabs than a right has
+  /// extents travels in a message.
+  static bool gives(const session& to, std::uint32_t size) noexcept;
   /// Takes over an order that has been checked and accepted.
   void give(held_order& order) noexcept;
   /// The peer has released the right, or wants none any more. `order` has been dropped or refused.
@@ -64,7 +63,6 @@ class right_giver final {
   endpoint& endpoint_;
   region_table& regions_;
   held_orders& orders_;
-  slab_pool* pool_ = nullptr;  // the one that tells of refills
   intrusive_list<held_order> waiting_;
   intrusive_list<held_order> kept_;  // passed by, while `refilled` runs
   intrusive_list<held_order> out_;

@@ -160,6 +160,7 @@ void sim_link::bury(sim_crash how) noexcept {
       other->end_after_queue({errc::connection_lost, "connection reset: the peer's process died"});
     }
   }
+  if (remote_access_ != nullptr) remote_access_->bury();
   silent_ = false;
   ending_.reset();
   drop_queue();

@@ -109,7 +109,7 @@ nanoseconds sim_remote::draw(nanoseconds most) const noexcept {
 }
 
 void sim_remote::arm(nanoseconds after) noexcept {
-  if (!clock_.armed()) world().arm(clock_, world().now() + after);
+  if (!clock_.armed() && !rail_.crashed_) world().arm(clock_, world().now() + after);
 }
 
 void sim_remote::read(remote_read& r) noexcept {
@@ -171,6 +171,11 @@ void sim_remote::cut() noexcept {
   if (link_ != nullptr && link_->connected()) link_->cut_remote();
 }
 
+void sim_remote::bury() noexcept {
+  if (clock_.armed()) world().disarm(clock_);
+  if (other_ != nullptr) std::exchange(other_, nullptr)->other_ = nullptr;
+}
+
 /// What was posted goes on until the flush.
 void sim_remote::link_gone() noexcept {
   link_ = nullptr;
@@ -184,6 +189,11 @@ void sim_remote::link_gone() noexcept {
 }
 
 void sim_remote::tick() noexcept {
+  if (rail_.crashed_) {
+    bury();
+    if (link_ == nullptr && !telling_.scheduled()) rail_.home_.schedule(telling_);
+    return;
+  }
   const nanoseconds now = world().now();
   const bool over = link_ == nullptr && now >= flush_at_;
   const bool completes = landed_ && link_ != nullptr;

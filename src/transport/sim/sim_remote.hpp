@@ -65,6 +65,8 @@ class sim_remote final : public transport::remote_access {
   void cut_now() noexcept override;
   transport::memory_registrar& registrar() noexcept override;
 
+  /// This end belongs to a life that has crashed: nothing moves any more.
+  void bury() noexcept;
   /// The link is about to be destroyed.
   void link_gone() noexcept;
 

@@ -72,6 +72,12 @@ TEST_CASE("segments larger than a slab, and pulls both ways with few slabs") {
     gets.emplace_back(w->ex(), pull(*here.ep, regions.back().descriptor(), 0, locals.back().memory()));
   }
   REQUIRE(w->until([&] { return std::ranges::all_of(gets, [](const auto& g) { return g.done(); }); }, 60s));
+  CHECK(w->net.bytes_read() == 6 * size);
+  transfer_options beyond;  // a segment for which a right has too few extents
+  beyond.segment_bytes = mebibyte;
+  fenced last(size);
+  REQUIRE(p.pull(regions[0].descriptor(), 0, last.memory(), beyond).has_value());
+  CHECK(last.holds(stores[0].memory()));
   for (std::size_t i = 0; i < 6; ++i) {
     CHECK(gets[i]->has_value());
     CHECK(locals[i].holds(stores[i].memory()));
