@@ -35,7 +35,7 @@ struct group_record {
   std::chrono::microseconds deadline{0};  ///< of the creation; 0: the usual one
   std::optional<group_id> id;             ///< once it exists
   error failure;                          ///< why it could not be created
-  std::uint32_t maker = 0;  ///< the host that was told to create it
+  std::uint32_t maker = 0;                ///< the host that was told to create it
   const life* creator = nullptr;
   nanoseconds created{0};                ///< in the world's time
   bool ending = false;                   ///< its end has been requested
@@ -49,7 +49,7 @@ struct group_record {
   bool large = false;
   bool lasting = false;                 ///< it does not end with its creator
   const group_record* outer = nullptr;  ///< the group within which it is
-  const group_record* like = nullptr;  ///< the group that it was made of, whose entities it has
+  const group_record* like = nullptr;   ///< the group that it was made of, whose entities it has
   /// The number of the group whose survivors this one has; it does not end with its creator.
   std::optional<std::uint64_t> shrunk_from;
   std::vector<revoke_record> revokes;  ///< the first comes first
