@@ -150,6 +150,16 @@ def check_bulk(program):
         expect(found["scoll"], {"chunk": int, "depth": int, "allocs_per_op": float, "syscalls_per_op": float})
 
 
+def check_bulk_bcast(program):
+    rows = rows_of(program, "bulk-bcast", "--nodes", "4", "--size", "1000000", "--chunk", "65536,262144")
+    found = subjects(rows, "bulk-bcast")
+    assert set(found) == {"raw-tree", "raw-tree (A/A)"}, set(found)
+    for name, row in found.items():
+        expect(row, (ALWAYS if name == "raw-tree" else ALWAYS | RATIOS) | {
+            "nodes": int, "plan": str, "chunk": int, "syscalls_per_op": float})
+        assert row["chunk"] in (65536, 262144), row
+
+
 def check_coro(program):
     rows, pictures = rows_and_pictures_of(program, "coro")
     cases = {row["case"] for row in rows if row["subject"] == "scoll"}
@@ -213,6 +223,7 @@ check_bcast(sys.argv[1])
 check_revoke(sys.argv[1])
 check_peers(sys.argv[1])
 check_bulk(sys.argv[1])
+check_bulk_bcast(sys.argv[1])
 check_gossip(sys.argv[1])
 check_coro(sys.argv[1])
 check_limits(sys.argv[1])

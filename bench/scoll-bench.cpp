@@ -9,6 +9,7 @@
 #include "alone/alone.hpp"
 #include "bcast/bcast.hpp"
 #include "bulk/bulk.hpp"
+#include "bulk_bcast/bulk_bcast.hpp"
 #include "compile/compile.hpp"
 #include "coro/coro.hpp"
 #include "gossip/gossip.hpp"
@@ -29,6 +30,7 @@ struct arguments {
   bench::bcast::options bcast;
   bench::ship::options ship;
   bench::bulk::options bulk;
+  bench::bulk_bcast::options bulk_bcast;
   bench::gossip::options gossip;
   bench::revoke::options revoke;
   bench::alone::options alone;
@@ -140,6 +142,17 @@ int measure(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::Range(0, 256));
   add_common(*bulk, a);
+  auto* bulk_bcast = app.add_subcommand("bulk-bcast", "bulk data to all processes of a group, by raw trees");
+  bulk_bcast->add_option("--nodes", a.bulk_bcast.nodes, "processes, one or several")
+      ->delimiter(',')
+      ->check(CLI::Range(2, 512));
+  bulk_bcast->add_option("--size", a.bulk_bcast.sizes, "bytes of an object, one or several")
+      ->delimiter(',')
+      ->check(CLI::Range(1U, 1U << 30U));
+  bulk_bcast->add_option("--chunk", a.bulk_bcast.chunks, "bytes of a chunk, one or several to choose from")
+      ->delimiter(',')
+      ->check(CLI::Range(1U, 1U << 26U));
+  add_common(*bulk_bcast, a);
 
   auto* coro = app.add_subcommand("coro", "the coroutine layer beside Asio's");
   add_common(*coro, a);
@@ -165,7 +178,7 @@ int measure(int argc, char** argv) {
   if (app.get_subcommands().empty()) {
     if (!a.list) std::fputs(app.help().c_str(), stdout);
     for (const auto* each : app.get_subcommands({}))
-      if (a.list) std::printf("%-8s %s\n", each->get_name().c_str(), each->get_description().c_str());
+      if (a.list) std::printf("%-10s %s\n", each->get_name().c_str(), each->get_description().c_str());
     return a.list ? 0 : 2;
   }
   const report finish(a);
@@ -177,6 +190,7 @@ int measure(int argc, char** argv) {
   if (*revoke) return finish(bench::revoke::run(a.common, a.revoke));
   if (*ship) return finish(bench::ship::run(a.common, a.ship));
   if (*bulk) return finish(bench::bulk::run(a.common, a.bulk));
+  if (*bulk_bcast) return finish(bench::bulk_bcast::run(a.common, a.bulk_bcast));
   if (*coro) return finish(bench::coro::run(a.common));
   if (*gossip) return finish(bench::gossip::run(a.common, a.gossip));
   if (*alone) return finish(bench::alone::run(a.common, a.alone));

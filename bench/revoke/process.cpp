@@ -100,6 +100,7 @@ class process {
   template <class S>
   task<group<S>> make_group(tree_spec tree) {
     std::vector<target> targets;
+    targets.reserve(me_.count());
     for (std::uint32_t i = 0; i < me_.count(); ++i) targets.push_back({i + 1, {}});
     auto created = co_await node_.create_group<S>(targets, {.tree = tree});
     if (!created) me_.give_up(describe(created.error()));

@@ -45,6 +45,7 @@ scoll::result<scoll::membership_ptr> members_in(const cluster_config& config, st
   if (found == nullptr)
     return scoll::make_error(errc::not_found, "there is no pool {} in the cluster file", number);
   std::vector<scoll::target> targets;
+  targets.reserve(found->nodes.size());
   for (const scoll::node_id node : found->nodes) targets.push_back({node, {}});
   return scoll::membership::make(std::move(targets));
 }

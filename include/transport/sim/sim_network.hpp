@@ -33,6 +33,9 @@ struct sim_link_model {
   nanoseconds jitter{std::chrono::microseconds(2)};
   /// A send keeps its host busy for `overhead`, as a receive always does.
   bool sender_busy = false;
+  /// A host takes in one stream's bytes at a time, a chunk of the network by turns, each at `ps_per_byte`.
+  /// Without it, any number of streams arrive at a host as fast as one does.
+  bool ingress = false;
 
   /// A wire that costs its latency and nothing else.
   static constexpr sim_link_model ideal(nanoseconds latency) noexcept {
@@ -166,6 +169,7 @@ class sim_network {
   std::vector<bool> mute_;                  // hosts that crashed silently
   std::vector<bool> frozen_;                // hosts that nothing reaches
   std::vector<nanoseconds> sending_until_;  // by host: when its next send may begin
+  std::vector<nanoseconds> taking_until_;   // by host: when it has taken in what has arrived, with `ingress`
   intrusive_list<sim_link> links_;
   intrusive_list<repetition> repetitions_;
   tamper_function tamper_;

@@ -32,7 +32,8 @@ std::shared_ptr<group_state> engine::find_group(const group_id& id) const {
 /// Ends a group and the groups within it on this node: their operations end, and creations that arrive later
 /// are refused.
 void engine::end_group(const std::shared_ptr<group_state>& group, const group_ending& how) {
-  const std::shared_ptr<group_state> kept = group;  // the caller's may lie in what ends here
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): the caller's may lie in what ends here
+  const std::shared_ptr<group_state> kept = group;
   kept->forgotten = true;
   end_operations(*kept);
   if (groups_.find(kept->id) != kept) return;

@@ -44,7 +44,7 @@ result<std::shared_ptr<group_state>> engine::out_of_band_for(const admission_req
                                                              const collective_head& head,
                                                              const std::shared_ptr<service_entry>& service) {
   if (head.creation_bytes != 0) return error(errc::malformed, "the id of the group names no creator");
-  const auto other = groups_.out_of_band(head.group);
+  auto other = groups_.out_of_band(head.group);
   if (SCOLL_MUTANT(adopted_digest_unchecked, "any membership under the id of an adopted group is taken") &&
       other != nullptr && !other->mapped)
     return other;

@@ -286,7 +286,8 @@ bool revoker::send(revocation& news, node_id node) {
 void revoker::owe(revocation& news, node_id node) {
   if (news.over || news.owes(node)) return;
   const transport::session* const peer = owner_.endpoint_.find(node);
-  news.owed.push_back({node, peer == nullptr ? 0 : peer->peer_incarnation()});
+  const bool any_life = peer == nullptr || news.notice.group.creator == 0;
+  news.owed.push_back({node, any_life ? 0 : peer->peer_incarnation()});
 }
 
 void revoker::on_progress(member_notice& notice, transport::notice_state state, const error& reason) {
@@ -296,7 +297,8 @@ void revoker::on_progress(member_notice& notice, transport::notice_state state, 
   using enum transport::notice_state;
   if (state == lost) {
     news.emitted -= notice.counted;
-    if (reason != errc::peer_rebooted) owe(news, node);
+    // A new life holds no group, except an out-of-band one that its program has held again.
+    if (reason != errc::peer_rebooted || news.notice.group.creator == 0) owe(news, node);
   } else if (!std::exchange(notice.counted, true)) {
     ++news.emitted;
   }

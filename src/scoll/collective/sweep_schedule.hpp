@@ -40,9 +40,9 @@ class sweep_schedule {
   /// The life that has been due for longest, if one is due. Its question counts as unanswered until
   /// `answered`, and the next one is due after a lease.
   std::optional<creator_life> next(time_point now);
-  /// The node that was asked has answered or refused.
+  /// The creator has answered or refused.
   void answered(const creator_life& of) noexcept;
-  /// The number of questions in a row that have not been answered, without the one that is under way.
+  /// The number of questions in a row that the creator has not answered, without the one that is under way.
   int unanswered(const creator_life& of) const noexcept;
   /// The number of questions so far, the one under way included.
   std::uint64_t questions(const creator_life& of) const noexcept;

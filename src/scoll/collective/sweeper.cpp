@@ -37,7 +37,7 @@ engine::sweeper::sweeper(engine& owner, nanoseconds lease)
 
 void engine::sweeper::stop() noexcept {
   schedule_.clear();
-  for (auto& [of, q] : questions_) {
+  for (auto& [key, q] : questions_) {
     if (q->pending()) q->cancel();
   }
   questions_.clear();
@@ -71,22 +71,38 @@ engine::sweeper::held_groups engine::sweeper::held_of(const creator_life& of) co
 // ---- the question
 
 void engine::sweeper::ask(const creator_life& of) {
-  if (const auto last = questions_.find(of); last != questions_.end() && last->second->pending())
-    last->second->cancel();
   drop_hopeless(of);
   const held_groups groups = held_of(of);
   if (groups.empty()) {
     schedule_.end(of);
-    questions_.erase(of);
+    take_back(of);
     return;
   }
-  auto& q = questions_[of];
+  const counter_ranges about = schedule_.portion(of, counters_of(groups), max_sweep_bytes);
+  const bool own = of.creator == owner_.options_.id;
+  if (!own && !owner_.lives_.is_over(of.creator, of.incarnation)) ask_one(of, of.creator, about);
+  if (const node_id other = next_member(of, groups); other != 0) ask_one(of, other, about);
+}
+
+/// One question to the creator and one to another member may be under way.
+void engine::sweeper::ask_one(const creator_life& of, node_id node, const counter_ranges& about) {
+  auto& q = questions_[{of, node == of.creator}];
   if (q == nullptr) q = std::make_unique<question>();
+  if (q->pending()) q->cancel();
   q->owner = this;
   q->of = of;
-  q->about = schedule_.portion(of, counters_of(groups), max_sweep_bytes);
-  q->asked = whom_to_ask(of, groups);
+  q->about = about;
+  q->asked = node;
   send(*q);
+}
+
+void engine::sweeper::take_back(const creator_life& of) noexcept {
+  for (const bool creator : {false, true}) {
+    const auto last = questions_.find({of, creator});
+    if (last == questions_.end()) continue;
+    if (last->second->pending()) last->second->cancel();
+    questions_.erase(last);
+  }
 }
 
 /// Drops the groups whose creator cannot be asked any more.
@@ -98,7 +114,8 @@ void engine::sweeper::drop_hopeless(const creator_life& of) {
       SCOLL_MUTANT(sweep_silence_is_gone, "one question without an answer ends the groups it was about");
   const bool silent = schedule_.unanswered(of) >= (impatient ? 1 : patience);
   if (!silent || owner_.lives_.is_reported(of.creator, of.incarnation)) return;
-  drop(held_of(of), [&](const group_state& group) { return group.tentative || impatient; });
+  drop(held_of(of),
+       [&](const group_state& group) { return (group.tentative && !outlives_creator(group)) || impatient; });
 }
 
 /// Drops all groups of that life except those that outlive it.
@@ -113,23 +130,14 @@ void engine::sweeper::drop(const held_groups& groups, Which&& which) {
   }
 }
 
-/// The node to ask: the creator, or, about groups that outlive it, other members in turn with the creator or
-/// instead of it.
-node_id engine::sweeper::whom_to_ask(const creator_life& of, const held_groups& groups) const {
+/// The member to ask about groups that outlive their creator: another member of another group each time. 0 if
+/// there is no such group, or nobody to ask.
+node_id engine::sweeper::next_member(const creator_life& of, const held_groups& groups) const {
   held_groups lasting;
   std::copy_if(groups.begin(), groups.end(), std::back_inserter(lasting),
                [](const auto& group) { return outlives_creator(*group); });
-  const std::uint64_t turn = schedule_.questions(of);
-  const bool own = of.creator == owner_.options_.id;
-  const bool there = !own && !owner_.lives_.is_over(of.creator, of.incarnation);
-  if (there && (lasting.empty() || turn % 2 == 1)) return of.creator;
-  return next_member(of, lasting, there ? turn / 2 : turn);
-}
-
-/// Finds another member of another group for each question. Returns 0 if there is none.
-node_id engine::sweeper::next_member(const creator_life& of, const held_groups& lasting,
-                                     std::uint64_t turn) const {
   if (lasting.empty()) return 0;
+  const std::uint64_t turn = schedule_.questions(of);
   const group_state& group = *lasting[turn % lasting.size()];
   const std::uint32_t n = group.members->size();
   for (std::uint32_t step = 1; step < n; ++step) {
@@ -174,14 +182,11 @@ bool engine::sweeper::fill(transport::message& m, std::span<const std::byte> byt
 void engine::sweeper::on_answer(transport::exchange& self, transport::reply_event& event) noexcept {
   if (!event.final) return;
   auto& q = static_cast<question&>(self);
-  if (event.outcome) {
-    q.owner->schedule_.answered(q.of);
-    q.owner->hear(q, event.payload.bytes);
-  } else if (event.refused) {
-    q.owner->schedule_.answered(q.of);
-    const bool other_life = event.outcome.error() == errc::peer_rebooted && q.asked == q.of.creator;
-    if (other_life) q.owner->drop_of_creator(q.of);
-  }
+  const bool by_creator = q.asked == q.of.creator;
+  if (by_creator && (event.outcome || event.refused)) q.owner->schedule_.answered(q.of);
+  if (event.outcome) return q.owner->hear(q, event.payload.bytes);
+  if (by_creator && event.refused && event.outcome.error() == errc::peer_rebooted)
+    q.owner->drop_of_creator(q.of);
   // A node that was not reached is asked again after the next lease.
 }
 

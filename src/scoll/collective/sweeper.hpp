@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "scoll/collective/collective_head.hpp"
@@ -20,7 +21,7 @@ namespace scoll::detail {
 ///
 /// A question names the counters of the groups that this node holds of one creator's life; the answer names
 /// those that have ended. The creator of a group knows for certain. Groups that outlive their creator are
-/// asked about at the other members in turn as well, who know only of the ends that they have heard of.
+/// asked about at another member each time as well; members know only of the ends that they have heard of.
 class engine::sweeper final {
  public:
   sweeper(engine& owner, nanoseconds lease);
@@ -48,14 +49,15 @@ class engine::sweeper final {
   static void on_answer(transport::exchange& self, transport::reply_event& event) noexcept;
   void on_timer() noexcept;
   void ask(const creator_life& of);
+  void ask_one(const creator_life& of, node_id node, const counter_ranges& about);
+  void take_back(const creator_life& of) noexcept;
   void send(question& q);
   void hear(const question& q, std::span<const std::byte> said);
   void drop_hopeless(const creator_life& of);
   void drop_of_creator(const creator_life& of);
   template <class Which>
   void drop(const held_groups& groups, Which&& which);
-  node_id whom_to_ask(const creator_life& of, const held_groups& groups) const;
-  node_id next_member(const creator_life& of, const held_groups& lasting, std::uint64_t turn) const;
+  node_id next_member(const creator_life& of, const held_groups& groups) const;
   held_groups held_of(const creator_life& of) const;
   counter_ranges gone_of(const creator_life& of, const counter_ranges& asked) const;
   bool fill(transport::message& m, std::span<const std::byte> bytes) const;
@@ -63,7 +65,7 @@ class engine::sweeper final {
 
   engine& owner_;
   sweep_schedule schedule_;
-  std::map<creator_life, std::unique_ptr<question>> questions_;
+  std::map<std::pair<creator_life, bool>, std::unique_ptr<question>> questions_;  // true: to the creator
   member_timer<&sweeper::on_timer> timer_{*this};
 };
 

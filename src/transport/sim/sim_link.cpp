@@ -54,10 +54,18 @@ void sim_link::transmit(std::span<const transport::frame_parts> frames) noexcept
   if (now < way.slow_until) latency += way.extra;
   const std::uint64_t ps_per_byte = model.ps_per_byte * (now < way.narrow_until ? way.narrowing : 1);
   std::size_t sent = 0;
+  nanoseconds arrived = departs + latency;
+  const auto send = [&](std::span<const std::byte> piece) {
+    sent += piece.size();
+    const nanoseconds begins = std::exchange(arrived, departs + latency + byte_time(sent, ps_per_byte));
+    send_piece(piece, begins, arrived);
+  };
+  // A host that takes in streams by turns has to know when each chunk arrives, not only the whole piece.
+  const std::size_t longest = model.ingress ? network().chunk_bytes_ : SIZE_MAX;
   for (const transport::frame_parts& f : frames) {
     f.each_piece([&](std::span<const std::byte> piece) {
-      sent += piece.size();
-      send_piece(piece, departs + latency + byte_time(sent, ps_per_byte));
+      for (; piece.size() > longest; piece = piece.subspan(longest)) send(piece.first(longest));
+      send(piece);
     });
   }
   if (model.sender_busy) home().occupy(model.overhead);
@@ -66,9 +74,9 @@ void sim_link::transmit(std::span<const transport::frame_parts> frames) noexcept
   if (peer_ != nullptr) peer_->wake();
 }
 
-void sim_link::send_piece(std::span<const std::byte> bytes, nanoseconds due) noexcept {
+void sim_link::send_piece(std::span<const std::byte> bytes, nanoseconds begins, nanoseconds due) noexcept {
   while (!bytes.empty() && peer_ != nullptr) {
-    chunk* const into = peer_->tail(due);
+    chunk* const into = peer_->tail(begins, due);
     if (into == nullptr) return break_both({errc::connection_lost, "the network ran out of buffers"});
     bytes = peer_->put(*into, bytes, due);
   }
@@ -88,22 +96,22 @@ std::span<const std::byte> sim_link::put(chunk& into, std::span<const std::byte>
 
 void sim_link::receive_from_nobody(std::span<const std::byte> bytes) noexcept {
   while (!bytes.empty()) {
-    chunk* const into = tail(world().now());
+    chunk* const into = tail(world().now(), world().now());
     if (into == nullptr) break;
     bytes = put(*into, bytes, world().now());
   }
   deafen();
 }
 
-/// The chunk for bytes that are due at a time. Pieces of one batch share a chunk.
-sim_link::chunk* sim_link::tail(nanoseconds due) noexcept {
+/// The chunk for bytes that arrive from `begins` to `due`. Pieces of one batch share a chunk.
+sim_link::chunk* sim_link::tail(nanoseconds begins, nanoseconds due) noexcept {
   constexpr nanoseconds batch = std::chrono::microseconds(5);
   if (queue_.empty() || queue_.back().due + batch < due || queue_.back().size == network().chunk_bytes_ ||
       (timer_.pending() && queue_.size() == 1)) {
     transport::buffer_ref bytes = network().chunks_.try_acquire();
     if (!bytes) return nullptr;
     const nanoseconds after = queue_.empty() ? nanoseconds(0) : queue_.back().due;
-    queue_.push_back({std::move(bytes), 0, std::max(due, after)});
+    queue_.push_back({std::move(bytes), 0, begins, std::max(due, after)});
   }
   return &queue_.back();
 }
@@ -217,9 +225,21 @@ void sim_link::arrive() noexcept {
   const bool comes_from_peer = !queue_.empty() || peer_ != nullptr;
   if (comes_from_peer && inward().blocked_until > now)
     return world().arm(timer_, inward().blocked_until + retransmission);
+  if (!queue_.empty() && inward().model.ingress) {
+    take_in(queue_.front());
+    if (queue_.front().due > now) return world().arm(timer_, queue_.front().due);
+  }
   if (home().available_at() > now) return home().when_available(timer_);
   home().occupy(inward().model.overhead);
   home().enter([this]() noexcept { deliver(); });
+}
+
+/// The host takes in a chunk after all that it has begun to take in, from whatever stream.
+void sim_link::take_in(chunk& c) noexcept {
+  if (std::exchange(c.taken, true)) return;
+  nanoseconds& until = network().taking_until_[host()];
+  until = std::max(until, c.begins) + byte_time(c.size, inward().model.ps_per_byte);
+  c.due = std::max(c.due, until);
 }
 
 void sim_link::deliver() noexcept {

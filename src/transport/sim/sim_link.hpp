@@ -58,7 +58,9 @@ class sim_link final : public transport::link, public list_hook<> {
   struct chunk {
     transport::buffer_ref bytes;
     std::size_t size;
-    nanoseconds due;
+    nanoseconds begins;  // when the first byte arrives
+    nanoseconds due;     // when the last one has arrived
+    bool taken = false;  // the host has taken it in by `due`
   };
   struct ending {
     nanoseconds at;
@@ -90,9 +92,9 @@ class sim_link final : public transport::link, public list_hook<> {
 
   // sending
   void transmit(std::span<const transport::frame_parts> frames) noexcept;
-  void send_piece(std::span<const std::byte> bytes, nanoseconds due) noexcept;
+  void send_piece(std::span<const std::byte> bytes, nanoseconds begins, nanoseconds due) noexcept;
   std::span<const std::byte> put(chunk& into, std::span<const std::byte> bytes, nanoseconds due) noexcept;
-  chunk* tail(nanoseconds due) noexcept;
+  chunk* tail(nanoseconds begins, nanoseconds due) noexcept;
   void on_drained() noexcept;
   void unblock() noexcept;
 
@@ -107,6 +109,7 @@ class sim_link final : public transport::link, public list_hook<> {
 
   // receiving
   void arrive() noexcept;
+  void take_in(chunk& c) noexcept;
   void deliver() noexcept;
   bool last_before_cut() noexcept;
   void corrupt(std::span<std::byte> bytes) noexcept;

@@ -28,7 +28,8 @@ sim_network::sim_network(sim_world& world, std::size_t chunk_bytes, std::uint32_
       listeners_(hosts),
       mute_(hosts),
       frozen_(hosts),
-      sending_until_(hosts) {}
+      sending_until_(hosts),
+      taking_until_(hosts) {}
 
 sim_network::~sim_network() {
   SCOLL_ASSERT(links_.empty(), "a simulated network died before its rails");

@@ -88,10 +88,14 @@ bcast_options cluster::options_of(const events::bcast& e, const events::manner& 
 }
 
 /// A life that has received a broadcast for a group holds the group until somebody destroys it, or its creator
-/// is called dead, unless it outlives that, or the group ends within which it is.
+/// is called dead, unless it outlives that, or the group ends within which it is. Wherever that ends, the inner
+/// group does, and members that ask others hear so.
 void cluster::expect_group(life& root, const group_record& g) {
   if (!in_use_.contains({root.number, g.number}) || g.is_ending()) return;
-  if (g.outer != nullptr && !is_held(root, *g.outer)) return;
+  const auto lacks_outer = [&](life* l) { return l == nullptr || !is_held(*l, *g.outer); };
+  if (g.outer != nullptr &&
+      std::ranges::any_of(g.members, [&](std::uint32_t host) { return lacks_outer(lives_[host]); }))
+    return;
   if (g.created_by_a_host() && !g.shrunk_from && !g.lasting &&
       (g.creator == nullptr || g.creator->crashed || accused_.contains(g.creator->host)))
     return;

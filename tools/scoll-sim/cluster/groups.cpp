@@ -41,6 +41,7 @@ void cluster::on(const events::group& e) {
   if (creator == nullptr || groups_.contains(e.number)) return;
   group_record& g = groups_[e.number];
   g.number = e.number;
+  g.maker = e.creator;
   g.tree = {e.tree, {e.tree_parameter, e.second_parameter, e.third_parameter}};
   g.service = e.service;
   g.entities = e.entities;

@@ -67,6 +67,7 @@ void cluster::on(const events::settle& e) {
   g.entities = false;
   g.members = from.members;
   g.like = &from;
+  g.outer = from.outer;
   l->home.enter([&] { l->work.spawn(settle(*l, from, g)); });
 }
 

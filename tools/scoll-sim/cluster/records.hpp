@@ -35,6 +35,7 @@ struct group_record {
   std::chrono::microseconds deadline{0};  ///< of the creation; 0: the usual one
   std::optional<group_id> id;             ///< once it exists
   error failure;                          ///< why it could not be created
+  std::uint32_t maker = 0;  ///< the host that was told to create it
   const life* creator = nullptr;
   nanoseconds created{0};                ///< in the world's time
   bool ending = false;                   ///< its end has been requested

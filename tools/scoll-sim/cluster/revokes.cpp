@@ -25,7 +25,8 @@ void cluster::find_creation(life& l, group_record& g) {
   std::vector<node_id> nodes;
   for (const std::uint32_t host : g.members) nodes.push_back(host + 1);
   detail::node_access::engine(*l.member).each_group([&](const detail::group_state& held) {
-    const bool mine = held.creating && held.members->size() == nodes.size() && held.tree == g.tree;
+    const bool mine = held.creating && held.id.creator == g.maker + 1 &&
+                      held.members->size() == nodes.size() && held.tree == g.tree;
     for (std::uint32_t rank = 0; mine && !g.id && rank < nodes.size(); ++rank) {
       if (held.members->node(rank) != nodes[rank]) return;
     }

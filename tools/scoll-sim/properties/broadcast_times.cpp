@@ -35,10 +35,12 @@ void ends_by_its_bound(const broadcast_record& b, const cluster& c, violations& 
 constexpr nanoseconds long_way = milliseconds(250);
 
 /// A parent answers before its own parent gives up. Without faults, and with a margin longer than the
-/// round trip, a late member therefore reports the lateness itself.
+/// round trip, a late member therefore reports the lateness itself. A member whose service takes its time to
+/// name the members of the group may have less time left than that for those below it.
 void the_late_speak_for_themselves(const broadcast_record& b, const cluster& c, violations& found) {
   constexpr nanoseconds ample = milliseconds(15);
   if (!c.faults().empty() || b.cancelled || is_revoked(b)) return;
+  if (b.group->mapped && !b.group->mapped->slow.empty()) return;
   const auto n = static_cast<std::uint32_t>(b.addressed.size());
   const auto tree = any_tree::resolve(b.group->tree, n);
   const nanoseconds given = b.options.deadline.left({});

@@ -45,7 +45,7 @@ std::vector<const life*> holders(const cluster& c, const group_record& g) {
   for (const std::uint32_t host : g.members) {
     const life* const l = c.alive(host);
     const revoke_record& first = g.revokes.front();
-    const bool then = !g.mapped || std::ranges::find(first.holders, l) != first.holders.end();
+    const bool then = g.created_by_a_host() || std::ranges::find(first.holders, l) != first.holders.end();
     if (l != nullptr && l->started <= first.at && then && held(*l, g) != nullptr) found.push_back(l);
   }
   return found;

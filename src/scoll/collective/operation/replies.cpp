@@ -49,7 +49,7 @@ namespace {
 
 /// The bytes of answers that are merged in one go; it takes about 200 us. Then other work has a turn,
 /// because urgent messages must not wait until all answers that have arrived are merged.
-constexpr std::size_t merged_in_one_go = 256 * 1024;
+constexpr std::size_t merged_in_one_go = std::size_t{256} * 1024;
 
 }  // namespace
 
