@@ -168,12 +168,6 @@ struct endpoint_statistics {
   std::uint64_t sessions_lost = 0;
   /// How often the exchanges of class bulk with a peer ended alone, because its bulk connection was lost.
   std::uint64_t bulk_lost = 0;
-  /// READs of peers' memory that have completed, and their bytes.
-  std::uint64_t reads = 0, read_bytes = 0;
-  /// Rights to memory of this node that peers were given.
-  std::uint64_t grants = 0;
-  /// Bytes that were copied through slabs, in both directions.
-  std::uint64_t staged_bytes = 0;
 };
 
 class memory_service;
@@ -250,7 +244,6 @@ class endpoint final : private accept_events {
   friend class request_view;
   friend class incoming;
   friend class lane;
-  friend class memory_service;
   class greeter;
 
   void on_accepted(link& accepted) noexcept override;

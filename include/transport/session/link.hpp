@@ -13,9 +13,6 @@
 
 namespace scoll::transport {
 
-class memory_registrar;
-class remote_access;
-
 /// One frame on its way out. Head and payload must stay valid until `link::write` returns. Lent memory may be
 /// borrowed for longer.
 struct frame_parts {
@@ -97,10 +94,6 @@ class link {
   /// destroyed when this returns. A peer that does not read delays the end only for a bounded time.
   virtual void close() noexcept = 0;
 
-  /// What reads the peer's memory over this link (remote_memory.hpp); null if it cannot. It outlives the link
-  /// until its READs have completed and its rights have ended.
-  virtual remote_access* remote() noexcept { return nullptr; }
-
   /// The peer's address as people read it, such as "127.0.0.1:4711".
   virtual std::string peer_name() const = 0;
 
@@ -146,9 +139,6 @@ class rail {
   /// Begins to connect. The answer never comes from inside this call.
   virtual void connect(const std::string& address, connect_events& waiter) noexcept = 0;
   virtual void cancel_connect(connect_events& waiter) noexcept = 0;
-
-  /// What enters memory with the rail's hardware (remote_memory.hpp); null if it needs none.
-  virtual memory_registrar* registrar() noexcept { return nullptr; }
 
   /// The number of links and connects that are open or still closing. A rail may be destroyed when this is 0
   /// and it does not listen.

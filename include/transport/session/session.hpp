@@ -70,9 +70,6 @@ class session final {
   /// True if the lane of `klass` is connected now, so that what is sent leaves at once.
   bool connected(traffic_class klass) const noexcept;
 
-  /// What reads the peer's memory over the connection for class bulk. Null if that cannot, or is not up.
-  remote_access* remote() const noexcept;
-
   /// True if the connection for class bulk has been lost for the grace, so that the exchanges of that class
   /// have ended, and something is still held that the peer must hear of. A new request of class bulk has the
   /// grace to go through.

@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,8 +20,6 @@ namespace scoll::testing {
 
 class sim_rail;
 class sim_link;
-class sim_registrar;
-class sim_remote;
 
 /// The cost of a wire, after the LogGP model.
 struct sim_link_model {
@@ -91,20 +87,6 @@ enum class sim_crash : std::uint8_t {
   silent,  ///< the host falls silent: links stay half-open until something is written
 };
 
-/// Links of a network that can be READ over (`sim_network::offer_remote_access`).
-struct sim_remote_options {
-  /// The most READs that a link has posted at once; the others wait.
-  std::size_t depth = 16;
-  /// Slabs for each direction and host, and their bytes.
-  std::size_t slabs = 32;
-  std::size_t slab_bytes = 524288;
-  /// Bytes of a READ move in pieces of this size, each at most `step_limit` after the one before.
-  std::size_t piece_bytes = 65536;
-  nanoseconds step_limit{std::chrono::microseconds(10)};
-  /// How long what was posted may go on when its link breaks.
-  nanoseconds flush_limit{std::chrono::milliseconds(1)};
-};
-
 /// The wires between the hosts of a world: byte streams with real frames, cut into pieces of the network's
 /// own choosing. They take the time of `sim_link_model` and fail as they are told to. Addresses are those of
 /// `address_of`.
@@ -126,14 +108,6 @@ class sim_network {
     return std::string(address_prefix) + std::to_string(host);
   }
   std::uint32_t hosts() const noexcept { return static_cast<std::uint32_t>(listeners_.size()); }
-
-  /// From now on, links are made with remote access: large segments move by READs.
-  void offer_remote_access(const sim_remote_options& options = {}) { remote_.emplace(options); }
-  bool offers_remote_access() const noexcept { return remote_.has_value(); }
-  /// The bytes that have moved by READs.
-  std::uint64_t bytes_read() const noexcept { return bytes_read_; }
-  /// READs of memory that their key did not give. Each breaks its link.
-  std::uint64_t remote_violations() const noexcept { return remote_violations_; }
 
   /// The path from one host to another, to be changed. From the first call on it no longer follows
   /// `common_path`.
@@ -168,7 +142,6 @@ class sim_network {
  private:
   friend class sim_rail;
   friend class sim_link;
-  friend class sim_remote;
   friend class sim_datagrams;
   static constexpr std::string_view address_prefix = "host:";
   class repetition;
@@ -203,10 +176,6 @@ class sim_network {
   std::uint64_t bytes_carried_ = 0;
   std::uint64_t crossings_ = 0;
   std::uint64_t repeated_ = 0;
-  std::optional<sim_remote_options> remote_;
-  std::uint32_t last_link_id_ = 0;
-  std::uint64_t bytes_read_ = 0;
-  std::uint64_t remote_violations_ = 0;
 };
 
 /// One life's rail on a `sim_network`. Its executor must outlive it.
@@ -223,7 +192,6 @@ class sim_rail final : public transport::rail {
   void stop_listening() noexcept override;
   void connect(const std::string& address, transport::connect_events& waiter) noexcept override;
   void cancel_connect(transport::connect_events& waiter) noexcept override;
-  transport::memory_registrar* registrar() noexcept override;
   std::size_t open() const noexcept override { return open_.inside(); }
   task<void> all_closed() override { co_await open_.emptied(); }
 
@@ -236,7 +204,6 @@ class sim_rail final : public transport::rail {
  private:
   friend class sim_network;
   friend class sim_link;
-  friend class sim_remote;
   class connector;
 
   bool crosses(const connector& begun) const noexcept;
@@ -247,7 +214,6 @@ class sim_rail final : public transport::rail {
   transport::accept_events* acceptor_ = nullptr;
   bool crashed_ = false;
   intrusive_list<connector> connecting_;
-  std::unique_ptr<sim_registrar> registrar_;
   gate open_;
 };
 

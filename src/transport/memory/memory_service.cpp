@@ -12,10 +12,8 @@ namespace scoll::transport {
 
 memory_service::memory_service(endpoint& owner)
     : endpoint_(owner),
-      rights_(owner, regions_, orders_),
-      pieces_(owner, orders_, rights_),
+      pieces_(owner, orders_),
       regions_(owner.options().self, owner.options().incarnation, owner.options().region_limit, pieces_),
-      reads_(owner),
       buffers_(placed_payload_bytes, owner.options().transfer_buffers),
       transfers_(owner, buffers_) {
   // This is called from inside the release of a message; the work that follows must not be done there.
@@ -33,20 +31,7 @@ memory_service::~memory_service() {
 }
 
 void memory_service::close() noexcept {
-  rights_.close();
-  reads_.close();
   transfers_.close({errc::closed, "this node is shutting down"});
-}
-
-void memory_service::count_read(std::uint32_t size) noexcept {
-  ++endpoint_.statistics_.reads;
-  endpoint_.statistics_.read_bytes += size;
-  endpoint_.statistics_.staged_bytes += size;
-}
-
-void memory_service::count_grant(std::uint32_t size) noexcept {
-  ++endpoint_.statistics_.grants;
-  endpoint_.statistics_.staged_bytes += size;
 }
 
 status memory_service::check(const memory_head& head, const request_view& request) const noexcept {
@@ -86,12 +71,6 @@ void memory_service::on_request(request_view& request) noexcept {
                           may_have_effects);
   const bool get = is_get(head->operation);
   if (!get && fate == payload_disposition::lent) regions_.write(*head, request.payload().bytes);
-  if (get && right_giver::gives(request.from(), head->length)) {
-    held_order& order = orders_.acquire();
-    order.head = *head;
-    request.accept(order);
-    return rights_.give(order);
-  }
   message* const answer = get && !waiting_.empty() ? nullptr : compose(*head);
   if (answer == nullptr) return hold(request, *head);
   incoming work;
@@ -120,7 +99,6 @@ void memory_service::hold(request_view& request, const memory_head& head) {
 
 void memory_service::forget(held_order& order) noexcept {
   if (order.table != nullptr) return pieces_.release_parked(order);
-  if (order.giver != nullptr) return rights_.released(order);
   orders_.release(order);
   --waiting_count_;
 }
@@ -159,7 +137,6 @@ void memory_service::on_session_lost(session& peer, const error&) noexcept {
     forget(each);
   }
   pieces_.drop_all_of(peer);
-  rights_.drop_all_of(peer);
 }
 
 }  // namespace scoll::transport

@@ -7,11 +7,8 @@
 #include "scoll/coro/member_node.hpp"
 #include "transport/memory/held_order.hpp"
 #include "transport/memory/memory_head.hpp"
-#include "transport/memory/piece_order.hpp"
 #include "transport/memory/piece_server.hpp"
 #include "transport/memory/region_table.hpp"
-#include "transport/memory/right_giver.hpp"
-#include "transport/memory/right_reader.hpp"
 #include "transport/memory/transfer_queue.hpp"
 #include "transport/session/endpoint.hpp"
 
@@ -30,18 +27,10 @@ class memory_service final : public endpoint_events {
 
   region_table& regions() noexcept { return regions_; }
   piece_server& pieces() noexcept { return pieces_; }
-  piece_exchanges& exchanges() noexcept { return exchanges_; }
-  const right_giver& rights() const noexcept { return rights_; }
-  right_reads& reads() noexcept { return reads_; }
   transfer_queue& transfers() noexcept { return transfers_; }
   const buffer_pool& buffers() const noexcept { return buffers_; }
   /// The gets of peers that wait for a buffer.
   std::size_t waiting() const noexcept { return waiting_count_; }
-
-  /// READs have brought bytes, which were copied out of a slab.
-  void count_read(std::uint32_t size) noexcept;
-  /// Bytes have been copied into slabs for a peer that was given a right to them.
-  void count_grant(std::uint32_t size) noexcept;
 
   /// The endpoint is being destroyed, and its sessions have ended.
   void close() noexcept;
@@ -60,11 +49,8 @@ class memory_service final : public endpoint_events {
 
   endpoint& endpoint_;
   held_orders orders_;
-  right_giver rights_;
   piece_server pieces_;
   region_table regions_;
-  right_reads reads_;
-  piece_exchanges exchanges_;
   buffer_pool buffers_;
   transfer_queue transfers_;
   intrusive_list<held_order> waiting_;

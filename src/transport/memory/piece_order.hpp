@@ -2,58 +2,19 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <vector>
 
 #include "scoll/coro/member_node.hpp"
 #include "scoll/coro/member_timer.hpp"
 #include "scoll/coro/result.hpp"
 #include "transport/memory/memory_head.hpp"
 #include "transport/memory/region_descriptor.hpp"
-#include "transport/memory/right_reader.hpp"
 #include "transport/session/exchange.hpp"
 #include "transport/session/lent_memory.hpp"
 
 namespace scoll::transport {
 
 class endpoint;
-class piece_exchanges;
-class piece_order;
-
-/// The exchange of an order. It may outlive its order until what it reads by a right has completed.
-class piece_exchange final : public exchange, public list_hook<piece_exchange> {
- public:
-  struct reader final : right_reader {
-    explicit reader(piece_exchange& self) noexcept : right_reader(&read_over), of(self) {}
-    piece_exchange& of;
-  };
-  piece_exchange() noexcept : exchange(&heard) {}
-
-  reader right{*this};
-  piece_order* owner = nullptr;
-  piece_exchanges* pool = nullptr;
-
- private:
-  static void heard(exchange& e, reply_event& event) noexcept;
-  static void read_over(right_reader& r, const status& outcome) noexcept;
-};
-
-/// A pool of them. It grows to the most that were needed at once.
-class piece_exchanges final {
- public:
-  piece_exchange& acquire(piece_order& owner);
-  /// The owner waits no longer.
-  void let_go(piece_exchange& e) noexcept;
-  void release(piece_exchange& e) noexcept;
-
- private:
-  static constexpr std::size_t step = 16;
-
-  std::vector<std::unique_ptr<piece_exchange[]>> blocks_;
-  intrusive_list<piece_exchange, piece_exchange> free_;
-  intrusive_list<piece_exchange, piece_exchange> lingering_;
-};
 
 /// One order for a piece of a peer's region, which the peer answers when it has the piece. It is part of the
 /// object that waits, and may be used again after its end.
@@ -63,15 +24,13 @@ class piece_exchanges final {
 /// once more; neither is told. Errors: `checksum_mismatch` (twice), `stale` (the peer has passed the piece
 /// on), `stale_descriptor`, `not_found`, `invalid_argument`, the reason with which the peer's region has
 /// failed, and errors that end a session. It has no time limit of its own. Thread: the endpoint's executor.
-class piece_order {
+class piece_order : private exchange {
  public:
   /// Called at the end, never from inside `begin`. It may begin the order anew or destroy it.
   using function = void (*)(piece_order&) noexcept;
 
-  piece_order(endpoint& at, function ended) noexcept : endpoint_(at), ended_(ended) {}
+  piece_order(endpoint& at, function ended) noexcept : exchange(&heard), endpoint_(at), ended_(ended) {}
   ~piece_order() { take_back(); }
-  piece_order(const piece_order&) = delete;
-  piece_order& operator=(const piece_order&) = delete;
 
   /// Orders piece number `piece` of a region that is cut into pieces of `piece_bytes`. `into` has exactly the
   /// size of the piece, and stays valid until the end. `up`: the source that should have given the piece has
@@ -89,14 +48,9 @@ class piece_order {
   std::uint64_t checksum() const noexcept { return checksum_; }
 
  private:
-  friend class piece_exchange;
-
-  void heard(reply_event& event) noexcept;
-  void heard_while_reading(const reply_event& event) noexcept;
-  void read_over(const status& outcome) noexcept;
+  static void heard(exchange& e, reply_event& event) noexcept;
   void send() noexcept;
   void answered(reply_event& event) noexcept;
-  void send_anew(const status& why) noexcept;
   void differs() noexcept;
   void send_later() noexcept;
   void end(const status& outcome) noexcept;
@@ -105,13 +59,10 @@ class piece_order {
   endpoint& endpoint_;
   function ended_;
   session* to_ = nullptr;
-  piece_exchange* exchange_ = nullptr;
   piece_head head_;
   lent_memory local_;
   std::uint32_t piece_ = 0;
   bool differed_ = false;
-  bool recalled_ = false;
-  std::uint32_t tries_ = 0;  // rights that could not be read
   nanoseconds pause_{0};
   status outcome_;
   std::uint64_t checksum_ = 0;

@@ -49,43 +49,31 @@ void piece_server::serve(request_view& request, const region_table& regions) noe
           make_error(errc::stale, "piece {} has been passed on, and its memory used again", *piece));
     case piece_table::piece_state::published: break;
   }
-  held_order& answered = orders_.acquire();
-  request.accept(answered);
-  answered.head = segment;
-  answered.piece = *piece;
-  answer(answered, table);
+  incoming work;
+  request.accept(work);
+  answer(work, table, *piece);
 }
 
 /// Answers with the bytes where they lie. Links break when a small payload differs from its checksum, and
 /// would send it again without end, so a small piece is compared here.
-void piece_server::answer(held_order& order, piece_table& table) noexcept {
-  const lent_range at = table.range(order.piece);
-  const std::uint32_t piece = order.piece;
-  const node_id to = order.from()->peer();
+void piece_server::answer(incoming& work, piece_table& table, std::uint32_t piece) noexcept {
+  const lent_range at = table.range(piece);
   const bool small = at.size <= placed_payload_bytes;
   if (small && at.memory->checksum(at.offset, at.size) != table.checksum(piece)) {
-    order.refuse({errc::checksum_mismatch, "the piece was altered after it had been verified"});
-    return orders_.release(order);
+    return work.refuse({errc::checksum_mismatch, "the piece was altered after it had been verified"});
   }
-  if (right_giver::gives(*order.from(), at.size)) {
-    rights_.give(order);
-  } else {
-    message& m = endpoint_.acquire_message();
-    m.set_head_bytes(0);
-    small ? m.lend_payload(at, true) : m.lend_payload(at, known_checksum{table.checksum(piece)});
-    table.note_use(piece);
-    order.reply(m);
-    orders_.release(order);
-  }
+  const node_id to = work.from()->peer();
+  message& m = endpoint_.acquire_message();
+  m.set_head_bytes(0);
+  small ? m.lend_payload(at, true) : m.lend_payload(at, known_checksum{table.checksum(piece)});
+  table.note_use(piece);
+  work.reply(m);
   if (table.events() != nullptr) table.events()->on_answered(piece, to);
 }
 
 void piece_server::answer_parked(held_order& order) noexcept {
-  piece_table& table = *order.table;
-  --parked_;
-  order.list_hook<>::unlink();
-  order.table = nullptr;
-  answer(order, table);
+  answer(order, *order.table, order.piece);
+  release_parked(order);
 }
 
 void piece_server::park(request_view& request, piece_table& table, const piece_head& order,

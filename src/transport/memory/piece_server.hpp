@@ -10,7 +10,6 @@
 #include "scoll/coro/ready_node.hpp"
 #include "transport/memory/held_order.hpp"
 #include "transport/memory/piece_table.hpp"
-#include "transport/memory/right_giver.hpp"
 #include "transport/session/endpoint.hpp"
 
 namespace scoll::transport {
@@ -21,8 +20,7 @@ class region_table;
 /// its credit back and waits; the number of such orders is bounded, for each peer and region and in all.
 class piece_server final {
  public:
-  piece_server(endpoint& owner, held_orders& orders, right_giver& rights) noexcept
-      : endpoint_(owner), orders_(orders), rights_(rights) {}
+  piece_server(endpoint& owner, held_orders& orders) noexcept : endpoint_(owner), orders_(orders) {}
   piece_server(const piece_server&) = delete;
   piece_server& operator=(const piece_server&) = delete;
 
@@ -50,12 +48,11 @@ class piece_server final {
   void forget(ready_node& step) noexcept;
 
  private:
-  void answer(held_order& order, piece_table& table) noexcept;
+  void answer(incoming& work, piece_table& table, std::uint32_t piece) noexcept;
   void park(request_view& request, piece_table& table, const piece_head& order, std::uint32_t piece) noexcept;
 
   endpoint& endpoint_;
   held_orders& orders_;
-  right_giver& rights_;
   std::vector<std::unique_ptr<piece_table>> tables_;
   intrusive_list<piece_table> open_;
   intrusive_list<piece_table> spare_;

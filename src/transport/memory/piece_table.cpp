@@ -167,11 +167,6 @@ void piece_table::note_use(std::uint32_t piece) noexcept {
   if (in_slots()) slot_of(piece).used = true;
 }
 
-void piece_table::note_copied(std::uint32_t piece) noexcept {
-  note_use(piece);
-  if (in_slots()) server_.plan(returned_);
-}
-
 void piece_table::tell_returned() noexcept {
   for (std::size_t i = 0; i < slot_count_; ++i) {
     slot& s = slots_[i];

@@ -5,7 +5,6 @@
 
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
-#include "transport/memory/memory_service.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/segment_payload.hpp"
 #include "transport/wire/wire.hpp"
@@ -72,23 +71,30 @@ void transfer_queue::resume() noexcept {
 bool transfer_queue::send_segment(transfer& t) noexcept {
   const auto size =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(t.segment_, t.local_.size() - t.next_));
+  const lent_range local{&t.local_, t.next_, size};
+  message& m = endpoint_.acquire_message();
+  if (!t.get() && !load_payload(buffers_, m, local, t.checked_)) {
+    endpoint_.release_message(m);
+    return false;
+  }
+  memory_head head = t.head_;
+  if (!SCOLL_MUTANT(bulk_offset_ignored, "every segment is taken from the beginning of its range"))
+    head.offset += t.next_;
+  head.length = size;
+  const auto head_size = wire::encode_to(m.head_space(), head);
+  SCOLL_ASSERT(head_size.has_value(), "the head of a segment exceeds its frame");
+  m.set_head_bytes(*head_size);
   transfer_segment& segment = acquire();
   segment.owner_ = &t;
   segment.offset_ = t.next_;
   segment.size_ = size;
-  segment.tries_ = 0;
-  message& m = endpoint_.acquire_message();
-  if (!t.get() && !load_payload(buffers_, m, {&t.local_, t.next_, size}, t.checked_)) {
-    endpoint_.release_message(m);
-    free_.push_front(segment);
-    return false;
-  }
+  segment.receive_into(t.get() && size > placed_payload_bytes ? local : lent_range{});
   t.segments_.push_back(segment);
   ++t.in_flight_;
   ++t.peer_->in_flight;
   t.begun_ = true;
   t.next_ += size;
-  if (const auto s = dispatch(segment, m); !s) {
+  if (const auto s = t.peer_->to->request(segment, traffic_class::bulk, m, t.get() ? size : 0); !s) {
     release(segment);
     stop(t, s.error());
     settle(t);
@@ -96,112 +102,16 @@ bool transfer_queue::send_segment(transfer& t) noexcept {
   return true;
 }
 
-/// Sends the request for a segment. `m` has its payload.
-status transfer_queue::dispatch(transfer_segment& segment, message& m) noexcept {
-  transfer& t = *segment.owner_;
-  memory_head head = t.head_;
-  if (!SCOLL_MUTANT(bulk_offset_ignored, "every segment is taken from the beginning of its range"))
-    head.offset += segment.offset_;
-  head.length = segment.size_;
-  const auto head_size = wire::encode_to(m.head_space(), head);
-  SCOLL_ASSERT(head_size.has_value(), "the head of a segment exceeds its frame");
-  m.set_head_bytes(*head_size);
-  const lent_range local{&t.local_, segment.offset_, segment.size_};
-  segment.recalled_ = false;
-  segment.receive_into(t.get() && segment.size_ > placed_payload_bytes ? local : lent_range{});
-  return t.peer_->to->request(segment, traffic_class::bulk, m, t.get() ? segment.size_ : 0);
-}
-
 void transfer_queue::heard(transfer_segment& segment, reply_event& event) noexcept {
-  if (segment.reader_.reading()) return heard_while_reading(segment, event);
-  transfer& t = *segment.owner_;
-  const lent_range local{&t.local_, segment.offset_, segment.size_};
-  if (t.get() && !event.final) {
-    segment.read_ = true;
-    if (endpoint_.memory().reads().begin(segment.reader_, *t.peer_->to, event, local)) return;
-    segment.read_ = false;
-  }
-  if (t.get() && !event.final && (recalls(event) || t.peer_->to->remote() == nullptr))
-    return read_over(segment, {});  // the right is gone before it could be used
-  end_segment(segment, deliver(t, segment, event));
-}
-
-void transfer_queue::end_segment(transfer_segment& segment, const status& outcome) noexcept {
   transfer& t = *segment.owner_;
   transfer_peer& peer = *t.peer_;
-  if (!outcome) {
+  if (const auto s = deliver(t, segment, event); !s) {
     segment.cancel();  // in case more was to follow
-    stop(t, outcome.error());
+    stop(t, s.error());
   }
   release(segment);
   settle(t);
   pump(peer);
-}
-
-// ---- reading what the peer has given a right to
-
-void transfer_segment::read_over(right_reader& r, const status& outcome) noexcept {
-  transfer_segment& segment = static_cast<reader&>(r).segment;
-  segment.queue_->read_over(segment, outcome);
-}
-
-/// The peer wants the right back, or the exchange has ended under the READs.
-void transfer_queue::heard_while_reading(transfer_segment& segment, reply_event& event) noexcept {
-  if (!event.final && recalls(event)) {
-    segment.recalled_ = true;
-    if (right_reads::abandon(segment.reader_)) read_over(segment, {});
-    return;
-  }
-  transfer& t = *segment.owner_;
-  transfer_peer& peer = *t.peer_;
-  if (!event.final) segment.cancel();
-  stop(t, event.outcome ? error(errc::malformed, "a reply to an order that is being read")
-                        : event.outcome.error());
-  right_reads::abandon(segment.reader_) ? release(segment) : linger(segment);
-  settle(t);
-  pump(peer);
-}
-
-/// The READs have completed, so the right may be released, which is what the cancel says. If not all is there,
-/// the segment is ordered anew.
-void transfer_queue::read_over(transfer_segment& segment, const status& outcome) noexcept {
-  segment.cancel();
-  if (segment.owner_ == nullptr) {  // it has lingered
-    segment.list_hook<transfer_segment>::unlink();
-    free_.push_front(segment);
-    return;
-  }
-  constexpr std::uint32_t most_tries = 16;
-  const bool read = outcome && !segment.recalled_ && segment.read_;
-  segment.read_ = false;
-  if (read) return end_segment(segment, compare(segment));
-  if (++segment.tries_ >= most_tries) {
-    return end_segment(segment, outcome
-                                    ? error(errc::busy, "the peer has recalled its rights again and again")
-                                    : outcome.error());
-  }
-  if (const auto s = dispatch(segment, endpoint_.acquire_message()); !s) end_segment(segment, s);
-}
-
-/// Compares what was read with the checksum of the right.
-status transfer_queue::compare(const transfer_segment& segment) noexcept {
-  const memory_right& right = segment.reader_.right();
-  const transfer& t = *segment.owner_;
-  const bool differs = (right.flags & memory_right::checked) != 0 &&
-                       t.local_.checksum(segment.offset_, segment.size_) != right.checksum;
-  if (!differs) return {};
-  return make_error(errc::checksum_mismatch, "{} bytes from node {} were altered on their way", segment.size_,
-                    t.peer_->to->peer());
-}
-
-/// The transfer has ended, and READs are under way: they bring nothing to its memory. The right is released
-/// when they have completed.
-void transfer_queue::linger(transfer_segment& segment) noexcept {
-  --segment.owner_->in_flight_;
-  --segment.owner_->peer_->in_flight;
-  segment.list_hook<transfer_segment>::unlink();
-  segment.owner_ = nullptr;
-  lingering_.push_back(segment);
 }
 
 /// Ends the transfer if it has nothing under way and nothing to send.
@@ -253,10 +163,6 @@ void transfer_queue::abandon(transfer& t, const error& reason) noexcept {
   t.local_.recall();
   while (!t.segments_.empty()) {
     transfer_segment& segment = t.segments_.front();
-    if (segment.reader_.reading() && !right_reads::abandon(segment.reader_)) {
-      linger(segment);
-      continue;
-    }
     const bool transmitted = segment.cancel();
     if (transmitted && !t.get() && !SCOLL_MUTANT(bulk_push_as_not_written)) t.may_have_written_ = true;
     release(segment);

@@ -13,7 +13,6 @@
 #include "transport/io/buffer.hpp"
 #include "transport/memory/memory_head.hpp"
 #include "transport/memory/region_descriptor.hpp"
-#include "transport/memory/right_reader.hpp"
 #include "transport/session/exchange.hpp"
 #include "transport/session/hello.hpp"
 #include "transport/session/lent_memory.hpp"
@@ -39,22 +38,12 @@ class transfer_segment final : public exchange, public list_hook<transfer_segmen
 
  private:
   friend class transfer_queue;
-  /// Reads what the peer has given a right to.
-  struct reader final : right_reader {
-    explicit reader(transfer_segment& self) noexcept : right_reader(&read_over), segment(self) {}
-    transfer_segment& segment;
-  };
   static void heard(exchange& e, reply_event& event) noexcept;
-  static void read_over(right_reader& r, const status& outcome) noexcept;
 
   transfer_queue* queue_ = nullptr;
   transfer* owner_ = nullptr;
   std::uint64_t offset_ = 0;  // where the segment begins in the local memory
   std::uint32_t size_ = 0;
-  reader reader_{*this};
-  bool read_ = false;  // a right is being read, or has been
-  bool recalled_ = false;
-  std::uint32_t tries_ = 0;
 };
 
 /// How a transfer is cut. 0 stands for the endpoint's option.
@@ -131,13 +120,7 @@ class transfer_queue final {
 
   void pump(transfer_peer& peer) noexcept;
   bool send_segment(transfer& t) noexcept;
-  status dispatch(transfer_segment& segment, message& m) noexcept;
   void heard(transfer_segment& segment, reply_event& event) noexcept;
-  void heard_while_reading(transfer_segment& segment, reply_event& event) noexcept;
-  void read_over(transfer_segment& segment, const status& outcome) noexcept;
-  static status compare(const transfer_segment& segment) noexcept;
-  void end_segment(transfer_segment& segment, const status& outcome) noexcept;
-  void linger(transfer_segment& segment) noexcept;
   status deliver(transfer& t, const transfer_segment& segment, reply_event& event) noexcept;
   void settle(transfer& t) noexcept;
   void stop(transfer& t, const error& reason) noexcept;
@@ -149,8 +132,6 @@ class transfer_queue final {
   std::map<node_id, transfer_peer> peers_;
   std::vector<std::unique_ptr<transfer_segment[]>> blocks_;
   intrusive_list<transfer_segment, transfer_segment> free_;
-  /// Segments of transfers that have ended, until their READs have completed.
-  intrusive_list<transfer_segment, transfer_segment> lingering_;
 };
 
 }  // namespace scoll::transport

@@ -37,7 +37,6 @@ class lane final : public link_events, public connect_events {
   lane& operator=(const lane&) = delete;
 
   bool up() const noexcept { return state_ == state::up; }
-  remote_access* remote() const noexcept { return up() ? link_->remote() : nullptr; }
   bool greeting() const noexcept { return state_ == state::greeting; }
   /// True from the end of the grace until the lane is up again, if something is held for the peer. Only a
   /// bulk lane is ever lost; a control lane takes its session with it.

@@ -36,9 +36,4 @@ inline constexpr std::size_t parked_per_peer = 8;
 inline constexpr nanoseconds piece_retry_first = std::chrono::milliseconds(1);
 inline constexpr nanoseconds piece_retry_limit = std::chrono::milliseconds(50);
 
-/// A right that has been out for this long is recalled if others wait for its slab. If that does not help
-/// within `recall_limit`, its link is cut.
-inline constexpr nanoseconds right_limit = std::chrono::seconds(1);
-inline constexpr nanoseconds recall_limit = std::chrono::milliseconds(50);
-
 }  // namespace scoll::transport::limits

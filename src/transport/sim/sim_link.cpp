@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "transport/sim/sim_remote.hpp"
 #include "transport/sim/wire_time.hpp"
 #include "transport/wire/checksum.hpp"
 
@@ -17,9 +16,6 @@ constexpr std::size_t pipe_bytes = 262144;
 constexpr nanoseconds user_timeout = std::chrono::seconds(5);
 // After this long a connection whose peer is silent is given up, as TCP does with keep-alive probes.
 constexpr nanoseconds keep_alive = std::chrono::seconds(10);
-
-// After this long hardware gives up a READ that is not answered.
-constexpr nanoseconds unanswered_limit = std::chrono::milliseconds(20);
 
 }  // namespace
 
@@ -160,7 +156,6 @@ void sim_link::bury(sim_crash how) noexcept {
       other->end_after_queue({errc::connection_lost, "connection reset: the peer's process died"});
     }
   }
-  if (remote_access_ != nullptr) remote_access_->bury();
   silent_ = false;
   ending_.reset();
   drop_queue();
@@ -210,22 +205,7 @@ void sim_link::finish(error reason) noexcept {  // a copy, because it may be a m
   if (owner != nullptr) owner->on_closed(reason);
 }
 
-transport::remote_access* sim_link::remote() noexcept {
-  return peer_ != nullptr ? remote_access_ : nullptr;
-}
-
-void sim_link::unanswered() noexcept {
-  end_after(unanswered_limit, {errc::connection_lost, "a READ was not answered"});
-}
-
-/// True if nothing holds up what comes from the peer.
-bool sim_link::reachable() const noexcept {
-  return inward().blocked_until <= world().now() && !network().is_frozen(host()) &&
-         !network().is_frozen(remote_);
-}
-
 void sim_link::die() noexcept {
-  if (remote_access_ != nullptr) std::exchange(remote_access_, nullptr)->link_gone();
   if (peer_ != nullptr) peer_->peer_ = nullptr;
   if (alive_ != nullptr) *alive_ = false;
   timer_.cancel();

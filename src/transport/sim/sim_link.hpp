@@ -29,7 +29,6 @@ class sim_link final : public transport::link, public list_hook<> {
   bool writable() const noexcept override { return !drained_.scheduled() && !blocked_; }
   std::size_t batch_bytes() const noexcept override { return 65536; }
   std::string peer_name() const override { return sim_network::address_of(remote_); }
-  transport::remote_access* remote() noexcept override;
   void write(std::span<const transport::frame_parts> frames) noexcept override;
   void close() noexcept override;
 
@@ -42,14 +41,6 @@ class sim_link final : public transport::link, public list_hook<> {
   bool between(std::uint32_t a, std::uint32_t b) const noexcept {
     return (host() == a && remote_ == b) || (host() == b && remote_ == a);
   }
-  void set_remote(sim_remote* remote) noexcept { remote_access_ = remote; }
-  sim_rail& rail() const noexcept { return rail_; }
-  /// The hardware gives up: both ends learn of it.
-  void cut_remote() noexcept { break_both({errc::connection_lost, "a READ failed, or the link was cut"}); }
-  /// A READ is not answered, because the peer's end is gone.
-  void unanswered() noexcept;
-  bool reachable() const noexcept;
-  std::uint32_t remote_host() const noexcept { return remote_; }
   bool of(const sim_rail& rail) const noexcept { return &rail_ == &rail; }
   bool connected() const noexcept { return peer_ != nullptr; }
 
@@ -128,7 +119,6 @@ class sim_link final : public transport::link, public list_hook<> {
   std::uint32_t remote_;
   transport::frame_assembler assembler_;
   sim_link* peer_ = nullptr;
-  sim_remote* remote_access_ = nullptr;
   small_queue<chunk> queue_;
   std::size_t queued_bytes_ = 0;
   bool blocked_ = false;

@@ -6,7 +6,6 @@
 
 #include "scoll/coro/error_format.hpp"
 #include "transport/sim/sim_link.hpp"
-#include "transport/sim/sim_remote.hpp"
 #include "transport/sim/wire_time.hpp"
 
 namespace scoll::testing {
@@ -165,7 +164,6 @@ class sim_rail::connector final : public list_hook<>, public timer_node, public 
     auto* ours = new sim_link(source, to);
     auto* theirs = new sim_link(target, initiator);
     sim_link::join(*ours, *theirs);
-    if (source.network_.offers_remote_access()) sim_remote::join(*ours, *theirs);
     if (source.network_.repeats_next_connection(initiator, to)) ours->repeat_first_write();
     world.record(sim_trace::connection, initiator, to, 0);
     target.home_.enter([&]() noexcept { target.acceptor_->on_accepted(*theirs); });
@@ -202,12 +200,6 @@ sim_rail::~sim_rail() {
   SCOLL_ASSERT(
       open_.empty(),
       "a rail died before its links: await node.shutdown(...), then destroy the node, then the rail");
-}
-
-transport::memory_registrar* sim_rail::registrar() noexcept {
-  if (registrar_ == nullptr && network_.offers_remote_access())
-    registrar_ = std::make_unique<sim_registrar>(home_, *network_.remote_);
-  return registrar_.get();
 }
 
 status sim_rail::listen(const std::string& address, transport::accept_events& events) noexcept {
@@ -252,7 +244,6 @@ void sim_rail::cancel_connect(transport::connect_events& waiter) noexcept {
 void sim_rail::crash(sim_crash how) {
   stop_listening();
   crashed_ = true;
-  if (registrar_ != nullptr) registrar_->forget_all();
   network_.mute_[host_] = how == sim_crash::silent;
   for (sim_link* l = network_.links_.first(); l != nullptr; l = network_.links_.next(*l)) {
     if (l->of(*this)) l->bury(how);

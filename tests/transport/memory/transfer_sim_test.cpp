@@ -124,17 +124,9 @@ void harm(sim_world& world, sim_network& network, random_generator& random) {
   }
 }
 
-outcome run(std::uint64_t seed, bool faults, bool reads) {
+outcome run(std::uint64_t seed, bool faults) {
   sim_world world(seed, host_count);
   sim_network network(world, 64 + seed * 977 % 40000);
-  if (reads) {
-    sim_remote_options narrow;
-    narrow.slabs = 4 + seed % 5;
-    narrow.slab_bytes = 32768;
-    narrow.depth = 1 + seed % 3;
-    narrow.piece_bytes = 1000 + seed * 3001 % 20000;
-    network.offer_remote_access(narrow);
-  }
   std::deque<station> stations;
   for (std::uint32_t h = 0; h < host_count; ++h) {
     stations.emplace_back(world, network, h, sim_clock{1s, static_cast<std::int64_t>(h) * 5000});
@@ -173,28 +165,26 @@ outcome run(std::uint64_t seed, bool faults, bool reads) {
 }  // namespace
 
 TEST_CASE("transfers in the simulator, without faults") {
-  const bool reads = GENERATE(false, true);
-  const outcome o = run(1, false, reads);
+  const outcome o = run(1, false);
   CHECK(o.count.touched == 0);
   CHECK(o.count.read == host_count * (host_count - 1) * 4);
   CHECK(o.count.written == host_count * (host_count - 1) * 4);
   CHECK(o.count.wrong == 0);
-  CHECK(run(1, false, reads).hash == o.hash);
+  CHECK(run(1, false).hash == o.hash);
 }
 
 TEST_CASE("transfers in the simulator, with faults from a seed") {
-  const bool reads = GENERATE(false, true);
   tally all;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     INFO("seed " << seed);
-    const outcome o = run(seed, true, reads);
+    const outcome o = run(seed, true);
     CHECK(o.count.wrong == 0);
     CHECK(o.count.surprising == 0);
     CHECK(o.count.touched == 0);
     all.read += o.count.read;
     all.written += o.count.written;
     all.failed += o.count.failed;
-    if (seed == 1) CHECK(run(seed, true, reads).hash == o.hash);
+    if (seed == 1) CHECK(run(seed, true).hash == o.hash);
   }
   CHECK(all.read > 100);
   CHECK(all.written > 100);

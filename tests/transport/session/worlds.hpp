@@ -109,24 +109,9 @@ class tcp_world final : public world {
   std::unique_ptr<reactor> reactor_;
 };
 
-/// A world whose links move large segments by READs.
-inline std::unique_ptr<memory_world> remote_world(const sim_remote_options& options = {}) {
-  auto w = std::make_unique<memory_world>();
-  w->net.offer_remote_access(options);
-  return w;
-}
-
-/// Worlds whose links carry all bytes as streams.
-inline std::unique_ptr<world> stream_world() {
+inline std::unique_ptr<world> any_world() {
   const int which = GENERATE(0, 1, 2);
   if (which == 0) return std::make_unique<memory_world>();
-  return std::make_unique<tcp_world>(which == 1 ? "127.0.0.1" : "[::1]");
-}
-
-inline std::unique_ptr<world> any_world() {
-  const int which = GENERATE(0, 1, 2, 3);
-  if (which == 0) return std::make_unique<memory_world>();
-  if (which == 3) return remote_world();
   return std::make_unique<tcp_world>(which == 1 ? "127.0.0.1" : "[::1]");
 }
 
