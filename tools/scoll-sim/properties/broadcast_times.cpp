@@ -40,7 +40,6 @@ constexpr nanoseconds long_way = milliseconds(250);
 void the_late_speak_for_themselves(const broadcast_record& b, const cluster& c, violations& found) {
   constexpr nanoseconds ample = milliseconds(15);
   if (!c.faults().empty() || b.cancelled || is_revoked(b)) return;
-  if (b.group->mapped && !b.group->mapped->slow.empty()) return;
   const auto n = static_cast<std::uint32_t>(b.addressed.size());
   const auto tree = any_tree::resolve(b.group->tree, n);
   const nanoseconds given = b.options.deadline.left({});
@@ -48,7 +47,9 @@ void the_late_speak_for_themselves(const broadcast_record& b, const cluster& c, 
     return;
   for (const std::uint32_t rank : b.addressed) {
     const cause& why = b.account.why(rank);
-    if (why.where == phase::delivery && why.what == errc::deadline_exceeded)
+    const bool admitted_late =
+        b.group->mapped && b.group->mapped->slow.contains(b.group->members.at(why.reporter));
+    if (why.where == phase::delivery && why.what == errc::deadline_exceeded && !admitted_late)
       report(found, "the late speak for themselves", b, fmt::format("rank {} did not", rank));
   }
 }
