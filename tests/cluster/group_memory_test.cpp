@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "process_cluster.hpp"
+#include "scoll/collective/options.hpp"
 #include "tests/catch.hpp"
 
 using namespace scoll;
@@ -15,9 +16,10 @@ namespace {
 
 constexpr std::uint32_t n = 4, stopped = 3, many = 10'000;
 
-void make_groups(process_cluster& c) {
+void make_groups(process_cluster& c, lifetime ends_with) {
   order o = c.for_all(order::kind::make_groups);
   o.tree = knomial{2};
+  o.lasting = ends_with == lifetime::members;
   o.groups = many / 10;  // in parts, because a report must come within 30 s
   for (int part = 0; part < 10; ++part) REQUIRE(c.ask(0, o).ok);
 }
@@ -42,8 +44,8 @@ std::vector<std::uint64_t> bytes_once_gone(process_cluster& c) {
 
 /// Makes groups and ends them all while a member is stopped. Returns the bytes that each process uses when that
 /// member has gone on and has heard of it.
-std::vector<std::uint64_t> end_beside_a_stopped_member(process_cluster& c) {
-  make_groups(c);
+std::vector<std::uint64_t> end_beside_a_stopped_member(process_cluster& c, lifetime ends_with) {
+  make_groups(c, ends_with);
   REQUIRE(c.ask(stopped, c.for_all(order::kind::count)).groups == many);
   c.signal(stopped, SIGSTOP);
   const report ended = c.ask(0, c.for_all(order::kind::end_groups));
@@ -56,19 +58,28 @@ std::vector<std::uint64_t> end_beside_a_stopped_member(process_cluster& c) {
   return bytes_once_gone(c);
 }
 
-}  // namespace
-
-TEST_CASE("ten thousand groups that end beside a stopped member leave no memory", "[process]") {
+void check_no_memory_is_left(lifetime ends_with) {
   process_cluster c(n);
   // Pools grow to what was needed at one time, which chance decides. A leak would show in every round.
-  auto before = end_beside_a_stopped_member(c);
+  auto before = end_beside_a_stopped_member(c, ends_with);
   bool grows = true;
   for (int rounds = 0; grows && rounds < 5; ++rounds) {
-    const auto after = end_beside_a_stopped_member(c);
+    const auto after = end_beside_a_stopped_member(c, ends_with);
     grows = false;
     for (std::uint32_t i = 0; i < n; ++i) grows |= after[i] > before[i] + before[i] / 100;
     before = after;
   }
   REQUIRE_FALSE(grows);
   c.quit_all();
+}
+
+}  // namespace
+
+TEST_CASE("ten thousand groups that end beside a stopped member leave no memory", "[process]") {
+  check_no_memory_is_left(lifetime::creator);
+}
+
+TEST_CASE("ten thousand groups that outlive their creator and end beside a stopped member leave no memory",
+          "[process]") {
+  check_no_memory_is_left(lifetime::members);
 }

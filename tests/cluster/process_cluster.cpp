@@ -161,11 +161,13 @@ class obedient {
 
   task<void> make_groups(const order& o) {
     const std::vector<target> targets = targets_of(o);
+    group_options options{.tree = o.tree};
+    if (o.lasting) options.lifetime = lifetime::members;
     report answer;
     answer.what = report::kind::result;
     answer.ok = true;
     for (std::uint32_t i = 0; i < o.groups && answer.ok; ++i) {
-      auto made = co_await node_->create_group<worker>(targets, {.tree = o.tree});
+      auto made = co_await node_->create_group<worker>(targets, options);
       answer.ok = made.has_value();
       if (made) brief_.push_back(*made);
     }

@@ -39,6 +39,7 @@ struct order {
   std::uint32_t deadline_ms = 0;    ///< 0: no deadline
   std::uint32_t request_bytes = 0;  ///< besides the fixed part
   std::uint32_t groups = 0;
+  bool lasting = false;       ///< the groups do not end with their creator
   std::uint32_t members = 0;  ///< number of group members, which are `member_ids`
   std::array<std::uint64_t, most_processes> member_ids{};
   tree_spec tree{};

@@ -102,6 +102,31 @@ TEST_CASE("an object goes down a chain by descriptors that each member rewrites 
   CHECK(c.quiet());
 }
 
+TEST_CASE("a revoke ends the transfer of a hook, and the memory is free then") {
+  test::cluster c(3);
+  shelves at(c);
+  const auto group = c.make_group<spread>(0, chain{});
+  at[0].stored = test::made(8 * mebibyte, 1);
+  auto handle = expose(c[0], std::span<const std::byte>(at[0].stored));
+  REQUIRE(handle);
+  const std::uint64_t carried_before = c.network.bytes_carried();
+  test::flight<spread> running(c, group, {handle->descriptor()});
+  while (c.network.bytes_carried() - carried_before < 2 * mebibyte) c.ex.run_for(10us);
+  REQUIRE(at[1].stored.size() == 8 * mebibyte);
+  const auto held = c[1].find_group<spread>(group.id()).value();
+  REQUIRE(c.run(held.revoke(7, "plan B")));
+  auto& r = running.land();
+  CHECK(r.status().error() == errc::revoked);
+  for (const std::uint32_t i : {1U, 2U}) CHECK_FALSE(at[i].executed);
+  const std::uint64_t carried = c.network.bytes_carried() - carried_before;
+  CHECK(carried < 8 * mebibyte);
+  handle->unexpose();
+  REQUIRE(c.quiet());
+  const bytes before = at[1].stored;
+  c.ex.run_for(1s);
+  CHECK(at[1].stored == before);
+}
+
 TEST_CASE("a member that cannot have the object fails in prepare, and nobody below it is told") {
   test::cluster c(3, {}, 1ms);
   shelves at(c);
