@@ -42,9 +42,9 @@ class service_handle {
   task<void> close();
   /// Like `close()`, but waits no longer than `limit`. Half of it is for requests to end by themselves. Then
   /// the hooks' stop tokens fire: broadcasts of this node end with `closed` and learn what their members have
-  /// done; in those of others this node's own part ends, as failed (`closed`) if `execute` fails then, and
-  /// as unknown if it has not returned after another quarter. Answers of the members below are still awaited
-  /// and passed on. Errors: `deadline_exceeded` if hooks or members below take longer than `limit`; the
+  /// done; in those of others this node's own part ends, as failed (`closed`) if a hook fails then. After
+  /// another quarter an `execute` that has not returned is unknown, and a `prepare` has failed with nothing
+  /// forwarded. Answers of the members below are still awaited and passed on. Errors: `deadline_exceeded` if hooks or members below take longer than `limit`; the
   /// service lives until they have ended.
   task<status> close(nanoseconds limit);
 

@@ -27,20 +27,19 @@ task<void> engine::close_service(std::shared_ptr<service_entry> entry) {
 
 task<status> engine::close_service(std::shared_ptr<service_entry> entry, nanoseconds limit) {
   const time_point begun = executor_.now();
-  const auto ended_by = [&](nanoseconds part) {
-    return deadline_stop(deadline(saturating_add(begun, part)));
-  };
+  const time_point last_answers = saturating_add(begun, limit - limit / 4);
+  const auto ended_by = [](time_point by) { return deadline_stop(deadline(by)); };
   admissions_->end_service(*entry);
-  deadline_stop by_themselves = ended_by(limit / 2);
+  deadline_stop by_themselves = ended_by(saturating_add(begun, limit / 2));
   status ended = co_await entry->users.close(by_themselves.token());
   if (!ended) {
-    each_operation_of(*entry, [&](operation& op) { op.close_by(saturating_add(begun, limit * 3 / 4)); });
-    deadline_stop asked = ended_by(limit * 3 / 4);
+    each_operation_of(*entry, [&](operation& op) { op.close_by(last_answers); });
+    deadline_stop asked = ended_by(last_answers);
     ended = co_await entry->users.close(asked.token());
   }
   if (!ended) {
     each_operation_of(*entry, [](operation& op) { op.give_up_closed_part(); });
-    deadline_stop over = ended_by(limit);
+    deadline_stop over = ended_by(saturating_add(begun, limit));
     ended = co_await entry->users.close(over.token());
   }
   remove_service(*entry);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "scoll/coro/error_format.hpp"
@@ -80,15 +81,20 @@ bool waits_behind(const auto& classes) noexcept {
          SCOLL_MUTANT(revoke_behind_data, "notices wait until all requests to their peer have left");
 }
 
+/// The classes of a lane, which stand beside each other.
+auto classes_of(lane_id lane, auto& classes) noexcept {
+  constexpr std::size_t others = index(traffic_class::bulk);
+  static_assert(others == class_count - 1, "the class of the bulk lane is the last");
+  return lane == lane_id::bulk ? std::span(classes).subspan(others) : std::span(classes).first(others);
+}
+
 }  // namespace
 
 message* session::peek(lane_id lane, bool requests_too) noexcept {
   const bool notice_ready = lane == lane_id::control && requests_too && !notices_.empty() &&
                             classes_[index(traffic_class::urgent)].credits.available() != 0;
   if (notice_ready && !waits_behind(classes_)) return &notices_.front();
-  for (std::size_t c = 0; c < class_count; ++c) {
-    if (lane_of(static_cast<traffic_class>(c)) != lane) continue;
-    class_state& k = classes_[c];
+  for (class_state& k : classes_of(lane, classes_)) {
     const bool request_ready = requests_too && !k.requests.empty() && k.credits.available() > k.for_notices;
     // Replies of bulk are the load itself: a peer that pulls without end must not keep this node's own
     // requests waiting.
@@ -117,11 +123,8 @@ void session::take(message& m) noexcept {
 
 bool session::work_waiting(lane_id lane) const noexcept {
   if (lane == lane_id::control && !notices_.empty()) return true;
-  for (std::size_t c = 0; c < class_count; ++c) {
-    if (lane_of(static_cast<traffic_class>(c)) != lane) continue;
-    if (!classes_[c].expected.empty() || !classes_[c].requests.empty()) return true;
-  }
-  return false;
+  return std::ranges::any_of(classes_of(lane, classes_),
+                             [](const class_state& k) { return !k.expected.empty() || !k.requests.empty(); });
 }
 
 void session::apply_grants(const frame_header& header) noexcept {

@@ -563,11 +563,57 @@ TEST_CASE("a service that is closed within a limit ends its own part and passes 
     service.log->usual = 10ms;
     flight<probe> running(c, g, {});
     c.ex.run_for(1ms);
-    closing.spawn(close_within(handles[1], 100ms, closed));
+    const nanoseconds limit = GENERATE(nanoseconds(100ms), nanoseconds::max());
+    closing.spawn(close_within(handles[1], limit, closed));
     REQUIRE(running.land().ok());
     c.ex.run_for(1ms);
     REQUIRE(closed->has_value());
   }
+  c.run([&]() -> task<void> { co_await closing.join(); }());
+  REQUIRE(c.quiet());
+}
+
+namespace {
+
+/// A service whose `prepare` waits until it is let go, on one member, and does not hear its stop token.
+struct undecided {
+  static constexpr service_id id{0x0390};
+  static constexpr std::string_view name = "undecided";
+  struct request {
+    std::uint64_t value = 0;
+  };
+  struct reply {
+    std::uint64_t sum = 0;
+  };
+  task<status> prepare(request&, bcast_context& ctx) {
+    if (ctx.rank() == 1) co_await release->wait();
+    co_return status{};
+  }
+  result<reply> execute(const request& r, bcast_context&) { return reply{r.value}; }
+  static void merge(reply& into, const reply& from) noexcept { into.sum += from.sum; }
+
+  std::shared_ptr<event> release = std::make_shared<event>();
+};
+
+}  // namespace
+
+TEST_CASE("a service that is closed within a limit does not wait for a prepare that is deaf", "[hooks]") {
+  cluster c(3);
+  undecided service;
+  auto handles = c.serve(service);
+  auto g = c.make_group<undecided>(0, chain{});
+  std::optional<status> closed;
+  scope closing(c.ex);
+  flight<undecided> running(c, g, {1});
+  c.ex.run_for(1ms);
+  closing.spawn(close_within(handles[1], 100ms, closed));
+  auto& r = running.land();
+  check_members(r.outcome(), {1}, member_state::failed, phase::prepare, errc::closed, 1);
+  check_members(r.outcome(), {2}, member_state::not_reached, phase::prepare, errc::closed, 1);
+  REQUIRE_FALSE(closed);  // the hook has a quarter of the limit left to return
+  c.ex.run_for(26ms);
+  REQUIRE(closed->error() == errc::deadline_exceeded);
+  service.release->set();
   c.run([&]() -> task<void> { co_await closing.join(); }());
   REQUIRE(c.quiet());
 }

@@ -10,7 +10,7 @@ enum class end_cause : std::uint8_t {
   cancelled,    ///< by the caller, or by the parent for its own reason
   deadline,     ///< the time is over
   group_ended,  ///< the group has been destroyed, or has ended with its creator
-  closing,      ///< this node shuts down
+  closing,      ///< this node shuts down, or the service is being closed
   revoked,      ///< the group was revoked
   root_dead,    ///< nobody awaits the answer any more
 };

@@ -47,7 +47,7 @@ task<bool> operation::prepare() {
 bool operation::prepared(status checked) {
   if (checked && out_of_time()) checked = why_ended("prepare returned too late");
   if (checked && !children_.empty()) checked = encode_rewritten();
-  if (!checked) fail_before_forwarding(checked.error(), phase::prepare);
+  if (!checked) fail_before_forwarding(own_.closed ? own_.closed : checked.error(), phase::prepare);
   return checked.has_value() ||
          SCOLL_MUTANT(forwards_though_refused, "a request that `prepare` refused is forwarded");
 }
@@ -94,7 +94,7 @@ void operation::send_to(child& c) {
         make_error(errc::unreachable, "no address is known for node {}", subject_.group->members->node(rank));
     return progress_.set();
   }
-  c.loaded = creation_rides_to(c);
+  c.loaded = !session->dead() && creation_rides_to(c);
   if (c.loaded && loaded_ == nullptr) {
     if (const status loaded = load_creation(); !loaded) {
       c.reason = loaded.error();

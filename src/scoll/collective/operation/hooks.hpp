@@ -19,7 +19,7 @@ class hook_set {
   struct state {
     bool running = false;
     bool done = false;
-    status outcome;  ///< set once `done`
+    status outcome;  ///< of the last one that ended; for this one's, `done` must be true
 
     void finish(status ended) noexcept {
       outcome = ended;
@@ -43,6 +43,10 @@ class hook_set {
   void end(state& s, status ended) noexcept {
     s.finish(ended);
     --running_;
+  }
+  void clear() noexcept {
+    for (state& s : states_) s.running = s.done = false;  // an outcome is large and is overwritten anyway
+    running_ = 0;
   }
   bool any_running() const noexcept { return running_ != 0; }
 

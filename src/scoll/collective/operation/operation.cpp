@@ -125,7 +125,9 @@ void operation::close_by(time_point at) noexcept {
 }
 
 void operation::give_up_closed_part() noexcept {
-  if (!own_.closed || own_.settled || !own_.begun || executed().done) return;
+  if (!own_.closed || own_.settled) return;
+  if (hooks_.at(hook_kind::prepare).running) return end_by(end_cause::closing, own_.closed);
+  if (!own_.begun || executed().done) return;
   own_.settled = true;
   const error silent(errc::closed, "execute has not returned, and the service is being closed");
   mark_self(member_state::unknown, note(phase::execute, silent));
@@ -145,7 +147,7 @@ void operation::reset() noexcept {
     request_ = {};
   }
   loaded_.reset();
-  hooks_ = {};
+  hooks_.clear();
   own_ = {};
   ending_ = {};
   result_ = {};
