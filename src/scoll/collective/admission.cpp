@@ -115,6 +115,11 @@ error engine::admit_forget(const admission_request& request, const collective_he
                            std::shared_ptr<service_entry> service) {
   const auto forgets = decode_forget(request.payload().bytes.subspan(head.bytes_before_request()));
   if (!forgets) return forgets.error();
+  if (head.group.creator == 0) {
+    return make_error(errc::invalid_argument,
+                      "group {} is out of band: each member ends it by itself, and no other can tell it to",
+                      head.group.counter);
+  }
   const auto group = groups_.find(head.group);
   if (group == nullptr) {
     auto none = group_for(request, head, service);

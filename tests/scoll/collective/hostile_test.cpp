@@ -512,6 +512,19 @@ TEST_CASE("a creation that was forgotten before it arrived is refused", "[hostil
   REQUIRE(f.c.engine(1).groups() == 3);
 }
 
+TEST_CASE("no member ends an out-of-band group on another", "[hostile]") {
+  infiltrated f(3, flat{}, 0);
+  const auto g = f.c[1].adopt_group<probe>(5, membership::make(f.c.targets()).value()).value();
+  auto h = head_for(g, 1, 0);
+  h.operation.incarnation = 2;
+  h.kind = static_cast<std::uint8_t>(detail::collective_kind::forget);
+  REQUIRE(f.x->ask(2, h, bytes(1)).refused == errc::invalid_argument);
+  REQUIRE(f.c[1].find_group<probe>(g.id()).has_value());
+  h.kind = static_cast<std::uint8_t>(detail::collective_kind::broadcast);
+  const auto request = encoded(probe::request{});
+  REQUIRE_FALSE(f.x->ask(2, h, request).refused);
+}
+
 TEST_CASE("answers that make no sense fail the subtree that gave them", "[hostile]") {
   struct bad_answer {
     const char* what;

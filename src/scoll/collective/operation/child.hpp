@@ -48,13 +48,15 @@ struct operation_child final : transport::exchange {
 static_assert(std::is_base_of_v<transport::exchange, operation_child>,
               "a hop and a shipped call are one primitive");
 
-/// The children of one operation. The table keeps its memory for the next operation.
+/// The children of one operation. The table keeps its memory for the next operation, unless it is large.
 class child_table {
  public:
+  static constexpr std::size_t most_kept = 4096;
+
   /// Makes room for `count` children; the caller may fill all of it.
   std::span<operation_child> make_room(std::size_t count) {
     if (count > capacity_) {
-      capacity_ = std::max(count, 2 * capacity_);
+      capacity_ = std::max(count, std::min(2 * capacity_, most_kept));
       children_ = std::make_unique<operation_child[]>(capacity_);
     }
     return {children_.get(), count};
@@ -64,8 +66,12 @@ class child_table {
   void clear() noexcept {
     for (operation_child& c : all()) c.answer = {};
     count_ = unsettled = 0;
+    if (capacity_ <= most_kept) return;
+    children_.reset();
+    capacity_ = 0;
   }
 
+  std::size_t capacity() const noexcept { return capacity_; }
   std::size_t size() const noexcept { return count_; }
   bool empty() const noexcept { return count_ == 0; }
   std::span<operation_child> all() noexcept { return {children_.get(), count_}; }
