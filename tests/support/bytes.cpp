@@ -29,6 +29,16 @@ void fill(std::span<std::byte> memory, std::byte b) {
   if (!memory.empty()) std::memset(memory.data(), std::to_integer<int>(b), memory.size());
 }
 
+std::string hex(std::span<const std::byte> bytes) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (const std::byte b : bytes) {
+    text += digits[std::to_integer<unsigned>(b) >> 4];
+    text += digits[std::to_integer<unsigned>(b) & 15];
+  }
+  return text;
+}
+
 void replace(std::span<std::byte> memory, std::byte before, std::byte after) {
   std::replace(memory.begin(), memory.end(), before, after);
 }

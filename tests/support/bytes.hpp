@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 /// Loops over every byte of megabytes, for tests. They are optimised in every build, so that a sanitized
@@ -16,6 +17,8 @@ bool same(std::span<const std::byte> a, std::span<const std::byte> b);
 bool holds_any(std::span<const std::byte> memory, std::byte b);
 bool holds_only(std::span<const std::byte> memory, std::byte b);
 void fill(std::span<std::byte> memory, std::byte b);
+/// The bytes as hexadecimal digits.
+std::string hex(std::span<const std::byte> bytes);
 void replace(std::span<std::byte> memory, std::byte before, std::byte after);
 
 }  // namespace scoll::test

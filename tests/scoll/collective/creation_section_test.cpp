@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "tests/catch.hpp"
+#include "tests/support/bytes.hpp"
 #include "transport/wire/wire.hpp"
 
 using namespace scoll;
 using namespace scoll::detail;
+using scoll::test::hex;
 
 namespace {
 
@@ -46,16 +48,6 @@ std::vector<std::byte> encoded(const creation_terms& terms, const Members& membe
   std::vector<std::byte> bytes(1024);
   bytes.resize(encode_creation(terms, members, bytes).value());
   return bytes;
-}
-
-std::string hex(std::span<const std::byte> bytes) {
-  std::string text;
-  for (const std::byte b : bytes) {
-    constexpr char digits[] = "0123456789abcdef";
-    text += digits[std::to_integer<unsigned>(b) >> 4];
-    text += digits[std::to_integer<unsigned>(b) & 15];
-  }
-  return text;
 }
 
 std::string digest_of_outer() {

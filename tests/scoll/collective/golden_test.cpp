@@ -9,22 +9,14 @@
 #include "scoll/collective/notice_head.hpp"
 #include "scoll/collective/outcome_builder.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/bytes.hpp"
 #include "transport/wire/wire.hpp"
 
 using namespace scoll;
 using namespace scoll::detail;
+using scoll::test::hex;
 
 namespace {
-
-std::string hex(std::span<const std::byte> bytes) {
-  constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  for (const std::byte b : bytes) {
-    text += digits[std::to_integer<unsigned>(b) >> 4];
-    text += digits[std::to_integer<unsigned>(b) & 15];
-  }
-  return text;
-}
 
 template <class T>
 T at(std::span<const std::byte> bytes, std::size_t offset) {

@@ -11,19 +11,11 @@
 #include <vector>
 
 #include "tests/catch.hpp"
+#include "tests/support/bytes.hpp"
 #include "transport/wire/wire.hpp"
 
+using scoll::test::hex;
 using bytes = std::vector<std::byte>;
-
-inline std::string hex(std::span<const std::byte> data) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (const std::byte b : data) {
-    text += digits[std::to_integer<std::size_t>(b >> 4)];
-    text += digits[std::to_integer<std::size_t>(b & std::byte{15})];
-  }
-  return text;
-}
 
 /// Hexadecimal digits; blanks between them are ignored.
 inline bytes from_hex(std::string_view text) {

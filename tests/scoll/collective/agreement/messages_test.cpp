@@ -7,22 +7,14 @@
 #include <vector>
 
 #include "tests/catch.hpp"
+#include "tests/support/bytes.hpp"
 #include "transport/wire/wire.hpp"
 
 using namespace scoll;
 using namespace scoll::detail;
+using scoll::test::hex;
 
 namespace {
-
-std::string hex(std::span<const std::byte> bytes) {
-  constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  for (const std::byte b : bytes) {
-    text += digits[std::to_integer<unsigned>(b) >> 4];
-    text += digits[std::to_integer<unsigned>(b) & 15];
-  }
-  return text;
-}
 
 std::vector<std::byte> bytes_of(std::initializer_list<unsigned> numbers) {
   std::vector<std::byte> bytes;
