@@ -110,8 +110,14 @@ class node {
     return function_handle(*shipper_, std::move(entry));
   }
 
-  /// Creates a group on all members at once: after success, all members hold it; after an error, none keeps
-  /// it, and the error says how many did not join and why. This node must be among `targets`.
+  /// Creates a group. An immediate group (the default) is created on all members at once: after success, all
+  /// members hold it; after an error, none keeps it, and the error says how many did not join and why. With
+  /// `populate::delayed` nothing is sent yet. This node must be among `targets`. Errors: `invalid_argument`
+  /// (no target, node 0, the name, or a delayed group whose lifetime is its members'), `duplicate_target`,
+  /// `too_large` (naming the size), `not_member` (this node is not a target, or a member is not in the outer
+  /// group), `unknown_service`, `unknown_tree`, `unknown_group` or `revoked` (the outer group), `peer_died`
+  /// (targets are known to be dead), `busy`, `deadline_exceeded`, `closed`, and the errors of members that
+  /// did not join.
   template <collective_service S>
   task<result<group<S>>> create_group(const std::vector<target>& targets, group_options options = {}) {
     return create_checked<S>(membership::make(targets), options);
@@ -160,17 +166,21 @@ class node {
   }
 
   /// Ends a group: here at once, on the other members as they are told. Members that cannot be told now are
-  /// told later, in the background, until each has heard, is dead, or this node shuts down
-  /// (docs/groups.md). It waits 10 s at most. Errors: `incomplete` names the members that were not told; then
-  /// it may be called again, to tell them now or to learn that all have been told. `busy`: 1,024 ended groups
-  /// wait for members, and this group stays open. `unknown_group`: it has ended before. `closed`.
+  /// told later, in the background, until each has heard, is dead, or this node shuts down; beyond 1,024 such
+  /// groups, members are not told, and ask (docs/groups.md). It waits 10 s at most on the node that tells the
+  /// members, and 21 s on one that asks the creator in vain; before that, it tells the outcome of a shrink
+  /// that others may not have heard, in an estimated round trip. Errors: `incomplete` (members were not told,
+  /// and are named; it may be called again, to tell them now or to learn that all have been told),
+  /// `unknown_group` or `membership_changed` (the group has ended before), `invalid_argument` (the group is
+  /// empty), `closed`.
   task<status> destroy(const detail::any_group& g);
 
   /// Reports that an incarnation of a node is dead or alive (gossip does both, see `follow`). A death ends at
-  /// once everything that this node expects of the dead one (`peer_died`), removes the groups that the dead
-  /// node created, and stops its broadcasts. Broadcasts to groups with the dead member are refused from then
-  /// on. News of a newer incarnation means that all earlier ones are dead. Incarnations are those of
-  /// `node_options`. News older than what is known changes nothing.
+  /// once everything that this node expects of the dead one (`peer_died`), ends the groups that the dead node
+  /// created, except for those whose lifetime is their members' (`group_options::lifetime`), and stops its
+  /// broadcasts. Broadcasts to groups with the dead member are refused from then on. News of a newer
+  /// incarnation means that all earlier ones are dead. Incarnations are those of `node_options`. News older
+  /// than what is known changes nothing.
   void on_dead(node_id peer, std::uint64_t incarnation);
   void on_alive(node_id peer, std::uint64_t incarnation);
 

@@ -62,9 +62,12 @@ class [[nodiscard]] bcast_awaiter {
 /// token. The following errors are found before anything is sent; the broadcast then fails at once, and every
 /// member is `not_reached`: `too_large` (naming both sizes), `busy`, `unknown_service`, `unknown_group` (the
 /// group was destroyed), `closed`, `deadline_exceeded` (too short for the depth of the tree), `unknown_tree`,
-/// and `peer_died` (members are known to be dead, and named; see `dead_members`). A broadcast to a subset can
-/// also fail with `not_member` (this node is not in the subset) or `invalid_argument`. A default-constructed
-/// group fails with `invalid_argument`, and its outcome has no members.
+/// `revoked` (the group, or one that it is within, is revoked), `membership_changed` (the `members` hook
+/// names other members now), `stale` (this node has sent its last broadcast to the group), `unsupported`
+/// (`last`, and nobody has created the group), `cancelled` (the token had fired), and `peer_died` (members
+/// are known to be dead, and named; see `dead_members`). A broadcast to a subset can also fail with
+/// `not_member` (this node is not in the subset) or `invalid_argument`. A default-constructed group fails
+/// with `invalid_argument`, and its outcome has no members.
 template <collective_service S>
 bcast_awaiter<S> bcast(const group<S>& g, const std::type_identity_t<detail::request_t<S>>& request,
                        const bcast_options& options = {}) {

@@ -42,9 +42,9 @@ class group : public detail::any_group {
 
   /// Gives a group of the same members that all of them hold. For a group that was created at once, it is
   /// that group itself. For any other group a new one is made, with a new id, as by `node::create_group`; a
-  /// delayed or out-of-band group stays as it is beside the new one. The new group has the tree and the name
-  /// of this group unless the options say otherwise. Errors: those of `node::create_group`, and
-  /// `unknown_group` or `membership_changed` if this group has ended.
+  /// delayed or out-of-band group stays as it is beside the new one. The new group has the tree, the name and
+  /// the outer group (`within`) of this group unless the options say otherwise. Errors: those of
+  /// `node::create_group`, and `unknown_group` or `membership_changed` if this group has ended.
   task<result<group>> settle(group_options options = {}) const { return typed(settled(options)); }
 
   /// Agrees on one value with all members of the group, each of which makes the same call: `auto a = co_await
@@ -57,11 +57,12 @@ class group : public detail::any_group {
   /// The value is encoded before this returns, to at most 1,024 bytes. Errors: `excluded` (it is decided, and
   /// this member's value is not in it: the others held it dead), `no_quorum` (half of the members or more are
   /// held dead), `undecided` (time ran out; it may have been decided, or still be), `stale` (the instance is
-  /// closed, or its outcome is forgotten), `busy` (64 instances are open), `too_large` (of the value, or of
-  /// the merged value), `malformed` (members agree on different types), `invalid_argument` (a part of a
-  /// group, a group that is not known to all its members, another type or another quorum than before),
-  /// `deadline_exceeded` (no time was left when it began), `cancelled`, `unknown_group` (the group was
-  /// destroyed), `closed`. A revoked group can still agree.
+  /// closed, or its outcome is forgotten; or this member has sent its last broadcast to the group), `busy`
+  /// (64 instances are open), `too_large` (of the value, or of the merged value), `malformed` (members agree
+  /// on different types), `invalid_argument` (a part of a group, a group that is not known to all its
+  /// members, another type or another quorum than before), `deadline_exceeded` (no time was left when it
+  /// began), `cancelled`, `unknown_group` (the group was destroyed), `closed`. A revoked group can still
+  /// agree.
   template <agreeable T>
   task<agreed<T>> agree(std::uint64_t instance, const T& value, const agree_options& options = {}) const {
     return detail::read_agreed<T>(
@@ -82,8 +83,9 @@ class group : public detail::any_group {
   /// Errors: `excluded` (the others have gone on without this member, which they held dead), `no_quorum`
   /// (half of the members or more are held dead), `undecided` (time ran out; the group may exist, and a
   /// further call finds it), `invalid_argument` (a part of a group, a group that is not known to all its
-  /// members, another quorum than before), `unknown_group` (this group, or the new one, was destroyed),
-  /// `deadline_exceeded` (no time was left when it began), `cancelled`, `closed`.
+  /// members, another quorum than before), `stale` (this member has sent its last broadcast to the group),
+  /// `unknown_group` (this group, or the new one, was destroyed), `deadline_exceeded` (no time was left when
+  /// it began), `cancelled`, `closed`.
   task<result<group>> shrink(const agree_options& options = {}) const { return typed(shrink_any(options)); }
 
  private:

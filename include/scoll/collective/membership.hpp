@@ -18,8 +18,8 @@ struct target {
   std::vector<entity> entities;
 };
 
-/// The maximum number of members in a group. The size of a message limits a membership that travels far
-/// earlier.
+/// The maximum number of members in a group. The encoded membership of a group that is created has 16 MiB at
+/// most, and has to fit in a message with `membership_form::inline_only`.
 inline constexpr std::uint32_t max_members = 1U << 20;
 
 /// An ordered, checked list of targets and its digest. It is immutable and shared. The rank of a node is its

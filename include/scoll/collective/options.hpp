@@ -52,7 +52,7 @@ static_assert(std::is_trivially_copyable_v<bcast_options>);
 /// Says how long a group lives, unless it is destroyed.
 enum class lifetime : std::uint8_t {
   creator,  ///< it ends with the life of the node that created it
-  members,  ///< it outlives its creator
+  members,  ///< it outlives its creator; not for delayed groups
 };
 
 /// Says when the members of a new group are told of it.

@@ -31,7 +31,8 @@ inline constexpr std::size_t max_other_tombstones = 4096;
 inline constexpr std::size_t max_groups_out_of_sight = 1024;
 
 /// The number of groups that a node can be ending at once: those whose members it is telling, and those of
-/// which some members could not be told so far. `destroy` of a further one is `busy`.
+/// which some members could not be told so far. The members of a further one are not told in the background;
+/// they ask.
 inline constexpr std::size_t max_ending_groups = 1024;
 
 /// The number of operations that create and end groups beyond `node_options::max_operations`, so that a table

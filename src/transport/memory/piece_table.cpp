@@ -19,7 +19,11 @@ status check_pieces(const piece_options& options, std::span<const std::span<std:
   std::uint64_t length = options.length_in_slots;
   if (length != 0) {
     const auto fits = [&](const auto& segment) { return segment.size() == piece; };
-    if (segments.empty() || !std::ranges::all_of(segments, fits) || options.complete) {
+    if (options.complete) {
+      return error(errc::invalid_argument,
+                   "a region in slots cannot be complete: its memory does not hold all pieces");
+    }
+    if (segments.empty() || !std::ranges::all_of(segments, fits)) {
       return make_error(errc::invalid_argument, "slots for pieces of {} bytes must have that size", piece);
     }
   } else {

@@ -278,6 +278,8 @@ TEST_CASE("memory is exposed in pieces only as they fit") {
   CHECK(memory_region::expose_pieces(*p.right->ep, std::span<const std::byte>(memory).first(piece_bytes),
                                      options)
             .has_value());
+  options.complete = true;  // the memory of a region in slots does not hold all pieces
+  CHECK(refused(options, std::span(memory).first(piece_bytes)) == errc::invalid_argument);
   options = {};
   CHECK(memory_region::expose_pieces(*p.right->ep, std::span<const std::byte>(), options)->pieces() == 0);
 }
