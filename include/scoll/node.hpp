@@ -40,12 +40,13 @@ class service_handle {
 
   /// Refuses new requests to their parents and waits for all running ones, however long they take.
   task<void> close();
-  /// Like `close()`, but waits no longer than `limit`. Half of it is for requests to end by themselves. Then
-  /// the hooks' stop tokens fire: broadcasts of this node end with `closed` and learn what their members have
-  /// done; in those of others this node's own part ends, as failed (`closed`) if a hook fails then. After
-  /// another quarter an `execute` that has not returned is unknown, and a `prepare` has failed with nothing
-  /// forwarded. Answers of the members below are still awaited and passed on. Errors: `deadline_exceeded` if hooks or members below take longer than `limit`; the
-  /// service lives until they have ended.
+  /// Like `close()`, but waits no longer than `limit`. For the first half of it, requests may end by
+  /// themselves. Then the hooks' stop tokens fire. Broadcasts of this node end with `closed` and learn what
+  /// their members have done. In broadcasts of other nodes, this node's own part ends; it has failed
+  /// (`closed`) if a hook fails then. After another quarter, an `execute` that has not returned is unknown,
+  /// and a `prepare` that has not returned has failed, with nothing forwarded. Answers of the members below
+  /// are still awaited and passed on. Errors: `deadline_exceeded` (hooks or members below take longer than
+  /// `limit`; the service lives until they have ended).
   task<status> close(nanoseconds limit);
 
  private:
@@ -132,8 +133,8 @@ class node {
   /// itself, and any of them may then broadcast. Memberships are compared by digest: a member that holds
   /// another membership under that id answers `membership_changed`, and one that holds none `unknown_group`.
   /// A membership is immutable and may be shared by all nodes that hold it. Errors: `not_member`,
-  /// `unknown_service`, `already_exists` (the id is taken here), `revoked` (this node is passing a
-  /// revoke of the group on), `invalid_argument` (the name).
+  /// `unknown_service`, `already_exists` (the id is taken here), `revoked` (this node is passing a revoke of
+  /// the group on), `invalid_argument` (the name).
   template <collective_service S>
   result<group<S>> adopt_group(std::uint64_t id, membership_ptr members, const group_options& options = {}) {
     auto adopted = adopt_any_group(id, std::move(members), S::id, options);
@@ -146,8 +147,8 @@ class node {
   /// share its answer. A node that gets a request for such a group asks its own hook, so that no node has to
   /// call this before; it is needed where a broadcast begins. If the hook names other members than before,
   /// the earlier group takes no new broadcast (`membership_changed`). Errors: those of the hook; `revoked`
-  /// (this node is passing a revoke of the group on); `not_member`; `busy` (1,024
-  /// such groups are in use here); `already_exists` (the id is that of an adopted group with other members);
+  /// (this node is passing a revoke of the group on); `not_member`; `busy` (1,024 such groups are in use
+  /// here); `already_exists` (this node has adopted a group with other members under the id);
   /// `unknown_service`; `invalid_argument` (the name); `closed`.
   template <collective_service S>
     requires detail::names_members<S>

@@ -30,7 +30,7 @@ class bulk_pieces {
     return bulk_pieces(length, piece_bytes);
   }
 
-  /// Nothing: no bytes.
+  /// Divides no bytes, so that there is no piece.
   constexpr bulk_pieces() noexcept = default;
 
   constexpr std::uint64_t length() const noexcept { return length_; }

@@ -26,7 +26,7 @@ enum class bulk_plan_kind : std::uint8_t {
 /// copyable, and its functions may be called from any thread.
 class bulk_plan {
  public:
-  /// `whole()`.
+  /// Makes the plan `whole()`.
   constexpr bulk_plan() noexcept = default;
 
   static constexpr bulk_plan whole() noexcept { return {bulk_plan_kind::whole, 0}; }
@@ -37,7 +37,7 @@ class bulk_plan {
   static constexpr bulk_plan knomial(std::uint8_t radix) noexcept { return {bulk_plan_kind::knomial, radix}; }
   static constexpr bulk_plan circulant() noexcept { return {bulk_plan_kind::circulant, 0}; }
 
-  /// Any two bytes of a message; the result still has to be checked.
+  /// Makes a plan of any two bytes of a message. The result still has to be checked.
   static constexpr bulk_plan unchecked(std::uint8_t kind, std::uint8_t radix) noexcept {
     return {static_cast<bulk_plan_kind>(kind), radix};
   }
@@ -70,8 +70,8 @@ constexpr bulk_plan decode_bulk_plan(std::span<const std::byte, bulk_plan_bytes>
 /// The reason why a `bulk_plan` is not a plan.
 enum class bulk_plan_fault : std::uint8_t {
   none,
-  unknown_kind,  // no plan has this number
-  bad_radix,     // below 2, or not 0 though the kind has no radix
+  unknown_kind,  ///< no plan has this number
+  bad_radix,     ///< below 2, or not 0 though the kind has no radix
 };
 
 /// Checks that `plan` is a plan, and returns the fault if it is not. A plan serves any number of members.

@@ -121,6 +121,7 @@ struct bulk_choice {
   friend bool operator==(const bulk_choice&, const bulk_choice&) = default;
 };
 
+/// Options of `choose_bulk`.
 struct bulk_choice_options {
   /// A plan that is used whatever it costs, so that only the size of pieces is chosen. It must be a plan
   /// (`check_bulk_plan`).
@@ -143,8 +144,8 @@ constexpr bool is_for_passing(const bulk_plan& plan) noexcept {
   return plan.kind() != bulk_plan_kind::whole && plan.kind() != bulk_plan_kind::circulant;
 }
 
-/// All plans with all sizes of pieces that come into question for an object, from simple to complex. Of two
-/// sizes, the greater one is simpler. A size is left out if half of it holds the object as well.
+/// All plans with all sizes of pieces that come into question for an object, from simple to complex. The
+/// greater of two sizes counts as the simpler one. A size is left out if half of it holds the object as well.
 class bulk_candidates {
  public:
   constexpr bulk_candidates(const bulk_members& members, std::uint64_t length, const bulk_costs& costs,

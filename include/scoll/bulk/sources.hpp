@@ -22,14 +22,15 @@ struct bulk_fetch {
   friend constexpr bool operator==(const bulk_fetch&, const bulk_fetch&) = default;
 };
 
-/// What one member other than the root gets. It is a pure value of less than 400 bytes.
+/// The pieces that one member other than the root gets, and the members that it gets them from. It is a pure
+/// value of less than 400 bytes.
 class bulk_intake {
  public:
   /// The number of rounds; no round brings more than one piece.
   constexpr std::uint32_t rounds() const noexcept { return schedule_ ? schedule_->rounds() : pieces_; }
 
-  /// What to fetch in a round below `rounds()`, if it brings anything. All rounds together bring
-  /// each piece once. O(1).
+  /// Returns the piece to fetch in a round below `rounds()`, and its source; nothing if the round brings no
+  /// piece. All rounds together bring each piece once. O(1).
   constexpr std::optional<bulk_fetch> fetch(std::uint32_t round) const noexcept {
     if (!schedule_) return bulk_fetch{round, parent_};
     const auto piece = schedule_->piece_in(round);
@@ -37,7 +38,7 @@ class bulk_intake {
     return bulk_fetch{*piece, schedule_->source(schedule_->slot_in(round))};
   }
 
-  /// The member to get a piece from. O(log n).
+  /// Returns the member to get a piece from. It takes O(log n) steps.
   constexpr std::uint32_t source(std::uint32_t piece) const noexcept {
     return schedule_ ? schedule_->source(schedule_->slot_of(piece)) : parent_;
   }
@@ -77,7 +78,7 @@ class bulk_routes {
     SCOLL_ASSERT(check_bulk_plan(plan) == bulk_plan_fault::none && n != 0, "routes need a plan and members");
   }
 
-  /// What member r gets; 0 < r < n. O(log n).
+  /// Returns what member r gets; 0 < r < n. It takes O(log n) steps.
   constexpr bulk_intake intake(std::uint32_t r) const {
     SCOLL_ASSERT(0 < r && r < n_, "every member but the root gets pieces");
     if (is_circulant()) return bulk_intake(circulant_schedule(n_, r, pieces_));

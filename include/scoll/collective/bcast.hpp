@@ -18,8 +18,8 @@ namespace scoll {
 
 /// The result of a broadcast: a status, the merged value if there is one, and the outcome of every member. It
 /// is used like a `result`, except that it may hold a value and an error at once, because a partial answer is
-/// data. `ok()`: every member executed and its reply is merged; then there is a value. `has_value()`: replies
-/// are merged, though perhaps not those of all members.
+/// data. `ok()` means that every member executed and its reply is merged; then there is a value.
+/// `has_value()` means that replies are merged, though perhaps not those of all members.
 template <class Reply>
 class bcast_result : public detail::status_and_value<Reply> {
  public:

@@ -34,9 +34,9 @@ class group : public detail::any_group {
   /// Narrows the members addressed to those not known to be dead at this moment. Members compare this with
   /// their own view: see `outcome::dissenting` and `bcast_options::same_view`.
   group alive() const { return group(narrowed_to_living()); }
-  /// Narrows the members addressed by `a` to those that `b` addresses too, or to those that it does not. Both
-  /// groups are this node's. The comparison is by node, so the groups may have different members in different
-  /// orders. The result is a part of `a`. Nothing is sent.
+  /// `a & b` narrows the members addressed by `a` to those that `b` addresses too; `a - b` narrows them to
+  /// those that `b` does not address. Both groups are this node's. The comparison is by node, so the groups
+  /// may have different members in different orders. The result is a part of `a`. Nothing is sent.
   friend group operator&(const group& a, const group& b) { return group(a.meeting(b)); }
   friend group operator-(const group& a, const group& b) { return group(a.without(b)); }
 

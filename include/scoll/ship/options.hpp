@@ -20,7 +20,7 @@ class any_group;
 }
 
 /// The group through which a call is made, or none. It refers to the caller's `group`, which must stay valid
-/// until the call has been made; the await may be later.
+/// until `ship` or `notify` has returned; the group may be gone when the call is awaited.
 class within_group {
  public:
   constexpr within_group() noexcept = default;

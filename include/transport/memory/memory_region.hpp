@@ -54,17 +54,21 @@ class memory_region final {
                                              const piece_options& options);
 
   // These take a region that was exposed in pieces, and is still exposed.
+
+  /// The number of pieces.
   std::uint32_t pieces() const noexcept;
+  /// True if the piece is published and not retired.
   bool published(std::uint32_t piece) const noexcept;
-  /// A piece is there, and will not change until it is retired or the region ends. `checksum` is the XXH3
-  /// with which it has been verified; it travels with the piece and is not computed anew, so that whoever
-  /// receives the piece finds out if it has changed. Orders that wait for the piece are answered in this
-  /// step. A piece is published once.
+  /// States that a piece is there. The piece must not change until it is retired or the region ends.
+  /// `checksum` is the XXH3 with which it has been verified; it travels with the piece and is not computed
+  /// anew, so that whoever receives the piece finds out if it has changed. Orders that wait for the piece are
+  /// answered in this step. A piece is published once.
   void publish(std::uint32_t piece, std::uint64_t checksum) noexcept;
-  /// A region in slots: the slot of a published piece is about to hold another one. Peers that order the
-  /// piece from now on get `stale`; what still refers to it is recalled.
+  /// States that the slot of a published piece is about to hold another one, in a region in slots. Peers that
+  /// order the piece from now on get `stale`; what still refers to it is recalled.
   void retire(std::uint32_t piece) noexcept;
-  /// There will be no further piece: orders that wait, and all that come, are answered with `reason`.
+  /// States that no further piece will be published. Orders that wait, and all that come later, are answered
+  /// with `reason`.
   void fail(const error& reason) noexcept;
 
   void unexpose() noexcept;

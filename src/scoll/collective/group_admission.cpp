@@ -73,7 +73,7 @@ result<std::shared_ptr<group_state>> engine::group_of_creation(const admission_r
   if (!creation) return creation.error();
   const bool announced = (head.flags & collective_head::creation_is_descriptor) != 0;
   if (announced != creation->elsewhere.has_value())
-    return error(errc::malformed, "a creation whose head says otherwise where the members are");
+    return error(errc::malformed, "the head of a creation and its payload disagree on where the members are");
   const bool rides = (head.flags & collective_head::creation_rides) != 0;
   if (const error why = why_not_on_terms(head.group, creation->terms, rides)) return why;
   membership_ptr members = request.found() != nullptr ? request.found()->members : nullptr;
@@ -87,7 +87,7 @@ result<std::shared_ptr<group_state>> engine::group_of_creation(const admission_r
     members = std::move(*made);
   }
   if (creation->terms.within && !lies_within(*members, *creation->terms.within))
-    return error(errc::malformed, "a group within another one has a member that the other one has not");
+    return error(errc::malformed, "the group has a member that its outer group does not have");
   auto installed = groups_.install(head, creation->terms, std::move(members));
   if (!installed) return installed;
   group_state& group = **installed;

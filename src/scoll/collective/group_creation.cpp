@@ -53,10 +53,10 @@ error engine::check_new_group(const membership& members, service_id service,
   if (!options.within) return {};
   const auto outer = find_outer(*options.within);
   if (outer == nullptr)
-    return {errc::unknown_group, "this node does not hold the group within which the new one is to be"};
+    return {errc::unknown_group, "this node does not hold the outer group of the new one"};
   if (const error* const revoked = revoke_of(*outer)) return *revoked;
   if (lies_within(members, *options.within)) return {};
-  return {errc::not_member, "the new group has a member that the one within which it is to be has not"};
+  return {errc::not_member, "the new group has a member that its outer group does not have"};
 }
 
 task<result<std::shared_ptr<group_state>>> engine::create_group(membership_ptr members, service_id service,

@@ -209,7 +209,8 @@ void engine::sweeper::hear(const question& q, std::span<const std::byte> said) {
 error engine::sweeper::answer(transport::request_view& request, const collective_head& head) {
   const std::span<const std::byte> asked = request.payload().bytes;
   if (asked.size() > max_sweep_bytes)
-    return make_error(errc::malformed, "a question about groups takes {} bytes", asked.size());
+    return make_error(errc::malformed, "a question about groups takes {} bytes: at most {} are allowed",
+                      asked.size(), max_sweep_bytes);
   const auto counters = take_counters(asked);
   if (!counters) return counters.error();
   const creator_life of{head.group.creator, head.group.incarnation};
