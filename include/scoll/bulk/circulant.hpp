@@ -4,11 +4,11 @@
 /// takes fewer rounds in which each member sends and receives one piece. The schedule is that of J. L. Träff
 /// (arXiv 2407.18004).
 ///
-/// The members stand on a circle in the order of their relative ranks. A round uses one of q *slots*, in
-/// turn. In slot k each member r but the root gets a piece from r - skip[k], and each gives one to r +
-/// skip[k] unless that is the root. A turn of q rounds is a *phase*. From one phase to the next, the piece
-/// that a slot brings to a member goes up by q, so a member's schedule consists of one number for each slot.
-/// A number below 0 means that the slot brings nothing in that phase.
+/// The members stand on a circle in the order of their relative ranks. The rounds use q *slots*, one after
+/// the other. In slot k each member r but the root gets a piece from r - skip[k], and each gives one to r +
+/// skip[k] unless that is the root. q rounds, one for each slot, are a *period*. From one period to the next,
+/// the piece that a slot brings to a member goes up by q, so a member's schedule consists of one number for
+/// each slot. A number below 0 means that the slot brings nothing in that period.
 
 #include <algorithm>
 #include <array>
@@ -58,12 +58,12 @@ namespace detail {
 
 /// Finds which piece each slot brings to a member r other than the root.
 ///
-/// In each phase the root sends q new pieces: number e in slot e. Each other member is a sum of different
+/// In each period the root sends q new pieces: number e in slot e. Each other member is a sum of different
 /// skips, taken greedily, the largest first; the last of them, skip[e], gives the member its *base* e. In
-/// each phase it gets the new piece of its base, and from the phase before the pieces of all other bases. The
-/// search decides which slot brings which. It visits sums of descending skips behind the place of r one turn
-/// further on. Each slot in turn takes the last term of a sum that lies no farther than its source and that
-/// lies behind those of the slots before. It needs about 3 q steps.
+/// each period it gets the new piece of its base, and from the period before the pieces of all other bases.
+/// The search decides which slot brings which. It visits sums of descending skips behind the place of r,
+/// counted n places further on. Each slot, one after the other, takes the last term of a sum that lies no
+/// farther than its source and that lies behind those of the slots before. It needs about 3 q steps.
 class circulant_search {
  public:
   constexpr circulant_search(const circulant_skips& skips, std::uint32_t r) noexcept
@@ -89,7 +89,7 @@ class circulant_search {
     return k;
   }
 
-  /// The place of r's source in slot k, one turn further on. It falls as k grows.
+  /// The place of r's source in slot k, counted n places further on. It falls as k grows.
   constexpr std::uint64_t source(std::uint32_t k) const noexcept { return end_ - skips_[k]; }
   /// The next lower unused base, or -1.
   constexpr int below(int base) const noexcept {
@@ -171,9 +171,9 @@ class circulant_schedule {
   std::uint32_t rank_;
   std::uint32_t pieces_;
   std::uint32_t own_slot_ = 0;  // the slot that brings the piece of the member's own base, and the last piece
-  // The first phase is cut short by so many slots at its beginning that the last one is complete.
+  // The first period is cut short by so many slots at its beginning that the last one is complete.
   std::uint32_t left_out_ = 0;
-  std::array<std::int8_t, circulant_skips::most_slots> first_{};  // by slot: what the first phase brings
+  std::array<std::int8_t, circulant_skips::most_slots> first_{};  // by slot: what the first period brings
 };
 
 }  // namespace scoll

@@ -87,13 +87,13 @@ std::vector<agree_model::step> agree_model::steps() const {
 
 void agree_model::add_steps_of(std::vector<step>& into, std::uint8_t p) const {
   const proposing& by = proposers_[p];
-  if (by.now == phase::idle) {
+  if (by.now == stage::idle) {
     if (ballots_ < bounds_.ballots) into.push_back({action::begin, p});
     return;
   }
   for (std::uint8_t m = 0; m < members; ++m) {
     if (!lives(m)) continue;
-    if (by.now == phase::decided) {
+    if (by.now == stage::decided) {
       if (m >= proposers_.size() && !acceptors_[m].decided()) into.push_back({action::hear, p, m});
     } else if ((by.waiting & bit(m)) != 0) {
       if (!acceptors_[m].called()) into.push_back({action::call, p, m});
@@ -101,7 +101,7 @@ void agree_model::add_steps_of(std::vector<step>& into, std::uint8_t p) const {
       into.push_back({action::arrive, p, m});
     }
   }
-  if (by.now == phase::decided) return;
+  if (by.now == stage::decided) return;
   // A verdict matters only for members that have not contributed, so that it is enough to hold none dead or
   // as many as possible.
   const auto most_dead = static_cast<bits>(bounds_.wrong_verdicts ? everybody & ~bit(p) : crashed_);
@@ -129,11 +129,11 @@ void agree_model::begin(std::uint8_t p) {
   acceptors_[p].call(value_of(p));
   proposers_[p].core.next_ballot(acceptors_[p].promised());
   ++ballots_;
-  ask(p, phase::collecting, everybody);
+  ask(p, stage::collecting, everybody);
 }
 
 /// The proposer's own vote comes first, because nothing is between the two.
-void agree_model::ask(std::uint8_t p, phase what, bits asked) {
+void agree_model::ask(std::uint8_t p, stage what, bits asked) {
   proposing& by = proposers_[p];
   by = {std::move(by.core), what, asked};
   if ((asked & bit(p)) != 0) arrive(p, p);
@@ -143,7 +143,7 @@ void agree_model::arrive(std::uint8_t p, std::uint8_t member) {
   proposing& from = proposers_[p];
   agreement_acceptor& at = acceptors_[member];
   from.arrived |= bit(member);
-  if (from.now == phase::accepting) {
+  if (from.now == stage::accepting) {
     at.accept(from.core.current(), from.core.proposed());
   } else if (at.promise(from.core.current()) && !at.can_answer()) {
     from.waiting |= bit(member);
@@ -171,7 +171,7 @@ void agree_model::call(std::uint8_t p, std::uint8_t member) {
 
 agreement_answers agree_model::answer_now(const proposing& to, std::uint8_t member) const {
   const agreement_acceptor& by = acceptors_[member];
-  return to.now == phase::collecting ? by.answer_collect(to.core.current(), member, to.core.held())
+  return to.now == stage::collecting ? by.answer_collect(to.core.current(), member, to.core.held())
                                      : by.answer_accept(to.core.current(), member);
 }
 
@@ -185,22 +185,22 @@ void agree_model::conclude(const step& s) {
     join(answers, (by.waiting & bit(m)) != 0 ? answer_now(by, m) : by.answers[m]);
   }
   const rank_set asked = ranks_of(by.asked), heard = ranks_of(s.heard), dead = ranks_of(s.dead);
-  const next then = by.now == phase::collecting ? by.core.after_collect(answers, asked, heard, dead)
+  const next then = by.now == stage::collecting ? by.core.after_collect(answers, asked, heard, dead)
                                                 : by.core.after_accept(answers, asked, heard, dead);
   switch (then) {
     case next::collect_more:
     case next::accept_more:
       if (bounds_.second_asks) return ask(s.proposer, by.now, bits_of(by.core.missing()));
-      return ask(s.proposer, phase::idle, 0);
-    case next::accept: return ask(s.proposer, phase::accepting, everybody);
-    case next::decided: return ask(s.proposer, phase::decided, 0);
-    default: return ask(s.proposer, phase::idle, 0);
+      return ask(s.proposer, stage::idle, 0);
+    case next::accept: return ask(s.proposer, stage::accepting, everybody);
+    case next::decided: return ask(s.proposer, stage::decided, 0);
+    default: return ask(s.proposer, stage::idle, 0);
   }
 }
 
 void agree_model::keep_late(const proposing& by) {
   const auto missing = static_cast<bits>(by.asked & ~by.arrived);
-  const bool votes = by.now == phase::accepting;
+  const bool votes = by.now == stage::accepting;
   const auto at = std::ranges::lower_bound(late_, std::pair(by.core.current(), votes), {},
                                            [](const late_request& r) { return std::pair(r.at, r.votes); });
   if (at == late_.end() || at->at != by.core.current() || at->votes != votes) {
@@ -220,7 +220,7 @@ bool agree_model::matters(const late_request& r, std::uint8_t member) const {
 const proposal* agree_model::decision_of(std::size_t i) const {
   if (i < members) return acceptors_[i].decided() ? &acceptors_[i].decision() : nullptr;
   const proposing& by = proposers_[i - members];
-  return by.now == phase::decided ? &by.core.proposed() : nullptr;
+  return by.now == stage::decided ? &by.core.proposed() : nullptr;
 }
 
 std::string agree_model::violation() const {
@@ -244,14 +244,14 @@ void agree_model::describe_to(std::vector<std::uint64_t>& out) const {
   for (const agreement_acceptor& a : acceptors_) a.describe_to(out);
   for (const proposing& p : proposers_) {
     out.insert(out.end(), {static_cast<std::uint64_t>(p.now), p.asked, p.arrived, p.waiting});
-    if (p.now == phase::idle) {
+    if (p.now == stage::idle) {
       if (ballots_ == bounds_.ballots) continue;  // it does nothing more
       agreement_proposer next = p.core;
       next.next_ballot({});  // what it remembers beyond this makes no difference
       next.describe_to(out);
       continue;
     }
-    if (p.now == phase::decided) {
+    if (p.now == stage::decided) {
       detail::describe_to(out, p.core.proposed());
       continue;
     }

@@ -57,11 +57,11 @@ class agree_model {
   void describe_to(std::vector<std::uint64_t>& out) const;
 
  private:
-  enum class phase : std::uint8_t { idle, collecting, accepting, decided };
+  enum class stage : std::uint8_t { idle, collecting, accepting, decided };
   using bits = std::uint8_t;  // members
   struct proposing {
     detail::agreement_proposer core;
-    phase now = phase::idle;
+    stage now = stage::idle;
     bits asked = 0;
     bits arrived = 0;  // of those asked
     bits waiting = 0;  // of those arrived: the answer waits for the member's call
@@ -77,7 +77,7 @@ class agree_model {
 
   void add_steps_of(std::vector<step>& into, std::uint8_t p) const;
   void begin(std::uint8_t p);
-  void ask(std::uint8_t p, phase what, bits asked);
+  void ask(std::uint8_t p, stage what, bits asked);
   void arrive(std::uint8_t p, std::uint8_t member);
   void arrive_late(const step& s);
   void call(std::uint8_t p, std::uint8_t member);
