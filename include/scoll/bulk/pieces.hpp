@@ -7,12 +7,15 @@
 #include <cstdint>
 #include <optional>
 
+#include "transport/memory/pieces.hpp"
+
 namespace scoll {
 
-/// The least and the greatest size of a piece, and the greatest number of pieces of one object.
-inline constexpr std::uint32_t least_bulk_piece_bytes = 64U << 10U;
-inline constexpr std::uint32_t most_bulk_piece_bytes = 1U << 20U;
-inline constexpr std::uint32_t most_bulk_pieces = 65'536;
+/// The least and the greatest size of a piece, 64 KiB and 1 MiB, and the greatest number of pieces of one
+/// object, 65,536. They are those of the transport, by which pieces travel.
+inline constexpr std::uint32_t least_bulk_piece_bytes = transport::least_piece_bytes;
+inline constexpr std::uint32_t most_bulk_piece_bytes = transport::most_piece_bytes;
+inline constexpr std::uint32_t most_bulk_pieces = transport::most_pieces;
 /// The greatest object that fits: 64 GiB.
 inline constexpr std::uint64_t most_bulk_bytes = std::uint64_t{most_bulk_pieces} * most_bulk_piece_bytes;
 

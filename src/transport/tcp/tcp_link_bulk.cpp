@@ -16,14 +16,14 @@ namespace {
 // payload, where the next frame begins.
 constexpr std::size_t receive_step_bytes = 524288;
 constexpr std::size_t read_ahead_bytes = 1024;
-// The most pieces of one system call.
-constexpr std::size_t most_pieces = 64;
+// The most spans of memory in one system call.
+constexpr std::size_t most_spans = 64;
 
 }  // namespace
 
 void tcp_rail::tcp_link::push() noexcept {
   while (true) {
-    std::array<iovec, most_pieces> pieces;
+    std::array<iovec, most_spans> pieces;
     msghdr message{};
     message.msg_iov = pieces.data();
     message.msg_iovlen = unsent_pieces(pieces);
@@ -31,7 +31,7 @@ void tcp_rail::tcp_link::push() noexcept {
     if (sent == -EAGAIN || sent == -EINTR) return rail_.reactor_.poll(fd_.get(), POLLOUT, send_);
     if (sent < 0) return send_failed(static_cast<int>(-sent));
     if (all_sent_after(static_cast<std::size_t>(sent))) return rail_.reactor_.schedule(written_out_);
-    if (message.msg_iovlen < most_pieces) return rail_.reactor_.poll(fd_.get(), POLLOUT, send_);
+    if (message.msg_iovlen < most_spans) return rail_.reactor_.poll(fd_.get(), POLLOUT, send_);
   }
 }
 
@@ -116,10 +116,10 @@ void tcp_rail::tcp_link::read_some() noexcept {
     if (!behind)
       return break_link(make_error(errc::busy, "no buffer left to receive into: tcp.frame_buffers is {}",
                                    rail_.options_.frame_buffers));
-    std::array<iovec, most_pieces> pieces;
+    std::array<iovec, most_spans> pieces;
     msghdr message{};
     message.msg_iov = pieces.data();
-    const std::size_t straight = room_pieces(std::span(pieces).first(most_pieces - 1), message.msg_iovlen);
+    const std::size_t straight = room_pieces(std::span(pieces).first(most_spans - 1), message.msg_iovlen);
     const std::size_t ahead = straight == 0 ? behind.capacity() : read_ahead_bytes;
     pieces[message.msg_iovlen++] = {behind.data(), ahead};
     const std::int64_t got = rail_.reactor_.receive_now(fd_.get(), message);
