@@ -1,6 +1,7 @@
 #include <string>
 
 #include "scoll/bulk/bulk.hpp"
+#include "scoll/collective/agree.hpp"
 #include "scoll/collective/bcast.hpp"
 #include "scoll/ship/result.hpp"
 #include "tests/catch.hpp"
@@ -36,12 +37,14 @@ TEST_CASE("every result is read in one way") {
   CHECK(told(ship_result<int>(1, true)) == "ok");
   CHECK(told(push_status(status(), true)) == "ok");
   CHECK(told(answer({}, 1)) == "ok");
+  CHECK(told(agreed<int>(status(), 1, {})) == "ok");
 
   CHECK(told(result<int>(late)) == "too late");
   CHECK(told(status(late)) == "too late");
   CHECK(told(ship_result<int>(late, true)) == "too late");
   CHECK(told(push_status(late, true)) == "too late");
   CHECK(told(answer(late, {})) == "too late");
+  CHECK(told(agreed<int>(late, {}, {})) == "too late");
 }
 
 TEST_CASE("a partial answer is no success, and its value is there") {
