@@ -19,7 +19,9 @@ namespace scoll {
 /// A group, or some members of one, as its root or any member holds it; `bcast` is called on it. It is cheap
 /// to copy and must not outlive its node. The tasks that it returns do not refer to it, but must not outlive
 /// the node either. The group itself lives until `node::destroy`. A default-constructed group is empty: it
-/// has no members, its subsets are empty too, and a broadcast to it is refused.
+/// has no members, its subsets are empty too, and a broadcast to it is refused. The functions that do not
+/// depend on `S`, such as `members`, `id` and `revoke`, are in `detail::any_group`
+/// (scoll/detail/any_group.hpp).
 template <class S>
 class group : public detail::any_group {
  public:
