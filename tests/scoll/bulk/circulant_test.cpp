@@ -7,6 +7,7 @@
 #include "tests/catch.hpp"
 
 using namespace scoll;
+using namespace scoll::detail;
 
 namespace {
 

@@ -10,6 +10,7 @@
 #include "tests/catch.hpp"
 
 using namespace scoll;
+using namespace scoll::detail;
 
 namespace {
 

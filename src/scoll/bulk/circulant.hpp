@@ -18,7 +18,7 @@
 
 #include "scoll/coro/assert.hpp"
 
-namespace scoll {
+namespace scoll::detail {
 
 /// The distances on the circle: skip[q] = n, and each further one is half of the one above, rounded up, down
 /// to skip[0] = 1.
@@ -53,8 +53,6 @@ class circulant_skips {
   std::uint32_t slots_;
   std::array<std::uint32_t, most_slots + 1> skips_{};
 };
-
-namespace detail {
 
 /// Finds which piece each slot brings to a member r other than the root.
 ///
@@ -118,8 +116,6 @@ class circulant_search {
   std::array<std::uint8_t, circulant_skips::most_slots> bases_{};
 };
 
-}  // namespace detail
-
 /// The pieces that one member other than the root gets, round by round. It is a pure value of less than 200
 /// bytes, made in O(log n) steps.
 class circulant_schedule {
@@ -128,7 +124,7 @@ class circulant_schedule {
   constexpr circulant_schedule(std::uint32_t n, std::uint32_t r, std::uint32_t pieces) noexcept
       : skips_(n), rank_(r), pieces_(pieces) {
     SCOLL_ASSERT(0 < r && r < n && pieces != 0, "a schedule is for a member that gets pieces");
-    const detail::circulant_search found(skips_, r);
+    const circulant_search found(skips_, r);
     const std::uint32_t q = slots();
     for (std::uint32_t k = 0; k < q; ++k) {
       const std::uint32_t base = found.bases()[k];
@@ -176,4 +172,4 @@ class circulant_schedule {
   std::array<std::int8_t, circulant_skips::most_slots> first_{};  // by slot: what the first period brings
 };
 
-}  // namespace scoll
+}  // namespace scoll::detail

@@ -12,7 +12,7 @@
 #include "scoll/coro/assert.hpp"
 #include "scoll/tree/any_tree.hpp"
 
-namespace scoll {
+namespace scoll::detail {
 
 /// A piece, and the member to get it from.
 struct bulk_fetch {
@@ -134,4 +134,4 @@ class bulk_routes {
   const any_tree* control_;
 };
 
-}  // namespace scoll
+}  // namespace scoll::detail
