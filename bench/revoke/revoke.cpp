@@ -7,7 +7,7 @@
 #include "../kit/group_contestant.hpp"
 #include "../kit/report.hpp"
 #include "../kit/statistics.hpp"
-#include "scoll/tree/binomial_graph.hpp"
+#include "scoll/collective/binomial_graph.hpp"
 
 namespace bench::revoke {
 namespace {
@@ -62,7 +62,7 @@ rows rows_of(const std::string& bench, const setting& s, const all_series& found
     r["nodes"] = s.nodes;
     if (which == figure::notices) {
       r["notices_per_node"] = rounded(median(found[i].all) / s.nodes);
-      r["degree"] = scoll::binomial_degree(s.nodes);
+      r["degree"] = scoll::detail::binomial_degree(s.nodes);
     } else {
       r["p50_us"] = rounded(quantile(found[i].all, 0.50));
       r["p99_us"] = rounded(quantile(found[i].all, 0.99));
@@ -111,7 +111,8 @@ rows run_case(const bench::options& common, const setting& s) {
   const auto last = static_cast<std::size_t>(figure::last_notice);
   const interval slower = ratio_of_medians(loaded[last].of_round, idle[last].of_round);
   under[last]["over_idle"] = rounded(slower.value);
-  print(fmt::format("revoke, {} nodes, degree {}; us", s.nodes, scoll::binomial_degree(s.nodes)), all);
+  print(fmt::format("revoke, {} nodes, degree {}; us", s.nodes, scoll::detail::binomial_degree(s.nodes)),
+        all);
   print(fmt::format("revoke, {} nodes, below replies of 24 KiB; last notice over idle {:.2f}", s.nodes,
                     slower.value),
         under);

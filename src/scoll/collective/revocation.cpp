@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "scoll/collective/binomial_graph.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
-#include "scoll/tree/binomial_graph.hpp"
 #include "transport/io/control_frame.hpp"
 
 namespace scoll::detail {

@@ -4,10 +4,10 @@
 
 #include "outsider.hpp"
 #include "probe.hpp"
+#include "scoll/collective/binomial_graph.hpp"
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/notice_head.hpp"
 #include "scoll/collective/revoke_report.hpp"
-#include "scoll/tree/binomial_graph.hpp"
 
 using namespace scoll;
 using namespace scoll::test;
@@ -61,13 +61,13 @@ TEST_CASE("a revoke reaches every member, and nothing of the group begins any mo
   const std::uint32_t by = GENERATE(0U, 1U);
   const auto report = r.revoke(by);
   REQUIRE(report);
-  CHECK(report->emitted >= binomial_degree(n));
+  CHECK(report->emitted >= detail::binomial_degree(n));
   CHECK(report->connecting == 0);
   CHECK(report->owed == 0);
   r.c.ex.run_for(1s);
   CHECK(r.knowing() == n);
   // Each tells its neighbours and its children in the tree, but not the one that it heard it from.
-  CHECK(r.notices() <= (std::uint64_t{binomial_degree(n)} + 1) * n);
+  CHECK(r.notices() <= (std::uint64_t{detail::binomial_degree(n)} + 1) * n);
   CHECK(r.c.engine(0).statistics().revoked == 1);
   for (std::uint32_t i = 0; i < n; ++i) {
     const auto refused = r.c.bcast(r.at(i), {});
@@ -172,7 +172,7 @@ TEST_CASE("the initiator may die as soon as its notices have left", "[revoke]") 
 TEST_CASE("as many may be dead as the graph bears, though nobody knows of them", "[revoke]") {
   constexpr std::uint32_t n = 12;
   revoked_group r(n);
-  const auto neighbours = binomial_graph(n, {}).neighbours(0);
+  const auto neighbours = detail::binomial_graph(n, {}).neighbours(0);
   REQUIRE(neighbours.size() == 6);
   // All neighbours of the initiator but one.
   for (std::size_t i = 0; i + 1 < neighbours.size(); ++i) r.c.kill(neighbours.begin()[i]);

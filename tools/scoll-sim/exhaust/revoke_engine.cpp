@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scoll/collective/bcast.hpp"
+#include "scoll/collective/binomial_graph.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/notice_head.hpp"
 #include "scoll/collective/revocation.hpp"
@@ -17,7 +18,6 @@
 #include "scoll/node.hpp"
 #include "scoll/node_access.hpp"
 #include "scoll/ship/ship.hpp"
-#include "scoll/tree/binomial_graph.hpp"
 #include "transport/sim/sim_network.hpp"
 #include "transport/sim/virtual_executor.hpp"
 
@@ -331,7 +331,7 @@ exhausted kill_at_each_notice(std::uint32_t most_members, std::uint32_t most_dea
       {}};
   for (std::uint32_t n = 2; n <= most_members; ++n) {
     deaths_in_order tried(n, part);
-    for (std::uint32_t dead = 0; dead <= most_deaths && dead < binomial_degree(n); ++dead) {
+    for (std::uint32_t dead = 0; dead <= most_deaths && dead < detail::binomial_degree(n); ++dead) {
       std::vector<death> none;
       if (!tried.all_with(dead, none)) return part;
     }

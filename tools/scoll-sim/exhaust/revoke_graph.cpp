@@ -4,11 +4,11 @@
 #include <bit>
 #include <utility>
 
+#include "scoll/collective/binomial_graph.hpp"
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/revocation.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/random.hpp"
-#include "scoll/tree/binomial_graph.hpp"
 #include "tools/scoll-sim/exhaust/revoke_engine.hpp"
 
 namespace scoll::sim {
@@ -30,7 +30,8 @@ member_set neighbours(std::uint32_t n, member_set known, std::uint32_t rank) {
     if ((known >> r & 1U) != 0) dead[count++] = r;
   }
   member_set found = 0;
-  for (const std::uint32_t r : binomial_graph(n, {dead.data(), count}).neighbours(rank)) found |= 1U << r;
+  for (const std::uint32_t r : detail::binomial_graph(n, {dead.data(), count}).neighbours(rank))
+    found |= 1U << r;
   return found;
 }
 
@@ -82,7 +83,7 @@ exhausted flood_with_drawn_views(std::uint32_t most_members, std::uint32_t draws
   for (std::uint32_t n = 2; n <= most_members; ++n) {
     const member_set all = (1U << n) - 1;
     for (member_set dead = 0; dead <= all; ++dead) {
-      if (size_of(dead) >= binomial_degree(n)) continue;
+      if (size_of(dead) >= detail::binomial_degree(n)) continue;
       for (std::uint32_t draw = 0; draw < draws; ++draw) {
         std::array<member_set, most_set_members> edges{};
         const auto known = random.below(3);  // none of them, half, all
@@ -115,7 +116,7 @@ exhausted flood_with_equal_views(std::uint32_t most_members) {
       std::array<member_set, most_set_members> edges{};
       for (std::uint32_t r = 0; r < n; ++r) edges[r] = told_by(group, known, r);
       const member_set rest = all & ~known;
-      const std::uint32_t bound = binomial_degree(size_of(rest));
+      const std::uint32_t bound = detail::binomial_degree(size_of(rest));
       for (member_set unknown = rest;; unknown = (unknown - 1) & rest) {
         for (std::uint32_t initiator = 0; initiator < n && size_of(unknown) < bound; ++initiator) {
           if (((known | unknown) >> initiator & 1U) != 0) continue;

@@ -1,9 +1,9 @@
 #include <algorithm>
 
+#include "scoll/collective/binomial_graph.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/node_access.hpp"
-#include "scoll/tree/binomial_graph.hpp"
 #include "tools/scoll-sim/properties/properties.hpp"
 
 // The properties of revokes: which members hear of them, what they end, and what they leave alone.
@@ -57,7 +57,7 @@ void reaches_all(const cluster& c, const group_record& g, violations& found) {
   const auto n = static_cast<std::uint32_t>(g.members.size());
   const auto all = holders(c, g);
   const auto heard = [&](const life* l) { return held(*l, g)->revoked != nullptr; };
-  if (n - all.size() >= binomial_degree(n) || std::none_of(all.begin(), all.end(), heard)) return;
+  if (n - all.size() >= detail::binomial_degree(n) || std::none_of(all.begin(), all.end(), heard)) return;
   for (const life* const l : all) {
     if (!heard(l)) report(found, "a revoke reaches all", g, fmt::format("host {} has not heard", l->host));
   }

@@ -5,10 +5,10 @@
 #include <set>
 #include <vector>
 
+#include "scoll/collective/binomial_graph.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/random.hpp"
 #include "scoll/tree/any_tree.hpp"
-#include "scoll/tree/binomial_graph.hpp"
 
 namespace scoll::sim {
 namespace {
@@ -86,7 +86,7 @@ class flood {
     auto cursor = tree_.cursor(model_.members, rank);
     for (auto child = cursor.next(); child; child = cursor.next()) h.to_tell.push_back(*child);
     const auto children = static_cast<std::ptrdiff_t>(h.to_tell.size());
-    for (const std::uint32_t other : binomial_graph(model_.members, {}).neighbours(rank)) {
+    for (const std::uint32_t other : detail::binomial_graph(model_.members, {}).neighbours(rank)) {
       const auto end = h.to_tell.begin() + children;
       const bool sender = rank != 0 && other == from;
       if (!sender && std::find(h.to_tell.begin(), end, other) == end) h.to_tell.push_back(other);
@@ -146,8 +146,8 @@ std::string revoke_model_line(const revoke_model& model, std::uint64_t seed, boo
   all_heard = clean.unheard == 0;
   const double each = static_cast<double>(clean.notices) / model.members;
   std::string line = fmt::format("{:>8} {:>6} {:>7} | {:>6} {:>12.2f} |", model.members,
-                                 binomial_degree(model.members), model.reach, clean.last, each);
-  if (binomial_degree(model.members) <= deaths) return line + "\n";
+                                 detail::binomial_degree(model.members), model.reach, clean.last, each);
+  if (detail::binomial_degree(model.members) <= deaths) return line + "\n";
   const revoke_draws drawn = draw_revokes(model, deaths, model.members > 20'000 ? 3 : draws, seed);
   all_heard = all_heard && drawn.unheard == 0;
   return line + fmt::format(" {:>8} {:>6} {:>6}\n", "", drawn.median, drawn.worst);

@@ -12,7 +12,7 @@
 
 #include "scoll/coro/assert.hpp"
 
-namespace scoll {
+namespace scoll::detail {
 
 /// The number of neighbours of each rank among n members of whom none is held dead: the different ranks among
 /// r ± 2^k modulo n. If fewer members than that are dead, the others are connected, and it does not matter
@@ -124,4 +124,4 @@ class binomial_graph {
   std::span<const std::uint32_t> dead_;
 };
 
-}  // namespace scoll
+}  // namespace scoll::detail

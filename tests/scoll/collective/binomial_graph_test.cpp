@@ -1,4 +1,4 @@
-#include "scoll/tree/binomial_graph.hpp"
+#include "scoll/collective/binomial_graph.hpp"
 
 #include <algorithm>
 #include <set>
@@ -7,14 +7,14 @@
 #include "scoll/coro/random.hpp"
 #include "tests/catch.hpp"
 
-using scoll::binomial_degree;
-using scoll::binomial_graph;
+using scoll::detail::binomial_degree;
+using scoll::detail::binomial_graph;
 
 namespace {
 
 using ranks = std::vector<std::uint32_t>;
 
-ranks listed(const scoll::rank_list& from) {
+ranks listed(const scoll::detail::rank_list& from) {
   return {from.begin(), from.end()};
 }
 
