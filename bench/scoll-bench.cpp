@@ -6,21 +6,21 @@
 #include <string>
 #include <vector>
 
-#include "alone/alone.hpp"
-#include "bcast/bcast.hpp"
-#include "bulk/bulk.hpp"
-#include "bulk_bcast/bulk_bcast.hpp"
-#include "compile/compile.hpp"
-#include "coro/coro.hpp"
-#include "gossip/gossip.hpp"
-#include "kit/backend.hpp"
-#include "kit/check.hpp"
-#include "kit/options.hpp"
-#include "kit/plot.hpp"
-#include "revoke/revoke.hpp"
-#include "rtt/rtt.hpp"
+#include "bench/alone/alone.hpp"
+#include "bench/bcast/bcast.hpp"
+#include "bench/bulk/bulk.hpp"
+#include "bench/bulk_bcast/bulk_bcast.hpp"
+#include "bench/compile/compile.hpp"
+#include "bench/coro/coro.hpp"
+#include "bench/gossip/gossip.hpp"
+#include "bench/kit/backend.hpp"
+#include "bench/kit/check.hpp"
+#include "bench/kit/options.hpp"
+#include "bench/kit/plot.hpp"
+#include "bench/revoke/revoke.hpp"
+#include "bench/rtt/rtt.hpp"
+#include "bench/ship/ship.hpp"
 #include "scoll/settings.hpp"
-#include "ship/ship.hpp"
 
 namespace {
 

@@ -5,10 +5,10 @@
 #include <stdexcept>
 #include <vector>
 
-#include "../bcast/bcast.hpp"
-#include "../bcast/prediction.hpp"
-#include "../kit/group_contestant.hpp"
-#include "../rtt/rtt.hpp"
+#include "bench/bcast/bcast.hpp"
+#include "bench/bcast/prediction.hpp"
+#include "bench/kit/group_contestant.hpp"
+#include "bench/rtt/rtt.hpp"
 
 namespace bench::alone {
 namespace {

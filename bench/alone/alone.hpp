@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "../kit/options.hpp"
+#include "bench/kit/options.hpp"
 
 namespace bench::alone {
 

@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "../kit/backend.hpp"
-#include "../kit/group_contestant.hpp"
+#include "bench/kit/backend.hpp"
+#include "bench/kit/group_contestant.hpp"
 #include "peers.hpp"
 #include "prediction.hpp"
 #include "scoll/tree/any_tree.hpp"

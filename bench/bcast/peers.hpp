@@ -3,8 +3,8 @@
 #include <memory>
 #include <span>
 
-#include "../kit/group_contestant.hpp"
 #include "bcast.hpp"
+#include "bench/kit/group_contestant.hpp"
 
 namespace bench::bcast {
 

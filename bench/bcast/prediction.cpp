@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "../kit/processes.hpp"
+#include "bench/kit/processes.hpp"
 #include "scoll/tree/predict.hpp"
 
 namespace bench::bcast {

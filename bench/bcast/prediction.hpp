@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "../kit/member.hpp"
 #include "bcast.hpp"
+#include "bench/kit/member.hpp"
 #include "scoll/tree/any_tree.hpp"
 #include "scoll/tree/link_map.hpp"
 

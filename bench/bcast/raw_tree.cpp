@@ -4,7 +4,7 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "../kit/clock.hpp"
+#include "bench/kit/clock.hpp"
 #include "scoll/tree/any_tree.hpp"
 
 namespace bench::bcast {

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "../kit/sockets.hpp"
 #include "bcast.hpp"
+#include "bench/kit/sockets.hpp"
 
 namespace bench::bcast {
 

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "../kit/asking.hpp"
-#include "../kit/backend.hpp"
-#include "../kit/caller.hpp"
-#include "../kit/compose.hpp"
 #include "bcast.hpp"
+#include "bench/kit/asking.hpp"
+#include "bench/kit/backend.hpp"
+#include "bench/kit/caller.hpp"
+#include "bench/kit/compose.hpp"
 #include "prediction.hpp"
 #include "scoll/collective/measure_links.hpp"
 #include "scoll/coro/error_format.hpp"

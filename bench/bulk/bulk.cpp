@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "../kit/group_contestant.hpp"
+#include "bench/kit/group_contestant.hpp"
 
 namespace bench::bulk {
 namespace {

@@ -1,6 +1,6 @@
 #include <vector>
 
-#include "../kit/pair.hpp"
+#include "bench/kit/pair.hpp"
 #include "bulk.hpp"
 
 namespace bench::bulk {

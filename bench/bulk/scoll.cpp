@@ -1,6 +1,6 @@
 #include <vector>
 
-#include "../kit/endpoint_process.hpp"
+#include "bench/kit/endpoint_process.hpp"
 #include "bulk.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "transport/memory/memory_region.hpp"

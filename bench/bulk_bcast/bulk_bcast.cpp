@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "../kit/group_contestant.hpp"
+#include "bench/kit/group_contestant.hpp"
 
 namespace bench::bulk_bcast {
 namespace {

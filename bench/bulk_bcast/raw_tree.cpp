@@ -1,4 +1,4 @@
-#include "../bcast/raw_tree.hpp"
+#include "bench/bcast/raw_tree.hpp"
 
 #include <sys/socket.h>
 #include <sys/uio.h>

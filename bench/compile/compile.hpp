@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../kit/options.hpp"
+#include "bench/kit/options.hpp"
 
 namespace bench::compile {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../kit/clock.hpp"
+#include "bench/kit/clock.hpp"
 #include "tests/support/allocation_counter.hpp"
 
 namespace bench::coro {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "../kit/options.hpp"
+#include "bench/kit/options.hpp"
 
 namespace bench::coro {
 

@@ -1,4 +1,4 @@
-#include "../kit/backend.hpp"
+#include "bench/kit/backend.hpp"
 #include "coro.hpp"
 #include "scoll/coro/async_queue.hpp"
 #include "scoll/coro/scope.hpp"

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "../kit/contest.hpp"
-#include "../kit/options.hpp"
+#include "bench/kit/contest.hpp"
+#include "bench/kit/options.hpp"
 
 namespace bench::gossip {
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "../kit/clock.hpp"
+#include "bench/kit/clock.hpp"
 #include "gossip.hpp"
 #include "scoll/coro/random.hpp"
 #include "transport/io/buffer.hpp"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "../kit/backend.hpp"
-#include "../kit/clock.hpp"
+#include "bench/kit/backend.hpp"
+#include "bench/kit/clock.hpp"
 #include "gossip.hpp"
 #include "gossip/message.hpp"
 #include "gossip/participant.hpp"

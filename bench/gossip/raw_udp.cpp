@@ -1,8 +1,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../kit/clock.hpp"
-#include "../kit/sockets.hpp"
+#include "bench/kit/clock.hpp"
+#include "bench/kit/sockets.hpp"
 #include "gossip.hpp"
 
 namespace bench::gossip {

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "../kit/guest.hpp"
-#include "../kit/sockets.hpp"
+#include "bench/kit/guest.hpp"
+#include "bench/kit/sockets.hpp"
 
 namespace {
 

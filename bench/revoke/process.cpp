@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "../kit/backend.hpp"
-#include "../kit/caller.hpp"
+#include "bench/kit/backend.hpp"
+#include "bench/kit/caller.hpp"
 #include "revoke.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/scope.hpp"

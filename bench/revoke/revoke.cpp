@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "../kit/group_contestant.hpp"
-#include "../kit/report.hpp"
-#include "../kit/statistics.hpp"
+#include "bench/kit/group_contestant.hpp"
+#include "bench/kit/report.hpp"
+#include "bench/kit/statistics.hpp"
 #include "scoll/collective/binomial_graph.hpp"
 
 namespace bench::revoke {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "../kit/member.hpp"
-#include "../kit/options.hpp"
+#include "bench/kit/member.hpp"
+#include "bench/kit/options.hpp"
 
 namespace bench::revoke {
 

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <stdexcept>
 
-#include "../kit/pair.hpp"
+#include "bench/kit/pair.hpp"
 #include "rtt.hpp"
 
 namespace bench::rtt {

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "../kit/backend.hpp"
-#include "../kit/exchanges.hpp"
-#include "../kit/group_contestant.hpp"
+#include "bench/kit/backend.hpp"
+#include "bench/kit/exchanges.hpp"
+#include "bench/kit/group_contestant.hpp"
 
 namespace bench::rtt {
 namespace {

@@ -1,7 +1,7 @@
 #include <memory>
 
-#include "../kit/backend.hpp"
-#include "../kit/caller.hpp"
+#include "bench/kit/backend.hpp"
+#include "bench/kit/caller.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/scope.hpp"
 #include "scoll/ship/ship.hpp"

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "../kit/exchanges.hpp"
-#include "../kit/group_contestant.hpp"
+#include "bench/kit/exchanges.hpp"
+#include "bench/kit/group_contestant.hpp"
 
 namespace bench::ship {
 namespace {

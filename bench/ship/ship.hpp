@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "../kit/member.hpp"
-#include "../kit/options.hpp"
+#include "bench/kit/member.hpp"
+#include "bench/kit/options.hpp"
 
 namespace bench::ship {
 
