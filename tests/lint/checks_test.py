@@ -173,6 +173,77 @@ class Tables(Case):
                     "src/c.cpp:1: the mutant one has a text already, at src/b.hpp:1")
 
 
+class Includes(Case):
+    def test_includes_that_go_up(self):
+        self.expect("includes", {"bench/a/b.cpp": '#include "bench/kit/c.hpp"\n#include "d.hpp"\nf("../kit");\n'})
+        for top in ("include", "src", "tools", "bench", "tests"):
+            self.expect("includes", {f"{top}/a/b.cpp": '\n#include "../c.hpp"\n'}, f"{top}/a/b.cpp:2: ../c.hpp goes up")
+
+    def test_examples_stay_within_their_folder(self):
+        self.expect("includes", {"examples/one/a/b.cpp": '#include "../c/d.hpp"\n'})
+        self.expect("includes", {"examples/one/b.cpp": '#include "../two/d.hpp"\n'}, "examples/one/b.cpp:1: ../two/d.hpp goes up")
+        self.expect("includes", {"examples/b.cpp": '#include "../src/d.hpp"\n'}, "examples/b.cpp:1: ../src/d.hpp goes up")
+
+
+class Exports(Case):
+    FILES = {
+        "include/scoll/scoll.hpp": '#include "scoll/tree.hpp"  // IWYU pragma: export\n#include "gossip/a.hpp"    // IWYU pragma: export\n',
+        "include/scoll/tree.hpp": '#include "scoll/tree/flat.hpp"  // IWYU pragma: export\n#include "scoll/tree/graph.hpp"\n',
+        "include/scoll/tree/flat.hpp": "", "include/scoll/detail/a.hpp": "", "include/scoll/coro/waiter.hpp": "",
+        "include/gossip/a.hpp": "", "include/transport/io/a.hpp": "",
+    }
+
+    def test_headers_that_nothing_exports(self):
+        self.expect("exports", self.FILES)
+        more = {"include/scoll/tree/graph.hpp": "", "include/gossip/b.hpp": ""}
+        self.expect("exports", self.FILES | more, "include/scoll/tree/graph.hpp:1: no feature header", "include/gossip/b.hpp:1: no feature header")
+
+
+class Folders(Case):
+    FILES = {"include/scoll/tree/a.hpp": "", "include/scoll/set.hpp": "", "include/scoll/detail/c.hpp": "", "tools/one/a.hpp": ""}
+
+    def test_folders_that_are_those_of_the_headers(self):
+        good = {"src/scoll/tree/a.cpp": '#include "scoll/tree/a.hpp"\n', "src/scoll/set/set.cpp": '#include "scoll/set.hpp"\n',
+                "src/scoll/tree/c.cpp": '#include "scoll/detail/c.hpp"\n', "src/scoll/tree/inner/d.cpp": "",
+                "tests/scoll/tree/inner/d_test.cpp": "", "tests/scoll/node/e_test.cpp": "", "tests/tools/one/a_test.cpp": "",
+                "tests/support/f.cpp": ""}
+        self.expect("folders", self.FILES | good)
+
+    def test_folders_that_are_not(self):
+        self.expect("folders", self.FILES | {"src/other/one/a.cpp": ""}, "src/other/one:1: there is neither")
+        self.expect("folders", self.FILES | {"tests/scoll/forest/a_test.cpp": ""}, "tests/scoll/forest:1: tests a folder that")
+        self.expect("folders", self.FILES | {"tests/tools/two/a_test.cpp": ""}, "tests/tools/two:1: tests a folder that")
+        self.expect("folders", self.FILES | {"src/scoll/a.cpp": '#include "scoll/tree/a.hpp"\n'}, "src/scoll/a.cpp:1: the header scoll/tree/a.hpp")
+
+
+class Hooks(Case):
+    def one(self, rows, *beginnings):
+        traits = "// concept names_none = no;\nconcept names_execute = true;\nconcept names_members =\n    true;\n"
+        page = f"# Service\n\n## The hooks\n\n| hook |\n|---|\n{rows}\n## Merging\n\n| `other()` |\n"
+        self.expect("hooks", {"include/scoll/detail/service_traits.hpp": traits, "docs/writing-a-service.md": page}, *beginnings)
+
+    def test_the_table_of_hooks(self):
+        self.one("| `execute(const request&)` |\n| `members(std::uint64_t id)` |\n")
+        self.one("| `execute(const request&)` |\n", "docs/writing-a-service.md:3: the table of hooks has no row for members")
+        self.one("| `execute()` |\n| `members()` |\n| `ended()` |\n", "docs/writing-a-service.md:3: the table has a row for ended")
+        files = {"include/scoll/detail/service_traits.hpp": "", "docs/writing-a-service.md": "# Service\n"}
+        self.expect("hooks", files, "docs/writing-a-service.md:1: has no section The hooks")
+
+
+class Missing(Case):
+    FILES = {"include/scoll/detail/any_group.hpp": "task<void> revoke();  // repair()\n",
+             "include/scoll/collective/options.hpp": "enum class populate : int {\n  immediate,\n  delayed,  // later\n};\n"}
+
+    def one(self, section, *beginnings):
+        text = f"# One\n\n**Revoke** a group.\n\n## What is not there yet\n\n{section}\n\n## Licence\n\n**Revoke**\n"
+        self.expect("missing", self.FILES | {"README.md": text}, *beginnings)
+
+    def test_what_is_said_to_be_missing(self):
+        self.one("- **Repair.** There is no second tree; a delayed group may be revoked.")
+        self.one("- **Rails**.\n- **Revoke**.", "README.md:8: says that there is no revoke")
+        self.one("- **Groups** are created at once; there is no delayed creation.", "README.md:7: says that there is no delayed")
+
+
 class Codes(Case):
     def test_codes_in_comments_and_pages(self):
         self.expect("codes", {"src/a.cpp": "f(C1); // with `C` and (C++20), `T`\n", "docs/a.md": "`T` (X)\n```\n(C12)\n```\n"})
