@@ -37,6 +37,10 @@ class Structure(Case):
         self.expect("structure", {"include/a.hpp": "//\n" * 301}, "include/a.hpp:301: 301 lines")
         self.expect("structure", {"tools/b.cpp": "//\n" * 451}, "tools/b.cpp:451: 451 lines")
 
+    def test_wide_comments(self):
+        self.expect("structure", {"include/a.hpp": "  /// " + 104 * "ä" + "\n//" + 110 * "-" + "\n", "src/a.hpp": "/// " + 107 * "a"})
+        self.expect("structure", {"include/a.hpp": "int a;  ///< " + 98 * "a" + "\n"}, "include/a.hpp:1: 111 columns")
+
     def test_what_stands_twice(self):
         one = "#include <a>\n" + lines(14, "int same_{} = 1;  // one")
         other = "int other;\n" + lines(14, "\n}}\nint  same_{} = 1;  // two")

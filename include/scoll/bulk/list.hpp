@@ -47,8 +47,8 @@ class offered_list {
 result<offered_list> offer(node& at, std::vector<region_descriptor> descriptors);
 
 /// Gives the descriptors of a list that has arrived; pulls them if they did not travel with it. Errors are
-/// those of `pull`; `malformed` (the list is incomplete or cannot be decoded); `too_large` (the list claims more
-/// descriptors or bytes than a list may have).
+/// those of `pull`; `malformed` (the list is incomplete or cannot be decoded); `too_large` (the list claims
+/// more descriptors or bytes than a list may have).
 task<result<std::vector<region_descriptor>>> resolve(node& at, const bulk_list& list,
                                                      transfer_options options = {});
 

@@ -43,9 +43,9 @@ class any_group {
 
   /// Revokes the group: at every member, broadcasts of the group that run or would begin, from any root and
   /// to any of its members, end at once with `revoked`, and so do calls that were made through it
-  /// (`ship_options::within`). Each member that hears of it tells others, so that all living members hear even
-  /// if some die meanwhile, this node among them. The group stays, and must still be destroyed. A revoke of a
-  /// group that is revoked changes nothing; the first reason that a member hears stands.
+  /// (`ship_options::within`). Each member that hears of it tells others, so that all living members hear
+  /// even if some die meanwhile, this node among them. The group stays, and must still be destroyed. A revoke
+  /// of a group that is revoked changes nothing; the first reason that a member hears stands.
   ///
   /// `reason` is the application's own number, and `text`, of which 64 bytes are kept, is for people; both
   /// are in the errors, the number as their `detail`. The await ends when this node has told the members that

@@ -251,8 +251,8 @@ class reactor : public executor, public file_system {
   /// Sends at once, with a system call of its own, as much as the socket takes without waiting. The memory is
   /// free when it returns. The result is a count, or a negative errno such as -EAGAIN.
   virtual std::int64_t send_now(int fd, const msghdr& message) noexcept = 0;
-  /// Receives at once what the socket has, without waiting. The result is a count, or a negative errno such as
-  /// -EAGAIN.
+  /// Receives at once what the socket has, without waiting. The result is a count, or a negative errno such
+  /// as -EAGAIN.
   virtual std::int64_t receive_now(int fd, msghdr& message) noexcept = 0;
   virtual void close_socket(int fd, io_completion& done) noexcept = 0;
 

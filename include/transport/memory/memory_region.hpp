@@ -41,10 +41,10 @@ class memory_region final {
   /// Exposes memory for reading, piece by piece. An order of a peer for a piece that is not there yet waits;
   /// `publish` answers it. Only orders for pieces reach such a region: `pull` and `push` get
   /// `invalid_argument`. A peer may have 8 orders waiting, and all peers together
-  /// `endpoint_options::parked_limit`; further ones are answered `busy`, and tried again. The memory, and what
-  /// `options.events` names, must stay valid until the region ends. After the first regions this allocates
-  /// nothing for memory of one span. Errors: those of `expose`, and `invalid_argument` (options that do not
-  /// fit the memory).
+  /// `endpoint_options::parked_limit`; further ones are answered `busy`, and tried again. The memory, and
+  /// what `options.events` names, must stay valid until the region ends. After the first regions this
+  /// allocates nothing for memory of one span. Errors: those of `expose`, and `invalid_argument` (options
+  /// that do not fit the memory).
   static result<memory_region> expose_pieces(endpoint& owner, std::span<const std::byte> memory,
                                              const piece_options& options);
   static result<memory_region> expose_pieces(endpoint& owner,

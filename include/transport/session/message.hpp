@@ -89,8 +89,8 @@ class message : public list_hook<> {
     lent_offset_ = from.offset;
     borrow_.borrow(*from.memory);
   }
-  /// Likewise, with a checksum that the sender knows already. Nobody computes it anew, so a receiver finds out
-  /// if the memory has changed since.
+  /// Likewise, with a checksum that the sender knows already. Nobody computes it anew, so a receiver finds
+  /// out if the memory has changed since.
   void lend_payload(const lent_range& from, known_checksum known) noexcept {
     lend_payload(from, true);
     header_.payload_checksum = known.value;

@@ -2,6 +2,7 @@
 """Keeps files short, and says what only once.
 
   long    a header of more than 300 lines, or a source of more than 450, in include/, src/, tools/ or examples/
+  wide    a line of a `///` comment in include/ that has more than 110 columns, which the formatter leaves as it is
   twice   twelve lines of code in a row that stand in two places of include/ and src/; blank lines, comments, includes,
           lines of punctuation and declarations of what an interface asks for (`override;`) do not count
 
@@ -15,6 +16,7 @@ from sources import Finding
 
 DECLARATION = re.compile(r"[^;{}]+;")
 HEADER_LINES, SOURCE_LINES, REPEATED_LINES = 300, 450, 12
+COLUMNS = 110
 
 
 def too_long(root):
@@ -23,6 +25,13 @@ def too_long(root):
         limit = HEADER_LINES if path.suffix == ".hpp" else SOURCE_LINES
         if lines > limit:
             yield Finding(name, limit + 1, f"{lines} lines, but {limit} at most: split it by subject")
+
+
+def too_wide(root):
+    for path in sources.below(root, (".hpp",), ("include",)):
+        for number, line in enumerate(sources.read(path).splitlines(), 1):
+            if len(line) > COLUMNS and "///" in line:
+                yield Finding(sources.name_of(path, root), number, f"{len(line)} columns, but {COLUMNS} at most: wrap the comment")
 
 
 def counted_lines(source):
@@ -59,6 +68,7 @@ def repeated(root):
 
 def check(root):
     yield from too_long(root)
+    yield from too_wide(root)
     for name, line, length, earlier, at in repeated(root):
         yield Finding(name, line, f"{length} lines of code stand at {earlier}:{at} as well: give them one place")
 
