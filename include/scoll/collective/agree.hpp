@@ -31,8 +31,9 @@ enum class agreement_quorum : std::uint8_t {
   /// More than half of all members of the group, dead ones included. Two outcomes are impossible, whatever
   /// verdicts say.
   majority = 0,
-  /// All members that are not held dead. They decide even if only one of them is left. If a verdict is wrong,
-  /// or if a partition makes each side call the other dead, the sides decide differently.
+  /// All members that are not held dead. They decide even if only one of them is left, and wait until the
+  /// deadline for a member that does not answer and that nobody holds dead. If a verdict is wrong, or if a
+  /// partition makes each side call the other dead, the sides decide differently.
   survivors = 1,
 };
 

@@ -39,7 +39,11 @@ std::vector<exhausted> check_core() {
   agree_bounds survivors = three;
   survivors.rule = quorum_rule::survivors;
   survivors.wrong_verdicts = false;
-  return {check_agreement(three), check_agreement(second), check_agreement(survivors)};
+  agree_bounds survivors_twice = second;
+  survivors_twice.rule = quorum_rule::survivors;
+  survivors_twice.wrong_verdicts = false;
+  return {check_agreement(three), check_agreement(second), check_agreement(survivors),
+          check_agreement(survivors_twice)};
 }
 
 std::vector<exhausted> core_and_engine(bool brief) {

@@ -72,13 +72,15 @@ bool agree_model::lives(std::uint8_t member) const {
 /// With wrong verdicts a crash is not a step of its own: the member just takes no further step.
 std::vector<agree_model::step> agree_model::steps() const {
   std::vector<step> possible;
-  for (std::uint8_t p = 0; p < proposers_.size(); ++p) {
+  const auto proposers = static_cast<std::uint8_t>(proposers_.size());
+  const auto late = static_cast<std::uint8_t>(late_.size());
+  for (std::uint8_t p = 0; p < proposers; ++p) {
     if (lives(p)) add_steps_of(possible, p);
   }
   for (std::uint8_t m = 0; m < members; ++m) {
     if (!lives(m)) continue;
     if (!bounds_.wrong_verdicts) possible.push_back({action::crash, 0, m});
-    for (std::uint8_t r = 0; r < late_.size(); ++r) {
+    for (std::uint8_t r = 0; r < late; ++r) {
       if (matters(late_[r], m)) possible.push_back({action::arrive_late, 0, m, r});
     }
   }

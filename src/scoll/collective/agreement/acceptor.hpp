@@ -8,6 +8,7 @@
 
 #include "scoll/collective/agreement/answers.hpp"
 #include "scoll/collective/agreement/ballot.hpp"
+#include "scoll/coro/assert.hpp"
 
 namespace scoll::detail {
 
@@ -43,7 +44,10 @@ class agreement_acceptor {
   void decide(const proposal& p);
   bool decided() const noexcept { return decided_; }
   /// The decided proposal, once there is one.
-  const proposal& decision() const noexcept { return accepted_.what; }
+  const proposal& decision() const noexcept {
+    SCOLL_ASSERT(decided_, "there is no decision yet");
+    return accepted_.what;
+  }
 
   /// Appends all that tells this state from others, for checks that visit every state.
   void describe_to(std::vector<std::uint64_t>& out) const;

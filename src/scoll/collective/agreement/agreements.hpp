@@ -66,6 +66,7 @@ class engine::agreements final {
 
   /// The answers of those that were asked, and who answered.
   struct gathered {
+    bool asked = false;  ///< false: this node had no room to ask anybody
     agreement_answers answers;
     rank_set heard;
   };

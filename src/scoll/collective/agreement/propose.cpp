@@ -92,7 +92,8 @@ task<void> engine::agreements::propose(std::shared_ptr<group_state> group, insta
       case step::accept_more: next = co_await accept(group, i, true); break;
       case step::decided:
         learn(*group, *i, i->proposer->proposed());
-        owner_.scope_->spawn(announce(group, i));
+        // If the instance was closed under the vote, this member has no outcome to tell.
+        if (i->decided()) owner_.scope_->spawn(announce(group, i));
         co_return;
       case step::yield: i->heard_at = owner_.executor_.now(); co_return;
       case step::no_quorum: co_return;  // the driver says so
@@ -113,6 +114,7 @@ task<step> engine::agreements::collect(std::shared_ptr<group_state> group, insta
   const time_point now = owner_.executor_.now();
   const nanoseconds wait = std::min(longest_collect, deadline(i->until).remaining(now) / 4);
   const gathered g = co_await ask(group, request, whom, again, now + wait);
+  if (!g.asked) co_return step::collect;
   co_return p.after_collect(g.answers, whom, g.heard, dead_in(*group));
 }
 
@@ -125,6 +127,7 @@ task<step> engine::agreements::accept(std::shared_ptr<group_state> group, instan
   const rank_set all = rank_set::all(group->members->size());
   const rank_set whom = again ? p.missing() : all - p.given_up(dead_in(*group));
   const gathered g = co_await ask(group, request, whom, again, owner_.executor_.now());
+  if (!g.asked) co_return step::collect;
   co_return p.after_accept(g.answers, whom, g.heard, dead_in(*group));
 }
 
@@ -148,7 +151,8 @@ nanoseconds engine::agreements::round_trip(group_state& group, std::uint32_t mem
 }
 
 /// Asks members over the group's tree, or each directly. It takes at least the time in which everybody can
-/// answer, and otherwise until `wait_until`.
+/// answer, and otherwise until `wait_until`. If this node has no room to ask, that says nothing of the members:
+/// the proposer begins anew after a pause.
 task<engine::agreements::gathered> engine::agreements::ask(std::shared_ptr<group_state> group,
                                                            const agreement_request& request, rank_set whom,
                                                            bool directly, time_point wait_until) {
@@ -172,6 +176,7 @@ task<engine::agreements::gathered> engine::agreements::ask(std::shared_ptr<group
   const begun b = owner_.begin(to, entry_, collective_kind::broadcast, tree, options,
                                table_of<agreement_service>.encode_request, &request);
   if (b.op == nullptr) co_return g;
+  g.asked = true;
   co_await operation_awaiter(*b.op, {});
   g.heard = heard_in(b.op->take_outcome());
   if (const void* const reply = b.op->value()) {

@@ -17,7 +17,15 @@ const ballot& agreement_proposer::next_ballot(const ballot& promised) {
   forgotten_ = 0;
   proposed_ = {};
   own_proposal_ = false;
+  failure_ = {};
   return current_;
+}
+
+rank_set agreement_proposer::given_up(const rank_set& dead) const {
+  const bool majority =
+      rule_ == quorum_rule::majority ||
+      SCOLL_MUTANT(agree_survivors_lost, "survivors decide without members that were not reached");
+  return (majority ? dead | lost_ : dead) - rank_set{rank_};
 }
 
 void agreement_proposer::begin_to_ask() {
@@ -105,7 +113,7 @@ agreement_proposer::step agreement_proposer::give_way(const rank_set& dead) cons
 agreement_proposer::step agreement_proposer::retry(const rank_set& dead) {
   if (!can_decide(dead)) return step::no_quorum;
   if (forgotten_ != 0) return step::stale;
-  if (!can_decide(dead | lost_)) lost_ = {};
+  if (!can_decide(given_up(dead))) lost_ = {};
   return step::collect;
 }
 

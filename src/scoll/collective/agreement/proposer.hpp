@@ -22,8 +22,10 @@ namespace scoll::detail {
 /// ```
 ///
 /// The contributions of earlier collects are kept, and a later collect names the members that they are from,
-/// so each member is merged once. A member is given up if it is held dead, or if it could not be reached
-/// twice in a row: it is then among the failed, unless it has contributed before.
+/// so each member is merged once. A member is given up if it is held dead. Where a majority decides, it is
+/// also given up if it could not be reached twice in a row; survivors wait for whoever nobody holds dead,
+/// because two sides that do not reach each other could both decide. A member that is given up is among the
+/// failed, unless it has contributed before.
 class agreement_proposer {
  public:
   agreement_proposer(std::uint32_t members, std::uint32_t rank, quorum_rule rule, merge_values merge);
@@ -68,7 +70,7 @@ class agreement_proposer {
   /// The members that have voted under the current ballot.
   const rank_set& voters() const noexcept { return voters_; }
   /// The members that the proposer has given up.
-  rank_set given_up(const rank_set& dead) const { return (dead | lost_) - rank_set{rank_}; }
+  rank_set given_up(const rank_set& dead) const;
   /// True if members outside those given up have not contributed yet.
   bool waits(const rank_set& dead) const { return !(everybody() - held_ - given_up(dead)).empty(); }
 

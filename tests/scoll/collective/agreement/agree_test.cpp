@@ -309,6 +309,27 @@ TEST_CASE("calls end when the group is destroyed or the node shuts down", "[agre
   CHECK(a.answer(1).error() == errc::unknown_group);
 }
 
+TEST_CASE("survivors that do not reach each other, and that nobody holds dead, do not decide apart",
+          "[agreement]") {
+  agreeing a(2);
+  const agree_options options{.deadline = 20s, .quorum = agreement_quorum::survivors};
+  a.nodes.kill(1);
+  a.call_all(1, options);
+  a.nodes.ex.run_for(8s);
+  CHECK_FALSE(a.done(0));
+  CHECK_FALSE(a.done(1));
+  SECTION("they decide together when they reach each other") {
+    a.nodes.revive(1);
+    a.land();
+    a.check_agreed({0, 1}, {});
+  }
+  SECTION("one decides alone when the other is held dead") {
+    a.hold_dead(1);
+    a.nodes.ex.run_for(3s);
+    a.check_agreed({0}, {1});
+  }
+}
+
 TEST_CASE("a call may begin when the group that it was made with is gone", "[agreement][shrink]") {
   agreeing a(1);
   auto held = std::make_unique<group<probe>>(a.at(0));
@@ -316,9 +337,12 @@ TEST_CASE("a call may begin when the group that it was made with is gone", "[agr
   auto shrink = held->shrink();
   auto settle = held->settle();
   held.reset();
-  CHECK(a.nodes.run(std::move(agreement)).ok());
-  CHECK(a.nodes.run(std::move(shrink)).has_value());
-  CHECK(a.nodes.run(std::move(settle)).has_value());
+  const auto agreed = a.nodes.run(std::move(agreement));
+  CHECK(agreed.ok());
+  const auto shrunk = a.nodes.run(std::move(shrink));
+  CHECK(shrunk.has_value());
+  const auto settled = a.nodes.run(std::move(settle));
+  CHECK(settled.has_value());
 }
 
 TEST_CASE("a node that shuts down does not wait to tell a silent member an outcome", "[agreement]") {

@@ -82,7 +82,7 @@ TEST_CASE("the messages of an agreement lie on the wire as documented", "[golden
 }
 
 TEST_CASE("messages of an agreement that make no sense are malformed", "[hostile][agreement]") {
-  const auto refused = [](agreement_request r) {
+  const auto refused = [](const agreement_request& r) {
     return !wire::decode_from<agreement_request>(encoded_bytes(r));
   };
   CHECK_FALSE(refused(collect()));

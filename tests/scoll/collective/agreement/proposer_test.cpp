@@ -105,6 +105,34 @@ TEST_CASE("members held dead fail, unless they have contributed before", "[agree
   CHECK(p.proposed() == proposal{bytes(15), {4}});
 }
 
+TEST_CASE("survivors wait for a member that nobody holds dead, however often it is not reached",
+          "[agreement]") {
+  auto p = make(1, quorum_rule::survivors);
+  const rank_set near{0, 1, 2, 3};
+  for (int i = 0; i < 3; ++i) {
+    p.next_ballot({});
+    REQUIRE(p.after_collect(promises(near, i == 0 ? near : rank_set{}), all, near, {}) == step::collect_more);
+    REQUIRE(p.after_collect({}, {4}, {}, {}) == step::collect);
+    CHECK(p.given_up({}).empty());
+  }
+  p.next_ballot({});
+  REQUIRE(p.after_collect(promises(near, {}), near, near, {4}) == step::accept);
+  CHECK(p.proposed() == proposal{bytes(15), {4}});
+  CHECK(p.after_accept(votes(near), near, near, {4}) == step::decided);
+}
+
+TEST_CASE("values that could not be merged do not spoil a later attempt", "[agreement]") {
+  auto p = make();
+  p.next_ballot({});
+  agreement_answers heavy = promises(all, {0, 1});
+  heavy.contributions.push_back({{2}, bytes(200)});
+  REQUIRE(collected(p, heavy) == step::failed);
+  CHECK(p.failure() == errc::too_large);
+  p.next_ballot({});
+  REQUIRE(p.after_collect(promises({0, 1, 3, 4}, {3, 4}), all, {0, 1, 3, 4}, {2}) == step::accept);
+  CHECK(p.proposed() == proposal{bytes(27), {2}});
+}
+
 TEST_CASE("members that were not reached are asked once more, and then fail", "[agreement]") {
   auto p = make();
   p.next_ballot({});
