@@ -34,8 +34,9 @@ std::optional<bulk_plan> parse_bulk_plan(std::string_view text) {
   std::uint8_t radix = 0;
   if (colon != std::string_view::npos) {
     const std::string_view number = text.substr(colon + 1);
-    const char* const end = number.data() + number.size();
-    const auto [after, error] = std::from_chars(number.data(), end, radix);
+    const char* const begin = number.data();
+    const char* const end = begin + number.size();
+    const auto [after, error] = std::from_chars(begin, end, radix);
     if (error != std::errc{} || after != end || radix == 0) return std::nullopt;
   }
   const bulk_plan plan = bulk_plan::unchecked(kind, radix);

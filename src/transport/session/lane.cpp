@@ -19,8 +19,6 @@
 
 namespace scoll::transport {
 
-using wire::detail::load_little;
-
 namespace {
 
 /// The frames of one write. Places that are not used are not even touched: most batches have one frame, and

@@ -119,7 +119,7 @@ any_tree tree_of(const tree_spec& spec) {
 }
 
 std::uint32_t slots_of(std::uint32_t n) {
-  return static_cast<std::uint32_t>(std::bit_width(n - 1));
+  return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(std::bit_width(n - 1)));
 }
 
 }  // namespace

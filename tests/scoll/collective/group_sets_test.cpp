@@ -5,7 +5,7 @@ using namespace scoll::test;
 
 namespace {
 
-group<probe> group_of(cluster& c, std::uint64_t id, std::vector<node_id> nodes) {
+group<probe> group_of(cluster& c, std::uint64_t id, const std::vector<node_id>& nodes) {
   std::vector<target> targets;
   targets.reserve(nodes.size());
   for (const node_id node : nodes) targets.push_back({node, {}});

@@ -10,7 +10,7 @@ namespace {
 
 constexpr service_id service{0x300};
 
-membership_ptr nodes(std::vector<node_id> ids) {
+membership_ptr nodes(const std::vector<node_id>& ids) {
   std::vector<target> targets;
   targets.reserve(ids.size());
   for (const node_id id : ids) targets.push_back({id, {}});

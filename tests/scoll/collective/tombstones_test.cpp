@@ -25,7 +25,7 @@ bool refused(const tombstones& t, std::uint64_t counter, std::uint64_t incarnati
   return static_cast<bool>(t.refusal_of(group_of(counter, incarnation)));
 }
 
-creation_statement up_to(std::uint64_t below, std::vector<std::uint64_t> exceptions = {}) {
+creation_statement up_to(std::uint64_t below, const std::vector<std::uint64_t>& exceptions = {}) {
   creation_statement said;
   said.below = below;
   for (const std::uint64_t counter : exceptions) said.exceptions[said.count++] = counter;

@@ -23,6 +23,7 @@ std::unique_ptr<detail::any_group> cluster::held_by(life& l, std::uint64_t group
 void cluster::find_creation(life& l, group_record& g) {
   if (g.id || g.adopted || g.failure) return;
   std::vector<node_id> nodes;
+  nodes.reserve(g.members.size());
   for (const std::uint32_t host : g.members) nodes.push_back(host + 1);
   detail::node_access::engine(*l.member).each_group([&](const detail::group_state& held) {
     const bool mine = held.creating && held.id.creator == g.maker + 1 &&

@@ -63,6 +63,8 @@ class trial {
   std::string fault() const;
 
  private:
+  task<void> stop(std::uint32_t i);
+  task<void> join();
   task<void> tell();
   bool lives(std::uint32_t i) const { return i != victim_; }
   detail::engine& engine(std::uint32_t i) const { return detail::node_access::engine(*nodes_[i]); }
@@ -112,15 +114,19 @@ trial::trial(const tree_spec& tree, std::uint32_t members)
 }
 
 trial::~trial() {
-  const auto stop = [this](std::uint32_t i) -> task<void> {
-    const status ended = co_await nodes_[i]->shutdown(100ms);
-    static_cast<void>(ended);  // who is cut off cannot hand over what it holds
-  };
   for (std::uint32_t i = 0; i < members_; ++i) work_.spawn(stop(i));
-  const auto join = [this]() -> task<void> { co_await work_.join(); };
   sync_wait(ex_, join());
   nodes_.clear();
   ex_.run_until_idle();
+}
+
+task<void> trial::stop(std::uint32_t i) {
+  const status ended = co_await nodes_[i]->shutdown(100ms);
+  static_cast<void>(ended);  // who is cut off cannot hand over what it holds
+}
+
+task<void> trial::join() {
+  co_await work_.join();
 }
 
 task<void> trial::tell() {

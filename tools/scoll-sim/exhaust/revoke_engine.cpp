@@ -235,6 +235,7 @@ std::string revoke_with(std::uint32_t n, const std::vector<death>& deaths) {
 std::vector<std::size_t> degrees(std::uint32_t n) {
   const small_cluster c(n);
   std::vector<std::size_t> all;
+  all.reserve(n);
   for (std::uint32_t i = 0; i < n; ++i) all.push_back(c.told_by(i).size());
   return all;
 }

@@ -38,6 +38,7 @@ member_set neighbours(std::uint32_t n, member_set known, std::uint32_t rank) {
 /// Makes a group as one of its members holds it.
 void fill(detail::group_state& group, std::uint32_t n) {
   std::vector<target> targets;
+  targets.reserve(n);
   for (std::uint32_t i = 0; i < n; ++i) targets.push_back({i + 1, {}});
   group.members = membership::make(std::move(targets)).value();
 }

@@ -91,6 +91,7 @@ void draw_revokes(draft& d) {
   draws random = d.stream("revokes");
   const std::uint64_t wanted = random.between(1, 4);
   std::vector<std::uint64_t> revoked;
+  revoked.reserve(wanted);
   for (std::uint64_t i = 0; i < wanted; ++i) revoked.push_back(draw_revoke(d, i));
   draw_overtaken_creation(d);
   const std::size_t before = d.events().size();
