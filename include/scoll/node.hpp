@@ -146,9 +146,10 @@ class node {
   /// nothing. The hook is asked anew by each call, except that calls and requests that come while it works
   /// share its answer. A node that gets a request for such a group asks its own hook, so that no node has to
   /// call this before; it is needed where a broadcast begins. If the hook names other members than before,
-  /// the earlier group takes no new broadcast (`membership_changed`). Errors: those of the hook; `revoked`
-  /// (this node is passing a revoke of the group on); `not_member`; `busy` (1,024 such groups are in use
-  /// here); `already_exists` (this node has adopted a group with other members under the id);
+  /// the earlier group takes no new broadcast (`membership_changed`). Of the options, `tree`, `name` and
+  /// `deadline` count. Errors: those of the hook; `deadline_exceeded` (the hook has not answered; it goes
+  /// on); `revoked` (this node is passing a revoke of the group on); `not_member`; `busy` (1,024 such groups
+  /// are in use here); `already_exists` (this node has adopted a group with other members under the id);
   /// `unknown_service`; `invalid_argument` (the name); `closed`.
   template <collective_service S>
     requires detail::names_members<S>

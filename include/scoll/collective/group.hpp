@@ -43,10 +43,11 @@ class group : public detail::any_group {
   friend group operator-(const group& a, const group& b) { return group(a.without(b)); }
 
   /// Gives a group of the same members that all of them hold. For a group that was created at once, it is
-  /// that group itself. For any other group a new one is made, with a new id, as by `node::create_group`; a
-  /// delayed or out-of-band group stays as it is beside the new one. The new group has the tree, the name and
-  /// the outer group (`within`) of this group unless the options say otherwise. Errors: those of
-  /// `node::create_group`, and `unknown_group` or `membership_changed` if this group has ended.
+  /// that group itself. For any other group a new one is made, with a new id, as by `node::create_group`.
+  /// A delayed or out-of-band group stays as it is beside the new one. Unless the options say otherwise, the
+  /// new group has the tree, the name, the outer group (`within`) and the form of membership of this group.
+  /// Errors: those of `node::create_group`, and `unknown_group` or `membership_changed` if this group has
+  /// ended.
   task<result<group>> settle(group_options options = {}) const { return typed(settled(options)); }
 
   /// Agrees on one value with all members of the group, each of which makes the same call: `auto a = co_await

@@ -239,7 +239,7 @@ class engine final : private transport::endpoint_events {
   error forget_unknown(const collective_head& head, const forget_request& forgets, const error& why);
   void hear_statement(const collective_head& head, const std::optional<creation_statement>& said);
   void end_group(const std::shared_ptr<group_state>& group, const group_ending& how);
-  void end_operations(const group_state& group) noexcept;
+  void end_operations(group_state& group) noexcept;
   bool full_for(collective_kind kind) const noexcept;
   operation* acquire(collective_kind kind) noexcept;
   void operation_ended(operation& op) noexcept;

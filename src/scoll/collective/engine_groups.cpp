@@ -50,14 +50,15 @@ void engine::end_group(const std::shared_ptr<group_state>& group, const group_en
   }
 }
 
-/// Ends the broadcasts to a group that run here, and its agreements.
-void engine::end_operations(const group_state& group) noexcept {
+/// Ends the broadcasts to a group that run here, its agreements, and the calls that were made through it.
+void engine::end_operations(group_state& group) noexcept {
   const error why(errc::unknown_group, "the group has been destroyed");
   agreements_->end_group(group, why);
   for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
     if (op->subject_.head.is_broadcast() && op->subject_.group.get() == &group)
       op->end_by(end_cause::group_ended, why);
   }
+  while (!group.calls.empty()) group.calls.pop_front().end_call(why);
 }
 
 void engine::start_sweeping() {

@@ -169,6 +169,8 @@ result<std::shared_ptr<group_state>> engine::hold_named(const membership_ptr& me
   }
   const auto before = groups_.out_of_band(name);
   auto held = mapped_.hold(members, service, id, options_.default_tree);
+  if (!held && held.error() == errc::busy && revokes_->make_room_in_cache())
+    held = mapped_.hold(members, service, id, options_.default_tree);
   if (before != nullptr && before->replaced) revokes_->dropped(before->id);
   return held;
 }

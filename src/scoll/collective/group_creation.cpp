@@ -95,6 +95,7 @@ task<error> engine::tell_all(std::shared_ptr<group_state> group, nanoseconds tim
   creations_.settle(group->id.counter);
   error why = created ? error{} : created.error();
   if (created && !created->clean()) why = why_incomplete(*group, *created);
+  if (!why && group->forgotten) why = {errc::unknown_group, "the group was ended while it was created"};
   if (!why) {
     group->creating = false;
     sweeper_->watch(*group);
@@ -118,6 +119,7 @@ task<result<std::shared_ptr<group_state>>> engine::settle_group(std::shared_ptr<
   if (!options.tree) options.tree = group->tree;
   if (options.name.empty()) options.name = group->name;
   if (!options.within) options.within = group->within;
+  if (group->inline_only) options.membership = membership_form::inline_only;
   auto created = co_await create_group(group->members, group->service, options);
   co_return created;
 }
@@ -132,7 +134,11 @@ task<result<std::shared_ptr<group_state>>> engine::map_group(service_id service,
                          static_cast<std::uint32_t>(service));
   }
   const auto search = admissions_->ask(entry, id);
-  co_await search->done.wait();
+  deadline_stop limit{deadline(saturating_add(executor_.now(), options.deadline.left(executor_.now())))};
+  const status searched = co_await search->done.wait(limit.token());
+  if (!searched)
+    co_return make_error(errc::deadline_exceeded, "the members hook of {} has not answered",
+                         entry->table->name);
   if (search->failed) co_return search->failed;
   auto held = hold_named(search->members, service, id, false);
   if (!held) co_return held.error();

@@ -146,12 +146,13 @@ void engine::end_after_last(const std::shared_ptr<group_state>& group, const out
 
 /// Ends a group whose creator is another node: the creator is asked to end it. Until the creator's word comes
 /// over the tree, this node keeps the group, closed, so that it can pass the word on. If the creator does not
-/// answer, this node tells the members.
+/// answer, or shuts down before it has told all, this node tells the members.
 task<status> engine::ask_creator(std::shared_ptr<group_state> group) {
   group->forgotten = true;
   end_operations(*group);
   const end_requests::answer heard = co_await end_requests_->ask(group->id);
-  if (!heard.creator_says && !work_.closed()) {
+  const bool has_left = heard.creator_says && heard.creator_says->error() == errc::closed;
+  if ((!heard.creator_says || has_left) && !work_.closed()) {
     status ended = co_await end_everywhere(std::move(group));
     co_return ended;
   }

@@ -24,10 +24,10 @@ std::shared_ptr<group_state> group_table::out_of_band(const group_id& id) const 
   return known ? found->second : nullptr;
 }
 
-bool group_table::only_here(const group_id& id) const noexcept {
+bool group_table::only_here(const group_id& id, long others) const noexcept {
   const auto found = groups_.find(id);
   const long references = last_ == found->second ? 2 : 1;  // the last one looked up has a second reference
-  return found->second.use_count() == references;
+  return found->second.use_count() == references + others;
 }
 
 std::vector<std::shared_ptr<group_state>> group_table::of_life(node_id creator,

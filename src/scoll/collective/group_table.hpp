@@ -30,7 +30,7 @@ class group_table {
   /// none.
   std::shared_ptr<group_state> out_of_band(const group_id& id) const;
   /// True if nothing beside this table refers to the group, which it holds.
-  bool only_here(const group_id& id) const noexcept;
+  bool only_here(const group_id& id, long others = 0) const noexcept;
   /// True if some membership is known under the service's own id in `id`.
   bool holds_out_of_band(const group_id& id) const { return out_of_band(id) != nullptr; }
   /// Calls `visit(const group_state&)` for every group, in the order of their ids.

@@ -106,15 +106,14 @@ bool makes_sense(const notice_head& notice) noexcept {
          notice.ends_with <= static_cast<std::uint8_t>(lifetime::members);
 }
 
-/// True if that node may send the notice, and the initiator has the rank that the notice gives.
-bool fits(const notice_head& notice, const group_state& group, node_id sender) {
+}  // namespace
+
+bool revoker::fits(const notice_head& notice, const group_state& group, node_id sender) {
   const membership& members = *group.members;
   const bool ends = notice.kind == static_cast<std::uint8_t>(notice_kind::ended);
   return members.rank_of(sender) && notice.initiator < members.size() &&
          members.node(notice.initiator) == notice.by && (!ends || group.ends_with == lifetime::members);
 }
-
-}  // namespace
 
 bool revoker::hear(transport::session& from, std::span<const std::byte> bytes) {
   const auto notice = wire::decode_from<notice_head>(bytes);
@@ -148,83 +147,6 @@ void revoker::hear_refusal(const std::shared_ptr<group_state>& group, const erro
   notice.by = rank ? notice.by : from;
   notice.initiator = rank ? *rank : group->members->rank_of(from).value_or(group->self_rank);
   begin(group, notice, from);
-}
-
-/// Keeps the notice, and asks for the list of members, so that the notice can be passed on. The list may also
-/// come with the creation, if that is still on its way, or with a group that this node adopts. The group is
-/// not installed, and nothing of it begins here.
-void revoker::hear_of_unknown(const notice_head& notice, node_id sender) {
-  if (SCOLL_MUTANT(revoke_unknown_dropped, "a notice about a group that is not known yet is dropped")) return;
-  const auto kind = static_cast<notice_kind>(notice.kind);
-  if (const shared known = find(notice.group, kind)) {
-    known->knows(sender);
-    return ask_for_members(known);
-  }
-  const bool ends = kind == notice_kind::ended;
-  const group_ending known = owner_.groups_.refusal_of(notice.group);
-  if (known && (known.gone || !ends)) return;
-  const group_fate fate = ends ? group_fate::destroyed : group_fate::revoked;
-  const auto ends_with = static_cast<lifetime>(notice.ends_with);
-  // A tombstone is kept for known creators only, because a notice may name any number.
-  const bool possible =
-      ends_with == lifetime::members || owner_.endpoint_.find(notice.group.creator) != nullptr;
-  if (possible && !owner_.groups_.bury(notice.group, ends_with, {fate, notice.by, notice.reason, ends}))
-    return;
-  owner_.admissions_->end_group(
-      notice.group, ends ? error(errc::unknown_group, "the group ended before its members were known")
-                         : revoked_by(notice));
-  if (ends) return;
-  make_room_for_unknown();
-  const shared news = make_news(notice);
-  news->apart = true;
-  news->knows(sender);
-  unknown_.push_back(notice.group);
-  ask_for_members(news);
-}
-
-void revoker::ask_for_members(const shared& news) {
-  if (!news->apart || news->group != nullptr || news->asking || owner_.work_.closed()) return;
-  if (SCOLL_MUTANT(revoke_creation_silent, "a member that does not know a revoked group passes nothing on"))
-    return;
-  news->asking = true;
-  owner_.spawn(find_members(news));
-}
-
-/// Asks the members that have told of the revoke for the list of members, one after the other.
-task<void> revoker::find_members(shared news) {
-  const group_id id = news->notice.group;
-  while (news->group == nullptr && news->asked < news->knowing.size()) {
-    const node_id member = news->knowing[news->asked++];
-    const service_id service{static_cast<std::uint32_t>(id.incarnation)};  // if it is an out-of-band group
-    auto found = co_await owner_.find_members(id, service, member);
-    if (found) owner_.learn_members(id, std::move(*found));
-  }
-  news->asking = false;
-}
-
-std::shared_ptr<group_state> revoker::told_of(const group_id& group) const {
-  const shared news = find(group, notice_kind::revoked);
-  return news == nullptr || !news->apart ? nullptr : news->group;
-}
-
-void revoker::make_room_for_unknown() {
-  while (unknown_.size() >= max_unknown_revokes) {
-    erase({unknown_.front(), notice_kind::revoked});
-    unknown_.pop_front();
-  }
-}
-
-void revoker::members_known(const std::shared_ptr<group_state>& group) {
-  const shared news = find(group->id, notice_kind::revoked);
-  if (news == nullptr || news->group != nullptr) return;
-  news->group = group;
-  if (fits(news->notice, *group, news->notice.by)) spread(*news, news->knowing.front());
-  forget_if_done(*news);
-}
-
-void revoker::held(const std::shared_ptr<group_state>& group) {
-  const shared news = find(group->id, notice_kind::revoked);
-  if (news != nullptr && news->apart) begin(group, notice_head(news->notice), 0);
 }
 
 revoker::shared revoker::make_news(const notice_head& notice) {
@@ -363,20 +285,6 @@ void revoker::returned(node_id node, std::uint64_t incarnation) {
 }
 
 // ---- the end
-
-error revoker::refusal_of_unknown(const group_id& group) const noexcept {
-  const shared news = find(group, notice_kind::revoked);
-  return news == nullptr || !news->apart ? error() : revoked_by(news->notice);
-}
-
-error revoker::why_not_held(const group_id& group) {
-  const shared news = find(group, notice_kind::revoked);
-  if (news == nullptr || !news->apart) return {};
-  if (news->group == nullptr || !is_done(*news)) return revoked_by(news->notice);
-  std::erase(unknown_, group);
-  erase({group, notice_kind::revoked});
-  return {};
-}
 
 group_ending revoker::ending_of(const group_id& group) const noexcept {
   const shared news = find(group, notice_kind::revoked);

@@ -62,6 +62,9 @@ class revoker final {
   /// The error with which the program cannot hold such a group, as long as this node passes the revoke on. After
   /// that the program may hold the group again, and this node forgets the revoke.
   error why_not_held(const group_id& group);
+  /// Drops a revoked out-of-band group that was named by a hook, and that nothing uses any more. For requests
+  /// of others it stays revoked. Returns false if there is none.
+  bool make_room_in_cache();
   /// The ending of a revoked group, for its tombstone.
   group_ending ending_of(const group_id& group) const noexcept;
   /// Takes the news that this node does not hold the group any more.
@@ -73,6 +76,8 @@ class revoker final {
   using shared = std::shared_ptr<revocation>;
   using key = std::pair<group_id, notice_kind>;
 
+  /// True if that node may send the notice, and the initiator has the rank that the notice gives.
+  static bool fits(const notice_head& notice, const group_state& group, node_id sender);
   shared make_news(const notice_head& notice);
   shared find(const group_id& group, notice_kind kind) const;
   void begin(const std::shared_ptr<group_state>& group, const notice_head& notice, node_id sender);

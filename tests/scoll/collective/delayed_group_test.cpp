@@ -287,6 +287,17 @@ TEST_CASE("a request that was seen before is refused each time its delayed group
   CHECK(p.log->executed[1] == 1);
 }
 
+TEST_CASE("a settled group has its members in messages if the delayed one had", "[delayed]") {
+  cluster c(3);
+  c.serve(probe{});
+  group_options options = delayed(flat{});
+  options.membership = GENERATE(membership_form::automatic, membership_form::inline_only);
+  const auto g = c.run(c[1].create_group<probe>(c.targets(), options)).value();
+  const auto settled = c.run(g.settle()).value();
+  CHECK(c.engine(1).find_group(settled.id())->inline_only ==
+        (options.membership == membership_form::inline_only));
+}
+
 TEST_CASE("a settled group is another one, which all members hold", "[delayed]") {
   constexpr std::uint32_t n = 6;
   cluster c(n);

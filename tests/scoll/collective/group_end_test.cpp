@@ -107,6 +107,29 @@ TEST_CASE("a member that stands still while its group is destroyed holds no grou
   REQUIRE(c.quiet());
 }
 
+TEST_CASE("a creator that shuts down while it ends a group leaves the rest to the member that asked",
+          "[group_end]") {
+  cluster c(4);
+  c.serve(probe{});
+  const auto g = make_used(c, 0, flat{});
+  const auto theirs = c[1].find_group<probe>(g.id()).value();
+  c.network.freeze(3);
+  std::optional<status> ended;
+  scope work(c.ex);
+  const auto go = [&]() -> task<> { ended = co_await c[1].destroy(theirs); };
+  work.spawn(go());
+  c.ex.run_for(100ms);
+  c.stop(0).ignore();
+  c.run([](scope& s) -> task<> { co_await s.join(); }(work));
+  REQUIRE(ended->error() == errc::incomplete);
+  CHECK_THAT(std::string(ended->error().text()), Contains("2 of 4 members were not told: nodes 1 4: "));
+  CHECK(c[1].snapshot().groups_ending == 1);
+  CHECK(c.engine(2).groups() == 0);
+  c.network.thaw(3);
+  c.ex.run_for(12s);
+  CHECK(c.engine(3).groups() == 0);
+}
+
 TEST_CASE("a group is closed where it is destroyed from the call on", "[group_end]") {
   cluster c(3);
   probe service;

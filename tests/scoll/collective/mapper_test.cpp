@@ -401,6 +401,20 @@ TEST_CASE("a name travels nowhere for an out-of-band group, and is shown here", 
         errc::invalid_argument);
 }
 
+TEST_CASE("whoever asks for an out-of-band group waits for its hook no longer than the deadline", "[mapper]") {
+  mapped_cluster m(1);
+  m.orders[0]->stuck = true;
+  const time_point asked = m.c.ex.now();
+  group_options options;
+  options.deadline = 100ms;
+  const auto late = m.c.run(m.c[0].out_of_band<mapped_probe>(7, options));
+  CHECK(late.error() == errc::deadline_exceeded);
+  CHECK(m.c.ex.now() - asked == 100ms);
+  m.orders[0]->stuck = false;
+  m.orders[0]->release.set();
+  m.hold(0, 7);
+}
+
 TEST_CASE("idle out-of-band groups make room, and those in use do not", "[mapper]") {
   mapped_cluster m(2);
   std::vector<group<mapped_probe>> held;
@@ -413,6 +427,32 @@ TEST_CASE("idle out-of-band groups make room, and those in use do not", "[mapper
   CHECK(m.c.engine(0).groups() == detail::max_mapped_groups);
   CHECK(m.c.bcast(held[0], {}).ok());
   CHECK(m.c.bcast(held.back(), {}).ok());
+}
+
+TEST_CASE("out-of-band groups that were revoked make room, and stay revoked", "[mapper]") {
+  mapped_cluster m(2);
+  for (std::uint64_t id = 0; id < detail::max_mapped_groups; ++id) {
+    const auto g = m.hold(0, id);
+    CHECK(m.c.run(g.revoke(1, "plan A has failed")).has_value());
+  }
+  m.c.ex.run_for(1s);
+  CHECK(m.c.engine(0).groups() == detail::max_mapped_groups);
+  const auto further = m.hold(0, 5000);
+  CHECK(m.c.engine(0).groups() == detail::max_mapped_groups);
+  CHECK(m.c.bcast(further, {}).ok());
+  // The first of them has made room. To others it is revoked, and this program may hold it again.
+  detail::collective_head head;
+  head.service = static_cast<std::uint32_t>(mapped_probe::id);
+  head.tree_kind = flat::kind;
+  head.group = out_of_band_group(mapped_probe::id, 0, further.members().digest());
+  head.root_rank = 1;
+  head.operation = {2, 2, 1, 0};
+  head.processing_ns = 1'000'000'000;
+  m.c.stop(1).ignore();
+  outsider root(m.c, 2, 1, 2);
+  CHECK(root.ask(1, head, std::vector<std::byte>(8, std::byte{1})).refused == errc::revoked);
+  const auto again = m.hold(0, 0);
+  CHECK(m.c.engine(0).find_group(again.id())->revoked == nullptr);
 }
 
 TEST_CASE("an operation that was seen before is refused, though its group was dropped meanwhile",

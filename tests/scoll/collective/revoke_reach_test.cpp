@@ -175,6 +175,41 @@ TEST_CASE("calls that are made through a group end with its revoke", "[revoke]")
   CHECK(c.quiet());
 }
 
+TEST_CASE("calls that are made through a group end with the group, heard of its revoke or not", "[revoke]") {
+  cluster c(3);
+  c.serve(probe{});
+  const auto serving = c[2].serve(
+      wait_a_while, [](const std::uint32_t& ms, call_context& call) -> task<result<std::uint32_t>> {
+        const status slept = co_await sleep_for(std::chrono::milliseconds(ms), call.stop());
+        if (!slept) co_return slept.error();
+        co_return ms;
+      });
+  REQUIRE(serving);
+  const auto g = c.make_group<probe>(0, flat{});
+  const auto theirs = c[1].find_group<probe>(g.id()).value();
+  error failure;
+  scope calls(c.ex);
+  const auto go = [&]() -> task<> {
+    ship_options options;
+    options.within = theirs;
+    const std::uint32_t ms = 3'600'000;
+    auto r = co_await ship(c[1], 3, wait_a_while, ms, options);
+    failure = r ? error() : r.error();
+  };
+  calls.spawn(go());
+  c.ex.run_for(10ms);
+  c.network.refuse(0, 1);
+  c.network.refuse(1, 0);
+  c.network.cut(0, 1);
+  CHECK(c.run(c[0].destroy(g)).error() == errc::incomplete);
+  CHECK_FALSE(failure);
+  c.network.admit(0, 1);
+  c.network.admit(1, 0);
+  c.run([](scope& s) -> task<> { co_await s.join(); }(calls));
+  CHECK(failure == errc::unknown_group);
+  CHECK(c.quiet());
+}
+
 TEST_CASE("a revoked group can still agree", "[revoke]") {
   probe service;
   cluster c(3);
