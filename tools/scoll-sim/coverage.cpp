@@ -71,6 +71,7 @@ std::string_view to_string(mark m) noexcept {
     case revoked_before_creation: return "revoked before creation";
     case revoke_owed: return "revoke owed";
     case call_revoked: return "call revoked";
+    case call_ended_with_group: return "call ended with group";
     case outlived_creator: return "outlived creator";
     case inner_group: return "inner group";
     case inner_revoked: return "inner revoked";

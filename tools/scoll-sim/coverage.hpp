@@ -76,6 +76,7 @@ enum class mark : std::uint8_t {
   revoked_before_creation,  ///< a creation failed because its group was revoked before it was complete
   revoke_owed,              ///< a revoke owed its notice to a member that was held dead
   call_revoked,             ///< a revoke ended a call that was made through the group
+  call_ended_with_group,    ///< the end of a group ended a call that was made through it
   outlived_creator,         ///< a broadcast to a group was merged after the death of its creator
   inner_group,              ///< a broadcast to a group within another one was merged
   inner_revoked,            ///< a broadcast to such a group ended by a revoke of the other one

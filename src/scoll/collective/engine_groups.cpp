@@ -58,6 +58,7 @@ void engine::end_operations(group_state& group) noexcept {
     if (op->subject_.head.is_broadcast() && op->subject_.group.get() == &group)
       op->end_by(end_cause::group_ended, why);
   }
+  if (SCOLL_MUTANT(group_end_leaves_calls, "calls made through a group go on when it ends")) return;
   while (!group.calls.empty()) group.calls.pop_front().end_call(why);
 }
 

@@ -140,6 +140,7 @@ void errands::finish(life& from, errand_record& r, time_point local_start, const
   r.may_have_executed = may;
   if (recording_) {
     cluster_.seen().saw(mark::call_revoked, failure == errc::revoked);
+    cluster_.seen().saw(mark::call_ended_with_group, failure == errc::unknown_group);
     cluster_.seen().saw(mark::calls_survive_bulk,
                         !failure && !r.moves_bulk && cluster_.bulk_is_out(r.from->host, r.to));
     const auto code = static_cast<std::uint64_t>(failure.code());

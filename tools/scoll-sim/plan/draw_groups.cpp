@@ -13,6 +13,7 @@ constexpr std::uint64_t first_adopted = 500;  // numbers of adopted groups
 constexpr std::uint64_t first_mapped = 700;   // numbers of groups whose members services name
 constexpr std::uint64_t first_settled = 900;  // numbers of groups made of delayed ones
 constexpr std::uint64_t first_hasty = 2'000;  // numbers of groups whose creation is overtaken by its undoing
+constexpr std::uint64_t first_cut_short = 61'000;  // numbers of calls that last until their group ends
 
 tree_spec draw_tree(draft& d, draws& random) {
   constexpr std::uint8_t shapes[]{flat::kind,    chain::kind,   kary::kind,
@@ -58,6 +59,20 @@ void draw_settling(draft& d, std::uint64_t number, nanoseconds at, const number_
   d.groups.push_back({first_settled + number, later, members});
 }
 
+/// A host ends the group, at times while a call goes on that it has made through it.
+void draw_end(draft& d, std::uint64_t number, nanoseconds at, std::uint32_t by) {
+  draws random = d.stream("end of a group", number);
+  if (d.has().calls && d.hosts() > 1 && random.chance(1, 2)) {
+    const std::uint64_t call = first_cut_short + number;
+    const std::uint32_t to = d.other_than(by, random);
+    d.add(nanoseconds(0), events::within{call, number});
+    d.add(at - milliseconds(2),
+          events::call{call, by, to, 10, std::chrono::seconds(60), microseconds(0), 0, 10});
+    d.add(at + std::chrono::seconds(2), events::call_stop{call});
+  }
+  d.add(at, events::destroy{number, by});
+}
+
 /// The group within which a group of those members may be: an earlier one that has all of them.
 std::uint64_t draw_outer(const draft& d, std::uint64_t number, const number_set& members, draws& random) {
   std::vector<std::uint64_t> possible;
@@ -88,7 +103,7 @@ void draw_created(draft& d, std::uint64_t number, nanoseconds at) {
   if (delayed && manner.chance(1, 4)) draw_settling(d, number, at, members, manner);
   if (d.mixed() && number >= 2 && random.chance(1, 3)) {
     const nanoseconds end = random.moment(at, d.beginning() + d.horizon);
-    d.add(end, events::destroy{number, d.host(random)});
+    draw_end(d, number, end, d.host(random));
   }
 }
 

@@ -11,7 +11,7 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t first_lasting = 50'000;   // numbers of calls that last until their group is revoked
+constexpr std::uint64_t first_lasting = 60'000;   // numbers of calls that last until their group is revoked
 constexpr std::uint64_t first_overtaken = 2'100;  // numbers of groups that are revoked before they are known
 
 /// A living host that all others hold dead: no notice goes to it until it is known to be alive.

@@ -31,9 +31,6 @@ void ends_by_its_bound(const broadcast_record& b, const cluster& c, violations& 
            fmt::format("took {} us of {} us", b.took.count() / 1000, b.bound.count() / 1000));
 }
 
-/// Longer than any round trip through a tree in a network without faults.
-constexpr nanoseconds long_way = milliseconds(250);
-
 /// A parent answers before its own parent gives up. Without faults, and with a margin longer than the
 /// round trip, a late member therefore reports the lateness itself. A member whose service takes its time to
 /// name the members of the group may have less time left than that for those below it.

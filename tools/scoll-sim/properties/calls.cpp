@@ -12,9 +12,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Longer than any round trip in a network without faults.
-constexpr nanoseconds long_way = milliseconds(250);
-
 void report(violations& found, std::string_view property, const errand_record& r, const std::string& what) {
   found.push_back(
       {std::string(property), fmt::format("call {} from host {} to host {}: {}; {}{}", r.number, r.from->host,
@@ -82,6 +79,27 @@ bool failed_by_its_transfer(const errand_record& r, const cluster& c) {
                      [&](const transfer_record& t) { return !t.outcome && r.failure == t.outcome.error(); });
 }
 
+/// The group that a call was made through, or null.
+const group_record* group_of(const errand_record& r, const cluster& c) {
+  const auto found = r.through_group ? c.groups().find(r.within) : c.groups().end();
+  return found == c.groups().end() ? nullptr : &found->second;
+}
+
+/// A call ends with the group that it was made through, and with no other; on the host that ends the group, in
+/// that turn.
+void ends_with_its_group(const errand_record& r, const cluster& c, violations& found) {
+  const group_record* const g = group_of(r, c);
+  if (g == nullptr) {
+    if (r.failure == errc::unknown_group) report(found, "a call ends with its group", r, "it has none");
+    return;
+  }
+  const bool ended_here = g->enders.size() == 1 && g->enders.front() == r.from;
+  if (!ended_here || r.began > g->asked || r.ended < g->asked) return;
+  if (r.ended > g->asked + (r.moves_bulk ? long_way : one_turn))
+    report(found, "a call ends with its group", r,
+           fmt::format("{} us after the group", (r.ended - g->asked).count() / 1000));
+}
+
 /// Without faults a call fails only if it was told to, ran out of time, was cancelled, or met a limit.
 void no_call_fails_by_itself(const errand_record& r, cluster& c, violations& found) {
   if (!c.faults().empty() || !r.failure) return;
@@ -89,7 +107,9 @@ void no_call_fails_by_itself(const errand_record& r, cluster& c, violations& fou
   const bool told = r.failure == error::user(told_to_fail, "told to fail") ||
                     (r.failure == errc::hook_failed && has(r.behaviour, errand_bit::throws)) ||
                     (r.failure == errc::type_mismatch && has(r.behaviour, errand_bit::mistyped));
-  const bool bounded = r.failure == errc::revoked || r.failure == errc::busy ||
+  const group_record* const g = group_of(r, c);
+  const bool group_ended = r.failure == errc::unknown_group && g != nullptr && g->is_ending();
+  const bool bounded = r.failure == errc::revoked || group_ended || r.failure == errc::busy ||
                        r.failure == errc::too_large ||
                        (r.failure == errc::deadline_exceeded && (r.deadline.count() != 0 || relayed)) ||
                        (r.failure == errc::cancelled && (r.cancelled || r.deadline.count() != 0 || relayed));
@@ -185,6 +205,7 @@ void check_calls(const cluster& c, violations& found) {
     what_is_taken_is_handled(r, mutable_cluster, found);
     arrives_as_it_was_sent(r, found);
     ends_by_its_deadline(r, mutable_cluster, found);
+    ends_with_its_group(r, c, found);
     no_call_fails_by_itself(r, mutable_cluster, found);
     a_stop_is_heard(r, mutable_cluster, found);
     no_handler_works_for_nothing(r, mutable_cluster, found);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,11 @@ struct violation {
   std::string what;
 };
 using violations = std::vector<violation>;
+
+/// Longer than any round trip, through a tree too, in a network without faults.
+inline constexpr nanoseconds long_way = std::chrono::milliseconds(250);
+/// What a host ends of its own work, without waiting for another, ends in the same turn.
+inline constexpr nanoseconds one_turn = std::chrono::milliseconds(1);
 
 // Each function checks what must hold at its moment of a run.
 

@@ -10,13 +10,6 @@
 namespace scoll::sim {
 namespace {
 
-using std::chrono::milliseconds;
-
-/// Longer than a revoke takes in a network without faults, beside all other traffic.
-constexpr nanoseconds long_way = milliseconds(250);
-/// The work that a revoke ends on its own node ends in the same turn.
-constexpr nanoseconds one_turn = milliseconds(1);
-
 void report(violations& found, std::string_view property, const group_record& g, const std::string& what) {
   found.push_back({std::string(property), fmt::format("group {}: {}", g.number, what)});
 }
