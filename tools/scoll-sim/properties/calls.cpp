@@ -85,6 +85,13 @@ const group_record* group_of(const errand_record& r, const cluster& c) {
   return found == c.groups().end() ? nullptr : &found->second;
 }
 
+/// True if some member has called for the survivors of a group. Before the group ends, they are told who that is.
+bool was_shrunk(const group_record& g, const cluster& c) {
+  const auto& all = c.groups();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const auto& other) { return other.second.shrunk_from == g.number; });
+}
+
 /// A call ends with the group that it was made through, and with no other; on the host that ends the group, in
 /// that turn.
 void ends_with_its_group(const errand_record& r, const cluster& c, violations& found) {
@@ -94,7 +101,7 @@ void ends_with_its_group(const errand_record& r, const cluster& c, violations& f
     return;
   }
   const bool ended_here = g->enders.size() == 1 && g->enders.front() == r.from;
-  if (!ended_here || r.began > g->asked || r.ended < g->asked) return;
+  if (!ended_here || was_shrunk(*g, c) || r.began > g->asked || r.ended < g->asked) return;
   if (r.ended > g->asked + (r.moves_bulk ? long_way : one_turn))
     report(found, "a call ends with its group", r,
            fmt::format("{} us after the group", (r.ended - g->asked).count() / 1000));
