@@ -401,7 +401,8 @@ TEST_CASE("a name travels nowhere for an out-of-band group, and is shown here", 
         errc::invalid_argument);
 }
 
-TEST_CASE("whoever asks for an out-of-band group waits for its hook no longer than the deadline", "[mapper]") {
+TEST_CASE("whoever asks for an out-of-band group waits for its hook no longer than the deadline",
+          "[mapper]") {
   mapped_cluster m(1);
   m.orders[0]->stuck = true;
   const time_point asked = m.c.ex.now();
