@@ -1,8 +1,11 @@
 #include "transport/memory/piece_server.hpp"
 
+#include <utility>
+
 #include "scoll/coro/error_format.hpp"
 #include "transport/memory/region_table.hpp"
 #include "transport/session/limits.hpp"
+#include "transport/wire/checksum.hpp"
 #include "transport/wire/wire.hpp"
 
 namespace scoll::transport {
@@ -54,21 +57,38 @@ void piece_server::serve(request_view& request, const region_table& regions) noe
   answer(work, table, *piece);
 }
 
-/// Answers with the bytes where they lie. Links break when a small payload differs from its checksum, and
-/// would send it again without end, so a small piece is compared here.
+/// Answers with the bytes where they lie. A small piece is copied instead.
 void piece_server::answer(incoming& work, piece_table& table, std::uint32_t piece) noexcept {
   const lent_range at = table.range(piece);
-  const bool small = at.size <= placed_payload_bytes;
-  if (small && at.memory->checksum(at.offset, at.size) != table.checksum(piece)) {
-    return work.refuse({errc::checksum_mismatch, "the piece was altered after it had been verified"});
-  }
-  const node_id to = work.from()->peer();
   message& m = endpoint_.acquire_message();
   m.set_head_bytes(0);
-  small ? m.lend_payload(at, true) : m.lend_payload(at, known_checksum{table.checksum(piece)});
-  table.note_use(piece);
+  if (at.size > placed_payload_bytes) {
+    m.lend_payload(at, known_checksum{table.checksum(piece)});
+  } else if (const error why = copy_small(m, at, table.checksum(piece))) {
+    endpoint_.release_message(m);
+    return work.refuse(why);
+  }
+  table.note_use(piece, at.size > placed_payload_bytes);
+  const node_id to = work.from()->peer();
   work.reply(m);
   if (table.events() != nullptr) table.events()->on_answered(piece, to);
+}
+
+/// Links break when a small payload differs from its checksum, and would send it again without end. So the
+/// copy that will be sent is compared here.
+error piece_server::copy_small(message& m, const lent_range& at, std::uint64_t checksum) noexcept {
+  buffer_ref buffer = endpoint_.acquire_payload();
+  if (!buffer) return endpoint_.no_payload_left("a small piece");
+  const std::span<std::byte> bytes(buffer.data(), at.size);
+  at.memory->copy_out(at.offset, bytes);
+  if (wire::checksum(bytes) != checksum)
+    return {errc::checksum_mismatch, "the piece was altered after it had been verified"};
+  if (bytes.size() <= message::inline_payload_bytes) {
+    m.copy_payload(bytes, checksum);
+  } else {
+    m.share_payload({std::move(buffer), bytes}, checksum);
+  }
+  return {};
 }
 
 void piece_server::answer_parked(held_order& order) noexcept {

@@ -49,6 +49,7 @@ class piece_server final {
 
  private:
   void answer(incoming& work, piece_table& table, std::uint32_t piece) noexcept;
+  error copy_small(message& m, const lent_range& at, std::uint64_t checksum) noexcept;
   void park(request_view& request, piece_table& table, const piece_head& order, std::uint32_t piece) noexcept;
 
   endpoint& endpoint_;

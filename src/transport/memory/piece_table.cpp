@@ -167,8 +167,10 @@ void piece_table::given_back(void* self) noexcept {
   table.server_.plan(table.returned_);
 }
 
-void piece_table::note_use(std::uint32_t piece) noexcept {
-  if (in_slots()) slot_of(piece).used = true;
+void piece_table::note_use(std::uint32_t piece, bool lent) noexcept {
+  if (!in_slots()) return;
+  slot_of(piece).used = true;
+  if (!lent) server_.plan(returned_);
 }
 
 void piece_table::tell_returned() noexcept {

@@ -43,8 +43,8 @@ class piece_table final : public list_hook<> {
   result<std::uint32_t> piece_of(const memory_head& segment) const noexcept;
   /// The memory of a piece that has been published.
   lent_range range(std::uint32_t piece) noexcept;
-  /// A message has borrowed the memory of a piece.
-  void note_use(std::uint32_t piece) noexcept;
+  /// A message has borrowed the memory of a piece, or copied it.
+  void note_use(std::uint32_t piece, bool lent) noexcept;
   std::uint64_t checksum(std::uint32_t piece) const noexcept { return checksums_[piece]; }
 
   void publish(std::uint32_t piece, std::uint64_t checksum) noexcept;
