@@ -1,6 +1,7 @@
 #include "scoll/bulk/landing.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "scoll/coro/assert.hpp"
@@ -23,15 +24,16 @@ void bulk_landing::begin(const bulk_destination& into, const bulk_intake& intake
   intake_ = intake;
   missing_ = into.pieces.count();
   orders_up_ = 0;
+  why_lost_ = {};
   pieces_.assign(missing_, piece_state::planned);
   checksums_.assign(into.whole ? missing_ : 0, 0);
   rising_.clear();
   givers_.clear();
   ancestors_.clear();
   intake.for_each_source([&](std::uint32_t member) { find_giver(member, 0); });
-  const std::size_t planned = givers_.size();
+  planned_ = givers_.size();
   for (const std::uint32_t member : ancestors) ancestors_.push_back(find_giver(member, intake.rounds()));
-  for (std::size_t i = 0; intake_ && i < planned; ++i) want(givers_[i]);
+  for (std::size_t i = 0; intake_ && i < planned_; ++i) want(givers_[i]);
 }
 
 /// Returns the index of a member among the givers. A new one gives planned pieces from that round on.
@@ -127,7 +129,7 @@ bool bulk_landing::order_rising() {
 /// Orders the next piece of the plan. What a lost member owes goes up.
 bool bulk_landing::order_planned() {
   giver* best = nullptr;
-  for (giver& g : givers_) {
+  for (giver& g : std::span(givers_).first(planned_)) {
     const bool goes = g.state == access::lost ? rising_.size() < most_orders : g.has_room();
     if (goes && planned_piece(g) && (best == nullptr || g.next_round < best->next_round)) best = &g;
   }

@@ -17,7 +17,8 @@
 namespace scoll::detail {
 
 /// The owner of a landing: it finds the members' memory, and hears what has become of the pieces. The calls
-/// come on the endpoint's executor, and may come from inside a call to the landing.
+/// come on the endpoint's executor, and may come from inside a call to the landing. They may end the landing,
+/// but must not destroy it.
 class bulk_landing_events {
  public:
   /// The landing needs the memory of a member, given by relative rank. The owner answers, at once or later,
@@ -133,7 +134,8 @@ class bulk_landing {
   bulk_landing_events& events_;
   bulk_destination into_;
   std::optional<bulk_intake> intake_;
-  std::vector<giver> givers_;
+  std::vector<giver> givers_;             // those of the plan come first
+  std::size_t planned_ = 0;               // the number of those
   std::vector<std::uint32_t> ancestors_;  // indices of givers, the parent first
   std::vector<piece_state> pieces_;
   std::vector<std::uint64_t> checksums_;  // of landed pieces that are not published yet
