@@ -165,5 +165,14 @@ class Dev(unittest.TestCase):
         for preset in having.split()[3:]:
             self.expect(0, f"== {preset}: tests", "test", "--preset", preset)
 
+    def test_help_is_shown_and_nothing_else_happens(self):
+        for command in (["check"], ["test"], ["tidy"], ["format"], ["build", "debug"], ["bench", "profile"]):
+            for word in ("--help", "-h"):
+                with self.subTest(command=command):
+                    done = self.dev(*command, word)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertIn(f"\n  {command[0]} ", done.stdout)
+                    self.assertNotIn("==", done.stdout)
+
 
 unittest.main()
