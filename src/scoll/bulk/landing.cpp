@@ -128,6 +128,7 @@ bool bulk_landing::order_rising() {
 
 /// Orders the next piece of the plan. What a lost member owes goes up.
 bool bulk_landing::order_planned() {
+  if (!intake_) return false;  // a piece that goes up has found nobody
   giver* best = nullptr;
   for (giver& g : std::span(givers_).first(planned_)) {
     const bool goes = g.state == access::lost ? rising_.size() < most_orders : g.has_room();
