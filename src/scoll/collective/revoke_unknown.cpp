@@ -11,7 +11,7 @@
 namespace scoll::detail {
 namespace {
 
-/// What is known of a group that this node does not hold.
+/// Makes a group that this node does not hold, but whose members it knows.
 std::shared_ptr<group_state> members_of(const group_state& group) {
   auto known = std::make_shared<group_state>();
   known->id = group.id;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "scoll/tree/any_tree.hpp"
+#include "tests/support/allocation_counter.hpp"
 #include "tests/transport/memory/piece_orders.hpp"
 
 using namespace pieces;
@@ -31,6 +32,7 @@ struct member final : bulk_landing_events, piece_events {
   std::optional<fenced> place;
   std::span<std::byte> memory;
   std::vector<std::span<std::byte>> parts;
+  std::vector<std::uint32_t> ancestors;
   memory_region region;
   bulk_landing landing;
   std::function<void(std::uint32_t)> wanted;
@@ -122,6 +124,14 @@ class party {
     }
     return {};
   }
+  /// Lets a member begin once more with nothing, and end at once. Returns what its landing allocates.
+  std::size_t begin_again(std::uint32_t r) {
+    open(r, false);
+    const std::size_t before = allocation_counter::on_this_thread();
+    start(r);
+    members[r].landing.end();
+    return allocation_counter::on_this_thread() - before;
+  }
   content& object() { return object_; }
   std::uint32_t went_up() {
     std::uint32_t sum = 0;
@@ -135,6 +145,11 @@ class party {
     if (r != 0) m.place.emplace(object_.all().size());
     m.memory = r == 0 ? object_.all() : m.place->memory();
     m.parts = {m.memory};
+    if (!m.wanted) m.wanted = [this, r](std::uint32_t from) { answer(r, from); };
+    open(r, complete);
+  }
+  void open(std::uint32_t r, bool complete) {
+    member& m = members[r];
     piece_options options;
     options.piece_bytes = piece_bytes;
     options.complete = r == 0 && complete;
@@ -142,11 +157,11 @@ class party {
     auto region = memory_region::expose_pieces(*m.at.ep, m.memory, options);
     REQUIRE(region.has_value());
     m.region = std::move(*region);
-    if (!m.wanted) m.wanted = [this, r](std::uint32_t from) { answer(r, from); };
   }
   void start(std::uint32_t r) {
     member& m = members[r];
-    std::vector<std::uint32_t> ancestors;
+    std::vector<std::uint32_t>& ancestors = m.ancestors;
+    ancestors.clear();
     const auto n = static_cast<std::uint32_t>(members.size());
     for (std::uint32_t at = r; at != 0; at = ancestors.back()) ancestors.push_back(control_.parent(n, at));
     bulk_destination into;
@@ -332,4 +347,17 @@ TEST_CASE("members whose memory is found late get it all the same", "[bulk_landi
     p.w.pass(10us);
   }
   CHECK(p.fault() == "");
+}
+
+TEST_CASE("a landing that is used again allocates nothing", "[bulk_landing]") {
+  party p(any_plan(), 6, 7);
+  p.start();
+  REQUIRE(p.fault() == "");
+  std::size_t allocated = 0;
+  for (int i = 0; i < 4; ++i) {
+    p.members[5].landing.end();
+    allocated = p.begin_again(5);
+    p.w.pass(100ms);
+  }
+  CHECK(allocated == 0);
 }

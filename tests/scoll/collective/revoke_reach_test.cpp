@@ -17,6 +17,12 @@ namespace {
 
 constexpr remote_function<std::uint32_t, std::uint32_t> wait_a_while{"revoke_reach_test.wait"};
 
+task<result<std::uint32_t>> sleep_as_asked(const std::uint32_t& ms, call_context& call) {
+  const status slept = co_await sleep_for(std::chrono::milliseconds(ms), call.stop());
+  if (!slept) co_return slept.error();
+  co_return ms;
+}
+
 std::uint64_t notices(cluster& c) {
   std::uint64_t sum = 0;
   for (std::uint32_t i = 0; i < c.size(); ++i) sum += c.alive(i) ? c[i].wire().statistics().notices_sent : 0;
@@ -128,12 +134,7 @@ TEST_CASE("calls that are made through a group end with its revoke", "[revoke]")
   probe service;
   cluster c(3);
   c.serve(service);
-  const auto serving = c[1].serve(
-      wait_a_while, [](const std::uint32_t& ms, call_context& call) -> task<result<std::uint32_t>> {
-        const status slept = co_await sleep_for(std::chrono::milliseconds(ms), call.stop());
-        if (!slept) co_return slept.error();
-        co_return ms;
-      });
+  const auto serving = c[1].serve(wait_a_while, sleep_as_asked);
   REQUIRE(serving);
   const auto g = c.make_group<probe>(0, flat{});
   const auto other = c.make_group<probe>(0, flat{});
@@ -178,12 +179,7 @@ TEST_CASE("calls that are made through a group end with its revoke", "[revoke]")
 TEST_CASE("calls that are made through a group end with the group, heard of its revoke or not", "[revoke]") {
   cluster c(3);
   c.serve(probe{});
-  const auto serving = c[2].serve(
-      wait_a_while, [](const std::uint32_t& ms, call_context& call) -> task<result<std::uint32_t>> {
-        const status slept = co_await sleep_for(std::chrono::milliseconds(ms), call.stop());
-        if (!slept) co_return slept.error();
-        co_return ms;
-      });
+  const auto serving = c[2].serve(wait_a_while, sleep_as_asked);
   REQUIRE(serving);
   const auto g = c.make_group<probe>(0, flat{});
   const auto theirs = c[1].find_group<probe>(g.id()).value();
