@@ -5,6 +5,7 @@
 #include "scoll/collective/aggregate.hpp"      // IWYU pragma: export
 #include "scoll/collective/agree.hpp"          // IWYU pragma: export
 #include "scoll/collective/bcast.hpp"          // IWYU pragma: export
+#include "scoll/collective/bulk_data.hpp"      // IWYU pragma: export
 #include "scoll/collective/context.hpp"        // IWYU pragma: export
 #include "scoll/collective/group.hpp"          // IWYU pragma: export
 #include "scoll/collective/group_name.hpp"     // IWYU pragma: export

@@ -54,6 +54,8 @@ struct node_options {
   /// The time that a revoke waits for connections to the members that this node tells itself. Members that it
   /// has not reached by then are told later.
   nanoseconds revoke_emission = std::chrono::milliseconds(5);
+  /// The bytes per second at which bulk data of broadcasts travel at least, for their time bounds.
+  std::uint64_t bulk_least_rate = std::uint64_t{64} << 20;
   /// The number of threads for hooks that compute for long.
   std::size_t workers = 2;
   /// The number of functions that wait for a thread; further ones are `busy`.

@@ -33,6 +33,7 @@ status node_options::validate() const {
     return make_error(errc::unknown_tree, "pinned_tree: {}", describe(check_tree(*pinned_tree, 1)));
   if (const tree_fault fault = check_tree(revoke_tree, 1); fault != tree_fault::none)
     return make_error(errc::unknown_tree, "revoke_tree: {}", describe(fault));
+  if (bulk_least_rate == 0) return error(errc::invalid_argument, "bulk_least_rate must be positive");
   if (revoke_emission.count() <= 0) return error(errc::invalid_argument, "revoke_emission must be positive");
   if (const status s = ship.validate(); !s) return s;
   transport::endpoint_options links = detail::link_options(*this);

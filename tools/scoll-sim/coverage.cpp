@@ -74,6 +74,10 @@ std::string_view to_string(mark m) noexcept {
     case call_ended_with_group: return "call ended with group";
     case outlived_creator: return "outlived creator";
     case inner_group: return "inner group";
+    case freight: return "freight";
+    case freight_spoiled: return "freight spoiled";
+    case freight_without_place: return "freight without place";
+    case freight_beside_fault: return "freight beside fault";
     case inner_revoked: return "inner revoked";
   }
   return "?";

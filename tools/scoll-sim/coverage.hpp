@@ -79,6 +79,10 @@ enum class mark : std::uint8_t {
   call_ended_with_group,    ///< the end of a group ended a call that was made through it
   outlived_creator,         ///< a broadcast to a group was merged after the death of its creator
   inner_group,              ///< a broadcast to a group within another one was merged
+  freight,                  ///< the bulk data of a broadcast reached a member
+  freight_spoiled,          ///< a member refused a chunk, and others got all of them
+  freight_without_place,    ///< a member gave no place
+  freight_beside_fault,     ///< bulk data failed on some member, and others got all of it
   inner_revoked,            ///< a broadcast to such a group ended by a revoke of the other one
 };
 inline constexpr std::size_t marks = static_cast<std::size_t>(mark::inner_revoked) + 1;

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
+#include "scoll/collective/bulk_data.hpp"
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/outcome.hpp"
 #include "scoll/coro/executor.hpp"
@@ -57,6 +60,15 @@ class bcast_context : public detail::converts_to_options<bcast_context> {
   /// Says that this request takes longer here than its root assumed; call it from `prepare`. The ancestors
   /// are told, and wait accordingly. It does not move a deadline that the caller has given.
   void extend_processing_bound(nanoseconds bound) noexcept;
+
+  /// The bulk data of the broadcast; nothing if it has none.
+  std::optional<bulk_info> bulk() const noexcept;
+  /// Gives the place for the bulk data: one span, or several, of exactly its length in all; call it from
+  /// `prepare`. The memory must stay valid, and is not to be changed, until `replied`: other members may read
+  /// there. The list of spans may go. Errors: `already_exists` (there is a place; at the root it is the
+  /// caller's memory), `invalid_argument` (another size, or no bulk data).
+  status receive_bulk(std::span<std::byte> place);
+  status receive_bulk(std::span<const std::span<std::byte>> place);
 
   executor& get_executor() const noexcept;
   /// The pool for computations that would block the node's thread:

@@ -5,6 +5,8 @@
 #include <optional>
 #include <type_traits>
 
+#include "scoll/bulk/plan.hpp"
+#include "scoll/collective/bulk_data.hpp"
 #include "scoll/collective/group_name.hpp"
 #include "scoll/coro/stop.hpp"
 #include "scoll/coro/time.hpp"
@@ -46,6 +48,17 @@ struct bcast_options {
   /// broadcast that sends nothing, because it is refused or its time is over, changes nothing. Adopted groups
   /// refuse it (`unsupported`): nobody has created them.
   bool last = false;
+  /// Bytes that reach every member beside the request (docs/collectives.md). They must stay valid and
+  /// unchanged until the broadcast has ended. The service takes them with `bcast_context::receive_bulk`.
+  bulk_view bulk{};
+  /// The routes of these bytes; if not set, those with the least predicted time.
+  std::optional<scoll::bulk_plan> bulk_plan{};
+  /// Bytes of the pieces in which they travel: a power of two from 64 KiB to 1 MiB; 0: those with the least
+  /// predicted time.
+  std::uint32_t bulk_piece_bytes = 0;
+  /// The time that the bytes may take, in addition to that of the request; 0: one second, and the time that
+  /// they take at `node_options::bulk_least_rate`. It is not used with a deadline.
+  nanoseconds bulk_time{0};
 };
 static_assert(std::is_trivially_copyable_v<bcast_options>);
 

@@ -26,6 +26,10 @@ namespace scoll {
 ///
 ///   // Runs before the request is forwarded: checks it, rewrites it or refuses it.
 ///   scoll::task<scoll::status> prepare(request&, scoll::bcast_context&);
+///   // Sees the bulk data of the broadcast, part by part, as they come.
+///   scoll::task<scoll::status> on_bulk(const scoll::bulk_chunk&, scoll::bcast_context&);
+///   // `prepare` has given a place for bulk data, and there will be no `execute`.
+///   void bulk_failed(const scoll::error&, scoll::bcast_context&) noexcept;
 ///   // Does the work, once on every member.
 ///   scoll::task<scoll::result<reply>> execute(const request&, scoll::bcast_context&);
 ///   // Merges as a commutative monoid; not needed if all members of the reply have a `merge`.
@@ -42,10 +46,10 @@ namespace scoll {
 /// static_assert(scoll::collective_service<scrub>);
 /// ```
 ///
-/// `prepare`, `execute`, `on_reply`, `finish` and `members` may also be plain functions, which costs less. A
-/// hook of the right name and the wrong form does not compile. A hook that throws fails this node's part of
-/// the broadcast with the exception's text, or with the error of a `failure`. Hooks run on the thread of the
-/// node's executor; `merge` and `on_reply` of one broadcast never overlap.
+/// `prepare`, `on_bulk`, `execute`, `on_reply`, `finish` and `members` may also be plain functions, which
+/// costs less. A hook of the right name and the wrong form does not compile. A hook that throws fails this
+/// node's part of the broadcast with the exception's text, or with the error of a `failure`. Hooks run on the
+/// thread of the node's executor; `merge` and `on_reply` of one broadcast never overlap.
 ///
 /// `short_execute` says that `execute` is a plain function and never takes more than a few microseconds. The
 /// request of such a service leaves for the children when the turn ends, together with other messages. Any

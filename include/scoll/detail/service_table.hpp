@@ -53,6 +53,9 @@ struct service_table {
   void (*merge)(void* into, const void* from) noexcept;
 
   hook<void* /*request*/, bcast_context&> prepare;
+  hook<const bulk_chunk&, bcast_context&> on_bulk;
+  // Null if the service has no such hook.
+  void (*bulk_failed)(void* service, const error& why, bcast_context& c) noexcept;
   hook<void* /*request*/, void* /*reply*/, bcast_context&> execute;  // constructs the reply if it succeeds
   hook<const raw_arrival&, bcast_context&> on_reply;
   hook<void* /*reply*/, bcast_context&> finish;
@@ -112,6 +115,12 @@ struct thunks {
 
   static hook_call prepare(void* s, void* r, bcast_context& c) noexcept {
     return hook_call::of("prepare threw", nullptr, [&] { return service(s).prepare(asked(r), c); });
+  }
+  static hook_call on_bulk(void* s, const bulk_chunk& chunk, bcast_context& c) noexcept {
+    return hook_call::of("on_bulk threw", nullptr, [&] { return service(s).on_bulk(chunk, c); });
+  }
+  static void bulk_failed(void* s, const error& why, bcast_context& c) noexcept {
+    service(s).bulk_failed(why, c);
   }
   static hook_call execute(void* s, void* r, void* at, bcast_context& c) noexcept {
     return hook_call::of<keep_value<reply, in_storage<reply>>>(
@@ -173,6 +182,11 @@ consteval service_table make_service_table() {
     t.prepare = {&hooks::prepare, is_task<decltype(std::declval<S&>().prepare(
                                       std::declval<request&>(), std::declval<bcast_context&>()))>};
   }
+  if constexpr (names_on_bulk<S>) {
+    t.on_bulk = {&hooks::on_bulk, is_task<decltype(std::declval<S&>().on_bulk(
+                                      std::declval<const bulk_chunk&>(), std::declval<bcast_context&>()))>};
+  }
+  if constexpr (names_bulk_failed<S>) t.bulk_failed = &hooks::bulk_failed;
   t.execute = {&hooks::execute, !executes_plainly<S>};
   if constexpr (names_on_reply<S>) {
     t.on_reply = {&hooks::on_reply,

@@ -37,6 +37,12 @@ struct reply_of<S> {
 struct prepare_name {
   int prepare;
 };
+struct on_bulk_name {
+  int on_bulk;
+};
+struct bulk_failed_name {
+  int bulk_failed;
+};
 struct execute_name {
   int execute;
 };
@@ -60,6 +66,10 @@ struct both : S, Name {};
 
 template <class S>
 concept names_prepare = !requires { &both<S, prepare_name>::prepare; };
+template <class S>
+concept names_on_bulk = !requires { &both<S, on_bulk_name>::on_bulk; };
+template <class S>
+concept names_bulk_failed = !requires { &both<S, bulk_failed_name>::bulk_failed; };
 template <class S>
 concept names_execute = !requires { &both<S, execute_name>::execute; };
 template <class S>
@@ -91,6 +101,14 @@ concept good_execute = requires(S& s, request_t<S>& r, bcast_context& c) {
 template <class S>
 concept good_prepare = requires(S& s, request_t<S>& r, bcast_context& c) {
   requires any_of_types<decltype(s.prepare(r, c)), task<status>, status, void>;
+};
+template <class S>
+concept good_on_bulk = requires(S& s, const bulk_chunk& chunk, bcast_context& c) {
+  requires any_of_types<decltype(s.on_bulk(chunk, c)), task<status>, status, void>;
+};
+template <class S>
+concept good_bulk_failed = requires(S& s, const error& why, bcast_context& c) {
+  { s.bulk_failed(why, c) } noexcept -> std::same_as<void>;
 };
 template <class S>
 concept good_merge = requires(reply_t<S>& into, const reply_t<S>& from) {
@@ -176,6 +194,11 @@ consteval bool check_service() {
   static_assert(
       !names_prepare<S> || good_prepare<S>,
       "prepare must be: task<status> (or status, or void) prepare(request&, scoll::bcast_context&)");
+  static_assert(!names_on_bulk<S> || good_on_bulk<S>,
+                "on_bulk must be: task<status> (or status, or void) on_bulk(const scoll::bulk_chunk&, "
+                "scoll::bcast_context&)");
+  static_assert(!names_bulk_failed<S> || good_bulk_failed<S>,
+                "bulk_failed must be: void bulk_failed(const scoll::error&, scoll::bcast_context&) noexcept");
   static_assert(!names_merge<S> || good_merge<S>,
                 "merge must be: static void merge(reply& into, const reply& from) noexcept");
   static_assert(

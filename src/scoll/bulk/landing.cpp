@@ -168,8 +168,11 @@ bulk_landing::giver* bulk_landing::ancestor_from(std::uint32_t& level, std::uint
 }
 
 void bulk_landing::fail(std::uint32_t piece) {
+  // A member that has failed itself may have said which piece it misses.
   const error why =
-      make_error(why_lost_.code(), "piece {} of {}: {}", piece, pieces_.size(), why_lost_.text());
+      why_lost_.text().starts_with("piece ")
+          ? why_lost_
+          : make_error(why_lost_.code(), "piece {} of {}: {}", piece, pieces_.size(), why_lost_.text());
   end();
   events_.on_failed(why);
 }

@@ -6,6 +6,7 @@
 #include "scoll/collective/admissions.hpp"
 #include "scoll/collective/agreement/agreements.hpp"
 #include "scoll/collective/agreement/service.hpp"
+#include "scoll/collective/bulks.hpp"
 #include "scoll/collective/end_requests.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/group_admin.hpp"
@@ -24,10 +25,17 @@
 namespace scoll::detail {
 
 void engine::on_request(transport::request_view& request) noexcept {
-  const auto head = wire::decode_from<collective_head>(request.head());
-  const error refused =
-      head ? admit_safely(admission_request(request, executor_.now()), *head) : head.error();
+  collective_head head;
+  bulk_head bulk;
+  wire::reader in(request.head());
+  const bool described = wire::decode(in, head) && (head.flags & collective_head::bulk_follows) != 0;
+  if (described) wire::decode(in, bulk);
+  if (in.ok()) in.finish();
+  error refused = in.ok() ? error() : in.error();
+  if (in.ok() && !described) refused = admit_safely(admission_request(request, executor_.now()), head);
+  if (in.ok() && described) refused = admit_safely(admission_request(request, executor_.now(), bulk), head);
   if (!refused) return;
+  if (in.ok() && described) bulks_->refused(head);
   ++statistics_.refused;
   if (!request.settled()) request.refuse(refused);
 }
@@ -43,7 +51,7 @@ error engine::admit_safely(const admission_request& request, const collective_he
 /// Checks a request, and makes it an operation or lets it wait. Returns the reason if it is refused.
 error engine::admit(const admission_request& request, const collective_head& head) {
   const auto kind = static_cast<collective_kind>(head.kind);
-  if (head.kind > static_cast<std::uint8_t>(collective_kind::members)) {
+  if (head.kind > static_cast<std::uint8_t>(collective_kind::bulk)) {
     return make_error(errc::malformed, "there is no collective request of kind {}", head.kind);
   }
   if ((head.flags & ~collective_head::known_flags) != 0)
@@ -52,6 +60,11 @@ error engine::admit(const admission_request& request, const collective_head& hea
   if (work_.closed()) return make_error(errc::closed, "node {} is shutting down", options_.id);
   if (kind == collective_kind::end) return end_requests_->serve(*request.arriving(), head);
   if (kind == collective_kind::members) return member_questions_->answer(*request.arriving(), head);
+  if (kind == collective_kind::bulk) return bulks_->serve(*request.arriving(), head);
+  if (request.bulk()) {
+    if (const status good = check(*request.bulk(), request.from()); !good) return good.error();
+    if (kind != collective_kind::broadcast) return {errc::malformed, "bulk data without a broadcast"};
+  }
   if (const error bad = check_sizes(head, request.payload().bytes.size())) return bad;
   auto entry = kind == collective_kind::broadcast ? find_service(service_id{head.service}) : group_service_;
   if (entry == nullptr ||
@@ -245,6 +258,14 @@ group_state::root_window& window_of(group_state& group, const collective_head& h
 
 }  // namespace
 
+/// True if an operation was admitted here, or is older than those that this node remembers.
+bool engine::has_seen(const group_state& group, const collective_head& head) noexcept {
+  const auto at = std::ranges::find(group.windows, head.root_rank, &group_state::root_window::root_rank);
+  if (at == group.windows.end() || head.operation.incarnation > at->incarnation) return false;
+  return head.operation.incarnation < at->incarnation || head.operation.counter < at->ended_below ||
+         at->window.seen(head.operation.counter);
+}
+
 /// Refuses an operation that this life of its root has sent before, or that has ended there.
 error engine::admit_once(group_state& group, const collective_head& head) {
   if (SCOLL_MUTANT(no_replay_window, "an operation that was seen before is admitted again")) return {};
@@ -268,6 +289,7 @@ error engine::admit_once(group_state& group, const collective_head& head) {
   }
   if (earlier || !w.window.admit(op.counter))
     return make_error(errc::already_exists, "operation {} of node {} was seen before", op.counter, op.root);
+  if (head.watermark > w.ended_below) bulks_->ended_below(group.id, op, head.watermark);
   w.ended_below = std::max(w.ended_below, head.watermark);
   if ((head.flags & collective_head::last) != 0) w.last = op.counter;
   return {};

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "scoll/collective/pending_admission.hpp"
 #include "scoll/coro/time.hpp"
@@ -15,8 +16,10 @@ class admission_request {
  public:
   admission_request(transport::request_view& arriving, time_point now) noexcept
       : arriving_(&arriving), arrived_(now) {}
+  admission_request(transport::request_view& arriving, time_point now, const bulk_head& bulk) noexcept
+      : arriving_(&arriving), arrived_(now), bulk_(bulk) {}
   explicit admission_request(pending_admission& waited) noexcept
-      : waited_(&waited), arrived_(waited.arrived) {}
+      : waited_(&waited), arrived_(waited.arrived), bulk_(waited.bulk) {}
 
   node_id from() const noexcept { return waited_ == nullptr ? arriving_->from().peer() : waited_->parent; }
   transport::buffer_view& payload() const noexcept {
@@ -26,6 +29,8 @@ class admission_request {
     return waited_ == nullptr ? arriving_->reply_capacity() : waited_->reply_capacity;
   }
   time_point arrived() const noexcept { return arrived_; }
+  /// The description of the bulk data, if the request has any.
+  const std::optional<bulk_head>& bulk() const noexcept { return bulk_; }
   /// The request, if it has not waited.
   transport::request_view* arriving() const noexcept { return arriving_; }
   /// The request, if it has waited.
@@ -43,6 +48,7 @@ class admission_request {
   transport::request_view* arriving_ = nullptr;
   pending_admission* waited_ = nullptr;
   time_point arrived_;
+  std::optional<bulk_head> bulk_;
 };
 
 }  // namespace scoll::detail

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scoll/collective/bulks.hpp"
 #include "scoll/collective/operation/times.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
@@ -48,6 +49,7 @@ pending_admission& engine::admissions::keep(const admission_request& request, co
   if (waiting == nullptr) {
     waiting = &free_place();
     waiting->head = head;
+    waiting->bulk = request.bulk();
     waiting->parent = request.from();
     waiting->reply_capacity = request.reply_capacity();
     waiting->arrived = request.arrived();
@@ -85,6 +87,7 @@ void engine::admissions::give_back(pending_admission& waiting) noexcept {
 
 void engine::admissions::refuse(pending_admission& waiting, const error& why) noexcept {
   ++owner_.statistics_.refused;
+  if (waiting.bulk) owner_.bulks_->refused(waiting.head);
   waiting.refuse(why);
   give_back(waiting);
 }

@@ -17,6 +17,7 @@ enum class collective_kind : std::uint8_t {
   sweep = 3,    ///< a member asks which of the groups that it holds have ended (counters in ranges)
   end = 4,      ///< a member asks the creator to end the group
   members = 5,  ///< a node asks a member for the list of members
+  bulk = 6,     ///< a member asks another one for the memory with its bulk data of a broadcast
 };
 
 /// The head of every collective request; it follows the exchange's envelope (docs/wire.md).
@@ -58,9 +59,13 @@ struct collective_head {
   static constexpr std::uint16_t creation_rides = 8;
   /// The creation names the members by a descriptor of memory at the sender.
   static constexpr std::uint16_t creation_is_descriptor = 16;
+  /// A `bulk_head` follows this head.
+  static constexpr std::uint16_t bulk_follows = 1024;
+  /// In a request for bulk data: the sender takes none.
+  static constexpr std::uint16_t declines_bulk = 2048;
   /// The flags that this version knows; a request with any other one is malformed.
   static constexpr std::uint16_t known_flags =
-      living | same_view | last | creation_rides | creation_is_descriptor;
+      living | same_view | last | creation_rides | creation_is_descriptor | bulk_follows | declines_bulk;
 
   /// The size of what lies in front of the request in the payload.
   std::size_t bytes_before_request() const noexcept { return std::size_t{creation_bytes} + subset_bytes; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scoll/collective/operation/bulk.hpp"
 #include "scoll/collective/operation/operation.hpp"
 
 namespace scoll {
@@ -54,6 +55,20 @@ stop_token bcast_context::stop() const noexcept {
 void bcast_context::extend_processing_bound(nanoseconds bound) noexcept {
   operation_.extend(bound);
 }
+std::optional<bulk_info> bcast_context::bulk() const noexcept {
+  if (operation_.bulk_ == nullptr) return std::nullopt;
+  return operation_.bulk_->info();
+}
+
+status bcast_context::receive_bulk(std::span<std::byte> place) {
+  return receive_bulk({&place, 1});
+}
+
+status bcast_context::receive_bulk(std::span<const std::span<std::byte>> place) {
+  if (operation_.bulk_ == nullptr) return error(errc::invalid_argument, "the broadcast has no bulk data");
+  return operation_.bulk_->receive(place);
+}
+
 executor& bcast_context::get_executor() const noexcept {
   return operation_.engine_->get_executor();
 }

@@ -5,6 +5,7 @@
 
 #include "scoll/collective/admissions.hpp"
 #include "scoll/collective/agreement/agreements.hpp"
+#include "scoll/collective/bulks.hpp"
 #include "scoll/collective/called.hpp"
 #include "scoll/collective/end_requests.hpp"
 #include "scoll/collective/end_teller.hpp"
@@ -48,6 +49,7 @@ engine::engine(executor& ex, transport::rail& rail, const node_options& options,
       admissions_(std::make_unique<admissions>(*this)),
       ends_(std::make_unique<end_teller>(*this)),
       end_requests_(std::make_unique<end_requests>(*this)),
+      bulks_(std::make_unique<bulks>(*this)),
       revokes_(std::make_unique<revoker>(*this)),
       scope_(std::make_unique<scope>(ex)) {
   group_service_ = std::make_shared<service_entry>();
@@ -185,7 +187,8 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   if (to.living && options.same_view) op->subject_.head.flags |= collective_head::same_view;
   if (options.last) op->subject_.head.flags |= collective_head::last;
   op->bind(to.group, to.subset, service, *resolved, 0);
-  status ready = op->set_bounds(options);
+  status ready = options.bulk.given() ? op->offer_bulk(options) : status();
+  if (ready) ready = op->set_bounds(options);
   if (ready) ready = encode_request(*op, to, encode, what);
   if (!ready) return fail(*op, ready.error());
   return {op, {}};
@@ -248,6 +251,7 @@ void engine::on_cancelled(transport::incoming& work, const transport::cancel_rea
 
 /// A peer with a new incarnation has died before, whether liveness noticed it or not.
 void engine::on_session_lost(transport::session& peer, const error& reason) noexcept {
+  bulks_->gone(peer.peer());
   if (reason == errc::peer_rebooted) on_life(peer.peer(), peer.peer_incarnation());
 }
 

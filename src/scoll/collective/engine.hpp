@@ -146,6 +146,10 @@ class engine final : private transport::endpoint_events {
   class agreements;
   agreements& agreeing() noexcept { return *agreements_; }
 
+  /// The bulk data of the broadcasts that run on this node.
+  class bulks;
+  bulks& bulk_data() noexcept { return *bulks_; }
+
   /// The gate that all work on the node is inside of: operations, calls that it serves, calls that it waits
   /// for. Once closed, it refuses new work.
   gate& work() noexcept { return work_; }
@@ -215,7 +219,8 @@ class engine final : private transport::endpoint_events {
   error admit_to_group(const admission_request& request, const collective_head& head,
                        const std::shared_ptr<group_state>& group, std::shared_ptr<service_entry> service);
   static result<tree_place> place_in(group_state& group, const collective_head& head, const subset* among);
-  static error admit_once(group_state& group, const collective_head& head);
+  error admit_once(group_state& group, const collective_head& head);
+  static bool has_seen(const group_state& group, const collective_head& head) noexcept;
   result<std::shared_ptr<group_state>> group_for(const admission_request& request,
                                                  const collective_head& head,
                                                  const std::shared_ptr<service_entry>& service);
@@ -275,6 +280,7 @@ class engine final : private transport::endpoint_events {
   std::unique_ptr<end_teller> ends_;
   std::unique_ptr<agreements> agreements_;
   std::unique_ptr<end_requests> end_requests_;
+  std::unique_ptr<bulks> bulks_;
   bool tells_later_ = true;
   std::unique_ptr<revoker> revokes_;
   known_lives lives_;

@@ -1,4 +1,5 @@
 #include "scoll/collective/admissions.hpp"
+#include "scoll/collective/bulks.hpp"
 #include "scoll/collective/end_requests.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/hook_name.hpp"
@@ -12,6 +13,7 @@ namespace scoll::detail {
 
 void engine::abort_all(time_point by) noexcept {
   end_requests_->stop();
+  bulks_->stop();
   for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
     if (op->answered()) continue;
     op->end_by(end_cause::closing, {errc::closed, "this node is shutting down"});

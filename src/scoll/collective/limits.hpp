@@ -55,6 +55,9 @@ inline constexpr std::size_t max_pulled_membership_bytes_at_once = 4 * max_pulle
 inline constexpr nanoseconds offer_time = std::chrono::seconds(10);
 inline constexpr std::size_t max_offers_to_questions = 64;
 
+/// The number of requests of one member to read bulk data that wait for their broadcast.
+inline constexpr std::size_t max_early_readers_of_member = 8;
+
 /// The number of groups of whose revoke a node has heard before it knows their members.
 inline constexpr std::size_t max_unknown_revokes = 1024;
 

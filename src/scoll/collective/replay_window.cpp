@@ -18,4 +18,9 @@ bool replay_window::admit(std::uint64_t counter) noexcept {
   return true;
 }
 
+bool replay_window::seen(std::uint64_t counter) const noexcept {
+  if (counter > highest_) return false;
+  return highest_ - counter >= width || (bits_[counter % width / 64] >> (counter % 64) & 1) != 0;
+}
+
 }  // namespace scoll::detail

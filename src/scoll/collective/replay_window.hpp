@@ -11,6 +11,8 @@ class replay_window {
  public:
   /// True the first time a counter is seen; false if it was seen before, or is too old to tell.
   bool admit(std::uint64_t counter) noexcept;
+  /// True if a counter was seen, or is too old to tell.
+  bool seen(std::uint64_t counter) const noexcept;
 
  private:
   static constexpr std::uint64_t width = 1024;

@@ -266,6 +266,9 @@ constexpr std::array fields{
     field<short_time, SCOLL_PLACE(node.revoke_emission)>(
         "node.revoke_emission", "a time up to 3600s",
         "how long a revoke waits for connections to the members that it tells itself"),
+    field<amount_of_bytes<1, std::int64_t{1} << 40>, SCOLL_PLACE(node.bulk_least_rate)>(
+        "node.bulk_least_rate", "1 to 1024GiB",
+        "the bytes per second at which bulk data of broadcasts travel at least, for their time bounds"),
     field<number<1U, 1024U>, SCOLL_PLACE(node.workers)>("node.workers", "1 to 1024",
                                                         "threads for hooks that compute for long"),
     field<count, SCOLL_PLACE(node.worker_queue)>("node.worker_queue", "1 or more",

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
 #include "transport/memory/region_table.hpp"
 #include "transport/session/limits.hpp"
 #include "transport/wire/checksum.hpp"
@@ -63,7 +64,11 @@ void piece_server::answer(incoming& work, piece_table& table, std::uint32_t piec
   message& m = endpoint_.acquire_message();
   m.set_head_bytes(0);
   if (at.size > placed_payload_bytes) {
-    m.lend_payload(at, known_checksum{table.checksum(piece)});
+    if (SCOLL_MUTANT(piece_hashed_anew, "a member computes the checksum of a piece anew for each consumer")) {
+      m.lend_payload(at, true);
+    } else {
+      m.lend_payload(at, known_checksum{table.checksum(piece)});
+    }
   } else if (const error why = copy_small(m, at, table.checksum(piece))) {
     endpoint_.release_message(m);
     return work.refuse(why);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
 #include "transport/memory/piece_server.hpp"
 #include "transport/session/session.hpp"
 
@@ -103,7 +104,9 @@ void piece_table::publish(std::uint32_t piece, std::uint64_t checksum) noexcept 
   checksums_[piece] = checksum;
   for (held_order* order = parked_.first(); order != nullptr;) {
     held_order& each = *std::exchange(order, parked_.next(*order));
-    if (each.piece == piece) server_.answer_parked(each);
+    if (each.piece == piece && !SCOLL_MUTANT(piece_waiters_forgotten,
+                                             "an order that waits for a piece is not answered when it comes"))
+      server_.answer_parked(each);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "scoll/bulk/head.hpp"
 #include "scoll/collective/collective_head.hpp"
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/membership.hpp"
@@ -98,6 +99,29 @@ TEST_CASE("the heads lie on the wire as documented", "[golden]") {
   std::array<std::byte, 28> reply;
   REQUIRE(*wire::encode_to(reply, r) == reply.size());
   REQUIRE(hex(reply) == "0200020106050403070000000000000008000000090000000a000000");
+}
+
+TEST_CASE("the head of bulk data lies on the wire as documented", "[golden]") {
+  bulk_head h;
+  h.length = 1;
+  h.piece_bytes = 2;
+  h.plan = 3;
+  h.radix = 4;
+  h.reserved = 5;
+  h.time_ns = 6;
+  h.from = {7, 8, 9, 10, 11, transport::memory_access::read, {}};
+  std::array<std::byte, 62> bytes;
+  REQUIRE(*wire::encode_to(bytes, h) == bytes.size());
+  CHECK(at<std::uint64_t>(bytes, 0) == 1);
+  CHECK(at<std::uint32_t>(bytes, 8) == 2);
+  CHECK(at<std::uint8_t>(bytes, 12) == 3);
+  CHECK(at<std::uint8_t>(bytes, 13) == 4);
+  CHECK(at<std::uint16_t>(bytes, 14) == 5);
+  CHECK(at<std::uint64_t>(bytes, 16) == 6);
+  CHECK(at<std::uint64_t>(bytes, 24) == 7);
+  CHECK(collective_head::bulk_follows == 1024);
+  CHECK(collective_head::declines_bulk == 2048);
+  CHECK(static_cast<int>(collective_kind::bulk) == 6);
 }
 
 TEST_CASE("a membership and its digest lie on the wire as documented", "[golden]") {

@@ -23,7 +23,7 @@ nanoseconds bound_of(const broadcast_record& b, nanoseconds service_bound) {
   nanoseconds processing = chosen.count() != 0 ? chosen : service_bound;
   if (prepares(b.group->service))
     processing = std::max<nanoseconds>(processing, std::chrono::microseconds(b.request.extend_us));
-  return longest_way(tree ? tree->subtree_levels(n, 0) : 1, processing);
+  return longest_way(tree ? tree->subtree_levels(n, 0) : 1, processing) + b.options.bulk_time;
 }
 
 }  // namespace
@@ -84,6 +84,7 @@ bcast_options cluster::options_of(const events::bcast& e, const events::manner& 
     options.dead = m.dead == dead_choice::refuse ? dead_members::refuse : dead_members::try_others;
   options.same_view = m.to == audience::same_view;
   options.last = lasts_.contains(e.number) && !b.group->adopted;
+  freights_.load(e.number, options);
   return options;
 }
 
@@ -180,6 +181,7 @@ task<void> cluster::run_broadcast_of(life& root, group_record& g, broadcast_reco
 
 void cluster::finish(life& root, broadcast_record& b, bcast_result<tally>& r, time_point local_start) {
   running_.erase(b.number);
+  freights_.ended(b.number);
   b.done = true;
   b.too_late = !b.options.last && last_begun_.contains({root.number, b.group->number});
   b.ended_by_crash = root.crashed;
@@ -190,7 +192,7 @@ void cluster::finish(life& root, broadcast_record& b, bcast_result<tally>& r, ti
   if (r.has_value()) b.value = *r;
   if (burying_) return;
   if (r.ok() && b.group->delayed) note_told(root, b);
-  note_witnessed(b, seen_);
+  note_witnessed(b, freights_.find(b.number), seen_);
   std::uint64_t states = 0;
   for (std::uint32_t rank = 0; rank < b.account.members(); ++rank)
     states = states * 7 + static_cast<std::uint64_t>(b.account.state(rank));

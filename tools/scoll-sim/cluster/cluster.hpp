@@ -12,6 +12,7 @@
 
 #include "tools/scoll-sim/calls/errands.hpp"
 #include "tools/scoll-sim/cluster/agreements.hpp"
+#include "tools/scoll-sim/cluster/freights.hpp"
 #include "tools/scoll-sim/cluster/life.hpp"
 #include "tools/scoll-sim/cluster/records.hpp"
 #include "tools/scoll-sim/coverage.hpp"
@@ -78,6 +79,8 @@ class cluster final : private ledger {
   const std::map<std::uint64_t, broadcast_record>& broadcasts() const noexcept { return broadcasts_; }
   const errands& calls() const noexcept { return errands_; }
   const agreements& agreed() const noexcept { return agreements_; }
+  const freights& carried() const noexcept { return freights_; }
+  freights& carried() noexcept { return freights_; }
   /// Records the shrunk groups that members hold although nobody was given them. Returns true if there are any.
   bool find_shrunk_groups() { return agreements_.find_groups(); }
   const std::vector<fault_record>& faults() const noexcept { return faults_; }
@@ -128,6 +131,7 @@ class cluster final : private ledger {
   void left(std::uint64_t broadcast, std::uint32_t rank) noexcept override;
   void garbled(std::uint64_t broadcast) override;
   void hook_ran(bool plain) noexcept override;
+  freights& loads() noexcept override { return freights_; }
   naming asked_for_members(std::uint64_t life_number, std::uint64_t group) override;
   void named_members(std::uint64_t life_number, std::uint64_t group) noexcept override;
 
@@ -153,6 +157,7 @@ class cluster final : private ledger {
   void on(const events::bcast& e);
   void on(const events::manner& e) { manners_[e.broadcast] = e; }
   void on(const events::hooks& e) { failing_[e.broadcast] = e; }
+  void on(const events::freight& e);
   void on(const events::last& e) { lasts_.insert(e.broadcast); }
   void on(const events::subset& e) { subsets_[e.broadcast] = e.hosts; }
   void on(const events::cancel& e);
@@ -243,6 +248,7 @@ class cluster final : private ledger {
                std::uint64_t root_incarnation, stray_kind kind);
 
   testing::sim_world world_;
+  freights freights_{world_};  // before the lives, whose hooks use it
   testing::sim_network network_;
   std::unique_ptr<testing::sim_network> bulk_network_;
   std::unique_ptr<testing::sim_datagrams> datagrams_;

@@ -37,6 +37,15 @@ void cluster::note_fault(number_set on, nanoseconds lasts) {
 }
 
 /// A fault whose consequences may come at any later time.
+/// Members that alter what they have checked break links of bulk data, whenever they do.
+void cluster::on(const events::freight& e) {
+  freights_.announce(e);
+  if (e.altering.empty()) return;
+  fault_record altering{number_set::below(hosts()), nanoseconds(0), nanoseconds::max()};
+  altering.alters = altering.bulk_only = true;
+  faults_.push_back(altering);
+}
+
 void cluster::note_lasting_fault(number_set on) {
   faults_.push_back({on, world_.now(), nanoseconds::max()});
 }

@@ -7,6 +7,7 @@
 
 #include "scoll/coro/sleep.hpp"
 #include "scoll/node.hpp"
+#include "tools/scoll-sim/cluster/freights.hpp"
 #include "tools/scoll-sim/plan/number_set.hpp"
 #include "transport/wire/wire.hpp"
 
@@ -30,6 +31,8 @@ class ledger {
     result<membership_ptr> members;
     nanoseconds takes{0};
   };
+  /// The bulk data of broadcasts, and the members' places.
+  virtual freights& loads() noexcept = 0;
   virtual naming asked_for_members(std::uint64_t life, std::uint64_t group) = 0;
   virtual void named_members(std::uint64_t life, std::uint64_t group) noexcept = 0;
 
@@ -116,6 +119,7 @@ class execution {
                                     [&](std::uint8_t byte) { return byte == filling(broadcast_); });
     if (!intact) log_.garbled(broadcast_);
     log_.began(broadcast_, rank_, c.remaining().left(c.get_executor().now()));
+    if (c.bulk()) log_.loads().unloads(c);
   }
   ~execution() { log_.left(broadcast_, rank_); }
   execution(const execution&) = delete;

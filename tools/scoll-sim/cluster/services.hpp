@@ -17,6 +17,13 @@ struct job_service {
   std::uint64_t life = 0;  ///< the number of the life that serves it
 
   task<result<membership_ptr>> members(std::uint64_t group) const { return name_members(*log, life, group); }
+  status take_place(const job& j, bcast_context& c) const {
+    return c.bulk() ? log->loads().place_for(life, j.broadcast, c) : status();
+  }
+  void bulk_failed(const error&, bcast_context& c) const noexcept { log->loads().bulk_failed(c); }
+  void replied(bcast_context& c) const noexcept {
+    if (c.bulk()) log->loads().place_returned(c);
+  }
   static void merge(tally& into, const tally& from) noexcept { merge_tallies(into, from); }
 };
 
@@ -53,7 +60,12 @@ struct hooked_service : job_service {
       if (!slept) co_return slept;
     }
     if (holds(j.refusing, c.rank())) co_return error(errc::io_error, "told to refuse");
-    co_return status{};
+    co_return take_place(j, c);
+  }
+  task<status> on_bulk(const bulk_chunk& chunk, bcast_context& c) {
+    const status looked = log->loads().chunk_came(chunk, c);
+    if (chunk.offset % 5 == 0) co_await sleep_for(std::chrono::microseconds(chunk.bytes.size() / 1000));
+    co_return looked;
   }
   task<result<tally>> execute(const job& j, bcast_context& c) { return do_job(*log, j, c); }
   task<void> on_reply(const arrival<tally>& a, bcast_context&) {
@@ -64,7 +76,6 @@ struct hooked_service : job_service {
     if (finish_refuses(c)) co_return error(errc::io_error, "told to refuse the reply");
     co_return status{};
   }
-  void replied(bcast_context&) noexcept {}
 };
 
 /// A service with every hook, all of them plain functions.
@@ -77,15 +88,15 @@ struct plain_service : job_service {
     log->hook_ran(true);
     extend_if_asked(j, c);
     if (holds(j.refusing, c.rank())) return error(errc::io_error, "told to refuse");
-    return {};
+    return take_place(j, c);
   }
+  status on_bulk(const bulk_chunk& chunk, bcast_context& c) { return log->loads().chunk_came(chunk, c); }
   result<tally> execute(const job& j, bcast_context& c) { return do_job_now(*log, j, c); }
   void on_reply(const arrival<tally>&, bcast_context&) { log->hook_ran(true); }
   status finish(tally&, bcast_context& c) {
     if (finish_refuses(c)) return error(errc::io_error, "told to refuse the reply");
     return {};
   }
-  void replied(bcast_context&) noexcept {}
 };
 
 /// A service whose `execute` is short, so that its requests leave with the turn.
@@ -106,6 +117,7 @@ struct versioned_service : job_service {
   static constexpr std::string_view name = "versioned";
   static constexpr nanoseconds processing_bound = std::chrono::milliseconds(600);
 
+  status prepare(job& j, bcast_context& c) { return take_place(j, c); }
   task<result<tally>> execute(const job& j, bcast_context& c) { return do_job(*log, j, c); }
 };
 

@@ -92,6 +92,15 @@ void note_relay(const broadcast_record& b, const any_tree& tree, std::uint32_t p
   seen.saw(mark::several_values, values > 1);
 }
 
+void note_freight(const broadcast_record& b, const freights::freight* load, coverage& seen) {
+  if (load == nullptr) return;
+  seen.saw(mark::freight, load->arrived && reached_others(b));
+  seen.saw(mark::freight_spoiled, load->arrived && has_cause(b, errc::io_error, phase::bulk));
+  seen.saw(mark::freight_without_place, has_cause(b, errc::invalid_argument, phase::prepare));
+  const auto lost = [](const cause& why) { return why.where == phase::bulk && why.what != errc::io_error; };
+  seen.saw(mark::freight_beside_fault, load->arrived && std::ranges::any_of(b.account.causes(), lost));
+}
+
 void note_hooks(const broadcast_record& b, coverage& seen) {
   const auto n = static_cast<std::uint32_t>(b.addressed.size());
   const auto tree = any_tree::resolve(b.group->tree, n);
@@ -110,12 +119,13 @@ void note_hooks(const broadcast_record& b, coverage& seen) {
 
 }  // namespace
 
-void note_witnessed(const broadcast_record& b, coverage& seen) {
+void note_witnessed(const broadcast_record& b, const freights::freight* load, coverage& seen) {
   note_groups(b, seen);
   note_refusals(b, seen);
   note_last(b, seen);
   note_audience(b, seen);
   note_hooks(b, seen);
+  note_freight(b, load, seen);
 }
 
 }  // namespace scoll::sim

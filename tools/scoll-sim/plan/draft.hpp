@@ -40,6 +40,7 @@ struct features {
   bool gossip = false;    ///< the nodes follow a gossip
   bool verdicts = false;  ///< liveness is invented
   bool revokes = false;
+  bool freights = false;    ///< broadcasts with bulk data
   bool old_groups = false;  ///< groups are used long after their creation
 };
 
@@ -53,7 +54,7 @@ class draft {
   }
   const plan_options& options() const noexcept { return options_; }
   std::uint32_t hosts() const noexcept { return options_.hosts; }
-  bool mixed() const noexcept { return options_.work == workload::mixed; }
+  bool mixed() const noexcept { return options_.work == workload::mixed || options_.work == workload::bulk; }
   bool swarm() const noexcept { return options_.faults == fault_profile::swarm && !quiet; }
   const features& has() const noexcept { return has_; }
   /// The moment at which users begin; before, the gossip finds together.
@@ -91,6 +92,7 @@ void draw_world(draft& d);
 void draw_groups(draft& d);
 void draw_broadcasts(draft& d);
 void draw_manners(draft& d);
+void draw_freights(draft& d);
 void draw_last_broadcasts(draft& d);
 void draw_strays(draft& d);
 void draw_call(draft& d, std::uint64_t number, nanoseconds at, std::uint32_t from, std::uint32_t to,

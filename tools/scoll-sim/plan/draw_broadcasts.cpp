@@ -81,7 +81,8 @@ std::optional<events::manner> draw_manner(draft& d, const drawn_broadcast& b) {
 void draw_broadcasts(draft& d) {
   if (d.options().work == workload::ship) return;
   draws random = d.stream("broadcasts");
-  const std::uint64_t wanted = random.between(220, 340);
+  const std::uint64_t many = random.between(220, 340);
+  const std::uint64_t wanted = d.options().work == workload::bulk ? many / 4 : many;
   const nanoseconds start = d.beginning();
   std::uint64_t number = 0;
   while (number < wanted) {

@@ -39,6 +39,8 @@ service_kind draw_service(draft& d, draws& random) {
                                service_kind::brief, service_kind::versioned};
   const service_kind one = random.one_of(two);
   const service_kind any = random.one_of(all);
+  constexpr service_kind with_places[]{service_kind::hooked, service_kind::plain, service_kind::versioned};
+  if (d.options().work == workload::bulk) return random.one_of(with_places);
   return d.has().all_services ? any : one;
 }
 

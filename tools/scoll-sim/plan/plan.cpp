@@ -12,8 +12,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::array all_profiles{fault_profile::none, fault_profile::light, fault_profile::swarm};
-constexpr std::array all_workloads{workload::mixed, workload::plain,  workload::ship,  workload::gossip,
-                                   workload::agree, workload::revoke, workload::groups};
+constexpr std::array all_workloads{workload::mixed, workload::plain,  workload::ship, workload::gossip,
+                                   workload::agree, workload::revoke, workload::bulk, workload::groups};
 
 }  // namespace
 
@@ -65,6 +65,8 @@ void draft::draw_features() {
   draws terms = stream("terms of groups");
   has_.lasting_groups = terms.chance(1, 3);
   has_.inner_groups = terms.chance(1, 3);
+  draws loading = stream("freights");
+  has_.freights = loading.chance(1, 3) || options_.work == workload::bulk;
   draws revoking = stream("revoking");
   has_.revokes = revoking.chance(1, 2);
 }
@@ -116,6 +118,7 @@ std::string_view to_string(workload work) {
     case workload::gossip: return "gossip";
     case workload::agree: return "agree";
     case workload::revoke: return "revoke";
+    case workload::bulk: return "bulk";
     case workload::groups: return "groups";
   }
   return "?";
@@ -129,6 +132,7 @@ plan draw_plan(const plan_options& options) {
   draw_groups(d);
   draw_broadcasts(d);
   draw_manners(d);
+  draw_freights(d);
   draw_last_broadcasts(d);
   draw_strays(d);
   draw_calls(d);

@@ -21,6 +21,7 @@ enum class workload : std::uint8_t {
   gossip,  ///< participants of the gossip instead of nodes
   agree,  ///< every state of the small models of an agreement; nothing is drawn, and seeds make no difference
   revoke,  ///< every death in a small group that is revoked; likewise
+  bulk,    ///< like `mixed`, with fewer broadcasts, of which every other one has bulk data
   groups,  ///< deaths at each step in the life of small groups, and stories of their ends; likewise
 };
 

@@ -131,6 +131,21 @@ struct hooks {
   number_set oversized;
 };
 
+/// The bulk data of a broadcast, before it begins.
+struct freight {
+  static constexpr std::string_view name = "freight";
+  static constexpr bool fault = false;
+  std::uint64_t broadcast = 0;
+  std::uint64_t bytes = 0;
+  std::uint8_t plan = 0;
+  std::uint8_t radix = 0;
+  std::uint32_t piece_bytes = 0;
+  std::uint32_t parts = 1;  ///< the spans in which the bytes lie, on every host
+  number_set placeless;     ///< ranks that give no place
+  number_set spoiling;      ///< ranks whose hook refuses a chunk
+  number_set altering;      ///< ranks that alter a byte of their place when it has been checked
+};
+
 /// The hosts that a broadcast addresses besides its root, before it begins.
 struct subset {
   static constexpr std::string_view name = "subset";

@@ -48,8 +48,8 @@ void not_reached_did_not(const broadcast_record& b, violations& found) {
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     const member_state s = b.account.state(rank);
     const phase where = b.account.why(rank).where;
-    const bool before = s == member_state::failed &&
-                        (where == phase::liveness || where == phase::admission || where == phase::prepare);
+    const bool before = s == member_state::failed && (where == phase::liveness || where == phase::admission ||
+                                                      where == phase::prepare || where == phase::bulk);
     if ((s == member_state::not_reached || before) && b.members[rank].begun != 0)
       report(found, "not reached did not", b, fmt::format("rank {} executed", rank));
   }
@@ -174,7 +174,10 @@ void nothing_fails_by_itself(const broadcast_record& b, const cluster& c, violat
         !b.group->known_to_all() && (why.what == errc::unknown_group || why.what == errc::membership_changed);
     const bool other_version =
         b.group->service == service_kind::versioned && why.what == errc::version_mismatch;
-    const bool told_to = stands_for_several(why) || unprepared || other_version ||
+    const freights::freight* const load = c.carried().find(b.number);
+    const bool spoiled =
+        load != nullptr && why.where == phase::bulk && load->about.spoiling.contains(why.reporter);
+    const bool told_to = stands_for_several(why) || unprepared || other_version || spoiled ||
                          why.where == phase::prepare || why.where == phase::execute ||
                          why.where == phase::reply;
     if (!told_to) report(found, "nothing fails by itself", b, fmt::format("rank {}", rank));

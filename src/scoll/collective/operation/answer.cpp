@@ -2,6 +2,7 @@
 #include <cstring>
 #include <utility>
 
+#include "scoll/collective/operation/bulk.hpp"
 #include "scoll/collective/operation/operation.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
@@ -74,8 +75,12 @@ void operation::give_up_waiting() {
 void operation::give_up_own() {
   own_.settled = true;
   if (!own_.begun) {
-    const error never_begun = why_ended("there was no time to begin execute");
-    return mark_self(member_state::failed, note(phase::execute, never_begun));
+    const bool no_bulk = bulk_ != nullptr && !bulk_->complete(table().on_bulk.call != nullptr);
+    const error never_begun = why_ended(no_bulk ? "not all of the bulk data has come in time"
+                                                : "there was no time to begin execute");
+    mark_self(member_state::failed, note(no_bulk ? phase::bulk : phase::execute, never_begun));
+    if (bulk_ != nullptr) tell_bulk_failed(never_begun);
+    return;
   }
   const auto state = SCOLL_MUTANT(executed_by_hearsay, "a hook that has not returned is reported as executed")
                          ? member_state::executed

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scoll/collective/operation/bulk.hpp"
 #include "scoll/collective/operation/operation.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
@@ -30,7 +31,11 @@ bool operation::take_request() {
 
 /// Runs `prepare` if it is a plain function. Returns false if the operation must not go on.
 bool operation::prepare_now() {
-  if (!table().prepare.plain() || subject_.is_relay()) return true;
+  if (subject_.is_relay()) {
+    if (bulk_ != nullptr) bulk_->decline(wait_for_requests());
+    return true;
+  }
+  if (!table().prepare.plain()) return bulk_ == nullptr || prepared({});
   const status checked = table().prepare(subject_.service->instance, values_.request(), context_).take();
   return prepared(SCOLL_MUTANT(plain_refusal_ignored, "a plain `prepare` cannot refuse") ? status()
                                                                                          : checked);
@@ -47,6 +52,7 @@ task<bool> operation::prepare() {
 bool operation::prepared(status checked) {
   if (checked && out_of_time()) checked = why_ended("prepare returned too late");
   if (checked && !children_.empty()) checked = encode_rewritten();
+  if (checked && bulk_ != nullptr) checked = expose_bulk();
   if (!checked) fail_before_forwarding(own_.closed ? own_.closed : checked.error(), phase::prepare);
   return checked.has_value() ||
          SCOLL_MUTANT(forwards_though_refused, "a request that `prepare` refused is forwarded");
@@ -75,6 +81,9 @@ void operation::fail_before_forwarding(const error& why, phase where) {
   }
   children_.unsettled = 0;
   own_.settled = true;
+  if (bulk_ == nullptr) return;
+  tell_bulk_failed(why);
+  bulk_->decline(wait_for_requests());
 }
 
 void operation::forward() {
@@ -127,10 +136,13 @@ transport::message& operation::make_request(child& c) {
 
 transport::message& operation::put_request(transport::message& m, const collective_head& head,
                                            const transport::buffer_view& payload, std::uint64_t checksum) {
-  const auto head_size = wire::encode_to(m.head_space(), head);
-  SCOLL_ASSERT(head_size.has_value(), "a collective head exceeds a message head");
-  m.set_head_bytes(*head_size);
-  if (payload.bytes.size() <= transport::message::inline_payload_bytes) {
+  wire::writer out(m.head_space());
+  wire::encode(out, head);
+  if (bulk_ != nullptr) wire::encode(out, bulk_->head_for_children());
+  SCOLL_ASSERT(out.ok(), "a collective head exceeds a message head");
+  m.set_head_bytes(out.needed());
+  // A head with bulk data leaves no room for a payload inside the message.
+  if (bulk_ == nullptr && payload.bytes.size() <= transport::message::inline_payload_bytes) {
     m.copy_payload(payload.bytes, checksum);
   } else {
     m.share_payload(payload, checksum);

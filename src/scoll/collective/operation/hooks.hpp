@@ -11,7 +11,7 @@
 namespace scoll::detail {
 
 /// The hooks that can be coroutines.
-enum class hook_kind : std::uint8_t { prepare, execute, on_reply, finish };
+enum class hook_kind : std::uint8_t { prepare, on_bulk, execute, on_reply, finish };
 
 /// The progress of one operation's hooks.
 class hook_set {
@@ -52,7 +52,7 @@ class hook_set {
 
   /// Names of the hooks that have not returned.
   std::vector<const char*> running() const {
-    constexpr std::array names{"prepare", "execute", "on_reply", "finish"};
+    constexpr std::array names{"prepare", "on_bulk", "execute", "on_reply", "finish"};
     std::vector<const char*> found;
     for (std::size_t i = 0; i < states_.size(); ++i) {
       if (states_[i].running) found.push_back(names[i]);
@@ -61,7 +61,7 @@ class hook_set {
   }
 
  private:
-  std::array<state, 4> states_;
+  std::array<state, 5> states_;
   std::uint32_t running_ = 0;
 };
 

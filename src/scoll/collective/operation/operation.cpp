@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "scoll/collective/admission_request.hpp"
+#include "scoll/collective/bulks.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/session.hpp"
 
@@ -78,6 +79,7 @@ void operation::accept(const admission_request& request, const collective_head& 
   subject_.as = relay ? operation_subject::role::relay : operation_subject::role::member;
   bind(std::move(group), std::move(subset), std::move(service), tree, relative);
   reply_limit_ = request.reply_capacity();
+  if (request.bulk()) hear_bulk(*request.bulk());
   // An operation that ends within this turn may hold on to the buffer in which it arrived.
   request_.forwarded = needs_no_coroutine() ? std::move(request.payload())
                                             : engine_->endpoint_.keep(std::move(request.payload()));
@@ -138,6 +140,7 @@ void operation::give_up_closed_part() noexcept {
 void operation::reset() noexcept {
   timer_disarm();
   rooted_operation::unlink();
+  if (bulk_ != nullptr) engine_->bulks_->release(*std::exchange(bulk_, nullptr));
   values_.clear(executed().done && executed().outcome.has_value());
   children_.clear();
   outcome_.clear();
@@ -167,10 +170,11 @@ void operation::launch() {
   engine_->scope_->spawn(run());
 }
 
-/// True for a leaf whose hooks are plain functions.
+/// True for a leaf without bulk data whose hooks are plain functions.
 bool operation::needs_no_coroutine() const noexcept {
   const service_table& t = table();
-  return children_.empty() && !is_last() && !t.prepare.suspends && !t.execute.suspends && !t.finish.suspends;
+  return children_.empty() && !is_last() && bulk_ == nullptr && !t.prepare.suspends && !t.execute.suspends &&
+         !t.finish.suspends;
 }
 
 void operation::run_at_once() {
@@ -194,16 +198,19 @@ task<void> operation::run() {
   }
   if (forwarding) {
     forward();
-    if (!children_.empty() && !table().short_execute) co_await forwards_left();
-    start_execute();
+    if (bulk_ == nullptr && !children_.empty() && !table().short_execute) co_await forwards_left();
+    if (bulk_ == nullptr || subject_.is_relay()) start_execute();
     co_await collect();
+    if (bulk_ != nullptr && out_of_time()) stop_bulk();
     if (ending_.asked && !ending_.at_once) co_await abort_subtree();
     give_up_waiting();
     if (table().finish.suspends) co_await finish();
     finish_now();
   }
   timer_disarm();
+  if (bulk_ != nullptr) stop_bulk();
   answer();
+  if (bulk_ != nullptr) co_await readers_gone();
   while (hooks_.any_running()) {
     progress_.reset();
     co_await progress_.wait();

@@ -13,6 +13,7 @@
 #include "scoll/collective/operation/child.hpp"
 #include "scoll/collective/operation/end_cause.hpp"
 #include "scoll/collective/operation/hooks.hpp"
+#include "scoll/collective/operation/parts.hpp"
 #include "scoll/collective/operation/subject.hpp"
 #include "scoll/collective/operation/times.hpp"
 #include "scoll/collective/operation/values.hpp"
@@ -33,6 +34,8 @@
 namespace scoll::detail {
 
 class admission_request;
+class operation_bulk;
+struct bulk_head;
 
 /// One broadcast on one node. The same code runs on the root and on members. Operations are pooled, with all
 /// memory that they grow to. A member's operation is also its parent's request that is being served.
@@ -49,8 +52,8 @@ class admission_request;
 /// until they have returned.
 ///
 /// Each source holds one step: `operation.cpp` (life), `forward.cpp` (down), `riding.cpp` (creations that go
-/// down with it), `replies.cpp` (up), `time.cpp` (time limits), `answer.cpp` (the end), `last.cpp` (the last
-/// broadcast of a root), `account.cpp` (the members' states).
+/// down with it), `carry.cpp` (bulk data), `replies.cpp` (up), `time.cpp` (time limits), `answer.cpp` (the
+/// end), `last.cpp` (the last broadcast of a root), `account.cpp` (the members' states).
 class operation final : public list_hook<>, public rooted_operation, public parent_request {
  public:
   operation();
@@ -99,6 +102,8 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   static const std::shared_ptr<group_state>& group_of(const bcast_context& c) noexcept {
     return c.operation_.subject_.group;
   }
+  /// Its bulk data; null if it has none.
+  static const operation_bulk* bulk_of(const bcast_context& c) noexcept { return c.operation_.bulk_; }
 
  private:
   friend class engine;
@@ -139,8 +144,8 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void forward();
   void send_to(child& c);
   transport::message& make_request(child& c);
-  static transport::message& put_request(transport::message& m, const collective_head& head,
-                                         const transport::buffer_view& payload, std::uint64_t checksum);
+  transport::message& put_request(transport::message& m, const collective_head& head,
+                                  const transport::buffer_view& payload, std::uint64_t checksum);
   status load_creation();
   collective_head head_with_creation() const noexcept;
   bool creation_rides_to(const child& c) const noexcept;
@@ -151,6 +156,17 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void on_submitted();
   void start_execute();
   error other_version() const;
+
+  // Bulk data.
+  status offer_bulk(const bcast_options& options);
+  void hear_bulk(const bulk_head& said);
+  status expose_bulk();
+  nanoseconds wait_for_requests() const;
+  bool hand_out_bulk();
+  bool take_chunk(const bulk_chunk& chunk);
+  void stop_bulk() noexcept;
+  void tell_bulk_failed(const error& why) noexcept;
+  task<void> readers_gone();
 
   // The way up.
   void heard(child& c, transport::reply_event& event) noexcept;
@@ -212,42 +228,6 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   bool has_merged(const child& c, std::size_t mark) const;
   error first_reason(const child& c, std::size_t mark) const;
 
-  // These groups are set once for each operation and reset by assignment.
-  struct request_data {
-    transport::buffer_view forwarded;
-    /// The original request, if `prepare` rewrote it: the decoded request may point into it.
-    transport::buffer_view received;
-    std::uint64_t checksum = 0;
-  };
-  /// The request with the creation of the group in front, for children that may not hold the group.
-  struct loaded_request {
-    transport::buffer_view payload;
-    std::uint64_t checksum = 0;
-    std::uint16_t creation_bytes = 0;
-    std::shared_ptr<offered_members> offered;  ///< the members, if the creation has a descriptor of them
-  };
-  struct own_part {        // this node's own part, beside its children
-    bool begun = false;    ///< `execute` was called
-    bool settled = false;  ///< its result is in the account
-    error closed;          ///< why it was asked to end, if it was
-  };
-  struct ending {
-    end_cause cause = end_cause::none;
-    error reason;                ///< empty for a deadline, and for the caller's own stop
-    bool asked = false;          ///< asked to end, perhaps after the time was over
-    bool at_once = false;        ///< what the children have done by now is not awaited
-    bool answer_awaited = true;  ///< the parent awaits the answer
-  };
-  struct result {
-    bool clean = false;  ///< all of the subtree executed and is merged
-    status why;          ///< the reason, at the root
-    dissent dissenters;  ///< the dissenters in this subtree
-  };
-  struct root_side {
-    std::coroutine_handle<> waiter;
-    bool result_taken = false;
-  };
-
   std::span<const std::byte> request_part() const noexcept {
     return request_.forwarded.bytes.subspan(subject_.head.bytes_before_request());
   }
@@ -264,10 +244,11 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   child_table children_;
   hook_set hooks_;
   own_part own_;
+  operation_bulk* bulk_ = nullptr;  // null without bulk data
   outcome_builder outcome_;
   operation_times times_;
-  ending ending_;
-  result result_;
+  operation_ending ending_;
+  operation_result result_;
   root_side root_;
   stage stage_ = stage::idle;
   std::uint32_t reply_limit_ = 0;

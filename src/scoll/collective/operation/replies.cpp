@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "scoll/collective/limits.hpp"
+#include "scoll/collective/operation/bulk.hpp"
 #include "scoll/collective/operation/operation.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "scoll/coro/yield.hpp"
@@ -57,6 +58,7 @@ task<void> operation::collect() {
   std::size_t merged = 0;
   while (!all_settled() && !out_of_time()) {
     progress_.reset();
+    while (bulk_ != nullptr && hand_out_bulk()) co_await yield();
     if (executed().done && !own_.settled) settle_own();
     for (child& c : children_.all()) {
       if (c.at != child::stage::arrived || out_of_time()) continue;
@@ -102,8 +104,11 @@ void operation::settle_own() {
     values_.merge_own();
     return mark_self(member_state::merged);
   }
-  const phase where = subject_.is_relay() ? phase::admission : phase::execute;
-  mark_self(member_state::failed, note(where, own_.closed ? own_.closed : executed().outcome.error()));
+  const bool no_bulk = bulk_ != nullptr && bulk_->failure();
+  const phase where = subject_.is_relay() ? phase::admission : no_bulk ? phase::bulk : phase::execute;
+  const error why = own_.closed ? own_.closed : executed().outcome.error();
+  mark_self(member_state::failed, note(where, why));
+  if (bulk_ != nullptr) tell_bulk_failed(why);
 }
 
 /// Enters a child's answer, or its loss, into the account. Returns its value, if one came.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "scoll/collective/collective_head.hpp"
@@ -41,6 +42,13 @@ struct operation_subject {
   std::uint32_t rank_at(std::uint32_t relative_rank) const noexcept {
     const std::uint32_t index = to_rank(relative_rank, root, members);
     return subset != nullptr ? subset->rank_at(index) : index;
+  }
+
+  /// The relative rank of a rank in the group; nothing if the operation is not for that member.
+  std::optional<std::uint32_t> relative_of(std::uint32_t rank) const noexcept {
+    const auto index = subset != nullptr ? subset->index_of(rank) : std::optional(rank);
+    if (!index) return std::nullopt;
+    return to_relative(*index, root, members);
   }
 
   /// Calls `fn(first, last)` for the runs of ranks that a run of relative ranks stands for. Relative ranks

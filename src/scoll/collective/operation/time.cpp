@@ -131,7 +131,8 @@ void operation::on_extension(child& c, nanoseconds bound) {
   if (SCOLL_MUTANT(extension_unheard, "a parent does not hear that a child needs longer")) return;
   extend(bound);
   const time_point now = engine_->executor_.now();
-  c.due = std::min(times_.expires, saturating_add(now, c.levels * (times_.rtt + times_.margin) + bound));
+  c.due = std::min(times_.expires,
+                   saturating_add(now, c.levels * (times_.rtt + times_.margin) + times_.bulk + bound));
   rearm();
 }
 

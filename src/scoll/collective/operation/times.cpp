@@ -54,7 +54,7 @@ status operation_times::set_bounds(time_limit whole, time_point now, nanoseconds
 void operation_times::begin_as_root(time_point now, std::int64_t levels, nanoseconds finishing) {
   started = now;
   expires = by_deadline ? limit.from(started).less(finishing).at
-                        : saturating_add(started, levels * (rtt + margin) + processing);
+                        : saturating_add(started, levels * (rtt + margin) + processing + bulk);
 }
 
 void operation_times::begin_as_member(time_point now, const collective_head& head, std::int64_t levels) {
@@ -68,7 +68,7 @@ void operation_times::begin_as_member(time_point now, const collective_head& hea
     if (SCOLL_MUTANT(margin_not_kept, "a member uses all of the time that its parent has")) kept = {};
     expires = started + from_wire(head.remaining_ns) - kept;
   } else {
-    expires = saturating_add(started, (levels - 1) * (rtt + margin) + processing + margin / 2);
+    expires = saturating_add(started, (levels - 1) * (rtt + margin) + processing + bulk + margin / 2);
   }
 }
 
@@ -80,7 +80,7 @@ time_point time_to_admit(time_point arrived, const collective_head& head) {
 time_point operation_times::child_due(time_point now, std::int64_t levels) const {
   if (by_deadline) return expires;
   if (SCOLL_MUTANT(timeout_without_cascade, "a child is awaited as if it had no subtree")) levels = 1;
-  return std::min(expires, saturating_add(now, levels * (rtt + margin) + processing));
+  return std::min(expires, saturating_add(now, levels * (rtt + margin) + processing + bulk));
 }
 
 std::uint64_t operation_times::remaining_ns(time_point now) const {

@@ -13,7 +13,7 @@ namespace scoll::detail {
 /// with the times it is given: it has no clock and no timer.
 ///
 /// With a caller's deadline the remaining time travels down, and each level keeps `margin` of it. Without
-/// one, a subtree of d levels is awaited for d · (rtt + margin) + processing.
+/// one, a subtree of d levels is awaited for d · (rtt + margin) + processing + bulk.
 struct operation_times {
   time_point started{};
   time_point expires = never;
@@ -21,6 +21,7 @@ struct operation_times {
   nanoseconds margin{0};  ///< the part that each level keeps, so that it answers before its parent gives up
   nanoseconds rtt{0};     ///< the round trip to a child
   nanoseconds processing{0};  ///< the time of one member's own work
+  nanoseconds bulk{0};        ///< the time that all members together have for bulk data
   bool by_deadline = false;
   bool expired = false;  ///< `expires` has passed
 

@@ -1,0 +1,335 @@
+#include "scoll/collective/operation/bulk.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "scoll/collective/bulks.hpp"
+#include "scoll/collective/engine.hpp"
+#include "scoll/collective/limits.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
+#include "transport/session/session.hpp"
+#include "transport/wire/wire.hpp"
+
+namespace scoll::detail {
+
+operation_bulk::operation_bulk(engine& owner) : engine_(owner), landing_(owner.wire(), *this) {}
+
+operation_bulk::~operation_bulk() = default;
+
+// ---- the beginning
+
+void operation_bulk::begin(const operation_subject& subject, event& progress) {
+  SCOLL_ASSERT(stage_ == stage::idle, "bulk data belong to one operation at a time");
+  subject_ = &subject;
+  progress_ = &progress;
+  stage_ = stage::heard;
+}
+
+void operation_bulk::offer(const operation_subject& subject, event& progress, const bulk_view& object,
+                           const bulk_pieces& pieces, const bulk_plan& plan, nanoseconds time) {
+  begin(subject, progress);
+  pieces_ = pieces;
+  info_ = {pieces.length(), pieces.piece_bytes(), plan};
+  time_ = time;
+  contents_.assign(object.parts().begin(), object.parts().end());
+  stage_ = stage::placed;
+  has_place_ = true;
+}
+
+void operation_bulk::hear(const operation_subject& subject, event& progress, const bulk_head& said) {
+  begin(subject, progress);
+  pieces_ = bulk_pieces::divide(said.length, said.piece_bytes).value();
+  info_ = {said.length, said.piece_bytes, said.routes()};
+  time_ = nanoseconds(static_cast<std::int64_t>(std::min(said.time_ns, longest_extension_ns)));
+  parent_memory_ = said.from;
+}
+
+status operation_bulk::receive(std::span<const std::span<std::byte>> place) {
+  if (stage_ != stage::heard) return error(errc::already_exists, "the bulk data have a place");
+  std::uint64_t size = 0;
+  for (const auto part : place) size += part.size();
+  if (size != info_.length) {
+    return make_error(errc::invalid_argument, "a place of {} bytes for {} bytes of bulk data", size,
+                      info_.length);
+  }
+  place_.assign(place.begin(), place.end());
+  contents_.assign(place.begin(), place.end());
+  stage_ = stage::placed;
+  has_place_ = true;
+  return {};
+}
+
+bulk_routes operation_bulk::routes() const noexcept {
+  return {info_.plan, subject_->members, pieces_.count(), subject_->tree};
+}
+
+status operation_bulk::expose(nanoseconds open_for) {
+  const bool none = pieces_.count() == 0;
+  if (stage_ == stage::heard && none) stage_ = stage::placed;
+  if (stage_ != stage::placed) {
+    return make_error(errc::invalid_argument, "prepare gave no place for {} bytes of bulk data: receive_bulk",
+                      info_.length);
+  }
+  open_for_ = open_for;
+  landed_.assign(pieces_.count(), subject_->is_root());
+  if (!none) {
+    transport::piece_options options;
+    options.piece_bytes = info_.piece_bytes;
+    options.complete = subject_->is_root();
+    options.events = this;
+    auto region = transport::memory_region::expose_pieces(
+        engine_.wire(), std::span<const std::span<const std::byte>>(contents_), options);
+    if (!region) return region.error();
+    region_ = std::move(*region);
+    find_readers();
+  }
+  stage_ = stage::exposed;
+  exposed_ = true;
+  engine_.bulk_data().decided(*this);
+  if (!none && !subject_->is_root()) begin_landing();
+  return {};
+}
+
+std::uint32_t operation_bulk::parent_of(std::uint32_t relative) const {
+  return subject_->tree.parent(subject_->members, relative);
+}
+
+/// True if the member is in this node's subtree.
+bool operation_bulk::is_below(std::uint32_t relative) const {
+  // The walk is bounded, because a user's tree is not trusted.
+  for (std::uint32_t steps = 0; relative != 0 && steps < subject_->members; ++steps) {
+    relative = parent_of(relative);
+    if (relative == subject_->relative) return true;
+    if (relative >= subject_->members) return false;
+  }
+  return false;
+}
+
+/// Finds the members that read here by plan. Those in this node's subtree have ended when it has.
+void operation_bulk::find_readers() {
+  readers_.clear();
+  routes().for_each_consumer(subject_->relative, [&](std::uint32_t reader) {
+    if (reader < subject_->members && !is_below(reader)) readers_.push_back(reader);
+  });
+}
+
+void operation_bulk::begin_landing() {
+  ancestors_.clear();
+  for (std::uint32_t r = subject_->relative; r != 0 && ancestors_.size() < subject_->members;) {
+    r = parent_of(r);
+    if (r < subject_->members) ancestors_.push_back(r);
+  }
+  lands_ = true;
+  const bool whole = info_.plan.kind() == bulk_plan_kind::whole;
+  landing_.begin({pieces_, place_, &region_, whole}, routes().intake(subject_->relative), ancestors_);
+}
+
+bulk_head operation_bulk::head_for_children() const noexcept {
+  bulk_head head;
+  head.length = info_.length;
+  head.piece_bytes = info_.piece_bytes;
+  head.plan = static_cast<std::uint8_t>(info_.plan.kind());
+  head.radix = info_.plan.radix();
+  head.time_ns = static_cast<std::uint64_t>(time_.count());
+  if (region_.exposed()) head.from = region_.descriptor();
+  return head;
+}
+
+// ---- the pieces
+
+void operation_bulk::on_landed(std::uint32_t piece) noexcept {
+  landed_[piece] = true;
+  arrived_.push_back(piece);
+  if (landing_.missing() == 0) close_requests();
+  progress_->set();
+}
+
+void operation_bulk::on_failed(const error& why) noexcept {
+  fail(why);
+}
+
+void operation_bulk::on_ordered(std::uint32_t piece, node_id, bool up) noexcept {
+  if (up) landing_.rise(piece);
+}
+
+/// Takes the next piece to hand out: by offset, or as they arrive where the plan brings them in no order.
+std::optional<std::uint32_t> operation_bulk::next_landed() noexcept {
+  const bool in_order = subject_->is_root() || info_.plan.kind() != bulk_plan_kind::circulant;
+  if (handed_out_ == (in_order ? landed_.size() : arrived_.size())) return std::nullopt;
+  if (!in_order) return arrived_[handed_out_++];
+  if (!landed_[handed_out_]) return std::nullopt;
+  return static_cast<std::uint32_t>(handed_out_++);
+}
+
+const bulk_chunk* operation_bulk::next_chunk() {
+  std::uint64_t at = chunk_.offset + chunk_.bytes.size();
+  if (at == chunk_end_) {
+    auto piece = next_landed();
+    if (piece && *piece == 1 && SCOLL_MUTANT(bulk_chunk_lost, "a chunk is not handed out"))
+      piece = next_landed();
+    if (!piece) return nullptr;
+    at = pieces_.offset(*piece);
+    chunk_end_ = at + pieces_.size(*piece);
+  }
+  std::uint64_t begin = 0;
+  for (const auto part : contents_) {
+    if (at < begin + part.size()) {
+      const auto rest = part.subspan(static_cast<std::size_t>(at - begin));
+      chunk_ = {at,
+                rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(rest.size(), chunk_end_ - at)))};
+      return &chunk_;
+    }
+    begin += part.size();
+  }
+  return nullptr;
+}
+
+bool operation_bulk::complete(bool chunks_wanted) const noexcept {
+  if (!has_all() || failure_) return false;
+  return !chunks_wanted || pieces_.count() == 0 ||
+         (handed_out_ == landed_.size() && chunk_.offset + chunk_.bytes.size() == chunk_end_);
+}
+
+void operation_bulk::refuse(const error& why) noexcept {
+  if (!failure_) failure_ = why;
+  progress_->set();
+}
+
+void operation_bulk::fail(const error& why) noexcept {
+  refuse(why);
+  if (has_all()) return;
+  stop_landing();
+  if (region_.exposed()) region_.fail(why);
+}
+
+bool operation_bulk::has_all() const noexcept {
+  return exposed_ && (!lands_ || landing_.missing() == 0);
+}
+
+void operation_bulk::stop_landing() noexcept {
+  if (!SCOLL_MUTANT(bulk_lands_after_end, "pieces land although the operation has ended")) landing_.end();
+  close_requests();
+}
+
+/// Tells the sources that this node needs nothing more of them.
+void operation_bulk::close_requests() noexcept {
+  for (auto& asked : asking_) {
+    if (asked->pending()) asked->cancel();
+  }
+}
+
+// ---- the sources
+
+node_id operation_bulk::node_at(std::uint32_t relative) const {
+  return subject_->group->members->node(subject_->rank_at(relative));
+}
+
+void operation_bulk::on_wanted(std::uint32_t member) noexcept {
+  if (member == ancestors_.front() && parent_memory_.node != 0) {
+    transport::session* const parent = engine_.wire().find(parent_memory_.node);
+    return landing_.source_ready(member, *parent, parent_memory_);
+  }
+  ask(member);
+}
+
+/// Asks a member for its memory. The request stays open for as long as this node may need it.
+void operation_bulk::ask(std::uint32_t member) {
+  const node_id node = node_at(member);
+  transport::session* const source = engine_.wire().find(node);
+  if (source == nullptr)
+    return landing_.source_lost(member,
+                                make_error(errc::unreachable, "no address is known for node {}", node));
+  auto unused = std::ranges::find_if(asking_, [](const auto& a) { return !a->pending(); });
+  if (unused == asking_.end()) unused = asking_.insert(unused, std::make_unique<source_request>(*this));
+  source_request& asked = **unused;
+  asked.member = member;
+  const status sent = source->request(asked, transport::traffic_class::collective,
+                                      engine_.bulk_data().make_request(*this, open_for_, false), 0);
+  if (!sent) landing_.source_lost(member, sent.error());
+}
+
+void operation_bulk::source_request::on_answer(transport::exchange& self,
+                                               transport::reply_event& event) noexcept {
+  auto& asked = static_cast<source_request&>(self);
+  asked.bulk->heard(asked, event);
+}
+
+void operation_bulk::heard(source_request& asked, transport::reply_event& event) noexcept {
+  if (!event.outcome) return landing_.source_lost(asked.member, event.outcome.error());
+  const auto memory = wire::decode_from<transport::region_descriptor>(event.head);
+  transport::session* const source = engine_.wire().find(node_at(asked.member));
+  if (!memory || memory->node != source->peer()) {
+    if (!event.final) asked.cancel();
+    return landing_.source_lost(asked.member, {errc::malformed, "a member's memory does not decode"});
+  }
+  if (event.final)
+    return landing_.source_lost(asked.member, {errc::malformed, "memory that is gone at once"});
+  landing_.source_ready(asked.member, *source, *memory);
+}
+
+void operation_bulk::decline(nanoseconds open_for) noexcept {
+  if (!undecided()) return;
+  stage_ = stage::declined;
+  engine_.bulk_data().decided(*this);
+  if (subject_->is_root() || pieces_.count() == 0) return;
+  const std::uint32_t parent = parent_of(subject_->relative);
+  routes().intake(subject_->relative).for_each_source([&](std::uint32_t source) {
+    if (source != parent) engine_.bulk_data().decline(*this, node_at(source), open_for);
+  });
+}
+
+// ---- the readers
+
+result<transport::region_descriptor> operation_bulk::memory_for(node_id reader) const {
+  const bool lost = failure_ && !has_all();
+  if (stage_ != stage::exposed || lost || !region_.exposed())
+    return make_error(errc::stale_descriptor, "node {} has no bulk data to give", engine_.options().id);
+  const auto rank = subject_->group->members->rank_of(reader);
+  const auto relative = rank ? subject_->relative_of(*rank) : std::nullopt;
+  const bool may_read =
+      relative && (is_below(*relative) || routes().is_consumer(subject_->relative, *relative));
+  if (!may_read)
+    return make_error(errc::not_member, "node {} gets no bulk data from node {}", reader,
+                      engine_.options().id);
+  return region_.descriptor();
+}
+
+void operation_bulk::reader_done(node_id reader) noexcept {
+  const auto is_reader = [&](std::uint32_t relative) { return node_at(relative) == reader; };
+  if (std::erase_if(readers_, is_reader) != 0) progress_->set();
+}
+
+void operation_bulk::nobody_reads() noexcept {
+  if (readers_.empty()) return;
+  readers_.clear();
+  progress_->set();
+}
+
+void operation_bulk::withdraw() noexcept {
+  if (stage_ == stage::idle || stage_ == stage::withdrawn) return;
+  stop_landing();
+  region_.unexpose();
+  readers_.clear();
+  stage_ = stage::withdrawn;
+  engine_.bulk_data().decided(*this);
+}
+
+void operation_bulk::clear() noexcept {
+  withdraw();
+  contents_.clear();
+  place_.clear();
+  arrived_.clear();
+  landed_.clear();
+  handed_out_ = 0;
+  chunk_end_ = 0;
+  chunk_ = {};
+  failure_ = {};
+  has_place_ = exposed_ = lands_ = false;
+  parent_memory_ = {};
+  subject_ = nullptr;
+  progress_ = nullptr;
+  stage_ = stage::idle;
+}
+
+}  // namespace scoll::detail

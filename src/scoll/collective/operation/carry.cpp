@@ -1,0 +1,112 @@
+#include <algorithm>
+
+#include "scoll/bulk/predict.hpp"
+#include "scoll/collective/bulks.hpp"
+#include "scoll/collective/operation/bulk.hpp"
+#include "scoll/collective/operation/operation.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
+
+// The bulk data of an operation: when they begin, who sees them, and when they are over.
+namespace scoll::detail {
+status operation::offer_bulk(const bcast_options& options) {
+  const std::uint64_t length = options.bulk.length();
+  if (options.bulk_plan && check_bulk_plan(*options.bulk_plan) != bulk_plan_fault::none)
+    return error(errc::invalid_argument, describe(check_bulk_plan(*options.bulk_plan)));
+  const bulk_members members{subject_.members, 1, shape_of(subject_.tree, subject_.members)};
+  const auto chosen = choose_bulk(members, length, {}, {.pinned = options.bulk_plan});
+  if (!chosen) {
+    return make_error(errc::too_large, "{} bytes of bulk data: at most {} are allowed", length,
+                      most_bulk_bytes);
+  }
+  const std::uint32_t piece = options.bulk_piece_bytes != 0 ? options.bulk_piece_bytes : chosen->piece_bytes;
+  const auto pieces = bulk_pieces::divide(length, piece);
+  if (!pieces) {
+    return make_error(errc::invalid_argument, "{} bytes of bulk data cannot travel in pieces of {} bytes",
+                      length, piece);
+  }
+  const nanoseconds by_rate(static_cast<std::int64_t>(saturating_multiply(length, 1'000'000'000) /
+                                                      engine_->options_.bulk_least_rate));
+  times_.bulk = options.bulk_time.count() > 0 ? options.bulk_time : std::chrono::seconds(1) + by_rate;
+  bulk_ = &engine_->bulks_->acquire();
+  bulk_->offer(subject_, progress_, options.bulk, *pieces, chosen->plan, times_.bulk);
+  subject_.head.flags |= collective_head::bulk_follows;
+  engine_->bulks_->enter(*bulk_);
+  return {};
+}
+
+void operation::hear_bulk(const bulk_head& said) {
+  bulk_ = &engine_->bulks_->acquire();
+  bulk_->hear(subject_, progress_, said);
+  times_.bulk = bulk_->time();
+  engine_->bulks_->enter(*bulk_);
+}
+
+status operation::expose_bulk() {
+  return bulk_->expose(wait_for_requests());
+}
+
+/// The time that a source waits for a request which has not come there: half of what is left here, so that
+/// there is time to get the pieces from another one.
+nanoseconds operation::wait_for_requests() const {
+  return std::max(nanoseconds(0), (times_.expires - engine_->executor_.now()) / 2);
+}
+
+/// Goes on with this node's own part: hands out one chunk, or begins `execute` once there are no more.
+/// Returns true if it can go on at once.
+bool operation::hand_out_bulk() {
+  const hook_set::state& hook = hooks_.at(hook_kind::on_bulk);
+  const bool over = own_.settled || own_.begun || executed().done || out_of_time();
+  if (over || hook.running || subject_.is_relay()) return false;
+  if (own_.closed) bulk_->fail(own_.closed);
+  if (hook.done && !hook.outcome) bulk_->refuse(hook.outcome.error());
+  const bool wanted = table().on_bulk.call != nullptr;
+  const bulk_chunk* const chunk = wanted && !bulk_->failure() ? bulk_->next_chunk() : nullptr;
+  if (chunk != nullptr) return take_chunk(*chunk);
+  if (bulk_->failure() &&
+      !SCOLL_MUTANT(executes_without_bulk, "a member executes though its bulk data have not come")) {
+    executed().finish(bulk_->failure());
+  } else if (bulk_->failure() || bulk_->complete(wanted)) {
+    start_execute();
+  }
+  return false;
+}
+
+bool operation::take_chunk(const bulk_chunk& chunk) {
+  void* const instance = subject_.service->instance;
+  if (table().on_bulk.suspends) {
+    spawn_hook(table().on_bulk(instance, chunk, context_), hook_kind::on_bulk);
+    return false;
+  }
+  if (const status taken = table().on_bulk(instance, chunk, context_).take(); !taken)
+    bulk_->refuse(taken.error());
+  return true;
+}
+
+/// Nothing lands from here on. Other members may still read, unless the operation ends early. The root ends
+/// when all others have ended.
+void operation::stop_bulk() noexcept {
+  bulk_->stop_landing();
+  const bool early = SCOLL_MUTANT(bulk_withdrawn_early, "a member withdraws its pieces when it answers");
+  if (subject_.is_root() || out_of_time() || !bulk_->has_all() || early) bulk_->withdraw();
+}
+
+/// Waits until no member needs pieces from here, or the time is over.
+task<void> operation::readers_gone() {
+  rearm();
+  while (bulk_->has_readers() && !out_of_time()) {
+    progress_.reset();
+    co_await progress_.wait();
+  }
+  timer_disarm();
+  bulk_->withdraw();
+}
+
+/// Tells the service that there will be no `execute`, if it has given a place.
+void operation::tell_bulk_failed(const error& why) noexcept {
+  if (bulk_->has_place() && !own_.begun && table().bulk_failed != nullptr &&
+      !SCOLL_MUTANT(bulk_failure_untold, "a service is not told that its bulk data have failed"))
+    table().bulk_failed(subject_.service->instance, why, context_);
+}
+
+}  // namespace scoll::detail

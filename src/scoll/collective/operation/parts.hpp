@@ -1,0 +1,58 @@
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <memory>
+
+#include "scoll/collective/offered_members.hpp"
+#include "scoll/collective/operation/end_cause.hpp"
+#include "scoll/collective/outcome_builder.hpp"
+#include "scoll/coro/result.hpp"
+#include "transport/io/buffer.hpp"
+
+/// The parts of an operation's state. Each is set once for each operation, and reset by assignment.
+namespace scoll::detail {
+
+struct request_data {
+  transport::buffer_view forwarded;
+  /// The original request, if `prepare` rewrote it: the decoded request may point into it.
+  transport::buffer_view received;
+  std::uint64_t checksum = 0;
+};
+
+/// The request with the creation of the group in front, for children that may not hold the group.
+struct loaded_request {
+  transport::buffer_view payload;
+  std::uint64_t checksum = 0;
+  std::uint16_t creation_bytes = 0;
+  std::shared_ptr<offered_members> offered;  ///< the members, if the creation has a descriptor of them
+};
+
+/// This node's own part, beside its children.
+struct own_part {
+  bool begun = false;    ///< `execute` was called
+  bool settled = false;  ///< its result is in the account
+  error closed;          ///< why it was asked to end, if it was
+};
+
+struct operation_ending {
+  end_cause cause = end_cause::none;
+  error reason;                ///< empty for a deadline, and for the caller's own stop
+  bool asked = false;          ///< asked to end, perhaps after the time was over
+  bool at_once = false;        ///< what the children have done by now is not awaited
+  bool answer_awaited = true;  ///< the parent awaits the answer
+};
+
+struct operation_result {
+  bool clean = false;  ///< all of the subtree executed and is merged
+  status why;          ///< the reason, at the root
+  dissent dissenters;  ///< the dissenters in this subtree
+};
+
+/// What only the root has.
+struct root_side {
+  std::coroutine_handle<> waiter;
+  bool result_taken = false;
+};
+
+}  // namespace scoll::detail

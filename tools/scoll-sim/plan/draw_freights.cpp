@@ -1,0 +1,46 @@
+#include <array>
+
+#include "scoll/bulk/pieces.hpp"
+#include "scoll/bulk/plan.hpp"
+#include "tools/scoll-sim/plan/draft.hpp"
+
+// The bulk data of broadcasts: how much it is, the way it takes, and who has trouble with it.
+namespace scoll::sim {
+namespace {
+
+events::freight draw_freight(draft& d, std::uint64_t broadcast, draws& random) {
+  constexpr std::array plans{bulk_plan::whole(),    bulk_plan::chain(),    bulk_plan::binary(),
+                             bulk_plan::kary(4),    bulk_plan::knomial(2), bulk_plan::knomial(4),
+                             bulk_plan::circulant()};
+  const bulk_plan plan = plans[random.below(plans.size())];
+  const std::uint64_t most = d.options().work == workload::bulk ? 2'000'000 : 400'000;
+  events::freight f;
+  f.broadcast = broadcast;
+  f.bytes = random.magnitude(1, most);
+  if (random.chance(1, 20)) f.bytes = 0;
+  f.plan = static_cast<std::uint8_t>(plan.kind());
+  f.radix = plan.radix();
+  f.piece_bytes = least_bulk_piece_bytes << random.below(3);
+  f.parts = static_cast<std::uint32_t>(random.between(1, 3));
+  const number_set few = d.half(random) & d.half(random) & d.half(random);
+  const number_set others = d.half(random) & d.half(random) & d.half(random);
+  const number_set alike = d.half(random) & d.half(random) & d.half(random);
+  if (random.chance(1, 8)) f.placeless = few;
+  if (random.chance(1, 8)) f.spoiling = others;
+  if (random.chance(1, 8) && d.swarm()) f.altering = alike;
+  return f;
+}
+
+}  // namespace
+
+/// All of these events come before all broadcasts.
+void draw_freights(draft& d) {
+  if (!d.has().freights) return;
+  for (const drawn_broadcast& b : d.broadcasts) {
+    draws random = d.stream("freight", b.number);
+    if (random.chance(1, d.options().work == workload::bulk ? 2 : 20))
+      d.add(nanoseconds(0), draw_freight(d, b.number, random));
+  }
+}
+
+}  // namespace scoll::sim
