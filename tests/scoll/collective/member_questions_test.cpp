@@ -1,8 +1,10 @@
 #include <chrono>
+#include <vector>
 
 #include "mapped.hpp"
 #include "outsider.hpp"
 #include "scoll/collective/creation_section.hpp"
+#include "scoll/collective/limits.hpp"
 #include "transport/memory/memory_service.hpp"
 #include "transport/memory/region_table.hpp"
 
@@ -110,4 +112,44 @@ TEST_CASE("the members of an out-of-band group are asked of its service", "[memb
   fewer.pop_back();
   m.orders[1]->usual = membership::make(fewer).value();
   CHECK(ask(m.c, 1, g.id(), 1, mapped_probe::id).error() == errc::membership_changed);
+}
+
+TEST_CASE("a member offers the members of a bounded number of groups at once to nodes that ask",
+          "[members]") {
+  cluster c(2);
+  c.serve(probe{});
+  const auto targets = many_entities(c);
+  std::vector<group<probe>> groups;
+  for (std::size_t k = 0; k <= detail::max_offers_to_questions; ++k)
+    groups.push_back(c.run(c[0].create_group<probe>(targets, {.populate = populate::delayed})).value());
+  const auto small = c.run(c[0].create_group<probe>(c.targets(), {.populate = populate::delayed})).value();
+  const auto& further = groups.back();
+  const auto offered = [&] { return c.engine(0).wire().memory().regions().size(); };
+  const auto answered = [&](const group<probe>& g) { return ask(c, 1, g.id(), 1).has_value(); };
+  const time_point begun = c.ex.now();
+  for (std::size_t k = 0; k < detail::max_offers_to_questions; ++k) {
+    INFO(k);
+    REQUIRE(answered(groups[k]));
+    if (k == 0) c.ex.run_for(1s);
+  }
+  REQUIRE(c.ex.now() - begun < 2s);
+  CHECK(offered() == detail::max_offers_to_questions);
+  const auto refused = ask(c, 1, further.id(), 1);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error() == errc::busy);
+  CHECK(refused.error().text() == "the members of 64 groups are offered here to nodes that have asked");
+  CHECK(offered() == detail::max_offers_to_questions);
+  // Neither a group that is offered already needs a place, nor members that fit in the answer.
+  CHECK(answered(groups[1]));
+  CHECK(answered(small));
+  // The first offer ends before the others.
+  c.ex.run_until(begun + 10s - 1ms);
+  CHECK_FALSE(answered(further));
+  c.ex.run_until(begun + 10s + 1ms);
+  CHECK(offered() == detail::max_offers_to_questions - 1);
+  CHECK(answered(further));
+  CHECK_FALSE(answered(groups[0]));
+  c.ex.run_for(10s + 1ms);
+  CHECK(offered() == 0);
+  CHECK(c.quiet());
 }

@@ -16,8 +16,9 @@ class agreeing {
   using value = sum<std::uint64_t>;
 
   /// The group ends with its creator, so that tests that kill members name another one.
-  explicit agreeing(std::uint32_t n, tree_spec tree = knomial{2}, std::uint32_t creator = 0)
-      : nodes(n), scope_(std::make_unique<scope>(nodes.ex)), answers_(n), at_(n) {
+  explicit agreeing(std::uint32_t n, tree_spec tree = knomial{2}, std::uint32_t creator = 0,
+                    const node_options& base = {})
+      : nodes(n, base), scope_(std::make_unique<scope>(nodes.ex)), answers_(n), at_(n) {
     nodes.serve(probe{});
     id = nodes.make_group<probe>(creator, tree).id();
     nodes.ex.run_for(std::chrono::milliseconds(1));
