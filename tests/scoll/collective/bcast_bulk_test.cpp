@@ -7,6 +7,7 @@
 
 #include "cluster.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/allocation_counter.hpp"
 #include "tests/support/bytes.hpp"
 
 using namespace scoll;
@@ -395,4 +396,26 @@ TEST_CASE("bulk data that cannot travel are refused before anything is sent") {
   o.bulk_plan.reset();
   CHECK(p.c.bcast(p.g, {1}, o).ok());
   for (const shelf& s : p.w.shelves) CHECK(s.executed == 1);
+}
+
+TEST_CASE("more pieces of bulk data need no more allocations") {
+  for (const bulk_plan& plan : plans) {
+    const auto allocations = [&](std::size_t pieces) {
+      party p(6, pieces * piece);
+      p.w.does.gives_place = false;
+      std::vector<bytes> places(6, bytes(pieces * piece));
+      p.w.does.prepare = [&](bcast_context& c) -> status {
+        return c.is_root() ? status() : c.receive_bulk(places[c.rank()]);
+      };
+      for (shelf& s : p.w.shelves) s.offsets.reserve(64 * pieces);
+      // The simulated network's own queues grow to what they need once.
+      for (int i = 0; i < 4; ++i) REQUIRE(p.spread(plan).ok());
+      const std::size_t before = allocation_counter::on_this_thread();
+      for (int i = 0; i < 8; ++i) REQUIRE(p.spread(plan).ok());
+      return allocation_counter::on_this_thread() - before;
+    };
+    const std::size_t few = allocations(4), many = allocations(40);
+    INFO(to_string(plan) << ": " << few << " for 4 pieces, " << many << " for 40");
+    if (allocation_counter::counting) CHECK(many <= few + 8);  // at most one in each broadcast, for 36 pieces more
+  }
 }

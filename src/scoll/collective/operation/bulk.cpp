@@ -116,10 +116,12 @@ void operation_bulk::find_readers() {
 
 void operation_bulk::begin_landing() {
   ancestors_.clear();
-  for (std::uint32_t r = subject_->relative; r != 0 && ancestors_.size() < subject_->members;) {
-    r = parent_of(r);
-    if (r < subject_->members) ancestors_.push_back(r);
+  // The walk is bounded, because a user's tree is not trusted. All ways end at the root.
+  for (std::uint32_t r = parent_of(subject_->relative); r != 0 && r < subject_->members; r = parent_of(r)) {
+    if (ancestors_.size() == subject_->members) break;
+    ancestors_.push_back(r);
   }
+  ancestors_.push_back(0);
   lands_ = true;
   const bool whole = info_.plan.kind() == bulk_plan_kind::whole;
   landing_.begin({pieces_, place_, &region_, whole}, routes().intake(subject_->relative), ancestors_);

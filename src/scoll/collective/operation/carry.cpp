@@ -2,6 +2,7 @@
 
 #include "scoll/bulk/predict.hpp"
 #include "scoll/collective/bulks.hpp"
+#include "scoll/collective/limits.hpp"
 #include "scoll/collective/operation/bulk.hpp"
 #include "scoll/collective/operation/operation.hpp"
 #include "scoll/coro/error_format.hpp"
@@ -9,6 +10,20 @@
 
 // The bulk data of an operation: when they begin, who sees them, and when they are over.
 namespace scoll::detail {
+namespace {
+
+/// What a member allows at most, whatever the root says.
+constexpr nanoseconds longest_bulk_time{static_cast<std::int64_t>(longest_extension_ns)};
+
+/// One second, and the time of so many bytes at that rate.
+nanoseconds time_for(std::uint64_t bytes, std::uint64_t bytes_per_second) noexcept {
+  const double seconds = 1 + static_cast<double>(bytes) / static_cast<double>(bytes_per_second);
+  const double most = std::chrono::duration<double>(longest_bulk_time).count();
+  return nanoseconds(static_cast<std::int64_t>(std::min(seconds, most) * 1e9));
+}
+
+}  // namespace
+
 status operation::offer_bulk(const bcast_options& options) {
   const std::uint64_t length = options.bulk.length();
   if (options.bulk_plan && check_bulk_plan(*options.bulk_plan) != bulk_plan_fault::none)
@@ -25,9 +40,8 @@ status operation::offer_bulk(const bcast_options& options) {
     return make_error(errc::invalid_argument, "{} bytes of bulk data cannot travel in pieces of {} bytes",
                       length, piece);
   }
-  const nanoseconds by_rate(static_cast<std::int64_t>(saturating_multiply(length, 1'000'000'000) /
-                                                      engine_->options_.bulk_least_rate));
-  times_.bulk = options.bulk_time.count() > 0 ? options.bulk_time : std::chrono::seconds(1) + by_rate;
+  times_.bulk = options.bulk_time.count() > 0 ? std::min(options.bulk_time, longest_bulk_time)
+                                              : time_for(length, engine_->options_.bulk_least_rate);
   bulk_ = &engine_->bulks_->acquire();
   bulk_->offer(subject_, progress_, options.bulk, *pieces, chosen->plan, times_.bulk);
   subject_.head.flags |= collective_head::bulk_follows;
