@@ -416,6 +416,7 @@ TEST_CASE("more pieces of bulk data need no more allocations") {
     };
     const std::size_t few = allocations(4), many = allocations(40);
     INFO(to_string(plan) << ": " << few << " for 4 pieces, " << many << " for 40");
-    if (allocation_counter::counting) CHECK(many <= few + 8);  // at most one in each broadcast, for 36 pieces more
+    if (allocation_counter::counting)
+      CHECK(many <= few + 8);  // at most one in each broadcast, for 36 pieces more
   }
 }
