@@ -117,6 +117,11 @@ error engine::bulks::serve(transport::request_view& request, const collective_he
   const auto group = owner_.groups_.find(head.group);
   if (group != nullptr && !group->members->rank_of(node))
     return make_error(errc::not_member, "node {} is not in the group", node);
+  const auto is_repeated = [&](const reader& r) {
+    return r.node == node && r.group == head.group && r.operation == head.operation;
+  };
+  if (std::ranges::any_of(reading_, is_repeated))
+    return make_error(errc::already_exists, "node {} has asked for these bulk data", node);
   operation_bulk* const bulk = find(head.group, head.operation);
   if (bulk == nullptr) {
     if (group != nullptr && owner_.has_seen(*group, head)) {
