@@ -15,9 +15,9 @@ PRETENDER = """#!/bin/bash
 [[ "${0##*/} $*" != $FAILING ]] || exit 1
 [[ $0 != */dpkg-query ]] || echo installed
 """
-ON_PATH = """cmake ctest run-clang-tidy-19 clang-format-19 clang++-19 g++ ninja pkg-config ccache dpkg-query dpkg-shlibdeps
+ON_PATH = """cmake ctest clang-format-19 clang++-19 g++ ninja pkg-config ccache dpkg-query dpkg-shlibdeps
     apt-get sudo"""
-IN_TREE = "tests/lint/co_await.py tests/lint/checks/structure.py tests/lint/checks/tables.py build/release/bin/tests_sim build/release/bin/scoll-sim-mutants"
+IN_TREE = "tests/lint/co_await.py tests/lint/tidy.py tests/lint/checks/structure.py tests/lint/checks/tables.py build/release/bin/tests_sim build/release/bin/scoll-sim-mutants"
 CTEST = """#!/bin/bash
 if [[ " $*" != $FAILING ]]; then
     while (($#)) && [[ $1 != --output-junit ]]; do shift; done
@@ -76,7 +76,7 @@ class Dev(unittest.TestCase):
             ("tables.py *", "lint"),
             ("co_await.py *", "tidy"),
             ("cmake *scoll_commit*", "tidy"),
-            ("run-clang-tidy-19 *", "tidy"),
+            ("tidy.py *", "tidy"),
             ("cmake *scoll_headers_alone*", "headers alone"),
             ("cmake *scoll-sim-mutants*", "mutants"),
             ("scoll-sim-mutants *", "mutants"),
@@ -144,7 +144,7 @@ class Dev(unittest.TestCase):
         self.expect(0, "0 failed", "test", "a filter", failing=" --preset debug *")
 
     def test_tidy_fails_with_each_of_its_steps(self):
-        for failing in ("co_await.py *", "cmake --preset clang*", "cmake *scoll_commit*", "run-clang-tidy-19 *"):
+        for failing in ("co_await.py *", "cmake --preset clang*", "cmake *scoll_commit*", "tidy.py *"):
             with self.subTest(failing=failing):
                 self.expect(1, "== clang-tidy", "tidy", failing=failing)
 
