@@ -44,6 +44,11 @@ class bulk_plan {
 
   constexpr bulk_plan_kind kind() const noexcept { return kind_; }
   constexpr std::uint8_t radix() const noexcept { return radix_; }
+  /// True if members can let the pieces pass through a few slots: each member gets all of them in order, from
+  /// one other, and passes each on when it has come.
+  constexpr bool can_pass() const noexcept {
+    return kind_ != bulk_plan_kind::whole && kind_ != bulk_plan_kind::circulant;
+  }
 
   friend constexpr bool operator==(const bulk_plan&, const bulk_plan&) = default;
 

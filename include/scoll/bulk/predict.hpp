@@ -126,8 +126,7 @@ struct bulk_choice_options {
   /// A plan that is used whatever it costs, so that only the size of pieces is chosen. It must be a plan
   /// (`check_bulk_plan`).
   std::optional<bulk_plan> pinned{};
-  /// True if members keep no more than a few pieces at a time. This takes a plan by which each member gets
-  /// all pieces in order, from one other: neither `whole` nor `circulant`.
+  /// True if members keep no more than a few pieces at a time, which takes a plan that `can_pass`.
   bool passing = false;
 };
 
@@ -140,10 +139,6 @@ inline constexpr std::array candidate_plans{bulk_plan::whole(),  bulk_plan::chai
                                             bulk_plan::kary(3),  bulk_plan::kary(4),    bulk_plan::kary(8),
                                             bulk_plan::kary(16), bulk_plan::circulant()};
 
-constexpr bool is_for_passing(const bulk_plan& plan) noexcept {
-  return plan.kind() != bulk_plan_kind::whole && plan.kind() != bulk_plan_kind::circulant;
-}
-
 /// All plans with all sizes of pieces that come into question for an object, from simple to complex. The
 /// greater of two sizes counts as the simpler one. A size is left out if half of it holds the object as well.
 class bulk_candidates {
@@ -151,7 +146,7 @@ class bulk_candidates {
   constexpr bulk_candidates(const bulk_members& members, std::uint64_t length, const bulk_costs& costs,
                             const bulk_choice_options& options) {
     for (const bulk_plan& plan : candidate_plans) {
-      if (options.pinned || (options.passing && !is_for_passing(plan))) continue;
+      if (options.pinned || (options.passing && !plan.can_pass())) continue;
       add_sizes(plan, members, length, costs);
     }
     if (options.pinned) add_sizes(*options.pinned, members, length, costs);

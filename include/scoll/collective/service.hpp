@@ -16,6 +16,7 @@ namespace scoll {
 ///   static constexpr std::size_t reply_capacity = 1024;  // optional: bytes of the merged reply, at most
 ///   static constexpr std::chrono::nanoseconds processing_bound = std::chrono::seconds(5);  // optional, 10 s
 ///   static constexpr bool short_execute = false;         // optional, false
+///   static constexpr std::uint32_t bulk_window = 8;      // optional, 0
 ///
 ///   struct request {
 ///     std::uint64_t epoch = 0;
@@ -54,6 +55,9 @@ namespace scoll {
 /// `short_execute` says that `execute` is a plain function and never takes more than a few microseconds. The
 /// request of such a service leaves for the children when the turn ends, together with other messages. Any
 /// other request leaves before `execute` begins, which costs a system call of its own.
+///
+/// `bulk_window` is for services that take bulk data only part by part: where `prepare` gives no place, the
+/// pieces pass through as many slots of the library, up to 64 (docs/collectives.md).
 template <class S>
 concept collective_service = detail::check_service<S>();
 

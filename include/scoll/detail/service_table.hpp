@@ -42,7 +42,8 @@ struct service_table {
   nanoseconds processing_bound;
   std::size_t request_size;
   std::size_t reply_size;
-  bool short_execute;  // `execute` takes less time than sending a message
+  bool short_execute;         // `execute` takes less time than sending a message
+  std::uint32_t bulk_window;  // slots for bulk data without a place; 0: there must be a place
 
   status (*decode_request)(void* at, std::span<const std::byte> bytes) noexcept;  // constructs at `at` if ok
   result<std::size_t> (*encode_request)(const void* request, std::span<std::byte> into) noexcept;
@@ -170,6 +171,7 @@ consteval service_table make_service_table() {
   t.request_size = sizeof(request);
   t.reply_size = sizeof(reply);
   t.short_execute = short_execute_of<S>;
+  t.bulk_window = bulk_window_of<S>;
   t.decode_request = &decode_at<request>;
   t.encode_request = &encode_from<request>;
   t.destroy_request = &destroy_at<request>;

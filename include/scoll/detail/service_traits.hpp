@@ -163,6 +163,12 @@ inline constexpr bool short_execute_of = false;
 template <class S>
   requires requires { S::short_execute; }
 inline constexpr bool short_execute_of<S> = S::short_execute;
+
+template <class S>
+inline constexpr std::uint32_t bulk_window_of = 0;
+template <class S>
+  requires requires { S::bulk_window; }
+inline constexpr std::uint32_t bulk_window_of<S> = S::bulk_window;
 template <class S>
 concept executes_plainly = requires(S& s, request_t<S>& r, bcast_context& c) {
   requires !any_of_types<decltype(s.execute(r, c)), task<result<reply_t<S>>>, task<status>>;
@@ -197,6 +203,8 @@ consteval bool check_service() {
   static_assert(!names_on_bulk<S> || good_on_bulk<S>,
                 "on_bulk must be: task<status> (or status, or void) on_bulk(const scoll::bulk_chunk&, "
                 "scoll::bcast_context&)");
+  static_assert(bulk_window_of<S> == 0 || (names_on_bulk<S> && bulk_window_of<S> <= 64),
+                "bulk_window is the number of pieces, at most 64, that pass through a service with on_bulk");
   static_assert(!names_bulk_failed<S> || good_bulk_failed<S>,
                 "bulk_failed must be: void bulk_failed(const scoll::error&, scoll::bcast_context&) noexcept");
   static_assert(!names_merge<S> || good_merge<S>,

@@ -23,6 +23,7 @@ void bulk_landing::begin(const bulk_destination& into, const bulk_intake& intake
   into_ = into;
   intake_ = intake;
   missing_ = into.pieces.count();
+  limit_ = into.in_slots ? static_cast<std::uint32_t>(into.place.size()) : missing_;
   orders_up_ = 0;
   why_lost_ = {};
   pieces_.assign(missing_, piece_state::planned);
@@ -77,6 +78,11 @@ void bulk_landing::source_lost(std::uint32_t member, const error& why) {
   pump();
 }
 
+void bulk_landing::allow(std::uint32_t limit) {
+  limit_ = limit;
+  pump();
+}
+
 void bulk_landing::rise(std::uint32_t piece) {
   if (!intake_) return;
   switch (pieces_[piece]) {
@@ -116,6 +122,7 @@ void bulk_landing::pump() {
 bool bulk_landing::order_rising() {
   for (std::size_t i = 0; intake_ && i < rising_.size(); ++i) {
     rising_piece& r = rising_[i];
+    if (r.piece >= limit_) continue;
     giver* const g = ancestor_from(r.level, r.piece);
     if (g == nullptr || !g->has_room()) continue;
     const rising_piece next = r;
@@ -148,8 +155,9 @@ bool bulk_landing::order_planned() {
 std::optional<std::uint32_t> bulk_landing::planned_piece(giver& g) const {
   for (; g.next_round < intake_->rounds(); ++g.next_round) {
     const auto fetch = intake_->fetch(g.next_round);
-    if (fetch && fetch->source == g.member && pieces_[fetch->piece] == piece_state::planned)
-      return fetch->piece;
+    if (!fetch || fetch->source != g.member || pieces_[fetch->piece] != piece_state::planned) continue;
+    if (fetch->piece >= limit_) break;
+    return fetch->piece;
   }
   return std::nullopt;
 }
@@ -263,6 +271,10 @@ bulk_landing::order* bulk_landing::order_of(std::uint32_t piece) noexcept {
 
 std::span<const std::span<std::byte>> bulk_landing::memory_of(std::uint32_t piece) {
   spans_.clear();
+  if (into_.in_slots) {
+    spans_.push_back(into_.place[piece % into_.place.size()].first(into_.pieces.size(piece)));
+    return spans_;
+  }
   std::uint64_t skip = into_.pieces.offset(piece);
   std::size_t left = into_.pieces.size(piece);
   for (const std::span<std::byte> part : into_.place) {

@@ -36,12 +36,15 @@ class bulk_landing_events {
 /// Where the pieces of one object go.
 struct bulk_destination {
   bulk_pieces pieces;
-  /// The memory, one span or several of exactly `pieces.length()` bytes. The list stays until the end, too.
+  /// The memory, one span or several of exactly `pieces.length()` bytes; or slots. The list stays until the
+  /// end, too.
   std::span<const std::span<std::byte>> place;
   /// The same memory, exposed in pieces.
   transport::memory_region* region = nullptr;
   /// True if others get nothing of it before all pieces have landed.
   bool whole = false;
+  /// True if the spans are slots: piece p goes to slot p modulo their number, once `allow` says so.
+  bool in_slots = false;
 };
 
 /// Brings the pieces of an object to one member. It orders each from the member that the plan names, and
@@ -73,6 +76,9 @@ class bulk_landing {
   void source_ready(std::uint32_t member, transport::session& to, const transport::region_descriptor& from);
   /// The member gives nothing, or nothing more.
   void source_lost(std::uint32_t member, const error& why);
+  /// Pieces below `limit` may be ordered, because their slots are free. At the beginning, there are as many of
+  /// them as slots.
+  void allow(std::uint32_t limit);
   /// A member that has lost its source waits here for a piece that is not published.
   void rise(std::uint32_t piece);
   /// Takes all orders back: nothing writes to the memory any more.
@@ -144,6 +150,7 @@ class bulk_landing {
   std::vector<std::span<std::byte>> spans_;  // of the piece that is being ordered
   std::uint32_t under_way_ = 0;
   std::uint32_t missing_ = 0;
+  std::uint32_t limit_ = 0;  // pieces from here on must not be ordered yet
   std::uint32_t orders_up_ = 0;
   bool pumping_ = false;
   bool again_ = false;  // something has changed while `pump` runs

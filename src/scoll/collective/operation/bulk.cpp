@@ -64,11 +64,15 @@ bulk_routes operation_bulk::routes() const noexcept {
   return {info_.plan, subject_->members, pieces_.count(), subject_->tree};
 }
 
-status operation_bulk::expose(nanoseconds open_for) {
+status operation_bulk::expose(nanoseconds open_for, const bulk_passing& passing) {
   const bool none = pieces_.count() == 0;
   if (stage_ == stage::heard && none) stage_ = stage::placed;
+  if (stage_ == stage::heard && passing.slots != 0) {
+    if (const status made = make_slots(passing); !made) return made;
+  }
   if (stage_ != stage::placed) {
-    return make_error(errc::invalid_argument, "prepare gave no place for {} bytes of bulk data: receive_bulk",
+    return make_error(errc::invalid_argument,
+                      "prepare gave no place for {} bytes of bulk data: receive_bulk, or bulk_window",
                       info_.length);
   }
   open_for_ = open_for;
@@ -77,12 +81,14 @@ status operation_bulk::expose(nanoseconds open_for) {
     transport::piece_options options;
     options.piece_bytes = info_.piece_bytes;
     options.complete = subject_->is_root();
+    options.length_in_slots = passes_ ? info_.length : 0;
     options.events = this;
     auto region = transport::memory_region::expose_pieces(
         engine_.wire(), std::span<const std::span<const std::byte>>(contents_), options);
     if (!region) return region.error();
     region_ = std::move(*region);
     find_readers();
+    if (passes_) window_.begin(pieces_.count(), static_cast<std::uint32_t>(place_.size()), consumers_);
   }
   stage_ = stage::exposed;
   exposed_ = true;
@@ -109,8 +115,11 @@ bool operation_bulk::is_below(std::uint32_t relative) const {
 /// Finds the members that read here by plan. Those in this node's subtree have ended when it has.
 void operation_bulk::find_readers() {
   readers_.clear();
+  consumers_.clear();
   routes().for_each_consumer(subject_->relative, [&](std::uint32_t reader) {
-    if (reader < subject_->members && !is_below(reader)) readers_.push_back(reader);
+    if (reader >= subject_->members) return;
+    consumers_.push_back(reader);
+    if (!is_below(reader)) readers_.push_back(reader);
   });
 }
 
@@ -124,7 +133,8 @@ void operation_bulk::begin_landing() {
   ancestors_.push_back(0);
   lands_ = true;
   const bool whole = info_.plan.kind() == bulk_plan_kind::whole;
-  landing_.begin({pieces_, place_, &region_, whole}, routes().intake(subject_->relative), ancestors_);
+  landing_.begin({pieces_, place_, &region_, whole, passes_}, routes().intake(subject_->relative),
+                 ancestors_);
 }
 
 bulk_head operation_bulk::head_for_children() const noexcept {
@@ -144,6 +154,7 @@ void operation_bulk::on_landed(std::uint32_t piece) noexcept {
   landed_[piece] = true;
   arrived_.push_back(piece);
   if (landing_.missing() == 0) close_requests();
+  if (passes_ && failure_) see(piece);
   progress_->set();
 }
 
@@ -167,6 +178,7 @@ std::optional<std::uint32_t> operation_bulk::next_landed() noexcept {
 const bulk_chunk* operation_bulk::next_chunk() {
   std::uint64_t at = chunk_.offset + chunk_.bytes.size();
   if (at == chunk_end_) {
+    if (passes_ && handed_out_ != 0) see(static_cast<std::uint32_t>(handed_out_ - 1));
     auto piece = next_landed();
     if (piece && *piece == 1 && SCOLL_MUTANT(bulk_chunk_lost, "a chunk is not handed out"))
       piece = next_landed();
@@ -174,17 +186,22 @@ const bulk_chunk* operation_bulk::next_chunk() {
     at = pieces_.offset(*piece);
     chunk_end_ = at + pieces_.size(*piece);
   }
-  std::uint64_t begin = 0;
-  for (const auto part : contents_) {
-    if (at < begin + part.size()) {
-      const auto rest = part.subspan(static_cast<std::size_t>(at - begin));
-      chunk_ = {at,
-                rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(rest.size(), chunk_end_ - at)))};
-      return &chunk_;
-    }
-    begin += part.size();
+  const auto rest = bytes_at(at);
+  chunk_ = {at, rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(rest.size(), chunk_end_ - at)))};
+  return &chunk_;
+}
+
+/// The bytes of the object from an offset to the end of the span that they lie in.
+std::span<const std::byte> operation_bulk::bytes_at(std::uint64_t offset) const noexcept {
+  if (passes_) {
+    const std::uint64_t piece = offset / info_.piece_bytes;
+    return contents_[piece % contents_.size()].subspan(static_cast<std::size_t>(offset % info_.piece_bytes));
   }
-  return nullptr;
+  for (const auto part : contents_) {
+    if (offset < part.size()) return part.subspan(static_cast<std::size_t>(offset));
+    offset -= part.size();
+  }
+  return {};
 }
 
 bool operation_bulk::complete(bool chunks_wanted) const noexcept {
@@ -195,6 +212,7 @@ bool operation_bulk::complete(bool chunks_wanted) const noexcept {
 
 void operation_bulk::refuse(const error& why) noexcept {
   if (!failure_) failure_ = why;
+  if (passes_) see_all();
   progress_->set();
 }
 
@@ -277,7 +295,9 @@ void operation_bulk::decline(nanoseconds open_for) noexcept {
   if (subject_->is_root() || pieces_.count() == 0) return;
   const std::uint32_t parent = parent_of(subject_->relative);
   routes().intake(subject_->relative).for_each_source([&](std::uint32_t source) {
-    if (source != parent) engine_.bulk_data().decline(*this, node_at(source), open_for);
+    // A parent hears it in the answer, but that of a relay comes late.
+    if (source != parent || subject_->is_relay())
+      engine_.bulk_data().decline(*this, node_at(source), open_for);
   });
 }
 
@@ -300,9 +320,18 @@ result<transport::region_descriptor> operation_bulk::memory_for(node_id reader) 
 void operation_bulk::reader_done(node_id reader) noexcept {
   const auto is_reader = [&](std::uint32_t relative) { return node_at(relative) == reader; };
   if (std::erase_if(readers_, is_reader) != 0) progress_->set();
+  const auto gone = std::ranges::find_if(consumers_, is_reader);
+  if (gone != consumers_.end()) consumer_gone(*gone);
+}
+
+void operation_bulk::consumer_gone(std::uint32_t relative) noexcept {
+  if (!passes_) return;
+  window_.gone(relative);
+  pass_on();
 }
 
 void operation_bulk::nobody_reads() noexcept {
+  if (passes_) window_.all_gone();
   if (readers_.empty()) return;
   readers_.clear();
   progress_->set();
@@ -311,6 +340,7 @@ void operation_bulk::nobody_reads() noexcept {
 void operation_bulk::withdraw() noexcept {
   if (stage_ == stage::idle || stage_ == stage::withdrawn) return;
   stop_landing();
+  calm_down();
   region_.unexpose();
   readers_.clear();
   stage_ = stage::withdrawn;
@@ -321,13 +351,14 @@ void operation_bulk::clear() noexcept {
   withdraw();
   contents_.clear();
   place_.clear();
+  consumers_.clear();
   arrived_.clear();
   landed_.clear();
   handed_out_ = 0;
   chunk_end_ = 0;
   chunk_ = {};
   failure_ = {};
-  has_place_ = exposed_ = lands_ = false;
+  has_place_ = exposed_ = lands_ = passes_ = false;
   parent_memory_ = {};
   subject_ = nullptr;
   progress_ = nullptr;

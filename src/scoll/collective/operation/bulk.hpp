@@ -8,11 +8,13 @@
 
 #include "scoll/bulk/head.hpp"
 #include "scoll/bulk/landing.hpp"
+#include "scoll/bulk/piece_window.hpp"
 #include "scoll/bulk/pieces.hpp"
 #include "scoll/bulk/sources.hpp"
 #include "scoll/collective/bulk_data.hpp"
 #include "scoll/collective/operation/subject.hpp"
 #include "scoll/coro/event.hpp"
+#include "scoll/coro/member_timer.hpp"
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/time.hpp"
 #include "transport/memory/memory_region.hpp"
@@ -21,6 +23,12 @@
 namespace scoll::detail {
 
 class engine;
+
+/// How pieces pass through a member that has given no place for them.
+struct bulk_passing {
+  std::uint32_t slots = 0;  ///< 0: they do not
+  nanoseconds patience{0};  ///< the time for which a piece waits for those that read here
+};
 
 /// The bulk data of one operation on one node. It brings the pieces to the place that `prepare` gave, hands
 /// them out in chunks, and lets the other members read them that the plan names. The operation decides when
@@ -31,6 +39,10 @@ class engine;
 ///   member:  hear ─► receive (by prepare) ─► expose ─► pieces land ─► chunks ─► withdraw
 ///              └─► decline (no place, another version, refused)
 /// ```
+///
+/// A member that has given no place may let the pieces pass through slots. Then a piece stays until it has
+/// been handed out and every reader has it. A reader that keeps the others waiting too long finds the piece
+/// gone, and goes up.
 class operation_bulk final : private bulk_landing_events, private transport::piece_events {
  public:
   explicit operation_bulk(engine& owner);
@@ -47,8 +59,9 @@ class operation_bulk final : private bulk_landing_events, private transport::pie
   /// Takes the place for the bytes. Errors: `already_exists`, `invalid_argument` (not of that size).
   status receive(std::span<const std::span<std::byte>> place);
   /// Lets others read, and begins to bring the pieces. `open_for` is the time that a source waits for a
-  /// request that it has not heard. Errors: `invalid_argument` (no place was given), `busy`.
-  status expose(nanoseconds open_for);
+  /// request that it has not heard. Without a place, the pieces pass through `passing.slots` slots if that is
+  /// not 0. Errors: `invalid_argument` (no place was given, or the plan is none for slots), `busy`.
+  status expose(nanoseconds open_for, const bulk_passing& passing);
   /// This node takes no part in the bulk data, and tells the members that may expect it to. `open_for` is
   /// that of `expose`.
   void decline(nanoseconds open_for) noexcept;
@@ -65,6 +78,8 @@ class operation_bulk final : private bulk_landing_events, private transport::pie
   /// True once every chunk has been taken, or every piece has landed if `chunks_wanted` is false.
   bool complete(bool chunks_wanted) const noexcept;
   bool has_place() const noexcept { return has_place_; }
+  /// True if the pieces pass through slots.
+  bool passes() const noexcept { return passes_; }
   /// The number of orders that went up because a source was lost.
   std::uint32_t risen() const noexcept { return lands_ ? landing_.risen() : 0; }
   /// The reason why this node's own part has failed; empty if it has not.
@@ -90,6 +105,8 @@ class operation_bulk final : private bulk_landing_events, private transport::pie
   result<transport::region_descriptor> memory_for(node_id reader) const;
   /// A member needs nothing from here, or nothing more.
   void reader_done(node_id reader) noexcept;
+  /// Likewise, for a child that has answered, or is lost.
+  void consumer_gone(std::uint32_t relative) noexcept;
   /// No member needs anything more.
   void nobody_reads() noexcept;
 
@@ -106,6 +123,8 @@ class operation_bulk final : private bulk_landing_events, private transport::pie
   void on_landed(std::uint32_t piece) noexcept override;
   void on_failed(const error& why) noexcept override;
   void on_ordered(std::uint32_t piece, node_id by, bool up) noexcept override;
+  void on_answered(std::uint32_t piece, node_id by) noexcept override;
+  void on_returned(std::uint32_t piece) noexcept override;
 
   void begin(const operation_subject& subject, event& progress);
   bulk_routes routes() const noexcept;
@@ -117,6 +136,16 @@ class operation_bulk final : private bulk_landing_events, private transport::pie
   void close_requests() noexcept;
   void heard(source_request& asked, transport::reply_event& event) noexcept;
   std::optional<std::uint32_t> next_landed() noexcept;
+  std::span<const std::byte> bytes_at(std::uint64_t offset) const noexcept;
+
+  // Where pieces pass through slots.
+  status make_slots(const bulk_passing& passing);
+  void see(std::uint32_t piece) noexcept;
+  void see_all() noexcept;
+  void pass_on() noexcept;
+  void calm_down() noexcept;
+  void on_patience_over() noexcept;
+
   node_id node_at(std::uint32_t relative) const;
 
   engine& engine_;
@@ -132,7 +161,8 @@ class operation_bulk final : private bulk_landing_events, private transport::pie
   transport::memory_region region_;
   bulk_landing landing_;
   std::vector<std::unique_ptr<source_request>> asking_;
-  std::vector<std::uint32_t> readers_;  // relative ranks, outside of this node's subtree
+  std::vector<std::uint32_t> readers_;    // relative ranks, outside of this node's subtree
+  std::vector<std::uint32_t> consumers_;  // all that read here by plan
   std::vector<std::uint32_t> ancestors_;
   std::vector<std::uint32_t> arrived_;  // pieces in the order in which they are handed out
   std::vector<bool> landed_;            // where they are handed out by offset
@@ -140,10 +170,16 @@ class operation_bulk final : private bulk_landing_events, private transport::pie
   std::uint64_t chunk_end_ = 0;         // of the piece that is being handed out
   bulk_chunk chunk_;
   error failure_;
+  piece_window window_;
+  std::unique_ptr<std::byte[]> slots_;
+  std::size_t slot_bytes_ = 0;  // of all slots
+  nanoseconds patience_{0};
+  member_timer<&operation_bulk::on_patience_over> impatient_{*this};
   stage stage_ = stage::idle;
   bool has_place_ = false;
   bool exposed_ = false;  ///< it was, at least
   bool lands_ = false;    ///< the landing is, or was, for this operation
+  bool passes_ = false;
 };
 
 }  // namespace scoll::detail

@@ -29,7 +29,13 @@ status operation::offer_bulk(const bcast_options& options) {
   if (options.bulk_plan && check_bulk_plan(*options.bulk_plan) != bulk_plan_fault::none)
     return error(errc::invalid_argument, describe(check_bulk_plan(*options.bulk_plan)));
   const bulk_members members{subject_.members, 1, shape_of(subject_.tree, subject_.members)};
-  const auto chosen = choose_bulk(members, length, {}, {.pinned = options.bulk_plan});
+  const bool passing = table().bulk_window != 0;
+  if (passing && options.bulk_plan && !options.bulk_plan->can_pass()) {
+    return make_error(errc::invalid_argument,
+                      "{} lets pieces pass through a bulk_window; the plan {} cannot do that", table().name,
+                      to_string(*options.bulk_plan));
+  }
+  const auto chosen = choose_bulk(members, length, {}, {.pinned = options.bulk_plan, .passing = passing});
   if (!chosen) {
     return make_error(errc::too_large, "{} bytes of bulk data: at most {} are allowed", length,
                       most_bulk_bytes);
@@ -57,7 +63,8 @@ void operation::hear_bulk(const bulk_head& said) {
 }
 
 status operation::expose_bulk() {
-  return bulk_->expose(wait_for_requests());
+  const nanoseconds patience = std::chrono::seconds(1) + subject_.levels() * (times_.rtt + times_.margin);
+  return bulk_->expose(wait_for_requests(), {.slots = table().bulk_window, .patience = patience});
 }
 
 /// The time that a source waits for a request which has not come there: half of what is left here, so that

@@ -115,6 +115,7 @@ void operation::settle_own() {
 void* operation::take_arrived(child& c, std::size_t mark) {
   c.at = child::stage::settled;
   --children_.unsettled;
+  if (bulk_ != nullptr) bulk_->consumer_gone(c.relative);
   if (!c.lost) return take_answer(c, mark);
   mark_lost(c);
   return nullptr;
