@@ -77,6 +77,8 @@ std::string_view to_string(mark m) noexcept {
     case freight: return "freight";
     case freight_spoiled: return "freight spoiled";
     case freight_without_place: return "freight without place";
+    case freight_passed: return "freight passed";
+    case freight_left_behind: return "freight left behind";
     case freight_beside_fault: return "freight beside fault";
     case inner_revoked: return "inner revoked";
   }

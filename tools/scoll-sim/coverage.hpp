@@ -81,7 +81,9 @@ enum class mark : std::uint8_t {
   inner_group,              ///< a broadcast to a group within another one was merged
   freight,                  ///< the bulk data of a broadcast reached a member
   freight_spoiled,          ///< a member refused a chunk, and others got all of them
-  freight_without_place,    ///< a member gave no place
+  freight_without_place,    ///< a member gave no place, and had no slots
+  freight_passed,           ///< bulk data passed through the slots of a member that executed
+  freight_left_behind,      ///< a member that stood still failed, and others got all bulk data through slots
   freight_beside_fault,     ///< bulk data failed on some member, and others got all of it
   inner_revoked,            ///< a broadcast to such a group ended by a revoke of the other one
 };

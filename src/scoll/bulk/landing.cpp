@@ -6,6 +6,7 @@
 
 #include "scoll/coro/assert.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
 
 namespace scoll::detail {
 
@@ -26,6 +27,8 @@ void bulk_landing::begin(const bulk_destination& into, const bulk_intake& intake
   limit_ = into.in_slots ? static_cast<std::uint32_t>(into.place.size()) : missing_;
   orders_up_ = 0;
   why_lost_ = {};
+  under_way_ = by_plan_ = 0;
+  ends_.assign(into.place);
   pieces_.assign(missing_, piece_state::planned);
   checksums_.assign(into.whole ? missing_ : 0, 0);
   rising_.clear();
@@ -136,9 +139,16 @@ bool bulk_landing::order_rising() {
 /// Orders the next piece of the plan. What a lost member owes goes up.
 bool bulk_landing::order_planned() {
   if (!intake_) return false;  // a piece that goes up has found nobody
+  const bool room = by_plan_ + 1 < most_orders ||
+                    SCOLL_MUTANT(no_room_to_rise, "orders by plan leave no room for pieces that go up");
+  const auto has_room = [](const giver& g) {
+    return SCOLL_MUTANT(no_room_to_rise, "orders by plan leave no room for pieces that go up")
+               ? g.has_room()
+               : g.has_room_by_plan();
+  };
   giver* best = nullptr;
   for (giver& g : std::span(givers_).first(planned_)) {
-    const bool goes = g.state == access::lost ? rising_.size() < most_orders : g.has_room();
+    const bool goes = g.state == access::lost ? rising_.size() < most_orders : room && has_room(g);
     if (goes && planned_piece(g) && (best == nullptr || g.next_round < best->next_round)) best = &g;
   }
   if (best == nullptr) return false;
@@ -194,6 +204,8 @@ void bulk_landing::send(std::uint32_t piece, giver& from, std::optional<std::uin
   pieces_[piece] = piece_state::ordered;
   ++from.under_way;
   ++under_way_;
+  from.by_plan += !level;
+  by_plan_ += !level;
   orders_up_ += level.has_value();
   o.begin(*from.to, from.from, piece, into_.pieces.piece_bytes(), memory_of(piece), level.has_value());
 }
@@ -205,8 +217,7 @@ void bulk_landing::order::ended(piece_order& o) noexcept {
 
 void bulk_landing::heard(order& o) {
   giver& g = givers_[o.from];
-  --g.under_way;
-  --under_way_;
+  count_off(o);
   const std::uint32_t piece = o.piece();
   if (o.outcome()) {
     land(piece, o.checksum());
@@ -259,8 +270,15 @@ void bulk_landing::go_up(std::uint32_t piece, std::uint32_t level) {
 
 void bulk_landing::give_back(order& o) noexcept {
   o.take_back();
-  --givers_[o.from].under_way;
+  count_off(o);
+}
+
+void bulk_landing::count_off(order& o) noexcept {
+  giver& g = givers_[o.from];
+  --g.under_way;
   --under_way_;
+  g.by_plan -= !o.level;
+  by_plan_ -= !o.level;
 }
 
 bulk_landing::order* bulk_landing::order_of(std::uint32_t piece) noexcept {
@@ -275,20 +293,16 @@ std::span<const std::span<std::byte>> bulk_landing::memory_of(std::uint32_t piec
     spans_.push_back(into_.place[piece % into_.place.size()].first(into_.pieces.size(piece)));
     return spans_;
   }
-  std::uint64_t skip = into_.pieces.offset(piece);
+  const std::uint64_t begin = into_.pieces.offset(piece);
   std::size_t left = into_.pieces.size(piece);
-  for (const std::span<std::byte> part : into_.place) {
-    if (left == 0) break;
-    if (skip >= part.size()) {
-      skip -= part.size();
-      continue;
-    }
-    const std::span<std::byte> rest = part.subspan(static_cast<std::size_t>(skip));
+  std::size_t at = ends_.span_of(begin);
+  std::size_t skip = static_cast<std::size_t>(begin - ends_.begin_of(at));
+  for (; left != 0; ++at, skip = 0) {
+    SCOLL_ASSERT(at < into_.place.size(), "the place has exactly the size of the object");
+    const std::span<std::byte> rest = into_.place[at].subspan(skip);
     spans_.push_back(rest.first(std::min(rest.size(), left)));
     left -= spans_.back().size();
-    skip = 0;
   }
-  SCOLL_ASSERT(left == 0, "the place has exactly the size of the object");
   return spans_;
 }
 

@@ -9,6 +9,7 @@
 
 #include "scoll/bulk/pieces.hpp"
 #include "scoll/bulk/sources.hpp"
+#include "scoll/bulk/span_ends.hpp"
 #include "scoll/coro/result.hpp"
 #include "transport/memory/memory_region.hpp"
 #include "transport/memory/piece_order.hpp"
@@ -48,28 +49,31 @@ struct bulk_destination {
 };
 
 /// Brings the pieces of an object to one member. It orders each from the member that the plan names, and
-/// publishes it when it has landed. At most 8 orders are under way to one member, and 16 in all.
+/// publishes it when it has landed. At most 8 orders are under way to one member, and 16 in all; one of each
+/// is left to pieces that go up.
 ///
 /// A member that does not give what it should is lost: because it is dead, its memory is gone, it has failed
 /// itself, or it gave bytes twice that differ from their checksum. One that is slow is waited for. What a
 /// lost member owes is ordered *up*, from the control parent, or from the next ancestor that is not lost; the
 /// root is the last. A member that gets such an order for a piece that it lacks goes up for this piece
 /// itself (`rise`). So no circle of members waits for each other: the planned ways of a piece form a tree
-/// from the root, and a chain of orders that has once gone up goes up to its end.
+/// from the root, and a chain of orders that has once gone up goes up to its end. Planned orders, which may
+/// wait for such a chain, leave room for it.
 ///
 /// A landing may be used again after its end; it then allocates nothing. Thread: the endpoint's executor.
 class bulk_landing {
  public:
   static constexpr std::uint32_t most_orders = 16;
   static constexpr std::uint32_t most_orders_to_one = 8;
+  static constexpr std::uint32_t most_ancestors = 64;
 
   bulk_landing(transport::endpoint& at, bulk_landing_events& events);
   ~bulk_landing();
   bulk_landing(const bulk_landing&) = delete;
   bulk_landing& operator=(const bulk_landing&) = delete;
 
-  /// Begins with the pieces of `intake`. `ancestors` are the control parent, its parent and so on to the
-  /// root, by relative rank. The destination stays until the end.
+  /// Begins with the pieces of `intake`. `ancestors` are the control parent, its parent and so on, and at last
+  /// the root, by relative rank; no more than `most_ancestors`. The destination stays until the end.
   void begin(const bulk_destination& into, const bulk_intake& intake,
              std::span<const std::uint32_t> ancestors);
   /// The member gives its pieces by this descriptor.
@@ -84,6 +88,8 @@ class bulk_landing {
   /// Takes all orders back: nothing writes to the memory any more.
   void end() noexcept;
 
+  /// False before the beginning and after the end.
+  bool running() const noexcept { return intake_.has_value(); }
   /// The number of pieces that have not landed.
   std::uint32_t missing() const noexcept { return missing_; }
   /// The number of orders that went up because a source was lost.
@@ -97,12 +103,14 @@ class bulk_landing {
   struct giver {
     std::uint32_t member = 0;
     access state = access::unasked;
-    std::uint32_t under_way = 0;
+    std::uint32_t under_way = 0;   ///< orders
+    std::uint32_t by_plan = 0;     ///< of those, the ones that did not go up
     std::uint32_t next_round = 0;  ///< the plan is searched from there for a piece that it gives
     transport::session* to = nullptr;
     transport::region_descriptor from;
 
     bool has_room() const noexcept { return state == access::ready && under_way < most_orders_to_one; }
+    bool has_room_by_plan() const noexcept { return has_room() && by_plan + 1 < most_orders_to_one; }
   };
   struct rising_piece {
     std::uint32_t piece = 0;
@@ -133,6 +141,7 @@ class bulk_landing {
   void lose(giver& g, const error& why);
   void go_up(std::uint32_t piece, std::uint32_t level);
   void give_back(order& o) noexcept;
+  void count_off(order& o) noexcept;
   order* order_of(std::uint32_t piece) noexcept;
   std::span<const std::span<std::byte>> memory_of(std::uint32_t piece);
 
@@ -148,7 +157,9 @@ class bulk_landing {
   std::vector<rising_piece> rising_;
   std::array<std::unique_ptr<order>, most_orders> orders_;
   std::vector<std::span<std::byte>> spans_;  // of the piece that is being ordered
-  std::uint32_t under_way_ = 0;
+  span_ends ends_;                           // of the place
+  std::uint32_t under_way_ = 0;              // orders
+  std::uint32_t by_plan_ = 0;                // of those, the ones that did not go up
   std::uint32_t missing_ = 0;
   std::uint32_t limit_ = 0;  // pieces from here on must not be ordered yet
   std::uint32_t orders_up_ = 0;

@@ -35,7 +35,10 @@ void engine::on_request(transport::request_view& request) noexcept {
   if (in.ok() && !described) refused = admit_safely(admission_request(request, executor_.now()), head);
   if (in.ok() && described) refused = admit_safely(admission_request(request, executor_.now(), bulk), head);
   if (!refused) return;
-  if (in.ok() && described) bulks_->refused(head);
+  // Only its parent can say that this node takes part in a broadcast.
+  const bool strange =
+      refused == errc::not_parent || refused == errc::not_member || refused == errc::malformed;
+  if (in.ok() && described && !strange) bulks_->refused(head);
   ++statistics_.refused;
   if (!request.settled()) request.refuse(refused);
 }

@@ -124,7 +124,8 @@ error engine::bulks::serve(transport::request_view& request, const collective_he
     return make_error(errc::already_exists, "node {} has asked for these bulk data", node);
   operation_bulk* const bulk = find(head.group, head.operation);
   if (bulk == nullptr) {
-    if (group != nullptr && owner_.has_seen(*group, head)) {
+    const bool own = head.operation.root == owner_.options_.id;
+    if (own || (group != nullptr && owner_.has_seen(*group, head))) {
       return make_error(errc::stale_descriptor, "the broadcast has ended on node {}", owner_.options_.id);
     }
     if (SCOLL_MUTANT(early_reader_refused, "who asks for bulk data before the broadcast comes is refused"))

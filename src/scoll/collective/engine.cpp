@@ -61,6 +61,7 @@ engine::engine(executor& ex, transport::rail& rail, const node_options& options,
 
 engine::~engine() {
   sweeper_.reset();
+  bulks_.reset();
   SCOLL_ASSERT(live_operations_ == 0,
                "a node was destroyed while broadcasts were running: await node.shutdown(...) first");
 }
@@ -251,6 +252,7 @@ void engine::on_cancelled(transport::incoming& work, const transport::cancel_rea
 
 /// A peer with a new incarnation has died before, whether liveness noticed it or not.
 void engine::on_session_lost(transport::session& peer, const error& reason) noexcept {
+  if (bulks_ == nullptr) return;  // the node is being destroyed
   bulks_->gone(peer.peer());
   if (reason == errc::peer_rebooted) on_life(peer.peer(), peer.peer_incarnation());
 }

@@ -42,7 +42,9 @@ void engine::end_all_of(group_state& group, const error& why) noexcept {
   const bool all = SCOLL_MUTANT(revoke_all_groups, "a revoke ends the broadcasts of all groups");
   for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
     const bool covered = all || op->subject_.group.get() == &group;
-    if (!covered || op->subject_.service->survives_revoke || op->answered()) continue;
+    if (!covered || op->subject_.service->survives_revoke) continue;
+    op->give_up_readers();
+    if (op->answered()) continue;
     op->end_by(end_cause::revoked, why);
     // The graph may have no edge to the parent, so the parent is told directly.
     if (op->open()) revokes_->tell(group.id, *op->from());

@@ -35,12 +35,18 @@ task<status> engine::close_service(std::shared_ptr<service_entry> entry, nanosec
   deadline_stop by_themselves = ended_by(saturating_add(begun, limit / 2));
   status ended = co_await entry->users.close(by_themselves.token());
   if (!ended) {
-    each_operation_of(*entry, [&](operation& op) { op.close_by(last_answers); });
+    each_operation_of(*entry, [&](operation& op) {
+      if (!op.answered()) return op.close_by(last_answers);
+      op.give_up_readers();
+    });
     deadline_stop asked = ended_by(last_answers);
     ended = co_await entry->users.close(asked.token());
   }
   if (!ended) {
-    each_operation_of(*entry, [](operation& op) { op.give_up_closed_part(); });
+    each_operation_of(*entry, [](operation& op) {
+      if (!op.answered()) return op.give_up_closed_part();
+      op.give_up_readers();
+    });
     deadline_stop over = ended_by(saturating_add(begun, limit));
     ended = co_await entry->users.close(over.token());
   }
@@ -52,7 +58,7 @@ task<status> engine::close_service(std::shared_ptr<service_entry> entry, nanosec
 template <class Use>
 void engine::each_operation_of(const service_entry& entry, Use&& use) {
   for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
-    if (op->subject_.service.get() == &entry && !op->answered()) use(*op);
+    if (op->subject_.service.get() == &entry) use(*op);
   }
 }
 

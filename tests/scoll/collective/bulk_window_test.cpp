@@ -114,8 +114,10 @@ TEST_CASE("a plan for slots is chosen, and one that cannot pass is refused") {
   REQUIRE(p.spread().ok());
   for (const bulk_plan& plan : {bulk_plan::whole(), bulk_plan::circulant()}) {
     const auto r = p.spread(plan);
-    CHECK(r.status().error() == errc::invalid_argument);
-    CHECK(r.status().error().text().find(to_string(plan)) != std::string_view::npos);
+    CHECK(r.status().error() == errc::incomplete);
+    CHECK(r.outcome().why(1).where == phase::prepare);
+    CHECK(r.outcome().why(1).what == errc::invalid_argument);
+    CHECK(r.outcome().why(1).what.text().find(to_string(plan)) != std::string_view::npos);
   }
 }
 

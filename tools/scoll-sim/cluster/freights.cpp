@@ -38,7 +38,7 @@ void freights::load(std::uint64_t broadcast, bcast_options& options) {
   options.bulk = std::span<const std::span<const std::byte>>(f.parts);
   options.bulk_plan = bulk_plan::unchecked(f.about.plan, f.about.radix);
   options.bulk_piece_bytes = f.about.piece_bytes;
-  options.bulk_time = std::chrono::seconds(2);
+  options.bulk_time = f.about.standing.empty() ? std::chrono::seconds(2) : std::chrono::seconds(10);
 }
 
 void freights::ended(std::uint64_t broadcast) {
@@ -75,7 +75,11 @@ status freights::place_for(std::uint64_t life, std::uint64_t broadcast, bcast_co
   b = {};
   b.life = life;
   b.of = &found->second;
-  if (c.is_root() || b.of->about.placeless.contains(c.rank())) return {};
+  if (c.is_root()) return {};
+  if (b.of->about.placeless.contains(c.rank())) {
+    b.passes = detail::operation::passes_bulk(c) && c.bulk()->plan.can_pass() && c.bulk()->length != 0;
+    return {};
+  }
   b.memory = std::make_unique<lent_bytes>(c.bulk()->length, b.of->about.parts);
   b.memory->fill(never_filled);
   return c.receive_bulk(b.memory->pieces<std::byte>());
@@ -91,13 +95,22 @@ status freights::chunk_came(const bulk_chunk& chunk, const bcast_context& c) {
   if (!fits ||
       !std::ranges::equal(chunk.bytes, std::span(b.of->contents).subspan(chunk.offset, chunk.bytes.size())))
     ++b.of->wrong.altered_chunks;
-  if (b.memory != nullptr && b.of->about.altering.contains(c.rank()) && !chunk.bytes.empty()) {
+  if ((b.memory != nullptr || b.passes) && b.of->about.altering.contains(c.rank()) && !chunk.bytes.empty()) {
     // The place is this member's own. NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
     const_cast<std::byte&>(chunk.bytes.front()) ^= std::byte{0x80};
     b.altered = true;
   }
   if (b.of->about.spoiling.contains(c.rank())) return error(errc::io_error, "told to refuse a chunk");
   return {};
+}
+
+nanoseconds freights::stands_still(const bulk_chunk& chunk, const bcast_context& c) {
+  const auto found = berths_.find(&c);
+  if (found == berths_.end() || chunk.offset == 0) return nanoseconds(0);
+  berth& b = found->second;
+  if (c.is_root() || b.stood || !b.of->about.standing.contains(c.rank())) return nanoseconds(0);
+  b.stood = true;
+  return std::chrono::seconds(20);
 }
 
 void freights::bulk_failed(const bcast_context& c) noexcept {
@@ -114,6 +127,7 @@ void freights::unloads(const bcast_context& c) {
                         (!b.chunks || b.seen == b.of->contents.size());
   b.of->wrong.early_executions += !complete;
   b.of->arrived |= complete && !c.is_root();
+  b.of->passed |= complete && b.passes;
 }
 
 void freights::place_returned(const bcast_context& c) noexcept {
@@ -121,7 +135,7 @@ void freights::place_returned(const bcast_context& c) noexcept {
   if (found == berths_.end()) return;
   berth& b = found->second;
   const bool given = b.memory != nullptr;
-  b.of->wrong.untold += given && !b.executed && !b.failed;
+  b.of->wrong.untold += (given || b.passes) && !b.executed && !b.failed;
   b.of->wrong.mistold += b.executed && b.failed;
   b.of->came_back = world_.now();
   if (const auto* const bulk = detail::operation::bulk_of(c); bulk != nullptr)

@@ -37,6 +37,7 @@ class freights {
     std::vector<std::span<const std::byte>> parts;
     findings wrong;
     bool arrived = false;  ///< a member besides the root executed with all bytes
+    bool passed = false;   ///< one without a place did
     bool sent = false;
     bool over = false;
     nanoseconds came_back{0};  ///< the last place did, in the world's time
@@ -59,6 +60,8 @@ class freights {
   /// `prepare` runs: the member gives its place, unless it has none.
   status place_for(std::uint64_t life, std::uint64_t broadcast, bcast_context& c);
   status chunk_came(const bulk_chunk& chunk, const bcast_context& c);
+  /// The time that the hook takes for this chunk, because its member was told to stand still.
+  nanoseconds stands_still(const bulk_chunk& chunk, const bcast_context& c);
   void bulk_failed(const bcast_context& c) noexcept;
   /// `execute` begins.
   void unloads(const bcast_context& c);
@@ -75,6 +78,8 @@ class freights {
     freight* of = nullptr;
     std::unique_ptr<lent_bytes> memory;  ///< null: none was given
     std::uint64_t seen = 0;              ///< bytes in chunks
+    bool passes = false;                 ///< pieces pass through slots
+    bool stood = false;
     bool chunks = false;
     bool altered = false;
     bool executed = false;

@@ -62,7 +62,11 @@ struct hooked_service : job_service {
     if (holds(j.refusing, c.rank())) co_return error(errc::io_error, "told to refuse");
     co_return take_place(j, c);
   }
+  static constexpr std::uint32_t bulk_window = 2;
   task<status> on_bulk(const bulk_chunk& chunk, bcast_context& c) {
+    if (const nanoseconds time = log->loads().stands_still(chunk, c); time.count() != 0) {
+      if (const status slept = co_await sleep_for(time, c.stop()); !slept) co_return slept;
+    }
     const status looked = log->loads().chunk_came(chunk, c);
     if (chunk.offset % 5 == 0) co_await sleep_for(std::chrono::microseconds(chunk.bytes.size() / 1000));
     co_return looked;
@@ -83,6 +87,7 @@ struct plain_service : job_service {
   static constexpr service_id id{0x0303};
   static constexpr std::string_view name = "plain";
   static constexpr nanoseconds processing_bound = std::chrono::milliseconds(500);
+  static constexpr std::uint32_t bulk_window = 3;
 
   status prepare(job& j, bcast_context& c) {
     log->hook_ran(true);

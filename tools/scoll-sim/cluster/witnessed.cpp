@@ -97,6 +97,9 @@ void note_freight(const broadcast_record& b, const freights::freight* load, cove
   seen.saw(mark::freight, load->arrived && reached_others(b));
   seen.saw(mark::freight_spoiled, load->arrived && has_cause(b, errc::io_error, phase::bulk));
   seen.saw(mark::freight_without_place, has_cause(b, errc::invalid_argument, phase::prepare));
+  seen.saw(mark::freight_passed, load->passed);
+  seen.saw(mark::freight_left_behind, load->passed && !load->about.standing.empty() &&
+                                          has_cause(b, errc::deadline_exceeded, phase::bulk));
   const auto lost = [](const cause& why) { return why.where == phase::bulk && why.what != errc::io_error; };
   seen.saw(mark::freight_beside_fault, load->arrived && std::ranges::any_of(b.account.causes(), lost));
 }

@@ -25,9 +25,11 @@ events::freight draw_freight(draft& d, std::uint64_t broadcast, draws& random) {
   const number_set few = d.half(random) & d.half(random) & d.half(random);
   const number_set others = d.half(random) & d.half(random) & d.half(random);
   const number_set alike = d.half(random) & d.half(random) & d.half(random);
-  if (random.chance(1, 8)) f.placeless = few;
+  const number_set still = d.half(random) & d.half(random) & d.half(random);
+  if (random.chance(1, 4)) f.placeless = random.chance(1, 2) ? few : number_set::below(d.hosts());
   if (random.chance(1, 8)) f.spoiling = others;
   if (random.chance(1, 8) && d.swarm()) f.altering = alike;
+  if (random.chance(1, 8) && f.spoiling.empty()) f.standing = still;
   return f;
 }
 

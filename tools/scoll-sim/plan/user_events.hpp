@@ -141,9 +141,10 @@ struct freight {
   std::uint8_t radix = 0;
   std::uint32_t piece_bytes = 0;
   std::uint32_t parts = 1;  ///< the spans in which the bytes lie, on every host
-  number_set placeless;     ///< ranks that give no place
+  number_set placeless;     ///< ranks that give no place; the pieces pass, where service and plan let them
   number_set spoiling;      ///< ranks whose hook refuses a chunk
   number_set altering;      ///< ranks that alter a byte of their place when it has been checked
+  number_set standing;      ///< ranks whose hook does not return from one chunk, where it can wait
 };
 
 /// The hosts that a broadcast addresses besides its root, before it begins.

@@ -177,7 +177,9 @@ void nothing_fails_by_itself(const broadcast_record& b, const cluster& c, violat
     const freights::freight* const load = c.carried().find(b.number);
     const bool spoiled =
         load != nullptr && why.where == phase::bulk && load->about.spoiling.contains(why.reporter);
-    const bool told_to = stands_for_several(why) || unprepared || other_version || spoiled ||
+    const bool stood =
+        load != nullptr && why.where == phase::bulk && load->about.standing.contains(why.reporter);
+    const bool told_to = stands_for_several(why) || unprepared || other_version || spoiled || stood ||
                          why.where == phase::prepare || why.where == phase::execute ||
                          why.where == phase::reply;
     if (!told_to) report(found, "nothing fails by itself", b, fmt::format("rank {}", rank));

@@ -14,7 +14,7 @@ namespace {
 
 /// Without faults, nobody goes up if no member refuses anything, and places come back soon after the end.
 void check_calm(const broadcast_record& b, const freights::freight& f, violations& found) {
-  if (b.outcome_status && f.about.altering.empty() && f.wrong.risen != 0)
+  if (b.outcome_status && f.about.altering.empty() && f.about.standing.empty() && f.wrong.risen != 0)
     report(found, "nobody goes up without a loss", b, fmt::format("{} orders did", f.wrong.risen));
   // A member that was not reached, or did not know the group as the root does, cannot tell its sources.
   const auto is_lost = [&](std::uint32_t rank) {
@@ -25,6 +25,7 @@ void check_calm(const broadcast_record& b, const freights::freight& f, violation
            why.where == phase::none;
   };
   const bool all_know =
+      f.about.standing.empty() &&
       std::ranges::none_of(b.addressed,
                            [&](std::uint32_t rank) {
                              return b.account.state(rank) != member_state::merged && is_lost(rank);

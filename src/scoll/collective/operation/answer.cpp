@@ -76,8 +76,10 @@ void operation::give_up_own() {
   own_.settled = true;
   if (!own_.begun) {
     const bool no_bulk = bulk_ != nullptr && !bulk_->complete(table().on_bulk.call != nullptr);
-    const error never_begun = why_ended(no_bulk ? "not all of the bulk data has come in time"
-                                                : "there was no time to begin execute");
+    const error never_begun = no_bulk && bulk_->failure()
+                                  ? bulk_->failure()
+                                  : why_ended(no_bulk ? "not all of the bulk data has come in time"
+                                                      : "there was no time to begin execute");
     mark_self(member_state::failed, note(no_bulk ? phase::bulk : phase::execute, never_begun));
     if (bulk_ != nullptr) tell_bulk_failed(never_begun);
     return;

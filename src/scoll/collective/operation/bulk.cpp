@@ -1,6 +1,7 @@
 #include "scoll/collective/operation/bulk.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "scoll/collective/bulks.hpp"
@@ -12,6 +13,13 @@
 #include "transport/wire/wire.hpp"
 
 namespace scoll::detail {
+namespace {
+
+// The pause before a busy source is asked again grows from one to the other.
+constexpr nanoseconds first_pause = std::chrono::milliseconds(1);
+constexpr nanoseconds longest_pause = std::chrono::milliseconds(50);
+
+}  // namespace
 
 operation_bulk::operation_bulk(engine& owner) : engine_(owner), landing_(owner.wire(), *this) {}
 
@@ -64,7 +72,7 @@ bulk_routes operation_bulk::routes() const noexcept {
   return {info_.plan, subject_->members, pieces_.count(), subject_->tree};
 }
 
-status operation_bulk::expose(nanoseconds open_for, const bulk_passing& passing) {
+status operation_bulk::expose(time_point ends, const bulk_passing& passing) {
   const bool none = pieces_.count() == 0;
   if (stage_ == stage::heard && none) stage_ = stage::placed;
   if (stage_ == stage::heard && passing.slots != 0) {
@@ -75,7 +83,8 @@ status operation_bulk::expose(nanoseconds open_for, const bulk_passing& passing)
                       "prepare gave no place for {} bytes of bulk data: receive_bulk, or bulk_window",
                       info_.length);
   }
-  open_for_ = open_for;
+  ends_at_ = ends;
+  ends_.assign(contents_);
   landed_.assign(pieces_.count(), subject_->is_root());
   if (!none) {
     transport::piece_options options;
@@ -125,9 +134,9 @@ void operation_bulk::find_readers() {
 
 void operation_bulk::begin_landing() {
   ancestors_.clear();
-  // The walk is bounded, because a user's tree is not trusted. All ways end at the root.
+  // Trees may be deep, and a user's tree is not trusted. All ways end at the root.
   for (std::uint32_t r = parent_of(subject_->relative); r != 0 && r < subject_->members; r = parent_of(r)) {
-    if (ancestors_.size() == subject_->members) break;
+    if (ancestors_.size() + 1 == bulk_landing::most_ancestors) break;
     ancestors_.push_back(r);
   }
   ancestors_.push_back(0);
@@ -197,11 +206,8 @@ std::span<const std::byte> operation_bulk::bytes_at(std::uint64_t offset) const 
     const std::uint64_t piece = offset / info_.piece_bytes;
     return contents_[piece % contents_.size()].subspan(static_cast<std::size_t>(offset % info_.piece_bytes));
   }
-  for (const auto part : contents_) {
-    if (offset < part.size()) return part.subspan(static_cast<std::size_t>(offset));
-    offset -= part.size();
-  }
-  return {};
+  const std::size_t part = ends_.span_of(offset);
+  return contents_[part].subspan(static_cast<std::size_t>(offset - ends_.begin_of(part)));
 }
 
 bool operation_bulk::complete(bool chunks_wanted) const noexcept {
@@ -236,6 +242,7 @@ void operation_bulk::stop_landing() noexcept {
 void operation_bulk::close_requests() noexcept {
   for (auto& asked : asking_) {
     if (asked->pending()) asked->cancel();
+    if (asked->again.armed()) engine_.wire().get_executor().disarm(asked->again);
   }
 }
 
@@ -260,13 +267,33 @@ void operation_bulk::ask(std::uint32_t member) {
   if (source == nullptr)
     return landing_.source_lost(member,
                                 make_error(errc::unreachable, "no address is known for node {}", node));
-  auto unused = std::ranges::find_if(asking_, [](const auto& a) { return !a->pending(); });
+  auto unused = std::ranges::find_if(asking_, [](const auto& a) { return !a->used(); });
   if (unused == asking_.end()) unused = asking_.insert(unused, std::make_unique<source_request>(*this));
   source_request& asked = **unused;
   asked.member = member;
-  const status sent = source->request(asked, transport::traffic_class::collective,
-                                      engine_.bulk_data().make_request(*this, open_for_, false), 0);
-  if (!sent) landing_.source_lost(member, sent.error());
+  asked.pause = nanoseconds(0);
+  send(asked);
+}
+
+/// The time that a source waits for a request which it has not heard: half of what is left here, so that there
+/// is time to get the pieces from another one.
+nanoseconds operation_bulk::wait_for_request() const noexcept {
+  return std::max(nanoseconds(0), (ends_at_ - engine_.wire().get_executor().now()) / 2);
+}
+
+void operation_bulk::send(source_request& asked) {
+  transport::session& source = *engine_.wire().find(node_at(asked.member));
+  const status sent = source.request(asked, transport::traffic_class::collective,
+                                     engine_.bulk_data().make_request(*this, wait_for_request(), false), 0);
+  if (!sent) not_given(asked, sent.error());
+}
+
+/// A source that is busy is asked again after a pause; any other one is lost.
+void operation_bulk::not_given(source_request& asked, const error& why) noexcept {
+  if (why != errc::busy || !landing_.running()) return landing_.source_lost(asked.member, why);
+  executor& executor = engine_.wire().get_executor();
+  asked.pause = std::clamp(asked.pause * 2, first_pause, longest_pause);
+  executor.arm(asked.again, executor.now() + asked.pause);
 }
 
 void operation_bulk::source_request::on_answer(transport::exchange& self,
@@ -276,7 +303,7 @@ void operation_bulk::source_request::on_answer(transport::exchange& self,
 }
 
 void operation_bulk::heard(source_request& asked, transport::reply_event& event) noexcept {
-  if (!event.outcome) return landing_.source_lost(asked.member, event.outcome.error());
+  if (!event.outcome) return not_given(asked, event.outcome.error());
   const auto memory = wire::decode_from<transport::region_descriptor>(event.head);
   transport::session* const source = engine_.wire().find(node_at(asked.member));
   if (!memory || memory->node != source->peer()) {
@@ -288,16 +315,17 @@ void operation_bulk::heard(source_request& asked, transport::reply_event& event)
   landing_.source_ready(asked.member, *source, *memory);
 }
 
-void operation_bulk::decline(nanoseconds open_for) noexcept {
+void operation_bulk::decline(time_point ends) noexcept {
   if (!undecided()) return;
   stage_ = stage::declined;
+  ends_at_ = ends;
   engine_.bulk_data().decided(*this);
   if (subject_->is_root() || pieces_.count() == 0) return;
   const std::uint32_t parent = parent_of(subject_->relative);
   routes().intake(subject_->relative).for_each_source([&](std::uint32_t source) {
     // A parent hears it in the answer, but that of a relay comes late.
     if (source != parent || subject_->is_relay())
-      engine_.bulk_data().decline(*this, node_at(source), open_for);
+      engine_.bulk_data().decline(*this, node_at(source), wait_for_request());
   });
 }
 
@@ -310,7 +338,7 @@ result<transport::region_descriptor> operation_bulk::memory_for(node_id reader) 
   const auto rank = subject_->group->members->rank_of(reader);
   const auto relative = rank ? subject_->relative_of(*rank) : std::nullopt;
   const bool may_read =
-      relative && (is_below(*relative) || routes().is_consumer(subject_->relative, *relative));
+      relative && (routes().is_consumer(subject_->relative, *relative) || is_below(*relative));
   if (!may_read)
     return make_error(errc::not_member, "node {} gets no bulk data from node {}", reader,
                       engine_.options().id);

@@ -11,6 +11,7 @@
 #include "scoll/bulk/piece_window.hpp"
 #include "scoll/bulk/pieces.hpp"
 #include "scoll/bulk/sources.hpp"
+#include "scoll/bulk/span_ends.hpp"
 #include "scoll/collective/bulk_data.hpp"
 #include "scoll/collective/operation/subject.hpp"
 #include "scoll/coro/event.hpp"
@@ -58,13 +59,13 @@ class operation_bulk final : private bulk_landing_events, private transport::pie
   void hear(const operation_subject& subject, event& progress, const bulk_head& said);
   /// Takes the place for the bytes. Errors: `already_exists`, `invalid_argument` (not of that size).
   status receive(std::span<const std::span<std::byte>> place);
-  /// Lets others read, and begins to bring the pieces. `open_for` is the time that a source waits for a
-  /// request that it has not heard. Without a place, the pieces pass through `passing.slots` slots if that is
-  /// not 0. Errors: `invalid_argument` (no place was given, or the plan is none for slots), `busy`.
-  status expose(nanoseconds open_for, const bulk_passing& passing);
-  /// This node takes no part in the bulk data, and tells the members that may expect it to. `open_for` is
-  /// that of `expose`.
-  void decline(nanoseconds open_for) noexcept;
+  /// Lets others read, and begins to bring the pieces; the operation ends at `ends` at the latest. Without a
+  /// place, the pieces pass through `passing.slots` slots if that is not 0. Errors: `invalid_argument` (no
+  /// place was given, or the plan cannot let pieces pass), `busy`.
+  status expose(time_point ends, const bulk_passing& passing);
+  /// This node takes no part in the bulk data, and tells the members that may expect it to. `ends` is that of
+  /// `expose`.
+  void decline(time_point ends) noexcept;
   void clear() noexcept;
 
   const bulk_info& info() const noexcept { return info_; }
@@ -94,6 +95,8 @@ class operation_bulk final : private bulk_landing_events, private transport::pie
   void stop_landing() noexcept;
   /// True while a member outside of this node's subtree may still need a piece from here.
   bool has_readers() const noexcept { return !readers_.empty(); }
+  /// True if this node has failed and brings the rest of the pieces for such members.
+  bool lands_for_others() const noexcept { return failure_ && lands_ && landing_.running() && has_readers(); }
   /// Nobody reads here any more.
   void withdraw() noexcept;
 
@@ -115,8 +118,13 @@ class operation_bulk final : private bulk_landing_events, private transport::pie
   struct source_request final : transport::exchange {
     explicit source_request(operation_bulk& owner) noexcept : exchange(&on_answer), bulk(&owner) {}
     static void on_answer(transport::exchange& self, transport::reply_event& event) noexcept;
+    void send_again() noexcept { bulk->send(*this); }
+    bool used() const noexcept { return pending() || again.armed(); }
+
     operation_bulk* bulk;
     std::uint32_t member = 0;
+    nanoseconds pause{0};
+    member_timer<&source_request::send_again> again{*this};  ///< where the source was busy
   };
 
   void on_wanted(std::uint32_t member) noexcept override;
@@ -132,7 +140,10 @@ class operation_bulk final : private bulk_landing_events, private transport::pie
   bool is_below(std::uint32_t relative) const;
   void find_readers();
   void begin_landing();
+  nanoseconds wait_for_request() const noexcept;
   void ask(std::uint32_t member);
+  void send(source_request& asked);
+  void not_given(source_request& asked, const error& why) noexcept;
   void close_requests() noexcept;
   void heard(source_request& asked, transport::reply_event& event) noexcept;
   std::optional<std::uint32_t> next_landed() noexcept;
@@ -154,10 +165,11 @@ class operation_bulk final : private bulk_landing_events, private transport::pie
   bulk_info info_;
   bulk_pieces pieces_;
   nanoseconds time_{0};
-  nanoseconds open_for_{0};
+  time_point ends_at_{};
   transport::region_descriptor parent_memory_;
   std::vector<std::span<std::byte>> place_;           // of a member
   std::vector<std::span<const std::byte>> contents_;  // the same, or the bytes of the root
+  span_ends ends_;                                    // of the contents
   transport::memory_region region_;
   bulk_landing landing_;
   std::vector<std::unique_ptr<source_request>> asking_;

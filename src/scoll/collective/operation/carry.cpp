@@ -29,13 +29,8 @@ status operation::offer_bulk(const bcast_options& options) {
   if (options.bulk_plan && check_bulk_plan(*options.bulk_plan) != bulk_plan_fault::none)
     return error(errc::invalid_argument, describe(check_bulk_plan(*options.bulk_plan)));
   const bulk_members members{subject_.members, 1, shape_of(subject_.tree, subject_.members)};
-  const bool passing = table().bulk_window != 0;
-  if (passing && options.bulk_plan && !options.bulk_plan->can_pass()) {
-    return make_error(errc::invalid_argument,
-                      "{} lets pieces pass through a bulk_window; the plan {} cannot do that", table().name,
-                      to_string(*options.bulk_plan));
-  }
-  const auto chosen = choose_bulk(members, length, {}, {.pinned = options.bulk_plan, .passing = passing});
+  const auto chosen =
+      choose_bulk(members, length, {}, {.pinned = options.bulk_plan, .passing = table().bulk_window != 0});
   if (!chosen) {
     return make_error(errc::too_large, "{} bytes of bulk data: at most {} are allowed", length,
                       most_bulk_bytes);
@@ -64,13 +59,7 @@ void operation::hear_bulk(const bulk_head& said) {
 
 status operation::expose_bulk() {
   const nanoseconds patience = std::chrono::seconds(1) + subject_.levels() * (times_.rtt + times_.margin);
-  return bulk_->expose(wait_for_requests(), {.slots = table().bulk_window, .patience = patience});
-}
-
-/// The time that a source waits for a request which has not come there: half of what is left here, so that
-/// there is time to get the pieces from another one.
-nanoseconds operation::wait_for_requests() const {
-  return std::max(nanoseconds(0), (times_.expires - engine_->executor_.now()) / 2);
+  return bulk_->expose(times_.expires, {.slots = table().bulk_window, .patience = patience});
 }
 
 /// Goes on with this node's own part: hands out one chunk, or begins `execute` once there are no more.
@@ -104,12 +93,20 @@ bool operation::take_chunk(const bulk_chunk& chunk) {
   return true;
 }
 
-/// Nothing lands from here on. Other members may still read, unless the operation ends early. The root ends
-/// when all others have ended.
+/// Other members may still read, unless the operation ends early, and what a member has refused goes on to
+/// land for them. The root ends when all others have ended.
 void operation::stop_bulk() noexcept {
-  bulk_->stop_landing();
   const bool early = SCOLL_MUTANT(bulk_withdrawn_early, "a member withdraws its pieces when it answers");
-  if (subject_.is_root() || out_of_time() || !bulk_->has_all() || early) bulk_->withdraw();
+  const bool for_others = bulk_->has_all() || bulk_->lands_for_others();
+  if (subject_.is_root() || out_of_time() || !for_others || early) bulk_->withdraw();
+}
+
+/// The hook on the root reads the caller's memory, which must not be given back before.
+task<void> operation::root_hook_returned() {
+  while (hooks_.at(hook_kind::on_bulk).running) {
+    progress_.reset();
+    co_await progress_.wait();
+  }
 }
 
 /// Waits until no member needs pieces from here, or the time is over.

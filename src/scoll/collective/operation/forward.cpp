@@ -32,7 +32,7 @@ bool operation::take_request() {
 /// Runs `prepare` if it is a plain function. Returns false if the operation must not go on.
 bool operation::prepare_now() {
   if (subject_.is_relay()) {
-    if (bulk_ != nullptr) bulk_->decline(wait_for_requests());
+    if (bulk_ != nullptr) bulk_->decline(times_.expires);
     return true;
   }
   if (!table().prepare.plain()) return bulk_ == nullptr || prepared({});
@@ -83,7 +83,7 @@ void operation::fail_before_forwarding(const error& why, phase where) {
   own_.settled = true;
   if (bulk_ == nullptr) return;
   tell_bulk_failed(why);
-  bulk_->decline(wait_for_requests());
+  bulk_->decline(times_.expires);
 }
 
 void operation::forward() {

@@ -124,6 +124,11 @@ void operation::close_by(time_point at) noexcept {
   if (own_.settled) return;
   own_.closed = why;
   if (stop_) stop_->request_stop();
+  progress_.set();
+}
+
+void operation::give_up_readers() noexcept {
+  if (bulk_ != nullptr && answered()) bulk_->nobody_reads();
 }
 
 void operation::give_up_closed_part() noexcept {
@@ -198,17 +203,20 @@ task<void> operation::run() {
   }
   if (forwarding) {
     forward();
-    if (bulk_ == nullptr && !children_.empty() && !table().short_execute) co_await forwards_left();
+    if (!children_.empty() && !table().short_execute) co_await forwards_left();
     if (bulk_ == nullptr || subject_.is_relay()) start_execute();
     co_await collect();
-    if (bulk_ != nullptr && out_of_time()) stop_bulk();
+    if (bulk_ != nullptr && out_of_time()) bulk_->stop_landing();
     if (ending_.asked && !ending_.at_once) co_await abort_subtree();
     give_up_waiting();
     if (table().finish.suspends) co_await finish();
     finish_now();
   }
   timer_disarm();
-  if (bulk_ != nullptr) stop_bulk();
+  if (bulk_ != nullptr) {
+    stop_bulk();
+    if (subject_.is_root()) co_await root_hook_returned();
+  }
   answer();
   if (bulk_ != nullptr) co_await readers_gone();
   while (hooks_.any_running()) {

@@ -91,6 +91,8 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void close_by(time_point at) noexcept;
   /// Awaits `execute` no more if `close_by` has asked it to end.
   void give_up_closed_part() noexcept;
+  /// Keeps bulk data for nobody any more, if the operation has answered.
+  void give_up_readers() noexcept;
 
   /// True if the operation ends with a revoke of its group.
   bool is_revoked() const noexcept { return ending_.cause == end_cause::revoked; }
@@ -104,6 +106,8 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   }
   /// Its bulk data; null if it has none.
   static const operation_bulk* bulk_of(const bcast_context& c) noexcept { return c.operation_.bulk_; }
+  /// True if its service lets bulk data pass through slots.
+  static bool passes_bulk(const bcast_context& c) noexcept { return c.operation_.table().bulk_window != 0; }
 
  private:
   friend class engine;
@@ -161,11 +165,11 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   status offer_bulk(const bcast_options& options);
   void hear_bulk(const bulk_head& said);
   status expose_bulk();
-  nanoseconds wait_for_requests() const;
   bool hand_out_bulk();
   bool take_chunk(const bulk_chunk& chunk);
   void stop_bulk() noexcept;
   void tell_bulk_failed(const error& why) noexcept;
+  task<void> root_hook_returned();
   task<void> readers_gone();
 
   // The way up.

@@ -58,7 +58,7 @@ task<void> operation::collect() {
   std::size_t merged = 0;
   while (!all_settled() && !out_of_time()) {
     progress_.reset();
-    while (bulk_ != nullptr && hand_out_bulk()) co_await yield();
+    const bool more = bulk_ != nullptr && hand_out_bulk();
     if (executed().done && !own_.settled) settle_own();
     for (child& c : children_.all()) {
       if (c.at != child::stage::arrived || out_of_time()) continue;
@@ -78,7 +78,11 @@ task<void> operation::collect() {
         co_await settle(c);
       }
     }
-    if (!all_settled() && !out_of_time()) co_await progress_.wait();
+    if (more) {
+      co_await yield();
+    } else if (!all_settled() && !out_of_time()) {
+      co_await progress_.wait();
+    }
   }
 }
 
