@@ -60,10 +60,12 @@ std::string_view to_string(mark m) noexcept {
     case admission_late: return "admission late";
     case agreed: return "agreed";
     case agreed_without: return "agreed without";
+    case agreed_by_few: return "agreed by few";
     case agree_excluded: return "agree excluded";
     case agree_undecided: return "agree undecided";
     case agree_no_quorum: return "agree no quorum";
     case shrunk: return "shrunk";
+    case shrunk_by_few: return "shrunk by few";
     case shrink_excluded: return "shrink excluded";
     case shrunk_group: return "shrunk group";
     case revoked: return "revoked";

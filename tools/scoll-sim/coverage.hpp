@@ -65,10 +65,12 @@ enum class mark : std::uint8_t {
   admission_late,           ///< the group of a request was not known in time
   agreed,                   ///< an agreement had an outcome
   agreed_without,           ///< some members failed in it
+  agreed_by_few,            ///< survivors agreed, no more than half of the members
   agree_excluded,           ///< a member heard that it had failed
   agree_undecided,          ///< a call of an agreement or a shrink ended without an outcome
   agree_no_quorum,          ///< so did one because too many members were held dead
   shrunk,                   ///< a group of fewer members was made
+  shrunk_by_few,            ///< a group of no more than half of the members was made
   shrink_excluded,          ///< a member heard that the others had gone on without it
   shrunk_group,             ///< a broadcast to a shrunk group was merged
   revoked,                  ///< a revoke ended a broadcast, or kept it from beginning

@@ -139,13 +139,9 @@ bool bulk_landing::order_rising() {
 /// Orders the next piece of the plan. What a lost member owes goes up.
 bool bulk_landing::order_planned() {
   if (!intake_) return false;  // a piece that goes up has found nobody
-  const bool room = by_plan_ + 1 < most_orders ||
-                    SCOLL_MUTANT(no_room_to_rise, "orders by plan leave no room for pieces that go up");
-  const auto has_room = [](const giver& g) {
-    return SCOLL_MUTANT(no_room_to_rise, "orders by plan leave no room for pieces that go up")
-               ? g.has_room()
-               : g.has_room_by_plan();
-  };
+  const bool all = SCOLL_MUTANT(no_room_to_rise, "orders by plan leave no room for pieces that go up");
+  const bool room = all || by_plan_ + 1 < most_orders;
+  const auto has_room = [&](const giver& g) { return all ? g.has_room() : g.has_room_by_plan(); };
   giver* best = nullptr;
   for (giver& g : std::span(givers_).first(planned_)) {
     const bool goes = g.state == access::lost ? rising_.size() < most_orders : room && has_room(g);

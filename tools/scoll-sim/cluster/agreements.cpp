@@ -44,6 +44,7 @@ void agreements::begin(const events::agree& e) {
   if (c == nullptr) return;
   c->instance = e.instance;
   c->deadline = e.deadline;
+  if (e.survivors) c->quorum = agreement_quorum::survivors;
   life& at = *cluster_.lives_[e.host];
   at.home.enter([&] { at.work.spawn(run(at, cluster_.groups_.at(e.group), *c)); });
 }
@@ -52,6 +53,7 @@ void agreements::begin(const events::shrink& e) {
   agreement_call* const c = record(e.number, e.group, e.host);
   if (c == nullptr) return;
   c->deadline = e.deadline;
+  if (e.survivors) c->quorum = agreement_quorum::survivors;
   life& at = *cluster_.lives_[e.host];
   at.home.enter([&] { at.work.spawn(run(at, cluster_.groups_.at(e.group), *c)); });
 }
@@ -69,7 +71,7 @@ task<void> agreements::run(life& at, group_record& g, agreement_call& c) {
 
 template <class S>
 task<void> agreements::run_as(life& at, group_record& g, agreement_call& c) {
-  const agree_options options{.deadline = c.deadline};
+  const agree_options options{.deadline = c.deadline, .quorum = c.quorum};
   const auto held = at.member->find_group<S>(*g.id);
   if (!held) {
     c.outcome = held.error();  // it was dropped between the event and this moment
@@ -151,9 +153,11 @@ void agreements::note_seen(const agreement_call& c) {
   if (c.instance) {
     seen.saw(mark::agreed, ok);
     seen.saw(mark::agreed_without, ok && !c.failed.empty());
+    seen.saw(mark::agreed_by_few, ok && 2 * c.failed.size() >= c.members);
     seen.saw(mark::agree_excluded, !ok && c.outcome.error() == errc::excluded);
   } else {
     seen.saw(mark::shrunk, ok && c.survivors.size() < c.members);
+    seen.saw(mark::shrunk_by_few, ok && 2 * c.survivors.size() <= c.members);
     seen.saw(mark::shrink_excluded, !ok && c.outcome.error() == errc::excluded);
   }
   seen.saw(mark::agree_undecided, !ok && c.outcome.error() == errc::undecided);

@@ -34,6 +34,7 @@ struct agreement_call {
   std::uint32_t rank = 0;
   std::uint32_t members = 0;
   nanoseconds deadline{0};
+  agreement_quorum quorum = agreement_quorum::majority;
   nanoseconds began{0};  ///< in the world's time
   nanoseconds ended{0};
   nanoseconds took{0};  ///< by the caller's clock

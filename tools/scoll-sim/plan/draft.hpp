@@ -105,6 +105,8 @@ void draw_outages(draft& d);
 void draw_faults(draft& d);
 void draw_revokes(draft& d);
 void draw_liveness(draft& d);
+/// True if `draw_liveness` lets hosts hear of deaths that did not happen.
+bool has_wrong_verdicts(const draft& d);
 void draw_agreements(draft& d);
 
 inline nanoseconds from_us(std::uint64_t us) noexcept {

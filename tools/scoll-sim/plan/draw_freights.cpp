@@ -29,7 +29,18 @@ events::freight draw_freight(draft& d, std::uint64_t broadcast, draws& random) {
   if (random.chance(1, 4)) f.placeless = random.chance(1, 2) ? few : number_set::below(d.hosts());
   if (random.chance(1, 8)) f.spoiling = others;
   if (random.chance(1, 8) && d.swarm()) f.altering = alike;
-  if (random.chance(1, 8) && f.spoiling.empty()) f.standing = still;
+  const bool stands = random.chance(1, 6) && f.spoiling.empty();
+  const bool passes = random.chance(1, 2);
+  const std::uint64_t slots = random.between(4, 6);
+  if (stands) f.standing = still;
+  if (stands && passes) {
+    // Somebody stands still over a piece that others need: there are more pieces than slots.
+    f.placeless = number_set::below(d.hosts());
+    f.plan = static_cast<std::uint8_t>(bulk_plan_kind::chain);
+    f.radix = bulk_plan::chain().radix();
+    f.piece_bytes = least_bulk_piece_bytes;
+    f.bytes = slots * least_bulk_piece_bytes;
+  }
   return f;
 }
 

@@ -16,10 +16,18 @@ void draw_news(draft& d, draws& random, nanoseconds at, std::uint32_t about, new
   }
 }
 
-/// A few hosts hear of deaths that did not happen.
+/// A few hosts hear of deaths that did not happen, in some runs.
+draws wrong_verdicts(const draft& d) {
+  return d.stream("false verdicts");
+}
+
+bool are_drawn(draws& random) {
+  return random.chance(1, 4);
+}
+
 void draw_errors(draft& d) {
-  draws random = d.stream("false verdicts");
-  if (!random.chance(1, 4)) return;
+  draws random = wrong_verdicts(d);
+  if (!are_drawn(random)) return;
   const std::uint64_t wrong = random.between(1, 3);
   for (std::uint64_t i = 0; i < wrong; ++i) {
     const std::uint32_t who = d.host(random);
@@ -32,6 +40,11 @@ void draw_errors(draft& d) {
 }
 
 }  // namespace
+
+bool has_wrong_verdicts(const draft& d) {
+  draws random = wrong_verdicts(d);
+  return d.has().verdicts && are_drawn(random);
+}
 
 /// The other hosts hear of most crashes and returns, soon or late.
 void draw_liveness(draft& d) {

@@ -227,6 +227,7 @@ struct agree {
   std::uint64_t instance = 0;
   std::uint32_t host = 0;
   microseconds deadline{0};
+  bool survivors = false;  ///< all members that are not held dead decide, not a majority
 };
 
 /// A host shrinks a group, together with its members.
@@ -237,6 +238,7 @@ struct shrink {
   std::uint64_t group = 0;
   std::uint32_t host = 0;
   microseconds deadline{0};
+  bool survivors = false;  ///< as in `agree`
 };
 
 /// A host revokes a group.
