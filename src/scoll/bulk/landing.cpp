@@ -6,7 +6,6 @@
 
 #include "scoll/coro/assert.hpp"
 #include "scoll/coro/error_format.hpp"
-#include "scoll/coro/mutants.hpp"
 
 namespace scoll::detail {
 
@@ -139,12 +138,10 @@ bool bulk_landing::order_rising() {
 /// Orders the next piece of the plan. What a lost member owes goes up.
 bool bulk_landing::order_planned() {
   if (!intake_) return false;  // a piece that goes up has found nobody
-  const bool all = SCOLL_MUTANT(no_room_to_rise, "orders by plan leave no room for pieces that go up");
-  const bool room = all || by_plan_ + 1 < most_orders;
-  const auto has_room = [&](const giver& g) { return all ? g.has_room() : g.has_room_by_plan(); };
+  const bool room = by_plan_ + 1 < most_orders;
   giver* best = nullptr;
   for (giver& g : std::span(givers_).first(planned_)) {
-    const bool goes = g.state == access::lost ? rising_.size() < most_orders : room && has_room(g);
+    const bool goes = g.state == access::lost ? rising_.size() < most_orders : room && g.has_room_by_plan();
     if (goes && planned_piece(g) && (best == nullptr || g.next_round < best->next_round)) best = &g;
   }
   if (best == nullptr) return false;

@@ -5,7 +5,6 @@
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/operation/bulk.hpp"
 #include "scoll/coro/error_format.hpp"
-#include "scoll/coro/mutants.hpp"
 
 // A member without a place for all bytes: pieces pass through a few slots.
 namespace scoll::detail {
@@ -68,7 +67,6 @@ void operation_bulk::calm_down() noexcept {
 }
 
 void operation_bulk::on_patience_over() noexcept {
-  if (SCOLL_MUTANT(slow_reader_awaited, "pieces wait in their slots for a reader for ever")) return;
   window_.give_up_readers();
   pass_on();
 }
