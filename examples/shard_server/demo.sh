@@ -5,12 +5,13 @@ set -euo pipefail
 
 usage() {
   cat <<'END'
-usage: ./dev demo [--nodes N] [--dir DIR] [--max-objects N] [--max-mib N] [--keep]
+usage: ./dev demo [--nodes N] [--dir DIR] [--max-objects N] [--max-mib N] [--install-mib N] [--keep]
 
   --nodes N         servers to start, 6 to 1024 (default 16)
   --dir DIR         what to store in them (default /usr/share/doc, or what else has a thousand files)
   --max-objects N   at most so many files of it (default 4000)
   --max-mib N       at most so many MiB of it (default 200)
+  --install-mib N   a file of so many MiB is installed on all servers, 8 to 4096 (default: 2048 in all)
   --keep            leave the servers' folder, logs included, and say where it is
 END
 }
@@ -27,16 +28,17 @@ expect() { # WHAT WANTED FOUND
   printf '%s✓ %s%s\n' "$green" "$1" "$off"
 }
 
-nodes=16 source='' max_objects=4000 max_mib=200 keep=''
+nodes=16 source='' max_objects=4000 max_mib=200 install_mib='' keep=''
 while (($#)); do
   case $1 in
-    --nodes | --dir | --max-objects | --max-mib)
+    --nodes | --dir | --max-objects | --max-mib | --install-mib)
       [[ $# -ge 2 ]] || { usage >&2 && exit 2; }
       case $1 in
         --nodes) nodes=$2 ;;
         --dir) source=$2 ;;
         --max-objects) max_objects=$2 ;;
         --max-mib) max_mib=$2 ;;
+        --install-mib) install_mib=$2 ;;
       esac
       shift
       ;;
@@ -47,6 +49,8 @@ while (($#)); do
   shift
 done
 if ! [[ $nodes =~ ^[0-9]{1,4}$ ]] || ((nodes < 6 || nodes > 1024)); then usage >&2 && exit 2; fi
+[[ -n $install_mib ]] || install_mib=$((nodes > 256 ? 8 : 2048 / nodes))
+if ! [[ $install_mib =~ ^[0-9]{1,4}$ ]] || ((install_mib < 8 || install_mib > 4096)); then usage >&2 && exit 2; fi
 if [[ -z $source ]]; then
   for source in /usr/share/doc /usr/include /usr /etc; do
     found=$(find "$source/" -type f 2>/dev/null | head -1000 | wc -l) || true # head ends find
@@ -59,10 +63,12 @@ bin=${SCOLL_BIN_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/build/r
 [[ -x $bin/shard_server && -x $bin/shardctl && -x $bin/plan_b_servers ]] || fail "no shard_server in $bin: ./dev demo builds it"
 
 # In memory if there is room: thousands of files that live for seconds are not worth a disk's time.
+# Each server has its file of the installation twice for a moment: the old one and the new one.
+needed_mib=$((2 * max_mib + (2 * nodes + 1) * install_mib))
 room_mib() { df --output=avail -B 1M "$1" 2>/dev/null | tail -1; }
 place=${TMPDIR:-/tmp}
-if [[ -z ${TMPDIR:-} && -w /dev/shm ]] && (($(room_mib /dev/shm) > 4 * max_mib)); then place=/dev/shm; fi
-(($(room_mib "$place") > 2 * max_mib)) || fail "less than $((2 * max_mib)) MiB are free in $place: set TMPDIR"
+if [[ -z ${TMPDIR:-} && -w /dev/shm ]] && (($(room_mib /dev/shm) > needed_mib + 2 * max_mib)); then place=/dev/shm; fi
+(($(room_mib "$place") > needed_mib)) || fail "less than $needed_mib MiB are free in $place: set TMPDIR, or lower --install-mib"
 home=$(mktemp -d "$place/scoll-demo.XXXXXX")
 export SHARD_CLUSTER=$home/cluster.toml
 declare -A pids=()
@@ -239,6 +245,49 @@ await_server "$victim"
 await_members alive "$nodes"
 ctl df
 expect "all servers executed" "all $nodes executed" "$(field servers)"
+
+chapter "A file of $install_mib MiB for all servers, piece by piece; server $victim is killed while it comes"
+head -c "${install_mib}M" /dev/urandom >"$home/reference.bin"
+received() { # ID: the bytes of the file that have come to a server
+  local size
+  size=$(stat -c %s "$home/node-$1/incoming/"* 2>/dev/null) || size=0
+  echo "${size%%$'\n'*}"
+}
+note "\$ shardctl install $home/reference.bin --progress lines"
+"$bin/shardctl" install "$home/reference.bin" --progress lines >"$home/installed" 2>"$home/progress" &
+installing=$!
+until (($(received "$victim") > install_mib << 18)); do # a quarter
+  kill -0 "$installing" 2>/dev/null || fail "the installation did not run: $(cat "$home/installed")"
+  sleep 0.01
+done
+kill -KILL "${pids[$victim]}"
+wait "${pids[$victim]}" 2>/dev/null || true
+unset "pids[$victim]"
+note "kill -KILL server $victim"
+status=0
+wait "$installing" || status=$?
+cat "$home/progress"
+output=$(cat "$home/installed")
+printf '%s\n' "$output"
+expect "the answer is partial" 1 $status
+expect "server $victim alone is lost; those below it were asked once more" "$victim" "$(servers unknown)"
+expect "all others have the file on their disks" "$(xargs -n1 <<<"$survivors $subtree" | sort -n | xargs)" "$(servers merged)"
+for id in "${!pids[@]}"; do
+  cmp "$home/reference.bin" "$home/node-$id/installed/reference.bin" || fail "server $id has another file"
+  [[ -z $(ls -A "$home/node-$id/incoming") ]] || fail "server $id has kept a half of the file"
+done
+note "compared, byte by byte. The most memory that one of the servers has had, server 1 aside, which maps the file:"
+for id in "${!pids[@]}"; do ((id == 1)) || sed -n 's/^VmHWM: *//p' "/proc/${pids[$id]}/status"; done | sort -n | tail -1
+
+chapter "Server $victim comes back without the file, and gets it"
+[[ -n $(ls -A "$home/node-$victim/incoming") ]] || fail "server $victim has nothing of the file"
+start_server "$victim"
+await_server "$victim"
+expect "what it had of the file is gone" "" "$(ls -A "$home/node-$victim/incoming")"
+await_members alive "$nodes"
+ctl install "$home/reference.bin"
+expect "all servers executed" "all $nodes executed" "$(field servers)"
+cmp "$home/reference.bin" "$home/node-$victim/installed/reference.bin" || fail "server $victim has another file"
 
 chapter "Stop"
 ctl stop --all

@@ -89,11 +89,17 @@ int run(const arguments& args, const shard::cluster_config& config, std::uint32_
   if ((*store)->orphans_removed() != 0)
     spdlog::info("removed {} files of objects that were never finished", (*store)->orphans_removed());
 
+  auto installed = scoll::sync_wait(**loop, shard::installed_files::open(**loop, data));
+  if (!installed) return fail(installed.error());
+  if ((*installed)->leftovers_removed() != 0)
+    spdlog::info("removed {} files that were never installed", (*installed)->leftovers_removed());
+
   const auto options =
       scoll::sync_wait(**loop, shard::node_options_of(config, rank, **store, **loop, chosen.node()));
   if (!options) return fail(options.error());
 
-  shard::server server(**loop, config, args.cluster, *options, chosen.tcp(), std::move(*store));
+  shard::server server(**loop, config, args.cluster, *options, chosen.tcp(), std::move(*store),
+                       std::move(*installed));
   const auto ended = scoll::sync_wait(**loop, server.run(signals.get()));
   if (!ended) return fail(ended.error());
   spdlog::info("stopped");

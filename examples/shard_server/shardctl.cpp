@@ -80,6 +80,17 @@ void describe_commands(CLI::App& app, arguments& args, int& code) {
   command->add_option("--max-objects", args.max_objects, "Stop after so many files");
   command->add_option("--max-mib", args.max_mib, "Stop after so many MiB")->check(CLI::Range(1, 1 << 30));
 
+  command = add("install",
+                "Copy a file to every server, each in its own folder: to all, or to all but those that the "
+                "answer names",
+                ctl::install);
+  command->add_option("file", args.file, "A file that --node can read, at most 64 GiB")->required();
+  command->add_option("name", args.text, "The name that it gets; its own if not given");
+  command->add_option(
+      "--plan", args.plan,
+      "The routes of its pieces: chain, kary:K or knomial:K; else those with the least predicted time");
+  living(command);
+
   describe_group_commands(args, add);
 
   command = add("put", "Store a file as an object; - is stdin", ctl::put);

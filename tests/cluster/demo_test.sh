@@ -21,7 +21,7 @@ printf 'latin 1' >"$work/source/"$'\xe9'
 ln -s empty "$work/source/link"
 mkfifo "$work/source/fifo"
 
-TMPDIR=$work/tmp "$here/../../examples/shard_server/demo.sh" --nodes 8 --dir "$work/source" >"$work/output" 2>&1 ||
+TMPDIR=$work/tmp "$here/../../examples/shard_server/demo.sh" --nodes 8 --dir "$work/source" --install-mib 48 >"$work/output" 2>&1 ||
   fail "the demo ended with $?"
 
 has() { grep -qE -- "$1" "$work/output" || fail "the output lacks: $1"; }
@@ -39,8 +39,14 @@ has '^servers +all 4 executed$'
 has '^closed: node [1-8] has closed the servers for maintenance: new disks$'
 has '^leader +node [1-8], which stores .*, since term 1$'
 has 'node 3 has revoked the group, reason 42: plan B'
+has '^installed +reference.bin, 48.0 MiB, XXH3 [0-9a-f]{16}$'
+has '^on the disks of +7 servers, 336.0 MiB; their hash is [0-9a-f]{16}$'
+has '^PARTIAL ANSWER: 7 of 8 servers are in the answer$'
+has '^  merged +7  nodes 1-4, 6-8$'
+has '^=> repeat this when node 5 can be reached: the others keep the file$'
+has '^on the disks of +8 servers, 384.0 MiB; their hash is [0-9a-f]{16}$'
 has '^8 servers stopped$'
-[[ $(grep -c '^✓' "$work/output") == 22 ]] || fail "not all expectations were checked"
+[[ $(grep -c '^✓' "$work/output") == 27 ]] || fail "not all expectations were checked"
 [[ -z $(ls -A "$work/tmp") ]] || fail "left behind: $(ls -A "$work/tmp")"
 for process in /proc/[0-9]*; do
   command=$(tr '\0' ' ' 2>/dev/null <"$process/cmdline") || continue

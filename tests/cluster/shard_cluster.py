@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import socket
@@ -33,7 +34,13 @@ class Cluster:
         arguments = ["--cluster", self.file_of.get(node, self.file), "--node", str(node), "--data", self.home / f"node-{node}"]
         log = open(self.home / f"node-{node}.log", "ab")
         with log:
-            self.processes[node] = subprocess.Popen([BIN / "shard_server", *arguments], stderr=log, env=self.environment)
+            # SIGXFSZ stays ignored, so that a server whose files are limited gets an error instead.
+            self.processes[node] = subprocess.Popen([BIN / "shard_server", *arguments], stderr=log, env=self.environment,
+                                                    restore_signals=False)
+
+    def limit_files(self, node, longest):
+        """A server cannot write files of more bytes: EFBIG."""
+        resource.prlimit(self.processes[node].pid, resource.RLIMIT_FSIZE, (longest, resource.RLIM_INFINITY))
 
     def start(self, node):
         self.spawn(node)

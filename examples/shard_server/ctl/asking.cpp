@@ -27,7 +27,8 @@ progress_style progress_of(const arguments& args) {
 }
 
 milliseconds silence_of(const json& command, const cluster_config& config) {
-  const bool slow = command["command"] == "scrub" || command["command"] == "ingest";
+  const std::string name = command["command"];
+  const bool slow = name == "scrub" || name == "ingest" || name == "install";
   const auto limit = slow ? config.long_deadline : config.quick_deadline;
   const double seconds = command.value("timeout_s", std::chrono::duration<double>(limit).count());
   return milliseconds(static_cast<std::int64_t>(seconds * 1000)) + milliseconds(10'000);

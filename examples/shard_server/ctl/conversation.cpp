@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "text.hpp"
@@ -11,14 +12,34 @@ namespace {
 
 using nlohmann::json;
 
+/// Formats a line such as "1.2 GiB of 2.0 GiB (60%), 3 of 8 servers have the file".
+std::string describe_installation(const json& p, std::uint64_t total_bytes) {
+  const auto bytes = p.value("bytes", std::uint64_t{0});
+  return fmt::format("{} of {} ({}%), {} of {} servers have the file", as_size(bytes), as_size(total_bytes),
+                     100 * bytes / total_bytes, p.value("done", 0), p.value("total", 0));
+}
+
 /// Formats a line such as "1,204 of 4,000 objects (30%), 61.3 MiB, 16 servers".
 std::string describe_progress(const json& p) {
+  if (const auto bytes = p.value("total_bytes", std::uint64_t{0}); bytes != 0)
+    return describe_installation(p, bytes);
   const auto done = p.value("done", std::uint64_t{0});
   const auto total = p.value("total", std::uint64_t{0});
   const std::string known =
       total == 0 ? "" : fmt::format(" of {} objects ({}%)", with_commas(total), 100 * done / total);
   return fmt::format("{}{}, {}, {} servers", with_commas(done), known,
                      as_size(p.value("bytes", std::uint64_t{0})), p.value("servers", 0));
+}
+
+/// Draws the share of the work that is done, as in "[######--------------] "; "" if the whole is not known.
+std::string draw_progress(const json& p) {
+  constexpr std::uint64_t cells = 20;
+  const bool by_bytes = p.value("total_bytes", std::uint64_t{0}) != 0;
+  const auto done = p.value(by_bytes ? "bytes" : "done", std::uint64_t{0});
+  const auto total = p.value(by_bytes ? "total_bytes" : "total", std::uint64_t{0});
+  if (total == 0) return "";
+  const auto full = static_cast<std::size_t>(cells * std::min(done, total) / total);
+  return fmt::format("[{:#<{}}{:-<{}}] ", "", full, "", cells - full);
 }
 
 /// Clears its line when it is destroyed.
@@ -35,7 +56,7 @@ class progress_line {
     if (style_ == progress_style::none) return;
     shown_ = style_ == progress_style::one_line;
     const std::string text = describe_progress(progress);
-    std::fputs((shown_ ? "\r\x1b[K" + text : text + '\n').c_str(), stderr);
+    std::fputs((shown_ ? "\r\x1b[K" + draw_progress(progress) + text : text + '\n').c_str(), stderr);
     std::fflush(stderr);
   }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -73,6 +74,25 @@ void print_ingest(const json& value) {
       fmt::format("{} objects, {}", with_commas(number(value, "objects")), as_size(number(value, "bytes"))));
   if (number(value, "unreadable") != 0) row("unreadable", with_commas(number(value, "unreadable")));
   if (value.value("limit_reached", false)) row("limit", "reached: the rest of the folder was left out");
+}
+
+void print_install(const json& value) {
+  row("installed", fmt::format("{}, {}, XXH3 {}", value.value("name", ""), as_size(number(value, "size")),
+                               value.value("hash", "")));
+  row("as", value.value("file", "") + " on the server that was asked, and likewise on the others");
+  const double seconds = value.value("seconds", 0.0);
+  const auto attempts = number(value, "attempts");
+  row("sent", fmt::format("in {:.1f} s, {} each second to each server, {}", seconds,
+                          as_size(static_cast<std::uint64_t>(static_cast<double>(number(value, "size")) /
+                                                             std::max(seconds, 1e-3))),
+                          attempts == 1 ? "at the first attempt" : fmt::format("in {} attempts", attempts)));
+  if (value.contains("plan"))
+    row("plan",
+        fmt::format("{}, pieces of {}", value.value("plan", ""), as_size(number(value, "piece_bytes"))));
+  if (!value.contains("servers")) return;
+  row("on the disks of", fmt::format("{} servers, {}; their hash is {}", number(value, "servers"),
+                                     as_size(number(value, "bytes")),
+                                     fmt::join(value["hashes"].get<std::vector<std::string>>(), " and ")));
 }
 
 void print_plan(const json& value) {
@@ -149,6 +169,7 @@ void print_value(const std::string& command, const json& value) {
       {"find", print_find},
       {"top", print_top},
       {"ingest", print_ingest},
+      {"install", print_install},
       {"plan", print_plan},
       {"layout", print_layout},
       {"pool", print_pool},
@@ -224,6 +245,7 @@ void print_answer(const json& answer) {
   } else if (answer["status"]["code"] != "ok") {
     fmt::print("{}\n", answer["status"].value("text", ""));
   }
+  if (const std::string advice = answer.value("advice", ""); !advice.empty()) fmt::print("=> {}\n", advice);
 }
 
 }  // namespace shard

@@ -52,6 +52,17 @@ int ingest(const arguments& args) {
   return ask(args, command);
 }
 
+int install(const arguments& args) {
+  std::error_code failed;
+  const auto file = std::filesystem::canonical(args.file, failed);
+  if (failed) throw usage_error(fmt::format("{}: {}", args.file, failed.message()));
+  json command = command_of("install", args);
+  command["file"] = file.string();
+  command["object"] = args.text.empty() ? std::filesystem::path(args.file).filename().string() : args.text;
+  command["plan"] = args.plan;
+  return ask(args, command);
+}
+
 int put(const arguments& args) {
   if (args.text.empty() && args.file == "-") throw usage_error("what comes from stdin needs a NAME");
   const auto config = read_config(args);

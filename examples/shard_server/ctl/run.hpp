@@ -14,6 +14,7 @@ int scrub(const arguments& args);
 int find(const arguments& args);
 int where(const arguments& args);
 int ingest(const arguments& args);
+int install(const arguments& args);
 int put(const arguments& args);
 int get(const arguments& args);
 int tree(const arguments& args);

@@ -122,6 +122,7 @@ json to_json(const progress::reply& value, const scoll::membership&) {
   all["done"] = value.done.value;
   all["total"] = value.total.value;
   all["bytes"] = value.bytes.value;
+  all["total_bytes"] = value.total_bytes.value;
   return all;
 }
 
@@ -162,6 +163,16 @@ json to_json(const ingest::reply& value, const scoll::membership&) {
   all["bytes"] = value.bytes.value;
   all["unreadable"] = value.unreadable.value;
   all["limit_reached"] = value.limit_reached.value;
+  return all;
+}
+
+json to_json(const install::reply& value, const scoll::membership&) {
+  json all;
+  all["servers"] = value.servers.value;
+  all["bytes"] = value.bytes.value;
+  json hashes = json::array();
+  for (const std::uint64_t each : value.hashes.values) hashes.push_back(fmt::format("{:016x}", each));
+  all["hashes"] = std::move(hashes);
   return all;
 }
 

@@ -5,6 +5,7 @@
 #include "../services/df.hpp"
 #include "../services/find.hpp"
 #include "../services/ingest.hpp"
+#include "../services/install.hpp"
 #include "../services/layout.hpp"
 #include "../services/maintenance.hpp"
 #include "../services/object_io.hpp"
@@ -30,6 +31,7 @@ json to_json(const progress::reply& value, const scoll::membership& members);
 json to_json(const find::reply& value, const scoll::membership& members);
 json to_json(const top::reply& value, const scoll::membership& members);
 json to_json(const ingest::reply& value, const scoll::membership& members);
+json to_json(const install::reply& value, const scoll::membership& members);
 json to_json(const layout::reply& value, const scoll::membership& members);
 json to_json(const maintenance::reply& value, const scoll::membership& members);
 /// Times are in microseconds; "text" is the complete outcome for people.

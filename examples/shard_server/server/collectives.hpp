@@ -91,6 +91,8 @@ class collectives {
   }
   /// All servers, in the order of the cluster file.
   const std::vector<scoll::target>& servers() const noexcept { return all_; }
+  /// The servers that are not among those.
+  std::vector<scoll::target> without(const std::vector<absent_node>& absent) const;
   /// True if members no longer hold the group, because they were restarted.
   static bool knows_a_stale_group(const scoll::outcome& outcome);
 
@@ -150,7 +152,6 @@ class collectives {
   static bool misses_somebody(const scoll::outcome& outcome);
   static std::vector<absent_node> absent_from(const answer_account& account);
   answer_account nothing_sent(const scoll::error& why) const;
-  std::vector<scoll::target> without(const std::vector<absent_node>& absent) const;
 
   scoll::node& self_;
   std::vector<scoll::target> all_;

@@ -66,6 +66,8 @@ std::variant<command, std::string> parse_command(const std::string& line) {
       {"object", text_into(c.object)},
       {"pattern", text_into(c.pattern)},
       {"folder", text_into(c.folder)},
+      {"file", text_into(c.file)},
+      {"plan", text_into(c.plan)},
       {"max_objects", number_into(c.max_objects)},
       {"max_bytes", number_into(c.max_bytes)},
       {"slots", number_into(c.slots)},

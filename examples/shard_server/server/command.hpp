@@ -20,6 +20,8 @@ struct command {
   std::string object;
   std::string pattern;
   std::string folder;
+  std::string file;  ///< an absolute path
+  std::string plan;  ///< of an installation; "" lets the root choose
   std::uint64_t max_objects = 100'000;
   std::uint64_t max_bytes = std::uint64_t{64} << 30;
   std::uint64_t slots = 50'000;

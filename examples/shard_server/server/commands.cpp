@@ -62,15 +62,15 @@ scoll::task<json> commands::run(control_connection& client, const command& c, sc
     stop_wanted_.set();
     co_return failure(scoll::error());
   }
-  for (const std::string_view known : {"df", "top", "find", "scrub", "ingest", "put", "get", "where", "plan",
-                                       "layout", "pool", "maintenance", "leader", "revoke"})
+  for (const std::string_view known : {"df", "top", "find", "scrub", "ingest", "install", "put", "get",
+                                       "where", "plan", "layout", "pool", "maintenance", "leader", "revoke"})
     if (c.name == known) co_return co_await run_with_others(client, c, stop);
   co_return failure(make_error(errc::invalid_argument, "there is no command '{}'", c.name));
 }
 
 /// Holds a command until this server takes part in the gossip, at most for the time of the command.
 scoll::task<json> commands::run_with_others(control_connection& client, command c, scoll::stop_token stop) {
-  const bool is_long = c.name == "scrub" || c.name == "ingest";
+  const bool is_long = c.name == "scrub" || c.name == "ingest" || c.name == "install";
   if (c.timeout.count() <= 0) c.timeout = is_long ? config_.long_deadline : config_.quick_deadline;
   c.until = scoll::deadline::in(c.timeout);
   scoll::deadline_stop limit(c.until, stop);
@@ -90,6 +90,7 @@ scoll::task<json> commands::run_active(control_connection& client, const command
   if (c.name == "find") co_return co_await find_names(c, stop);
   if (c.name == "scrub") co_return co_await scrub_all(client, c, stop);
   if (c.name == "ingest") co_return co_await ingest_folder(client, c, stop);
+  if (c.name == "install") co_return co_await install_file(client, c, stop);
   if (c.name == "put" || c.name == "get" || c.name == "where")
     co_return co_await move_object(client, c, stop);
   co_return co_await run_on_a_group(c, stop);
@@ -133,7 +134,7 @@ scoll::task<json> commands::scrub_all(control_connection& client, const command&
   scrub::request request;
   request.run = new_run();
   request.pace = c.pace;
-  co_return co_await ask_with_progress<scrub>(client, request, c, stop);
+  co_return co_await with_progress(client, request.run, ask<scrub>(request, c, stop), stop);
 }
 
 scoll::task<json> commands::ingest_folder(control_connection& client, const command& c,
@@ -146,7 +147,13 @@ scoll::task<json> commands::ingest_folder(control_connection& client, const comm
   request.run = new_run();
   request.max_objects = c.max_objects;
   request.max_bytes = c.max_bytes;
-  co_return co_await ask_with_progress<ingest>(client, request, c, stop);
+  co_return co_await with_progress(client, request.run, ask<ingest>(request, c, stop), stop);
+}
+
+scoll::task<json> commands::install_file(control_connection& client, const command& c,
+                                         scoll::stop_token stop) {
+  const std::uint64_t run = new_run();
+  co_return co_await with_progress(client, run, install_.run(c, run, stop), stop);
 }
 
 /// The number contains the root's id, because other roots number their runs as well.
@@ -154,12 +161,12 @@ std::uint64_t commands::new_run() {
   return self_.id() << 32 | ++runs_;
 }
 
-template <class S>
-scoll::task<json> commands::ask_with_progress(control_connection& client, const typename S::request& request,
-                                              const command& c, scoll::stop_token stop) {
+/// Does `work`, and meanwhile tells the client how far its run has come.
+scoll::task<json> commands::with_progress(control_connection& client, std::uint64_t run,
+                                          scoll::task<json> work, scoll::stop_token stop) {
   scoll::scope reporting(stop);
-  reporting.spawn(report(client, request.run, reporting.token()));
-  json all = co_await ask<S>(request, c, stop);
+  reporting.spawn(report(client, run, reporting.token()));
+  json all = co_await std::move(work);
   reporting.request_stop();
   co_await reporting.join();
   co_return all;

@@ -6,6 +6,7 @@
 
 #include "collectives.hpp"
 #include "command.hpp"
+#include "install_command.hpp"
 #include "layout_question.hpp"
 #include "maintenance_commands.hpp"
 #include "parts.hpp"
@@ -33,7 +34,8 @@ class commands {
         stop_wanted_(stop_wanted),
         collectives_(self_, config_.targets(), config_.choose_tree),
         layout_(self_, collectives_),
-        maintenance_(self_, collectives_, parts.upkeep) {}
+        maintenance_(self_, collectives_, parts.upkeep),
+        install_(self_, collectives_, parts.installs, parts.upkeep, parts.store.chunks(), parts.board) {}
 
   /// Serves one connection: one command and its answer.
   scoll::task<void> serve(control_connection& client, scoll::stop_token stop);
@@ -47,14 +49,14 @@ class commands {
   scoll::task<json> run_on_a_group(const command& c, scoll::stop_token stop);
   template <class S>
   scoll::task<json> ask(const typename S::request& request, const command& c, scoll::stop_token stop);
-  template <class S>
-  scoll::task<json> ask_with_progress(control_connection& client, const typename S::request& request,
-                                      const command& c, scoll::stop_token stop);
+  scoll::task<json> with_progress(control_connection& client, std::uint64_t run, scoll::task<json> work,
+                                  scoll::stop_token stop);
   scoll::task<void> report(control_connection& client, std::uint64_t run, scoll::stop_token stop);
 
   scoll::task<json> find_names(const command& c, scoll::stop_token stop);
   scoll::task<json> scrub_all(control_connection& client, const command& c, scoll::stop_token stop);
   scoll::task<json> ingest_folder(control_connection& client, const command& c, scoll::stop_token stop);
+  scoll::task<json> install_file(control_connection& client, const command& c, scoll::stop_token stop);
   scoll::task<json> move_object(control_connection& client, const command& c, scoll::stop_token stop);
   scoll::task<json> plan(const command& c);
   json status();
@@ -71,6 +73,7 @@ class commands {
   collectives collectives_;
   layout_question layout_;
   maintenance_commands maintenance_;
+  install_command install_;
   std::uint64_t runs_ = 0;
 };
 

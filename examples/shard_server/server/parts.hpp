@@ -1,6 +1,7 @@
 #pragma once
 
 #include "../cluster/cluster_file.hpp"
+#include "../services/install.hpp"
 #include "../services/maintenance.hpp"
 #include "../services/object_io.hpp"
 #include "../services/progress.hpp"
@@ -18,6 +19,7 @@ struct server_parts {
   object_store& store;
   object_desk& desk;
   maintenance_desk& upkeep;
+  install_desk& installs;
   progress_board& board;
 };
 

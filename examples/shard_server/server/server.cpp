@@ -32,17 +32,20 @@ scoll::task<scoll::result<scoll::node_options>> node_options_of(const cluster_co
 
 server::server(scoll::transport::reactor& loop, const cluster_config& config,
                const std::filesystem::path& cluster_file, const scoll::node_options& options,
-               const scoll::transport::tcp_options& tcp, std::unique_ptr<object_store> store)
+               const scoll::transport::tcp_options& tcp, std::unique_ptr<object_store> store,
+               std::unique_ptr<installed_files> installed)
     : reactor_(loop),
       config_(config),
       cluster_file_(std::filesystem::absolute(cluster_file)),
       rank_(*config.rank_of(options.id)),
       store_(std::move(store)),
+      installed_(std::move(installed)),
       desk_(*store_, upkeep_),
+      installs_(*installed_, board_),
       rail_(loop, tcp),
       node_(loop, rail_, options),
       heartbeat_(loop, config, node_),
-      commands_({node_, config, heartbeat_, *store_, desk_, upkeep_, board_}, stop_wanted_),
+      commands_({node_, config, heartbeat_, *store_, desk_, upkeep_, installs_, board_}, stop_wanted_),
       scope_(loop) {}
 
 // A service's handle serves only to close the service; these services stay until the node ends.
@@ -55,6 +58,7 @@ scoll::status server::serve_all() {
   if (auto s = node_.serve(find{store_.get()}); !s) return s.error();
   if (auto s = node_.serve(top{store_.get()}); !s) return s.error();
   if (auto s = node_.serve(ingest{store_.get(), &board_, &upkeep_, place}); !s) return s.error();
+  if (auto s = node_.serve(install{&node_, &installs_, &upkeep_}); !s) return s.error();
   if (auto s = node_.serve(object_io{&desk_}); !s) return s.error();
   if (auto s = node_.serve(layout{store_.get()}); !s) return s.error();
   if (auto s = node_.serve(pool{store_.get(), cluster_file_}); !s) return s.error();

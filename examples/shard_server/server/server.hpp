@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "../cluster/cluster_file.hpp"
+#include "../services/install.hpp"
 #include "../services/maintenance.hpp"
 #include "../services/object_io.hpp"
 #include "../services/progress.hpp"
+#include "../store/installed_files.hpp"
 #include "../store/object_store.hpp"
 #include "commands.hpp"
 #include "heartbeat.hpp"
@@ -37,7 +39,8 @@ class server {
   /// `cluster_file` is the file that `config` was read from; pools are looked up there.
   server(scoll::transport::reactor& loop, const cluster_config& config,
          const std::filesystem::path& cluster_file, const scoll::node_options& options,
-         const scoll::transport::tcp_options& tcp, std::unique_ptr<object_store> store);
+         const scoll::transport::tcp_options& tcp, std::unique_ptr<object_store> store,
+         std::unique_ptr<installed_files> installed);
 
   /// Runs until `signals`, a signalfd, is readable or a client asks for a stop on the control socket. Then
   /// the server takes nothing new and gives running work a few seconds to end; the error names the work that
@@ -58,9 +61,11 @@ class server {
   std::filesystem::path cluster_file_;
   std::uint32_t rank_;
   std::unique_ptr<object_store> store_;
+  std::unique_ptr<installed_files> installed_;
   progress_board board_;
   maintenance_desk upkeep_;
   object_desk desk_;
+  install_desk installs_;
   scoll::transport::tcp_rail rail_;
   scoll::node node_;
   heartbeat heartbeat_;

@@ -14,9 +14,10 @@ namespace shard {
 /// The progress of one long operation on this server.
 struct run_progress {
   std::uint64_t run = 0;
-  std::uint64_t done = 0;   ///< objects
+  std::uint64_t done = 0;   ///< objects; of an installation: 1 if the file is installed
   std::uint64_t total = 0;  ///< 0 until it is known
   std::uint64_t bytes = 0;
+  std::uint64_t total_bytes = 0;  ///< of an installation, on its root: the bytes that all servers write
   std::optional<scoll::group_id> revocable;  ///< while it runs: the group that it can be revoked by
 };
 
@@ -28,6 +29,13 @@ class progress_board {
     recent_.push_back(std::make_shared<run_progress>());
     recent_.back()->run = run;
     return recent_.back();
+  }
+  /// Likewise, for an operation that may have begun before.
+  std::shared_ptr<run_progress> resume(std::uint64_t run) {
+    for (const auto& each : recent_) {
+      if (each->run == run) return each;
+    }
+    return begin(run);
   }
   /// Calls `fn(progress)` for each operation that runs and can be revoked.
   template <class Fn>
@@ -51,6 +59,7 @@ class progress_board {
 /// Asks for the progress of all servers while they work.
 struct progress {
   static constexpr scoll::service_id id = ids::progress;
+  static constexpr std::uint16_t version = 1;
   static constexpr std::string_view name = "progress";
   struct request {
     std::uint64_t run = 0;
@@ -59,6 +68,7 @@ struct progress {
     scoll::sum<std::uint64_t> done;
     scoll::sum<std::uint64_t> total;
     scoll::sum<std::uint64_t> bytes;
+    scoll::sum<std::uint64_t> total_bytes;
   };
 
   const progress_board* board;
@@ -69,6 +79,7 @@ struct progress {
       mine.done.value = run->done;
       mine.total.value = run->total;
       mine.bytes.value = run->bytes;
+      mine.total_bytes.value = run->total_bytes;
     }
     return mine;
   }

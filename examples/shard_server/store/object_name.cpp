@@ -14,12 +14,12 @@ std::uint64_t hash_of(std::string_view name) noexcept {
   return scoll::wire::checksum(std::as_bytes(std::span(name)));
 }
 
-bool stays_as_it_is(char c) noexcept {
+}  // namespace
+
+bool fits_file_name(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          std::string_view("._-+=,@").find(c) != std::string_view::npos;
 }
-
-}  // namespace
 
 scoll::status check_name(std::string_view name) {
   if (name.empty()) return scoll::error(scoll::errc::invalid_argument, "the name of an object is empty");
@@ -52,7 +52,7 @@ std::string file_name_of(std::string_view name, std::uint64_t generation) {
       text += '~';
       break;
     }
-    if (stays_as_it_is(c)) {
+    if (fits_file_name(c)) {
       text += c;
     } else {
       text += fmt::format("%{:02X}", static_cast<unsigned char>(c));

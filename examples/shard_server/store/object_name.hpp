@@ -31,6 +31,9 @@ struct placement {
   bool owns(std::string_view name) const noexcept { return owner_rank(name, members) == rank; }
 };
 
+/// True for letters, digits and "._-+=,@", which stand in the name of a file as they are.
+bool fits_file_name(char c) noexcept;
+
 /// Returns the subfolder of an object's file, 0 to 255, and the name of the file in it. The file's name is
 /// the object's name with everything but letters, digits and "._-+=,@" as %XX, cut if too long, and the
 /// generation, which makes it unique.
