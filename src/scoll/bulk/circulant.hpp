@@ -126,6 +126,7 @@ class circulant_schedule {
     SCOLL_ASSERT(0 < r && r < n && pieces != 0, "a schedule is for a member that gets pieces");
     const circulant_search found(skips_, r);
     const std::uint32_t q = slots();
+    SCOLL_ASSERT(q != 0, "two members have a slot already");
     for (std::uint32_t k = 0; k < q; ++k) {
       const std::uint32_t base = found.bases()[k];
       if (base == q) own_slot_ = k;

@@ -107,7 +107,7 @@ constexpr std::uint64_t contribution(std::uint64_t broadcast, std::uint32_t rank
 
 /// The number of entities that a host has in a group with entities.
 constexpr std::uint32_t entities_of(std::uint64_t group, std::uint32_t host) {
-  return static_cast<std::uint32_t>((group * 5 + host * 3) % 4);
+  return static_cast<std::uint32_t>((group * 5 + std::uint64_t{host} * 3) % 4);
 }
 
 /// One execution, for as long as its hook runs.

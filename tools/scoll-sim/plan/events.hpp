@@ -43,7 +43,7 @@ constexpr std::size_t index_of_event() {
 template <class Event>
 inline constexpr std::size_t event_index = index_of_event<Event>();
 
-inline bool is_fault(const happening& e) noexcept {
+inline bool is_fault(const happening& e) {
   return std::visit([](const auto& what) { return what.fault; }, e);
 }
 
