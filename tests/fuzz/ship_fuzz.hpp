@@ -86,7 +86,7 @@ class ship_stranger final : private scoll::transport::endpoint_events {
  public:
   static constexpr scoll::node_id id = 9;
 
-  ship_stranger(scoll::test::cluster& c, ship_records& script)
+  ship_stranger(scoll::test::virtual_cluster& c, ship_records& script)
       : cluster_(c), script_(script), rail_(c.network, c.ex, c.size()), wire_(c.ex, rail_, options(), *this) {
     require(wire_.listen(rail_.listen_address()).has_value() && wire_.add_peer(1, c.address(0)).has_value());
     require(c[0].add_peer(id, rail_.listen_address()).has_value());
@@ -213,7 +213,7 @@ class ship_stranger final : private scoll::transport::endpoint_events {
   }
   void on_session_lost(scoll::transport::session&, const scoll::error&) noexcept override {}
 
-  scoll::test::cluster& cluster_;
+  scoll::test::virtual_cluster& cluster_;
   ship_records& script_;
   scoll::testing::sim_rail rail_;
   scoll::transport::endpoint wire_;
@@ -275,7 +275,7 @@ inline void converse_by_calls(std::span<const std::byte> input, bool node_asks) 
   options.ship.eager_bytes = 512;
   options.ship.large_bytes = 8'000;
   options.ship.large_memory = 16'000;
-  scoll::test::cluster c(1, options);
+  scoll::test::virtual_cluster c(1, options);
   serve_fuzzed(c[0]);
   ship_records script(input);
   {

@@ -103,7 +103,7 @@ struct party {
   const std::string old = "old";
   std::vector<std::byte> content;
   std::deque<server> servers;  // before the nodes, whose hooks use them
-  test::cluster c;
+  test::virtual_cluster c;
   group<install> g;
   install::request asked;
 };

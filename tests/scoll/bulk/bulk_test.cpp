@@ -41,8 +41,9 @@ task<drained> drain(node& at, region_descriptor from, stream_options options, na
 
 }  // namespace
 
-TEST_CASE("nodes pull and push each other's memory") {
-  test::cluster c(2);
+TEST_CASE("nodes pull and push each other's memory", "[world]") {
+  const test::world_kind kind = test::any_kind_of_world();
+  test::cluster c(kind, 2);
   bytes store = made(3 * mebibyte, 1);
   auto handle = expose(c[1], std::span(store), memory_access::read_write);
   REQUIRE(handle.has_value());
@@ -64,8 +65,8 @@ TEST_CASE("nodes pull and push each other's memory") {
   CHECK(c.run(push(c[0], d, 0, std::span(fresh), options)).error() == errc::stale_descriptor);
 }
 
-TEST_CASE("a descriptor grants no more than its owner does") {
-  test::cluster c(2);
+TEST_CASE("a descriptor grants no more than its owner does", "[world]") {
+  test::cluster c(test::any_kind_of_world(), 2);
   const bytes store = made(100'000, 1);
   auto handle = expose(c[1], std::span(store));
   REQUIRE(handle.has_value());
@@ -81,8 +82,9 @@ TEST_CASE("a descriptor grants no more than its owner does") {
   CHECK(store == made(100'000, 1));
 }
 
-TEST_CASE("a stream gives chunks in order, while the next ones come") {
-  test::cluster c(2, {}, 1ms);
+TEST_CASE("a stream gives chunks in order, while the next ones come", "[world]") {
+  const test::world_kind kind = test::any_kind_of_world();
+  test::cluster c(kind, 2, {}, 1ms);
   const bytes store = made(5 * mebibyte + 12'345, 1);
   auto handle = expose(c[1], std::span(store));
   REQUIRE(handle.has_value());
@@ -102,7 +104,7 @@ TEST_CASE("a stream gives chunks in order, while the next ones come") {
 }
 
 TEST_CASE("a stream overlaps work and transfer") {
-  test::cluster c(2, {}, 5ms);
+  test::virtual_cluster c(2, {}, 5ms);
   const bytes store = made(20 * mebibyte, 1);
   auto handle = expose(c[1], std::span(store));
   stream_options options;
@@ -120,7 +122,7 @@ TEST_CASE("a stream overlaps work and transfer") {
 }
 
 TEST_CASE("a stream ends by its deadline, its token, or the death of the peer") {
-  test::cluster c(2, {}, 1ms);
+  test::virtual_cluster c(2, {}, 1ms);
   const bytes store = made(4 * mebibyte, 1);
   std::optional<memory_region> handle(std::move(*expose(c[1], std::span(store))));
   const region_descriptor d = handle->descriptor();
@@ -180,8 +182,9 @@ TEST_CASE("a stream ends by its deadline, its token, or the death of the peer") 
   CHECK(c.quiet());
 }
 
-TEST_CASE("many descriptors travel as one") {
-  test::cluster c(2);
+TEST_CASE("many descriptors travel as one", "[world]") {
+  const test::world_kind kind = test::any_kind_of_world();
+  test::cluster c(kind, 2);
   const std::size_t count = GENERATE(std::size_t{0}, std::size_t{1}, bulk_list::inline_limit,
                                      bulk_list::inline_limit + 1, std::size_t{3000});
   bytes store = made(count, 1);

@@ -25,7 +25,7 @@ std::map<std::uint32_t, int> begun(const probe& service) {
 TEST_CASE("an abort is acknowledged by all, and nothing begins afterwards", "[abort]") {
   constexpr std::uint32_t n = 15;
   for (const tree_spec& spec : trees) {
-    cluster c(n);
+    virtual_cluster c(n);
     probe service;
     service.log->usual = 100ms;
     c.serve(service);
@@ -64,7 +64,7 @@ TEST_CASE("a hook that does not stop stays in the account of an abort", "[abort]
   constexpr std::uint32_t n = 15;
   for (const tree_spec& spec : trees) {
     INFO(to_string(spec));
-    cluster c(n);
+    virtual_cluster c(n);
     probe service;
     c.serve(service);
     auto g = c.make_group<probe>(1, spec);
@@ -93,7 +93,7 @@ TEST_CASE("an abort does not wait for a member that says nothing", "[abort]") {
   constexpr std::uint32_t silent = 3;
   for (const tree_spec& spec : trees) {
     INFO(to_string(spec));
-    cluster c(n);
+    virtual_cluster c(n);
     probe service;
     c.serve(service);
     auto g = c.make_group<probe>(1, spec);
@@ -126,7 +126,7 @@ TEST_CASE("an abort does not wait for a member that says nothing", "[abort]") {
 TEST_CASE("an abort finds dead members dead", "[abort]") {
   constexpr std::uint32_t n = 7;
   constexpr std::uint32_t victim = 2;
-  cluster c(n);
+  virtual_cluster c(n);
   probe service;
   c.serve(service);
   auto g = c.make_group<probe>(0, kary{2});
@@ -145,7 +145,7 @@ TEST_CASE("an abort finds dead members dead", "[abort]") {
 }
 
 TEST_CASE("a stop that comes after the last answer changes nothing", "[abort]") {
-  cluster c(7);
+  virtual_cluster c(7);
   probe service;
   c.serve(service);
   auto g = c.make_group<probe>(0, kary{2});
@@ -158,7 +158,7 @@ TEST_CASE("a stop that comes after the last answer changes nothing", "[abort]") 
 }
 
 TEST_CASE("a stop token that has fired already sends nothing", "[abort]") {
-  cluster c(4);
+  virtual_cluster c(4);
   probe service;
   c.serve(service);
   auto g = c.make_group<probe>(0, flat{});

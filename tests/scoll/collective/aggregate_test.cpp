@@ -173,11 +173,13 @@ TEST_CASE("a concatenation is in the order of ranks, and a status map counts", "
   REQUIRE(m.entries == std::vector<status_map::entry>{{-5, 3, 3}, {0, 1, 2}, {9, 1, 1}});
 }
 
-TEST_CASE("an aggregate of aggregates comes out the same over every tree and in every order", "[aggregate]") {
+TEST_CASE("an aggregate of aggregates comes out the same over every tree and in every order",
+          "[aggregate][world]") {
+  const world_kind kind = any_kind_of_world();
   constexpr std::uint32_t n = 13;
   for (const tree_spec& spec :
        {tree_spec(flat{}), tree_spec(chain{}), tree_spec(kary{2}), tree_spec(knomial{2})}) {
-    cluster c(n);
+    cluster c(kind, n);
     everything service;
     c.serve(service);
     auto g = c.make_group<everything>(4, spec);

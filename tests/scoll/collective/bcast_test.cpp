@@ -55,8 +55,8 @@ struct silent_status {
 
 }  // namespace
 
-TEST_CASE("a group that was made by default has no members, and a broadcast to it is refused") {
-  cluster c(2);
+TEST_CASE("a group that was made by default has no members, and a broadcast to it is refused", "[world]") {
+  cluster c(any_kind_of_world(), 2);
   const group<probe> none;
   CHECK_FALSE(none.valid());
   CHECK(none.members().size() == 0);
@@ -75,13 +75,14 @@ TEST_CASE("a group that was made by default has no members, and a broadcast to i
   CHECK(c.run(c[0].destroy(none)).error() == errc::invalid_argument);
 }
 
-TEST_CASE("every member executes once and is merged, for every tree, size and root", "[bcast]") {
-  std::vector<std::uint32_t> sizes(test::slow_build ? 20 : 40);
+TEST_CASE("every member executes once and is merged, for every tree, size and root", "[bcast][world]") {
+  const world_kind kind = any_kind_of_world();
+  std::vector<std::uint32_t> sizes(!is_virtual(kind) ? 9 : test::slow_build ? 20 : 40);
   std::iota(sizes.begin(), sizes.end(), 1U);
-  sizes.insert(sizes.end(), {63, 64, 65, 100});
+  if (is_virtual(kind)) sizes.insert(sizes.end(), {63, 64, 65, 100});
   const auto trees = all_trees();
   for (const std::uint32_t n : sizes) {
-    cluster c(n);
+    cluster c(kind, n);
     probe service;
     c.serve(service);
     for (const tree_spec& spec : trees) {
@@ -108,10 +109,11 @@ TEST_CASE("every member executes once and is merged, for every tree, size and ro
   }
 }
 
-TEST_CASE("a busy run needs no message but requests and replies", "[bcast]") {
+TEST_CASE("a busy run needs no message but requests and replies", "[bcast][world]") {
+  const world_kind kind = any_kind_of_world();
   constexpr std::uint32_t n = 16;
   for (const tree_spec& spec : all_trees()) {
-    cluster c(n);
+    cluster c(kind, n);
     probe service;
     c.serve(service);
     auto g = c.make_group<probe>(0, spec);
@@ -131,7 +133,7 @@ TEST_CASE("a broadcast takes the time of the longest path", "[bcast]") {
   constexpr std::uint32_t n = 16;
   for (const auto& [spec, hops] :
        std::vector<std::pair<tree_spec, int>>{{flat{}, 1}, {chain{}, 15}, {kary{2}, 4}, {knomial{2}, 4}}) {
-    cluster c(n);
+    virtual_cluster c(n);
     probe service;
     c.serve(service);
     auto g = c.make_group<probe>(0, spec);
@@ -142,8 +144,8 @@ TEST_CASE("a broadcast takes the time of the longest path", "[bcast]") {
   }
 }
 
-TEST_CASE("a tree that a member does not know is that member's refusal", "[bcast]") {
-  cluster c(3);
+TEST_CASE("a tree that a member does not know is that member's refusal", "[bcast][world]") {
+  cluster c(any_kind_of_world(), 3);
   probe service;
   c.serve(service);
   REQUIRE(c.try_group<probe>(0, tree_spec(222, {1, 0, 0})).error() == errc::unknown_tree);
@@ -153,8 +155,8 @@ TEST_CASE("a tree that a member does not know is that member's refusal", "[bcast
   REQUIRE(c.quiet());
 }
 
-TEST_CASE("a service need not reply anything", "[bcast]") {
-  cluster c(9);
+TEST_CASE("a service need not reply anything", "[bcast][world]") {
+  cluster c(any_kind_of_world(), 9);
   silent quiet_one;
   c.serve(quiet_one);
   auto g = c.make_group<silent>(0, knomial{2});
@@ -172,8 +174,8 @@ TEST_CASE("a service need not reply anything", "[bcast]") {
   REQUIRE(c.quiet());
 }
 
-TEST_CASE("a group of one is its own root and sends nothing", "[bcast]") {
-  cluster c(1);
+TEST_CASE("a group of one is its own root and sends nothing", "[bcast][world]") {
+  cluster c(any_kind_of_world(), 1);
   probe service;
   c.serve(service);
   for (const tree_spec& spec : all_trees()) {
@@ -190,8 +192,8 @@ TEST_CASE("a group of one is its own root and sends nothing", "[bcast]") {
   REQUIRE(c.engine(0).wire().statistics().frames_sent == 0);
 }
 
-TEST_CASE("a peer whose address is not known is not reached", "[bcast]") {
-  cluster c(3);
+TEST_CASE("a peer whose address is not known is not reached", "[bcast][world]") {
+  cluster c(any_kind_of_world(), 3);
   probe service;
   c.serve(service);
   group_options options;
@@ -205,7 +207,7 @@ TEST_CASE("a peer whose address is not known is not reached", "[bcast]") {
 
 TEST_CASE("six hundred members of whom every second one fails are accounted exactly", "[bcast]") {
   constexpr std::uint32_t n = 600;
-  cluster c(n);
+  virtual_cluster c(n);
   probe service;
   c.serve(service);
   for (std::uint32_t rank = 1; rank < n; rank += 2) {
@@ -238,7 +240,7 @@ TEST_CASE("random deaths, cuts, delays and failures never spoil an account", "[s
     const std::uint32_t n = 2 + below(24);
     const tree_spec spec = trees[below(trees.size())];
     const std::uint32_t root = below(n);
-    cluster c(n, {}, nanoseconds(1000 + below(100000)));
+    virtual_cluster c(n, {}, nanoseconds(1000 + below(100000)));
     probe service;
     c.serve(service);
     probe_log& log = *service.log;
@@ -307,7 +309,7 @@ TEST_CASE("random deaths, cuts, delays and failures never spoil an account", "[s
 
 TEST_CASE("the same seed gives the same run", "[stress]") {
   const auto run_once = [] {
-    cluster c(12);
+    virtual_cluster c(12);
     probe service;
     c.serve(service);
     auto g = c.make_group<probe>(0, knomial{2});

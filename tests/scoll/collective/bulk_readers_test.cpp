@@ -31,10 +31,10 @@ collective_head reading(const group_id& group, std::uint64_t operation, nanoseco
 }  // namespace
 
 TEST_CASE("a stranger cannot wait for the bulk data of a group") {
-  test::cluster c(3);
+  test::virtual_cluster c(3);
   c.serve(idle_service{});
   const auto g = c.make_group<idle_service>(0, chain{});
-  c[1].add_peer(77, test::cluster::address(3)).value();
+  c[1].add_peer(77, testing::sim_network::address_of(3)).value();
   test::outsider stranger(c, 77, 3);
   const auto said = stranger.ask(2, reading(g.id(), 9, 100ms), {});
   CHECK(said.refused == errc::not_member);
@@ -42,8 +42,8 @@ TEST_CASE("a stranger cannot wait for the bulk data of a group") {
 }
 
 TEST_CASE("who asks for bulk data of a broadcast that never comes hears so when its time is over") {
-  test::cluster c(3);
-  c[1].add_peer(77, test::cluster::address(3)).value();
+  test::virtual_cluster c(3);
+  c[1].add_peer(77, testing::sim_network::address_of(3)).value();
   test::outsider early(c, 77, 3);
   const group_id unknown{1, 1, 5, {}};
   const auto said = early.ask(2, reading(unknown, 9, 100ms), {});
@@ -53,8 +53,8 @@ TEST_CASE("who asks for bulk data of a broadcast that never comes hears so when 
 }
 
 TEST_CASE("a node lets a bounded number of requests for bulk data wait") {
-  test::cluster c(3);
-  c[1].add_peer(77, test::cluster::address(3)).value();
+  test::virtual_cluster c(3);
+  c[1].add_peer(77, testing::sim_network::address_of(3)).value();
   test::outsider early(c, 77, 3);
   const group_id unknown{1, 1, 5, {}};
   for (std::uint64_t i = 1; i <= detail::max_early_readers_of_member; ++i) {
@@ -71,10 +71,10 @@ TEST_CASE("a node lets a bounded number of requests for bulk data wait") {
 }
 
 TEST_CASE("a broadcast whose bulk data is not described, or only in part, is malformed") {
-  test::cluster c(3);
+  test::virtual_cluster c(3);
   c.serve(idle_service{});
   const auto g = c.make_group<idle_service>(0, chain{});
-  c[1].add_peer(77, test::cluster::address(3)).value();
+  c[1].add_peer(77, testing::sim_network::address_of(3)).value();
   test::outsider stranger(c, 77, 3);
   collective_head head = reading(g.id(), 9, 100ms);
   head.kind = static_cast<std::uint8_t>(collective_kind::broadcast);

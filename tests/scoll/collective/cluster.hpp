@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,29 +12,30 @@
 #include "scoll/coro/sync_wait.hpp"
 #include "scoll/node.hpp"
 #include "scoll/node_access.hpp"
+#include "tests/support/world.hpp"
 #include "transport/sim/sim_network.hpp"
 #include "transport/sim/virtual_executor.hpp"
 
 namespace scoll::test {
 
-/// N nodes, ids 1 to N, in one process and in virtual time, each with its own rail on one simulated network.
+/// N nodes, ids 1 to N, in one process, each with its own rail in one world. Node i of the cluster has id i + 1.
 class cluster {
  public:
-  explicit cluster(std::uint32_t size, const node_options& base = {},
-                   nanoseconds latency = std::chrono::microseconds(10))
-      : network(ex.world(), testing::sim_network::usual_chunk_bytes, size + outsiders) {
-    network.common_path().model = testing::sim_link_model::ideal(latency);
-    for (std::uint32_t i = 0; i < size; ++i)
-      rails_.push_back(std::make_unique<testing::sim_rail>(network, ex, i));
-    for (std::uint32_t i = 0; i < size; ++i) start(i, base, 1);
-  }
+  /// `latency` is that of the wires in virtual time.
+  cluster(world_kind kind, std::uint32_t size, const node_options& base = {},
+          nanoseconds latency = std::chrono::microseconds(10))
+      : cluster(make_world(kind, size + outsiders, 1, latency), size, base) {}
   ~cluster() {
     for (std::uint32_t i = 0; i < nodes_.size(); ++i) stop(i).ignore();
     nodes_.clear();
-    ex.run_until_idle();
+    surroundings_->run_out();
+    for (auto& r : rails_) surroundings_->until([&] { return r->open() == 0; });
   }
+  cluster(const cluster&) = delete;
+  cluster& operator=(const cluster&) = delete;
 
-  static std::string address(std::uint32_t i) { return testing::sim_network::address_of(i); }
+  /// The address of a node that listens.
+  const std::string& address(std::uint32_t i) const { return addresses_[i]; }
 
   node& operator[](std::uint32_t i) { return *nodes_[i]; }
   detail::engine& engine(std::uint32_t i) { return scoll::detail::node_access::engine(*nodes_[i]); }
@@ -68,7 +70,9 @@ class cluster {
 
   template <class T>
   T run(task<T> work) {
-    return sync_wait(ex, std::move(work));
+    scoll::detail::root_task<T> root(get_executor(), std::move(work));
+    while (!root.done()) surroundings_->run_once(std::chrono::hours(1));
+    return root.take();
   }
 
   template <class S>
@@ -76,33 +80,37 @@ class cluster {
     return run(await_bcast(g, request, options));
   }
 
+  time_point now() const { return surroundings_->ex().now(); }
+  executor& get_executor() { return surroundings_->ex(); }
+  void pass(nanoseconds d) { surroundings_->pass(d); }
+  void run_once(nanoseconds longest) { surroundings_->run_once(longest); }
+  void run_ready() { surroundings_->run_ready(); }
+  bool until(const std::function<bool()>& done) { return surroundings_->until(done); }
+  bool is_virtual() const { return surroundings_->is_virtual(); }
+
+  /// Two nodes lose their links, and get no new ones until `join`.
+  void part(std::uint32_t a, std::uint32_t b) { surroundings_->part(a + 1, b + 1); }
+  void join(std::uint32_t a, std::uint32_t b) { surroundings_->join(a + 1, b + 1); }
   /// Acts like SIGKILL: the node sends nothing more, and its links break.
   void kill(std::uint32_t i) {
     for (std::uint32_t j = 0; j < size(); ++j) {
-      if (j == i) continue;
-      network.cut(i, j);
-      network.refuse(j, i);
-      network.refuse(i, j);
+      if (j != i) part(i, j);
     }
   }
   /// Undoes the effects of `kill` on the links.
   void revive(std::uint32_t i) {
     for (std::uint32_t j = 0; j < size(); ++j) {
-      if (j == i) continue;
-      network.admit(j, i);
-      network.admit(i, j);
+      if (j != i) join(i, j);
     }
   }
+  void freeze(std::uint32_t i) { surroundings_->freeze(i + 1); }
+  void thaw(std::uint32_t i) { surroundings_->thaw(i + 1); }
 
   /// True if no node has an operation or a message left, a while after everything has ended.
   bool quiet() {
-    ex.run_for(std::chrono::milliseconds(200));
-    for (auto& n : nodes_) {
-      if (n == nullptr) continue;
-      if (scoll::detail::node_access::engine(*n).operations() != 0 || n->wire().messages_in_use() != 0)
-        return false;
-    }
-    return true;
+    if (!is_virtual()) return until([this] { return holds_nothing(); });
+    pass(std::chrono::milliseconds(200));
+    return holds_nothing();
   }
 
   status stop(std::uint32_t i, nanoseconds limit = std::chrono::seconds(4)) {
@@ -119,21 +127,22 @@ class cluster {
   }
 
   void start(std::uint32_t i, node_options options, std::uint64_t incarnation) {
-    options.id = i + 1;
-    options.cluster = "test";
-    options.incarnation = incarnation;
-    if (nodes_.size() < size()) nodes_.resize(size());
-    nodes_[i] = std::make_unique<node>(ex, *rails_[i], options);
-    nodes_[i]->listen(address(i)).value();
-    for (std::uint32_t j = 0; j < size(); ++j) {
-      if (j != i) nodes_[i]->add_peer(j + 1, address(j)).value();
-    }
+    open(i, std::move(options), incarnation);
+    introduce(i);
   }
 
-  static constexpr std::uint32_t outsiders = 1;  ///< hosts of the network after those of the nodes
+  static constexpr std::uint32_t outsiders = 1;  ///< hosts of the world after those of the nodes
 
-  testing::virtual_executor ex;
-  testing::sim_network network;
+ protected:
+  cluster(std::unique_ptr<world> surroundings, std::uint32_t size, const node_options& base)
+      : surroundings_(std::move(surroundings)), addresses_(size), nodes_(size) {
+    for (std::uint32_t i = 0; i < size; ++i) {
+      rails_.push_back(surroundings_->make_rail(i + 1));
+      addresses_[i] = surroundings_->address(i + 1);
+    }
+    for (std::uint32_t i = 0; i < size; ++i) open(i, base, 1);
+    for (std::uint32_t i = 0; i < size; ++i) introduce(i);
+  }
 
  private:
   template <class S>
@@ -144,8 +153,53 @@ class cluster {
     co_return r;
   }
 
-  std::vector<std::unique_ptr<testing::sim_rail>> rails_;
+  void open(std::uint32_t i, node_options options, std::uint64_t incarnation) {
+    options.id = i + 1;
+    options.cluster = "test";
+    options.incarnation = incarnation;
+    nodes_[i] = std::make_unique<node>(get_executor(), *rails_[i], options);
+    nodes_[i]->listen(addresses_[i]).value();
+    addresses_[i] = nodes_[i]->listen_address();
+  }
+  void introduce(std::uint32_t i) {
+    for (std::uint32_t j = 0; j < size(); ++j) {
+      if (j != i) nodes_[i]->add_peer(j + 1, addresses_[j]).value();
+    }
+  }
+  bool holds_nothing() {
+    for (auto& n : nodes_) {
+      if (n == nullptr) continue;
+      if (scoll::detail::node_access::engine(*n).operations() != 0 || n->wire().messages_in_use() != 0)
+        return false;
+    }
+    return true;
+  }
+
+  std::unique_ptr<world> surroundings_;
+  std::vector<std::string> addresses_;
+  std::vector<std::unique_ptr<transport::rail>> rails_;
   std::vector<std::unique_ptr<node>> nodes_;
+};
+
+/// A cluster in virtual time, for cases with exact times and with faults of single paths. Node i is host i of the
+/// network.
+class virtual_cluster final : public cluster {
+ public:
+  explicit virtual_cluster(std::uint32_t size, const node_options& base = {},
+                           nanoseconds latency = std::chrono::microseconds(10))
+      : virtual_cluster(make(size, latency).release(), size, base) {}
+
+  testing::virtual_executor& ex;
+  testing::sim_network& network;
+
+ private:
+  static std::unique_ptr<memory_world> make(std::uint32_t size, nanoseconds latency) {
+    auto made = std::make_unique<memory_world>(testing::sim_network::usual_chunk_bytes, size + outsiders, 1);
+    made->set_latency(latency);
+    return made;
+  }
+  virtual_cluster(memory_world* made, std::uint32_t size, const node_options& base)
+      : cluster(std::unique_ptr<world>(made), size, base), ex(made->clock), network(made->net) {}
 };
 
 /// A broadcast that has been started and runs while the test continues.
@@ -155,9 +209,9 @@ class flight {
   using result_type = bcast_result<detail::reply_t<S>>;
 
   flight(cluster& c, const group<S>& g, const detail::request_t<S>& request, bcast_options options = {})
-      : cluster_(c), scope_(c.ex), started_(c.ex.now()) {
+      : cluster_(c), scope_(c.get_executor()), started_(c.now()) {
     scope_.spawn(go(g, request, options));
-    c.ex.run_now();
+    c.run_ready();
   }
   ~flight() { land(); }
   flight(const flight&) = delete;
@@ -177,7 +231,7 @@ class flight {
   task<void> go(group<S> g, detail::request_t<S> request, bcast_options options) {
     auto r = co_await scoll::bcast(g, request, options);
     result_.emplace(std::move(r));
-    ended_ = cluster_.ex.now();
+    ended_ = cluster_.now();
   }
   task<void> join() { co_await scope_.join(); }
 

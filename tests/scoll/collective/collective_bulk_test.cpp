@@ -73,7 +73,7 @@ struct shelves {
 }  // namespace
 
 TEST_CASE("an object goes down a chain by descriptors that each member rewrites for its children") {
-  test::cluster c(3);
+  test::virtual_cluster c(3);
   shelves at(c);
   const auto group = c.make_group<spread>(0, chain{});
   at[0].stored = test::made(3 * mebibyte + 17, 1);
@@ -103,7 +103,7 @@ TEST_CASE("an object goes down a chain by descriptors that each member rewrites 
 }
 
 TEST_CASE("a revoke ends the transfer of a hook, and the memory is free then") {
-  test::cluster c(3);
+  test::virtual_cluster c(3);
   shelves at(c);
   const auto group = c.make_group<spread>(0, chain{});
   at[0].stored = test::made(8 * mebibyte, 1);
@@ -127,8 +127,8 @@ TEST_CASE("a revoke ends the transfer of a hook, and the memory is free then") {
   CHECK(at[1].stored == before);
 }
 
-TEST_CASE("a member that cannot have the object fails in prepare, and nobody below it is told") {
-  test::cluster c(3, {}, 1ms);
+TEST_CASE("a member that cannot have the object fails in prepare, and nobody below it is told", "[world]") {
+  test::cluster c(test::any_kind_of_world(), 3, {}, 1ms);
   shelves at(c);
   const auto group = c.make_group<spread>(0, chain{});
   at[0].stored = test::made(mebibyte, 1);
@@ -148,14 +148,14 @@ TEST_CASE("a member that cannot have the object fails in prepare, and nobody bel
 }
 
 TEST_CASE("a member that dies while its child pulls from it ends the transfer, and the account says so") {
-  test::cluster c(3, {}, 1ms);
+  test::virtual_cluster c(3, {}, 1ms);
   shelves at(c);
   const auto group = c.make_group<spread>(0, chain{});
   at[0].stored = test::made(8 * mebibyte, 1);
   auto handle = expose(c[0], std::span<const std::byte>(at[0].stored));
   REQUIRE(handle);
   test::flight<spread> f(c, group, {handle->descriptor()});
-  while (at[2].stored.empty()) c.ex.run_for(100us);
+  while (at[2].stored.empty()) c.pass(100us);
   c.kill(1);
   const auto& r = f.land();
   INFO(describe(r.outcome()));
@@ -163,7 +163,7 @@ TEST_CASE("a member that dies while its child pulls from it ends the transfer, a
   CHECK(r.outcome().state(0) == member_state::merged);
   CHECK(r.outcome().state(1) == member_state::unknown);
   CHECK(r.outcome().state(2) == member_state::unknown);
-  c.ex.run_for(2s);
+  c.pass(2s);
   CHECK_FALSE(at[2].executed);
   CHECK_FALSE(at[2].exposed.exposed());
   c.revive(1);

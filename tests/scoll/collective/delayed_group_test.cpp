@@ -57,22 +57,23 @@ struct cost {
 };
 
 cost cost_of(cluster& c, const group<probe>& g) {
-  c.ex.run_for(1s);  // acknowledgements
+  c.pass(1s);  // acknowledgements
   const sent before(c);
   REQUIRE(c.bcast(g, {}).ok());
-  c.ex.run_for(1s);
+  c.pass(1s);
   const sent after(c);
   return {after.bytes - before.bytes, after.requests - before.requests};
 }
 
 }  // namespace
 
-TEST_CASE("a delayed group sends nothing until its first broadcast", "[delayed]") {
+TEST_CASE("a delayed group sends nothing until its first broadcast", "[delayed][world]") {
+  const world_kind kind = any_kind_of_world();
   constexpr std::uint32_t n = 9;
   for (const tree_spec& tree : trees) {
     for (const std::uint32_t root : {0U, 4U, 8U}) {
       INFO(to_string(tree) << " root " << root);
-      cluster c(n);
+      cluster c(kind, n);
       probe service;
       c.serve(service);
       const auto g = make_delayed(c, root, tree);
@@ -91,7 +92,7 @@ TEST_CASE("nothing rides after a clean broadcast", "[delayed]") {
   constexpr std::uint32_t n = 12;
   for (const tree_spec& tree : trees) {
     INFO(to_string(tree));
-    cluster c(n, without_sweeps());
+    virtual_cluster c(n, without_sweeps());
     c.serve(probe{});
     const auto at_once = c.make_group<probe>(3, tree);
     REQUIRE(c.bcast(at_once, {}).ok());
@@ -109,7 +110,7 @@ TEST_CASE("nothing rides after a clean broadcast", "[delayed]") {
 TEST_CASE("any member can be root of a delayed group that it holds", "[delayed]") {
   constexpr std::uint32_t n = 8;
   for (const tree_spec& tree : trees) {
-    cluster c(n, without_sweeps());
+    virtual_cluster c(n, without_sweeps());
     probe service;
     c.serve(service);
     const auto g = make_delayed(c, 2, tree);
@@ -135,12 +136,13 @@ TEST_CASE("any member can be root of a delayed group that it holds", "[delayed]"
   }
 }
 
-TEST_CASE("a member that has rebooted is asked once more, with the creation", "[delayed]") {
+TEST_CASE("a member that has rebooted is asked once more, with the creation", "[delayed][world]") {
+  const world_kind kind = any_kind_of_world();
   constexpr std::uint32_t n = 7;
   for (const tree_spec& tree : trees) {
     for (std::uint32_t victim = 1; victim < n; ++victim) {
       INFO(to_string(tree) << " victim " << victim);
-      cluster c(n);
+      cluster c(kind, n);
       probe service;
       c.serve(service);
       const auto g = make_delayed(c, 0, tree);
@@ -161,8 +163,8 @@ TEST_CASE("a member that has rebooted is asked once more, with the creation", "[
   }
 }
 
-TEST_CASE("a member of an immediate group that has rebooted stays out", "[delayed]") {
-  cluster c(3);
+TEST_CASE("a member of an immediate group that has rebooted stays out", "[delayed][world]") {
+  cluster c(any_kind_of_world(), 3);
   probe service;
   c.serve(service);
   const auto g = c.make_group<probe>(0, flat{});
@@ -174,9 +176,10 @@ TEST_CASE("a member of an immediate group that has rebooted stays out", "[delaye
   CHECK(c.engine(2).groups() == 0);
 }
 
-TEST_CASE("a member that refuses the first broadcast of a delayed group keeps nothing of it", "[delayed]") {
+TEST_CASE("a member that refuses the first broadcast of a delayed group keeps nothing of it",
+          "[delayed][world]") {
   constexpr std::uint32_t n = 5;
-  cluster c(n);
+  cluster c(any_kind_of_world(), n);
   probe service;
   for (std::uint32_t i = 0; i < n; ++i) {
     if (i != 3) c[i].serve(service).value();
@@ -191,7 +194,7 @@ TEST_CASE("a member that refuses the first broadcast of a delayed group keeps no
 }
 
 TEST_CASE("a delayed group that has ended is not brought back by its creation", "[delayed]") {
-  cluster c(4);
+  virtual_cluster c(4);
   c.serve(probe{});
   const auto g = make_delayed(c, 0, chain{});
   REQUIRE(c.bcast(g.only({0, 1}), {}).ok());
@@ -215,8 +218,8 @@ TEST_CASE("a delayed group that has ended is not brought back by its creation", 
   CHECK(groups_held(c) == 0);
 }
 
-TEST_CASE("a delayed group ends with its creator", "[delayed]") {
-  cluster c(4);
+TEST_CASE("a delayed group ends with its creator", "[delayed][world]") {
+  cluster c(any_kind_of_world(), 4);
   c.serve(probe{});
   const auto g = make_delayed(c, 0, flat{});
   REQUIRE(c.bcast(g, {}).ok());
@@ -228,7 +231,7 @@ TEST_CASE("a delayed group ends with its creator", "[delayed]") {
 
 TEST_CASE("a delayed group that comes back after a wrong verdict about its creator repeats nothing",
           "[delayed]") {
-  cluster c(4);
+  virtual_cluster c(4);
   const probe p;
   c.serve(p);
   const auto g = make_delayed(c, 0, flat{});
@@ -251,7 +254,7 @@ TEST_CASE("a delayed group that comes back after a wrong verdict about its creat
 
 TEST_CASE("a request that was seen before is refused each time its delayed group comes back",
           "[delayed][hostile]") {
-  cluster c(4);
+  virtual_cluster c(4);
   const probe p;
   c.serve(p);
   const auto g = make_delayed(c, 0, flat{});
@@ -287,8 +290,9 @@ TEST_CASE("a request that was seen before is refused each time its delayed group
   CHECK(p.log->executed[1] == 1);
 }
 
-TEST_CASE("a settled group has its members in messages if the delayed one had", "[delayed]") {
-  cluster c(3);
+TEST_CASE("a settled group has its members in messages if the delayed one had", "[delayed][world]") {
+  const world_kind kind = any_kind_of_world();
+  cluster c(kind, 3);
   c.serve(probe{});
   group_options options = delayed(flat{});
   options.membership = GENERATE(membership_form::automatic, membership_form::inline_only);
@@ -298,9 +302,9 @@ TEST_CASE("a settled group has its members in messages if the delayed one had", 
         (options.membership == membership_form::inline_only));
 }
 
-TEST_CASE("a settled group is another one, which all members hold", "[delayed]") {
+TEST_CASE("a settled group is another one, which all members hold", "[delayed][world]") {
   constexpr std::uint32_t n = 6;
-  cluster c(n);
+  cluster c(any_kind_of_world(), n);
   c.serve(probe{});
   group_options options = delayed(knomial{2});
   options.name = "layout";
@@ -325,8 +329,8 @@ TEST_CASE("a settled group is another one, which all members hold", "[delayed]")
   CHECK(c.bcast(settled, {}).ok());
 }
 
-TEST_CASE("a subset leaves room for the creation of a delayed group", "[delayed]") {
-  cluster c(3);
+TEST_CASE("a subset leaves room for the creation of a delayed group", "[delayed][world]") {
+  cluster c(any_kind_of_world(), 3);
   c.serve(probe{});
   std::vector<target> targets;
   for (node_id id = 1; id <= 4000; ++id) targets.push_back({id, {}});
@@ -351,7 +355,7 @@ TEST_CASE("a subset leaves room for the creation of a delayed group", "[delayed]
 }
 
 TEST_CASE("a creation that nobody announced, or that is not there, is malformed", "[delayed][hostile]") {
-  cluster c(3);
+  virtual_cluster c(3);
   c.serve(probe{});
   const auto members = membership::make(c.targets()).value();
   outsider root(c, 1, 3, 2);

@@ -34,10 +34,10 @@ std::vector<group<probe>> make_used(cluster& c, std::uint32_t count) {
 /// Calls of `destroy` on node 0 that run at the same time.
 class endings {
  public:
-  endings(cluster& c, const std::vector<group<probe>>& groups) : cluster_(c), scope_(c.ex) {
+  endings(cluster& c, const std::vector<group<probe>>& groups) : cluster_(c), scope_(c.get_executor()) {
     results.resize(groups.size());
     for (std::size_t i = 0; i < groups.size(); ++i) scope_.spawn(destroy(groups[i], results[i]));
-    c.ex.run_now();
+    c.run_ready();
   }
   ~endings() { land(); }
   endings(const endings&) = delete;
@@ -65,7 +65,7 @@ TEST_CASE("a member that is cut off while its group is destroyed is told when it
   for (const tree_spec& spec : {tree_spec(flat{}), tree_spec(kary{2}), tree_spec(chain{})}) {
     for (const nanoseconds away : {500ms, 3000ms, 60000ms}) {
       INFO(to_string(spec) << " away " << away.count());
-      cluster c(n);
+      virtual_cluster c(n);
       probe service;
       c.serve(service);
       auto g = make_used(c, 0, spec);
@@ -93,7 +93,7 @@ TEST_CASE("a member that is cut off while its group is destroyed is told when it
 
 TEST_CASE("a member that stands still while its group is destroyed holds no group afterwards",
           "[group_end]") {
-  cluster c(4);
+  virtual_cluster c(4);
   c.serve(probe{});
   auto g = make_used(c, 0, knomial{2});
   c.network.freeze(3);
@@ -109,7 +109,7 @@ TEST_CASE("a member that stands still while its group is destroyed holds no grou
 
 TEST_CASE("a creator that shuts down while it ends a group leaves the rest to the member that asked",
           "[group_end]") {
-  cluster c(4);
+  virtual_cluster c(4);
   c.serve(probe{});
   const auto g = make_used(c, 0, flat{});
   const auto theirs = c[1].find_group<probe>(g.id()).value();
@@ -130,8 +130,8 @@ TEST_CASE("a creator that shuts down while it ends a group leaves the rest to th
   CHECK(c.engine(3).groups() == 0);
 }
 
-TEST_CASE("a group is closed where it is destroyed from the call on", "[group_end]") {
-  cluster c(3);
+TEST_CASE("a group is closed where it is destroyed from the call on", "[group_end][world]") {
+  cluster c(any_kind_of_world({fault::part}), 3);
   probe service;
   c.serve(service);
   auto g = make_used(c, 0, flat{});
@@ -152,7 +152,7 @@ TEST_CASE("a group is closed where it is destroyed from the call on", "[group_en
 }
 
 TEST_CASE("destroying a group again tells those that were missed, or says that all know", "[group_end]") {
-  cluster c(4);
+  virtual_cluster c(4);
   c.serve(probe{});
   auto g = make_used(c, 0, flat{});
   c.kill(2);
@@ -161,9 +161,9 @@ TEST_CASE("destroying a group again tells those that were missed, or says that a
   const status again = c.run(c[0].destroy(g));
   REQUIRE(again.error() == errc::incomplete);
   CHECK_THAT(std::string(again.error().text()), Contains("2 of 4 members were not told: nodes 3 4: "));
-  c.ex.run_for(30s);  // now the pauses are long
+  c.pass(30s);  // now the pauses are long
   c.revive(3);
-  c.ex.run_for(10ms);
+  c.pass(10ms);
   REQUIRE(c.engine(3).groups() == 1);
   const status third = c.run(c[0].destroy(g));
   REQUIRE(third.error() == errc::incomplete);
@@ -181,7 +181,7 @@ TEST_CASE("a table full of broadcasts keeps no group from ending, on root and me
   constexpr std::uint32_t n = 5;
   node_options few;
   few.max_operations = 1;
-  cluster c(n, few);
+  virtual_cluster c(n, few);
   probe service;
   c.serve(service);
   auto g = make_used(c, 0, kary{2});
@@ -203,7 +203,7 @@ TEST_CASE("a group that ends while every place is taken is told of later", "[gro
   constexpr std::uint32_t beyond = 3;
   node_options few;
   few.max_operations = 1;
-  cluster c(3, few);
+  virtual_cluster c(3, few);
   c.serve(probe{});
   const auto groups = make_used(c, 1 + detail::extra_group_operations + beyond);
   c.network.freeze(2);
@@ -228,19 +228,19 @@ TEST_CASE("a group that ends while every place is taken is told of later", "[gro
 TEST_CASE("a member that comes back as a new life ends the wait for it", "[group_end]") {
   for (const bool told : {false, true}) {
     INFO("told " << told);
-    cluster c(3);
+    virtual_cluster c(3);
     c.serve(probe{});
     auto g = make_used(c, 0, flat{});
     c.kill(2);
     REQUIRE(c.run(c[0].destroy(g)).error() == errc::incomplete);
-    c.ex.run_for(30s);
+    c.pass(30s);
     c.reboot(2, 2);
     c.revive(2);
     if (told) {
       c[0].on_alive(3, 2);
-      c.ex.run_for(500ms);  // it is told at once, after a pause between two connection attempts
+      c.pass(500ms);  // it is told at once, after a pause between two connection attempts
     } else {
-      c.ex.run_for(12s);
+      c.pass(12s);
     }
     REQUIRE(c.engine(0).groups_ending() == 0);
     REQUIRE(groups_left(c) == 0);
@@ -250,7 +250,7 @@ TEST_CASE("a member that comes back as a new life ends the wait for it", "[group
 }
 
 TEST_CASE("a member that liveness calls dead is not waited for", "[group_end]") {
-  cluster c(3);
+  virtual_cluster c(3);
   c.serve(probe{});
   auto g = make_used(c, 0, flat{});
   auto later = make_used(c, 0, flat{});
@@ -266,14 +266,14 @@ TEST_CASE("a member that liveness calls dead is not waited for", "[group_end]") 
              Contains("1 of 3 members were not told: node 3: node 3 is dead"));
   REQUIRE(c.engine(0).groups_ending() == 0);
   const auto sent = c.engine(0).wire().statistics().requests_sent;
-  c.ex.run_for(60s);
+  c.pass(60s);
   REQUIRE(c.engine(0).wire().statistics().requests_sent == sent);
   REQUIRE(c.quiet());
 
   // The verdict was wrong.
   c.revive(2);
   c[0].on_alive(3, 1);
-  c.ex.run_for(1s);
+  c.pass(1s);
   REQUIRE(groups_left(c) == 0);
   REQUIRE(c.engine(0).groups_ending() == 0);
   REQUIRE(c.quiet());
@@ -286,7 +286,7 @@ TEST_CASE("when too many ended groups wait, the members of a further one ask for
   many.max_operations = 2 * most;
   many.link.queue_limit = 2 * most;
   many.group_lease = 60s;
-  cluster c(2, many);
+  virtual_cluster c(2, many);
   c.serve(probe{});
   const auto groups = make_used(c, most + beyond);
   c.kill(1);
@@ -300,10 +300,10 @@ TEST_CASE("when too many ended groups wait, the members of a further one ask for
   CHECK(c.run(c[0].destroy(groups.front())).error() == errc::incomplete);
 
   c.revive(1);
-  c.ex.run_for(12s);
+  c.pass(12s);
   REQUIRE(c.engine(0).groups_ending() == 0);
   REQUIRE(c.engine(1).groups() == beyond);
-  c.ex.run_for(54s);
+  c.pass(54s);
   REQUIRE(groups_left(c) == 0);
   REQUIRE(c.quiet());
 }
@@ -311,7 +311,7 @@ TEST_CASE("when too many ended groups wait, the members of a further one ask for
 TEST_CASE("ended groups that wait for members do not hold up a shutdown", "[group_end]") {
   for (const bool telling : {false, true}) {
     INFO("telling " << telling);
-    cluster c(3);
+    virtual_cluster c(3);
     c.serve(probe{});
     const auto groups = make_used(c, 3);
     c.kill(2);
@@ -325,7 +325,7 @@ TEST_CASE("ended groups that wait for members do not hold up a shutdown", "[grou
 }
 
 TEST_CASE("a shutdown ends a destroy that waits", "[group_end]") {
-  cluster c(3);
+  virtual_cluster c(3);
   c.serve(probe{});
   auto g = make_used(c, 0, flat{});
   c.network.freeze(2);
@@ -339,25 +339,25 @@ TEST_CASE("a shutdown ends a destroy that waits", "[group_end]") {
 TEST_CASE("a node whose gossip only listens tells nobody of the end of a group", "[group_end]") {
   node_options unasked;
   unasked.group_lease = 1h;
-  cluster c(3, unasked);
+  virtual_cluster c(3, unasked);
   c.serve(probe{});
   auto g = make_used(c, 0, flat{});
   c.kill(2);
   REQUIRE(c.run(c[0].destroy(g)).error() == errc::incomplete);
   c.engine(0).holding().hold();
-  c.ex.run_for(5s);
+  c.pass(5s);
   c.revive(2);
-  c.ex.run_for(30s);
+  c.pass(30s);
   REQUIRE(c.engine(2).groups() == 1);
   c.engine(0).holding().release();
-  c.ex.run_for(2s);
+  c.pass(2s);
   REQUIRE(groups_left(c) == 0);
   REQUIRE(c.quiet());
 }
 
 TEST_CASE("any member can destroy a group, and several at once", "[group_end]") {
   constexpr std::uint32_t n = 6;
-  cluster c(n);
+  virtual_cluster c(n);
   c.serve(probe{});
   for (const tree_spec& spec : {tree_spec(flat{}), tree_spec(kary{2}), tree_spec(chain{})}) {
     INFO(to_string(spec));
@@ -383,7 +383,7 @@ TEST_CASE("any member can destroy a group, and several at once", "[group_end]") 
 
 TEST_CASE("an adopted group ends on the node that destroys it, and may be adopted there again",
           "[group_end]") {
-  cluster c(3);
+  virtual_cluster c(3);
   probe service;
   c.serve(service);
   const membership_ptr members = membership::make(c.targets()).value();
@@ -405,7 +405,7 @@ TEST_CASE("an adopted group ends on the node that destroys it, and may be adopte
 }
 
 TEST_CASE("a member that has not met the creator's present life ends its group all the same", "[group_end]") {
-  cluster c(3);
+  virtual_cluster c(3);
   probe service;
   c.serve(service);
   // Node 1 knows node 2 from its first life. The group of the second life reaches node 1 through node 3.
@@ -417,6 +417,6 @@ TEST_CASE("a member that has not met the creator's present life ends its group a
   const auto g = c.make_group<probe>(1, chain{});
   const auto mine = c[0].find_group<probe>(g.id()).value();
   c.run(c[0].destroy(mine)).ignore();
-  c.ex.run_for(61s);  // two leases
+  c.pass(61s);  // two leases
   for (std::uint32_t i = 0; i < 3; ++i) CHECK(c.engine(i).find_group(g.id()) == nullptr);
 }

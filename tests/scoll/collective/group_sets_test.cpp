@@ -27,8 +27,8 @@ std::vector<node_id> nodes_of(const group<probe>& g) {
 
 }  // namespace
 
-TEST_CASE("groups meet by the nodes that they address", "[sets]") {
-  cluster c(7);
+TEST_CASE("groups meet by the nodes that they address", "[sets][world]") {
+  cluster c(any_kind_of_world(), 7);
   probe service;
   c.serve(service);
   const auto a = group_of(c, 1, {1, 2, 3, 4, 5});

@@ -61,9 +61,9 @@ struct surveyor {
 
 }  // namespace
 
-TEST_CASE("all members hold a group from its creation to its end", "[group]") {
+TEST_CASE("all members hold a group from its creation to its end", "[group][world]") {
   constexpr std::uint32_t n = 9;
-  cluster c(n);
+  cluster c(any_kind_of_world(), n);
   probe service;
   c.serve(service);
   std::uint64_t counter = 0;
@@ -96,7 +96,7 @@ TEST_CASE("all members hold a group from its creation to its end", "[group]") {
 }
 
 TEST_CASE("a membership that makes no sense is refused with the reason", "[group]") {
-  cluster c(3);
+  virtual_cluster c(3);
   c.serve(probe{});
   const auto create = [&](const std::vector<target>& targets, group_options options = {}) {
     auto made = c.run(c[0].create_group<probe>(targets, options));
@@ -148,12 +148,13 @@ TEST_CASE("one digest stands for one ordered membership", "[group]") {
   REQUIRE_FALSE(m->rank_of(15).has_value());
 }
 
-TEST_CASE("a creation that one member refuses leaves no state anywhere", "[group]") {
+TEST_CASE("a creation that one member refuses leaves no state anywhere", "[group][world]") {
+  const world_kind kind = any_kind_of_world();
   constexpr std::uint32_t n = 9;
   for (const tree_spec& spec : trees) {
     for (std::uint32_t without = 0; without < n; ++without) {
       INFO(to_string(spec) << " without " << without);
-      cluster c(n);
+      cluster c(kind, n);
       for (std::uint32_t i = 0; i < n; ++i) {
         if (i != without) c[i].serve(probe{}).value();
       }
@@ -178,7 +179,7 @@ TEST_CASE("a creation that meets a dead member leaves no state anywhere", "[grou
     for (std::uint32_t victim = 1; victim < n; ++victim) {
       for (nanoseconds at{0}; at <= 200us; at += 10us) {
         INFO(to_string(spec) << " victim " << victim << " at " << at.count());
-        cluster c(n, short_lease());
+        virtual_cluster c(n, short_lease());
         c.serve(probe{});
         c.make_group<probe>(0, spec);  // so that links are up
         std::optional<errc> failed;
@@ -211,7 +212,7 @@ TEST_CASE("a creation that meets a dead member leaves no state anywhere", "[grou
 TEST_CASE("a member that misses the end of a failed creation asks when its lease is over", "[group]") {
   for (const bool back : {true, false}) {
     INFO("back " << back);
-    cluster c(3, short_lease());
+    virtual_cluster c(3, short_lease());
     c.serve(probe{});
     c.ex.run_now();
     scope s(c.ex);
@@ -242,7 +243,7 @@ TEST_CASE("a member that misses the end of a failed creation asks when its lease
 }
 
 TEST_CASE("a lease that ends during a slow creation does not spoil it", "[group]") {
-  cluster c(3, short_lease());
+  virtual_cluster c(3, short_lease());
   c.serve(probe{});
   std::optional<result<group<probe>>> made;
   scope s(c.ex);
@@ -280,7 +281,7 @@ TEST_CASE("a group that nobody has used ends with its creator", "[group]") {
   for (const bool used : {false, true}) {
     for (const bool reboots : {false, true}) {
       INFO("used " << used << " reboots " << reboots);
-      cluster c(3, short_lease());
+      virtual_cluster c(3, short_lease());
       c.serve(probe{});
       auto g = c.make_group<probe>(0, flat{});
       if (used) REQUIRE(c.bcast(g, {}).ok());
@@ -289,7 +290,7 @@ TEST_CASE("a group that nobody has used ends with its creator", "[group]") {
         c.reboot(0, 2);
         c.revive(0);
       }
-      c.ex.run_for(8s);
+      c.pass(8s);
       const std::size_t left = used && !reboots ? 1 : 0;  // only liveness could tell of a death
       REQUIRE(c.engine(1).groups() == left);
       REQUIRE(c.engine(2).groups() == left);
@@ -300,13 +301,13 @@ TEST_CASE("a group that nobody has used ends with its creator", "[group]") {
 TEST_CASE("a group that a member has used only as root survives a silent creator", "[group]") {
   for (const bool used : {false, true}) {
     INFO("used " << used);
-    cluster c(3, short_lease());
+    virtual_cluster c(3, short_lease());
     c.serve(probe{});
     auto g = c.make_group<probe>(0, flat{});
     auto theirs = c[1].find_group<probe>(g.id()).value();
     if (used) REQUIRE(c.bcast(theirs.only({1, 2}), {}).ok());
     c.kill(0);
-    c.ex.run_for(8s);
+    c.pass(8s);
     REQUIRE(c.engine(1).groups() == (used ? 1 : 0));
     REQUIRE(c.engine(2).groups() == (used ? 1 : 0));
   }
@@ -315,7 +316,7 @@ TEST_CASE("a group that a member has used only as root survives a silent creator
 TEST_CASE("a broadcast that only its root has executed does not keep a group", "[group]") {
   for (const bool reaches_another : {false, true}) {
     INFO("reaches another " << reaches_another);
-    cluster c(3, short_lease());
+    virtual_cluster c(3, short_lease());
     c.serve(probe{});
     auto g = c.make_group<probe>(0, flat{});
     auto theirs = c[1].find_group<probe>(g.id()).value();
@@ -324,13 +325,13 @@ TEST_CASE("a broadcast that only its root has executed does not keep a group", "
     const auto r = c.bcast(theirs, {});
     REQUIRE(r.outcome().state(1) == member_state::merged);
     REQUIRE((r.outcome().state(2) == member_state::merged) == reaches_another);
-    c.ex.run_for(8s);
+    c.pass(8s);
     REQUIRE(c.engine(1).groups() == (reaches_another ? 1 : 0));
   }
 }
 
 TEST_CASE("members that the end of a group has missed find it out by themselves", "[group]") {
-  cluster c(4, short_lease());
+  virtual_cluster c(4, short_lease());
   c.serve(probe{});
   auto g = c.make_group<probe>(0, flat{});
   auto other = c.make_group<probe>(0, flat{});
@@ -342,28 +343,29 @@ TEST_CASE("members that the end of a group has missed find it out by themselves"
   REQUIRE(c[0].snapshot().groups_ending == 0);
   REQUIRE(c.engine(2).groups() == 2);
   c.revive(2);
-  c.ex.run_for(2500ms);  // two leases and the answer
+  c.pass(2500ms);  // two leases and the answer
   REQUIRE(c.engine(2).groups() == 1);
   REQUIRE(groups_left(c) == 4);
   REQUIRE(c.bcast(other, {}).ok());
 }
 
 TEST_CASE("one question that is lost ends no group", "[group]") {
-  cluster c(3, short_lease());
+  virtual_cluster c(3, short_lease());
   c.serve(probe{});
   auto g = c.make_group<probe>(0, flat{});
   c.kill(1);
-  c.ex.run_for(1500ms);
+  c.pass(1500ms);
   c.revive(1);
-  c.ex.run_for(10s);
+  c.pass(10s);
   REQUIRE(groups_left(c) == 3);
   REQUIRE(c.bcast(g, {}).ok());
 }
 
-TEST_CASE("a member asks the creator to end a group, which tells the others", "[group]") {
+TEST_CASE("a member asks the creator to end a group, which tells the others", "[group][world]") {
+  const world_kind kind = any_kind_of_world();
   for (const tree_spec& spec : trees) {
     INFO(to_string(spec));
-    cluster c(7);
+    cluster c(kind, 7);
     c.serve(probe{});
     auto g = c.make_group<probe>(0, spec);
     REQUIRE(c.bcast(g, {}).ok());
@@ -378,7 +380,7 @@ TEST_CASE("a member asks the creator to end a group, which tells the others", "[
 TEST_CASE("a member that cannot reach the creator tells the others itself", "[group]") {
   node_options unasked;
   unasked.group_lease = 1h;
-  cluster c(4, unasked);
+  virtual_cluster c(4, unasked);
   c.serve(probe{});
   auto g = c.make_group<probe>(0, flat{});
   REQUIRE(c.bcast(g, {}).ok());
@@ -388,24 +390,24 @@ TEST_CASE("a member that cannot reach the creator tells the others itself", "[gr
   for (std::uint32_t i = 1; i < 4; ++i) REQUIRE(c.engine(i).groups() == 0);
   REQUIRE(c[3].snapshot().groups_ending == 1);
   c.revive(0);
-  c.ex.run_for(12s);
+  c.pass(12s);
   REQUIRE(groups_left(c) == 0);
   REQUIRE(c[3].snapshot().groups_ending == 0);
 }
 
 TEST_CASE("a lease ends quietly for a group that is there to stay", "[group]") {
-  cluster c(3, short_lease());
+  virtual_cluster c(3, short_lease());
   probe service;
   c.serve(service);
   auto g = c.make_group<probe>(0, flat{});
-  c.ex.run_for(20s);
+  c.pass(20s);
   REQUIRE(groups_left(c) == 3);
   REQUIRE(c.bcast(g, {}).ok());
   REQUIRE(c.quiet());
 }
 
-TEST_CASE("destroying a group tells those below a dead member too", "[group]") {
-  cluster c(7);
+TEST_CASE("destroying a group tells those below a dead member too", "[group][world]") {
+  cluster c(any_kind_of_world({fault::part}), 7);
   c.serve(probe{});
   auto g = c.make_group<probe>(0, kary{2});
   c.kill(1);
@@ -417,10 +419,11 @@ TEST_CASE("destroying a group tells those below a dead member too", "[group]") {
   }
 }
 
-TEST_CASE("any member can be root of a group it holds", "[group]") {
+TEST_CASE("any member can be root of a group it holds", "[group][world]") {
+  const world_kind kind = any_kind_of_world();
   constexpr std::uint32_t n = 8;
   for (const tree_spec& spec : trees) {
-    cluster c(n);
+    cluster c(kind, n);
     probe service;
     c.serve(service);
     auto g = c.make_group<probe>(3, spec);
@@ -442,7 +445,7 @@ TEST_CASE("many broadcasts from all members at once do not mix", "[group]") {
   constexpr std::uint32_t each = 60;
   for (const tree_spec& spec :
        {tree_spec(kary{2}), tree_spec(chain{}), tree_spec(knomial{2}), tree_spec(flat{})}) {
-    cluster c(n);
+    virtual_cluster c(n);
     probe service;
     service.log->usual = 20us;
     c.serve(service);
@@ -471,9 +474,9 @@ TEST_CASE("many broadcasts from all members at once do not mix", "[group]") {
   }
 }
 
-TEST_CASE("entities travel with the membership, and subtrees know theirs", "[group]") {
+TEST_CASE("entities travel with the membership, and subtrees know theirs", "[group][world]") {
   constexpr std::uint32_t n = 11;
-  cluster c(n);
+  cluster c(any_kind_of_world(), n);
   surveyor service;
   c.serve(service);
   std::vector<target> targets = c.targets();
@@ -513,9 +516,9 @@ TEST_CASE("entities travel with the membership, and subtrees know theirs", "[gro
   REQUIRE(groups_left(c) == 0);
 }
 
-TEST_CASE("an out-of-band group needs no message, and any member can be root", "[group]") {
+TEST_CASE("an out-of-band group needs no message, and any member can be root", "[group][world]") {
   constexpr std::uint32_t n = 12;
-  cluster c(n);
+  cluster c(any_kind_of_world(), n);
   probe service;
   c.serve(service);
   const membership_ptr members = membership::make(c.targets()).value();
@@ -539,9 +542,9 @@ TEST_CASE("an out-of-band group needs no message, and any member can be root", "
   REQUIRE(c[3].adopt_group<probe>(77, members).has_value());
 }
 
-TEST_CASE("who holds another membership, or none, says so", "[group]") {
+TEST_CASE("who holds another membership, or none, says so", "[group][world]") {
   constexpr std::uint32_t n = 4;
-  cluster c(n);
+  cluster c(any_kind_of_world(), n);
   probe service;
   c.serve(service);
   std::vector<target> targets = c.targets();

@@ -151,12 +151,12 @@ struct expectation {
 
 template <class S>
 struct fixture {
-  cluster c{members};
+  cluster c;
   S service;
   group<S> g;
   tree_view tree{kary{2}, members, 0};
 
-  fixture() {
+  explicit fixture(world_kind kind) : c(kind, members) {
     c.serve(service);
     g = c.template make_group<S>(0, kary{2});
   }
@@ -168,9 +168,9 @@ struct fixture {
 };
 
 template <unsigned Coroutines>
-void all_hooks_in_order() {
+void all_hooks_in_order(world_kind kind) {
   INFO("coroutines " << Coroutines);
-  fixture<formed<Coroutines>> f;
+  fixture<formed<Coroutines>> f(kind);
   for (const nanoseconds pause : {nanoseconds(0), nanoseconds(100us)}) {
     f.j().pause = pause;
     auto r = f.ask();
@@ -197,14 +197,14 @@ void all_hooks_in_order() {
 }
 
 template <unsigned... All>
-void for_all_forms(std::integer_sequence<unsigned, All...>) {
-  (all_hooks_in_order<All>(), ...);
+void for_all_forms(world_kind kind, std::integer_sequence<unsigned, All...>) {
+  (all_hooks_in_order<All>(kind), ...);
 }
 
 /// How `hook` of one rank fails, and what the account must say.
 template <class S>
-void one_hook_fails(const std::string& hook, std::uint32_t rank, journal::thrown throws) {
-  fixture<S> f;
+void one_hook_fails(world_kind kind, const std::string& hook, std::uint32_t rank, journal::thrown throws) {
+  fixture<S> f(kind);
   const error given = error::user(-99, "not today");
   f.j().where = hook;
   f.j().rank = rank;
@@ -259,11 +259,12 @@ void one_hook_fails(const std::string& hook, std::uint32_t rank, journal::thrown
 
 }  // namespace
 
-TEST_CASE("every form of every hook runs once and in order", "[hooks]") {
-  for_all_forms(std::make_integer_sequence<unsigned, 16>{});
+TEST_CASE("every form of every hook runs once and in order", "[hooks][world]") {
+  for_all_forms(any_kind_of_world(), std::make_integer_sequence<unsigned, 16>{});
 }
 
-TEST_CASE("a hook that fails or throws costs what the account says, and no more", "[hooks]") {
+TEST_CASE("a hook that fails or throws costs what the account says, and no more", "[hooks][world]") {
+  const world_kind kind = any_kind_of_world();
   for (const char* hook : {"prepare", "execute", "on_reply", "finish"}) {
     for (const std::uint32_t rank : {0U, 1U, 2U, 5U}) {
       for (const auto throws : {journal::thrown::nothing, journal::thrown::std_exception,
@@ -272,15 +273,15 @@ TEST_CASE("a hook that fails or throws costs what the account says, and no more"
           if (rank == 5) continue;                           // a leaf has no child
           if (throws == journal::thrown::nothing) continue;  // it returns nothing
         }
-        one_hook_fails<formed<0>>(hook, rank, throws);
-        one_hook_fails<formed<15>>(hook, rank, throws);
+        one_hook_fails<formed<0>>(kind, hook, rank, throws);
+        one_hook_fails<formed<15>>(kind, hook, rank, throws);
       }
     }
   }
 }
 
-TEST_CASE("a system error of execute keeps its domain and number up to the root", "[hooks]") {
-  cluster c(5);
+TEST_CASE("a system error of execute keeps its domain and number up to the root", "[hooks][world]") {
+  cluster c(any_kind_of_world(), 5);
   probe service;
   c.serve(service);
   auto g = c.make_group<probe>(0, chain{});
@@ -297,8 +298,8 @@ TEST_CASE("a system error of execute keeps its domain and number up to the root"
   REQUIRE(r.status().error() == errc::incomplete);
 }
 
-TEST_CASE("on_reply hears of every child, lost ones too", "[hooks]") {
-  fixture<formed<15>> f;
+TEST_CASE("on_reply hears of every child, lost ones too", "[hooks][world]") {
+  fixture<formed<15>> f(any_kind_of_world({fault::part}));
   SECTION("one below refuses") {
     f.j().where = "prepare";
     f.j().rank = 3;
@@ -359,7 +360,7 @@ struct slow_listener {
 }  // namespace
 
 TEST_CASE("merge and on_reply of one broadcast never overlap", "[hooks]") {
-  cluster c(9);
+  virtual_cluster c(9);
   c.serve(slow_listener{});
   auto g = c.make_group<slow_listener>(0, flat{});
   slow_listener::overlaps = 0;
@@ -422,7 +423,7 @@ TEMPLATE_TEST_CASE("forwards have left before execute begins, unless it is brief
   constexpr std::uint32_t n = 13;
   for (const tree_spec& spec :
        {tree_spec(kary{3}), tree_spec(knomial{2}), tree_spec(flat{}), tree_spec(chain{})}) {
-    cluster c(n);
+    virtual_cluster c(n);
     TestType service;
     service.c = &c;
     c.serve(service);
@@ -441,8 +442,8 @@ TEMPLATE_TEST_CASE("forwards have left before execute begins, unless it is brief
   }
 }
 
-TEST_CASE("a rewritten request is what travels on, and its size is checked", "[hooks]") {
-  cluster c(3);
+TEST_CASE("a rewritten request is what travels on, and its size is checked", "[hooks][world]") {
+  cluster c(any_kind_of_world(), 3);
   grower service;
   const std::size_t most = max_request_bytes - 4;  // behind its length
   SECTION("it fits exactly") {
@@ -468,7 +469,7 @@ TEST_CASE("a rewritten request is what travels on, and its size is checked", "[h
 
 TEST_CASE("closing a service refuses what is new and drains what runs", "[hooks]") {
   constexpr std::uint32_t n = 7;
-  cluster c(n);
+  virtual_cluster c(n);
   probe service;
   service.log->usual = 10ms;
   auto handles = c.serve(service);
@@ -515,7 +516,7 @@ task<void> close_within(service_handle& service, nanoseconds limit, std::optiona
 
 TEST_CASE("a service that is closed within a limit ends its own part and passes on the others'", "[hooks]") {
   constexpr std::uint32_t n = 7;
-  cluster c(n);
+  virtual_cluster c(n);
   probe service;
   auto handles = c.serve(service);
   auto g = c.make_group<probe>(0, kary{2});
@@ -598,7 +599,7 @@ struct undecided {
 }  // namespace
 
 TEST_CASE("a service that is closed within a limit does not wait for a prepare that is deaf", "[hooks]") {
-  cluster c(3);
+  virtual_cluster c(3);
   undecided service;
   auto handles = c.serve(service);
   auto g = c.make_group<undecided>(0, chain{});
@@ -618,8 +619,8 @@ TEST_CASE("a service that is closed within a limit does not wait for a prepare t
   REQUIRE(c.quiet());
 }
 
-TEST_CASE("numbers of the library and numbers that are taken cannot be served", "[hooks]") {
-  cluster c(1);
+TEST_CASE("numbers of the library and numbers that are taken cannot be served", "[hooks][world]") {
+  cluster c(any_kind_of_world(), 1);
   const auto refused = c[0].serve(low{});
   REQUIRE(refused.error() == errc::invalid_argument);
   REQUIRE(refused.error().text() == "service id 255 belongs to the library: 256 and up are free");
@@ -629,15 +630,15 @@ TEST_CASE("numbers of the library and numbers that are taken cannot be served", 
 
 TEST_CASE("replied comes once on every member, also when the parent has died", "[hooks]") {
   constexpr std::uint32_t n = 7;
-  cluster c(n);
+  virtual_cluster c(n);
   probe service;
   service.log->usual = 50ms;
   c.serve(service);
   auto g = c.make_group<probe>(0, kary{2});
   flight<probe> f(c, g, {});
-  c.ex.run_for(10ms);
+  c.pass(10ms);
   c.kill(1);
   f.land();
-  c.ex.run_for(5s);
+  c.pass(5s);
   for (std::uint32_t rank = 0; rank < n; ++rank) REQUIRE(service.log->replied[rank] == 1);
 }

@@ -117,7 +117,7 @@ bytes encoded(const auto& value) {
 
 TEST_CASE("a request of 4096 bytes travels, one of 4097 fails at once and says both sizes", "[hostile]") {
   constexpr std::uint32_t n = 5;
-  cluster c(n);
+  virtual_cluster c(n);
   bulky service;
   c.serve(service);
   auto g = c.make_group<bulky>(0, chain{});
@@ -147,7 +147,7 @@ TEST_CASE("a request of 4096 bytes travels, one of 4097 fails at once and says b
 }
 
 TEST_CASE("raw bytes are a request too", "[hostile]") {
-  cluster c(6);
+  virtual_cluster c(6);
   c.serve(raw{});
   auto g = c.make_group<raw>(0, knomial{2});
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, max_request_bytes - 4}) {
@@ -162,7 +162,7 @@ TEST_CASE("raw bytes are a request too", "[hostile]") {
 
 TEST_CASE("a reply that is too large costs its own subtree the value, and the account stands", "[hostile]") {
   constexpr std::uint32_t n = 7;
-  cluster c(n);
+  virtual_cluster c(n);
   bulky service;
   c.serve(service);
   auto g = c.make_group<bulky>(0, kary{2});
@@ -223,7 +223,7 @@ TEST_CASE("a reply that is too large costs its own subtree the value, and the ac
 }
 
 TEST_CASE("a reply that does not decode fails its subtree only", "[hostile]") {
-  cluster c(7);
+  virtual_cluster c(7);
   liar service;
   c.serve(service);
   auto g = c.make_group<liar>(0, flat{});
@@ -240,7 +240,7 @@ TEST_CASE("a reply that does not decode fails its subtree only", "[hostile]") {
 }
 
 TEST_CASE("requests that are not what they should be are refused with the reason", "[hostile]") {
-  cluster c(4);
+  virtual_cluster c(4);
   probe service;
   c.serve(service);
   for (std::uint32_t i = 0; i < 4; ++i) c[i].add_peer(90, "x").value();
@@ -334,7 +334,7 @@ TEST_CASE("requests that are not what they should be are refused with the reason
 }
 
 TEST_CASE("heads of random bytes are refused", "[hostile]") {
-  cluster c(3);
+  virtual_cluster c(3);
   probe service;
   c.serve(service);
   for (std::uint32_t i = 0; i < 3; ++i) c[i].add_peer(90, "x").value();
@@ -363,7 +363,7 @@ namespace {
 
 /// A cluster in which an outsider has taken the place of the node with this index, after the group was made.
 struct infiltrated {
-  cluster c;
+  virtual_cluster c;
   probe service;
   group<probe> g;
   std::optional<outsider> x;
@@ -628,7 +628,7 @@ TEST_CASE("a member of another version says so, and its subtree takes part", "[v
     const tree_view tree(spec, n, 0);
     for (const std::set<std::uint32_t>& others : std::vector<std::set<std::uint32_t>>{
              {1}, {2}, {5}, {10}, {1, 2}, {1, 3, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}) {
-      cluster c(n);
+      virtual_cluster c(n);
       versioned_service<3> now;
       versioned_service<2> before;
       versioned_service<7> after;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t entities = 50'000;
 
 /// The nodes of a cluster with 50,000 entities over them: 800 KB.
-std::vector<target> with_entities(const cluster& c) {
+std::vector<target> with_entities(const virtual_cluster& c) {
   std::vector<target> targets = c.targets();
   for (std::uint64_t e = 0; e < entities; ++e) targets[e % targets.size()].entities.push_back({e, ~e});
   return targets;
@@ -32,7 +32,7 @@ struct counting {
   static reply execute(const request&, bcast_context& c) { return {{c.entities().size()}}; }
 };
 
-std::size_t regions(cluster& c, std::uint32_t node) {
+std::size_t regions(virtual_cluster& c, std::uint32_t node) {
   return c.engine(node).wire().memory().regions().size();
 }
 
@@ -44,7 +44,7 @@ TEST_CASE("a membership that no message holds is pulled from parent to child", "
        {tree_spec(flat{}), tree_spec(chain{}), tree_spec(knomial{2}), tree_spec(kary{3})}) {
     for (const populate when : {populate::immediate, populate::delayed}) {
       INFO(to_string(tree) << (when == populate::delayed ? " delayed" : " immediate"));
-      cluster c(n);
+      virtual_cluster c(n);
       c.serve(counting{});
       const auto targets = with_entities(c);
       const std::size_t size = detail::membership_bytes(*membership::make(targets).value());
@@ -76,7 +76,7 @@ TEST_CASE("a membership that no message holds is pulled from parent to child", "
 }
 
 TEST_CASE("a membership that fits rides in the message, and one byte more does not", "[large]") {
-  cluster c(2);
+  virtual_cluster c(2);
   c.serve(counting{});
   for (const std::size_t extra : {468U, 469U, 470U, 471U, 472U, 480U}) {
     std::vector<target> targets = c.targets();
@@ -94,7 +94,7 @@ TEST_CASE("a membership that fits rides in the message, and one byte more does n
 
 TEST_CASE("the members that were not asked at first pull from whoever asks them", "[large]") {
   constexpr std::uint32_t n = 6;
-  cluster c(n);
+  virtual_cluster c(n);
   c.serve(counting{});
   const auto targets = with_entities(c);
   group_options options;
@@ -110,7 +110,7 @@ TEST_CASE("the members that were not asked at first pull from whoever asks them"
 }
 
 TEST_CASE("two requests for one group share a pull, and a parent that leaves is no loss", "[large]") {
-  cluster c(4, {}, 100us);
+  virtual_cluster c(4, {}, 100us);
   c.serve(counting{});
   const auto targets = with_entities(c);
   group_options options;
@@ -148,7 +148,7 @@ TEST_CASE("a creation by descriptor that fails leaves no state anywhere", "[larg
   for (const tree_spec& tree : {tree_spec(flat{}), tree_spec(chain{}), tree_spec(knomial{2})}) {
     for (std::uint32_t without = 1; without < n; ++without) {
       INFO(to_string(tree) << " without " << without);
-      cluster c(n);
+      virtual_cluster c(n);
       for (std::uint32_t i = 0; i < n; ++i) {
         if (i != without) c[i].serve(counting{}).value();
       }
@@ -170,7 +170,7 @@ TEST_CASE("a creation that is cut short leaves no state anywhere", "[large]") {
   constexpr std::uint32_t n = 4;
   for (nanoseconds limit = 1ms; limit < 40ms; limit += 3ms) {
     INFO(limit.count());
-    cluster c(n, {}, 100us);
+    virtual_cluster c(n, {}, 100us);
     c.serve(counting{});
     for (std::uint32_t i = 0; i < n; ++i) {
       for (std::uint32_t j = 0; j < n; ++j) c.network.path(i, j).model.ps_per_byte = 10'000;

@@ -25,18 +25,19 @@ errc code_of(const bcast_result<probe::reply>& r) {
 
 }  // namespace
 
-TEST_CASE("the last broadcast of the creator ends the group on every member", "[last]") {
+TEST_CASE("the last broadcast of the creator ends the group on every member", "[last][world]") {
+  const world_kind kind = any_kind_of_world();
   for (const tree_spec& spec : {tree_spec(chain{}), tree_spec(knomial{2}), tree_spec(flat{})}) {
     for (const std::uint32_t n : {1U, 2U, 3U, 4U, 5U, 9U, 16U, 17U}) {
       INFO(to_string(spec) << ", " << n << " members");
-      cluster c(n);
+      cluster c(kind, n);
       const probe p;
       c.serve(p);
       auto g = c.make_group<probe>(0, spec);
       const auto r = c.bcast(g, {}, last());
       REQUIRE(r.ok());
       REQUIRE(r->members.value == n);
-      c.ex.run_now();
+      c.run_ready();
       for (std::uint32_t i = 0; i < n; ++i) REQUIRE(c.engine(i).groups() == 0);
       REQUIRE(code_of(c.bcast(g, {})) == errc::unknown_group);
       REQUIRE(c.engine(0).groups_ending() == 0);
@@ -45,7 +46,7 @@ TEST_CASE("the last broadcast of the creator ends the group on every member", "[
 }
 
 TEST_CASE("the last broadcast leaves when the earlier ones have ended", "[last]") {
-  cluster c(5);
+  virtual_cluster c(5);
   const probe p;
   p.log->usual = 30ms;
   c.serve(p);
@@ -71,7 +72,7 @@ TEST_CASE("the last broadcast leaves when the earlier ones have ended", "[last]"
 }
 
 TEST_CASE("the time of a last broadcast begins when it leaves, unless it has a deadline", "[last]") {
-  cluster c(3);
+  virtual_cluster c(3);
   const probe p;
   p.log->usual = 900ms;  // nearly all of the processing bound
   c.serve(p);
@@ -110,8 +111,8 @@ TEST_CASE("the time of a last broadcast begins when it leaves, unless it has a d
   }
 }
 
-TEST_CASE("the last broadcast of another member ends only its own", "[last]") {
-  cluster c(4);
+TEST_CASE("the last broadcast of another member ends only its own", "[last][world]") {
+  cluster c(any_kind_of_world(), 4);
   c.serve(probe{});
   auto g = c.make_group<probe>(0, knomial{2});
   auto theirs = c[2].find_group<probe>(g.id()).value();
@@ -126,7 +127,7 @@ TEST_CASE("the last broadcast of another member ends only its own", "[last]") {
 }
 
 TEST_CASE("members that the last broadcast misses are told later", "[last]") {
-  cluster c(5);
+  virtual_cluster c(5);
   c.serve(probe{});
   auto g = c.make_group<probe>(0, chain{});
   SECTION("those below a link that is broken") {
@@ -158,8 +159,8 @@ TEST_CASE("members that the last broadcast misses are told later", "[last]") {
   }
 }
 
-TEST_CASE("a root that prepare stops may send a last broadcast again", "[last]") {
-  cluster c(3);
+TEST_CASE("a root that prepare stops may send a last broadcast again", "[last][world]") {
+  cluster c(any_kind_of_world(), 3);
   const probe p;
   c.serve(p);
   auto g = c.make_group<probe>(0, chain{});
@@ -175,8 +176,8 @@ TEST_CASE("a root that prepare stops may send a last broadcast again", "[last]")
   REQUIRE(c.engine(1).groups() == 0);
 }
 
-TEST_CASE("an adopted group has no last broadcast", "[last]") {
-  cluster c(2);
+TEST_CASE("an adopted group has no last broadcast", "[last][world]") {
+  cluster c(any_kind_of_world(), 2);
   c.serve(probe{});
   const membership_ptr members = membership::make(c.targets()).value();
   std::vector<group<probe>> adopted;

@@ -11,12 +11,12 @@ using Catch::Matchers::Contains;
 namespace {
 
 /// Tells every node except `i` that `i` is dead.
-void tell_dead(cluster& c, std::uint32_t i, std::uint64_t incarnation = 1) {
+void tell_dead(virtual_cluster& c, std::uint32_t i, std::uint64_t incarnation = 1) {
   for (std::uint32_t j = 0; j < c.size(); ++j) {
     if (j != i && c.alive(j)) c[j].on_dead(i + 1, incarnation);
   }
 }
-void tell_alive(cluster& c, std::uint32_t i, std::uint64_t incarnation = 1) {
+void tell_alive(virtual_cluster& c, std::uint32_t i, std::uint64_t incarnation = 1) {
   for (std::uint32_t j = 0; j < c.size(); ++j) {
     if (j != i && c.alive(j)) c[j].on_alive(i + 1, incarnation);
   }
@@ -34,7 +34,7 @@ std::set<std::uint32_t> everybody_but(std::uint32_t n, const std::set<std::uint3
 
 TEST_CASE("a broadcast to a group with dead members names them and sends nothing") {
   const tree_spec tree = GENERATE(tree_spec(knomial{2}), tree_spec(flat{}), tree_spec(kary{2}));
-  cluster c(16);
+  virtual_cluster c(16);
   probe p;
   c.serve(p);
   const auto g = c.make_group<probe>(3, tree);
@@ -60,7 +60,7 @@ TEST_CASE("a broadcast to a group with dead members names them and sends nothing
 TEST_CASE("a node says what becomes of broadcasts to dead members that do not choose") {
   node_options options;
   options.default_dead_members = dead_members::try_others;
-  cluster c(4, options);
+  virtual_cluster c(4, options);
   probe p;
   c.serve(p);
   const auto g = c.make_group<probe>(0, flat{});
@@ -74,7 +74,7 @@ TEST_CASE("a node says what becomes of broadcasts to dead members that do not ch
 }
 
 TEST_CASE("those who can be reached execute although members are dead, if the caller wants that") {
-  cluster c(16);
+  virtual_cluster c(16);
   probe p;
   c.serve(p);
   const auto g = c.make_group<probe>(0, knomial{2});
@@ -94,7 +94,7 @@ TEST_CASE("those who can be reached execute although members are dead, if the ca
 }
 
 TEST_CASE("a death ends the wait for a subtree at once, wherever in the tree it was") {
-  cluster c(16);
+  virtual_cluster c(16);
   probe p;
   c.serve(p);
   const auto g = c.make_group<probe>(0, knomial{2});
@@ -117,7 +117,7 @@ TEST_CASE("a death ends the wait for a subtree at once, wherever in the tree it 
 }
 
 TEST_CASE("a quick reboot ends what the old life owed and nothing of the new") {
-  cluster c(4);
+  virtual_cluster c(4);
   probe p;
   c.serve(p);
   const auto g = c.make_group<probe>(0, flat{});
@@ -140,7 +140,7 @@ TEST_CASE("a quick reboot ends what the old life owed and nothing of the new") {
 }
 
 TEST_CASE("late news of a death does not touch the life after it") {
-  cluster c(4);
+  virtual_cluster c(4);
   probe p;
   c.serve(p);
   tell_alive(c, 2, 7);
@@ -153,7 +153,7 @@ TEST_CASE("late news of a death does not touch the life after it") {
 }
 
 TEST_CASE("what is asked of the dead ends at once, and of those back to life goes through") {
-  cluster c(3);
+  virtual_cluster c(3);
   probe p;
   c.serve(p);
   const auto g = c.make_group<probe>(0, chain{});
@@ -169,7 +169,7 @@ TEST_CASE("what is asked of the dead ends at once, and of those back to life goe
 }
 
 TEST_CASE("a group goes with its creator: at its death, and at its reboot those of earlier lives") {
-  cluster c(6);
+  virtual_cluster c(6);
   probe p;
   c.serve(p);
   const auto first = c.make_group<probe>(1, knomial{2});
@@ -199,7 +199,7 @@ TEST_CASE("a group goes with its creator: at its death, and at its reboot those 
 }
 
 TEST_CASE("a reboot that only a connection tells of ends the groups of the old life, too") {
-  cluster c(3);
+  virtual_cluster c(3);
   probe p;
   c.serve(p);
   const auto old = c.make_group<probe>(1, flat{});
@@ -213,7 +213,7 @@ TEST_CASE("a reboot that only a connection tells of ends the groups of the old l
 }
 
 TEST_CASE("members stop working for a root that has died") {
-  cluster c(8);
+  virtual_cluster c(8);
   probe p;
   c.serve(p);
   const auto g = c.make_group<probe>(0, knomial{2});
@@ -231,7 +231,7 @@ TEST_CASE("members stop working for a root that has died") {
 }
 
 TEST_CASE("a group is not created with members that are dead") {
-  cluster c(5);
+  virtual_cluster c(5);
   probe p;
   c.serve(p);
   tell_dead(c, 4);

@@ -59,7 +59,7 @@ struct mapped_cluster {
     return sum;
   }
 
-  cluster c;
+  virtual_cluster c;
   std::shared_ptr<probe_log> log = std::make_shared<probe_log>();
   std::vector<std::shared_ptr<mapper_orders>> orders;
   std::vector<service_handle> handles;

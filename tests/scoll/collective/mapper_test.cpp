@@ -31,7 +31,7 @@ struct plainly_mapped {
 
 /// Pings the urgent class of a node, and notes how long the answer took.
 struct urgent_probe : transport::exchange {
-  explicit urgent_probe(cluster& c) : exchange(&heard), cluster_(c), sent_(c.ex.now()) {
+  explicit urgent_probe(cluster& c) : exchange(&heard), cluster_(c), sent_(c.now()) {
     detail::collective_head head;
     head.kind = static_cast<std::uint8_t>(detail::collective_kind::sweep);
     transport::message& m = c.engine(0).wire().acquire_message();
@@ -44,7 +44,7 @@ struct urgent_probe : transport::exchange {
   }
   static void heard(transport::exchange& self, transport::reply_event& event) noexcept {
     auto& p = static_cast<urgent_probe&>(self);
-    if (event.final) p.took = p.cluster_.ex.now() - p.sent_;
+    if (event.final) p.took = p.cluster_.now() - p.sent_;
   }
   nanoseconds took = nanoseconds::max();
 
@@ -347,8 +347,8 @@ TEST_CASE("a hook's own error is the answer to all who wait for it", "[mapper]")
   CHECK(m.c.quiet());
 }
 
-TEST_CASE("the hook may be a plain function, and may throw", "[mapper]") {
-  cluster c(2);
+TEST_CASE("the hook may be a plain function, and may throw", "[mapper][world]") {
+  cluster c(any_kind_of_world(), 2);
   plainly_mapped service;
   *service.all = membership::make(c.targets()).value();
   c[0].serve(service).value();
@@ -482,7 +482,7 @@ TEST_CASE("an operation that was seen before is refused, though its group was dr
 
 TEST_CASE("a member that cannot know whether it has executed is unknown, and its subtree is not reached",
           "[mapper]") {
-  cluster c(3);
+  virtual_cluster c(3);
   const auto handle = c[0].serve(probe{}).value();
   const auto g = c[0].adopt_group<probe>(1, membership::make(c.targets()).value(), {.tree = chain{}}).value();
   c.stop(1).ignore();

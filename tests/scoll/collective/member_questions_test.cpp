@@ -14,12 +14,12 @@ using namespace scoll::test;
 
 namespace {
 
-result<membership_ptr> ask(cluster& c, std::uint32_t node, const group_id& group, node_id member,
+result<membership_ptr> ask(virtual_cluster& c, std::uint32_t node, const group_id& group, node_id member,
                            service_id service = probe::id) {
   return c.run(c.engine(node).find_members(group, service, member));
 }
 
-std::vector<target> many_entities(const cluster& c) {
+std::vector<target> many_entities(const virtual_cluster& c) {
   auto targets = c.targets();
   for (std::uint64_t e = 0; e < 2000; ++e) targets[e % targets.size()].entities.push_back({e, ~e});
   return targets;
@@ -30,7 +30,7 @@ std::vector<target> many_entities(const cluster& c) {
 TEST_CASE("a node that has only heard of a group asks a member who the others are", "[members]") {
   for (const bool large : {false, true}) {
     INFO("large " << large);
-    cluster c(4);
+    virtual_cluster c(4);
     c.serve(probe{});
     group_options options;
     options.populate = populate::delayed;
@@ -53,7 +53,7 @@ TEST_CASE("a node that has only heard of a group asks a member who the others ar
 }
 
 TEST_CASE("members are told to members only, and nobody is asked twice at once", "[members]") {
-  cluster c(4, {}, 1ms);
+  virtual_cluster c(4, {}, 1ms);
   c.serve(probe{});
   std::vector<target> three = c.targets();
   three.pop_back();
@@ -73,7 +73,7 @@ TEST_CASE("members are told to members only, and nobody is asked twice at once",
 }
 
 TEST_CASE("a member that does not answer is not waited for without an end", "[members]") {
-  cluster c(3);
+  virtual_cluster c(3);
   c.serve(probe{});
   const auto g = c.run(c[0].create_group<probe>(c.targets(), {.populate = populate::delayed})).value();
   SECTION("it is gone") {
@@ -116,7 +116,7 @@ TEST_CASE("the members of an out-of-band group are asked of its service", "[memb
 
 TEST_CASE("a member offers the members of a bounded number of groups at once to nodes that ask",
           "[members]") {
-  cluster c(2);
+  virtual_cluster c(2);
   c.serve(probe{});
   const auto targets = many_entities(c);
   std::vector<group<probe>> groups;

@@ -24,11 +24,11 @@ class outsider final : private transport::endpoint_events {
   };
 
   /// Creates the node on a host of the cluster's network.
-  outsider(cluster& c, node_id self, std::uint32_t host, std::uint64_t incarnation = 1)
+  outsider(virtual_cluster& c, node_id self, std::uint32_t host, std::uint64_t incarnation = 1)
       : cluster_(c), rail_(c.network, c.ex, host), wire_(c.ex, rail_, options(self, incarnation), *this) {
     wire_.listen(rail_.listen_address()).value();
     for (std::uint32_t i = 0; i < c.size(); ++i) {
-      if (i + 1 != self) wire_.add_peer(i + 1, cluster::address(i)).value();
+      if (i + 1 != self) wire_.add_peer(i + 1, c.address(i)).value();
     }
   }
   ~outsider() {
@@ -117,7 +117,7 @@ class outsider final : private transport::endpoint_events {
   }
   void on_session_lost(transport::session&, const error&) noexcept override {}
 
-  cluster& cluster_;
+  virtual_cluster& cluster_;
   testing::sim_rail rail_;
   transport::endpoint wire_;
   std::deque<std::unique_ptr<transport::incoming>> held_;

@@ -14,25 +14,26 @@
 #include "transport/sim/sim_network.hpp"
 
 using namespace scoll;
-using scoll::test::cluster;
+using scoll::test::virtual_cluster;
 
 namespace {
 
-void serve_probe(cluster& c, const std::vector<std::uint64_t>& hosts = {}, std::uint32_t processors = 0) {
+void serve_probe(virtual_cluster& c, const std::vector<std::uint64_t>& hosts = {},
+                 std::uint32_t processors = 0) {
   for (std::uint32_t i = 0; i < c.size(); ++i)
     serve_link_probe(c[i], {i < hosts.size() ? hosts[i] : i + 1, processors}).value();
 }
 
-std::vector<node_id> peers_of(const cluster& c) {
+std::vector<node_id> peers_of(const virtual_cluster& c) {
   std::vector<node_id> peers;
   for (node_id id = 2; id <= c.size(); ++id) peers.push_back(id);
   return peers;
 }
 
-result<measured_links> measure(cluster& c, std::vector<node_id> peers, measure_options options = {}) {
+result<measured_links> measure(virtual_cluster& c, std::vector<node_id> peers, measure_options options = {}) {
   return c.run(measure_links(c[0], std::move(peers), std::move(options)));
 }
-result<tree_plan> plan(cluster& c, std::uint32_t root, plan_options options = {}) {
+result<tree_plan> plan(virtual_cluster& c, std::uint32_t root, plan_options options = {}) {
   return c.run(plan_tree(c[root], c.targets(), std::move(options)));
 }
 
@@ -104,7 +105,7 @@ std::uint64_t ns(nanoseconds d) {
 
 TEST_CASE("latency is measured as it is, where nothing else takes time", "[plan]") {
   for (const int us : {1, 10, 250}) {
-    cluster c(5, {}, std::chrono::microseconds(us));
+    virtual_cluster c(5, {}, std::chrono::microseconds(us));
     serve_probe(c);
     const auto found = measure(c, peers_of(c));
     REQUIRE(found.has_value());
@@ -184,7 +185,7 @@ TEST_CASE("peers of another network are a class of their own", "[plan]") {
 }
 
 TEST_CASE("hosts that are shared are told apart, with their processors", "[plan]") {
-  cluster c(6);
+  virtual_cluster c(6);
   serve_probe(c, {70, 70, 80, 80, 70, 90}, 2);
   const auto found = measure(c, peers_of(c));
   REQUIRE(found.has_value());
@@ -196,7 +197,7 @@ TEST_CASE("hosts that are shared are told apart, with their processors", "[plan]
 }
 
 TEST_CASE("a plan holds for its root, and groups can be made with it", "[plan]") {
-  cluster c(9);
+  virtual_cluster c(9);
   serve_probe(c, {1, 1, 1, 2, 2, 2, 3, 3, 3}, 1);
   for (const std::uint32_t root : {0U, 4U, 8U}) {
     const auto found = plan(c, root);
@@ -219,7 +220,7 @@ TEST_CASE("a plan holds for its root, and groups can be made with it", "[plan]")
 TEST_CASE("a pinned tree is the plan, measured only if that is asked for", "[plan]") {
   node_options base;
   base.pinned_tree = kary{3};
-  cluster c(5, base);
+  virtual_cluster c(5, base);
   const auto blind = plan(c, 0);  // no node serves the probe, so nothing is sent
   REQUIRE(blind.has_value());
   CHECK((blind->pinned && blind->tree == tree_spec(kary{3}) && !blind->predicted));
@@ -239,7 +240,7 @@ TEST_CASE("a pinned tree is the plan, measured only if that is asked for", "[pla
 }
 
 TEST_CASE("peers that do not answer are named, and nothing is left behind", "[plan]") {
-  cluster c(6);
+  virtual_cluster c(6);
   serve_probe(c);
   c.kill(2);
   c.kill(4);
@@ -255,7 +256,7 @@ TEST_CASE("peers that do not answer are named, and nothing is left behind", "[pl
 }
 
 TEST_CASE("links are measured with requests of any size that a broadcast may have", "[plan]") {
-  cluster c(3);
+  virtual_cluster c(3);
   serve_probe(c);
   measure_options options;
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{5}, std::size_t{64}, max_request_bytes}) {
@@ -268,7 +269,7 @@ TEST_CASE("links are measured with requests of any size that a broadcast may hav
 }
 
 TEST_CASE("what cannot be measured is an error", "[plan]") {
-  cluster c(4);
+  virtual_cluster c(4);
   CHECK(measure(c, {2}).error() == errc::unknown_service);
   serve_link_probe(c[0], {1, 0}).value();
   CHECK(serve_link_probe(c[0]).error() == errc::already_exists);
@@ -305,7 +306,7 @@ task<std::vector<result<measured_links>>> measure_twice(node& self) {
 }  // namespace
 
 TEST_CASE("a node measures one thing at a time", "[plan]") {
-  cluster c(3);
+  virtual_cluster c(3);
   serve_probe(c);
   const auto ended = c.run(measure_twice(c[0]));
   CHECK(ended[0].has_value());
@@ -313,7 +314,7 @@ TEST_CASE("a node measures one thing at a time", "[plan]") {
 }
 
 TEST_CASE("timing takes no longer than its budget", "[plan]") {
-  cluster c(5, {}, std::chrono::milliseconds(1));
+  virtual_cluster c(5, {}, std::chrono::milliseconds(1));
   serve_probe(c);
   measure_options options;
   options.budget = std::chrono::milliseconds(1);

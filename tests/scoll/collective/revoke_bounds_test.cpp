@@ -24,8 +24,8 @@ constexpr std::uint64_t most_leaving = detail::max_leaving_revokes;
 
 /// A node that tells the first node of a cluster of revokes, and refuses to name the members of their groups.
 struct teller {
-  explicit teller(cluster& on) : c(on), node(on, id, on.size()) {
-    c[0].add_peer(id, cluster::address(c.size())).value();
+  explicit teller(virtual_cluster& on) : c(on), node(on, id, on.size()) {
+    c[0].add_peer(id, testing::sim_network::address_of(c.size())).value();
     node.refuse_all({errc::unknown_group, "this node holds no group"});
   }
 
@@ -60,7 +60,7 @@ struct teller {
   }
 
   static constexpr node_id id = 9;
-  cluster& c;
+  virtual_cluster& c;
   outsider node;
   std::uint64_t operations = 0;
   struct silent final : transport::emission {
@@ -82,14 +82,14 @@ std::string text_of(const error& refused) {
   return std::string(refused.text());
 }
 
-void cut(cluster& c, std::uint32_t a, std::uint32_t b) {
+void cut(virtual_cluster& c, std::uint32_t a, std::uint32_t b) {
   c.network.refuse(a, b);
   c.network.refuse(b, a);
   c.network.cut(a, b);
   c.ex.run_for(1ms);
 }
 
-void join(cluster& c, std::uint32_t a, std::uint32_t b) {
+void join(virtual_cluster& c, std::uint32_t a, std::uint32_t b) {
   c.network.admit(a, b);
   c.network.admit(b, a);
 }
@@ -99,7 +99,7 @@ membership_ptr members_of(std::uint32_t a, std::uint32_t b) {
 }
 
 /// Revokes groups of two nodes at one of them, which cannot reach the other, and then ends them there.
-void revoke_and_leave(cluster& c, std::uint32_t at, const std::vector<group<probe>>& groups) {
+void revoke_and_leave(virtual_cluster& c, std::uint32_t at, const std::vector<group<probe>>& groups) {
   scope revokes(c.ex);
   for (const auto& g : groups) {
     revokes.spawn([](group<probe> mine) -> task<> {
@@ -113,7 +113,7 @@ void revoke_and_leave(cluster& c, std::uint32_t at, const std::vector<group<prob
 }
 
 /// Makes `count` groups end at one node while the notices of their revokes wait for another node.
-void leave(cluster& c, std::uint32_t at, std::uint32_t unreached, std::uint64_t count) {
+void leave(virtual_cluster& c, std::uint32_t at, std::uint32_t unreached, std::uint64_t count) {
   std::vector<group<probe>> groups;
   for (std::uint64_t k = 0; k < count; ++k)
     groups.push_back(c[at].adopt_group<probe>(k, members_of(at, unreached)).value());
@@ -122,7 +122,7 @@ void leave(cluster& c, std::uint32_t at, std::uint32_t unreached, std::uint64_t 
 }
 
 /// A group of the first three nodes that outlives its creator, the first of them.
-group<probe> lasting_group(cluster& c) {
+group<probe> lasting_group(virtual_cluster& c) {
   std::vector<target> three = c.targets();
   three.resize(3);
   group_options options;
@@ -131,7 +131,7 @@ group<probe> lasting_group(cluster& c) {
   return c.run(c[0].create_group<probe>(three, options)).value();
 }
 
-std::uint64_t notices(cluster& c, std::uint32_t i) {
+std::uint64_t notices(virtual_cluster& c, std::uint32_t i) {
   return c[i].wire().statistics().notices_sent;
 }
 
@@ -139,7 +139,7 @@ std::uint64_t notices(cluster& c, std::uint32_t i) {
 
 TEST_CASE("the oldest revokes of groups that were never known are forgotten beyond a bound", "[revoke]") {
   constexpr std::uint64_t forgotten = 3, all = most_unknown + forgotten;
-  cluster c(2);
+  virtual_cluster c(2);
   c.serve(probe{});
   teller t(c);
   for (std::uint64_t k = 1; k <= all; ++k) t.tell(nobodys(k));
@@ -158,7 +158,7 @@ TEST_CASE("the oldest revokes of groups that were never known are forgotten beyo
 TEST_CASE("no creation brings back a group that was revoked before and forgotten", "[revoke]") {
   // The first have tombstones, the last are remembered with all that their notices said.
   constexpr std::uint64_t buried = detail::max_tombstones_of_life, all = buried + 1 + most_unknown;
-  cluster c(2);
+  virtual_cluster c(2);
   c.serve(probe{});
   teller t(c);
   const auto members = members_of(0, 1);
@@ -199,7 +199,7 @@ TEST_CASE("a revoked group that is dropped takes the place of the oldest that wa
 }
 
 TEST_CASE("the revokes of a bounded number of ended groups wait for a member", "[revoke]") {
-  cluster c(2);
+  virtual_cluster c(2);
   c.serve(probe{});
   std::uint64_t ids = 0;
   // Groups that both nodes hold.
@@ -242,7 +242,7 @@ TEST_CASE("the revokes of a bounded number of ended groups wait for a member", "
 TEST_CASE("a group ends without notices if those about too many groups wait", "[revoke]") {
   const std::uint64_t leaving = GENERATE(most_leaving - 1, most_leaving);
   const bool floods = leaving < most_leaving;
-  cluster c(4);
+  virtual_cluster c(4);
   c.serve(probe{});
   const auto g = lasting_group(c);
   const auto later = lasting_group(c);
@@ -267,7 +267,7 @@ TEST_CASE("a group ends without notices if those about too many groups wait", "[
 TEST_CASE("the notice of an end is not passed on if those about too many groups wait", "[revoke]") {
   const std::uint64_t leaving = GENERATE(most_leaving - 1, most_leaving);
   const bool floods = leaving < most_leaving;
-  cluster c(4);
+  virtual_cluster c(4);
   c.serve(probe{});
   const auto g = lasting_group(c);
   leave(c, 1, 3, leaving);
@@ -275,7 +275,7 @@ TEST_CASE("the notice of an end is not passed on if those about too many groups 
   const auto before = notices(c, 1);
   std::optional<status> ended;
   scope work(c.ex);
-  work.spawn([](cluster& on, group<probe> which, std::optional<status>& into) -> task<> {
+  work.spawn([](virtual_cluster& on, group<probe> which, std::optional<status>& into) -> task<> {
     const status done = co_await on[0].destroy(which);
     into.emplace(done);
   }(c, g, ended));

@@ -23,13 +23,13 @@ task<result<std::uint32_t>> sleep_as_asked(const std::uint32_t& ms, call_context
   co_return ms;
 }
 
-std::uint64_t notices(cluster& c) {
+std::uint64_t notices(virtual_cluster& c) {
   std::uint64_t sum = 0;
   for (std::uint32_t i = 0; i < c.size(); ++i) sum += c.alive(i) ? c[i].wire().statistics().notices_sent : 0;
   return sum;
 }
 
-bool revoked_at(cluster& c, std::uint32_t i, const group_id& id) {
+bool revoked_at(virtual_cluster& c, std::uint32_t i, const group_id& id) {
   const auto held = c.engine(i).find_group(id);
   return held != nullptr && held->revoked != nullptr;
 }
@@ -61,7 +61,7 @@ TEST_CASE("the error of a revoke can be read back", "[revoke]") {
 
 TEST_CASE("a refusal with `revoked` is a receipt, and goes on to the others", "[revoke]") {
   probe service;
-  cluster c(5);
+  virtual_cluster c(5);
   c.serve(service);
   const auto g = c.make_group<probe>(0, flat{});
   c.bcast(g, {}).ignore();
@@ -88,7 +88,7 @@ TEST_CASE("a refusal with `revoked` is a receipt, and goes on to the others", "[
 
 TEST_CASE("an answer that a revoke has cut short says so to the parent", "[revoke]") {
   probe service;
-  cluster c(3);
+  virtual_cluster c(3);
   c.serve(service);
   service.log->usual = 10s;
   const auto g = c.make_group<probe>(0, chain{});
@@ -108,7 +108,7 @@ TEST_CASE("an answer that a revoke has cut short says so to the parent", "[revok
 
 TEST_CASE("a member that does not know the group asks who the members are, and tells them", "[revoke]") {
   probe service;
-  cluster c(12);
+  virtual_cluster c(12);
   c.serve(service);
   const auto members = membership::make(c.targets()).value();
   // The members that hold the group are no neighbours of each other.
@@ -132,7 +132,7 @@ TEST_CASE("a member that does not know the group asks who the members are, and t
 
 TEST_CASE("calls that are made through a group end with its revoke", "[revoke]") {
   probe service;
-  cluster c(3);
+  virtual_cluster c(3);
   c.serve(service);
   const auto serving = c[1].serve(wait_a_while, sleep_as_asked);
   REQUIRE(serving);
@@ -177,7 +177,7 @@ TEST_CASE("calls that are made through a group end with its revoke", "[revoke]")
 }
 
 TEST_CASE("calls that are made through a group end with the group, heard of its revoke or not", "[revoke]") {
-  cluster c(3);
+  virtual_cluster c(3);
   c.serve(probe{});
   const auto serving = c[2].serve(wait_a_while, sleep_as_asked);
   REQUIRE(serving);
@@ -208,7 +208,7 @@ TEST_CASE("calls that are made through a group end with the group, heard of its 
 
 TEST_CASE("a revoked group can still agree", "[revoke]") {
   probe service;
-  cluster c(3);
+  virtual_cluster c(3);
   c.serve(service);
   const auto g = c.make_group<probe>(0, flat{});
   REQUIRE(c.run(g.revoke(1)));
@@ -228,7 +228,7 @@ TEST_CASE("a revoked group can still agree", "[revoke]") {
 
 TEST_CASE("the groups within a group are revoked with it", "[revoke]") {
   probe service;
-  cluster c(3);
+  virtual_cluster c(3);
   c.serve(service);
   const auto outer = c.make_group<probe>(0, flat{});
   const auto inner = c.make_group<probe>(0, chain{});
@@ -255,7 +255,7 @@ TEST_CASE("the groups within a group are revoked with it", "[revoke]") {
 
 TEST_CASE("the end of a group that outlives its creator floods", "[revoke]") {
   probe service;
-  cluster c(9);
+  virtual_cluster c(9);
   c.serve(service);
   group_options options;
   options.lifetime = lifetime::members;
@@ -274,7 +274,7 @@ TEST_CASE("the end of a group that outlives its creator floods", "[revoke]") {
     c.kill(2);
     std::optional<status> ended;
     scope work(c.ex);
-    work.spawn([](cluster& on, group<probe> which, std::optional<status>& into) -> task<> {
+    work.spawn([](virtual_cluster& on, group<probe> which, std::optional<status>& into) -> task<> {
       const status done = co_await on[3].destroy(which);
       into.emplace(done);
     }(c, at_three, ended));
@@ -296,7 +296,7 @@ TEST_CASE("the end of a group that outlives its creator floods", "[revoke]") {
 
 TEST_CASE("a broadcast that was cancelled first does not say that its time was over", "[abort]") {
   probe service;
-  cluster c(3);
+  virtual_cluster c(3);
   c.serve(service);
   service.log->stuck = {1};
   const auto g = c.make_group<probe>(0, chain{});
@@ -312,7 +312,7 @@ TEST_CASE("a broadcast that was cancelled first does not say that its time was o
 
 TEST_CASE("a member ends at once when the root is dead, and its hooks hear of it", "[liveness]") {
   probe service;
-  cluster c(3);
+  virtual_cluster c(3);
   c.serve(service);
   service.log->stuck = {2};
   const auto g = c.make_group<probe>(0, chain{});

@@ -49,7 +49,7 @@ struct revoked_group {
   }
 
   probe service;
-  cluster c;
+  virtual_cluster c;
   group<probe> g;
 };
 
@@ -255,7 +255,7 @@ TEST_CASE("a notice that its session has lost is owed, and paid at the next cont
 
 TEST_CASE("a revoke that comes before the creation refuses it, and goes on from there", "[revoke]") {
   probe service;
-  cluster c(9);
+  virtual_cluster c(9);
   c.serve(service);
   // The creation goes along a chain, and its last hop is slow. One of the last member's neighbours is slower.
   c.network.path(7, 8).model = testing::sim_link_model::ideal(60ms);
@@ -310,7 +310,7 @@ TEST_CASE("a revoked group is destroyed as any other", "[revoke]") {
 TEST_CASE("a node that has a thousand notices waiting tells the others when there is room", "[revoke]") {
   constexpr std::uint32_t n = 6, groups = 300;
   probe service;
-  cluster c(n);
+  virtual_cluster c(n);
   c.serve(service);
   std::vector<group<probe>> all;
   for (std::uint32_t k = 0; k < groups; ++k) all.push_back(c.make_group<probe>(0, flat{}));
@@ -343,7 +343,7 @@ TEST_CASE("a node that has a thousand notices waiting tells the others when ther
 TEST_CASE("a member that cannot be reached leaves the others room for their notices", "[revoke]") {
   constexpr std::uint32_t n = 4, groups = 1500;
   probe service;
-  cluster c(n);
+  virtual_cluster c(n);
   c.serve(service);
   std::vector<group<probe>> all;
   for (std::uint32_t k = 0; k < groups; ++k) all.push_back(c.make_group<probe>(0, flat{}));
@@ -393,7 +393,7 @@ TEST_CASE("the text is cut between characters, and shown without what is not pri
 TEST_CASE("notices that make no sense are counted and dropped", "[revoke]") {
   revoked_group r(3);
   outsider stranger(r.c, 9, 3);
-  r.c[0].add_peer(9, cluster::address(3)).value();
+  r.c[0].add_peer(9, testing::sim_network::address_of(3)).value();
   struct silent final : transport::emission {
     silent() : emission([](emission&, transport::notice_state, const error&) noexcept {}) {}
   } ticket;

@@ -105,11 +105,12 @@ TEST_CASE("bytes that are no subset are refused") {
   CHECK_FALSE(decode({1, 255, 255, 255, 255, 15, 2}, 7));
 }
 
-TEST_CASE("a broadcast to some members spans these alone, from any root") {
+TEST_CASE("a broadcast to some members spans these alone, from any root", "[world]") {
+  const world_kind kind = any_kind_of_world();
   constexpr std::uint32_t n = 13;
   const tree_spec tree = GENERATE(tree_spec(knomial{2}), tree_spec(knomial{3}), tree_spec(flat{}),
                                   tree_spec(chain{}), tree_spec(kary{2}), tree_spec(greedy{30, 2, 1}));
-  cluster c(n);
+  cluster c(kind, n);
   probe p;
   c.serve(p);
   const std::vector<rank_set> sets{{0},       {0, 12},          {1, 3, 5, 7, 9, 11}, {0, 1, 2, 3},
@@ -133,8 +134,8 @@ TEST_CASE("a broadcast to some members spans these alone, from any root") {
   CHECK(c.quiet());
 }
 
-TEST_CASE("subsets are cut from subsets") {
-  cluster c(10);
+TEST_CASE("subsets are cut from subsets", "[world]") {
+  cluster c(any_kind_of_world(), 10);
   probe p;
   c.serve(p);
   const auto g = c.make_group<probe>(0, knomial{2});
@@ -145,8 +146,8 @@ TEST_CASE("subsets are cut from subsets") {
   check_only(c.bcast(g.only({0, 1, 2, 3}).except({2}), {}), *p.log, {0, 1, 3}, 10);
 }
 
-TEST_CASE("subsets that are none end in an error that says why") {
-  cluster c(4);
+TEST_CASE("subsets that are none end in an error that says why", "[world]") {
+  cluster c(any_kind_of_world(), 4);
   probe p;
   c.serve(p);
   const auto g = c.make_group<probe>(0, flat{});
@@ -169,8 +170,8 @@ TEST_CASE("a subset of too many separate ranges says how large it is") {
   CHECK_THAT(std::string(made.error().text()), Contains("8002 bytes") && Contains("3584"));
 }
 
-TEST_CASE("those who fail in a subset are named by their ranks in the group") {
-  cluster c(12);
+TEST_CASE("those who fail in a subset are named by their ranks in the group", "[world]") {
+  cluster c(any_kind_of_world({fault::part}), 12);
   probe p;
   c.serve(p);
   const auto g = c.make_group<probe>(5, knomial{2});
@@ -192,8 +193,8 @@ TEST_CASE("those who fail in a subset are named by their ranks in the group") {
   for (const std::uint32_t rank : {1U, 3U, 4U, 6U, 8U, 10U}) CHECK(p.log->executed[rank] == 0);
 }
 
-TEST_CASE("a broadcast to the living leaves the dead out and is whole") {
-  cluster c(16);
+TEST_CASE("a broadcast to the living leaves the dead out and is whole", "[world]") {
+  cluster c(any_kind_of_world({fault::part}), 16);
   probe p;
   c.serve(p);
   const auto g = c.make_group<probe>(0, knomial{2});
@@ -209,8 +210,9 @@ TEST_CASE("a broadcast to the living leaves the dead out and is whole") {
   CHECK_THAT(describe(r.outcome()), Contains("12 of 12 executed and merged") && Contains("4 not addressed"));
 }
 
-TEST_CASE("members whose view of the living differs say so, or take no part if that is asked for") {
-  cluster c(16);
+TEST_CASE("members whose view of the living differs say so, or take no part if that is asked for",
+          "[world]") {
+  cluster c(any_kind_of_world(), 16);
   probe p;
   c.serve(p);
   const auto g = c.make_group<probe>(0, knomial{2});
@@ -236,8 +238,8 @@ TEST_CASE("members whose view of the living differs say so, or take no part if t
   CHECK(c.bcast(g, {}).outcome().dissenting().members == 0);  // sent to all members, so no view matters
 }
 
-TEST_CASE("a rewritten request goes to the same subset") {
-  cluster c(9);
+TEST_CASE("a rewritten request goes to the same subset", "[world]") {
+  cluster c(any_kind_of_world(), 9);
   c.serve(stepping{});
   const auto g = c.make_group<stepping>(0, chain{});
   const auto r = c.bcast(g.only({0, 2, 4, 6, 8}), {});

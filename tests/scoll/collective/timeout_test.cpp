@@ -81,7 +81,7 @@ void check_states(const outcome& o, const std::set<std::uint32_t>& ranks, member
 TEST_CASE("a member whose execute never returns names itself, and all others are merged", "[timeout]") {
   constexpr std::uint32_t n = 12;
   for (const tree_spec& spec : trees) {
-    cluster c(n);
+    virtual_cluster c(n);
     probe service;
     c.serve(service);
     auto g = c.make_group<probe>(1, spec);
@@ -123,7 +123,7 @@ TEST_CASE("a member whose execute never returns names itself, and all others are
 
 TEST_CASE("two stuck members on one path are both named", "[timeout]") {
   constexpr std::uint32_t n = 6;
-  cluster c(n);
+  virtual_cluster c(n);
   probe service;
   c.serve(service);
   auto g = c.make_group<probe>(0, chain{});
@@ -144,7 +144,7 @@ TEST_CASE("with a deadline each level answers before its parent gives up", "[tim
     const tree_view tree(spec, n, 0);
     for (std::uint32_t victim = 1; victim < n; ++victim) {
       INFO(to_string(spec) << " victim " << victim);
-      cluster c(n);
+      virtual_cluster c(n);
       probe service;
       c.serve(service);
       auto g = c.make_group<probe>(0, spec);
@@ -165,7 +165,7 @@ TEST_CASE("with a deadline each level answers before its parent gives up", "[tim
 
 TEST_CASE("a deadline that is too short for the depth fails at once", "[timeout]") {
   constexpr std::uint32_t n = 20;
-  cluster c(n);
+  virtual_cluster c(n);
   probe service;
   c.serve(service);
   auto g = c.make_group<probe>(0, chain{});
@@ -188,7 +188,7 @@ TEST_CASE("a deadline that is too short for the depth fails at once", "[timeout]
 TEST_CASE("time that is left shrinks from level to level", "[timeout]") {
   constexpr std::uint32_t n = 12;
   for (const tree_spec& spec : {tree_spec(chain{}), tree_spec(kary{2}), tree_spec(knomial{2})}) {
-    cluster c(n);
+    virtual_cluster c(n);
     hanging service;
     c.serve(service);
     auto g = c.make_group<hanging>(0, spec);
@@ -210,7 +210,7 @@ TEST_CASE("time that is left shrinks from level to level", "[timeout]") {
 
 TEST_CASE("the stop token of a call fires when its time is over", "[timeout]") {
   constexpr std::uint32_t n = 7;
-  cluster c(n);
+  virtual_cluster c(n);
   probe service;
   service.log->work[5] = 10s;
   c.serve(service);
@@ -231,7 +231,7 @@ TEST_CASE("a prepare that never returns fails its member and keeps the request f
           "[timeout]") {
   constexpr std::uint32_t n = 12;
   for (const tree_spec& spec : trees) {
-    cluster c(n);
+    virtual_cluster c(n);
     hanging service;
     c.serve(service);
     auto g = c.make_group<hanging>(0, spec);
@@ -271,7 +271,7 @@ TEST_CASE("an on_reply or a finish that never returns loses values, not the acco
     for (const std::uint32_t stuck : {0U, 1U, 4U}) {
       for (const bool in_finish : {false, true}) {
         INFO("stuck " << stuck << " in finish " << in_finish << " by deadline " << by_deadline);
-        cluster c(n);
+        virtual_cluster c(n);
         hanging service;
         c.serve(service);
         auto g = c.make_group<hanging>(0, kary{2});
@@ -326,7 +326,7 @@ TEST_CASE("a longer processing bound from prepare is told to all ancestors", "[t
     REQUIRE(tree.depth(deep) >= 3);
     for (const bool extend : {true, false}) {
       INFO(to_string(spec) << " deep " << deep << " extend " << extend);
-      cluster c(n);
+      virtual_cluster c(n);
       hanging service;
       c.serve(service);
       auto g = c.make_group<hanging>(0, spec);
@@ -363,7 +363,7 @@ TEST_CASE("a longer processing bound from prepare is told to all ancestors", "[t
 
 TEST_CASE("a shutdown names the hook that never returns, within its limit", "[timeout]") {
   for (const std::uint32_t stuck : {0U, 1U, 2U}) {
-    cluster c(3);
+    virtual_cluster c(3);
     probe service;
     c.serve(service);
     auto g = c.make_group<probe>(0, chain{});
@@ -379,7 +379,7 @@ TEST_CASE("a shutdown names the hook that never returns, within its limit", "[ti
 }
 
 TEST_CASE("a shutdown during a broadcast tells the parent what is known", "[timeout]") {
-  cluster c(3);
+  virtual_cluster c(3);
   probe service;
   c.serve(service);
   auto g = c.make_group<probe>(0, chain{});
@@ -396,7 +396,7 @@ TEST_CASE("a shutdown during a broadcast tells the parent what is known", "[time
 }
 
 TEST_CASE("a root that shuts down ends its own broadcasts", "[timeout]") {
-  cluster c(3);
+  virtual_cluster c(3);
   probe service;
   service.log->usual = 20s;
   c.serve(service);
@@ -438,7 +438,7 @@ struct spinner {
 
 TEST_CASE("a shutdown names the function that loops on the pool, within its limit", "[timeout]") {
   for (const std::uint32_t root : {0U, 1U}) {
-    cluster c(2);
+    virtual_cluster c(2);
     c.serve(spinner{});
     group_options options;
     options.tree = flat{};

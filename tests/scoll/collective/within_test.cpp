@@ -26,9 +26,10 @@ group_options within(const group<probe>& outer, populate when = populate::immedi
 
 }  // namespace
 
-TEST_CASE("a group within another one ends with it on each member", "[within]") {
+TEST_CASE("a group within another one ends with it on each member", "[within][world]") {
+  const world_kind kind = any_kind_of_world();
   for (const populate when : {populate::immediate, populate::delayed}) {
-    cluster c(5);
+    cluster c(kind, 5);
     probe service;
     c.serve(service);
     const auto outer = c.make_group<probe>(0, knomial{2});
@@ -52,8 +53,8 @@ TEST_CASE("a group within another one ends with it on each member", "[within]") 
   }
 }
 
-TEST_CASE("a group within another one may end first, and nothing of it stays there", "[within]") {
-  cluster c(3);
+TEST_CASE("a group within another one may end first, and nothing of it stays there", "[within][world]") {
+  cluster c(any_kind_of_world(), 3);
   c.serve(probe{});
   const auto outer = c.make_group<probe>(0, flat{});
   for (int i = 0; i < 3; ++i) {
@@ -88,7 +89,7 @@ TEST_CASE("a group is only created within one that all its members hold", "[with
 }
 
 TEST_CASE("no group is created within one that is revoked", "[within][revoke]") {
-  cluster c(3);
+  virtual_cluster c(3);
   c.serve(probe{});
   const auto outer = c.run(c[0].create_group<probe>(nodes({1, 2, 3}), {.tree = flat{}})).value();
   // Node 3 hears of the revoke alone; the creator does not know of it when it creates another group.
@@ -105,7 +106,7 @@ TEST_CASE("no group is created within one that is revoked", "[within][revoke]") 
 }
 
 TEST_CASE("a creation within a group that lacks one of the members is malformed", "[within][hostile]") {
-  cluster c(4);
+  virtual_cluster c(4);
   c.serve(probe{});
   const auto outer = c.run(c[1].create_group<probe>(nodes({2, 3}), {.tree = flat{}})).value();
   const auto members = membership::make(c.targets()).value();
@@ -136,8 +137,8 @@ TEST_CASE("a creation within a group that lacks one of the members is malformed"
   CHECK_FALSE(refused());
 }
 
-TEST_CASE("no delayed group is made that outlives its creator", "[within]") {
-  cluster c(2);
+TEST_CASE("no delayed group is made that outlives its creator", "[within][world]") {
+  cluster c(any_kind_of_world(), 2);
   c.serve(probe{});
   group_options options;
   options.populate = populate::delayed;

@@ -3,8 +3,8 @@
 #include "scoll/collective/bcast.hpp"
 #include "scoll/node_snapshot.hpp"
 #include "scoll/ship/ship.hpp"
-#include "tcp_cluster.hpp"
 #include "tests/catch.hpp"
+#include "tests/scoll/collective/cluster.hpp"
 
 using namespace scoll;
 
@@ -23,7 +23,7 @@ constexpr remote_function<std::uint32_t, std::uint32_t> twice{"test.twice"};
 }  // namespace
 
 TEST_CASE("a snapshot says what a node holds, has done, and whom it knows", "[tcp]") {
-  test::tcp_cluster c(3);
+  test::cluster c(test::world_kind::tcp_v4, 3);
   const node_snapshot fresh = c[0].snapshot();
   CHECK(fresh.id == 1);
   CHECK(fresh.incarnation == 1);

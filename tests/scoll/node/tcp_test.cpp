@@ -4,14 +4,15 @@
 #include "scoll/coro/frame_pool.hpp"
 #include "scoll/coro/when_all.hpp"
 #include "scoll/node_access.hpp"
-#include "tcp_cluster.hpp"
 #include "tests/catch.hpp"
+#include "tests/scoll/collective/cluster.hpp"
 #include "tests/scoll/coro/death.hpp"
 #include "tests/support/allocation_counter.hpp"
 
 using namespace scoll;
 using namespace std::chrono_literals;
-using test::tcp_cluster;
+using test::cluster;
+using test::world_kind;
 
 namespace {
 
@@ -83,8 +84,8 @@ std::uint64_t triangle(std::uint64_t n) {
 }  // namespace
 
 TEST_CASE("broadcasts over TCP reach everybody, on IPv4 and IPv6", "[tcp]") {
-  for (const std::string listen : {"127.0.0.1:0", "[::1]:0"}) {
-    tcp_cluster c(10, listen);
+  for (const world_kind kind : {world_kind::tcp_v4, world_kind::tcp_v6}) {
+    cluster c(kind, 10);
     c.serve(total{});
     for (const tree_spec& tree :
          {tree_spec(knomial{2}), tree_spec(kary{3}), tree_spec(chain{}), tree_spec(flat{})}) {
@@ -104,7 +105,7 @@ TEST_CASE("a steady state allocates nothing, on root, interior and leaf", "[tcp]
     SUCCEED("sanitizers bring their own allocator");
     return;
   }
-  tcp_cluster c(7);
+  cluster c(world_kind::tcp_v4, 7);
   c.serve(total{});
   auto g = c.make_group<total>(0, knomial{2});  // levels: root, interior, interior, leaf
   int good = 0;
@@ -118,7 +119,7 @@ TEST_CASE("a steady state allocates nothing, on root, interior and leaf", "[tcp]
 }
 
 TEST_CASE("a clean broadcast is two messages per edge, and nothing else", "[tcp]") {
-  tcp_cluster c(16);
+  cluster c(world_kind::tcp_v4, 16);
   c.serve(total{});
   auto g = c.make_group<total>(0, knomial{4});
   const auto messages = [&] {
@@ -137,7 +138,7 @@ TEST_CASE("a clean broadcast is two messages per edge, and nothing else", "[tcp]
 }
 
 TEST_CASE("requests of every size up to the limit cross every hop", "[tcp]") {
-  tcp_cluster c(6);
+  cluster c(world_kind::tcp_v4, 6);
   c.serve(measure{});
   auto g = c.make_group<measure>(0, chain{});
   const auto check = [](group<measure> on) -> task<void> {
@@ -158,7 +159,7 @@ TEST_CASE("requests of every size up to the limit cross every hop", "[tcp]") {
 }
 
 TEST_CASE("a merged reply that outgrows a message loses its subtree's values and no more", "[tcp]") {
-  tcp_cluster c(8);
+  cluster c(world_kind::tcp_v4, 8);
   c.serve(listing{});
   auto g = c.make_group<listing>(0, knomial{2});
   const auto check = [](group<listing> on) -> task<void> {
@@ -183,7 +184,7 @@ TEST_CASE("a merged reply that outgrows a message loses its subtree's values and
 }
 
 TEST_CASE("many broadcasts at once share the connections", "[tcp]") {
-  tcp_cluster c(9);
+  cluster c(world_kind::tcp_v4, 9);
   c.serve(total{});
   std::vector<group<total>> groups;
   for (std::uint32_t root : {0U, 4U, 8U}) groups.push_back(c.make_group<total>(root, kary{2}));
@@ -214,7 +215,7 @@ TEST_CASE("a program that ends without shutdown is told what to do", "[tcp]") {
 TEST_CASE("a membership of 50,000 entities reaches all members over TCP", "[tcp]") {
   constexpr std::uint64_t entities = 50'000;
   for (const populate when : {populate::immediate, populate::delayed}) {
-    tcp_cluster c(8);
+    cluster c(world_kind::tcp_v4, 8);
     c.serve(survey{});
     std::vector<target> targets = c.targets();
     for (std::uint64_t e = 0; e < entities; ++e) targets[e % targets.size()].entities.push_back({e, ~e});

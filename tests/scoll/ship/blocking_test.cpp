@@ -7,14 +7,13 @@
 #include "calls.hpp"
 #include "scoll/bulk/bulk.hpp"
 #include "tests/scoll/coro/death.hpp"
-#include "tests/scoll/node/tcp_cluster.hpp"
 
 using namespace scoll;
 using namespace scoll::test;
 using namespace std::chrono_literals;
 
 TEST_CASE("callbacks hear how their calls ended") {
-  cluster c(2);
+  virtual_cluster c(2);
   handlers h;
   h.serve_all(c[1]);
   scope work(c.ex);
@@ -30,7 +29,7 @@ TEST_CASE("callbacks hear how their calls ended") {
 }
 
 TEST_CASE("callbacks hear how notifications, pulls and pushes ended") {
-  cluster c(2);
+  virtual_cluster c(2);
   handlers h;
   h.serve_all(c[1]);
   std::vector<std::byte> store(100'000, std::byte{1});
@@ -60,7 +59,7 @@ TEST_CASE("callbacks hear how notifications, pulls and pushes ended") {
 
 TEST_CASE("other threads ship calls and block until they have ended", "[tcp]") {
   handlers h;
-  tcp_cluster c(2);
+  cluster c(world_kind::tcp_v4, 2);
   h.serve_all(c[1]);
   int left = 4;
   std::uint64_t sums[4] = {};
@@ -81,7 +80,7 @@ TEST_CASE("other threads ship calls and block until they have ended", "[tcp]") {
       --running;
     });
   }
-  while (running != 0) c.ring->run_once(1ms);
+  while (running != 0) c.run_once(1ms);
   for (auto& t : threads) t.join();
   for (const std::uint64_t sum : sums) CHECK(sum == 49 * 50 / 2 + 50);
   CHECK(late);
@@ -89,7 +88,7 @@ TEST_CASE("other threads ship calls and block until they have ended", "[tcp]") {
 
 TEST_CASE("other threads notify, pull and push, and a stop token ends what they wait for", "[tcp]") {
   handlers h;
-  tcp_cluster c(2);
+  cluster c(world_kind::tcp_v4, 2);
   h.serve_all(c[1]);
   std::vector<std::byte> store(100'000, std::byte{1});
   auto handle = expose(c[1], std::span(store), memory_access::read_write);
@@ -113,7 +112,7 @@ TEST_CASE("other threads notify, pull and push, and a stop token ends what they 
     running = false;
   });
   while (running) {
-    c.ring->run_once(1ms);
+    c.run_once(1ms);
     if (h.begun == 2) stop.request_stop();  // it waits in the handler of `wait_until_told`
   }
   other.join();
@@ -125,7 +124,7 @@ TEST_CASE("other threads notify, pull and push, and a stop token ends what they 
 }
 
 TEST_CASE("blocking for a node is refused on the thread of its executor") {
-  cluster c(2);
+  virtual_cluster c(2);
   handlers h;
   h.serve_all(c[1]);
   const auto first_turn = []() -> task<void> { co_return; };

@@ -3,7 +3,6 @@
 #include "calls.hpp"
 #include "scoll/bulk/bulk.hpp"
 #include "scoll/bulk/stream.hpp"
-#include "tests/scoll/node/tcp_cluster.hpp"
 #include "tests/support/allocation_counter.hpp"
 #include "tests/support/bytes.hpp"
 #include "transport/wire/checksum.hpp"
@@ -66,7 +65,7 @@ task<ship_result<std::uint64_t>> asked(node& from, node_id to, region_descriptor
 }  // namespace
 
 TEST_CASE("a handler works on chunks of bulk while the next ones come") {
-  cluster c(2, {}, 2ms);
+  virtual_cluster c(2, {}, 2ms);
   work_seen seen;
   c[1].serve(digest, digester(c[1], seen, &c.network)).value();
   const auto store = made(40 * chunk_bytes, 1);
@@ -92,8 +91,8 @@ TEST_CASE("a handler works on chunks of bulk while the next ones come") {
   CHECK(both < 400ms + transfer / 4);
 }
 
-TEST_CASE("a caller that gives up ends its handler in the middle of a stream") {
-  cluster c(2, {}, 1ms);
+TEST_CASE("a caller that gives up ends its handler in the middle of a stream", "[world]") {
+  cluster c(any_kind_of_world(), 2, {}, 1ms);
   work_seen seen;
   seen.per_chunk = 10ms;
   c[1].serve(digest, digester(c[1], seen)).value();
@@ -110,7 +109,7 @@ TEST_CASE("a caller that gives up ends its handler in the middle of a stream") {
 }
 
 TEST_CASE("a stream ten times as long takes a handler no more memory", "[tcp]") {
-  tcp_cluster c(2);
+  cluster c(world_kind::tcp_v4, 2);
   work_seen seen;
   c[1].serve(digest, digester(c[1], seen)).value();
   const auto store = made(20 * mebibyte, 1);

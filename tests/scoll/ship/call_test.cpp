@@ -21,8 +21,8 @@ TEST_CASE("a function has a number from its name, and a digest of its types") {
   STATIC_REQUIRE_FALSE(compatible(other_name.key().types, add.key().types));
 }
 
-TEST_CASE("a call gives the handler's result") {
-  cluster c(2);
+TEST_CASE("a call gives the handler's result", "[world]") {
+  cluster c(any_kind_of_world(), 2);
   handlers h;
   h.serve_all(c[1]);
   const auto sum = ask(c, 0, 2, add, {3, 4});
@@ -39,12 +39,12 @@ TEST_CASE("a call gives the handler's result") {
   CHECK(calls_over(c));
 }
 
-TEST_CASE("results come in the order in which handlers end") {
-  cluster c(2);
+TEST_CASE("results come in the order in which handlers end", "[world]") {
+  cluster c(any_kind_of_world(), 2);
   handlers h;
   h.serve_all(c[1]);
   call_flight<std::uint64_t> slow(c, c[0], 2, wait_until_told, nothing{});
-  c.ex.run_for(1ms);
+  c.pass(1ms);
   REQUIRE(h.begun == 1);
   CHECK(*ask(c, 0, 2, add, {1, 1}) == 2);
   CHECK_FALSE(slow.done());
@@ -52,14 +52,14 @@ TEST_CASE("results come in the order in which handlers end") {
   CHECK(*slow.land() == 7);
 }
 
-TEST_CASE("thousands of calls are in flight at once") {
-  cluster c(2);
+TEST_CASE("thousands of calls are in flight at once", "[world]") {
+  cluster c(any_kind_of_world(), 2);
   handlers h;
   h.serve_all(c[1]);
   std::vector<std::unique_ptr<call_flight<std::uint64_t>>> all;
   for (int i = 0; i < 2000; ++i)
     all.push_back(std::make_unique<call_flight<std::uint64_t>>(c, c[0], 2, wait_until_told, nothing{}));
-  c.ex.run_for(10ms);
+  c.pass(10ms);
   CHECK(h.begun == 2000);
   CHECK(scoll::detail::node_access::shipper(c[1]).server_calls_of(1) == 2000);
   h.go.set();
@@ -70,8 +70,8 @@ TEST_CASE("thousands of calls are in flight at once") {
   CHECK(calls_over(c));
 }
 
-TEST_CASE("a handler's error comes with its domain, number and text") {
-  cluster c(2);
+TEST_CASE("a handler's error comes with its domain, number and text", "[world]") {
+  cluster c(any_kind_of_world(), 2);
   handlers h;
   h.serve_all(c[1]);
   const auto told = ask(c, 0, 2, fail, 1U);
@@ -84,8 +84,8 @@ TEST_CASE("a handler's error comes with its domain, number and text") {
   CHECK(thrown.may_have_executed());
 }
 
-TEST_CASE("a function that is not served is named") {
-  cluster c(2);
+TEST_CASE("a function that is not served is named", "[world]") {
+  cluster c(any_kind_of_world(), 2);
   const auto r = ask(c, 0, 2, add, {1, 2});
   REQUIRE_FALSE(r);
   CHECK(r.error() == error(errc::unknown_function, "node 2 does not serve 'test.add'"));
@@ -100,8 +100,8 @@ TEST_CASE("a function that is not served is named") {
   CHECK_FALSE(itself.may_have_executed());
 }
 
-TEST_CASE("a notification ends when it is taken") {
-  cluster c(2);
+TEST_CASE("a notification ends when it is taken", "[world]") {
+  cluster c(any_kind_of_world(), 2);
   handlers h;
   h.serve_all(c[1]);
   const auto send = [&](const remote_function<nothing, std::uint64_t>& f) -> task<ship_result<nothing>> {
@@ -109,7 +109,7 @@ TEST_CASE("a notification ends when it is taken") {
     co_return r;
   };
   REQUIRE(c.run(send(wait_until_told)));
-  c.ex.run_for(1ms);
+  c.pass(1ms);
   CHECK(h.begun == 1);
   CHECK(h.ended == 0);
   CHECK(scoll::detail::node_access::shipper(c[1]).server_calls() == 1);
@@ -122,8 +122,8 @@ TEST_CASE("a notification ends when it is taken") {
   CHECK(r.error() == errc::unknown_function);
 }
 
-TEST_CASE("handlers ship on, and the time left travels") {
-  cluster c(3);
+TEST_CASE("handlers ship on, and the time left travels", "[world]") {
+  cluster c(any_kind_of_world(), 3);
   handlers h;
   h.serve_all(c[2]);
   constexpr remote_function<pair_of, std::uint64_t> relay{"test.relay"};
@@ -143,21 +143,21 @@ TEST_CASE("handlers ship on, and the time left travels") {
   REQUIRE(sum);
   CHECK(*sum == 42);
   CHECK(h.last_caller == 2);
-  CHECK(h.last_remaining > 44ms);
+  CHECK(h.last_remaining > (c.is_virtual() ? 44ms : 0ms));
   CHECK(h.last_remaining < 46ms);
 }
 
-TEST_CASE("the table of handlers is bounded, and no peer takes all of it") {
+TEST_CASE("the table of handlers is bounded, and no peer takes all of it", "[world]") {
   node_options base;
   base.ship.handlers = 8;
-  cluster c(4, base);
+  cluster c(any_kind_of_world(), 4, base);
   handlers h;
   h.serve_all(c[3]);
   std::vector<std::unique_ptr<call_flight<std::uint64_t>>> all;
   const auto burst = [&](std::uint32_t from, int times) {
     for (int i = 0; i < times; ++i)
       all.push_back(std::make_unique<call_flight<std::uint64_t>>(c, c[from], 4, wait_until_told, nothing{}));
-    c.ex.run_for(5ms);
+    c.pass(5ms);
   };
   burst(0, 20);
   CHECK(scoll::detail::node_access::shipper(c[3]).server_calls_of(1) == 4);
@@ -175,8 +175,8 @@ TEST_CASE("the table of handlers is bounded, and no peer takes all of it") {
   CHECK(calls_over(c));
 }
 
-TEST_CASE("a limit on calls in flight gives places in the order of coming") {
-  cluster c(2);
+TEST_CASE("a limit on calls in flight gives places in the order of coming", "[world]") {
+  cluster c(any_kind_of_world(), 2);
   constexpr remote_function<std::uint64_t> numbered{"test.numbered"};
   std::vector<std::uint64_t> order;
   c[1].serve(numbered,
@@ -194,7 +194,7 @@ TEST_CASE("a limit on calls in flight gives places in the order of coming") {
     all.push_back(std::make_unique<call_flight<nothing>>(c, c[0], 2, numbered, number, options));
   };
   for (std::uint64_t i = 0; i < 6; ++i) begin(i, limited);
-  c.ex.run_for(1ms);
+  c.pass(1ms);
   CHECK(order == std::vector<std::uint64_t>{0, 1});
   CHECK(limit.free() == 0);
   const auto let_all_end = [&] {
@@ -209,7 +209,7 @@ TEST_CASE("a limit on calls in flight gives places in the order of coming") {
     hurried.deadline = 2ms;
     begin(100, hurried);
     begin(6, limited);
-    c.ex.run_for(5ms);
+    c.pass(5ms);
     REQUIRE(all[6]->done());
     CHECK(all[6]->land().error() == errc::deadline_exceeded);
     CHECK_FALSE(all[6]->land().may_have_executed());
@@ -230,11 +230,11 @@ TEST_CASE("a limit on calls in flight gives places in the order of coming") {
   CHECK_FALSE(limit.has_waiters());
 }
 
-TEST_CASE("both ends ship to each other with all credit used, and nothing locks up") {
+TEST_CASE("both ends ship to each other with all credit used, and nothing locks up", "[world]") {
   node_options base;
   base.link.window = {4, 4, 4, 4};
   base.ship.queue = 64;
-  cluster c(2, base);
+  cluster c(any_kind_of_world(), 2, base);
   static constexpr remote_function<std::uint32_t, std::uint32_t> bounce{"test.bounce"};
   for (std::uint32_t i = 0; i < 2; ++i) {
     c[i].serve(bounce,
@@ -260,7 +260,7 @@ TEST_CASE("both ends ship to each other with all credit used, and nothing locks 
 }
 
 TEST_CASE("a function that is closed lets its calls end and takes no more") {
-  cluster c(2);
+  virtual_cluster c(2);
   event go;
   constexpr remote_function<nothing, std::uint32_t> late{"test.late"};
   auto handle = c[1].serve(late,

@@ -75,9 +75,9 @@ class call_flight {
   template <class In>
   call_flight(cluster& c, node& from, node_id to, const remote_function<In, Out>& f, const In& argument,
               ship_options options = {})
-      : cluster_(c), scope_(c.ex), began_(c.ex.now()) {
+      : cluster_(c), scope_(c.get_executor()), began_(c.now()) {
     scope_.spawn(go(from, to, f, argument, options));
-    c.ex.run_now();
+    c.run_ready();
   }
   ~call_flight() { land(); }
   call_flight(const call_flight&) = delete;
@@ -96,7 +96,7 @@ class call_flight {
                 ship_options options) {
     auto r = co_await ship(from, to, f, argument, options);
     result_.emplace(std::move(r));
-    ended_ = cluster_.ex.now();
+    ended_ = cluster_.now();
   }
   task<void> join() { co_await scope_.join(); }
 

@@ -6,7 +6,7 @@ using namespace scoll::test;
 using namespace std::chrono_literals;
 
 TEST_CASE("a deadline ends a call, tells the handler, and the late result is ignored") {
-  cluster c(2);
+  virtual_cluster c(2);
   handlers h;
   h.serve_all(c[1]);
   constexpr remote_function<nothing, std::uint64_t> stubborn{"test.stubborn"};
@@ -34,8 +34,8 @@ TEST_CASE("a deadline ends a call, tells the handler, and the late result is ign
   CHECK(*ask(c, 0, 2, add, {1, 1}) == 2);
 }
 
-TEST_CASE("no time, or a token that has fired, ends a call before it begins") {
-  cluster c(2);
+TEST_CASE("no time, or a token that has fired, ends a call before it begins", "[world]") {
+  cluster c(any_kind_of_world(), 2);
   handlers h;
   h.serve_all(c[1]);
   ship_options options;
@@ -50,14 +50,14 @@ TEST_CASE("no time, or a token that has fired, ends a call before it begins") {
   r = ask(c, 0, 2, add, {1, 1}, options);
   CHECK(r.error() == errc::cancelled);
   CHECK_FALSE(r.may_have_executed());
-  c.ex.run_for(1ms);
+  c.pass(1ms);
   CHECK(h.begun == 0);
 }
 
 TEST_CASE("a call that names no deadline takes that of its node") {
   node_options base;
   base.ship.default_deadline = 20ms;
-  cluster c(2, base);
+  virtual_cluster c(2, base);
   handlers h;
   h.serve_all(c[1]);
   call_flight<std::uint64_t> usual(c, c[0], 2, wait_until_told, nothing{});
@@ -70,7 +70,7 @@ TEST_CASE("a call that names no deadline takes that of its node") {
 }
 
 TEST_CASE("a stop ends a call while it waits to be sent, while it runs, and after") {
-  cluster c(2);
+  virtual_cluster c(2);
   handlers h;
   h.serve_all(c[1]);
   stop_source stop;
@@ -118,7 +118,7 @@ TEST_CASE("a stop ends a call while it waits to be sent, while it runs, and afte
 }
 
 TEST_CASE("a peer that dies ends its calls within the grace, and its handlers hear of it") {
-  cluster c(2);
+  virtual_cluster c(2);
   handlers h;
   h.serve_all(c[0]);
   h.serve_all(c[1]);
@@ -141,16 +141,16 @@ TEST_CASE("a peer that dies ends its calls within the grace, and its handlers he
   c.revive(1);
 }
 
-TEST_CASE("calls to a peer that liveness calls dead end at once, and new ones are refused") {
-  cluster c(2);
+TEST_CASE("calls to a peer that liveness calls dead end at once, and new ones are refused", "[world]") {
+  cluster c(any_kind_of_world({fault::part}), 2);
   handlers h;
   h.serve_all(c[1]);
   call_flight<std::uint64_t> f(c, c[0], 2, wait_until_told, nothing{});
-  c.ex.run_for(1ms);
+  c.pass(1ms);
   REQUIRE(h.begun == 1);
   c.kill(1);
   c[0].on_dead(2, 1);
-  c.ex.run_now();
+  c.run_ready();
   REQUIRE(f.done());
   CHECK(f.land().error() == errc::peer_died);
   CHECK(f.land().may_have_executed());
@@ -165,7 +165,7 @@ TEST_CASE("calls to a peer that liveness calls dead end at once, and new ones ar
 }
 
 TEST_CASE("a connection that comes back within the grace loses no call") {
-  cluster c(2);
+  virtual_cluster c(2);
   handlers h;
   h.serve_all(c[1]);
   call_flight<std::uint64_t> f(c, c[0], 2, wait_until_told, nothing{});
@@ -177,19 +177,19 @@ TEST_CASE("a connection that comes back within the grace loses no call") {
   CHECK(h.begun == 1);
 }
 
-TEST_CASE("a peer that reboots ends its calls as such") {
-  cluster c(2);
+TEST_CASE("a peer that reboots ends its calls as such", "[world]") {
+  cluster c(any_kind_of_world({fault::part}), 2);
   handlers h;
   h.serve_all(c[1]);
   call_flight<std::uint64_t> f(c, c[0], 2, wait_until_told, nothing{});
-  c.ex.run_for(1ms);
+  c.pass(1ms);
   c.kill(1);
-  c.ex.run_for(10ms);
+  c.pass(10ms);
   h.go.set();
   c.reboot(1, 2);
   c.revive(1);
   h.serve_all(c[1]);
-  c.ex.run_for(500ms);
+  c.pass(500ms);
   REQUIRE(f.done());
   CHECK(f.land().error() == errc::peer_rebooted);
   CHECK(f.land().may_have_executed());
@@ -197,7 +197,7 @@ TEST_CASE("a peer that reboots ends its calls as such") {
 }
 
 TEST_CASE("a node that shuts down ends what it waits for, stops its handlers, and names those that hang") {
-  cluster c(3);
+  virtual_cluster c(3);
   handlers h;
   h.serve_all(c[1]);
   SECTION("calls of its own end") {

@@ -25,11 +25,11 @@ class stranger final : private transport::endpoint_events {
     bytes head, payload;
   };
 
-  explicit stranger(cluster& c, node_id self = 9)
+  explicit stranger(virtual_cluster& c, node_id self = 9)
       : cluster_(c), rail_(c.network, c.ex, c.size()), wire_(c.ex, rail_, options(self), *this) {
     wire_.listen(rail_.listen_address()).value();
     for (std::uint32_t i = 0; i < c.size(); ++i) {
-      wire_.add_peer(i + 1, cluster::address(i)).value();
+      wire_.add_peer(i + 1, c.address(i)).value();
       c[i].add_peer(self, rail_.listen_address()).value();
     }
   }
@@ -98,7 +98,7 @@ class stranger final : private transport::endpoint_events {
   }
   void on_session_lost(transport::session&, const error&) noexcept override {}
 
-  cluster& cluster_;
+  virtual_cluster& cluster_;
   testing::sim_rail rail_;
   transport::endpoint wire_;
   std::vector<std::unique_ptr<transport::incoming>> held_;
@@ -121,7 +121,7 @@ ship_head head_of(const detail::function_key& key) {
 }  // namespace
 
 TEST_CASE("whatever comes as a call is refused or served, and never harms") {
-  cluster c(1);
+  virtual_cluster c(1);
   handlers h;
   h.serve_all(c[0]);
   stranger s(c);
@@ -166,7 +166,7 @@ TEST_CASE("whatever comes as a call is refused or served, and never harms") {
 }
 
 TEST_CASE("whatever comes as an answer ends the call, and never harms") {
-  cluster c(1);
+  virtual_cluster c(1);
   stranger s(c);
   ship_options soon;
   soon.deadline = 200ms;
@@ -239,7 +239,7 @@ TEST_CASE("whatever comes as an answer ends the call, and never harms") {
 }
 
 TEST_CASE("random heads and payloads harm neither side") {
-  cluster c(1);
+  virtual_cluster c(1);
   handlers h;
   h.go.set();
   h.serve_all(c[0]);

@@ -17,8 +17,8 @@ std::vector<std::uint8_t> pattern(std::size_t size) {
 
 }  // namespace
 
-TEST_CASE("arguments and results of any size come through, around every limit") {
-  cluster c(2);
+TEST_CASE("arguments and results of any size come through, around every limit", "[world]") {
+  cluster c(any_kind_of_world(), 2);
   handlers h;
   h.serve_all(c[1]);
   for (const int size : {0, 1, 315, 316, 317, 320, 321, 4096, 32763, 32764, 32765, 40000, 1000000}) {
@@ -31,11 +31,12 @@ TEST_CASE("arguments and results of any size come through, around every limit") 
   CHECK(scoll::detail::node_access::shipper(c[1]).statistics().large == 3);
 }
 
-TEST_CASE("the eager limit is an option, and the sides may differ in it") {
+TEST_CASE("the eager limit is an option, and the sides may differ in it", "[world]") {
+  const world_kind kind = any_kind_of_world();
   node_options base;
   base.ship.eager_bytes = 1000;
-  cluster c(1, base);
-  cluster both(2);
+  cluster c(kind, 1, base);
+  cluster both(kind, 2);
   both.reboot(1, 2, base);
   handlers h;
   h.serve_all(both[0]);
@@ -54,7 +55,7 @@ TEST_CASE("the eager limit is an option, and the sides may differ in it") {
 TEST_CASE("too large is said with both sizes, and nothing runs") {
   node_options base;
   base.ship.large_bytes = 50000;
-  cluster c(2, base);
+  virtual_cluster c(2, base);
   handlers h;
   h.serve_all(c[1]);
   const auto r = ask(c, 0, 2, echo, pattern(60000));
@@ -73,7 +74,7 @@ TEST_CASE("too large is said with both sizes, and nothing runs") {
 TEST_CASE("the memory of large arguments and results is bounded") {
   node_options base;
   base.ship.large_memory = 100000;
-  cluster c(2, base);
+  virtual_cluster c(2, base);
   handlers h;
   constexpr remote_function<std::vector<std::uint8_t>, std::uint32_t> measure{"test.measure"};
   c[1].serve(measure,
@@ -96,7 +97,7 @@ TEST_CASE("the memory of large arguments and results is bounded") {
 
 TEST_CASE("a large call ends by its deadline, its token or its peer at any moment") {
   for (int us = 1; us < 3000; us = us * 5 / 4 + 1) {
-    cluster c(2);
+    virtual_cluster c(2);
     handlers h;
     h.serve_all(c[1]);
     stop_source stop;
@@ -106,7 +107,7 @@ TEST_CASE("a large call ends by its deadline, its token or its peer at any momen
     if (by_time) options.deadline = std::chrono::microseconds(us);
     const auto sent = pattern(200000);
     call_flight<std::vector<std::uint8_t>> f(c, c[0], 2, echo, sent, options);
-    c.ex.run_for(std::chrono::microseconds(us));
+    c.pass(std::chrono::microseconds(us));
     if (us % 3 == 1) stop.request_stop();
     if (us % 3 == 2) c.kill(1);
     auto& r = f.land();
@@ -115,13 +116,13 @@ TEST_CASE("a large call ends by its deadline, its token or its peer at any momen
                             r.error() == errc::connection_lost || r.error() == errc::unreachable;
       CAPTURE(us, std::string(r.error().text()));
       REQUIRE(expected);
-      c.ex.run_for(1500ms);
+      c.pass(1500ms);
       REQUIRE((r.may_have_executed() || h.begun == 0));
     } else {
       REQUIRE(*r == sent);
     }
     c.revive(1);
-    c.ex.run_for(1500ms);
+    c.pass(1500ms);
     REQUIRE(calls_over(c));
     REQUIRE(c[0].wire().payloads_in_use() == 0);
   }
@@ -130,7 +131,7 @@ TEST_CASE("a large call ends by its deadline, its token or its peer at any momen
 TEST_CASE("a large result that nobody fetches is given up") {
   node_options base;
   base.ship.large_hold = 100ms;
-  cluster c(2, base);
+  virtual_cluster c(2, base);
   handlers h;
   h.serve_all(c[1]);
   const auto sent = pattern(20000);
@@ -150,8 +151,8 @@ TEST_CASE("a large result that nobody fetches is given up") {
   CHECK(calls_over(c));
 }
 
-TEST_CASE("a borrowed argument points into the message while its handler runs") {
-  cluster c(2);
+TEST_CASE("a borrowed argument points into the message while its handler runs", "[world]") {
+  cluster c(any_kind_of_world(), 2);
   constexpr remote_function<wire::borrowed_bytes, std::uint64_t> sum{"test.sum"};
   event go;
   c[1].serve(sum,
@@ -166,7 +167,7 @@ TEST_CASE("a borrowed argument points into the message while its handler runs") 
     go.reset();
     const std::vector<std::byte> bytes(size, std::byte{3});
     call_flight<std::uint64_t> f(c, c[0], 2, sum, wire::borrowed_bytes{bytes});
-    c.ex.run_for(50ms);
+    c.pass(50ms);
     go.set();
     REQUIRE(f.land());
     CHECK(*f.land() == 3 * size);

@@ -101,7 +101,7 @@ template <class There, class Here>
 error asked_as(const Here& argument) {
   constexpr remote_function<There, std::uint32_t> served{"test.schema"};
   constexpr remote_function<Here, std::uint32_t> asked{"test.schema"};
-  cluster c(2);
+  virtual_cluster c(2);
   std::uint32_t begun = 0;
   c[1].serve(served, [&](const There&, call_context&) { return ++begun; }).value();
   const auto r = ask(c, 0, 2, asked, argument);
@@ -157,10 +157,10 @@ TEST_CASE("a struct that is shorter or longer than its version says is an error"
   CHECK_FALSE(asked_as<one_field>(two_fields{1, 2}));
 }
 
-TEST_CASE("older and newer programs call each other with structs that grow") {
+TEST_CASE("older and newer programs call each other with structs that grow", "[world]") {
   constexpr remote_function<growing<1>, growing<1>> old_one{"test.grow"};
   constexpr remote_function<growing<2>, growing<2>> new_one{"test.grow"};
-  cluster c(2);
+  cluster c(any_kind_of_world(), 2);
   c[0].serve(old_one, [](const growing<1>& g, call_context&) { return growing<1>{g.shard + 1, 0}; }).value();
   c[1].serve(new_one,
              [](const growing<2>& g, call_context&) { return growing<2>{g.shard + g.copies, g.copies}; })
@@ -174,8 +174,8 @@ TEST_CASE("older and newer programs call each other with structs that grow") {
   CHECK(from_old->shard == 14);
 }
 
-TEST_CASE("types that differ, and names of one number, are named on both sides") {
-  cluster c(2);
+TEST_CASE("types that differ, and names of one number, are named on both sides", "[world]") {
+  cluster c(any_kind_of_world(), 2);
   constexpr remote_function<std::string, std::uint64_t> other_types{"test.add"};
   constexpr remote_function<pair_of, std::uint64_t> other_name{"test.sub", add.id()};
   handlers h;
@@ -196,7 +196,8 @@ TEST_CASE("types that differ, and names of one number, are named on both sides")
   CHECK(h.begun == 0);
 }
 
-TEST_CASE("an error names both functions, however long their names and types are") {
+TEST_CASE("an error names both functions, however long their names and types are", "[world]") {
+  const world_kind kind = any_kind_of_world();
   using many = std::tuple<std::uint64_t, std::uint64_t, std::array<pair_of, 4>, std::vector<std::string>,
                           std::uint64_t, bool, std::vector<std::optional<std::uint32_t>>>;
   struct ends_in_u32 {
@@ -218,7 +219,7 @@ TEST_CASE("an error names both functions, however long their names and types are
   STATIC_REQUIRE(longest.name().size() == 64);
 
   const auto called = [&](const auto& served) {
-    cluster c(2);
+    cluster c(kind, 2);
     c[1].serve(served, [](const ends_in_text&, call_context&) { return std::uint64_t{0}; }).value();
     const ends_in_u32 argument;
     const auto r = ask(c, 0, 2, ours, argument);
@@ -231,8 +232,8 @@ TEST_CASE("an error names both functions, however long their names and types are
         "'object_store.replication.write' here, 'object_store.rebalancing.plan1' on node 2: one number");
   CHECK(called(longest) ==
         "'object_store.replication.write' here, 'a_name_that_is_...t_a_letter_more' on node 2: one number");
-  const auto served_both = [](const auto& first, const auto& second) {
-    cluster c(1);
+  const auto served_both = [kind](const auto& first, const auto& second) {
+    cluster c(kind, 1);
     const auto zero = [](const ends_in_text&, call_context&) { return std::uint64_t{0}; };
     c[0].serve(first, zero).value();
     return text_of(c[0].serve(second, zero).error());

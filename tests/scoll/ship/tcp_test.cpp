@@ -9,7 +9,6 @@
 #include "scoll/coro/when_all.hpp"
 #include "scoll/coro/yield.hpp"
 #include "scoll/node_access.hpp"
-#include "tests/scoll/node/tcp_cluster.hpp"
 #include "tests/support/allocation_counter.hpp"
 
 using namespace scoll;
@@ -183,7 +182,7 @@ TEST_CASE("calls in a steady state allocate nothing, on either side", "[tcp]") {
     SUCCEED("sanitizers bring their own allocator");
     return;
   }
-  tcp_cluster c(2);
+  cluster c(world_kind::tcp_v4, 2);
   handlers h;
   h.serve_all(c[1]);
   const auto in_parallel = [&](int times) -> task<void> {
@@ -201,7 +200,7 @@ TEST_CASE("calls in a steady state allocate nothing, on either side", "[tcp]") {
 }
 
 TEST_CASE("calls and bulk make no threads", "[tcp]") {
-  tcp_cluster c(2);
+  cluster c(world_kind::tcp_v4, 2);
   handlers h;
   h.serve_all(c[1]);
   const auto threads = [] {
@@ -224,7 +223,7 @@ TEST_CASE("calls and bulk make no threads", "[tcp]") {
 }
 
 TEST_CASE("large arguments and results cross real connections", "[tcp]") {
-  tcp_cluster c(2);
+  cluster c(world_kind::tcp_v4, 2);
   handlers h;
   h.serve_all(c[1]);
   const auto play = [&]() -> task<void> {

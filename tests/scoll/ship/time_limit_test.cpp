@@ -45,7 +45,7 @@ struct limit_alone : scoll::detail::converts_to_options<limit_alone> {
 
 /// Node 2 asks node 3, on behalf of node 1.
 struct trio {
-  cluster c{3};
+  virtual_cluster c{3};
   probe service;
   nesting nested;
   handlers h;

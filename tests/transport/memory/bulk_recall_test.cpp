@@ -193,7 +193,7 @@ TEST_CASE("altered bytes are found where checksums were asked for") {
 }
 
 TEST_CASE("a segment in pieces allocates nothing at the receiver's side, whatever its size", "[reactor]") {
-  tcp_world w("127.0.0.1");
+  tcp_world w(tcp_world::family::v4);
   const std::uint32_t segment = GENERATE(8193U, 1U << 20U);
   two p(w, [segment](endpoint_options& o) { o.transfer_segment_bytes = segment; });
   fenced store(made(4 * mebibyte, 1));

@@ -316,7 +316,7 @@ struct rounds {
 }  // namespace
 
 TEST_CASE("orders over TCP allocate nothing in a steady state", "[reactor]") {
-  tcp_world w("127.0.0.1");
+  tcp_world w(tcp_world::family::v4);
   pair p(w);
   content from(size, 1);
   auto region = p.exposed_pieces(from.all());

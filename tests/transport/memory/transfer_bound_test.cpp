@@ -34,7 +34,7 @@ task<> count_allocations(endpoint& at, region_descriptor d, std::span<std::byte>
 }  // namespace
 
 TEST_CASE("transfers over TCP allocate nothing in a steady state", "[reactor]") {
-  tcp_world w("127.0.0.1");
+  tcp_world w(tcp_world::family::v4);
   two p(w);
   fenced store(made(2 * mebibyte, 1));
   const auto region = p.exposed(store.memory());

@@ -40,7 +40,7 @@ class split_rail final : public rail {
 class split_world final : public virtual_world {
  public:
   explicit split_world(std::size_t chunk_bytes = sim_network::usual_chunk_bytes)
-      : net(clock.world(), chunk_bytes, hosts), fast(clock.world(), chunk_bytes, hosts) {
+      : net(clock.world(), chunk_bytes, usual_hosts), fast(clock.world(), chunk_bytes, usual_hosts) {
     net.common_path().model = fast.common_path().model = sim_link_model::ideal(10us);
   }
 

@@ -76,7 +76,7 @@ std::vector<std::byte> pull_until_end(world& w, int fd) {
 }  // namespace
 
 TEST_CASE("a round trip over TCP allocates nothing and costs few system calls", "[reactor]") {
-  tcp_world w("127.0.0.1");
+  tcp_world w(tcp_world::family::v4);
   node a(w, options_of(1));
   node b(w, options_of(2));
   introduce(a, b);
@@ -103,7 +103,7 @@ TEST_CASE("a round trip over TCP allocates nothing and costs few system calls", 
 }
 
 TEST_CASE("many messages share a system call", "[reactor]") {
-  tcp_world w("127.0.0.1");
+  tcp_world w(tcp_world::family::v4);
   node a(w, options_of(1));
   node b(w, options_of(2));
   introduce(a, b);
@@ -122,7 +122,7 @@ TEST_CASE("many messages share a system call", "[reactor]") {
 
 TEST_CASE("a peer that does not read is bounded, others are served, and closing does not wait for it",
           "[reactor]") {
-  tcp_world w("127.0.0.1");
+  tcp_world w(tcp_world::family::v4);
   w.options.linger_limit = 100ms;
   const auto descriptors = on_reactor::open_descriptors();
   {
@@ -166,7 +166,7 @@ TEST_CASE("a peer that does not read is bounded, others are served, and closing 
 }
 
 TEST_CASE("a connection that is closed still delivers its last words", "[reactor]") {
-  tcp_world w("[::1]");
+  tcp_world w(tcp_world::family::v6);
   node a(w, options_of(1));
   unique_fd fd = dial(a.ep->listen_address());
   stranger s(w, 7);
@@ -185,7 +185,7 @@ TEST_CASE("a connection that is closed still delivers its last words", "[reactor
 }
 
 TEST_CASE("a peer that vanishes without a word is noticed by the reset", "[reactor]") {
-  tcp_world w("127.0.0.1");
+  tcp_world w(tcp_world::family::v4);
   node a(w, options_of(1));
   REQUIRE(a.ep->add_peer(7, "127.0.0.1:1").has_value());
   stranger s(w, 7);
@@ -237,7 +237,7 @@ class descriptor_famine {
 };
 
 TEST_CASE("a node out of descriptors accepts again when there are some", "[reactor]") {
-  tcp_world w("127.0.0.1");
+  tcp_world w(tcp_world::family::v4);
   node a(w, options_of(1));
   node b(w, options_of(2));
   introduce(a, b);
@@ -270,7 +270,7 @@ TEST_CASE("a node out of descriptors accepts again when there are some", "[react
 #endif
 
 TEST_CASE("the source address is bound for peers of its family", "[reactor]") {
-  tcp_world w("127.0.0.1");
+  tcp_world w(tcp_world::family::v4);
   node a(w, options_of(1));
   w.options.bind_source = "127.0.0.9:0";
   node b(w, options_of(2));
@@ -280,7 +280,7 @@ TEST_CASE("the source address is bound for peers of its family", "[reactor]") {
   REQUIRE(w.until([&] { return c.ends == 1; }));
   CHECK(c.answered());
 
-  tcp_world w6("[::1]");
+  tcp_world w6(tcp_world::family::v6);
   w6.options.bind_source = "127.0.0.9:0";
   node a6(w6, options_of(1));
   node b6(w6, options_of(2));
@@ -292,7 +292,7 @@ TEST_CASE("the source address is bound for peers of its family", "[reactor]") {
 }
 
 TEST_CASE("addresses that make no sense are errors, not crashes", "[reactor]") {
-  tcp_world w("127.0.0.1");
+  tcp_world w(tcp_world::family::v4);
   const auto r = w.make_rail(1);
   struct nobody_home final : accept_events {
     void on_accepted(transport::link& l) noexcept override { l.close(); }

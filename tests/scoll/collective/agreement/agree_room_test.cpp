@@ -43,7 +43,7 @@ struct one_proposer : agreeing {
   /// Begins to create a group of all nodes. The creation may begin beside a question, and leaves the proposer
   /// no place until all nodes have heard of the group.
   void begin_creation() {
-    creations.spawn([](cluster& on) -> task<> {
+    creations.spawn([](virtual_cluster& on) -> task<> {
       const auto targets = on.targets();
       group_options options;
       options.tree = flat{};

@@ -84,7 +84,7 @@ class agreeing {
     return all;
   }
 
-  cluster nodes;
+  virtual_cluster nodes;
   group_id id;
 
  private:

@@ -32,7 +32,7 @@ struct knock : transport::exchange {
   error refused;
 };
 
-error knock_at(cluster& c, std::uint32_t from, std::uint32_t to, const group_id& id) {
+error knock_at(virtual_cluster& c, std::uint32_t from, std::uint32_t to, const group_id& id) {
   detail::collective_head head;
   head.service = static_cast<std::uint32_t>(probe::id);
   head.service_version = 1;

@@ -49,7 +49,7 @@ struct bulky {
 /// Gives the number of answers that had been merged each time that other work had a turn between the first
 /// answer and the last.
 std::vector<std::size_t> turns_between(std::uint32_t answers, std::uint32_t bytes) {
-  cluster c(answers + 1);
+  virtual_cluster c(answers + 1);
   bulky service;
   c.serve(service);
   const auto g = c.make_group<bulky>(0, flat{});

@@ -1,0 +1,169 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scoll/coro/executor.hpp"
+#include "transport/io/reactor.hpp"
+#include "transport/session/hello.hpp"
+#include "transport/session/link.hpp"
+#include "transport/sim/sim_network.hpp"
+#include "transport/sim/virtual_executor.hpp"
+#include "transport/tcp/tcp_rail.hpp"
+
+/// The surroundings of nodes, so that one set of cases runs over every transport.
+namespace scoll::test {
+
+using transport::node_id;
+
+/// What a test does to the nodes of a world. Not every world can do all of it.
+enum class fault : std::uint8_t {
+  part,    ///< two nodes lose their links, and get no new ones until they are joined
+  freeze,  ///< a node stands still, as if it had been stopped, until it is thawed
+};
+
+/// The executor, rails and addresses that nodes need, and what can be done to them. Nodes are named by
+/// their id, from 1 on.
+class world {
+ public:
+  virtual ~world() = default;
+
+  virtual executor& ex() = 0;
+  virtual std::unique_ptr<transport::rail> make_rail(node_id node) = 0;
+  /// The address on which a node listens. The rail tells the actual one.
+  virtual std::string address(node_id node) const = 0;
+
+  /// Lets time pass until `done()`; false if that takes longer than `limit` (real or virtual).
+  bool until(const std::function<bool()>& done, nanoseconds limit = std::chrono::seconds(20)) {
+    return wait(done, limit);
+  }
+  virtual void pass(nanoseconds d) = 0;
+  /// Runs one turn, which waits for at most `longest` until there is something to do.
+  virtual void run_once(nanoseconds longest) = 0;
+  /// Runs what is ready, and lets no time pass.
+  virtual void run_ready() = 0;
+  /// Runs what is left when all nodes are gone.
+  virtual void run_out() = 0;
+  virtual bool is_virtual() const noexcept = 0;
+  /// How long an operation that has been stopped may still wait for the hardware.
+  virtual nanoseconds fence_bound() const noexcept { return nanoseconds::zero(); }
+
+  virtual bool can(fault) const noexcept { return false; }
+  virtual void part(node_id a, node_id b);
+  virtual void join(node_id a, node_id b);
+  virtual void freeze(node_id node);
+  virtual void thaw(node_id node);
+
+ protected:
+  virtual bool wait(const std::function<bool()>& done, nanoseconds limit) = 0;
+};
+
+/// Hosts that share a virtual clock.
+class virtual_world : public world {
+ public:
+  testing::virtual_executor clock;
+
+  executor& ex() override { return clock; }
+  void pass(nanoseconds d) override { clock.run_for(d); }
+  void run_once(nanoseconds longest) override { clock.run_once(longest); }
+  void run_ready() override { clock.run_now(); }
+  void run_out() override { clock.run_until_idle(); }
+  bool is_virtual() const noexcept override { return true; }
+
+  static constexpr std::uint32_t usual_hosts = 64;
+
+ private:
+  bool wait(const std::function<bool()>& done, nanoseconds limit) override;
+};
+
+/// Hosts of a simulated network. Node `first_node` is host 0.
+class memory_world final : public virtual_world {
+ public:
+  explicit memory_world(std::size_t chunk_bytes = testing::sim_network::usual_chunk_bytes,
+                        std::uint32_t hosts = usual_hosts, node_id first_node = 0)
+      : net(clock.world(), chunk_bytes, hosts), first_node_(first_node) {
+    set_latency(std::chrono::microseconds(10));
+  }
+
+  testing::sim_network net;
+
+  void set_latency(nanoseconds latency) { net.common_path().model = testing::sim_link_model::ideal(latency); }
+  std::uint32_t host_of(node_id node) const { return static_cast<std::uint32_t>(node - first_node_); }
+
+  std::unique_ptr<transport::rail> make_rail(node_id node) override {
+    return std::make_unique<testing::sim_rail>(net, clock, host_of(node));
+  }
+  std::string address(node_id node) const override { return testing::sim_network::address_of(host_of(node)); }
+  bool can(fault) const noexcept override { return true; }
+  void part(node_id a, node_id b) override;
+  void join(node_id a, node_id b) override;
+  void freeze(node_id node) override { net.freeze(host_of(node)); }
+  void thaw(node_id node) override { net.thaw(host_of(node)); }
+
+ private:
+  node_id first_node_;
+};
+
+/// Real time, and TCP on the loopback interface. On IPv4 every node has an address of its own, by which its
+/// connections are found and broken.
+class tcp_world final : public world {
+ public:
+  enum class family : std::uint8_t { v4, v6 };
+
+  explicit tcp_world(family addresses, transport::reactor_options engine_options = {});
+  ~tcp_world() override;
+
+  transport::reactor& loop() { return *reactor_; }
+  executor& ex() override { return *reactor_; }
+  std::unique_ptr<transport::rail> make_rail(node_id node) override;
+  std::string address(node_id node) const override;
+  void pass(nanoseconds d) override;
+  void run_once(nanoseconds longest) override { reactor_->run_once(longest); }
+  void run_ready() override;
+  void run_out() override { run_ready(); }
+  bool is_virtual() const noexcept override { return false; }
+
+  bool can(fault f) const noexcept override { return f == fault::part && family_ == family::v4; }
+  void part(node_id a, node_id b) override;
+  void join(node_id a, node_id b) override;
+
+  transport::tcp_options options;
+
+ private:
+  class gated_rail;
+  struct gap {
+    node_id a, b;
+  };
+
+  bool wait(const std::function<bool()>& done, nanoseconds limit) override;
+  std::string host(node_id node) const;
+  bool parted(node_id from, std::string_view address) const;
+
+  family family_;
+  std::vector<gap> gaps_;
+  std::unique_ptr<transport::reactor> reactor_;
+};
+
+/// The transports that tests of protocols run over.
+enum class world_kind : std::uint8_t { memory, tcp_v4, tcp_v6 };
+
+constexpr bool is_virtual(world_kind kind) noexcept {
+  return kind == world_kind::memory;
+}
+
+/// Runs the case once for each kind of world that can do all of `needed`. The program prints at its end how
+/// many cases it has left out of which world.
+world_kind any_kind_of_world(std::initializer_list<fault> needed = {});
+
+/// Makes a world. In virtual time it has `hosts` hosts, the first of which has node `first_node`, and wires that
+/// cost their latency.
+std::unique_ptr<world> make_world(world_kind kind, std::uint32_t hosts, node_id first_node,
+                                  nanoseconds latency = std::chrono::microseconds(10));
+
+}  // namespace scoll::test
