@@ -129,8 +129,11 @@ class one_case {
         r["allocs_per_op"] = s.total.allocations;  // exact: the limit is zero
       }
       if (i != raw_at) add_ratios(r, s, floor);
-      if (i > twin_at)
-        r["scoll_p50_ratio"] = rounded(ratio_of_medians(scores[0].p50_of_round, s.p50_of_round).value);
+      if (i > twin_at) {
+        const interval ours = ratio_of_medians(scores[0].p50_of_round, s.p50_of_round);
+        r["scoll_p50_ratio"] = rounded(ours.value);
+        r["scoll_p50_ratio_low"] = rounded(ours.low);
+      }
       found.push_back(std::move(r));
     }
     return found;
