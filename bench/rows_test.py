@@ -103,15 +103,22 @@ def check_revoke(program):
             expect(row, {"notices_per_node": float, "degree": int} if name == "notices" else
                    {"p50_us": float, "p99_us": float, "max_us": float})
         assert found["notices"]["notices_per_node"] < found["notices"]["degree"] + 1, found["notices"]
+        expect(found["last-notice"], {"against": str, "p50_ratio": float})  # limits.json looks at it
 
 
 def check_peers(program):
     """Where they were built; elsewhere one has to be told what to install."""
     folder = pathlib.Path(program).parent
-    if not all((folder / peer).exists() for peer in ("scoll-bench-mpi", "scoll-bench-grpc")):
-        told = subprocess.run([program, "bcast", "--peers", "--quick"], stdin=subprocess.DEVNULL, capture_output=True)
-        packages = [b"libopenmpi-dev", b"libgrpc++-dev", b"protobuf-compiler-grpc"]
-        assert told.returncode == 2 and any(name in told.stderr for name in packages), told
+    mpi, grpc = ((folder / peer).exists() for peer in ("scoll-bench-mpi", "scoll-bench-grpc"))
+    if mpi:
+        check_bulk_bcast_peers(program)
+    for bench, is_built in {"bcast": mpi and grpc, "bulk-bcast": mpi}.items():
+        if is_built:
+            continue
+        code, said = returned(program, bench, "--peers", "--quick")
+        packages = ["libopenmpi-dev", "libgrpc++-dev", "protobuf-compiler-grpc"]
+        assert code == 2 and any(name in said for name in packages) and f"./dev bench {bench} --peers" in said, said
+    if not (mpi and grpc):
         return
     rows, pictures = rows_and_pictures_of(program, "bcast", "--peers", "--nodes", "4", "--size", "8,64", "--at-once", "2")
     found = {row["subject"]: row for row in rows if row["bench"] == "bcast" and row["size"] == 64}
@@ -151,13 +158,49 @@ def check_bulk(program):
 
 
 def check_bulk_bcast(program):
-    rows = rows_of(program, "bulk-bcast", "--nodes", "4", "--size", "1000000", "--chunk", "65536,262144")
+    rows = rows_of(program, "bulk-bcast", "--nodes", "4", "--size", "1000000", "--raw-piece", "65536,262144")
     found = subjects(rows, "bulk-bcast")
-    assert set(found) == {"raw-tree", "raw-tree (A/A)"}, set(found)
+    assert set(found) == {"scoll", "raw-tree", "raw-tree (A/A)"}, set(found)
     for name, row in found.items():
         expect(row, (ALWAYS if name == "raw-tree" else ALWAYS | RATIOS) | {
-            "nodes": int, "plan": str, "chunk": int, "syscalls_per_op": float})
-        assert row["chunk"] in (65536, 262144), row
+            "nodes": int, "plan": str, "chunk": int, "syscalls_per_op": float, "extra_kib": float})
+        assert name == "scoll" or row["chunk"] in (65536, 262144), row
+    expect(found["scoll"], ENGINE | {"asked": str, "predicted_us": float, "frames_per_op": float, "allocs_per_op": float})
+    assert found["scoll"]["asked"] == "auto" and found["scoll"]["plan"] != "auto", found["scoll"]
+    rows, pictures = rows_and_pictures_of(program, "bulk-bcast", "--nodes", "2,5", "--size", "1,200000", "--raw-piece", "65536",
+                                          "--plan", "whole,kary:2,circulant", "--piece", "65536")
+    by_plan = {(row["nodes"], row["size"], row["plan"]): row for row in rows if row["subject"] == "scoll"}
+    assert set(by_plan) == {(nodes, size, plan) for nodes in (2, 5) for size in (1, 200000)
+                            for plan in ("whole", "kary:2", "circulant")}, set(by_plan)
+    for (nodes, _, plan), row in by_plan.items():
+        assert row["chunk"] == 65536 and row["asked"] == plan + ", pieces of 65536", row
+        assert row["frames_per_op"] >= 4 * (nodes - 1), row  # a request, an order, a piece and an answer for each member
+    for name in ("bulk-bcast-over-size-nodes-5", "bulk-bcast-over-nodes-size-200000"):
+        for line in ("scoll, kary:2, pieces of 65536 p50", "raw-tree p50"):
+            assert f"'{line}'" in pictures[name], pictures
+
+
+def check_bulk_bcast_peers(program):
+    rows = rows_of(program, "bulk-bcast", "--peers", "--nodes", "3", "--size", "300000", "--raw-piece", "65536")
+    found = subjects(rows, "bulk-bcast")
+    assert set(found) == {"scoll", "raw-tree", "raw-tree (A/A)", "openmpi-tcp"}, set(found)
+    expect(found["openmpi-tcp"], ALWAYS | RATIOS | {"nodes": int, "scoll_p50_ratio": float, "scoll_p50_ratio_low": float})
+
+
+def check_bulk_bcast_limits(program):
+    """What the committed limits ask for is there, and breaks."""
+    committed = json.loads((pathlib.Path(__file__).parent / "limits.json").read_text())
+    limits = [limit for limit in committed if limit["where"]["bench"] == "bulk-bcast"]
+    assert {limit["field"] for limit in limits} >= {"p50_ratio", "cpu_ratio", "allocs_per_op", "extra_kib"}, limits
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "limits.json"
+        for limit in limits:  # of tiny sizes, and of no sense
+            limit["where"] = {**limit["where"], "nodes": 2, "size": 65536}
+            limit["at_most"] = -1
+        file.write_text(json.dumps([limit for limit in limits if limit["where"]["subject"] == "scoll"]))
+        code, said = returned(program, "bulk-bcast", "--quick", "--nodes", "2", "--size", "65536", "--raw-piece", "65536",
+                              "--check", "--limits", str(file))
+    assert code == 1 and "ABOVE" in said and " 0 without the figure, 0 unmeasured" in said, said
 
 
 def check_coro(program):
@@ -199,6 +242,8 @@ def check_refusals(program):
         ("bcast", "--tree", "knomial:4", "nope"): "'nope'",
         ("bcast", "--nodes", "1"): "--nodes",
         ("rtt", "--size", "0"): "--size",
+        ("bulk-bcast", "--plan", "nope"): "'nope'",
+        ("bulk-bcast", "--piece", "1000"): "--piece",
         ("nothing",): "nothing",
     }.items():
         code, said = returned(program, *arguments)
@@ -224,6 +269,7 @@ check_revoke(sys.argv[1])
 check_peers(sys.argv[1])
 check_bulk(sys.argv[1])
 check_bulk_bcast(sys.argv[1])
+check_bulk_bcast_limits(sys.argv[1])
 check_gossip(sys.argv[1])
 check_coro(sys.argv[1])
 check_limits(sys.argv[1])

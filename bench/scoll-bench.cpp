@@ -20,6 +20,7 @@
 #include "bench/revoke/revoke.hpp"
 #include "bench/rtt/rtt.hpp"
 #include "bench/ship/ship.hpp"
+#include "scoll/bulk/pieces.hpp"
 #include "scoll/settings.hpp"
 
 namespace {
@@ -142,16 +143,29 @@ int measure(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::Range(0, 256));
   add_common(*bulk, a);
-  auto* bulk_bcast = app.add_subcommand("bulk-bcast", "bulk data to all processes of a group, by raw trees");
+  auto* bulk_bcast = app.add_subcommand("bulk-bcast", "a broadcast with bulk data, beside raw trees");
   bulk_bcast->add_option("--nodes", a.bulk_bcast.nodes, "processes, one or several")
       ->delimiter(',')
       ->check(CLI::Range(2, 512));
   bulk_bcast->add_option("--size", a.bulk_bcast.sizes, "bytes of an object, one or several")
       ->delimiter(',')
       ->check(CLI::Range(1U, 1U << 30U));
-  bulk_bcast->add_option("--chunk", a.bulk_bcast.chunks, "bytes of a chunk, one or several to choose from")
+  bulk_bcast
+      ->add_option(
+          "--plan", a.bulk_bcast.plans,
+          "whole, chain, kary:2, knomial:2, circulant and so on, one or several; auto: scoll's choice")
+      ->delimiter(',')
+      ->capture_default_str();
+  bulk_bcast
+      ->add_option("--piece", a.bulk_bcast.pieces, "bytes of scoll's pieces, one or several; 0: its choice")
+      ->delimiter(',')
+      ->check(CLI::Range(0U, scoll::most_bulk_piece_bytes));
+  bulk_bcast
+      ->add_option("--raw-piece", a.bulk_bcast.raw_pieces,
+                   "bytes of the raw tree's chunks, one or several, of which the fastest counts")
       ->delimiter(',')
       ->check(CLI::Range(1U, 1U << 26U));
+  bulk_bcast->add_flag("--peers", a.bulk_bcast.peers, "beside Open MPI over TCP, too");
   add_common(*bulk_bcast, a);
 
   auto* coro = app.add_subcommand("coro", "the coroutine layer beside Asio's");

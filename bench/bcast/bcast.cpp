@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -10,7 +11,7 @@
 
 #include "bench/kit/backend.hpp"
 #include "bench/kit/group_contestant.hpp"
-#include "peers.hpp"
+#include "bench/kit/peers.hpp"
 #include "prediction.hpp"
 #include "scoll/tree/any_tree.hpp"
 #include "scoll/tree/choose.hpp"
@@ -19,6 +20,8 @@ namespace bench::bcast {
 namespace {
 
 using player = void (*)(member&, const setting&);
+
+constexpr std::array other_libraries{open_mpi, grpc};
 
 std::unique_ptr<group_contestant> start(const std::string& name, player play, const setting& s) {
   return std::make_unique<group_contestant>(name, s.nodes, [play, s](member& me) { play(me, s); });
@@ -109,7 +112,8 @@ class one_case {
     twin_ = subjects_.size();
     add("raw-tree-epoll (A/A)", &play_raw_epoll);
     if (!with_peers) return;
-    for (const peer& p : all_peers()) subjects_.push_back({p.subject, bcast::start(p, setting_)});
+    for (const peer& p : other_libraries)
+      subjects_.push_back({p.subject, bench::start(p, s.nodes, s.size, s.congestion_control)});
   }
 
   rows alone() {
@@ -313,7 +317,7 @@ void require_fitting(const given_tree& tree, const std::vector<std::uint32_t>& n
 }  // namespace
 
 rows run(const bench::options& common, const options& o) {
-  if (o.peers) require_peers();
+  if (o.peers) require_peers(other_libraries, "bcast");
   const std::vector<given_tree> trees = parse(o.trees);
   for (const given_tree& tree : trees) require_fitting(tree, o.nodes);
   links_by_case links;

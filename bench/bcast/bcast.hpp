@@ -38,7 +38,7 @@ struct options {
   std::vector<std::uint32_t> in_flight{16};     ///< concurrent broadcasts, measured as well
   std::optional<scoll::tree_spec> pinned{};     ///< pinned by an administrator: "auto" takes this tree
   bool background = false;                      ///< also under bulk traffic that never ends
-  bool peers = false;                           ///< also other libraries (peers.hpp)
+  bool peers = false;                           ///< also other libraries (kit/peers.hpp)
 };
 
 /// Runs all cases: scoll beside the raw tree of the same shape.

@@ -3,21 +3,62 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <memory>
+#include <stdexcept>
 
 #include "bench/kit/group_contestant.hpp"
+#include "bench/kit/peers.hpp"
+#include "scoll/bulk/predict.hpp"
+#include "scoll/tree/any_tree.hpp"
 
 namespace bench::bulk_bcast {
 namespace {
 
+constexpr std::array other_libraries{open_mpi};
+
 /// Chooses the number of operations so that a round takes some hundreds of milliseconds.
-std::uint32_t usual_operations(std::uint32_t nodes, std::uint64_t size) {
+std::uint32_t usual_operations(const job& j) {
   constexpr std::uint64_t bytes_of_round = 1U << 28U;
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes_of_round / (size * nodes), 2, 50));
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes_of_round / (j.size * j.nodes), 2, 50));
 }
 
-double median_us(const setting& s, std::uint32_t operations) {
-  group_contestant group("raw-tree", s.nodes, [s](member& me) { play_raw_tree(me, s); });
+/// A plan and a size of pieces as they were asked for, such as "auto" or "kary:2, pieces of 65536".
+struct asked {
+  std::string plan;
+  std::uint32_t piece = 0;
+
+  std::string text() const { return piece == 0 ? plan : fmt::format("{}, pieces of {}", plan, piece); }
+  setting with(const job& j) const { return {j, scoll::parse_bulk_plan(plan), piece}; }
+};
+
+std::vector<asked> all_asked(const options& o) {
+  std::vector<asked> all;
+  for (const std::string& plan : o.plans) {
+    if (plan != "auto" && !scoll::parse_bulk_plan(plan)) {
+      throw std::invalid_argument("--plan: '" + plan +
+                                  "' is neither a plan, such as whole or kary:2, nor auto");
+    }
+    for (const std::uint32_t piece : o.pieces) all.push_back({plan, piece});
+  }
+  return all;
+}
+
+void require_fitting(const options& o) {
+  for (const std::uint64_t size : o.sizes) {
+    for (const std::uint32_t piece : o.pieces) {
+      if (piece != 0 && !scoll::bulk_pieces::divide(size, piece)) {
+        throw std::invalid_argument(fmt::format(
+            "--piece: {} B cannot travel in pieces of {} B: 0, or a power of two from 65536 to 1048576", size,
+            piece));
+      }
+    }
+  }
+}
+
+double median_us(const raw_setting& s, std::uint32_t operations) {
+  group_contestant group("raw-tree", s.what.nodes, [s](member& me) { play_raw_tree(me, s); });
   std::vector<double> us;
   group.run(1, us);
   us.clear();
@@ -25,54 +66,131 @@ double median_us(const setting& s, std::uint32_t operations) {
   return median(std::move(us));
 }
 
-rows run_case(const bench::options& common, const options& o, std::uint32_t nodes, std::uint64_t size) {
-  const setting best = fastest_raw_tree(common, o, nodes, size);
-  std::vector<subject> subjects;
-  subjects.push_back(group_subject("raw-tree", nodes, &play_raw_tree, best));
-  subjects.push_back(group_subject("raw-tree (A/A)", nodes, &play_raw_tree, best));
-  contest_options how =
-      common.contest(usual_operations(nodes, size), fmt::format("bulk-bcast {} nodes, {} B", nodes, size));
-  how.warm_up = std::min(how.warm_up, how.operations);
-  const auto scores = hold(subjects, how);
-  rows found;
-  for (const score& s : scores) {
-    row r;
-    r["bench"] = "bulk-bcast";
-    r["subject"] = s.subject;
-    r["nodes"] = nodes;
-    r["size"] = size;
-    r["plan"] = to_string(best.plan);
-    r["chunk"] = best.chunk;
-    add_score(r, s);
-    r["syscalls_per_op"] = rounded(s.total.syscalls);
-    if (&s != &scores.front()) add_ratios(r, s, scores.front());
-    found.push_back(std::move(r));
-  }
-  return found;
+/// What the library expects of this plan when it knows that all members share a host, but not how fast that
+/// host is.
+double predicted_us(const job& j, const scoll::bulk_plan& plan, std::uint32_t piece) {
+  const auto control = scoll::any_tree::resolve({}, j.nodes).value();
+  const scoll::bulk_members members{j.nodes, j.nodes, shape_of(control, j.nodes)};
+  const auto pieces = scoll::bulk_pieces::divide(j.size, piece).value();
+  return static_cast<double>(predict_bulk(plan, members, pieces, {})) / 1e3;
 }
+
+/// The most memory of any process beside the place of the bytes.
+double extra_kib(const group_contestant& group, const job& j) {
+  double most = 0;
+  for (const pid_t pid : group.pids()) most = std::max(most, peak_resident_kib(pid));
+  return most - static_cast<double>(j.size) / 1024;
+}
+
+row begin_row(const score& s, const job& j) {
+  row r;
+  r["bench"] = "bulk-bcast";
+  r["subject"] = s.subject;
+  r["nodes"] = j.nodes;
+  r["size"] = j.size;
+  return r;
+}
+
+/// One plan of scoll beside the fastest raw tree and, on request, Open MPI.
+class one_case {
+ public:
+  one_case(const asked& plan, const raw_setting& raw, bool with_peers) : asked_(plan), raw_(raw) {
+    const job& j = raw.what;
+    const setting mine = plan.with(j);
+    add("scoll", [mine](member& me) { play_scoll(me, mine); });
+    for (const char* const name : {"raw-tree", "raw-tree (A/A)"})
+      add(name, [raw](member& me) { play_raw_tree(me, raw); });
+    if (!with_peers) return;
+    for (const peer& p : other_libraries)
+      subjects_.push_back({p.subject, bench::start(p, j.nodes, j.size, j.congestion_control)});
+  }
+
+  rows measure(const bench::options& common) {
+    const job& j = raw_.what;
+    contest_options how = common.contest(
+        usual_operations(j), fmt::format("bulk-bcast {} nodes, {} B, {}", j.nodes, j.size, asked_.text()));
+    how.warm_up = std::min(how.warm_up, how.operations);
+    own_.front()->obey(first_broadcasts, {});
+    const auto scores = hold(subjects_, how);
+    const score& floor = scores[raw_at];
+    rows found;
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      const score& s = scores[i];
+      row r = begin_row(s, j);
+      if (i == 0) describe_scoll(r);
+      if (i == raw_at || i == twin_at) describe_raw(r);
+      add_score(r, s);
+      if (i < own_.size()) {
+        r["syscalls_per_op"] = rounded(s.total.syscalls);
+        r["extra_kib"] = extra_kib(*own_[i], j);
+      }
+      if (i == 0) {
+        r["frames_per_op"] = rounded(s.total.messages);
+        r["allocs_per_op"] = s.total.allocations;  // exact: the limit is zero
+      }
+      if (i != raw_at) add_ratios(r, s, floor);
+      if (i > twin_at) {
+        const interval ours = ratio_of_medians(scores[0].p50_of_round, s.p50_of_round);
+        r["scoll_p50_ratio"] = rounded(ours.value);
+        r["scoll_p50_ratio_low"] = rounded(ours.low);
+      }
+      found.push_back(std::move(r));
+    }
+    return found;
+  }
+
+ private:
+  /// Connections are made, and pools grow to what is needed.
+  static constexpr std::uint32_t first_broadcasts = 6;
+  static constexpr std::size_t raw_at = 1, twin_at = 2;  // other libraries are behind
+
+  template <class Body>
+  void add(const char* name, Body body) {
+    auto made = std::make_unique<group_contestant>(name, raw_.what.nodes, body);
+    own_.push_back(made.get());
+    subjects_.push_back({name, std::move(made)});
+  }
+
+  void describe_scoll(row& r) const {
+    const member_page& root = own_.front()->first();
+    r["asked"] = asked_.text();
+    r["plan"] = to_string(root.plan.load());
+    r["chunk"] = root.piece_bytes.load();
+    r["predicted_us"] = rounded(predicted_us(raw_.what, root.plan, root.piece_bytes));
+  }
+  void describe_raw(row& r) const {
+    r["plan"] = to_string(raw_.tree);
+    r["chunk"] = raw_.chunk;
+  }
+
+  asked asked_;
+  raw_setting raw_;
+  std::vector<subject> subjects_;
+  std::vector<group_contestant*> own_;  // in the same order
+};
 
 void show(const rows& all) {
   static const std::vector<column> columns{
-      {"subject", "subject", 0, 15}, {"nodes", "nodes", 0, 6},       {"size", "bytes", 0, 10},
-      {"plan", "plan", 0, 8},        {"chunk", "chunk", 0, 8},       {"p50_us", "p50 us"},
-      {"p99_us", "p99 us"},          {"cpu_us_per_op", "CPU us/op"}, {"syscalls_per_op", "syscalls", 0, 9},
-      {"p50_ratio", "p50 ratio", 3}, {"p50_ratio_low", "low", 3, 6}, {"p50_ratio_high", "high", 3, 6},
-      {"cpu_ratio", "CPU ratio", 2}};
+      {"subject", "subject", 0, 15},  {"nodes", "nodes", 0, 6},          {"size", "bytes", 0, 10},
+      {"plan", "plan", 0, 10},        {"chunk", "chunk", 0, 8},          {"p50_us", "p50 us"},
+      {"p99_us", "p99 us"},           {"cpu_us_per_op", "CPU us/op"},    {"p50_ratio", "p50 ratio", 3},
+      {"p50_ratio_low", "low", 3, 6}, {"p50_ratio_high", "high", 3, 6},  {"cpu_ratio", "CPU ratio", 2},
+      {"predicted_us", "predicted"},  {"frames_per_op", "frames", 1, 7}, {"allocs_per_op", "allocs", 2, 7},
+      {"extra_kib", "extra KiB", 0}};
   print_table("bulk-bcast; ratios to raw-tree, the fastest of its shapes", columns, all);
 }
 
 }  // namespace
 
-setting fastest_raw_tree(const bench::options& common, const options& o, std::uint32_t nodes,
-                         std::uint64_t size) {
-  setting best;
+raw_setting fastest_raw_tree(const bench::options& common, const options& o, const job& j) {
+  raw_setting best{j};
   double least_us = std::numeric_limits<double>::infinity();
-  for (const scoll::tree_spec& plan : o.plans) {
-    for (const std::uint32_t chunk : o.chunks) {
-      const setting s{nodes, size, plan, chunk, common.congestion_control};
-      show_progress(
-          fmt::format("raw tree {} of {} nodes, {} B, chunks of {} B", to_string(plan), nodes, size, chunk));
-      const double us = median_us(s, common.quick ? 2 : 3 * usual_operations(nodes, size));
+  for (const scoll::tree_spec& tree : o.raw_trees) {
+    for (const std::uint32_t chunk : o.raw_pieces) {
+      const raw_setting s{j, tree, chunk};
+      show_progress(fmt::format("raw tree {} of {} nodes, {} B, chunks of {} B", to_string(tree), j.nodes,
+                                j.size, chunk));
+      const double us = median_us(s, common.quick ? 2 : 3 * usual_operations(j));
       if (us >= least_us) continue;
       least_us = us;
       best = s;
@@ -82,11 +200,17 @@ setting fastest_raw_tree(const bench::options& common, const options& o, std::ui
 }
 
 rows run(const bench::options& common, const options& o) {
+  if (o.peers) require_peers(other_libraries, "bulk-bcast");
+  const std::vector<asked> plans = all_asked(o);
+  require_fitting(o);
   rows all;
   for (const std::uint32_t nodes : o.nodes) {
     for (const std::uint64_t size : o.sizes) {
-      const rows found = run_case(common, o, nodes, size);
-      all.insert(all.end(), found.begin(), found.end());
+      const raw_setting raw = fastest_raw_tree(common, o, {nodes, size, common.congestion_control});
+      for (const asked& plan : plans) {
+        const rows found = one_case(plan, raw, o.peers).measure(common);
+        all.insert(all.end(), found.begin(), found.end());
+      }
     }
   }
   show_progress("");

@@ -16,8 +16,8 @@ namespace {
 /// pipeline full.
 class relay {
  public:
-  relay(bcast::raw_place& place, const setting& s)
-      : place_(place), bytes_(s.size, std::byte{0x5a}), chunk_bytes_(s.chunk) {}
+  relay(bcast::raw_place& place, const raw_setting& s)
+      : place_(place), bytes_(s.what.size, std::byte{0x5a}), chunk_bytes_(s.chunk) {}
 
   std::uint64_t broadcast() {
     syscalls_ = 0;
@@ -104,8 +104,9 @@ class relay {
 
 }  // namespace
 
-void play_raw_tree(member& me, const setting& s) {
-  const bcast::setting shape{.nodes = s.nodes, .tree = s.plan, .congestion_control = s.congestion_control};
+void play_raw_tree(member& me, const raw_setting& s) {
+  const bcast::setting shape{
+      .nodes = s.what.nodes, .tree = s.tree, .congestion_control = s.what.congestion_control};
   bcast::raw_place place(me, shape);
   relay node(place, s);
   bcast::play_raw(place, node, shape);

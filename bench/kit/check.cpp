@@ -21,7 +21,7 @@ bool means(const row& where, const row& r) {
 
 std::string name_of(const row& r) {
   std::string name;
-  for (const char* const field : {"bench", "subject", "case", "op", "nodes", "size", "tree"}) {
+  for (const char* const field : {"bench", "subject", "case", "op", "nodes", "size", "tree", "asked"}) {
     const auto at = r.find(field);
     if (at == r.end()) continue;
     name +=

@@ -19,6 +19,7 @@ class group_contestant final : public contestant {
   }
   std::vector<usage> used() const override { return group_.used(); }
   std::vector<pid_t> pids() const { return group_.pids(); }
+  const member_page& first() const noexcept { return group_.first(); }
 
   answer obey(std::uint32_t operations, order kind) {
     kind.operations = operations;

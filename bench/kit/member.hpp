@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 
+#include "scoll/bulk/plan.hpp"
+
 namespace bench {
 
 /// A task for the first process of a group.
@@ -33,6 +35,9 @@ struct alignas(128) member_page {
   std::atomic<std::uint64_t> messages{0};
   std::atomic<std::uint64_t> background_bytes{0};
   std::atomic<std::uint64_t> notices{0};
+  // Of the latest broadcast with bulk data, at its root.
+  std::atomic<scoll::bulk_plan> plan{};
+  std::atomic<std::uint32_t> piece_bytes{0};
 };
 
 /// The report of the first process about the latest order.

@@ -77,7 +77,10 @@ std::vector<picture> pictures_over(const rows& all, const std::string& x, const 
     p.fixed = fixed;
     p.shown = shown;
     std::string line = text_of(r, "subject");
-    if (r.contains("chunk") && r["chunk"] != 0) line += ", chunk " + text_of(r, "chunk");
+    if (r.contains("asked")) line += ", " + text_of(r, "asked");
+    // Of a plan, the chunk that was found best differs from point to point.
+    if (r.contains("chunk") && r["chunk"] != 0 && !r.contains("plan"))
+      line += ", chunk " + text_of(r, "chunk");
     if (r.contains("depth") && r["depth"] != 0) line += ", depth " + text_of(r, "depth");
     std::vector<double>& heights = p.lines[line][value_of(r, x).get<double>()];
     heights = {r[shown.field].get<double>()};
@@ -187,6 +190,7 @@ constexpr std::array bar_fields{"p50_us", "p50_ns", "over_empty_ms"};
 std::string bar_label(const row& r) {
   std::string label = text_of(r, "subject");
   if (r.contains("case")) label = text_of(r, "case") + ", " + label;
+  if (r.contains("asked")) label += ", " + text_of(r, "asked");
   return label;
 }
 

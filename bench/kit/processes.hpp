@@ -43,6 +43,8 @@ class processes {
   answer obey(const order& o);
   /// Returns the resource usage of each process since its start.
   std::vector<usage> used() const;
+  /// What the first process shows of itself.
+  const member_page& first() const noexcept { return memory_.pages().front(); }
   /// Returns the ids of the forked processes.
   const std::vector<pid_t>& pids() const noexcept { return children_; }
 

@@ -24,9 +24,9 @@ int count_instructions(pid_t process) noexcept {
   return static_cast<int>(syscall(SYS_perf_event_open, &what, process, -1, -1, PERF_FLAG_FD_CLOEXEC));
 }
 
-double voluntary_switches(pid_t process) {
+/// The number behind `key` in the status of a process; 0 if there is none.
+double status_of(pid_t process, std::string_view key) {
   std::ifstream status("/proc/" + std::to_string(process) + "/status");
-  constexpr std::string_view key = "voluntary_ctxt_switches:";
   for (std::string line; std::getline(status, line);) {
     if (line.starts_with(key)) return std::stod(line.substr(key.size()));
   }
@@ -34,6 +34,10 @@ double voluntary_switches(pid_t process) {
 }
 
 }  // namespace
+
+double peak_resident_kib(pid_t process) {
+  return status_of(process, "VmHWM:");
+}
 
 usage& usage::operator+=(const usage& other) noexcept {
   cpu_us += other.cpu_us;
@@ -91,7 +95,7 @@ usage process_meter::read() const {
   if (clock_gettime(cpu_clock_, &t) != 0)
     throw std::system_error(errno, std::generic_category(), "reading the CPU clock of a process");
   now.cpu_us = static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) / 1e3;
-  now.wakeups = voluntary_switches(process_);
+  now.wakeups = status_of(process_, "voluntary_ctxt_switches:");
   std::uint64_t count = 0;
   if (instructions_fd_ >= 0 && ::read(instructions_fd_, &count, sizeof count) == sizeof count)
     now.instructions = static_cast<double>(count);

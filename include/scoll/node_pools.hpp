@@ -31,7 +31,11 @@ class node_pools {
   friend class detail::operation;
 
   detail::operation& acquire_operation();
-  void release_operation(detail::operation& op) noexcept;
+  void add_operation();
+  /// Called while an operation begins: a second one can then run beside it without an allocation.
+  void provide_for_one_more();
+  /// The next operation that begins is this one, whose memory is in the caches, unless they take turns.
+  void release_operation(detail::operation& op, bool take_turns) noexcept;
   /// A buffer of `max_payload_bytes` in which an answer of unknown size is encoded.
   std::span<std::byte> scratch();
 

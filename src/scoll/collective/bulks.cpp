@@ -20,14 +20,18 @@ engine::bulks::~bulks() {
 
 // ---- the operations of this node
 
+/// A broadcast may come in the step in which the one before it ends. Whether it does is luck, and memory must
+/// not depend on it: from the first one on there is enough for two, which take turns, so that both soon have
+/// what they need.
 operation_bulk& engine::bulks::acquire() {
-  if (free_.empty()) {
+  if (all_.empty()) owner_.pools_->provide_for_one_more();
+  while (free_.empty() || all_.size() < 2) {
     free_.reserve(all_.size() + 1);
     running_.reserve(all_.size() + 1);
     free_.push_back(all_.emplace_back(std::make_unique<operation_bulk>(owner_)).get());
   }
-  operation_bulk& taken = *free_.back();
-  free_.pop_back();
+  operation_bulk& taken = *free_.front();
+  free_.erase(free_.begin());
   return taken;
 }
 

@@ -118,8 +118,9 @@ operation* engine::acquire(collective_kind kind) noexcept {
 
 void engine::retire(operation& op) noexcept {
   op.list_hook<>::unlink();
+  const bool has_bulk = op.bulk_ != nullptr;
   op.reset();
-  pools_->release_operation(op);
+  pools_->release_operation(op, has_bulk);
   --live_operations_;
 }
 

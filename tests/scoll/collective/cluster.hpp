@@ -80,6 +80,7 @@ class cluster {
     return run(await_bcast(g, request, options));
   }
 
+  world& surroundings() { return *surroundings_; }
   time_point now() const { return surroundings_->ex().now(); }
   executor& get_executor() { return surroundings_->ex(); }
   void pass(nanoseconds d) { surroundings_->pass(d); }

@@ -9,6 +9,7 @@
 #include "scoll/collective/limits.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
+#include "transport/memory/writable.hpp"
 #include "transport/session/session.hpp"
 #include "transport/wire/wire.hpp"
 
@@ -40,7 +41,7 @@ void operation_bulk::offer(const operation_subject& subject, event& progress, co
   pieces_ = pieces;
   info_ = {pieces.length(), pieces.piece_bytes(), plan};
   time_ = time;
-  contents_.assign(object.parts().begin(), object.parts().end());
+  for (const auto part : object.parts()) place_.push_back(transport::as_writable(part));
   stage_ = stage::placed;
   has_place_ = true;
 }
@@ -62,7 +63,6 @@ status operation_bulk::receive(std::span<const std::span<std::byte>> place) {
                       info_.length);
   }
   place_.assign(place.begin(), place.end());
-  contents_.assign(place.begin(), place.end());
   stage_ = stage::placed;
   has_place_ = true;
   return {};
@@ -84,7 +84,7 @@ status operation_bulk::expose(time_point ends, const bulk_passing& passing) {
                       info_.length);
   }
   ends_at_ = ends;
-  ends_.assign(contents_);
+  ends_.assign(place_);
   landed_.assign(pieces_.count(), subject_->is_root());
   if (!none) {
     transport::piece_options options;
@@ -93,7 +93,7 @@ status operation_bulk::expose(time_point ends, const bulk_passing& passing) {
     options.length_in_slots = passes_ ? info_.length : 0;
     options.events = this;
     auto region = transport::memory_region::expose_pieces(
-        engine_.wire(), std::span<const std::span<const std::byte>>(contents_), options);
+        engine_.wire(), std::span<const std::span<std::byte>>(place_), options);
     if (!region) return region.error();
     region_ = std::move(*region);
     find_readers();
@@ -204,10 +204,10 @@ const bulk_chunk* operation_bulk::next_chunk() {
 std::span<const std::byte> operation_bulk::bytes_at(std::uint64_t offset) const noexcept {
   if (passes_) {
     const std::uint64_t piece = offset / info_.piece_bytes;
-    return contents_[piece % contents_.size()].subspan(static_cast<std::size_t>(offset % info_.piece_bytes));
+    return place_[piece % place_.size()].subspan(static_cast<std::size_t>(offset % info_.piece_bytes));
   }
   const std::size_t part = ends_.span_of(offset);
-  return contents_[part].subspan(static_cast<std::size_t>(offset - ends_.begin_of(part)));
+  return place_[part].subspan(static_cast<std::size_t>(offset - ends_.begin_of(part)));
 }
 
 bool operation_bulk::complete(bool chunks_wanted) const noexcept {
@@ -377,7 +377,6 @@ void operation_bulk::withdraw() noexcept {
 
 void operation_bulk::clear() noexcept {
   withdraw();
-  contents_.clear();
   place_.clear();
   consumers_.clear();
   arrived_.clear();

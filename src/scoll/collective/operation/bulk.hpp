@@ -167,9 +167,8 @@ class operation_bulk final : private bulk_landing_events, private transport::pie
   nanoseconds time_{0};
   time_point ends_at_{};
   transport::region_descriptor parent_memory_;
-  std::vector<std::span<std::byte>> place_;           // of a member
-  std::vector<std::span<const std::byte>> contents_;  // the same, or the bytes of the root
-  span_ends ends_;                                    // of the contents
+  std::vector<std::span<std::byte>> place_;  // at the root, the caller's bytes, which are never written
+  span_ends ends_;                           // of the place
   transport::memory_region region_;
   bulk_landing landing_;
   std::vector<std::unique_ptr<source_request>> asking_;

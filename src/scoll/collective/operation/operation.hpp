@@ -93,6 +93,8 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void give_up_closed_part() noexcept;
   /// Keeps bulk data for nobody any more, if the operation has answered.
   void give_up_readers() noexcept;
+  /// Makes the frames of two operations that run at once, and leaves them to the pool.
+  void pool_two_frames() { const task<void> one = run(), other = run(); }
 
   /// True if the operation ends with a revoke of its group.
   bool is_revoked() const noexcept { return ending_.cause == end_cause::revoked; }

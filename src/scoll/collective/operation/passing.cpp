@@ -23,7 +23,6 @@ status operation_bulk::make_slots(const bulk_passing& passing) {
   }
   for (std::size_t i = 0; i < slots; ++i)
     place_.emplace_back(slots_.get() + i * info_.piece_bytes, info_.piece_bytes);
-  contents_.assign(place_.begin(), place_.end());
   patience_ = passing.patience;
   stage_ = stage::placed;
   has_place_ = passes_ = true;

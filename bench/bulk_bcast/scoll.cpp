@@ -1,0 +1,140 @@
+#include <poll.h>
+
+#include <memory>
+#include <vector>
+
+#include "bench/kit/backend.hpp"
+#include "bench/kit/caller.hpp"
+#include "bulk_bcast.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/event.hpp"
+#include "scoll/coro/scope.hpp"
+#include "scoll/node.hpp"
+#include "transport/io/io_awaitables.hpp"
+
+namespace bench::bulk_bcast {
+namespace {
+
+using namespace scoll;
+using namespace scoll::transport;
+
+class process;
+
+/// The service: every member gives the same place each time, and answers with its rank plus one.
+struct install {
+  static constexpr service_id id{0x0100};
+  static constexpr bool short_execute = true;
+  struct request {
+    std::uint32_t nothing = 0;
+  };
+  using reply = sum<std::uint64_t>;
+  process* self;
+  task<status> prepare(request&, bcast_context& c);
+  reply execute(const request&, bcast_context& c);
+  void replied(bcast_context& c) noexcept;
+};
+
+class process {
+ public:
+  process(member& me, const setting& s)
+      : me_(me),
+        setting_(s),
+        bytes_(s.what.size, std::byte{0x5a}),
+        ring_(make_reactor()),
+        rail_(*ring_, rail_options(s.what.congestion_control)),
+        node_(*ring_, rail_, node_identity(me.index())),
+        work_(*ring_) {
+    node_.serve(install{this}).value();
+    node_.listen("127.0.0.1:0").value();
+    introduce(me, node_.listen_address(),
+              [this](node_id id, const std::string& address) { node_.add_peer(id, address).value(); });
+  }
+
+  void run() {
+    if (me_.index() == 0) work_.spawn(obey());
+    ring_->run();
+  }
+
+  /// The place is free again when nobody reads the bytes of the broadcast before. That is nearly always so.
+  task<status> prepare(bcast_context& c) {
+    co_await place_free_.wait();
+    place_free_.reset();
+    if (!c.is_root()) co_return c.receive_bulk(bytes_);
+    const bulk_info info = c.bulk().value();
+    me_.page().plan = info.plan;
+    me_.page().piece_bytes = info.piece_bytes;
+    co_return status();
+  }
+  void executed() noexcept { me_.page().reached_ns.store(now_ns(), std::memory_order_relaxed); }
+  void replied() noexcept {
+    place_free_.set();
+    if (me_.index() != 0) count().show_on(me_.page());
+  }
+
+ private:
+  counts count() noexcept { return counts::now(*ring_, node_.wire()); }
+
+  task<void> obey() {
+    std::vector<target> targets;
+    targets.reserve(me_.count());
+    for (std::uint32_t i = 0; i < me_.count(); ++i) targets.push_back({i + 1, {}});
+    auto created = co_await node_.create_group<install>(targets);
+    if (!created) me_.give_up(describe(created.error()));
+    const group<install>& g = *created;
+    while (true) {
+      (co_await async_poll(*ring_, me_.orders(), POLLIN)).ignore();
+      const auto next = me_.next_order();
+      if (!next) break;
+      const counts before = count();
+      for (std::uint32_t i = 0; i < next->operations; ++i) co_await broadcast(g, i);
+      count().add_to(me_.page(), before);
+      me_.done(next->operations);
+    }
+    ring_->stop();
+  }
+
+  task<void> broadcast(const group<install>& g, std::uint32_t i) {
+    bcast_options how;
+    how.bulk = bytes_;
+    how.bulk_plan = setting_.plan;
+    how.bulk_piece_bytes = setting_.piece;
+    how.bulk_time = std::chrono::seconds(60);  // machines on which tests run may be busy
+    const install::request nothing;
+    const std::int64_t began = now_ns();
+    const auto r = co_await scoll::bcast(g, nothing, how);
+    me_.note(i, began, now_ns());
+    if (!r.ok()) me_.give_up(describe(r.outcome()));
+    if (r->value != setting_.what.expected_sum()) me_.give_up("the sum is wrong");
+  }
+
+  member& me_;
+  setting setting_;
+  std::vector<std::byte> bytes_;  // the object at the root, elsewhere its place
+  event place_free_{true};
+  std::unique_ptr<reactor> ring_;
+  tcp_rail rail_;
+  node node_;
+  scope work_;
+};
+
+task<status> install::prepare(request&, bcast_context& c) {
+  return self->prepare(c);
+}
+
+install::reply install::execute(const request&, bcast_context& c) {
+  self->executed();
+  return {std::uint64_t{c.rank()} + 1};
+}
+
+void install::replied(bcast_context&) noexcept {
+  self->replied();
+}
+
+}  // namespace
+
+void play_scoll(member& me, const setting& s) {
+  // The objects are not destroyed: the process ends without an orderly shutdown.
+  (new process(me, s))->run();
+}
+
+}  // namespace bench::bulk_bcast
