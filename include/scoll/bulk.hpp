@@ -4,6 +4,7 @@
 /// and plans for one object that goes to many members.
 
 #include "scoll/bulk/bulk.hpp"     // IWYU pragma: export
+#include "scoll/bulk/costs.hpp"    // IWYU pragma: export
 #include "scoll/bulk/list.hpp"     // IWYU pragma: export
 #include "scoll/bulk/pieces.hpp"   // IWYU pragma: export
 #include "scoll/bulk/plan.hpp"     // IWYU pragma: export

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "scoll/bulk/costs.hpp"
+#include "scoll/bulk/plan.hpp"
 #include "scoll/collective/options.hpp"
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/time.hpp"
@@ -56,6 +58,11 @@ struct node_options {
   nanoseconds revoke_emission = std::chrono::milliseconds(5);
   /// The bytes per second at which bulk data of broadcasts travel at least, for their time bounds.
   std::uint64_t bulk_least_rate = std::uint64_t{64} << 20;
+  /// The costs by which broadcasts choose the plan for bulk data, in groups that have none of their own.
+  scoll::bulk_costs bulk_costs{};
+  /// The plan for the bulk data of broadcasts that name none, in groups that have none of their own; if not
+  /// set, it is chosen by costs.
+  std::optional<scoll::bulk_plan> bulk_plan{};
   /// The number of threads for hooks that compute for long.
   std::size_t workers = 2;
   /// The number of functions that wait for a thread; further ones are `busy`.

@@ -34,6 +34,8 @@ status node_options::validate() const {
   if (const tree_fault fault = check_tree(revoke_tree, 1); fault != tree_fault::none)
     return make_error(errc::unknown_tree, "revoke_tree: {}", describe(fault));
   if (bulk_least_rate == 0) return error(errc::invalid_argument, "bulk_least_rate must be positive");
+  if (bulk_plan && check_bulk_plan(*bulk_plan) != bulk_plan_fault::none)
+    return make_error(errc::invalid_argument, "bulk_plan: {}", describe(check_bulk_plan(*bulk_plan)));
   if (revoke_emission.count() <= 0) return error(errc::invalid_argument, "revoke_emission must be positive");
   if (const status s = ship.validate(); !s) return s;
   transport::endpoint_options links = detail::link_options(*this);

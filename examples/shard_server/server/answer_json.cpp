@@ -196,7 +196,7 @@ json to_json(const maintenance::reply& value, const scoll::membership&) {
 json to_json(const scoll::tree_plan& plan) {
   const auto us = [](std::uint64_t ns) { return static_cast<double>(ns) / 1e3; };
   json links = json::array();
-  for (const auto& [name, costs] : plan.links.classes) {
+  for (const auto& [name, costs, bulk] : plan.links.classes) {
     json one;
     one["name"] = name;
     one["send_us"] = us(costs.send);
@@ -205,6 +205,13 @@ json to_json(const scoll::tree_plan& plan) {
     one["gap_us"] = us(costs.gap);
     one["merge_us"] = us(costs.merge);
     one["wake_us"] = us(costs.wake);
+    if (bulk) {
+      one["bulk"] = {{"hop_us", us(bulk->hop_ns)},
+                     {"piece_us", us(bulk->piece_ns)},
+                     {"link_ps", bulk->link_ps},
+                     {"hash_ps", bulk->hash_ps},
+                     {"host_ps", bulk->host_ps}};
+    }
     links.push_back(std::move(one));
   }
   json candidates = json::array();

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "scoll/collective/bulk_data.hpp"
 #include "scoll/collective/group.hpp"
 #include "scoll/collective/options.hpp"
 #include "scoll/collective/outcome.hpp"
@@ -23,13 +24,18 @@ namespace scoll {
 template <class Reply>
 class bcast_result : public detail::status_and_value<Reply> {
  public:
-  bcast_result(scoll::status s, std::optional<Reply> value, scoll::outcome o)
-      : detail::status_and_value<Reply>(s, std::move(value)), outcome_(std::move(o)) {}
+  bcast_result(scoll::status s, std::optional<Reply> value, scoll::outcome o,
+               std::optional<bulk_report> bulk = {})
+      : detail::status_and_value<Reply>(s, std::move(value)), outcome_(std::move(o)), bulk_(bulk) {}
 
   const scoll::outcome& outcome() const noexcept { return outcome_; }
+  /// The plan of the broadcast's bulk data, and its predicted and real time. Nothing if there was no bulk
+  /// data, or if the broadcast was refused before anything was sent.
+  const std::optional<bulk_report>& bulk() const noexcept { return bulk_; }
 
  private:
   scoll::outcome outcome_;
+  std::optional<bulk_report> bulk_;
 };
 
 /// Awaits one broadcast. The request was encoded when the awaiter was made, so the awaiter refers to nothing
@@ -47,7 +53,8 @@ class [[nodiscard]] bcast_awaiter {
   bcast_result<reply> await_resume() {
     std::optional<reply> value;
     if (auto* merged = static_cast<reply*>(broadcast_.value())) value.emplace(std::move(*merged));
-    return {broadcast_.result_status(), std::move(value), broadcast_.take_outcome()};
+    const std::optional<bulk_report> bulk = broadcast_.bulk();
+    return {broadcast_.result_status(), std::move(value), broadcast_.take_outcome(), bulk};
   }
 
  private:

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "scoll/bulk/plan.hpp"
+#include "scoll/coro/time.hpp"
 
 namespace scoll {
 
@@ -57,6 +58,19 @@ struct bulk_info {
 struct bulk_chunk {
   std::uint64_t offset = 0;          ///< the place of its first byte in the object
   std::span<const std::byte> bytes;  ///< a piece, or the part of it that lies in one span of the place
+};
+
+/// How the bulk data of a broadcast has travelled, as its root sees it.
+struct bulk_report {
+  bulk_plan plan{};               ///< the routes of the pieces
+  std::uint32_t piece_bytes = 0;  ///< bytes of a piece
+  /// The time that the choice of the plan has predicted, from the start until the last member has all bytes.
+  /// It leaves out the hooks and the way of the answers.
+  nanoseconds predicted{0};
+  /// The time from the start of the broadcast until its result was there.
+  nanoseconds taken{0};
+
+  friend bool operator==(const bulk_report&, const bulk_report&) = default;
 };
 
 }  // namespace scoll

@@ -45,7 +45,8 @@ class group : public detail::any_group {
   /// Gives a group of the same members that all of them hold. For a group that was created at once, it is
   /// that group itself. For any other group a new one is made, with a new id, as by `node::create_group`.
   /// A delayed or out-of-band group stays as it is beside the new one. Unless the options say otherwise, the
-  /// new group has the tree, the name, the outer group (`within`) and the form of membership of this group.
+  /// new group has the tree, the name, the outer group (`within`), the form of membership, and the costs and
+  /// plan of bulk data of this group.
   /// Errors: those of `node::create_group`, and `unknown_group` or `membership_changed` if this group has
   /// ended.
   task<result<group>> settle(group_options options = {}) const { return typed(settled(options)); }

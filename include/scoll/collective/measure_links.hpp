@@ -50,6 +50,9 @@ struct measure_options {
   /// Rules for classes; the first that fits a peer counts. Other peers fall into two classes, "same host" and
   /// "network".
   std::vector<link_class_rule> classes{};
+  /// Measures the costs of bulk data too: `link_class::bulk`. It sends about 4 MiB to one peer of each class,
+  /// and up to 13 MiB while a quarter of the class's time lasts.
+  bool bulk = true;
 };
 
 /// The samples behind the figures of a class.
@@ -77,6 +80,9 @@ struct measured_links {
 /// times come from the threads of both sides (`executor::processor_time`). Latency is the rest of a round
 /// trip. The cost of a further peer is the slope between one peer and many. All figures are medians. A gap
 /// beyond the time of a send is only seen where replies come further apart than their merging explains.
+///
+/// The costs of bulk data come from broadcasts of up to 1 MiB to one peer of each class. A class whose bulk
+/// data cannot be measured has none, and that is no error.
 ///
 /// Takes at most `budget` and a few round trips to every peer. Errors: what keeps peers from answering,
 /// naming them (a peer that is dead, or does not serve the probe); `unknown_service` (this node does not

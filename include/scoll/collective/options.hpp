@@ -5,6 +5,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "scoll/bulk/costs.hpp"
 #include "scoll/bulk/plan.hpp"
 #include "scoll/collective/bulk_data.hpp"
 #include "scoll/collective/group_name.hpp"
@@ -51,7 +52,8 @@ struct bcast_options {
   /// Bytes that reach every member beside the request (docs/collectives.md). They must stay valid and
   /// unchanged until the broadcast has ended. The service takes them with `bcast_context::receive_bulk`.
   bulk_view bulk{};
-  /// The routes of these bytes; if not set, those with the least predicted time.
+  /// The routes of these bytes; if not set, those that the group or the node has pinned, else those with the
+  /// least predicted time.
   std::optional<scoll::bulk_plan> bulk_plan{};
   /// Bytes of the pieces in which they travel: a power of two from 64 KiB to 1 MiB; 0: those with the least
   /// predicted time.
@@ -98,6 +100,13 @@ struct group_options {
   std::optional<group_id> within{};
   /// A name for errors and status pages, at most 32 bytes. It travels with the creation.
   group_name name{};
+  /// The costs by which broadcasts from here choose the plan for their bulk data; if not set, the node's
+  /// (`node_options::bulk_costs`). See also `group::use_bulk_costs`.
+  std::optional<scoll::bulk_costs> bulk_costs{};
+  /// The plan for the bulk data of broadcasts from here that name none, instead of a choice by costs; if not
+  /// set, the node's (`node_options::bulk_plan`). It is not used for a service with a `bulk_window` whose
+  /// pieces it cannot let pass.
+  std::optional<scoll::bulk_plan> bulk_plan{};
 };
 static_assert(std::is_trivially_copyable_v<group_options>);
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "scoll/bulk/costs.hpp"
 #include "scoll/collective/agree.hpp"
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/options.hpp"
@@ -16,6 +17,7 @@
 #include "scoll/coro/task.hpp"
 #include "scoll/detail/addressees.hpp"
 #include "scoll/ids.hpp"
+#include "scoll/tree/link_map.hpp"
 #include "scoll/tree/spec.hpp"
 
 namespace scoll::detail {
@@ -53,6 +55,16 @@ class any_group {
   /// `invalid_argument` (the group is empty), `unknown_group` (it has been destroyed), `closed`. Thread: the
   /// node's.
   task<result<revoke_report>> revoke(std::uint32_t reason, std::string_view text = {}) const;
+
+  /// From now on, broadcasts of this node to the group, and to parts of it, choose the plan for their bulk
+  /// data by these costs. Nothing is known about hosts: each member counts as alone on its own. Error:
+  /// `invalid_argument` (the group is empty). Thread: the node's.
+  status use_bulk_costs(const scoll::bulk_costs& costs) const;
+  /// Likewise by links that `measure_links` or `plan_tree` has found for this group from here, so that member
+  /// 0 of the map is this node. The worst costs of its classes count, and members that share a host take
+  /// turns in receiving. Errors: `invalid_argument` (the group is empty, the map has another number of
+  /// members, or none of its classes has costs of bulk data).
+  status use_bulk_costs(const link_map& links) const;
 
   engine& get_engine() const noexcept { return *engine_; }
   const std::shared_ptr<group_state>& state() const noexcept { return to_.group; }

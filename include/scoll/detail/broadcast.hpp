@@ -1,7 +1,9 @@
 #pragma once
 
 #include <coroutine>
+#include <optional>
 
+#include "scoll/collective/bulk_data.hpp"
 #include "scoll/collective/options.hpp"
 #include "scoll/collective/outcome.hpp"
 #include "scoll/coro/ready_node.hpp"
@@ -34,6 +36,8 @@ class broadcast {
   /// The merged reply, which the caller may move from; null if there is none.
   void* value() const noexcept;
   outcome take_outcome();
+  /// Its bulk data, as `bcast_result::bulk` says.
+  std::optional<bulk_report> bulk() const;
 
  private:
   task<void> start_when_released(std::coroutine_handle<> waiter);

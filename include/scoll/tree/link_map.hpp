@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "scoll/bulk/costs.hpp"
+
 namespace scoll {
 
 /// The parameters of LogP with merging, in ns. Everything is processor time, except `latency` and the part by
@@ -34,6 +36,8 @@ struct link_class {
   /// The name for people, such as "same host" or "network".
   std::string name;
   link_costs costs;
+  /// The costs of bulk data, if they have been measured.
+  std::optional<bulk_costs> bulk = {};
 };
 
 /// The places of members, and the costs of messages between them. Members are given by relative rank: 0 is
@@ -57,6 +61,9 @@ struct link_map {
   /// each other as `local` says. For all others the worse of their two classes is assumed, because the links
   /// between them have not been measured.
   const link_costs& between(std::uint32_t a, std::uint32_t b) const noexcept;
+  /// The worst costs of bulk data among all classes, because a plan may use any link; nothing if they have
+  /// not been measured for any class.
+  std::optional<bulk_costs> bulk() const noexcept;
 };
 
 }  // namespace scoll

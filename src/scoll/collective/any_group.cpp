@@ -5,6 +5,7 @@
 #include "scoll/collective/agreement/agreements.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/subset.hpp"
+#include "scoll/coro/error_format.hpp"
 
 namespace scoll::detail {
 
@@ -48,6 +49,31 @@ task<result<revoke_report>> any_group::revoke(std::uint32_t reason, std::string_
   return []() -> task<result<revoke_report>> {
     co_return error(errc::invalid_argument, "the group is empty");
   }();
+}
+
+status any_group::use_bulk_costs(const scoll::bulk_costs& costs) const {
+  if (!valid())
+    return error(errc::invalid_argument, "the group is empty: take one from create_group or find_group");
+  to_.group->bulk.costs = costs;
+  to_.group->bulk.know_hosts({});
+  return {};
+}
+
+status any_group::use_bulk_costs(const link_map& links) const {
+  const auto costs = links.bulk();
+  if (!costs) return error(errc::invalid_argument, "no costs of bulk data have been measured");
+  const std::uint32_t n = members().size();
+  const bool fits = links.host_of.empty() || links.host_of.size() == n;
+  if (!fits) {
+    return make_error(errc::invalid_argument, "the links of {} members for a group of {}",
+                      links.host_of.size(), n);
+  }
+  if (const status used = use_bulk_costs(*costs); !used) return used;
+  std::vector<std::uint32_t> hosts(links.host_of.size());
+  for (std::uint32_t relative = 0; relative < hosts.size(); ++relative)
+    hosts[to_rank(relative, to_.group->self_rank, n)] = links.host_of[relative];
+  to_.group->bulk.know_hosts(std::move(hosts));
+  return {};
 }
 
 any_group any_group::narrowed_to(const rank_set& ranks) const {

@@ -81,4 +81,8 @@ outcome broadcast::take_outcome() {
   return group_.valid() ? group_.get_engine().nothing_sent(group_.to(), begun_.reason) : outcome();
 }
 
+std::optional<bulk_report> broadcast::bulk() const {
+  return made() ? begun_.op->bulk() : std::nullopt;
+}
+
 }  // namespace scoll::detail

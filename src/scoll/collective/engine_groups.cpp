@@ -85,6 +85,7 @@ result<std::shared_ptr<group_state>> engine::adopt_group(membership_ptr members,
   auto adopted = groups_.adopt(std::move(members), service, id, options.tree.value_or(options_.default_tree));
   if (!adopted) return adopted;
   (*adopted)->name = options.name;
+  (*adopted)->bulk.use(options);
   windows_.give_back(**adopted);
   return adopted;
 }

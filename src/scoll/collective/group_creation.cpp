@@ -68,6 +68,7 @@ task<result<std::shared_ptr<group_state>>> engine::create_group(membership_ptr m
       groups_.make(id, std::move(members), rank, service, options.tree.value_or(options_.default_tree));
   group->name = options.name;
   group->inline_only = options.membership == membership_form::inline_only;
+  group->bulk.use(options);
   group->within = options.within;
   enter_within(*group);
   const bool delayed = options.populate == populate::delayed;
@@ -120,7 +121,9 @@ task<result<std::shared_ptr<group_state>>> engine::settle_group(std::shared_ptr<
   if (options.name.empty()) options.name = group->name;
   if (!options.within) options.within = group->within;
   if (group->inline_only) options.membership = membership_form::inline_only;
+  group->bulk.complete(options);
   auto created = co_await create_group(group->members, group->service, options);
+  if (created) (*created)->bulk.know_hosts(group->bulk.hosts());
   co_return created;
 }
 
@@ -144,6 +147,7 @@ task<result<std::shared_ptr<group_state>>> engine::map_group(service_id service,
   if (!held) co_return held.error();
   if (options.tree) (*held)->tree = *options.tree;
   if (!options.name.empty()) (*held)->name = options.name;
+  (*held)->bulk.use(options);
   co_return *held;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "scoll/collective/bulk_choices.hpp"
 #include "scoll/collective/creation_section.hpp"
 #include "scoll/collective/group_name.hpp"
 #include "scoll/collective/holder_set.hpp"
@@ -78,7 +79,8 @@ struct group_state {
   std::unique_ptr<holder_set> holders;     // of a delayed group: the members known to hold it; else null
   std::uint64_t creations_sent = 0;        // requests that its creation rode along with, from here
   std::weak_ptr<offered_members> offered;  // the encoded members, while operations offer them to children
-  bool mapped = false;                     // true if its members come from the service's `members` hook
+  bulk_choices bulk;
+  bool mapped = false;         // true if its members come from the service's `members` hook
   bool replaced = false;       // true if that hook has named others since; then it is `forgotten`, too
   bool window_gap = false;     // true if a replay window of this id may have been given up
   std::uint64_t last_use = 0;  // of a mapped group: the number of its last use

@@ -21,10 +21,11 @@ struct probe_watch {
 };
 
 /// The service that measuring broadcasts are sent to. Its `execute` tells the node's host and how long its
-/// processor has worked.
+/// processor has worked. Bulk data passes through and is dropped.
 struct link_probe {
   static constexpr service_id id{2};
   static constexpr std::string_view name = "link_probe";
+  static constexpr std::uint32_t bulk_window = 8;
   struct request {
     bool timed = false;  ///< true if replies must have `processor_ns`
     wire::borrowed_bytes filler;
@@ -39,6 +40,7 @@ struct link_probe {
   host_facts facts;
   std::shared_ptr<probe_watch> watch = std::make_shared<probe_watch>();
 
+  static status on_bulk(const bulk_chunk&, bcast_context&) { return {}; }
   reply execute(const request& asked, bcast_context& c) const;
   void on_reply(const arrival<reply>&, bcast_context& c) const;
 };

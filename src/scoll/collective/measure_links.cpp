@@ -8,6 +8,7 @@
 
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/link_probe.hpp"
+#include "scoll/collective/measure_bulk.hpp"
 #include "scoll/coro/deadline.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/when_all.hpp"
@@ -247,17 +248,18 @@ class link_measurement {
   task<status> time_class(std::uint32_t index, time_point ends) {
     const std::vector<node_id> members = members_of(index);
     const std::vector<node_id> few = spread(members, alone);
+    const bool same_host = is_of_this_host(index);
+    if (options_.bulk) {
+      const time_point bulk_ends = now() + (ends - now()) / 4;
+      found_.map.classes[index].bulk = co_await time_bulk(few.front(), same_host, bulk_ends);
+    }
     series one;
-    bool same_host = true;
     for (std::size_t i = 0; i < few.size(); ++i) {
       const nanoseconds share = (ends - now()) / static_cast<int>(2 * few.size() - i);
       const std::vector<node_id> only(1, few[i]);
       const auto timed = co_await time_broadcasts(only, now() + share);
       if (!timed) co_return timed.error();
       one.append(*timed);
-    }
-    for (std::size_t i = 0; i < peers_.size(); ++i) {
-      if (found_.map.class_of[i + 1] == index) same_host = same_host && found_.map.host_of[i + 1] == 0;
     }
     const std::vector<node_id> many = spread(members, together);
     series at_once = one;
@@ -272,6 +274,29 @@ class link_measurement {
     found_.by_class[index] = {static_cast<std::uint32_t>(members.size()), k, of_one.samples,
                               nanoseconds(static_cast<std::int64_t>(of_one.took))};
     co_return status{};
+  }
+
+  /// Measures the cost of bulk data to one peer. If that fails, the costs of the class stay unknown: bulk data
+  /// may have a network of its own, and trees can be chosen without it.
+  task<std::optional<bulk_costs>> time_bulk(node_id peer, bool same_host, time_point ends) {
+    std::vector<target> both(2);
+    both[0].node = self_.id();
+    both[1].node = peer;
+    const auto created = co_await self_.create_group<link_probe>(both, creation());
+    if (!created) co_return std::nullopt;
+    const detail::bulk_measurement how{ends, until_, same_host, probe_.facts.processors};
+    const auto found = co_await detail::measure_bulk(*created, how);
+    (co_await self_.destroy(*created)).ignore();
+    if (!found) co_return std::nullopt;
+    co_return *found;
+  }
+
+  /// True if all members of the class share this node's host.
+  bool is_of_this_host(std::uint32_t index) const {
+    for (std::size_t i = 0; i < peers_.size(); ++i) {
+      if (found_.map.class_of[i + 1] == index && found_.map.host_of[i + 1] != 0) return false;
+    }
+    return true;
   }
 
   std::vector<node_id> members_of(std::uint32_t index) const {

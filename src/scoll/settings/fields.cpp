@@ -182,6 +182,15 @@ struct optional_tree {
   static std::string write(const std::optional<tree_spec>& value) { return value ? to_string(*value) : ""; }
 };
 
+struct optional_bulk_plan {
+  static bool read(std::optional<bulk_plan>& into, std::string_view text) {
+    const auto parsed = parse_bulk_plan(text);
+    if (parsed || text.empty()) into = parsed;
+    return parsed || text.empty();
+  }
+  static std::string write(const std::optional<bulk_plan>& value) { return value ? to_string(*value) : ""; }
+};
+
 template <class Kind, auto Place>
 constexpr setting_field field(std::string_view name, std::string_view takes, std::string_view about) {
   return {name, about, takes, [](values& v, std::string_view text) { return Kind::read(Place(v), text); },
@@ -269,6 +278,9 @@ constexpr std::array fields{
     field<amount_of_bytes<1, std::int64_t{1} << 40>, SCOLL_PLACE(node.bulk_least_rate)>(
         "node.bulk_least_rate", "1 to 1024GiB",
         "the bytes per second at which bulk data of broadcasts travel at least, for their time bounds"),
+    field<optional_bulk_plan, SCOLL_PLACE(node.bulk_plan)>(
+        "node.bulk_plan", "such as chain, kary:2, circulant, or nothing",
+        "the plan for bulk data of broadcasts that name none; nothing: chosen by costs"),
     field<number<1U, 1024U>, SCOLL_PLACE(node.workers)>("node.workers", "1 to 1024",
                                                         "threads for hooks that compute for long"),
     field<count, SCOLL_PLACE(node.worker_queue)>("node.worker_queue", "1 or more",

@@ -147,9 +147,13 @@ std::string pinned_by() {
 
 void write_links(std::string& text, const link_map& links) {
   for (std::size_t i = 0; i < links.classes.size(); ++i) {
-    const auto& [name, c] = links.classes[i];
+    const auto& [name, c, bulk] = links.classes[i];
     text += fmt::format("{}: send {}, receive {}, latency {}, gap {}, merge {}, wake {}\n", name, us(c.send),
                         us(c.receive), us(c.latency), us(c.gap), us(c.merge), us(c.wake));
+    if (!bulk) continue;
+    text +=
+        fmt::format("{}: bulk data: hop {}, piece {}, {} ps a byte, {} ps to hash it, {} ps for the host\n",
+                    name, us(bulk->hop_ns), us(bulk->piece_ns), bulk->link_ps, bulk->hash_ps, bulk->host_ps);
   }
 }
 

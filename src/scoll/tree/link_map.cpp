@@ -19,4 +19,12 @@ const link_costs& link_map::between(std::uint32_t a, std::uint32_t b) const noex
   return reach(of_a) < reach(of_b) ? of_b : of_a;
 }
 
+std::optional<bulk_costs> link_map::bulk() const noexcept {
+  std::optional<bulk_costs> worst;
+  for (const link_class& each : classes) {
+    if (each.bulk) worst = worst ? worse_of(*worst, *each.bulk) : *each.bulk;
+  }
+  return worst;
+}
+
 }  // namespace scoll

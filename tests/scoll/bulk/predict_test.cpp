@@ -3,6 +3,7 @@
 #include <random>
 #include <vector>
 
+#include "scoll/tree/chain.hpp"
 #include "scoll/tree/flat.hpp"
 #include "tests/catch.hpp"
 
@@ -54,25 +55,40 @@ bulk_plan any_plan(std::mt19937& random) {
 }  // namespace
 
 TEST_CASE("the shapes of plans are those of their trees", "[bulk][predict]") {
-  CHECK(shape_of(bulk_plan::whole(), {.count = 9, .control = shape_of(flat{}, 9)}) == bulk_shape{1, 8});
-  CHECK(shape_of(bulk_plan::chain(), apart(16)) == bulk_shape{15, 1});
-  CHECK(shape_of(bulk_plan::binary(), apart(16)) == bulk_shape{4, 2});
-  CHECK(shape_of(bulk_plan::kary(4), apart(3)) == bulk_shape{1, 2});
-  CHECK(shape_of(bulk_plan::knomial(2), apart(16)) == bulk_shape{4, 4});
-  CHECK(shape_of(bulk_plan::circulant(), apart(16)) == bulk_shape{4, 1});
-  CHECK(shape_of(bulk_plan::circulant(), apart(17)) == bulk_shape{5, 1});
+  CHECK(shape_of(bulk_plan::whole(), {.count = 9, .control = shape_of(flat{}, 9)}) ==
+        bulk_shape{1, 8, 8, 8, 0});
+  CHECK(shape_of(bulk_plan::chain(), apart(16)) == bulk_shape{15, 1, 15, 15, 0});
+  // The last child at each level: 2, 6 and 14. On the deepest path, 1, 3, 7 and 15, members have 7 children.
+  CHECK(shape_of(bulk_plan::binary(), apart(16)) == bulk_shape{4, 2, 6, 7, 1});
+  CHECK(shape_of(bulk_plan::kary(4), apart(3)) == bulk_shape{1, 2, 2, 2, 0});
+  // The deepest path goes by first children; of the root's four, all but the last have children.
+  CHECK(shape_of(bulk_plan::knomial(2), apart(16)) == bulk_shape{4, 4, 4, 10, 2});
+  CHECK(shape_of(bulk_plan::circulant(), apart(16)) == bulk_shape{4, 1, 4, 4, 0});
+  CHECK(shape_of(bulk_plan::circulant(), apart(17)) == bulk_shape{5, 1, 5, 5, 0});
+  // One member has no children, and levels beyond 1,024 are not walked.
+  CHECK(shape_of(knomial{8}, 1) == bulk_shape{});
+  CHECK(shape_of(chain{}, 5000) == bulk_shape{4999, 1, 4999, 4999, 0});
 }
 
 TEST_CASE("a plan takes the time that the formula gives", "[bulk][predict]") {
   const bulk_costs costs{.piece_ns = 1000, .link_ps = 2000, .hash_ps = 1000, .host_ps = 0};
   const bulk_pieces pieces = pieces_of(4 * 65'536, 65'536);
-  const std::uint64_t piece = 1000 + 65'536 * 3;
+  const std::uint64_t link = 65'536 * 2, landing = 1000 + 65'536, piece = landing + link;
   CHECK(predict_bulk(bulk_plan::chain(), apart(8), pieces, costs) == 10 * piece);
-  CHECK(predict_bulk(bulk_plan::circulant(), apart(8), pieces, costs) == 6 * piece);
-  CHECK(predict_bulk(bulk_plan::binary(), apart(8), pieces, costs) == 6 * (piece + 65'536 * 2));
+  // (16 * 9 * 15 / 16 + 5 * 4) / 40 rounds more than the best schedule.
+  CHECK(predict_bulk(bulk_plan::circulant(), apart(8), pieces, costs) == 6 * piece + 3 * link);
+  // Members 2 and 6 are last children; member 2 begins when member 1 has 4 pieces, not one.
+  CHECK(predict_bulk(bulk_plan::binary(), apart(8), pieces, costs) == 6 * landing + (3 * 2 + 4 + 3) * link);
+  CHECK(predict_bulk(bulk_plan::knomial(2), apart(8), pieces, costs) == 6 * landing + (3 * 3 + 6) * link);
   bulk_members members = apart(8);
-  members.control = {.hops = 2, .fan_out = 3};
-  CHECK(predict_bulk(bulk_plan::whole(), members, pieces, costs) == 2 * (1000 + 4 * 65'536 * 7));
+  members.control = {.hops = 2, .fan_out = 3, .sends = 4, .all_sends = 6};
+  CHECK(predict_bulk(bulk_plan::whole(), members, pieces, costs) == 2 * 4 * landing + 4 * 4 * link);
+  // Of 5 pieces, 4 go to one child after the other; before, and for one of them, all children are served.
+  const bulk_pieces five = pieces_of(5 * 65'536, 65'536);
+  CHECK(predict_bulk(bulk_plan::whole(), members, five, costs) == 2 * 5 * landing + (4 * 6 + 1 * 4) * link);
+  bulk_costs far = costs;
+  far.hop_ns = 5000;
+  CHECK(predict_bulk(bulk_plan::chain(), apart(8), pieces, far) == 10 * piece + 9 * 5000);
   const bulk_costs bytes_alone{.piece_ns = 0, .link_ps = 1000, .hash_ps = 0, .host_ps = 0};
   CHECK(predict_bulk(bulk_plan::chain(), apart(2), pieces_of(65'537, 65'536), bytes_alone) >= 65'537);
 }
@@ -167,9 +183,10 @@ TEST_CASE("members that keep few pieces get a plan with one source, in order", "
 }
 
 TEST_CASE("the choice is the simplest plan within 5 % of the fastest", "[bulk][predict]") {
-  const std::vector<bulk_plan> simplest_first{bulk_plan::whole(),  bulk_plan::chain(),    bulk_plan::binary(),
-                                              bulk_plan::kary(3),  bulk_plan::kary(4),    bulk_plan::kary(8),
-                                              bulk_plan::kary(16), bulk_plan::circulant()};
+  const std::vector<bulk_plan> simplest_first{bulk_plan::whole(),    bulk_plan::chain(), bulk_plan::binary(),
+                                              bulk_plan::kary(3),    bulk_plan::kary(4), bulk_plan::kary(5),
+                                              bulk_plan::kary(6),    bulk_plan::kary(8), bulk_plan::kary(16),
+                                              bulk_plan::circulant()};
   std::mt19937_64 random(6);
   for (int i = 0; i < 5000; ++i) {
     const std::uint64_t length = 1 + (random() >> random() % 64) % most_bulk_bytes;

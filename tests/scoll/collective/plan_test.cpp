@@ -160,6 +160,51 @@ TEST_CASE("a gap that no processor explains is seen", "[plan]") {
   CHECK(found.map.classes.at(0).costs.merge == 1000);
 }
 
+TEST_CASE("the costs of bulk data are measured as the simulated wires and processors have them", "[plan]") {
+  testing::sim_link_model model;
+  model.latency = std::chrono::microseconds(30);
+  model.overhead = nanoseconds(0);
+  model.gap = nanoseconds(0);
+  model.ps_per_byte = 500;
+  model.jitter = nanoseconds(0);
+  model.ingress = true;
+  {
+    timed_fleet fleet(3, model);
+    const bulk_costs found = fleet.measure({2, 3}).map.classes.at(0).bulk.value();
+    CAPTURE(found.piece_ns, found.link_ps, found.hash_ps, found.host_ps, found.hop_ns);
+    CHECK(found.hash_ps == 0);
+    CHECK((found.link_ps >= 500 && found.link_ps <= 505));
+    CHECK(found.host_ps == found.link_ps);  // the way into a host is its members' in turn
+    CHECK(found.piece_ns < 1000);
+    CHECK((found.hop_ns >= 30'000 && found.hop_ns < 31'000));
+  }
+  model.overhead = std::chrono::microseconds(5);
+  timed_fleet fleet(3, model);
+  const bulk_costs found = fleet.measure({2, 3}).map.classes.at(0).bulk.value();
+  CAPTURE(found.piece_ns, found.link_ps, found.hash_ps, found.host_ps, found.hop_ns);
+  CHECK(found.link_ps > 505);  // each chunk of 4 KiB takes its processor's time
+  CHECK(found.hop_ns >= 30'000);
+}
+
+TEST_CASE("the processors of a host bound the bulk data that its members take in", "[plan]") {
+  virtual_cluster c(4);
+  serve_probe(c, {9, 9, 9, 9}, 2);
+  const auto found = measure(c, peers_of(c));
+  REQUIRE(found.has_value());
+  REQUIRE(found->map.classes.at(0).bulk);
+  CHECK(found->map.classes.at(0).bulk->host_ps == 0);  // no processor works here
+}
+
+TEST_CASE("bulk data is not measured if nobody asks, and its failure is no error", "[plan]") {
+  virtual_cluster c(3);
+  serve_probe(c);
+  measure_options options;
+  options.bulk = false;
+  CHECK_FALSE(measure(c, peers_of(c), options)->map.bulk());
+  options.bulk = true;
+  CHECK(measure(c, peers_of(c), options)->map.bulk());
+}
+
 TEST_CASE("peers of another network are a class of their own", "[plan]") {
   testing::sim_link_model model;
   model.latency = std::chrono::microseconds(5);

@@ -105,6 +105,14 @@ TEST_CASE("links over TCP are measured within bounds, and the plan's tree carrie
     CHECK(costs.send + costs.merge + costs.wake + costs.receive < 50'000'000);
     CHECK(costs.latency < 1'000'000'000);
     CHECK(plan->predicted->merged > 2 * costs.latency + 1000);
+    REQUIRE(links.bulk());
+    const bulk_costs bulk = *links.bulk();
+    CAPTURE(bulk.hop_ns, bulk.piece_ns, bulk.link_ps, bulk.hash_ps, bulk.host_ps);
+    // No processor hashes or copies 50 bytes in a nanosecond, and no machine needs 100 ns for one.
+    CHECK((bulk.hash_ps > 20 && bulk.hash_ps < 100'000));
+    CHECK((bulk.host_ps > 20 && bulk.host_ps < 100'000));
+    CHECK(bulk.link_ps < 100'000);
+    CHECK((bulk.hop_ns < 1'000'000'000 && bulk.piece_ns < 1'000'000'000));
     CHECK(plan->candidates.size() >= 6);
     sync_wait(*ring, self.shutdown(std::chrono::seconds(4))).ignore();
   }

@@ -188,6 +188,7 @@ TEST_CASE("what is not allowed is refused by name, and nothing of its source is 
   for (const char* value : {"", "epoll", "Poll", "0"}) refused("reactor.backend", value);
   for (const char* value : {"", "knomial:0", "oak"}) refused("node.default_tree", value);
   for (const char* value : {" ", "knomial:0", "oak"}) refused("node.pinned_tree", value);
+  for (const char* value : {" ", "chain:2", "kary:1", "tree"}) refused("node.bulk_plan", value);
   for (const char* value : {"localhost", "10.0.0.1"}) refused("tcp.bind_source", value);
   for (const char* value : {"../cubic", "a name", "sixteen_letters_"})
     refused("tcp.congestion_control", value);
@@ -441,6 +442,16 @@ TEST_CASE("a tree can be pinned, and let go of again") {
   CHECK(of(s, "node.pinned_tree").value == "greedy:7,1,2");
   REQUIRE(s.set("node.pinned_tree", "").has_value());
   CHECK_FALSE(s.node().pinned_tree);
+}
+
+TEST_CASE("a plan for bulk data can be pinned, and let go of again") {
+  settings s;
+  CHECK_FALSE(s.node().bulk_plan);
+  REQUIRE(s.set("node.bulk_plan", "kary:2").has_value());
+  CHECK(s.node().bulk_plan == bulk_plan::binary());
+  CHECK(of(s, "node.bulk_plan").value == "kary:2");
+  REQUIRE(s.set("node.bulk_plan", "").has_value());
+  CHECK_FALSE(s.node().bulk_plan);
 }
 
 TEST_CASE("times and sizes are written in the largest unit that fits") {

@@ -116,6 +116,7 @@ bool operation::others_took_part() const noexcept {
 
 void operation::answer_root() {
   rooted_operation::unlink();
+  if (root_.bulk) root_.bulk->taken = engine_->executor_.now() - times_.started;
   group_state& group = *subject_.group;
   if (group.last != 0) wake_last();
   if (group.tentative && others_took_part()) group.tentative = false;

@@ -24,27 +24,51 @@ nanoseconds time_for(std::uint64_t bytes, std::uint64_t bytes_per_second) noexce
 
 }  // namespace
 
-status operation::offer_bulk(const bcast_options& options) {
+/// Chooses plan and pieces: the caller's, those that the group or the node has pinned, or those with the least
+/// predicted time.
+result<bulk_choice> operation::choose_plan(const bcast_options& options) const {
+  const node_options& defaults = engine_->options_;
+  const bulk_choices& of_group = subject_.group->bulk;
+  bulk_choice_options how{.passing = table().bulk_window != 0};
+  how.pinned = of_group.pinned ? of_group.pinned : defaults.bulk_plan;
+  // One plan for all services may not be one for this service.
+  if (how.pinned && how.passing && !how.pinned->can_pass()) how.pinned.reset();
+  if (options.bulk_plan) how.pinned = options.bulk_plan;
+  if (const auto fault = how.pinned ? check_bulk_plan(*how.pinned) : bulk_plan_fault::none;
+      fault != bulk_plan_fault::none)
+    return error(errc::invalid_argument, describe(fault));
+
   const std::uint64_t length = options.bulk.length();
-  if (options.bulk_plan && check_bulk_plan(*options.bulk_plan) != bulk_plan_fault::none)
-    return error(errc::invalid_argument, describe(check_bulk_plan(*options.bulk_plan)));
-  const bulk_members members{subject_.members, 1, shape_of(subject_.tree, subject_.members)};
-  const auto chosen =
-      choose_bulk(members, length, {}, {.pinned = options.bulk_plan, .passing = table().bulk_window != 0});
+  const bulk_costs& costs = of_group.costs ? *of_group.costs : defaults.bulk_costs;
+  const bulk_members members{subject_.members, of_group.most_on_one_host(subject_.subset.get()),
+                             shape_of(subject_.tree, subject_.members)};
+  const auto chosen = choose_bulk(members, length, costs, how);
   if (!chosen) {
     return make_error(errc::too_large, "{} bytes of bulk data: at most {} are allowed", length,
                       most_bulk_bytes);
   }
-  const std::uint32_t piece = options.bulk_piece_bytes != 0 ? options.bulk_piece_bytes : chosen->piece_bytes;
-  const auto pieces = bulk_pieces::divide(length, piece);
+  if (options.bulk_piece_bytes == 0) return *chosen;
+  const auto pieces = bulk_pieces::divide(length, options.bulk_piece_bytes);
   if (!pieces) {
     return make_error(errc::invalid_argument, "{} bytes of bulk data cannot travel in pieces of {} bytes",
-                      length, piece);
+                      length, options.bulk_piece_bytes);
   }
+  return bulk_choice{chosen->plan, options.bulk_piece_bytes,
+                     predict_bulk(chosen->plan, members, *pieces, costs)};
+}
+
+status operation::offer_bulk(const bcast_options& options) {
+  const auto chosen = choose_plan(options);
+  if (!chosen) return chosen.error();
+  const std::uint64_t length = options.bulk.length();
+  const bulk_pieces pieces = bulk_pieces::divide(length, chosen->piece_bytes).value();
   times_.bulk = options.bulk_time.count() > 0 ? std::min(options.bulk_time, longest_bulk_time)
                                               : time_for(length, engine_->options_.bulk_least_rate);
   bulk_ = &engine_->bulks_->acquire();
-  bulk_->offer(subject_, progress_, options.bulk, *pieces, chosen->plan, times_.bulk);
+  bulk_->offer(subject_, progress_, options.bulk, pieces, chosen->plan, times_.bulk);
+  constexpr auto longest = static_cast<std::uint64_t>(nanoseconds::max().count());
+  const nanoseconds predicted(static_cast<std::int64_t>(std::min(chosen->predicted_ns, longest)));
+  root_.bulk = bulk_report{chosen->plan, chosen->piece_bytes, predicted, {}};
   subject_.head.flags |= collective_head::bulk_follows;
   engine_->bulks_->enter(*bulk_);
   return {};

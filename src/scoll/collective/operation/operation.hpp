@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "scoll/bulk/predict.hpp"
 #include "scoll/collective/collective_head.hpp"
 #include "scoll/collective/context.hpp"
 #include "scoll/collective/engine.hpp"
@@ -72,6 +73,7 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   /// Ends an operation that is never started.
   void abandon() noexcept { stage_ = stage::ended; }
   outcome take_outcome();
+  const std::optional<bulk_report>& bulk() const noexcept { return root_.bulk; }
 
   // Called on a member.
   void accept(const admission_request& request, const collective_head& head,
@@ -165,6 +167,7 @@ class operation final : public list_hook<>, public rooted_operation, public pare
 
   // Bulk data.
   status offer_bulk(const bcast_options& options);
+  result<bulk_choice> choose_plan(const bcast_options& options) const;
   void hear_bulk(const bulk_head& said);
   status expose_bulk();
   bool hand_out_bulk();

@@ -3,7 +3,9 @@
 #include <coroutine>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
+#include "scoll/collective/bulk_data.hpp"
 #include "scoll/collective/offered_members.hpp"
 #include "scoll/collective/operation/end_cause.hpp"
 #include "scoll/collective/outcome_builder.hpp"
@@ -53,6 +55,7 @@ struct operation_result {
 struct root_side {
   std::coroutine_handle<> waiter;
   bool result_taken = false;
+  std::optional<bulk_report> bulk;  ///< `taken` is set at the end
 };
 
 }  // namespace scoll::detail
