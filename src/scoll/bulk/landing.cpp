@@ -139,9 +139,14 @@ bool bulk_landing::order_rising() {
 bool bulk_landing::order_planned() {
   if (!intake_) return false;  // a piece that goes up has found nobody
   const bool room = by_plan_ + 1 < most_orders;
+  // Of several sources each gives a piece now and then. More orders at once would let it answer in another
+  // order than that of the rounds.
+  const auto most_of_one =
+      std::max<std::size_t>(2, (most_orders_to_one - 1) / std::max<std::size_t>(1, planned_));
   giver* best = nullptr;
   for (giver& g : std::span(givers_).first(planned_)) {
-    const bool goes = g.state == access::lost ? rising_.size() < most_orders : room && g.has_room_by_plan();
+    const bool goes = g.state == access::lost ? rising_.size() < most_orders
+                                              : room && g.by_plan < most_of_one && g.has_room();
     if (goes && planned_piece(g) && (best == nullptr || g.next_round < best->next_round)) best = &g;
   }
   if (best == nullptr) return false;

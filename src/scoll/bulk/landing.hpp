@@ -50,7 +50,7 @@ struct bulk_destination {
 
 /// Brings the pieces of an object to one member. It orders each from the member that the plan names, and
 /// publishes it when it has landed. At most 8 orders are under way to one member, and 16 in all; one of each
-/// is left to pieces that go up.
+/// is left to pieces that go up. Where the plan names several members, fewer go to each.
 ///
 /// A member that does not give what it should is lost: because it is dead, its memory is gone, it has failed
 /// itself, or it gave bytes twice that differ from their checksum. One that is slow is waited for. What a
@@ -110,7 +110,6 @@ class bulk_landing {
     transport::region_descriptor from;
 
     bool has_room() const noexcept { return state == access::ready && under_way < most_orders_to_one; }
-    bool has_room_by_plan() const noexcept { return has_room() && by_plan + 1 < most_orders_to_one; }
   };
   struct rising_piece {
     std::uint32_t piece = 0;

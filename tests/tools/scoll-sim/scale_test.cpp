@@ -81,6 +81,29 @@ TEST_CASE("any number of nodes works, and other wires") {
   }
 }
 
+TEST_CASE("bulk data take about what the model predicts, and no plan is faster than any can be") {
+  const answer a =
+      scoll_sim({"--scale", slow_build ? "2,5,9" : "2,3,5,8,13,17,32,33,48", "--bulk", "--json"});
+  INFO(a.text);
+  REQUIRE(a.status == 0);
+  std::istringstream lines(a.text);
+  std::size_t rows = 0;
+  for (std::string line; std::getline(lines, line); ++rows) {
+    INFO(line);
+    const std::uint64_t bound = number_in(line, "bound_ns"), predicted = number_in(line, "predicted_ns"),
+                        measured = number_in(line, "measured_ns");
+    CHECK(measured >= bound);
+    CHECK(predicted >= bound);
+    // With few pieces, it counts in which order members answer. The root never chooses a k-nomial tree.
+    const bool few = number_in(line, "pieces") < 64;
+    const bool chosen = line.find("knomial") == std::string::npos;
+    const std::uint64_t percent = !few ? 10 : chosen ? 40 : 60;
+    CHECK(measured * 100 >= predicted * (100 - percent));
+    CHECK(measured * 100 <= predicted * (100 + percent));
+  }
+  CHECK(rows == (slow_build ? 3U : 9U) * 8 * 3);
+}
+
 TEST_CASE("figures are written as CSV, a line per run") {
   const auto file =
       std::filesystem::temp_directory_path() / ("scoll-scale-" + std::to_string(getpid()) + ".csv");

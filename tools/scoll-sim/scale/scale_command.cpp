@@ -5,14 +5,19 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
+#include <numeric>
+#include <optional>
 #include <stdexcept>
 
 #include "scoll/collective/membership.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "tools/scoll-sim/scale/bulk_scale.hpp"
 #include "tools/scoll-sim/scale/revoke_model.hpp"
 
 namespace scoll::sim {
 namespace {
+
+constexpr std::uint32_t most_bulk_nodes = 256;
 
 testing::sim_link_model wire_of(const scale_arguments& a) {
   testing::sim_link_model wire = scale_wire();
@@ -53,6 +58,33 @@ int run_revoke_models(const scale_arguments& a, std::uint64_t seed) {
   return all_ok ? 0 : 1;
 }
 
+int run_bulk_scales(const scale_arguments& a, bool json) {
+  if (!json) std::fputs(bulk_scale_heading().c_str(), stdout);
+  bool all_ok = true;
+  std::optional<bulk_costs> costs;
+  for (const std::uint32_t nodes : a.nodes) {
+    if (nodes > most_bulk_nodes) {
+      throw std::runtime_error(
+          fmt::format("--bulk takes up to {} nodes, all of whom may connect to all others", most_bulk_nodes));
+    }
+    const bulk_scale_report report = run_bulk_scale(nodes, bulk_wire(), {1, 8, 64});
+    for (const bulk_scale_row& row : report.rows) {
+      std::fputs((json ? bulk_scale_json(row) : bulk_scale_line(row)).c_str(), stdout);
+      all_ok = all_ok && row.ok();
+      if (!row.ok()) std::printf("violated: %s\n", row.wrong.empty() ? "below the bound" : row.wrong.c_str());
+    }
+    std::fflush(stdout);
+    costs = report.costs;
+  }
+  if (!json && costs) {
+    std::fputs(fmt::format("measured: hop {} ns, piece {} ns, {} ps per byte, {} ps to hash it\n",
+                           costs->hop_ns, costs->piece_ns, costs->link_ps, costs->hash_ps)
+                   .c_str(),
+               stdout);
+  }
+  return all_ok ? 0 : 1;
+}
+
 }  // namespace
 
 void add_scale_options(CLI::App& app, scale_arguments& a) {
@@ -75,6 +107,20 @@ void add_scale_options(CLI::App& app, scale_arguments& a) {
   app.add_flag("--revoke", a.revoke,
                "for --scale: the LogP model of a revoke instead of broadcasts, with L and o in whole o")
       ->group(group);
+  app.add_flag(
+         "--bulk", a.bulk,
+         "for --scale: broadcasts with 1, 8 and 64 pieces of bulk data, by every plan, against the model "
+         "with the costs that the root measures; up to 256 nodes")
+      ->group(group);
+  app.add_flag_callback(
+         "--bulk-all",
+         [&a] {
+           a.bulk = true;
+           a.nodes.resize(127);
+           std::iota(a.nodes.begin(), a.nodes.end(), 2U);
+         },
+         "--scale 2,3,...,128 --bulk")
+      ->group(group);
   constexpr std::int64_t longest_ns = 1'000'000'000;
   const auto add_ns = [&](const char* name, std::int64_t& value, const char* what) {
     app.add_option(name, value, what)
@@ -94,6 +140,7 @@ void add_scale_options(CLI::App& app, scale_arguments& a) {
 
 int run_scales(const scale_arguments& a, std::uint64_t seed, bool json, bool quiet) {
   if (a.revoke) return run_revoke_models(a, seed);
+  if (a.bulk) return run_bulk_scales(a, json);
   std::ofstream csv;
   if (!a.csv.empty()) {
     csv.open(a.csv);

@@ -20,6 +20,7 @@ struct scale_arguments {
   std::vector<std::string> trees;    ///< empty: the trees of `scale_trees`
   std::string csv;
   bool revoke = false;  ///< the model of a revoke takes the place of broadcasts
+  bool bulk = false;    ///< broadcasts have bulk data, by every plan
   std::int64_t latency_ns = scale_wire().latency.count();
   std::int64_t overhead_ns = scale_wire().overhead.count();
   std::int64_t gap_ns = scale_wire().gap.count();
