@@ -168,7 +168,13 @@ int go(const arguments& a) {
   if (!a.json_to.empty()) throw std::runtime_error("--json takes a file with --gossip-study alone");
   if (a.mutants.asked()) return run_mutant_command(a.mutants, a.plan, a.jobs, a.json, a.quiet);
   if (!a.mutants.only.empty()) switch_on(a.mutants.only);
-  if (!a.exhaust.subject.empty()) return run_exhaust(a.exhaust, a.plan.seed, a.json);
+  if (!a.exhaust.subject.empty()) {
+    exhaust_settings settings;
+    settings.seed = a.plan.seed;
+    settings.jobs = std::max(1U, a.jobs);
+    settings.progress = !a.quiet && isatty(STDERR_FILENO) != 0;
+    return run_exhaust(a.exhaust, settings, a.json);
+  }
   if (!a.scale.nodes.empty()) return run_scales(a.scale, a.plan.seed, a.json, a.quiet);
   if (!a.check_hashes.empty()) return check_hashes(a);
   if (!a.script.empty()) return run_one(a, from_text(read_file(a.script)), "scoll-sim --script " + a.script);

@@ -5,6 +5,7 @@
 #include "scoll/tree/flat.hpp"
 #include "tools/scoll-sim/exhaust/agree_check.hpp"
 #include "tools/scoll-sim/exhaust/agree_engine.hpp"
+#include "tools/scoll-sim/exhaust/bulk_check.hpp"
 #include "tools/scoll-sim/exhaust/groups_check.hpp"
 
 using namespace scoll::sim;
@@ -50,6 +51,18 @@ TEST_CASE("groups are created, told and destroyed rightly whichever member dies 
   }
 }
 
+TEST_CASE(
+    "bulk data reach all survivors whichever member dies after whichever step, or alters whichever piece") {
+  for (const scoll::bulk_plan& plan : exhausted_bulk_plans()) {
+    for (std::uint32_t members = 2; members <= (slow_build ? 3U : 5U); ++members) {
+      const exhausted found = exhaust_bulk_of(plan, members);
+      INFO(found.part << ": " << found.violation << (found.way.empty() ? "" : ": " + found.way.front()));
+      CHECK(found.violation.empty());
+      CHECK(found.cases > 30);
+    }
+  }
+}
+
 TEST_CASE("nodes agree and shrink their group whenever their proposers die or are cut off") {
   const auto what = GENERATE(misfortune::death, misfortune::silent_death, misfortune::two_deaths,
                              misfortune::partition, misfortune::verdicts);
@@ -74,6 +87,16 @@ TEST_CASE("the exhaustive check of the agreement finds its mutants") {
   for (const std::string mutant :
        {"agree_minority", "agree_promise_forgotten", "agree_accepted_ignored", "agree_fails_contributor"}) {
     const answer a = run_beside("scoll-sim-mutants", {"--exhaust", "agree", "--mutant", mutant});
+    INFO(mutant << ": " << a.text);
+    CHECK(a.status == 1);
+    CHECK(a.text.find("violated: ") != std::string::npos);
+  }
+}
+
+TEST_CASE("the exhaustive check of bulk data finds mutants") {
+  for (const std::string mutant : {"piece_hashed_anew", "executes_without_bulk", "bulk_failure_untold"}) {
+    const answer a = run_beside(
+        "scoll-sim-mutants", {"--exhaust", "bulk", "--exhaust-members", "3", "--quiet", "--mutant", mutant});
     INFO(mutant << ": " << a.text);
     CHECK(a.status == 1);
     CHECK(a.text.find("violated: ") != std::string::npos);

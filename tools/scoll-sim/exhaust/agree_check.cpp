@@ -57,7 +57,7 @@ std::vector<exhausted> core_and_engine(bool brief) {
 
 }  // namespace
 
-std::vector<exhausted> exhaust_agree(std::uint64_t) {
+std::vector<exhausted> exhaust_agree(const exhaust_settings&) {
   return core_and_engine(false);
 }
 

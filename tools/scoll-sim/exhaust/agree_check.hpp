@@ -12,7 +12,7 @@ namespace scoll::sim {
 exhausted check_agreement(const agree_bounds& bounds);
 
 /// All parts of `--exhaust agree`. Nothing is drawn.
-std::vector<exhausted> exhaust_agree(std::uint64_t seed);
+std::vector<exhausted> exhaust_agree(const exhaust_settings& settings);
 /// Makes the same check with fewer runs of nodes.
 std::vector<exhausted> exhaust_agree_briefly();
 

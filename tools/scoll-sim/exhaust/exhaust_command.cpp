@@ -10,10 +10,10 @@
 namespace scoll::sim {
 namespace {
 
-bool run_subject(const exhaust_subject& subject, std::uint64_t seed, bool json) {
+bool run_subject(const exhaust_subject& subject, const exhaust_settings& settings, bool json) {
   const auto start = std::chrono::steady_clock::now();
   bool all_held = true;
-  for (const exhausted& part : subject.run(seed)) {
+  for (const exhausted& part : subject.run(settings)) {
     const bool held = part.violation.empty() && part.cases != 0;
     all_held = all_held && held;
     if (json) {
@@ -45,12 +45,17 @@ void add_exhaust_options(CLI::App& app, exhaust_arguments& a) {
   app.add_option("--exhaust", a.subject, help + " or all of them")
       ->check(CLI::IsMember(names))
       ->group("Exhaustive checks");
+  app.add_option("--exhaust-members", a.most_members, "for --exhaust bulk: the largest group, instead of 17")
+      ->check(CLI::Range(2U, 64U))
+      ->group("Exhaustive checks");
 }
 
-int run_exhaust(const exhaust_arguments& a, std::uint64_t seed, bool json) {
+int run_exhaust(const exhaust_arguments& a, const exhaust_settings& settings, bool json) {
+  exhaust_settings how = settings;
+  how.most_members = a.most_members;
   bool all_held = true;
   for (const exhaust_subject& subject : exhaust_subjects()) {
-    if (a.subject == "all" || a.subject == subject.name) all_held &= run_subject(subject, seed, json);
+    if (a.subject == "all" || a.subject == subject.name) all_held &= run_subject(subject, how, json);
   }
   return all_held ? 0 : 1;
 }

@@ -253,7 +253,7 @@ exhausted kill_at_each_step(const tree_spec& tree, std::uint32_t members) {
   return part;
 }
 
-std::vector<exhausted> exhaust_groups(std::uint64_t) {
+std::vector<exhausted> exhaust_groups(const exhaust_settings&) {
   constexpr std::uint32_t most_members = 17, most_in_all_trees = 6;
   std::vector<exhausted> parts;
   for (std::uint32_t members = 2; members <= most_members; ++members) {

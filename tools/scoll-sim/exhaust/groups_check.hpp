@@ -14,6 +14,6 @@ namespace scoll::sim {
 exhausted kill_at_each_step(const tree_spec& tree, std::uint32_t members);
 
 /// Makes the same check for 2 to 17 members, as `--exhaust groups` does. No choice is random.
-std::vector<exhausted> exhaust_groups(std::uint64_t seed);
+std::vector<exhausted> exhaust_groups(const exhaust_settings& settings);
 
 }  // namespace scoll::sim

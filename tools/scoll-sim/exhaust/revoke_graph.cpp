@@ -135,8 +135,8 @@ exhausted flood_with_equal_views(std::uint32_t most_members) {
   return part;
 }
 
-std::vector<exhausted> exhaust_revoke(std::uint64_t seed) {
-  return {flood_with_drawn_views(9, 16, seed), flood_with_equal_views(10), kill_at_each_notice(9, 2),
+std::vector<exhausted> exhaust_revoke(const exhaust_settings& settings) {
+  return {flood_with_drawn_views(9, 16, settings.seed), flood_with_equal_views(10), kill_at_each_notice(9, 2),
           revoke_beside_calls(9), revoke_unknown_groups(9, 31)};
 }
 

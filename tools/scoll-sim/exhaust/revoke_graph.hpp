@@ -18,6 +18,6 @@ exhausted flood_with_drawn_views(std::uint32_t most_members, std::uint32_t draws
 exhausted flood_with_equal_views(std::uint32_t most_members);
 
 /// Makes both checks, and those with real nodes (`kill_at_each_notice`), as `--exhaust revoke`.
-std::vector<exhausted> exhaust_revoke(std::uint64_t seed);
+std::vector<exhausted> exhaust_revoke(const exhaust_settings& settings);
 
 }  // namespace scoll::sim

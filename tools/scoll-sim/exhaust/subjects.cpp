@@ -3,6 +3,7 @@
 #include <array>
 
 #include "tools/scoll-sim/exhaust/agree_check.hpp"
+#include "tools/scoll-sim/exhaust/bulk_check.hpp"
 #include "tools/scoll-sim/exhaust/groups_check.hpp"
 #include "tools/scoll-sim/exhaust/revoke_graph.hpp"
 
@@ -14,6 +15,10 @@ std::span<const exhaust_subject> exhaust_subjects() {
                       "an agreement: every order, loss and verdict among three members, and every moment of "
                       "a death among nodes",
                       &exhaust_agree},
+      exhaust_subject{"bulk",
+                      "broadcasts with bulk data to up to 17 members: each of them dies after each step, or "
+                      "alters each piece",
+                      &exhaust_bulk},
       exhaust_subject{"groups", "groups of up to 17 members: each of them dies at each step",
                       &exhaust_groups},
       exhaust_subject{"revoke", "a revoke: up to 10 members, every set of dead that the graph bears",

@@ -16,12 +16,20 @@ struct exhausted {
   std::vector<std::string> way;  ///< the steps that lead to the violation, if there are any
 };
 
+/// How a subject is tried.
+struct exhaust_settings {
+  std::uint64_t seed = 1;          ///< of what is drawn beside
+  std::uint32_t jobs = 1;          ///< threads, where a subject uses several
+  std::uint32_t most_members = 0;  ///< of the groups of `bulk`; 0: the usual number
+  bool progress = false;           ///< on standard error
+};
+
 /// A subject of `--exhaust`: what is small enough to be tried in full.
 struct exhaust_subject {
   std::string_view name;
   std::string_view what;
-  /// Tries everything; `seed` is of what is drawn beside.
-  std::vector<exhausted> (*run)(std::uint64_t seed);
+  /// Tries everything.
+  std::vector<exhausted> (*run)(const exhaust_settings& settings);
 };
 
 std::span<const exhaust_subject> exhaust_subjects();
