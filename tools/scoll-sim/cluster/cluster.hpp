@@ -238,7 +238,9 @@ class cluster final : private ledger {
   task<void> call_roll(life& root, group_record& g, broadcast_record& b);
   void finish(life& root, broadcast_record& b, bcast_result<tally>& r, time_point local_start);
 
-  // strays.cpp
+  // strays.cpp, bulk_strangers.cpp
+  void open_falsely(const broadcast_record& b, const events::freight& f, std::uint32_t host);
+  void order_falsely(const freights::freight& f, std::uint32_t host);
   std::vector<std::uint32_t> executed_children(const broadcast_record& b);
   void repeat(broadcast_record& b, std::uint64_t choice);
   void send_bygone(broadcast_record& b, std::uint64_t choice);

@@ -231,6 +231,8 @@ void cluster::note_end() {
   seen_.saw(mark::repeated_refused, refused(stray_kind::repeated));
   seen_.saw(mark::stranger_refused, refused(stray_kind::stranger));
   seen_.saw(mark::earlier_life_refused, refused(stray_kind::bygone));
+  seen_.saw(mark::freight_stranger, freights_.strangers().opens != 0);
+  seen_.saw(mark::freight_stale_order, freights_.strangers().orders != 0);
   for (const life& l : all_lives_) {
     if (l.member != nullptr && detail::node_access::engine(*l.member).statistics().late_creations != 0)
       seen_.saw(mark::creation_after_end);

@@ -89,6 +89,10 @@ status freights::chunk_came(const bulk_chunk& chunk, const bcast_context& c) {
   const auto found = berths_.find(&c);
   if (found == berths_.end()) return {};
   berth& b = found->second;
+  if (!b.chunks) {
+    b.exposed = b.of->exposed.size();
+    b.of->exposed.push_back({detail::operation::bulk_of(c)->head_for_children().from});
+  }
   b.chunks = true;
   b.seen += chunk.bytes.size();
   const bool fits = chunk.offset + chunk.bytes.size() <= b.of->contents.size();
@@ -138,6 +142,7 @@ void freights::place_returned(const bcast_context& c) noexcept {
   b.of->wrong.untold += (given || b.passes) && !b.executed && !b.failed;
   b.of->wrong.mistold += b.executed && b.failed;
   b.of->came_back = world_.now();
+  if (b.exposed) b.of->exposed[*b.exposed].withdrawn = true;
   if (const auto* const bulk = detail::operation::bulk_of(c); bulk != nullptr)
     b.of->wrong.risen += bulk->risen();
   if (given) {

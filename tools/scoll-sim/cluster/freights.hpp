@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -13,7 +14,9 @@
 #include "scoll/collective/options.hpp"
 #include "scoll/coro/result.hpp"
 #include "tools/scoll-sim/calls/errand_memory.hpp"
+#include "tools/scoll-sim/cluster/bulk_strangers.hpp"
 #include "tools/scoll-sim/plan/events.hpp"
+#include "transport/memory/region_descriptor.hpp"
 #include "transport/sim/sim_world.hpp"
 
 namespace scoll::sim {
@@ -30,6 +33,11 @@ class freights {
     std::uint32_t touched = 0;           ///< places that were written after they had come back
     std::uint32_t risen = 0;             ///< orders that went up
   };
+  /// The memory that a member lets others read.
+  struct exposure {
+    transport::region_descriptor from;
+    bool withdrawn = false;  ///< it is the member's own again
+  };
   struct freight {
     events::freight about;
     std::vector<std::byte> contents;
@@ -40,6 +48,7 @@ class freights {
     bool passed = false;   ///< one without a place did
     bool sent = false;
     bool over = false;
+    std::vector<exposure> exposed;
     nanoseconds came_back{0};  ///< the last place did, in the world's time
   };
 
@@ -54,6 +63,8 @@ class freights {
   void ended(std::uint64_t broadcast);
   const std::map<std::uint64_t, freight>& all() const noexcept { return all_; }
   const freight* find(std::uint64_t broadcast) const;
+  /// The answers to hosts that want bulk data they have no right to.
+  bulk_refusals& strangers() noexcept { return strangers_; }
 
   // The hooks of the members.
 
@@ -78,6 +89,7 @@ class freights {
     freight* of = nullptr;
     std::unique_ptr<lent_bytes> memory;  ///< null: none was given
     std::uint64_t seen = 0;              ///< bytes in chunks
+    std::optional<std::size_t> exposed;  ///< the index of its memory
     bool passes = false;                 ///< pieces pass through slots
     bool stood = false;
     bool chunks = false;
@@ -91,6 +103,7 @@ class freights {
   static constexpr std::size_t most_kept = 64;
 
   const testing::sim_world& world_;
+  bulk_refusals strangers_;
   std::map<std::uint64_t, freight> all_;
   std::map<const bcast_context*, berth> berths_;
   std::deque<std::pair<freight*, std::unique_ptr<lent_bytes>>> returned_;  // the latest, to be looked at

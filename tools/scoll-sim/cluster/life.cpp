@@ -54,6 +54,7 @@ void life::clear() {
   bond.reset();
   witness.reset();
   participant.reset();
+  false_orders.clear();
   member.reset();
 }
 

@@ -13,6 +13,7 @@
 #include "scoll/follow.hpp"
 #include "scoll/node.hpp"
 #include "scoll/ship/call_limit.hpp"
+#include "tools/scoll-sim/cluster/bulk_strangers.hpp"
 #include "transport/session/named_rails.hpp"
 #include "transport/sim/sim_datagram.hpp"
 #include "transport/sim/sim_disk.hpp"
@@ -68,6 +69,8 @@ struct life {
   std::optional<testing::sim_datagram_port> port;
   std::optional<testing::sim_file_system> files;
   std::deque<stray_request> strays;
+  std::deque<false_open> false_opens;
+  std::deque<false_order> false_orders;
   std::unique_ptr<node> member;                      ///< once it has started
   std::unique_ptr<gossip::participant> participant;  ///< in runs with a gossip
   std::shared_ptr<gossip::event_listener> witness;   ///< notes what the gossip tells

@@ -22,7 +22,13 @@ void cluster::on(const events::stray& e) {
     case stray_kind::repeated: return repeat(b, e.host);
     case stray_kind::stranger: return intrude(b, e.host);
     case stray_kind::bygone: return send_bygone(b, e.host);
+    case stray_kind::reader:
+    case stray_kind::orderer: break;
   }
+  const freights::freight* const load = freights_.find(e.broadcast);
+  if (load == nullptr || living(e.host) == nullptr) return;
+  if (e.kind == stray_kind::orderer) return order_falsely(*load, e.host);
+  open_falsely(b, load->about, e.host);
 }
 
 /// The ranks of the root's children that have executed the broadcast in their present life. Empty if the root

@@ -44,15 +44,25 @@ events::freight draw_freight(draft& d, std::uint64_t broadcast, draws& random) {
   return f;
 }
 
+/// A host wants bulk data that it has no right to: while they are on their way, or when they are over.
+void draw_stranger(draft& d, const drawn_broadcast& b, draws& random) {
+  const bool opens = random.chance(2, 3);
+  const std::uint64_t later = opens ? random.magnitude(10, 20'000) : random.magnitude(10'000, 2'000'000);
+  const std::uint32_t from = d.host(random);
+  d.add(b.at + from_us(later),
+        events::stray{b.number, from, opens ? stray_kind::reader : stray_kind::orderer});
+}
+
 }  // namespace
 
-/// All of these events come before all broadcasts.
+/// All of these events but the strangers come before all broadcasts.
 void draw_freights(draft& d) {
   if (!d.has().freights) return;
   for (const drawn_broadcast& b : d.broadcasts) {
     draws random = d.stream("freight", b.number);
-    if (random.chance(1, d.options().work == workload::bulk ? 2 : 20))
-      d.add(nanoseconds(0), draw_freight(d, b.number, random));
+    if (!random.chance(1, d.options().work == workload::bulk ? 2 : 20)) continue;
+    d.add(nanoseconds(0), draw_freight(d, b.number, random));
+    if (random.chance(1, 2)) draw_stranger(d, b, random);
   }
 }
 

@@ -14,6 +14,8 @@ enum class stray_kind : std::uint8_t {
   repeated,  ///< the root repeats its request to a child that has executed it; the host chooses the child
   stranger,  ///< the host, which is not the member's parent, sends it a request
   bygone,    ///< the root sends a child a request of its earlier life; the host chooses the child
+  reader,    ///< the host asks a member for bulk data that it does not get from there
+  orderer,   ///< the host orders bulk data by the descriptor of a place that its member has back
 };
 
 /// The services of the simulated hosts. Each is one mixture of hooks.

@@ -12,6 +12,18 @@
 namespace scoll::sim {
 namespace {
 
+/// Without faults, a member that does not return from a chunk may miss its own time, and nobody else does.
+void check_patience(const broadcast_record& b, const freights::freight& f, violations& found) {
+  if (f.about.standing.empty() || !f.about.altering.empty() || b.cancelled || !b.options.deadline.unlimited())
+    return;
+  for (const std::uint32_t rank : b.addressed) {
+    const cause& why = b.account.why(rank);
+    const bool late = why.where == phase::bulk && why.what == errc::deadline_exceeded;
+    if (late && b.account.state(rank) == member_state::failed && !f.about.standing.contains(rank))
+      report(found, "who stands still keeps nobody waiting", b, fmt::format("rank {} was too late", rank));
+  }
+}
+
 /// Without faults, nobody goes up if no member refuses anything, and places come back soon after the end.
 void check_calm(const broadcast_record& b, const freights::freight& f, violations& found) {
   if (b.outcome_status && f.about.altering.empty() && f.about.standing.empty() && f.wrong.risen != 0)
@@ -40,6 +52,9 @@ void check_calm(const broadcast_record& b, const freights::freight& f, violation
 
 void check_freights(cluster& c, violations& found) {
   c.carried().look();
+  if (c.carried().strangers().served != 0)
+    found.push_back(
+        {"strangers open nothing", fmt::format("{} got bulk data", c.carried().strangers().served)});
   for (const auto& [number, f] : c.carried().all()) {
     const auto say = [&, n = number](const char* property, std::uint32_t times, const char* what) {
       if (times != 0) found.push_back({property, fmt::format("broadcast {}: {} {}", n, times, what)});
@@ -50,7 +65,10 @@ void check_freights(cluster& c, violations& found) {
     say("who gets no bulk data is told", f.wrong.mistold, "members executed all the same");
     say("a place that came back is left alone", f.wrong.touched, "were not");
     const auto b = c.broadcasts().find(number);
-    if (b != c.broadcasts().end() && b->second.done && c.faults().empty()) check_calm(b->second, f, found);
+    if (b != c.broadcasts().end() && b->second.done && c.faults().empty()) {
+      check_calm(b->second, f, found);
+      check_patience(b->second, f, found);
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/operation/bulk.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
 
 // A member without a place for all bytes: pieces pass through a few slots.
 namespace scoll::detail {
@@ -66,6 +67,8 @@ void operation_bulk::calm_down() noexcept {
 }
 
 void operation_bulk::on_patience_over() noexcept {
+  if (SCOLL_MUTANT(standing_awaited, "pieces wait for a reader that stands still, however long that is"))
+    return;
   window_.give_up_readers();
   pass_on();
 }
