@@ -58,6 +58,8 @@ class piece_window {
   bool waits_for_readers() const noexcept {
     return front_ + slots_ < pieces_ && (seen_ & bit(front_)) != 0 && !may_pass();
   }
+  /// True if the service has not seen the piece in front, and further ones need its slot.
+  bool waits_for_service() const noexcept { return front_ + slots_ < pieces_ && (seen_ & bit(front_)) == 0; }
   /// Waits no longer for the readers that have not been sent the piece in front, nor for messages that refer
   /// to slots.
   void give_up_readers() noexcept {

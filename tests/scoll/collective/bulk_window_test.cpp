@@ -5,6 +5,7 @@
 
 #include "cluster.hpp"
 #include "scoll/coro/sleep.hpp"
+#include "scoll/tree/flat.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/bytes.hpp"
 
@@ -155,6 +156,29 @@ TEST_CASE("a member that stands still for seconds finds its pieces passed, and g
   REQUIRE(r.ok());
   for (std::uint32_t rank = 0; rank < 6; ++rank) CHECK(p.holds(rank));
   CHECK(done_elsewhere - began < 10s);
+}
+
+TEST_CASE("those that get their pieces from a member that stands still get them from others") {
+  const auto kind = test::world_kind::memory;  // it takes twenty seconds
+  for (const tree_spec& tree : {tree_spec(chain{}), tree_spec(flat{})}) {
+    party<2> p(kind, 6, 12 * piece, tree);
+    time_point done_behind{};
+    p.w.takes = [&](const bulk_chunk& part, bcast_context& c) {
+      if (c.rank() == 5 && part.offset == 11 * piece) done_behind = p.c.now();
+      return c.rank() == 2 && part.offset == 3 * piece ? 20s : 0s;
+    };
+    bcast_options o;
+    o.bulk = p.w.object;
+    o.bulk_plan = bulk_plan::chain();  // 5 gets its pieces through 2
+    o.bulk_piece_bytes = piece;
+    o.bulk_time = 60s;
+    const time_point began = p.c.now();
+    const auto r = p.c.bcast(p.g, {}, o);
+    INFO(describe(r.outcome()));
+    REQUIRE(r.ok());
+    for (std::uint32_t rank = 0; rank < 6; ++rank) CHECK(p.holds(rank));
+    CHECK(done_behind - began < 3s);
+  }
 }
 
 TEST_CASE("the pieces pass on through a member whose service refuses one", "[world]") {

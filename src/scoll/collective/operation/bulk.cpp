@@ -163,7 +163,11 @@ void operation_bulk::on_landed(std::uint32_t piece) noexcept {
   landed_[piece] = true;
   arrived_.push_back(piece);
   if (landing_.missing() == 0) close_requests();
-  if (passes_ && failure_) see(piece);
+  if (passes_ && failure_) {
+    see(piece);
+  } else if (passes_) {
+    pass_on();
+  }
   progress_->set();
 }
 
@@ -385,7 +389,7 @@ void operation_bulk::clear() noexcept {
   chunk_end_ = 0;
   chunk_ = {};
   failure_ = {};
-  has_place_ = exposed_ = lands_ = passes_ = false;
+  has_place_ = exposed_ = lands_ = passes_ = gives_nothing_ = false;
   parent_memory_ = {};
   subject_ = nullptr;
   progress_ = nullptr;

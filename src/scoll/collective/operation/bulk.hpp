@@ -43,7 +43,8 @@ struct bulk_passing {
 ///
 /// A member that has given no place may let the pieces pass through slots. Then a piece stays until it has
 /// been handed out and every reader has it. A reader that keeps the others waiting too long finds the piece
-/// gone, and goes up.
+/// gone, and goes up. If this node's own service keeps the pieces from passing for so long, the node gives
+/// nothing more, and its readers go up.
 class operation_bulk final : private bulk_landing_events, private transport::piece_events {
  public:
   explicit operation_bulk(engine& owner);
@@ -155,6 +156,7 @@ class operation_bulk final : private bulk_landing_events, private transport::pie
   void see_all() noexcept;
   void pass_on() noexcept;
   void calm_down() noexcept;
+  bool stands_still() const noexcept;
   void on_patience_over() noexcept;
 
   node_id node_at(std::uint32_t relative) const;
@@ -191,6 +193,7 @@ class operation_bulk final : private bulk_landing_events, private transport::pie
   bool exposed_ = false;  ///< it was, at least
   bool lands_ = false;    ///< the landing is, or was, for this operation
   bool passes_ = false;
+  bool gives_nothing_ = false;  ///< pieces would pass, but the service stands still
 };
 
 }  // namespace scoll::detail

@@ -33,6 +33,7 @@ status operation_bulk::make_slots(const bulk_passing& passing) {
 /// The service has seen a piece, or does not want to.
 void operation_bulk::see(std::uint32_t piece) noexcept {
   if (piece < window_.front()) return;
+  if (piece == window_.front()) calm_down();  // the readers have their own time
   window_.seen(piece);
   pass_on();
 }
@@ -58,7 +59,7 @@ void operation_bulk::pass_on() noexcept {
     landing_.allow(window_.limit());
   }
   executor& executor = engine_.wire().get_executor();
-  if (region_.exposed() && window_.waits_for_readers() && !impatient_.armed())
+  if (region_.exposed() && (window_.waits_for_readers() || stands_still()) && !impatient_.armed())
     executor.arm(impatient_, saturating_add(executor.now(), patience_));
 }
 
@@ -66,7 +67,21 @@ void operation_bulk::calm_down() noexcept {
   if (impatient_.armed()) engine_.wire().get_executor().disarm(impatient_);
 }
 
+/// True if the service has the piece in front, and further ones need its slot.
+bool operation_bulk::stands_still() const noexcept {
+  return !gives_nothing_ && window_.waits_for_service() && landed_[window_.front()];
+}
+
 void operation_bulk::on_patience_over() noexcept {
+  if (stands_still()) {
+    if (SCOLL_MUTANT(standing_keeps_readers, "a member whose service stands still keeps its readers waiting"))
+      return;
+    gives_nothing_ = true;
+    region_.fail(make_error(errc::deadline_exceeded, "the service of node {} stands still over piece {}",
+                            engine_.options().id, window_.front()));
+    window_.all_gone();
+    return;
+  }
   if (SCOLL_MUTANT(standing_awaited, "pieces wait for a reader that stands still, however long that is"))
     return;
   window_.give_up_readers();
