@@ -90,6 +90,18 @@ TEST_CASE("pieces pass in order") {
   CHECK(w.limit() == 7);
 }
 
+TEST_CASE(
+    "the service keeps pieces from passing until it has seen the one in front, if others need its slot") {
+  piece_window w = make(3, 2);
+  CHECK(w.waits_for_service());
+  w.seen(1);
+  CHECK(w.waits_for_service());
+  w.seen(0);
+  CHECK_FALSE(w.waits_for_service());
+  w.pass();
+  CHECK_FALSE(w.waits_for_service());  // the last pieces have slots
+}
+
 TEST_CASE("nobody waits for a reader that is gone") {
   piece_window w = make(9, 1, {7, 8});
   w.seen(0);
