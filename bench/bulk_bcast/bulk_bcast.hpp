@@ -10,6 +10,7 @@
 #include "scoll/bulk/plan.hpp"
 #include "scoll/tree/chain.hpp"
 #include "scoll/tree/kary.hpp"
+#include "scoll/tree/link_map.hpp"
 #include "scoll/tree/spec.hpp"
 
 namespace bench::bulk_bcast {
@@ -29,6 +30,7 @@ struct setting {
   job what;
   std::optional<scoll::bulk_plan> plan;  ///< nothing: scoll chooses
   std::uint32_t piece = 0;               ///< bytes; 0: scoll chooses
+  scoll::link_map links{};               ///< measured: scoll chooses by them, and predicts the time
 };
 /// Uses a node in each process, a group, and a service whose `prepare` gives the place.
 void play_scoll(member& me, const setting& s);
