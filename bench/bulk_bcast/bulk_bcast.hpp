@@ -48,7 +48,7 @@ void play_raw_tree(member& me, const raw_setting& s);
 struct options {
   std::vector<std::uint32_t> nodes{8, 16};
   std::vector<std::uint64_t> sizes{1U << 20U, 1U << 24U, 1U << 26U};
-  std::vector<std::string> plans{"auto"};
+  std::vector<std::string> plans{"auto", "whole", "kary:2"};
   std::vector<std::uint32_t> pieces{0};
   /// The raw trees of which the fastest counts.
   std::vector<scoll::tree_spec> raw_trees{scoll::chain{}, scoll::kary{2}, scoll::kary{3}, scoll::kary{4},
