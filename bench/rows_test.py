@@ -185,7 +185,8 @@ def check_bulk_bcast_peers(program):
                    "--raw-piece", "65536")
     found = subjects(rows, "bulk-bcast")
     assert set(found) == {"scoll", "raw-tree", "raw-tree (A/A)", "openmpi-tcp"}, set(found)
-    expect(found["openmpi-tcp"], ALWAYS | RATIOS | {"nodes": int, "scoll_p50_ratio": float, "scoll_p50_ratio_low": float})
+    expect(found["openmpi-tcp"], ALWAYS | RATIOS | {"nodes": int, "beside": str, "scoll_p50_ratio": float,
+                                                       "scoll_p50_ratio_low": float})
 
 
 def check_bulk_bcast_limits(program):

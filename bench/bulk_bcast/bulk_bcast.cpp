@@ -71,7 +71,7 @@ double median_us(const raw_setting& s, std::uint32_t operations) {
 /// The most memory of any process beside the place of the bytes.
 double extra_kib(const group_contestant& group, const job& j) {
   double most = 0;
-  for (const pid_t pid : group.pids()) most = std::max(most, peak_resident_kib(pid));
+  for (const pid_t pid : group.pids()) most = std::max(most, peak_own_kib(pid));
   return most - static_cast<double>(j.size) / 1024;
 }
 
@@ -125,6 +125,7 @@ class one_case {
       if (i != raw_at) add_ratios(r, s, floor);
       if (i > twin_at) {
         const interval ours = ratio_of_medians(scores[0].p50_of_round, s.p50_of_round);
+        r["beside"] = asked_.text();
         r["scoll_p50_ratio"] = rounded(ours.value);
         r["scoll_p50_ratio_low"] = rounded(ours.low);
       }
