@@ -34,7 +34,7 @@ scoll::link_map measure_links(const setting& s) {
   processes group("links", s.nodes, [&](member& me) { play_measuring(me, s, into); });
   group.obey({.operations = 1});
   scoll::link_map links;
-  links.classes = {{"same host", into.costs}};
+  links.classes = {{"same host", into.costs, into.bulk}};
   links.class_of.assign(s.nodes, 0);
   links.local = 0;
   links.host_of.assign(s.nodes, 0);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "bcast.hpp"
 #include "bench/kit/member.hpp"
@@ -12,6 +13,7 @@ namespace bench::bcast {
 /// The costs that a process measured on its links, in memory that it shares with this program.
 struct found_links {
   scoll::link_costs costs;
+  std::optional<scoll::bulk_costs> bulk;
   std::uint32_t processors = 0;
 };
 

@@ -73,7 +73,8 @@ class process {
     options.request_bytes = setting_.size;
     const auto found = co_await scoll::measure_links(node_, peers, options);
     if (!found) me_.give_up(describe(found.error()));
-    *measured_ = {found->map.classes[0].costs, found->map.processors[0]};
+    const link_class& all = found->map.classes[0];
+    *measured_ = {all.costs, all.bulk, found->map.processors[0]};
   }
 
   task<void> obey() {

@@ -8,10 +8,10 @@
 #include <memory>
 #include <stdexcept>
 
+#include "bench/bcast/prediction.hpp"
 #include "bench/kit/group_contestant.hpp"
 #include "bench/kit/peers.hpp"
-#include "scoll/bulk/predict.hpp"
-#include "scoll/tree/any_tree.hpp"
+#include "scoll/bulk/pieces.hpp"
 
 namespace bench::bulk_bcast {
 namespace {
@@ -30,7 +30,9 @@ struct asked {
   std::uint32_t piece = 0;
 
   std::string text() const { return piece == 0 ? plan : fmt::format("{}, pieces of {}", plan, piece); }
-  setting with(const job& j) const { return {j, scoll::parse_bulk_plan(plan), piece}; }
+  setting with(const job& j, const scoll::link_map& links) const {
+    return {j, scoll::parse_bulk_plan(plan), piece, links};
+  }
 };
 
 std::vector<asked> all_asked(const options& o) {
@@ -66,19 +68,10 @@ double median_us(const raw_setting& s, std::uint32_t operations) {
   return median(std::move(us));
 }
 
-/// What the library expects of this plan when it knows that all members share a host, but not how fast that
-/// host is.
-double predicted_us(const job& j, const scoll::bulk_plan& plan, std::uint32_t piece) {
-  const auto control = scoll::any_tree::resolve({}, j.nodes).value();
-  const scoll::bulk_members members{j.nodes, j.nodes, shape_of(control, j.nodes)};
-  const auto pieces = scoll::bulk_pieces::divide(j.size, piece).value();
-  return static_cast<double>(predict_bulk(plan, members, pieces, {})) / 1e3;
-}
-
 /// The most memory of any process beside the place of the bytes.
 double extra_kib(const group_contestant& group, const job& j) {
   double most = 0;
-  for (const pid_t pid : group.pids()) most = std::max(most, peak_resident_kib(pid));
+  for (const pid_t pid : group.pids()) most = std::max(most, peak_own_kib(pid));
   return most - static_cast<double>(j.size) / 1024;
 }
 
@@ -94,9 +87,10 @@ row begin_row(const score& s, const job& j) {
 /// One plan of scoll beside the fastest raw tree and, on request, Open MPI.
 class one_case {
  public:
-  one_case(const asked& plan, const raw_setting& raw, bool with_peers) : asked_(plan), raw_(raw) {
+  one_case(const asked& plan, const raw_setting& raw, const scoll::link_map& links, bool with_peers)
+      : asked_(plan), raw_(raw) {
     const job& j = raw.what;
-    const setting mine = plan.with(j);
+    const setting mine = plan.with(j, links);
     add("scoll", [mine](member& me) { play_scoll(me, mine); });
     for (const char* const name : {"raw-tree", "raw-tree (A/A)"})
       add(name, [raw](member& me) { play_raw_tree(me, raw); });
@@ -131,6 +125,7 @@ class one_case {
       if (i != raw_at) add_ratios(r, s, floor);
       if (i > twin_at) {
         const interval ours = ratio_of_medians(scores[0].p50_of_round, s.p50_of_round);
+        r["beside"] = asked_.text();
         r["scoll_p50_ratio"] = rounded(ours.value);
         r["scoll_p50_ratio_low"] = rounded(ours.low);
       }
@@ -156,7 +151,7 @@ class one_case {
     r["asked"] = asked_.text();
     r["plan"] = to_string(root.plan.load());
     r["chunk"] = root.piece_bytes.load();
-    r["predicted_us"] = rounded(predicted_us(raw_.what, root.plan, root.piece_bytes));
+    r["predicted_us"] = rounded(static_cast<double>(root.predicted_ns.load()) / 1e3);
   }
   void describe_raw(row& r) const {
     r["plan"] = to_string(raw_.tree);
@@ -205,10 +200,13 @@ rows run(const bench::options& common, const options& o) {
   require_fitting(o);
   rows all;
   for (const std::uint32_t nodes : o.nodes) {
+    show_progress(fmt::format("bulk-bcast: measuring the links between {} processes", nodes));
+    const scoll::link_map links =
+        bcast::measure_links({.nodes = nodes, .tree = {}, .congestion_control = common.congestion_control});
     for (const std::uint64_t size : o.sizes) {
       const raw_setting raw = fastest_raw_tree(common, o, {nodes, size, common.congestion_control});
       for (const asked& plan : plans) {
-        const rows found = one_case(plan, raw, o.peers).measure(common);
+        const rows found = one_case(plan, raw, links, o.peers).measure(common);
         all.insert(all.end(), found.begin(), found.end());
       }
     }

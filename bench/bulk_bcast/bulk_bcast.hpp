@@ -10,6 +10,7 @@
 #include "scoll/bulk/plan.hpp"
 #include "scoll/tree/chain.hpp"
 #include "scoll/tree/kary.hpp"
+#include "scoll/tree/link_map.hpp"
 #include "scoll/tree/spec.hpp"
 
 namespace bench::bulk_bcast {
@@ -29,6 +30,7 @@ struct setting {
   job what;
   std::optional<scoll::bulk_plan> plan;  ///< nothing: scoll chooses
   std::uint32_t piece = 0;               ///< bytes; 0: scoll chooses
+  scoll::link_map links{};               ///< measured: scoll chooses by them, and predicts the time
 };
 /// Uses a node in each process, a group, and a service whose `prepare` gives the place.
 void play_scoll(member& me, const setting& s);
@@ -46,7 +48,7 @@ void play_raw_tree(member& me, const raw_setting& s);
 struct options {
   std::vector<std::uint32_t> nodes{8, 16};
   std::vector<std::uint64_t> sizes{1U << 20U, 1U << 24U, 1U << 26U};
-  std::vector<std::string> plans{"auto"};
+  std::vector<std::string> plans{"auto", "whole", "kary:2"};
   std::vector<std::uint32_t> pieces{0};
   /// The raw trees of which the fastest counts.
   std::vector<scoll::tree_spec> raw_trees{scoll::chain{}, scoll::kary{2}, scoll::kary{3}, scoll::kary{4},

@@ -59,11 +59,7 @@ class process {
   task<status> prepare(bcast_context& c) {
     co_await place_free_.wait();
     place_free_.reset();
-    if (!c.is_root()) co_return c.receive_bulk(bytes_);
-    const bulk_info info = c.bulk().value();
-    me_.page().plan = info.plan;
-    me_.page().piece_bytes = info.piece_bytes;
-    co_return status();
+    co_return c.is_root() ? status() : c.receive_bulk(bytes_);
   }
   void executed() noexcept { me_.page().reached_ns.store(now_ns(), std::memory_order_relaxed); }
   void replied() noexcept {
@@ -81,6 +77,7 @@ class process {
     auto created = co_await node_.create_group<install>(targets);
     if (!created) me_.give_up(describe(created.error()));
     const group<install>& g = *created;
+    if (const status used = g.use_bulk_costs(setting_.links); !used) me_.give_up(describe(used.error()));
     while (true) {
       (co_await async_poll(*ring_, me_.orders(), POLLIN)).ignore();
       const auto next = me_.next_order();
@@ -105,6 +102,10 @@ class process {
     me_.note(i, began, now_ns());
     if (!r.ok()) me_.give_up(describe(r.outcome()));
     if (r->value != setting_.what.expected_sum()) me_.give_up("the sum is wrong");
+    const bulk_report& said = r.bulk().value();
+    me_.page().plan = said.plan;
+    me_.page().piece_bytes = said.piece_bytes;
+    me_.page().predicted_ns = static_cast<std::uint64_t>(said.predicted.count());
   }
 
   member& me_;

@@ -38,6 +38,7 @@ struct alignas(128) member_page {
   // Of the latest broadcast with bulk data, at its root.
   std::atomic<scoll::bulk_plan> plan{};
   std::atomic<std::uint32_t> piece_bytes{0};
+  std::atomic<std::uint64_t> predicted_ns{0};
 };
 
 /// The report of the first process about the latest order.

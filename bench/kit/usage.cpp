@@ -35,8 +35,8 @@ double status_of(pid_t process, std::string_view key) {
 
 }  // namespace
 
-double peak_resident_kib(pid_t process) {
-  return status_of(process, "VmHWM:");
+double peak_own_kib(pid_t process) {
+  return status_of(process, "VmHWM:") - status_of(process, "RssFile:") - status_of(process, "RssShmem:");
 }
 
 usage& usage::operator+=(const usage& other) noexcept {

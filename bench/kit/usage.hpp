@@ -40,8 +40,9 @@ class process_meter {
   int instructions_fd_ = -1;
 };
 
-/// Returns the most memory that a process has had in RAM at once, in KiB.
-double peak_resident_kib(pid_t process);
+/// Returns the most memory that a process has had in RAM at once, in KiB, without files that it has mapped, such
+/// as the program, and without memory that it shares.
+double peak_own_kib(pid_t process);
 
 /// Returns an empty text if instructions are counted, otherwise the reason why not, for the heading of a
 /// table.
