@@ -136,7 +136,8 @@ class obedient {
     }
     report left;
     left.what = report::kind::left;
-    const status down = co_await node_->shutdown(2s);
+    const status down =
+        co_await node_->shutdown(8s);  // a place is kept for a dead reader until its time is over
     left.ok = down.has_value();
     left.hooks_named = down ? 0 : 1;
     std::snprintf(left.text, sizeof left.text, "%s", std::string(down.error().text()).c_str());
@@ -265,7 +266,7 @@ class obedient {
     options.bulk = std::span<const std::byte>(place_);
     options.bulk_plan = o.plan;
     options.bulk_piece_bytes = depot::piece_bytes;
-    options.bulk_time = 20s;
+    options.bulk_time = 6s;
     auto r = co_await bcast(*g, request, options);
     tell_result(r, o.members, r.has_value() ? r->value : 0);
   }
@@ -278,7 +279,7 @@ class obedient {
   std::unique_ptr<node> node_;
   std::map<std::string, group<worker>> groups_;
   std::map<std::string, group<depot>> depots_;
-  std::vector<std::byte> place_;  // for objects
+  std::vector<std::byte> place_;      // for objects
   std::vector<group<worker>> brief_;  // made and ended in great numbers
 };
 
