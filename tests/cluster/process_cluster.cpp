@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <stdexcept>
 
 #include "scoll/coro/event.hpp"
@@ -103,6 +104,7 @@ class obedient {
     node_ = std::make_unique<node>(*ring_, *rail_, options);
     node_->listen("127.0.0.1:0").value();
     node_->serve(worker{socket_, &never_}).value();
+    node_->serve(depot{&place_, [this] { tell_stopped(); }}).value();
   }
 
   int run() {
@@ -125,6 +127,7 @@ class obedient {
       co_await read_all(&o, sizeof o);
       if (o.what == order::kind::quit) break;
       switch (o.what) {
+        case order::kind::spread: co_await spread(o); break;
         case order::kind::make_groups: co_await make_groups(o); break;
         case order::kind::end_groups: co_await end_groups(); break;
         case order::kind::count: count(); break;
@@ -133,7 +136,8 @@ class obedient {
     }
     report left;
     left.what = report::kind::left;
-    const status down = co_await node_->shutdown(2s);
+    const status down =
+        co_await node_->shutdown(8s);  // a place is kept for a dead reader until its time is over
     left.ok = down.has_value();
     left.hooks_named = down ? 0 : 1;
     std::snprintf(left.text, sizeof left.text, "%s", std::string(down.error().text()).c_str());
@@ -200,42 +204,71 @@ class obedient {
     tell(socket_, answer);
   }
 
-  task<void> broadcast(const order& o) {
+  void tell_stopped() const {
+    report stopping;
+    stopping.what = report::kind::stopping;
+    tell(socket_, stopping);
+  }
+
+  /// Returns the group of these members with this tree, and creates it the first time; or tells the error.
+  template <class S>
+  task<std::optional<group<S>>> group_for(const order& o, std::map<std::string, group<S>>& known) {
+    const std::string key = to_string(o.tree) + std::to_string(o.members);
+    if (const auto found = known.find(key); found != known.end()) co_return found->second;
+    auto made = co_await node_->create_group<S>(targets_of(o), {.tree = o.tree});
+    if (made) co_return known.emplace(key, *made).first->second;
     report answer;
     answer.what = report::kind::result;
-    const std::vector<target> targets = targets_of(o);
-    answer.members = o.members;
-    const std::string key = to_string(o.tree) + std::to_string(o.members);
-    if (!groups_.contains(key)) {
-      group_options options;
-      options.tree = o.tree;
-      auto made = co_await node_->create_group<worker>(targets, options);
-      if (!made) {
-        answer.code = made.error().code();
-        std::snprintf(answer.text, sizeof answer.text, "%s", std::string(made.error().text()).c_str());
-        tell(socket_, answer);
-        co_return;
-      }
-      groups_.emplace(key, *made);
-    }
-    const group<worker> g = groups_.at(key);
-    worker::request request{static_cast<std::uint8_t>(o.action), o.victim, o.milliseconds, {}};
-    request.padding.resize(o.request_bytes);
-    bcast_options options;
-    if (o.deadline_ms != 0) options.deadline = std::chrono::milliseconds(o.deadline_ms);
-    auto r = co_await bcast(g, request, options);
+    answer.code = made.error().code();
+    std::snprintf(answer.text, sizeof answer.text, "%s", std::string(made.error().text()).c_str());
+    tell(socket_, answer);
+    co_return std::nullopt;
+  }
+
+  /// Tells what became of the members of a broadcast.
+  template <class Result>
+  void tell_result(const Result& r, std::uint32_t members, std::uint32_t value) {
+    report answer;
+    answer.what = report::kind::result;
+    answer.members = members;
     answer.ok = r.ok();
     answer.has_value = r.has_value();
-    answer.value = r.has_value() ? r->members.value : 0;
+    answer.value = value;
     answer.code = r.status().error().code();
-    for (std::uint32_t i = 0; i < o.members; ++i) {
+    for (std::uint32_t i = 0; i < members; ++i) {
       answer.states[i] = r.outcome().state(i);
       answer.phases[i] = r.outcome().why(i).where;
       answer.causes[i] = r.outcome().why(i).what.code();
     }
-    const std::string text = describe(r.outcome());
-    std::snprintf(answer.text, sizeof answer.text, "%s", text.c_str());
+    std::snprintf(answer.text, sizeof answer.text, "%s", describe(r.outcome()).c_str());
     tell(socket_, answer);
+  }
+
+  task<void> broadcast(const order& o) {
+    const auto g = co_await group_for(o, groups_);
+    if (!g) co_return;
+    worker::request request{static_cast<std::uint8_t>(o.action), o.victim, o.milliseconds, {}};
+    request.padding.resize(o.request_bytes);
+    bcast_options options;
+    if (o.deadline_ms != 0) options.deadline = std::chrono::milliseconds(o.deadline_ms);
+    auto r = co_await bcast(*g, request, options);
+    tell_result(r, o.members, r.has_value() ? r->members.value : 0);
+  }
+
+  task<void> spread(const order& o) {
+    const auto g = co_await group_for(o, depots_);
+    if (!g) co_return;
+    place_.resize(o.object_bytes);
+    for (std::size_t i = 0; i < place_.size(); ++i) place_[i] = static_cast<std::byte>(i * 7 + (i >> 13U));
+    const depot::request request{wire::checksum(place_), static_cast<std::uint8_t>(o.what_happens), o.victim,
+                                 o.piece};
+    bcast_options options;
+    options.bulk = std::span<const std::byte>(place_);
+    options.bulk_plan = o.plan;
+    options.bulk_piece_bytes = depot::piece_bytes;
+    options.bulk_time = 6s;
+    auto r = co_await bcast(*g, request, options);
+    tell_result(r, o.members, r.has_value() ? r->value : 0);
   }
 
   int socket_;
@@ -245,6 +278,8 @@ class obedient {
   event never_;
   std::unique_ptr<node> node_;
   std::map<std::string, group<worker>> groups_;
+  std::map<std::string, group<depot>> depots_;
+  std::vector<std::byte> place_;      // for objects
   std::vector<group<worker>> brief_;  // made and ended in great numbers
 };
 

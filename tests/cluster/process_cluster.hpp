@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "scoll/bulk/plan.hpp"
 #include "scoll/collective/outcome.hpp"
 #include "scoll/tree/spec.hpp"
+#include "tests/cluster/depot.hpp"
 
 namespace scoll::test {
 
@@ -28,6 +30,7 @@ enum class deed : std::uint8_t {
 struct order {
   enum class kind : std::uint8_t {
     broadcast,
+    spread,       ///< broadcasts an object of `object_bytes`
     make_groups,  ///< creates `groups` groups of the members
     end_groups,   ///< destroys all of these, at one time
     count,        ///< reports what the node holds
@@ -43,11 +46,15 @@ struct order {
   std::uint32_t members = 0;  ///< number of group members, which are `member_ids`
   std::array<std::uint64_t, most_processes> member_ids{};
   tree_spec tree{};
+  mishap what_happens = mishap::none;  ///< to `victim`, when it has the piece `piece`
+  std::uint32_t piece = 0;
+  std::uint64_t object_bytes = 0;
+  bulk_plan plan = bulk_plan::chain();
 };
 
 /// A message from a process, sent as raw bytes.
 struct report {
-  enum class kind : std::uint8_t { ready, executing, result, left } what = kind::ready;
+  enum class kind : std::uint8_t { ready, executing, stopping, result, left } what = kind::ready;
   bool ok = false;
   bool has_value = false;
   errc code = errc::ok;
