@@ -9,6 +9,7 @@
 ///   5  records that become calls, to a node that serves functions
 ///   6  records that answer the calls of a node
 ///   7  what a peer says of its function
+///   8  a right to read memory    9  the head of a put that is read
 ///
 /// A record is kind, size of its head, size of its payload, head, payload.
 
@@ -30,6 +31,7 @@
 #include "scoll/ship/ship.hpp"
 #include "scoll/ship/shipper.hpp"
 #include "tests/scoll/collective/cluster.hpp"
+#include "transport/memory/memory_right.hpp"
 #include "transport/memory/memory_service.hpp"
 #include "transport/wire/checksum.hpp"
 #include "wire_fuzz.hpp"
@@ -303,7 +305,7 @@ inline void converse_by_calls(std::span<const std::byte> input, bool node_asks) 
 inline void ship_input(std::span<const std::uint8_t> data) {
   if (data.empty()) return;
   const auto bytes = std::as_bytes(data.subspan(1));
-  switch (data[0] % 8) {
+  switch (data[0] % 10) {
     case 0: return exact<ship_head>(bytes);
     case 1: return exact<ship_reply_head>(bytes);
     case 2: return exact<scoll::region_descriptor>(bytes);
@@ -311,7 +313,9 @@ inline void ship_input(std::span<const std::uint8_t> data) {
     case 4: return exact<scoll::transport::memory_head>(bytes);
     case 5: return converse_by_calls(bytes, false);
     case 6: return converse_by_calls(bytes, true);
-    default: return exact<scoll::detail::function_text>(bytes);
+    case 7: return exact<scoll::detail::function_text>(bytes);
+    case 8: return exact<scoll::transport::memory_right>(bytes);
+    default: return exact<scoll::transport::put_by_read_head>(bytes);
   }
 }
 

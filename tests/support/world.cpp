@@ -54,7 +54,8 @@ constexpr struct {
   bool parts, freezes;
 } all_worlds[] = {{world_kind::memory, "the simulated network", true, true},
                   {world_kind::tcp_v4, "TCP over IPv4", true, false},
-                  {world_kind::tcp_v6, "TCP over IPv6", false, false}};
+                  {world_kind::tcp_v6, "TCP over IPv6", false, false},
+                  {world_kind::remote_memory, "the simulated network with hardware", true, true}};
 
 /// Counts the runs of cases that are left out of a world, and prints the counts when the program ends.
 class left_out {
@@ -77,11 +78,10 @@ left_out& counted() {
   return all;
 }
 
-}  // namespace
-
-world_kind any_kind_of_world(std::initializer_list<fault> needed) {
+std::vector<world_kind> able_worlds(std::initializer_list<fault> needed, bool hardware) {
   std::vector<world_kind> able;
   for (const auto& w : all_worlds) {
+    if (w.kind == world_kind::remote_memory && !hardware) continue;
     const bool can_all = std::all_of(needed.begin(), needed.end(),
                                      [&](fault f) { return f == fault::part ? w.parts : w.freezes; });
     if (can_all) {
@@ -90,7 +90,17 @@ world_kind any_kind_of_world(std::initializer_list<fault> needed) {
       ++counted().on(w.kind);
     }
   }
-  return GENERATE_COPY(from_range(able));
+  return able;
+}
+
+}  // namespace
+
+world_kind any_kind_of_world(std::initializer_list<fault> needed) {
+  return GENERATE_COPY(from_range(able_worlds(needed, false)));
+}
+
+world_kind any_kind_of_bulk_world(std::initializer_list<fault> needed) {
+  return GENERATE_COPY(from_range(able_worlds(needed, true)));
 }
 
 std::unique_ptr<world> make_world(world_kind kind, std::uint32_t hosts, node_id first_node,
@@ -98,9 +108,11 @@ std::unique_ptr<world> make_world(world_kind kind, std::uint32_t hosts, node_id 
   switch (kind) {
     case world_kind::tcp_v4: return std::make_unique<tcp_world>(tcp_world::family::v4);
     case world_kind::tcp_v6: return std::make_unique<tcp_world>(tcp_world::family::v6);
-    case world_kind::memory: break;
+    case world_kind::memory:
+    case world_kind::remote_memory: break;
   }
   auto made = std::make_unique<memory_world>(testing::sim_network::usual_chunk_bytes, hosts, first_node);
+  if (kind == world_kind::remote_memory) made->net.enable_remote_memory(few_slabs);
   made->set_latency(latency);
   return made;
 }

@@ -82,6 +82,9 @@ class virtual_world : public world {
   bool wait(const std::function<bool()>& done, nanoseconds limit) override;
 };
 
+/// Few slabs of hardware that reads memory, each smaller than a segment of most tests.
+inline constexpr testing::sim_remote_memory few_slabs{.slabs = 8, .slab_bytes = 131072};
+
 /// Hosts of a simulated network. Node `first_node` is host 0.
 class memory_world final : public virtual_world {
  public:
@@ -89,6 +92,13 @@ class memory_world final : public virtual_world {
                         std::uint32_t hosts = usual_hosts, node_id first_node = 0)
       : net(clock.world(), chunk_bytes, hosts), first_node_(first_node) {
     set_latency(std::chrono::microseconds(10));
+  }
+  /// Hosts with hardware that reads memory.
+  explicit memory_world(const testing::sim_remote_memory& remote,
+                        std::size_t chunk_bytes = testing::sim_network::usual_chunk_bytes,
+                        std::uint32_t hosts = usual_hosts, node_id first_node = 0)
+      : memory_world(chunk_bytes, hosts, first_node) {
+    net.enable_remote_memory(remote);
   }
 
   testing::sim_network net;
@@ -100,6 +110,9 @@ class memory_world final : public virtual_world {
     return std::make_unique<testing::sim_rail>(net, clock, host_of(node));
   }
   std::string address(node_id node) const override { return testing::sim_network::address_of(host_of(node)); }
+  nanoseconds fence_bound() const noexcept override {
+    return net.has_remote_memory() ? std::chrono::milliseconds(53) : nanoseconds::zero();
+  }
   bool can(fault) const noexcept override { return true; }
   void part(node_id a, node_id b) override;
   void join(node_id a, node_id b) override;
@@ -151,15 +164,17 @@ class tcp_world final : public world {
 };
 
 /// The transports that tests of protocols run over.
-enum class world_kind : std::uint8_t { memory, tcp_v4, tcp_v6 };
+enum class world_kind : std::uint8_t { memory, tcp_v4, tcp_v6, remote_memory };
 
 constexpr bool is_virtual(world_kind kind) noexcept {
-  return kind == world_kind::memory;
+  return kind == world_kind::memory || kind == world_kind::remote_memory;
 }
 
 /// Runs the case once for each kind of world that can do all of `needed`. The program prints at its end how
 /// many cases it has left out of which world.
 world_kind any_kind_of_world(std::initializer_list<fault> needed = {});
+/// Likewise for cases with bulk data, which hardware that reads memory may move.
+world_kind any_kind_of_bulk_world(std::initializer_list<fault> needed = {});
 
 /// Makes a world. In virtual time it has `hosts` hosts, the first of which has node `first_node`, and wires that
 /// cost their latency.

@@ -85,6 +85,11 @@ std::string_view to_string(mark m) noexcept {
     case freight_stranger: return "freight stranger";
     case freight_stale_order: return "freight stale order";
     case inner_revoked: return "inner revoked";
+    case read_by_right: return "read by right";
+    case read_registered: return "read registered";
+    case right_recalled: return "right recalled";
+    case withdrawn_while_read: return "withdrawn while read";
+    case stopped_while_read: return "stopped while read";
   }
   return "?";
 }

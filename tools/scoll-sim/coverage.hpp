@@ -90,8 +90,13 @@ enum class mark : std::uint8_t {
   freight_stranger,         ///< a host that gets no bulk data from a member asked for it and was refused
   freight_stale_order,      ///< an order for bulk data whose place had come back was refused
   inner_revoked,            ///< a broadcast to such a group ended by a revoke of the other one
+  read_by_right,            ///< hardware read the memory of a peer
+  read_registered,          ///< a transfer between registered memories succeeded
+  right_recalled,           ///< a right was recalled
+  withdrawn_while_read,     ///< a transfer failed because registered memory was withdrawn meanwhile
+  stopped_while_read,       ///< a transfer into registered memory was stopped
 };
-inline constexpr std::size_t marks = static_cast<std::size_t>(mark::inner_revoked) + 1;
+inline constexpr std::size_t marks = static_cast<std::size_t>(mark::stopped_while_read) + 1;
 
 std::string_view to_string(mark m) noexcept;
 

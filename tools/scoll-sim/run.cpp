@@ -71,6 +71,7 @@ void settle(cluster& c, nanoseconds d) {
 void check_at_rest(cluster& c, violations& found) {
   check_settled(c, found);
   check_calls_settled(c, found);
+  check_rights_settled(c, found);
   check_freights_settled(c, found);
   check_groups_settled(c, found);
   check_admissions_settled(c, found);
@@ -81,6 +82,7 @@ void check_outcomes(cluster& c, violations& found) {
   check_broadcasts(c, found);
   check_calls(c, found);
   check_hauls(c, found);
+  check_rights(c, found);
   check_freights(c, found);
   check_agreements(c, found);
   check_revokes(c, found);

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "scoll/coro/result.hpp"
+#include "scoll/coro/task.hpp"
 #include "transport/memory/pieces.hpp"
 #include "transport/memory/region_descriptor.hpp"
 
@@ -71,7 +72,13 @@ class memory_region final {
   /// with `reason`.
   void fail(const error& reason) noexcept;
 
+  /// Ends the exposure now. If hardware may still read the memory, its link is broken first, which blocks for
+  /// milliseconds: `withdraw` avoids that.
   void unexpose() noexcept;
+  /// Ends the exposure when nothing uses the memory any more: rights that peers have to registered memory are
+  /// recalled, and links of peers that do not release them within 50 ms are broken. Other memory is ready at
+  /// once. No order is served meanwhile. The region must neither move nor go until the await returns.
+  task<void> withdraw();
   bool exposed() const noexcept { return table_ != nullptr; }
 
   /// The name by which peers reach the region. It is valid as long as the region is exposed, and this may be

@@ -8,12 +8,10 @@
 #include <type_traits>
 
 #include "scoll/coro/assert.hpp"
+#include "transport/memory/remote_memory.hpp"
 #include "transport/session/hello.hpp"
 
 namespace scoll::transport {
-
-/// The operations that peers may perform on a region.
-enum class memory_access : std::uint8_t { read = 1, write = 2, read_write = 3 };
 
 constexpr bool wire_valid(const memory_access& access) noexcept {
   return access >= memory_access::read && access <= memory_access::read_write;

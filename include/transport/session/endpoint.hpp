@@ -168,6 +168,16 @@ struct endpoint_statistics {
   std::uint64_t sessions_lost = 0;
   /// How often the exchanges of class bulk with a peer ended alone, because its bulk connection was lost.
   std::uint64_t bulk_lost = 0;
+  /// Ranges of peers' memory that were read by hardware, and their bytes.
+  std::uint64_t reads = 0, read_bytes = 0;
+  /// Rights to read this node's memory that were given, and those that were recalled.
+  std::uint64_t grants = 0, recalls = 0;
+  /// Spans of memory that were registered.
+  std::uint64_t registrations = 0;
+  /// Bytes that were copied through slabs, because their memory is not registered.
+  std::uint64_t staged_bytes = 0;
+  /// How often the memory of a right or a read was taken back without a wait (docs/lifetimes.md).
+  std::uint64_t forced_fences = 0;
 };
 
 class memory_service;
@@ -244,6 +254,7 @@ class endpoint final : private accept_events {
   friend class request_view;
   friend class incoming;
   friend class lane;
+  friend class memory_service;
   class greeter;
 
   void on_accepted(link& accepted) noexcept override;

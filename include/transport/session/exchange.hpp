@@ -85,8 +85,9 @@ class incoming : public list_hook<incoming> {
   /// Sends the final reply and returns the credit. If the requester's session is gone, the reply is
   /// discarded. If the endpoint is destroyed first, the request is closed without a reply.
   void reply(message& m) noexcept;
-  /// Sends a final reply that is an error of the transport: nothing was done with the request.
-  void refuse(const error& reason) noexcept;
+  /// Sends a final reply that is an error of the transport: nothing was done with the request, or, if
+  /// `may_have_effects`, perhaps a part of it.
+  void refuse(const error& reason, bool may_have_effects = false) noexcept;
   /// Sends a part of the reply. More follows, and the credit is kept.
   void reply_part(message& m) noexcept;
   /// Returns the credit before the answer. This is for a layer that bounds its own work and must not make

@@ -24,6 +24,9 @@ class borrower : public list_hook<borrower> {
   explicit borrower(function recalled = nullptr) noexcept : recalled_(recalled) {}
 
   inline void borrow(lent_memory& from) noexcept;
+  /// Likewise, for hardware: it may use the memory at any time, until this borrower has given it back.
+  /// `recalled` has to end that before it returns, which is expensive, so owners avoid it.
+  inline void pin(lent_memory& from) noexcept;
   inline void give_back() noexcept;
   /// The borrowed memory; null if nothing is borrowed, or no longer.
   lent_memory* memory() const noexcept { return memory_; }
@@ -39,7 +42,8 @@ class borrower : public list_hook<borrower> {
 
 /// Memory of a user from which messages are sent, and into which they arrive, without a copy. It is one
 /// piece, or several that count as one linear range. Borrowers read and write it only within steps of its
-/// executor, so `recall` ends all use of it at once, without a wait (docs/decisions/0009).
+/// executor, so `recall` ends all use of it at once, without a wait (docs/decisions/0009). Hardware that
+/// reads by a right pins it, and is waited for first, if that can be done (docs/decisions/0024).
 class lent_memory {
  public:
   lent_memory() noexcept = default;
@@ -61,10 +65,14 @@ class lent_memory {
   /// The XXH3 of a range that lies within the memory.
   std::uint64_t checksum(std::uint64_t offset, std::uint64_t length) const noexcept;
 
-  /// Makes all borrowers let go of the memory at once.
+  /// Makes all borrowers let go of the memory at once, hardware too.
   void recall() noexcept;
+  /// Likewise, except hardware.
+  void let_go() noexcept;
+  /// True if hardware may use the memory.
+  bool pinned() noexcept { return !pins_.empty(); }
 
-  bool borrowed() noexcept { return !borrowers_.empty(); }
+  bool borrowed() noexcept { return !borrowers_.empty() || pinned(); }
   /// Sets a function that is called whenever the last borrower has given the memory back; null: none. It is
   /// called from inside whatever the borrower does, so it should do no more than schedule work.
   using returned_function = void (*)(void* object) noexcept;
@@ -84,6 +92,7 @@ class lent_memory {
   std::uint64_t size_ = 0;
   std::vector<extent> more_;
   intrusive_list<borrower, borrower> borrowers_;
+  intrusive_list<borrower, borrower> pins_;
   returned_function returned_ = nullptr;
   void* returned_object_ = nullptr;
 };
@@ -98,6 +107,12 @@ inline void borrower::borrow(lent_memory& from) noexcept {
   give_back();
   memory_ = &from;
   from.borrowers_.push_back(*this);
+}
+
+inline void borrower::pin(lent_memory& from) noexcept {
+  give_back();
+  memory_ = &from;
+  from.pins_.push_back(*this);
 }
 
 /// A range of lent memory.

@@ -13,6 +13,9 @@
 
 namespace scoll::transport {
 
+class memory_registrar;
+class remote_access;
+
 /// One frame on its way out. Head and payload must stay valid until `link::write` returns. Lent memory may be
 /// borrowed for longer.
 struct frame_parts {
@@ -90,6 +93,9 @@ class link {
   virtual void flush() noexcept {}
   /// Hints that most of what arrives will be large.
   virtual void expect_bulk() noexcept {}
+  /// The reading of memory over this link, from `expect_bulk` on. Null if it cannot do that: then the bytes
+  /// travel in frames.
+  virtual remote_access* remote() noexcept { return nullptr; }
   /// Ends the link after what was written has been sent, without further calls to the owner. The link may be
   /// destroyed when this returns. A peer that does not read delays the end only for a bounded time.
   virtual void close() noexcept = 0;
@@ -139,6 +145,13 @@ class rail {
   /// Begins to connect. The answer never comes from inside this call.
   virtual void connect(const std::string& address, connect_events& waiter) noexcept = 0;
   virtual void cancel_connect(connect_events& waiter) noexcept = 0;
+
+  /// The registrars of the hardware behind this rail, numbered from 0; null beyond the last. A rail whose
+  /// links have no `remote()` has none.
+  virtual memory_registrar* registrar(std::size_t number) noexcept {
+    static_cast<void>(number);
+    return nullptr;
+  }
 
   /// The number of links and connects that are open or still closing. A rail may be destroyed when this is 0
   /// and it does not listen.

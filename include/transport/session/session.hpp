@@ -70,6 +70,9 @@ class session final {
   /// True if the lane of `klass` is connected now, so that what is sent leaves at once.
   bool connected(traffic_class klass) const noexcept;
 
+  /// The reading of the peer's memory, over the present connection for class bulk; null if there is none.
+  remote_access* remote() const noexcept;
+
   /// True if the connection for class bulk has been lost for the grace, so that the exchanges of that class
   /// have ended, and something is still held that the peer must hear of. A new request of class bulk has the
   /// grace to go through.

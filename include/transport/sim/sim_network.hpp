@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +22,8 @@ namespace scoll::testing {
 
 class sim_rail;
 class sim_link;
+class sim_registrar;
+class sim_remote;
 
 /// The cost of a wire, after the LogGP model.
 struct sim_link_model {
@@ -87,6 +91,14 @@ enum class sim_crash : std::uint8_t {
   silent,  ///< the host falls silent: links stay half-open until something is written
 };
 
+/// Hardware that reads the memory of peers (`transport::remote_access`): each rail has so many slabs of such
+/// a size for each direction. Bytes move piece by piece, without the processor of their owner; completions
+/// and the ends of links come late.
+struct sim_remote_memory {
+  std::size_t slabs = 32;
+  std::size_t slab_bytes = 524288;
+};
+
 /// The wires between the hosts of a world: byte streams with real frames, cut into pieces of the network's
 /// own choosing. They take the time of `sim_link_model` and fail as they are told to. Addresses are those of
 /// `address_of`.
@@ -132,6 +144,12 @@ class sim_network {
   using tamper_function = std::function<bool(std::uint32_t from, std::uint32_t to, std::span<std::byte>)>;
   void set_tamper(tamper_function tamper) { tamper_ = std::move(tamper); }
 
+  /// Gives all rails that are made from now on hardware that reads memory.
+  void enable_remote_memory(const sim_remote_memory& how) { remote_memory_ = how; }
+  bool has_remote_memory() const noexcept { return remote_memory_.has_value(); }
+  /// The reads that hardware has refused because no right covered them.
+  std::uint64_t access_errors() const noexcept { return access_errors_; }
+
   std::uint64_t bytes_carried() const noexcept { return bytes_carried_; }
   /// The connection attempts that began while the other host was connecting to this one. Both lanes of a peer
   /// count alike, because a network knows addresses only.
@@ -142,6 +160,7 @@ class sim_network {
  private:
   friend class sim_rail;
   friend class sim_link;
+  friend class sim_remote;
   friend class sim_datagrams;
   static constexpr std::string_view address_prefix = "host:";
   class repetition;
@@ -176,6 +195,10 @@ class sim_network {
   std::uint64_t bytes_carried_ = 0;
   std::uint64_t crossings_ = 0;
   std::uint64_t repeated_ = 0;
+  std::optional<sim_remote_memory> remote_memory_;
+  std::uint32_t last_pair_ = 0;  // of links
+  std::uint32_t last_key_ = 0;   // of rights
+  std::uint64_t access_errors_ = 0;
 };
 
 /// One life's rail on a `sim_network`. Its executor must outlive it.
@@ -192,6 +215,7 @@ class sim_rail final : public transport::rail {
   void stop_listening() noexcept override;
   void connect(const std::string& address, transport::connect_events& waiter) noexcept override;
   void cancel_connect(transport::connect_events& waiter) noexcept override;
+  transport::memory_registrar* registrar(std::size_t number) noexcept override;
   std::size_t open() const noexcept override { return open_.inside(); }
   task<void> all_closed() override { co_await open_.emptied(); }
 
@@ -204,6 +228,7 @@ class sim_rail final : public transport::rail {
  private:
   friend class sim_network;
   friend class sim_link;
+  friend class sim_remote;
   class connector;
 
   bool crosses(const connector& begun) const noexcept;
@@ -215,6 +240,7 @@ class sim_rail final : public transport::rail {
   bool crashed_ = false;
   intrusive_list<connector> connecting_;
   gate open_;
+  std::unique_ptr<sim_registrar> registrar_;
 };
 
 }  // namespace scoll::testing

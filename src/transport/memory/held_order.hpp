@@ -6,19 +6,31 @@
 #include <vector>
 
 #include "scoll/coro/intrusive_list.hpp"
+#include "transport/memory/given_right.hpp"
 #include "transport/memory/memory_head.hpp"
+#include "transport/memory/right_reader.hpp"
 #include "transport/session/exchange.hpp"
 
 namespace scoll::transport {
 
 class piece_table;
+class remote_orders;
 
 /// A request of a peer that is answered in a later step. All requests that `memory_service` holds are of this
 /// type.
-struct held_order final : incoming, list_hook<> {
+struct held_order final : incoming, list_hook<>, right_holder, read_waiter {
   memory_head head;
   piece_table* table = nullptr;  // of an order that waits for a piece
   std::uint32_t piece = 0;
+  remote_orders* remote = nullptr;  // of an order that is answered with a right, or by a READ
+  given_right* right = nullptr;
+  right_reader* reader = nullptr;
+  bool told = false;  // of the right
+
+  void on_right(const memory_right& what) noexcept override;
+  void on_recall() noexcept override;
+  void on_right_ended() noexcept override { right = nullptr; }
+  void on_read(const status& outcome) noexcept override;
 };
 
 /// A pool of held orders. It grows to the most that were needed at once, and keeps that.
@@ -39,6 +51,10 @@ class held_orders {
   void release(held_order& order) noexcept {
     order.list_hook<>::unlink();
     order.table = nullptr;
+    order.remote = nullptr;
+    order.right = nullptr;
+    order.reader = nullptr;
+    order.told = false;
     free_.push_front(order);
   }
 

@@ -6,14 +6,21 @@
 
 namespace scoll::transport {
 
-/// A checked get asks for a payload with a checksum. A get of a piece waits until the piece is there.
-enum class memory_order_kind : std::uint8_t { get = 1, put = 2, checked_get = 3, piece_get = 4 };
+/// A checked get asks for a payload with a checksum. A get of a piece waits until the piece is there. The bytes
+/// of a put by read are not in the request: the owner of the region reads them.
+enum class memory_order_kind : std::uint8_t {
+  get = 1,
+  put = 2,
+  checked_get = 3,
+  piece_get = 4,
+  put_by_read = 5,
+};
 
 constexpr bool wire_valid(const memory_order_kind& operation) noexcept {
-  return operation >= memory_order_kind::get && operation <= memory_order_kind::piece_get;
+  return operation >= memory_order_kind::get && operation <= memory_order_kind::put_by_read;
 }
 constexpr bool is_get(memory_order_kind operation) noexcept {
-  return operation != memory_order_kind::put;
+  return operation != memory_order_kind::put && operation != memory_order_kind::put_by_read;
 }
 
 /// The head of every request of class bulk, after the exchange's envelope (docs/wire.md): one segment of a

@@ -107,6 +107,12 @@ void memory_region::unexpose() noexcept {
   if (region_table* const table = std::exchange(table_, nullptr)) table->remove(*this);
 }
 
+task<void> memory_region::withdraw() {
+  if (table_ == nullptr) co_return;
+  co_await table_->service().unpinned(table_->begin_withdrawal(*this));
+  unexpose();
+}
+
 region_descriptor memory_region::descriptor() const noexcept {
   SCOLL_ASSERT(table_ != nullptr, "only an exposed region has a descriptor");
   region_descriptor d;

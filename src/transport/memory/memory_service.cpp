@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "scoll/coro/deadline.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
+#include "transport/session/limits.hpp"
 #include "transport/session/segment_payload.hpp"
 #include "transport/wire/wire.hpp"
 
@@ -13,16 +15,20 @@ namespace scoll::transport {
 memory_service::memory_service(endpoint& owner)
     : endpoint_(owner),
       pieces_(owner, orders_),
-      regions_(owner.options().self, owner.options().incarnation, owner.options().region_limit, pieces_),
+      regions_(*this, owner.options(), pieces_),
       buffers_(placed_payload_bytes, owner.options().transfer_buffers),
-      transfers_(owner, buffers_) {
-  // This is called from inside the release of a message; the work that follows must not be done there.
-  buffers_.on_refill(
-      [](void* self) noexcept {
-        auto& service = *static_cast<memory_service*>(self);
-        if (!service.refill_.scheduled()) service.endpoint_.get_executor().schedule(service.refill_);
-      },
-      this);
+      giver_(owner.get_executor(), registered_, owner.statistics_, &freed, this),
+      readers_(registered_, owner.statistics_, &freed, this),
+      remote_(owner, orders_, regions_, giver_, readers_),
+      transfers_(*this, owner, buffers_) {
+  buffers_.on_refill(&freed, this);
+}
+
+/// This is called from inside the release of a message, or from a transport; the work that follows must not be
+/// done there.
+void memory_service::freed(void* self) noexcept {
+  auto& service = *static_cast<memory_service*>(self);
+  if (!service.refill_.scheduled()) service.endpoint_.get_executor().schedule(service.refill_);
 }
 
 memory_service::~memory_service() {
@@ -31,7 +37,10 @@ memory_service::~memory_service() {
 }
 
 void memory_service::close() noexcept {
+  readers_.end_all();
+  giver_.end_all();
   transfers_.close({errc::closed, "this node is shutting down"});
+  tell_unpinned();
 }
 
 status memory_service::check(const memory_head& head, const request_view& request) const noexcept {
@@ -57,6 +66,7 @@ lent_range memory_service::place_payload(std::span<const std::byte> head,
 
 void memory_service::on_request(request_view& request) noexcept {
   if (orders_piece(request.head())) return pieces_.serve(request, regions_);
+  if (puts_by_read(request.head())) return remote_.serve_put(request);
   const payload_disposition fate = request.fate();
   const bool may_have_effects =
       fate == payload_disposition::torn || fate == payload_disposition::damaged || request.torn_before();
@@ -70,6 +80,8 @@ void memory_service::on_request(request_view& request) noexcept {
     return request.refuse({errc::stale_descriptor, "the region came or went while it was written"},
                           may_have_effects);
   const bool get = is_get(head->operation);
+  if (get && head->length > placed_payload_bytes && request.from().remote() != nullptr)
+    return remote_.serve_get(request, *head);
   if (!get && fate == payload_disposition::lent) regions_.write(*head, request.payload().bytes);
   message* const answer = get && !waiting_.empty() ? nullptr : compose(*head);
   if (answer == nullptr) return hold(request, *head);
@@ -105,6 +117,47 @@ void memory_service::forget(held_order& order) noexcept {
 
 void memory_service::refilled() noexcept {
   if (SCOLL_MUTANT(bulk_refill_unheard, "a waiter for a buffer is not told that there is one")) return;
+  serve_waiting();
+  readers_.resume();
+  remote_.resume();
+  transfers_.resume();
+  if (!withdrawals_.empty()) tell_unpinned();
+}
+
+void memory_service::tell_unpinned() noexcept {
+  for (withdrawal* w = withdrawals_.first(); w != nullptr;) {
+    withdrawal& each = *std::exchange(w, withdrawals_.next(*w));
+    if (each.memory.pinned()) continue;
+    each.unlink();
+    each.over.set();
+  }
+}
+
+result<std::unique_ptr<registered_span>> memory_service::begin_registration(std::span<std::byte> memory) {
+  if (!registered_.is_free(memory)) return error(errc::already_exists, "a part of the memory is registered");
+  auto span = std::make_unique<registered_span>(endpoint_.rail_, memory);
+  registered_.enter(*span);
+  ++endpoint_.statistics_.registrations;
+  return span;
+}
+
+task<void> memory_service::unpinned(lent_memory& memory) {
+  const bool unawaited =
+      SCOLL_MUTANT(withdrawal_unawaited, "registered memory is given back while peers may read it");
+  if (!memory.pinned() || unawaited) co_return;
+  withdrawal waits(memory);
+  withdrawals_.push_back(waits);
+  giver_.recall(memory);
+  deadline_stop patience{deadline(endpoint_.get_executor().now() + limits::recall_limit)};
+  const status in_time = co_await waits.over.wait(patience.token());
+  if (in_time || waits.over.is_set()) co_return;
+  giver_.cut(memory);
+  readers_.cut(memory);
+  const status fenced = co_await waits.over.wait();
+  fenced.ignore();
+}
+
+void memory_service::serve_waiting() noexcept {
   while (!waiting_.empty()) {
     held_order& next = waiting_.front();
     if (const auto s = regions_.check(next.head); !s) {
@@ -116,11 +169,11 @@ void memory_service::refilled() noexcept {
     }
     forget(next);
   }
-  transfers_.resume();
 }
 
 void memory_service::on_cancelled(incoming& work, const cancel_reason& reason) noexcept {
   auto& order = static_cast<held_order&>(work);
+  if (order.remote != nullptr) return remote_.cancelled(order, reason);
   if (reason.answer_awaited) {
     order.refuse({errc::cancelled, "the get was aborted"});
   } else {
@@ -137,6 +190,7 @@ void memory_service::on_session_lost(session& peer, const error&) noexcept {
     forget(each);
   }
   pieces_.drop_all_of(peer);
+  remote_.drop_all_of(peer);
 }
 
 }  // namespace scoll::transport

@@ -3,12 +3,18 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "scoll/coro/completion.hpp"
 #include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/member_node.hpp"
+#include "scoll/coro/task.hpp"
+#include "transport/memory/given_right.hpp"
 #include "transport/memory/held_order.hpp"
 #include "transport/memory/memory_head.hpp"
 #include "transport/memory/piece_server.hpp"
 #include "transport/memory/region_table.hpp"
+#include "transport/memory/registrations.hpp"
+#include "transport/memory/remote_orders.hpp"
+#include "transport/memory/right_reader.hpp"
 #include "transport/memory/transfer_queue.hpp"
 #include "transport/session/endpoint.hpp"
 
@@ -31,6 +37,15 @@ class memory_service final : public endpoint_events {
   const buffer_pool& buffers() const noexcept { return buffers_; }
   /// The gets of peers that wait for a buffer.
   std::size_t waiting() const noexcept { return waiting_count_; }
+  right_giver& giver() noexcept { return giver_; }
+  right_readers& readers() noexcept { return readers_; }
+  const remote_orders& remote() const noexcept { return remote_; }
+
+  /// A span that is about to be registered. Error: `already_exists` (a part of it is registered).
+  result<std::unique_ptr<registered_span>> begin_registration(std::span<std::byte> memory);
+  /// Recalls all rights to a memory, and waits until no hardware uses it. The memory must not be lent anew
+  /// meanwhile.
+  task<void> unpinned(lent_memory& memory);
 
   /// The endpoint is being destroyed, and its sessions have ended.
   void close() noexcept;
@@ -45,14 +60,29 @@ class memory_service final : public endpoint_events {
   message* compose(const memory_head& head);
   void hold(request_view& request, const memory_head& head);
   void forget(held_order& order) noexcept;
+  void serve_waiting() noexcept;
   void refilled() noexcept;
+  void tell_unpinned() noexcept;
+  static void freed(void* self) noexcept;
+
+  /// Somebody waits until no hardware uses a memory.
+  struct withdrawal : list_hook<> {
+    explicit withdrawal(lent_memory& of) noexcept : memory(of) {}
+    lent_memory& memory;
+    completion<> over;
+  };
 
   endpoint& endpoint_;
   held_orders orders_;
   piece_server pieces_;
   region_table regions_;
   buffer_pool buffers_;
+  registrations registered_;
+  right_giver giver_;
+  right_readers readers_;
+  remote_orders remote_;
   transfer_queue transfers_;
+  intrusive_list<withdrawal> withdrawals_;
   intrusive_list<held_order> waiting_;
   std::size_t waiting_count_ = 0;
   member_node<&memory_service::refilled> refill_{*this};

@@ -6,6 +6,7 @@
 #include "scoll/coro/mutants.hpp"
 #include "transport/memory/piece_server.hpp"
 #include "transport/memory/piece_table.hpp"
+#include "transport/session/endpoint.hpp"
 
 namespace scoll::transport {
 
@@ -19,6 +20,14 @@ status check_access(memory_access granted, memory_order_kind wanted) noexcept {
   if (permits(granted, get ? memory_access::read : memory_access::write)) return {};
   return error(errc::invalid_argument, get ? "the region may not be read" : "the region may not be written");
 }
+
+region_table::region_table(memory_service& owner, const endpoint_options& options,
+                           piece_server& pieces) noexcept
+    : owner_(owner),
+      self_(options.self),
+      incarnation_(options.incarnation),
+      limit_(options.region_limit),
+      pieces_(pieces) {}
 
 region_table::~region_table() {
   for (const slot& s : slots_) {
@@ -37,6 +46,7 @@ region_table::slot* region_table::open(memory_region& region) noexcept {
   slot& s = slots_[region.index_];
   free_ = s.next_free;
   s.region = &region;
+  s.withdrawn = false;
   if (SCOLL_MUTANT(bulk_region_kept)) s.memory.clear();
   s.generation = region.generation_ = ++last_generation_;
   region.table_ = this;
@@ -80,6 +90,12 @@ void region_table::remove(memory_region& region) noexcept {
   --size_;
 }
 
+lent_memory& region_table::begin_withdrawal(memory_region& region) noexcept {
+  slot& s = slots_[region.index_];
+  s.withdrawn = true;
+  return s.memory;
+}
+
 status region_table::check(const memory_head& head) const noexcept {
   if (head.incarnation != incarnation_ &&
       !SCOLL_MUTANT(bulk_incarnation_unchecked,
@@ -94,7 +110,7 @@ status region_table::check(const memory_head& head) const noexcept {
   const bool replaced = s.generation != head.generation &&
                         !SCOLL_MUTANT(bulk_generation_unchecked,
                                       "a descriptor is taken for the region that is exposed in its place");
-  if (s.region == nullptr || replaced) {
+  if (s.region == nullptr || s.withdrawn || replaced) {
     return make_error(errc::stale_descriptor, "region {} of node {} is no longer exposed", head.region,
                       self_);
   }

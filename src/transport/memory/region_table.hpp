@@ -12,14 +12,15 @@
 
 namespace scoll::transport {
 
+class memory_service;
 class piece_server;
 class piece_table;
+struct endpoint_options;
 
 /// The regions that a node exposes, by index and generation. It does no I/O.
 class region_table {
  public:
-  region_table(node_id self, std::uint64_t incarnation, std::uint32_t limit, piece_server& pieces) noexcept
-      : self_(self), incarnation_(incarnation), limit_(limit), pieces_(pieces) {}
+  region_table(memory_service& owner, const endpoint_options& options, piece_server& pieces) noexcept;
   ~region_table();
   region_table(const region_table&) = delete;
   region_table& operator=(const region_table&) = delete;
@@ -29,6 +30,9 @@ class region_table {
   status add(memory_region& region, std::span<const std::span<std::byte>> segments,
              const piece_options& options);
   void remove(memory_region& region) noexcept;
+  /// The region takes no further orders, and awaits its end. Returns its memory.
+  lent_memory& begin_withdrawal(memory_region& region) noexcept;
+  memory_service& service() const noexcept { return owner_; }
   void moved(memory_region& region) noexcept { slots_[region.index_].region = &region; }
 
   /// Checks that a peer may do what `head` asks: the region exists, permits it, and contains the range.
@@ -54,6 +58,7 @@ class region_table {
  private:
   struct slot {
     memory_region* region = nullptr;
+    bool withdrawn = false;
     lent_memory memory;
     piece_table* pieces = nullptr;
     std::uint64_t generation = 0;
@@ -63,6 +68,7 @@ class region_table {
   slot* open(memory_region& region) noexcept;
   status no_place() const noexcept;
 
+  memory_service& owner_;
   node_id self_;
   std::uint64_t incarnation_;
   std::uint32_t limit_;

@@ -48,7 +48,9 @@ task<status> carry(endpoint& at, session& to, transfer& t, transfer_options opti
   // The last segment may have arrived after the stop request. Then the transfer is complete, and there is
   // nothing left to stop.
   if (!ended && !t.finished()) {
-    at.memory().transfers().abandon(t, {stop.reason(), "the transfer was under way"});
+    transfer_queue& transfers = at.memory().transfers();
+    transfers.abandon(t, {stop.reason(), "the transfer was under way"});
+    if (!t.finished()) co_await transfers.fenced(t);
   }
   co_return t.outcome();
 }

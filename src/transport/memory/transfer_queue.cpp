@@ -5,6 +5,7 @@
 
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
+#include "transport/memory/memory_service.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/segment_payload.hpp"
 #include "transport/wire/wire.hpp"
@@ -31,8 +32,8 @@ transfer_segment& transfer_queue::acquire() {
 
 /// Releases a segment that is no longer under way.
 void transfer_queue::release(transfer_segment& segment) noexcept {
-  --segment.owner_->in_flight_;
-  --segment.owner_->peer_->in_flight;
+  if (segment.owner_ != nullptr) --segment.owner_->in_flight_;
+  --segment.peer_->in_flight;
   segment.list_hook<transfer_segment>::unlink();
   free_.push_front(segment);
 }
@@ -72,45 +73,93 @@ bool transfer_queue::send_segment(transfer& t) noexcept {
   const auto size =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(t.segment_, t.local_.size() - t.next_));
   const lent_range local{&t.local_, t.next_, size};
+  if (t.get()) {
+    transfer_segment& segment = acquire();
+    begin(segment, t, size);
+    send_get(segment);
+    return true;
+  }
+  if (size > placed_payload_bytes && t.peer_->to->remote() != nullptr) {
+    transfer_segment& segment = acquire();
+    if (give_right(segment, t, local)) {
+      begin(segment, t, segment.right_->size());
+      return true;
+    }
+    free_.push_front(segment);
+    return false;
+  }
   message& m = endpoint_.acquire_message();
-  if (!t.get() && !load_payload(buffers_, m, local, t.checked_)) {
+  if (!load_payload(buffers_, m, local, t.checked_)) {
     endpoint_.release_message(m);
     return false;
   }
-  memory_head head = t.head_;
-  if (!SCOLL_MUTANT(bulk_offset_ignored, "every segment is taken from the beginning of its range"))
-    head.offset += t.next_;
-  head.length = size;
-  const auto head_size = wire::encode_to(m.head_space(), head);
-  SCOLL_ASSERT(head_size.has_value(), "the head of a segment exceeds its frame");
-  m.set_head_bytes(*head_size);
   transfer_segment& segment = acquire();
+  begin(segment, t, size);
+  segment.receive_into({});
+  send(segment, m, t.head_, nullptr);
+  return true;
+}
+
+/// The segment takes the next `size` bytes of the transfer.
+void transfer_queue::begin(transfer_segment& segment, transfer& t, std::uint32_t size) noexcept {
   segment.owner_ = &t;
+  segment.peer_ = t.peer_;
   segment.offset_ = t.next_;
   segment.size_ = size;
-  segment.receive_into(t.get() && size > placed_payload_bytes ? local : lent_range{});
+  segment.attempts_ = 0;
+  segment.recalled_ = segment.again_ = segment.answered_ = false;
+  segment.by_right_ = segment.right_ != nullptr;
+  segment.outcome_ = {};
   t.segments_.push_back(segment);
   ++t.in_flight_;
   ++t.peer_->in_flight;
   t.begun_ = true;
   t.next_ += size;
-  if (const auto s = t.peer_->to->request(segment, traffic_class::bulk, m, t.get() ? size : 0); !s) {
-    release(segment);
+}
+
+void transfer_queue::send_get(transfer_segment& segment) noexcept {
+  transfer& t = *segment.owner_;
+  const bool placed = segment.size_ > placed_payload_bytes;
+  segment.receive_into(placed ? lent_range{&t.local_, segment.offset_, segment.size_} : lent_range{});
+  send(segment, endpoint_.acquire_message(), t.head_, nullptr);
+}
+
+/// Sends the request of a segment; `head` is that of the transfer.
+void transfer_queue::send(transfer_segment& segment, message& m, memory_head head,
+                          const memory_right* right) noexcept {
+  transfer& t = *segment.owner_;
+  if (!SCOLL_MUTANT(bulk_offset_ignored, "every segment is taken from the beginning of its range"))
+    head.offset += segment.offset_;
+  head.length = segment.size_;
+  const auto head_size = right == nullptr ? wire::encode_to(m.head_space(), head)
+                                          : wire::encode_to(m.head_space(), put_by_read_head{head, *right});
+  SCOLL_ASSERT(head_size.has_value(), "the head of a segment exceeds its frame");
+  m.set_head_bytes(*head_size);
+  if (const auto s = t.peer_->to->request(segment, traffic_class::bulk, m, t.get() ? segment.size_ : 0); !s) {
+    segment.answered_ = true;
     stop(t, s.error());
+    if (drop_right(segment)) return;
+    release(segment);
     settle(t);
   }
-  return true;
 }
 
 void transfer_queue::heard(transfer_segment& segment, reply_event& event) noexcept {
-  transfer& t = *segment.owner_;
-  transfer_peer& peer = *t.peer_;
-  if (const auto s = deliver(t, segment, event); !s) {
-    segment.cancel();  // in case more was to follow
-    stop(t, s.error());
-  }
+  if (event.outcome && !event.final) return heard_part(segment, event);
+  if (segment.reader_ != nullptr) return ended_while_reading(segment, event);
+  if (segment.by_right_) return put_answered(segment, event);
+  conclude(segment, deliver(*segment.owner_, segment, event));
+}
+
+/// Nothing is under way for the segment any more, except its exchange if the outcome is an error, or if the
+/// exchange is the right that was used.
+void transfer_queue::conclude(transfer_segment& segment, const status& outcome) noexcept {
+  transfer* const t = segment.owner_;
+  transfer_peer& peer = *segment.peer_;
+  segment.cancel();
+  if (t != nullptr && !outcome) stop(*t, outcome.error());
   release(segment);
-  settle(t);
+  if (t != nullptr) settle(*t);
   pump(peer);
 }
 
@@ -123,7 +172,7 @@ void transfer_queue::settle(transfer& t) noexcept {
   }
 }
 
-/// Sends no more of a transfer: segments that wait for credit or a connection are taken back. Segments under
+/// Sends no more of a transfer: segments that wait for credit, a connection or a slab are taken back. Segments under
 /// way are still waited for, so that the caller learns what became of them, and so that no part of a refused
 /// put arrives afterwards.
 void transfer_queue::stop(transfer& t, const error& reason) noexcept {
@@ -133,9 +182,14 @@ void transfer_queue::stop(transfer& t, const error& reason) noexcept {
   t.begun_ = true;
   for (transfer_segment* s = t.segments_.first(); s != nullptr;) {
     transfer_segment& each = *std::exchange(s, t.segments_.next(*s));
-    if (!each.pending() || each.transmitted()) continue;
+    if (each.reader_ != nullptr) {
+      if (each.reader_->posted()) continue;
+      service_.readers().take_back(*std::exchange(each.reader_, nullptr));
+    } else if (each.pending() ? each.transmitted() : each.right_ == nullptr || each.answered_) {
+      continue;
+    }
     each.cancel();
-    release(each);
+    if (!drop_right(each)) release(each);
   }
 }
 
@@ -160,14 +214,11 @@ status transfer_queue::deliver(transfer& t, const transfer_segment& segment, rep
 
 void transfer_queue::abandon(transfer& t, const error& reason) noexcept {
   stop(t, reason);
-  t.local_.recall();
-  while (!t.segments_.empty()) {
-    transfer_segment& segment = t.segments_.front();
-    const bool transmitted = segment.cancel();
-    if (transmitted && !t.get() && !SCOLL_MUTANT(bulk_push_as_not_written)) t.may_have_written_ = true;
-    release(segment);
-  }
-  t.ended_.set();
+  t.abandoned_ = true;
+  t.local_.let_go();
+  for (transfer_segment* s = t.segments_.first(); s != nullptr;)
+    leave(*std::exchange(s, t.segments_.next(*s)));
+  if (t.segments_.empty()) t.ended_.set();
   pump(*t.peer_);
 }
 

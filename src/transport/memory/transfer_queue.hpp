@@ -10,9 +10,13 @@
 #include "scoll/coro/completion.hpp"
 #include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/result.hpp"
+#include "scoll/coro/task.hpp"
 #include "transport/io/buffer.hpp"
+#include "transport/memory/given_right.hpp"
 #include "transport/memory/memory_head.hpp"
+#include "transport/memory/memory_right.hpp"
 #include "transport/memory/region_descriptor.hpp"
+#include "transport/memory/right_reader.hpp"
 #include "transport/session/exchange.hpp"
 #include "transport/session/hello.hpp"
 #include "transport/session/lent_memory.hpp"
@@ -20,6 +24,7 @@
 namespace scoll::transport {
 
 class endpoint;
+class memory_service;
 class session;
 class transfer;
 class transfer_queue;
@@ -31,19 +36,42 @@ struct transfer_peer {
   intrusive_list<transfer> ready;  // transfers with a segment to send, in turn
 };
 
-/// One segment under way. Segments are pooled.
-class transfer_segment final : public exchange, public list_hook<transfer_segment> {
+/// One segment under way. Segments are pooled. Without remote access it is one exchange. Otherwise
+///
+/// ```text
+///   get: ordered ──right──► reading ──completed──► released, by a cancel, and ordered anew if something is left
+///   put: granting ──granted──► ordered ──answered──► ending its right ──ended──► over
+/// ```
+/// If a right ends too early, because its link has broken, the segment begins anew. A segment whose transfer was
+/// abandoned goes on alone until hardware has let go of the slab that it uses.
+class transfer_segment final : public exchange,
+                               public list_hook<transfer_segment>,
+                               private right_holder,
+                               private read_waiter {
  public:
   transfer_segment() noexcept : exchange(&heard) {}
 
  private:
   friend class transfer_queue;
   static void heard(exchange& e, reply_event& event) noexcept;
+  void on_right(const memory_right& what) noexcept override;
+  void on_right_ended() noexcept override;
+  void on_read(const status& outcome) noexcept override;
 
   transfer_queue* queue_ = nullptr;
-  transfer* owner_ = nullptr;
+  transfer* owner_ = nullptr;  // null: it was abandoned
+  transfer_peer* peer_ = nullptr;
   std::uint64_t offset_ = 0;  // where the segment begins in the local memory
   std::uint32_t size_ = 0;
+  unsigned attempts_ = 0;           // without progress
+  right_reader* reader_ = nullptr;  // of a get
+  std::uint32_t reading_ = 0;       // its bytes
+  bool recalled_ = false;           // before the right was there
+  given_right* right_ = nullptr;    // of a put
+  bool by_right_ = false;           // it has, or had, one
+  bool answered_ = false;           // nothing is expected but the end of its right
+  bool again_ = false;              // it is to be sent again
+  status outcome_;                  // of the exchange, while something else is waited for
 };
 
 /// How a transfer is cut. 0 stands for the endpoint's option.
@@ -87,6 +115,7 @@ class transfer final : public list_hook<> {
   std::uint32_t window_ = 0;
   std::uint32_t segment_ = 0;
   bool checked_ = false;  // the payloads of a put have checksums
+  bool abandoned_ = false;
   std::uint32_t in_flight_ = 0;
   transfer_peer* peer_ = nullptr;
   intrusive_list<transfer_segment, transfer_segment> segments_;
@@ -102,13 +131,17 @@ status check_transfer(endpoint& at, const region_descriptor& d, memory_order_kin
 /// them under way per peer, so that the class's queue never fills. Transfers to one peer take turns.
 class transfer_queue final {
  public:
-  transfer_queue(endpoint& owner, buffer_pool& buffers) noexcept : endpoint_(owner), buffers_(buffers) {}
+  transfer_queue(memory_service& service, endpoint& owner, buffer_pool& buffers) noexcept
+      : service_(service), endpoint_(owner), buffers_(buffers) {}
   transfer_queue(const transfer_queue&) = delete;
   transfer_queue& operator=(const transfer_queue&) = delete;
 
   void start(transfer& t, session& to, transfer_shape shape) noexcept;
-  /// Ends a transfer early: nothing touches its memory any more.
+  /// Ends a transfer early. Nothing touches its memory any more, and it has finished, unless hardware uses the
+  /// memory itself; then `fenced` waits for that.
   void abandon(transfer& t, const error& reason) noexcept;
+  /// Waits until an abandoned transfer has finished. After a time the links of its segments are cut.
+  task<void> fenced(transfer& t);
   /// Continues, because there are buffers again.
   void resume() noexcept;
   /// The sessions have ended: ends the transfers that still wait for their turn too.
@@ -120,18 +153,39 @@ class transfer_queue final {
 
   void pump(transfer_peer& peer) noexcept;
   bool send_segment(transfer& t) noexcept;
+  void begin(transfer_segment& segment, transfer& t, std::uint32_t size) noexcept;
+  void send_get(transfer_segment& segment) noexcept;
+  void send(transfer_segment& segment, message& m, memory_head head, const memory_right* right) noexcept;
   void heard(transfer_segment& segment, reply_event& event) noexcept;
   status deliver(transfer& t, const transfer_segment& segment, reply_event& event) noexcept;
+  void conclude(transfer_segment& segment, const status& outcome) noexcept;
   void settle(transfer& t) noexcept;
   void stop(transfer& t, const error& reason) noexcept;
   transfer_segment& acquire();
   void release(transfer_segment& segment) noexcept;
 
+  // transfer_remote.cpp: with remote access
+  void heard_part(transfer_segment& segment, reply_event& event) noexcept;
+  void ended_while_reading(transfer_segment& segment, const reply_event& event) noexcept;
+  void has_read(transfer_segment& segment, const status& outcome) noexcept;
+  void order_again(transfer_segment& segment) noexcept;
+  bool give_right(transfer_segment& segment, transfer& t, const lent_range& local) noexcept;
+  void granted(transfer_segment& segment, const memory_right& what) noexcept;
+  void put_answered(transfer_segment& segment, reply_event& event) noexcept;
+  bool drop_right(transfer_segment& segment) noexcept;
+  void right_ended(transfer_segment& segment) noexcept;
+  void put_over(transfer_segment& segment) noexcept;
+  void put_again(transfer_segment& segment) noexcept;
+  void leave(transfer_segment& segment) noexcept;
+  void orphan(transfer_segment& segment) noexcept;
+
+  memory_service& service_;
   endpoint& endpoint_;
   buffer_pool& buffers_;
   std::map<node_id, transfer_peer> peers_;
   std::vector<std::unique_ptr<transfer_segment[]>> blocks_;
   intrusive_list<transfer_segment, transfer_segment> free_;
+  intrusive_list<transfer_segment, transfer_segment> orphans_;
 };
 
 }  // namespace scoll::transport

@@ -37,11 +37,11 @@ void incoming::reply(message& m) noexcept {
   to.send_reply(exchange_id_, klass_, m, {}, true);
 }
 
-void incoming::refuse(const error& reason) noexcept {
+void incoming::refuse(const error& reason, bool may_have_effects) noexcept {
   session& to = *session_;
   const bool current = serial_ == to.serial_;
   drop();
-  if (current) to.send_refusal(exchange_id_, klass_, reason, false);
+  if (current) to.send_refusal(exchange_id_, klass_, reason, may_have_effects);
 }
 
 void incoming::reply_part(message& m) noexcept {

@@ -117,6 +117,8 @@ void session::hollow(message& m) noexcept {
   if (m.requester_ != nullptr) std::exchange(m.requester_, nullptr)->queued_ = nullptr;
   if (m.header().type != frame_type::reply) return m.drop_payload();
   if (load_little<std::uint16_t>(m.envelope() + 8) != 0) return;  // a refusal
+  // A right, which belongs to the connection that was lost: its receiver orders anew.
+  if (load_little<std::uint16_t>(m.envelope() + 10) == 0) return;
   m.become_refusal(errc::connection_lost, "the bulk connection was lost before the answer had arrived");
   store_little(m.envelope() + 10,
                static_cast<std::uint16_t>(reply_flags::final | reply_flags::may_have_effects));

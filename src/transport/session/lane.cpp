@@ -203,6 +203,7 @@ void lane::stop_timers() noexcept {
 void lane::came_up(std::uint64_t peer_received) noexcept {
   stop_timers();
   state_ = state::up;
+  remote_ = link_->remote();
   was_up_ = true;
   last_failure_ = {};
   acknowledgement_sent_ = received_;  // the greeting has acknowledged it
@@ -218,6 +219,7 @@ void lane::came_up(std::uint64_t peer_received) noexcept {
 
 void lane::on_closed(const error& reason) noexcept {
   link_ = nullptr;
+  remote_ = nullptr;
   if (is_violation(reason)) session_.endpoint_.note_violation(reason);
   pause(reason);
 }
@@ -230,6 +232,7 @@ void lane::violated(const error& reason) noexcept {
 
 void lane::drop_link() noexcept {
   cursor_ = nullptr;
+  remote_ = nullptr;
   if (link_ == nullptr) return;
   link_->set_owner(nullptr);
   std::exchange(link_, nullptr)->close();

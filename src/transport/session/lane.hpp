@@ -37,6 +37,8 @@ class lane final : public link_events, public connect_events {
   lane& operator=(const lane&) = delete;
 
   bool up() const noexcept { return state_ == state::up; }
+  /// The reading of memory over its link; null while it is not up, or if the link has none.
+  remote_access* remote() const noexcept { return remote_; }
   bool greeting() const noexcept { return state_ == state::greeting; }
   /// True from the end of the grace until the lane is up again, if something is held for the peer. Only a
   /// bulk lane is ever lost; a control lane takes its session with it.
@@ -107,6 +109,7 @@ class lane final : public link_events, public connect_events {
   lane_id id_;
   state state_ = state::idle;
   link* link_ = nullptr;
+  remote_access* remote_ = nullptr;  // of the link, while the lane is up
   std::uint64_t last_assigned_ = 0;
   std::uint64_t received_ = 0;
   std::uint64_t placed_ = 0;  // the latest message whose payload was written as it came

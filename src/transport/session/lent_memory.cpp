@@ -26,6 +26,15 @@ void lent_memory::clear() noexcept {
 }
 
 void lent_memory::recall() noexcept {
+  let_go();
+  while (!pins_.empty()) {
+    borrower& each = pins_.pop_front();
+    each.recalled_(each);
+    each.memory_ = nullptr;
+  }
+}
+
+void lent_memory::let_go() noexcept {
   while (!borrowers_.empty()) {
     borrower& each = borrowers_.pop_front();
     const bool sends = each.recalled_ != nullptr;

@@ -36,4 +36,18 @@ inline constexpr std::size_t parked_per_peer = 8;
 inline constexpr nanoseconds piece_retry_first = std::chrono::milliseconds(1);
 inline constexpr nanoseconds piece_retry_limit = std::chrono::milliseconds(50);
 
+/// A right to read memory that has been recalled and is not released within this ends with its link.
+inline constexpr nanoseconds recall_limit = std::chrono::milliseconds(50);
+
+/// A stopped transfer waits for at most this long until hardware has let go of its memory; then the link is
+/// cut.
+inline constexpr nanoseconds fence_limit = std::chrono::milliseconds(50);
+
+/// A right to a slab that is out for this long, while others wait for slabs, is recalled.
+inline constexpr nanoseconds right_limit = std::chrono::seconds(1);
+
+/// A segment whose rights have ended this often before they were used, because of their connections or by
+/// recalls, fails its transfer.
+inline constexpr unsigned read_attempts = 8;
+
 }  // namespace scoll::transport::limits

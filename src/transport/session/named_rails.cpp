@@ -77,6 +77,17 @@ void named_rails::cancel_connect(connect_events& waiter) noexcept {
   for (entry& e : entries_) e.transport->cancel_connect(waiter);
 }
 
+memory_registrar* named_rails::registrar(std::size_t number) noexcept {
+  for (const entry& e : entries_) {
+    std::size_t its = 0;
+    for (; memory_registrar* const one = e.transport->registrar(its); ++its) {
+      if (its == number) return one;
+    }
+    number -= its;
+  }
+  return nullptr;
+}
+
 std::size_t named_rails::open() const noexcept {
   std::size_t sum = 0;
   for (const entry& e : entries_) sum += e.transport->open();

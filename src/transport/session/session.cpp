@@ -30,6 +30,11 @@ bool session::connected(traffic_class klass) const noexcept {
   return l != nullptr && l->up();
 }
 
+remote_access* session::remote() const noexcept {
+  const auto& l = lanes_[index(lane_id::bulk)];
+  return l == nullptr ? nullptr : l->remote();
+}
+
 bool session::bulk_lost() const noexcept {
   const auto& l = lanes_[index(lane_id::bulk)];
   return l != nullptr && l->lost();

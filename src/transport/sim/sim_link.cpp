@@ -132,6 +132,17 @@ void sim_link::close() noexcept {
   die();
 }
 
+void sim_link::expect_bulk() noexcept {
+  if (rail_.registrar_ == nullptr || access_ != nullptr) return;
+  access_ = new sim_remote(*this, rail_, remote_, pair_);
+  if (peer_ != nullptr && peer_->access_ != nullptr) sim_remote::join(*access_, *peer_->access_);
+}
+
+void sim_link::fail(const error& reason) noexcept {
+  if (peer_ != nullptr) return break_both(reason);
+  end_after(nanoseconds(0), reason);
+}
+
 void sim_link::break_both(const error& reason) noexcept {
   if (sim_link* const other = std::exchange(peer_, nullptr)) {
     other->peer_ = nullptr;
@@ -156,6 +167,7 @@ void sim_link::bury(sim_crash how) noexcept {
       other->end_after_queue({errc::connection_lost, "connection reset: the peer's process died"});
     }
   }
+  if (access_ != nullptr) access_->bury();
   silent_ = false;
   ending_.reset();
   drop_queue();
@@ -208,6 +220,7 @@ void sim_link::finish(error reason) noexcept {  // a copy, because it may be a m
 void sim_link::die() noexcept {
   if (peer_ != nullptr) peer_->peer_ = nullptr;
   if (alive_ != nullptr) *alive_ = false;
+  if (access_ != nullptr) access_->link_ended();
   timer_.cancel();
   home().unschedule(drained_);
   delete this;

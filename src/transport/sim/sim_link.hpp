@@ -12,6 +12,7 @@
 #include "transport/session/frame_assembler.hpp"
 #include "transport/session/link.hpp"
 #include "transport/sim/sim_network.hpp"
+#include "transport/sim/sim_remote.hpp"
 #include "transport/sim/small_queue.hpp"
 
 namespace scoll::testing {
@@ -24,6 +25,7 @@ class sim_link final : public transport::link, public list_hook<> {
   static void join(sim_link& a, sim_link& b) noexcept {
     a.peer_ = &b;
     b.peer_ = &a;
+    a.pair_ = b.pair_ = ++a.network().last_pair_;
   }
 
   bool writable() const noexcept override { return !drained_.scheduled() && !blocked_; }
@@ -31,6 +33,10 @@ class sim_link final : public transport::link, public list_hook<> {
   std::string peer_name() const override { return sim_network::address_of(remote_); }
   void write(std::span<const transport::frame_parts> frames) noexcept override;
   void close() noexcept override;
+  void expect_bulk() noexcept override;
+  transport::remote_access* remote() noexcept override { return access_; }
+  /// The hardware that reads memory over this link has failed, or was told to.
+  void fail(const error& reason) noexcept;
 
   /// The bytes of the first write arrive a second time, on another connection.
   void repeat_first_write() noexcept { repeats_ = true; }
@@ -119,6 +125,8 @@ class sim_link final : public transport::link, public list_hook<> {
   std::uint32_t remote_;
   transport::frame_assembler assembler_;
   sim_link* peer_ = nullptr;
+  std::uint32_t pair_ = 0;
+  sim_remote* access_ = nullptr;
   small_queue<chunk> queue_;
   std::size_t queued_bytes_ = 0;
   bool blocked_ = false;

@@ -6,6 +6,7 @@
 
 #include "scoll/coro/error_format.hpp"
 #include "transport/sim/sim_link.hpp"
+#include "transport/sim/sim_registrar.hpp"
 #include "transport/sim/wire_time.hpp"
 
 namespace scoll::testing {
@@ -192,6 +193,12 @@ sim_rail::sim_rail(sim_network& network, sim_executor& home) : sim_rail(network,
 sim_rail::sim_rail(sim_network& network, sim_executor& home, std::uint32_t host)
     : network_(network), home_(home), host_(host) {
   SCOLL_ASSERT(host < network.hosts(), "the network has no such host");
+  if (network.remote_memory_)
+    registrar_ = std::make_unique<sim_registrar>(home, open_, *network.remote_memory_);
+}
+
+transport::memory_registrar* sim_rail::registrar(std::size_t number) noexcept {
+  return number == 0 ? registrar_.get() : nullptr;
 }
 
 sim_rail::~sim_rail() {

@@ -79,3 +79,19 @@ TEST_CASE("bytes that change while their replies are queued arrive as they are w
   CHECK(test::holds_only(local.memory().subspan(sent), std::byte{2}));
   CHECK(local.intact());
 }
+
+TEST_CASE("a MiB over TCP costs a bounded number of system calls", "[reactor]") {
+  tcp_world w("127.0.0.1");
+  two p(w, [](endpoint_options& o) { o.transfer_segment_bytes = 524288; });
+  constexpr std::uint64_t mebibytes = 32;
+  fenced store(made(mebibytes << 20U, 1));
+  fenced local(mebibytes << 20U);
+  const auto region = p.exposed(store.memory());
+  REQUIRE(p.pull(region.descriptor(), 0, local.memory()).has_value());
+  const reactor_statistics before = w.loop().statistics();
+  REQUIRE(p.pull(region.descriptor(), 0, local.memory()).has_value());
+  const std::uint64_t calls = w.loop().statistics().enters - before.enters;
+  INFO(calls << " calls");
+  CHECK(calls <= mebibytes * 10);
+  CHECK(local.holds(store.memory()));
+}

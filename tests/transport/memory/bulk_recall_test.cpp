@@ -33,7 +33,7 @@ void some_steps(world& w, random_generator& random) {
 }  // namespace
 
 TEST_CASE("what is exposed no longer is not sent, however much of it is under way", "[reactor]") {
-  const auto w = any_world();
+  const auto w = any_bulk_world();
   random_generator random(7);
   int stale = 0;
   for (int round = 0; round < 6; ++round) {
@@ -58,7 +58,7 @@ TEST_CASE("what is exposed no longer is not sent, however much of it is under wa
 }
 
 TEST_CASE("nothing uses the memory of a transfer that was stopped", "[reactor]") {
-  const auto w = any_world();
+  const auto w = any_bulk_world();
   random_generator random(11);
   int stopped = 0;
   for (int round = 0; round < 6; ++round) {
@@ -128,7 +128,7 @@ TEST_CASE("a put into a region that goes away says what it may have done") {
 }
 
 TEST_CASE("memory in many pieces, on both sides", "[reactor]") {
-  const auto w = any_world();
+  const auto w = any_bulk_world();
   two p(*w);
   random_generator random(3);
   constexpr std::size_t size = 3 * mebibyte;
@@ -207,7 +207,7 @@ TEST_CASE("a segment in pieces allocates nothing at the receiver's side, whateve
 }
 
 TEST_CASE("a server that dies under way ends transfers, and their memory is left alone", "[reactor]") {
-  const auto w = any_world();
+  const auto w = any_bulk_world();
   two p(*w, [](endpoint_options& o) { o.reconnect_grace = 100ms; });
   fenced store(clean(8 * mebibyte, 1));
   fenced target(clean(8 * mebibyte, 2));

@@ -2,7 +2,9 @@
 #include <map>
 
 #include "transfers.hpp"
+#include "transport/memory/memory_right.hpp"
 #include "transport/session/frame.hpp"
+#include "transport/wire/wire.hpp"
 
 using namespace transfers;
 
@@ -98,6 +100,58 @@ TEST_CASE("gets and puts over a stream have their golden bytes") {
     CHECK(replies[i].header.payload_checked == (i != 1));
     CHECK((replies[i].header.payload_checksum == 0) == (i == 1));
   }
+}
+
+TEST_CASE("rights have the golden bytes of the page on the wire format") {
+  memory_right right;
+  right.link = 5;
+  const std::array<remote_extent, 1> one{{{0x1000, 7, 20'000}}};
+  right.set_extents(one);
+  const auto bytes_of = [](const auto& value) {
+    std::array<std::byte, 128> into{};
+    const auto size = wire::encode_to(into, value);
+    REQUIRE(size.has_value());
+    head_bytes all;
+    for (std::size_t i = 0; i < *size; ++i) all.push_back(std::to_integer<unsigned>(into[i]));
+    return all;
+  };
+  const head_bytes golden_right{5,  0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0,    0,    0, 0,
+                                16, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0x20, 0x4e, 0, 0};
+  CHECK(bytes_of(right) == golden_right);
+  head_bytes put{5, 1, 0, 0, 0,  2, 0, 0, 0, 0, 0, 0, 0,    3,    0, 0, 0,
+                 0, 0, 0, 0, 90, 0, 0, 0, 0, 0, 0, 0, 0x20, 0x4e, 0, 0};
+  put.insert(put.end(), golden_right.begin(), golden_right.end());
+  CHECK(bytes_of(put_by_read_head{{memory_order_kind::put_by_read, 1, 2, 3, 90, 20'000}, right}) == put);
+  right = {};
+  right.link = 5;
+  right.flags = memory_right::recalled;
+  CHECK(bytes_of(right) == head_bytes{5, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+}
+
+TEST_CASE("strange rights are malformed") {
+  const auto decoded = [](const head_bytes& text) {
+    bytes all;
+    for (const unsigned b : text) all.push_back(static_cast<std::byte>(b));
+    return wire::decode_from<memory_right>(all).has_value();
+  };
+  const head_bytes extent{0, 16, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 1, 0, 0, 0};
+  const auto with = [&](unsigned flags, unsigned count, std::size_t extents) {
+    head_bytes text{5, 0, 0, 0, flags, count, 0, 0, 0, 0, 0, 0, 0, 0};
+    for (std::size_t i = 0; i < extents; ++i) text.insert(text.end(), extent.begin(), extent.end());
+    return text;
+  };
+  CHECK(decoded(with(0, 1, 1)));
+  CHECK(decoded(with(1, 4, 4)));
+  CHECK(decoded(with(2, 0, 0)));
+  CHECK_FALSE(decoded(with(0, 0, 0)));  // to nothing
+  CHECK_FALSE(decoded(with(2, 1, 1)));  // a recall with a right
+  CHECK_FALSE(decoded(with(4, 1, 1)));  // an unknown flag
+  CHECK_FALSE(decoded(with(0, 5, 5)));
+  CHECK_FALSE(decoded(with(0, 2, 1)));  // too short
+  CHECK_FALSE(decoded(with(0, 1, 2)));  // too long
+  head_bytes empty = with(0, 1, 1);
+  empty[empty.size() - 4] = 0;
+  CHECK_FALSE(decoded(empty));
 }
 
 TEST_CASE("a pull over a stream has its frames and copies, and no more", "[reactor]") {

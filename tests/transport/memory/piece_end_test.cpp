@@ -13,7 +13,7 @@ constexpr std::uint32_t count = 11;
 
 TEST_CASE("more orders of one peer than may wait are answered busy, and sent again until they are served",
           "[reactor]") {
-  const auto w = any_world();
+  const auto w = any_bulk_world();
   pair p(*w);
   content from(size, 1);
   fenced into(size);
@@ -108,7 +108,7 @@ TEST_CASE("orders end with their region, at every moment") {
 }
 
 TEST_CASE("an order that is taken back is written to by nobody, at every moment", "[reactor]") {
-  const auto w = any_world();
+  const auto w = any_bulk_world();
   pair p(*w);
   content from(size, 1);
   auto region = p.exposed_pieces(from.all());

@@ -12,7 +12,7 @@ constexpr std::uint32_t count = 11;
 }  // namespace
 
 TEST_CASE("an order for a piece waits until the piece is there", "[reactor]") {
-  const auto w = any_world();
+  const auto w = any_bulk_world();
   pair p(*w);
   content from(size, 1);
   fenced into(size);
@@ -70,7 +70,7 @@ TEST_CASE("an order that waits holds no credit") {
 }
 
 TEST_CASE("pieces pass down a chain as they land, with the checksum of their source", "[reactor]") {
-  const auto w = any_world();
+  const auto w = any_bulk_world();
   constexpr node_id last = 5;
   std::deque<node> nodes;
   for (node_id id = 1; id <= last; ++id) nodes.emplace_back(*w, options_of(id));
@@ -112,7 +112,7 @@ TEST_CASE("pieces pass down a chain as they land, with the checksum of their sou
 }
 
 TEST_CASE("a byte that a node alters after it has verified a piece is found by its consumer", "[reactor]") {
-  const auto w = any_world();
+  const auto w = any_bulk_world();
   pair p(*w);
   content from(size, 1);
   fenced into(size);

@@ -82,7 +82,7 @@ TEST_CASE("a peer that does not read holds a bounded number of buffers") {
 }
 
 TEST_CASE("few buffers make transfers slow, not wrong", "[reactor]") {
-  const auto w = any_world();
+  const auto w = any_bulk_world();
   const std::uint32_t buffers = GENERATE(1U, 3U);
   two p(*w, [buffers](endpoint_options& o) {
     o.transfer_buffers = buffers;
@@ -180,7 +180,7 @@ TEST_CASE("gets that wait for a buffer can go away") {
 }
 
 TEST_CASE("calls pass by bulk", "[reactor]") {
-  const auto w = any_world();
+  const auto w = any_bulk_world();
   two p(*w, [](endpoint_options& o) { o.transfer_segment_bytes = 32768; });
   fenced store(made(8 * mebibyte, 1));
   const auto region = p.exposed(store.memory());

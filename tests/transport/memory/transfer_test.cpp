@@ -13,7 +13,7 @@ constexpr std::size_t large = 10 * mebibyte;
 }  // namespace
 
 TEST_CASE("gets and puts of all sizes", "[reactor]") {
-  const auto w = any_world();
+  const auto w = any_bulk_world();
   two p(*w);
   fenced remote(made(large, 1));
   const auto region = p.exposed(remote.memory());
@@ -72,7 +72,7 @@ TEST_CASE("segments lists and overlapping regions") {
 }
 
 TEST_CASE("transfers both ways at once, in every mixture", "[reactor]") {
-  const auto w = any_world();
+  const auto w = any_bulk_world();
   two p(*w);
   constexpr std::size_t size = 2 * mebibyte + 17;
   std::deque<fenced> remote;
@@ -110,7 +110,7 @@ TEST_CASE("transfers both ways at once, in every mixture", "[reactor]") {
 }
 
 TEST_CASE("both ends pull from each other and keep step", "[reactor]") {
-  const auto w = any_world();
+  const auto w = any_bulk_world();
   two p(*w);
   constexpr std::size_t size = 16 * mebibyte;  // four windows: one end may be one ahead
   fenced left_store(made(size, 1));

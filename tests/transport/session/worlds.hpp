@@ -24,6 +24,17 @@ using scoll::test::world;
 inline std::unique_ptr<world> any_world() {
   return test::make_world(test::any_kind_of_world(), memory_world::usual_hosts, 0);
 }
+/// Likewise, or a simulated network with hardware that reads memory.
+inline std::unique_ptr<world> any_bulk_world() {
+  return test::make_world(test::any_kind_of_bulk_world(), memory_world::usual_hosts, 0);
+}
+/// A simulated network, with or without hardware that reads memory.
+inline std::unique_ptr<memory_world> make_memory_world(bool hardware) {
+  return hardware ? std::make_unique<memory_world>(test::few_slabs) : std::make_unique<memory_world>();
+}
+inline std::unique_ptr<memory_world> any_memory_world() {
+  return make_memory_world(GENERATE(false, true));
+}
 
 /// A task that runs beside the test.
 class background final {

@@ -45,9 +45,8 @@ void take_stock(haul_record& h) {
 }
 
 /// Ends the exposure. From here on nothing may touch the memory.
-void withdraw(haul_record& h, nanoseconds now) {
-  if (h.is_withdrawn) return;
-  h.is_withdrawn = true;
+void withdraw_now(haul_record& h, nanoseconds now) {
+  h.is_ending = h.is_withdrawn = true;
   h.withdrawn_at = now;
   if (h.shape.ends_by_handle) {
     const memory_region last = std::move(h.exposed);
@@ -112,8 +111,6 @@ void errands::begin(const events::haul& e) {
 /// Exposes the memory and makes the descriptor, including the deliberate mistake if there is to be one.
 status errands::prepare(node& by, haul_record& h, region_descriptor& into) {
   const haul_shape& s = h.shape;
-  h.memory = lent_bytes(s.bytes, s.pieces);
-  h.memory.load(h.number, 0);
   auto exposed = expose_pieces(by, h.memory, access_of(s));
   if (!exposed) return exposed.error();
   h.exposed = std::move(*exposed);
@@ -125,7 +122,7 @@ status errands::prepare(node& by, haul_record& h, region_descriptor& into) {
     case haul_twist::bygone: --into.incarnation; break;
     case haul_twist::invented: into.region += 1'000'000; break;
     case haul_twist::outdated: {
-      withdraw(h, cluster_.world().now());
+      withdraw_now(h, cluster_.world().now());
       h.successor = lent_bytes(s.bytes, 1);
       h.successor.load(h.number + successor_cargo, 0);
       auto next = expose_pieces(by, h.successor, memory_access::read_write);
@@ -136,17 +133,42 @@ status errands::prepare(node& by, haul_record& h, region_descriptor& into) {
   return {};
 }
 
+/// Registered memory is withdrawn in its own time, and released.
+task<void> errands::withdraw(haul_record& h) {
+  if (h.is_ending) co_return;
+  const nanoseconds began = cluster_.world().now();
+  if (h.hardware.rails() != 0) {
+    h.is_ending = true;
+    h.withdrawn_at = began;
+    co_await h.exposed.withdraw();
+    h.withdrawal = cluster_.world().now() - began;
+  }
+  withdraw_now(h, began);
+}
+
 task<void> errands::withdraw_later(haul_record& h) {
   co_await sleep_for(time_from_us(h.shape.withdrawn_after_us));
-  withdraw(h, cluster_.world().now());
+  co_await withdraw(h);
+}
+
+/// Registers memory if there is hardware for it, and if that is wanted.
+task<registered_memory> errands::register_all(node& by, lent_bytes& memory, bool wanted) {
+  if (!wanted || !cluster_.network_of_bulk().has_remote_memory()) co_return registered_memory();
+  auto made = co_await register_memory(by, memory.all());
+  if (!made) co_return registered_memory();
+  co_return std::move(*made);
 }
 
 task<void> errands::run(life& from, errand_record& r, haul_record& h, haul what, ship_options options) {
   const time_point start = from.home.now();
   node& by = *from.member;
+  h.memory = lent_bytes(h.shape.bytes, h.shape.pieces);
+  h.memory.load(h.number, 0);
+  h.hardware = co_await register_all(by, h.memory, h.shape.registered);
   const status ready = prepare(by, h, what.memory);
   if (!ready) {
     finish(from, r, start, ready.error(), false);
+    co_await h.hardware.release();
     co_return;
   }
   if (h.shape.withdrawn_after_us != 0) from.work.spawn(withdraw_later(h));
@@ -154,15 +176,15 @@ task<void> errands::run(life& from, errand_record& r, haul_record& h, haul what,
     auto taken = co_await notify(by, r.to + 1, run_haul, what, options);
     finish(from, r, start, taken ? error{} : taken.error(), taken.may_have_executed());
     co_await sleep_for(time_from_us(h.shape.kept_for_us));
-    withdraw(h, cluster_.world().now());
   } else {
     auto gave = co_await ship(by, r.to + 1, run_haul, what, options);
-    withdraw(h, cluster_.world().now());
     r.garbled |= gave && gave->of != h.number;
     h.foreign_digest |= gave && h.shape.chunks_read == 0 && gave->digest != digest_of(h);
     finish(from, r, start, gave ? error{} : gave.error(), gave.may_have_executed());
   }
+  co_await withdraw(h);
   withdraw_successor(h);
+  co_await h.hardware.release();
 }
 
 // ---- the handler

@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "scoll/bulk/bulk.hpp"
+#include "scoll/bulk/registered.hpp"
 #include "scoll/coro/random.hpp"
 #include "scoll/ship/remote_function.hpp"
 #include "tools/scoll-sim/calls/errand_memory.hpp"
@@ -45,6 +46,8 @@ struct haul_shape {
   std::uint64_t withdrawn_after_us = 0;  ///< the exposure ends while the transfer runs
   std::uint64_t kept_for_us = 0;         ///< for a notification, whose handler has no waiting caller
   std::uint64_t deadline_us = 0;         ///< of the transfer
+  bool registered = false;               ///< the exposed memory, where hardware reads
+  bool local_registered = false;         ///< the local memory likewise
   std::uint64_t chunk_work_us = 40;      ///< the time that the reader of a stream takes for each chunk
 };
 /// Derives all particulars from one number and the size of the memory.
@@ -71,7 +74,8 @@ inline constexpr remote_function<haul, receipt> run_haul{"sim.haul"};
 struct transfer_record {
   const life* at = nullptr;
   lent_bytes local;
-  bool began_late = false;  ///< it began after the exposure had ended
+  registered_memory hardware;  ///< of the local memory, if it is registered
+  bool began_late = false;     ///< it began after the exposure had ended
   bool done = false;
   bool ended_by_crash = false;
   status outcome;
@@ -92,11 +96,14 @@ struct haul_record {
   haul_shape shape;
   const life* from = nullptr;
   lent_bytes memory;
+  registered_memory hardware;  ///< of this memory, if it is registered
   memory_region exposed;
   lent_bytes successor;  ///< exposed in its place, if the descriptor is outdated
   memory_region successor_exposed;
+  bool is_ending = false;  ///< the exposure has begun to end
   bool is_withdrawn = false;
-  nanoseconds withdrawn_at{0};
+  nanoseconds withdrawn_at{0};  ///< when it began to end
+  nanoseconds withdrawal{0};    ///< how long that took
   bool foreign_digest = false;  ///< the receipt has the digest of other bytes
   // State of the memory when it was withdrawn:
   std::uint64_t strange = 0;  ///< bytes that no node sent there
@@ -104,7 +111,7 @@ struct haul_record {
   std::uint64_t missing = 0;  ///< bytes of a successful push that were not there
   std::deque<transfer_record> transfers;
 
-  bool is_withdrawn_before(nanoseconds when) const noexcept { return is_withdrawn && withdrawn_at <= when; }
+  bool is_withdrawn_before(nanoseconds when) const noexcept { return is_ending && withdrawn_at <= when; }
   /// Returns the byte that is transferred from or to that offset of the memory.
   std::byte expected(std::uint64_t offset) const noexcept {
     return cargo(shape.way == haul_way::push ? number + pushed_cargo : number, offset);

@@ -37,6 +37,8 @@ class lent_bytes {
   }
 
   std::uint64_t size() const noexcept { return size_; }
+  /// The memory of all pieces and fences.
+  std::span<std::byte> all() noexcept { return all_; }
 
   template <class Byte>
   std::vector<std::span<Byte>> pieces() {

@@ -50,6 +50,8 @@ haul_shape shape_of(std::uint64_t drawn, std::uint64_t bytes) {
     s.deadline_us = std::uint64_t{10} << (doublings - 1);
   if (const std::uint64_t doublings = some(1, 4, 7); doublings != 0)
     s.chunk_work_us = std::uint64_t{100} << (doublings - 1);
+  s.registered = random.chance(1, 2);
+  s.local_registered = random.chance(1, 2);
   return s;
 }
 

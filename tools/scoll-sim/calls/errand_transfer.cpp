@@ -96,6 +96,7 @@ task<void> errands::transfer(life& at, haul_record& h, transfer_record& t, regio
   } else {
     t.local = lent_bytes(s.length, s.local_pieces);
     t.local.fill(never_filled);
+    t.hardware = co_await register_all(by, t.local, s.local_registered);
     if (s.way == haul_way::pull) {
       const auto into = t.local.pieces<std::byte>();
       status pulled;
@@ -118,6 +119,20 @@ task<void> errands::transfer(life& at, haul_record& h, transfer_record& t, regio
     t.local.fill(await_returned);
   }
   finish(h, t, start, outcome);
+  co_await t.hardware.release();
+}
+
+/// Marks what happens to registered memory only.
+void errands::note_hardware(const haul_record& h, const transfer_record& t) {
+  if (!cluster_.network_of_bulk().has_remote_memory() || h.shape.length <= transport::placed_payload_bytes)
+    return;
+  const bool local = t.hardware.rails() != 0;
+  const errc how = t.outcome ? errc::ok : t.outcome.error().code();
+  coverage& seen = cluster_.seen();
+  seen.saw(mark::read_registered, h.shape.registered && local && how == errc::ok);
+  seen.saw(mark::withdrawn_while_read,
+           h.shape.registered && how == errc::stale_descriptor && h.is_ending && t.began < h.withdrawn_at);
+  seen.saw(mark::stopped_while_read, local && how == errc::cancelled && t.ended > t.stopped);
 }
 
 void errands::finish(haul_record& h, transfer_record& t, time_point local_start, const push_status& outcome) {
@@ -131,6 +146,7 @@ void errands::finish(haul_record& h, transfer_record& t, time_point local_start,
   const bool lost =
       !outcome && (outcome.error() == errc::connection_lost || outcome.error() == errc::unreachable);
   cluster_.seen().saw(mark::bulk_transport_lost, lost && cluster_.bulk_is_out(t.at->host, h.from->host));
+  note_hardware(h, t);
   const auto code = outcome ? 0 : static_cast<std::uint64_t>(outcome.error().code());
   cluster_.world().record(sim_trace::note, t.at->host, h.number, code);
 }

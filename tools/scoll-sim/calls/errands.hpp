@@ -81,11 +81,14 @@ class errands {
 
   // errand_bulk.cpp
   task<void> run(life& from, errand_record& r, haul_record& h, haul what, ship_options options);
+  task<void> withdraw(haul_record& h);
   task<void> withdraw_later(haul_record& h);
+  task<registered_memory> register_all(node& by, lent_bytes& memory, bool wanted);
   task<result<receipt>> handle(life& at, const haul& what, call_context& call);
   task<result<receipt>> ship_on(life& at, const haul& what, std::uint32_t next, ship_options options);
   status prepare(node& by, haul_record& h, region_descriptor& into);
   task<void> transfer(life& at, haul_record& h, transfer_record& t, region_descriptor from, stop_token stop);
+  void note_hardware(const haul_record& h, const transfer_record& t);
   void finish(haul_record& h, transfer_record& t, time_point local_start, const push_status& outcome);
 
   cluster& cluster_;

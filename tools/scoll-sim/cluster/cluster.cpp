@@ -55,6 +55,12 @@ std::size_t chunk_bytes(const plan& p) {
   return 4096;
 }
 
+void enable(const events::remote_memory& e, testing::sim_network& of_bulk) {
+  constexpr std::uint32_t most_slabs = 64, most_bytes = 1U << 20U;
+  of_bulk.enable_remote_memory(
+      {std::clamp(e.slabs, 1U, most_slabs), std::clamp(e.slab_bytes, 1U, most_bytes)});
+}
+
 gossip::configuration_ptr shared_by(std::uint32_t hosts) {
   std::vector<std::string> names;
   names.reserve(hosts);
@@ -129,6 +135,8 @@ void cluster::build(const plan& p) {
   }
   for (const plan_event& e : p.events) {
     if (const auto* const wires = std::get_if<events::wires>(&e.what)) set_up(*wires);
+    if (const auto* const how = std::get_if<events::remote_memory>(&e.what))
+      enable(*how, bulk_network_ != nullptr ? *bulk_network_ : network_);
   }
 }
 

@@ -90,6 +90,9 @@ class cluster final : private ledger {
   std::uint32_t undead() const noexcept { return undead_; }
   std::uint64_t bytes_carried() const noexcept;
   const testing::sim_network& network() const noexcept { return network_; }
+  const testing::sim_network& network_of_bulk() const noexcept {
+    return bulk_network_ != nullptr ? *bulk_network_ : network_;
+  }
   /// Executions whose request differs from the one that was sent.
   std::uint32_t garbled_requests() const noexcept { return garbled_; }
   /// Calls of a `members` hook while another one for the same group ran on the same node.

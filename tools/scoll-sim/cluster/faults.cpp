@@ -234,7 +234,10 @@ void cluster::note_end() {
   seen_.saw(mark::freight_stranger, freights_.strangers().opens != 0);
   seen_.saw(mark::freight_stale_order, freights_.strangers().orders != 0);
   for (const life& l : all_lives_) {
-    if (l.member != nullptr && detail::node_access::engine(*l.member).statistics().late_creations != 0)
+    if (l.member == nullptr) continue;
+    seen_.saw(mark::read_by_right, l.member->wire().statistics().reads != 0);
+    seen_.saw(mark::right_recalled, l.member->wire().statistics().recalls != 0);
+    if (detail::node_access::engine(*l.member).statistics().late_creations != 0)
       seen_.saw(mark::creation_after_end);
   }
 }

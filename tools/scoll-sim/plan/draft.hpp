@@ -36,9 +36,10 @@ struct features {
   bool calls = false;
   bool bulk = false;
   bool two_rails = false;
-  bool outages = false;   ///< the transport of bulk data fails, and nothing else does
-  bool gossip = false;    ///< the nodes follow a gossip
-  bool verdicts = false;  ///< liveness is invented
+  bool remote_memory = false;  ///< hardware reads the memory of peers
+  bool outages = false;        ///< the transport of bulk data fails, and nothing else does
+  bool gossip = false;         ///< the nodes follow a gossip
+  bool verdicts = false;       ///< liveness is invented
   bool revokes = false;
   bool freights = false;    ///< broadcasts with bulk data
   bool old_groups = false;  ///< groups are used long after their creation

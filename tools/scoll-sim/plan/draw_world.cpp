@@ -32,12 +32,20 @@ void draw_old_servers(draft& d) {
   d.add(nanoseconds(0), events::old_servers{d.half(random)});
 }
 
+void draw_remote_memory(draft& d) {
+  draws random = d.stream("slabs");
+  const auto slabs = static_cast<std::uint32_t>(random.between(1, 8));
+  const auto bytes = static_cast<std::uint32_t>(random.magnitude(8'193, 32'768));
+  d.add(nanoseconds(0), events::remote_memory{slabs, bytes});
+}
+
 }  // namespace
 
 void draw_world(draft& d) {
   draw_wires(d);
   draw_clocks(d);
   if (d.has().two_rails) d.add(nanoseconds(0), events::two_rails{});
+  if (d.has().remote_memory) draw_remote_memory(d);
   if (d.has().all_services) draw_old_servers(d);
   if (d.has().gossip) d.add(nanoseconds(0), events::gossip{});
 }

@@ -49,6 +49,9 @@ void draft::draw_features() {
   has_.two_rails = random.chance(1, 3) && options_.work != workload::plain;
   has_.gossip = mixed() && hosts() > 1 && liveness && by_gossip;
   has_.verdicts = swarm() && liveness && !has_.gossip;
+  draws hardware = stream("remote memory");
+  const bool often = options_.work == workload::ship || options_.work == workload::bulk;
+  has_.remote_memory = hardware.chance(1, often ? 2 : 4) && options_.work != workload::plain;
   draws outage = stream("outages");
   has_.outages = has_.two_rails && swarm() && hosts() > 1 && outage.chance(1, 3);
   if (!mixed()) return;

@@ -50,4 +50,12 @@ struct gossip {
   static constexpr bool fault = false;
 };
 
+/// The transport of bulk data has hardware that reads the memory of peers, from the beginning.
+struct remote_memory {
+  static constexpr std::string_view name = "remote_memory";
+  static constexpr bool fault = false;
+  std::uint32_t slabs = 4;  ///< for each direction
+  std::uint32_t slab_bytes = 16'384;
+};
+
 }  // namespace scoll::sim::events

@@ -98,20 +98,28 @@ void a_true_descriptor_is_not_stale(const haul_record& h, const transfer_record&
     report(found, "a true descriptor is not stale", h, t, "it was called so");
 }
 
+/// How long hardware may keep a transfer from its end.
+nanoseconds fence_bound(const haul_record& h, const cluster& c) {
+  const bool direct =
+      c.network_of_bulk().has_remote_memory() && h.shape.local_registered && h.shape.way != haul_way::stream;
+  return direct ? nanoseconds(milliseconds(60)) : nanoseconds(0);
+}
+
 void a_transfer_ends_by_its_deadline(const haul_record& h, const transfer_record& t, const cluster& c,
                                      violations& found) {
   if (h.shape.deadline_us == 0) return;
   const nanoseconds deadline = std::chrono::microseconds(h.shape.deadline_us);
-  if (t.took > allowance(c, t.at->host, deadline, t.began, t.ended))
+  if (t.took > fence_bound(h, c) + allowance(c, t.at->host, deadline, t.began, t.ended))
     report(found, "a transfer ends by its deadline", h, t,
            fmt::format("took {} us of {} us", t.took.count() / 1000, h.shape.deadline_us));
 }
 
-/// A transfer that is told to stop stops at once, whatever the peer and the network do.
+/// A transfer that is told to stop stops at once, or when hardware has let go of its memory, whatever the peer
+/// and the network do.
 void a_stop_of_a_transfer_is_heard(const haul_record& h, const transfer_record& t, const cluster& c,
                                    violations& found) {
   if (t.stopped.count() == 0 || t.stopped < t.began) return;
-  if (t.ended - t.stopped > allowance(c, t.at->host, nanoseconds(0), t.stopped, t.ended))
+  if (t.ended - t.stopped > fence_bound(h, c) + allowance(c, t.at->host, nanoseconds(0), t.stopped, t.ended))
     report(found, "a stop of a transfer is heard", h, t,
            fmt::format("after {} us", (t.ended - t.stopped).count() / 1000));
 }

@@ -36,6 +36,8 @@ void check_calls(const cluster& c, violations& found);
 void check_revokes(const cluster& c, violations& found);
 /// The memory that descriptors in calls refer to, and its transfers.
 void check_hauls(const cluster& c, violations& found);
+/// Hardware that reads the memory of peers.
+void check_rights(const cluster& c, violations& found);
 /// The bulk data of broadcasts.
 void check_freights(cluster& c, violations& found);
 /// The outcomes of agreements, and the groups that shrinks have made.
@@ -45,6 +47,7 @@ void check_incarnations(const cluster& c, violations& found);
 
 // When nothing has happened for a while.
 void check_settled(cluster& c, violations& found);
+void check_rights_settled(const cluster& c, violations& found);
 void check_freights_settled(const cluster& c, violations& found);
 void check_calls_settled(cluster& c, violations& found);
 void check_groups_settled(cluster& c, violations& found);
