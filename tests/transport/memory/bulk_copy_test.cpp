@@ -81,7 +81,7 @@ TEST_CASE("bytes that change while their replies are queued arrive as they are w
 }
 
 TEST_CASE("a MiB over TCP costs a bounded number of system calls", "[reactor]") {
-  tcp_world w("127.0.0.1");
+  tcp_world w(tcp_world::family::v4);
   two p(w, [](endpoint_options& o) { o.transfer_segment_bytes = 524288; });
   constexpr std::uint64_t mebibytes = 32;
   fenced store(made(mebibytes << 20U, 1));
