@@ -58,6 +58,9 @@ class exchange : public list_hook<exchange> {
   /// that. False if the request never left this node: then the exchange has ended without a call of
   /// `on_reply`.
   bool abort(errc why = errc::cancelled) noexcept;
+  /// Hands the exchange over to another one, which is free and waits for the reply from now on, without a
+  /// place for it. If there is nothing to wait for any more, `other` stays free.
+  void move_to(exchange& other) noexcept;
 
  private:
   friend class session;

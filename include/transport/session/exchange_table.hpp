@@ -16,6 +16,8 @@ class exchange_table {
   /// Gives `waiter` a free id; 0 if `limit` slots are in use.
   std::uint64_t add(exchange& waiter, std::size_t limit);
   void remove(std::uint64_t id) noexcept;
+  /// Another exchange waits under an id that is in use.
+  void replace(std::uint64_t id, exchange& waiter) noexcept;
   /// The exchange that waits under an id; null if there is none. Any number is a valid argument.
   exchange* find(std::uint64_t id) const noexcept;
 

@@ -116,6 +116,7 @@ class session final {
   // exchanges
   void forget(exchange& waiter) noexcept;
   void cancel_exchange(exchange& waiter, errc why) noexcept;
+  void move_exchange(exchange& from, exchange& to) noexcept;
   void send_cancel(const exchange& waiter, bool answer_awaited, errc why) noexcept;
   void end_exchange(exchange& waiter, reply_event& event) noexcept;
   lent_range place(const frame_header& header, std::span<const std::byte> head) noexcept;

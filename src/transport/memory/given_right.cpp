@@ -68,8 +68,9 @@ slab* right_giver::take_slab(slab_pool& pool, const session& peer) noexcept {
 }
 
 given_right* right_giver::give(right_holder& holder, const session& peer, remote_access& at,
-                               const lent_range& range, bool checked) noexcept {
-  registered_range found = registered_.find(at.registrar(), range);
+                               const lent_range& range, const right_terms& terms) noexcept {
+  registered_range found;
+  if (!terms.copied) found = registered_.find(at.registrar(), range);
   // A right to a few bytes of many small pieces would not be worth its message.
   const bool direct = found.size == range.size || found.size > placed_payload_bytes;
   slab_pool& pool = at.registrar().outgoing();
@@ -82,7 +83,7 @@ given_right* right_giver::give(right_holder& holder, const session& peer, remote
   right.pool_ = &pool;
   right.copy_ = copy;
   right.recalled_ = right.ending_ = false;
-  right.checked_ = checked;
+  right.checked_ = terms.checked;
   right.given_at_ = executor_.now();
   if (direct) {
     right.size_ = found.size;
@@ -97,7 +98,9 @@ given_right* right_giver::give(right_holder& holder, const session& peer, remote
     range.memory->copy_out(range.offset, found.pieces[0].bytes);
     count_.staged_bytes += right.size_;
   }
-  right.checksum_ = checked ? range.memory->checksum(range.offset, right.size_) : 0;
+  right.checksum_ = terms.known     ? *terms.known
+                    : terms.checked ? range.memory->checksum(range.offset, right.size_)
+                                    : 0;
   out_.push_back(right);
   ++out_count_;
   ++count_.grants;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -34,6 +35,13 @@ class right_holder {
 
  protected:
   ~right_holder() = default;
+};
+
+/// How a right is given.
+struct right_terms {
+  bool checked = false;        ///< with the XXH3 of the bytes
+  bool copied = false;         ///< to a copy, even if the memory is registered
+  std::optional<std::uint64_t> known{};  ///< the XXH3, if it is known
 };
 
 /// A right of a peer to read a range of this node's memory, or a copy of it in a slab.
@@ -90,7 +98,7 @@ class right_giver final {
 
   /// Gives a right to a range, or to its beginning. Null if there is no slab for it at present.
   given_right* give(right_holder& holder, const session& peer, remote_access& at, const lent_range& range,
-                    bool checked) noexcept;
+                    const right_terms& terms) noexcept;
   /// Ends a right that the peer has released, or was not told of. Its holder is told when it has ended.
   void end(given_right& right) noexcept;
   /// Likewise, and the holder is not told. What is not `direct` may be left alone like this.

@@ -14,12 +14,12 @@ namespace scoll::transport {
 
 memory_service::memory_service(endpoint& owner)
     : endpoint_(owner),
-      pieces_(owner, orders_),
+      pieces_(owner, orders_, remote_),
       regions_(*this, owner.options(), pieces_),
       buffers_(placed_payload_bytes, owner.options().transfer_buffers),
       giver_(owner.get_executor(), registered_, owner.statistics_, &freed, this),
       readers_(registered_, owner.statistics_, &freed, this),
-      remote_(owner, orders_, regions_, giver_, readers_),
+      remote_(owner, orders_, regions_, pieces_, giver_, readers_),
       transfers_(*this, owner, buffers_) {
   buffers_.on_refill(&freed, this);
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "scoll/coro/error_format.hpp"
+#include "transport/memory/memory_service.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/limits.hpp"
 #include "transport/wire/wire.hpp"
@@ -31,9 +32,17 @@ void piece_order::begin(session& to, const region_descriptor& from, std::uint32_
 
 void piece_order::take_back() noexcept {
   if (!under_way()) return;
-  to_ = nullptr;
+  session* const to = std::exchange(to_, nullptr);
   if (again_.armed()) endpoint_.get_executor().disarm(again_);
   if (ending_.scheduled()) endpoint_.get_executor().unschedule(ending_);
+  if (right_reader* const reader = std::exchange(reader_, nullptr)) {
+    memory_service& service = endpoint_.memory();
+    if (reader->posted()) {
+      service.transfers().adopt(*this, *reader, *to);
+    } else {
+      service.readers().take_back(*reader);
+    }
+  }
   cancel();
   local_.recall();
 }
@@ -54,6 +63,14 @@ void piece_order::send() noexcept {
 
 void piece_order::heard(exchange& e, reply_event& event) noexcept {
   auto& order = static_cast<piece_order&>(e);
+  if (event.outcome && !event.final) return order.granted(event);
+  if (order.reader_ != nullptr) {
+    order.lost_ = event.outcome ? status(error(errc::malformed, "a right was followed by an answer"))
+                                : event.outcome;
+    if (order.reader_->posted()) return;
+    order.endpoint_.memory().readers().take_back(*std::exchange(order.reader_, nullptr));
+    return order.end(order.lost_);
+  }
   if (event.outcome) return order.answered(event);
   if (event.refused && event.outcome.error() == errc::busy) return order.send_later();
   if (event.refused && event.outcome.error() == errc::checksum_mismatch) return order.differs();
@@ -63,15 +80,51 @@ void piece_order::heard(exchange& e, reply_event& event) noexcept {
 void piece_order::answered(reply_event& event) noexcept {
   const bool arrived = event.fate == payload_disposition::lent || event.fate == payload_disposition::placed ||
                        event.fate == payload_disposition::damaged;
-  if (!event.final || !arrived || !event.payload_checksum || event.payload_bytes != head_.segment.length) {
-    cancel();  // in case more was to follow
-    return end(make_error(errc::malformed, "node {} answered an order for {} bytes with {}", to_->peer(),
-                          head_.segment.length, event.payload_bytes));
-  }
+  if (!arrived || !event.payload_checksum || event.payload_bytes != head_.segment.length)
+    return malformed(event.payload_bytes);
   if (event.fate == payload_disposition::damaged) return differs();
   if (event.fate == payload_disposition::lent) local_.copy_in(0, event.payload.bytes);
   checksum_ = *event.payload_checksum;
   end({});
+}
+
+void piece_order::malformed(std::uint64_t bytes) noexcept {
+  cancel();  // in case more was to follow
+  end(make_error(errc::malformed, "node {} answered an order for {} bytes with {}", to_->peer(),
+                 head_.segment.length, bytes));
+}
+
+/// The answer is a right to read the piece, or its recall. The cancel of the order releases it.
+void piece_order::granted(reply_event& event) noexcept {
+  const auto right = wire::decode_from<memory_right>(event.head);
+  right_readers& readers = endpoint_.memory().readers();
+  if (!right || event.payload_bytes != 0) return reader_ == nullptr ? malformed(event.payload_bytes) : void();
+  if (reader_ != nullptr || (right->flags & memory_right::recalled) != 0) {
+    if (reader_ == nullptr || reader_->posted()) return;
+    readers.take_back(*std::exchange(reader_, nullptr));
+    cancel();
+    return send_later();
+  }
+  if ((right->flags & memory_right::checked) == 0 || right->length() != head_.segment.length)
+    return malformed(right->length());
+  if (!right_readers::is_current(*to_, *right)) {
+    cancel();
+    return send_later();
+  }
+  checksum_ = right->checksum;
+  lost_ = {};
+  // Through a slab, so that the order can be taken back at once.
+  reader_ = &readers.begin(*this, *to_, *right, {&local_, 0, head_.segment.length}, true);
+}
+
+void piece_order::on_read(const status& outcome) noexcept {
+  reader_ = nullptr;
+  const bool over = !pending();
+  cancel();
+  if (outcome) return end({});
+  if (outcome.error() == errc::checksum_mismatch) return differs();
+  if (over) return end(lost_);
+  send_later();
 }
 
 /// The bytes may have been altered on their way here, or in the memory of the peer.

@@ -8,7 +8,9 @@
 #include "scoll/coro/member_timer.hpp"
 #include "scoll/coro/result.hpp"
 #include "transport/memory/memory_head.hpp"
+#include "transport/memory/memory_right.hpp"
 #include "transport/memory/region_descriptor.hpp"
+#include "transport/memory/right_reader.hpp"
 #include "transport/session/exchange.hpp"
 #include "transport/session/lent_memory.hpp"
 
@@ -24,7 +26,7 @@ class endpoint;
 /// once more; neither is told. Errors: `checksum_mismatch` (twice), `stale` (the peer has passed the piece
 /// on), `stale_descriptor`, `not_found`, `invalid_argument`, the reason with which the peer's region has
 /// failed, and errors that end a session. It has no time limit of its own. Thread: the endpoint's executor.
-class piece_order : private exchange {
+class piece_order : private exchange, private read_waiter {
  public:
   /// Called at the end, never from inside `begin`. It may begin the order anew or destroy it.
   using function = void (*)(piece_order&) noexcept;
@@ -51,6 +53,9 @@ class piece_order : private exchange {
   static void heard(exchange& e, reply_event& event) noexcept;
   void send() noexcept;
   void answered(reply_event& event) noexcept;
+  void granted(reply_event& event) noexcept;
+  void on_read(const status& outcome) noexcept override;
+  void malformed(std::uint64_t bytes) noexcept;
   void differs() noexcept;
   void send_later() noexcept;
   void end(const status& outcome) noexcept;
@@ -62,6 +67,8 @@ class piece_order : private exchange {
   piece_head head_;
   lent_memory local_;
   std::uint32_t piece_ = 0;
+  right_reader* reader_ = nullptr;
+  status lost_;  // the exchange has ended while it was read
   bool differed_ = false;
   nanoseconds pause_{0};
   status outcome_;

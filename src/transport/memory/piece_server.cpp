@@ -5,6 +5,7 @@
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "transport/memory/region_table.hpp"
+#include "transport/memory/remote_orders.hpp"
 #include "transport/session/limits.hpp"
 #include "transport/wire/checksum.hpp"
 #include "transport/wire/wire.hpp"
@@ -53,12 +54,12 @@ void piece_server::serve(request_view& request, const region_table& regions) noe
           make_error(errc::stale, "piece {} has been passed on, and its memory used again", *piece));
     case piece_table::piece_state::published: break;
   }
+  if (remote_orders::can_give(request.from(), table.range(*piece))) return remote_.serve_piece(request, segment);
   incoming work;
   request.accept(work);
   answer(work, table, *piece);
 }
 
-/// Answers with the bytes where they lie. A small piece is copied instead.
 void piece_server::answer(incoming& work, piece_table& table, std::uint32_t piece) noexcept {
   const lent_range at = table.range(piece);
   message& m = endpoint_.acquire_message();
@@ -97,6 +98,10 @@ error piece_server::copy_small(message& m, const lent_range& at, std::uint64_t c
 }
 
 void piece_server::answer_parked(held_order& order) noexcept {
+  if (remote_orders::can_give(*order.from(), order.table->range(order.piece))) {
+    --parked_;
+    return remote_.take_piece(order);
+  }
   answer(order, *order.table, order.piece);
   release_parked(order);
 }

@@ -15,12 +15,14 @@
 namespace scoll::transport {
 
 class region_table;
+class remote_orders;
 
 /// Serves the orders of peers for pieces of this node's regions. An order for a piece that is not there gives
 /// its credit back and waits; the number of such orders is bounded, for each peer and region and in all.
 class piece_server final {
  public:
-  piece_server(endpoint& owner, held_orders& orders) noexcept : endpoint_(owner), orders_(orders) {}
+  piece_server(endpoint& owner, held_orders& orders, remote_orders& remote) noexcept
+      : endpoint_(owner), orders_(orders), remote_(remote) {}
   piece_server(const piece_server&) = delete;
   piece_server& operator=(const piece_server&) = delete;
 
@@ -30,6 +32,8 @@ class piece_server final {
   /// The region has ended.
   void close(piece_table& table) noexcept;
 
+  /// Answers with the bytes where they lie. A small piece is copied instead.
+  void answer(incoming& work, piece_table& table, std::uint32_t piece) noexcept;
   void serve(request_view& request, const region_table& regions) noexcept;
   /// Answers an order that has waited; its piece is there.
   void answer_parked(held_order& order) noexcept;
@@ -48,12 +52,12 @@ class piece_server final {
   void forget(ready_node& step) noexcept;
 
  private:
-  void answer(incoming& work, piece_table& table, std::uint32_t piece) noexcept;
   error copy_small(message& m, const lent_range& at, std::uint64_t checksum) noexcept;
   void park(request_view& request, piece_table& table, const piece_head& order, std::uint32_t piece) noexcept;
 
   endpoint& endpoint_;
   held_orders& orders_;
+  remote_orders& remote_;
   std::vector<std::unique_ptr<piece_table>> tables_;
   intrusive_list<piece_table> open_;
   intrusive_list<piece_table> spare_;

@@ -4,6 +4,8 @@
 
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
+#include "transport/memory/piece_server.hpp"
+#include "transport/memory/piece_table.hpp"
 #include "transport/memory/region_table.hpp"
 #include "transport/session/session.hpp"
 #include "transport/wire/wire.hpp"
@@ -48,6 +50,7 @@ void remote_orders::serve_get(request_view& request, const memory_head& head) no
 
 /// False if there is no slab at present.
 bool remote_orders::give(held_order& order) noexcept {
+  if (order.head.operation == memory_order_kind::piece_get) return give_piece(order);
   remote_access* const at = order.from()->remote();
   const bool checked = order.head.operation == memory_order_kind::checked_get;
   if (at == nullptr) {  // the answer waits for a connection, which may be of any kind
@@ -58,7 +61,7 @@ bool remote_orders::give(held_order& order) noexcept {
     forget(order);
     return true;
   }
-  order.right = giver_.give(order, *order.from(), *at, regions_.range(order.head), checked);
+  order.right = giver_.give(order, *order.from(), *at, regions_.range(order.head), {.checked = checked});
   if (order.right == nullptr) return false;
   served_.push_back(order);
   return true;
@@ -69,13 +72,63 @@ void remote_orders::resume() noexcept {
   now.splice(starved_);
   while (!now.empty()) {
     held_order& order = now.pop_front();
-    if (const auto s = regions_.check(order.head); !s) {
-      order.refuse(s.error());
+    if (const error why = refusal_of(order)) {
+      order.refuse(why);
       forget(order);
     } else if (!give(order)) {
       starved_.push_back(order);
     }
   }
+}
+
+/// Why an order that has waited for a slab cannot be served any more.
+error remote_orders::refusal_of(const held_order& order) const noexcept {
+  if (const auto s = regions_.check(order.head); !s) return s.error();
+  const piece_table* const table = regions_.pieces(order.head.region);
+  if (table == nullptr) return {};
+  if (table->failure()) return table->failure();
+  if (table->state(*table->piece_of(order.head)) == piece_table::piece_state::published) return {};
+  return {errc::stale, "the piece has been passed on, and its memory used again"};
+}
+
+// ---- pieces
+
+bool remote_orders::can_give(const session& peer, const lent_range& piece) noexcept {
+  if (piece.size <= placed_payload_bytes) return false;
+  remote_access* const at = peer.remote();
+  return at != nullptr && at->registrar().outgoing().slab_bytes() >= piece.size;
+}
+
+void remote_orders::serve_piece(request_view& request, const memory_head& head) noexcept {
+  held_order& order = accept(request, head);
+  if (!give(order)) starved_.push_back(order);
+}
+
+void remote_orders::take_piece(held_order& order) noexcept {
+  order.list_hook<>::unlink();
+  order.table = nullptr;
+  order.remote = this;
+  ++open_;
+  if (!give(order)) starved_.push_back(order);
+}
+
+/// A piece is copied, with the checksum that it was verified with, so that nothing refers to its memory.
+bool remote_orders::give_piece(held_order& order) noexcept {
+  piece_table& table = *regions_.pieces(order.head.region);
+  const std::uint32_t piece = *table.piece_of(order.head);
+  const session& peer = *order.from();
+  if (!can_give(peer, table.range(piece))) {  // the connection has changed
+    pieces_.answer(order, table, piece);
+    forget(order);
+    return true;
+  }
+  const right_terms terms{.checked = true, .copied = true, .known = table.checksum(piece)};
+  order.right = giver_.give(order, peer, *peer.remote(), table.range(piece), terms);
+  if (order.right == nullptr) return false;
+  served_.push_back(order);
+  table.note_use(piece, false);
+  if (table.events() != nullptr) table.events()->on_answered(piece, peer.peer());
+  return true;
 }
 
 void remote_orders::told(held_order& order, const memory_right& what) noexcept {

@@ -33,8 +33,9 @@ bool right_reader::try_post() noexcept {
     return true;
   }
   const std::uint32_t rest = size_ - done_;
-  const registered_range found =
-      owner_.registered_.find(at_->registrar(), {place_.memory(), offset_ + done_, rest});
+  registered_range found;
+  if (!through_slab_)
+    found = owner_.registered_.find(at_->registrar(), {place_.memory(), offset_ + done_, rest});
   if (slab_ == nullptr && found.size == rest) {
     round_ = rest;
     span_ = found.span;
@@ -148,13 +149,14 @@ void right_readers::release(right_reader& reader) noexcept {
 }
 
 right_reader& right_readers::begin(read_waiter& waiter, const session& peer, const memory_right& right,
-                                   const lent_range& into) noexcept {
+                                   const lent_range& into, bool through_slab) noexcept {
   SCOLL_ASSERT(is_current(peer, right) && into.size == right.length(), "a right fits its link and its place");
   right_reader& reader = acquire();
   ++running_;
   reader.waiter_ = &waiter;
   reader.peer_ = &peer;
   reader.right_ = right;
+  reader.through_slab_ = through_slab;
   reader.place_.borrow(*into.memory);
   reader.offset_ = into.offset;
   reader.size_ = into.size;

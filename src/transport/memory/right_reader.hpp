@@ -41,6 +41,8 @@ class right_reader final : public list_hook<> {
   bool posted() const noexcept { return left_ != 0; }
   /// True if hardware writes to the local memory itself.
   bool direct() const noexcept { return span_ != nullptr; }
+  /// Another object waits from now on.
+  void hand_over(read_waiter& waiter) noexcept { waiter_ = &waiter; }
   /// Breaks the link of the posted reads, so that they complete soon.
   void cut() noexcept { at_->cut(); }
 
@@ -67,6 +69,7 @@ class right_reader final : public list_hook<> {
   std::uint32_t size_ = 0;
   std::uint32_t done_ = 0;
   std::uint32_t round_ = 0;  // bytes of the present round
+  bool through_slab_ = false;
   remote_access* at_ = nullptr;
   slab_pool* pool_ = nullptr;
   slab* slab_ = nullptr;
@@ -90,9 +93,10 @@ class right_readers final {
   /// True if a right belongs to the present link to its peer.
   static bool is_current(const session& peer, const memory_right& right) noexcept;
 
-  /// Begins to read by a right, which is as long as `into`.
+  /// Begins to read by a right, which is as long as `into`. With `through_slab` hardware does not touch the
+  /// memory itself.
   right_reader& begin(read_waiter& waiter, const session& peer, const memory_right& right,
-                      const lent_range& into) noexcept;
+                      const lent_range& into, bool through_slab = false) noexcept;
   /// Takes back a reading that is not posted. Its waiter is not called.
   void take_back(right_reader& reader) noexcept;
   /// Continues, because there are slabs again.

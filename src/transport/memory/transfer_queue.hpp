@@ -142,6 +142,9 @@ class transfer_queue final {
   void abandon(transfer& t, const error& reason) noexcept;
   /// Waits until an abandoned transfer has finished. After a time the links of its segments are cut.
   task<void> fenced(transfer& t);
+  /// Goes on with an exchange and the posted reads by its right, which nobody awaits any more. The right is
+  /// released when hardware has let go of the slab.
+  void adopt(exchange& order, right_reader& reader, session& to) noexcept;
   /// Continues, because there are buffers again.
   void resume() noexcept;
   /// The sessions have ended: ends the transfers that still wait for their turn too.

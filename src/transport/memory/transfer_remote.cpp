@@ -101,7 +101,7 @@ void transfer_queue::order_again(transfer_segment& segment) noexcept {
 /// at present.
 bool transfer_queue::give_right(transfer_segment& segment, transfer& t, const lent_range& local) noexcept {
   remote_access& at = *t.peer_->to->remote();
-  segment.right_ = service_.giver().give(segment, *t.peer_->to, at, local, t.checked_);
+  segment.right_ = service_.giver().give(segment, *t.peer_->to, at, local, {.checked = t.checked_});
   return segment.right_ != nullptr;
 }
 
@@ -198,6 +198,22 @@ void transfer_queue::orphan(transfer_segment& segment) noexcept {
   --segment.owner_->in_flight_;
   segment.owner_ = nullptr;
   segment.list_hook<transfer_segment>::unlink();
+  orphans_.push_back(segment);
+}
+
+void transfer_queue::adopt(exchange& order, right_reader& reader, session& to) noexcept {
+  transfer_segment& segment = acquire();
+  transfer_peer& peer = peers_[to.peer()];
+  peer.to = &to;
+  ++peer.in_flight;
+  segment.owner_ = nullptr;
+  segment.peer_ = &peer;
+  segment.size_ = segment.reading_ = 0;
+  segment.by_right_ = false;
+  segment.outcome_ = {};
+  segment.reader_ = &reader;
+  reader.hand_over(segment);
+  order.move_to(segment);
   orphans_.push_back(segment);
 }
 

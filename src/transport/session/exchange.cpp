@@ -24,6 +24,14 @@ bool exchange::abort(errc why) noexcept {
   return true;
 }
 
+void exchange::move_to(exchange& other) noexcept {
+  if (!pending() || linked()) {
+    cancel();
+    return;
+  }
+  session_->move_exchange(*this, other);
+}
+
 void incoming::reply(message& m) noexcept {
   session& to = *session_;
   unlink();

@@ -35,6 +35,10 @@ void exchange_table::remove(std::uint64_t id) noexcept {
   free_ = slot_of(id) + 1;
 }
 
+void exchange_table::replace(std::uint64_t id, exchange& waiter) noexcept {
+  slots_[slot_of(id)].waiter = &waiter;
+}
+
 exchange* exchange_table::find(std::uint64_t id) const noexcept {
   if (slot_of(id) >= slots_.size()) return nullptr;
   const slot& s = slots_[slot_of(id)];

@@ -111,6 +111,19 @@ void session::cancel_exchange(exchange& waiter, errc why) noexcept {
   forget(waiter);
 }
 
+void session::move_exchange(exchange& from, exchange& to) noexcept {
+  SCOLL_ASSERT(!to.pending(), "an exchange moves to a free one");
+  to.session_ = std::exchange(from.session_, nullptr);
+  to.queued_ = std::exchange(from.queued_, nullptr);
+  if (to.queued_ != nullptr) to.queued_->requester_ = &to;
+  to.id_ = from.id_;
+  to.reply_capacity_ = from.reply_capacity_;
+  to.klass_ = from.klass_;
+  to.transmitted_ = from.transmitted_;
+  to.into_ = {};
+  exchanges_.replace(to.id_, to);
+}
+
 void session::end_exchange(exchange& waiter, reply_event& event) noexcept {
   if (event.final) forget(waiter);
   event.reached = waiter.transmitted_;

@@ -35,7 +35,10 @@ void draw_old_servers(draft& d) {
 void draw_remote_memory(draft& d) {
   draws random = d.stream("slabs");
   const auto slabs = static_cast<std::uint32_t>(random.between(1, 8));
-  const auto bytes = static_cast<std::uint32_t>(random.magnitude(8'193, 32'768));
+  // Pieces of broadcasts have 64 KiB and more.
+  const std::uint64_t small = random.magnitude(8'193, 32'768);
+  const std::uint64_t large = random.magnitude(65'536, 262'144);
+  const auto bytes = static_cast<std::uint32_t>(random.chance(1, 2) ? small : large);
   d.add(nanoseconds(0), events::remote_memory{slabs, bytes});
 }
 
