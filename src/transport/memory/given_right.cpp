@@ -58,8 +58,8 @@ given_right& right_giver::acquire() {
 /// Takes a slab for a peer that has less than half of them.
 slab* right_giver::take_slab(slab_pool& pool, const session& peer) noexcept {
   std::size_t its = 0;
-  for (given_right* r = out_.first(); r != nullptr; r = out_.next(*r))
-    its += r->pool_ == &pool && r->copy_ != nullptr && r->peer_ == &peer;
+  for (given_right* r = staged_.first(); r != nullptr; r = staged_.next(*r))
+    its += r->pool_ == &pool && r->peer_ == &peer;
   const bool fair = its < std::max<std::size_t>(1, pool.size() / 2);
   if (slab* const taken = fair ? pool.try_acquire() : nullptr) return taken;
   starved_ = true;
@@ -101,7 +101,7 @@ given_right* right_giver::give(right_holder& holder, const session& peer, remote
   right.checksum_ = terms.known     ? *terms.known
                     : terms.checked ? range.memory->checksum(range.offset, right.size_)
                                     : 0;
-  out_.push_back(right);
+  (direct ? direct_ : staged_).push_back(right);
   ++out_count_;
   ++count_.grants;
   at.grant(right, found.view());
@@ -120,14 +120,14 @@ void right_giver::recall(given_right& right) noexcept {
 }
 
 void right_giver::recall(const lent_memory& memory) noexcept {
-  for (given_right* r = out_.first(); r != nullptr;) {
-    given_right& each = *std::exchange(r, out_.next(*r));
+  for (given_right* r = direct_.first(); r != nullptr;) {
+    given_right& each = *std::exchange(r, direct_.next(*r));
     if (each.pin_.memory() == &memory) recall(each);
   }
 }
 
 void right_giver::cut(const lent_memory& memory) noexcept {
-  for (given_right* r = out_.first(); r != nullptr; r = out_.next(*r)) {
+  for (given_right* r = direct_.first(); r != nullptr; r = direct_.next(*r)) {
     if (r->pin_.memory() == &memory) r->at_->cut();
   }
 }
@@ -136,9 +136,8 @@ void right_giver::cut(const lent_memory& memory) noexcept {
 void right_giver::press() noexcept {
   if (!std::exchange(starved_, false)) return;
   const time_point now = executor_.now();
-  for (given_right* r = out_.first(); r != nullptr;) {
-    given_right& each = *std::exchange(r, out_.next(*r));
-    if (each.copy_ == nullptr) continue;
+  for (given_right* r = staged_.first(); r != nullptr;) {
+    given_right& each = *std::exchange(r, staged_.next(*r));
     if (now - each.given_at_ >= limits::right_limit + limits::recall_limit) {
       each.at_->cut();
     } else if (now - each.given_at_ >= limits::right_limit) {
@@ -150,11 +149,13 @@ void right_giver::press() noexcept {
 }
 
 void right_giver::end_all() noexcept {
-  while (!out_.empty()) {
-    given_right& right = out_.front();
-    right.at_->cut_now();
-    right.list_hook<read_grant>::unlink();
-    right.on_ended();
+  for (intrusive_list<given_right>* list : {&direct_, &staged_}) {
+    while (!list->empty()) {
+      given_right& right = list->front();
+      right.at_->cut_now();
+      right.list_hook<read_grant>::unlink();
+      right.on_ended();
+    }
   }
 }
 

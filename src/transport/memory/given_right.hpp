@@ -130,7 +130,8 @@ class right_giver final {
   void* object_;
   std::vector<std::unique_ptr<given_right>> all_;
   intrusive_list<given_right> free_;
-  intrusive_list<given_right> out_;
+  intrusive_list<given_right> staged_;
+  intrusive_list<given_right> direct_;
   std::size_t out_count_ = 0;
   bool starved_ = false;
   member_timer<&right_giver::press> press_timer_{*this};

@@ -172,9 +172,9 @@ void transfer_queue::settle(transfer& t) noexcept {
   }
 }
 
-/// Sends no more of a transfer: segments that wait for credit, a connection or a slab are taken back. Segments under
-/// way are still waited for, so that the caller learns what became of them, and so that no part of a refused
-/// put arrives afterwards.
+/// Sends no more of a transfer: segments that wait for credit, a connection or a slab are taken back.
+/// Segments under way are still waited for, so that the caller learns what became of them, and so that no
+/// part of a refused put arrives afterwards.
 void transfer_queue::stop(transfer& t, const error& reason) noexcept {
   if (!t.failure_) t.failure_ = reason;
   t.unlink();

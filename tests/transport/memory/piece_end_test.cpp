@@ -32,7 +32,8 @@ TEST_CASE("more orders of one peer than may wait are answered busy, and sent aga
 }
 
 TEST_CASE("an order is sent again after 1 to 50 ms while it is answered busy") {
-  memory_world w;
+  const auto made_world = any_memory_world();
+  memory_world& w = *made_world;
   pair p(w, [](endpoint_options& o) { o.parked_limit = 1; });
   content from(size, 1);
   fenced into(size);
@@ -56,7 +57,8 @@ TEST_CASE("an order is sent again after 1 to 50 ms while it is answered busy") {
 }
 
 TEST_CASE("a region that fails answers those that wait and those that come") {
-  memory_world w;
+  const auto made_world = any_memory_world();
+  memory_world& w = *made_world;
   pair p(w);
   content from(size, 1);
   fenced into(size);
@@ -76,10 +78,12 @@ TEST_CASE("a region that fails answers those that wait and those that come") {
 }
 
 TEST_CASE("orders end with their region, at every moment") {
+  const bool hardware = GENERATE(false, true);
   int stale = 0;
   int arrived = 0;
   for (int steps = 0; steps < 40; ++steps) {
-    memory_world w;
+    const auto made_world = make_memory_world(hardware);
+    memory_world& w = *made_world;
     pair p(w);
     content from(size, 1);
     auto copy = std::make_unique<bytes>(from.all().begin(), from.all().end());
@@ -132,7 +136,8 @@ TEST_CASE("an order that is taken back is written to by nobody, at every moment"
 }
 
 TEST_CASE("an order that waits for a pause ends when it is taken back") {
-  memory_world w;
+  const auto made_world = any_memory_world();
+  memory_world& w = *made_world;
   pair p(w, [](endpoint_options& o) { o.parked_limit = 1; });
   content from(size, 1);
   fenced into(size);
@@ -150,7 +155,8 @@ TEST_CASE("an order that waits for a pause ends when it is taken back") {
 }
 
 TEST_CASE("orders that wait outlive a broken connection, and end with their session") {
-  memory_world w;
+  const auto made_world = any_memory_world();
+  memory_world& w = *made_world;
   pair p(w);
   content from(size, 1);
   fenced into(size);
@@ -184,7 +190,8 @@ TEST_CASE("orders that wait outlive a broken connection, and end with their sess
 }
 
 TEST_CASE("orders end with the endpoint of either side") {
-  memory_world w;
+  const auto made_world = any_memory_world();
+  memory_world& w = *made_world;
   pair p(w);
   content from(size, 1);
   fenced into(size);
@@ -219,7 +226,8 @@ TEST_CASE("orders end with the endpoint of either side") {
 }
 
 TEST_CASE("pieces pass through slots") {
-  memory_world w;
+  const auto made_world = any_memory_world();
+  memory_world& w = *made_world;
   pair p(w);
   content from(size, 1);
   fenced slots(3 * piece_bytes);
@@ -265,10 +273,12 @@ TEST_CASE("pieces pass through slots") {
 }
 
 TEST_CASE("a slot that is retired while a piece is under way is not sent any further") {
+  const bool hardware = GENERATE(false, true);
   int stale = 0;
   int arrived = 0;
   for (int steps = 0; steps < 30; ++steps) {
-    memory_world w;
+    const auto made_world = make_memory_world(hardware);
+    memory_world& w = *made_world;
     pair p(w);
     content from(4 * piece_bytes, 1);
     fenced slot(piece_bytes);

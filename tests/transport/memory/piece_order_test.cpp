@@ -46,7 +46,8 @@ TEST_CASE("an order for a piece waits until the piece is there", "[reactor]") {
 }
 
 TEST_CASE("an order that waits holds no credit") {
-  memory_world w;
+  const auto made_world = any_memory_world();
+  memory_world& w = *made_world;
   pair p(w);
   content from(size, 1);
   fenced into(size);
@@ -140,7 +141,8 @@ TEST_CASE("a byte that a node alters after it has verified a piece is found by i
 }
 
 TEST_CASE("a byte that is altered on its way costs one more order") {
-  memory_world w;
+  const auto made_world = any_memory_world();
+  memory_world& w = *made_world;
   pair p(w);
   content from(piece_bytes * 2, 1);
   fenced into(piece_bytes * 2);
@@ -166,7 +168,8 @@ TEST_CASE("a byte that is altered on its way costs one more order") {
 }
 
 TEST_CASE("an order says whether its peer has lost a source") {
-  memory_world w;
+  const auto made_world = any_memory_world();
+  memory_world& w = *made_world;
   pair p(w);
   content from(size, 1);
   fenced into(size);
@@ -187,7 +190,8 @@ TEST_CASE("an order says whether its peer has lost a source") {
 }
 
 TEST_CASE("a complete region hashes what is ordered, one piece in each step") {
-  memory_world w;
+  const auto made_world = any_memory_world();
+  memory_world& w = *made_world;
   pair p(w);
   content from(size, 1);
   fenced into(size);
@@ -208,7 +212,8 @@ TEST_CASE("a complete region hashes what is ordered, one piece in each step") {
 }
 
 TEST_CASE("orders that make no sense are refused") {
-  memory_world w;
+  const auto made_world = any_memory_world();
+  memory_world& w = *made_world;
   pair p(w);
   content from(size, 1);
   auto region = p.exposed_pieces(from.all());
@@ -258,7 +263,8 @@ TEST_CASE("the head of an order has its 34 bytes") {
 }
 
 TEST_CASE("memory is exposed in pieces only as they fit") {
-  memory_world w;
+  const auto made_world = any_memory_world();
+  memory_world& w = *made_world;
   pair p(w);
   bytes memory(4 * piece_bytes);
   const auto refused = [&](const piece_options& options, std::span<std::byte> of) {
@@ -329,7 +335,8 @@ TEST_CASE("orders over TCP allocate nothing in a steady state", "[reactor]") {
 }
 
 TEST_CASE("regions in pieces come and go without allocations") {
-  memory_world w;
+  const auto made_world = any_memory_world();
+  memory_world& w = *made_world;
   pair p(w);
   content from(size, 1);
   std::size_t allocated = 0;
