@@ -32,7 +32,7 @@ class piece_order : private exchange, private read_waiter {
   using function = void (*)(piece_order&) noexcept;
 
   piece_order(endpoint& at, function ended) noexcept : exchange(&heard), endpoint_(at), ended_(ended) {}
-  ~piece_order() { take_back(); }
+  virtual ~piece_order() { take_back(); }
 
   /// Orders piece number `piece` of a region that is cut into pieces of `piece_bytes`. `into` has exactly the
   /// size of the piece, and stays valid until the end. `up`: the source that should have given the piece has
