@@ -39,8 +39,8 @@ class right_holder {
 
 /// How a right is given.
 struct right_terms {
-  bool checked = false;        ///< with the XXH3 of the bytes
-  bool copied = false;         ///< to a copy, even if the memory is registered
+  bool checked = false;                  ///< with the XXH3 of the bytes
+  bool copied = false;                   ///< to a copy, even if the memory is registered
   std::optional<std::uint64_t> known{};  ///< the XXH3, if it is known
 };
 

@@ -65,8 +65,8 @@ void piece_order::heard(exchange& e, reply_event& event) noexcept {
   auto& order = static_cast<piece_order&>(e);
   if (event.outcome && !event.final) return order.granted(event);
   if (order.reader_ != nullptr) {
-    order.lost_ = event.outcome ? status(error(errc::malformed, "a right was followed by an answer"))
-                                : event.outcome;
+    order.lost_ =
+        event.outcome ? status(error(errc::malformed, "a right was followed by an answer")) : event.outcome;
     if (order.reader_->posted()) return;
     order.endpoint_.memory().readers().take_back(*std::exchange(order.reader_, nullptr));
     return order.end(order.lost_);

@@ -54,7 +54,8 @@ void piece_server::serve(request_view& request, const region_table& regions) noe
           make_error(errc::stale, "piece {} has been passed on, and its memory used again", *piece));
     case piece_table::piece_state::published: break;
   }
-  if (remote_orders::can_give(request.from(), table.range(*piece))) return remote_.serve_piece(request, segment);
+  if (remote_orders::can_give(request.from(), table.range(*piece)))
+    return remote_.serve_piece(request, segment);
   incoming work;
   request.accept(work);
   answer(work, table, *piece);

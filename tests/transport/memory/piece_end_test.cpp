@@ -226,8 +226,7 @@ TEST_CASE("orders end with the endpoint of either side") {
 }
 
 TEST_CASE("pieces pass through slots") {
-  const auto made_world = any_memory_world();
-  memory_world& w = *made_world;
+  memory_world w;
   pair p(w);
   content from(size, 1);
   fenced slots(3 * piece_bytes);

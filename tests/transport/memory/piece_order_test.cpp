@@ -141,8 +141,7 @@ TEST_CASE("a byte that a node alters after it has verified a piece is found by i
 }
 
 TEST_CASE("a byte that is altered on its way costs one more order") {
-  const auto made_world = any_memory_world();
-  memory_world& w = *made_world;
+  memory_world w;
   pair p(w);
   content from(piece_bytes * 2, 1);
   fenced into(piece_bytes * 2);
