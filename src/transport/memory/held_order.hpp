@@ -29,7 +29,7 @@ struct held_order final : incoming, list_hook<>, right_holder, read_waiter {
 
   void on_right(const memory_right& what) noexcept override;
   void on_recall() noexcept override;
-  void on_right_ended() noexcept override { right = nullptr; }
+  void on_right_ended() noexcept override;
   void on_read(const status& outcome) noexcept override;
 };
 

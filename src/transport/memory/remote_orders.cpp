@@ -23,6 +23,11 @@ void held_order::on_recall() noexcept {
   if (told) remote->send_part(*this, recall);
 }
 
+void held_order::on_right_ended() noexcept {
+  right = nullptr;
+  remote->right_ended(*this);
+}
+
 void held_order::on_read(const status& outcome) noexcept {
   remote->has_read(*this, outcome);
 }
@@ -139,6 +144,14 @@ void remote_orders::told(held_order& order, const memory_right& what) noexcept {
   }
   order.told = true;
   send_part(order, what);
+}
+
+/// The connection has broken. If the peer has heard of the right it orders anew; else this side gives another
+/// right, or the bytes, in the step that follows the end of each right.
+void remote_orders::right_ended(held_order& order) noexcept {
+  if (order.told || !order.open()) return;
+  order.list_hook<>::unlink();
+  starved_.push_back(order);
 }
 
 void remote_orders::send_part(held_order& order, const memory_right& what) noexcept {

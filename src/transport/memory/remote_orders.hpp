@@ -53,6 +53,7 @@ class remote_orders final {
   bool give_piece(held_order& order) noexcept;
   error refusal_of(const held_order& order) const noexcept;
   void told(held_order& order, const memory_right& what) noexcept;
+  void right_ended(held_order& order) noexcept;
   void send_part(held_order& order, const memory_right& what) noexcept;
   void has_read(held_order& order, const status& outcome) noexcept;
   void forget(held_order& order) noexcept;
