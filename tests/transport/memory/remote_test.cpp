@@ -270,26 +270,24 @@ TEST_CASE("a link that breaks while memory is read costs no byte") {
 }
 
 TEST_CASE("an order is answered although its link breaks before its right can be told") {
-  for (int steps = 0; steps < 400; ++steps) {
-    memory_world w(test::few_slabs);
-    two p(w);
-    fenced store(made(100'000, 1));
-    fenced local(100'000);
-    const auto region = p.exposed(store.memory());
+  std::uint64_t given = 0;
+  memory_world w(test::few_slabs);
+  two p(w);
+  fenced store(made(100'000, 1));
+  const auto region = p.exposed(store.memory());
+  for (int round = 0; round < 10'000; ++round) {
     connect(p, region);
+    fenced local(100'000);
     const auto g = p.begin_pull(region.descriptor(), 0, local.memory());
-    w.pass(steps * 150ns);
+    w.pass(10us + round % 10 * 500ns);
     w.net.cut(1, 2);
-    INFO("steps " << steps);
+    INFO("round " << round);
     REQUIRE(w.until([&] { return g.done(); }, 5s));
     CHECK(local.holds(store.memory()));
-    const auto s = p.begin_push(region.descriptor(), 0, local.memory());
-    w.pass(steps * 150ns);
-    w.net.cut(1, 2);
-    REQUIRE(w.until([&] { return s.done(); }, 5s));
-    CHECK(s->has_value());
-    nothing_is_held(p);
+    given = p.right->ep->statistics().grants;
   }
+  CHECK(given > 10'000);
+  nothing_is_held(p);
 }
 
 TEST_CASE("a peer that releases nothing does not keep the slabs of others for ever") {
