@@ -55,7 +55,6 @@ class cluster final : private ledger {
   /// True if the nodes know by now which lives are over. With a gossip, who hears nobody judges nobody.
   bool deaths_are_known() const noexcept;
   bool has_gossip() const noexcept { return datagrams_ != nullptr; }
-  bool has_two_rails() const noexcept { return bulk_network_ != nullptr; }
   /// The time at which the last stall will be over.
   nanoseconds stalled_until() const noexcept { return stalled_until_; }
 
@@ -89,7 +88,6 @@ class cluster final : private ledger {
   /// Lives that could not be run to their end.
   std::uint32_t undead() const noexcept { return undead_; }
   std::uint64_t bytes_carried() const noexcept;
-  const testing::sim_network& network() const noexcept { return network_; }
   const testing::sim_network& network_of_bulk() const noexcept {
     return bulk_network_ != nullptr ? *bulk_network_ : network_;
   }
