@@ -287,10 +287,7 @@ class cluster final : private ledger {
   agreements agreements_{*this};
   std::vector<fault_record> faults_;
   nanoseconds stalled_until_{0};
-  std::uint32_t undead_ = 0;
-  std::uint32_t garbled_ = 0;
-  std::uint32_t slanders_ = 0;
-  std::uint32_t early_ = 0;
+  std::uint32_t undead_ = 0, garbled_ = 0, slanders_ = 0, early_ = 0;
   std::vector<std::string> lost_groups_;
   std::uint64_t next_stray_ = first_stray;
   bool burying_ = false;
