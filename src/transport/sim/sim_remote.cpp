@@ -1,7 +1,6 @@
 #include "transport/sim/sim_remote.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -81,9 +80,10 @@ const std::byte* sim_remote::granted(const remote_extent& from, std::size_t offs
                                      std::size_t size) const noexcept {
   const std::uint64_t begin = from.address + offset;
   for (const right& r : rights_) {
-    for (const remote_extent& e : r.view()) {
+    for (std::size_t i = 0; i < r.count; ++i) {
+      const remote_extent& e = r.extents[i];
       if (e.key == from.key && begin >= e.address && begin + size <= e.address + e.length)
-        return std::bit_cast<const std::byte*>(begin);
+        return r.memory[i] + (begin - e.address);
     }
   }
   return nullptr;
@@ -132,13 +132,15 @@ void sim_remote::landed() noexcept {
 // ---- rights
 
 void sim_remote::grant(read_grant& grant, std::span<const registered_piece> pieces) noexcept {
-  right r{&grant, {}, pieces.size()};
+  right r{&grant, {}, {}, pieces.size()};
   const std::uint32_t key = ++network_.last_key_;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const std::span<std::byte> bytes = pieces[i].bytes;
     SCOLL_ASSERT(rail_.registrar_->holds(pieces[i].remote_key, bytes), "a right is to registered memory");
-    r.extents[i] = {std::bit_cast<std::uint64_t>(bytes.data()), key,
+    // Addresses are made up, because those of real memory are not the same in every run.
+    r.extents[i] = {(std::uint64_t{key} << 34) + (std::uint64_t{i} << 32), key,
                     static_cast<std::uint32_t>(bytes.size())};
+    r.memory[i] = bytes.data();
   }
   if (!fenced_) rights_.push_back(r);
   granting_.push_back(grant);

@@ -54,6 +54,7 @@ class sim_remote final : public transport::remote_access {
   struct right {
     const transport::read_grant* grant;
     std::array<transport::remote_extent, transport::most_extents> extents;
+    std::array<const std::byte*, transport::most_extents> memory;  // behind the extents
     std::size_t count;
     std::span<const transport::remote_extent> view() const noexcept { return {extents.data(), count}; }
   };
