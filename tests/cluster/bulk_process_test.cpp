@@ -77,7 +77,7 @@ TEST_CASE("a member that is killed with some of the bytes takes nobody with it b
     kill_one(plans[1 + victim % 4], victim, victim * 23 % pieces, pieces);
 }
 
-TEST_CASE("each member is killed at ten moments of 64 MiB, by each plan", "[.long][process][bulk]") {
+TEST_CASE("each member is killed at ten moments of 64 MiB, by each plan", "[.long]") {
   for (const bulk_plan& plan : plans) {
     for (std::uint32_t victim = 1; victim < n; ++victim) {
       for (std::uint32_t moment = 0; moment < 10; ++moment) kill_one(plan, victim, moment * 7, 64);

@@ -27,8 +27,9 @@ void connect(two& p, const memory_region& region) {
 /// Answers every order with parts that a test has made, and with nothing else.
 class strange_owner final : public endpoint_events {
  public:
-  explicit strange_owner(endpoint& at) noexcept : at_(at) { at.route(traffic_class::bulk, *this); }
+  explicit strange_owner(node& at) noexcept : at_(at) { at.ep->route(traffic_class::bulk, *this); }
   ~strange_owner() {
+    at_.take_bulk();
     for (incoming& order : orders_) {
       if (order.open()) order.drop();
     }
@@ -42,7 +43,7 @@ class strange_owner final : public endpoint_events {
     incoming& order = orders_.emplace_back();
     request.accept(order);
     for (const memory_right& right : answers(link == nullptr ? 0 : link->id())) {
-      message& m = at_.acquire_message();
+      message& m = at_.ep->acquire_message();
       m.set_head_bytes(wire::encode_to(m.head_space(), right).value());
       order.reply_part(m);
     }
@@ -51,7 +52,7 @@ class strange_owner final : public endpoint_events {
   void on_session_lost(session&, const error&) noexcept override {}
 
  private:
-  endpoint& at_;
+  node& at_;
   std::deque<incoming> orders_;
 };
 
@@ -73,7 +74,7 @@ TEST_CASE("strange rights end a transfer, and nothing else") {
   fenced local(100'000);
   const auto region = p.exposed(store.memory());
   connect(p, region);
-  strange_owner owner(*p.right->ep);
+  strange_owner owner(*p.right);
   const auto pull_with = [&](const auto& answers, bool checked = false) {
     owner.answers = answers;
     transfer_options options;
@@ -115,7 +116,7 @@ TEST_CASE("a forged key breaks the link that it is used on, and no other") {
   fenced local(100'000);
   const auto region = p.exposed(store.memory());
   connect(p, region);
-  strange_owner owner(*p.right->ep);
+  strange_owner owner(*p.right);
   owner.answers = [](std::uint32_t link) { return std::vector{right_to(link, 100'000)}; };
   const status s = p.pull(region.descriptor(), 0, local.memory());
   CHECK(s.error() == errc::connection_lost);
