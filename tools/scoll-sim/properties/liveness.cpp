@@ -7,16 +7,15 @@
 namespace scoll::sim {
 namespace {
 
-/// True if the gossip of `listener` never heard of the latest life of a host. Nodes that it has connected to know
-/// of that life, and no verdict about an earlier one says anything of it.
-bool died_unheard(const cluster& c, const life& listener, gossip::participant_index about,
-                  std::uint32_t host) {
+/// True if the gossip never told a node of the latest life of a host, which had ended before. Nodes that it has
+/// connected to know of that life, and no verdict about an earlier one says anything of it.
+bool died_unheard(const cluster& c, const detail::engine& at, std::uint32_t host) {
   const life* latest = nullptr;
   for (const life& l : c.all_lives()) {
     if (l.host == host && l.member != nullptr) latest = &l;
   }
   return latest != nullptr &&
-         (latest->died_in_stealth || listener.participant->incarnation(about) < latest->incarnation);
+         (latest->died_in_stealth || !at.lives().is_reported(host + 1, latest->incarnation));
 }
 
 }  // namespace
@@ -43,7 +42,7 @@ void check_liveness_settled(cluster& c, violations& found) {
       if (!up && !c.deaths_are_known()) continue;
       const bool is_true = up ? told == gossip::liveness::alive : told != gossip::liveness::alive;
       const bool is_heard = engine.lives().is_dead(other) == (told == gossip::liveness::dead) ||
-                            died_unheard(c, *l, i, static_cast<std::uint32_t>(other - 1));
+                            died_unheard(c, engine, static_cast<std::uint32_t>(other - 1));
       if (!is_true || !is_heard)
         found.push_back({"the gossip tells the truth",
                          fmt::format("host {} holds host {}, which is {}, to be {}", host, other - 1,
