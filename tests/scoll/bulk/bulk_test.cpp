@@ -42,7 +42,7 @@ task<drained> drain(node& at, region_descriptor from, stream_options options, na
 }  // namespace
 
 TEST_CASE("nodes pull and push each other's memory", "[world]") {
-  const test::world_kind kind = test::any_kind_of_world();
+  const test::world_kind kind = test::any_kind_of_bulk_world();
   test::cluster c(kind, 2);
   bytes store = made(3 * mebibyte, 1);
   auto handle = expose(c[1], std::span(store), memory_access::read_write);
@@ -66,7 +66,7 @@ TEST_CASE("nodes pull and push each other's memory", "[world]") {
 }
 
 TEST_CASE("a descriptor grants no more than its owner does", "[world]") {
-  test::cluster c(test::any_kind_of_world(), 2);
+  test::cluster c(test::any_kind_of_bulk_world(), 2);
   const bytes store = made(100'000, 1);
   auto handle = expose(c[1], std::span(store));
   REQUIRE(handle.has_value());
@@ -83,7 +83,7 @@ TEST_CASE("a descriptor grants no more than its owner does", "[world]") {
 }
 
 TEST_CASE("a stream gives chunks in order, while the next ones come", "[world]") {
-  const test::world_kind kind = test::any_kind_of_world();
+  const test::world_kind kind = test::any_kind_of_bulk_world();
   test::cluster c(kind, 2, {}, 1ms);
   const bytes store = made(5 * mebibyte + 12'345, 1);
   auto handle = expose(c[1], std::span(store));
@@ -183,7 +183,7 @@ TEST_CASE("a stream ends by its deadline, its token, or the death of the peer") 
 }
 
 TEST_CASE("many descriptors travel as one", "[world]") {
-  const test::world_kind kind = test::any_kind_of_world();
+  const test::world_kind kind = test::any_kind_of_bulk_world();
   test::cluster c(kind, 2);
   const std::size_t count = GENERATE(std::size_t{0}, std::size_t{1}, bulk_list::inline_limit,
                                      bulk_list::inline_limit + 1, std::size_t{3000});
