@@ -180,10 +180,10 @@ void transfers_within_bounds(life& l, std::uint32_t hosts, violations& found) {
       wire.memory().buffers().lent() > wire.options().transfer_buffers)
     report(found, "transfers within bounds", l.host,
            fmt::format("{} buffers, {} requests wait for one", wire.memory().buffers().lent(), waiting));
-  // The bulk data of a broadcast have orders of their own.
+  // The bulk data of a broadcast have orders of their own, and so has a host that orders what it has no right to.
   const std::size_t objects = detail::node_access::engine(*l.member).bulk_data().running();
-  const std::size_t most =
-      wire.options().transfer_window + objects * detail::bulk_landing::most_orders_to_one;
+  const std::size_t most = wire.options().transfer_window +
+                           objects * detail::bulk_landing::most_orders_to_one + l.false_orders.size();
   wire.sessions([&](transport::session& s) {
     if (s.queued(bulk) > most)
       report(found, "transfers within bounds", l.host,

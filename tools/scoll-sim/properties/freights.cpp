@@ -26,7 +26,9 @@ void check_patience(const broadcast_record& b, const freights::freight& f, viola
 
 /// Without faults, nobody goes up if no member refuses anything, and places come back soon after the end.
 void check_calm(const broadcast_record& b, const freights::freight& f, violations& found) {
-  if (b.outcome_status && f.about.altering.empty() && f.about.standing.empty() && f.wrong.risen != 0)
+  // With a deadline, a source may give up half of what is left of it before the broadcast comes to it.
+  if (b.outcome_status && b.options.deadline.unlimited() && f.about.altering.empty() &&
+      f.about.standing.empty() && f.wrong.risen != 0)
     report(found, "nobody goes up without a loss", b, fmt::format("{} orders did", f.wrong.risen));
   // A member that was not reached, or did not know the group as the root does, cannot tell its sources.
   const auto is_lost = [&](std::uint32_t rank) {
