@@ -30,8 +30,17 @@ std::shared_ptr<detail::group_state> held(const life& l, const group_record& g) 
   return g.id ? detail::node_access::engine(*l.member).find_group(*g.id) : nullptr;
 }
 
+/// True if a host without gossip stood still after a moment for so long that notices to it are owed, and are sent
+/// when it makes contact again, which it may never do.
+bool is_owed_for_good(const cluster& c, std::uint32_t host, nanoseconds after) {
+  constexpr nanoseconds grace = std::chrono::seconds(1);
+  return !c.has_gossip() && std::ranges::any_of(c.faults(), [&](const fault_record& f) {
+    return f.stalls && f.hosts.contains(host) && f.until > std::max(f.from, after) + grace;
+  });
+}
+
 /// The members whose life at the time of the first revoke still runs and still holds the group. All others
-/// count as dead. If a service names the group, only members that held it at the time of the revoke count,
+/// count as dead, and so do those that a notice may never reach. If a service names the group, only members that held it at the time of the revoke count,
 /// because a member that asks the service afterwards holds the group anew.
 std::vector<const life*> holders(const cluster& c, const group_record& g) {
   std::vector<const life*> found;
@@ -39,7 +48,9 @@ std::vector<const life*> holders(const cluster& c, const group_record& g) {
     const life* const l = c.alive(host);
     const revoke_record& first = g.revokes.front();
     const bool then = g.created_by_a_host() || std::ranges::find(first.holders, l) != first.holders.end();
-    if (l != nullptr && l->started <= first.at && then && held(*l, g) != nullptr) found.push_back(l);
+    if (l != nullptr && l->started <= first.at && then && held(*l, g) != nullptr &&
+        !is_owed_for_good(c, host, first.at))
+      found.push_back(l);
   }
   return found;
 }
