@@ -35,7 +35,7 @@ struct alignas(128) member_page {
   std::atomic<std::uint64_t> messages{0};
   std::atomic<std::uint64_t> background_bytes{0};
   std::atomic<std::uint64_t> notices{0};
-  // Of the latest broadcast with bulk data, at its root.
+  // The root sets these after each broadcast with bulk data.
   std::atomic<scoll::bulk_plan> plan{};
   std::atomic<std::uint32_t> piece_bytes{0};
   std::atomic<std::uint64_t> predicted_ns{0};

@@ -78,7 +78,7 @@ std::vector<picture> pictures_over(const rows& all, const std::string& x, const 
     p.shown = shown;
     std::string line = text_of(r, "subject");
     if (r.contains("asked")) line += ", " + text_of(r, "asked");
-    // Of a plan, the chunk that was found best differs from point to point.
+    // The best chunk of a plan differs from point to point.
     if (r.contains("chunk") && r["chunk"] != 0 && !r.contains("plan"))
       line += ", chunk " + text_of(r, "chunk");
     if (r.contains("depth") && r["depth"] != 0) line += ", depth " + text_of(r, "depth");

@@ -90,7 +90,7 @@ TEST_CASE("a member that is stopped for two seconds is slow, not lost", "[proces
   for (const bulk_plan& plan : {bulk_plan::chain(), bulk_plan::circulant()}) {
     c.send(0, spread(c, plan, mishap::stop, 4, 5));
     static_cast<void>(c.next(4, report::kind::stopping));
-    usleep(2'000'000);
+    usleep(2'000'000);  // the fault itself, which has no end that could be waited for
     c.signal(4, SIGCONT);
     const report r = c.next(0, report::kind::result);
     INFO(to_string(plan) << ": " << r.text);

@@ -139,8 +139,8 @@ bool bulk_landing::order_rising() {
 bool bulk_landing::order_planned() {
   if (!intake_) return false;  // a piece that goes up has found nobody
   const bool room = by_plan_ + 1 < most_orders;
-  // Of several sources each gives a piece now and then. More orders at once would let it answer in another
-  // order than that of the rounds.
+  // A member with several sources gets a piece from each one now and then. More orders at once would let a
+  // source answer in another order than that of the rounds.
   const auto most_of_one =
       std::max<std::size_t>(2, (most_orders_to_one - 1) / std::max<std::size_t>(1, planned_));
   giver* best = nullptr;
