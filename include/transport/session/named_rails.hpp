@@ -38,7 +38,7 @@ class named_rails final : public rail {
   void stop_listening() noexcept override;
   void connect(const std::string& address, connect_events& waiter) noexcept override;
   void cancel_connect(connect_events& waiter) noexcept override;
-  /// Those of all its transports.
+  /// Counts the registrars of all transports, in the order in which the transports were added.
   memory_registrar* registrar(std::size_t number) noexcept override;
   std::size_t open() const noexcept override;
   task<void> all_closed() override;

@@ -83,7 +83,8 @@ TEST_CASE("a plan takes the time that the formula gives", "[bulk][predict]") {
   bulk_members members = apart(8);
   members.control = {.hops = 2, .fan_out = 3, .sends = 4, .all_sends = 6};
   CHECK(predict_bulk(bulk_plan::whole(), members, pieces, costs) == 2 * 4 * landing + 4 * 4 * link);
-  // Four of the five pieces go to one child after the other. One piece goes to all children at once.
+  // A source answers up to four orders of a child at once. So the first four pieces reach a child after they have
+  // gone to all others; the fifth goes to one child after the other.
   const bulk_pieces five = pieces_of(5 * 65'536, 65'536);
   CHECK(predict_bulk(bulk_plan::whole(), members, five, costs) == 2 * 5 * landing + (4 * 6 + 1 * 4) * link);
   bulk_costs far = costs;
