@@ -128,7 +128,7 @@ TEST_CASE("a revoke ends the transfer of a hook, and the memory is free then") {
 }
 
 TEST_CASE("a member that cannot have the object fails in prepare, and nobody below it is told", "[world]") {
-  test::cluster c(test::any_kind_of_world(), 3, {}, 1ms);
+  test::cluster c(test::any_kind_of_bulk_world(), 3, {}, 1ms);
   shelves at(c);
   const auto group = c.make_group<spread>(0, chain{});
   at[0].stored = test::made(mebibyte, 1);
