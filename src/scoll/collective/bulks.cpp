@@ -172,7 +172,11 @@ void engine::bulks::answer(reader& r) noexcept {
     return remove(r);
   }
   const auto memory = r.of->memory_for(r.node);
-  if (!memory) return refuse(r, memory.error());
+  if (!memory) {
+    if (!SCOLL_MUTANT(refused_reader_awaited, "a source waits for a reader that it has refused"))
+      r.of->reader_done(r.node);  // it asks others, and comes no more
+    return refuse(r, memory.error());
+  }
   if (std::exchange(r.answered, true)) return;
   transport::message& m = owner_.endpoint_.acquire_message();
   m.set_head_bytes(*wire::encode_to(m.head_space(), *memory));
@@ -192,6 +196,11 @@ void engine::bulks::remove(reader& r) noexcept {
 /// The reader needs nothing more, or its node is gone.
 void engine::bulks::reader::on_parent_cancelled(const transport::cancel_reason&) noexcept {
   drop();
+  // Until the broadcast has come and given its memory, it does not know its readers. It is told then.
+  if (of == nullptr || of->undecided()) {
+    declines = true;
+    return;
+  }
   operation_bulk* const bulk = of;
   const node_id who = node;
   owner->remove(*this);

@@ -1,6 +1,9 @@
+#include <vector>
+
 #include "outsider.hpp"
 #include "scoll/collective/bulks.hpp"
 #include "scoll/collective/limits.hpp"
+#include "scoll/coro/sleep.hpp"
 #include "tests/catch.hpp"
 
 using namespace scoll;
@@ -28,7 +31,62 @@ collective_head reading(const group_id& group, std::uint64_t operation, nanoseco
   return head;
 }
 
+/// Takes an object. One member refuses its first chunk, and another one is slow to begin.
+struct picky {
+  static constexpr service_id id{0x0313};
+  struct request {
+    std::uint32_t refuser = 0;
+    std::uint32_t slow = 0;
+  };
+  std::vector<std::vector<std::byte>>* places;
+  std::uint32_t* refuser;
+
+  task<status> prepare(const request& r, bcast_context& c) const {
+    *refuser = r.refuser;
+    if (c.rank() == r.slow) co_await sleep_for(30ms);
+    if (c.is_root()) co_return status{};
+    auto& place = (*places)[c.rank()];
+    place.resize(c.bulk()->length);
+    co_return c.receive_bulk(place);
+  }
+  status on_bulk(const bulk_chunk&, bcast_context& c) const {
+    return c.rank() == *refuser ? status(error(errc::io_error, "no")) : status();
+  }
+  static void execute(const request&, bcast_context&) {}
+};
+
 }  // namespace
+
+TEST_CASE("nobody waits for a reader that has failed at any moment") {
+  constexpr std::size_t piece = 64 * 1024;
+  for (const std::uint32_t n : {4U, 5U, 8U}) {
+    std::vector<std::vector<std::byte>> places(n);
+    std::uint32_t refuser = 0;
+    test::virtual_cluster c(n);
+    c.serve(picky{&places, &refuser});
+    for (const tree_spec& tree : {tree_spec(knomial{2}), tree_spec(chain{})}) {
+      const auto g = c.make_group<picky>(0, tree);
+      for (const std::uint32_t pieces : {1U, 2U, 4U, 9U}) {
+        const std::vector<std::byte> object(pieces * piece);
+        for (std::uint32_t refuses = 1; refuses < n; ++refuses) {
+          for (std::uint32_t slow = 1; slow < n; ++slow) {
+            bcast_options options;
+            options.bulk = std::span(object);
+            options.bulk_plan = bulk_plan::circulant();
+            options.bulk_piece_bytes = piece;
+            options.bulk_time = 20s;
+            const auto r = c.bcast(g, {refuses, slow}, options);
+            INFO(n << " members, " << pieces << " pieces, " << refuses << " refuses, " << slow << " is slow, "
+                   << describe(r.outcome()));
+            c.pass(200ms);  // of 20 s, for which a source would wait for a reader whose end it has not heard
+            for (std::uint32_t i = 0; i < n; ++i) REQUIRE(c.engine(i).operations() == 0);
+          }
+        }
+      }
+      REQUIRE(c.run(c[0].destroy(g)).has_value());
+    }
+  }
+}
 
 TEST_CASE("a stranger cannot wait for the bulk data of a group") {
   test::virtual_cluster c(3);
