@@ -254,6 +254,7 @@ class endpoint final : private accept_events {
   friend class request_view;
   friend class incoming;
   friend class lane;
+  friend class carrier;
   friend class memory_service;
   class greeter;
 

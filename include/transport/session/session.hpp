@@ -19,6 +19,7 @@
 
 namespace scoll::transport {
 
+class carrier;
 class endpoint;
 class lane;
 
@@ -104,6 +105,7 @@ class session final {
   friend class request_view;
   friend class endpoint;
   friend class lane;
+  friend class carrier;
 
   struct class_state {
     intrusive_list<message> expected;  // replies and cancels: need no credit

@@ -41,16 +41,17 @@ void lane::start_grace() noexcept {
   ex().arm(grace_timer_, ex().now() + session_.endpoint_.options().reconnect_grace);
 }
 
+void lane::end_grace() noexcept {
+  if (grace_timer_.armed()) ex().disarm(grace_timer_);
+}
+
 /// Somebody waits for the lane, which is not up. If it was lost, it has a new grace, which begins with an
 /// attempt.
 void lane::attend() noexcept {
-  if (state_ == state::idle) return begin_connect();
+  if (carrier_.idle()) return carrier_.begin_connect();
   if (grace_timer_.armed()) return;
   start_grace();
-  if (state_ != state::pausing) return;
-  ex().disarm(pause_timer_);
-  backoff_ = nanoseconds(0);
-  begin_connect();
+  carrier_.hurry();
 }
 
 void lane::grace_over() noexcept {
@@ -78,11 +79,9 @@ error lane::reason_of_loss() const noexcept {
 
 /// Nobody waits for the lane any more. A lost one goes on to connect, seldom.
 void lane::stand_down() noexcept {
-  if (state_ == state::connecting) session_.endpoint_.rail_.cancel_connect(*this);
-  stop_timers();
-  drop_link();
-  state_ = state::idle;
-  if (lost_) pause(last_failure_);
+  end_grace();
+  carrier_.stop();
+  if (lost_) carrier_.pause(last_failure_);
 }
 
 /// Ends all exchanges of class bulk on this side, and nothing else.
@@ -140,7 +139,7 @@ void lane::take_back_unwanted() noexcept {
     session_.take_back(each);
   }
   last_assigned_ = number;
-  cursor_ = retained_.first();
+  carrier_.set_cursor(retained_.first());
 }
 
 void session::take_back(message& m) noexcept {

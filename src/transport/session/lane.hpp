@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "scoll/coro/executor.hpp"
 #include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/member_timer.hpp"
+#include "transport/session/carrier.hpp"
 #include "transport/session/hello.hpp"
 #include "transport/session/link.hpp"
 #include "transport/session/message.hpp"
@@ -14,32 +16,23 @@ namespace scoll::transport {
 
 class session;
 
-/// One of the streams of a session: its connection, and the sequence of its messages. It connects when there
-/// is something to send, reconnects with growing pauses, and gives up after the grace. Then the session ends
-/// if this is the control lane. If it is the bulk lane, only the exchanges of class bulk end, and the lane is
-/// *lost*: it keeps its sequence, and goes on to connect, seldom, to tell the peer what it still holds
-/// (grace.cpp).
-///
-/// ```text
-///            need                connected            welcome
-///   idle ──────────► connecting ──────────► greeting ──────────► up
-///    ▲                  │ failed               │ refused, broken │ broken
-///    │ no need          ▼                      ▼                 │
-///    └────────────── pausing ◄─────────────────┴─────────────────┘
-///                       the peer's own connection leads to `up` from every state but `greeting` of the
-///                       smaller node id
-/// ```
-class lane final : public link_events, public connect_events {
+/// One of the streams of a session: the sequence of its messages, which outlasts connections, and the carrier
+/// that makes them. It connects when there is something to send, and gives up after the grace. Then the
+/// session ends if this is the control lane. If it is the bulk lane, only the exchanges of class bulk end, and
+/// the lane is *lost*: it keeps its sequence, and goes on to connect, seldom, to tell the peer what it still
+/// holds (grace.cpp).
+class lane final {
  public:
   lane(session& owner, lane_id id) noexcept;
   ~lane();
   lane(const lane&) = delete;
   lane& operator=(const lane&) = delete;
 
-  bool up() const noexcept { return state_ == state::up; }
+  lane_id id() const noexcept { return id_; }
+  bool up() const noexcept { return carrier_.up(); }
   /// The reading of memory over its link; null while it is not up, or if the link has none.
-  remote_access* remote() const noexcept { return remote_; }
-  bool greeting() const noexcept { return state_ == state::greeting; }
+  remote_access* remote() const noexcept { return carrier_.remote(); }
+  bool greeting() const noexcept { return carrier_.greeting(); }
   /// True from the end of the grace until the lane is up again, if something is held for the peer. Only a
   /// bulk lane is ever lost; a control lane takes its session with it.
   bool lost() const noexcept { return lost_; }
@@ -54,7 +47,9 @@ class lane final : public link_events, public connect_events {
   void pump() noexcept;
   /// Takes over a link that the peer made and that has said hello. `continues`: the sequence and credit in
   /// the hello apply to the present session.
-  void adopt(link& l, const hello& h, const frame_header& header, bool continues) noexcept;
+  void adopt(link& l, const hello& h, const frame_header& header, bool continues) noexcept {
+    carrier_.adopt(l, h, header, continues);
+  }
   /// Forgets all sequence state and closes the link. With `keep_connecting`, a connection that is being made
   /// continues: its welcome will name the new session.
   void reset(bool keep_connecting) noexcept;
@@ -67,49 +62,45 @@ class lane final : public link_events, public connect_events {
 
  private:
   friend class session;
-  enum class state : std::uint8_t { idle, connecting, greeting, up, pausing };
+  friend class carrier;
 
-  void on_frame(frame_view& frame) noexcept override;
-  lent_range place_payload(const frame_header& header, std::span<const std::byte> head) noexcept override;
-  void on_writable() noexcept override;
-  void on_closed(const error& reason) noexcept override;
-  void on_connected(link& connected) noexcept override;
-  void on_connect_failed(const error& reason) noexcept override;
+  // What its carrier asks and tells.
 
-  void on_greeting(frame_view& frame) noexcept;
-  void on_sequenced(frame_view& frame) noexcept;
-  void on_refused(frame_view& frame) noexcept;
-  void refused_by_us(const error& reason) noexcept;
-  void take_link(link& l) noexcept;
-  void begin_connect() noexcept;
-  void send_hello(frame_type type) noexcept;
-  void pause(const error& reason) noexcept;
-  void resume_after_pause() noexcept;
-  void came_up(std::uint64_t peer_received) noexcept;
-  void violated(const error& reason) noexcept;
-  void drop_link() noexcept;
-  void stop_timers() noexcept;
+  /// True while somebody waits for a connection.
+  bool needed() const noexcept;
+  /// True if a connection is to be made: it is needed, or the lane is lost.
+  bool wanted() const noexcept { return needed() || lost_; }
+  void count_attempt() noexcept { ++attempts_; }
+  void on_attempt() noexcept;
+  /// A connection has failed or broken. True if there is to be another attempt.
+  bool on_failure(const error& reason, bool awaited) noexcept;
+  void on_up(carrier& c, std::uint64_t peer_received) noexcept;
+  lent_range place(const frame_header& header, std::span<const std::byte> head) noexcept;
+  void on_sequenced(carrier& c, frame_view& frame) noexcept;
+  message* first_retained() noexcept { return retained_.first(); }
+  bool left() const noexcept { return left_; }
+  bool owes_acknowledgement() const noexcept { return acknowledge_now_; }
+  /// True if an acknowledgement was owed. It is not any more.
+  bool acknowledgement_leaves() noexcept { return std::exchange(acknowledge_now_, false); }
+  message* next_message(const carrier& c, bool& again) noexcept;
+  /// The carrier takes the message that `next_message` has returned.
+  void hand_over(message& m, carrier& to, bool again) noexcept;
+  void stamp(frame_header& header) noexcept;
+
   void start_grace() noexcept;
+  void end_grace() noexcept;
   void attend() noexcept;
   void grace_over() noexcept;
   error reason_of_loss() const noexcept;
   void stand_down() noexcept;
   void take_back_unwanted() noexcept;
-  void greeting_over() noexcept;
   void acknowledge_due() noexcept;
-  void write_batch() noexcept;
-  message* next_message(bool& again) noexcept;
   void acknowledge_soon() noexcept;
-  void acknowledge_alone() noexcept;
-  void stamp(frame_header& header) noexcept;
-  bool needed() const noexcept;
   executor& ex() const noexcept;
 
   session& session_;
   lane_id id_;
-  state state_ = state::idle;
-  link* link_ = nullptr;
-  remote_access* remote_ = nullptr;  // of the link, while the lane is up
+  carrier carrier_{*this};
   std::uint64_t last_assigned_ = 0;
   std::uint64_t received_ = 0;
   std::uint64_t placed_ = 0;  // the latest message whose payload was written as it came
@@ -123,12 +114,8 @@ class lane final : public link_events, public connect_events {
   std::uint64_t peer_attempts_ = 0;
   intrusive_list<message> retained_;
   std::size_t retained_count_ = 0;
-  message* cursor_ = nullptr;  // first retained message not yet handed to the current link
-  nanoseconds backoff_{0};
   error last_failure_;
-  member_timer<&lane::resume_after_pause> pause_timer_{*this};
   member_timer<&lane::grace_over> grace_timer_{*this};
-  member_timer<&lane::greeting_over> greeting_timer_{*this};
   member_timer<&lane::acknowledge_due> acknowledge_timer_{*this};
 };
 

@@ -1,0 +1,296 @@
+#include "transport/session/carrier.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
+#include "transport/io/address.hpp"
+#include "transport/io/control_frame.hpp"
+#include "transport/session/endpoint.hpp"
+#include "transport/session/frame_batch.hpp"
+#include "transport/session/lane.hpp"
+#include "transport/session/limits.hpp"
+#include "transport/session/session.hpp"
+#include "transport/wire/wire.hpp"
+
+namespace scoll::transport {
+
+namespace {
+
+bool is_violation(const error& reason) noexcept {
+  return reason == errc::malformed || reason == errc::too_large || reason == errc::checksum_mismatch;
+}
+
+}  // namespace
+
+session& carrier::owner() const noexcept {
+  return lane_.session_;
+}
+
+endpoint& carrier::at() const noexcept {
+  return lane_.session_.endpoint_;
+}
+
+executor& carrier::ex() const noexcept {
+  return at().get_executor();
+}
+
+// ---- connecting
+
+void carrier::begin_connect() noexcept {
+  state_ = state::connecting;
+  lane_.on_attempt();
+  at().rail_.connect(std::string(address_of_lane(owner().address(), lane_.id())), *this);
+}
+
+void carrier::take_link(link& l) noexcept {
+  link_ = &l;
+  link_->set_owner(this);
+  if (lane_.id() == lane_id::bulk) link_->expect_bulk();
+}
+
+void carrier::on_connected(link& connected) noexcept {
+  take_link(connected);
+  state_ = state::greeting;
+  lane_.count_attempt();
+  ex().arm(greeting_timer_, ex().now() + at().options().hello_limit);
+  send_hello(frame_type::hello);
+}
+
+void carrier::send_hello(frame_type type) noexcept {
+  std::array<std::byte, max_control_payload_bytes> payload;
+  const auto size = wire::encode_to(payload, owner().make_hello(lane_.id()));
+  SCOLL_ASSERT(size.has_value(), "a hello exceeds its frame");
+  frame_header header;
+  header.type = type;
+  owner().stamp(header, lane_.id());
+  write_control(*link_, header, std::span(payload).first(*size));
+}
+
+void carrier::on_connect_failed(const error& reason) noexcept {
+  pause(reason);
+}
+
+void carrier::on_greeting(frame_view& frame) noexcept {
+  if (frame.header.type == frame_type::refuse) return on_refused(frame);
+  if (frame.header.type != frame_type::welcome)
+    return violated({errc::malformed, "the hello was not answered"});
+  const auto payload = frame.payload.bytes;
+  if (const auto version = spoken_version(payload); version != protocol_version) {
+    return refused_by_us(make_error(errc::version_mismatch, "node {} speaks protocol {}, this node {}",
+                                    owner().peer(), version, protocol_version));
+  }
+  const auto answer = wire::decode_from<hello>(payload);
+  if (!answer) return violated(answer.error());
+  if (answer->lane != static_cast<std::uint8_t>(lane_.id()))
+    return violated({errc::malformed, "welcome on the wrong lane"});
+  if (const auto s = owner().on_welcome(*answer, lane_); !s) {
+    return refused_by_us(printable(s.error().code(), s.error().text()));
+  }
+  owner().apply_grants(frame.header);
+  came_up(answer->received);
+}
+
+void carrier::refused_by_us(const error& reason) noexcept {
+  at().last_refusal_ = reason;
+  drop_link();
+  pause(reason);
+}
+
+void carrier::on_refused(frame_view& frame) noexcept {
+  const auto why = wire::decode_from<refusal>(frame.payload.bytes);
+  if (!why) return violated(why.error());
+  drop_link();
+  if (why->code == 0) return violated({errc::malformed, "a refusal without reason"});
+  const error reason = printable(static_cast<errc>(why->code), why->text);
+  if (reason.code() != errc::already_exists) at().last_refusal_ = reason;
+  pause(reason);
+}
+
+void carrier::greeting_over() noexcept {
+  drop_link();
+  pause({errc::deadline_exceeded, "the peer accepted the connection and said nothing"});
+}
+
+/// The pauses grow, and are never in step with those of the peer.
+void carrier::pause(const error& reason) noexcept {
+  if (greeting_timer_.armed()) ex().disarm(greeting_timer_);
+  cursor_ = nullptr;
+  at().note_progress();
+  const bool awaited = lane_.needed();
+  if (!lane_.on_failure(reason, awaited)) {
+    state_ = state::idle;
+    return;
+  }
+  const endpoint_options& options = at().options();
+  state_ = state::pausing;
+  const nanoseconds most =
+      awaited ? options.backoff_limit : std::max(options.backoff_limit, limits::lost_lane_pause);
+  backoff_ = std::clamp(backoff_ * 2, options.backoff_first, most);
+  const auto jitter = at().random_.below(static_cast<std::uint64_t>(backoff_.count()) / 4 + 1);
+  ex().arm(pause_timer_, ex().now() + backoff_ + nanoseconds(static_cast<std::int64_t>(jitter)));
+  if (awaited) lane_.start_grace();
+}
+
+void carrier::resume_after_pause() noexcept {
+  state_ = state::idle;
+  if (lane_.wanted()) return begin_connect();
+  lane_.end_grace();
+}
+
+void carrier::hurry() noexcept {
+  if (state_ != state::pausing) return;
+  ex().disarm(pause_timer_);
+  forget_failures();
+  begin_connect();
+}
+
+void carrier::adopt(link& l, const hello& h, const frame_header& header, bool continues) noexcept {
+  if (state_ == state::connecting) at().rail_.cancel_connect(*this);
+  drop_link();
+  take_link(l);
+  send_hello(frame_type::welcome);
+  if (continues) owner().apply_grants(header);
+  came_up(continues ? h.received : 0);
+}
+
+void carrier::came_up(std::uint64_t peer_received) noexcept {
+  stop_timers();
+  state_ = state::up;
+  remote_ = link_->remote();
+  cursor_ =
+      SCOLL_MUTANT(replay_forgotten, "a new connection replays nothing") ? nullptr : lane_.first_retained();
+  lane_.on_up(*this, peer_received);
+}
+
+// ---- losing the connection
+
+void carrier::on_closed(const error& reason) noexcept {
+  link_ = nullptr;
+  remote_ = nullptr;
+  if (is_violation(reason)) at().note_violation(reason);
+  pause(reason);
+}
+
+void carrier::violated(const error& reason) noexcept {
+  at().note_violation(reason);
+  drop_link();
+  pause(reason);
+}
+
+void carrier::drop_link() noexcept {
+  cursor_ = nullptr;
+  remote_ = nullptr;
+  if (link_ == nullptr) return;
+  link_->set_owner(nullptr);
+  std::exchange(link_, nullptr)->close();
+}
+
+void carrier::stop_timers() noexcept {
+  if (pause_timer_.armed()) ex().disarm(pause_timer_);
+  if (greeting_timer_.armed()) ex().disarm(greeting_timer_);
+}
+
+void carrier::stop() noexcept {
+  if (state_ == state::connecting) at().rail_.cancel_connect(*this);
+  stop_timers();
+  drop_link();
+  state_ = state::idle;
+}
+
+bool carrier::say_goodbye() noexcept {
+  if (!link_->writable()) return false;
+  frame_header header;
+  header.type = frame_type::goodbye;
+  lane_.stamp(header);
+  write_control(*link_, header);
+  return true;
+}
+
+// ---- receiving
+
+void carrier::on_frame(frame_view& frame) noexcept {
+  endpoint_statistics& count = at().statistics_;
+  ++count.frames_received;
+  count.bytes_received += frame.header.frame_bytes();
+  if (state_ == state::greeting) return on_greeting(frame);
+  if (!lane_.acknowledged(frame.header.acknowledged)) {
+    return violated({errc::malformed, "the peer acknowledges what was never sent"});
+  }
+  owner().apply_grants(frame.header);
+  switch (frame.header.type) {
+    case frame_type::request:
+    case frame_type::reply:
+    case frame_type::cancel:
+    case frame_type::notice: return lane_.on_sequenced(*this, frame);
+    case frame_type::acknowledge: return;
+    case frame_type::goodbye:
+      return owner().fail(make_error(errc::closed, "node {} has shut down", owner().peer()));
+    default: return violated({errc::malformed, "a greeting in the middle of a session"});
+  }
+}
+
+lent_range carrier::place_payload(const frame_header& header, std::span<const std::byte> head) noexcept {
+  return state_ == state::up ? lane_.place(header, head) : lent_range{};
+}
+
+// ---- sending
+
+void carrier::on_writable() noexcept {
+  at().note_progress();
+  if (state_ == state::up) write_batch();
+}
+
+void carrier::write() noexcept {
+  bool again = false;
+  if (link_->writable()) {
+    write_batch();
+  } else if (lane_.owes_acknowledgement() || lane_.next_message(*this, again) != nullptr) {
+    link_->flush();
+  }
+}
+
+void carrier::write_batch() noexcept {
+  if (lane_.left()) return;
+  frame_batch batch;
+  std::size_t bytes = 0;
+  std::size_t carried = 0;
+  bool all = false;
+  while (!batch.full()) {
+    bool again = false;
+    message* m = lane_.next_message(*this, again);
+    if (m == nullptr) {
+      all = true;
+      break;
+    }
+    if (bytes + m->copied_bytes() > link_->batch_bytes()) break;
+    lane_.hand_over(*m, *this, again);
+    batch.push_back(m->parts());
+    bytes += m->copied_bytes();
+    carried += m->frame_bytes();
+    if (batch.back().lent) break;  // a link borrows from one memory at a time
+  }
+  if (batch.size() == 0) return acknowledge_alone();
+  endpoint_statistics& count = at().statistics_;
+  lane_.acknowledgement_leaves();
+  count.frames_sent += batch.size();
+  count.bytes_sent += carried;
+  count.bytes_copied += bytes;
+  ++count.writes;
+  link_->write(batch.frames());
+  if (!all) link_->flush();
+}
+
+void carrier::acknowledge_alone() noexcept {
+  if (!lane_.acknowledgement_leaves()) return;
+  frame_header header;
+  lane_.stamp(header);
+  ++at().statistics_.acknowledges_sent;
+  ++at().statistics_.writes;
+  write_control(*link_, header);
+}
+
+}  // namespace scoll::transport

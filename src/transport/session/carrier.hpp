@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "scoll/coro/executor.hpp"
+#include "scoll/coro/member_timer.hpp"
+#include "transport/session/hello.hpp"
+#include "transport/session/link.hpp"
+#include "transport/session/message.hpp"
+
+namespace scoll::transport {
+
+class endpoint;
+class lane;
+class session;
+
+/// A lane's side of one connection: it makes or takes over the connection, introduces this node on it, and
+/// hands the lane's messages to it. When the connection breaks, the next one begins with what has not been
+/// acknowledged, and is made after a pause that grows.
+///
+/// ```text
+///            need                connected            welcome
+///   idle ──────────► connecting ──────────► greeting ──────────► up
+///    ▲                  │ failed               │ refused, broken │ broken
+///    │ no need          ▼                      ▼                 │
+///    └────────────── pausing ◄─────────────────┴─────────────────┘
+///                       the peer's own connection leads to `up` from every state but `greeting` of the
+///                       smaller node id
+/// ```
+class carrier final : public link_events, public connect_events {
+ public:
+  explicit carrier(lane& owner) noexcept : lane_(owner) {}
+  ~carrier() { stop(); }
+  carrier(const carrier&) = delete;
+  carrier& operator=(const carrier&) = delete;
+
+  bool idle() const noexcept { return state_ == state::idle; }
+  bool up() const noexcept { return state_ == state::up; }
+  bool greeting() const noexcept { return state_ == state::greeting; }
+  /// The reading of memory over its link; null while it is not up, or if the link has none.
+  remote_access* remote() const noexcept { return remote_; }
+
+  void begin_connect() noexcept;
+  /// Takes over a link that the peer made and that has said hello. `continues`: the sequence and credit in
+  /// the hello apply to the present session.
+  void adopt(link& l, const hello& h, const frame_header& header, bool continues) noexcept;
+  /// Connects at once if it pauses, as if nothing had failed yet.
+  void hurry() noexcept;
+  /// Pauses and connects again, if the lane still wants a connection then.
+  void pause(const error& reason) noexcept;
+  /// Forgets the connection, and the one that is being made.
+  void stop() noexcept;
+  /// The next failure is the first one.
+  void forget_failures() noexcept { backoff_ = nanoseconds(0); }
+  /// Breaks the connection off, because its peer has violated the protocol.
+  void violated(const error& reason) noexcept;
+
+  /// Writes what the lane has, if the link takes it now.
+  void write() noexcept;
+  /// Says goodbye on a connection that is up. False if it must be tried again.
+  bool say_goodbye() noexcept;
+
+  /// The first retained message that has not been handed to this link; null if all have.
+  message* cursor() const noexcept { return cursor_; }
+  void set_cursor(message* next) noexcept { cursor_ = next; }
+
+ private:
+  enum class state : std::uint8_t { idle, connecting, greeting, up, pausing };
+
+  void on_frame(frame_view& frame) noexcept override;
+  lent_range place_payload(const frame_header& header, std::span<const std::byte> head) noexcept override;
+  void on_writable() noexcept override;
+  void on_closed(const error& reason) noexcept override;
+  void on_connected(link& connected) noexcept override;
+  void on_connect_failed(const error& reason) noexcept override;
+
+  void on_greeting(frame_view& frame) noexcept;
+  void on_refused(frame_view& frame) noexcept;
+  void refused_by_us(const error& reason) noexcept;
+  void greeting_over() noexcept;
+  void resume_after_pause() noexcept;
+  void take_link(link& l) noexcept;
+  void send_hello(frame_type type) noexcept;
+  void came_up(std::uint64_t peer_received) noexcept;
+  void stop_timers() noexcept;
+  void drop_link() noexcept;
+  void write_batch() noexcept;
+  void acknowledge_alone() noexcept;
+  session& owner() const noexcept;
+  endpoint& at() const noexcept;
+  executor& ex() const noexcept;
+
+  lane& lane_;
+  state state_ = state::idle;
+  link* link_ = nullptr;
+  remote_access* remote_ = nullptr;  // of the link, while it is up
+  message* cursor_ = nullptr;
+  nanoseconds backoff_{0};
+  member_timer<&carrier::resume_after_pause> pause_timer_{*this};
+  member_timer<&carrier::greeting_over> greeting_timer_{*this};
+};
+
+}  // namespace scoll::transport
