@@ -19,11 +19,13 @@
 #include <optional>
 #include <stdexcept>
 
+#include "scoll/bulk.hpp"
 #include "scoll/coro/event.hpp"
 #include "scoll/coro/scope.hpp"
 #include "scoll/coro/sleep.hpp"
 #include "scoll/coro/sync_wait.hpp"
 #include "scoll/node.hpp"
+#include "scoll/ship.hpp"
 #include "tests/catch.hpp"
 #include "transport/io/io_awaitables.hpp"
 #include "transport/io/reactor.hpp"
@@ -45,6 +47,10 @@ std::uint32_t open_files() {
 void tell(int socket, const report& r) {
   if (::send(socket, &r, sizeof r, MSG_NOSIGNAL) != sizeof r) _exit(3);
 }
+
+// Functions of every process.
+constexpr remote_function<std::uint64_t, std::uint64_t> echo{"processes.echo"};
+constexpr remote_function<nothing, region_descriptor> memory{"processes.memory"};
 
 /// The service of every process.
 struct worker {
@@ -104,6 +110,9 @@ class obedient {
     node_ = std::make_unique<node>(*ring_, *rail_, options);
     node_->listen("127.0.0.1:0").value();
     node_->serve(worker{socket_, &never_}).value();
+    node_->serve(echo, [](const std::uint64_t& number, call_context&) { return number; });
+    region_ = expose(*node_, shown_).value();
+    node_->serve(memory, [this](const nothing&, call_context&) { return region_.descriptor(); });
     node_->serve(depot{&place_, [this] { tell_stopped(); }}).value();
   }
 
@@ -131,6 +140,8 @@ class obedient {
         case order::kind::make_groups: co_await make_groups(o); break;
         case order::kind::end_groups: co_await end_groups(); break;
         case order::kind::count: count(); break;
+        case order::kind::call: co_await call(o); break;
+        case order::kind::pull: co_await pull_from(o); break;
         default: co_await broadcast(o);
       }
     }
@@ -142,6 +153,7 @@ class obedient {
     left.hooks_named = down ? 0 : 1;
     std::snprintf(left.text, sizeof left.text, "%s", std::string(down.error().text()).c_str());
     never_.set();
+    region_.unexpose();
     node_.reset();
     while (rail_->open() != 0) co_await sleep_for(1ms);
     left.files_left_open = open_files() - before_;
@@ -202,6 +214,32 @@ class obedient {
     answer.groups_ending = static_cast<std::uint32_t>(now.groups_ending);
     answer.heap_bytes = heap.uordblks + heap.hblkhd;
     tell(socket_, answer);
+  }
+
+  void tell_status(const status& s) const {
+    report answer;
+    answer.what = report::kind::result;
+    answer.ok = s.has_value();
+    answer.code = s.error().code();
+    std::snprintf(answer.text, sizeof answer.text, "%s", std::string(s.error().text()).c_str());
+    tell(socket_, answer);
+  }
+
+  task<void> call(const order& o) {
+    const std::uint64_t number = 7;
+    const auto r = co_await ship(*node_, o.victim + 1, echo, number);
+    tell_status(r ? status() : status(r.error()));
+  }
+
+  /// The first time it asks for the descriptor.
+  task<void> pull_from(const order& o) {
+    if (theirs_.node != o.victim + 1) {
+      const auto r = co_await ship(*node_, o.victim + 1, memory);
+      if (!r) co_return tell_status(r.error());
+      theirs_ = *r;
+    }
+    std::array<std::byte, shown_bytes> into;
+    tell_status(co_await pull(*node_, theirs_, 0, into));
   }
 
   void tell_stopped() const {
@@ -276,7 +314,11 @@ class obedient {
   std::unique_ptr<transport::reactor> ring_;
   std::unique_ptr<transport::tcp_rail> rail_;
   event never_;
+  static constexpr std::size_t shown_bytes = 4096;
+  std::array<std::byte, shown_bytes> shown_{};  // to others, by `memory`
   std::unique_ptr<node> node_;
+  memory_region region_;
+  region_descriptor theirs_;
   std::map<std::string, group<worker>> groups_;
   std::map<std::string, group<depot>> depots_;
   std::vector<std::byte> place_;      // for objects

@@ -34,6 +34,8 @@ struct order {
     make_groups,  ///< creates `groups` groups of the members
     end_groups,   ///< destroys all of these, at one time
     count,        ///< reports what the node holds
+    call,         ///< calls process `victim`, without a deadline
+    pull,         ///< reads memory of process `victim`, likewise
     quit,
   } what = kind::broadcast;
   deed action = deed::answer;

@@ -1,4 +1,6 @@
+#include <chrono>
 #include <csignal>
+#include <string>
 
 #include "process_cluster.hpp"
 #include "scoll/tree/any_tree.hpp"
@@ -90,6 +92,41 @@ TEST_CASE("a stopped member is unknown at the deadline and welcome afterwards", 
     INFO(again.text);
     REQUIRE(again.ok);
   }
+  c.quit_all();
+}
+
+TEST_CASE("nothing without a deadline waits for a stopped process for ever", "[process]") {
+  constexpr std::uint32_t stopped = 3;
+  process_cluster c(4);
+  order call = c.for_all(order::kind::call);
+  order pull = c.for_all(order::kind::pull);
+  order broadcast = c.broadcast_to_all(binomial, deed::dwell);
+  call.victim = pull.victim = stopped;
+  // No gossip tells of anything. All connections stand, and the operating system acknowledges what is sent.
+  REQUIRE(c.ask(0, call).ok);
+  REQUIRE(c.ask(1, pull).ok);
+  REQUIRE(c.ask(2, broadcast).ok);
+  c.signal(stopped, SIGSTOP);
+  const auto began = std::chrono::steady_clock::now();
+  c.send(0, call);
+  c.send(1, pull);
+  for (const std::uint32_t i : {0U, 1U}) {
+    const report r = c.next(i, report::kind::result);
+    INFO(r.text);
+    REQUIRE_FALSE(r.ok);
+    REQUIRE(r.code == errc::connection_lost);
+    REQUIRE_THAT(std::string(r.text),
+                 Catch::Contains("node 4") && Catch::Contains("has not answered for 10 s"));
+  }
+  const auto took = std::chrono::steady_clock::now() - began;
+  REQUIRE(took > std::chrono::milliseconds(9'900));
+  REQUIRE(took < std::chrono::milliseconds(15'000));  // 10.1 s, and what a busy machine adds
+  const report r = c.ask(2, broadcast);
+  REQUIRE(to_string(r.states[stopped]) == to_string(member_state::unknown));
+  c.signal(stopped, SIGCONT);
+  REQUIRE(c.ask(0, call).ok);
+  REQUIRE(c.ask(1, pull).ok);
+  REQUIRE(c.ask(2, broadcast).ok);
   c.quit_all();
 }
 

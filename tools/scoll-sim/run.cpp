@@ -81,6 +81,7 @@ void check_at_rest(cluster& c, violations& found) {
 void check_outcomes(cluster& c, violations& found) {
   check_broadcasts(c, found);
   check_calls(c, found);
+  check_silence(c, found);
   check_hauls(c, found);
   check_rights(c, found);
   check_freights(c, found);

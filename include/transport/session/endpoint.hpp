@@ -13,54 +13,14 @@
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/task.hpp"
 #include "transport/session/endpoint_buffers.hpp"
+#include "transport/session/endpoint_options.hpp"
+#include "transport/session/endpoint_statistics.hpp"
 #include "transport/session/hello.hpp"
 #include "transport/session/link.hpp"
 #include "transport/session/message.hpp"
 #include "transport/session/session.hpp"
 
 namespace scoll::transport {
-
-/// Bounds and times of an endpoint. `validate` says what is wrong with a set of options.
-struct endpoint_options {
-  /// The id of this node, 1 or more.
-  node_id self = 0;
-  /// The name of the cluster; links of other clusters are refused.
-  std::string cluster;
-  /// A number that grows with every start of the node: its start time in ns, or a stored counter.
-  std::uint64_t incarnation = 0;
-  /// How long a peer may be unreachable before its session is lost. If only the connection for class bulk is
-  /// lost, only the exchanges of that class end.
-  nanoseconds reconnect_grace = std::chrono::seconds(1);
-  /// The first pause between connection attempts to a peer; pauses grow up to `backoff_limit`.
-  nanoseconds backoff_first = std::chrono::milliseconds(5);
-  nanoseconds backoff_limit = std::chrono::milliseconds(200);
-  /// How long a new link may take to introduce itself.
-  nanoseconds hello_limit = std::chrono::seconds(2);
-  /// How long an acknowledgement may wait for another frame that can carry it.
-  nanoseconds acknowledge_delay = std::chrono::milliseconds(20);
-  /// The most requests of each class that a peer may have open here at once.
-  std::array<std::uint32_t, class_count> window{32, 64, 64, 16};
-  /// The most requests per peer and class that wait for credit; a further one fails with `busy`.
-  std::uint32_t queue_limit = 256;
-  /// The most requests per peer that wait for a reply; a further one fails with `busy`.
-  std::uint32_t exchange_limit = 4096;
-  /// The most accepted links that have not introduced themselves.
-  std::uint32_t handshake_limit = 128;
-  /// The most memory regions exposed at once; a further one fails with `busy`.
-  std::uint32_t region_limit = 65536;
-  /// The most segments of gets and puts under way per peer; at most `queue_limit`.
-  std::uint32_t transfer_window = 16;
-  /// Bytes of one segment of a transfer, 1 to 1 MiB.
-  std::uint32_t transfer_segment_bytes = 524288;
-  /// Buffers of 8 KiB for small segments that have been sent and not acknowledged. When all are taken,
-  /// transfers wait.
-  std::uint32_t transfer_buffers = 1024;
-  /// The most orders of peers for pieces that are not there yet; a further one is answered `busy`, and its
-  /// peer tries again.
-  std::uint32_t parked_limit = 4096;
-
-  status validate() const;
-};
 
 /// A request that has just arrived. The handler accepts it and replies later through the `incoming`, or
 /// refuses it.
@@ -142,45 +102,8 @@ class endpoint_events {
   ~endpoint_events() = default;
 };
 
-/// Counters for tests and status pages; they only grow.
-struct endpoint_statistics {
-  std::uint64_t frames_sent = 0, frames_received = 0;
-  std::uint64_t requests_sent = 0, replies_sent = 0;
-  std::uint64_t notices_sent = 0, notices_received = 0;
-  /// Notices that said nothing that this node knows.
-  std::uint64_t notices_dropped = 0;
-  /// Batches handed to links.
-  std::uint64_t writes = 0;
-  std::uint64_t bytes_sent = 0, bytes_received = 0;
-  /// Bytes sent that were copied into batches: all but lent memory.
-  std::uint64_t bytes_copied = 0;
-  std::uint64_t acknowledges_sent = 0;
-  /// Frames sent again on a new link.
-  std::uint64_t replays = 0;
-  /// Frames received again and dropped.
-  std::uint64_t duplicates = 0;
-  /// Replies that came when their exchange had ended.
-  std::uint64_t late_replies = 0;
-  /// Links that this endpoint refused at the handshake.
-  std::uint64_t links_refused = 0;
-  /// Links broken off because the peer violated the protocol.
-  std::uint64_t links_broken = 0;
-  std::uint64_t sessions_lost = 0;
-  /// How often the exchanges of class bulk with a peer ended alone, because its bulk connection was lost.
-  std::uint64_t bulk_lost = 0;
-  /// Ranges of peers' memory that were read by hardware, and their bytes.
-  std::uint64_t reads = 0, read_bytes = 0;
-  /// Rights to read this node's memory that were given, and those that were recalled.
-  std::uint64_t grants = 0, recalls = 0;
-  /// Spans of memory that were registered.
-  std::uint64_t registrations = 0;
-  /// Bytes that were copied through slabs, because their memory is not registered.
-  std::uint64_t staged_bytes = 0;
-  /// How often the memory of a right or a read was taken back without a wait (docs/lifetimes.md).
-  std::uint64_t forced_fences = 0;
-};
-
 class memory_service;
+class session_watch;
 
 /// One node's communication with all its peers over a rail: sessions, handshakes, and buffers that several
 /// endpoints may share. It serves requests of class bulk itself: these are the gets and puts of registered
@@ -270,6 +193,7 @@ class endpoint final : private accept_events {
     if (draining_) progress_.set();
   }
   bool say_goodbye() noexcept;
+  void watch(session& one);
   void note_violation(const error& reason) noexcept {
     ++statistics_.links_broken;
     last_violation_ = reason;
@@ -282,6 +206,7 @@ class endpoint final : private accept_events {
   std::shared_ptr<endpoint_buffers> buffers_;
   random_generator random_;
   std::unique_ptr<memory_service> memory_;
+  std::unique_ptr<session_watch> watch_;  // made when first needed
   /// Sessions note their progress here until their own end, so that it outlives them.
   event progress_;
   std::map<node_id, std::unique_ptr<session>> sessions_;

@@ -16,12 +16,15 @@
 #include "transport/session/link.hpp"
 #include "transport/session/message.hpp"
 #include "transport/session/notice.hpp"
+#include "transport/session/round_trip.hpp"
 
 namespace scoll::transport {
 
 class carrier;
 class endpoint;
 class lane;
+/// The list of the sessions that await something.
+struct watched;
 
 /// The relation with one peer, which outlasts links: sequence numbers, acknowledgements, messages that are
 /// not acknowledged, credits and exchanges. It survives a broken link if the same incarnation of the peer is
@@ -30,7 +33,7 @@ class lane;
 ///
 /// Memory is bounded per peer: credits bound requests, the queue limit bounds those that wait for credit, and
 /// the requests admitted bound replies.
-class session final {
+class session final : public list_hook<watched> {
  public:
   session(endpoint& owner, node_id peer, std::string address);
   ~session();
@@ -74,6 +77,12 @@ class session final {
   /// The reading of the peer's memory, over the present connection for class bulk; null if there is none.
   remote_access* remote() const noexcept;
 
+  /// The round-trip time of the connection for all classes but bulk. Probes measure it while something is
+  /// awaited of the peer.
+  const round_trip& rtt() const noexcept { return rtt_; }
+  /// When the peer last showed that its process runs, by an answer to a probe or by a greeting.
+  time_point last_contact() const noexcept { return last_contact_; }
+
   /// True if the connection for class bulk has been lost for the grace, so that the exchanges of that class
   /// have ended, and something is still held that the peer must hear of. A new request of class bulk has the
   /// grace to go through.
@@ -106,6 +115,7 @@ class session final {
   friend class endpoint;
   friend class lane;
   friend class carrier;
+  friend class session_watch;
 
   struct class_state {
     intrusive_list<message> expected;  // replies and cancels: need no credit
@@ -153,9 +163,17 @@ class session final {
   std::uint32_t window_of(traffic_class klass) const noexcept;
   void grant_if_low(traffic_class klass) noexcept;
   void stamp(frame_header& header, lane_id lane) noexcept;
+  void stamp_anew(frame_header& header) const noexcept;
   bool work_waiting(lane_id lane) const noexcept;
   void kick() noexcept;
   void flush() noexcept;
+
+  // contact
+  bool awaits() const noexcept;
+  /// Looks whether the peer is there, and returns whether anything is awaited of it. `late`: this process did
+  /// not run when it should have.
+  bool look(bool late) noexcept;
+  void on_contact(lane_id lane, nanoseconds took) noexcept;
 
   // session life
   hello make_hello(lane_id lane) const;
@@ -195,6 +213,9 @@ class session final {
   bool kicked_ = false;
   member_node<&session::flush> flush_{*this};
   std::uint32_t owed_calls_ = 0;  // those in `incoming_` of class call
+  round_trip rtt_;
+  time_point last_contact_{};
+  std::uint32_t silent_for_ = 0;  // looks, since a probe has been unanswered
   intrusive_list<message> notices_;
   std::size_t notices_queued_ = 0;
   intrusive_list<emission, emission> told_;  // the tickets that are about to hear of progress

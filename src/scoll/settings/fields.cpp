@@ -312,6 +312,15 @@ constexpr std::array fields{
                                                             "the longest time between later attempts"),
     field<short_time, SCOLL_PLACE(node.link.hello_limit)>("link.hello_limit", "a time up to 3600s",
                                                           "the time for a connection to introduce itself"),
+    field<optional_time, SCOLL_PLACE(node.link.silence_limit)>(
+        "link.silence_limit", "a time up to 3600s, at least link.probe_interval; 0: never",
+        "a peer that is awaited and does not answer for this long is lost"),
+    field<short_time, SCOLL_PLACE(node.link.unacknowledged_limit)>(
+        "link.unacknowledged_limit", "a time up to 3600s",
+        "a connection over which a message is not acknowledged for this long is replaced"),
+    field<short_time, SCOLL_PLACE(node.link.probe_interval)>(
+        "link.probe_interval", "a time up to 3600s",
+        "how often a peer that is awaited is probed, while no messages come and go"),
     field<short_time, SCOLL_PLACE(node.link.acknowledge_delay)>(
         "link.acknowledge_delay", "a time up to 3600s",
         "how long an acknowledgement waits for a message to travel with"),

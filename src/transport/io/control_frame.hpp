@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "scoll/coro/assert.hpp"
 #include "scoll/coro/error.hpp"
 #include "transport/session/frame.hpp"
 #include "transport/session/link.hpp"
@@ -31,15 +32,39 @@ inline error printable(errc code, std::string_view text) noexcept {
   return {code, {safe.data(), size}};
 }
 
-/// Writes one unsequenced frame with a small payload to a writable link.
-inline void write_control(link& l, frame_header header, std::span<const std::byte> payload = {}) noexcept {
-  std::byte head[frame_header_bytes];
+/// Fills `head` with the header of an unsequenced frame.
+inline frame_parts encode_control(std::span<std::byte, frame_header_bytes> head, frame_header header,
+                                  std::span<const std::byte> payload) noexcept {
   header.head_bytes = 0;
   header.payload_bytes = static_cast<std::uint32_t>(payload.size());
   header.payload_checksum = wire::checksum(payload);
   encode_frame_header(head, header);
-  const frame_parts parts{head, payload};
+  return {head, payload};
+}
+
+/// Writes one unsequenced frame with a small payload to a writable link.
+inline void write_control(link& l, const frame_header& header,
+                          std::span<const std::byte> payload = {}) noexcept {
+  std::byte head[frame_header_bytes];
+  const frame_parts parts = encode_control(head, header, payload);
   l.write({&parts, 1});
 }
+
+/// The memory of an unsequenced frame with a payload of at most 16 bytes, for a batch of frames.
+class control_frame {
+ public:
+  control_frame() noexcept {}  // not initialised, because most batches have none
+
+  /// Returns the frame, which lies here.
+  frame_parts encode(const frame_header& header, std::span<const std::byte> payload) noexcept {
+    SCOLL_ASSERT(payload.size() <= sizeof payload_, "the payload of a control frame in a batch is short");
+    std::copy(payload.begin(), payload.end(), payload_);
+    return encode_control(head_, header, std::span(payload_).first(payload.size()));
+  }
+
+ private:
+  std::byte head_[frame_header_bytes];
+  std::byte payload_[16];
+};
 
 }  // namespace scoll::transport

@@ -96,8 +96,7 @@ void carrier::on_greeting(frame_view& frame) noexcept {
 
 void carrier::refused_by_us(const error& reason) noexcept {
   at().last_refusal_ = reason;
-  drop_link();
-  pause(reason);
+  break_off(reason);
 }
 
 void carrier::on_refused(frame_view& frame) noexcept {
@@ -111,8 +110,7 @@ void carrier::on_refused(frame_view& frame) noexcept {
 }
 
 void carrier::greeting_over() noexcept {
-  drop_link();
-  pause({errc::deadline_exceeded, "the peer accepted the connection and said nothing"});
+  break_off({errc::deadline_exceeded, "the peer accepted the connection and said nothing"});
 }
 
 /// The pauses grow, and are never in step with those of the peer.
@@ -160,6 +158,8 @@ void carrier::adopt(link& l, const hello& h, const frame_header& header, bool co
 void carrier::came_up(std::uint64_t peer_received) noexcept {
   stop_timers();
   state_ = state::up;
+  prober_ = {};
+  probe_due_ = answer_due_ = false;
   remote_ = link_->remote();
   cursor_ =
       SCOLL_MUTANT(replay_forgotten, "a new connection replays nothing") ? nullptr : lane_.first_retained();
@@ -177,6 +177,10 @@ void carrier::on_closed(const error& reason) noexcept {
 
 void carrier::violated(const error& reason) noexcept {
   at().note_violation(reason);
+  break_off(reason);
+}
+
+void carrier::break_off(const error& reason) noexcept {
   drop_link();
   pause(reason);
 }
@@ -227,6 +231,8 @@ void carrier::on_frame(frame_view& frame) noexcept {
     case frame_type::cancel:
     case frame_type::notice: return lane_.on_sequenced(*this, frame);
     case frame_type::acknowledge: return;
+    case frame_type::probe: return on_probe(frame);
+    case frame_type::probe_reply: return on_probe_reply(frame);
     case frame_type::goodbye:
       return owner().fail(make_error(errc::closed, "node {} has shut down", owner().peer()));
     default: return violated({errc::malformed, "a greeting in the middle of a session"});
@@ -235,6 +241,51 @@ void carrier::on_frame(frame_view& frame) noexcept {
 
 lent_range carrier::place_payload(const frame_header& header, std::span<const std::byte> head) noexcept {
   return state_ == state::up ? lane_.place(header, head) : lent_range{};
+}
+
+// ---- probes
+
+void carrier::send_probe() noexcept {
+  probe_due_ = true;
+  owner().kick();
+}
+
+/// One answer leaves in this turn, however many probes have come.
+void carrier::on_probe(const frame_view& frame) noexcept {
+  const auto asked = wire::decode_from<probe>(frame.payload.bytes);
+  if (!asked) return violated(asked.error());
+  if (SCOLL_MUTANT(probe_unanswered, "a node that lives does not answer probes")) return;
+  answer_ = *asked;
+  answer_due_ = true;
+  owner().kick();
+}
+
+void carrier::on_probe_reply(const frame_view& frame) noexcept {
+  const auto answer = wire::decode_from<probe>(frame.payload.bytes);
+  if (!answer) return violated(answer.error());
+  if (const auto took = prober_.answered(*answer, ex().now())) owner().on_contact(lane_.id(), *took);
+}
+
+void carrier::add_probe(frame_batch& batch, control_frame& room, frame_type type,
+                        const probe& what) noexcept {
+  frame_header header;
+  header.type = type;
+  lane_.stamp_anew(header);
+  std::array<std::byte, sizeof(probe)> payload;
+  const auto size = wire::encode_to(payload, what);
+  SCOLL_ASSERT(size.has_value(), "a probe has a fixed size");
+  batch.push_back(room.encode(header, std::span(payload).first(*size)));
+}
+
+void carrier::add_probes(frame_batch& batch, std::span<control_frame, 2> room) noexcept {
+  const auto owing = static_cast<std::uint32_t>(owner().owing());
+  if (std::exchange(answer_due_, false)) {
+    answer_.owing = owing;
+    add_probe(batch, room[0], frame_type::probe_reply, answer_);
+  }
+  if (!std::exchange(probe_due_, false)) return;
+  ++at().statistics_.probes_sent;
+  add_probe(batch, room[1], frame_type::probe, prober_.next(ex().now(), owing));
 }
 
 // ---- sending
@@ -248,7 +299,8 @@ void carrier::write() noexcept {
   bool again = false;
   if (link_->writable()) {
     write_batch();
-  } else if (lane_.owes_acknowledgement() || lane_.next_message(*this, again) != nullptr) {
+  } else if (probe_due_ || answer_due_ || lane_.owes_acknowledgement() ||
+             lane_.next_message(*this, again) != nullptr) {
     link_->flush();
   }
 }
@@ -256,6 +308,8 @@ void carrier::write() noexcept {
 void carrier::write_batch() noexcept {
   if (lane_.left()) return;
   frame_batch batch;
+  std::array<control_frame, 2> probes;
+  if (probe_due_ || answer_due_) add_probes(batch, probes);
   std::size_t bytes = 0;
   std::size_t carried = 0;
   bool all = false;

@@ -8,10 +8,13 @@
 #include "transport/session/hello.hpp"
 #include "transport/session/link.hpp"
 #include "transport/session/message.hpp"
+#include "transport/session/prober.hpp"
 
 namespace scoll::transport {
 
+class control_frame;
 class endpoint;
+class frame_batch;
 class lane;
 class session;
 
@@ -55,6 +58,13 @@ class carrier final : public link_events, public connect_events {
   void forget_failures() noexcept { backoff_ = nanoseconds(0); }
   /// Breaks the connection off, because its peer has violated the protocol.
   void violated(const error& reason) noexcept;
+  /// Breaks it off and makes another one.
+  void break_off(const error& reason) noexcept;
+
+  /// Sends a probe, with the next batch or alone. If the link takes nothing, the probe counts as unanswered.
+  void send_probe() noexcept;
+  prober& probes() noexcept { return prober_; }
+  bool unanswered() const noexcept { return probe_due_ || prober_.unanswered(); }
 
   /// Writes what the lane has, if the link takes it now.
   void write() noexcept;
@@ -85,6 +95,10 @@ class carrier final : public link_events, public connect_events {
   void came_up(std::uint64_t peer_received) noexcept;
   void stop_timers() noexcept;
   void drop_link() noexcept;
+  void on_probe(const frame_view& frame) noexcept;
+  void on_probe_reply(const frame_view& frame) noexcept;
+  void add_probes(frame_batch& batch, std::span<control_frame, 2> room) noexcept;
+  void add_probe(frame_batch& batch, control_frame& room, frame_type type, const probe& what) noexcept;
   void write_batch() noexcept;
   void acknowledge_alone() noexcept;
   session& owner() const noexcept;
@@ -96,6 +110,10 @@ class carrier final : public link_events, public connect_events {
   link* link_ = nullptr;
   remote_access* remote_ = nullptr;  // of the link, while it is up
   message* cursor_ = nullptr;
+  prober prober_;
+  probe answer_;  // to the peer's latest probe
+  bool probe_due_ = false;
+  bool answer_due_ = false;
   nanoseconds backoff_{0};
   member_timer<&carrier::resume_after_pause> pause_timer_{*this};
   member_timer<&carrier::greeting_over> greeting_timer_{*this};

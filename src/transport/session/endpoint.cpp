@@ -10,6 +10,7 @@
 #include "transport/io/control_frame.hpp"
 #include "transport/memory/memory_service.hpp"
 #include "transport/session/lane.hpp"
+#include "transport/session/session_watch.hpp"
 #include "transport/wire/wire.hpp"
 
 namespace scoll::transport {
@@ -46,8 +47,13 @@ status endpoint_options::validate() const {
     return error(errc::invalid_argument, "queue, exchange and handshake limits must be greater than 0");
   }
   if (reconnect_grace.count() <= 0 || backoff_first.count() <= 0 || hello_limit.count() <= 0 ||
-      acknowledge_delay.count() <= 0) {
+      acknowledge_delay.count() <= 0 || unacknowledged_limit.count() <= 0 || probe_interval.count() <= 0) {
     return error(errc::invalid_argument, "times must be positive");
+  }
+  if (silence_limit.count() < 0 || (silence_limit.count() != 0 && silence_limit < probe_interval)) {
+    return make_error(errc::invalid_argument,
+                      "silence_limit is {} ns, less than probe_interval, {} ns; 0 stands for no limit",
+                      silence_limit.count(), probe_interval.count());
   }
   if (backoff_limit < backoff_first) {
     return make_error(errc::invalid_argument, "backoff_limit is {} ns, less than backoff_first, {} ns",
@@ -234,6 +240,12 @@ void endpoint::on_hello(greeter& from, frame_view& frame) noexcept {
   link& accepted = from.give_up_link();
   finish(from);
   l.adopt(accepted, *h, frame.header, *continues);
+}
+
+void endpoint::watch(session& one) {
+  if (!one.awaits()) return;
+  if (watch_ == nullptr) watch_ = std::make_unique<session_watch>(executor_);
+  watch_->add(one);
 }
 
 void endpoint::tell_session_lost(session& peer, const error& reason) noexcept {

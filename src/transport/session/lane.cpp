@@ -66,6 +66,8 @@ void lane::reset(bool keep_connecting) noexcept {
   retained_count_ = 0;
   carrier_.set_cursor(nullptr);
   last_assigned_ = received_ = acknowledgement_sent_ = placed_ = 0;
+  seen_ = oldest_ = 0;
+  times_stuck_ = 0;
   acknowledge_now_ = left_ = lost_ = was_up_ = false;
   if (keep_connecting && !carrier_.up()) {
     if (!grace_timer_.armed()) return;
@@ -166,6 +168,11 @@ void lane::stamp(frame_header& header) noexcept {
   header.acknowledged = acknowledgement_sent_ =
       received_ + SCOLL_MUTANT(acknowledges_ahead, "one message more than has arrived is acknowledged");
   session_.stamp(header, id_);
+}
+
+void lane::stamp_anew(frame_header& header) const noexcept {
+  header.acknowledged = acknowledgement_sent_;
+  session_.stamp_anew(header);
 }
 
 /// Messages that an earlier link may have lost come first (`again`), then new ones.

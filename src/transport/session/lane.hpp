@@ -55,6 +55,15 @@ class lane final {
   void reset(bool keep_connecting) noexcept;
   /// Says goodbye, after which nothing is sent any more. False if it must be tried again.
   bool leave() noexcept;
+  /// Probes the peer if no probe has left for a while: a short while if messages come and go.
+  void probe_if_due() noexcept;
+  /// This process did not run for a while: the round trip of no probe that is under way counts.
+  void distrust_times() noexcept { carrier_.probes().distrust_times(ex().now()); }
+  /// True if the peer owes the answer to a probe.
+  bool unanswered() const noexcept { return carrier_.unanswered(); }
+  /// Breaks a connection off over which the peer answers probes and acknowledges nothing for the limit.
+  void watch_acknowledgements() noexcept;
+  bool retains() const noexcept { return !retained_.empty(); }
   /// Sends an acknowledgement at the end of this turn, with a message or alone.
   void acknowledge_now() noexcept;
   /// The peer has acknowledged everything up to `sequence`. False if that was never sent.
@@ -86,6 +95,8 @@ class lane final {
   /// The carrier takes the message that `next_message` has returned.
   void hand_over(message& m, carrier& to, bool again) noexcept;
   void stamp(frame_header& header) noexcept;
+  /// Says once more what was said last. If such a frame is lost, nobody misses it.
+  void stamp_anew(frame_header& header) const noexcept;
 
   void start_grace() noexcept;
   void end_grace() noexcept;
@@ -115,6 +126,10 @@ class lane final {
   intrusive_list<message> retained_;
   std::size_t retained_count_ = 0;
   error last_failure_;
+  std::uint64_t seen_ = 0;     // messages both ways when the last probe was due
+  std::uint64_t oldest_ = 0;   // the first retained message at the last look
+  std::uint32_t old_for_ = 0;  // looks since it has been that
+  std::uint32_t times_stuck_ = 0;
   member_timer<&lane::grace_over> grace_timer_{*this};
   member_timer<&lane::acknowledge_due> acknowledge_timer_{*this};
 };

@@ -23,6 +23,16 @@ inline constexpr std::size_t retained_messages = 4096;
 /// is longer, as long as nobody waits for the lane.
 inline constexpr nanoseconds lost_lane_pause = std::chrono::seconds(1);
 
+/// The time between two looks at the sessions that await something.
+inline constexpr nanoseconds watch_interval = std::chrono::milliseconds(50);
+
+/// The time between two probes of a peer while messages come and go.
+inline constexpr nanoseconds busy_probe_interval = std::chrono::milliseconds(100);
+
+/// A session whose connection has been broken off so often, because the same message was not acknowledged
+/// over it, is lost.
+inline constexpr std::uint32_t most_times_stuck = 3;
+
 /// The most notices of an endpoint that have not been handed to a link.
 inline constexpr std::size_t queued_notices = 1024;
 

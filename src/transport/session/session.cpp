@@ -150,6 +150,10 @@ void session::stamp(frame_header& header, lane_id lane) noexcept {
   }
 }
 
+void session::stamp_anew(frame_header& header) const noexcept {
+  for (std::size_t c = 0; c < class_count; ++c) header.granted[c] = classes_[c].credits.granted_by_us();
+}
+
 void session::kick() noexcept {
   if (kicked_) return;
   kicked_ = true;
@@ -158,6 +162,7 @@ void session::kick() noexcept {
 
 void session::flush() noexcept {
   kicked_ = false;
+  if (!linked()) endpoint_.watch(*this);
   for (auto& l : lanes_) {
     if (l != nullptr) l->pump();
   }
@@ -263,6 +268,8 @@ void session::follow(const hello& h) noexcept {
     reset(make_error(errc::connection_lost, "node {} has given up the session", peer_),
           {.unsent = true, .connecting = true});
   }
+  silent_for_ = 0;
+  last_contact_ = endpoint_.executor_.now();
   if (peer_epoch_ != 0) return;
   peer_epoch_ = h.epoch;
   for (std::size_t c = 0; c < class_count; ++c) {
@@ -296,6 +303,7 @@ void session::reset(const error& reason, kept keep) noexcept {
     if (l != nullptr) l->reset(keep.connecting);
   }
   ++serial_;
+  silent_for_ = 0;
   owed_calls_ = 0;
   orphans_.splice(incoming_);
   endpoint_.note_progress();

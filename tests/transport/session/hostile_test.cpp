@@ -166,7 +166,7 @@ TEST_CASE("another protocol version is named at both ends", "[reactor]") {
   const refusal r = i.s.refused();
   CHECK(r.code == static_cast<std::uint16_t>(errc::version_mismatch));
   CHECK(r.version == protocol_version);
-  CHECK_THAT(r.text, Catch::Contains("999") && Catch::Contains("node 1 speaks 2"));
+  CHECK_THAT(r.text, Catch::Contains("999") && Catch::Contains("node 1 speaks 3"));
   CHECK(i.n.ep->last_refusal() == errc::version_mismatch);
 }
 
@@ -188,10 +188,10 @@ TEST_CASE("a requester names what its peer answered the greeting with", "[reacto
   errc expected = errc::unreachable;
   std::string text;
   SECTION("another version") {
-    h.version = 3;
+    h.version = 4;
     s.say(stranger::encoded(h, frame_type::welcome));
     expected = errc::version_mismatch;
-    text = "speaks protocol 3";
+    text = "speaks protocol 4";
   }
   SECTION("another node") {
     h.node = 8;

@@ -33,6 +33,8 @@ void check_revokes_are_prompt(cluster& c, violations& found);
 // When all activity has ended, whatever happened.
 void check_broadcasts(const cluster& c, violations& found);
 void check_calls(const cluster& c, violations& found);
+/// Calls to hosts that stood still.
+void check_silence(const cluster& c, violations& found);
 void check_revokes(const cluster& c, violations& found);
 /// The memory that descriptors in calls refer to, and its transfers.
 void check_hauls(const cluster& c, violations& found);

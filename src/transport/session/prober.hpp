@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "scoll/coro/time.hpp"
+
+namespace scoll::transport {
+
+/// The payload of a `probe` and of its answer, which repeats the first two fields.
+struct probe {
+  std::uint64_t stamp = 0;   ///< the prober's own time; the peer does not read it
+  std::uint32_t serial = 0;  ///< counts the probes of a connection from 1
+  std::uint32_t owing = 0;   ///< the requests of the receiver that the sender of the frame works at
+};
+
+/// The probes of one connection. Only an answered probe proves that the peer is there: what arrives by itself
+/// does not show that it hears, and acknowledgements of a kernel do not show that its process runs.
+class prober {
+ public:
+  /// Makes the next probe, which leaves now.
+  probe next(time_point now, std::uint32_t owing) noexcept {
+    if (!unanswered()) oldest_ = now;
+    latest_ = now;
+    return {static_cast<std::uint64_t>(now.time_since_epoch().count()), ++sent_, owing};
+  }
+
+  /// Takes an answer. Returns the time since its probe left; nothing if this is no answer to one that is
+  /// unanswered. The time is 0 if the stamp is none of this connection's, or if the time is not to be trusted.
+  std::optional<nanoseconds> answered(const probe& answer, time_point now) noexcept {
+    if (answer.serial <= answered_ || answer.serial > sent_) return std::nullopt;
+    answered_ = answer.serial;
+    const time_point left{nanoseconds(static_cast<std::int64_t>(answer.stamp))};
+    if (left < oldest_ || left > latest_) return nanoseconds(0);
+    oldest_ = left;
+    return now - left;
+  }
+
+  /// This process did not run for a while before `now`: what was under way then says nothing about times.
+  void distrust_times(time_point now) noexcept { oldest_ = now; }
+
+  bool unanswered() const noexcept { return answered_ != sent_; }
+  /// True if no probe has left for that long.
+  bool due(time_point now, nanoseconds interval) const noexcept {
+    return sent_ == 0 || now - latest_ >= interval;
+  }
+
+ private:
+  std::uint32_t sent_ = 0;
+  std::uint32_t answered_ = 0;
+  time_point oldest_{};  // no probe that is unanswered left before that
+  time_point latest_{};
+};
+
+}  // namespace scoll::transport

@@ -1,0 +1,121 @@
+#include "transport/session/session_watch.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
+#include "transport/session/class_index.hpp"
+#include "transport/session/endpoint.hpp"
+#include "transport/session/lane.hpp"
+#include "transport/session/limits.hpp"
+
+// Whether a peer of which something is awaited is still there. A connection that stands proves nothing: the
+// kernel of a stopped process acknowledges what it receives, and the other half of a connection may be gone.
+// So the peer is probed, and only its answers count.
+namespace scoll::transport {
+namespace {
+
+/// The number of looks in a time, at least one.
+std::uint32_t looks(nanoseconds time) noexcept {
+  return static_cast<std::uint32_t>(std::max<nanoseconds::rep>(1, time / limits::watch_interval));
+}
+
+std::string seconds_of(nanoseconds time) {
+  return fmt::format("{} s", std::chrono::duration<double>(time).count());
+}
+
+}  // namespace
+
+session_watch::~session_watch() {
+  if (timer_.armed()) executor_.disarm(timer_);
+}
+
+void session_watch::add(session& one) noexcept {
+  sessions_.push_back(one);
+  if (timer_.armed()) return;
+  next_ = executor_.now() + limits::watch_interval;
+  executor_.arm(timer_, next_);
+}
+
+void session_watch::on_time() noexcept {
+  const bool late = executor_.now() - next_ > limits::watch_interval;
+  next_ = executor_.now() + limits::watch_interval;
+  executor_.arm(timer_, next_);
+  intrusive_list<session, watched> now;
+  now.splice(sessions_);
+  while (!now.empty()) {
+    session& one = now.pop_front();
+    if (one.look(late) && !one.linked()) sessions_.push_back(one);
+  }
+  if (sessions_.empty()) executor_.disarm(timer_);
+}
+
+/// What a lost bulk lane holds is awaited by nobody.
+bool session::awaits() const noexcept {
+  if (pending_exchanges_[0] != 0 || pending_exchanges_[1] != 0 || owed_calls_ != 0) return true;
+  return std::ranges::any_of(lanes_,
+                             [](const auto& l) { return l != nullptr && !l->lost() && l->retains(); });
+}
+
+bool session::look(bool late) noexcept {
+  if (!awaits()) {
+    silent_for_ = 0;
+    return false;
+  }
+  const auto is_up = [](const auto& l) { return l != nullptr && l->up(); };
+  const auto probed = std::ranges::find_if(lanes_, is_up);
+  if (probed == lanes_.end()) return true;  // the grace bounds that
+  const nanoseconds limit = endpoint_.options_.silence_limit;
+  if (late) (*probed)->distrust_times();
+  const bool silent = (*probed)->unanswered() && !late;
+  if (silent && limit.count() != 0 && ++silent_for_ > looks(limit) &&
+      !SCOLL_MUTANT(silence_endless, "a node waits for ever for a peer that does not answer")) {
+    ++endpoint_.statistics_.silences;
+    fail(make_error(errc::connection_lost, "node {} has not answered for {}, though its connection stands",
+                    peer_, seconds_of(limit)));
+    return false;
+  }
+  (*probed)->probe_if_due();
+  for (auto& l : lanes_) {
+    if (l != nullptr) l->watch_acknowledgements();
+  }
+  return true;
+}
+
+void session::on_contact(lane_id lane, nanoseconds took) noexcept {
+  ++endpoint_.statistics_.probes_answered;
+  silent_for_ = 0;
+  last_contact_ = endpoint_.executor_.now();
+  if (lane == lane_id::control && took.count() != 0) rtt_.add(took, last_contact_);
+}
+
+void lane::probe_if_due() noexcept {
+  const bool busy = last_assigned_ + received_ != seen_;
+  const nanoseconds interval =
+      busy ? limits::busy_probe_interval : session_.endpoint_.options().probe_interval;
+  if (!carrier_.probes().due(ex().now(), interval)) return;
+  seen_ = last_assigned_ + received_;
+  carrier_.send_probe();
+}
+
+void lane::watch_acknowledgements() noexcept {
+  const std::uint64_t oldest = retained_.empty() ? 0 : retained_.front().header().sequence;
+  if (oldest != oldest_) {
+    oldest_ = oldest;
+    old_for_ = times_stuck_ = 0;
+    return;
+  }
+  const bool may_be_stuck = oldest != 0 && up() && session_.silent_for_ == 0;
+  const nanoseconds limit = session_.endpoint_.options().unacknowledged_limit;
+  if (!may_be_stuck || ++old_for_ <= looks(limit)) return;
+  old_for_ = 0;
+  ++session_.endpoint_.statistics_.links_stuck;
+  const error reason =
+      make_error(errc::connection_lost, "node {} has acknowledged nothing for {}, though it answers probes",
+                 session_.peer(), seconds_of(limit));
+  if (++times_stuck_ == limits::most_times_stuck) return session_.fail(reason);
+  carrier_.break_off(reason);
+}
+
+}  // namespace scoll::transport
