@@ -110,9 +110,9 @@ class obedient {
     node_ = std::make_unique<node>(*ring_, *rail_, options);
     node_->listen("127.0.0.1:0").value();
     node_->serve(worker{socket_, &never_}).value();
-    node_->serve(echo, [](const std::uint64_t& number, call_context&) { return number; });
+    node_->serve(echo, [](const std::uint64_t& number, call_context&) { return number; }).value();
     region_ = expose(*node_, shown_).value();
-    node_->serve(memory, [this](const nothing&, call_context&) { return region_.descriptor(); });
+    node_->serve(memory, [this](const nothing&, call_context&) { return region_.descriptor(); }).value();
     node_->serve(depot{&place_, [this] { tell_stopped(); }}).value();
   }
 

@@ -90,6 +90,8 @@ std::string_view to_string(mark m) noexcept {
     case right_recalled: return "right recalled";
     case withdrawn_while_read: return "withdrawn while read";
     case stopped_while_read: return "stopped while read";
+    case given_up_silent: return "given up silent";
+    case connection_replaced: return "connection replaced";
   }
   return "?";
 }

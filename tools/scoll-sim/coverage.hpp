@@ -95,8 +95,10 @@ enum class mark : std::uint8_t {
   right_recalled,           ///< a right was recalled
   withdrawn_while_read,     ///< a transfer failed because registered memory was withdrawn meanwhile
   stopped_while_read,       ///< a transfer into registered memory was stopped
+  given_up_silent,          ///< a session ended because its peer answered no probe
+  connection_replaced,      ///< a connection that carried nothing was replaced
 };
-inline constexpr std::size_t marks = static_cast<std::size_t>(mark::stopped_while_read) + 1;
+inline constexpr std::size_t marks = static_cast<std::size_t>(mark::connection_replaced) + 1;
 
 std::string_view to_string(mark m) noexcept;
 

@@ -20,6 +20,8 @@ struct endpoint_statistics {
   std::uint64_t probes_sent = 0, probes_answered = 0;
   /// Sessions that ended because the peer was silent.
   std::uint64_t silences = 0;
+  /// Links replaced because the peer was there and they were dead.
+  std::uint64_t links_half_dead = 0;
   /// Links broken off because the peer answered probes and acknowledged nothing.
   std::uint64_t links_stuck = 0;
   /// Frames sent again on a new link.

@@ -12,6 +12,12 @@ namespace scoll::transport {
 /// Names a server process in the cluster; 0 names none.
 using node_id = std::uint64_t;
 
+/// Flags of a hello; others are ignored.
+struct hello_flags {
+  /// The connection is tried beside another one, and displaces it only if the speaker goes on with it.
+  static constexpr std::uint8_t spare = 1;
+};
+
 /// The payload of `hello` and `welcome`: the sender, the node that it means to address, and the point where
 /// the two left off.
 ///
@@ -22,6 +28,8 @@ using node_id = std::uint64_t;
 struct hello {
   std::uint16_t version = protocol_version;
   std::uint8_t lane = 0;
+  /// `hello_flags`
+  std::uint8_t flags = 0;
   std::uint64_t node = 0;
   /// The node that the sender means to address.
   std::uint64_t target = 0;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -96,6 +97,9 @@ class link {
   /// The reading of memory over this link, from `expect_bulk` on. Null if it cannot do that: then the bytes
   /// travel in frames.
   virtual remote_access* remote() noexcept { return nullptr; }
+  /// The bytes of this link that the peer's transport has acknowledged, so far; nothing if that is not known.
+  /// It is asked in doubt only, whether the other end is there.
+  virtual std::optional<std::uint64_t> acknowledged_bytes() const noexcept { return std::nullopt; }
   /// Ends the link after what was written has been sent, without further calls to the owner. The link may be
   /// destroyed when this returns. A peer that does not read delays the end only for a bounded time.
   virtual void close() noexcept = 0;

@@ -170,6 +170,7 @@ class session final : public list_hook<watched> {
 
   // contact
   bool awaits() const noexcept;
+  bool awaits_over(lane_id id) const noexcept;
   /// Looks whether the peer is there, and returns whether anything is awaited of it. `late`: this process did
   /// not run when it should have.
   bool look(bool late) noexcept;

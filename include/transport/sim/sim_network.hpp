@@ -130,6 +130,8 @@ class sim_network {
   void cut(std::uint32_t a, std::uint32_t b);
   /// Breaks all links between two hosts at `a` only. `b` believes that they are up until it writes.
   void half_open(std::uint32_t a, std::uint32_t b);
+  /// All links between two hosts carry nothing any more, either way, and neither end is told. New ones work.
+  void lose_all(std::uint32_t a, std::uint32_t b);
   /// Refuses connections from one host to another until `admit`.
   void refuse(std::uint32_t from, std::uint32_t to) { path(from, to).refused_until = nanoseconds::max(); }
   void admit(std::uint32_t from, std::uint32_t to) { path(from, to).refused_until = nanoseconds(0); }

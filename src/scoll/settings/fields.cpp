@@ -313,7 +313,7 @@ constexpr std::array fields{
     field<short_time, SCOLL_PLACE(node.link.hello_limit)>("link.hello_limit", "a time up to 3600s",
                                                           "the time for a connection to introduce itself"),
     field<optional_time, SCOLL_PLACE(node.link.silence_limit)>(
-        "link.silence_limit", "a time up to 3600s, at least link.probe_interval; 0: never",
+        "link.silence_limit", "a time up to 3600s, 0: never",
         "a peer that is awaited and does not answer for this long is lost"),
     field<short_time, SCOLL_PLACE(node.link.unacknowledged_limit)>(
         "link.unacknowledged_limit", "a time up to 3600s",

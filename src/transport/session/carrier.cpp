@@ -42,7 +42,7 @@ executor& carrier::ex() const noexcept {
 
 void carrier::begin_connect() noexcept {
   state_ = state::connecting;
-  lane_.on_attempt();
+  lane_.on_attempt(*this);
   at().rail_.connect(std::string(address_of_lane(owner().address(), lane_.id())), *this);
 }
 
@@ -62,7 +62,10 @@ void carrier::on_connected(link& connected) noexcept {
 
 void carrier::send_hello(frame_type type) noexcept {
   std::array<std::byte, max_control_payload_bytes> payload;
-  const auto size = wire::encode_to(payload, owner().make_hello(lane_.id()));
+  hello said = owner().make_hello(lane_.id());
+  if (lane_.is_spare(*this)) said.flags = hello_flags::spare;
+  said_received_ = said.received;
+  const auto size = wire::encode_to(payload, said);
   SCOLL_ASSERT(size.has_value(), "a hello exceeds its frame");
   frame_header header;
   header.type = type;
@@ -87,11 +90,14 @@ void carrier::on_greeting(frame_view& frame) noexcept {
   if (!answer) return violated(answer.error());
   if (answer->lane != static_cast<std::uint8_t>(lane_.id()))
     return violated({errc::malformed, "welcome on the wrong lane"});
+  const bool was_spare = lane_.is_spare(*this);
+  if (was_spare) lane_.promote_spare();
   if (const auto s = owner().on_welcome(*answer, lane_); !s) {
     return refused_by_us(printable(s.error().code(), s.error().text()));
   }
   owner().apply_grants(frame.header);
   came_up(answer->received);
+  if (was_spare && up()) send_probe();  // so that the peer goes over to it
 }
 
 void carrier::refused_by_us(const error& reason) noexcept {
@@ -109,6 +115,7 @@ void carrier::on_refused(frame_view& frame) noexcept {
   pause(reason);
 }
 
+/// The peer has not answered the greeting, or has not gone on after the welcome.
 void carrier::greeting_over() noexcept {
   break_off({errc::deadline_exceeded, "the peer accepted the connection and said nothing"});
 }
@@ -118,6 +125,10 @@ void carrier::pause(const error& reason) noexcept {
   if (greeting_timer_.armed()) ex().disarm(greeting_timer_);
   cursor_ = nullptr;
   at().note_progress();
+  if (lane_.is_spare(*this) || lane_.spare_takes_over(reason)) {
+    state_ = state::idle;
+    return;
+  }
   const bool awaited = lane_.needed();
   if (!lane_.on_failure(reason, awaited)) {
     state_ = state::idle;
@@ -155,6 +166,21 @@ void carrier::adopt(link& l, const hello& h, const frame_header& header, bool co
   came_up(continues ? h.received : 0);
 }
 
+void carrier::welcome_spare(link& l, const hello& h) noexcept {
+  stop();
+  take_link(l);
+  state_ = state::welcomed;
+  peer_received_ = h.received;
+  ex().arm(greeting_timer_, ex().now() + at().options().hello_limit);
+  send_hello(frame_type::welcome);
+}
+
+/// The peer goes on with this connection, which has been a spare.
+void carrier::stand_in() noexcept {
+  if (lane_.is_spare(*this)) lane_.promote_spare();
+  came_up(peer_received_);
+}
+
 void carrier::came_up(std::uint64_t peer_received) noexcept {
   stop_timers();
   state_ = state::up;
@@ -163,7 +189,7 @@ void carrier::came_up(std::uint64_t peer_received) noexcept {
   remote_ = link_->remote();
   cursor_ =
       SCOLL_MUTANT(replay_forgotten, "a new connection replays nothing") ? nullptr : lane_.first_retained();
-  lane_.on_up(*this, peer_received);
+  lane_.on_up(*this, said_received_, peer_received);
 }
 
 // ---- losing the connection
@@ -221,6 +247,8 @@ void carrier::on_frame(frame_view& frame) noexcept {
   ++count.frames_received;
   count.bytes_received += frame.header.frame_bytes();
   if (state_ == state::greeting) return on_greeting(frame);
+  if (state_ == state::welcomed) stand_in();
+  if (!up()) return;
   if (!lane_.acknowledged(frame.header.acknowledged)) {
     return violated({errc::malformed, "the peer acknowledges what was never sent"});
   }
@@ -263,14 +291,17 @@ void carrier::on_probe(const frame_view& frame) noexcept {
 void carrier::on_probe_reply(const frame_view& frame) noexcept {
   const auto answer = wire::decode_from<probe>(frame.payload.bytes);
   if (!answer) return violated(answer.error());
-  if (const auto took = prober_.answered(*answer, ex().now())) owner().on_contact(lane_.id(), *took);
+  const auto took = prober_.answered(*answer, ex().now());
+  if (!took) return;
+  lane_.on_answer();
+  owner().on_contact(lane_.id(), *took);
 }
 
 void carrier::add_probe(frame_batch& batch, control_frame& room, frame_type type,
                         const probe& what) noexcept {
   frame_header header;
   header.type = type;
-  lane_.stamp_anew(header);
+  lane_.owes_acknowledgement() ? lane_.stamp(header) : lane_.stamp_anew(header);
   std::array<std::byte, sizeof(probe)> payload;
   const auto size = wire::encode_to(payload, what);
   SCOLL_ASSERT(size.has_value(), "a probe has a fixed size");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "scoll/coro/executor.hpp"
@@ -21,6 +22,10 @@ class session;
 /// A lane's side of one connection: it makes or takes over the connection, introduces this node on it, and
 /// hands the lane's messages to it. When the connection breaks, the next one begins with what has not been
 /// acknowledged, and is made after a pause that grows.
+///
+/// A second carrier of a lane is its spare. It is tried while the first one is up and silent, and takes its
+/// place if the peer welcomes it. A spare that the peer has made is *welcomed*, and takes its place with the
+/// first frame that the peer sends over it.
 ///
 /// ```text
 ///            need                connected            welcome
@@ -48,6 +53,8 @@ class carrier final : public link_events, public connect_events {
   /// Takes over a link that the peer made and that has said hello. `continues`: the sequence and credit in
   /// the hello apply to the present session.
   void adopt(link& l, const hello& h, const frame_header& header, bool continues) noexcept;
+  /// Welcomes the peer on a spare link of the present session. The carrier is up with the next frame.
+  void welcome_spare(link& l, const hello& h) noexcept;
   /// Connects at once if it pauses, as if nothing had failed yet.
   void hurry() noexcept;
   /// Pauses and connects again, if the lane still wants a connection then.
@@ -65,6 +72,10 @@ class carrier final : public link_events, public connect_events {
   void send_probe() noexcept;
   prober& probes() noexcept { return prober_; }
   bool unanswered() const noexcept { return probe_due_ || prober_.unanswered(); }
+  /// The bytes that the peer's transport has acknowledged on this connection; nothing if that is not known.
+  std::optional<std::uint64_t> acknowledged_bytes() const noexcept {
+    return link_ == nullptr ? std::nullopt : link_->acknowledged_bytes();
+  }
 
   /// Writes what the lane has, if the link takes it now.
   void write() noexcept;
@@ -76,7 +87,7 @@ class carrier final : public link_events, public connect_events {
   void set_cursor(message* next) noexcept { cursor_ = next; }
 
  private:
-  enum class state : std::uint8_t { idle, connecting, greeting, up, pausing };
+  enum class state : std::uint8_t { idle, connecting, greeting, welcomed, up, pausing };
 
   void on_frame(frame_view& frame) noexcept override;
   lent_range place_payload(const frame_header& header, std::span<const std::byte> head) noexcept override;
@@ -92,6 +103,7 @@ class carrier final : public link_events, public connect_events {
   void resume_after_pause() noexcept;
   void take_link(link& l) noexcept;
   void send_hello(frame_type type) noexcept;
+  void stand_in() noexcept;
   void came_up(std::uint64_t peer_received) noexcept;
   void stop_timers() noexcept;
   void drop_link() noexcept;
@@ -110,6 +122,8 @@ class carrier final : public link_events, public connect_events {
   link* link_ = nullptr;
   remote_access* remote_ = nullptr;  // of the link, while it is up
   message* cursor_ = nullptr;
+  std::uint64_t said_received_ = 0;  // in the greeting
+  std::uint64_t peer_received_ = 0;  // while welcomed
   prober prober_;
   probe answer_;  // to the peer's latest probe
   bool probe_due_ = false;

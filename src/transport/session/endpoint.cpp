@@ -50,10 +50,8 @@ status endpoint_options::validate() const {
       acknowledge_delay.count() <= 0 || unacknowledged_limit.count() <= 0 || probe_interval.count() <= 0) {
     return error(errc::invalid_argument, "times must be positive");
   }
-  if (silence_limit.count() < 0 || (silence_limit.count() != 0 && silence_limit < probe_interval)) {
-    return make_error(errc::invalid_argument,
-                      "silence_limit is {} ns, less than probe_interval, {} ns; 0 stands for no limit",
-                      silence_limit.count(), probe_interval.count());
+  if (silence_limit.count() < 0) {
+    return error(errc::invalid_argument, "silence_limit is negative; 0 stands for no limit");
   }
   if (backoff_limit < backoff_first) {
     return make_error(errc::invalid_argument, "backoff_limit is {} ns, less than backoff_first, {} ns",

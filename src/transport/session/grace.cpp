@@ -48,10 +48,10 @@ void lane::end_grace() noexcept {
 /// Somebody waits for the lane, which is not up. If it was lost, it has a new grace, which begins with an
 /// attempt.
 void lane::attend() noexcept {
-  if (carrier_.idle()) return carrier_.begin_connect();
+  if (carrier_->idle()) return carrier_->begin_connect();
   if (grace_timer_.armed()) return;
   start_grace();
-  carrier_.hurry();
+  carrier_->hurry();
 }
 
 void lane::grace_over() noexcept {
@@ -80,8 +80,9 @@ error lane::reason_of_loss() const noexcept {
 /// Nobody waits for the lane any more. A lost one goes on to connect, seldom.
 void lane::stand_down() noexcept {
   end_grace();
-  carrier_.stop();
-  if (lost_) carrier_.pause(last_failure_);
+  stop_spare();
+  carrier_->stop();
+  if (lost_) carrier_->pause(last_failure_);
 }
 
 /// Ends all exchanges of class bulk on this side, and nothing else.
@@ -139,7 +140,7 @@ void lane::take_back_unwanted() noexcept {
     session_.take_back(each);
   }
   last_assigned_ = number;
-  carrier_.set_cursor(retained_.first());
+  carrier_->set_cursor(retained_.first());
 }
 
 void session::take_back(message& m) noexcept {

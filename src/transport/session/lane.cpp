@@ -1,5 +1,6 @@
 #include "transport/session/lane.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "scoll/coro/mutants.hpp"
@@ -18,7 +19,8 @@ bool was_not_placed(payload_disposition fate) noexcept {
 
 }  // namespace
 
-lane::lane(session& owner, lane_id id) noexcept : session_(owner), id_(id) {}
+lane::lane(session& owner, lane_id id) noexcept
+    : session_(owner), id_(id), carrier_(std::make_unique<carrier>(*this)) {}
 
 lane::~lane() {
   reset(false);
@@ -31,15 +33,24 @@ executor& lane::ex() const noexcept {
 // ---- the connection
 
 void lane::pump() noexcept {
-  if (carrier_.up()) {
-    carrier_.write();
+  if (carrier_->up()) {
+    carrier_->write();
   } else if (needed()) {
     attend();
   }
 }
 
-void lane::on_attempt() noexcept {
-  if (needed()) start_grace();
+void lane::on_attempt(const carrier& c) noexcept {
+  if (!is_spare(c) && needed()) start_grace();
+}
+
+void lane::adopt(link& l, const hello& h, const frame_header& header, bool continues) noexcept {
+  if (continues && (h.flags & hello_flags::spare) != 0 && up()) {
+    if (spare_ == nullptr) spare_ = std::make_unique<carrier>(*this);
+    return spare_->welcome_spare(l, h);
+  }
+  stop_spare();
+  carrier_->adopt(l, h, header, continues);
 }
 
 bool lane::on_failure(const error& reason, bool awaited) noexcept {
@@ -48,11 +59,13 @@ bool lane::on_failure(const error& reason, bool awaited) noexcept {
   return awaited || lost_;
 }
 
-void lane::on_up(carrier& c, std::uint64_t peer_received) noexcept {
+void lane::on_up(carrier& c, std::uint64_t said_received, std::uint64_t peer_received) noexcept {
   end_grace();
   was_up_ = true;
   last_failure_ = {};
-  acknowledgement_sent_ = received_;  // the greeting has acknowledged it
+  // More may have come over another connection meanwhile; or the session is new, and nothing has.
+  acknowledgement_sent_ = std::min(said_received, received_);
+  if (acknowledgement_sent_ != received_) acknowledge_now();
   if (!acknowledged(peer_received)) {
     return c.violated({errc::malformed, "the peer acknowledges what was never sent"});
   }
@@ -60,28 +73,56 @@ void lane::on_up(carrier& c, std::uint64_t peer_received) noexcept {
   session_.kick();
 }
 
+void lane::try_spare() noexcept {
+  if (spare_ == nullptr) spare_ = std::make_unique<carrier>(*this);
+  if (!spare_->idle() || SCOLL_MUTANT(half_dead_kept, "a connection that carries nothing is not replaced"))
+    return;
+  spare_->forget_failures();
+  spare_->begin_connect();
+}
+
+void lane::promote_spare() noexcept {
+  ++session_.endpoint_.statistics_.links_half_dead;
+  std::swap(carrier_, spare_);
+  spare_->stop();
+}
+
+bool lane::spare_takes_over(const error& reason) noexcept {
+  if (spare_ == nullptr || spare_->idle()) return false;
+  last_failure_ = reason;
+  std::swap(carrier_, spare_);
+  spare_->stop();
+  if (needed()) start_grace();
+  return true;
+}
+
+void lane::stop_spare() noexcept {
+  if (spare_ != nullptr) spare_->stop();
+}
+
 void lane::reset(bool keep_connecting) noexcept {
   if (acknowledge_timer_.armed()) ex().disarm(acknowledge_timer_);
   while (!retained_.empty()) session_.release(retained_.pop_front());
   retained_count_ = 0;
-  carrier_.set_cursor(nullptr);
+  carrier_->set_cursor(nullptr);
   last_assigned_ = received_ = acknowledgement_sent_ = placed_ = 0;
   seen_ = oldest_ = 0;
-  times_stuck_ = 0;
+  times_stuck_ = unanswered_for_ = 0;
   acknowledge_now_ = left_ = lost_ = was_up_ = false;
-  if (keep_connecting && !carrier_.up()) {
+  if (keep_connecting && !carrier_->up()) {
     if (!grace_timer_.armed()) return;
     end_grace();  // the new session has its own grace
     return start_grace();
   }
   end_grace();
-  carrier_.stop();
-  carrier_.forget_failures();
+  stop_spare();
+  carrier_->stop();
+  carrier_->forget_failures();
 }
 
 bool lane::leave() noexcept {
-  if (!carrier_.up() || left_) return true;
-  left_ = carrier_.say_goodbye();
+  if (!carrier_->up() || left_) return true;
+  left_ = carrier_->say_goodbye();
   return left_;
 }
 
@@ -131,7 +172,7 @@ bool lane::acknowledged(std::uint64_t sequence) noexcept {
   const bool held_back = retained_count_ >= limits::retained_messages;
   while (!retained_.empty() && retained_.front().header().sequence <= sequence) {
     message& m = retained_.front();
-    if (carrier_.cursor() == &m) carrier_.set_cursor(retained_.next(m));
+    if (carrier_->cursor() == &m) carrier_->set_cursor(retained_.next(m));
     m.unlink();
     --retained_count_;
     session_.release(m, notice_state::acknowledged);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -29,10 +30,10 @@ class lane final {
   lane& operator=(const lane&) = delete;
 
   lane_id id() const noexcept { return id_; }
-  bool up() const noexcept { return carrier_.up(); }
+  bool up() const noexcept { return carrier_->up(); }
   /// The reading of memory over its link; null while it is not up, or if the link has none.
-  remote_access* remote() const noexcept { return carrier_.remote(); }
-  bool greeting() const noexcept { return carrier_.greeting(); }
+  remote_access* remote() const noexcept { return carrier_->remote(); }
+  bool greeting() const noexcept { return carrier_->greeting() || (spare_ != nullptr && spare_->greeting()); }
   /// True from the end of the grace until the lane is up again, if something is held for the peer. Only a
   /// bulk lane is ever lost; a control lane takes its session with it.
   bool lost() const noexcept { return lost_; }
@@ -47,9 +48,7 @@ class lane final {
   void pump() noexcept;
   /// Takes over a link that the peer made and that has said hello. `continues`: the sequence and credit in
   /// the hello apply to the present session.
-  void adopt(link& l, const hello& h, const frame_header& header, bool continues) noexcept {
-    carrier_.adopt(l, h, header, continues);
-  }
+  void adopt(link& l, const hello& h, const frame_header& header, bool continues) noexcept;
   /// Forgets all sequence state and closes the link. With `keep_connecting`, a connection that is being made
   /// continues: its welcome will name the new session.
   void reset(bool keep_connecting) noexcept;
@@ -58,9 +57,16 @@ class lane final {
   /// Probes the peer if no probe has left for a while: a short while if messages come and go.
   void probe_if_due() noexcept;
   /// This process did not run for a while: the round trip of no probe that is under way counts.
-  void distrust_times() noexcept { carrier_.probes().distrust_times(ex().now()); }
+  void distrust_times() noexcept { carrier_->probes().distrust_times(ex().now()); }
+  /// Makes another connection beside the one that is up and silent. If the peer welcomes it, that shows that
+  /// the peer is there and the old connection is dead; the new one takes its place.
+  void try_spare() noexcept;
+  /// Breaks the connection off if it is half-dead: the peer answers over another one and not over this, and
+  /// its transport has acknowledged no byte for as long.
+  void watch_half_dead(bool peer_answers) noexcept;
+  void on_answer() noexcept { unanswered_for_ = 0; }
   /// True if the peer owes the answer to a probe.
-  bool unanswered() const noexcept { return carrier_.unanswered(); }
+  bool unanswered() const noexcept { return carrier_->unanswered(); }
   /// Breaks a connection off over which the peer answers probes and acknowledges nothing for the limit.
   void watch_acknowledgements() noexcept;
   bool retains() const noexcept { return !retained_.empty(); }
@@ -80,10 +86,17 @@ class lane final {
   /// True if a connection is to be made: it is needed, or the lane is lost.
   bool wanted() const noexcept { return needed() || lost_; }
   void count_attempt() noexcept { ++attempts_; }
-  void on_attempt() noexcept;
+  void on_attempt(const carrier& c) noexcept;
+  bool is_spare(const carrier& c) const noexcept { return &c != carrier_.get(); }
+  /// The peer has welcomed the spare, which replaces the other connection.
+  void promote_spare() noexcept;
+  /// The connection is gone. True if the spare, which is under way, takes its place.
+  bool spare_takes_over(const error& reason) noexcept;
+  void stop_spare() noexcept;
   /// A connection has failed or broken. True if there is to be another attempt.
   bool on_failure(const error& reason, bool awaited) noexcept;
-  void on_up(carrier& c, std::uint64_t peer_received) noexcept;
+  /// The greetings of the two sides have acknowledged that much.
+  void on_up(carrier& c, std::uint64_t said_received, std::uint64_t peer_received) noexcept;
   lent_range place(const frame_header& header, std::span<const std::byte> head) noexcept;
   void on_sequenced(carrier& c, frame_view& frame) noexcept;
   message* first_retained() noexcept { return retained_.first(); }
@@ -95,7 +108,7 @@ class lane final {
   /// The carrier takes the message that `next_message` has returned.
   void hand_over(message& m, carrier& to, bool again) noexcept;
   void stamp(frame_header& header) noexcept;
-  /// Says once more what was said last. If such a frame is lost, nobody misses it.
+  /// Says once more what was said last, in a frame that nobody misses if it is lost.
   void stamp_anew(frame_header& header) const noexcept;
 
   void start_grace() noexcept;
@@ -111,7 +124,8 @@ class lane final {
 
   session& session_;
   lane_id id_;
-  carrier carrier_{*this};
+  std::unique_ptr<carrier> carrier_;
+  std::unique_ptr<carrier> spare_;  // made when first needed
   std::uint64_t last_assigned_ = 0;
   std::uint64_t received_ = 0;
   std::uint64_t placed_ = 0;  // the latest message whose payload was written as it came
@@ -130,6 +144,8 @@ class lane final {
   std::uint64_t oldest_ = 0;   // the first retained message at the last look
   std::uint32_t old_for_ = 0;  // looks since it has been that
   std::uint32_t times_stuck_ = 0;
+  std::uint32_t unanswered_for_ = 0;  // looks, over this lane
+  std::uint64_t progress_ = 0;        // of the link at the last look
   member_timer<&lane::grace_over> grace_timer_{*this};
   member_timer<&lane::acknowledge_due> acknowledge_timer_{*this};
 };

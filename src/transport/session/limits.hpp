@@ -29,6 +29,10 @@ inline constexpr nanoseconds watch_interval = std::chrono::milliseconds(50);
 /// The time between two probes of a peer while messages come and go.
 inline constexpr nanoseconds busy_probe_interval = std::chrono::milliseconds(100);
 
+/// A connection whose peer has answered no probe for this long gets another one beside it, which shows whether
+/// the peer or the connection is gone; and once more after each such time.
+inline constexpr nanoseconds silent_link = std::chrono::seconds(1);
+
 /// A session whose connection has been broken off so often, because the same message was not acknowledged
 /// over it, is lost.
 inline constexpr std::uint32_t most_times_stuck = 3;

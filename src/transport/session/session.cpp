@@ -162,10 +162,10 @@ void session::kick() noexcept {
 
 void session::flush() noexcept {
   kicked_ = false;
-  if (!linked()) endpoint_.watch(*this);
   for (auto& l : lanes_) {
     if (l != nullptr) l->pump();
   }
+  if (!linked()) endpoint_.watch(*this);
 }
 
 // ---- session life

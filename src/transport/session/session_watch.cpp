@@ -52,10 +52,13 @@ void session_watch::on_time() noexcept {
 }
 
 /// What a lost bulk lane holds is awaited by nobody.
+bool session::awaits_over(lane_id id) const noexcept {
+  const auto& l = lanes_[index(id)];
+  return pending_exchanges_[index(id)] != 0 || (l != nullptr && !l->lost() && l->retains());
+}
+
 bool session::awaits() const noexcept {
-  if (pending_exchanges_[0] != 0 || pending_exchanges_[1] != 0 || owed_calls_ != 0) return true;
-  return std::ranges::any_of(lanes_,
-                             [](const auto& l) { return l != nullptr && !l->lost() && l->retains(); });
+  return owed_calls_ != 0 || awaits_over(lane_id::control) || awaits_over(lane_id::bulk);
 }
 
 bool session::look(bool late) noexcept {
@@ -76,9 +79,12 @@ bool session::look(bool late) noexcept {
                     peer_, seconds_of(limit)));
     return false;
   }
+  if (silent_for_ != 0 && silent_for_ % looks(limits::silent_link) == 0) (*probed)->try_spare();
   (*probed)->probe_if_due();
   for (auto& l : lanes_) {
-    if (l != nullptr) l->watch_acknowledgements();
+    if (l == nullptr) continue;
+    l->watch_acknowledgements();
+    if (l != *probed && l->up() && awaits_over(l->id())) l->watch_half_dead(silent_for_ == 0);
   }
   return true;
 }
@@ -94,9 +100,25 @@ void lane::probe_if_due() noexcept {
   const bool busy = last_assigned_ + received_ != seen_;
   const nanoseconds interval =
       busy ? limits::busy_probe_interval : session_.endpoint_.options().probe_interval;
-  if (!carrier_.probes().due(ex().now(), interval)) return;
+  if (!carrier_->probes().due(ex().now(), interval)) return;
   seen_ = last_assigned_ + received_;
-  carrier_.send_probe();
+  carrier_->send_probe();
+}
+
+void lane::watch_half_dead(bool peer_answers) noexcept {
+  probe_if_due();
+  const auto progress = carrier_->acknowledged_bytes();
+  const bool moves = !progress || std::exchange(progress_, *progress) != *progress;
+  if (!unanswered() || moves) {
+    unanswered_for_ = 0;
+    return;
+  }
+  if (!peer_answers || ++unanswered_for_ <= looks(limits::silent_link)) return;
+  if (SCOLL_MUTANT(half_dead_kept)) return;
+  unanswered_for_ = 0;
+  ++session_.endpoint_.statistics_.links_half_dead;
+  carrier_->break_off(
+      make_error(errc::connection_lost, "node {} answers, but not over this connection", session_.peer()));
 }
 
 void lane::watch_acknowledgements() noexcept {
@@ -115,7 +137,7 @@ void lane::watch_acknowledgements() noexcept {
       make_error(errc::connection_lost, "node {} has acknowledged nothing for {}, though it answers probes",
                  session_.peer(), seconds_of(limit));
   if (++times_stuck_ == limits::most_times_stuck) return session_.fail(reason);
-  carrier_.break_off(reason);
+  carrier_->break_off(reason);
 }
 
 }  // namespace scoll::transport

@@ -31,7 +31,9 @@ sim_link::sim_link(sim_rail& owner, std::uint32_t remote) noexcept
 void sim_link::write(std::span<const transport::frame_parts> frames) noexcept {
   SCOLL_ASSERT(writable(), "a link takes one batch at a time");
   if (std::exchange(repeats_, false)) network().repeat_later(host(), remote_, frames);
-  if (peer_ != nullptr) {
+  if (peer_ != nullptr && loses_all_) {
+    // What is written is lost, and its writer does not learn of it.
+  } else if (peer_ != nullptr) {
     transmit(frames);
     blocked_ = peer_ != nullptr && peer_->queued_bytes_ >= pipe_bytes;
   } else if (silent_) {
@@ -128,7 +130,10 @@ void sim_link::unblock() noexcept {
 
 void sim_link::close() noexcept {
   owner_ = nullptr;
-  if (peer_ != nullptr) peer_->end_after_queue({errc::connection_lost, "the peer closed the connection"});
+  if (peer_ != nullptr) {
+    loses_all_ ? peer_->deafen()
+               : peer_->end_after_queue({errc::connection_lost, "the peer closed the connection"});
+  }
   die();
 }
 
@@ -157,6 +162,14 @@ void sim_link::half_open(const error& reason) noexcept {
   std::exchange(peer_, nullptr)->deafen();
   reset(reason);
   unblock();
+}
+
+void sim_link::lose_all() noexcept {
+  for (sim_link* end : {this, peer_}) {
+    end->loses_all_ = true;
+    end->drop_queue();
+    end->unblock();
+  }
 }
 
 void sim_link::bury(sim_crash how) noexcept {
@@ -260,6 +273,7 @@ void sim_link::deliver() noexcept {
   chunk c = std::move(queue_.front());
   queue_.pop_front();
   queued_bytes_ -= c.size;
+  if (peer_ != nullptr) peer_->acknowledged_ += c.size;
   if (peer_ != nullptr && queued_bytes_ < pipe_bytes) peer_->unblock();
   const std::span<std::byte> bytes(c.bytes.data(), c.size);
   corrupt(bytes);

@@ -32,6 +32,7 @@ class sim_link final : public transport::link, public list_hook<> {
   std::size_t batch_bytes() const noexcept override { return 65536; }
   std::string peer_name() const override { return sim_network::address_of(remote_); }
   void write(std::span<const transport::frame_parts> frames) noexcept override;
+  std::optional<std::uint64_t> acknowledged_bytes() const noexcept override { return acknowledged_; }
   void close() noexcept override;
   void expect_bulk() noexcept override;
   transport::remote_access* remote() noexcept override { return access_; }
@@ -54,6 +55,8 @@ class sim_link final : public transport::link, public list_hook<> {
   void break_both(const error& reason) noexcept;
   /// Tells this end that the connection is gone. The other end does not know.
   void half_open(const error& reason) noexcept;
+  /// Nothing arrives any more, either way, and neither end is told.
+  void lose_all() noexcept;
   /// This end belongs to a life that has crashed. The other end notices it as `how` says.
   void bury(sim_crash how) noexcept;
   void break_buried() noexcept { finish({errc::connection_lost, "the host has crashed"}); }
@@ -132,6 +135,8 @@ class sim_link final : public transport::link, public list_hook<> {
   bool blocked_ = false;
   bool silent_ = false;
   bool repeats_ = false;
+  bool loses_all_ = false;
+  std::uint64_t acknowledged_ = 0;  // bytes that the other end has taken
   delivery timer_;
   member_node<&sim_link::on_drained> drained_{*this};
   std::unique_ptr<ending> ending_;

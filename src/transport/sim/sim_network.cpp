@@ -74,6 +74,12 @@ void sim_network::half_open(std::uint32_t a, std::uint32_t b) {
   }
 }
 
+void sim_network::lose_all(std::uint32_t a, std::uint32_t b) {
+  for (sim_link* l = links_.first(); l != nullptr; l = links_.next(*l)) {
+    if (l->between(a, b) && l->connected()) l->lose_all();
+  }
+}
+
 void sim_network::thaw(std::uint32_t host) {
   frozen_[host] = false;
   for (sim_link* l = links_.first(); l != nullptr; l = links_.next(*l)) {

@@ -1,5 +1,7 @@
 #include "transport/tcp/tcp_link.hpp"
 
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -79,6 +81,13 @@ void tcp_rail::tcp_link::expect_bulk() noexcept {
   polling_ = true;
   set_unsent_limit(fd_.get(), 0).ignore();  // nothing urgent follows bulk
   rail_.reactor_.cancel(receive_);
+}
+
+std::optional<std::uint64_t> tcp_rail::tcp_link::acknowledged_bytes() const noexcept {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return std::nullopt;
+  return info.tcpi_bytes_acked;
 }
 
 void tcp_rail::tcp_link::close() noexcept {

@@ -41,6 +41,7 @@ class tcp_rail::tcp_link final : public link {
   void write(std::span<const frame_parts> frames) noexcept override;
   void flush() noexcept override { rail_.reactor_.flush(send_); }
   void expect_bulk() noexcept override;
+  std::optional<std::uint64_t> acknowledged_bytes() const noexcept override;
   void close() noexcept override;
 
  private:

@@ -44,8 +44,7 @@ TEST_CASE("results come in the order in which handlers end", "[world]") {
   handlers h;
   h.serve_all(c[1]);
   call_flight<std::uint64_t> slow(c, c[0], 2, wait_until_told, nothing{});
-  c.pass(1ms);
-  REQUIRE(h.begun == 1);
+  REQUIRE(c.until([&] { return h.begun == 1; }));
   CHECK(*ask(c, 0, 2, add, {1, 1}) == 2);
   CHECK_FALSE(slow.done());
   h.go.set();
@@ -59,8 +58,7 @@ TEST_CASE("thousands of calls are in flight at once", "[world]") {
   std::vector<std::unique_ptr<call_flight<std::uint64_t>>> all;
   for (int i = 0; i < 2000; ++i)
     all.push_back(std::make_unique<call_flight<std::uint64_t>>(c, c[0], 2, wait_until_told, nothing{}));
-  c.pass(10ms);
-  CHECK(h.begun == 2000);
+  REQUIRE(c.until([&] { return h.begun == 2000; }));
   CHECK(scoll::detail::node_access::shipper(c[1]).server_calls_of(1) == 2000);
   h.go.set();
   int good = 0;
@@ -109,8 +107,7 @@ TEST_CASE("a notification ends when it is taken", "[world]") {
     co_return r;
   };
   REQUIRE(c.run(send(wait_until_told)));
-  c.pass(1ms);
-  CHECK(h.begun == 1);
+  REQUIRE(c.until([&] { return h.begun == 1; }));
   CHECK(h.ended == 0);
   CHECK(scoll::detail::node_access::shipper(c[1]).server_calls() == 1);
   h.go.set();
@@ -194,7 +191,7 @@ TEST_CASE("a limit on calls in flight gives places in the order of coming", "[wo
     all.push_back(std::make_unique<call_flight<nothing>>(c, c[0], 2, numbered, number, options));
   };
   for (std::uint64_t i = 0; i < 6; ++i) begin(i, limited);
-  c.pass(1ms);
+  REQUIRE(c.until([&] { return order.size() == 2; }));
   CHECK(order == std::vector<std::uint64_t>{0, 1});
   CHECK(limit.free() == 0);
   const auto let_all_end = [&] {

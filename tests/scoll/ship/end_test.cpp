@@ -146,8 +146,7 @@ TEST_CASE("calls to a peer that liveness calls dead end at once, and new ones ar
   handlers h;
   h.serve_all(c[1]);
   call_flight<std::uint64_t> f(c, c[0], 2, wait_until_told, nothing{});
-  c.pass(1ms);
-  REQUIRE(h.begun == 1);
+  REQUIRE(c.until([&] { return h.begun == 1; }));
   c.kill(1);
   c[0].on_dead(2, 1);
   c.run_ready();
@@ -182,7 +181,7 @@ TEST_CASE("a peer that reboots ends its calls as such", "[world]") {
   handlers h;
   h.serve_all(c[1]);
   call_flight<std::uint64_t> f(c, c[0], 2, wait_until_told, nothing{});
-  c.pass(1ms);
+  REQUIRE(c.until([&] { return h.begun == 1; }));
   c.kill(1);
   c.pass(10ms);
   h.go.set();

@@ -303,6 +303,8 @@ TEST_CASE("a peer that releases nothing does not keep the slabs of others for ev
   const auto g = p.begin_pull(region.descriptor(), 0, local.memory());
   w.pass(60us);
   w.net.freeze(1);
+  w.net.path(1, 2).blocked_until =
+      w.clock.world().now() + 5s;  // it does not come with a new connection either
   REQUIRE(w.until([&] { return p.right->ep->memory().giver().out() == 2; }, 1s));  // half of them
   const time_point begun = w.clock.now();
   REQUIRE(finish(w, pull(*third.ep, region.descriptor(), 0, other.memory())).has_value());

@@ -261,6 +261,41 @@ TEST_CASE("who did not run for longer than the limit blames nobody", "[reactor]"
   CHECK(t.n.ep->statistics().silences == 1);
 }
 
+TEST_CASE("a connection that carries nothing is replaced, and nothing is lost") {
+  memory_world w;
+  const auto klass = GENERATE(traffic_class::call, traffic_class::bulk);
+  const bool serving_sends = GENERATE(false, true);
+  pair p(w);
+  p.right->in.hold = true;
+  call first;
+  REQUIRE(first.start(*p.left, 2, 1).has_value());  // so that there is a control connection, too
+  call c;
+  REQUIRE(c.start(*p.left, 2, 2, 5000, klass).has_value());
+  REQUIRE(w.until([&] { return p.right->in.held.size() == 2; }));
+  w.pass(500ms);
+  w.net.lose_all(1, 2);
+  const time_point lost = w.ex().now();
+  if (serving_sends) p.right->in.answer_all();  // into nothing
+  std::deque<call> more(10);
+  for (std::uint64_t i = 0; i < more.size(); ++i)
+    REQUIRE(more[i].start(*p.left, 2, 10 + i, 3000, klass).has_value());
+  p.right->in.hold = false;
+  REQUIRE(p.settle(more));
+  CHECK(w.ex().now() - lost <= (klass == traffic_class::bulk ? 2500ms : 1500ms));
+  p.right->in.answer_all();
+  REQUIRE(w.until([&] { return first.ends == 1 && c.ends == 1; }));
+  CHECK(first.answered());
+  CHECK(c.answered());
+  for (auto& m : more) CHECK(m.answered());
+  for (const auto& [number, times] : p.right->in.seen) CHECK(times == 1);
+  for (node* n : {p.left.get(), p.right.get()}) CHECK(n->in.losses.empty());
+  CHECK(p.left->ep->statistics().links_half_dead + p.right->ep->statistics().links_half_dead >= 1);
+  REQUIRE(p.quiet());
+  w.pass(15s);  // both ends of the old connections are gone
+  CHECK(p.left->transport().open() == (klass == traffic_class::bulk ? 2 : 1));
+  check_credit_is_back(p);
+}
+
 TEST_CASE("answers that fit no probe prove nothing") {
   memory_world w;
   call_to_stranger t(w, options_of(1));

@@ -178,6 +178,7 @@ class cluster final : private ledger {
   // faults.cpp
   void on(const events::cut& e);
   void on(const events::half_open& e);
+  void on(const events::lose_all& e);
   void on(const events::block& e);
   void on(const events::partition& e);
   void on(const events::slow& e);

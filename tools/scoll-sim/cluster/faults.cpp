@@ -69,6 +69,13 @@ void cluster::on(const events::half_open& e) {
   each_network([&](testing::sim_network& n) { n.half_open(e.from, e.to); });
 }
 
+/// The ends notice it when probes stay unanswered, or much later.
+void cluster::on(const events::lose_all& e) {
+  if (!are_two(e.from, e.to)) return;
+  note_lasting_fault(pair_of(e.from, e.to));
+  each_network([&](testing::sim_network& n) { n.lose_all(e.from, e.to); });
+}
+
 /// The last of the frames may come late.
 void cluster::on(const events::cut_after& e) {
   if (!are_two(e.from, e.to)) return;
@@ -236,6 +243,8 @@ void cluster::note_end() {
   for (const life& l : all_lives_) {
     if (l.member == nullptr) continue;
     seen_.saw(mark::read_by_right, l.member->wire().statistics().reads != 0);
+    seen_.saw(mark::given_up_silent, l.member->wire().statistics().silences != 0);
+    seen_.saw(mark::connection_replaced, l.member->wire().statistics().links_half_dead != 0);
     seen_.saw(mark::right_recalled, l.member->wire().statistics().recalls != 0);
     if (detail::node_access::engine(*l.member).statistics().late_creations != 0)
       seen_.saw(mark::creation_after_end);

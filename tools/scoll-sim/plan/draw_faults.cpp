@@ -28,8 +28,9 @@ enum class fault_kind : std::uint8_t {
   storm,
   bulk_outage,
   repeat_connects,
+  lose_all,
 };
-constexpr std::size_t fault_kinds = static_cast<std::size_t>(fault_kind::repeat_connects) + 1;
+constexpr std::size_t fault_kinds = static_cast<std::size_t>(fault_kind::lose_all) + 1;
 
 void draw_crash(draft& d, draws& random, nanoseconds at, std::uint32_t victim) {
   const bool silent = random.chance(1, 2);
@@ -56,6 +57,7 @@ void draw_fault(draft& d, draws& random, fault_kind kind, nanoseconds at) {
   switch (kind) {
     case fault_kind::cut: return d.add(at, events::cut{a, b});
     case fault_kind::half_open: return d.add(at, events::half_open{a, b});
+    case fault_kind::lose_all: return d.add(at, events::lose_all{a, b});
     case fault_kind::block: return d.add(at, events::block{a, b, lasts});
     case fault_kind::partition: return d.add(at, events::partition{d.half(random), lasts});
     case fault_kind::slow:

@@ -37,6 +37,14 @@ struct half_open {
   std::uint32_t to = 0;
 };
 
+/// All connections of two hosts carry nothing any more, and neither end notices. New ones work.
+struct lose_all {
+  static constexpr std::string_view name = "lose_all";
+  static constexpr bool fault = true;
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+};
+
 /// Nothing gets through for a while.
 struct block {
   static constexpr std::string_view name = "block";

@@ -16,8 +16,10 @@ using std::chrono::milliseconds;
 /// clocks drift by 2 %, and a new connection has a grace.
 constexpr nanoseconds longest_wait =
     transport::endpoint_options{}.silence_limit * 102 / 100 + milliseconds(2'500);
-/// No host that was there is silent for longer.
-constexpr nanoseconds shortest_silence = transport::endpoint_options{}.silence_limit * 96 / 100;
+/// No host that was there is silent for longer, though a connection that was lost before may have been, until
+/// another one was tried.
+constexpr nanoseconds shortest_silence =
+    transport::endpoint_options{}.silence_limit * 96 / 100 - milliseconds(1'500);
 
 nanoseconds overlap(const errand_record& r, const fault_record& f) {
   return std::min(r.ended, f.until) - std::max(r.began, f.from);
