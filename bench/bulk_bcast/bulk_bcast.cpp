@@ -140,7 +140,7 @@ class one_case {
   static constexpr std::size_t raw_at = 1, twin_at = 2;  // other libraries are behind
 
   template <class Body>
-  void add(const char* name, Body body) {
+  void add(const char* name, const Body& body) {
     auto made = std::make_unique<group_contestant>(name, raw_.what.nodes, body);
     own_.push_back(made.get());
     subjects_.push_back({name, std::move(made)});

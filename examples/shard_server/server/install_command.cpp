@@ -53,6 +53,7 @@ bool is_absent(const std::vector<absent_node>& absent, scoll::node_id node) {
 /// Says what a person can do about servers that do not have the file; "" if all have it.
 std::string advice(const answer<install::reply>& answered) {
   std::vector<scoll::node_id> absent;
+  absent.reserve(answered.account.absent.size());
   for (const absent_node& each : answered.account.absent) absent.push_back(each.node);
   if (!answered.value && !absent.empty())
     return fmt::format("start {}, or install the file on the others with --living", names_of(absent));
@@ -76,7 +77,7 @@ scoll::task<json> install_command::run(const command& c, std::uint64_t run, scol
   scoll::deadline_stop limit(c.until, stop);
   const auto copied = co_await copy(c, *how_far, limit.token());
   if (!copied) co_return failure(limit.explain(copied.error()));
-  const incoming_ptr whole = *copied;
+  const incoming_ptr& whole = *copied;
   if (const auto staged = desk_.stage(run, whole); !staged) {
     co_await desk_.files().remove(whole);
     co_return failure(staged.error());

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "scoll/coro/error_format.hpp"
+#include "scoll/coro/scope.hpp"
 
 namespace shard {
 

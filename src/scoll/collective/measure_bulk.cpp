@@ -42,6 +42,7 @@ class series {
  private:
   std::int64_t middle(std::int64_t sample::* which) const {
     std::vector<std::int64_t> values;
+    values.reserve(all_.size());
     for (const sample& s : all_) values.push_back(s.*which);
     return median(std::move(values));
   }

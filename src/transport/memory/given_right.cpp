@@ -86,6 +86,7 @@ given_right* right_giver::give(right_holder& holder, const session& peer, remote
   right.checked_ = terms.checked;
   right.given_at_ = executor_.now();
   if (direct) {
+    SCOLL_ASSERT(found.span != nullptr, "registered memory has a span");
     right.size_ = found.size;
     right.span_ = found.span;
     found.span->begin_use();

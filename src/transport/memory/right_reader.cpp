@@ -37,6 +37,7 @@ bool right_reader::try_post() noexcept {
   if (!through_slab_)
     found = owner_.registered_.find(at_->registrar(), {place_.memory(), offset_ + done_, rest});
   if (slab_ == nullptr && found.size == rest) {
+    SCOLL_ASSERT(found.span != nullptr, "registered memory has a span");
     round_ = rest;
     span_ = found.span;
     span_->begin_use();

@@ -43,7 +43,7 @@ struct server {
 /// Servers that install the file that the first of them has staged.
 struct party {
   explicit party(std::uint32_t n, std::size_t size, const tree_spec& tree = knomial{2},
-                 std::function<std::uint64_t(std::uint32_t)> capacity = {})
+                 const std::function<std::uint64_t(std::uint32_t)>& capacity = {})
       : content(test::made(size, 9)), c(n) {
     for (std::uint32_t i = 0; i != n; ++i) {
       const std::uint64_t room = capacity ? capacity(i) : testing::sim_disk::no_limit;

@@ -33,7 +33,8 @@ inline std::unique_ptr<memory_world> make_memory_world(bool hardware) {
   return hardware ? std::make_unique<memory_world>(test::few_slabs) : std::make_unique<memory_world>();
 }
 inline std::unique_ptr<memory_world> any_memory_world() {
-  return make_memory_world(GENERATE(false, true));
+  const bool hardware = GENERATE(false, true);
+  return make_memory_world(hardware);
 }
 
 /// A task that runs beside the test.

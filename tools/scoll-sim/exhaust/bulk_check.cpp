@@ -178,7 +178,7 @@ trial::trial(const bulk_plan& plan, std::uint32_t members, std::uint32_t pieces)
   }
   group_options options;
   options.tree = control;
-  all_ = sync_wait(ex_, nodes_[0]->create_group<loaded>(std::move(targets), options)).value();
+  all_ = sync_wait(ex_, nodes_[0]->create_group<loaded>(targets, options)).value();
   work_.spawn(tell());
 }
 

@@ -59,7 +59,7 @@ class fleet {
     for (std::uint32_t host = 0; host < nodes; ++host) boot(host, nodes);
     std::vector<target> targets(nodes);
     for (std::uint32_t rank = 0; rank < nodes; ++rank) targets[rank].node = rank + 1;
-    all_ = run(root().create_group<sink>(std::move(targets))).value();
+    all_ = run(root().create_group<sink>(targets)).value();
   }
   ~fleet() {
     for (station& s : stations_) run(s, s.self->shutdown(std::chrono::seconds(2))).ignore();
