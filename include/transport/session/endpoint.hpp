@@ -13,6 +13,7 @@
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/task.hpp"
 #include "transport/session/endpoint_buffers.hpp"
+#include "transport/session/endpoint_statistics.hpp"
 #include "transport/session/hello.hpp"
 #include "transport/session/link.hpp"
 #include "transport/session/message.hpp"
@@ -137,47 +138,21 @@ class endpoint_events {
   virtual void on_session_begun(session& peer) noexcept { static_cast<void>(peer); }
   /// All exchanges with this peer have ended. Answers to its requests can no longer reach it.
   virtual void on_session_lost(session& peer, const error& reason) noexcept = 0;
+  /// This node or the other side has refused a handshake. `peer` is 0 if the other side has not said who it
+  /// is, or is unknown here; what it has said may be false. It is called for the layer that has class urgent.
+  virtual void on_handshake_refused(node_id peer, const error& reason) noexcept {
+    static_cast<void>(peer);
+    static_cast<void>(reason);
+  }
+  /// A link was broken off because of what the other side sent. `peer` and the layer are those of
+  /// `on_handshake_refused`.
+  virtual void on_violation(node_id peer, const error& reason) noexcept {
+    static_cast<void>(peer);
+    static_cast<void>(reason);
+  }
 
  protected:
   ~endpoint_events() = default;
-};
-
-/// Counters for tests and status pages; they only grow.
-struct endpoint_statistics {
-  std::uint64_t frames_sent = 0, frames_received = 0;
-  std::uint64_t requests_sent = 0, replies_sent = 0;
-  std::uint64_t notices_sent = 0, notices_received = 0;
-  /// Notices that said nothing that this node knows.
-  std::uint64_t notices_dropped = 0;
-  /// Batches handed to links.
-  std::uint64_t writes = 0;
-  std::uint64_t bytes_sent = 0, bytes_received = 0;
-  /// Bytes sent that were copied into batches: all but lent memory.
-  std::uint64_t bytes_copied = 0;
-  std::uint64_t acknowledges_sent = 0;
-  /// Frames sent again on a new link.
-  std::uint64_t replays = 0;
-  /// Frames received again and dropped.
-  std::uint64_t duplicates = 0;
-  /// Replies that came when their exchange had ended.
-  std::uint64_t late_replies = 0;
-  /// Links that this endpoint refused at the handshake.
-  std::uint64_t links_refused = 0;
-  /// Links broken off because the peer violated the protocol.
-  std::uint64_t links_broken = 0;
-  std::uint64_t sessions_lost = 0;
-  /// How often the exchanges of class bulk with a peer ended alone, because its bulk connection was lost.
-  std::uint64_t bulk_lost = 0;
-  /// Ranges of peers' memory that were read by hardware, and their bytes.
-  std::uint64_t reads = 0, read_bytes = 0;
-  /// Rights to read this node's memory that were given, and those that were recalled.
-  std::uint64_t grants = 0, recalls = 0;
-  /// Spans of memory that were registered.
-  std::uint64_t registrations = 0;
-  /// Bytes that were copied through slabs, because their memory is not registered.
-  std::uint64_t staged_bytes = 0;
-  /// How often the memory of a right or a read was taken back without a wait (docs/lifetimes.md).
-  std::uint64_t forced_fences = 0;
 };
 
 class memory_service;
@@ -206,6 +181,11 @@ class endpoint final : private accept_events {
   template <class Visitor>
   void sessions(Visitor&& visit) {
     for (auto& [node, peer] : sessions_) visit(*peer);
+  }
+  /// Calls `visit(session&)` for the peers from the node id `first` on, until it returns false.
+  template <class Visitor>
+  void sessions_from(node_id first, Visitor&& visit) {
+    for (auto at = sessions_.lower_bound(first); at != sessions_.end() && visit(*at->second);) ++at;
   }
 
   message& acquire_message() { return buffers_->messages.acquire(); }
@@ -241,6 +221,8 @@ class endpoint final : private accept_events {
   std::size_t payloads_in_use() const noexcept {
     return buffers_->payloads.lent() + buffers_->small_payloads.lent();
   }
+  /// What the endpoint uses now of the memory and the tables that its options and buffers bound.
+  endpoint_usage usage() const noexcept;
   std::size_t handshakes() const noexcept { return handshake_count_; }
   /// Notices that have not been handed to a link yet.
   std::size_t notices_queued() const noexcept { return notices_queued_; }
@@ -270,10 +252,8 @@ class endpoint final : private accept_events {
     if (draining_) progress_.set();
   }
   bool say_goodbye() noexcept;
-  void note_violation(const error& reason) noexcept {
-    ++statistics_.links_broken;
-    last_violation_ = reason;
-  }
+  void note_refusal(node_id peer, const error& reason) noexcept;
+  void note_violation(node_id peer, const error& reason) noexcept;
 
   executor& executor_;
   rail& rail_;
