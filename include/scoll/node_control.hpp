@@ -12,8 +12,8 @@
 namespace scoll {
 
 /// Answers questions about a running node on a Unix socket, for people, monitoring and `scoll-info --node`.
-/// docs/introspection.md has the commands. It only reads memory of the node. An answer is bounded in size, and
-/// whoever asks too often, or beside too many others, is answered `busy`. Thread: the reactor's.
+/// docs/introspection.md has the commands. It only reads memory of the node. An answer is bounded in size.
+/// A client that asks too often, or while too many others ask, is answered `busy`. Thread: the reactor's.
 ///
 /// ```cpp
 /// scoll::node_control control(self, **ring, options.control);
