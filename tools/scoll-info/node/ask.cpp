@@ -18,6 +18,8 @@ namespace {
 using scoll::transport::control_client;
 using std::chrono::milliseconds;
 
+using clock = std::chrono::steady_clock;
+
 constexpr milliseconds patience{5000};
 constexpr milliseconds pause_when_busy{200};
 constexpr int most_attempts = 10;
@@ -39,7 +41,9 @@ complaint nobody_answers(const std::string& socket) {
                   socket)};
 }
 
-complaint no_answer(const std::string& socket) {
+complaint no_answer(const std::string& socket, clock::time_point asked) {
+  if (clock::now() - asked < patience)
+    return {fmt::format("{}: the program has closed the connection without an answer; it is ending", socket)};
   return {
       fmt::format("{}: the node has not answered within {} s\nIts thread may be blocked, or the program "
                   "stopped.",
@@ -60,9 +64,10 @@ std::optional<complaint> error_in(const json& answer, bool& busy) {
 std::variant<json, complaint> ask_once(const std::string& socket, const std::string& command, bool& busy) {
   auto client = control_client::connect(socket);
   if (!client) return nobody_answers(socket);
+  const auto asked = clock::now();
   const bool sent = client->send_line(command);
   const auto line = sent ? client->read_line(patience) : std::nullopt;
-  if (!line) return no_answer(socket);
+  if (!line) return no_answer(socket, asked);
   json answer = json::parse(*line, nullptr, false);
   if (auto wrong = error_in(answer, busy)) return std::move(*wrong);
   return answer;
@@ -107,11 +112,12 @@ std::variant<json, complaint> ask(const std::string& socket, const std::string& 
 std::variant<std::string, complaint> ask_metrics(const std::string& socket) {
   auto client = control_client::connect(socket);
   if (!client) return nobody_answers(socket);
-  if (!client->send_line("metrics")) return no_answer(socket);
+  if (!client->send_line("metrics")) return no_answer(socket, clock::now());
   std::string text;
   for (;;) {
+    const auto asked = clock::now();
     const auto line = client->read_line(patience);
-    if (!line) return no_answer(socket);
+    if (!line) return no_answer(socket, asked);
     if (text.empty() && !line->starts_with('#')) {
       bool busy = false;
       if (auto wrong = error_in(json::parse(*line, nullptr, false), busy)) return std::move(*wrong);
@@ -126,7 +132,7 @@ std::variant<std::monostate, complaint> follow_events(const std::string& socket,
   constexpr milliseconds for_ever{-1};
   auto client = control_client::connect(socket);
   if (!client) return nobody_answers(socket);
-  if (!client->send_line("events follow")) return no_answer(socket);
+  if (!client->send_line("events follow")) return no_answer(socket, clock::now());
   while (const auto line = client->read_line(for_ever)) {
     const json event = json::parse(*line, nullptr, false);
     bool busy = false;
