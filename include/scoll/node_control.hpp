@@ -14,13 +14,6 @@ namespace scoll {
 /// Answers questions about a running node on a Unix socket, for people, monitoring and `scoll-info --node`.
 /// docs/introspection.md has the commands. It only reads memory of the node. An answer is bounded in size.
 /// A client that asks too often, or while too many others ask, is answered `busy`. Thread: the reactor's.
-///
-/// ```cpp
-/// scoll::node_control control(self, **ring, options.control);
-/// if (const auto opened = control.open(); !opened) die(opened.error());
-/// // ... work ...
-/// co_await control.close();
-/// ```
 class node_control {
  public:
   /// The most clients that are served at once, and how many of them may follow the events.
