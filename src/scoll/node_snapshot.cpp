@@ -77,9 +77,12 @@ std::vector<peer_snapshot> node::peers(node_id first, std::size_t most) const {
 
 std::vector<group_snapshot> node::groups(const group_id& first, std::size_t most) const {
   std::vector<group_snapshot> found;
-  engine_->each_group([&](const detail::group_state& held) {
-    if (found.size() < most && held.id >= first) found.push_back(describe_group(held));
-  });
+  const auto add = [&](const detail::group_state& held) {
+    if (found.size() == most) return false;
+    found.push_back(describe_group(held));
+    return true;
+  };
+  engine_->each_group(add, first);
   return found;
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -113,10 +112,10 @@ class engine final : private transport::endpoint_events {
                                            std::string_view text);
   /// The group of that id. Null if this node does not hold it, or has ended it.
   std::shared_ptr<group_state> find_group(const group_id& id) const;
-  /// Calls `visit(const group_state&)` for every group, in the order of their ids.
+  /// Calls `visit(const group_state&)` for the groups from the id `first` on, as `group_table::each` does.
   template <class Visitor>
-  void each_group(Visitor&& visit) const {
-    groups_.each(visit);
+  void each_group(Visitor&& visit, const group_id& first = {}) const {
+    groups_.each(visit, first);
   }
 
   /// Makes a broadcast and encodes its request at once; `operation::start` starts it, and `release` gives it

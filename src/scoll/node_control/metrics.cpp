@@ -167,8 +167,8 @@ void write_functions(metrics_text& to, const std::vector<function_snapshot>& fun
 std::string node_metrics(node& of, transport::reactor& loop) {
   metrics_text to;
   const node_snapshot now = of.snapshot();
-  to.gauge("node", now.id, "Id of this node");
-  to.gauge("incarnation", now.incarnation, "Incarnation of this node");
+  to.describe("node_info", "gauge", "This node, by its id and its incarnation");
+  to.sample("node_info", fmt::format("node=\"{}\",incarnation=\"{}\"", now.id, now.incarnation), 1);
   write_counters(to, wire_rows, of.wire().statistics());
   write_counters(to, collective_rows, now.collectives);
   write_counters(to, call_rows, now.calls);

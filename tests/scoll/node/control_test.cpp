@@ -126,6 +126,7 @@ TEST_CASE("a node answers about groups, operations, bounds and events", "[tcp]")
   const json groups = o.ask("groups");
   REQUIRE(groups["groups"].size() == 1);
   CHECK(groups["groups"][0]["members"] == 2);
+  CHECK(o.ask("groups 1.1.1")["groups"].size() == 1);
   CHECK(o.ask("groups 1.1.2")["groups"].empty());
   CHECK(o.ask("operations")["operations"].empty());
   const json memory = o.ask("memory");
@@ -187,7 +188,7 @@ TEST_CASE("calls and metrics tell each function with its latencies", "[tcp]") {
   const std::string text = o.ask_text("metrics");
   CHECK(text.ends_with("# EOF\n"));
   const auto series = test::parse_metrics(text);
-  CHECK(series.at("scoll_node") == 1);
+  CHECK(series.at("scoll_node_info{node=\"1\",incarnation=\"1\"}") == 1);
   CHECK(series.at("scoll_calls_received_total") == 2);
   CHECK(series.at("scoll_frames_received_total") >= 2);
   CHECK(series.at("scoll_reactor_turns_total") > 0);

@@ -43,7 +43,10 @@ complaint nobody_answers(const std::string& socket) {
 
 complaint no_answer(const std::string& socket, clock::time_point asked) {
   if (clock::now() - asked < patience)
-    return {fmt::format("{}: the program has closed the connection without an answer; it is ending", socket)};
+    return {
+        fmt::format("{}: the program has closed the connection without an answer; it is "
+                    "ending, or too many ask at once",
+                    socket)};
   return {
       fmt::format("{}: the node has not answered within {} s\nIts thread may be blocked, or the program "
                   "stopped.",
