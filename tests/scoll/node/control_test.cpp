@@ -1,3 +1,4 @@
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "tests/scoll/collective/cluster.hpp"
 #include "tests/scoll/node/metrics_parser.hpp"
 #include "transport/io/control_client.hpp"
+#include "transport/io/socket.hpp"
 
 using namespace scoll;
 using namespace std::chrono_literals;
@@ -288,6 +290,22 @@ TEST_CASE("closing a control ends its answers and removes its socket", "[tcp]") 
   CHECK(idle.wait_for_end(10s));
   REQUIRE(o.control.open().has_value());
   CHECK(o.ask("peers")["node"] == 1);
+}
+
+TEST_CASE("who sends what is no frame is an event, and is cut off", "[tcp]") {
+  observed o(1);
+  const auto address = transport::socket_address::parse(o.c.address(0)).value();
+  const auto stranger = transport::open_stream(address.family()).value();
+  REQUIRE(::connect(stranger.get(), address.data(), address.size()) == 0);
+  const std::string nonsense(200, 'x');
+  REQUIRE(::send(stranger.get(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL) == 200);
+  REQUIRE(o.c.until([&] { return o.c[0].event_count(node_event_kind::link_broken) == 1; }));
+  const json events = o.ask("events")["events"];
+  REQUIRE(events.size() == 1);
+  CHECK(events[0]["kind"] == "link_broken");
+  CHECK(events[0]["level"] == "error");
+  CHECK(events[0]["peer"] == 0);
+  CHECK(events[0]["text"].get<std::string>().find("an unknown node") != std::string::npos);
 }
 
 TEST_CASE("a control does not take the socket of a living one", "[tcp]") {
