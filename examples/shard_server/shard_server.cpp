@@ -15,6 +15,7 @@
 #include "server/server.hpp"
 #include "tools/common/await_address.hpp"
 #include "tools/common/folder_lock.hpp"
+#include "tools/common/spdlog_sink.hpp"
 
 namespace {
 
@@ -94,8 +95,10 @@ int run(const arguments& args, const shard::cluster_config& config, std::uint32_
   if ((*installed)->leftovers_removed() != 0)
     spdlog::info("removed {} files that were never installed", (*installed)->leftovers_removed());
 
-  const auto options =
-      scoll::sync_wait(**loop, shard::node_options_of(config, rank, **store, **loop, chosen.node()));
+  scoll::kit::spdlog_sink node_log(chosen.log_level());
+  scoll::node_options base = chosen.node();
+  base.log = &node_log;
+  const auto options = scoll::sync_wait(**loop, shard::node_options_of(config, rank, **store, **loop, base));
   if (!options) return fail(options.error());
 
   shard::server server(**loop, config, args.cluster, *options, chosen.tcp(), std::move(*store),

@@ -13,6 +13,7 @@
 #include "scoll/coro/executor.hpp"
 #include "scoll/detail/served_function.hpp"
 #include "scoll/detail/service_entry.hpp"
+#include "scoll/node_event.hpp"
 #include "scoll/node_options.hpp"
 #include "scoll/node_snapshot.hpp"
 #include "scoll/ship/remote_function.hpp"
@@ -200,6 +201,27 @@ class node {
   /// Describes what this node holds and what it has done, for status pages and monitoring. It only reads
   /// memory.
   node_snapshot snapshot() const;
+  // Parts of that description, and more. Those of which there may be many come in portions of at most `most`.
+  /// The peers from the id `first` on, in the order of their ids.
+  std::vector<peer_snapshot> peers(node_id first, std::size_t most) const;
+  /// The groups from the id `first` on, in the order of their ids, with or without a name.
+  std::vector<group_snapshot> groups(const group_id& first, std::size_t most) const;
+  /// The operations that are under way, from the `first` on, in the order in which they began here.
+  std::vector<operation_snapshot> operations(std::size_t first, std::size_t most) const;
+  /// The functions that this node serves.
+  std::vector<function_snapshot> functions() const;
+  /// The calls that run here, the oldest first.
+  std::vector<call_snapshot> calls(std::size_t most) const;
+  /// The bounds of the node and how much of each is used.
+  std::vector<resource_snapshot> resources() const;
+
+  /// The kept events with numbers greater than `after`, in their order. A node keeps the latest 256.
+  std::vector<node_event> events(std::uint64_t after = 0) const;
+  /// The number of events of one kind since the node was made, with those that it does not keep.
+  std::uint64_t event_count(node_event_kind kind) const noexcept;
+  /// Waits until there is an event with a number greater than `after`. Error: `cancelled`. The node must
+  /// outlive the wait.
+  task<status> event_after(std::uint64_t after, stop_token stop);
 
  private:
   friend struct detail::node_access;

@@ -12,6 +12,7 @@
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/time.hpp"
 #include "scoll/ids.hpp"
+#include "scoll/log.hpp"
 #include "scoll/ship/options.hpp"
 #include "scoll/tree/greedy.hpp"
 #include "scoll/tree/spec.hpp"
@@ -69,6 +70,11 @@ struct node_options {
   std::size_t worker_queue = 256;
   /// The bounds of the function shipper.
   ship_limits ship{};
+  /// The path of the control socket of a program that serves one (`node_control`); `{node}` in it stands for
+  /// the id of the node. Empty: there is none.
+  std::string control{};
+  /// Receives the log of the node, and must outlive it; null: there is no log.
+  log_sink* log = nullptr;
   /// The options of the links. Their `self`, `cluster` and `incarnation` are overwritten by those above.
   transport::endpoint_options link{};
 

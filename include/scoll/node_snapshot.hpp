@@ -1,11 +1,17 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "scoll/coro/error.hpp"
+#include "scoll/coro/time.hpp"
 #include "scoll/ids.hpp"
+#include "scoll/latency_histogram.hpp"
+#include "transport/session/frame.hpp"
 
 namespace scoll {
 
@@ -39,6 +45,15 @@ struct peer_snapshot {
   bool dead = false;              ///< liveness says that it is dead
   std::size_t waiting = 0;        ///< requests to the peer that await a reply
   std::size_t held_messages = 0;  ///< messages queued for the peer or not yet acknowledged by it
+  bool bulk_connected = false;    ///< the bulk lane has a connection
+  bool bulk_lost = false;        ///< the bulk lane was lost, and something is held that the peer must hear of
+  std::uint64_t epoch = 0;       ///< counts this node's sessions with the peer
+  std::uint64_t peer_epoch = 0;  ///< that of the peer; 0: there is no session now
+  std::size_t owing = 0;         ///< requests of the peer that await this node's reply
+  /// Requests that may be sent now, and requests that wait for credit, by `transport::traffic_class`.
+  std::array<std::uint32_t, transport::class_count> credit{}, queued{};
+  error last_failure;       ///< why the control lane is not connected; empty while it is
+  error last_bulk_failure;  ///< the same of the bulk lane
 };
 
 /// A group with a name, as a node holds it.
@@ -48,6 +63,47 @@ struct group_snapshot {
   service_id service{};
   std::uint32_t members = 0;
   bool delayed = false;  ///< members may not have been told of it yet
+  bool revoked = false;  ///< nothing begins through it any more
+};
+
+/// An operation that is under way: a broadcast, or an operation of the library's own on a group.
+struct operation_snapshot {
+  std::string_view kind;  ///< "broadcast", "create", "forget" and so on
+  std::string service;    ///< the name of the service that it is for
+  std::string group;      ///< the name of the group, if it has one
+  group_id group_number;
+  node_id root = 0;
+  std::uint64_t counter = 0;   ///< counts the operations of the root on the group
+  nanoseconds age{0};          ///< since this node began with it
+  std::string_view stage;      ///< "running"; "answered" if only hooks have not returned; "stopping"
+  std::string hooks;           ///< the hooks that run as coroutines, such as "execute"
+  std::size_t children = 0;    ///< the members below this node that it forwards to
+  std::size_t unanswered = 0;  ///< those of them that have not answered
+};
+
+/// A function that this node serves.
+struct function_snapshot {
+  std::string name;
+  std::size_t inside = 0;      ///< calls that were admitted and have not ended
+  std::uint64_t calls = 0;     ///< handlers that have returned
+  std::uint64_t failures = 0;  ///< those of them that, or whose answers, have failed
+  latency_histogram latency;   ///< of those handlers
+};
+
+/// A call that this node serves.
+struct call_snapshot {
+  std::string function;
+  node_id caller = 0;
+  nanoseconds age{0};      ///< since the handler began; zero if it has not
+  std::string_view stage;  ///< "waiting" (the handler has not begun), "running", or "holding" a large result
+};
+
+/// A bounded resource of a node: memory, or places in a table.
+struct resource_snapshot {
+  std::string_view name;   ///< such as "payload_buffers"
+  std::string_view about;  ///< what is counted
+  std::uint64_t used = 0;
+  std::uint64_t limit = 0;  ///< 0: it has no bound of its own
 };
 
 /// The state of one node at one moment. Sizes are counts unless they say bytes.

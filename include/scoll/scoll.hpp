@@ -7,8 +7,12 @@
 #include "scoll/follow.hpp"             // IWYU pragma: export
 #include "scoll/ids.hpp"                // IWYU pragma: export
 #include "scoll/incarnation_store.hpp"  // IWYU pragma: export
+#include "scoll/latency_histogram.hpp"  // IWYU pragma: export
 #include "scoll/local_cluster.hpp"      // IWYU pragma: export
+#include "scoll/log.hpp"                // IWYU pragma: export
 #include "scoll/node.hpp"               // IWYU pragma: export
+#include "scoll/node_control.hpp"       // IWYU pragma: export
+#include "scoll/node_event.hpp"         // IWYU pragma: export
 #include "scoll/node_options.hpp"       // IWYU pragma: export
 #include "scoll/node_pools.hpp"         // IWYU pragma: export
 #include "scoll/node_snapshot.hpp"      // IWYU pragma: export

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scoll/coro/result.hpp"
+#include "scoll/log.hpp"
 #include "scoll/node_options.hpp"
 #include "transport/io/reactor.hpp"
 #include "transport/tcp/tcp_rail.hpp"
@@ -84,6 +85,9 @@ class settings {
   /// The options of a node, its shipper and its links. The caller fills in the node's identity.
   node_options node() const { return values_.node; }
 
+  /// The least important lines of the log of a node that a program writes; nothing: none.
+  std::optional<scoll::log_level> log_level() const { return values_.log_level; }
+
   /// All settings, in the order of the documentation.
   std::vector<setting> list() const;
 
@@ -91,6 +95,7 @@ class settings {
     transport::reactor_options reactor;
     transport::tcp_options tcp;
     node_options node;
+    std::optional<scoll::log_level> log_level = scoll::log_level::info;
   };
 
  private:

@@ -85,32 +85,6 @@ transport::endpoint& node::wire() noexcept {
   return engine_->wire();
 }
 
-node_snapshot node::snapshot() const {
-  node_snapshot s;
-  s.id = id();
-  s.incarnation = incarnation();
-  s.groups = engine_->groups();
-  s.groups_ending = engine_->groups_ending();
-  s.admissions_waiting = engine_->admissions_waiting();
-  s.operations = engine_->operations();
-  s.calls_served = shipper_->server_calls();
-  s.calls_awaited = shipper_->outgoing();
-  s.large_bytes_held = shipper_->large_held();
-  s.collectives = engine_->statistics();
-  s.calls = shipper_->statistics();
-  engine_->wire().sessions([&](const transport::session& peer) {
-    s.peers.push_back({peer.peer(), peer.address(), peer.peer_incarnation(),
-                       peer.connected(transport::traffic_class::collective), peer.dead(), peer.waiting(),
-                       peer.held_messages()});
-  });
-  engine_->each_group([&](const detail::group_state& held) {
-    if (held.name.empty()) return;
-    s.named_groups.push_back({std::string(held.name.text()), held.id, held.service, held.members->size(),
-                              held.holders != nullptr});
-  });
-  return s;
-}
-
 status node::add_service(std::shared_ptr<detail::service_entry> entry) {
   get_executor().expect_own_thread();
   return engine_->add_service(std::move(entry));

@@ -77,7 +77,7 @@ class Info(unittest.TestCase):
                 (("--set", "tcp.keepalive=5s"), {}, "there is no setting 'tcp.keepalive': did you mean tcp.keep_alive?"),
                 (("--nonsense",), {}, "scoll-info: there is no option '--nonsense'\n"),
                 (("--jsn",), {}, "there is no option '--jsn': did you mean --json?"),
-                (("tcp",), {}, "'tcp' is one word too many"),
+                (("tcp",), {}, "there is no command 'tcp'"),
                 (("--set",), {}, "--set"),
                 ((), {"SCOLL_REACTOR_BACKEND": "epoll"},
                  "reactor.backend is 'epoll', and takes automatic, io_uring or poll"),

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "node/command.hpp"
 #include "scoll/settings.hpp"
 #include "scoll/version.hpp"
 #include "tools/common/command_line.hpp"
@@ -155,6 +156,23 @@ int run(const request& r) {
   return backend["works"] ? all_well : failed;
 }
 
+/// A node and what is asked of it belong together. Returns what is missing; empty if nothing is.
+std::string missing_part(const info::node_request& r) {
+  if (r.socket.empty() == r.command.empty()) return {};
+  if (r.socket.empty())
+    return fmt::format("{} is asked of a running node: name its control socket with --node", r.command);
+  return "what is asked of the node? It answers peers, peer, groups, operations, calls, memory, metrics, "
+         "events";
+}
+
+int run(const request& r, const info::node_request& of_node) {
+  if (const std::string missing = missing_part(of_node); !missing.empty()) {
+    fmt::print(stderr, "scoll-info: {}\n", missing);
+    return refused;
+  }
+  return of_node.command.empty() ? run(r) : info::ask_node(of_node, r.json);
+}
+
 /// Returns `code` if all output has been written.
 int finish(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
@@ -168,17 +186,20 @@ int main(int argc, char** argv) {
   try {
     CLI::App app(
         "What this scoll is, what the kernel gives it, and every setting with who has chosen it.\n"
-        "1 is returned if no backend works here or the output cannot be written, 2 if a setting or an "
-        "argument is refused.");
+        "With --node and a command, what a running node says of itself.\n"
+        "1 is returned if no backend works here, the node does not answer or the output cannot be written, "
+        "2 if a setting or an argument is refused.");
     request r;
+    info::node_request of_node;
     app.set_version_flag("--version", std::string(scoll::version));
     app.add_option("--config", r.file,
                    "A file of settings (TOML); otherwise the one that SCOLL_CONFIG names");
     app.add_option("--set", r.assignments, "NAME=VALUE, as a program would set it; several are possible");
     app.add_flag("--json", r.json, "For programs");
     app.add_flag("--explain", r.explain, "What every setting is about, and which values it takes");
+    info::add_node_commands(app, of_node);
     if (const auto ended = scoll::kit::read_command_line(app, argc, argv)) return finish(*ended);
-    return finish(run(r));
+    return finish(run(r, of_node));
   } catch (const std::exception& e) {
     std::fprintf(stderr, "scoll-info: %s\n", e.what());
     return failed;

@@ -44,6 +44,7 @@ server::server(scoll::transport::reactor& loop, const cluster_config& config,
       installs_(*installed_, board_),
       rail_(loop, tcp),
       node_(loop, rail_, options),
+      introspection_(node_, loop, options.control),
       heartbeat_(loop, config, node_),
       commands_({node_, config, heartbeat_, *store_, desk_, upkeep_, installs_, board_}, stop_wanted_),
       scope_(loop) {}
@@ -74,6 +75,7 @@ scoll::status server::start() {
     if (other.id == node_.id()) continue;
     if (const auto known = node_.add_peer(other.id, other.address); !known) return known;
   }
+  if (const auto opened = introspection_.open(); !opened) return opened;
   auto control = scoll::transport::open_control_socket(place().control);
   if (!control) return control.error();
   control_ = std::move(*control);
@@ -96,6 +98,7 @@ scoll::task<scoll::status> server::run(int signals) {
   scope_.request_stop();
   co_await scope_.join();
   const auto parted = co_await node_.shutdown(shutdown_limit);
+  co_await introspection_.close();  // until here it says what the shutdown waits for
   if (ended) ended = parted;
   co_return ended;
 }

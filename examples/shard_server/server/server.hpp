@@ -19,6 +19,7 @@
 #include "scoll/coro/scope.hpp"
 #include "scoll/coro/task.hpp"
 #include "scoll/node.hpp"
+#include "scoll/node_control.hpp"
 #include "transport/io/reactor.hpp"
 #include "transport/io/socket.hpp"
 #include "transport/tcp/tcp_rail.hpp"
@@ -68,6 +69,7 @@ class server {
   install_desk installs_;
   scoll::transport::tcp_rail rail_;
   scoll::node node_;
+  scoll::node_control introspection_;
   heartbeat heartbeat_;
   scoll::event stop_wanted_;
   commands commands_;

@@ -11,6 +11,7 @@
 #include "scoll/coro/gate.hpp"
 #include "scoll/detail/server_call.hpp"
 #include "scoll/detail/service_table.hpp"
+#include "scoll/latency_histogram.hpp"
 
 namespace scoll::detail {
 
@@ -19,6 +20,8 @@ struct served_function {
   function_key key;
   bool borrows = false;  ///< the argument points into the message
   gate users;
+  std::uint64_t failures = 0;   ///< calls whose handler, or the answer it gave, has failed
+  latency_histogram latency{};  ///< of the handlers that have returned, from their start
 
   explicit served_function(const function_key& k) noexcept : key(k) {}
   virtual ~served_function() = default;

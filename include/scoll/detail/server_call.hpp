@@ -70,6 +70,10 @@ class server_call : public transport::incoming,
 
   std::string_view name() const noexcept;
   bool running() const noexcept { return began_ && !returned_; }
+  /// True from the return of the handler until its large result has been fetched.
+  bool holding() const noexcept { return holding_; }
+  /// When the handler began; meaningful once it has.
+  time_point begun_at() const noexcept { return begun_at_; }
   node_id caller() const noexcept { return caller_; }
   /// Keeps the bytes that the argument points into.
   void keep(transport::buffer_view bytes) noexcept { argument_bytes_ = std::move(bytes); }
@@ -115,6 +119,7 @@ class server_call : public transport::incoming,
   std::unique_ptr<transport::memory_region> region_;  // exposes a large result
   stop_source stop_;
   time_point expires_ = never;
+  time_point begun_at_{};
   node_id caller_ = 0;
   std::uint64_t caller_incarnation_ = 0;
   std::uint32_t reply_capacity_ = 0;

@@ -97,6 +97,18 @@ class endpoint_events {
   virtual void on_session_begun(session& peer) noexcept { static_cast<void>(peer); }
   /// All exchanges with this peer have ended. Answers to its requests can no longer reach it.
   virtual void on_session_lost(session& peer, const error& reason) noexcept = 0;
+  /// This node or the other side has refused a handshake. `peer` is 0 if the other side has not said who it
+  /// is, or is unknown here; what it has said may be false. It is called for the layer that has class urgent.
+  virtual void on_handshake_refused(node_id peer, const error& reason) noexcept {
+    static_cast<void>(peer);
+    static_cast<void>(reason);
+  }
+  /// A link was broken off because of what the other side sent. `peer` and the layer are those of
+  /// `on_handshake_refused`.
+  virtual void on_violation(node_id peer, const error& reason) noexcept {
+    static_cast<void>(peer);
+    static_cast<void>(reason);
+  }
 
  protected:
   ~endpoint_events() = default;
@@ -129,6 +141,11 @@ class endpoint final : private accept_events {
   template <class Visitor>
   void sessions(Visitor&& visit) {
     for (auto& [node, peer] : sessions_) visit(*peer);
+  }
+  /// Calls `visit(session&)` for the peers from the node id `first` on, until it returns false.
+  template <class Visitor>
+  void sessions_from(node_id first, Visitor&& visit) {
+    for (auto at = sessions_.lower_bound(first); at != sessions_.end() && visit(*at->second);) ++at;
   }
 
   message& acquire_message() { return buffers_->messages.acquire(); }
@@ -164,6 +181,8 @@ class endpoint final : private accept_events {
   std::size_t payloads_in_use() const noexcept {
     return buffers_->payloads.lent() + buffers_->small_payloads.lent();
   }
+  /// What the endpoint uses now of the memory and the tables that its options and buffers bound.
+  endpoint_usage usage() const noexcept;
   std::size_t handshakes() const noexcept { return handshake_count_; }
   /// Notices that have not been handed to a link yet.
   std::size_t notices_queued() const noexcept { return notices_queued_; }
@@ -194,10 +213,8 @@ class endpoint final : private accept_events {
   }
   bool say_goodbye() noexcept;
   void watch(session& one);
-  void note_violation(const error& reason) noexcept {
-    ++statistics_.links_broken;
-    last_violation_ = reason;
-  }
+  void note_refusal(node_id peer, const error& reason) noexcept;
+  void note_violation(node_id peer, const error& reason) noexcept;
 
   executor& executor_;
   rail& rail_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace scoll::transport {
@@ -47,6 +48,30 @@ struct endpoint_statistics {
   std::uint64_t staged_bytes = 0;
   /// How often the memory of a right or a read was taken back without a wait (docs/lifetimes.md).
   std::uint64_t forced_fences = 0;
+};
+
+/// What an endpoint uses at one moment. Buffers are counted over all endpoints that share them.
+struct endpoint_usage {
+  /// A number in use, and the most that there may be; a `most` of 0 stands for no bound of its own.
+  struct share {
+    std::size_t used = 0;
+    std::size_t most = 0;
+  };
+
+  /// Messages that are queued, or not acknowledged.
+  share messages;
+  /// Buffers for payloads that do not fit in a message, and small ones for payloads that are kept.
+  share payloads, small_payloads;
+  /// Accepted connections that have not introduced themselves.
+  share handshakes;
+  /// Notices that have not been handed to a link.
+  share notices;
+  /// Memory regions that are exposed.
+  share regions;
+  /// Buffers for small segments of bulk data.
+  share transfer_buffers;
+  /// Orders of peers for pieces that are not there yet.
+  share parked_orders;
 };
 
 }  // namespace scoll::transport

@@ -74,6 +74,10 @@ class session final : public list_hook<watched> {
   /// True if the lane of `klass` is connected now, so that what is sent leaves at once.
   bool connected(traffic_class klass) const noexcept;
 
+  /// The reason why the latest connection of the lane of `klass` broke, or the latest attempt failed. Empty
+  /// while the lane is connected, and if it was never tried.
+  error last_failure(traffic_class klass) const noexcept;
+
   /// The reading of the peer's memory, over the present connection for class bulk; null if there is none.
   remote_access* remote() const noexcept;
 

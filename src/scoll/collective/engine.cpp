@@ -18,6 +18,7 @@
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "scoll/incarnation_store.hpp"
+#include "scoll/journal.hpp"
 #include "scoll/link_options.hpp"
 #include "transport/wire/wire.hpp"
 
@@ -41,6 +42,7 @@ engine::engine(executor& ex, transport::rail& rail, const node_options& options,
     : executor_(ex),
       options_(completed(options)),
       pools_(pools != nullptr ? std::move(pools) : std::make_shared<node_pools>()),
+      journal_(std::make_unique<journal>(ex, options_.log)),
       endpoint_(ex, rail, link_options(options_), *this,
                 std::shared_ptr<transport::endpoint_buffers>(pools_, &pools_->buffers_)),
       groups_(options_.id),
@@ -254,8 +256,17 @@ void engine::on_cancelled(transport::incoming& work, const transport::cancel_rea
 /// A peer with a new incarnation has died before, whether liveness noticed it or not.
 void engine::on_session_lost(transport::session& peer, const error& reason) noexcept {
   if (bulks_ == nullptr) return;  // the node is being destroyed
+  if (!work_.closed() || reason != errc::closed) journal_->session_lost(peer.peer(), reason);
   bulks_->gone(peer.peer());
   if (reason == errc::peer_rebooted) on_life(peer.peer(), peer.peer_incarnation());
+}
+
+void engine::on_handshake_refused(node_id peer, const error& reason) noexcept {
+  journal_->handshake_refused(peer, reason);
+}
+
+void engine::on_violation(node_id peer, const error& reason) noexcept {
+  journal_->link_broken(peer, reason);
 }
 
 transport::session* engine::session_to(group_state& group, std::uint32_t rank) noexcept {

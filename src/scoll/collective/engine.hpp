@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -45,11 +44,11 @@ namespace scoll::detail {
 
 class engine;
 class admission_request;
+class journal;
 class operation;
 class revoker;
 struct forget_request;
 struct resolution;
-struct notice_head;
 
 /// The collectives of one node: services, groups, and a bounded table of operations ("Admission"). It is
 /// single-threaded.
@@ -68,6 +67,9 @@ class engine final : private transport::endpoint_events {
   bool has_pool() const noexcept { return pool_ != nullptr; }
   const collective_statistics& statistics() const noexcept { return statistics_; }
   std::size_t operations() const noexcept { return live_operations_; }
+  /// Describes the live operations from the `first` on, at most `most`.
+  std::vector<operation_snapshot> describe_operations(std::size_t first, std::size_t most) const;
+  journal& events() noexcept { return *journal_; }
   std::size_t groups() const noexcept { return groups_.size(); }
   /// The number of requests that wait until their group is known.
   std::size_t admissions_waiting() const noexcept;
@@ -110,10 +112,10 @@ class engine final : private transport::endpoint_events {
                                            std::string_view text);
   /// The group of that id. Null if this node does not hold it, or has ended it.
   std::shared_ptr<group_state> find_group(const group_id& id) const;
-  /// Calls `visit(const group_state&)` for every group, in the order of their ids.
+  /// Calls `visit(const group_state&)` for the groups from the id `first` on, as `group_table::each` does.
   template <class Visitor>
-  void each_group(Visitor&& visit) const {
-    groups_.each(visit);
+  void each_group(Visitor&& visit, const group_id& first = {}) const {
+    groups_.each(visit, first);
   }
 
   /// Makes a broadcast and encodes its request at once; `operation::start` starts it, and `release` gives it
@@ -189,6 +191,8 @@ class engine final : private transport::endpoint_events {
   bool on_notice(transport::session& from, std::span<const std::byte> head) noexcept override;
   void on_session_begun(transport::session& peer) noexcept override;
   void on_session_lost(transport::session& peer, const error& reason) noexcept override;
+  void on_handshake_refused(node_id peer, const error& reason) noexcept override;
+  void on_violation(node_id peer, const error& reason) noexcept override;
 
   using encode_function = result<std::size_t> (*)(const void* what, std::span<std::byte> into) noexcept;
 
@@ -265,6 +269,7 @@ class engine final : private transport::endpoint_events {
   node_options options_;
   gate work_;
   std::shared_ptr<node_pools> pools_;
+  std::unique_ptr<journal> journal_;
   transport::endpoint endpoint_;
   std::unique_ptr<worker_pool> pool_;
   std::map<service_id, std::shared_ptr<service_entry>> services_;

@@ -9,6 +9,7 @@
 #include "scoll/collective/sweeper.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
+#include "scoll/journal.hpp"
 
 // This file adopts, finds and removes groups.
 namespace scoll::detail {
@@ -42,6 +43,7 @@ void engine::end_group(const std::shared_ptr<group_state>& group, const group_en
   if (kept->id.creator == 0) windows_.keep(*kept);
   const std::vector<group_id> inner = std::exchange(kept->inner, {});
   const group_ending revoked = revokes_->ending_of(kept->id);
+  journal_->group_ended(*kept, revoked ? revoked : how);
   groups_.drop(kept->id, revoked ? revoked : how);
   revokes_->dropped(kept->id);
   if (SCOLL_MUTANT(inner_outlives, "a group stays when the one ends within which it is")) return;
@@ -87,6 +89,7 @@ result<std::shared_ptr<group_state>> engine::adopt_group(membership_ptr members,
   (*adopted)->name = options.name;
   (*adopted)->bulk.use(options);
   windows_.give_back(**adopted);
+  journal_->group_created(**adopted);
   return adopted;
 }
 

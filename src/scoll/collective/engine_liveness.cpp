@@ -10,6 +10,7 @@
 #include "scoll/collective/revoke.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
+#include "scoll/journal.hpp"
 #include "transport/session/session.hpp"
 
 // The consequences of deaths and returns.
@@ -25,6 +26,7 @@ void engine::on_dead(node_id node, std::uint64_t incarnation) {
     incarnation = std::max(incarnation, peer->peer_incarnation());
   if (peer != nullptr && peer->peer_incarnation() > incarnation) return;
   if (!lives_.die(node, incarnation)) return;
+  journal_->peer_dead(node, incarnation);
   if (peer != nullptr) peer->declare_dead(incarnation);
   ends_->died(node);
   agreements_->verdict_on(node);
@@ -38,6 +40,7 @@ void engine::on_alive(node_id node, std::uint64_t incarnation) {
 
 void engine::on_life(node_id node, std::uint64_t incarnation) {
   if (!lives_.live(node, incarnation)) return;
+  journal_->peer_alive(node, incarnation);
   if (transport::session* peer = endpoint_.find(node)) peer->declare_alive(incarnation);
   end_life(node, incarnation - 1);
   revokes_->returned(node, incarnation);

@@ -10,6 +10,7 @@
 #include "scoll/collective/revoke.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
+#include "scoll/journal.hpp"
 #include "transport/session/session.hpp"
 
 // This file ends the operations, calls and requests of this node that a revoke covers.
@@ -33,6 +34,7 @@ void engine::hear_of_revoke(const std::shared_ptr<group_state>& group, const err
 }
 
 void engine::on_session_begun(transport::session& peer) noexcept {
+  journal_->session_begun(peer.peer(), peer.address());
   revokes_->met(peer);
 }
 
@@ -56,6 +58,7 @@ void engine::end_all_of(group_state& group, const error& why) noexcept {
     const auto within = groups_.find(id);
     if (within == nullptr || within->revoked != nullptr) continue;
     within->revoked = std::make_unique<const error>(why);
+    journal_->group_revoked(*within);
     end_all_of(*within, why);
   }
 }

@@ -9,6 +9,7 @@
 #include "scoll/collective/sweeper.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
+#include "scoll/journal.hpp"
 #include "transport/wire/byte_order.hpp"
 
 // This file finds the group of a request that this node does not hold yet: the creation came along, or the
@@ -98,6 +99,7 @@ result<std::shared_ptr<group_state>> engine::group_of_creation(const admission_r
   }
   enter_within(group);
   sweeper_->watch(group);
+  journal_->group_created(group);
   return installed;
 }
 

@@ -9,6 +9,7 @@
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/sweeper.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "scoll/journal.hpp"
 
 // This file makes groups: those that are created on all members at once, those that each member hears of with
 // its first request, and those that the service's own hook names.
@@ -81,6 +82,7 @@ task<result<std::shared_ptr<group_state>>> engine::create_group(membership_ptr m
   if (delayed) {
     group->holders = std::make_unique<holder_set>(group->members->size());
     group->holders->insert(rank);
+    journal_->group_created(*group);
     co_return group;
   }
   const error why = co_await tell_all(group, options.deadline.left(executor_.now()));
@@ -99,6 +101,7 @@ task<error> engine::tell_all(std::shared_ptr<group_state> group, nanoseconds tim
   if (!why && group->forgotten) why = {errc::unknown_group, "the group was ended while it was created"};
   if (!why) {
     group->creating = false;
+    journal_->group_created(*group);
     sweeper_->watch(*group);
     co_return why;
   }

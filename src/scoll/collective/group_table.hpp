@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "scoll/collective/collective_head.hpp"
@@ -33,10 +34,17 @@ class group_table {
   bool only_here(const group_id& id, long others = 0) const noexcept;
   /// True if some membership is known under the service's own id in `id`.
   bool holds_out_of_band(const group_id& id) const { return out_of_band(id) != nullptr; }
-  /// Calls `visit(const group_state&)` for every group, in the order of their ids.
+  /// Calls `visit(const group_state&)` for every group from the id `first` on, in the order of their ids. A
+  /// visitor that returns a truth value ends it with false.
   template <class Visitor>
-  void each(Visitor&& visit) const {
-    for (const auto& [id, group] : groups_) visit(*group);
+  void each(Visitor&& visit, const group_id& first = {}) const {
+    for (auto at = groups_.lower_bound(first); at != groups_.end(); ++at) {
+      if constexpr (std::is_void_v<decltype(visit(*at->second))>) {
+        visit(*at->second);
+      } else if (!visit(*at->second)) {
+        return;
+      }
+    }
   }
   /// The groups of one life of a creator, in the order of their counters.
   std::vector<std::shared_ptr<group_state>> of_life(node_id creator, std::uint64_t incarnation) const;

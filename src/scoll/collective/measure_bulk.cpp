@@ -15,8 +15,8 @@ namespace {
 
 // In the first round, connections are made and memory is touched; it does not count.
 constexpr std::uint32_t least_rounds = 2, most_rounds = 6;
-constexpr std::uint32_t large = most_bulk_piece_bytes, small = least_bulk_piece_bytes;
-constexpr std::int64_t further_pieces = large / small - 1;
+constexpr std::uint32_t large_piece = most_bulk_piece_bytes, small_piece = least_bulk_piece_bytes;
+constexpr std::int64_t further_pieces = large_piece / small_piece - 1;
 
 /// The times of one broadcast, or what it takes more than another one, in ns.
 struct sample {
@@ -56,7 +56,7 @@ std::uint64_t at_least_zero(std::int64_t value) {
 class measurement {
  public:
   measurement(group<link_probe> both, const bulk_measurement& how)
-      : both_(std::move(both)), how_(how), object_(large, std::byte{0x5a}) {}
+      : both_(std::move(both)), how_(how), object_(large_piece, std::byte{0x5a}) {}
 
   task<result<bulk_costs>> run() {
     for (std::uint32_t round = 0; round < most_rounds; ++round) {
@@ -75,10 +75,10 @@ class measurement {
     // The peer's time is counted from one broadcast to the next, so each that counts comes after an empty one.
     co_await ask(0, 0);
     const sample nothing = co_await ask(0, 0);
-    const sample one_small = co_await ask(small, small);
-    const sample in_pieces = co_await ask(large, small);
+    const sample one_small = co_await ask(small_piece, small_piece);
+    const sample in_pieces = co_await ask(large_piece, small_piece);
     co_await ask(0, 0);
-    const sample one_large = co_await ask(large, large);
+    const sample one_large = co_await ask(large_piece, large_piece);
     if (!failed_ && counts) {
       empty_.add(nothing);
       small_.add(one_small);
@@ -124,12 +124,12 @@ class measurement {
       static_cast<void>(wire::checksum(object_));
       least = std::min<std::int64_t>(least, (home().processor_time() - began).count());
     }
-    return least * 1000 / large;
+    return least * 1000 / large_piece;
   }
 
   bulk_costs costs() const {
-    const std::int64_t byte_ps = (large_.took() - small_.took()) * 1000 / (large - small);
-    const std::int64_t small_ns = std::max<std::int64_t>(0, byte_ps) * small / 1000;
+    const std::int64_t byte_ps = (large_.took() - small_.took()) * 1000 / (large_piece - small_piece);
+    const std::int64_t small_ns = std::max<std::int64_t>(0, byte_ps) * small_piece / 1000;
     const std::int64_t piece_ns =
         std::max<std::int64_t>(0, (pieces_.took() - small_.took()) / further_pieces - small_ns);
     bulk_costs found;
@@ -141,7 +141,7 @@ class measurement {
     found.hop_ns = at_least_zero((small_.took() - empty_.took() - small_ns - piece_ns) / 2);
     found.host_ps = found.link_ps;
     if (how_.same_host) {
-      const std::uint64_t work_ps = at_least_zero((large_.work() - empty_.work()) * 1000 / large);
+      const std::uint64_t work_ps = at_least_zero((large_.work() - empty_.work()) * 1000 / large_piece);
       found.host_ps = how_.processors == 0 ? 0 : work_ps / how_.processors;
     }
     return found;

@@ -9,6 +9,7 @@
 #include "scoll/collective/operation/operation.hpp"
 #include "scoll/coro/deadline.hpp"
 #include "scoll/coro/mutants.hpp"
+#include "scoll/journal.hpp"
 #include "transport/session/session.hpp"
 #include "transport/wire/wire.hpp"
 
@@ -69,6 +70,7 @@ void revoker::begin(const std::shared_ptr<group_state>& group, const notice_head
   if (sender != 0) news->knows(sender);
   group->revoked = std::make_unique<const error>(revoked_by(notice));
   ++owner_.statistics_.revoked;
+  owner_.journal_->group_revoked(*group);
   spread(*news, sender);
   owner_.end_all_of(*group, *group->revoked);
 }

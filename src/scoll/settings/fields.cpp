@@ -131,6 +131,31 @@ struct algorithm {
   static constexpr std::size_t most_letters = 15;
 };
 
+/// A path of a socket; `{node}` in it leaves room for any id.
+struct socket_path {
+  static bool read(std::string& into, std::string_view text) {
+    if (text.size() > most_letters || text.find('\0') != std::string_view::npos) return false;
+    into = text;
+    return true;
+  }
+  static std::string write(const std::string& value) { return value; }
+  static constexpr std::size_t most_letters = 93;
+};
+
+/// A level of the log, or no log.
+struct level {
+  static constexpr std::array levels{log_level::error, log_level::warning, log_level::info, log_level::debug};
+  static bool read(std::optional<log_level>& into, std::string_view text) {
+    const auto named = std::ranges::find(levels, text, [](log_level each) { return to_string(each); });
+    if (named == levels.end() && text != "off") return false;
+    into = named == levels.end() ? std::optional<log_level>() : *named;
+    return true;
+  }
+  static std::string write(const std::optional<log_level>& value) {
+    return value ? std::string(to_string(*value)) : "off";
+  }
+};
+
 struct tree {
   static bool read(tree_spec& into, std::string_view text) {
     const auto parsed = parse_tree(text);
@@ -285,6 +310,12 @@ constexpr std::array fields{
                                                         "threads for hooks that compute for long"),
     field<count, SCOLL_PLACE(node.worker_queue)>("node.worker_queue", "1 or more",
                                                  "functions that wait for a worker thread"),
+    field<socket_path, SCOLL_PLACE(node.control)>(
+        "node.control", "a path of at most 93 bytes, or nothing",
+        "the socket that answers about a running node; {node} in it stands for its id; nothing: none"),
+
+    field<level, SCOLL_PLACE(log_level)>("log.level", "off, error, warning, info or debug",
+                                         "the least important lines that a program logs about its node"),
 
     field<limit, SCOLL_PLACE(node.ship.default_deadline)>(
         "ship.default_deadline", "a time up to 3600s, 0: none", "the deadline of calls that name none"),

@@ -120,7 +120,8 @@ void server_call::on_turn(ready_node& self) noexcept {
 }
 
 void server_call::run() noexcept {
-  const bool late = expires_ <= shipper_.get_executor().now();
+  begun_at_ = shipper_.get_executor().now();
+  const bool late = expires_ <= begun_at_;
   if (gone_) return give_up_before_start({errc::cancelled, "the caller has gone"});
   if (late) return give_up_before_start({errc::deadline_exceeded, "no time was left to begin"});
   began_ = true;
@@ -180,13 +181,16 @@ std::coroutine_handle<> server_call::on_returned(task_listener& self) noexcept {
 void server_call::returned() noexcept {
   returned_ = true;
   shipper_.get_executor().disarm(*this);
+  function_.latency.add(shipper_.get_executor().now() - begun_at_);
   const status outcome = work_.take();
+  if (!outcome) ++function_.failures;
   work_ = {};  // the handler's arguments are no longer needed
   argument_bytes_ = {};
   if (open() && gone_) drop();
   if (!open()) return retire();
   const std::size_t most = std::min<std::size_t>(reply_capacity_, shipper_.limits().eager_bytes);
   const error why = outcome ? answer_value(most) : outcome.error();
+  if (why && outcome) ++function_.failures;
   if (why) answer_error(why);
   if (!holding_) retire();
 }

@@ -256,4 +256,28 @@ void shipper::add_running_handlers(std::vector<std::string>& into) const {
   }
 }
 
+std::vector<function_snapshot> shipper::describe_functions() const {
+  std::vector<function_snapshot> found;
+  found.reserve(functions_.size());
+  for (const auto& f : functions_) {
+    found.push_back(
+        {std::string(f->key.name), f->users.inside(), f->latency.total(), f->failures, f->latency});
+  }
+  return found;
+}
+
+std::vector<call_snapshot> shipper::describe_calls(std::size_t most) const {
+  std::vector<call_snapshot> found;
+  const time_point now = executor_.now();
+  auto& all = const_cast<intrusive_list<server_call, server_call>&>(server_calls_);
+  for (server_call* h = all.first(); h != nullptr && found.size() < most; h = all.next(*h)) {
+    const bool begun = h->running() || h->holding();
+    found.push_back({std::string(h->name()), h->caller(), begun ? now - h->begun_at() : nanoseconds(0),
+                     h->holding() ? "holding"
+                     : begun      ? "running"
+                                  : "waiting"});
+  }
+  return found;
+}
+
 }  // namespace scoll::detail

@@ -49,6 +49,10 @@ class shipper final : private transport::endpoint_events {
   std::size_t server_calls_of(node_id peer) const noexcept;
   /// The number of calls that this node waits for.
   std::size_t outgoing() const noexcept { return outgoing_count_; }
+  /// Describes the served functions in the order of their numbers, with the calls of each.
+  std::vector<function_snapshot> describe_functions() const;
+  /// Describes the calls that run here, the oldest first, at most `most`.
+  std::vector<call_snapshot> describe_calls(std::size_t most) const;
   /// The number of bytes of large arguments and results that handlers hold.
   std::size_t large_held() const noexcept { return large_held_; }
 

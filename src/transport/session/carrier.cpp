@@ -101,7 +101,7 @@ void carrier::on_greeting(frame_view& frame) noexcept {
 }
 
 void carrier::refused_by_us(const error& reason) noexcept {
-  at().last_refusal_ = reason;
+  at().note_refusal(owner().peer(), reason);
   break_off(reason);
 }
 
@@ -111,7 +111,7 @@ void carrier::on_refused(frame_view& frame) noexcept {
   drop_link();
   if (why->code == 0) return violated({errc::malformed, "a refusal without reason"});
   const error reason = printable(static_cast<errc>(why->code), why->text);
-  if (reason.code() != errc::already_exists) at().last_refusal_ = reason;
+  at().note_refusal(owner().peer(), reason);
   pause(reason);
 }
 
@@ -197,12 +197,12 @@ void carrier::came_up(std::uint64_t peer_received) noexcept {
 void carrier::on_closed(const error& reason) noexcept {
   link_ = nullptr;
   remote_ = nullptr;
-  if (is_violation(reason)) at().note_violation(reason);
+  if (is_violation(reason)) at().note_violation(owner().peer(), reason);
   pause(reason);
 }
 
 void carrier::violated(const error& reason) noexcept {
-  at().note_violation(reason);
+  at().note_violation(owner().peer(), reason);
   break_off(reason);
 }
 

@@ -10,6 +10,7 @@
 #include "transport/io/control_frame.hpp"
 #include "transport/memory/memory_service.hpp"
 #include "transport/session/lane.hpp"
+#include "transport/session/limits.hpp"
 #include "transport/session/session_watch.hpp"
 #include "transport/wire/wire.hpp"
 
@@ -78,9 +79,9 @@ class endpoint::greeter final : public list_hook<>, public link_events {
   link& give_up_link() noexcept { return *std::exchange(link_, nullptr); }
   std::string peer_name() const { return link_->peer_name(); }
 
-  void refuse(const error& reason) noexcept {
+  void refuse(node_id peer, const error& reason) noexcept {
     ++owner_.statistics_.links_refused;
-    if (reason != errc::already_exists) owner_.last_refusal_ = reason;
+    owner_.note_refusal(peer, reason);
     if (!link_->writable()) return;
     refusal r;
     r.code = static_cast<std::uint16_t>(reason.code());
@@ -99,11 +100,11 @@ class endpoint::greeter final : public list_hook<>, public link_events {
   void on_writable() noexcept override {}
   void on_closed(const error& reason) noexcept override {
     link_ = nullptr;
-    if (reason != errc::connection_lost && reason != errc::io_error) owner_.note_violation(reason);
+    if (reason != errc::connection_lost && reason != errc::io_error) owner_.note_violation(0, reason);
     owner_.finish(*this);
   }
   void too_late() noexcept {
-    refuse({errc::deadline_exceeded, "no hello within the limit"});
+    refuse(0, {errc::deadline_exceeded, "no hello within the limit"});
     owner_.finish(*this);
   }
 
@@ -192,9 +193,9 @@ void endpoint::on_accepted(link& accepted) noexcept {
   // The link is closed without a refusal, because what is written keeps the connection open until its peer
   // has read it.
   ++statistics_.links_refused;
-  last_refusal_ =
-      make_error(errc::busy, "{} connections have not introduced themselves: link.handshake_limit is {}",
-                 handshake_count_, options_.handshake_limit);
+  note_refusal(
+      0, make_error(errc::busy, "{} connections have not introduced themselves: link.handshake_limit is {}",
+                    handshake_count_, options_.handshake_limit));
   finish(*guest);
 }
 
@@ -204,8 +205,9 @@ void endpoint::finish(greeter& done) noexcept {
 }
 
 void endpoint::on_hello(greeter& from, frame_view& frame) noexcept {
+  node_id who = 0;
   const auto turn_away = [&](const error& reason) {
-    from.refuse(printable(reason.code(), reason.text()));
+    from.refuse(who, printable(reason.code(), reason.text()));
     finish(from);
   };
   if (frame.header.type != frame_type::hello) {
@@ -217,6 +219,7 @@ void endpoint::on_hello(greeter& from, frame_view& frame) noexcept {
   }
   const auto h = wire::decode_from<hello>(frame.payload.bytes);
   if (!h) return turn_away(h.error());
+  if (find(h->node) != nullptr) who = h->node;  // a stranger may say any number
   if (h->cluster != options_.cluster) {
     return turn_away(
         make_error(errc::wrong_cluster, "this is cluster '{}', not '{}'", options_.cluster, h->cluster));
@@ -250,6 +253,36 @@ void endpoint::tell_session_lost(session& peer, const error& reason) noexcept {
   for (auto at = handlers_.begin(); at != handlers_.end(); ++at) {
     if (*at != nullptr && std::find(handlers_.begin(), at, *at) == at) (*at)->on_session_lost(peer, reason);
   }
+}
+
+/// Two sides that connect at once refuse one of the two connections, which is nothing to tell.
+void endpoint::note_refusal(node_id peer, const error& reason) noexcept {
+  if (reason == errc::already_exists) return;
+  last_refusal_ = reason;
+  handler_of(traffic_class::urgent).on_handshake_refused(peer, reason);
+}
+
+void endpoint::note_violation(node_id peer, const error& reason) noexcept {
+  ++statistics_.links_broken;
+  last_violation_ = reason;
+  handler_of(traffic_class::urgent).on_violation(peer, reason);
+}
+
+endpoint_usage endpoint::usage() const noexcept {
+  endpoint_usage u;
+  u.messages.used = buffers_->messages.in_use();
+  u.payloads = {buffers_->payloads.lent(), buffers_->payloads.limit()};
+  u.small_payloads = {buffers_->small_payloads.lent(), buffers_->small_payloads.limit()};
+  u.handshakes = {handshake_count_, options_.handshake_limit};
+  u.notices = {notices_queued_, limits::queued_notices};
+  u.regions.most = options_.region_limit;
+  u.transfer_buffers.most = options_.transfer_buffers;
+  u.parked_orders.most = options_.parked_limit;
+  if (memory_ == nullptr) return u;
+  u.regions.used = memory_->regions().size();
+  u.transfer_buffers.used = memory_->buffers().lent();
+  u.parked_orders.used = memory_->pieces().parked();
+  return u;
 }
 
 bool endpoint::quiet() const noexcept {

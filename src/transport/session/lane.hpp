@@ -37,6 +37,8 @@ class lane final {
   /// True from the end of the grace until the lane is up again, if something is held for the peer. Only a
   /// bulk lane is ever lost; a control lane takes its session with it.
   bool lost() const noexcept { return lost_; }
+  /// Why the latest attempt failed, or the latest connection broke; empty while the lane is up.
+  const error& last_failure() const noexcept { return last_failure_; }
   std::uint64_t received() const noexcept { return received_; }
   /// The number of connections that this side has made for the lane, and of the peer's latest one. A late
   /// message from an earlier connection must not displace a later connection.

@@ -30,6 +30,11 @@ bool session::connected(traffic_class klass) const noexcept {
   return l != nullptr && l->up();
 }
 
+error session::last_failure(traffic_class klass) const noexcept {
+  const auto& l = lanes_[index(lane_of(klass))];
+  return l == nullptr ? error() : l->last_failure();
+}
+
 remote_access* session::remote() const noexcept {
   const auto& l = lanes_[index(lane_id::bulk)];
   return l == nullptr ? nullptr : l->remote();

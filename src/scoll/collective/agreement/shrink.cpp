@@ -5,6 +5,7 @@
 #include "scoll/collective/revoke.hpp"
 #include "scoll/collective/sweeper.hpp"
 #include "scoll/coro/mutants.hpp"
+#include "scoll/journal.hpp"
 
 // A shrink is an agreement without values. Its outcome names the group of the members that are in it.
 namespace scoll::detail {
@@ -95,10 +96,12 @@ bool engine::agreements::hold_voted(const group_id& id) {
 void engine::agreements::hold_shrunk(const group_state& group, const proposal& decided) {
   std::erase_if(voted_, [&](const auto& vote) { return vote.second == group.id; });
   if (decided.failed.contains(group.self_rank)) return;
-  const auto made =
-      owner_.groups_.hold_shrunk(group, shrunk_id(decided), survivors_of(group, decided.failed));
+  const group_id id = shrunk_id(decided);
+  const bool known = owner_.groups_.find(id) != nullptr;
+  const auto made = owner_.groups_.hold_shrunk(group, id, survivors_of(group, decided.failed));
   if (made == nullptr) return;
   owner_.sweeper_->watch(*made);
+  if (!known) owner_.journal_->group_created(*made);
   owner_.revokes_->held(made);
 }
 

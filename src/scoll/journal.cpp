@@ -1,0 +1,160 @@
+#include "scoll/journal.hpp"
+
+#include <new>
+#include <utility>
+
+#include "scoll/collective/called.hpp"
+#include "scoll/collective/group_state.hpp"
+#include "scoll/collective/tombstones.hpp"
+#include "scoll/coro/error_format.hpp"
+
+namespace scoll {
+
+std::string_view to_string(log_level level) noexcept {
+  switch (level) {
+    case log_level::error: return "error";
+    case log_level::warning: return "warning";
+    case log_level::info: return "info";
+    case log_level::debug: return "debug";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(node_event_kind kind) noexcept {
+  constexpr std::array<std::string_view, node_event_kinds> names{
+      "session_begun", "session_lost",  "peer_dead",   "peer_alive",   "handshake_refused",
+      "link_broken",   "group_created", "group_ended", "group_revoked"};
+  const auto index = static_cast<std::size_t>(kind);
+  return index < names.size() ? names[index] : "unknown";
+}
+
+}  // namespace scoll
+
+namespace scoll::detail {
+namespace {
+
+/// True for kinds that strangers or the work itself may cause at any rate. They must not drive out the others.
+bool may_be_frequent(node_event_kind kind) noexcept {
+  return kind >= node_event_kind::handshake_refused;
+}
+
+log_level level_of(node_event_kind kind) noexcept {
+  switch (kind) {
+    case node_event_kind::link_broken: return log_level::error;
+    case node_event_kind::session_lost:
+    case node_event_kind::peer_dead:
+    case node_event_kind::handshake_refused: return log_level::warning;
+    case node_event_kind::session_begun:
+    case node_event_kind::peer_alive:
+    case node_event_kind::group_revoked: return log_level::info;
+    case node_event_kind::group_created:
+    case node_event_kind::group_ended: break;
+  }
+  return log_level::debug;
+}
+
+std::string origin_of(const group_id& id) {
+  return id.creator == 0 ? fmt::format("id {} of service {:#06x}", id.counter, id.incarnation)
+                         : fmt::format("number {} of node {}", id.counter, id.creator);
+}
+
+std::string whom(node_id peer) {
+  return peer == 0 ? std::string("an unknown node") : fmt::format("node {}", peer);
+}
+
+}  // namespace
+
+/// Makes the text only if it is needed. An event for which there is no memory is only counted.
+template <class Text>
+void journal::note(node_event_kind kind, node_id peer, Text text) noexcept {
+  ++counts_[static_cast<std::size_t>(kind)];
+  try {
+    const std::uint64_t subject = peer * node_event_kinds + static_cast<std::uint64_t>(kind);
+    const log_limit::verdict line = limit_.ask(subject, executor_.now());
+    if (!line.passes && may_be_frequent(kind)) return;
+    const std::string made = text();
+    keep(kind, peer, made);
+    if (line.passes) tell(kind, made, line.left_out);
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
+void journal::keep(node_event_kind kind, node_id peer, const std::string& text) {
+  node_event made{last_ + 1, executor_.now(), kind, level_of(kind), peer, text};
+  if (ring_.size() < capacity) {
+    ring_.push_back(std::move(made));
+  } else {
+    ring_[last_ % capacity] = std::move(made);
+  }
+  ++last_;
+  news_.set();
+  news_.reset();
+}
+
+void journal::tell(node_event_kind kind, const std::string& text, std::uint64_t left_out) noexcept {
+  if (log_ == nullptr) return;
+  if (left_out == 0) return log_->log(level_of(kind), text);
+  log_->log(level_of(kind), fmt::format("{} ({} lines like this were left out)", text, left_out));
+}
+
+std::vector<node_event> journal::events(std::uint64_t after) const {
+  std::vector<node_event> found;
+  const std::uint64_t first = last_ - ring_.size();  // the number before that of the oldest one
+  for (std::uint64_t n = after > first ? after : first; n < last_; ++n) found.push_back(ring_[n % capacity]);
+  return found;
+}
+
+void journal::session_begun(node_id peer, std::string_view address) noexcept {
+  note(node_event_kind::session_begun, peer,
+       [&] { return fmt::format("a session with node {} at {} has begun", peer, address); });
+}
+
+void journal::session_lost(node_id peer, const error& reason) noexcept {
+  note(node_event_kind::session_lost, peer,
+       [&] { return fmt::format("the session with node {} is lost: {}", peer, describe(reason)); });
+}
+
+void journal::peer_dead(node_id peer, std::uint64_t incarnation) noexcept {
+  note(node_event_kind::peer_dead, peer,
+       [&] { return fmt::format("node {} is dead (incarnation {})", peer, incarnation); });
+}
+
+void journal::peer_alive(node_id peer, std::uint64_t incarnation) noexcept {
+  note(node_event_kind::peer_alive, peer,
+       [&] { return fmt::format("node {} is alive (incarnation {})", peer, incarnation); });
+}
+
+void journal::handshake_refused(node_id peer, const error& reason) noexcept {
+  note(node_event_kind::handshake_refused, peer,
+       [&] { return fmt::format("a handshake with {} was refused: {}", whom(peer), describe(reason)); });
+}
+
+void journal::link_broken(node_id peer, const error& reason) noexcept {
+  note(node_event_kind::link_broken, peer, [&] {
+    return fmt::format("a connection of {} was broken off, because it violates the protocol: {}", whom(peer),
+                       describe(reason));
+  });
+}
+
+void journal::group_created(const group_state& group) noexcept {
+  note(node_event_kind::group_created, group.id.creator, [&] {
+    return fmt::format("{} with {} members was created ({})", called(group), group.members->size(),
+                       origin_of(group.id));
+  });
+}
+
+void journal::group_ended(const group_state& group, const group_ending& how) noexcept {
+  note(node_event_kind::group_ended, group.id.creator, [&] {
+    return fmt::format("{} has ended, by node {} ({})", called(group), how.by, origin_of(group.id));
+  });
+}
+
+void journal::group_revoked(const group_state& group) noexcept {
+  note(node_event_kind::group_revoked, group.id.creator, [&] {
+    return fmt::format("{} was revoked: {} ({})", called(group), describe(*group.revoked),
+                       origin_of(group.id));
+  });
+}
+
+}  // namespace scoll::detail

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scoll/coro/event.hpp"
+#include "scoll/coro/executor.hpp"
+#include "scoll/coro/result.hpp"
+#include "scoll/log_limit.hpp"
+#include "scoll/node_event.hpp"
+
+namespace scoll::detail {
+
+struct group_state;
+struct group_ending;
+
+/// The latest events of a node, its log lines, and counts of all events. Refusals,
+/// violations and the lives of groups may be frequent: one of each kind and peer is kept in ten seconds, and
+/// the others are only counted.
+class journal {
+ public:
+  static constexpr std::size_t capacity = 256;
+
+  /// `log` may be null; else it must outlive the journal.
+  journal(executor& ex, log_sink* log) noexcept : executor_(ex), log_(log) {}
+
+  void session_begun(node_id peer, std::string_view address) noexcept;
+  void session_lost(node_id peer, const error& reason) noexcept;
+  void peer_dead(node_id peer, std::uint64_t incarnation) noexcept;
+  void peer_alive(node_id peer, std::uint64_t incarnation) noexcept;
+  void handshake_refused(node_id peer, const error& reason) noexcept;
+  void link_broken(node_id peer, const error& reason) noexcept;
+  void group_created(const group_state& group) noexcept;
+  void group_ended(const group_state& group, const group_ending& how) noexcept;
+  void group_revoked(const group_state& group) noexcept;
+
+  /// The kept events with numbers greater than `after`, in their order.
+  std::vector<node_event> events(std::uint64_t after) const;
+  /// The number of the latest event; 0 if there was none.
+  std::uint64_t last() const noexcept { return last_; }
+  std::uint64_t count(node_event_kind kind) const noexcept { return counts_[static_cast<std::size_t>(kind)]; }
+  /// It wakes its waiters with every event, and is never set.
+  event& news() noexcept { return news_; }
+
+ private:
+  template <class Text>
+  void note(node_event_kind kind, node_id peer, Text text) noexcept;
+  void keep(node_event_kind kind, node_id peer, const std::string& text);
+  void tell(node_event_kind kind, const std::string& text, std::uint64_t left_out) noexcept;
+
+  executor& executor_;
+  log_sink* log_;
+  log_limit limit_;
+  std::vector<node_event> ring_;
+  std::uint64_t last_ = 0;
+  std::array<std::uint64_t, node_event_kinds> counts_{};
+  event news_;
+};
+
+}  // namespace scoll::detail
