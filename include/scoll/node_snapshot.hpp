@@ -52,6 +52,7 @@ struct peer_snapshot {
   std::size_t owing = 0;         ///< requests of the peer that await this node's reply
   /// Requests that may be sent now, and requests that wait for credit, by `transport::traffic_class`.
   std::array<std::uint32_t, transport::class_count> credit{}, queued{};
+  nanoseconds rtt{0};       ///< the round trip that probes show, smoothed; 0: none has been measured
   error last_failure;       ///< why the control lane is not connected; empty while it is
   error last_bulk_failure;  ///< the same of the bulk lane
 };

@@ -33,6 +33,7 @@ peer_snapshot describe_peer(transport::session& peer) {
     s.credit[c] = peer.credit(static_cast<traffic_class>(c));
     s.queued[c] = peer.queued(static_cast<traffic_class>(c));
   }
+  s.rtt = peer.rtt().smoothed();
   s.last_failure = peer.last_failure(traffic_class::collective);
   s.last_bulk_failure = peer.last_failure(traffic_class::bulk);
   return s;

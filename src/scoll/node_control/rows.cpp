@@ -64,6 +64,7 @@ json peer_json(const peer_snapshot& p) {
           {"owing", p.owing},
           {"held_messages", p.held_messages},
           {"dead", p.dead},
+          {"rtt_us", static_cast<double>(p.rtt.count()) / 1000},
           {"last_failure", failure_json(p.last_failure)},
           {"last_bulk_failure", failure_json(p.last_bulk_failure)}};
 }

@@ -96,6 +96,8 @@ std::string peer(const json& answer) {
   line("waiting", text_of(p["waiting"]));
   line("owing", text_of(p["owing"]));
   line("held messages", text_of(p["held_messages"]));
+  const double rtt_us = p["rtt_us"].get<double>();
+  line("round trip", rtt_us == 0 ? "not measured" : fmt::format("{:.1f} us", rtt_us));
   line("last failure", or_dash(p["last_failure"]));
   line("of bulk", or_dash(p["last_bulk_failure"]));
   return text + events(answer["events"]);
