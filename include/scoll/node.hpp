@@ -86,7 +86,8 @@ class node {
   status listen(const std::string& address);
   /// Like `listen(address)`, at `node_options::listen`. Error: also `invalid_argument` if that is empty.
   status listen();
-  /// The address that is bound, numeric and with its actual port. Over TCP it is empty before `listen`.
+  /// The address that is bound, numeric and with its actual port. Over TCP it is empty before `listen`; a
+  /// simulated host has its address from the beginning.
   std::string listen_address() const;
   /// The address that others should use: `node_options::advertise`, or else `listen_address()`. The node does
   /// not guess the name of its host: if it listens at a wildcard, such as 0.0.0.0 or [::], and `advertise` is
