@@ -66,12 +66,12 @@ scoll::status read_settings(scoll::settings& chosen) {
   return chosen.load();
 }
 
-/// Waits for the address over TCP, for links, and over UDP, for gossip.
-void await_own_address(const std::string& text) {
-  const auto address = scoll::transport::socket_address::parse(text);
-  if (!address) return;
-  scoll::kit::await_address([&] { return scoll::transport::open_listener(*address); });
-  scoll::kit::await_address([&] { return scoll::transport::open_datagram(*address); });
+/// Waits for the addresses over TCP, for links, and over UDP, for gossip.
+void await_own_addresses(const std::string& links, const std::string& gossip) {
+  if (const auto address = scoll::transport::socket_address::parse(links))
+    scoll::kit::await_address([&] { return scoll::transport::open_listener(*address); });
+  if (const auto address = scoll::transport::socket_address::parse(gossip))
+    scoll::kit::await_address([&] { return scoll::transport::open_datagram(*address); });
 }
 
 int run(const arguments& args, const shard::cluster_config& config, std::uint32_t rank,
@@ -81,7 +81,9 @@ int run(const arguments& args, const shard::cluster_config& config, std::uint32_
   if (!loop) return fail(loop.error());
   const auto folder = scoll::kit::lock_folder(args.data);
   if (!folder) return fail(folder.error());
-  await_own_address(config.nodes[rank].address);
+  const std::string& address = config.nodes[rank].address;
+  const std::string listen = chosen.node().listen;
+  await_own_addresses(listen.empty() ? address : listen, address);
   const std::string data = std::filesystem::absolute(args.data);
   auto store = scoll::sync_wait(**loop, shard::object_store::open(**loop, data));
   if (!store) return fail(store.error());

@@ -81,10 +81,22 @@ class node {
   ~node();
   node(node&&) noexcept;
 
-  /// Accepts connections at a numeric address such as "127.0.0.1:7001" or "[::1]:0".
+  /// Accepts connections at an address such as "127.0.0.1:7001", "[::1]:0" or "localhost:0"; port 0 takes a
+  /// free port. A host name is resolved at once, which blocks. Errors: `invalid_argument` (the address, or
+  /// `node_options::advertise`, cannot be one), and those of the rail. If it fails, the node does not listen.
   status listen(const std::string& address);
+  /// Like `listen(address)`, at `node_options::listen`. Error: also `invalid_argument` if that is empty.
+  status listen();
+  /// The address that is bound, numeric and with its actual port. Over TCP it is empty before `listen`; a
+  /// simulated host has its address from the beginning.
   std::string listen_address() const;
-  /// Makes another node known. The node connects when there is something to send.
+  /// The address that others should use: `node_options::advertise`, or else `listen_address()`. The node does
+  /// not guess the name of its host: if it listens at a wildcard, such as 0.0.0.0 or [::], and `advertise` is
+  /// empty, the result is that wildcard with the port, which is of no use to other hosts.
+  std::string advertised_address() const;
+  /// Makes another node known, or gives it another address. The node connects when there is something to
+  /// send; a host name is resolved then, and anew for each connection attempt. Error: `invalid_argument`, at
+  /// once, for what cannot be an address; the text names it and says what is wrong. Then nothing has changed.
   status add_peer(node_id peer, const std::string& address);
 
   /// Registers a service. All nodes of a group must register theirs before the group is created. Errors:

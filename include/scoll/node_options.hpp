@@ -30,6 +30,11 @@ struct node_options {
   std::uint64_t incarnation = 0;
   /// The directory in which `choose_incarnation` keeps the incarnation; if empty, it is not kept.
   std::string directory{};
+  /// The address at which `node::listen()` accepts connections; not used by `node::listen(address)`.
+  std::string listen{};
+  /// The address that others should use, if it is not the one that is bound, as behind a translation of
+  /// addresses or where a host name outlives its numbers; empty: the bound one.
+  std::string advertise{};
   /// The tree of groups that do not choose one.
   tree_spec default_tree{};
   /// The tree that `plan_tree` gives instead of measuring.

@@ -46,7 +46,7 @@ std::vector<unknown_variable> unknown_variables();
 /// (`tcp.keep_alive` is SCOLL_TCP_KEEP_ALIVE) and from code. A name that is unknown or a value that is not
 /// allowed is refused, and then nothing of that source is applied. Some values must fit together, such as a
 /// window and the queue that holds it. Only the whole set can be checked for that: `load` does so at its end,
-/// and `check` on demand. Identities (`node.id`, addresses) are not settings.
+/// and `check` on demand. The identity of a node (`node.id`) is not a setting.
 ///
 /// ```cpp
 /// scoll::settings chosen;

@@ -1,6 +1,7 @@
 #include "scoll/node.hpp"
 
 #include "scoll/collective/engine.hpp"
+#include "scoll/coro/error_format.hpp"
 #include "scoll/ship/shipper.hpp"
 #include "scoll/shutdown.hpp"
 #include "transport/session/session.hpp"
@@ -35,11 +36,27 @@ node::node(node&&) noexcept = default;
 
 status node::listen(const std::string& address) {
   get_executor().expect_own_thread();
+  const std::string& advertised = engine_->options().advertise;
+  if (!advertised.empty()) {
+    if (const auto s = wire().check_address(advertised); !s)
+      return make_error(s.error().code(), "advertise: {}", s.error().text());
+  }
   return wire().listen(address);
+}
+
+status node::listen() {
+  const std::string& address = engine_->options().listen;
+  if (!address.empty()) return listen(address);
+  return error(errc::invalid_argument, "node_options::listen is empty: say where to listen");
 }
 
 std::string node::listen_address() const {
   return engine_->wire().listen_address();
+}
+
+std::string node::advertised_address() const {
+  const std::string& chosen = engine_->options().advertise;
+  return chosen.empty() ? listen_address() : chosen;
 }
 
 status node::add_peer(node_id peer, const std::string& address) {

@@ -40,6 +40,7 @@ class tcp_world::gated_rail final : public transport::rail {
   }
   std::string listen_address() const override { return rail_.listen_address(); }
   void stop_listening() noexcept override { rail_.stop_listening(); }
+  status check_address(std::string_view address) const override { return rail_.check_address(address); }
   void connect(const std::string& address, transport::connect_events& waiter) noexcept override {
     rail_.connect(home_.parted(node_, address) ? nowhere() : address, waiter);
   }

@@ -25,6 +25,9 @@ scoll::task<scoll::result<scoll::node_options>> node_options_of(const cluster_co
   options.cluster = config.name;
   options.default_tree = config.tree;  // a property of the whole cluster, so it is no setting here
   options.directory = store.folder();
+  const std::string& address = config.nodes[rank].address;  // the others connect there
+  if (options.listen.empty()) options.listen = address;
+  if (options.advertise.empty()) options.advertise = address;
   const auto chosen = co_await scoll::choose_incarnation(files, options);
   if (!chosen) co_return chosen.error();
   co_return std::move(options);
@@ -70,7 +73,7 @@ scoll::status server::serve_all() {
 
 scoll::status server::start() {
   if (const auto served = serve_all(); !served) return served;
-  if (const auto listening = node_.listen(place().address); !listening) return listening;
+  if (const auto listening = node_.listen(); !listening) return listening;
   for (const cluster_node& other : config_.nodes) {
     if (other.id == node_.id()) continue;
     if (const auto known = node_.add_peer(other.id, other.address); !known) return known;
@@ -86,8 +89,9 @@ scoll::task<scoll::status> server::run(int signals) {
   constexpr scoll::nanoseconds shutdown_limit = std::chrono::seconds(5);
   scoll::status ended = start();
   if (ended) {
-    spdlog::info("node {} of {} listens on {}, tree {}, {} objects", node_.id(), config_.nodes.size(),
-                 place().address, config_.tree_text(), store_->objects());
+    spdlog::info("node {} of {} listens on {}, announced as {}, tree {}, {} objects", node_.id(),
+                 config_.nodes.size(), node_.listen_address(), node_.advertised_address(),
+                 config_.tree_text(), store_->objects());
     scope_.spawn(watch_signals(signals));
     scope_.spawn(take_part_in_gossip());
     scope_.spawn(accept_commands(control_.get()));

@@ -133,8 +133,11 @@ class endpoint final : private accept_events {
   status listen(const std::string& address);
   std::string listen_address() const { return rail_.listen_address(); }
 
-  /// Makes a node known. A node that is known already gets the new address.
+  /// Makes a node known. A node that is known already gets the new address for its next connection. Error:
+  /// `invalid_argument` (node 0 or this one, or what `check_address` refuses); then nothing has changed.
   status add_peer(node_id node, const std::string& address);
+  /// Checks the form of an address, by `rail::check_address` for each lane.
+  status check_address(std::string_view address) const;
   /// The session with a node; null if the node was never added.
   session* find(node_id node) noexcept;
   /// Calls `visit(session&)` for every peer in the order of node ids, for status pages.

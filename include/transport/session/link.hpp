@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/task.hpp"
@@ -146,6 +147,13 @@ class rail {
   virtual std::string listen_address() const = 0;
   virtual void stop_listening() noexcept = 0;
 
+  /// Says whether `address` could be one to connect to, by its form alone, in the calling thread and without
+  /// waiting. It is one lane's, without `;bulk=`. A rail that knows no more refuses an empty address only.
+  /// Error: `invalid_argument`, whose text names the address and says what is wrong with it.
+  virtual status check_address(std::string_view address) const {
+    if (!address.empty()) return {};
+    return error(errc::invalid_argument, "the address is empty");
+  }
   /// Begins to connect. The answer never comes from inside this call.
   virtual void connect(const std::string& address, connect_events& waiter) noexcept = 0;
   virtual void cancel_connect(connect_events& waiter) noexcept = 0;

@@ -36,6 +36,8 @@ class named_rails final : public rail {
   /// The address with the transports' names, as peers may be told.
   std::string listen_address() const override;
   void stop_listening() noexcept override;
+  /// Refuses the names of transports that were not added, and what the named transport refuses.
+  status check_address(std::string_view address) const override;
   void connect(const std::string& address, connect_events& waiter) noexcept override;
   void cancel_connect(connect_events& waiter) noexcept override;
   /// Counts the registrars of all transports, in the order in which the transports were added.
@@ -50,6 +52,7 @@ class named_rails final : public rail {
     bool listening = false;
   };
   entry* find(std::string_view name) noexcept;
+  const entry* find(std::string_view name) const noexcept;
   result<entry*> listen_in(std::string_view address, accept_events& events) noexcept;
 
   std::vector<entry> entries_;

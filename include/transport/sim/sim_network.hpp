@@ -215,6 +215,8 @@ class sim_rail final : public transport::rail {
   status listen(const std::string& address, transport::accept_events& events) noexcept override;
   std::string listen_address() const override { return sim_network::address_of(host_); }
   void stop_listening() noexcept override;
+  /// Refuses what is not of the form of `sim_network::address_of`. The host need not exist.
+  status check_address(std::string_view address) const override;
   void connect(const std::string& address, transport::connect_events& waiter) noexcept override;
   void cancel_connect(transport::connect_events& waiter) noexcept override;
   transport::memory_registrar* registrar(std::size_t number) noexcept override;

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "scoll/coro/gate.hpp"
 #include "scoll/coro/intrusive_list.hpp"
 #include "transport/io/buffer.hpp"
+#include "transport/io/host_address.hpp"
 #include "transport/io/reactor.hpp"
 #include "transport/io/socket.hpp"
 #include "transport/session/link.hpp"
@@ -20,7 +22,8 @@ struct tcp_options {
   std::string bind_source;
   /// The congestion control, such as "cubic". Empty: the system's default.
   std::string congestion_control;
-  /// How long a connection attempt may take.
+  /// How long a connection attempt may take. For a host name this includes its look-up, and what is left
+  /// then is shared out among its addresses.
   nanoseconds connect_limit = std::chrono::seconds(3);
   /// How long a closed link's peer may take to read what was written.
   nanoseconds linger_limit = std::chrono::seconds(1);
@@ -34,10 +37,20 @@ struct tcp_options {
   std::uint32_t send_buffers = 1024;
   /// The most frames that are arriving in pieces, over all links.
   std::uint32_t frame_buffers = 4096;
+  /// How host names are resolved; empty: `resolve_host`, which asks the system. It is called on threads of
+  /// the rail, and by `listen`. A call under way may outlast the rail, so what it refers to must, too.
+  resolve_function resolve{};
 };
+
+class name_resolver;
 
 /// Links over TCP on a reactor, IPv4 and IPv6. One receive is always armed per link. Sends are batched: one
 /// system call carries all messages that a turn has gathered.
+///
+/// Addresses are those of `host_address`. A numeric one is used as it is. A host name is resolved anew for
+/// each connection attempt, on a thread of the rail, so that a changed name is followed, and its addresses
+/// are tried in their order. `listen` resolves a name at once, blocking, and listens at the first of its
+/// addresses that can be bound.
 class tcp_rail final : public rail {
  public:
   explicit tcp_rail(reactor& r, tcp_options options = {});
@@ -46,6 +59,7 @@ class tcp_rail final : public rail {
   status listen(const std::string& address, accept_events& events) noexcept override;
   std::string listen_address() const override { return listen_address_; }
   void stop_listening() noexcept override;
+  status check_address(std::string_view address) const override;
   void connect(const std::string& address, connect_events& waiter) noexcept override;
   void cancel_connect(connect_events& waiter) noexcept override;
   std::size_t open() const noexcept override { return open_.inside(); }
@@ -58,6 +72,8 @@ class tcp_rail final : public rail {
 
   status prepare(int fd) const noexcept;
   status bind_preferred(int fd, int family) const noexcept;
+  result<unique_fd> open_listener_at(std::string_view address) const;
+  name_resolver& names();
 
   reactor& reactor_;
   tcp_options options_;
@@ -65,6 +81,7 @@ class tcp_rail final : public rail {
   buffer_pool frame_buffers_;
   std::string listen_address_;
   listener* listener_ = nullptr;
+  std::unique_ptr<name_resolver> names_;  // once a name has been connected to
   intrusive_list<connector> connecting_;
   gate open_;
   std::size_t lingering_ = 0;

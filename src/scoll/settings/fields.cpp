@@ -118,6 +118,17 @@ struct local_address {
   static std::string write(const std::string& value) { return value; }
 };
 
+/// An address that the node's rail will read, and check: only characters that no address has are refused.
+struct address {
+  static bool read(std::string& into, std::string_view text) {
+    const auto odd = [](unsigned char c) { return c <= ' ' || c == 0x7f; };
+    if (std::ranges::any_of(text, odd)) return false;
+    into = text;
+    return true;
+  }
+  static std::string write(const std::string& value) { return value; }
+};
+
 /// The name of one of the kernel's congestion control modules. A missing module is only noticed when a
 /// connection is made.
 struct algorithm {
@@ -277,6 +288,12 @@ constexpr std::array fields{
     field<number<1U, 1U << 20>, SCOLL_PLACE(tcp.frame_buffers)>(
         "tcp.frame_buffers", "1 to 1048576", "frames that arrive in pieces, over all links"),
 
+    field<address, SCOLL_PLACE(node.listen)>("node.listen",
+                                             "an address such as 0.0.0.0:7001 or storage-7:7001, or nothing",
+                                             "where the node accepts connections; nothing: the program says"),
+    field<address, SCOLL_PLACE(node.advertise)>("node.advertise",
+                                                "an address such as storage-7:7001, or nothing",
+                                                "the address for others to use; nothing: the bound one"),
     field<tree, SCOLL_PLACE(node.default_tree)>("node.default_tree", "such as knomial:4, kary:2, chain, flat",
                                                 "the tree of groups that do not choose one"),
     field<optional_tree, SCOLL_PLACE(node.pinned_tree)>(

@@ -7,6 +7,7 @@
 #include "scoll/coro/deadline.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/member_timer.hpp"
+#include "transport/io/address.hpp"
 #include "transport/io/control_frame.hpp"
 #include "transport/memory/memory_service.hpp"
 #include "transport/session/lane.hpp"
@@ -167,6 +168,8 @@ status endpoint::add_peer(node_id node, const std::string& address) {
   if (node == 0 || node == options_.self) {
     return make_error(errc::invalid_argument, "node {} cannot be a peer of node {}", node, options_.self);
   }
+  if (const auto s = check_address(address); !s)
+    return make_error(s.error().code(), "node {}: {}", node, s.error().text());
   auto& entry = sessions_[node];
   if (entry == nullptr) {
     entry = std::make_unique<session>(*this, node, address);
@@ -174,6 +177,12 @@ status endpoint::add_peer(node_id node, const std::string& address) {
     entry->address_ = address;
   }
   return {};
+}
+
+status endpoint::check_address(std::string_view address) const {
+  const std::string_view message = address_of_lane(address, lane_id::control);
+  if (const auto s = rail_.check_address(message); !s || message.size() == address.size()) return s;
+  return rail_.check_address(address_of_lane(address, lane_id::bulk));
 }
 
 session* endpoint::find(node_id node) noexcept {

@@ -1,6 +1,7 @@
 #include "transport/session/named_rails.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "scoll/coro/assert.hpp"
 #include "scoll/coro/error_format.hpp"
@@ -15,6 +16,10 @@ status named_rails::add(std::string name, rail& transport) {
 }
 
 named_rails::entry* named_rails::find(std::string_view name) noexcept {
+  return const_cast<entry*>(std::as_const(*this).find(name));
+}
+
+const named_rails::entry* named_rails::find(std::string_view name) const noexcept {
   if (name.empty()) return entries_.empty() ? nullptr : &entries_.front();
   const auto found =
       std::find_if(entries_.begin(), entries_.end(), [&](const entry& e) { return e.name == name; });
@@ -63,6 +68,13 @@ void named_rails::stop_listening() noexcept {
   for (entry& e : entries_) {
     if (std::exchange(e.listening, false)) e.transport->stop_listening();
   }
+}
+
+status named_rails::check_address(std::string_view address) const {
+  const named_address to = split_name(address);
+  const entry* const e = find(to.transport);
+  if (e != nullptr) return e->transport->check_address(to.place);
+  return make_error(errc::invalid_argument, "there is no transport for {}", address);
 }
 
 void named_rails::connect(const std::string& address, connect_events& waiter) noexcept {

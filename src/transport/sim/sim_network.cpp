@@ -230,6 +230,14 @@ void sim_rail::stop_listening() noexcept {
   acceptor_ = nullptr;
 }
 
+status sim_rail::check_address(std::string_view address) const {
+  constexpr std::string_view prefix = sim_network::address_prefix;
+  const bool prefixed = address.starts_with(prefix) && address.size() > prefix.size();
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (prefixed && std::ranges::all_of(address.substr(prefix.size()), digit)) return {};
+  return make_error(errc::invalid_argument, "address '{:.44}': simulated hosts are called host:3", address);
+}
+
 void sim_rail::connect(const std::string& address, transport::connect_events& waiter) noexcept {
   connector& begun = *new connector(*this, address, waiter);
   connecting_.push_back(begun);

@@ -3,8 +3,9 @@
 #include <utility>
 
 #include "scoll/coro/error_format.hpp"
-#include "scoll/coro/member_node.hpp"
 #include "transport/io/address.hpp"
+#include "transport/io/name_resolver.hpp"
+#include "transport/tcp/tcp_connector.hpp"
 #include "transport/tcp/tcp_link.hpp"
 
 namespace scoll::transport {
@@ -16,14 +17,13 @@ constexpr nanoseconds accept_retry = std::chrono::milliseconds(50);
 // batch. An urgent message can overtake only what the kernel has not taken.
 constexpr std::uint32_t unsent_limit = tcp_batch_bytes;
 
-/// Reads an address with or without the transport's name.
-result<socket_address> parse_tcp(std::string_view address) {
+}  // namespace
+
+result<host_address> parse_tcp(std::string_view address) {
   const named_address named = split_name(address);
-  if (named.transport.empty() || named.transport == "tcp") return socket_address::parse(named.place);
+  if (named.transport.empty() || named.transport == "tcp") return host_address::parse(named.place);
   return make_error(errc::unsupported, "{} is not a tcp address", address);
 }
-
-}  // namespace
 
 /// The listening socket and its endless accept.
 class tcp_rail::listener final : public io_completion, public timer_node {
@@ -72,105 +72,13 @@ class tcp_rail::listener final : public io_completion, public timer_node {
   accept_events* events_;
 };
 
-/// One connection attempt with its time limit. It stays until the kernel has let go of it, even when its
-/// waiter has gone.
-class tcp_rail::connector final : public io_completion, public timer_node, public list_hook<> {
- public:
-  connector(tcp_rail& owner, connect_events& waiter) noexcept
-      : io_completion(&complete),
-        timer_node(&expired),
-        rail_(owner),
-        open_(owner.open_.pass()),
-        waiter_(&waiter) {}
-  ~connector() {
-    if (armed()) rail_.reactor_.disarm(*this);
-    if (late_.scheduled()) rail_.reactor_.unschedule(late_);
-  }
-
-  bool of(const connect_events& waiter) const noexcept { return waiter_ == &waiter; }
-
-  void begin(const std::string& address) noexcept {
-    if (const auto s = try_begin(address); !s) {
-      failure_ = s.error();
-      rail_.reactor_.schedule(late_);
-    }
-  }
-
-  void abandon() noexcept {
-    waiter_ = nullptr;
-    unlink();
-    if (!pending()) {
-      delete this;
-      return;
-    }
-    rail_.reactor_.cancel(*this);
-  }
-
- private:
-  status try_begin(const std::string& address) noexcept {
-    auto parsed = parse_tcp(address);
-    if (!parsed) return parsed.error();
-    to_ = *parsed;
-    auto fd = open_stream(to_.family());
-    if (!fd) return fd.error();
-    fd_ = std::move(*fd);
-    if (const auto s = rail_.prepare(fd_.get()); !s) return s;
-    if (!rail_.options_.bind_source.empty()) {
-      if (const auto s = rail_.bind_preferred(fd_.get(), to_.family()); !s) return s;
-    }
-    rail_.reactor_.arm(*this, rail_.reactor_.now() + rail_.options_.connect_limit);
-    rail_.reactor_.connect(fd_.get(), to_.data(), to_.size(), *this);
-    return {};
-  }
-
-  static void expired(timer_node& node) noexcept {
-    auto& self = static_cast<connector&>(node);
-    if (self.pending()) self.rail_.reactor_.cancel(self);
-  }
-
-  static void complete(io_completion& done, const event& e) noexcept {
-    auto& self = static_cast<connector&>(done);
-    if (self.waiter_ == nullptr) {
-      delete &self;
-      return;
-    }
-    if (e.result < 0) {
-      const bool late = e.result == -ECANCELED;
-      return self.fail(
-          late ? make_error(errc::unreachable, "connect to {} took too long", self.to_.to_string())
-               : make_error(errc::unreachable, "connect: {}",
-                            error::system(-e.result, "").std_code().message()));
-    }
-    tcp_rail& rail = self.rail_;
-    connect_events& waiter = *self.waiter_;
-    unique_fd fd = std::move(self.fd_);
-    const std::string peer = self.to_.to_string();
-    delete &self;
-    waiter.on_connected(*new tcp_link(rail, std::move(fd), peer));
-  }
-
-  void fail_late() noexcept { fail(failure_); }
-  void fail(const error& reason) noexcept {
-    connect_events& waiter = *waiter_;
-    const error copy = reason;
-    delete this;
-    waiter.on_connect_failed(copy);
-  }
-
-  tcp_rail& rail_;
-  gate_pass open_;
-  connect_events* waiter_;
-  unique_fd fd_;
-  socket_address to_;
-  error failure_;
-  member_node<&connector::fail_late> late_{*this};
-};
-
 tcp_rail::tcp_rail(reactor& r, tcp_options options)
     : reactor_(r),
       options_(std::move(options)),
       send_buffers_(tcp_batch_bytes, options_.send_buffers),
-      frame_buffers_(max_frame_bytes, options_.frame_buffers) {}
+      frame_buffers_(max_frame_bytes, options_.frame_buffers) {
+  if (!options_.resolve) options_.resolve = &resolve_host;
+}
 
 tcp_rail::~tcp_rail() {
   SCOLL_ASSERT(
@@ -197,11 +105,29 @@ status tcp_rail::bind_preferred(int fd, int family) const noexcept {
   return source->family() == family ? bind_source(fd, *source) : status{};
 }
 
+/// Opens a listener at the first address of a host that can be bound.
+result<unique_fd> tcp_rail::open_listener_at(std::string_view address) const {
+  const auto to = parse_tcp(address);
+  if (!to) return to.error();
+  if (to->name.empty()) return open_listener(to->number, options_.backlog);
+  auto found = options_.resolve(std::string(to->name));
+  if (!found) {
+    return make_error(errc::not_found, "listen on {:.44}: the name cannot be resolved: {}", address,
+                      found.error().text());
+  }
+  error failed = make_error(errc::not_found, "listen on {:.44}: the name has no address", address);
+  for (socket_address& each : *found) {
+    each.set_port(to->port);
+    auto fd = open_listener(each, options_.backlog);
+    if (fd) return fd;
+    failed = fd.error();
+  }
+  return failed;
+}
+
 status tcp_rail::listen(const std::string& address, accept_events& events) noexcept {
   if (listener_ != nullptr) return error(errc::already_exists, "this rail is already listening");
-  auto parsed = parse_tcp(address);
-  if (!parsed) return parsed.error();
-  auto fd = open_listener(*parsed, options_.backlog);
+  auto fd = open_listener_at(address);
   if (!fd) return fd.error();
   const auto bound = local_address(fd->get());
   if (!bound) return bound.error();
@@ -212,6 +138,18 @@ status tcp_rail::listen(const std::string& address, accept_events& events) noexc
 
 void tcp_rail::stop_listening() noexcept {
   if (listener_ != nullptr) listener_->stop();
+}
+
+status tcp_rail::check_address(std::string_view address) const {
+  const auto to = parse_tcp(address);
+  if (!to) return error(errc::invalid_argument, to.error().text());
+  if (to->port != 0) return {};
+  return make_error(errc::invalid_argument, "address '{:.44}': port 0 cannot be connected to", address);
+}
+
+name_resolver& tcp_rail::names() {
+  if (names_ == nullptr) names_ = std::make_unique<name_resolver>(reactor_, options_.resolve);
+  return *names_;
 }
 
 void tcp_rail::connect(const std::string& address, connect_events& waiter) noexcept {

@@ -243,7 +243,7 @@ TEST_CASE("requests that are not what they should be are refused with the reason
   virtual_cluster c(4);
   probe service;
   c.serve(service);
-  for (std::uint32_t i = 0; i < 4; ++i) c[i].add_peer(90, "x").value();
+  for (std::uint32_t i = 0; i < 4; ++i) c[i].add_peer(90, "host:999").value();
   auto g = c.make_group<probe>(0, chain{});
   REQUIRE(c.bcast(g, {}).ok());
   service.log->clear();
@@ -337,7 +337,7 @@ TEST_CASE("heads of random bytes are refused", "[hostile]") {
   virtual_cluster c(3);
   probe service;
   c.serve(service);
-  for (std::uint32_t i = 0; i < 3; ++i) c[i].add_peer(90, "x").value();
+  for (std::uint32_t i = 0; i < 3; ++i) c[i].add_peer(90, "host:999").value();
   auto g = c.make_group<probe>(0, chain{});
   outsider x(c, 90, c.size());
   random_generator random(5);

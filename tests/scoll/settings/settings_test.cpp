@@ -162,6 +162,17 @@ TEST_CASE("what a program suggests stands until anybody says otherwise, even if 
   CHECK(s.suggest("tcp.back", "1").error() == errc::not_found);
 }
 
+TEST_CASE("where a node listens, and what it announces, are settings") {
+  const file from("[node]\nlisten = \"0.0.0.0:7001\"\nadvertise = \"storage-7:7001\"\n");
+  const variable listen("SCOLL_NODE_LISTEN", "tcp://[::]:7001;bulk=tcp://10.0.0.1:7002");
+  settings s;
+  CHECK(s.node().listen.empty());
+  CHECK(s.node().advertise.empty());
+  REQUIRE(s.load(from.path).has_value());
+  CHECK(s.node().listen == "tcp://[::]:7001;bulk=tcp://10.0.0.1:7002");
+  CHECK(s.node().advertise == "storage-7:7001");
+}
+
 TEST_CASE("SCOLL_CONFIG names the file that a program reads at its start") {
   const file from("[link]\nreconnect_grace = \"250ms\"\n");
   const variable config("SCOLL_CONFIG", from.path);
@@ -190,6 +201,8 @@ TEST_CASE("what is not allowed is refused by name, and nothing of its source is 
   for (const char* value : {" ", "knomial:0", "oak"}) refused("node.pinned_tree", value);
   for (const char* value : {" ", "chain:2", "kary:1", "tree"}) refused("node.bulk_plan", value);
   for (const char* value : {"localhost", "10.0.0.1"}) refused("tcp.bind_source", value);
+  for (const char* value : {" ", "storage-7: 7001", "storage-7:7001\n"}) refused("node.listen", value);
+  refused("node.advertise", "storage 7:7001");
   for (const char* value : {"../cubic", "a name", "sixteen_letters_"})
     refused("tcp.congestion_control", value);
   CHECK(s.set("tcp.keepalive", "5s").error() == errc::not_found);

@@ -88,10 +88,16 @@ TEST_CASE("a transport that is not there is named") {
     CHECK(a.listen("slow://host:1;bulk=slow://host:3").error() == errc::invalid_argument);
     REQUIRE(a.listen("host:1"));
     CHECK(a.listen_address() == "slow://host:1");
-    REQUIRE(a.add_peer(2, "verbs://n2"));
-    const auto r = sync_wait(w.ex, echoed(a, 2, {}));
-    REQUIRE_FALSE(r);
-    CHECK(r.error() == errc::unreachable);
+    const auto refusal_of = [&](const char* address) {
+      const auto added = a.add_peer(2, address);
+      CHECK(added.error() == errc::invalid_argument);
+      return std::string(added.error().text());
+    };
+    CHECK(refusal_of("verbs://n2") == "node 2: there is no transport for verbs://n2");
+    CHECK(refusal_of("host:2;bulk=verbs://n2") == "node 2: there is no transport for verbs://n2");
+    CHECK_THAT(refusal_of("slow://host:2;bulk=fast://tomorrow"), Catch::Contains("'tomorrow'"));
+    CHECK_THAT(refusal_of("slow://host:2;bulk="), Catch::Contains("''"));
+    CHECK(a.add_peer(2, "slow://host:2;bulk=fast://host:2"));
     CHECK(w.one.add("slow", w.fast_one).error() == errc::already_exists);
     CHECK(sync_wait(w.ex, a.shutdown(std::chrono::seconds(1))));
   }

@@ -601,13 +601,16 @@ TEST_CASE("options are checked") {
   CHECK(o.validate().error() == errc::invalid_argument);
   memory_world w;
   node n(w, options_of(1));
-  CHECK(n.ep->add_peer(1, "n1").error() == errc::invalid_argument);
-  CHECK(n.ep->add_peer(0, "n0").error() == errc::invalid_argument);
+  CHECK(n.ep->add_peer(1, "host:1").error() == errc::invalid_argument);
+  CHECK(n.ep->add_peer(0, "host:0").error() == errc::invalid_argument);
   CHECK(n.ep->find(9) == nullptr);
-  REQUIRE(n.ep->add_peer(3, "n3").has_value());
-  REQUIRE(n.ep->add_peer(2, "n2").has_value());
-  REQUIRE(n.ep->add_peer(2, "elsewhere").has_value());
+  REQUIRE(n.ep->add_peer(3, "host:3").has_value());
+  REQUIRE(n.ep->add_peer(2, "host:2").has_value());
+  REQUIRE(n.ep->add_peer(2, "host:40").has_value());
+  CHECK(n.ep->add_peer(3, "storage-3:7001").error() == errc::invalid_argument);
+  CHECK(n.ep->add_peer(4, "host:").error() == errc::invalid_argument);
+  CHECK(n.ep->find(4) == nullptr);
   std::vector<std::string> all;
   n.ep->sessions([&](session& s) { all.push_back(s.address()); });
-  CHECK(all == std::vector<std::string>{"elsewhere", "n3"});
+  CHECK(all == std::vector<std::string>{"host:40", "host:3"});
 }

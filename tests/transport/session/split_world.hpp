@@ -23,6 +23,7 @@ class split_rail final : public rail {
   }
   std::string listen_address() const override { return both_.listen_address(); }
   void stop_listening() noexcept override { both_.stop_listening(); }
+  status check_address(std::string_view address) const override { return both_.check_address(address); }
   void connect(const std::string& address, connect_events& waiter) noexcept override {
     both_.connect(address, waiter);
   }
