@@ -30,7 +30,7 @@ LAYERS = [
     ("checksum", r"/wire/checksum|xxhash"),
     ("encoding", r"/transport/wire/"),
     ("reactor and coroutines", r"/scoll/coro/|/transport/(io/(?!slab|buffer|socket|acceptor)|sim/wake_queue)|liburing"),
-    ("connection and framing", r"/transport/(tcp/|io/|session/(frame|link|lane|message|hello|endpoint_buffers))"),
+    ("connection and framing", r"/transport/(tcp/|io/|session/(frame|link|lane|carrier|message|greet|endpoint_buffers))"),
     ("session and exchange", r"/(include|src)/transport/"),
     ("collective backend", r"/(include|src)/scoll/"),
     ("service and benchmark", r"/bench/"),

@@ -10,6 +10,7 @@ transport::endpoint_options detail::link_options(const node_options& options) {
   link.self = options.id;
   link.cluster = options.cluster;
   link.incarnation = options.incarnation;
+  link.advertise = options.advertise;
   return link;
 }
 

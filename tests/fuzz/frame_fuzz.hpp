@@ -70,17 +70,10 @@ inline std::vector<std::byte> frame_from(bytes& input, std::uint64_t& sequence) 
   return frame;
 }
 
-inline std::vector<std::byte> greeting(frame_type type, lane_id lane) {
-  hello g;
-  g.lane = static_cast<std::uint8_t>(lane);
-  g.node = 7;
-  g.target = 1;
-  g.incarnation = g.epoch = g.attempt = 1;
-  g.known_incarnation = g.known_epoch = type == frame_type::welcome ? 1 : 0;
-  g.window = {8, 8, 8, 8};
-  g.cluster = "fuzz";
-  std::vector<std::byte> frame(frame_header_bytes + 256);
-  const auto size = wire::encode_to(std::span(frame).subspan(frame_header_bytes), g);
+template <class T>
+std::vector<std::byte> control(frame_type type, const T& said) {
+  std::vector<std::byte> frame(frame_header_bytes + 512);
+  const auto size = wire::encode_to(std::span(frame).subspan(frame_header_bytes), said);
   demand(size.has_value());
   frame.resize(frame_header_bytes + *size);
   frame_header h;
@@ -89,6 +82,24 @@ inline std::vector<std::byte> greeting(frame_type type, lane_id lane) {
   h.payload_checksum = wire::checksum(std::span<const std::byte>(frame).subspan(frame_header_bytes));
   encode_frame_header(frame, h);
   return frame;
+}
+
+inline std::vector<std::byte> opening(lane_id lane) {
+  hello said;
+  said.lane = static_cast<std::uint8_t>(lane);
+  return control(frame_type::hello, said);
+}
+
+inline std::vector<std::byte> greeting(frame_type type, lane_id lane) {
+  identity g;
+  g.lane = static_cast<std::uint8_t>(lane);
+  g.node = 7;
+  g.target = 1;
+  g.incarnation = g.epoch = g.attempt = 1;
+  g.known_incarnation = g.known_epoch = type == frame_type::welcome ? 1 : 0;
+  g.window = {8, 8, 8, 8};
+  g.cluster = "fuzz";
+  return control(type, g);
 }
 
 /// Answers some requests, keeps some and refuses some.
@@ -290,7 +301,8 @@ inline void converse(bytes input, unsigned how, std::size_t piece) {
       other.listen();
     } else {
       other.connect();
-      if (how != 1 && how != 4) other.say(greeting(frame_type::hello, lane));
+      if (how != 1) other.say(opening(lane));
+      if (how != 1 && how != 4) other.say(greeting(frame_type::identity, lane));
     }
     std::optional<own_transfer> got, sent;
     demand(node.find(7)->notify(node.acquire_message(), told).has_value());

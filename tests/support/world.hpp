@@ -11,7 +11,7 @@
 
 #include "scoll/coro/executor.hpp"
 #include "transport/io/reactor.hpp"
-#include "transport/session/hello.hpp"
+#include "transport/session/greeting.hpp"
 #include "transport/session/link.hpp"
 #include "transport/sim/sim_network.hpp"
 #include "transport/sim/virtual_executor.hpp"

@@ -49,6 +49,7 @@ enum class errc : std::uint16_t {
   no_quorum = 35,           ///< too few members could be asked to agree
   excluded = 36,            ///< the members agreed without this one
   record_gone = 37,         ///< the member does not remember any more whether it executed
+  id_in_use = 38,           ///< another server with the same node id is running
 };
 
 /// The lower-case name of a code, such as "deadline_exceeded"; "unknown_error" for values that this build

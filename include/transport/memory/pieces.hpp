@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "transport/session/hello.hpp"
+#include "transport/session/greeting.hpp"
 
 namespace scoll::transport {
 

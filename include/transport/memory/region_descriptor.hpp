@@ -9,7 +9,7 @@
 
 #include "scoll/coro/assert.hpp"
 #include "transport/memory/remote_memory.hpp"
-#include "transport/session/hello.hpp"
+#include "transport/session/greeting.hpp"
 
 namespace scoll::transport {
 

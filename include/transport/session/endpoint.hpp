@@ -15,7 +15,7 @@
 #include "transport/session/endpoint_buffers.hpp"
 #include "transport/session/endpoint_options.hpp"
 #include "transport/session/endpoint_statistics.hpp"
-#include "transport/session/hello.hpp"
+#include "transport/session/greeting.hpp"
 #include "transport/session/link.hpp"
 #include "transport/session/message.hpp"
 #include "transport/session/session.hpp"
@@ -132,6 +132,10 @@ class endpoint final : private accept_events {
   /// Starts to accept links. Errors are those of the rail.
   status listen(const std::string& address);
   std::string listen_address() const { return rail_.listen_address(); }
+  /// The address that this node tells its peers: `endpoint_options::advertise`, or else where it listens.
+  std::string advertised_address() const {
+    return options_.advertise.empty() ? listen_address() : options_.advertise;
+  }
 
   /// Makes a node known. A node that is known already gets the new address for its next connection. Error:
   /// `invalid_argument` (node 0 or this one, or what `check_address` refuses); then nothing has changed.
@@ -204,7 +208,8 @@ class endpoint final : private accept_events {
   class greeter;
 
   void on_accepted(link& accepted) noexcept override;
-  void on_hello(greeter& from, frame_view& frame) noexcept;
+  void on_identity(greeter& from, std::uint8_t lane_number, frame_view& frame) noexcept;
+  result<session*> introduce(const identity& said) noexcept;
   void finish(greeter& done) noexcept;
   endpoint_events& handler_of(traffic_class klass) noexcept;
   void tell_session_lost(session& peer, const error& reason) noexcept;

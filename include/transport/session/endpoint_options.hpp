@@ -7,7 +7,7 @@
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/time.hpp"
 #include "transport/session/frame.hpp"
-#include "transport/session/hello.hpp"
+#include "transport/session/greeting.hpp"
 
 namespace scoll::transport {
 
@@ -19,6 +19,8 @@ struct endpoint_options {
   std::string cluster;
   /// A number that grows with every start of the node: its start time in ns, or a stored counter.
   std::uint64_t incarnation = 0;
+  /// The address that this node tells its peers; empty: the one at which it listens.
+  std::string advertise;
   /// How long a peer may be unreachable before its session is lost. If only the connection for class bulk is
   /// lost, only the exchanges of that class end.
   nanoseconds reconnect_grace = std::chrono::seconds(1);

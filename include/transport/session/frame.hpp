@@ -10,7 +10,7 @@
 namespace scoll::transport {
 
 /// The version of the protocol, sent in every hello. A peer with another version is refused.
-inline constexpr std::uint16_t protocol_version = 3;
+inline constexpr std::uint16_t protocol_version = 4;
 
 /// Limits of one frame, in bytes. The head holds the headers of the exchange and of the upper layer. The
 /// payload is shared between receivers and has its own checksum.
@@ -26,9 +26,9 @@ inline constexpr std::size_t placed_payload_bytes = 8192;
 inline constexpr std::size_t max_notice_head_bytes = 192;
 
 enum class frame_type : std::uint8_t {
-  hello = 1,         ///< the first frame, from the side that connected
-  welcome = 2,       ///< the answer to hello: the session continues or begins
-  refuse = 3,        ///< the answer to hello: an error, after which the link closes
+  hello = 1,         ///< the first frame, from the side that connected; names nobody
+  welcome = 2,       ///< the answer to identity: the session continues or begins
+  refuse = 3,        ///< the answer to hello or identity: an error, after which the link closes
   request = 4,       ///< not announced, so it costs a credit of its class
   reply = 5,         ///< announced, so it uses the capacity that its request reserved
   cancel = 6,        ///< the requester no longer waits
@@ -36,8 +36,10 @@ enum class frame_type : std::uint8_t {
   goodbye = 8,       ///< the sender has drained and closes
   probe = 9,         ///< asks whether the peer is there; answered in the same turn
   probe_reply = 10,  ///< the answer to probe
-  // 11 to 15 are reserved for sessions over several rails.
-  notice = 16,  ///< a message of class urgent that is not answered; it costs a credit of that class
+  // 11, 12 and 15 are reserved for sessions over several rails.
+  identity = 13,  ///< follows hello: who speaks to whom
+  secure = 14,    ///< a step of a security mode, between hello and identity; there is no mode yet
+  notice = 16,    ///< a message of class urgent that is not answered; it costs a credit of that class
 };
 
 /// Priority classes, most urgent first; each is first in, first out, and has its own credits.

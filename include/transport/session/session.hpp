@@ -12,7 +12,7 @@
 #include "transport/session/credit_window.hpp"
 #include "transport/session/exchange.hpp"
 #include "transport/session/exchange_table.hpp"
-#include "transport/session/hello.hpp"
+#include "transport/session/greeting.hpp"
 #include "transport/session/link.hpp"
 #include "transport/session/message.hpp"
 #include "transport/session/notice.hpp"
@@ -181,12 +181,14 @@ class session final : public list_hook<watched> {
   void on_contact(lane_id lane, nanoseconds took) noexcept;
 
   // session life
-  hello make_hello(lane_id lane) const;
-  /// The acceptor's decision: true if the sequence and credit of the hello apply to the session that the two
-  /// sides now have; an error if the hello is turned away.
-  result<bool> on_hello(const hello& h, lane& l) noexcept;
-  status on_welcome(const hello& h, lane& l) noexcept;  // the connector's
-  void follow(const hello& h) noexcept;
+  identity make_identity(lane_id lane) const;
+  /// The acceptor's decision: true if the sequence and credit of the identity apply to the session that the two
+  /// sides now have; an error if the identity is turned away.
+  result<bool> on_identity(const identity& said, lane& l) noexcept;
+  status on_welcome(const identity& said, lane& l) noexcept;  // the connector's
+  /// Whether an incarnation that is newer than the session's may begin.
+  status admit_life(const identity& said) noexcept;
+  void follow(const identity& said) noexcept;
   void live_as(std::uint64_t incarnation) noexcept;
   struct kept {
     bool unsent;      // keep the requests that never left
@@ -220,7 +222,9 @@ class session final : public list_hook<watched> {
   std::uint32_t owed_calls_ = 0;  // those in `incoming_` of class call
   round_trip rtt_;
   time_point last_contact_{};
-  std::uint32_t silent_for_ = 0;  // looks, since a probe has been unanswered
+  time_point contested_since_{};   // when the peer was asked because another server claimed its id
+  std::uint64_t peer_places_ = 0;  // a hash of the addresses that the peer has told
+  std::uint32_t silent_for_ = 0;   // looks, since a probe has been unanswered
   intrusive_list<message> notices_;
   std::size_t notices_queued_ = 0;
   intrusive_list<emission, emission> told_;  // the tickets that are about to hear of progress

@@ -59,6 +59,7 @@ std::string_view to_string(errc code) noexcept {
     case errc::no_quorum: return "no_quorum";
     case errc::excluded: return "excluded";
     case errc::record_gone: return "record_gone";
+    case errc::id_in_use: return "id_in_use";
   }
   return "unknown_error";
 }

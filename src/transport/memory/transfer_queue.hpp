@@ -18,7 +18,7 @@
 #include "transport/memory/region_descriptor.hpp"
 #include "transport/memory/right_reader.hpp"
 #include "transport/session/exchange.hpp"
-#include "transport/session/hello.hpp"
+#include "transport/session/greeting.hpp"
 #include "transport/session/lent_memory.hpp"
 
 namespace scoll::transport {

@@ -11,6 +11,7 @@
 #include "transport/io/control_frame.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/frame_batch.hpp"
+#include "transport/session/greeting_room.hpp"
 #include "transport/session/lane.hpp"
 #include "transport/session/limits.hpp"
 #include "transport/session/session.hpp"
@@ -57,20 +58,35 @@ void carrier::on_connected(link& connected) noexcept {
   state_ = state::greeting;
   lane_.count_attempt();
   ex().arm(greeting_timer_, ex().now() + at().options().hello_limit);
-  send_hello(frame_type::hello);
+  introduce();
 }
 
-void carrier::send_hello(frame_type type) noexcept {
-  std::array<std::byte, max_control_payload_bytes> payload;
-  hello said = owner().make_hello(lane_.id());
-  if (lane_.is_spare(*this)) said.flags = hello_flags::spare;
+/// The hello and the identity leave together, because there is no security mode.
+void carrier::introduce() noexcept {
+  greeting_room opening;
+  greeting_room who;
+  hello said;
+  said.lane = static_cast<std::uint8_t>(lane_.id());
+  frame_header header;
+  header.type = frame_type::hello;
+  const std::array frames{opening.encode(header, said), encode_identity(who, frame_type::identity)};
+  link_->write(frames);
+}
+
+void carrier::welcome() noexcept {
+  greeting_room who;
+  const frame_parts frame = encode_identity(who, frame_type::welcome);
+  link_->write({&frame, 1});
+}
+
+frame_parts carrier::encode_identity(greeting_room& room, frame_type type) noexcept {
+  identity said = owner().make_identity(lane_.id());
+  if (lane_.is_spare(*this)) said.flags = identity_flags::spare;
   said_received_ = said.received;
-  const auto size = wire::encode_to(payload, said);
-  SCOLL_ASSERT(size.has_value(), "a hello exceeds its frame");
   frame_header header;
   header.type = type;
   owner().stamp(header, lane_.id());
-  write_control(*link_, header, std::span(payload).first(*size));
+  return room.encode(header, said);
 }
 
 void carrier::on_connect_failed(const error& reason) noexcept {
@@ -80,13 +96,13 @@ void carrier::on_connect_failed(const error& reason) noexcept {
 void carrier::on_greeting(frame_view& frame) noexcept {
   if (frame.header.type == frame_type::refuse) return on_refused(frame);
   if (frame.header.type != frame_type::welcome)
-    return violated({errc::malformed, "the hello was not answered"});
+    return violated({errc::malformed, "the identity was not answered"});
   const auto payload = frame.payload.bytes;
   if (const auto version = spoken_version(payload); version != protocol_version) {
     return refused_by_us(make_error(errc::version_mismatch, "node {} speaks protocol {}, this node {}",
                                     owner().peer(), version, protocol_version));
   }
-  const auto answer = wire::decode_from<hello>(payload);
+  const auto answer = wire::decode_from<identity>(payload);
   if (!answer) return violated(answer.error());
   if (answer->lane != static_cast<std::uint8_t>(lane_.id()))
     return violated({errc::malformed, "welcome on the wrong lane"});
@@ -157,22 +173,22 @@ void carrier::hurry() noexcept {
   begin_connect();
 }
 
-void carrier::adopt(link& l, const hello& h, const frame_header& header, bool continues) noexcept {
+void carrier::adopt(link& l, const identity& said, const frame_header& header, bool continues) noexcept {
   if (state_ == state::connecting) at().rail_.cancel_connect(*this);
   drop_link();
   take_link(l);
-  send_hello(frame_type::welcome);
+  welcome();
   if (continues) owner().apply_grants(header);
-  came_up(continues ? h.received : 0);
+  came_up(continues ? said.received : 0);
 }
 
-void carrier::welcome_spare(link& l, const hello& h) noexcept {
+void carrier::welcome_spare(link& l, const identity& said) noexcept {
   stop();
   take_link(l);
   state_ = state::welcomed;
-  peer_received_ = h.received;
+  peer_received_ = said.received;
   ex().arm(greeting_timer_, ex().now() + at().options().hello_limit);
-  send_hello(frame_type::welcome);
+  welcome();
 }
 
 /// The peer goes on with this connection, which has been a spare.

@@ -6,7 +6,7 @@
 
 #include "scoll/coro/executor.hpp"
 #include "scoll/coro/member_timer.hpp"
-#include "transport/session/hello.hpp"
+#include "transport/session/greeting.hpp"
 #include "transport/session/link.hpp"
 #include "transport/session/message.hpp"
 #include "transport/session/prober.hpp"
@@ -16,6 +16,7 @@ namespace scoll::transport {
 class control_frame;
 class endpoint;
 class frame_batch;
+class greeting_room;
 class lane;
 class session;
 
@@ -50,11 +51,11 @@ class carrier final : public link_events, public connect_events {
   remote_access* remote() const noexcept { return remote_; }
 
   void begin_connect() noexcept;
-  /// Takes over a link that the peer made and that has said hello. `continues`: the sequence and credit in
-  /// the hello apply to the present session.
-  void adopt(link& l, const hello& h, const frame_header& header, bool continues) noexcept;
+  /// Takes over a link that the peer made and on which it has introduced itself. `continues`: the sequence
+  /// and credit in the identity apply to the present session.
+  void adopt(link& l, const identity& said, const frame_header& header, bool continues) noexcept;
   /// Welcomes the peer on a spare link of the present session. The carrier is up with the next frame.
-  void welcome_spare(link& l, const hello& h) noexcept;
+  void welcome_spare(link& l, const identity& said) noexcept;
   /// Connects at once if it pauses, as if nothing had failed yet.
   void hurry() noexcept;
   /// Pauses and connects again, if the lane still wants a connection then.
@@ -102,7 +103,9 @@ class carrier final : public link_events, public connect_events {
   void greeting_over() noexcept;
   void resume_after_pause() noexcept;
   void take_link(link& l) noexcept;
-  void send_hello(frame_type type) noexcept;
+  void introduce() noexcept;
+  void welcome() noexcept;
+  frame_parts encode_identity(greeting_room& room, frame_type type) noexcept;
   void stand_in() noexcept;
   void came_up(std::uint64_t peer_received) noexcept;
   void stop_timers() noexcept;

@@ -6,14 +6,12 @@
 
 #include "scoll/coro/deadline.hpp"
 #include "scoll/coro/error_format.hpp"
-#include "scoll/coro/member_timer.hpp"
 #include "transport/io/address.hpp"
-#include "transport/io/control_frame.hpp"
 #include "transport/memory/memory_service.hpp"
+#include "transport/session/greeter.hpp"
 #include "transport/session/lane.hpp"
 #include "transport/session/limits.hpp"
 #include "transport/session/session_watch.hpp"
-#include "transport/wire/wire.hpp"
 
 namespace scoll::transport {
 namespace {
@@ -61,58 +59,6 @@ status endpoint_options::validate() const {
   }
   return {};
 }
-
-/// An accepted link whose peer has not introduced itself yet.
-class endpoint::greeter final : public list_hook<>, public link_events {
- public:
-  greeter(endpoint& owner, link& l) noexcept : owner_(owner), link_(&l) {
-    link_->set_owner(this);
-    owner_.executor_.arm(timer_, owner_.executor_.now() + owner_.options_.hello_limit);
-  }
-  ~greeter() {
-    if (timer_.armed()) owner_.executor_.disarm(timer_);
-    if (link_ != nullptr) {
-      link_->set_owner(nullptr);
-      link_->close();
-    }
-  }
-
-  link& give_up_link() noexcept { return *std::exchange(link_, nullptr); }
-  std::string peer_name() const { return link_->peer_name(); }
-
-  void refuse(node_id peer, const error& reason) noexcept {
-    ++owner_.statistics_.links_refused;
-    owner_.note_refusal(peer, reason);
-    if (!link_->writable()) return;
-    refusal r;
-    r.code = static_cast<std::uint16_t>(reason.code());
-    r.incarnation = owner_.options_.incarnation;
-    r.text = reason.text();
-    std::array<std::byte, max_control_payload_bytes> payload;
-    const auto size = wire::encode_to(payload, r);
-    if (!size) return;
-    frame_header header;
-    header.type = frame_type::refuse;
-    write_control(*link_, header, std::span(payload).first(*size));
-  }
-
- private:
-  void on_frame(frame_view& frame) noexcept override { owner_.on_hello(*this, frame); }
-  void on_writable() noexcept override {}
-  void on_closed(const error& reason) noexcept override {
-    link_ = nullptr;
-    if (reason != errc::connection_lost && reason != errc::io_error) owner_.note_violation(0, reason);
-    owner_.finish(*this);
-  }
-  void too_late() noexcept {
-    refuse(0, {errc::deadline_exceeded, "no hello within the limit"});
-    owner_.finish(*this);
-  }
-
-  endpoint& owner_;
-  link* link_;
-  member_timer<&greeter::too_late> timer_{*this};
-};
 
 endpoint::endpoint(executor& ex, rail& transport, endpoint_options options, endpoint_events& events,
                    std::shared_ptr<endpoint_buffers> buffers)
@@ -193,63 +139,6 @@ session* endpoint::find(node_id node) noexcept {
 error endpoint::no_payload_left(std::string_view purpose) const noexcept {
   return make_error(errc::busy, "no buffer left for {}: all {} of {} KiB are in use", purpose,
                     buffers_->payloads.limit(), max_payload_bytes / 1024);
-}
-
-void endpoint::on_accepted(link& accepted) noexcept {
-  auto* guest = new greeter(*this, accepted);
-  greeters_.push_back(*guest);
-  if (++handshake_count_ <= options_.handshake_limit) return;
-  // The link is closed without a refusal, because what is written keeps the connection open until its peer
-  // has read it.
-  ++statistics_.links_refused;
-  note_refusal(
-      0, make_error(errc::busy, "{} connections have not introduced themselves: link.handshake_limit is {}",
-                    handshake_count_, options_.handshake_limit));
-  finish(*guest);
-}
-
-void endpoint::finish(greeter& done) noexcept {
-  --handshake_count_;
-  delete &done;
-}
-
-void endpoint::on_hello(greeter& from, frame_view& frame) noexcept {
-  node_id who = 0;
-  const auto turn_away = [&](const error& reason) {
-    from.refuse(who, printable(reason.code(), reason.text()));
-    finish(from);
-  };
-  if (frame.header.type != frame_type::hello) {
-    return turn_away({errc::malformed, "the first frame of a connection must be a hello"});
-  }
-  if (const auto version = spoken_version(frame.payload.bytes); version != protocol_version) {
-    return turn_away(make_error(errc::version_mismatch, "{} speaks protocol {}, node {} speaks {}",
-                                from.peer_name(), version, options_.self, protocol_version));
-  }
-  const auto h = wire::decode_from<hello>(frame.payload.bytes);
-  if (!h) return turn_away(h.error());
-  if (find(h->node) != nullptr) who = h->node;  // a stranger may say any number
-  if (h->cluster != options_.cluster) {
-    return turn_away(
-        make_error(errc::wrong_cluster, "this is cluster '{}', not '{}'", options_.cluster, h->cluster));
-  }
-  if (h->target != options_.self) {
-    return turn_away(make_error(errc::not_member, "this is node {}, not {}", options_.self, h->target));
-  }
-  if (h->lane >= lane_count) return turn_away(make_error(errc::malformed, "there is no lane {}", h->lane));
-  session* peer = find(h->node);
-  if (peer == nullptr) {
-    return turn_away(make_error(errc::not_member, "node {} does not know node {}", options_.self, h->node));
-  }
-  if (draining_ && peer->peer_epoch_ == 0) {
-    return turn_away(make_error(errc::closed, "node {} is shutting down", options_.self));
-  }
-  lane& l = peer->lane_at(static_cast<lane_id>(h->lane));
-  const auto continues = peer->on_hello(*h, l);
-  if (!continues) return turn_away(continues.error());
-  link& accepted = from.give_up_link();
-  finish(from);
-  l.adopt(accepted, *h, frame.header, *continues);
 }
 
 void endpoint::watch(session& one) {

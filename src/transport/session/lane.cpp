@@ -44,13 +44,13 @@ void lane::on_attempt(const carrier& c) noexcept {
   if (!is_spare(c) && needed()) start_grace();
 }
 
-void lane::adopt(link& l, const hello& h, const frame_header& header, bool continues) noexcept {
-  if (continues && (h.flags & hello_flags::spare) != 0 && up()) {
+void lane::adopt(link& l, const identity& said, const frame_header& header, bool continues) noexcept {
+  if (continues && (said.flags & identity_flags::spare) != 0 && up()) {
     if (spare_ == nullptr) spare_ = std::make_unique<carrier>(*this);
-    return spare_->welcome_spare(l, h);
+    return spare_->welcome_spare(l, said);
   }
   stop_spare();
-  carrier_->adopt(l, h, header, continues);
+  carrier_->adopt(l, said, header, continues);
 }
 
 bool lane::on_failure(const error& reason, bool awaited) noexcept {

@@ -9,7 +9,7 @@
 #include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/member_timer.hpp"
 #include "transport/session/carrier.hpp"
-#include "transport/session/hello.hpp"
+#include "transport/session/greeting.hpp"
 #include "transport/session/link.hpp"
 #include "transport/session/message.hpp"
 
@@ -48,9 +48,9 @@ class lane final {
 
   /// Connects if something waits to be sent; writes if something can be written.
   void pump() noexcept;
-  /// Takes over a link that the peer made and that has said hello. `continues`: the sequence and credit in
-  /// the hello apply to the present session.
-  void adopt(link& l, const hello& h, const frame_header& header, bool continues) noexcept;
+  /// Takes over a link that the peer made and on which it has introduced itself. `continues`: the sequence
+  /// and credit in the identity apply to the present session.
+  void adopt(link& l, const identity& said, const frame_header& header, bool continues) noexcept;
   /// Forgets all sequence state and closes the link. With `keep_connecting`, a connection that is being made
   /// continues: its welcome will name the new session.
   void reset(bool keep_connecting) noexcept;
@@ -67,6 +67,8 @@ class lane final {
   /// its transport has acknowledged no byte for as long.
   void watch_half_dead(bool peer_answers) noexcept;
   void on_answer() noexcept { unanswered_for_ = 0; }
+  /// Probes the peer in this turn. The lane is up.
+  void probe_now() noexcept { carrier_->send_probe(); }
   /// True if the peer owes the answer to a probe.
   bool unanswered() const noexcept { return carrier_->unanswered(); }
   /// Breaks a connection off over which the peer answers probes and acknowledges nothing for the limit.

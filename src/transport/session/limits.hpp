@@ -37,6 +37,9 @@ inline constexpr nanoseconds silent_link = std::chrono::seconds(1);
 /// over it, is lost.
 inline constexpr std::uint32_t most_times_stuck = 3;
 
+/// How long a server whose id another one claims may leave probes unanswered; then the other one has the id.
+inline constexpr nanoseconds id_contest = std::chrono::seconds(3);
+
 /// The most notices of an endpoint that have not been handed to a link.
 inline constexpr std::size_t queued_notices = 1024;
 

@@ -11,6 +11,7 @@
 #include "transport/session/endpoint.hpp"
 #include "transport/session/lane.hpp"
 #include "transport/session/limits.hpp"
+#include "transport/session/rail_places.hpp"
 #include "transport/wire/checksum.hpp"
 
 namespace scoll::transport {
@@ -175,67 +176,74 @@ void session::flush() noexcept {
 
 // ---- session life
 
-hello session::make_hello(lane_id lane) const {
-  hello h;
-  h.lane = static_cast<std::uint8_t>(lane);
-  h.node = endpoint_.options_.self;
-  h.target = peer_;
-  h.incarnation = endpoint_.options_.incarnation;
-  h.epoch = epoch_;
-  h.known_incarnation = peer_incarnation_;
-  h.known_epoch = peer_epoch_;
-  h.received = lanes_[index(lane)]->received();
+identity session::make_identity(lane_id lane) const {
+  identity said;
+  said.lane = static_cast<std::uint8_t>(lane);
+  said.node = endpoint_.options_.self;
+  said.target = peer_;
+  said.incarnation = endpoint_.options_.incarnation;
+  said.epoch = epoch_;
+  said.known_incarnation = peer_incarnation_;
+  said.known_epoch = peer_epoch_;
+  said.received = lanes_[index(lane)]->received();
   if (SCOLL_MUTANT(duplicates_delivered,
                    "a message that has arrived is sent again on a new connection, and delivered"))
-    h.received = 0;
-  h.attempt = lanes_[index(lane)]->attempts();
-  h.window = endpoint_.options_.window;
-  h.cluster = endpoint_.options_.cluster;
-  return h;
+    said.received = 0;
+  said.attempt = lanes_[index(lane)]->attempts();
+  said.window = endpoint_.options_.window;
+  if (std::string own = endpoint_.advertised_address(); !own.empty() && own.size() <= max_rail_address_bytes)
+    said.rails.push_back({.address = std::move(own)});
+  said.cluster = endpoint_.options_.cluster;
+  return said;
 }
 
-result<bool> session::on_hello(const hello& h, lane& l) noexcept {
-  if (h.incarnation < peer_incarnation_ &&
-      !SCOLL_MUTANT(stale_hello, "the hello of an earlier life is accepted")) {
-    return make_error(errc::stale, "incarnation {} of node {} is older than {}", h.incarnation, peer_,
+result<bool> session::on_identity(const identity& said, lane& l) noexcept {
+  if (said.incarnation < peer_incarnation_ &&
+      !SCOLL_MUTANT(stale_hello, "the identity of an earlier life is accepted")) {
+    return make_error(errc::stale, "incarnation {} of node {} is older than {}", said.incarnation, peer_,
                       peer_incarnation_);
   }
-  if (h.known_incarnation > endpoint_.options_.incarnation) {
+  if (said.known_incarnation > endpoint_.options_.incarnation) {
     return make_error(errc::stale, "incarnation {} of node {} is older than {}",
-                      endpoint_.options_.incarnation, endpoint_.options_.self, h.known_incarnation);
+                      endpoint_.options_.incarnation, endpoint_.options_.self, said.known_incarnation);
   }
-  const bool knows_us = h.known_incarnation == endpoint_.options_.incarnation;
-  const bool rebooted = peer_incarnation_ != 0 && h.incarnation > peer_incarnation_;
+  const bool knows_us = said.known_incarnation == endpoint_.options_.incarnation;
+  const bool rebooted = peer_incarnation_ != 0 && said.incarnation > peer_incarnation_;
   if (!rebooted) {
-    if (h.epoch < peer_epoch_ || (knows_us && h.known_epoch > epoch_)) {
-      return make_error(errc::stale, "the hello of node {} belongs to an older session", peer_);
+    if (said.epoch < peer_epoch_ || (knows_us && said.known_epoch > epoch_)) {
+      return make_error(errc::stale, "the identity of node {} belongs to an older session", peer_);
     }
-    if (h.attempt <= l.peer_attempts()) {
+    if (said.attempt <= l.peer_attempts()) {
       return error(errc::already_exists, "the connection is older than the one in use");
     }
     if (l.greeting() && endpoint_.options_.self < peer_) {
       return error(errc::already_exists, "both sides connect: the smaller node id's connection is used");
     }
   }
-  const bool continues = SCOLL_MUTANT(old_session_joined, "a hello is taken to be of the present session") ||
-                         (!rebooted && knows_us && h.epoch == peer_epoch_ && h.known_epoch == epoch_);
-  follow(h);
-  l.set_peer_attempts(h.attempt);
+  if (rebooted) {
+    if (const auto s = admit_life(said); !s) return s.error();
+  }
+  const bool continues =
+      SCOLL_MUTANT(old_session_joined, "an identity is taken to be of the present session") ||
+      (!rebooted && knows_us && said.epoch == peer_epoch_ && said.known_epoch == epoch_);
+  follow(said);
+  l.set_peer_attempts(said.attempt);
   return continues;
 }
 
-status session::on_welcome(const hello& h, lane& l) noexcept {
-  if (h.node != peer_ || h.target != endpoint_.options_.self || h.cluster != endpoint_.options_.cluster) {
-    return make_error(errc::not_member, "node {} of cluster '{}' answered at {}", h.node, h.cluster,
+status session::on_welcome(const identity& said, lane& l) noexcept {
+  if (said.node != peer_ || said.target != endpoint_.options_.self ||
+      said.cluster != endpoint_.options_.cluster) {
+    return make_error(errc::not_member, "node {} of cluster '{}' answered at {}", said.node, said.cluster,
                       address_);
   }
-  const bool rebooted = peer_incarnation_ != 0 && h.incarnation > peer_incarnation_;
-  const bool older = h.incarnation < peer_incarnation_ || (!rebooted && h.epoch < peer_epoch_);
-  if (h.known_incarnation != endpoint_.options_.incarnation || h.known_epoch != epoch_ || older) {
+  const bool rebooted = peer_incarnation_ != 0 && said.incarnation > peer_incarnation_;
+  const bool older = said.incarnation < peer_incarnation_ || (!rebooted && said.epoch < peer_epoch_);
+  if (said.known_incarnation != endpoint_.options_.incarnation || said.known_epoch != epoch_ || older) {
     return make_error(errc::stale, "the welcome of node {} belongs to an older session", peer_);
   }
-  follow(h);
-  l.set_peer_attempts(h.attempt);
+  follow(said);
+  l.set_peer_attempts(said.attempt);
   return {};
 }
 
@@ -266,19 +274,20 @@ void session::live_as(std::uint64_t incarnation) noexcept {
 }
 
 /// Enters the session of the pair (own epoch, peer's epoch), unless it is in it already.
-void session::follow(const hello& h) noexcept {
-  if (h.incarnation > peer_incarnation_) {
-    live_as(h.incarnation);
-  } else if (peer_epoch_ != 0 && h.epoch != peer_epoch_) {
+void session::follow(const identity& said) noexcept {
+  if (said.incarnation > peer_incarnation_) {
+    live_as(said.incarnation);
+  } else if (peer_epoch_ != 0 && said.epoch != peer_epoch_) {
     reset(make_error(errc::connection_lost, "node {} has given up the session", peer_),
           {.unsent = true, .connecting = true});
   }
   silent_for_ = 0;
   last_contact_ = endpoint_.executor_.now();
   if (peer_epoch_ != 0) return;
-  peer_epoch_ = h.epoch;
+  peer_epoch_ = said.epoch;
+  peer_places_ = hash_of(said.rails);
   for (std::size_t c = 0; c < class_count; ++c) {
-    classes_[c].credits.open(std::min(h.window[c], limits::window), endpoint_.options_.window[c]);
+    classes_[c].credits.open(std::min(said.window[c], limits::window), endpoint_.options_.window[c]);
   }
   class_state& urgent = classes_[index(traffic_class::urgent)];
   urgent.for_notices = urgent.credits.available() / 2;

@@ -46,8 +46,8 @@ struct call_to_stranger {
   }
   /// Takes over the latest connection of node 1. It waits for a hello.
   void welcome() {
-    REQUIRE(s.hears(frame_type::hello));
-    hello h = s.greeting(1, 1);
+    REQUIRE(s.hears(frame_type::identity));
+    identity h = s.greeting(1, 1);
     h.known_epoch = n.to(7).epoch();
     s.say(stranger::encoded(h, frame_type::welcome));
   }
@@ -225,13 +225,13 @@ TEST_CASE("a peer that answers probes and acknowledges nothing gets other connec
   o.unacknowledged_limit = 2s;
   call_to_stranger t(w, o);
   const time_point began = w.ex().now();
-  std::size_t heard = 1;  // the first hello has been answered
+  std::size_t heard = 2;  // the first hello and identity have been answered
   for (int i = 0; i < 30'000 && t.c.ends == 0; ++i, w.pass(1ms)) {
     for (; t.s.linked() && heard < t.s.frames.size(); ++heard) {
       const frame_type type = t.s.frames[heard].header.type;
       t.s.closed = false;
       if (type == frame_type::probe) t.answer(probe_in(t.s.frames[heard]));
-      if (type == frame_type::hello) t.welcome();
+      if (type == frame_type::identity) t.welcome();
     }
   }
   REQUIRE(t.c.ends == 1);

@@ -35,7 +35,7 @@ struct intruded {
     s.connect(n.ep->listen_address());
     s.say(stranger::encoded(s.greeting(1)));
     REQUIRE(s.hears(frame_type::welcome));
-    const auto welcome = wire::decode_from<hello>(s.frames.back().payload);
+    const auto welcome = wire::decode_from<identity>(s.frames.back().payload);
     REQUIRE(welcome.has_value());
     CHECK(welcome->node == 1);
     CHECK(welcome->target == 7);
@@ -57,8 +57,8 @@ struct intruded {
 
 /// Any type of frame that there is.
 frame_type random_type(random_generator& random) {
-  const auto number = 1 + random.below(9);
-  return number == 9 ? frame_type::notice : static_cast<frame_type>(number);
+  constexpr std::array<std::uint8_t, 13> known{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 14, 16};
+  return static_cast<frame_type>(known[random.below(known.size())]);
 }
 
 }  // namespace
@@ -129,10 +129,10 @@ TEST_CASE("garbage costs the connection", "[reactor]") {
   CHECK(i.n.ep->handshakes() == 0);
 }
 
-TEST_CASE("a first frame that is not a hello is refused", "[reactor]") {
+TEST_CASE("a greeting that is not a hello and an identity is refused", "[reactor]") {
   const auto w = any_world();
   intruded i(*w);
-  const int which = GENERATE(0, 1, 2, 3);
+  const int which = GENERATE(range(0, 9));
   i.s.connect(i.n.ep->listen_address());
   errc expected = errc::malformed;
   if (which == 0) i.s.say(i.s.message_of(frame_type::request, 5, {}));
@@ -144,19 +144,61 @@ TEST_CASE("a first frame that is not a hello is refused", "[reactor]") {
     i.s.say(frame_of(h, {}, std::as_bytes(std::span(&version, 1))));  // ends after the version
   }
   if (which == 3) {
-    hello h = i.s.greeting(1);
+    identity h = i.s.greeting(1);
     h.lane = 2;
     i.s.say(stranger::encoded(h));
+  }
+  if (which == 4) i.s.say(stranger::encoded_as(frame_type::identity, i.s.greeting(1)));  // without a hello
+  if (which > 4) i.s.say(stranger::hello_of(i.s.greeting(1)));
+  if (which == 5) i.s.say(stranger::hello_of(i.s.greeting(1)));
+  if (which == 6) {
+    frame_header h;
+    h.type = frame_type::secure;
+    i.s.say(frame_of(h));
+  }
+  if (which == 7) {
+    identity h = i.s.greeting(1);
+    h.lane = 1;  // another one than the hello's
+    i.s.say(stranger::encoded_as(frame_type::identity, h));
+  }
+  if (which == 8) {
+    identity h = i.s.greeting(1);
+    h.rails.resize(9);
+    i.s.say(stranger::encoded_as(frame_type::identity, h));
   }
   CHECK(i.s.refused().code == static_cast<std::uint16_t>(expected));
   REQUIRE(i.s.is_dropped());
   CHECK(i.n.ep->handshakes() == 0);
 }
 
+TEST_CASE("a security mode that nobody has is refused by name", "[reactor]") {
+  const auto w = any_world();
+  intruded i(*w);
+  i.s.connect(i.n.ep->listen_address());
+  hello opening;
+  opening.security = 2;
+  i.s.say(stranger::encoded_as(frame_type::hello, opening));
+  const refusal r = i.s.refused();
+  CHECK(r.code == static_cast<std::uint16_t>(errc::unsupported));
+  CHECK(r.node == 1);
+  CHECK_THAT(r.text, Catch::Contains("security mode 2"));
+}
+
+TEST_CASE("a later version that understands this one is welcome", "[reactor]") {
+  const auto w = any_world();
+  intruded i(*w);
+  i.s.connect(i.n.ep->listen_address());
+  hello opening;
+  opening.version = protocol_version + 1;
+  i.s.say(stranger::encoded_as(frame_type::hello, opening));
+  i.s.say(stranger::encoded_as(frame_type::identity, i.s.greeting(1)));
+  CHECK(i.s.hears(frame_type::welcome));
+}
+
 TEST_CASE("another protocol version is named at both ends", "[reactor]") {
   const auto w = any_world();
   intruded i(*w);
-  hello h = i.s.greeting(1);
+  identity h = i.s.greeting(1);
   h.version = 999;
   i.s.connect(i.n.ep->listen_address());
   const bool longer = GENERATE(false, true);
@@ -168,12 +210,14 @@ TEST_CASE("another protocol version is named at both ends", "[reactor]") {
     header.type = frame_type::hello;
     i.s.say(frame_of(header, {}, payload));
   } else {
-    i.s.say(stranger::encoded(h));
+    hello opening;
+    opening.version = opening.lowest = h.version;
+    i.s.say(stranger::encoded_as(frame_type::hello, opening));
   }
   const refusal r = i.s.refused();
   CHECK(r.code == static_cast<std::uint16_t>(errc::version_mismatch));
   CHECK(r.version == protocol_version);
-  CHECK_THAT(r.text, Catch::Contains("999") && Catch::Contains("node 1 speaks 3"));
+  CHECK_THAT(r.text, Catch::Contains("999") && Catch::Contains("node 1 speaks 4"));
   CHECK(i.n.ep->last_refusal() == errc::version_mismatch);
 }
 
@@ -189,16 +233,16 @@ TEST_CASE("a requester names what its peer answered the greeting with", "[reacto
   REQUIRE(n.ep->add_peer(7, s.listen_address()).has_value());
   call c;
   REQUIRE(c.start(n, 7, 1).has_value());
-  REQUIRE(s.hears(frame_type::hello));
-  hello h = s.greeting(1, 1);
+  REQUIRE(s.hears(frame_type::identity));
+  identity h = s.greeting(1, 1);
   h.known_epoch = n.to(7).epoch();
   errc expected = errc::unreachable;
   std::string text;
   SECTION("another version") {
-    h.version = 4;
+    h.version = 5;
     s.say(stranger::encoded(h, frame_type::welcome));
     expected = errc::version_mismatch;
-    text = "speaks protocol 4";
+    text = "speaks protocol 5";
   }
   SECTION("another node") {
     h.node = 8;
@@ -480,7 +524,7 @@ TEST_CASE("a hello that comes late does not displace a later connection", "[reac
   intruded i(*w);
   i.greet();
   const auto late = [&] {
-    hello h = i.s.greeting(1);
+    identity h = i.s.greeting(1);
     h.attempt = 1;
     return stranger::encoded(h);
   }();
@@ -543,7 +587,7 @@ TEST_CASE("a stream that ends within a frame costs that connection only", "[reac
     i.s.say(std::span(request).first(at));
     i.s.hang_up();
     REQUIRE(w->until([&] { return !i.n.to(7).connected(traffic_class::call); }));
-    hello h = i.s.greeting(1, 1);
+    identity h = i.s.greeting(1, 1);
     h.known_epoch = i.n.to(7).epoch();
     i.s.connect(i.n.ep->listen_address());
     i.s.say(stranger::encoded(h));

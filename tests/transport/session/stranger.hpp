@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tests/transport/session/messages.hpp"
-#include "transport/session/hello.hpp"
+#include "transport/session/greeting.hpp"
 #include "transport/wire/wire.hpp"
 
 namespace network {
@@ -70,8 +70,8 @@ class stranger final : public connect_events, public link_events, public accept_
     std::exchange(link_, nullptr)->close();
   }
 
-  hello greeting(node_id target, std::uint64_t target_incarnation = 0) {
-    hello h;
+  identity greeting(node_id target, std::uint64_t target_incarnation = 0) {
+    identity h;
     h.node = self;
     h.target = target;
     h.incarnation = 1;
@@ -82,14 +82,29 @@ class stranger final : public connect_events, public link_events, public accept_
     h.cluster = "test";
     return h;
   }
-  static std::vector<std::byte> encoded(const hello& h, frame_type type = frame_type::hello) {
-    std::array<std::byte, 512> payload;
-    const auto size = wire::encode_to(payload, h);
+  template <class T>
+  static std::vector<std::byte> encoded_as(frame_type type, const T& said) {
+    std::array<std::byte, 2048> payload;
+    const auto size = wire::encode_to(payload, said);
     REQUIRE(size.has_value());
     frame_header header;
     header.type = type;
     header.granted = {8, 8, 8, 8};
     return frame_of(header, {}, std::span(payload).first(*size));
+  }
+  static std::vector<std::byte> hello_of(const identity& h) {
+    hello opening;
+    opening.lane = h.lane;
+    opening.version = h.version;
+    return encoded_as(frame_type::hello, opening);
+  }
+  /// An identity follows its hello; a welcome stands alone.
+  static std::vector<std::byte> encoded(const identity& h, frame_type type = frame_type::identity) {
+    std::vector<std::byte> bytes;
+    if (type == frame_type::identity) bytes = hello_of(h);
+    const auto said = encoded_as(type, h);
+    bytes.insert(bytes.end(), said.begin(), said.end());
+    return bytes;
   }
   refusal refused() {
     REQUIRE(hears(frame_type::refuse));

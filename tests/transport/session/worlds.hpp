@@ -7,7 +7,7 @@
 #include "tests/catch.hpp"
 #include "tests/support/world.hpp"
 #include "tests/transport/io/on_reactor.hpp"
-#include "transport/session/hello.hpp"
+#include "transport/session/greeting.hpp"
 
 /// Endpoints in a world, and what runs beside a test of them.
 namespace network {

@@ -134,7 +134,7 @@ TEST_CASE("a peer that does not read is bounded, others are served, and closing 
     REQUIRE(a.ep->add_peer(7, "127.0.0.1:1").has_value());
     stranger greeter(w, 7);
     unique_fd silent = dial(a.ep->listen_address(), 4096);
-    hello h = greeter.greeting(1);
+    identity h = greeter.greeting(1);
     h.window = {60000, 60000, 60000, 60000};
     push(silent.get(), stranger::encoded(h));
     REQUIRE(w.until([&] { return a.to(7).connected(traffic_class::call); }));

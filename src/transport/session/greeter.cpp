@@ -1,0 +1,140 @@
+#include "transport/session/greeter.hpp"
+
+#include <array>
+#include <span>
+
+#include "scoll/coro/error_format.hpp"
+#include "transport/io/control_frame.hpp"
+#include "transport/session/lane.hpp"
+#include "transport/session/session.hpp"
+#include "transport/wire/wire.hpp"
+
+namespace scoll::transport {
+
+endpoint::greeter::greeter(endpoint& owner, link& l) noexcept : owner_(owner), link_(&l) {
+  link_->set_owner(this);
+  owner_.executor_.arm(timer_, owner_.executor_.now() + owner_.options_.hello_limit);
+}
+
+endpoint::greeter::~greeter() {
+  if (timer_.armed()) owner_.executor_.disarm(timer_);
+  if (link_ == nullptr) return;
+  link_->set_owner(nullptr);
+  link_->close();
+}
+
+void endpoint::greeter::refuse(node_id peer, const error& reason) noexcept {
+  ++owner_.statistics_.links_refused;
+  owner_.note_refusal(peer, reason);
+  if (!link_->writable()) return;
+  refusal r;
+  r.code = static_cast<std::uint16_t>(reason.code());
+  r.node = owner_.options_.self;
+  r.incarnation = owner_.options_.incarnation;
+  r.text = reason.text();
+  std::array<std::byte, max_control_payload_bytes> payload;
+  const auto size = wire::encode_to(payload, r);
+  if (!size) return;
+  frame_header header;
+  header.type = frame_type::refuse;
+  write_control(*link_, header, std::span(payload).first(*size));
+}
+
+void endpoint::greeter::on_frame(frame_view& frame) noexcept {
+  if (opened_) return owner_.on_identity(*this, lane_, frame);
+  if (const auto s = on_hello(frame); !s) {
+    refuse(0, printable(s.error().code(), s.error().text()));
+    owner_.finish(*this);
+  }
+}
+
+status endpoint::greeter::on_hello(const frame_view& frame) noexcept {
+  if (frame.header.type != frame_type::hello)
+    return error(errc::malformed, "the first frame of a connection must be a hello");
+  const auto version = spoken_version(frame.payload.bytes);
+  const auto said = wire::decode_from<hello>(frame.payload.bytes);
+  // A later version may have other fields after the version, and may understand this one.
+  if (version < protocol_version || (said && said->lowest > protocol_version) ||
+      (!said && version != protocol_version)) {
+    return make_error(errc::version_mismatch, "{} speaks protocol {}, node {} speaks {}", peer_name(),
+                      version, owner_.options_.self, protocol_version);
+  }
+  if (!said) return said.error();
+  if (said->security != 0)
+    return make_error(errc::unsupported, "node {} has no security mode {}", owner_.options_.self,
+                      said->security);
+  if (said->lane >= lane_count) return make_error(errc::malformed, "there is no lane {}", said->lane);
+  lane_ = said->lane;
+  opened_ = true;
+  return {};
+}
+
+void endpoint::greeter::on_closed(const error& reason) noexcept {
+  link_ = nullptr;
+  if (reason != errc::connection_lost && reason != errc::io_error) owner_.note_violation(0, reason);
+  owner_.finish(*this);
+}
+
+void endpoint::greeter::too_late() noexcept {
+  refuse(0, {errc::deadline_exceeded, "no hello within the limit"});
+  owner_.finish(*this);
+}
+
+void endpoint::on_accepted(link& accepted) noexcept {
+  auto* guest = new greeter(*this, accepted);
+  greeters_.push_back(*guest);
+  if (++handshake_count_ <= options_.handshake_limit) return;
+  // The link is closed without a refusal, because what is written keeps the connection open until its peer
+  // has read it.
+  ++statistics_.links_refused;
+  note_refusal(
+      0, make_error(errc::busy, "{} connections have not introduced themselves: link.handshake_limit is {}",
+                    handshake_count_, options_.handshake_limit));
+  finish(*guest);
+}
+
+void endpoint::finish(greeter& done) noexcept {
+  --handshake_count_;
+  delete &done;
+}
+
+/// Checks who speaks, and whether it means this node. The result is the session with it.
+result<session*> endpoint::introduce(const identity& said) noexcept {
+  if (said.cluster != options_.cluster)
+    return make_error(errc::wrong_cluster, "this is cluster '{}', not '{}'", options_.cluster, said.cluster);
+  if (said.target != options_.self)
+    return make_error(errc::not_member, "this is node {}, not {}", options_.self, said.target);
+  session* const peer = find(said.node);
+  if (peer == nullptr)
+    return make_error(errc::not_member, "node {} does not know node {}", options_.self, said.node);
+  if (draining_ && peer->peer_epoch_ == 0)
+    return make_error(errc::closed, "node {} is shutting down", options_.self);
+  return peer;
+}
+
+void endpoint::on_identity(greeter& from, std::uint8_t lane_number, frame_view& frame) noexcept {
+  node_id who = 0;
+  const auto turn_away = [&](const error& reason) {
+    from.refuse(who, printable(reason.code(), reason.text()));
+    finish(from);
+  };
+  if (frame.header.type == frame_type::secure)
+    return turn_away({errc::malformed, "a step of a security mode, though none was agreed on"});
+  if (frame.header.type != frame_type::identity)
+    return turn_away({errc::malformed, "a hello must be followed by an identity"});
+  const auto said = wire::decode_from<identity>(frame.payload.bytes);
+  if (!said) return turn_away(said.error());
+  if (said->version != protocol_version || said->lane != lane_number)
+    return turn_away({errc::malformed, "the identity contradicts the hello"});
+  if (find(said->node) != nullptr) who = said->node;  // a stranger may say any number
+  const auto known = introduce(*said);
+  if (!known) return turn_away(known.error());
+  lane& l = (*known)->lane_at(static_cast<lane_id>(lane_number));
+  const auto continues = (*known)->on_identity(*said, l);
+  if (!continues) return turn_away(continues.error());
+  link& accepted = from.give_up_link();
+  finish(from);
+  l.adopt(accepted, *said, frame.header, *continues);
+}
+
+}  // namespace scoll::transport

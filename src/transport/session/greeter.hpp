@@ -1,0 +1,45 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "scoll/coro/intrusive_list.hpp"
+#include "scoll/coro/member_timer.hpp"
+#include "transport/session/endpoint.hpp"
+#include "transport/session/greeting.hpp"
+#include "transport/session/link.hpp"
+
+namespace scoll::transport {
+
+/// An accepted link whose peer has not introduced itself yet. Until it has, it costs the endpoint this object
+/// and nothing else, and only the fixed frames of a greeting are read from it.
+///
+/// ```text
+///   opening ──hello──► opened ──identity──► handed over to the lane of its session
+///      └──── another frame, or nothing within the limit ────► refused
+/// ```
+class endpoint::greeter final : public list_hook<>, public link_events {
+ public:
+  greeter(endpoint& owner, link& l) noexcept;
+  ~greeter();
+
+  link& give_up_link() noexcept { return *std::exchange(link_, nullptr); }
+  std::string peer_name() const { return link_->peer_name(); }
+  /// Says why, and notes it. `peer` is who speaks, if that is known, otherwise 0.
+  void refuse(node_id peer, const error& reason) noexcept;
+
+ private:
+  void on_frame(frame_view& frame) noexcept override;
+  void on_writable() noexcept override {}
+  void on_closed(const error& reason) noexcept override;
+  status on_hello(const frame_view& frame) noexcept;
+  void too_late() noexcept;
+
+  endpoint& owner_;
+  link* link_;
+  bool opened_ = false;
+  std::uint8_t lane_ = 0;
+  member_timer<&greeter::too_late> timer_{*this};
+};
+
+}  // namespace scoll::transport
