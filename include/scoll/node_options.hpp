@@ -20,9 +20,20 @@
 
 namespace scoll {
 
+/// What a node is for the others.
+enum class node_role : std::uint8_t {
+  /// It has an id, which the others know, accepts connections, and can be in groups.
+  server = 0,
+  /// It is listed nowhere, accepts no connections and is in no group. It calls servers, which may read and
+  /// write the memory that it exposes while they serve its calls.
+  client = 1,
+};
+
 /// All options of a node. `validate` reports a contradiction or a value out of range.
 struct node_options {
-  /// The id of the node: unique in the cluster, not 0.
+  node_role role = node_role::server;
+  /// The id of the node: unique in the cluster, not 0 and below 2^63. A client leaves it at 0; it then draws
+  /// one at random from the upper half of the range.
   node_id id = 0;
   /// The name of the cluster; nodes of different names do not talk to each other.
   std::string cluster = "scoll";

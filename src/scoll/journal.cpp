@@ -7,6 +7,7 @@
 #include "scoll/collective/group_state.hpp"
 #include "scoll/collective/tombstones.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "transport/session/greeting.hpp"
 
 namespace scoll {
 
@@ -59,6 +60,7 @@ std::string origin_of(const group_id& id) {
 }
 
 std::string whom(node_id peer) {
+  if (transport::is_client(peer)) return fmt::format("client {:x}", peer & ~transport::client_bit);
   return peer == 0 ? std::string("an unknown node") : fmt::format("node {}", peer);
 }
 
@@ -69,9 +71,11 @@ template <class Text>
 void journal::note(node_event_kind kind, node_id peer, Text text) noexcept {
   ++counts_[static_cast<std::size_t>(kind)];
   try {
-    const std::uint64_t subject = peer * node_event_kinds + static_cast<std::uint64_t>(kind);
+    const bool client = transport::is_client(peer);
+    const node_id about = client ? transport::client_bit : peer;  // one subject for all clients
+    const std::uint64_t subject = about * node_event_kinds + static_cast<std::uint64_t>(kind);
     const log_limit::verdict line = limit_.ask(subject, executor_.now());
-    if (!line.passes && may_be_frequent(kind)) return;
+    if (!line.passes && (client || may_be_frequent(kind))) return;
     const std::string made = text();
     keep(kind, peer, made);
     if (line.passes) tell(kind, made, line.left_out);
@@ -107,12 +111,12 @@ std::vector<node_event> journal::events(std::uint64_t after) const {
 
 void journal::session_begun(node_id peer, std::string_view address) noexcept {
   note(node_event_kind::session_begun, peer,
-       [&] { return fmt::format("a session with node {} at {} has begun", peer, address); });
+       [&] { return fmt::format("a session with {} at {} has begun", whom(peer), address); });
 }
 
 void journal::session_lost(node_id peer, const error& reason) noexcept {
   note(node_event_kind::session_lost, peer,
-       [&] { return fmt::format("the session with node {} is lost: {}", peer, describe(reason)); });
+       [&] { return fmt::format("the session with {} is lost: {}", whom(peer), describe(reason)); });
 }
 
 void journal::peer_dead(node_id peer, std::uint64_t incarnation) noexcept {

@@ -8,6 +8,7 @@ namespace scoll {
 transport::endpoint_options detail::link_options(const node_options& options) {
   transport::endpoint_options link = options.link;
   link.self = options.id;
+  link.client = options.role == node_role::client;
   link.cluster = options.cluster;
   link.incarnation = options.incarnation;
   link.advertise = options.advertise;
@@ -40,7 +41,8 @@ status node_options::validate() const {
   if (revoke_emission.count() <= 0) return error(errc::invalid_argument, "revoke_emission must be positive");
   if (const status s = ship.validate(); !s) return s;
   transport::endpoint_options links = detail::link_options(*this);
-  if (incarnation == 0) links.incarnation = 1;  // chosen when the node is made
+  if (links.client && id == 0) links.self = transport::client_bit;  // drawn when the node is made
+  if (incarnation == 0) links.incarnation = 1;                      // chosen when the node is made
   return links.validate();
 }
 

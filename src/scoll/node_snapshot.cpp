@@ -122,6 +122,7 @@ std::vector<resource_snapshot> node::resources() const {
       share("payload_buffers", "buffers for payloads of up to 32 KiB", wire.payloads),
       share("small_payload_buffers", "buffers for payloads of up to 512 bytes", wire.small_payloads),
       share("handshakes", "accepted connections that have not introduced themselves", wire.handshakes),
+      share("clients", "clients that have a place here", wire.clients),
       share("queued_notices", "notices that no link has taken", wire.notices),
       share("regions", "memory regions that are exposed", wire.regions),
       share("transfer_buffers", "buffers of 8 KiB for small segments of bulk data", wire.transfer_buffers),

@@ -97,6 +97,8 @@ class endpoint_events {
   virtual void on_session_begun(session& peer) noexcept { static_cast<void>(peer); }
   /// All exchanges with this peer have ended. Answers to its requests can no longer reach it.
   virtual void on_session_lost(session& peer, const error& reason) noexcept = 0;
+  /// The endpoint forgets this peer, a client, of which nothing is left.
+  virtual void on_client_gone(node_id client) noexcept { static_cast<void>(client); }
   /// This node or the other side has refused a handshake. `peer` is 0 if the other side has not said who it
   /// is, or is unknown here; what it has said may be false. It is called for the layer that has class urgent.
   virtual void on_handshake_refused(node_id peer, const error& reason) noexcept {
@@ -114,6 +116,7 @@ class endpoint_events {
   ~endpoint_events() = default;
 };
 
+class client_table;
 class memory_service;
 class session_watch;
 
@@ -142,8 +145,12 @@ class endpoint final : private accept_events {
   status add_peer(node_id node, const std::string& address);
   /// Checks the form of an address, by `rail::check_address` for each lane.
   status check_address(std::string_view address) const;
-  /// The session with a node; null if the node was never added.
+  /// The session with a node; null if the node was never added, and is no client that has a place here.
   session* find(node_id node) noexcept;
+  /// Asks who is at an address, and makes that node known if it is not. It asks again until it has an answer
+  /// or `reconnect_grace` has passed; a node that was found before and is connected is not asked again.
+  /// Errors: `invalid_argument`, `cancelled`, those of connecting, and a refusal by the node there.
+  task<result<node_id>> find_node(std::string address, stop_token stop = {});
   /// Calls `visit(session&)` for every peer in the order of node ids, for status pages.
   template <class Visitor>
   void sessions(Visitor&& visit) {
@@ -205,11 +212,15 @@ class endpoint final : private accept_events {
   friend class lane;
   friend class carrier;
   friend class memory_service;
+  friend class client_table;
+  friend class address_query;
   class greeter;
 
   void on_accepted(link& accepted) noexcept override;
   void on_identity(greeter& from, std::uint8_t lane_number, frame_view& frame) noexcept;
-  result<session*> introduce(const identity& said) noexcept;
+  result<session*> introduce(const identity& said, std::string_view from) noexcept;
+  client_table& clients();
+  void tell_client_gone(node_id client) noexcept;
   void finish(greeter& done) noexcept;
   endpoint_events& handler_of(traffic_class klass) noexcept;
   void tell_session_lost(session& peer, const error& reason) noexcept;
@@ -234,7 +245,9 @@ class endpoint final : private accept_events {
   std::unique_ptr<session_watch> watch_;  // made when first needed
   /// Sessions note their progress here until their own end, so that it outlives them.
   event progress_;
+  std::unique_ptr<client_table> clients_;  // made when first needed; sessions refer to it until their end
   std::map<node_id, std::unique_ptr<session>> sessions_;
+  std::map<std::string, node_id> found_;  // by address
   intrusive_list<greeter> greeters_;
   std::size_t handshake_count_ = 0;
   std::size_t notices_queued_ = 0;

@@ -13,8 +13,13 @@ namespace scoll::transport {
 
 /// Bounds and times of an endpoint. `validate` says what is wrong with a set of options.
 struct endpoint_options {
-  /// The id of this node, 1 or more.
+  /// The id of this node: 1 or more, and with `client_bit` if and only if it is a client.
   node_id self = 0;
+  /// This node is a client: the servers that it connects to need not know it. It accepts no connections.
+  bool client = false;
+  /// The most clients that have a place here at once; a further one is refused with `busy`. A client keeps
+  /// its place until it leaves, or has been silent for `silence_limit`.
+  std::uint32_t clients = 1024;
   /// The name of the cluster; links of other clusters are refused.
   std::string cluster;
   /// A number that grows with every start of the node: its start time in ns, or a stored counter.

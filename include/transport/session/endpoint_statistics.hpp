@@ -64,6 +64,8 @@ struct endpoint_usage {
   share payloads, small_payloads;
   /// Accepted connections that have not introduced themselves.
   share handshakes;
+  /// Clients that have a place.
+  share clients;
   /// Notices that have not been handed to a link.
   share notices;
   /// Memory regions that are exposed.

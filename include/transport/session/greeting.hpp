@@ -14,6 +14,12 @@ namespace scoll::transport {
 /// Names a server process in the cluster; 0 names none.
 using node_id = std::uint64_t;
 
+/// Set in the ids of clients: nodes that nobody lists, that only connect, and that choose an id at random.
+inline constexpr node_id client_bit = node_id{1} << 63U;
+constexpr bool is_client(node_id node) noexcept {
+  return (node & client_bit) != 0;
+}
+
 /// The payload of `hello`, the first frame of a connection, from the side that connected. It names nobody: who
 /// speaks is said in `identity`, which follows, at once or behind the frames of a security mode.
 struct hello {
@@ -33,6 +39,8 @@ struct hello {
 struct identity_flags {
   /// The connection is tried beside another one, and displaces it only if the speaker goes on with it.
   static constexpr std::uint8_t spare = 1;
+  /// The speaker is a client.
+  static constexpr std::uint8_t client = 2;
 };
 
 inline constexpr std::size_t max_cluster_name_bytes = 64;
@@ -66,7 +74,7 @@ struct identity {
   /// `identity_flags`
   std::uint8_t flags = 0;
   std::uint64_t node = 0;
-  /// The node that the speaker means to address.
+  /// The node that the speaker means to address; 0 asks who is there, which the welcome says, and no more.
   std::uint64_t target = 0;
   std::uint64_t incarnation = 0;
   /// The speaker's epoch.

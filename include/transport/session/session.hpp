@@ -70,6 +70,8 @@ class session final : public list_hook<watched> {
   /// one end with `peer_rebooted` without waiting for a connection to tell.
   void declare_alive(std::uint64_t incarnation) noexcept;
   bool dead() const noexcept { return dead_incarnation_ != 0; }
+  /// True if the peer is a client: only it connects, and `address()` says where it last did so from.
+  bool with_client() const noexcept { return is_client(peer_); }
 
   /// True if the lane of `klass` is connected now, so that what is sent leaves at once.
   bool connected(traffic_class klass) const noexcept;
@@ -120,6 +122,7 @@ class session final : public list_hook<watched> {
   friend class lane;
   friend class carrier;
   friend class session_watch;
+  friend class client_table;
 
   struct class_state {
     intrusive_list<message> expected;  // replies and cancels: need no credit
@@ -179,6 +182,10 @@ class session final : public list_hook<watched> {
   /// not run when it should have.
   bool look(bool late) noexcept;
   void on_contact(lane_id lane, nanoseconds took) noexcept;
+  /// Asks a client of which nothing is awaited whether it is there.
+  void ask_idle(bool late) noexcept;
+  /// A client must connect its bulk lane, too, because the server may want its memory during a call.
+  bool invites_bulk() const noexcept;
 
   // session life
   identity make_identity(lane_id lane) const;

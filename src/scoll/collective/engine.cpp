@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <random>
 
 #include "scoll/collective/admissions.hpp"
 #include "scoll/collective/agreement/agreements.hpp"
@@ -29,9 +30,17 @@ namespace {
 static_assert(wire::fixed_size<collective_head> == 152);
 static_assert(wire::fixed_size<collective_reply_head> == 28);
 
+/// Two clients of one server almost never have the same id; the server would refuse the second one.
+node_id draw_client_id() {
+  std::random_device source;
+  const std::uint64_t high = source();
+  return transport::client_bit | high << 32U | source();
+}
+
 node_options completed(node_options options) {
   options.validate().value();
   if (options.incarnation == 0) options.incarnation = wall_clock_ns();
+  if (options.role == node_role::client && options.id == 0) options.id = draw_client_id();
   return options;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "scoll/coro/error_format.hpp"
+#include "transport/session/greeting.hpp"
 #include "transport/wire/byte_order.hpp"
 
 namespace scoll {
@@ -56,6 +57,8 @@ result<membership_ptr> membership::make(std::vector<target> targets) {
   for (std::uint32_t rank = 0; rank < made->size(); ++rank) {
     if (made->node(rank) == 0)
       return make_error(errc::invalid_argument, "target {} names node 0, which is not a valid id", rank);
+    if (transport::is_client(made->node(rank)))
+      return make_error(errc::invalid_argument, "target {} is a client, which can be in no group", rank);
     made->by_node_.emplace_back(made->node(rank), rank);
   }
   std::sort(made->by_node_.begin(), made->by_node_.end());

@@ -377,6 +377,8 @@ constexpr std::array fields{
                                                      "requests per peer and class that wait for credit"),
     field<count, SCOLL_PLACE(node.link.exchange_limit)>("link.exchange_limit", "1 or more",
                                                         "requests per peer that wait for a reply"),
+    field<count, SCOLL_PLACE(node.link.clients)>("link.clients", "1 or more",
+                                                 "clients that have a place here at once"),
     field<count, SCOLL_PLACE(node.link.handshake_limit)>(
         "link.handshake_limit", "1 or more", "accepted connections that have not introduced themselves"),
     field<count, SCOLL_PLACE(node.link.region_limit)>("link.region_limit", "1 or more",

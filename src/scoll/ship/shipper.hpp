@@ -76,6 +76,7 @@ class shipper final : private transport::endpoint_events {
   void on_request(transport::request_view& request) noexcept override;
   void on_cancelled(transport::incoming& work, const transport::cancel_reason& reason) noexcept override;
   void on_session_lost(transport::session& peer, const error& reason) noexcept override;
+  void on_client_gone(node_id client) noexcept override { peers_.erase(client); }
 
   error admit(transport::request_view& request);
   error admit_large(transport::request_view& request, const ship_head& head, served_function& f,

@@ -47,6 +47,11 @@ class memory_service final : public endpoint_events {
   /// meanwhile.
   task<void> unpinned(lent_memory& memory);
 
+  /// True if transfers with the peer are under way.
+  bool refers_to(node_id peer) const noexcept { return transfers_.refers_to(peer); }
+  /// Forgets a peer to which nothing refers.
+  void forget_peer(node_id peer) noexcept { transfers_.forget(peer); }
+
   /// The endpoint is being destroyed, and its sessions have ended.
   void close() noexcept;
 

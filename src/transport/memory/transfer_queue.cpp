@@ -64,6 +64,11 @@ void transfer_queue::pump(transfer_peer& peer) noexcept {
   }
 }
 
+bool transfer_queue::refers_to(node_id peer) const noexcept {
+  const auto found = peers_.find(peer);
+  return found != peers_.end() && (found->second.in_flight != 0 || !found->second.ready.empty());
+}
+
 void transfer_queue::resume() noexcept {
   for (auto& [node, peer] : peers_) pump(peer);
 }

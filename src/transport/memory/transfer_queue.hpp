@@ -145,6 +145,10 @@ class transfer_queue final {
   /// Goes on with an exchange and the posted reads by its right, which nobody awaits any more. The right is
   /// released when hardware has let go of the slab.
   void adopt(exchange& order, right_reader& reader, session& to) noexcept;
+  /// True if transfers with that peer are under way.
+  bool refers_to(node_id peer) const noexcept;
+  /// Forgets a peer with which no transfers are under way.
+  void forget(node_id peer) noexcept { peers_.erase(peer); }
   /// Continues, because there are buffers again.
   void resume() noexcept;
   /// The sessions have ended: ends the transfers that still wait for their turn too.

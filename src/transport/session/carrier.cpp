@@ -81,7 +81,7 @@ void carrier::welcome() noexcept {
 
 frame_parts carrier::encode_identity(greeting_room& room, frame_type type) noexcept {
   identity said = owner().make_identity(lane_.id());
-  if (lane_.is_spare(*this)) said.flags = identity_flags::spare;
+  if (lane_.is_spare(*this)) said.flags |= identity_flags::spare;
   said_received_ = said.received;
   frame_header header;
   header.type = type;
@@ -148,6 +148,11 @@ void carrier::pause(const error& reason) noexcept {
   const bool awaited = lane_.needed();
   if (!lane_.on_failure(reason, awaited)) {
     state_ = state::idle;
+    return;
+  }
+  if (owner().with_client()) {  // which connects when it wants to
+    state_ = state::idle;
+    if (awaited) lane_.start_grace();
     return;
   }
   const endpoint_options& options = at().options();

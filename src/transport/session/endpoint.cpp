@@ -8,6 +8,7 @@
 #include "scoll/coro/error_format.hpp"
 #include "transport/io/address.hpp"
 #include "transport/memory/memory_service.hpp"
+#include "transport/session/client_table.hpp"
 #include "transport/session/greeter.hpp"
 #include "transport/session/lane.hpp"
 #include "transport/session/limits.hpp"
@@ -22,6 +23,10 @@ constexpr std::size_t small_payload_bytes = endpoint_buffers::small_payload_byte
 
 status endpoint_options::validate() const {
   if (self == 0) return error(errc::invalid_argument, "node id 0 is not valid: choose 1 or more");
+  if (is_client(self) != client) {
+    return make_error(errc::invalid_argument, "node id {} is {}: ids of 2^63 and more are those of clients",
+                      self, client ? "a client's" : "a server's");
+  }
   if (incarnation == 0) return error(errc::invalid_argument, "the incarnation must be greater than 0");
   if (cluster.empty() || cluster.size() > max_cluster_name_bytes) {
     return make_error(errc::invalid_argument, "the cluster name has {} bytes: 1 to {} are allowed",
@@ -107,11 +112,12 @@ endpoint::~endpoint() {
 }
 
 status endpoint::listen(const std::string& address) {
+  if (options_.client) return error(errc::invalid_argument, "a client accepts no connections");
   return rail_.listen(address, *this);
 }
 
 status endpoint::add_peer(node_id node, const std::string& address) {
-  if (node == 0 || node == options_.self) {
+  if (node == 0 || node == options_.self || is_client(node)) {
     return make_error(errc::invalid_argument, "node {} cannot be a peer of node {}", node, options_.self);
   }
   if (const auto s = check_address(address); !s)
@@ -147,6 +153,18 @@ void endpoint::watch(session& one) {
   watch_->add(one);
 }
 
+client_table& endpoint::clients() {
+  if (clients_ == nullptr) clients_ = std::make_unique<client_table>(*this);
+  return *clients_;
+}
+
+void endpoint::tell_client_gone(node_id client) noexcept {
+  if (memory_ != nullptr) memory_->forget_peer(client);
+  for (auto at = handlers_.begin(); at != handlers_.end(); ++at) {
+    if (*at != nullptr && std::find(handlers_.begin(), at, *at) == at) (*at)->on_client_gone(client);
+  }
+}
+
 void endpoint::tell_session_lost(session& peer, const error& reason) noexcept {
   for (auto at = handlers_.begin(); at != handlers_.end(); ++at) {
     if (*at != nullptr && std::find(handlers_.begin(), at, *at) == at) (*at)->on_session_lost(peer, reason);
@@ -172,6 +190,7 @@ endpoint_usage endpoint::usage() const noexcept {
   u.payloads = {buffers_->payloads.lent(), buffers_->payloads.limit()};
   u.small_payloads = {buffers_->small_payloads.lent(), buffers_->small_payloads.limit()};
   u.handshakes = {handshake_count_, options_.handshake_limit};
+  u.clients = {clients_ == nullptr ? 0 : clients_->size(), options_.clients};
   u.notices = {notices_queued_, limits::queued_notices};
   u.regions.most = options_.region_limit;
   u.transfer_buffers.most = options_.transfer_buffers;

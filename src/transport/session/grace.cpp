@@ -33,6 +33,7 @@ using wire::detail::store_little;
 bool lane::needed() const noexcept {
   if (id_ == lane_id::control && (session_.owed_calls_ != 0 || session_.bulk_lost())) return true;
   if (session_.pending_exchanges_[index(id_)] != 0) return true;
+  if (id_ == lane_id::bulk && session_.invites_bulk()) return true;
   return !lost_ && (!retained_.empty() || session_.work_waiting(id_));
 }
 
@@ -48,6 +49,7 @@ void lane::end_grace() noexcept {
 /// Somebody waits for the lane, which is not up. If it was lost, it has a new grace, which begins with an
 /// attempt.
 void lane::attend() noexcept {
+  if (session_.with_client()) return start_grace();
   if (carrier_->idle()) return carrier_->begin_connect();
   if (grace_timer_.armed()) return;
   start_grace();
@@ -66,7 +68,7 @@ void lane::grace_over() noexcept {
 error lane::reason_of_loss() const noexcept {
   const bool refused = last_failure_ == errc::wrong_cluster || last_failure_ == errc::version_mismatch ||
                        last_failure_ == errc::not_member || last_failure_ == errc::stale ||
-                       last_failure_ == errc::id_in_use;
+                       last_failure_ == errc::id_in_use || last_failure_ == errc::busy;
   const bool had = id_ == lane_id::bulk ? was_up_ : session_.peer_epoch_ != 0;
   const errc code = refused ? last_failure_.code() : had ? errc::connection_lost : errc::unreachable;
   const std::string_view why =

@@ -5,6 +5,8 @@
 
 #include "scoll/coro/error_format.hpp"
 #include "transport/io/control_frame.hpp"
+#include "transport/session/client_table.hpp"
+#include "transport/session/greeting_room.hpp"
 #include "transport/session/lane.hpp"
 #include "transport/session/session.hpp"
 #include "transport/wire/wire.hpp"
@@ -69,6 +71,24 @@ status endpoint::greeter::on_hello(const frame_view& frame) noexcept {
   return {};
 }
 
+/// Answers a question, which begins no session, and ends the connection.
+void endpoint::greeter::say_who_is_here(const identity& asked) noexcept {
+  identity here;
+  here.lane = lane_;
+  here.node = owner_.options_.self;
+  here.target = asked.node;
+  here.incarnation = owner_.options_.incarnation;
+  here.cluster = owner_.options_.cluster;
+  if (link_->writable()) {
+    greeting_room room;
+    frame_header header;
+    header.type = frame_type::welcome;
+    const frame_parts frame = room.encode(header, here);
+    link_->write({&frame, 1});
+  }
+  owner_.finish(*this);
+}
+
 void endpoint::greeter::on_closed(const error& reason) noexcept {
   link_ = nullptr;
   if (reason != errc::connection_lost && reason != errc::io_error) owner_.note_violation(0, reason);
@@ -99,16 +119,19 @@ void endpoint::finish(greeter& done) noexcept {
 }
 
 /// Checks who speaks, and whether it means this node. The result is the session with it.
-result<session*> endpoint::introduce(const identity& said) noexcept {
+result<session*> endpoint::introduce(const identity& said, std::string_view from) noexcept {
   if (said.cluster != options_.cluster)
     return make_error(errc::wrong_cluster, "this is cluster '{}', not '{}'", options_.cluster, said.cluster);
   if (said.target != options_.self)
     return make_error(errc::not_member, "this is node {}, not {}", options_.self, said.target);
+  const bool client = (said.flags & identity_flags::client) != 0;
+  if (client != is_client(said.node)) return error(errc::malformed, "only a client has the id of a client");
   session* const peer = find(said.node);
+  if (draining_ && (peer == nullptr || peer->peer_epoch_ == 0))
+    return make_error(errc::closed, "node {} is shutting down", options_.self);
+  if (client) return clients().admit(said, from);
   if (peer == nullptr)
     return make_error(errc::not_member, "node {} does not know node {}", options_.self, said.node);
-  if (draining_ && peer->peer_epoch_ == 0)
-    return make_error(errc::closed, "node {} is shutting down", options_.self);
   return peer;
 }
 
@@ -127,7 +150,8 @@ void endpoint::on_identity(greeter& from, std::uint8_t lane_number, frame_view& 
   if (said->version != protocol_version || said->lane != lane_number)
     return turn_away({errc::malformed, "the identity contradicts the hello"});
   if (find(said->node) != nullptr) who = said->node;  // a stranger may say any number
-  const auto known = introduce(*said);
+  if (said->target == 0 && said->cluster == options_.cluster) return from.say_who_is_here(*said);
+  const auto known = introduce(*said, from.peer_name());
   if (!known) return turn_away(known.error());
   lane& l = (*known)->lane_at(static_cast<lane_id>(lane_number));
   const auto continues = (*known)->on_identity(*said, l);

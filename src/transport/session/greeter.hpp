@@ -27,6 +27,7 @@ class endpoint::greeter final : public list_hook<>, public link_events {
   std::string peer_name() const { return link_->peer_name(); }
   /// Says why, and notes it. `peer` is who speaks, if that is known, otherwise 0.
   void refuse(node_id peer, const error& reason) noexcept;
+  void say_who_is_here(const identity& asked) noexcept;
 
  private:
   void on_frame(frame_view& frame) noexcept override;

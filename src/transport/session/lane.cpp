@@ -74,6 +74,7 @@ void lane::on_up(carrier& c, std::uint64_t said_received, std::uint64_t peer_rec
 }
 
 void lane::try_spare() noexcept {
+  if (session_.with_client()) return;
   if (spare_ == nullptr) spare_ = std::make_unique<carrier>(*this);
   if (!spare_->idle() || SCOLL_MUTANT(half_dead_kept, "a connection that carries nothing is not replaced"))
     return;

@@ -104,7 +104,7 @@ status session::on_notice(const frame_view& frame) noexcept {
   dispose(traffic_class::urgent);
   ++endpoint_.statistics_.notices_received;
   endpoint_events& handler = endpoint_.handler_of(traffic_class::urgent);
-  if (!handler.on_notice(*this, frame.head.subspan(message::envelope_bytes))) {
+  if (with_client() || !handler.on_notice(*this, frame.head.subspan(message::envelope_bytes))) {
     ++endpoint_.statistics_.notices_dropped;
   }
   return {};

@@ -8,6 +8,7 @@
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/class_index.hpp"
+#include "transport/session/client_table.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/lane.hpp"
 #include "transport/session/limits.hpp"
@@ -194,6 +195,7 @@ identity session::make_identity(lane_id lane) const {
   if (std::string own = endpoint_.advertised_address(); !own.empty() && own.size() <= max_rail_address_bytes)
     said.rails.push_back({.address = std::move(own)});
   said.cluster = endpoint_.options_.cluster;
+  if (endpoint_.options_.client) said.flags = identity_flags::client;
   return said;
 }
 
@@ -327,6 +329,7 @@ void session::reset(const error& reason, kept keep) noexcept {
   if (existed) ++endpoint_.statistics_.sessions_lost;
   // The layers above are told of a new life even if the old one had said goodbye.
   if (existed || reason == errc::peer_rebooted) endpoint_.tell_session_lost(*this, reason);
+  if (with_client()) endpoint_.clients().session_over();
 }
 
 /// Tells the waiting exchanges. Each may cancel or destroy others of the list meanwhile.

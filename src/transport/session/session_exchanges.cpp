@@ -75,7 +75,13 @@ status session::request(exchange& waiter, traffic_class klass, message& m, std::
   store_little(m.envelope() + 12, std::uint32_t{0});
   ++pending_exchanges_[index(lane_of(klass))];
   enqueue(m, klass, frame_type::request);
+  if (invites_bulk()) lane_at(lane_id::bulk);
   return {};
+}
+
+bool session::invites_bulk() const noexcept {
+  return endpoint_.options_.client && pending_exchanges_[index(lane_id::control)] != 0 &&
+         endpoint_.usage().regions.used != 0;
 }
 
 /// The cancel overtakes everything that waits on the request's lane, but never the request itself.
@@ -183,6 +189,8 @@ void session::on_request(frame_view& frame) noexcept {
   const auto id = load_little<std::uint64_t>(frame.head.data());
   request_view view(*this, id, frame.header.klass, load_little<std::uint32_t>(frame.head.data() + 8), frame);
   if (endpoint_.draining_) return view.refuse({errc::closed, "the node is shutting down"});
+  if (with_client() && frame.header.klass < traffic_class::call)
+    return view.refuse({errc::not_member, "a client is in no group"});
   endpoint_.handler_of(frame.header.klass).on_request(view);
   if (!view.settled()) view.refuse({errc::unsupported, "no service takes this request"});
 }

@@ -130,6 +130,7 @@ class node final {
         rail_(w.make_rail(o.self)),
         ep(std::make_unique<endpoint>(w.ex(), *rail_, o, in)) {
     in.owner = ep.get();
+    if (o.client) return;
     const auto listening = ep->listen(at.empty() ? w.address(id) : at);
     if (!listening) FAIL(describe(listening.error()));
   }
