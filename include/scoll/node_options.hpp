@@ -46,6 +46,9 @@ struct node_options {
   /// The address that others should use, if it is not the one that is bound, as behind a translation of
   /// addresses or where a host name outlives its numbers; empty: the bound one.
   std::string advertise{};
+  /// Callers that are in no group, such as clients, may have this node broadcast to groups that it holds
+  /// (`remote_group`).
+  bool serve_broadcasts = true;
   /// The tree of groups that do not choose one.
   tree_spec default_tree{};
   /// The tree that `plan_tree` gives instead of measuring.

@@ -9,5 +9,6 @@
 #include "scoll/ship/context.hpp"          // IWYU pragma: export
 #include "scoll/ship/options.hpp"          // IWYU pragma: export
 #include "scoll/ship/remote_function.hpp"  // IWYU pragma: export
+#include "scoll/ship/remote_group.hpp"     // IWYU pragma: export
 #include "scoll/ship/result.hpp"           // IWYU pragma: export
 #include "scoll/ship/ship.hpp"             // IWYU pragma: export

@@ -2,6 +2,8 @@
 
 #include "scoll/collective/engine.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "scoll/detail/remote_bcast.hpp"
+#include "scoll/ship/ship.hpp"
 #include "scoll/ship/shipper.hpp"
 #include "scoll/shutdown.hpp"
 #include "transport/session/session.hpp"
@@ -26,7 +28,10 @@ node::node(executor& ex, transport::rail& rail, const node_options& options)
 node::node(executor& ex, transport::rail& rail, const node_options& options,
            std::shared_ptr<node_pools> pools)
     : engine_(std::make_unique<detail::engine>(ex, rail, options, std::move(pools))),
-      shipper_(std::make_unique<detail::shipper>(*engine_)) {}
+      shipper_(std::make_unique<detail::shipper>(*engine_)) {
+  if (options.role == node_role::server && options.serve_broadcasts)
+    shipper_->add_function(detail::make_remote_bcast(*engine_, *shipper_)).value();
+}
 
 node::~node() {
   if (engine_ != nullptr) detail::bury(std::move(engine_), std::move(shipper_));
@@ -57,6 +62,11 @@ std::string node::listen_address() const {
 std::string node::advertised_address() const {
   const std::string& chosen = engine_->options().advertise;
   return chosen.empty() ? listen_address() : chosen;
+}
+
+task<result<node_id>> find_server(node& from, std::string address, stop_token stop) {
+  from.get_executor().expect_own_thread();
+  return from.wire().find_node(std::move(address), stop);
 }
 
 status node::add_peer(node_id peer, const std::string& address) {

@@ -86,6 +86,15 @@ class outcome {
   /// `causes[0]` must be the empty cause.
   outcome(std::uint32_t members, std::vector<member_report> reports, std::vector<cause> causes);
 
+  /// Outcomes travel (docs/wire.md). One that does not account for every member once is malformed.
+  template <class Archive>
+  constexpr void describe(Archive& archive) {
+    archive(members_, dissent_, reports_, causes_);
+    if constexpr (Archive::decoding) clean_ = is_clean(reports_);
+  }
+  static constexpr std::size_t wire_min_size = 20;
+  friend bool wire_valid(const outcome& o) noexcept { return o.is_whole(); }
+
   std::uint32_t members() const noexcept { return members_; }
   bool clean() const noexcept { return clean_; }
 
@@ -111,6 +120,8 @@ class outcome {
   const std::vector<cause>& causes() const noexcept { return causes_; }
 
  private:
+  static bool is_clean(const std::vector<member_report>& reports) noexcept;
+  bool is_whole() const noexcept;
   const member_report* find(std::uint32_t rank) const noexcept;
 
   std::uint32_t members_ = 0;

@@ -93,6 +93,17 @@ class error {
     return {errc::hook_failed, text, number, error_domain::user};
   }
 
+  /// Errors travel (docs/wire.md): the text without what was cut.
+  template <class Archive>
+  constexpr void describe(Archive& archive) {
+    archive(code_, domain_, detail_, text_size_);
+    for (std::size_t i = 0; i < text_size_ && i < text_capacity; ++i) archive(text_[i]);
+  }
+  static constexpr std::size_t wire_min_size = 8;
+  friend constexpr bool wire_valid(const error& e) noexcept {
+    return e.text_size_ <= text_capacity && e.domain_ <= error_domain::user;
+  }
+
   constexpr errc code() const noexcept { return code_; }
   constexpr error_domain domain() const noexcept { return domain_; }
   constexpr std::int32_t detail() const noexcept { return detail_; }

@@ -49,14 +49,26 @@ std::string_view to_string(phase p) noexcept {
   return i < phase_names.size() ? phase_names[i] : "?";
 }
 
+bool outcome::is_clean(const std::vector<member_report>& reports) noexcept {
+  return std::all_of(reports.begin(), reports.end(), [](const member_report& r) {
+    return r.state == member_state::merged || r.state == member_state::excluded;
+  });
+}
+
+/// True if the reports follow one another from the first member to the last, and name causes that there are.
+bool outcome::is_whole() const noexcept {
+  if (reports_.empty()) return true;
+  std::uint32_t next = 0;
+  for (const member_report& r : reports_) {
+    const bool known = r.state <= member_state::excluded && r.cause_index < causes_.size();
+    if (!known || r.members.first != next || r.members.last <= next) return false;
+    next = r.members.last;
+  }
+  return next == members_;
+}
+
 outcome::outcome(std::uint32_t members, std::vector<member_report> reports, std::vector<cause> causes)
-    : members_(members),
-      clean_(std::all_of(reports.begin(), reports.end(),
-                         [](const member_report& r) {
-                           return r.state == member_state::merged || r.state == member_state::excluded;
-                         })),
-      reports_(std::move(reports)),
-      causes_(std::move(causes)) {
+    : members_(members), clean_(is_clean(reports)), reports_(std::move(reports)), causes_(std::move(causes)) {
   SCOLL_ASSERT(!causes_.empty() && !reports_.empty() && reports_.front().members.first == 0 &&
                    reports_.back().members.last == members_,
                "an outcome accounts for every member");

@@ -166,17 +166,22 @@ error shipper::admit_large(transport::request_view& request, const ship_head& he
   if (argument->node != request.from().peer()) {
     return {errc::invalid_argument, "the argument's descriptor names a node other than the caller"};
   }
-  if (argument->length > limits_.large_bytes) {
-    return make_error(errc::too_large, "an argument of {} bytes: node {} takes at most {}", argument->length,
-                      engine_.options().id, limits_.large_bytes);
-  }
-  if (argument->length > limits_.large_memory - large_held_) {
-    return make_error(errc::busy, "ship.large_memory is {} on node {}: {} are in use, {} more are needed",
-                      limits_.large_memory, engine_.options().id, large_held_, argument->length);
-  }
+  if (const status room = check_large(argument->length); !room) return room.error();
   server_call& h = f.make(*this);
   take(h, request, head, from, argument->length);
   scope_.spawn(h.pull(*argument));
+  return {};
+}
+
+status shipper::check_large(std::size_t bytes) const noexcept {
+  if (bytes > limits_.large_bytes) {
+    return make_error(errc::too_large, "an argument of {} bytes: node {} takes at most {}", bytes,
+                      engine_.options().id, limits_.large_bytes);
+  }
+  if (bytes > limits_.large_memory - large_held_) {
+    return make_error(errc::busy, "ship.large_memory is {} on node {}: {} are in use, {} more are needed",
+                      limits_.large_memory, engine_.options().id, large_held_, bytes);
+  }
   return {};
 }
 

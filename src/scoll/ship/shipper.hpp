@@ -37,6 +37,10 @@ class shipper final : private transport::endpoint_events {
   engine& beside() noexcept { return engine_; }
   executor& get_executor() const noexcept { return executor_; }
   const ship_limits& limits() const noexcept { return limits_; }
+  /// Whether a handler may hold so many bytes more. Errors: `too_large`, `busy`.
+  status check_large(std::size_t bytes) const noexcept;
+  void hold_large(std::size_t bytes) noexcept { large_held_ += bytes; }
+  void give_back(std::size_t bytes) noexcept { large_held_ -= bytes; }
   const ship_statistics& statistics() const noexcept { return statistics_; }
   /// A scope for calls that no coroutine of the user awaits; it ends with the node.
   scope& background() noexcept { return scope_; }
