@@ -20,8 +20,8 @@ constexpr bool is_client(node_id node) noexcept {
   return (node & client_bit) != 0;
 }
 
-/// The payload of `hello`, the first frame of a connection, from the side that connected. It names nobody: who
-/// speaks is said in `identity`, which follows, at once or behind the frames of a security mode.
+/// The payload of `hello`, the first frame of a connection, from the side that connected. It names nobody:
+/// who speaks is said in `identity`, which follows, at once or behind the frames of a security mode.
 struct hello {
   std::uint16_t version = protocol_version;
   /// The lowest version that the speaker understands too.

@@ -18,7 +18,8 @@ namespace scoll::transport {
 
 inline constexpr std::size_t max_control_payload_bytes = 2048;
 
-/// The protocol version: the first field of `hello`, `identity` and `welcome` in every version. 0 if it is missing.
+/// The protocol version: the first field of `hello`, `identity` and `welcome` in every version. 0 if it is
+/// missing.
 inline std::uint16_t spoken_version(std::span<const std::byte> payload) noexcept {
   return payload.size() < 2 ? std::uint16_t{0} : wire::detail::load_little<std::uint16_t>(payload.data());
 }

@@ -25,7 +25,7 @@ class outsider final : private transport::endpoint_events {
 
   /// Creates the node on a host of the cluster's network.
   outsider(virtual_cluster& c, node_id self, std::uint32_t host, std::uint64_t incarnation = 1)
-      : cluster_(c), rail_(c.network, c.ex, host), wire_(c.ex, rail_, options(self, incarnation), *this) {
+      : cluster_(c), rail_(c.network, c.ex, host), wire_(c.ex, rail_, options(c, self, incarnation), *this) {
     wire_.listen(rail_.listen_address()).value();
     for (std::uint32_t i = 0; i < c.size(); ++i) {
       if (i + 1 != self) wire_.add_peer(i + 1, c.address(i)).value();
@@ -83,8 +83,10 @@ class outsider final : private transport::endpoint_events {
     answer got;
   };
 
-  static transport::endpoint_options options(node_id self, std::uint64_t incarnation) {
+  /// A node that is in the cluster, too, tells that one's address, because it is to pass for it.
+  static transport::endpoint_options options(virtual_cluster& c, node_id self, std::uint64_t incarnation) {
     transport::endpoint_options o;
+    if (self <= c.size()) o.advertise = c.address(static_cast<std::uint32_t>(self - 1));
     o.self = self;
     o.cluster = "test";
     o.incarnation = incarnation;
