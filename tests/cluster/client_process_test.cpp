@@ -1,0 +1,90 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "client_crowd.hpp"
+#include "tests/catch.hpp"
+#include "transport/session/endpoint_options.hpp"
+
+// Programs that no server lists, in great numbers.
+using namespace scoll::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::uint32_t many = 1000, places = 900;
+
+/// What an idle client costs its server, in bytes of the heap; docs/shipper.md says so, too.
+constexpr std::uint64_t bytes_per_client = 8192;
+
+using task = client_crowd::task;
+
+/// The clients that have a place.
+std::vector<std::uint32_t> served(const client_crowd& c) {
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t i = 0; i < many; ++i) {
+    if (c.at(i).served != 0) found.push_back(i);
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a thousand client processes are served or told that there is no place") {
+  client_crowd c(places);
+  const std::uint64_t empty = c.heap_bytes();
+  c.start_clients(many);
+  const auto heard = [&] {
+    std::uint32_t answered = 0;
+    for (std::uint32_t i = 0; i < many; ++i) answered += c.at(i).served + c.at(i).busy + c.at(i).failed != 0;
+    return answered == many;
+  };
+  REQUIRE(client_crowd::until(heard, 120));
+  const auto lucky = served(c);
+  CHECK(lucky.size() == places);
+  CHECK(c.places() == places);
+  for (std::uint32_t i = 0; i < many; ++i) {
+    INFO("client " << i << ": " << c.at(i).code);
+    CHECK(c.at(i).failed == 0);
+  }
+
+  SECTION("and all get their share") {
+    std::vector<std::uint32_t> before(many);
+    for (const std::uint32_t i : lucky) before[i] = c.at(i).served;
+    c.tell(task::call);
+    std::this_thread::sleep_for(6s);
+    c.tell(task::wait);
+    std::vector<std::uint32_t> calls;
+    for (const std::uint32_t i : lucky) calls.push_back(c.at(i).served - before[i]);
+    std::sort(calls.begin(), calls.end());
+    INFO("slowest " << calls.front() << ", median " << calls[calls.size() / 2]);
+    CHECK(calls.front() * 2 >= calls[calls.size() / 2]);
+  }
+  SECTION("each costs little while it is idle, and nothing once it has gone") {
+    const std::uint64_t each = (c.heap_bytes() - empty) / places;
+    INFO(each << " bytes for each client");
+    CHECK(each * 10 <= bytes_per_client * 11);
+    CHECK(each * 10 >= bytes_per_client * 9);
+    for (std::size_t i = 0; i < places / 2; ++i) c.kill_client(lucky[i]);
+    REQUIRE(client_crowd::until([&] { return c.places() == places - places / 2; }, 10));
+    c.tell(task::leave);
+    REQUIRE(client_crowd::until([&] { return c.places() == 0; }, 60));
+    CHECK(c.heap_bytes() < empty + (256U << 10U));
+  }
+}
+
+TEST_CASE("connections that say nothing keep no client from being served") {
+  client_crowd c(places);
+  c.connect_mute(100);
+  c.start_clients(20);
+  const auto all_served = [&] {
+    for (std::uint32_t i = 0; i < 20; ++i) {
+      if (c.at(i).served == 0) return false;
+    }
+    return true;
+  };
+  CHECK(client_crowd::until(all_served, 60));
+  CHECK(c.places() == 20);
+}
