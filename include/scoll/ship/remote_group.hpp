@@ -82,7 +82,8 @@ result<remote_bcast_order> order_of(const remote_group<S>& to, const request_t<S
 
 template <collective_service S>
 task<remote_bcast_result<reply_t<S>>> typed_answer(task<member_bcast> work) {
-  auto [answer, may_have_executed] = co_await std::move(work);
+  member_bcast heard = co_await std::move(work);
+  remote_bcast_answer& answer = heard.answer;
   std::optional<reply_t<S>> value;
   status s = answer.why ? status(answer.why) : status();
   if (answer.reply) {
@@ -94,7 +95,7 @@ task<remote_bcast_result<reply_t<S>>> typed_answer(task<member_bcast> work) {
     }
   }
   bcast_result<reply_t<S>> ended(s, std::move(value), std::move(answer.account));
-  co_return remote_bcast_result<reply_t<S>>(std::move(ended), may_have_executed);
+  co_return remote_bcast_result<reply_t<S>>(std::move(ended), heard.may_have_executed);
 }
 
 }  // namespace detail
