@@ -139,9 +139,9 @@ void client_crowd::ask(std::uint32_t i) {
   light.backend = transport::reactor_backend::poll;
   const auto loop = transport::reactor::create(light).value();
   transport::tcp_rail rail(*loop);
-  node client(*loop, rail, options_of(node_role::client, 1));
-  sync_wait(*loop, call_as_told(*board_, board_->clients[i], client));
-  sync_wait(*loop, client.shutdown(5s)).ignore();
+  node caller(*loop, rail, options_of(node_role::client, 1));
+  sync_wait(*loop, call_as_told(*board_, board_->clients[i], caller));
+  sync_wait(*loop, caller.shutdown(5s)).ignore();
   _exit(0);
 }
 
