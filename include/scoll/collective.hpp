@@ -9,6 +9,7 @@
 #include "scoll/collective/context.hpp"        // IWYU pragma: export
 #include "scoll/collective/group.hpp"          // IWYU pragma: export
 #include "scoll/collective/group_name.hpp"     // IWYU pragma: export
+#include "scoll/collective/group_timing.hpp"   // IWYU pragma: export
 #include "scoll/collective/measure_links.hpp"  // IWYU pragma: export
 #include "scoll/collective/membership.hpp"     // IWYU pragma: export
 #include "scoll/collective/options.hpp"        // IWYU pragma: export

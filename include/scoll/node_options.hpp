@@ -65,6 +65,9 @@ struct node_options {
   /// A safe round-trip time between any two nodes, for the time bounds of levels (R in
   /// docs/writing-a-service.md).
   nanoseconds rtt_estimate = std::chrono::milliseconds(20);
+  /// Lets round trips that probes have measured shorten the estimate, for children whose connections are
+  /// faster. They always lengthen it where connections are slower.
+  bool measured_rtt = false;
   /// The time that each level of a tree keeps back in addition to the round trip, so that it answers before
   /// its parent gives up.
   nanoseconds level_margin = std::chrono::milliseconds(5);

@@ -12,6 +12,7 @@ transport::endpoint_options detail::link_options(const node_options& options) {
   link.cluster = options.cluster;
   link.incarnation = options.incarnation;
   link.advertise = options.advertise;
+  link.probe_first |= options.measured_rtt;
   return link;
 }
 

@@ -9,6 +9,7 @@
 
 #include "scoll/bulk/costs.hpp"
 #include "scoll/collective/agree.hpp"
+#include "scoll/collective/group_timing.hpp"
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/options.hpp"
 #include "scoll/collective/rank_set.hpp"
@@ -42,6 +43,9 @@ class any_group {
   /// The members that a broadcast to this group is for. Ranks keep their meaning, the tree spans only these
   /// members, and the outcome calls all others `excluded`.
   rank_set addressed() const;
+  /// The times of the next broadcast from here that has no deadline and no bulk data. All are 0 if the group
+  /// is empty, or if its service or its tree is not known here.
+  group_timing timing() const;
 
   /// Revokes the group: at every member, broadcasts of the group that run or would begin, from any root and
   /// to any of its members, end at once with `revoked`, and so do calls that were made through it

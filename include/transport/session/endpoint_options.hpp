@@ -42,6 +42,8 @@ struct endpoint_options {
   nanoseconds unacknowledged_limit = std::chrono::seconds(10);
   /// The time between probes of a peer of which this node awaits something, while nothing arrives or leaves.
   nanoseconds probe_interval = std::chrono::seconds(1);
+  /// Probes a peer when its connection comes up, so that the round trip is known from the beginning.
+  bool probe_first = false;
   /// How long an acknowledgement may wait for another frame that can carry it.
   nanoseconds acknowledge_delay = std::chrono::milliseconds(20);
   /// The most requests of each class that a peer may have open here at once.

@@ -4,6 +4,7 @@
 
 #include "scoll/collective/agreement/agreements.hpp"
 #include "scoll/collective/engine.hpp"
+#include "scoll/collective/round_trips.hpp"
 #include "scoll/collective/subset.hpp"
 #include "scoll/coro/error_format.hpp"
 
@@ -42,6 +43,10 @@ const tree_spec& any_group::tree() const noexcept {
 rank_set any_group::addressed() const {
   if (to_.invalid) return {};
   return to_.subset != nullptr ? to_.subset->ranks() : rank_set::all(members().size());
+}
+
+group_timing any_group::timing() const {
+  return valid() ? timing_of(*engine_, to_) : group_timing{};
 }
 
 task<result<revoke_report>> any_group::revoke(std::uint32_t reason, std::string_view text) const {

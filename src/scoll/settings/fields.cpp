@@ -308,6 +308,9 @@ constexpr std::array fields{
         "node.max_pending_admissions", "1 or more", "requests that wait at once until their group is known"),
     field<short_time, SCOLL_PLACE(node.rtt_estimate)>(
         "node.rtt_estimate", "a time up to 3600s", "a safe round-trip time, for the time bounds of levels"),
+    field<truth, SCOLL_PLACE(node.measured_rtt)>(
+        "node.measured_rtt", "true or false",
+        "measured round trips may shorten the estimate; they always lengthen it"),
     field<short_time, SCOLL_PLACE(node.level_margin)>("node.level_margin", "a time up to 3600s",
                                                       "the time that each level keeps back in addition"),
     field<short_time, SCOLL_PLACE(node.group_lease)>(

@@ -211,6 +211,7 @@ void carrier::came_up(std::uint64_t peer_received) noexcept {
   cursor_ =
       SCOLL_MUTANT(replay_forgotten, "a new connection replays nothing") ? nullptr : lane_.first_retained();
   lane_.on_up(*this, said_received_, peer_received);
+  if (at().options().probe_first && up() && lane_.id() == lane_id::control) send_probe();
 }
 
 // ---- losing the connection

@@ -82,6 +82,16 @@ TEST_CASE("round trips are smoothed, and the safe one covers those that vary") {
   CHECK(r.smoothed() < 105us);
   CHECK(r.safe() > 110us);
   CHECK(r.safe() < 1200us);
+  SECTION("one that is far above the others counts if another one is like it") {
+    const nanoseconds before = r.safe();
+    r.add(900ms, now += 100ms);
+    CHECK(r.safe() == before);
+    r.add(100us, now += 100ms);
+    CHECK(r.safe() <= before);
+    r.add(900ms, now += 100ms);
+    r.add(900ms, now += 100ms);
+    CHECK(r.safe() > 500ms);
+  }
   SECTION("the least one is forgotten") {
     r.add(10us, now);
     CHECK(r.least() == 10us);

@@ -15,7 +15,7 @@ namespace scoll::sim {
 namespace {
 
 /// The longest time that the root may take according to the library.
-nanoseconds bound_of(const broadcast_record& b, nanoseconds service_bound) {
+nanoseconds bound_of(const broadcast_record& b, nanoseconds service_bound, nanoseconds round_trip) {
   if (!b.options.deadline.unlimited()) return b.options.deadline.left({});
   const auto n = static_cast<std::uint32_t>(b.addressed.size());
   const auto tree = any_tree::resolve(b.group->tree, n);
@@ -23,7 +23,7 @@ nanoseconds bound_of(const broadcast_record& b, nanoseconds service_bound) {
   nanoseconds processing = chosen.count() != 0 ? chosen : service_bound;
   if (prepares(b.group->service))
     processing = std::max<nanoseconds>(processing, std::chrono::microseconds(b.request.extend_us));
-  return longest_way(tree ? tree->subtree_levels(n, 0) : 1, processing) + b.options.bulk_time;
+  return longest_way(tree ? tree->subtree_levels(n, 0) : 1, processing, round_trip) + b.options.bulk_time;
 }
 
 }  // namespace
@@ -159,7 +159,7 @@ task<void> cluster::run_broadcast_of(life& root, group_record& g, broadcast_reco
     for (const std::uint32_t rank : b.addressed) ranks.append(rank, rank + 1);
     where = held->only(ranks);
   }
-  if (b.bound != nanoseconds::max()) b.bound = bound_of(b, S::processing_bound);
+  if (b.bound != nanoseconds::max()) b.bound = bound_of(b, S::processing_bound, where.timing().round_trip);
   const rank_set asked = where.addressed();
   const detail::known_lives& lives = detail::node_access::engine(*root.member).lives();
   asked.for_each([&](std::uint32_t rank) { b.dead_known |= lives.is_dead(g.members[rank] + 1); });

@@ -12,8 +12,9 @@ constexpr nanoseconds rtt_estimate = std::chrono::milliseconds(20);
 constexpr nanoseconds level_margin = std::chrono::milliseconds(5);
 
 /// The time that the library takes for `levels` levels whose members work for `processing`, at most.
-constexpr nanoseconds longest_way(std::uint32_t levels, nanoseconds processing) {
-  return static_cast<std::int64_t>(levels) * (rtt_estimate + level_margin) + processing;
+constexpr nanoseconds longest_way(std::uint32_t levels, nanoseconds processing,
+                                  nanoseconds round_trip = rtt_estimate) {
+  return static_cast<std::int64_t>(levels) * (round_trip + level_margin) + processing;
 }
 
 }  // namespace scoll::sim

@@ -3,6 +3,7 @@
 
 #include "scoll/collective/operation/bulk.hpp"
 #include "scoll/collective/operation/operation.hpp"
+#include "scoll/collective/round_trips.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/session.hpp"
@@ -89,11 +90,23 @@ void operation::fail_before_forwarding(const error& why, phase where) {
 void operation::forward() {
   children_.unsettled = children_.size();
   if (!children_.empty()) request_.checksum = wire::checksum(request_.forwarded.bytes);
-  for (child& c : children_.all()) send_to(c);
+  nanoseconds slowest{0};
+  nanoseconds measured{0};
+  for (child& c : children_.all()) {
+    const transport::session* const to = send_to(c);
+    if (to == nullptr) continue;
+    slowest = std::max(slowest, round_trip_to(engine_->options_, *to));
+    measured = std::max(measured, to->rtt().safe());
+  }
+  if (subject_.is_root()) {
+    subject_.group->round_trip = slowest;
+    subject_.group->measured_round_trip = measured;
+  }
   rearm();
 }
 
-void operation::send_to(child& c) {
+/// Returns the session with the child, if there is one.
+const transport::session* operation::send_to(child& c) {
   const std::uint32_t rank = subject_.rank_at(c.relative);
   transport::session* const session = engine_->session_to(*subject_.group, rank);
   c.at = child::stage::arrived;
@@ -101,32 +114,37 @@ void operation::send_to(child& c) {
   if (session == nullptr) {
     c.reason =
         make_error(errc::unreachable, "no address is known for node {}", subject_.group->members->node(rank));
-    return progress_.set();
+    progress_.set();
+    return nullptr;
   }
   c.loaded = !session->dead() && creation_rides_to(c);
   if (c.loaded && loaded_ == nullptr) {
     if (const status loaded = load_creation(); !loaded) {
       c.reason = loaded.error();
-      return progress_.set();
+      progress_.set();
+      return session;
     }
   }
   const auto capacity = static_cast<std::uint32_t>(std::min<std::size_t>(
       transport::max_payload_bytes, account_reserve_bytes + table().reply_capacity + 64));
-  const status sent = session->request(c, transport::traffic_class::collective, make_request(c), capacity);
+  transport::message& request = make_request(c, round_trip_to(engine_->options_, *session));
+  const status sent = session->request(c, transport::traffic_class::collective, request, capacity);
   if (!sent) {
     c.reason = sent.error();
-    return progress_.set();
+    progress_.set();
+    return session;
   }
   c.at = child::stage::pending;
   c.lost = false;
+  return session;
 }
 
 /// Makes the request for one child. The head is the child's own; all children share the payload unless it is
 /// small.
-transport::message& operation::make_request(child& c) {
+transport::message& operation::make_request(child& c, nanoseconds round_trip) {
   transport::message& m = engine_->endpoint_.acquire_message();
   const time_point now = engine_->executor_.now();
-  c.due = times_.child_due(now, c.levels);
+  c.due = times_.child_due(now, c.levels, round_trip);
   subject_.head.remaining_ns = times_.remaining_ns(now);
   subject_.head.processing_ns = static_cast<std::uint64_t>(times_.processing.count());
   if (!c.loaded) return put_request(m, subject_.head, request_.forwarded, request_.checksum);

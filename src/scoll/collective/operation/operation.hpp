@@ -150,8 +150,8 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   status encode_rewritten();
   void fail_before_forwarding(const error& why, phase where);
   void forward();
-  void send_to(child& c);
-  transport::message& make_request(child& c);
+  const transport::session* send_to(child& c);
+  transport::message& make_request(child& c, nanoseconds round_trip);
   transport::message& put_request(transport::message& m, const collective_head& head,
                                   const transport::buffer_view& payload, std::uint64_t checksum);
   status load_creation();

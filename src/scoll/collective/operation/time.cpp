@@ -32,8 +32,10 @@ status operation::set_bounds(const bcast_options& options) {
   const node_options& defaults = engine_->options_;
   const nanoseconds processing =
       options.processing_bound.count() > 0 ? options.processing_bound : table().processing_bound;
-  subject_.head.rtt_us = micros_on_wire(defaults.rtt_estimate);
-  const status fits = times_.set_bounds(options.deadline, engine_->executor_.now(), defaults.rtt_estimate,
+  const nanoseconds known = subject_.group->round_trip;
+  const nanoseconds round_trip = known.count() == 0 ? defaults.rtt_estimate : known;
+  subject_.head.rtt_us = micros_on_wire(round_trip);
+  const status fits = times_.set_bounds(options.deadline, engine_->executor_.now(), round_trip,
                                         defaults.level_margin, processing, subject_.levels());
   subject_.head.margin_us = micros_on_wire(times_.margin);
   return fits;

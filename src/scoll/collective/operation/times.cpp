@@ -77,10 +77,11 @@ time_point time_to_admit(time_point arrived, const collective_head& head) {
   return arrived + from_wire(head.remaining_ns) - from_wire_us(head.margin_us);
 }
 
-time_point operation_times::child_due(time_point now, std::int64_t levels) const {
+time_point operation_times::child_due(time_point now, std::int64_t levels, nanoseconds to_child) const {
   if (by_deadline) return expires;
+  const nanoseconds per_level = std::max(rtt, to_child) + margin;
   if (SCOLL_MUTANT(timeout_without_cascade, "a child is awaited as if it had no subtree")) levels = 1;
-  return std::min(expires, saturating_add(now, levels * (rtt + margin) + processing + bulk));
+  return std::min(expires, saturating_add(now, levels * per_level + processing + bulk));
 }
 
 std::uint64_t operation_times::remaining_ns(time_point now) const {

@@ -34,8 +34,9 @@ struct operation_times {
   /// Begins on a member at `now`, with the bounds in the head.
   void begin_as_member(time_point now, const collective_head& head, std::int64_t levels);
 
-  /// The time by which a child with so many levels must have answered.
-  time_point child_due(time_point now, std::int64_t levels) const;
+  /// The time by which a child with so many levels must have answered. `to_child` is the round trip that is
+  /// allowed for it alone; the one of all counts if it is longer.
+  time_point child_due(time_point now, std::int64_t levels, nanoseconds to_child = nanoseconds(0)) const;
   /// The value that the head tells a child: the remaining time with a deadline, else 0.
   std::uint64_t remaining_ns(time_point now) const;
   /// The time kept for `finish`.

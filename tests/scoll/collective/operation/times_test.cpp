@@ -28,8 +28,11 @@ TEST_CASE(
   operation_times t = cascading(1ms, 2ms, 100ms, 4);
   t.begin_as_root(start, 4, 0ns);
   CHECK(t.expires == start + 4 * 3ms + 100ms);
-  for (int levels = 1; levels <= 3; ++levels)
+  for (int levels = 1; levels <= 3; ++levels) {
     CHECK(t.child_due(start, levels) == start + levels * 3ms + 100ms);
+    CHECK(t.child_due(start, levels, 1us) == start + levels * 3ms + 100ms);
+  }
+  CHECK(t.child_due(start, 1, 3ms) == start + 5ms + 100ms);
   CHECK(t.remaining_ns(start) == 0);
 }
 
