@@ -92,6 +92,11 @@ std::string_view to_string(mark m) noexcept {
     case stopped_while_read: return "stopped while read";
     case given_up_silent: return "given up silent";
     case connection_replaced: return "connection replaced";
+    case client_served: return "client served";
+    case client_memory_moved: return "client memory moved";
+    case client_busy: return "client busy";
+    case client_silent: return "client silent";
+    case client_gone: return "client gone";
   }
   return "?";
 }

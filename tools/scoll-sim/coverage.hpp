@@ -97,8 +97,13 @@ enum class mark : std::uint8_t {
   stopped_while_read,       ///< a transfer into registered memory was stopped
   given_up_silent,          ///< a session ended because its peer answered no probe
   connection_replaced,      ///< a connection that carried nothing was replaced
+  client_served,            ///< a call of a client was answered
+  client_memory_moved,      ///< a server read or wrote the memory of a client
+  client_busy,              ///< a client was refused because there was no place
+  client_silent,            ///< a client fell silent, and its session ended
+  client_gone,              ///< the place of a client became free
 };
-inline constexpr std::size_t marks = static_cast<std::size_t>(mark::connection_replaced) + 1;
+inline constexpr std::size_t marks = static_cast<std::size_t>(mark::client_gone) + 1;
 
 std::string_view to_string(mark m) noexcept;
 

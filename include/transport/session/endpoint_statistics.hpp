@@ -36,6 +36,8 @@ struct endpoint_statistics {
   /// Links broken off because the peer violated the protocol.
   std::uint64_t links_broken = 0;
   std::uint64_t sessions_lost = 0;
+  /// Places of clients that became free, and sessions with idle clients that ended because they were silent.
+  std::uint64_t clients_gone = 0, clients_silent = 0;
   /// How often the exchanges of class bulk with a peer ended alone, because its bulk connection was lost.
   std::uint64_t bulk_lost = 0;
   /// Ranges of peers' memory that were read by hardware, and their bytes.

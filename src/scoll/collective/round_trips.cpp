@@ -4,15 +4,12 @@
 
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/group_state.hpp"
-#include "scoll/coro/mutants.hpp"
 
 namespace scoll::detail {
 
 nanoseconds round_trip_to(const node_options& options, const transport::session& child) noexcept {
   const nanoseconds safe = child.rtt().safe();
-  if (safe.count() == 0 ||
-      SCOLL_MUTANT(slow_links_unseen, "a slow child is awaited as if it were a fast one"))
-    return options.rtt_estimate;
+  if (safe.count() == 0) return options.rtt_estimate;
   return options.measured_rtt ? safe : std::max(safe, options.rtt_estimate);
 }
 

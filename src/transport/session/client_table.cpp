@@ -75,6 +75,7 @@ void client_table::sweep() noexcept {
     epoch_ = std::max(epoch_, one.epoch_);
     at = all.erase(at);
     --size_;
+    ++owner_.statistics_.clients_gone;
     owner_.tell_client_gone(client);
   }
 }
@@ -102,7 +103,7 @@ void session::ask_idle(bool late) noexcept {
                     SCOLL_MUTANT(silent_clients_kept, "a client that is silent keeps its place"));
   if (!endless &&
       silent_for_ >= (connected ? client_table::most_silent_rounds : client_table::most_rounds_apart)) {
-    ++endpoint_.statistics_.silences;
+    ++endpoint_.statistics_.clients_silent;
     return fail({errc::connection_lost, "the client does not answer any more"});
   }
   if (connected) (*asked)->probe_now();

@@ -37,6 +37,11 @@ bool lane::needed() const noexcept {
   return !lost_ && (!retained_.empty() || session_.work_waiting(id_));
 }
 
+bool lane::restores() const noexcept {
+  const auto& control = session_.lanes_[index(lane_id::control)];
+  return id_ == lane_id::bulk && session_.endpoint_.options().client && control != nullptr && control->up();
+}
+
 void lane::start_grace() noexcept {
   if (grace_timer_.armed()) return;
   ex().arm(grace_timer_, ex().now() + session_.endpoint_.options().reconnect_grace);

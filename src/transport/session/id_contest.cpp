@@ -1,7 +1,6 @@
 #include <string_view>
 
 #include "scoll/coro/error_format.hpp"
-#include "scoll/coro/mutants.hpp"
 #include "transport/session/class_index.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/lane.hpp"
@@ -19,7 +18,6 @@ status session::admit_life(const identity& said) noexcept {
   const auto& control = lanes_[index(lane_id::control)];
   const bool known = has_place(said.rails, address_) || hash_of(said.rails) == peer_places_;
   if (known || control == nullptr || !control->up()) return {};
-  if (SCOLL_MUTANT(id_taken_over, "a second server with the id of a peer displaces it at once")) return {};
   const time_point now = endpoint_.executor_.now();
   const bool asked = contested_since_ != time_point{} && last_contact_ < contested_since_;
   if (!asked) contested_since_ = now;

@@ -37,6 +37,8 @@ void lane::pump() noexcept {
     carrier_->write();
   } else if (needed()) {
     attend();
+  } else if (carrier_->idle() && restores()) {
+    carrier_->begin_connect();
   }
 }
 
@@ -56,7 +58,7 @@ void lane::adopt(link& l, const identity& said, const frame_header& header, bool
 bool lane::on_failure(const error& reason, bool awaited) noexcept {
   last_failure_ = reason;
   if (!awaited) end_grace();
-  return awaited || lost_;
+  return awaited || lost_ || restores();
 }
 
 void lane::on_up(carrier& c, std::uint64_t said_received, std::uint64_t peer_received) noexcept {

@@ -87,8 +87,11 @@ class lane final {
 
   /// True while somebody waits for a connection.
   bool needed() const noexcept;
-  /// True if a connection is to be made: it is needed, or the lane is lost.
-  bool wanted() const noexcept { return needed() || lost_; }
+  /// True for the bulk lane of a client that is connected otherwise: the server may hold something for it, and
+  /// cannot connect.
+  bool restores() const noexcept;
+  /// True if a connection is to be made.
+  bool wanted() const noexcept { return needed() || lost_ || restores(); }
   void count_attempt() noexcept { ++attempts_; }
   void on_attempt(const carrier& c) noexcept;
   bool is_spare(const carrier& c) const noexcept { return &c != carrier_.get(); }

@@ -211,7 +211,8 @@ TEST_CASE("an idle client is asked whether it is there") {
     REQUIRE(w.until([&] { return s.places() == 0; }, 20s));
     CHECK(w.ex().now() - began <= options_of(1).silence_limit);
     CHECK(w.ex().now() - began >= options_of(1).silence_limit / 2);
-    CHECK(s.server.ep->statistics().silences == 1);
+    CHECK(s.server.ep->statistics().clients_silent == 1);
+    CHECK(s.server.ep->statistics().clients_gone == 1);
     w.thaw(5);
     w.pass(1ms);
     CHECK(s.ask(2));  // in a new session

@@ -202,7 +202,10 @@ task<result<receipt>> errands::handle(life& at, const haul& what, call_context& 
   const std::uint32_t next = (at.host + 1) % cluster_.hosts();
   receipt gives;
   gives.of = what.of;
-  if (has(what.behaviour, errand_bit::relayed) && next != at.host && next != h.from->host) {
+  // A client is known only to those that it has called.
+  const bool relays = next != at.host && next != h.from->host && !cluster_.guests().contain(next) &&
+                      !cluster_.guests().contain(h.from->host);
+  if (has(what.behaviour, errand_bit::relayed) && relays) {
     ship_options options;
     options.deadline = call.remaining();
     options.stop = stop;

@@ -41,7 +41,8 @@ task<result<parcel>> errands::handle(life& at, const errand& what, call_context&
     further.number = first_relayed + what.number;
     further.filler.assign(what.filler.size(), filling(further.number));
     const std::uint32_t next = (at.host + 1) % cluster_.hosts();
-    if (errand_record* const r = next == at.host ? nullptr : record(further.number, 0, at, next)) {
+    const bool none = next == at.host || cluster_.guests().contain(next);
+    if (errand_record* const r = none ? nullptr : record(further.number, 0, at, next)) {
       r->moves_bulk = further.filler.size() > always_eager_bytes;
       ship_options options;
       options.deadline = call.remaining();
@@ -66,9 +67,10 @@ errand_record* errands::record(std::uint64_t number, std::uint64_t behaviour, li
   return &r;
 }
 
-/// The life that calls, if both hosts are others and it is there.
+/// The life that calls, if it is there, and the other host is another one, and no client.
 life* errands::two_ends(std::uint32_t from, std::uint32_t to) {
-  if (from >= cluster_.hosts() || to >= cluster_.hosts() || from == to) return nullptr;
+  if (from >= cluster_.hosts() || to >= cluster_.hosts() || from == to || cluster_.guests().contain(to))
+    return nullptr;
   return cluster_.alive(from);
 }
 
@@ -139,6 +141,12 @@ void errands::finish(life& from, errand_record& r, time_point local_start, const
   r.through.reset();
   r.may_have_executed = may;
   if (recording_) {
+    const bool client = cluster_.guests().contain(from.host);
+    cluster_.seen().saw(mark::client_served, client && !failure);
+    cluster_.seen().saw(mark::client_memory_moved, client && !failure && r.moves_bulk);
+    cluster_.seen().saw(mark::client_busy,
+                        client && failure == errc::busy &&
+                            failure.text().find("clients have a place") != std::string_view::npos);
     cluster_.seen().saw(mark::call_revoked, failure == errc::revoked);
     cluster_.seen().saw(mark::call_ended_with_group, failure == errc::unknown_group);
     cluster_.seen().saw(mark::calls_survive_bulk,
@@ -155,7 +163,7 @@ void errands::begin_roll_call() {
     if (from == nullptr) continue;
     from->home.enter([&] {
       for (std::uint32_t to = 0; to < cluster_.hosts(); ++to) {
-        if (to == host || cluster_.alive(to) == nullptr) continue;
+        if (to == host || cluster_.alive(to) == nullptr || cluster_.guests().contain(to)) continue;
         errand what;
         what.number = first_roll_call + std::uint64_t{host} * cluster_.hosts() + to;
         errand_record* const r = record(what.number, 0, *from, to);

@@ -214,7 +214,7 @@ bool cluster::broadcast_between(std::uint32_t a, std::uint32_t b) const {
 void cluster::begin_roll_call() {
   errands_.begin_roll_call();
   for (life* root : lives_) {
-    if (root == nullptr) continue;
+    if (root == nullptr || guests_.contain(root->host)) continue;
     const std::uint64_t number = first_roll_call + root->host;
     group_record& g = group_of_the_living(number, knomial{2 + root->host % 4});
     broadcast_record& b = record_broadcast(number, g, *root);

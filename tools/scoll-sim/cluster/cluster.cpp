@@ -34,6 +34,7 @@ node_options small_options(std::uint32_t host, std::uint32_t hosts) {
   options.max_operations = 8 + 3 * hosts / 2;  // enough for the roll call
   options.max_pending_admissions = 4;
   options.link.window = {8, 8, 8, 4};
+  options.link.clients = 2 + hosts / 4;
   options.link.queue_limit = std::max(16U, hosts);
   options.link.transfer_window = 6;
   options.link.transfer_segment_bytes = sim_segment_bytes;
@@ -130,6 +131,7 @@ void cluster::build(const plan& p) {
       has_liveness_ = true;
     }
     if (const auto* const old = std::get_if<events::old_servers>(&e.what)) old_servers_ = old->hosts;
+    if (const auto* const some = std::get_if<events::clients>(&e.what)) guests_.hosts = some->hosts;
     if (const auto* const c = std::get_if<events::clock>(&e.what); c != nullptr && c->host < p.hosts)
       clocks_[c->host] = {c->offset, static_cast<std::int64_t>(c->drift_ppm_biased) - 1'000'000};
   }
@@ -178,6 +180,8 @@ task<void> cluster::start(life& l, std::uint64_t power_fails_at) {
   const std::uint64_t clock =
       l.host % 2 != 0 ? 0 : static_cast<std::uint64_t>(l.home.now().time_since_epoch().count());
   node_options options = small_options(l.host, hosts());
+  options.id = guests_.id_of(l.host);
+  if (guests_.contain(l.host)) options.role = node_role::client;
   if (power_fails_at != 0) l.files->crash_at(power_fails_at);
   auto chosen = co_await choose_incarnation(*l.files, options, clock);
   if (!chosen && l.files->crashed()) {
@@ -194,9 +198,10 @@ task<void> cluster::start(life& l, std::uint64_t power_fails_at) {
 void cluster::start_node(life& l, const node_options& options) {
   l.incarnation = options.incarnation;
   l.member = std::make_unique<node>(l.home, l.way(), options);
-  l.member->listen(l.address_of(l.host)).value();
+  if (!guests_.contain(l.host)) l.member->listen(l.address_of(l.host)).value();
   for (std::uint32_t other = 0; other < hosts(); ++other) {
-    if (other != l.host) l.member->add_peer(other + 1, l.address_of(other)).value();
+    if (other != l.host && !guests_.contain(other))
+      l.member->add_peer(other + 1, l.address_of(other)).value();
   }
   for (const service_kind kind : {service_kind::bare, service_kind::hooked, service_kind::plain,
                                   service_kind::brief, service_kind::versioned}) {

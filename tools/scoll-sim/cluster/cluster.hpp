@@ -12,6 +12,7 @@
 
 #include "tools/scoll-sim/calls/errands.hpp"
 #include "tools/scoll-sim/cluster/agreements.hpp"
+#include "tools/scoll-sim/cluster/client_hosts.hpp"
 #include "tools/scoll-sim/cluster/freights.hpp"
 #include "tools/scoll-sim/cluster/life.hpp"
 #include "tools/scoll-sim/cluster/records.hpp"
@@ -28,9 +29,6 @@ constexpr nanoseconds sim_lease = std::chrono::seconds(4);
 constexpr nanoseconds creation_deadline = std::chrono::seconds(2);
 
 /// A whole cluster in a simulated world. It carries out the events of a plan and records the results.
-/// The targets of a group, with the entities of each member.
-std::vector<target> targets_of(const group_record& g);
-
 class cluster final : private ledger {
  public:
   explicit cluster(const plan& p);
@@ -114,6 +112,7 @@ class cluster final : private ledger {
   coverage& seen() noexcept { return seen_; }
   const coverage& seen() const noexcept { return seen_; }
   bool serves_old_version(std::uint32_t host) const noexcept { return old_servers_.contains(host); }
+  const client_hosts& guests() const noexcept { return guests_; }
   /// True if a broadcast that is under way has both hosts among its members, one of them as root.
   bool broadcast_between(std::uint32_t a, std::uint32_t b) const;
   /// True if the transport of bulk data between two hosts is lost at present.
@@ -273,6 +272,7 @@ class cluster final : private ledger {
   std::set<std::uint64_t> lasts_;                // broadcasts
   std::vector<std::uint64_t> fallen_;            // the latest crashed life of each host; 0: none
   number_set old_servers_;
+  client_hosts guests_;
   number_set accused_;               // hosts that were called dead at any time
   std::set<std::uint64_t> running_;  // broadcasts
   std::set<std::pair<std::uint64_t, std::uint64_t>>

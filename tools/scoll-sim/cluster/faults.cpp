@@ -245,6 +245,8 @@ void cluster::note_end() {
     seen_.saw(mark::read_by_right, l.member->wire().statistics().reads != 0);
     seen_.saw(mark::given_up_silent, l.member->wire().statistics().silences != 0);
     seen_.saw(mark::connection_replaced, l.member->wire().statistics().links_half_dead != 0);
+    seen_.saw(mark::client_silent, l.member->wire().statistics().clients_silent != 0);
+    seen_.saw(mark::client_gone, l.member->wire().statistics().clients_gone != 0);
     seen_.saw(mark::right_recalled, l.member->wire().statistics().recalls != 0);
     if (detail::node_access::engine(*l.member).statistics().late_creations != 0)
       seen_.saw(mark::creation_after_end);

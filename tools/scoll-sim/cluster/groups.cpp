@@ -184,14 +184,14 @@ group_record& cluster::group_of_the_living(std::uint64_t number, const tree_spec
   g.number = number;
   g.tree = tree;
   for (std::uint32_t host = 0; host < hosts(); ++host) {
-    if (lives_[host] != nullptr) g.members.push_back(host);
+    if (lives_[host] != nullptr && !guests_.contain(host)) g.members.push_back(host);
   }
   return g;
 }
 
 void cluster::begin_knocking() {
   for (life* l : lives_) {
-    if (l == nullptr) continue;
+    if (l == nullptr || guests_.contain(l->host)) continue;
     group_record& g = group_of_the_living(first_knock + l->host, flat{});
     l->home.enter([&] { l->work.spawn(create(*l, g)); });
   }

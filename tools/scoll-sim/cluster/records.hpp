@@ -134,4 +134,7 @@ struct fault_record {
   bool bulk_only = false;  ///< only the transport of bulk data suffers
 };
 
+/// The targets of a group, with the entities of each member.
+std::vector<target> targets_of(const group_record& g);
+
 }  // namespace scoll::sim

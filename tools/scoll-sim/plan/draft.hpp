@@ -36,6 +36,7 @@ struct features {
   bool calls = false;
   bool bulk = false;
   bool two_rails = false;
+  bool clients = false;        ///< some nodes are clients
   bool remote_memory = false;  ///< hardware reads the memory of peers
   bool outages = false;        ///< the transport of bulk data fails, and nothing else does
   bool gossip = false;         ///< the nodes follow a gossip

@@ -32,6 +32,12 @@ void draw_old_servers(draft& d) {
   d.add(nanoseconds(0), events::old_servers{d.half(random)});
 }
 
+/// The first host is a server.
+void draw_clients(draft& d) {
+  draws random = d.stream("client hosts");
+  d.add(nanoseconds(0), events::clients{d.half(random) - number_set::of(0)});
+}
+
 void draw_remote_memory(draft& d) {
   draws random = d.stream("slabs");
   const auto slabs = static_cast<std::uint32_t>(random.between(1, 8));
@@ -47,6 +53,7 @@ void draw_remote_memory(draft& d) {
 void draw_world(draft& d) {
   draw_wires(d);
   draw_clocks(d);
+  if (d.has().clients) draw_clients(d);
   if (d.has().two_rails) d.add(nanoseconds(0), events::two_rails{});
   if (d.has().remote_memory) draw_remote_memory(d);
   if (d.has().all_services) draw_old_servers(d);

@@ -52,6 +52,9 @@ void draft::draw_features() {
   draws hardware = stream("remote memory");
   const bool often = options_.work == workload::ship || options_.work == workload::bulk;
   has_.remote_memory = hardware.chance(1, often ? 2 : 4) && options_.work != workload::plain;
+  draws guests = stream("clients");
+  has_.clients = options_.work == workload::ship && hosts() > 2 && guests.chance(1, 3);
+  has_.verdicts &= !has_.clients;  // nobody judges clients
   draws outage = stream("outages");
   has_.outages = has_.two_rails && swarm() && hosts() > 1 && outage.chance(1, 3);
   if (!mixed()) return;

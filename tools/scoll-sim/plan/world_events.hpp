@@ -44,6 +44,13 @@ struct old_servers {
   number_set hosts;
 };
 
+/// The hosts whose nodes are clients: no server lists them, and nobody calls them. From the beginning.
+struct clients {
+  static constexpr std::string_view name = "clients";
+  static constexpr bool fault = false;
+  number_set hosts;
+};
+
 /// Every host takes part in the gossip, and its node follows it, from the beginning.
 struct gossip {
   static constexpr std::string_view name = "gossip";

@@ -19,7 +19,7 @@ void report(violations& found, std::string_view property, std::uint32_t host, co
 /// The request that tells a member that is down of groups that have ended: a node that no news of the death
 /// has reached goes on trying.
 std::size_t tells_in_vain(cluster& c, detail::engine& engine, const transport::session& s) {
-  const bool down = c.alive(static_cast<std::uint32_t>(s.peer() - 1)) == nullptr;
+  const bool down = c.alive(client_hosts::host_of(s.peer())) == nullptr;
   return down && engine.groups_ending() != 0 ? std::min<std::size_t>(s.waiting(), 1) : 0;
 }
 
@@ -46,9 +46,10 @@ void holds_nothing(std::uint32_t host, cluster& c, detail::engine& engine, viola
 
 /// Returns the other end of a session that exists on both ends, or null if it does not.
 transport::session* other_end(cluster& c, std::uint32_t host, const transport::session& s) {
-  life* const peer = c.alive(static_cast<std::uint32_t>(s.peer() - 1));
+  life* const peer = c.alive(client_hosts::host_of(s.peer()));
   if (peer == nullptr || s.peer_incarnation() != peer->incarnation || s.peer_epoch() == 0) return nullptr;
-  transport::session* const other = peer->member->wire().find(host + 1);
+  transport::session* const other = peer->member->wire().find(c.guests().id_of(host));
+  if (other == nullptr) return nullptr;  // it has forgotten a client
   const bool same = other->peer_incarnation() == c.alive(host)->incarnation &&
                     other->peer_epoch() == s.epoch() && other->epoch() == s.peer_epoch();
   return same ? other : nullptr;
@@ -106,12 +107,22 @@ void lives_go_forward(std::uint32_t host, cluster& c, violations& found) {
   life& l = *c.alive(host);
   l.heard.resize(c.hosts());
   l.member->wire().sessions([&](transport::session& s) {
-    std::uint64_t& latest = l.heard[s.peer() - 1];
+    std::uint64_t& latest = l.heard[client_hosts::host_of(s.peer())];
     if (s.peer_incarnation() < latest)
       report(found, "lives go forward", host,
              fmt::format("life {} of node {} after {}", s.peer_incarnation(), s.peer(), latest));
     latest = std::max(latest, s.peer_incarnation());
   });
+}
+
+/// No client that is gone has a place once everything has ended.
+void no_place_for_nobody(std::uint32_t host, cluster& c, const transport::endpoint& wire, violations& found) {
+  std::size_t there = 0;
+  for (std::uint32_t other = 0; other < c.hosts(); ++other)
+    there += c.guests().contain(other) && c.alive(other) != nullptr;
+  if (wire.usage().clients.used > there)
+    report(found, "no place for nobody", host,
+           fmt::format("{} places for {} clients", wire.usage().clients.used, there));
 }
 
 /// Without altered bytes no node has a reason to break off a connection.
@@ -135,6 +146,8 @@ void within_bounds(std::uint32_t host, detail::engine& engine, violations& found
   if (engine.wire().payloads_in_use() > payloads)
     report(found, "within bounds", host, fmt::format("{} payload buffers", engine.wire().payloads_in_use()));
   const auto& options = engine.wire().options();
+  if (engine.wire().usage().clients.used > options.clients)
+    report(found, "within bounds", host, fmt::format("{} clients", engine.wire().usage().clients.used));
   // Requests: those that wait for credit and those that are not acknowledged. Replies and cancels: one each
   // per request of either side.
   const std::size_t most = 2 * transport::class_count * (options.queue_limit + 2 * options.window[1]);
@@ -158,6 +171,7 @@ void check_settled(cluster& c, violations& found) {
     if (l == nullptr) continue;
     holds_nothing(host, c, detail::node_access::engine(*l->member), found);
     credit_is_conserved(host, c, found);
+    no_place_for_nobody(host, c, l->member->wire(), found);
     lives_go_forward(host, c, found);
   }
   for (const life& l : c.all_lives()) {
