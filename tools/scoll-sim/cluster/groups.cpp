@@ -38,7 +38,7 @@ bool cluster::is_held(life& l, const group_record& g) const {
 
 void cluster::on(const events::group& e) {
   life* const creator = living(e.creator);
-  if (creator == nullptr || groups_.contains(e.number)) return;
+  if (creator == nullptr || guests_.contain(e.creator) || groups_.contains(e.number)) return;
   group_record& g = groups_[e.number];
   g.number = e.number;
   g.maker = e.creator;
@@ -51,7 +51,7 @@ void cluster::on(const events::group& e) {
   g.lasting = e.lasting;
   const auto outer = e.inside == 0 ? groups_.end() : groups_.find(e.inside - 1);
   if (outer != groups_.end() && outer->second.id) g.outer = &outer->second;
-  g.members = hosts_in(e.members, hosts());
+  g.members = hosts_in(e.members - guests_.hosts, hosts());
   creator->home.enter([&] { creator->work.spawn(create(*creator, g)); });
 }
 

@@ -191,6 +191,15 @@ void transfers_within_bounds(life& l, std::uint32_t hosts, violations& found) {
   });
 }
 
+/// True if the caller is a client that may fail: the server has no place for it, or has rebooted since the
+/// client last heard of it, which nobody has told the client.
+bool is_excused_client(const errand_record& r, const cluster& c) {
+  if (!c.guests().contain(r.from->host) || r.may_have_executed || r.begun != 0) return false;
+  const bool no_place =
+      r.failure == errc::busy && r.failure.text().find("clients have a place") != std::string_view::npos;
+  return no_place || r.failure == errc::peer_rebooted;
+}
+
 }  // namespace
 
 nanoseconds allowance(const cluster& c, std::uint32_t host, nanoseconds deadline, nanoseconds began,
@@ -260,18 +269,11 @@ void check_call_bounds(cluster& c, violations& found) {
   }
 }
 
-/// True if the caller is a client, and the server had no place for it.
-bool found_no_place(const errand_record& r, const cluster& c) {
-  return c.guests().contain(r.from->host) && r.failure == errc::busy &&
-         r.failure.text().find("clients have a place") != std::string_view::npos && !r.may_have_executed &&
-         r.begun == 0;
-}
-
 void check_call_roll_call(const cluster& c, violations& found) {
   const auto& all = c.calls().records();
   for (auto it = all.lower_bound(errands::first_roll_call); it != all.end(); ++it) {
     const errand_record& r = it->second;
-    if (found_no_place(r, c)) continue;
+    if (is_excused_client(r, c)) continue;
     if (!r.done || r.failure || r.begun != 1)
       report(found, "everybody answers a call", r, r.done ? "failed" : "not done");
   }
