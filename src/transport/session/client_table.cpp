@@ -98,9 +98,7 @@ void session::ask_idle(bool late) noexcept {
   const bool connected = asked != lanes_.end();
   const bool silent = !connected || (*asked)->unanswered();
   silent_for_ = silent && !late ? silent_for_ + 1 : 0;
-  const bool endless =
-      connected && (endpoint_.options_.silence_limit.count() == 0 ||
-                    SCOLL_MUTANT(silent_clients_kept, "a client that is silent keeps its place"));
+  const bool endless = connected && endpoint_.options_.silence_limit.count() == 0;
   if (!endless &&
       silent_for_ >= (connected ? client_table::most_silent_rounds : client_table::most_rounds_apart)) {
     ++endpoint_.statistics_.clients_silent;
