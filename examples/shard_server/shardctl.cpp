@@ -93,11 +93,17 @@ void describe_commands(CLI::App& app, arguments& args, int& code) {
 
   describe_group_commands(args, add);
 
+  const auto directly = [&](CLI::App* of) {
+    of->add_flag("--direct", args.direct,
+                 "As a client of the cluster: call the object's owner, without a server's control socket");
+  };
   command = add("put", "Store a file as an object; - is stdin", ctl::put);
+  directly(command);
   command->add_option("file", args.file)->required();
   command->add_option("name", args.text, "The object's name; the file's path if not given");
 
   command = add("get", "Write an object to a file or to stdout", ctl::get);
+  directly(command);
   command->add_option("name", args.text)->required();
   command->add_option("out", args.file);
 

@@ -90,6 +90,27 @@ class Answers(unittest.TestCase):
         self.assertEqual(self.cluster.run("get", "dir ü/0-0").stdout, b"replaced")
         self.assertEqual(self.cluster.ask("scrub")["value"]["damaged"], 0)
 
+    def test_put_and_get_as_a_client(self):
+        out = self.cluster.home / "out"
+        for i, size in enumerate([0, 1, 16384, 1 << 20, (1 << 20) + 1, 3_000_000]):
+            content = os.urandom(size)
+            name = f"directly/{i}"
+            put = self.cluster.run("put", "--direct", "-", name, input=content)
+            self.assertEqual(put.returncode, 0, put)
+            self.assertEqual(self.cluster.run("get", name).stdout, content)
+            self.assertEqual(self.cluster.run("get", "--direct", name).stdout, content)
+            self.assertEqual(self.cluster.run("get", "--direct", name, str(out)).returncode, 0)
+            self.assertEqual(out.read_bytes(), content)
+        told = self.cluster.ask("put", "--direct", str(out), "directly/told")
+        self.assertEqual((told["status"]["code"], told["value"]["size"]), ("ok", 3_000_000))
+        self.assertEqual(told["value"]["node"], self.cluster.ask("where", "directly/told")["value"]["node"])
+        missing = self.cluster.run("get", "--direct", "no such object", str(out))
+        self.assertEqual(missing.returncode, 3)
+        self.assertIn(b"no such object", missing.stderr + missing.stdout)
+        self.assertEqual(out.read_bytes(), content)
+        self.assertEqual(list(self.cluster.home.glob("*.part")), [])
+        self.assertEqual(self.cluster.ask("scrub")["value"]["damaged"], 0)
+
     def test_get_into_a_file(self):
         out = self.cluster.home / "out"
         self.assertEqual(self.cluster.run("get", self.name(3), str(out)).returncode, 0)

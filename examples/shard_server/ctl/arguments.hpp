@@ -19,7 +19,8 @@ struct arguments {
   double pace_ms = 0;
   std::string text;  // a pattern, a folder, the name of an object
   std::string file;
-  std::string plan;  // of an installation
+  bool direct = false;  // a put or get as a client of the cluster
+  std::string plan;     // of an installation
   std::uint64_t count = 10;
   std::uint64_t max_objects = 100'000;
   std::uint64_t max_mib = 65'536;

@@ -11,6 +11,7 @@
 #include "../cluster/new_cluster.hpp"
 #include "../services/source_walk.hpp"
 #include "asking.hpp"
+#include "direct.hpp"
 #include "transfer.hpp"
 #include "tree_view.hpp"
 
@@ -63,31 +64,51 @@ int install(const arguments& args) {
   return ask(args, command);
 }
 
+namespace {
+
+/// The time that a client gives its calls.
+scoll::nanoseconds limit_of(const arguments& args, const cluster_config& config) {
+  if (args.timeout_s == 0) return config.quick_deadline;
+  return std::chrono::duration_cast<scoll::nanoseconds>(std::chrono::duration<double>(args.timeout_s));
+}
+
+}  // namespace
+
 int put(const arguments& args) {
   if (args.text.empty() && args.file == "-") throw usage_error("what comes from stdin needs a NAME");
   const auto config = read_config(args);
+  const std::string name =
+      args.text.empty() ? object_name_of(std::filesystem::absolute(args.file).lexically_normal().string())
+                        : args.text;
+  if (args.direct) return show(put_directly(config, args.file, name, limit_of(args, config)), args);
   auto server = connect(config, args.node);
   if (!server) return unreachable();
   json command = command_of("put", args);
-  command["object"] = args.text.empty()
-                          ? object_name_of(std::filesystem::absolute(args.file).lexically_normal().string())
-                          : args.text;
+  command["object"] = name;
   return show(put_file(*server, command, args.file, silence_of(command, config)), args);
 }
 
+namespace {
+
+/// What was written to stdout is the object, so the answer goes to stderr.
+int end_get(const std::optional<json>& answer, const arguments& args) {
+  const auto code = exit_code_of(*answer);
+  if (args.as_json && !args.file.empty()) return show(answer, args);
+  if (code != all_executed) fmt::print(stderr, "{}\n", (*answer)["status"].value("text", ""));
+  return code;
+}
+
+}  // namespace
+
 int get(const arguments& args) {
   const auto config = read_config(args);
+  if (args.direct) return end_get(get_directly(config, args.text, args.file, limit_of(args, config)), args);
   auto server = connect(config, args.node);
   if (!server) return unreachable();
   json command = command_of("get", args);
   command["object"] = args.text;
   const auto answer = get_file(*server, command, args.file, silence_of(command, config));
-  if (!answer) return unreachable();
-  const auto code = exit_code_of(*answer);
-  if (args.as_json && !args.file.empty()) return show(answer, args);
-  if (code != all_executed)
-    fmt::print(stderr, "{}\n", (*answer)["status"].value("text", ""));  // stdout is for the object
-  return code;
+  return answer ? end_get(answer, args) : unreachable();
 }
 
 int tree(const arguments& args) {

@@ -64,6 +64,10 @@ scoll::status server::serve_all() {
   if (auto s = node_.serve(ingest{store_.get(), &board_, &upkeep_, place}); !s) return s.error();
   if (auto s = node_.serve(install{&node_, &installs_, &upkeep_}); !s) return s.error();
   if (auto s = node_.serve(object_io{&desk_}); !s) return s.error();
+  const auto step = [this](const object_request& asked, scoll::call_context& call) {
+    return desk_.handle(call.caller(), asked, call.stop());
+  };
+  if (auto s = node_.serve(object_call, step); !s) return s.error();
   if (auto s = node_.serve(layout{store_.get()}); !s) return s.error();
   if (auto s = node_.serve(pool{store_.get(), cluster_file_}); !s) return s.error();
   if (auto s = node_.serve(maintenance{&node_, store_.get(), &upkeep_}); !s) return s.error();

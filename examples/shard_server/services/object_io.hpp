@@ -16,6 +16,7 @@
 #include "scoll/collective/service.hpp"
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/task.hpp"
+#include "scoll/ship/remote_function.hpp"
 
 namespace shard {
 
@@ -52,6 +53,9 @@ struct object_reply {
     if (from.from_owner) *this = from;
   }
 };
+
+/// The same step as a call to the owner, for clients.
+inline constexpr scoll::remote_function<object_request, object_reply> object_call{"shard.object"};
 
 /// The largest piece that fits: a request has 4,096 bytes, with a name of at most 512.
 inline constexpr std::size_t write_piece_bytes = 3500;
