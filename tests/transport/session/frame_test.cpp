@@ -6,6 +6,8 @@
 #include "scoll/coro/error_format.hpp"
 #include "tests/transport/session/messages.hpp"
 #include "transport/session/frame_assembler.hpp"
+#include "transport/session/greeting.hpp"
+#include "transport/wire/wire.hpp"
 
 using namespace network;
 
@@ -227,4 +229,62 @@ TEST_CASE("a message is ready to be sent as it comes from its pool") {
   c.got.clear();
   pool.release(m);
   CHECK(pool.in_use() == 0);
+}
+
+TEST_CASE("the greeting has the bytes that docs/wire.md says") {
+  static_assert(wire::fixed_size<hello> == 48);
+  hello opening;
+  opening.lane = 1;
+  std::array<std::byte, 48> bytes{};
+  REQUIRE(wire::encode_to(bytes, opening).value() == 48);
+  CHECK(bytes[0] == std::byte{4});  // the version, and the lowest one
+  CHECK(bytes[2] == std::byte{4});
+  CHECK(bytes[4] == std::byte{0});  // no security
+  CHECK(bytes[5] == std::byte{1});
+
+  identity said;
+  said.flags = identity_flags::client;
+  said.node = 0x0807060504030201;
+  said.attempt = 7;
+  said.received = 9;
+  said.window = {1, 2, 3, 4};
+  said.rails.push_back({.address = "a:1"});
+  said.cluster = "xy";
+  std::array<std::byte, 512> encoded{};
+  const auto size = wire::encode_to(encoded, said);
+  REQUIRE(size.value() == 150 + 4 + (8 + 4 + 3) + (4 + 2));
+  CHECK(encoded[3] == std::byte{2});
+  for (std::size_t i = 0; i < 8; ++i) CHECK(encoded[4 + i] == std::byte(i + 1));
+  CHECK(encoded[52] == std::byte{7});
+  CHECK(encoded[60] == std::byte{9});
+  CHECK(encoded[102] == std::byte{1});
+  CHECK(encoded[114] == std::byte{4});
+  CHECK(encoded[150] == std::byte{1});  // one rail
+  CHECK(encoded[166] == std::byte{'a'});
+  CHECK(encoded[169] == std::byte{2});
+  CHECK(encoded[173] == std::byte{'x'});
+
+  refusal no;
+  no.code = 7;
+  no.node = 3;
+  no.text = "no";
+  REQUIRE(wire::encode_to(encoded, no).value() == 24 + 4 + 2);
+  CHECK(encoded[8] == std::byte{3});
+}
+
+TEST_CASE("an identity with more than the limits is malformed") {
+  std::array<std::byte, 2048> bytes{};
+  identity said;
+  SECTION("rails") {
+    said.rails.resize(max_rails + 1);
+  }
+  SECTION("bytes of an address") {
+    said.rails.push_back({.address = std::string(max_rail_address_bytes + 1, 'a')});
+  }
+  SECTION("bytes of a cluster's name") {
+    said.cluster.assign(max_cluster_name_bytes + 1, 'c');
+  }
+  const auto size = wire::encode_to(bytes, said);
+  REQUIRE(size.has_value());
+  CHECK(wire::decode_from<identity>(std::span(bytes).first(*size)).error() == errc::malformed);
 }
