@@ -54,7 +54,8 @@ inline void write_control(link& l, const frame_header& header,
 /// The memory of an unsequenced frame with a payload of at most 16 bytes, for a batch of frames.
 class control_frame {
  public:
-  control_frame() noexcept {}  // not initialised, because most batches have none
+  // It is not initialised, because most batches have none. NOLINTNEXTLINE(modernize-use-equals-default)
+  control_frame() noexcept {}
 
   /// Returns the frame, which lies here.
   frame_parts encode(const frame_header& header, std::span<const std::byte> payload) noexcept {

@@ -28,8 +28,8 @@ task<result<node_id>> address_query::ask(stop_token stop) {
   co_return answer;
 }
 
-void address_query::finish(result<node_id> with) noexcept {
-  if (!answer_.is_set()) answer_.set(std::move(with));
+void address_query::finish(const result<node_id>& with) noexcept {
+  if (!answer_.is_set()) answer_.set(with);
 }
 
 void address_query::on_connected(link& connected) noexcept {

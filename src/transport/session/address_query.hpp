@@ -30,7 +30,7 @@ class address_query final : public connect_events, public link_events {
   void on_frame(frame_view& frame) noexcept override;
   void on_writable() noexcept override {}
   void on_closed(const error& reason) noexcept override;
-  void finish(result<node_id> with) noexcept;
+  void finish(const result<node_id>& with) noexcept;
 
   endpoint& endpoint_;
   std::string address_;
