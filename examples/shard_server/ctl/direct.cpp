@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "../server/answer_json.hpp"
 #include "../services/object_io.hpp"
 #include "../store/content_hash.hpp"
 #include "../store/object_name.hpp"
+#include "scoll/coro/error_format.hpp"
 #include "scoll/coro/sync_wait.hpp"
 #include "scoll/ship.hpp"
 #include "transport/io/reactor.hpp"
@@ -23,20 +23,19 @@
 namespace shard {
 namespace {
 
-using nlohmann::json;
 using scoll::result;
 using scoll::task;
 
 /// The server pulls pieces of that size from this process.
 constexpr std::size_t piece_bytes = 1U << 20U;
 
-using file_handle = std::unique_ptr<std::FILE, decltype([](std::FILE* f) {
+using open_stream = std::unique_ptr<std::FILE, decltype([](std::FILE* f) {
                                       if (f != stdin && f != stdout) std::fclose(f);
                                     })>;
 
-result<file_handle> open_file(const std::string& path, const char* mode, std::FILE* standard) {
-  if (path.empty() || path == "-") return file_handle(standard);
-  if (std::FILE* const opened = std::fopen(path.c_str(), mode)) return file_handle(opened);
+result<open_stream> open_file(const std::string& path, const char* mode, std::FILE* standard) {
+  if (path.empty() || path == "-") return open_stream(standard);
+  if (std::FILE* const opened = std::fopen(path.c_str(), mode)) return open_stream(opened);
   return scoll::error::system(errno, path);
 }
 
@@ -147,34 +146,47 @@ task<result<object_reply>> owner_calls::get(std::FILE& into) {
   co_return std::move(*whole);
 }
 
-json answer_of(const std::string& name, scoll::node_id owner, const result<object_reply>& moved) {
-  if (!moved) return failure(moved.error());
-  json all = failure(scoll::error());
-  all["value"] = to_json(name, owner, *moved);
+nlohmann::json failed_with(const scoll::error& why) {
+  nlohmann::json all;
+  all["status"]["code"] = to_string(why.code());
+  all["status"]["text"] = why ? scoll::describe(why) : std::string();
+  all["value"] = nullptr;
+  return all;
+}
+
+nlohmann::json answer_of(const std::string& name, scoll::node_id owner, const result<object_reply>& moved) {
+  nlohmann::json all = failed_with(moved ? scoll::error() : moved.error());
+  if (!moved) return all;
+  nlohmann::json& value = all["value"];
+  value["object"] = name;
+  value["node"] = owner;
+  value["size"] = moved->size;
+  value["hash"] = fmt::format("{:016x}", moved->hash);
+  value["file"] = moved->file;
   return all;
 }
 
 }  // namespace
 
-json put_directly(const cluster_config& config, const std::string& file, const std::string& name,
-                  scoll::nanoseconds limit) {
+nlohmann::json put_directly(const cluster_config& config, const std::string& file, const std::string& name,
+                            scoll::nanoseconds limit) {
   const auto from = open_file(file, "rb", stdin);
-  if (!from) return failure(from.error());
+  if (!from) return failed_with(from.error());
   owner_calls calls(config, name, limit);
   return answer_of(name, calls.owner(), calls.run(calls.put(**from)));
 }
 
-json get_directly(const cluster_config& config, const std::string& name, const std::string& file,
-                  scoll::nanoseconds limit) {
+nlohmann::json get_directly(const cluster_config& config, const std::string& name, const std::string& file,
+                            scoll::nanoseconds limit) {
   const bool named = !file.empty() && file != "-";
   const std::string part = named ? file + ".part" : file;
   auto into = open_file(part, "wb", stdout);
-  if (!into) return failure(into.error());
+  if (!into) return failed_with(into.error());
   owner_calls calls(config, name, limit);
   const auto moved = calls.run(calls.get(**into));
   into->reset();
   if (named && (moved ? std::rename(part.c_str(), file.c_str()) : std::remove(part.c_str())) != 0)
-    return failure(scoll::error::system(errno, file));
+    return failed_with(scoll::error::system(errno, file));
   return answer_of(name, calls.owner(), moved);
 }
 
