@@ -106,7 +106,7 @@ class Answers(unittest.TestCase):
         self.assertEqual(told["value"]["node"], self.cluster.ask("where", "directly/told")["value"]["node"])
         missing = self.cluster.run("get", "--direct", "no such object", str(out))
         self.assertEqual(missing.returncode, 3)
-        self.assertIn(b"no such object", missing.stderr + missing.stdout)
+        self.assertIn(b"not_found", missing.stderr + missing.stdout)
         self.assertEqual(out.read_bytes(), content)
         self.assertEqual(list(self.cluster.home.glob("*.part")), [])
         self.assertEqual(self.cluster.ask("scrub")["value"]["damaged"], 0)
