@@ -104,6 +104,10 @@ enum class mark : std::uint8_t {
   client_gone,              ///< the place of a client became free
 };
 inline constexpr std::size_t marks = static_cast<std::size_t>(mark::client_gone) + 1;
+/// True for what happens only where some hosts are clients: in the workload `ship`.
+constexpr bool is_of_clients(mark m) noexcept {
+  return m >= mark::client_served;
+}
 
 std::string_view to_string(mark m) noexcept;
 
