@@ -34,10 +34,13 @@ constexpr remote_function<std::uint64_t, std::uint64_t> next_number{"crowd.next_
 node_options options_of(node_role role, std::uint32_t places) {
   node_options o;
   o.role = role;
-  if (role == node_role::server) o.id = 1;
+  if (role == node_role::server) {
+    o.id = 1;
+  } else {
+    o.link.reconnect_grace = 20s;  // so many processes take long to be scheduled
+  }
   o.cluster = "crowd";
   o.link.clients = places;
-  o.link.reconnect_grace = 20s;  // so many processes take long to be scheduled
   o.ship.default_deadline = 60s;
   return o;
 }
