@@ -186,6 +186,7 @@ class session final : public list_hook<watched> {
   void ask_idle(bool late) noexcept;
   /// A client must connect its bulk lane, too, because the server may want its memory during a call.
   bool invites_bulk() const noexcept;
+  bool owes_as_client() const noexcept;
 
   // session life
   identity make_identity(lane_id lane) const;

@@ -29,9 +29,12 @@ using wire::detail::store_little;
 /// A node that is still serving a call needs the connection too; otherwise it would never notice that the
 /// caller is gone, and never tell the handler. (A broadcast needs no such care: its time is bounded.) When
 /// bulk is lost, the control lane shows whether the peer is there at all: if it is not, the session ends.
-/// Nobody waits for what a lost lane still holds.
+/// Nobody waits for what a lost lane still holds. A client that holds an order of the server needs the
+/// connection as well, because the server, if it has given the session up, cannot connect to say so.
 bool lane::needed() const noexcept {
-  if (id_ == lane_id::control && (session_.owed_calls_ != 0 || session_.bulk_lost())) return true;
+  if (id_ == lane_id::control &&
+      (session_.owed_calls_ != 0 || session_.bulk_lost() || session_.owes_as_client()))
+    return true;
   if (session_.pending_exchanges_[index(id_)] != 0) return true;
   if (id_ == lane_id::bulk && session_.invites_bulk()) return true;
   return !lost_ && (!retained_.empty() || session_.work_waiting(id_));

@@ -79,6 +79,10 @@ status session::request(exchange& waiter, traffic_class klass, message& m, std::
   return {};
 }
 
+bool session::owes_as_client() const noexcept {
+  return endpoint_.options_.client && !incoming_.empty();
+}
+
 bool session::invites_bulk() const noexcept {
   return endpoint_.options_.client && pending_exchanges_[index(lane_id::control)] != 0 &&
          endpoint_.usage().regions.used != 0;
