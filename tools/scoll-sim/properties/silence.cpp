@@ -25,6 +25,11 @@ nanoseconds overlap(const errand_record& r, const fault_record& f) {
   return std::min(r.ended, f.until) - std::max(r.began, f.from);
 }
 
+/// For how long of a call the host really stood still: a record of a fault lasts longer than the fault.
+nanoseconds stood_still(const errand_record& r, const fault_record& f) {
+  return std::min(r.ended, f.until - fault_record::aftermath) - std::max(r.began, f.from);
+}
+
 void report(violations& found, std::string_view property, const errand_record& r, nanoseconds waited) {
   found.push_back(
       {std::string(property),
@@ -51,7 +56,7 @@ void check_silence(const cluster& c, violations& found) {
     nanoseconds silent{0};  // others may have waited for it before
     for (const fault_record& f : c.faults()) {
       if (!f.stalls || !f.hosts.contains(r.to)) continue;
-      waited = std::max(waited, overlap(r, f));
+      waited = std::max(waited, stood_still(r, f));
       silent = std::max(silent, std::min(r.ended, f.until) - f.from);
     }
     if (waited > longest_wait + own_pause(r, c)) report(found, "nobody waits for the silent", r, waited);
