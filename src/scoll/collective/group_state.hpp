@@ -82,7 +82,7 @@ struct group_state {
   bulk_choices bulk;
   nanoseconds round_trip{0};  // allowed for the children of the last broadcast from here; 0: there was none
   nanoseconds measured_round_trip{0};  // of these children, as far as it is known
-  bool mapped = false;         // true if its members come from the service's `members` hook
+  bool mapped = false;                 // true if its members come from the service's `members` hook
   bool replaced = false;       // true if that hook has named others since; then it is `forgotten`, too
   bool window_gap = false;     // true if a replay window of this id may have been given up
   std::uint64_t last_use = 0;  // of a mapped group: the number of its last use

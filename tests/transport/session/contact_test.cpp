@@ -11,7 +11,7 @@ using namespace network;
 
 namespace {
 
-constexpr nanoseconds limit = endpoint_options{}.silence_limit;
+const nanoseconds limit = endpoint_options{}.silence_limit;
 
 /// A call of node 1 to node 2, which works at it until `right->in` is told to answer.
 struct long_call {
