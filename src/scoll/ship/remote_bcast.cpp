@@ -118,8 +118,13 @@ remote_bcast_answer answer_of(broadcast& ended, const service_table& table) {
   remote_bcast_answer answer;
   if (const status s = ended.result_status(); !s) answer.why = s.error();
   if (const void* const value = ended.value(); value != nullptr) {
+    // What this member has merged of its children's replies may be larger than a reply within the tree.
     std::vector<std::byte> bytes(table.reply_capacity);
-    const auto size = table.encode_reply(value, bytes);
+    auto size = table.encode_reply(value, bytes);
+    if (!size && size.error() == errc::too_large && size.error().detail() > 0) {
+      bytes.resize(static_cast<std::size_t>(size.error().detail()));
+      size = table.encode_reply(value, bytes);
+    }
     if (size) {
       bytes.resize(*size);
       answer.reply = std::move(bytes);

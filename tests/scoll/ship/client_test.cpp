@@ -221,6 +221,36 @@ struct gathered {
 
 }  // namespace
 
+namespace {
+
+/// Collects a word of each member.
+struct collected {
+  static constexpr service_id id{0x0302};
+  static constexpr std::string_view name = "collected";
+  static constexpr std::size_t reply_capacity = 64;
+  struct request {};
+  struct reply {
+    std::vector<std::uint64_t> words;
+  };
+  result<reply> execute(const request&, bcast_context& c) { return reply{{c.rank(), c.rank() + 100}}; }
+  static void merge(reply& into, const reply& from) noexcept {
+    into.words.insert(into.words.end(), from.words.begin(), from.words.end());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("what a member has merged may be larger than a reply within the tree") {
+  with_client w(world_kind::memory, 9);
+  w.c.serve(collected{});
+  const auto g = w.c.make_group<collected>(0, flat{});
+  const remote_group<collected> there(*w.client, w.c.address(0), g.id());
+  const auto r = w.c.run(bcast(there, {}));
+  INFO(describe(r.outcome()));
+  REQUIRE(r.ok());
+  CHECK(r->words.size() == 18);
+}
+
 TEST_CASE("the bulk data of a client reach every member", "[reactor]") {
   with_client w(any_kind_of_world(), 4);
   const gathered s{std::make_shared<std::map<std::uint32_t, gathered::part>>()};
