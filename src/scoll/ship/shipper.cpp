@@ -120,6 +120,7 @@ error shipper::admit(transport::request_view& request) {
     return answer_other_types(request, f->key);
   }
   ship_peer& from = peers_[request.from().peer()];
+  from.gone = 0;
   if (!room_for(from)) {
     return make_error(errc::busy, "ship.handlers is {} on node {}: {} calls run, {} of them from node {}",
                       limits_.handlers, engine_.options().id, server_call_count_, from.running,
@@ -200,6 +201,18 @@ void shipper::retire(server_call& h, ship_peer& peer) noexcept {
   h.destroy();
   --server_call_count_;
   --peer.running;
+  if (peer.running == 0 && peer.gone != 0) peers_.erase(peer.gone);
+}
+
+/// Handlers of notifications, which are answered when they are admitted, may run on.
+void shipper::on_client_gone(node_id client) noexcept {
+  const auto found = peers_.find(client);
+  if (found == peers_.end()) return;
+  if (found->second.running == 0) {
+    peers_.erase(found);
+  } else {
+    found->second.gone = client;
+  }
 }
 
 void shipper::on_cancelled(transport::incoming& work, const transport::cancel_reason& reason) noexcept {

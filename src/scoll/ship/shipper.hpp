@@ -24,6 +24,7 @@ class engine;
 /// Counts the handlers that run for one peer.
 struct ship_peer {
   std::uint32_t running = 0;
+  node_id gone = 0;  ///< the id of a client that is gone, while handlers of its notifications run on
 };
 
 /// The shipped calls of one node: the functions it serves, the calls that run here, and the calls it waits
@@ -80,7 +81,7 @@ class shipper final : private transport::endpoint_events {
   void on_request(transport::request_view& request) noexcept override;
   void on_cancelled(transport::incoming& work, const transport::cancel_reason& reason) noexcept override;
   void on_session_lost(transport::session& peer, const error& reason) noexcept override;
-  void on_client_gone(node_id client) noexcept override { peers_.erase(client); }
+  void on_client_gone(node_id client) noexcept override;
 
   error admit(transport::request_view& request);
   error admit_large(transport::request_view& request, const ship_head& head, served_function& f,

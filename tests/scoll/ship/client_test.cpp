@@ -128,6 +128,31 @@ TEST_CASE("a client calls servers by their addresses", "[reactor]") {
   }
 }
 
+TEST_CASE("the handler of a notification may outlive the client") {
+  with_client w(world_kind::memory);
+  constexpr remote_function<nothing> linger{"test.linger"};
+  event go;
+  std::uint32_t ended = 0;
+  w.c[0]
+      .serve(linger,
+             [&](const nothing&, call_context&) -> task<status> {
+               co_await go.wait();
+               ++ended;
+               co_return status{};
+             })
+      .value();
+  const detail::shipper& calls = detail::node_access::shipper(w.c[0]);
+  REQUIRE(w.c.run(notify(*w.client, w.c.address(0), linger, nothing{})).has_value());
+  CHECK(calls.server_calls_of(client_number) == 1);
+  w.stop();
+  REQUIRE(w.c.until([&] { return w.places(0) == 0; }));
+  CHECK(calls.server_calls_of(client_number) == 1);
+  go.set();
+  REQUIRE(w.c.until([&] { return ended == 1; }));
+  CHECK(calls.server_calls_of(client_number) == 0);
+  CHECK(calls.server_calls() == 0);
+}
+
 TEST_CASE("a client is in no group") {
   with_client w(world_kind::memory);
   w.c.serve(probe{w.log});
