@@ -19,7 +19,7 @@
 /// These functions turn the answers of the control socket into JSON; README.md describes it.
 namespace shard {
 
-using json = nlohmann::json;
+using nlohmann::json;
 
 json to_json(const scoll::error& e);
 /// Writes "status", "outcome" and "absent" of an answer, with node ids in place of ranks.

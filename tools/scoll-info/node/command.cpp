@@ -54,7 +54,7 @@ void add_node_commands(CLI::App& app, node_request& r) {
   };
   for (const auto& [name, about] : commands) {
     CLI::App* const added = app.add_subcommand(name, about)->fallthrough();
-    added->callback([&r, name = name] { r.command = name; });
+    added->callback([&r, chosen = name] { r.command = chosen; });
   }
   app.get_subcommand("peer")->add_option("id", r.peer, "Its id")->required();
   app.get_subcommand("events")->add_flag("--follow", r.follow, "Go on with those to come");

@@ -14,11 +14,11 @@ using std::chrono::milliseconds;
 
 /// From the last answer of a host to the end of what waits for it: a probe leaves within a second and a look,
 /// clocks drift by 2 %, and a new connection has a grace.
-constexpr nanoseconds longest_wait =
+const nanoseconds longest_wait =
     transport::endpoint_options{}.silence_limit * 102 / 100 + milliseconds(2'500);
 /// No host that was there is silent for longer, though a connection that was lost before may have been, until
 /// another one was tried.
-constexpr nanoseconds shortest_silence =
+const nanoseconds shortest_silence =
     transport::endpoint_options{}.silence_limit * 96 / 100 - milliseconds(1'500);
 
 nanoseconds overlap(const errand_record& r, const fault_record& f) {
