@@ -120,11 +120,16 @@ TEST_CASE("a busy run needs no message but requests and replies", "[bcast][world
     REQUIRE(c.bcast(g, {}).ok());
     const traffic before = carried(c);
     constexpr std::uint32_t rounds = 300;
-    for (std::uint32_t i = 0; i < rounds; ++i) REQUIRE(c.bcast(g, {i}).ok());
+    std::uint32_t slow = 0;  // an acknowledgement leaves alone only if nothing else has for its delay
+    for (std::uint32_t i = 0; i < rounds; ++i) {
+      const time_point began = c.now();
+      REQUIRE(c.bcast(g, {i}).ok());
+      slow += c.now() - began >= transport::endpoint_options{}.acknowledge_delay / 2;
+    }
     const traffic after = carried(c);
     INFO(to_string(spec));
     REQUIRE(after.messages - before.messages == rounds * 2 * (n - 1));
-    REQUIRE(after.acknowledges == before.acknowledges);
+    REQUIRE(after.acknowledges - before.acknowledges <= n * slow);
     REQUIRE(c.quiet());
   }
 }

@@ -88,14 +88,24 @@ TEST_CASE("a round trip over TCP allocates nothing and costs few system calls", 
 
   ping_pong p(a, 2, 1000);
   const auto before = w.loop().statistics();
-  const auto writes = a.ep->statistics().writes + b.ep->statistics().writes;
+  const auto count = [&](std::uint64_t endpoint_statistics::* what) {
+    return a.ep->statistics().*what + b.ep->statistics().*what;
+  };
+  const auto writes = count(&endpoint_statistics::writes);
+  const auto by_time =
+      count(&endpoint_statistics::probes_sent) + count(&endpoint_statistics::acknowledges_sent);
   const std::size_t allocations = allocation_counter::on_this_thread();
   p.start();
   while (p.left != 0) w.loop().run_once(1s);
   CHECK(allocation_counter::on_this_thread() == allocations);
   CHECK(p.failed == 0);
   CHECK(b.in.damaged == 0);
-  CHECK(a.ep->statistics().writes + b.ep->statistics().writes - writes == 2000);
+  // If the machine is slow, probes and their answers, and acknowledgements, may have left alone.
+  const auto late =
+      count(&endpoint_statistics::probes_sent) + count(&endpoint_statistics::acknowledges_sent) - by_time;
+  const auto written = count(&endpoint_statistics::writes) - writes;
+  CHECK(written >= 2000);
+  CHECK(written <= 2000 + 2 * late);
   // This counts two sends and two receives, each send together with the wait for its effect; both nodes are
   // on this reactor. With poll, sending, waiting and receiving are separate calls.
   const std::uint64_t calls = on_reactor::on_poll() ? 6 : 2;
