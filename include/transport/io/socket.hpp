@@ -77,8 +77,10 @@ result<unique_fd> open_listener(const socket_address& address, int backlog = 102
 result<unique_fd> open_stream(int family);
 
 /// Opens a UDP socket bound to `address`, for IPv6 only if the address is IPv6, blocking as a ring needs it,
-/// closed on exec. Port 0 takes a free port. Errors name the address.
-result<unique_fd> open_datagram(const socket_address& address);
+/// closed on exec. Port 0 takes a free port. With a `device`, the name of a network interface, datagrams
+/// leave and arrive by that interface alone: two interfaces in one network need it, because routing chooses
+/// the interface by the destination and not by the source address. Errors name the address, or the device.
+result<unique_fd> open_datagram(const socket_address& address, const std::string& device = {});
 
 /// Binds an unconnected socket to a source address; port 0 leaves the port to the connect.
 status bind_source(int fd, const socket_address& source);

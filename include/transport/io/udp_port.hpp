@@ -23,6 +23,8 @@ struct udp_options {
   std::uint32_t send_buffers = 16;
   /// The traffic class (DSCP) of what is sent, 0 to 63, such as 48 for CS6.
   std::uint8_t dscp = 0;
+  /// The network interface by which datagrams leave and arrive, such as "eth1"; empty: routing chooses.
+  std::string device{};
   /// Bytes that the kernel may queue for the port, up to net.core.rmem_max; 0 leaves it to the kernel.
   std::uint32_t socket_bytes = 0;
 };

@@ -66,6 +66,12 @@ status set_option(int fd, int level, int name, const void* value, socklen_t size
   return {};
 }
 
+status bind_device(int fd, const std::string& device) {
+  if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device.c_str(), static_cast<socklen_t>(device.size())) == 0)
+    return {};
+  return error::system(errno, make_error(errc::io_error, "bind to device {}", device).text());
+}
+
 using name_function = int (*)(int, sockaddr*, socklen_t*);
 
 result<socket_address> address_by(name_function ask, int fd, std::string_view what) {
@@ -195,7 +201,7 @@ result<unique_fd> open_stream(int family) {
   return fd;
 }
 
-result<unique_fd> open_datagram(const socket_address& address) {
+result<unique_fd> open_datagram(const socket_address& address, const std::string& device) {
   const int family = address.family();
   if (family == AF_UNSPEC) return error(errc::invalid_argument, "bind: no address");
   unique_fd fd(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -204,6 +210,9 @@ result<unique_fd> open_datagram(const socket_address& address) {
   if (family == AF_INET6) {
     if (status s = set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on, "IPV6_V6ONLY"); !s)
       return s.error();
+  }
+  if (!device.empty()) {
+    if (status s = bind_device(fd.get(), device); !s) return s.error();
   }
   if (::bind(fd.get(), address.data(), address.size()) != 0) return system_failure(errno, "bind to", address);
   return fd;

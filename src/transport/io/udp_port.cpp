@@ -55,7 +55,7 @@ void udp_port::sending::complete(io_completion& done, const event& e) noexcept {
 udp_port::udp_port(reactor& r, udp_options options) noexcept
     : timer_node([](timer_node& self) noexcept { static_cast<udp_port&>(self).arm_receive(); }),
       reactor_(r),
-      options_(options),
+      options_(std::move(options)),
       receive_(*this, &udp_port::on_received),
       close_(*this, &udp_port::on_closed) {}
 
@@ -104,7 +104,7 @@ status udp_port::make_buffers() {
 }
 
 status udp_port::open_socket(const socket_address& address) {
-  auto fd = open_datagram(address);
+  auto fd = open_datagram(address, options_.device);
   if (!fd) return fd.error();
   fd_ = std::move(*fd);
   family_ = address.family();
