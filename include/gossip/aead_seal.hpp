@@ -12,12 +12,12 @@
 namespace scoll::gossip {
 
 /// Seals messages with the keys of a cluster. It uses AES-256-GCM over the body, which it encrypts; the head,
-/// which stays readable; and the receiver, whose address is not in the message. The key's id (4 bytes) and
-/// the tag (16 bytes) follow the body.
+/// which stays readable; and the receiver, whose life is not in the message. The key's id (4 bytes) and the
+/// tag (16 bytes) follow the body.
 ///
-/// Each life of each participant seals with its own key, an HMAC-SHA256 of cluster key, sender and
+/// Each life of each participant seals with its own key, an HMAC-SHA256 of cluster key, sender's id and
 /// incarnation. The message's number in that life is the nonce, so a nonce cannot repeat as long as
-/// incarnations grow; it depends on nothing random. A seal takes 48 bytes per participant. After the first
+/// incarnations grow; it depends on nothing random. A seal takes 56 bytes per participant. After the first
 /// message of a life it derives and allocates nothing. Thread: one.
 class aead_seal final : public message_seal {
  public:
@@ -44,6 +44,10 @@ class aead_seal final : public message_seal {
 
  private:
   struct life_key {
+    bool is_of(const seal_context& context) const noexcept {
+      return known && sender == context.sender_id && incarnation == context.incarnation;
+    }
+    participant_id sender = 0;
     std::uint64_t incarnation = 0;
     std::uint32_t key = 0;
     bool known = false;
@@ -55,7 +59,7 @@ class aead_seal final : public message_seal {
 
   key_ring keys_;
   life_key own_;
-  std::vector<life_key> heard_;  // by sender; taken from authentic messages only
+  std::vector<life_key> heard_;  // by the sender's index; taken from authentic messages only
   std::unique_ptr<cipher> cipher_;
   std::uint64_t unknown_key_ = 0;
 };

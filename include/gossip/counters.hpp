@@ -11,6 +11,8 @@ struct counters {
   std::uint64_t pings = 0;
   /// Pings to other participants in the same cycle.
   std::uint64_t retries = 0;
+  /// Pings and retries on another own rail than the one that had answered last.
+  std::uint64_t other_rail = 0;
   /// Pings and retries that were answered.
   std::uint64_t answered = 0;
   std::uint64_t cycles_without_reply = 0;
@@ -38,6 +40,8 @@ struct counters {
   std::uint64_t stale_incarnation = 0;
   /// Messages of another configuration.
   std::uint64_t disagreeing = 0;
+  /// Messages of another version of the protocol, which cannot be read further.
+  std::uint64_t other_version = 0;
   /// Messages that arrived in stealth or after the end, and were not answered.
   std::uint64_t not_running = 0;
 
@@ -46,6 +50,8 @@ struct counters {
   std::uint64_t rebooted_events = 0;
   /// Pauses of this process, or jumps of its clock.
   std::uint64_t gaps = 0;
+  /// Times that `participant::heard` was told of a present incarnation.
+  std::uint64_t heard_elsewhere = 0;
   /// Cycles in which verdicts were withheld.
   std::uint64_t withheld_cycles = 0;
   /// Ticks of the cluster clock that were skipped because all others are behind.

@@ -30,6 +30,18 @@ struct liveness_event {
   std::uint64_t cycle = 0;
 };
 
+/// A part of the configuration in which two participants can differ.
+enum class parameter : std::uint8_t { none, version, interval, participants };
+std::string_view to_string(parameter p) noexcept;
+
+/// Another participant has another configuration, so neither believes the other. Both are told, about a pair
+/// at most once in ten seconds.
+struct disagreement {
+  participant_index who = nobody;
+  /// The first parameter that differs; `none`: the other has not said which.
+  parameter what = parameter::none;
+};
+
 enum class participation : std::uint8_t;
 
 /// A receiver of changes, which come in order. Its destructor unsubscribes it. While a listener is being
@@ -41,6 +53,7 @@ class event_listener : public list_hook<event_listener> {
   /// The participant's stage has changed: it listens (`stealth`), takes part (`active`) or has ended
   /// (`stopped`).
   virtual void on_stage(participation) noexcept {}
+  virtual void on_disagreement(const disagreement&) noexcept {}
 
  protected:
   ~event_listener() = default;

@@ -2,27 +2,27 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string_view>
 
 #include "gossip/configuration.hpp"
 
 namespace scoll::gossip {
 
-/// The receiver of a message. It is not part of the message, but the message is authenticated together with
-/// it. So no other participant accepts a copy, and no later life of the sender of a ping accepts the reply to
-/// it. It is given by address, because a participant with another list numbers the participants differently.
+/// The receiver of a message, with which the message is authenticated. So no other participant accepts a
+/// copy, on whichever of its addresses it arrives, and no later life of the sender of a ping accepts the
+/// reply to it. The head names the id, but not the life.
 struct addressee {
-  std::string_view address;
+  participant_id id = 0;
   std::uint64_t life = 0;  ///< a reply: the incarnation that sent the ping; a ping: 0
 };
 
-/// The sender of a message, the message's number, and its receiver. Sender, incarnation and sequence are
-/// never the same twice, over all lives of a participant whose incarnations grow. A nonce can be made of
+/// The sender of a message, the message's number, and its receiver. The sender's id, incarnation and sequence
+/// are never the same twice, over all lives of a participant whose incarnations grow. A nonce can be made of
 /// them.
 struct seal_context {
+  /// The index that the sender gives itself, which means something only if both have the same configuration.
   participant_index sender = nobody;
+  participant_id sender_id = 0;
   std::uint64_t incarnation = 0;
   std::uint64_t sequence = 0;  ///< within the sender's life, from 1
   std::uint64_t cycle = 0;     ///< the sender's cluster clock

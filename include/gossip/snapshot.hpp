@@ -32,6 +32,8 @@ struct snapshot {
   std::uint64_t cycles = 0;
   std::uint32_t threshold = 0;
   double loss = 0;
+  /// The own rail that answered last: the position of its address.
+  std::uint32_t rail = 0;
   withheld reason = withheld::no;
   /// Other participants held alive; `dead` and `unknown` likewise.
   std::uint32_t alive = 0;

@@ -17,7 +17,7 @@ namespace {
 using wire::detail::load_little;
 using wire::detail::store_little;
 
-constexpr std::string_view purpose = "scoll gossip seal 1";
+constexpr std::string_view purpose = "scoll gossip seal 2";
 
 unsigned char* raw(std::byte* bytes) noexcept {
   return reinterpret_cast<unsigned char*>(bytes);
@@ -62,15 +62,14 @@ class aead_seal::cipher {
     return EVP_CipherInit_ex2(context_, cipher_, key.secret.data(), raw(nonce.data()), sealing ? 1 : 0,
                               nullptr) == 1;
   }
-  /// Sender, incarnation and sequence are in key and nonce already. The part without a fixed size is at the
-  /// end.
+  /// Sender, incarnation and sequence are in key and nonce already.
   bool authenticate(const seal_context& context, std::span<const std::byte> head,
                     std::span<const std::byte> key_id) noexcept {
-    std::array<std::byte, 16> numbers;
+    std::array<std::byte, 24> numbers;
     store_little(numbers.data(), context.cycle);
     store_little(numbers.data() + 8, context.receiver.life);
-    return authenticate(head) && authenticate(key_id) && authenticate(numbers) &&
-           authenticate(std::as_bytes(std::span(context.receiver.address)));
+    store_little(numbers.data() + 16, context.receiver.id);
+    return authenticate(head) && authenticate(key_id) && authenticate(numbers);
   }
   bool authenticate(std::span<const std::byte> bytes) noexcept {
     return bytes.empty() || EVP_CipherUpdate(context_, nullptr, &written_, raw(bytes.data()),
@@ -104,11 +103,12 @@ void aead_seal::set_keys(key_ring keys) noexcept {
 }
 
 bool aead_seal::derive(const cluster_key& from, const seal_context& context, life_key& into) noexcept {
-  std::array<std::byte, purpose.size() + sizeof(std::uint32_t) + sizeof(std::uint64_t)> input;
+  std::array<std::byte, purpose.size() + sizeof context.sender_id + sizeof context.incarnation> input;
   wire::detail::copy_bytes(input.data(), purpose.data(), purpose.size());
-  store_little(input.data() + purpose.size(), context.sender);
-  store_little(input.data() + purpose.size() + sizeof context.sender, context.incarnation);
+  store_little(input.data() + purpose.size(), context.sender_id);
+  store_little(input.data() + purpose.size() + sizeof context.sender_id, context.incarnation);
   unsigned int size = 0;
+  into.sender = context.sender_id;
   into.incarnation = context.incarnation;
   into.key = from.id;
   into.known = HMAC(EVP_sha256(), from.secret.data(), static_cast<int>(from.secret.size()), raw(input.data()),
@@ -118,7 +118,7 @@ bool aead_seal::derive(const cluster_key& from, const seal_context& context, lif
 
 bool aead_seal::seal(const seal_context& context, std::span<const std::byte> head,
                      std::span<std::byte> body) noexcept {
-  if (!own_.known || own_.incarnation != context.incarnation) {
+  if (!own_.is_of(context)) {
     if (!derive(keys_.sealing(), context, own_)) return false;
   }
   std::byte* const key_id = body.data() + body.size();
@@ -128,7 +128,7 @@ bool aead_seal::seal(const seal_context& context, std::span<const std::byte> hea
 
 bool aead_seal::open(const seal_context& context, std::span<const std::byte> head,
                      std::span<std::byte> sealed) noexcept {
-  if (sealed.size() < overhead() || context.sender >= heard_.size()) return false;
+  if (sealed.size() < overhead()) return false;
   const auto body = sealed.first(sealed.size() - overhead());
   std::byte* const key_id = sealed.data() + body.size();
   const cluster_key* const key = keys_.find(load_little<std::uint32_t>(key_id));
@@ -136,9 +136,10 @@ bool aead_seal::open(const seal_context& context, std::span<const std::byte> hea
     ++unknown_key_;
     return false;
   }
-  life_key& known = heard_[context.sender];
   std::byte* const tag = key_id + key_id_bytes;
-  if (known.known && known.incarnation == context.incarnation && known.key == key->id)
+  // A sender with another list may give itself any index.
+  life_key& known = heard_[context.sender % heard_.size()];
+  if (known.is_of(context) && known.key == key->id)
     return cipher_->open(known, context, head, {key_id, key_id_bytes}, body, tag);
   life_key fresh;
   const bool authentic =

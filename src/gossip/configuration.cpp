@@ -3,7 +3,10 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 #include <span>
+#include <utility>
 
 #include "scoll/coro/error_format.hpp"
 #include "transport/wire/byte_order.hpp"
@@ -80,47 +83,85 @@ class hash {
   EVP_MD_CTX* context_;
 };
 
-configuration_digest digest_of(const std::vector<std::string>& participants) {
-  hash h("scoll gossip participants 1");
-  h.put(participants.size());
-  for (const std::string& p : participants) {
-    h.put(p.size());
-    h.put(p);
+configuration_digest digest_of(const configuration& shared) {
+  hash h("scoll gossip participants 2");
+  h.put(std::uint64_t{shared.size()});
+  for (participant_index i = 0; i < shared.size(); ++i) {
+    h.put(shared.id(i));
+    h.put(shared.addresses(i).size());
+    for (const std::string& address : shared.addresses(i)) {
+      h.put(address.size());
+      h.put(address);
+    }
   }
   return h.end();
 }
 
-status check(const std::vector<std::string>& participants, nanoseconds interval) {
-  if (participants.empty()) return error(errc::invalid_argument, "gossip: the list of participants is empty");
-  if (participants.size() > most_participants)
-    return make_error(errc::too_large, "gossip: {} participants, at most {} are possible",
-                      participants.size(), most_participants);
-  for (const std::string& p : participants) {
-    if (p.empty() || p.size() > longest_address)
-      return make_error(errc::invalid_argument, "gossip: an address has {} bytes, not 1 to {}", p.size(),
+status check_interval(nanoseconds interval) {
+  const bool whole = interval % std::chrono::milliseconds(1) == nanoseconds(0);
+  if (interval >= least_interval && interval <= longest_interval && whole) return {};
+  return make_error(errc::invalid_argument,
+                    "gossip: an interval of {} us is not 200 ms to 10 min, in whole ms",
+                    interval.count() / 1000);
+}
+
+std::string name_of(const participant_entry& e) {
+  if (e.id != 0) return fmt::format("participant {}", e.id);
+  return e.addresses.empty() ? "a participant without an id" : e.addresses.front();
+}
+
+status check(const participant_entry& e) {
+  const std::size_t count = e.addresses.size();
+  if (count == 0 || count > most_addresses)
+    return make_error(errc::invalid_argument, "gossip: {} has {} addresses, not 1 to {}", name_of(e), count,
+                      most_addresses);
+  if (e.id == 0 && count > 1)
+    return make_error(errc::invalid_argument,
+                      "gossip: {} has {} addresses and no id: give every participant an id", name_of(e),
+                      count);
+  for (const std::string& a : e.addresses) {
+    if (a.empty() || a.size() > longest_address)
+      return make_error(errc::invalid_argument, "gossip: an address has {} bytes, not 1 to {}", a.size(),
                         longest_address);
   }
-  const bool whole = interval % std::chrono::milliseconds(1) == nanoseconds(0);
-  if (interval < least_interval || interval > longest_interval || !whole)
-    return make_error(errc::invalid_argument,
-                      "gossip: an interval of {} us is not 200 ms to 10 min, in whole ms",
-                      interval.count() / 1000);
+  return {};
+}
+
+/// Either all entries have an id, or none has.
+status check(const std::vector<participant_entry>& entries) {
+  if (entries.empty()) return error(errc::invalid_argument, "gossip: the list of participants is empty");
+  if (entries.size() > most_participants)
+    return make_error(errc::too_large, "gossip: {} participants, at most {} are possible", entries.size(),
+                      most_participants);
+  for (const participant_entry& e : entries) {
+    if (status s = check(e); !s) return s;
+    if ((e.id == 0) != (entries.front().id == 0))
+      return make_error(errc::invalid_argument,
+                        "gossip: {} has {}, but {} has {}: give an id to every participant, or to none",
+                        name_of(entries.front()), entries.front().id == 0 ? "no id" : "an id", name_of(e),
+                        e.id == 0 ? "none" : "one");
+  }
   return {};
 }
 
 }  // namespace
 
 result<configuration_ptr> configuration::make(std::vector<std::string> participants, nanoseconds interval) {
-  if (status s = check(participants, interval); !s) return s.error();
+  std::vector<participant_entry> entries;
+  entries.reserve(participants.size());
+  for (std::string& p : participants) entries.push_back({0, {std::move(p)}});
+  return of_entries(std::move(entries), interval);
+}
+
+result<configuration_ptr> configuration::of_entries(std::vector<participant_entry> entries,
+                                                    nanoseconds interval) {
+  if (status s = check(entries); !s) return s.error();
+  if (status s = check_interval(interval); !s) return s.error();
   std::shared_ptr<configuration> made(new configuration);
-  made->participants_ = std::move(participants);
   made->interval_ = interval;
-  auto& all = made->participants_;
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return before(a, b); });
-  if (const auto twice = std::adjacent_find(all.begin(), all.end()); twice != all.end())
-    return make_error(errc::duplicate_target, "gossip: {} is named twice", *twice);
-  made->participants_digest_ = digest_of(all);
-  hash h("scoll gossip configuration 1");
+  if (status s = made->take(std::move(entries)); !s) return s.error();
+  made->participants_digest_ = digest_of(*made);
+  hash h("scoll gossip configuration 2");
   h.put(std::uint64_t{protocol_version});
   h.put(static_cast<std::uint64_t>(interval.count()));
   h.put(made->participants_digest_);
@@ -128,11 +169,48 @@ result<configuration_ptr> configuration::make(std::vector<std::string> participa
   return configuration_ptr(std::move(made));
 }
 
+/// Bare addresses are numbered in their order, so that equal lists have equal ids.
+status configuration::take(std::vector<participant_entry> entries) {
+  const bool bare = entries.front().id == 0;
+  std::sort(entries.begin(), entries.end(), [bare](const auto& a, const auto& b) {
+    return bare ? before(a.addresses.front(), b.addresses.front()) : a.id < b.id;
+  });
+  begins_.push_back(0);
+  for (participant_entry& e : entries) {
+    if (!bare && !ids_.empty() && ids_.back() == e.id)
+      return make_error(errc::duplicate_target, "gossip: participant {} is named twice", e.id);
+    ids_.push_back(bare ? ids_.size() + 1 : e.id);
+    std::move(e.addresses.begin(), e.addresses.end(), std::back_inserter(addresses_));
+    begins_.push_back(static_cast<std::uint32_t>(addresses_.size()));
+  }
+  return sort_addresses();
+}
+
+status configuration::sort_addresses() {
+  by_text_.resize(addresses_.size());
+  std::iota(by_text_.begin(), by_text_.end(), 0);
+  std::sort(by_text_.begin(), by_text_.end(),
+            [this](std::uint32_t a, std::uint32_t b) { return before(addresses_[a], addresses_[b]); });
+  const auto twice =
+      std::adjacent_find(by_text_.begin(), by_text_.end(),
+                         [this](std::uint32_t a, std::uint32_t b) { return addresses_[a] == addresses_[b]; });
+  if (twice == by_text_.end()) return {};
+  return make_error(errc::duplicate_target, "gossip: {} is named twice", addresses_[*twice]);
+}
+
 std::optional<participant_index> configuration::index_of(std::string_view address) const noexcept {
-  const auto at = std::lower_bound(participants_.begin(), participants_.end(), address,
-                                   [](const std::string& a, std::string_view b) { return before(a, b); });
-  if (at == participants_.end() || *at != address) return std::nullopt;
-  return static_cast<participant_index>(at - participants_.begin());
+  const auto at =
+      std::lower_bound(by_text_.begin(), by_text_.end(), address,
+                       [this](std::uint32_t a, std::string_view b) { return before(addresses_[a], b); });
+  if (at == by_text_.end() || addresses_[*at] != address) return std::nullopt;
+  const auto after = std::upper_bound(begins_.begin(), begins_.end(), *at);
+  return static_cast<participant_index>(after - begins_.begin() - 1);
+}
+
+std::optional<participant_index> configuration::index_of_id(participant_id id) const noexcept {
+  const auto at = std::lower_bound(ids_.begin(), ids_.end(), id);
+  if (at == ids_.end() || *at != id) return std::nullopt;
+  return static_cast<participant_index>(at - ids_.begin());
 }
 
 }  // namespace scoll::gossip

@@ -51,6 +51,7 @@ core::core(configuration_ptr shared, participant_index self, const options& chos
       agreement_(shared_->size()),
       lives_(shared_->size()),
       peers_(shared_->size(), self, chosen.reprobe_one_in),
+      rails_(static_cast<std::uint32_t>(shared_->addresses(self).size())),
       ages_(shared_->size(), never_heard),
       heard_(shared_->size(), never_heard),
       records_(shared_->size()),
@@ -335,6 +336,7 @@ snapshot core::take_snapshot() const {
   s.cycles = counts_.cycles;
   s.threshold = threshold_;
   s.loss = loss_.value();
+  s.rail = rail();
   s.reason = reason();
   s.unknown = counts_by_state_[place(liveness::unknown)];
   s.alive = counts_by_state_[place(liveness::alive)];

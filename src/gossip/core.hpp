@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "gossip/counters.hpp"
@@ -13,6 +14,7 @@
 #include "gossip/member/agreement.hpp"
 #include "gossip/member/incarnations.hpp"
 #include "gossip/member/peer_choice.hpp"
+#include "gossip/member/rail_choice.hpp"
 #include "gossip/member/record.hpp"
 #include "gossip/message.hpp"
 #include "gossip/options.hpp"
@@ -27,9 +29,12 @@ namespace scoll::gossip {
 /// the core.
 class core_output {
  public:
-  /// Sends a message, which is complete and valid until this returns. False: it could not be sent.
-  virtual bool send(participant_index to, std::span<const std::byte> message) noexcept = 0;
+  /// Sends a message, which is complete and valid until this returns, from the own rail `via.own` to the
+  /// other's address `via.other`. `nobody`: back to the source of the message that is being handled. False:
+  /// it could not be sent.
+  virtual bool send(participant_index to, way via, std::span<const std::byte> message) noexcept = 0;
   virtual void changed(const liveness_event& e) noexcept = 0;
+  virtual void disagrees(const disagreement&) noexcept {}
 
  protected:
   ~core_output() = default;
@@ -56,10 +61,16 @@ class core {
   /// The next point in time at which `on_timer` must be called. A later call is allowed, and is noticed.
   time_point next_timer() const noexcept { return next_tick_ < next_ping_ ? next_tick_ : next_ping_; }
   void on_timer(time_point now) noexcept;
-  /// Takes a message that came from the address of participant `from`.
-  void on_message(participant_index from, std::span<const std::byte> bytes, time_point now) noexcept;
-  /// Records a message from an unknown address.
-  void on_stranger(std::size_t bytes) noexcept;
+  /// Takes a message that came by `via` from an address of participant `from`.
+  void on_message(participant_index from, std::span<const std::byte> bytes, time_point now,
+                  way via = {}) noexcept;
+  /// Takes a message from an address that no participant has. A participant of another list is told so. True
+  /// if the message should be reported now, which is never twice within ten seconds.
+  bool on_stranger(std::span<const std::byte> bytes, time_point now, way via) noexcept;
+  /// Reports the source of such a message.
+  void report_stranger(std::string_view address) noexcept;
+  /// Takes in that a participant was heard in an incarnation, but not by a message of the gossip.
+  void on_heard(participant_index who, std::uint64_t incarnation) noexcept;
   void stop() noexcept { stage_ = participation::stopped; }
 
   participation stage() const noexcept { return stage_; }
@@ -72,6 +83,8 @@ class core {
   liveness state(participant_index who) const noexcept { return records_[who].state; }
   std::uint64_t incarnation(participant_index who) const noexcept { return lives_.of(who); }
   reachability reach(participant_index who) const noexcept;
+  /// The own rail that answered last.
+  rail_index rail() const noexcept { return rails_.answered_last(); }
   std::span<const std::uint8_t> ages() const noexcept { return ages_; }
   verdict explain(participant_index who) const noexcept;
   const counters& counts() const noexcept { return counts_; }
@@ -99,16 +112,18 @@ class core {
 
   // core_exchange.cpp: messages
   void ping() noexcept;
-  void ping(participant_index to) noexcept;
-  message_head head_for(message_kind kind) noexcept;
+  void ping(participant_index to, rail_index rail) noexcept;
+  way way_to(participant_index to, rail_index rail) const noexcept;
+  message_head head_for(message_kind kind, participant_id receiver) noexcept;
   std::span<std::byte> room() noexcept;
   std::uint32_t entries_per_message() const noexcept;
   void write_rest(message_writer& w, const message_view* asked) noexcept;
-  bool finish_and_send(participant_index to, std::uint64_t life, const message_head& h,
+  bool finish_and_send(participant_index to, way via, std::uint64_t life, const message_head& h,
                        std::size_t size) noexcept;
   std::span<const std::byte> opened(const message_head& h, std::span<const std::byte> bytes) noexcept;
+  std::size_t least_sealed() const noexcept;
+  bool is_of(const message_head& h, participant_index from) const noexcept;
   bool admit(participant_index from, const message_head& h, heard_life& heard) noexcept;
-  void disagree(participant_index from, const message_head& h, std::span<const std::byte> body) noexcept;
   void take(participant_index from, const message_view& m, time_point now) noexcept;
   void learn_lives(const message_view& m) noexcept;
   void learn(participant_index who, std::uint64_t incarnation, bool from_table) noexcept;
@@ -119,6 +134,12 @@ class core {
   void confirm_lives(const message_view& m) noexcept;
   void confirm(participant_index who, std::uint64_t incarnation) noexcept;
   void look_for_oneself(const message_view& m) noexcept;
+
+  // core_disagreement.cpp: messages of other configurations and versions
+  void disagree(participant_index from, const message_head& h, std::span<const std::byte> body,
+                time_point now) noexcept;
+  parameter difference_to(const message_head& h, std::span<const std::byte> body) const noexcept;
+  void report(participant_index from, const message_head& h, parameter differs, time_point now) noexcept;
 
   template <class... Args>
   void log(log_level level, std::uint64_t remote, const char* format, const Args&... args) const noexcept;
@@ -139,6 +160,8 @@ class core {
   agreement agreement_;
   incarnations lives_;
   peer_choice peers_;
+  rail_choice rails_;
+  way via_;  // of the message that is being handled
   std::vector<std::uint8_t> ages_;
   std::vector<std::uint8_t> heard_;  // the ages in one message
   std::vector<record> records_;
@@ -146,6 +169,8 @@ class core {
   std::vector<std::byte> outgoing_;
   std::vector<std::byte> incoming_;  // sealed messages are opened here
   std::array<std::uint32_t, 3> counts_by_state_{};
+
+  time_point next_stranger_{};  // none is reported before
 
   time_point last_tick_;
   time_point next_tick_;

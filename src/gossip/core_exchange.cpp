@@ -47,9 +47,11 @@ void core::ping() noexcept {
   const participant_index to = peers_.draw(random_, {tried_.data(), attempts_});
   if (to == nobody) return;
   tried_[attempts_] = to;
+  const bool stays = SCOLL_MUTANT(gossip_one_rail, "retries stay on the rail of the first ping");
+  const rail_index rail = attempts_ == 0 ? rails_.first(random_) : stays ? rails_.latest() : rails_.next();
   ++(attempts_ == 0 ? counts_.pings : counts_.retries);
   ++attempts_;
-  ping(to);
+  ping(to, rail);
   // All attempts of a cycle end before the next cycle begins, and answers have time to arrive.
   const nanoseconds interval = shared_->interval();
   const auto tries = static_cast<std::int64_t>(options_.retries) + 2;
@@ -57,13 +59,22 @@ void core::ping() noexcept {
   if (attempts_ <= options_.retries) next_ping_ = last_tick_ + interval / jitter_room + patience * attempts_;
 }
 
-void core::ping(participant_index to) noexcept {
+/// A participant with fewer rails is reached on those that it has.
+way core::way_to(participant_index to, rail_index rail) const noexcept {
+  const auto both = static_cast<rail_index>(shared_->addresses(to).size());
+  const auto taken = static_cast<rail_index>(rail % both);
+  return {taken, taken};
+}
+
+void core::ping(participant_index to, rail_index rail) noexcept {
   record& r = records_[to];
+  const way via = way_to(to, rail);
+  counts_.other_rail += via.own != rails_.answered_last();
   r.last_tried = clock_.now();
   ++r.unanswered;
   const std::uint32_t each = entries_per_message();
   for (std::uint32_t first = 0; first < shared_->size(); first += each) {
-    message_head h = head_for(message_kind::ping);
+    message_head h = head_for(message_kind::ping, shared_->id(to));
     h.asks = !lives_.complete() || unconfirmed_ != nobody;
     if (h.asks) h.asked = lives_.complete() ? unconfirmed_ : lives_.asked_up_to();
     if (first == 0) loss_.sent(to, h.sequence, clock_.now());
@@ -73,11 +84,11 @@ void core::ping(participant_index to) noexcept {
     const vector_part part{first, std::min(each, shared_->size() - first)};
     w.all_entries(part, ages_.data() + first);
     write_rest(w, nullptr);
-    finish_and_send(to, 0, h, w.size());
+    finish_and_send(to, via, 0, h, w.size());
   }
 }
 
-message_head core::head_for(message_kind kind) noexcept {
+message_head core::head_for(message_kind kind, participant_id receiver) noexcept {
   message_head h;
   h.kind = kind;
   h.in_full = full_left_ != 0;
@@ -88,6 +99,8 @@ message_head core::head_for(message_kind kind) noexcept {
   h.incarnation = options_.incarnation;
   h.sequence = ++sequence_;
   h.digest = digest_;
+  h.sender_id = shared_->id(self_);
+  h.receiver_id = receiver;
   return h;
 }
 
@@ -101,14 +114,14 @@ void core::write_rest(message_writer& w, const message_view* asked) noexcept {
 
 /// `life`: the incarnation that a reply is for; 0 for a ping, whose receiver may be in another life than the
 /// known one.
-bool core::finish_and_send(participant_index to, std::uint64_t life, const message_head& h,
+bool core::finish_and_send(participant_index to, way via, std::uint64_t life, const message_head& h,
                            std::size_t size) noexcept {
-  const addressee receiver{shared_->address(to), life};
+  const addressee receiver{h.receiver_id, life};
   if (options_.seal == nullptr) {
     size = add_checksum(outgoing_, size, receiver);
   } else {
     const std::span<std::byte> all(outgoing_);
-    const seal_context context{self_, h.incarnation, h.sequence, h.clock, receiver};
+    const seal_context context{self_, h.sender_id, h.incarnation, h.sequence, h.clock, receiver};
     const auto body = all.subspan(message_head::bytes, size - message_head::bytes);
     if (!options_.seal->seal(context, all.first(message_head::bytes), body)) {
       ++counts_.send_failures;
@@ -116,7 +129,7 @@ bool core::finish_and_send(participant_index to, std::uint64_t life, const messa
     }
     size += options_.seal->overhead();
   }
-  if (!out_.send(to, std::span(outgoing_).first(size))) {
+  if (!out_.send(to, via, std::span(outgoing_).first(size))) {
     ++counts_.send_failures;
     return false;
   }
@@ -127,14 +140,10 @@ bool core::finish_and_send(participant_index to, std::uint64_t life, const messa
 
 // ---- receiving
 
-void core::on_stranger(std::size_t bytes) noexcept {
-  ++counts_.messages_received;
-  counts_.bytes_received += bytes;
-  ++counts_.unknown_address;
-}
-
-void core::on_message(participant_index from, std::span<const std::byte> bytes, time_point now) noexcept {
+void core::on_message(participant_index from, std::span<const std::byte> bytes, time_point now,
+                      way via) noexcept {
   if (stage_ == participation::stopped) return;
+  via_ = via;
   ++counts_.messages_received;
   counts_.bytes_received += bytes.size();
   const auto head = decode_head(bytes);
@@ -142,17 +151,28 @@ void core::on_message(participant_index from, std::span<const std::byte> bytes, 
     ++counts_.malformed;
     return;
   }
-  const auto body = opened(*head, bytes);
-  if (body.data() == nullptr) return;
-  if (head->sender != from || from == self_) {
+  if (from == self_) {
     ++counts_.malformed;
     return;
   }
-  const bool agrees = head->version == protocol_version && head->digest == digest_ && !head->objects;
+  const auto body = opened(*head, bytes);
+  const bool authentic = body.data() != nullptr;
+  if (head->version != protocol_version) {
+    ++counts_.other_version;
+    return authentic ? disagree(from, *head, body, now) : report(from, *head, parameter::version, now);
+  }
+  if (!authentic) {
+    ++(options_.seal != nullptr && bytes.size() >= least_sealed() ? counts_.not_authentic
+                                                                  : counts_.malformed);
+    return;
+  }
+  const bool agrees = head->digest == digest_ && !head->objects;
   if (!agrees && !SCOLL_MUTANT(gossip_digest_unchecked, "entries of another configuration are merged"))
-    return disagree(from, *head, body);
+    return disagree(from, *head, body, now);
+  if (SCOLL_MUTANT(gossip_any_source, "a message is believed from the address of any participant"))
+    from = std::min<participant_index>(head->sender, shared_->size() - 1);
   const auto m = decode_body(*head, body, shared_->size());
-  if (!m) {
+  if (!m || !is_of(*head, from)) {
     ++counts_.malformed;
     return;
   }
@@ -161,28 +181,34 @@ void core::on_message(participant_index from, std::span<const std::byte> bytes, 
   take(from, *m, now);
 }
 
+/// True if the sender is who has the address, by its index and by its id.
+bool core::is_of(const message_head& h, participant_index from) const noexcept {
+  return h.sender == from && h.sender_id == shared_->id(from);
+}
+
+/// The least bytes of a message that the seal can open.
+std::size_t core::least_sealed() const noexcept {
+  return message_head::bytes + trailer(options_.seal);
+}
+
 /// The opened body. It has no data if the message was altered, or was meant for another participant or an
-/// earlier life; otherwise it has data but may have no bytes.
+/// earlier life; otherwise it has data but may have no bytes. The sender of another list may have this
+/// participant under another id, except in replies, whose receiver has said its own.
 std::span<const std::byte> core::opened(const message_head& h, std::span<const std::byte> bytes) noexcept {
-  const addressee self{shared_->address(self_), h.kind == message_kind::reply ? options_.incarnation : 0};
+  const bool replies = h.kind == message_kind::reply;
+  const bool is_for_others = h.receiver_id != shared_->id(self_) && (replies || h.digest == digest_);
+  if (bytes.size() < least_sealed() || is_for_others) return {};
+  const addressee receiver{h.receiver_id, replies ? options_.incarnation : 0};
   if (options_.seal == nullptr) {
-    const auto plain = without_checksum(bytes, self);
-    if (plain && plain->size() >= message_head::bytes) return plain->subspan(message_head::bytes);
-    ++counts_.malformed;
-    return {};
-  }
-  if (bytes.size() < message_head::bytes + options_.seal->overhead()) {
-    ++counts_.malformed;
-    return {};
+    const auto plain = without_checksum(bytes, receiver);
+    return plain ? plain->subspan(message_head::bytes) : std::span<const std::byte>();
   }
   std::memcpy(incoming_.data(), bytes.data(), bytes.size());
   const std::span<std::byte> copy(incoming_.data(), bytes.size());
   const auto sealed = copy.subspan(message_head::bytes);
-  const seal_context context{h.sender, h.incarnation, h.sequence, h.clock, self};
-  if (options_.seal->open(context, copy.first(message_head::bytes), sealed))
-    return sealed.first(sealed.size() - options_.seal->overhead());
-  ++counts_.not_authentic;
-  return {};
+  const seal_context context{h.sender, h.sender_id, h.incarnation, h.sequence, h.clock, receiver};
+  if (!options_.seal->open(context, copy.first(message_head::bytes), sealed)) return {};
+  return sealed.first(sealed.size() - options_.seal->overhead());
 }
 
 /// Admits a message that is neither from an earlier life nor a repetition.
@@ -201,35 +227,6 @@ bool core::admit(participant_index from, const message_head& h, heard_life& hear
   }
   heard.guard.add(h.sequence);
   return true;
-}
-
-/// A message of another configuration changes nothing but the opinion of the configuration, and only if it is
-/// a reply. A reply was made for this life, while a participant that has just started and knows no lives
-/// cannot tell an old ping from a new one.
-void core::disagree(participant_index from, const message_head& h, std::span<const std::byte> body) noexcept {
-  if (!admit(from, h, records_[from].disagreeing)) return;
-  ++counts_.disagreeing;
-  claim other;
-  other.version = h.version;
-  bool in_full = h.version != protocol_version;
-  if (!in_full && h.in_full) {
-    message_head claims_only = h;
-    claims_only.objects = true;
-    const auto m = decode_body(claims_only, body.first(std::min(body.size(), claim_bytes)), shared_->size());
-    in_full = m.has_value();
-    if (m) other = m->configuration;
-  }
-  const parameter differs = in_full ? difference(claim_, other) : parameter::none;
-  if (differs == parameter::none) in_full = false;
-  log(log_level::warning, h.clock, "{} has another configuration: {}", shared_->address(from),
-      in_full ? to_string(differs) : "not said which");
-  if (h.kind != message_kind::reply) {
-    if (stage_ == participation::active) reply_without_entries(from, h, true);
-    return;
-  }
-  if (agreement_.hear(from, false, h.established, in_full) != agreement::outcome::stop) return;
-  const errc code = differs == parameter::version ? errc::version_mismatch : errc::wrong_cluster;
-  fail(make_error(code, "gossip: {} has another {}", shared_->address(from), to_string(differs)));
 }
 
 void core::take(participant_index from, const message_view& m, time_point now) noexcept {
@@ -329,6 +326,7 @@ int core::merge(const message_view& m) noexcept {
 void core::answered(participant_index from, const message_head& h) noexcept {
   const bool waited_for = loss_.answered(h.echo);
   counts_.answered += waited_for;
+  if (waited_for) rails_.answered(via_.own);
   const std::span tried(tried_.data(), attempts_);
   if (std::find(tried.begin(), tried.end(), from) == tried.end()) return;
   replied_ = true;
@@ -345,6 +343,18 @@ void core::look_for_oneself(const message_view& m) noexcept {
   if (complete && (age == never_heard || age > static_cast<int>(threshold_))) begin();
 }
 
+/// Takes effect like a message of the present cycle, except that it says nothing of others.
+void core::on_heard(participant_index who, std::uint64_t incarnation) noexcept {
+  if (stage_ == participation::stopped || who >= shared_->size() || who == self_) return;
+  if (incarnation == 0 || incarnation < lives_.of(who)) return;
+  ++counts_.heard_elsewhere;
+  records_[who].last_direct = clock_.now();
+  records_[who].unanswered = 0;
+  ages_[who] = 0;
+  learn(who, incarnation, false);
+  confirm(who, incarnation);
+}
+
 // ---- replying
 
 /// Replies with the entries that the other participant lacks or has less fresh.
@@ -355,18 +365,18 @@ void core::reply(participant_index to, const message_view& m, int shift) noexcep
   const int least =
       (relative() ? least_fresher_relative : least_fresher_stamps) + static_cast<int>(options_.fudge_cycles);
   keep_fresher_ages(told, own, part.count, relative() ? 0 : shift, least);
-  message_head h = head_for(message_kind::reply);
+  message_head h = head_for(message_kind::reply, m.head.sender_id);
   h.echo = m.head.sequence;
   message_writer w(room());
   w.head(h);
   if (h.in_full) w.configuration(claim_);
   w.entries(part, told);
   write_rest(w, &m);
-  counts_.replies_sent += finish_and_send(to, m.head.incarnation, h, w.size());
+  counts_.replies_sent += finish_and_send(to, via_, m.head.incarnation, h, w.size());
 }
 
 void core::reply_without_entries(participant_index to, const message_head& ping, bool objects) noexcept {
-  message_head h = head_for(message_kind::reply);
+  message_head h = head_for(message_kind::reply, ping.sender_id);
   h.echo = ping.sequence;
   h.objects = objects;
   h.obsolete = !objects;
@@ -379,7 +389,7 @@ void core::reply_without_entries(participant_index to, const message_head& ping,
     w.lives({});
     w.table(0, {}, 0);
   }
-  counts_.replies_sent += finish_and_send(to, ping.incarnation, h, w.size());
+  counts_.replies_sent += finish_and_send(to, via_, ping.incarnation, h, w.size());
 }
 
 }  // namespace scoll::gossip

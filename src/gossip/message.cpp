@@ -1,6 +1,7 @@
 #include "gossip/message.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -26,6 +27,9 @@ enum form : std::uint8_t { form_none = 0, form_dense = 1, form_bitmap = 2 };
 constexpr std::uint64_t latest_clock = std::uint64_t{1} << 62;  // arithmetic with it does not wrap
 
 constexpr std::size_t sender_at = 8;  // after magic number, version, kind and flags
+
+/// The first version whose heads have ids.
+constexpr std::uint16_t first_with_ids = 2;
 
 constexpr std::size_t bitmap_bytes(std::size_t entries) noexcept {
   return (entries + 7) / 8;
@@ -91,8 +95,8 @@ bool take_entries(reader& r, message_view& m, std::uint32_t participants) noexce
     return !r.failed();
   }
   if (form != form_bitmap) return false;
-  reader ahead = r;
-  const auto bitmap = ahead.bytes(bitmap_bytes(m.part.count));
+  reader counting = r;
+  const auto bitmap = counting.bytes(bitmap_bytes(m.part.count));
   const unsigned beyond = m.part.count % 8;
   if (beyond != 0 && !bitmap.empty() && std::to_integer<unsigned>(bitmap.back()) >> beyond != 0) return false;
   m.entries = r.bytes(bitmap_bytes(m.part.count) + bits_set(bitmap));
@@ -115,8 +119,9 @@ bool take_lives(reader& r, message_view& m, std::uint32_t participants) noexcept
 
 /// The checksum of a message. Its seed is the receiver.
 std::uint64_t checksum_for(const addressee& receiver, std::span<const std::byte> bytes) noexcept {
-  const auto address = std::as_bytes(std::span(receiver.address));
-  return wire::checksum(bytes, wire::checksum(address, receiver.life));
+  std::array<std::byte, sizeof receiver.id> id;
+  store_little(id.data(), receiver.id);
+  return wire::checksum(bytes, wire::checksum(id, receiver.life));
 }
 
 }  // namespace
@@ -189,6 +194,10 @@ result<message_head> decode_head(std::span<const std::byte> bytes) noexcept {
   h.sequence = r.take<std::uint64_t>();
   h.echo = r.take<std::uint64_t>();
   const auto digest = r.bytes(h.digest.size());
+  if (h.version >= first_with_ids) {
+    h.sender_id = r.take<participant_id>();
+    h.receiver_id = r.take<participant_id>();
+  }
   if (r.failed()) return errc::malformed;
   std::copy(digest.begin(), digest.end(), h.digest.begin());
   if (h.version != protocol_version) return h;
@@ -197,6 +206,7 @@ result<message_head> decode_head(std::span<const std::byte> bytes) noexcept {
   if (!known || (flags & ~all_flags) != 0 || padding != 0) return errc::malformed;
   if (h.clock > latest_clock) return errc::malformed;
   if (h.sequence == 0 || h.incarnation == 0 || (h.echo != 0) != replies) return errc::malformed;
+  if (h.sender_id == 0 || h.receiver_id == 0) return errc::malformed;
   if (replies ? h.asks : h.obsolete || h.objects) return errc::malformed;
   return h;
 }
@@ -241,6 +251,8 @@ void message_writer::head(const message_head& h) noexcept {
   put(h.sequence);
   put(h.echo);
   put(std::span<const std::byte>(h.digest));
+  put(h.sender_id);
+  put(h.receiver_id);
 }
 
 void message_writer::configuration(const claim& c) noexcept {

@@ -25,7 +25,7 @@ short_digest shortened(const configuration_digest& digest) noexcept;
 
 /// The fixed part, which stays in the clear even when messages are sealed.
 struct message_head {
-  static constexpr std::size_t bytes = 64;
+  static constexpr std::size_t bytes = 80;
   static constexpr std::uint32_t magic = 0x50474353;  ///< "SCGP"
 
   std::uint16_t version = protocol_version;
@@ -43,6 +43,9 @@ struct message_head {
   std::uint64_t sequence = 0;
   std::uint64_t echo = 0;  ///< a reply: the sequence of the ping; else 0
   short_digest digest{};
+  participant_id sender_id = 0;
+  /// The receiver's id, as the sender's list has it.
+  participant_id receiver_id = 0;
 };
 
 /// The entries from `first` to before `first + count` of a vector. Entries that are not sent are

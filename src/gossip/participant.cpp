@@ -1,9 +1,12 @@
 #include "gossip/participant.hpp"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <random>
 #include <utility>
 
+#include "gossip/address_table.hpp"
 #include "gossip/core.hpp"
 #include "gossip/message.hpp"
 #include "scoll/coro/error_format.hpp"
@@ -23,36 +26,20 @@ std::uint64_t entropy() {
 
 }  // namespace
 
-/// Connects a core with a port and a timer.
-class participant::loop final : public core_output, public transport::datagram_events, private timer_node {
+/// Connects a core with its ports and a timer.
+class participant::loop final : public core_output, private timer_node {
  public:
   loop(participant& owner, const options& chosen, std::size_t most_bytes)
       : timer_node([](timer_node& self) noexcept { static_cast<loop&>(self).on_timer(); }),
         owner_(owner),
-        core_(owner.shared_, owner.self_, chosen, most_bytes, owner.home_.now(), *this) {}
+        core_(owner.shared_, owner.self_, chosen, most_bytes, owner.home_.now(), *this) {
+    for (rail_index i = 0; i < owner.ports_.size(); ++i) receivers_[i].emplace(*this, i);
+  }
   ~loop() { stop(); }
 
-  /// Errors: an address that the port does not understand, or of another kind than the participant's own.
-  status find_addresses() {
-    const std::uint32_t count = owner_.shared_->size();
-    for (participant_index i = 0; i < count; ++i) {
-      const auto parsed = owner_.port_.parse(owner_.shared_->address(i));
-      if (!parsed) return parsed.error();
-      addresses_.push_back(*parsed);
-      by_address_.push_back({*parsed, i});
-    }
-    for (participant_index i = 0; i < count; ++i) {
-      if (addresses_[i].bytes().size() != addresses_[owner_.self_].bytes().size())
-        return make_error(errc::invalid_argument, "gossip: {} is not in the network of {}",
-                          owner_.shared_->address(i), owner_.own_address_);
-    }
-    std::sort(by_address_.begin(), by_address_.end());
-    const auto twice = std::adjacent_find(by_address_.begin(), by_address_.end(),
-                                          [](const auto& a, const auto& b) { return a.first == b.first; });
-    if (twice == by_address_.end()) return {};
-    return make_error(errc::duplicate_target, "gossip: {} and {} are the same address",
-                      owner_.shared_->address(twice->second),
-                      owner_.shared_->address(std::next(twice)->second));
+  status find_addresses() { return addresses_.find(*owner_.shared_, owner_.self_, owner_.ports_); }
+  status bind(rail_index rail) {
+    return owner_.ports_[rail]->bind(owner_.shared_->addresses(owner_.self_)[rail], *receivers_[rail]);
   }
 
   void start() noexcept {
@@ -64,26 +51,39 @@ class participant::loop final : public core_output, public transport::datagram_e
     core_.stop();
     tell_stage();
   }
+  void on_heard(participant_index who, std::uint64_t incarnation) noexcept {
+    core_.on_heard(who, incarnation);
+    look_for_end();
+  }
 
   gossip::core& protocol() noexcept { return core_; }
   scoll::event& ended() noexcept { return ended_; }
 
-  void on_datagram(const transport::datagram_address& source,
-                   const transport::buffer_view& bytes) noexcept override {
-    const participant_index from = find(source, claimed_sender(bytes.bytes));
-    if (from == nobody) return core_.on_stranger(bytes.bytes.size());
-    core_.on_message(from, bytes.bytes, owner_.home_.now());
-    tell_stage();
-    if (core_.stage() == participation::stopped) ended_.set();
-  }
-
  private:
-  /// The participant with an address, which most often is `likely`, the one that the message claims.
-  participant_index find(const transport::datagram_address& source, participant_index likely) const noexcept {
-    if (likely < addresses_.size() && addresses_[likely] == source) return likely;
-    const auto at = std::lower_bound(by_address_.begin(), by_address_.end(), source,
-                                     [](const auto& a, const auto& b) { return a.first < b; });
-    return at == by_address_.end() || at->first != source ? nobody : at->second;
+  /// The receiver of one port.
+  class receiver final : public transport::datagram_events {
+   public:
+    receiver(loop& owner, rail_index own) noexcept : owner_(owner), own_(own) {}
+    void on_datagram(const transport::datagram_address& source,
+                     const transport::buffer_view& bytes) noexcept override {
+      owner_.on_datagram(own_, source, bytes.bytes);
+    }
+
+   private:
+    loop& owner_;
+    rail_index own_;
+  };
+
+  void on_datagram(rail_index own, const transport::datagram_address& source,
+                   std::span<const std::byte> bytes) noexcept {
+    source_ = source;
+    const address_table::place from = addresses_.find(source, claimed_sender(bytes), own);
+    if (from.who != nobody) {
+      core_.on_message(from.who, bytes, owner_.home_.now(), {own, from.rail});
+      look_for_end();
+    } else if (core_.on_stranger(bytes, owner_.home_.now(), {own, 0})) {
+      core_.report_stranger(owner_.ports_[own]->print(source));
+    }
   }
 
   void on_timer() noexcept {
@@ -93,27 +93,46 @@ class participant::loop final : public core_output, public transport::datagram_e
     owner_.home_.arm(*this, core_.next_timer());
   }
 
+  void look_for_end() noexcept {
+    tell_stage();
+    if (core_.stage() == participation::stopped) ended_.set();
+  }
   void tell_stage() noexcept { owner_.tell_stage(core_.stage()); }
 
-  bool send(participant_index to, std::span<const std::byte> message) noexcept override {
-    return owner_.port_.send(addresses_[to], message).has_value();
+  bool send(participant_index to, way via, std::span<const std::byte> message) noexcept override {
+    const auto& target = to == nobody ? source_ : addresses_.of(to, via.other);
+    return owner_.ports_[via.own]->send(target, message).has_value();
   }
 
   void changed(const liveness_event& e) noexcept override {
     owner_.tell([&e](event_listener& l) { l.on_liveness(e); });
   }
+  void disagrees(const disagreement& d) noexcept override {
+    owner_.tell([&d](event_listener& l) { l.on_disagreement(d); });
+  }
 
   participant& owner_;
   gossip::core core_;
-  std::vector<transport::datagram_address> addresses_;
-  std::vector<std::pair<transport::datagram_address, participant_index>> by_address_;
+  address_table addresses_;
+  std::array<std::optional<receiver>, most_addresses> receivers_;
+  transport::datagram_address source_;  // of the message that is being handled
   scoll::event ended_;
 };
 
 participant::participant(executor& home, transport::datagram_port& port, configuration_ptr shared,
                          std::string self, options chosen)
-    : home_(home), port_(port), shared_(std::move(shared)), own_address_(std::move(self)), options_(chosen) {
-  if (const auto index = shared_->index_of(own_address_)) self_ = *index;
+    : home_(home), ports_{&port}, shared_(std::move(shared)), given_self_(std::move(self)), options_(chosen) {
+  if (const auto index = shared_->index_of(given_self_)) self_ = *index;
+}
+
+participant::participant(executor& home, std::vector<transport::datagram_port*> ports,
+                         configuration_ptr shared, participant_id self, options chosen)
+    : home_(home),
+      ports_(std::move(ports)),
+      shared_(std::move(shared)),
+      given_self_(fmt::format("participant {}", self)),
+      options_(chosen) {
+  if (const auto index = shared_->index_of_id(self)) self_ = *index;
 }
 
 participant::~participant() = default;
@@ -134,14 +153,24 @@ void participant::tell_stage(participation now) noexcept {
   tell([now](event_listener& l) { l.on_stage(now); });
 }
 
+status participant::check_self() const {
+  if (self_ == nobody)
+    return make_error(errc::invalid_argument, "gossip: {} is not in the list of participants", given_self_);
+  const std::size_t addresses = shared_->addresses(self_).size();
+  if (ports_.size() == addresses) return {};
+  return make_error(errc::invalid_argument,
+                    "gossip: {} has {} addresses and {} ports: it needs one port for each address",
+                    given_self_, addresses, ports_.size());
+}
+
 status participant::prepare() {
   if (loop_ != nullptr) return error(errc::already_exists, "gossip: a participant can run only once");
-  if (self_ == nobody)
-    return make_error(errc::invalid_argument, "gossip: {} is no participant", own_address_);
+  if (status s = check_self(); !s) return s;
   if (status s = check(options_, *shared_); !s) return s;
   options chosen = options_;
   if (chosen.seed == 0) chosen.seed = entropy();
-  const std::size_t carried = port_.max_datagram_bytes();
+  std::size_t carried = SIZE_MAX;
+  for (const transport::datagram_port* port : ports_) carried = std::min(carried, port->max_datagram_bytes());
   const std::size_t most = chosen.most_message_bytes == 0 ? carried : chosen.most_message_bytes;
   const std::size_t least = gossip::core::least_bytes(chosen.seal);
   if (most > carried || most < least)
@@ -149,10 +178,27 @@ status participant::prepare() {
                       least, carried);
   auto made = std::make_unique<loop>(*this, chosen, most);
   if (status s = made->find_addresses(); !s) return s;
-  if (status s = port_.bind(own_address_, *made); !s) return s;
   loop_ = std::move(made);
+  for (rail_index i = 0; i < ports_.size(); ++i) {
+    if (status s = loop_->bind(i); !s) return s;
+    ++bound_;
+  }
   loop_->start();
   return {};
+}
+
+void participant::close_ports() noexcept {
+  for (std::size_t i = 0; i < bound_; ++i) ports_[i]->close();
+}
+
+bool participant::ports_open() const noexcept {
+  const std::span own(ports_.data(), bound_);
+  return std::any_of(own.begin(), own.end(), [](const auto* port) { return port->open(); });
+}
+
+void participant::heard(participant_id who, std::uint64_t incarnation) noexcept {
+  const auto index = shared_->index_of_id(who);
+  if (loop_ != nullptr && index) loop_->on_heard(*index, incarnation);
 }
 
 participation participant::stage() const noexcept {
@@ -188,20 +234,22 @@ snapshot participant::take_snapshot() const {
 }
 
 task<status> run(participant& p, stop_token stop) {
-  if (status s = p.prepare(); !s) {
-    if (p.loop_ == nullptr) p.tell_stage(participation::stopped);
-    co_return s;
+  const bool again = p.loop_ != nullptr;
+  const status prepared = p.prepare();
+  if (again) co_return prepared;
+  status ended = prepared;
+  if (prepared) {
+    ended = co_await p.loop_->ended().wait(stop);
+    ended = ended ? status(p.loop_->protocol().failure()) : status();
   }
-  auto& loop = *p.loop_;
-  const status ended = co_await loop.ended().wait(stop);
-  loop.stop();
-  p.port_.close();
-  while (p.port_.open()) {
+  if (p.loop_ != nullptr) p.loop_->stop();
+  p.tell_stage(participation::stopped);
+  p.close_ports();
+  while (p.ports_open()) {
     const auto soon = p.home_.now() + closing_poll;
     co_await sleep_until(soon);
   }
-  if (!ended) co_return status();
-  co_return loop.protocol().failure();
+  co_return ended;
 }
 
 task<status> active(participant& p, stop_token stop) {

@@ -23,6 +23,16 @@ std::string_view to_string(event_kind kind) noexcept {
   return "?";
 }
 
+std::string_view to_string(parameter p) noexcept {
+  switch (p) {
+    case parameter::none: return "none";
+    case parameter::version: return "version";
+    case parameter::interval: return "interval";
+    case parameter::participants: return "participants";
+  }
+  return "?";
+}
+
 std::string_view to_string(liveness state) noexcept {
   switch (state) {
     case liveness::unknown: return "unknown";

@@ -53,12 +53,12 @@ struct gossip_target final : gossip::core_output {
     return o;
   }
 
-  bool send(gossip::participant_index to, std::span<const std::byte> message) noexcept override {
+  bool send(gossip::participant_index to, gossip::way, std::span<const std::byte> message) noexcept override {
     gossip_demand(to < participants && to != 2);
     const auto head = gossip::decode_head(message);
     gossip_demand(head.has_value());
     const auto life = head->kind == gossip::message_kind::reply ? asks_in : 0;
-    const auto plain = gossip::without_checksum(message, {shared()->address(to), life});
+    const auto plain = gossip::without_checksum(message, {shared()->id(to), life});
     gossip_demand(plain.has_value());
     gossip_demand(
         gossip::decode_body(*head, plain->subspan(gossip::message_head::bytes), participants).has_value());
@@ -97,13 +97,15 @@ inline std::vector<std::byte> gossip_message(std::span<const std::uint8_t> in, s
   h.asked = byte(5);
   h.digest = gossip::shortened(gossip_target::shared()->digest());
   h.digest[0] ^= static_cast<std::byte>(byte(6) == 1 ? 1 : 0);
+  h.sender_id = gossip_target::shared()->id(h.sender);
+  h.receiver_id = gossip_target::shared()->id(2);
   std::vector<std::byte> message(gossip::message_head::bytes + in.size() + gossip::checksum_bytes);
   gossip::message_writer w(message);
   w.head(h);
   std::size_t size = w.size();
   for (std::size_t i = 7; i < in.size(); ++i) message[size++] = static_cast<std::byte>(in[i]);
   const std::uint64_t life = replies ? gossip_target::chosen(false).incarnation : 0;
-  message.resize(gossip::add_checksum(message, size, {gossip_target::shared()->address(2), life}));
+  message.resize(gossip::add_checksum(message, size, {h.receiver_id, life}));
   return message;
 }
 

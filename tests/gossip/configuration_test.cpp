@@ -27,6 +27,83 @@ TEST_CASE("participants have one order, however they are listed") {
   CHECK_FALSE((*a)->index_of(""));
 }
 
+TEST_CASE("participants with ids are in the order of their ids, whatever their addresses are") {
+  const auto made = configuration::of_entries(
+      {{20, {"10.0.0.1:7", "10.1.0.1:7"}}, {3, {"10.0.0.9:7", "10.1.0.9:7"}}, {7, {"10.0.0.5:7"}}},
+      milliseconds(200));
+  REQUIRE(made.has_value());
+  const configuration& c = **made;
+  REQUIRE(c.size() == 3);
+  CHECK(c.id(0) == 3);
+  CHECK(c.id(1) == 7);
+  CHECK(c.id(2) == 20);
+  CHECK(c.address(0) == "10.0.0.9:7");
+  CHECK(c.addresses(0).size() == 2);
+  CHECK(c.addresses(1).size() == 1);
+  CHECK(c.addresses(2)[1] == "10.1.0.1:7");
+  for (participant_index i = 0; i < c.size(); ++i) {
+    CHECK(c.index_of_id(c.id(i)) == i);
+    for (const std::string& address : c.addresses(i)) CHECK(c.index_of(address) == i);
+  }
+  CHECK_FALSE(c.index_of_id(4));
+  CHECK_FALSE(c.index_of("10.1.0.5:7"));
+}
+
+TEST_CASE("bare addresses have the ids 1, 2 and so on in their order") {
+  const auto bare = configuration::make({"10.0.0.10:7", "10.0.0.9:7"}, milliseconds(200)).value();
+  const auto entries =
+      configuration::of_entries({{0, {"10.0.0.9:7"}}, {0, {"10.0.0.10:7"}}}, milliseconds(200)).value();
+  const auto with_ids =
+      configuration::of_entries({{2, {"10.0.0.10:7"}}, {1, {"10.0.0.9:7"}}}, milliseconds(200)).value();
+  CHECK(bare->id(0) == 1);
+  CHECK(bare->address(0) == "10.0.0.9:7");
+  CHECK(bare->id(1) == 2);
+  CHECK(bare->digest() == entries->digest());
+  CHECK(bare->digest() == with_ids->digest());
+}
+
+TEST_CASE("the digest depends on ids and on the order of the rails") {
+  const auto digest = [](std::vector<participant_entry> entries) {
+    return configuration::of_entries(std::move(entries), milliseconds(200)).value()->digest();
+  };
+  const auto usual = digest({{1, {"a:1", "b:1"}}, {2, {"a:2", "b:2"}}});
+  CHECK(usual == digest({{2, {"a:2", "b:2"}}, {1, {"a:1", "b:1"}}}));
+  CHECK(usual != digest({{1, {"b:1", "a:1"}}, {2, {"a:2", "b:2"}}}));
+  CHECK(usual != digest({{1, {"a:1", "b:1"}}, {3, {"a:2", "b:2"}}}));
+  CHECK(usual != digest({{1, {"a:1", "b:1", "a:2"}}, {2, {"b:2"}}}));
+  CHECK(usual != digest({{1, {"a:1"}}, {2, {"a:2"}}}));
+}
+
+TEST_CASE(
+    "a list in which some have ids and others have none is refused, as are ids and addresses named twice") {
+  const auto refused = [](std::vector<participant_entry> entries) {
+    const auto made = configuration::of_entries(std::move(entries), milliseconds(200));
+    REQUIRE_FALSE(made.has_value());
+    return made.error();
+  };
+  const error mixed = refused({{4, {"a:1"}}, {0, {"a:2"}}});
+  CHECK(mixed == errc::invalid_argument);
+  CHECK(mixed.text() ==
+        "gossip: participant 4 has an id, but a:2 has none: give an id to every participant, "
+        "or to none");
+  CHECK_THAT(std::string(refused({{0, {"a:1"}}, {4, {"a:2"}}}).text()),
+             Contains("a:1 has no id, but participant 4 has one"));
+  const error several = refused({{0, {"a:1", "b:1"}}});
+  CHECK(several == errc::invalid_argument);
+  CHECK_THAT(std::string(several.text()), Contains("a:1 has 2 addresses and no id"));
+  CHECK(refused({{1, {}}}) == errc::invalid_argument);
+  const error many = refused({{1, std::vector<std::string>(9, "a:1")}});
+  CHECK(many == errc::invalid_argument);
+  CHECK_THAT(std::string(many.text()), Contains("participant 1 has 9 addresses, not 1 to 8"));
+  const error twice = refused({{1, {"a:1"}}, {1, {"a:2"}}});
+  CHECK(twice == errc::duplicate_target);
+  CHECK_THAT(std::string(twice.text()), Contains("participant 1 is named twice"));
+  const error shared = refused({{1, {"a:1", "b:1"}}, {2, {"b:1"}}});
+  CHECK(shared == errc::duplicate_target);
+  CHECK_THAT(std::string(shared.text()), Contains("b:1 is named twice"));
+  CHECK(refused({{1, {"a:1", "a:1"}}}) == errc::duplicate_target);
+}
+
 TEST_CASE("another interval or another list is another configuration") {
   const auto a = configuration::make({"a:1", "a:2"}, milliseconds(200));
   const auto b = configuration::make({"a:1", "a:2"}, milliseconds(201));
@@ -40,7 +117,7 @@ TEST_CASE("another interval or another list is another configuration") {
   CHECK(difference(claim_of(**a), claim_of(**c)) == parameter::participants);
   CHECK(difference(claim_of(**a), claim_of(**d)) == parameter::participants);
   claim other = claim_of(**a);
-  other.version = 2;
+  other.version = protocol_version + 1;
   CHECK(difference(claim_of(**a), other) == parameter::version);
 }
 
@@ -127,8 +204,13 @@ TEST_CASE("the digest is the SHA-256 that the wire format says") {
   };
   // Made by an independent implementation of docs/wire.md, "Gossip".
   CHECK(hex((*made)->participants_digest()) ==
-        "1153072a7e645a137e7c6bba16278f87f251df084a1d96ebf393495634d3abc5");
-  CHECK(hex((*made)->digest()) == "d0a9f810a45f200bd6bde33be3c959caabc05b9560d386441185f73ff523e2bd");
+        "93a8e5375d19a2ed2440853d4d3d4c0845258773e23e874ded0cfe941d0459c8");
+  CHECK(hex((*made)->digest()) == "a25acc9b1fbcf86b9069aa3bafcdbfe7a1a11bec9b1f627ea5b0d9d11320cb02");
+  const auto on_rails = configuration::of_entries(
+      {{3, {"10.0.0.9:7400", "10.1.0.9:7400"}}, {7, {"10.0.0.2:7400", "10.1.0.2:7400"}}}, milliseconds(250));
+  CHECK(hex((*on_rails)->participants_digest()) ==
+        "b1613ee9f203784b794994e0488ccad2c29eebf073cfa1899428476b749f8b9c");
+  CHECK(hex((*on_rails)->digest()) == "19080d05a1eeeefc4852679697a92c8b812befb5533d7a0ea2a45609e772e90a");
 }
 
 TEST_CASE("a newcomer that disagrees stops, an established participant only when most disagree") {

@@ -249,7 +249,7 @@ TEST_CASE("a replayed, truncated, altered or foreign message changes nothing") {
         target.on_message(k.to, altered, c.now);
       }
       target.on_message((k.to + 1) % 8, k.message, c.now);  // from another participant's address
-      target.on_stranger(k.message.size());
+      target.on_stranger(k.message, c.now, {});
       CHECK(state(target) == before);
       CHECK(c.all[0]->out.empty());
       target.on_message(k.to, k.message, c.now);
@@ -431,7 +431,7 @@ TEST_CASE("cycles, messages and verdicts allocate nothing") {
   }
   REQUIRE_FALSE(ping.empty());
   struct nothing final : core_output {
-    bool send(participant_index, std::span<const std::byte>) noexcept override { return true; }
+    bool send(participant_index, way, std::span<const std::byte>) noexcept override { return true; }
     void changed(const liveness_event&) noexcept override {}
   } out;
   core quiet(c.shared, 1, plain_options(), 65507, c.now, out);

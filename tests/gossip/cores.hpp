@@ -28,6 +28,17 @@ inline configuration_ptr shared_by(std::uint32_t count, nanoseconds every = inte
   return configuration::make(std::move(names), every).value();
 }
 
+/// Participants with ids from 1 on, and an address on each rail.
+inline configuration_ptr shared_on_rails(std::uint32_t count, std::uint32_t rails) {
+  std::vector<participant_entry> entries(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    entries[i].id = i + 1;
+    for (std::uint32_t r = 0; r < rails; ++r)
+      entries[i].addresses.push_back("rail" + std::to_string(r) + ":" + std::to_string(i));
+  }
+  return configuration::of_entries(std::move(entries), interval).value();
+}
+
 inline options plain_options(std::uint64_t seed = 1) {
   options o;
   o.seed = seed;
@@ -44,6 +55,7 @@ inline key_ring keys() {
 struct sent {
   participant_index to;
   bytes message;
+  way via{};
 };
 
 /// The complete state that a message could have changed.
@@ -68,21 +80,23 @@ struct station final : core_output {
           std::size_t most = 65507)
       : index(self), protocol(std::move(shared), self, o, most, now, *this) {}
 
-  bool send(participant_index to, std::span<const std::byte> message) noexcept override {
-    out.push_back({to, bytes(message.begin(), message.end())});
+  bool send(participant_index to, way via, std::span<const std::byte> message) noexcept override {
+    out.push_back({to, bytes(message.begin(), message.end()), via});
     return true;
   }
   void changed(const liveness_event& e) noexcept override { events.push_back(e); }
+  void disagrees(const disagreement& d) noexcept override { reports.push_back(d); }
 
   participant_index index;
   std::deque<sent> out;
   std::vector<liveness_event> events;
+  std::vector<disagreement> reports;
   core protocol;
 };
 
 /// The replies are addressed to the first life.
 inline addressee receiver_of(const configuration& shared, participant_index to, message_kind kind) {
-  return {shared.address(to), kind == message_kind::reply ? 1U : 0U};
+  return {shared.id(to), kind == message_kind::reply ? 1U : 0U};
 }
 
 /// Makes a message for a test.
@@ -91,6 +105,8 @@ inline bytes message(const configuration& shared, participant_index to, message_
                      std::uint32_t first = 0, message_seal* seal = nullptr) {
   bytes buffer(4096 + ages.size());
   h.digest = shortened(shared.digest());
+  h.sender_id = h.sender < shared.size() ? shared.id(h.sender) : h.sender + 1U;
+  h.receiver_id = shared.id(to);
   message_writer w(buffer);
   w.head(h);
   if (h.in_full) w.configuration(claim_of(shared));
@@ -110,7 +126,8 @@ inline bytes message(const configuration& shared, participant_index to, message_
   }
   buffer.resize(w.size() + seal->overhead());
   const std::span<std::byte> all(buffer);
-  REQUIRE(seal->seal({h.sender, h.incarnation, h.sequence, h.clock, receiver}, all.first(message_head::bytes),
+  REQUIRE(seal->seal({h.sender, h.sender_id, h.incarnation, h.sequence, h.clock, receiver},
+                     all.first(message_head::bytes),
                      all.subspan(message_head::bytes, w.size() - message_head::bytes)));
   return buffer;
 }
@@ -135,12 +152,19 @@ inline message_view view(const configuration& shared, const sent& s) {
   return *m;
 }
 
+/// The same way, as the receiver sees it.
+inline way turned(way via) {
+  return {via.other, via.own};
+}
+
 /// A few cores in step, on a network that delivers at once each message that `lose` does not drop.
 struct cluster {
   explicit cluster(std::uint32_t count, const options& o = plain_options(), bool has_keys = false,
                    nanoseconds every = interval)
-      : shared(shared_by(count, every)), sealed(has_keys) {
-    for (std::uint32_t i = 0; i < count; ++i) start(i, o);
+      : cluster(shared_by(count, every), o, has_keys) {}
+  explicit cluster(configuration_ptr by, const options& o = plain_options(), bool has_keys = false)
+      : shared(std::move(by)), sealed(has_keys) {
+    for (std::uint32_t i = 0; i < shared->size(); ++i) start(i, o);
   }
 
   void start(participant_index i, options o) {
@@ -173,7 +197,8 @@ struct cluster {
           any = true;
           if (tap) tap(s->index, one);
           if (lose && lose(s->index, one.to)) continue;
-          if (all[one.to]) all[one.to]->protocol.on_message(s->index, one.message, now);
+          if (cut && (cut(s->index, one.via.own) || cut(one.to, one.via.other))) continue;
+          if (all[one.to]) all[one.to]->protocol.on_message(s->index, one.message, now, turned(one.via));
         }
       }
     }
@@ -185,6 +210,7 @@ struct cluster {
   std::deque<aead_seal> seals;  // one for every life
   std::vector<std::unique_ptr<station>> all;
   std::function<bool(participant_index, participant_index)> lose;
+  std::function<bool(participant_index, rail_index)> cut;  // the rail of a participant is dead
   std::function<void(participant_index, const sent&)> tap;
 };
 

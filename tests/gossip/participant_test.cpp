@@ -253,8 +253,9 @@ TEST_CASE("an event queue hands changes on, and says when some were lost") {
 
 namespace {
 
-/// Returns two addresses that are unused as far as the test can know.
-std::vector<std::string> free_addresses(reactor& r, std::size_t count) {
+/// Returns addresses of a host that are unused as far as the test can know.
+std::vector<std::string> free_addresses(reactor& r, std::size_t count,
+                                        const std::string& of_host = "127.0.0.1") {
   struct deaf final : datagram_events {
     void on_datagram(const datagram_address&, const buffer_view&) noexcept override {}
   } nobody_listens;
@@ -262,7 +263,7 @@ std::vector<std::string> free_addresses(reactor& r, std::size_t count) {
   std::deque<udp_port> ports;
   for (std::size_t i = 0; i < count; ++i) {
     udp_port& p = ports.emplace_back(r);
-    REQUIRE(p.bind("127.0.0.1:0", nobody_listens));
+    REQUIRE(p.bind(of_host + ":0", nobody_listens));
     addresses.push_back(p.bound_address());
   }
   for (udp_port& p : ports) p.close();

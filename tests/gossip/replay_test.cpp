@@ -167,16 +167,16 @@ TEST_CASE("a reply is for the life that asked") {
 
 TEST_CASE("another version of the protocol stops the newcomer by name, and is told so") {
   const auto shared = shared_by(4);
-  const auto of_version_two = [&](message_kind kind) {
+  const auto of_next_version = [&](message_kind kind) {
     message_head h = head(1, 1, 1);
-    h.version = 2;
+    h.version = protocol_version + 1;
     h.kind = kind;
     h.echo = kind == message_kind::reply ? 1 : 0;
     h.established = true;
     return message(*shared, 0, h, {});
   };
   station newcomer(shared, 0, plain_options());
-  newcomer.protocol.on_message(1, of_version_two(message_kind::ping), time_point());
+  newcomer.protocol.on_message(1, of_next_version(message_kind::ping), time_point());
   CHECK(newcomer.protocol.stage() == participation::active);
   REQUIRE(newcomer.out.size() == 1);
   const message_view told = view(*shared, newcomer.out[0]);
@@ -184,10 +184,10 @@ TEST_CASE("another version of the protocol stops the newcomer by name, and is to
   CHECK(told.head.in_full);
   CHECK(told.configuration.version == protocol_version);
 
-  newcomer.protocol.on_message(1, of_version_two(message_kind::reply), time_point());
+  newcomer.protocol.on_message(1, of_next_version(message_kind::reply), time_point());
   CHECK(newcomer.protocol.stage() == participation::active);  // this one was here before
   message_head h = head(1, 2, 1);
-  h.version = 2;
+  h.version = protocol_version + 1;
   h.kind = message_kind::reply;
   h.echo = 1;
   h.established = true;

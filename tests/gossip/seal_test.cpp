@@ -38,7 +38,7 @@ bool opens(aead_seal& with, const seal_context& context, const bytes& head, byte
   return true;
 }
 
-const seal_context context{3, 1700, 41, 99, {"10.0.0.1:7400", 12}};
+const seal_context context{3, 4, 1700, 41, 99, {7, 12}};
 const bytes head = text("head, in the clear");
 const bytes body = text("ages of all participants");
 
@@ -109,8 +109,8 @@ TEST_CASE("what is sealed opens with the same key, and the body is hidden", "[se
   REQUIRE(opens(receiver, context, head, message, body));
   REQUIRE(opens(receiver, context, head, message, body));  // the participant rejects repetitions
   const bytes nothing;
-  REQUIRE(
-      opens(receiver, {3, 1700, 42, 99}, head, sealed(sender, {3, 1700, 42, 99}, head, nothing), nothing));
+  REQUIRE(opens(receiver, {3, 4, 1700, 42, 99}, head, sealed(sender, {3, 4, 1700, 42, 99}, head, nothing),
+                nothing));
 }
 
 TEST_CASE("no bit of a sealed message may change, nor what its head claims", "[seal]") {
@@ -136,14 +136,13 @@ TEST_CASE("no bit of a sealed message may change, nor what its head claims", "[s
     alter(other);
     return !opens(both, other, head, message, body);
   };
-  REQUIRE(refused([](seal_context& c) { c.sender = 4; }));
-  REQUIRE(refused([](seal_context& c) { c.sender = 8; }));  // there are eight
-  REQUIRE(refused([](seal_context& c) { c.sender = nobody; }));
+  REQUIRE(refused([](seal_context& c) { c.sender_id = 5; }));
+  REQUIRE(refused([](seal_context& c) { c.sender_id = 0; }));
   REQUIRE(refused([](seal_context& c) { c.incarnation = 1701; }));
   REQUIRE(refused([](seal_context& c) { c.sequence = 42; }));
   REQUIRE(refused([](seal_context& c) { c.cycle = 98; }));
-  REQUIRE(refused([](seal_context& c) { c.receiver.address = "10.0.0.1:7401"; }));
-  REQUIRE(refused([](seal_context& c) { c.receiver.address = {}; }));
+  REQUIRE(refused([](seal_context& c) { c.receiver.id = 8; }));
+  REQUIRE(refused([](seal_context& c) { c.receiver.id = 0; }));
   REQUIRE(refused([](seal_context& c) { c.receiver.life = 13; }));
   REQUIRE(opens(both, context, head, message, body));  // forgeries left no trace
 }
@@ -157,7 +156,7 @@ TEST_CASE("lives and numbers of messages never share a key stream", "[seal]") {
       // A seal belongs to one participant; another participant has another seal.
       aead_seal its(key_ring::parse(key_a).value(), 8);
       for (const std::uint64_t sequence : {1U, 2U})
-        streams.push_back(sealed(its, {sender, incarnation, sequence, 7}, head, zeroes));
+        streams.push_back(sealed(its, {sender, sender + 1, incarnation, sequence, 7}, head, zeroes));
     }
   }
   for (std::size_t a = 0; a != streams.size(); ++a) {
@@ -172,8 +171,8 @@ TEST_CASE("a key is changed in three steps without a message lost", "[seal]") {
   aead_seal b(ring(key_a), 8);
   std::uint64_t sequence = 0;
   const auto talk = [&] {
-    const seal_context from_a{0, 5, ++sequence, 9};
-    const seal_context from_b{1, 6, ++sequence, 9};
+    const seal_context from_a{0, 1, 5, ++sequence, 9};
+    const seal_context from_b{1, 2, 6, ++sequence, 9};
     REQUIRE(opens(b, from_a, head, sealed(a, from_a, head, body), body));
     REQUIRE(opens(a, from_b, head, sealed(b, from_b, head, body), body));
   };
@@ -186,7 +185,7 @@ TEST_CASE("a key is changed in three steps without a message lost", "[seal]") {
     talk();
   }
   aead_seal late(ring(key_a), 8);
-  const seal_context from_late{2, 7, 1, 9};
+  const seal_context from_late{2, 3, 7, 1, 9};
   REQUIRE(a.unknown_key() == 0);
   REQUIRE(!opens(a, from_late, head, sealed(late, from_late, head, body), body));
   REQUIRE(a.unknown_key() == 1);

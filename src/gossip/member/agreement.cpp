@@ -9,16 +9,6 @@ constexpr std::uint32_t full_quorum = 3;
 
 }  // namespace
 
-std::string_view to_string(parameter p) noexcept {
-  switch (p) {
-    case parameter::none: return "none";
-    case parameter::version: return "version";
-    case parameter::interval: return "interval";
-    case parameter::participants: return "participants";
-  }
-  return "?";
-}
-
 claim claim_of(const configuration& shared) noexcept {
   const auto interval = std::chrono::duration_cast<std::chrono::milliseconds>(shared.interval());
   return {shared.version(), static_cast<std::uint32_t>(interval.count()), shared.size(),

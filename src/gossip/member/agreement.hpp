@@ -3,9 +3,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include "gossip/configuration.hpp"
+#include "gossip/event.hpp"
 
 namespace scoll::gossip {
 
@@ -14,14 +14,11 @@ struct claim {
   std::uint16_t version = 0;
   std::uint32_t interval_ms = 0;
   std::uint32_t participants = 0;
-  configuration_digest list{};  ///< the digest of the addresses
+  configuration_digest list{};  ///< the digest of ids and addresses
 };
 
-/// The first parameter in which two configurations differ.
-enum class parameter : std::uint8_t { none, version, interval, participants };
-std::string_view to_string(parameter p) noexcept;
-
 claim claim_of(const configuration& shared) noexcept;
+/// The first parameter in which two configurations differ.
 parameter difference(const claim& own, const claim& other) noexcept;
 
 /// Decides which participant stops when configurations differ. A newcomer stops at once when an established

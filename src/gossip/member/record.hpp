@@ -4,6 +4,7 @@
 
 #include "gossip/configuration.hpp"
 #include "gossip/verdict.hpp"
+#include "scoll/coro/time.hpp"
 
 namespace scoll::gossip {
 
@@ -56,6 +57,8 @@ struct alignas(64) record {
   std::uint32_t aliveness = 0;
   /// for messages of another configuration; kept apart, because they must change nothing
   heard_life disagreeing;
+  time_point next_report{};  ///< of another configuration; there is none before
+  time_point next_vague{};   ///< the same for one that does not say what differs
 };
 static_assert(sizeof(record) == 128);
 
