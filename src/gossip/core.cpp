@@ -121,6 +121,7 @@ void core::conclude_cycle() noexcept {
   silent_cycles_ = static_cast<std::uint8_t>((unsigned{silent_cycles_} << 1) | (replied_ ? 0U : 1U));
   if (replied_ && answers_needed_ != 0) --answers_needed_;
   counts_.cycles_without_reply += !replied_;
+  if (!replied_) rails_.unanswered();
 }
 
 void core::go_on_in_stealth() noexcept {

@@ -83,8 +83,8 @@ class core {
   liveness state(participant_index who) const noexcept { return records_[who].state; }
   std::uint64_t incarnation(participant_index who) const noexcept { return lives_.of(who); }
   reachability reach(participant_index who) const noexcept;
-  /// The own rail that answered last.
-  rail_index rail() const noexcept { return rails_.answered_last(); }
+  /// The own rail with which cycles begin: the one that answered last.
+  rail_index rail() const noexcept { return rails_.preferred(); }
   std::span<const std::uint8_t> ages() const noexcept { return ages_; }
   verdict explain(participant_index who) const noexcept;
   const counters& counts() const noexcept { return counts_; }

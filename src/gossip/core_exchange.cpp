@@ -69,7 +69,7 @@ way core::way_to(participant_index to, rail_index rail) const noexcept {
 void core::ping(participant_index to, rail_index rail) noexcept {
   record& r = records_[to];
   const way via = way_to(to, rail);
-  counts_.other_rail += via.own != rails_.answered_last();
+  counts_.other_rail += via.own != rails_.preferred();
   r.last_tried = clock_.now();
   ++r.unanswered;
   const std::uint32_t each = entries_per_message();

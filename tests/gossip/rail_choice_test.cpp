@@ -36,6 +36,15 @@ TEST_CASE("the first ping of a cycle takes the rail that answered last, and one 
   }
 }
 
+TEST_CASE("a cycle without a reply moves the next one to another rail") {
+  rail_choice c(2);
+  CHECK(c.preferred() == 0);
+  c.unanswered();
+  CHECK(c.preferred() == 1);
+  c.unanswered();
+  CHECK(c.preferred() == 0);
+}
+
 TEST_CASE("retries take the rails that were not tried, beginning with the one that answered last") {
   for (const std::uint32_t rails : {2U, 3U, 8U}) {
     random_generator random(rails);

@@ -21,20 +21,26 @@ class sim_datagram_port;
 /// Why a simulated datagram did not arrive; the numbers are part of every trace hash.
 enum class sim_loss : std::uint8_t {
   chance = 1,     ///< lost at random: `sim_path::loss_ppm`
-  partition = 2,  ///< the path was blocked when it left or when it should have arrived
-  nobody = 3,     ///< no such host, or no open port there
+  partition = 2,  ///< the path was blocked, or a cable was out, when it left or when it should have arrived
+  nobody = 3,     ///< no such address, or no open port there
   no_room = 4,    ///< the queue of the receiver or of the network was full
 };
 
 /// Datagrams on the paths of a `sim_network`, beside its streams. They follow the same model of time, with
 /// loss, repetition, disorder, damage and delay as `sim_path` says. A host sends streams and datagrams one
 /// after the other. Everything random comes from the world's seed. This object must outlive its ports.
+///
+/// A network may have more addresses than the world has hosts. Then each host has several: address `n` is
+/// that of host `n % hosts()` of the world, on its rail `n / hosts()`.
 class sim_datagrams {
  public:
   explicit sim_datagrams(sim_network& network);
   ~sim_datagrams();
   sim_datagrams(const sim_datagrams&) = delete;
   sim_datagrams& operator=(const sim_datagrams&) = delete;
+
+  /// Pulls the cable of an address: until then it neither sends nor receives.
+  void pull(std::uint32_t address, nanoseconds until) { pulled_until_[address] = until; }
 
  private:
   friend class sim_datagram_port;
@@ -61,13 +67,15 @@ class sim_datagrams {
   void arrive(packet& p) noexcept;
   void lose(std::uint32_t from, std::uint32_t to, std::size_t size, sim_loss why) noexcept;
   bool happens(std::uint32_t ppm) noexcept;
+  bool blocked(std::uint32_t from, std::uint32_t to) const noexcept;
   packet* take();
   void give_back(packet& p) noexcept { idle_.push_front(p); }
   sim_world& world() const noexcept { return network_.world_; }
   const sim_path& path(std::uint32_t from, std::uint32_t to) const noexcept { return network_.way(from, to); }
 
   sim_network& network_;
-  std::vector<sim_datagram_port*> ports_;  // by host
+  std::vector<sim_datagram_port*> ports_;  // by address
+  std::vector<nanoseconds> pulled_until_;  // by address
   std::deque<packet> packets_;
   intrusive_list<packet> idle_;
 };
@@ -83,12 +91,16 @@ struct sim_datagram_options {
   std::size_t socket_bytes = 212992;
 };
 
-/// The datagram port of one life of a simulated host, which has one port. Addresses are those of
+/// The datagram port of one life of a simulated host at one of its addresses. Addresses are those of
 /// `sim_network::address_of`. A stalled host receives later; datagrams that find its queue full are dropped.
 /// Addresses without a port are silent. The executor must outlive the port.
 class sim_datagram_port final : public transport::datagram_port, private timer_node {
  public:
+  /// Makes the port of the first address of the host of `home`.
   sim_datagram_port(sim_datagrams& network, sim_executor& home, sim_datagram_options options = {}) noexcept;
+  /// Makes the port of another address of that host.
+  sim_datagram_port(sim_datagrams& network, sim_executor& home, std::uint32_t address,
+                    sim_datagram_options options = {}) noexcept;
   ~sim_datagram_port() override;
 
   status bind(const std::string& address, transport::datagram_events& events) noexcept override;
@@ -115,6 +127,7 @@ class sim_datagram_port final : public transport::datagram_port, private timer_n
 
   sim_datagrams& network_;
   sim_executor& home_;
+  std::uint32_t address_;
   sim_datagram_options options_;
   std::optional<transport::buffer_pool> buffers_;
   transport::datagram_events* events_ = nullptr;

@@ -45,7 +45,8 @@ sim_datagrams::packet::packet(sim_datagrams& network) noexcept
       }),
       network_(network) {}
 
-sim_datagrams::sim_datagrams(sim_network& network) : network_(network), ports_(network.world_.hosts()) {}
+sim_datagrams::sim_datagrams(sim_network& network)
+    : network_(network), ports_(network.hosts()), pulled_until_(network.hosts()) {}
 
 sim_datagrams::~sim_datagrams() {
   for (const sim_datagram_port* port : ports_)
@@ -66,7 +67,7 @@ sim_datagrams::packet* sim_datagrams::take() {
 
 /// Returns the time at which the host's wire will have taken the datagram.
 nanoseconds sim_datagrams::send(std::uint32_t from, std::uint32_t to, std::span<const std::byte> bytes) {
-  const bool known = to < world().hosts();
+  const bool known = to < network_.hosts();
   const sim_path& way = path(from, to);
   const sim_link_model& model = way.model;
   nanoseconds& sending_until = network_.sending_until_[from];
@@ -84,9 +85,13 @@ nanoseconds sim_datagrams::send(std::uint32_t from, std::uint32_t to, std::span<
   return departed;
 }
 
+bool sim_datagrams::blocked(std::uint32_t from, std::uint32_t to) const noexcept {
+  return std::max({path(from, to).blocked_until, pulled_until_[from], pulled_until_[to]}) > world().now();
+}
+
 void sim_datagrams::launch(const sim_path& way, std::uint32_t from, std::uint32_t to,
                            std::span<const std::byte> bytes, nanoseconds departed) {
-  if (way.blocked_until > world().now()) return lose(from, to, bytes.size(), sim_loss::partition);
+  if (blocked(from, to)) return lose(from, to, bytes.size(), sim_loss::partition);
   if (happens(way.loss_ppm)) return lose(from, to, bytes.size(), sim_loss::chance);
   packet* const p = take();
   if (p == nullptr) return lose(from, to, bytes.size(), sim_loss::no_room);
@@ -119,7 +124,7 @@ void sim_datagrams::alter(const sim_path& way, packet& p) noexcept {
 }
 
 void sim_datagrams::arrive(packet& p) noexcept {
-  if (path(p.from, p.to).blocked_until > world().now()) {
+  if (blocked(p.from, p.to)) {
     lose(p.from, p.to, p.bytes.size(), sim_loss::partition);
   } else if (ports_[p.to] == nullptr) {
     lose(p.from, p.to, p.bytes.size(), sim_loss::nobody);
@@ -130,14 +135,20 @@ void sim_datagrams::arrive(packet& p) noexcept {
 }
 
 void sim_datagrams::lose(std::uint32_t from, std::uint32_t to, std::size_t size, sim_loss why) noexcept {
-  world().record(sim_trace::lost, from, (std::uint64_t{to} << 32) | size, static_cast<std::uint64_t>(why));
+  world().record(sim_trace::lost, from % world().hosts(), (std::uint64_t{to} << 32) | size,
+                 static_cast<std::uint64_t>(why));
 }
 
 sim_datagram_port::sim_datagram_port(sim_datagrams& network, sim_executor& home,
                                      sim_datagram_options options) noexcept
+    : sim_datagram_port(network, home, home.host(), options) {}
+
+sim_datagram_port::sim_datagram_port(sim_datagrams& network, sim_executor& home, std::uint32_t address,
+                                     sim_datagram_options options) noexcept
     : timer_node([](timer_node& node) noexcept { static_cast<sim_datagram_port&>(node).drain(); }),
       network_(network),
       home_(home),
+      address_(address),
       options_(options) {}
 
 sim_datagram_port::~sim_datagram_port() {
@@ -149,10 +160,9 @@ status sim_datagram_port::bind(const std::string& address, transport::datagram_e
   if (options_.max_bytes < 1 || options_.max_bytes > transport::datagram_bytes_limit ||
       options_.receive_buffers < 1 || options_.send_buffers < 1)
     return error(errc::invalid_argument, "simulated datagrams: an option is out of range");
-  const std::string own = sim_network::address_of(home_.host());
+  const std::string own = sim_network::address_of(address_);
   if (address != own) return make_error(errc::invalid_argument, "{} is not the address of {}", address, own);
-  if (network_.ports_[home_.host()] != nullptr)
-    return make_error(errc::already_exists, "{} is taken", address);
+  if (network_.ports_[address_] != nullptr) return make_error(errc::already_exists, "{} is taken", address);
   if (!buffers_) {
     buffers_.emplace(options_.max_bytes, options_.receive_buffers);
     departures_.resize(options_.send_buffers);
@@ -164,13 +174,13 @@ status sim_datagram_port::bind(const std::string& address, transport::datagram_e
         },
         this);
   }
-  if (!crashed_) network_.ports_[home_.host()] = this;
+  if (!crashed_) network_.ports_[address_] = this;
   events_ = &events;
   return {};
 }
 
 std::string sim_datagram_port::bound_address() const {
-  return open() ? sim_network::address_of(home_.host()) : std::string();
+  return open() ? sim_network::address_of(address_) : std::string();
 }
 
 result<transport::datagram_address> sim_datagram_port::parse(std::string_view text) const {
@@ -205,7 +215,7 @@ status sim_datagram_port::send(const transport::datagram_address& to,
                         options_.send_buffers);
     }
     next_departure_ = (next_departure_ + 1) % departures_.size();
-    departure = network_.send(home_.host(), *host, bytes);
+    departure = network_.send(address_, *host, bytes);
   }
   ++statistics_.sent;
   statistics_.sent_bytes += bytes.size();
@@ -245,12 +255,12 @@ void sim_datagram_port::deliver(sim_datagrams::packet& p, const transport::buffe
                           wire::checksum(bytes.bytes));
   ++statistics_.received;
   statistics_.received_bytes += size;
-  home_.occupy(network_.path(from, home_.host()).model.overhead);
+  home_.occupy(network_.path(from, address_).model.overhead);
   home_.enter([&]() noexcept { events_->on_datagram(to_datagram(from), bytes); });
 }
 
 void sim_datagram_port::leave() noexcept {
-  if (network_.ports_[home_.host()] == this) network_.ports_[home_.host()] = nullptr;
+  if (network_.ports_[address_] == this) network_.ports_[address_] = nullptr;
   while (!queue_.empty()) network_.give_back(queue_.pop_front());
   queued_bytes_ = 0;
   if (armed()) network_.world().disarm(*this);

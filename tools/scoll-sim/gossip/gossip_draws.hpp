@@ -11,7 +11,9 @@ namespace scoll::sim {
 /// expression draws twice.
 class gossip_draws {
  public:
-  explicit gossip_draws(std::uint64_t seed) noexcept : random_(seed * 0x9e3779b97f4a7c15 + 77) {}
+  /// `stream`: with another one, the same seed draws other numbers.
+  explicit gossip_draws(std::uint64_t seed, std::uint64_t stream = 77) noexcept
+      : random_(seed * 0x9e3779b97f4a7c15 + stream) {}
 
   std::uint32_t below(std::uint32_t bound) noexcept {
     return static_cast<std::uint32_t>(random_.below(bound));

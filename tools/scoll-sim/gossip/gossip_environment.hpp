@@ -21,12 +21,20 @@ struct gossip_environment {
 
   nanoseconds now() const noexcept { return world.now(); }
   bool nothing_found() const noexcept { return report.found.empty(); }
+  /// A host's address on a rail, as a number of the network.
+  std::uint32_t address(std::uint32_t host, std::uint32_t rail) const noexcept { return rail * hosts + host; }
+  /// Pulls the cable of a host on a rail until then.
+  void pull(std::uint32_t host, std::uint32_t rail, nanoseconds until) {
+    datagrams.pull(address(host, rail), until);
+  }
   /// Adds a violation with the present time to the report, which keeps the first twenty.
   void violated(std::string property, std::string what);
 
   std::uint32_t hosts;
   fault_profile faults;
   gossip_draws draws;
+  gossip_draws rail_draws;  ///< for rails and forgeries, which other draws do not depend on
+  std::uint32_t rails;      ///< of every host
   testing::sim_world world;
   testing::sim_network network;
   testing::sim_datagrams datagrams;

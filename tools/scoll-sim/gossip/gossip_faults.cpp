@@ -43,6 +43,19 @@ void gossip_faults::begin() {
   }
   if (w.isolation) isolate(1 + draws.below(environment_.hosts - 1));
   if (w.partitions) partition();
+  if (environment_.rails > 1) pull_cables();
+}
+
+/// One switch fails, or one rail of some hosts. No host loses all rails by that.
+void gossip_faults::pull_cables() {
+  gossip_draws& draws = environment_.rail_draws;
+  const std::uint32_t rail = draws.below(environment_.rails);
+  const bool whole_switch = draws.one_in(2);
+  const nanoseconds until = environment_.now() + seconds(5) + draws.below(seconds(20));
+  for (std::uint32_t host = 0; host < environment_.hosts; ++host) {
+    if (whole_switch || draws.one_in(4)) environment_.pull(host, rail, until);
+  }
+  ++environment_.report.faults;
 }
 
 void gossip_faults::disturb_network() {
@@ -131,8 +144,11 @@ void gossip_faults::partition() {
 
 void gossip_faults::block(std::uint32_t a, std::uint32_t b, nanoseconds until) {
   testing::sim_network& network = environment_.network;
-  for (testing::sim_path* way : {&network.path(a, b), &network.path(b, a)})
-    way->blocked_until = std::max(way->blocked_until, until);
+  for (std::uint32_t rail = 0; rail < environment_.rails; ++rail) {
+    const std::uint32_t x = environment_.address(a, rail), y = environment_.address(b, rail);
+    for (testing::sim_path* way : {&network.path(x, y), &network.path(y, x)})
+      way->blocked_until = std::max(way->blocked_until, until);
+  }
 }
 
 // ---- healing
@@ -151,11 +167,21 @@ void gossip_faults::heal_network() {
   const auto model = way.model;
   way = {};
   way.model = model;
-  for (std::uint32_t i = 0; i < environment_.hosts; ++i) {
-    for (std::uint32_t j = 0; j < environment_.hosts; ++j) {
-      if (i != j) network.path(i, j) = way;
+  for (std::uint32_t rail = 0; rail < environment_.rails; ++rail) {
+    for (std::uint32_t i = 0; i < environment_.hosts; ++i) {
+      environment_.pull(i, rail, nanoseconds(0));
+      for (std::uint32_t j = 0; j < environment_.hosts; ++j) {
+        if (i != j) network.path(environment_.address(i, rail), environment_.address(j, rail)) = way;
+      }
     }
   }
+}
+
+void gossip_faults::cut_off(std::uint32_t host) {
+  for (std::uint32_t rail = 0; rail < environment_.rails; ++rail)
+    environment_.pull(host, rail, gossip_forever);
+  isolated_until_[host] = gossip_forever;
+  ++environment_.report.faults;
 }
 
 }  // namespace scoll::sim

@@ -21,6 +21,8 @@ class gossip_faults {
   void begin();
   /// Ends all faults and starts all hosts that are down.
   void heal();
+  /// Pulls all cables of a host, for good.
+  void cut_off(std::uint32_t host);
 
   /// Starts and crashes hosts whose time has come.
   void carry_out();
@@ -46,6 +48,7 @@ class gossip_faults {
   void isolate(std::uint32_t host);
   void partition();
   void block(std::uint32_t a, std::uint32_t b, nanoseconds until);
+  void pull_cables();
   void heal_network();
 
   gossip_environment& environment_;

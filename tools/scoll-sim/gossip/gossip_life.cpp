@@ -1,6 +1,7 @@
 #include "tools/scoll-sim/gossip/gossip_life.hpp"
 
 #include <chrono>
+#include <vector>
 
 #include "scoll/coro/error_format.hpp"
 
@@ -17,6 +18,19 @@ gossip::options draw_options(gossip_draws& draws, std::uint64_t incarnation) {
   return o;
 }
 
+std::deque<testing::sim_datagram_port>& make_ports(std::deque<testing::sim_datagram_port>& ports,
+                                                   gossip_environment& e, testing::sim_executor& home) {
+  for (std::uint32_t rail = 0; rail < e.rails; ++rail)
+    ports.emplace_back(e.datagrams, home, e.address(home.host(), rail));
+  return ports;
+}
+
+std::vector<transport::datagram_port*> pointers_to(std::deque<testing::sim_datagram_port>& ports) {
+  std::vector<transport::datagram_port*> all;
+  for (testing::sim_datagram_port& port : ports) all.push_back(&port);
+  return all;
+}
+
 task<void> take_part(gossip_life& l) {
   status s = co_await gossip::run(l.member, l.stop.token());
   l.ended.emplace(s);
@@ -30,9 +44,8 @@ gossip_life::gossip_life(gossip_environment& e, gossip_change_listener& l, std::
       born(e.now()),
       incarnation(static_cast<std::uint64_t>(born.count()) + 1),
       home(e.world, host, draw_gossip_clock(e.draws, e.weather, host)),
-      port(e.datagrams, home),
-      member(home, port, e.weather.odd(host) ? e.other : e.shared, testing::sim_network::address_of(host),
-             draw_options(e.draws, incarnation)),
+      member(home, pointers_to(make_ports(ports, e, home)), e.weather.odd(host) ? e.other : e.shared,
+             e.shared->id(host), draw_options(e.draws, incarnation)),
       work(home),
       views(e.hosts) {}
 
@@ -43,7 +56,7 @@ void gossip_life::begin() {
 
 bool gossip_life::end() {
   ending = true;
-  port.crash();
+  for (testing::sim_datagram_port& port : ports) port.crash();
   home.detach();
   stop.request_stop();
   const bool over = home.run_isolated([this] { return work.running() == 0; }, most_turns_to_end);

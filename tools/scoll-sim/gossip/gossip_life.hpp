@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,7 +55,7 @@ struct gossip_life final : gossip::event_listener {
   nanoseconds stalled_until{0};  ///< the latest time at which it stood still
   bool ending = false;
   testing::sim_executor home;
-  testing::sim_datagram_port port;
+  std::deque<testing::sim_datagram_port> ports;  ///< by rail
   gossip::participant member;
   stop_source stop;
   scope work;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "scoll/coro/time.hpp"
 #include "tools/scoll-sim/gossip/gossip_environment.hpp"
@@ -29,6 +30,9 @@ class gossip_properties final : public gossip_change_listener {
   /// Checks that all participants hold the host dead.
   void check_death(std::uint32_t host);
   void check_livelock();
+  /// From here to the check one rail of all hosts is dead, and nothing else fails: every cycle is answered.
+  void begin_dead_switch();
+  void check_dead_switch();
 
   /// From now on no false verdict is forgiven.
   void settle() noexcept { settled_ = true; }
@@ -81,6 +85,7 @@ class gossip_properties final : public gossip_change_listener {
   const gossip_faults& faults_;
   std::uint32_t highest_threshold_ = 0;
   bool settled_ = false;
+  std::vector<std::uint64_t> silent_cycles_;  // by host, when the switch died
 };
 
 }  // namespace scoll::sim

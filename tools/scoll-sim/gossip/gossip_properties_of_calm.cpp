@@ -30,9 +30,27 @@ void gossip_properties::check_odd_one() {
 
 void gossip_properties::check_death(std::uint32_t host) {
   for (const gossip_life* by : lives_.present()) {
-    if (!expected_to_agree(by) || by->member.state(host) == gossip::liveness::dead) continue;
+    if (!expected_to_agree(by) || by->host == host) continue;
+    if (by->member.state(host) == gossip::liveness::dead) continue;
     environment_.violated("a death is noticed by all in time",
                           fmt::format("of host {} by {}", host, by->name()));
+  }
+}
+
+void gossip_properties::begin_dead_switch() {
+  silent_cycles_.clear();
+  for (const gossip_life* l : lives_.present())
+    silent_cycles_.push_back(l == nullptr ? 0 : l->member.counts().cycles_without_reply);
+}
+
+void gossip_properties::check_dead_switch() {
+  for (const gossip_life* l : lives_.present()) {
+    if (!expected_to_agree(l)) continue;
+    const std::uint64_t silent = l->member.counts().cycles_without_reply - silent_cycles_[l->host];
+    // In the cycle in which the switch dies, a retry may go to the one that has stopped.
+    if (silent > (environment_.weather.odd_one ? 1U : 0U))
+      environment_.violated("a dead switch costs a retry",
+                            fmt::format("{} had {} cycles without a reply", l->name(), silent));
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "tools/scoll-sim/gossip/gossip_environment.hpp"
 #include "tools/scoll-sim/gossip/gossip_faults.hpp"
+#include "tools/scoll-sim/gossip/gossip_forger.hpp"
 #include "tools/scoll-sim/gossip/gossip_life.hpp"
 #include "tools/scoll-sim/gossip/gossip_lives.hpp"
 #include "tools/scoll-sim/gossip/gossip_properties.hpp"
@@ -22,6 +23,7 @@ using std::chrono::seconds;
 
 constexpr nanoseconds step = milliseconds(50);
 constexpr nanoseconds calm = seconds(8);
+constexpr nanoseconds without_a_switch = std::chrono::minutes(5);
 constexpr std::size_t followed = 3;    // participants whose clock all others move to
 constexpr double longest_stall = 16;   // cycles
 constexpr double following_pace = 12;  // cycles in which a cycle is caught up with, clocks 1 % off
@@ -34,6 +36,7 @@ class swarm {
       : environment_(p, observer),
         lives_(environment_),
         faults_(environment_, lives_),
+        forger_(environment_, lives_),
         properties_(environment_, lives_, faults_) {
     lives_.report_to(properties_);
   }
@@ -54,6 +57,7 @@ class swarm {
       faults_.carry_out();
       environment_.world.run_until(faults_.next(std::min(until, environment_.now() + step)));
       faults_.stall();
+      forger_.forge();
       properties_.check_states();
     }
   }
@@ -65,7 +69,27 @@ class swarm {
     if (environment_.nothing_found()) properties_.check_everybody("every living pair is alive again in time");
     properties_.settle();
     run_until(environment_.now() + calm);
+    if (environment_.nothing_found() && environment_.rails > 1) lose_switch();
     if (environment_.nothing_found()) last_death();
+  }
+
+  /// One rail of all hosts is dead for long. No verdict may come of it, and each cycle is answered.
+  void lose_switch() {
+    const std::uint32_t rail = environment_.rail_draws.below(environment_.rails);
+    pull(rail, gossip_forever);
+    properties_.begin_dead_switch();
+    const nanoseconds until = environment_.now() + without_a_switch;
+    while (environment_.now() < until && environment_.nothing_found()) {
+      environment_.world.run_until(std::min(until, environment_.now() + seconds(1)));
+      properties_.check_states();
+    }
+    properties_.check_dead_switch();
+    if (environment_.nothing_found()) properties_.check_everybody("everybody is alive without a switch");
+    pull(rail, nanoseconds(0));
+  }
+
+  void pull(std::uint32_t rail, nanoseconds until) {
+    for (std::uint32_t host = 0; host < environment_.hosts; ++host) environment_.pull(host, rail, until);
   }
 
   /// Thresholds that rose because of loss come down one step at a time.
@@ -97,7 +121,11 @@ class swarm {
   void last_death() {
     if (environment_.hosts < 3) return;  // of two, neither knows which is at fault
     const std::uint32_t whom = 1 + environment_.draws.below(environment_.hosts - 2);
-    lives_.crash(whom);
+    if (environment_.rails > 1 && environment_.rail_draws.one_in(2)) {
+      faults_.cut_off(whom);
+    } else {
+      lives_.crash(whom);
+    }
     const double bound = (highest_present_threshold() + 4) * (environment_.weather.skewed ? slowest : 1);
     run_until(environment_.now() + gossip_cycles(bound));
     properties_.check_death(whom);
@@ -124,6 +152,7 @@ class swarm {
   gossip_environment environment_;
   gossip_lives lives_;
   gossip_faults faults_;
+  gossip_forger forger_;
   gossip_properties properties_;
 };
 
