@@ -19,8 +19,8 @@
 namespace scoll::gossip {
 
 /// One member of the gossip, on a datagram port for each of its addresses. It pings one other participant in
-/// each cycle, answers pings, and reports which participants are alive. Memory is O(participants) and reserved
-/// before the first cycle; afterwards it allocates nothing. Thread: its executor's only.
+/// each cycle, answers pings, and reports which participants are alive. Memory is O(participants) and
+/// reserved before the first cycle; afterwards it allocates nothing. Thread: its executor's only.
 class participant {
  public:
   /// Makes a participant that has one address. `self` is that address, one of `shared`, as the port prints
@@ -94,10 +94,10 @@ class participant {
 
 /// Binds each port at the participant's own address on that rail and takes part until stopped; a stop is
 /// success. Errors: `invalid_argument` (what is wrong with options, addresses or configuration, or there are
-/// more or fewer ports than own addresses); `duplicate_target` (two addresses are the same); the errors of `bind`;
-/// `wrong_cluster` (it disagrees with the others about the configuration; the text names parameter and peer);
-/// `version_mismatch` (it disagrees with the others about the protocol version); `stale` (a later life of it
-/// is already known). The ports are closed when this returns. Call it once per participant.
+/// more or fewer ports than own addresses); `duplicate_target` (two addresses are the same); the errors of
+/// `bind`; `wrong_cluster` (it disagrees with the others about the configuration; the text names parameter
+/// and peer); `version_mismatch` (it disagrees with the others about the protocol version); `stale` (a later
+/// life of it is already known). The ports are closed when this returns. Call it once per participant.
 task<status> run(participant& p, stop_token stop);
 
 /// Waits until `p` takes part. Until then it only listens, because others may still know its previous life,

@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "tools/common/command_line.hpp"
 #include "tools/gossipctl/ctl/run.hpp"
@@ -69,7 +71,7 @@ void add_questions(CLI::App& app, arguments& a, command& chosen) {
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   sub = add(app, "explain", "Why a participant is held to be alive or dead, and by whom", explain, chosen);
-  sub->add_option("participant", a.who, "Its address or index")->required();
+  sub->add_option("participant", a.who, "Its address, its index or id:N")->required();
   add(app, "metrics", "Prometheus' text format", metrics, chosen);
 }
 
@@ -128,7 +130,8 @@ int go(int argc, char** argv) {
       app.add_option("--config", args.config, "The configuration file; init needs it, and has no default")
           ->envname("GOSSIPCTL_CONFIG")
           ->capture_default_str();
-  app.add_option("--self", args.self, "The participant meant, by address or index; else who is of this host");
+  app.add_option("--self", args.self,
+                 "The participant meant, by address, index or id:N; else who is of this host");
   app.add_flag("--json", args.as_json, "JSON instead of text");
   app.add_option("--wait", args.wait_s, "Seconds to wait for an answer, a start or an end")
       ->capture_default_str()
@@ -143,11 +146,25 @@ int go(int argc, char** argv) {
   return chosen(args);
 }
 
+/// Returns the words of the command line. The parser would take words such as "[1-2]=10.0.0.[1-2]" for lists
+/// and remove their brackets, unless a blank is in front.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  for (std::string& word : words) {
+    if (word.starts_with('[') && word.ends_with(']') && word.find('=') != std::string::npos)
+      word.insert(word.begin(), ' ');
+  }
+  return words;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    return go(argc, argv);
+    std::vector<std::string> words = words_of(argc, argv);
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    return go(argc, pointers.data());
   } catch (const usage_error& e) {
     fmt::print(stderr, "{}\n", e.what());
     return bad_usage;

@@ -1,5 +1,5 @@
 #include "tests/catch.hpp"
-#include "tools/gossipctl/cluster/range_expression.hpp"
+#include "tools/gossipctl/cluster/participant_list.hpp"
 
 using gossipctl::expand_list;
 using gossipctl::list_mistake;
@@ -9,10 +9,23 @@ namespace {
 
 using list = std::vector<std::string>;
 
-list expanded(std::string_view text, const list_options& options = {7400, 65'536, {}}) {
+using scoll::gossip::participant_entry;
+using entries = std::vector<participant_entry>;
+
+entries with_ids(std::string_view text, const list_options& options = {7400, 65'536, {}}) {
   const auto made = expand_list(text, options);
   if (const auto* m = std::get_if<list_mistake>(&made)) FAIL(to_string(*m));
-  return std::get<list>(made);
+  return std::get<entries>(made);
+}
+
+list expanded(std::string_view text, const list_options& options = {7400, 65'536, {}}) {
+  list all;
+  for (const participant_entry& e : with_ids(text, options)) {
+    CHECK(e.id == 0);
+    REQUIRE(e.addresses.size() == 1);
+    all.push_back(e.addresses.front());
+  }
+  return all;
 }
 
 std::string refused(std::string_view text, const list_options& options = {7400, 65'536, {}}) {
@@ -55,6 +68,41 @@ TEST_CASE("IPv6 addresses count in hexadecimal, their ports do not") {
           list{"[fd00:1::1]:10", "[fd00:1::1]:11", "[fd00:2::1]:10", "[fd00:2::1]:11"});
   REQUIRE(expanded("fd00::[1-2]") == list{"[fd00::1]:7400", "[fd00::2]:7400"});
   REQUIRE(expanded("[FD00:0::0001]:1") == list{"[fd00::1]:1"});
+}
+
+TEST_CASE("an entry may have an id and an address on each rail, and its parts count in step") {
+  const entries one = with_ids("7=10.0.0.7+10.1.0.7:80+[fd00::7]:9");
+  REQUIRE(one.size() == 1);
+  REQUIRE(one[0].id == 7);
+  REQUIRE(one[0].addresses == list{"10.0.0.7:7400", "10.1.0.7:80", "[fd00::7]:9"});
+  const entries many = with_ids("[1-2]=10.0.0.[1-2]+10.1.0.[11,15], [10,20]=10.0.0.[3-4]");
+  REQUIRE(many.size() == 4);
+  REQUIRE(many[0].id == 1);
+  REQUIRE(many[0].addresses == list{"10.0.0.1:7400", "10.1.0.11:7400"});
+  REQUIRE(many[1].id == 2);
+  REQUIRE(many[1].addresses == list{"10.0.0.2:7400", "10.1.0.15:7400"});
+  REQUIRE(many[3].id == 20);
+  REQUIRE(many[3].addresses == list{"10.0.0.4:7400"});
+  REQUIRE(with_ids("18446744073709551615=10.0.0.1")[0].id == UINT64_MAX);
+}
+
+TEST_CASE("what is wrong with ids and rails is told with its place") {
+  REQUIRE(refused("0=10.0.0.1") ==
+          "line 1, column 1: '0' is no id: expected a number from 1 on in '0=10.0.0.1'");
+  REQUIRE(refused("a=10.0.0.1").find("'a' is no id") != std::string::npos);
+  REQUIRE(refused("=10.0.0.1").find("column 1: expected an address or an id") != std::string::npos);
+  REQUIRE(refused("1=10.0.0.1+").find("column 12: expected an address or an id") != std::string::npos);
+  REQUIRE(refused("[1-3]=10.0.0.[1-2]") ==
+          "line 1, column 1: '10.0.0.[1-2]' counts to 2 and '[1-3]' to 3 in '[1-3]=10.0.0.[1-2]'");
+  REQUIRE(
+      refused("[1-2]=10.0.0.[1-2]+10.1.0.1") ==
+      "line 1, column 20: '10.0.0.[1-2]' counts to 2 and '10.1.0.1' to 1 in '[1-2]=10.0.0.[1-2]+10.1.0.1'");
+  REQUIRE(refused("10.0.0.1+10.1.0.1").find("column 10: several addresses need an id") != std::string::npos);
+  REQUIRE(refused("1=10.0.0.1+10.0.0.1").find("column 12: 10.0.0.1:7400 is there twice") !=
+          std::string::npos);
+  REQUIRE(refused("1=10.0.0.1+10.1.0.1 2=10.0.0.2+[fd00::1]:1").find("is of another address family") !=
+          std::string::npos);
+  REQUIRE(refused("7=10.0.0.1+10.1.0.[1-").find("column 22: '[' is never closed") != std::string::npos);
 }
 
 TEST_CASE("a list may name files, which may not name others") {

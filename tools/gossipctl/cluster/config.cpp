@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 
-#include "range_expression.hpp"
+#include "participant_list.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "tools/common/toml_section.hpp"
 
@@ -15,6 +16,7 @@ namespace gossipctl {
 namespace {
 
 namespace fs = std::filesystem;
+using scoll::gossip::participant_index;
 using scoll::kit::toml_mistake;
 using scoll::kit::toml_section;
 
@@ -50,8 +52,9 @@ std::string read_list(const toml::table& root, const toml_section& from) {
   return all;
 }
 
-std::vector<std::string> read_participants(const toml::table& root, const toml_section& from,
-                                           const fs::path& folder) {
+std::vector<scoll::gossip::participant_entry> read_participants(const toml::table& root,
+                                                                const toml_section& from,
+                                                                const fs::path& folder) {
   list_options options;
   options.default_port =
       static_cast<std::uint16_t>(from.get_within<std::int64_t>("port", 1, 65'535, default_port));
@@ -60,8 +63,26 @@ std::vector<std::string> read_participants(const toml::table& root, const toml_s
   auto expanded = expand_list(read_list(root, from), options);
   if (const auto* mistake = std::get_if<list_mistake>(&expanded))
     from.refuse("participants", fmt::format("is wrong at {}", to_string(*mistake)));
-  auto all = std::get<std::vector<std::string>>(std::move(expanded));
+  auto all = std::get<std::vector<scoll::gossip::participant_entry>>(std::move(expanded));
   if (all.empty()) from.refuse("participants", "names nobody");
+  return all;
+}
+
+/// Reads the names of the interfaces, one for each rail.
+std::vector<std::string> read_devices(const toml::table& root, const toml_section& from,
+                                      const scoll::gossip::configuration& shared) {
+  const toml::node* const value = root.get("devices");
+  if (value == nullptr) return {};
+  const toml::array* const names = value->as_array();
+  if (names == nullptr || (!names->empty() && !names->is_homogeneous<std::string>()))
+    from.refuse("devices", "must be an array of texts");
+  std::size_t rails = 0;
+  for (participant_index i = 0; i != shared.size(); ++i) rails = std::max(rails, shared.addresses(i).size());
+  if (names->size() != rails)
+    from.refuse("devices", fmt::format("names {} interfaces, but participants have up to {} addresses",
+                                       names->size(), rails));
+  std::vector<std::string> all;
+  for (const toml::node& name : *names) all.push_back(*name.value<std::string>());
   return all;
 }
 
@@ -69,7 +90,7 @@ config read(const toml::table& root, const fs::path& file) {
   const toml_section from(
       root, "gossip",
       {"version", "name", "interval_ms", "rtt_ms", "participants", "port", "seed", "expected_loss",
-       "false_verdicts_per_year", "dscp", "key_file", "directory", "log_level"});
+       "false_verdicts_per_year", "dscp", "devices", "key_file", "directory", "log_level"});
   const fs::path folder = fs::absolute(file).parent_path();
   config c;
   c.file = file;
@@ -90,9 +111,10 @@ config read(const toml::table& root, const fs::path& file) {
   c.log_level = from.get<std::string>("log_level", c.log_level);
   if (c.log_level != "error" && c.log_level != "warning" && c.log_level != "info" && c.log_level != "debug")
     from.refuse("log_level", "must be error, warning, info or debug");
-  auto shared = scoll::gossip::configuration::make(read_participants(root, from, folder), interval);
+  auto shared = scoll::gossip::configuration::of_entries(read_participants(root, from, folder), interval);
   if (!shared) from.refuse("participants", fmt::format("is refused: {}", shared.error().text()));
   c.shared = std::move(*shared);
+  c.devices = read_devices(root, from, *c.shared);
   return c;
 }
 

@@ -21,6 +21,7 @@ struct config {
   std::filesystem::path file;
   std::string name = "gossip";
   scoll::gossip::configuration_ptr shared;  ///< participants in canonical order, interval
+  std::vector<std::string> devices;         ///< network interfaces by rail; empty: routing chooses
   scoll::nanoseconds rtt = std::chrono::milliseconds(1);
   std::uint64_t seed = 0;  ///< 0: from entropy
   double expected_loss = 0.05;

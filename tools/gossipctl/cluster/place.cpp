@@ -50,11 +50,22 @@ bool is_loopback(const socket_address& address) {
   return address.family() == AF_INET && address.to_string().starts_with("127.");
 }
 
-std::optional<participant_index> read_index(std::string_view name, std::uint32_t size) {
-  participant_index index = 0;
-  const auto [end, failed] = std::from_chars(name.data(), name.data() + name.size(), index);
-  if (failed != std::errc() || end != name.data() + name.size() || index >= size) return std::nullopt;
-  return index;
+template <class Number>
+std::optional<Number> read_number(std::string_view text) {
+  Number number = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<participant_index> find_by_number(const config& c, std::string_view name) {
+  constexpr std::string_view before_id = "id:";
+  if (name.starts_with(before_id)) {
+    const auto id = read_number<scoll::gossip::participant_id>(name.substr(before_id.size()));
+    return id ? c.shared->index_of_id(*id) : std::nullopt;
+  }
+  const auto index = read_number<participant_index>(name);
+  return index && *index < c.shared->size() ? index : std::nullopt;
 }
 
 }  // namespace
@@ -65,22 +76,29 @@ place::place(const config& c, participant_index who)
 std::vector<participant_index> local_participants(const config& c) {
   const auto hosts = local_hosts();
   std::vector<participant_index> found;
+  const auto is_here = [&hosts](const std::string& text) {
+    const auto address = socket_address::parse(text);
+    return address && (is_loopback(*address) || hosts.contains(host_of(*address)));
+  };
   for (participant_index i = 0; i != c.shared->size(); ++i) {
-    const auto address = socket_address::parse(c.shared->address(i));
-    if (address && (is_loopback(*address) || hosts.contains(host_of(*address)))) found.push_back(i);
+    const auto own = c.shared->addresses(i);
+    if (std::any_of(own.begin(), own.end(), is_here)) found.push_back(i);
   }
   return found;
 }
 
 std::variant<participant_index, std::string> find_participant(const config& c, std::string_view name) {
-  if (const auto index = read_index(name, c.shared->size())) return *index;
+  if (const auto index = find_by_number(c, name)) return *index;
   if (const auto exact = c.shared->index_of(name)) return *exact;
   std::vector<participant_index> found;
   const std::string with_port = fmt::format("{}:", name);
   const std::string bracketed = fmt::format("[{}]:", name);
   for (participant_index i = 0; i != c.shared->size(); ++i) {
-    const std::string& address = c.shared->address(i);
-    if (address.starts_with(with_port) || address.starts_with(bracketed)) found.push_back(i);
+    const auto own = c.shared->addresses(i);
+    if (std::any_of(own.begin(), own.end(), [&](const std::string& address) {
+          return address.starts_with(with_port) || address.starts_with(bracketed);
+        }))
+      found.push_back(i);
   }
   if (found.size() == 1) return found.front();
   if (found.empty()) {

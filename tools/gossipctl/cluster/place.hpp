@@ -22,11 +22,11 @@ struct place {
   std::filesystem::path folder;
 };
 
-/// Returns the participants whose address belongs to an interface of this host.
+/// Returns the participants of which an address belongs to an interface of this host.
 std::vector<participant_index> local_participants(const config& c);
 
-/// Finds a participant by index, or by address, whose port may be left out if it is not needed. If there is
-/// no such participant, a text says why.
+/// Finds a participant by index, by id ("id:7"), or by any of its addresses, whose port may be left out if it
+/// is not needed. If there is no such participant, a text says why.
 std::variant<participant_index, std::string> find_participant(const config& c, std::string_view name);
 
 }  // namespace gossipctl

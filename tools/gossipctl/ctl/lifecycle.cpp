@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <thread>
 
 #include "choose.hpp"
@@ -69,11 +70,13 @@ scoll::gossip::key_ring read_ring(const config& c) {
   return std::move(*ring);
 }
 
-/// Takes over the control socket and the address. The caller must hold the lock of this folder.
-void take_over(const place& here, const std::string& address) {
+/// Takes over the control socket and the addresses. The caller must hold the lock of this folder.
+void take_over(const place& here, std::span<const std::string> addresses) {
   ::unlink(here.control().c_str());
-  const auto wanted = scoll::transport::socket_address::parse(address);
-  if (wanted) scoll::kit::await_address([&] { return scoll::transport::open_datagram(*wanted); });
+  for (const std::string& address : addresses) {
+    const auto wanted = scoll::transport::socket_address::parse(address);
+    if (wanted) scoll::kit::await_address([&] { return scoll::transport::open_datagram(*wanted); });
+  }
 }
 
 void make_private(const fs::path& folder) {
@@ -188,7 +191,7 @@ int run_daemon(const arguments& args) {
   const auto signals = block_signals();
   const auto lock = scoll::kit::lock_folder(here.folder);
   if (!lock) return fail(*log, lock.error());
-  take_over(here, c.shared->address(self));
+  take_over(here, c.shared->addresses(self));
   auto loop = scoll::transport::reactor::create(options);
   if (!loop) return fail(*log, loop.error());
   scoll::incarnation_store store(**loop, here.folder);

@@ -59,6 +59,14 @@ std::string number_or(const json& value, const char* otherwise) {
   return value.is_null() ? otherwise : fmt::format("{}", value.get<std::uint64_t>());
 }
 
+/// True if a participant has an id that says more than its index.
+bool has_ids(const json& members) {
+  return std::any_of(members.begin(), members.end(), [](const json& m) {
+    return m.contains("id") &&
+           (m["id"].get<std::uint64_t>() != m["index"].get<std::uint64_t>() + 1 || m["addresses"].size() > 1);
+  });
+}
+
 /// Formats an age in cycles and in time.
 std::string age_text(const json& age, double interval_ms) {
   if (age.is_null()) return "never";
@@ -133,12 +141,18 @@ std::string status_text(const json& s, const style& with) {
 std::string members_text(const json& members, double interval_ms, const style& with) {
   table t;
   const auto heading = &style::strong;
-  t.add({{"#", heading, true},
-         {"PARTICIPANT", heading},
-         {"STATE", heading},
-         {"AGE", heading, true},
-         {"REACH", heading},
-         {"LIVES", heading, true}});
+  const bool ids = has_ids(members);
+  const auto add = [&t, ids](std::vector<table::cell> row, table::cell id) {
+    if (ids) row.insert(row.begin() + 1, std::move(id));
+    t.add(std::move(row));
+  };
+  add({{"#", heading, true},
+       {"PARTICIPANT", heading},
+       {"STATE", heading},
+       {"AGE", heading, true},
+       {"REACH", heading},
+       {"LIVES", heading, true}},
+      {"ID", heading, true});
   std::uint32_t alive = 0;
   std::uint32_t dead = 0;
   for (const json& m : members) {
@@ -147,13 +161,14 @@ std::string members_text(const json& members, double interval_ms, const style& w
     alive += state == "alive";
     dead += state == "dead";
     const auto reach = m["reach"].get<std::string>();
-    t.add({{fmt::format("{}", m["index"].get<std::uint32_t>()), nullptr, true},
-           {m["address"].get<std::string>()},
-           {state, paint_of(state)},
-           {self ? "-" : age_text(m["age"], interval_ms), nullptr, true},
-           {self ? "self" : reach, self ? &style::faint : paint_of(reach)},
-           {m["incarnation"].is_null() ? "-" : fmt::format("{}", m["aliveness"].get<std::uint32_t>() + 1),
-            nullptr, true}});
+    add({{fmt::format("{}", m["index"].get<std::uint32_t>()), nullptr, true},
+         {m["address"].get<std::string>()},
+         {state, paint_of(state)},
+         {self ? "-" : age_text(m["age"], interval_ms), nullptr, true},
+         {self ? "self" : reach, self ? &style::faint : paint_of(reach)},
+         {m["incarnation"].is_null() ? "-" : fmt::format("{}", m["aliveness"].get<std::uint32_t>() + 1),
+          nullptr, true}},
+        {ids ? fmt::format("{}", m["id"].get<std::uint64_t>()) : "", nullptr, true});
   }
   json sums;
   sums["alive"] = alive;

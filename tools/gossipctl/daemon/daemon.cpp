@@ -16,10 +16,24 @@
 namespace gossipctl {
 namespace {
 
-scoll::transport::udp_options udp_of(const config& c) {
+scoll::transport::udp_options udp_of(const config& c, std::size_t rail) {
   scoll::transport::udp_options options;
   options.dscp = c.dscp;
+  if (rail < c.devices.size()) options.device = c.devices[rail];
   return options;
+}
+
+void add(scoll::transport::datagram_statistics& to, const scoll::transport::datagram_statistics& more) {
+  to.sent += more.sent;
+  to.sent_bytes += more.sent_bytes;
+  to.busy += more.busy;
+  to.send_errors += more.send_errors;
+  if (more.last_send_error != 0) to.last_send_error = more.last_send_error;
+  to.received += more.received;
+  to.received_bytes += more.received_bytes;
+  to.truncated += more.truncated;
+  to.dropped += more.dropped;
+  to.receive_errors += more.receive_errors;
 }
 
 scoll::gossip::options options_of(const config& c, std::uint64_t incarnation,
@@ -45,13 +59,25 @@ daemon::daemon(scoll::transport::reactor& loop, const config& c, participant_ind
       place_(c, self),
       log_(std::move(log)),
       clocks_(log_),
-      udp_(loop, udp_of(c)),
-      port_(udp_, chosen.inject_loss, chosen.inject_seed),
       started_(loop.now()),
       scope_(loop) {
   if (!keys.empty()) seal_.emplace(std::move(keys), c.shared->size());
   const auto options = options_of(c, incarnation, seal_ ? &*seal_ : nullptr, clocks_);
-  participant_.emplace(loop, port_, c.shared, c.shared->address(self), options);
+  make_ports(self, chosen);
+  std::vector<scoll::transport::datagram_port*> by_rail;
+  for (lossy_port& port : ports_) by_rail.push_back(&port);
+  participant_.emplace(loop, std::move(by_rail), c.shared, c.shared->id(self), options);
+}
+
+void daemon::make_ports(participant_index self, const daemon_options& chosen) {
+  for (std::size_t rail = 0; rail < config_.shared->addresses(self).size(); ++rail) {
+    udp_.emplace_back(reactor_, udp_of(config_, rail));
+    ports_.emplace_back(udp_.back(), chosen.inject_loss, chosen.inject_seed + rail);
+  }
+}
+
+bool daemon::ports_open() const noexcept {
+  return std::any_of(udp_.begin(), udp_.end(), [](const auto& port) { return port.open(); });
 }
 
 scoll::task<scoll::status> daemon::run(int signals) {
@@ -65,7 +91,7 @@ scoll::task<scoll::status> daemon::run(int signals) {
   ::unlink(place_.control().c_str());
   scope_.request_stop();
   co_await scope_.join();
-  while (udp_.open()) co_await scoll::sleep_for(std::chrono::milliseconds(1));
+  while (ports_open()) co_await scoll::sleep_for(std::chrono::milliseconds(1));
   co_return ended_;
 }
 
@@ -128,13 +154,16 @@ daemon_facts daemon::facts() const {
   f.pid = ::getpid();
   f.uptime_s = std::chrono::duration<double>(reactor_.now() - started_).count();
   f.longest_gap_ms = std::chrono::duration<double, std::milli>(longest_gap_).count();
-  f.injected_losses = port_.lost();
+  for (const lossy_port& port : ports_) f.injected_losses += port.lost();
   f.sealed = seal_.has_value();
   if (seal_) {
     for (const auto& key : seal_->keys().keys()) f.key_ids.push_back(key.id);
     f.unknown_key = seal_->unknown_key();
   }
-  f.port = udp_.statistics();
+  for (const auto& port : udp_) {
+    f.rails.push_back(port.statistics());
+    add(f.port, f.rails.back());
+  }
   return f;
 }
 

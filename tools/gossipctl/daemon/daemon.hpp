@@ -2,6 +2,7 @@
 
 #include <spdlog/logger.h>
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -28,7 +29,8 @@ struct daemon_options {
   std::uint64_t inject_seed = 1;
 };
 
-/// Runs one participant of the gossip as a process: on a UDP port, with a control socket, a log and signals.
+/// Runs one participant of the gossip as a process: on a UDP port for each of its addresses, with a control
+/// socket, a log and signals.
 /// Its members are destroyed in reverse order, so that each is destroyed before those it needs.
 class daemon {
  public:
@@ -51,6 +53,8 @@ class daemon {
   void ask_to_stop() noexcept { stop_wanted_.set(); }
 
  private:
+  void make_ports(participant_index self, const daemon_options& chosen);
+  bool ports_open() const noexcept;
   scoll::task<void> take_part();
   scoll::task<void> watch_signals(int signals);
   scoll::task<void> watch_gaps();
@@ -62,8 +66,8 @@ class daemon {
   place place_;
   std::shared_ptr<spdlog::logger> log_;
   clock_log clocks_;
-  scoll::transport::udp_port udp_;
-  lossy_port port_;
+  std::deque<scoll::transport::udp_port> udp_;  // by rail
+  std::deque<lossy_port> ports_;                // the same ports, losing messages
   std::optional<scoll::gossip::aead_seal> seal_;
   std::optional<scoll::gossip::participant> participant_;
   scoll::time_point started_;

@@ -26,24 +26,43 @@ std::string hex(const configuration_digest& digest) {
   return text;
 }
 
+json addresses_json(const config& c, participant_index who) {
+  json all = json::array();
+  for (const std::string& address : c.shared->addresses(who)) all.push_back(address);
+  return all;
+}
+
 json keys_json(const daemon_facts& facts) {
   json ids = json::array();
   for (const std::uint32_t id : facts.key_ids) ids.push_back(fmt::format("{:08x}", id));
   return ids;
 }
 
-json port_json(const daemon_facts& facts) {
+json port_json(const scoll::transport::datagram_statistics& of) {
   json j;
-  j["sent"] = facts.port.sent;
-  j["sent_bytes"] = facts.port.sent_bytes;
-  j["busy"] = facts.port.busy;
-  j["send_errors"] = facts.port.send_errors;
-  j["received"] = facts.port.received;
-  j["received_bytes"] = facts.port.received_bytes;
-  j["truncated"] = facts.port.truncated;
-  j["dropped"] = facts.port.dropped;
-  j["receive_errors"] = facts.port.receive_errors;
+  j["sent"] = of.sent;
+  j["sent_bytes"] = of.sent_bytes;
+  j["busy"] = of.busy;
+  j["send_errors"] = of.send_errors;
+  j["received"] = of.received;
+  j["received_bytes"] = of.received_bytes;
+  j["truncated"] = of.truncated;
+  j["dropped"] = of.dropped;
+  j["receive_errors"] = of.receive_errors;
   return j;
+}
+
+/// One object per own rail, with its address and interface.
+json rails_json(const config& c, participant_index self, const daemon_facts& facts) {
+  json all = json::array();
+  for (std::size_t rail = 0; rail < facts.rails.size(); ++rail) {
+    json j;
+    j["address"] = c.shared->addresses(self)[rail];
+    j["device"] = rail < c.devices.size() ? json(c.devices[rail]) : json();
+    j.update(port_json(facts.rails[rail]));
+    all.push_back(std::move(j));
+  }
+  return all;
 }
 
 }  // namespace
@@ -53,6 +72,9 @@ json status_json(const config& c, const snapshot& s, const daemon_facts& facts) 
   j["name"] = c.name;
   j["address"] = c.shared->address(s.self);
   j["index"] = s.self;
+  j["id"] = c.shared->id(s.self);
+  j["addresses"] = addresses_json(c, s.self);
+  j["rail"] = s.rail;
   j["stage"] = to_string(s.stage);
   j["incarnation"] = s.incarnation;
   j["pid"] = facts.pid;
@@ -81,6 +103,8 @@ json verdict_json(const config& c, const verdict& v) {
   json j;
   j["index"] = v.who;
   j["address"] = c.shared->address(v.who);
+  j["id"] = c.shared->id(v.who);
+  j["addresses"] = addresses_json(c, v.who);
   j["state"] = to_string(v.state);
   j["incarnation"] = v.incarnation == 0 ? json() : json(v.incarnation);
   j["aliveness"] = v.aliveness;
@@ -120,6 +144,7 @@ json event_json(const config& c, const liveness_event& e, const verdict& now) {
   j["event"] = to_string(e.kind);
   j["index"] = e.who;
   j["address"] = c.shared->address(e.who);
+  j["id"] = c.shared->id(e.who);
   j["incarnation"] = e.incarnation;
   j["aliveness"] = e.aliveness;
   j["epoch"] = e.epoch;
@@ -143,7 +168,8 @@ json dump_json(const config& c, const snapshot& s, const daemon_facts& facts) {
   j["configuration"]["participants_digest"] = hex(c.shared->participants_digest());
   j["status"] = status_json(c, s, facts);
   j["counters"] = counters_json(s.counts);
-  j["port"] = port_json(facts);
+  j["port"] = port_json(facts.port);
+  j["rails"] = rails_json(c, s.self, facts);
   j["members"] = members_json(c, s);
   return j;
 }

@@ -21,7 +21,8 @@ struct daemon_facts {
   bool sealed = false;
   std::vector<std::uint32_t> key_ids;  ///< the first one seals messages
   std::uint64_t unknown_key = 0;
-  scoll::transport::datagram_statistics port;
+  scoll::transport::datagram_statistics port;                ///< of all rails together
+  std::vector<scoll::transport::datagram_statistics> rails;  ///< by rail
 };
 
 /// Makes the answer of `status`: figures of the whole cluster, nothing per participant.
