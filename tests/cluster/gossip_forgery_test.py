@@ -48,11 +48,15 @@ class Forgery(unittest.TestCase):
             cluster.kill(2)
             with bound_to(cluster.addresses[2]) as two:
                 cluster.wait_all_named([0, 2], [1, 3, 4])
-                altered = [self.altered(of_two, at) for at in (8, 16, 24, 32, 48, 64, 80, -1)]
-                altered += [of_two[:-1], b"SCGP" + bytes(200)]
+                altered = [self.altered(of_two, at) for at in (8, 16, 24, 32, 48, 65, 73, 80, -1)]
+                altered += [of_two[:-1]]
                 garbage = [b"x", of_two[:40], random.Random(9).randbytes(1000)]
                 self.expect_dropped(cluster, two, altered, **{refused_as: len(altered)})
                 self.expect_dropped(cluster, two, garbage, malformed=len(garbage))
+                versions = [b"SCGP" + bytes(200), self.altered(of_two, 4), self.altered(of_two, 5)]
+                self.expect_dropped(cluster, two, versions, other_version=len(versions))
+                # One line about a peer in ten seconds.
+                self.assertEqual(cluster.log(1).count("speaks version"), 1)
                 # Real ones, from another's address and from their owner's: they were meant for another receiver.
                 self.expect_dropped(cluster, two, [of_three], **{refused_as: 1})
                 self.expect_dropped(cluster, zero, [of_two], **{refused_as: 1})
@@ -74,7 +78,7 @@ class Forgery(unittest.TestCase):
 
     def expect_dropped(self, cluster, port, messages, **counted):
         """Participant 1 counts the messages, and is two cycles later as it was."""
-        names = ("malformed", "not_authentic", "repeated", "unknown_address", "disagreeing")
+        names = ("malformed", "not_authentic", "repeated", "unknown_address", "disagreeing", "other_version")
         host, number = cluster.addresses[1].split(":")
 
         def counters():

@@ -423,6 +423,37 @@ class Alone(unittest.TestCase):
             done = run(*command, "stop", "--all")
         self.assertEqual(done.returncode, 0, done)
 
+    def test_participants_with_two_rails_as_daemons(self):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            s.bind(("127.0.0.1", 0))
+            port = s.getsockname()[1]
+        done = run("--config", self.file, "init", "--participants",
+                   f"[11-13]=127.0.1.[1-3]:{port}+127.0.2.[1-3]:[{port},{port},{port}]", "--directory", "run")
+        self.assertEqual(done.returncode, 2, done)
+        self.assertIn("counts to 3", done.stderr)
+        done = run("--config", self.file, "init", "--participants",
+                   f"[11-13]=127.0.1.[1-3]:{port}+127.0.2.[1-3]:{port}", "--directory", "run")
+        self.assertEqual(done.returncode, 0, done)
+        with open(self.file, "a", encoding="utf8") as out:
+            out.write('devices = ["lo", "lo"]\n')
+        command = ["--config", self.file]
+        try:
+            self.assertEqual(run(*command, "start", "--all").returncode, 0)
+            until(lambda: run(*command, "--self", "id:11", "status").returncode == 0, "all are alive")
+            members = json.loads(run(*command, "--self", "127.0.2.2", "--json", "members").stdout)
+            self.assertEqual([(m["index"], m["id"]) for m in members], [(0, 11), (1, 12), (2, 13)])
+            self.assertEqual(members[2]["addresses"], [f"127.0.1.3:{port}", f"127.0.2.3:{port}"])
+            self.assertIn("ID", run(*command, "--self", "0", "members").stdout)
+
+            def carried():
+                rails = json.loads(run(*command, "--self", "0", "--json", "dump").stdout)["rails"]
+                return [r["received"] > 0 and r["device"] == "lo" for r in rails] == [True, True]
+
+            until(carried, "both rails carry messages")
+        finally:
+            done = run(*command, "stop", "--all")
+        self.assertEqual(done.returncode, 0, done)
+
     def test_plan_needs_no_configuration(self):
         done = run("--config", self.file, "--json", "plan", "--nodes", "16,1024", "--loss", "0.05,0.2")
         self.assertEqual(done.returncode, 0, done.stderr)
