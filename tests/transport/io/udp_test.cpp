@@ -445,3 +445,25 @@ TEST_CASE("datagrams allocate nothing once a UDP port is warm", "[reactor]") {
   CHECK(allocation_counter::on_this_thread() == before);
   CHECK(answers == 120 * 8);
 }
+
+TEST_CASE("a UDP port on a device carries what goes by that device, and one that is not there is named",
+          "[reactor]") {
+  const auto r = on_reactor::make();
+  deaf nobody_listens;
+  udp_options on_loopback;
+  on_loopback.device = "lo";
+  udp_port port(*r, on_loopback);
+  REQUIRE(port.bind("127.0.0.1:0", nobody_listens));
+  const plain other("127.0.0.2:0");
+  other.send(port.bound_address(), 10);
+  turn_until(*r, [&] { return port.statistics().received == 1; });
+  port.close();
+  turn_until(*r, [&] { return !port.open(); });
+  udp_options elsewhere;
+  elsewhere.device = "no-such-device";
+  udp_port refused(*r, elsewhere);
+  const status s = refused.bind("127.0.0.1:0", nobody_listens);
+  REQUIRE_FALSE(s);
+  CHECK(std::string(s.error().text()).find("no-such-device") != std::string::npos);
+  CHECK_FALSE(refused.open());
+}

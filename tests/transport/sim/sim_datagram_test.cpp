@@ -379,3 +379,38 @@ TEST_CASE("simulated datagrams allocate nothing once warm") {
   CHECK(allocation_counter::on_this_thread() == before);
   CHECK(p.b.count == 808);
 }
+
+TEST_CASE("a host may have several addresses, each with its own cable") {
+  sim_world world(7, 2);
+  sim_network network(world, 4096, 4);  // host 0 has the addresses 0 and 2, host 1 has 1 and 3
+  sim_datagrams datagrams(network);
+  station a(world, datagrams, 0), b(world, datagrams, 1);
+  std::size_t arrived = 0;
+  struct counter final : datagram_events {
+    explicit counter(std::size_t& to) : count(to) {}
+    void on_datagram(const datagram_address&, const buffer_view&) noexcept override { ++count; }
+    std::size_t& count;
+  } counts(arrived);
+  sim_datagram_port of_a(datagrams, a.home, 2), of_b(datagrams, b.home, 3);
+  REQUIRE(of_a.bind("host:2", counts));
+  REQUIRE(of_b.bind("host:3", counts));
+  CHECK(of_b.bound_address() == "host:3");
+  const auto send_on_both = [&] {
+    REQUIRE(a.send(1));
+    a.home.enter([&] { REQUIRE(of_a.send(of_a.parse("host:3").value(), {})); });
+    world.run_until(world.now() + milliseconds(10));
+  };
+  send_on_both();
+  CHECK(b.count == 1);
+  CHECK(arrived == 1);
+  datagrams.pull(2, world.now() + seconds(1));
+  send_on_both();
+  CHECK(b.count == 2);
+  CHECK(arrived == 1);
+  world.run_until(world.now() + seconds(2));
+  send_on_both();
+  CHECK(b.count == 3);
+  CHECK(arrived == 2);
+  of_a.close();
+  of_b.close();
+}
