@@ -2,9 +2,12 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "scoll/coro/event.hpp"
 #include "scoll/coro/executor.hpp"
@@ -18,6 +21,7 @@
 #include "transport/session/greeting.hpp"
 #include "transport/session/link.hpp"
 #include "transport/session/message.hpp"
+#include "transport/session/rails/rail_set.hpp"
 #include "transport/session/session.hpp"
 
 namespace scoll::transport {
@@ -128,11 +132,16 @@ class endpoint final : private accept_events {
  public:
   endpoint(executor& ex, rail& transport, endpoint_options options, endpoint_events& events,
            std::shared_ptr<endpoint_buffers> buffers = std::make_shared<endpoint_buffers>());
+  /// Makes an endpoint of several rails, at least one. The set and its rails must outlive it.
+  endpoint(executor& ex, const rail_set& rails, endpoint_options options, endpoint_events& events,
+           std::shared_ptr<endpoint_buffers> buffers = std::make_shared<endpoint_buffers>());
   ~endpoint();
   endpoint(const endpoint&) = delete;
   endpoint& operator=(const endpoint&) = delete;
 
-  /// Starts to accept links. Errors are those of the rail.
+  /// Starts to accept links. Errors are those of the rail. With a set of rails, each listens where its traits
+  /// say; `address`, unless it is empty, takes the place of what the first one's say. If one cannot listen,
+  /// none does.
   status listen(const std::string& address);
   std::string listen_address() const { return rail_.listen_address(); }
   /// The address that this node tells its peers: `endpoint_options::advertise`, or else where it listens.
@@ -143,8 +152,32 @@ class endpoint final : private accept_events {
   /// Makes a node known. A node that is known already gets the new address for its next connection. Error:
   /// `invalid_argument` (node 0 or this one, or what `check_address` refuses); then nothing has changed.
   status add_peer(node_id node, const std::string& address);
-  /// Checks the form of an address, by `rail::check_address` for each lane.
+  /// Likewise, with the addresses of a node that has several rails, 1 to `max_rails`, in the order of its rails.
+  status add_peer(node_id node, const std::vector<std::string>& addresses);
+  status add_peer(node_id node, std::initializer_list<std::string> addresses) {
+    return add_peer(node, std::span(addresses.begin(), addresses.size()));
+  }
+  /// Checks the form of an address, by `rail::check_address` for each lane. One of the rails must accept it.
   status check_address(std::string_view address) const;
+
+  /// The number of rails, and one of them.
+  std::size_t rails() const noexcept { return rails_ == nullptr ? 1 : rails_->size(); }
+  rail& rail_at(std::size_t number) const noexcept {
+    return rails_ == nullptr ? rail_ : *(*rails_)[number].transport;
+  }
+  /// The name of a rail; empty if the endpoint was given a rail and no set.
+  std::string_view name_of_rail(std::size_t number) const noexcept {
+    return rails_ == nullptr ? std::string_view() : (*rails_)[number].name;
+  }
+  /// The address by which peers reach a rail, as far as it is known.
+  std::string address_of_rail(std::size_t number) const;
+  std::uint8_t prefix_of_rail(std::size_t number) const noexcept {
+    return rails_ == nullptr ? std::uint8_t{0} : (*rails_)[number].traits.prefix;
+  }
+  /// True if class bulk prefers the rail.
+  bool bulk_prefers(std::size_t number) const noexcept {
+    return rails_ != nullptr && (*rails_)[number].traits.bulk;
+  }
   /// The session with a node; null if the node was never added, and is no client that has a place here.
   session* find(node_id node) noexcept;
   /// Asks who is at an address, and makes that node known if it is not. It asks again until it has an answer
@@ -215,8 +248,14 @@ class endpoint final : private accept_events {
   friend class client_table;
   friend class address_query;
   class greeter;
+  class rail_door;
 
-  void on_accepted(link& accepted) noexcept override;
+  status add_peer(node_id node, std::span<const std::string> addresses);
+  static status check_address(const rail& by, std::string_view address);
+  status listen_on_all(const std::string& first);
+  void stop_listening() noexcept;
+  void on_accepted(link& accepted) noexcept override { accept(accepted, 0); }
+  void accept(link& accepted, std::uint8_t by) noexcept;
   void on_identity(greeter& from, std::uint8_t lane_number, frame_view& frame) noexcept;
   result<session*> introduce(const identity& said, std::string_view from) noexcept;
   client_table& clients();
@@ -236,7 +275,9 @@ class endpoint final : private accept_events {
   void note_violation(node_id peer, const error& reason) noexcept;
 
   executor& executor_;
-  rail& rail_;
+  rail& rail_;                                     // the first, or the only one
+  const rail_set* rails_ = nullptr;                // null if there is only one
+  std::vector<std::unique_ptr<rail_door>> doors_;  // of the others
   endpoint_options options_;
   std::array<endpoint_events*, class_count> handlers_;
   std::shared_ptr<endpoint_buffers> buffers_;

@@ -44,6 +44,14 @@ struct endpoint_options {
   nanoseconds probe_interval = std::chrono::seconds(1);
   /// Probes a peer when its connection comes up, so that the round trip is known from the beginning.
   bool probe_first = false;
+  /// How long a path to a peer with several may leave something unanswered while another path of the same
+  /// peer answers; then it is suspected, and what it carries goes by another one.
+  nanoseconds rails_detect = std::chrono::milliseconds(100);
+  /// How long a path may be suspected before its connections are cut and made anew.
+  nanoseconds rails_dead = std::chrono::seconds(1);
+  /// How long a path that is back must answer before it is preferred again. Trouble within a minute doubles
+  /// it, up to a minute.
+  nanoseconds rails_prove = std::chrono::seconds(1);
   /// How long an acknowledgement may wait for another frame that can carry it.
   nanoseconds acknowledge_delay = std::chrono::milliseconds(20);
   /// The most requests of each class that a peer may have open here at once.

@@ -25,6 +25,11 @@ struct endpoint_statistics {
   std::uint64_t links_half_dead = 0;
   /// Links broken off because the peer answered probes and acknowledged nothing.
   std::uint64_t links_stuck = 0;
+  /// How often messages went over from one path of a peer to another, and how often paths were suspected and
+  /// died.
+  std::uint64_t path_moves = 0, path_suspicions = 0, path_deaths = 0;
+  /// Ends of links that were told to peers, and by peers.
+  std::uint64_t link_downs_sent = 0, link_downs_received = 0;
   /// Frames sent again on a new link.
   std::uint64_t replays = 0;
   /// Frames received again and dropped.

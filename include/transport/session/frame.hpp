@@ -26,17 +26,19 @@ inline constexpr std::size_t placed_payload_bytes = 8192;
 inline constexpr std::size_t max_notice_head_bytes = 192;
 
 enum class frame_type : std::uint8_t {
-  hello = 1,         ///< the first frame, from the side that connected; names nobody
-  welcome = 2,       ///< the answer to identity: the session continues or begins
-  refuse = 3,        ///< the answer to hello or identity: an error, after which the link closes
-  request = 4,       ///< not announced, so it costs a credit of its class
-  reply = 5,         ///< announced, so it uses the capacity that its request reserved
-  cancel = 6,        ///< the requester no longer waits
-  acknowledge = 7,   ///< carries nothing but the header's counters
-  goodbye = 8,       ///< the sender has drained and closes
-  probe = 9,         ///< asks whether the peer is there; answered in the same turn
-  probe_reply = 10,  ///< the answer to probe
-  // 11, 12 and 15 are reserved for sessions over several rails.
+  hello = 1,             ///< the first frame, from the side that connected; names nobody
+  welcome = 2,           ///< the answer to identity: the session continues or begins
+  refuse = 3,            ///< the answer to hello or identity: an error, after which the link closes
+  request = 4,           ///< not announced, so it costs a credit of its class
+  reply = 5,             ///< announced, so it uses the capacity that its request reserved
+  cancel = 6,            ///< the requester no longer waits
+  acknowledge = 7,       ///< carries nothing but the header's counters
+  goodbye = 8,           ///< the sender has drained and closes
+  probe = 9,             ///< asks whether the peer is there; answered in the same turn
+  probe_reply = 10,      ///< the answer to probe
+  link_down = 11,        ///< the sender has cut another connection of the session; repeated until answered
+  link_down_reply = 12,  ///< the answer: the other end of that connection is gone, too
+  // 15 is reserved for sessions over several rails.
   identity = 13,  ///< follows hello: who speaks to whom
   secure = 14,    ///< a step of a security mode, between hello and identity; there is no mode yet
   notice = 16,    ///< a message of class urgent that is not answered; it costs a credit of that class

@@ -104,6 +104,10 @@ class link {
   /// Ends the link after what was written has been sent, without further calls to the owner. The link may be
   /// destroyed when this returns. A peer that does not read delays the end only for a bounded time.
   virtual void close() noexcept = 0;
+  /// Ends the link at once, without further calls to the owner: what was written and has not been delivered
+  /// is dropped, and nothing that still arrives is read. The peer learns of it only if something gets through
+  /// to it. The link may be destroyed when this returns.
+  virtual void sever() noexcept { close(); }
 
   /// The peer's address as people read it, such as "127.0.0.1:4711".
   virtual std::string peer_name() const = 0;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "scoll/coro/executor.hpp"
@@ -16,6 +17,7 @@
 #include "transport/session/link.hpp"
 #include "transport/session/message.hpp"
 #include "transport/session/notice.hpp"
+#include "transport/session/rails/path.hpp"
 #include "transport/session/round_trip.hpp"
 
 namespace scoll::transport {
@@ -23,8 +25,10 @@ namespace scoll::transport {
 class carrier;
 class endpoint;
 class lane;
+class path_table;
 /// The list of the sessions that await something.
 struct watched;
+struct link_down;
 
 /// The relation with one peer, which outlasts links: sequence numbers, acknowledgements, messages that are
 /// not acknowledged, credits and exchanges. It survives a broken link if the same incarnation of the peer is
@@ -88,6 +92,15 @@ class session final : public list_hook<watched> {
   const round_trip& rtt() const noexcept { return rtt_; }
   /// When the peer last showed that its process runs, by an answer to a probe or by a greeting.
   time_point last_contact() const noexcept { return last_contact_; }
+
+  /// The paths to the peer, best first; empty if there is only one.
+  std::span<const path> paths() const noexcept;
+  /// The path that the lane of `klass` sends by, or would send by first.
+  path_key path_of(traffic_class klass) const noexcept;
+  /// True if the lane of `klass` has a connection on that path.
+  bool connected_by(traffic_class klass, path_key key) const noexcept;
+  /// The peer's address on one of its rails; empty if it is not known.
+  const std::string& address_on(std::uint8_t rail) const noexcept;
 
   /// True if the connection for class bulk has been lost for the grace, so that the exchanges of that class
   /// have ended, and something is still held that the peer must hear of. A new request of class bulk has the
@@ -181,19 +194,36 @@ class session final : public list_hook<watched> {
   /// Looks whether the peer is there, and returns whether anything is awaited of it. `late`: this process did
   /// not run when it should have.
   bool look(bool late) noexcept;
-  void on_contact(lane_id lane, nanoseconds took) noexcept;
+  void on_contact(const carrier& by, nanoseconds took) noexcept;
   /// Asks a client of which nothing is awaited whether it is there.
   void ask_idle(bool late) noexcept;
   /// A client must connect its bulk lane, too, because the server may want its memory during a call.
   bool invites_bulk() const noexcept;
   bool owes_as_client() const noexcept;
 
+  // several paths (rails/)
+  void set_addresses(std::span<const std::string> addresses);
+  path_table& need_paths();
+  path& path_at(path_key key) noexcept;
+  bool unsettled() noexcept;
+  void compare_paths(bool late) noexcept;
+  bool another_answers(path_key key, time_point since) noexcept;
+  void judge(carrier& c) noexcept;
+  void judge_suspect(carrier& c) noexcept;
+  void probe_paths() noexcept;
+  void watch_bulk_path() noexcept;
+  void on_suspicion(carrier& c, const error& reason) noexcept;
+  void tell_link_over(const carrier& c, const error& reason) noexcept;
+  void on_link_down(carrier& by, const frame_view& frame) noexcept;
+  void on_link_down_reply(carrier& by, const frame_view& frame) noexcept;
+  bool apply_received(carrier& by, const link_down& said) noexcept;
+
   // session life
-  identity make_identity(lane_id lane) const;
-  /// The acceptor's decision: true if the sequence and credit of the identity apply to the session that the
-  /// two sides now have; an error if the identity is turned away.
-  result<bool> on_identity(const identity& said, lane& l) noexcept;
-  status on_welcome(const identity& said, lane& l) noexcept;  // the connector's
+  identity make_identity(lane_id lane, path_key by) const;
+  /// The acceptor's decision: true if the sequence and credit of the identity apply to the session that the two
+  /// sides now have; an error if the identity is turned away.
+  result<bool> on_identity(const identity& said, lane& l, path_key by) noexcept;
+  status on_welcome(const identity& said, lane& l, path_key by) noexcept;  // the connector's
   /// Whether an incarnation that is newer than the session's may begin.
   status admit_life(const identity& said) noexcept;
   void follow(const identity& said) noexcept;
@@ -220,6 +250,7 @@ class session final : public list_hook<watched> {
   std::array<class_state, class_count> classes_;
   // made when first needed, because most peers never are
   std::array<std::unique_ptr<lane>, lane_count> lanes_;
+  std::unique_ptr<path_table> paths_;  // null while there can be only one path
   exchange_table exchanges_;
   std::array<std::uint32_t, lane_count> pending_exchanges_{};
   intrusive_list<incoming, incoming> incoming_;

@@ -39,12 +39,21 @@ executor& carrier::ex() const noexcept {
   return at().get_executor();
 }
 
+lane_id carrier::lane() const noexcept {
+  return lane_.id();
+}
+
+rail& carrier::transport() const noexcept {
+  return at().rail_at(path_.own);
+}
+
 // ---- connecting
 
 void carrier::begin_connect() noexcept {
+  lane_.choose_path(*this);
   state_ = state::connecting;
   lane_.on_attempt(*this);
-  at().rail_.connect(std::string(address_of_lane(owner().address(), lane_.id())), *this);
+  transport().connect(std::string(address_of_lane(owner().address_on(path_.theirs), lane_.id())), *this);
 }
 
 void carrier::take_link(link& l) noexcept {
@@ -56,7 +65,8 @@ void carrier::take_link(link& l) noexcept {
 void carrier::on_connected(link& connected) noexcept {
   take_link(connected);
   state_ = state::greeting;
-  lane_.count_attempt();
+  made_here_ = true;
+  attempt_ = lane_.count_attempt();
   ex().arm(greeting_timer_, ex().now() + at().options().hello_limit);
   introduce();
 }
@@ -80,7 +90,7 @@ void carrier::welcome() noexcept {
 }
 
 frame_parts carrier::encode_identity(greeting_room& room, frame_type type) noexcept {
-  identity said = owner().make_identity(lane_.id());
+  identity said = owner().make_identity(lane_.id(), path_);
   if (lane_.is_spare(*this)) said.flags |= identity_flags::spare;
   said_received_ = said.received;
   frame_header header;
@@ -108,7 +118,7 @@ void carrier::on_greeting(frame_view& frame) noexcept {
     return violated({errc::malformed, "welcome on the wrong lane"});
   const bool was_spare = lane_.is_spare(*this);
   if (was_spare) lane_.promote_spare();
-  if (const auto s = owner().on_welcome(*answer, lane_); !s) {
+  if (const auto s = owner().on_welcome(*answer, lane_, path_); !s) {
     return refused_by_us(printable(s.error().code(), s.error().text()));
   }
   owner().apply_grants(frame.header);
@@ -141,33 +151,28 @@ void carrier::pause(const error& reason) noexcept {
   if (greeting_timer_.armed()) ex().disarm(greeting_timer_);
   cursor_ = nullptr;
   at().note_progress();
-  if (lane_.is_spare(*this) || lane_.spare_takes_over(reason)) {
-    state_ = state::idle;
-    return;
-  }
-  const bool awaited = lane_.needed();
-  if (!lane_.on_failure(reason, awaited)) {
-    state_ = state::idle;
-    return;
-  }
-  if (owner().with_client()) {  // which connects when it wants to
-    state_ = state::idle;
-    if (awaited) lane_.start_grace();
-    return;
-  }
-  const endpoint_options& options = at().options();
-  state_ = state::pausing;
-  const nanoseconds most =
-      awaited ? options.backoff_limit : std::max(options.backoff_limit, limits::lost_lane_pause);
-  backoff_ = std::clamp(backoff_ * 2, options.backoff_first, most);
+  const bool was_up = std::exchange(state_, state::idle) == state::up;
+  if (lane_.is_spare(*this)) return;
+  if (lane_.has_paths()) return lane_.on_path_failure(*this, reason, was_up);
+  if (lane_.spare_takes_over(reason)) return;
+  lane_.retry(*this, reason);
+}
+
+void carrier::connect_after_backoff(nanoseconds most) noexcept {
+  backoff_ = std::clamp(backoff_ * 2, at().options().backoff_first, most);
   const auto jitter = at().random_.below(static_cast<std::uint64_t>(backoff_.count()) / 4 + 1);
-  ex().arm(pause_timer_, ex().now() + backoff_ + nanoseconds(static_cast<std::int64_t>(jitter)));
-  if (awaited) lane_.start_grace();
+  connect_after(backoff_ + nanoseconds(static_cast<std::int64_t>(jitter)));
+}
+
+void carrier::connect_after(nanoseconds pause) noexcept {
+  if (pause_timer_.armed()) ex().disarm(pause_timer_);
+  state_ = state::pausing;
+  ex().arm(pause_timer_, ex().now() + pause);
 }
 
 void carrier::resume_after_pause() noexcept {
   state_ = state::idle;
-  if (lane_.wanted()) return begin_connect();
+  if (lane_.wants(*this)) return begin_connect();
   lane_.end_grace();
 }
 
@@ -179,9 +184,11 @@ void carrier::hurry() noexcept {
 }
 
 void carrier::adopt(link& l, const identity& said, const frame_header& header, bool continues) noexcept {
-  if (state_ == state::connecting) at().rail_.cancel_connect(*this);
+  if (state_ == state::connecting) transport().cancel_connect(*this);
   drop_link();
   take_link(l);
+  made_here_ = false;
+  attempt_ = said.attempt;
   welcome();
   if (continues) owner().apply_grants(header);
   came_up(continues ? said.received : 0);
@@ -190,6 +197,8 @@ void carrier::adopt(link& l, const identity& said, const frame_header& header, b
 void carrier::welcome_spare(link& l, const identity& said) noexcept {
   stop();
   take_link(l);
+  made_here_ = false;
+  attempt_ = said.attempt;
   state_ = state::welcomed;
   peer_received_ = said.received;
   ex().arm(greeting_timer_, ex().now() + at().options().hello_limit);
@@ -206,7 +215,8 @@ void carrier::came_up(std::uint64_t peer_received) noexcept {
   stop_timers();
   state_ = state::up;
   prober_ = {};
-  probe_due_ = answer_due_ = false;
+  probe_due_ = answer_due_ = downs_due_ = false;
+  silence_ = {};
   remote_ = link_->remote();
   cursor_ =
       SCOLL_MUTANT(replay_forgotten, "a new connection replays nothing") ? nullptr : lane_.first_retained();
@@ -233,12 +243,18 @@ void carrier::break_off(const error& reason) noexcept {
   pause(reason);
 }
 
-void carrier::drop_link() noexcept {
+void carrier::sever(const error& reason) noexcept {
+  drop_link(true);
+  pause(reason);
+}
+
+void carrier::drop_link(bool at_once) noexcept {
   cursor_ = nullptr;
   remote_ = nullptr;
   if (link_ == nullptr) return;
   link_->set_owner(nullptr);
-  std::exchange(link_, nullptr)->close();
+  link& dropped = *std::exchange(link_, nullptr);
+  at_once ? dropped.sever() : dropped.close();
 }
 
 void carrier::stop_timers() noexcept {
@@ -247,7 +263,7 @@ void carrier::stop_timers() noexcept {
 }
 
 void carrier::stop() noexcept {
-  if (state_ == state::connecting) at().rail_.cancel_connect(*this);
+  if (state_ == state::connecting) transport().cancel_connect(*this);
   stop_timers();
   drop_link();
   state_ = state::idle;
@@ -268,6 +284,8 @@ void carrier::on_frame(frame_view& frame) noexcept {
   endpoint_statistics& count = at().statistics_;
   ++count.frames_received;
   count.bytes_received += frame.header.frame_bytes();
+  if (SCOLL_MUTANT(rails_inbound_is_health, "whatever arrives by a path counts as its answer"))
+    silence_.floor = ex().now();
   if (state_ == state::greeting) return on_greeting(frame);
   if (state_ == state::welcomed) stand_in();
   if (!up()) return;
@@ -283,6 +301,8 @@ void carrier::on_frame(frame_view& frame) noexcept {
     case frame_type::acknowledge: return;
     case frame_type::probe: return on_probe(frame);
     case frame_type::probe_reply: return on_probe_reply(frame);
+    case frame_type::link_down: return owner().on_link_down(*this, frame);
+    case frame_type::link_down_reply: return owner().on_link_down_reply(*this, frame);
     case frame_type::goodbye:
       return owner().fail(make_error(errc::closed, "node {} has shut down", owner().peer()));
     default: return violated({errc::malformed, "a greeting in the middle of a session"});
@@ -316,14 +336,14 @@ void carrier::on_probe_reply(const frame_view& frame) noexcept {
   const auto took = prober_.answered(*answer, ex().now());
   if (!took) return;
   lane_.on_answer();
-  owner().on_contact(lane_.id(), *took);
+  owner().on_contact(*this, *took);
 }
 
 void carrier::add_probe(frame_batch& batch, control_frame& room, frame_type type,
                         const probe& what) noexcept {
   frame_header header;
   header.type = type;
-  lane_.owes_acknowledgement() ? lane_.stamp(header) : lane_.stamp_anew(header);
+  lane_.owes_acknowledgement() && lane_.is_active(*this) ? lane_.stamp(header) : lane_.stamp_anew(header);
   std::array<std::byte, sizeof(probe)> payload;
   const auto size = wire::encode_to(payload, what);
   SCOLL_ASSERT(size.has_value(), "a probe has a fixed size");
@@ -352,7 +372,7 @@ void carrier::write() noexcept {
   bool again = false;
   if (link_->writable()) {
     write_batch();
-  } else if (probe_due_ || answer_due_ || lane_.owes_acknowledgement() ||
+  } else if (probe_due_ || answer_due_ || downs_due_ || lane_.owes_acknowledgement() ||
              lane_.next_message(*this, again) != nullptr) {
     link_->flush();
   }
@@ -360,6 +380,7 @@ void carrier::write() noexcept {
 
 void carrier::write_batch() noexcept {
   if (lane_.left()) return;
+  if (downs_due_) return write_downs();
   frame_batch batch;
   std::array<control_frame, 2> probes;
   if (probe_due_ || answer_due_) add_probes(batch, probes);
@@ -382,7 +403,7 @@ void carrier::write_batch() noexcept {
   }
   if (batch.size() == 0) return acknowledge_alone();
   endpoint_statistics& count = at().statistics_;
-  lane_.acknowledgement_leaves();
+  if (lane_.is_active(*this)) lane_.acknowledgement_leaves();
   count.frames_sent += batch.size();
   count.bytes_sent += carried;
   count.bytes_copied += bytes;
@@ -392,7 +413,7 @@ void carrier::write_batch() noexcept {
 }
 
 void carrier::acknowledge_alone() noexcept {
-  if (!lane_.acknowledgement_leaves()) return;
+  if (!lane_.is_active(*this) || !lane_.acknowledgement_leaves()) return;
   frame_header header;
   lane_.stamp(header);
   ++at().statistics_.acknowledges_sent;

@@ -10,6 +10,8 @@
 #include "transport/session/link.hpp"
 #include "transport/session/message.hpp"
 #include "transport/session/prober.hpp"
+#include "transport/session/rails/link_down.hpp"
+#include "transport/session/rails/path.hpp"
 
 namespace scoll::transport {
 
@@ -18,6 +20,7 @@ class endpoint;
 class frame_batch;
 class greeting_room;
 class lane;
+class rail;
 class session;
 
 /// A lane's side of one connection: it makes or takes over the connection, introduces this node on it, and
@@ -39,7 +42,7 @@ class session;
 /// ```
 class carrier final : public link_events, public connect_events {
  public:
-  explicit carrier(lane& owner) noexcept : lane_(owner) {}
+  explicit carrier(transport::lane& owner, path_key by = {}) noexcept : lane_(owner), path_(by) {}
   ~carrier() { stop(); }
   carrier(const carrier&) = delete;
   carrier& operator=(const carrier&) = delete;
@@ -47,8 +50,23 @@ class carrier final : public link_events, public connect_events {
   bool idle() const noexcept { return state_ == state::idle; }
   bool up() const noexcept { return state_ == state::up; }
   bool greeting() const noexcept { return state_ == state::greeting; }
+  bool welcomed() const noexcept { return state_ == state::welcomed; }
+  bool pausing() const noexcept { return state_ == state::pausing; }
+  /// True while a connection is being made, from this side.
+  bool attempting() const noexcept { return state_ == state::connecting || state_ == state::greeting; }
   /// The reading of memory over its link; null while it is not up, or if the link has none.
   remote_access* remote() const noexcept { return remote_; }
+
+  path_key path() const noexcept { return path_; }
+  /// Chooses the path of the next connection. The carrier is idle.
+  void aim(path_key by) noexcept { path_ = by; }
+  lane_id lane() const noexcept;
+  /// The attempt of the present connection, and whether this side has made it.
+  std::uint64_t attempt() const noexcept { return attempt_; }
+  bool made_here() const noexcept { return made_here_; }
+  bool is_link(bool made_here, std::uint64_t attempt) const noexcept {
+    return link_ != nullptr && made_here_ == made_here && attempt_ == attempt;
+  }
 
   void begin_connect() noexcept;
   /// Takes over a link that the peer made and on which it has introduced itself. `continues`: the sequence
@@ -60,6 +78,10 @@ class carrier final : public link_events, public connect_events {
   void hurry() noexcept;
   /// Pauses and connects again, if the lane still wants a connection then.
   void pause(const error& reason) noexcept;
+  /// Connects after a time, if the lane still wants a connection then.
+  void connect_after(nanoseconds pause) noexcept;
+  /// Connects after the pause that follows `failures` in a row, of a lane that is not up.
+  void connect_after_backoff(nanoseconds most) noexcept;
   /// Forgets the connection, and the one that is being made.
   void stop() noexcept;
   /// The next failure is the first one.
@@ -68,15 +90,33 @@ class carrier final : public link_events, public connect_events {
   void violated(const error& reason) noexcept;
   /// Breaks it off and makes another one.
   void break_off(const error& reason) noexcept;
+  /// Cuts the connection, so that nothing of it is read or delivered any more, and makes another one.
+  void sever(const error& reason) noexcept;
 
   /// Sends a probe, with the next batch or alone. If the link takes nothing, the probe counts as unanswered.
   void send_probe() noexcept;
   prober& probes() noexcept { return prober_; }
+  const prober& probes() const noexcept { return prober_; }
+  /// Sends what `path_table::told` and `path_table::answers` hold.
+  void tell_downs() noexcept;
   bool unanswered() const noexcept { return probe_due_ || prober_.unanswered(); }
   /// The bytes that the peer's transport has acknowledged on this connection; nothing if that is not known.
   std::optional<std::uint64_t> acknowledged_bytes() const noexcept {
     return link_ == nullptr ? std::nullopt : link_->acknowledged_bytes();
   }
+
+  /// What the looks at several paths have seen of this connection.
+  struct silence {
+    bool waits = false;  ///< it has left something unanswered, since `since`
+    time_point since{};
+    time_point floor{};       ///< when the peer's transport last acknowledged bytes in doubt
+    std::uint64_t front = 0;  ///< the first message that is not acknowledged, since `front_since`
+    time_point front_since{};
+    std::uint64_t progress = 0;  ///< `acknowledged_bytes` at the last look
+    std::uint32_t looks = 0;     ///< while it is suspected and others answer, or while it connects
+  };
+  silence& seen() noexcept { return silence_; }
+  const silence& seen() const noexcept { return silence_; }
 
   /// Writes what the lane has, if the link takes it now.
   void write() noexcept;
@@ -109,7 +149,9 @@ class carrier final : public link_events, public connect_events {
   void stand_in() noexcept;
   void came_up(std::uint64_t peer_received) noexcept;
   void stop_timers() noexcept;
-  void drop_link() noexcept;
+  void drop_link(bool at_once = false) noexcept;
+  rail& transport() const noexcept;
+  void write_downs() noexcept;
   void on_probe(const frame_view& frame) noexcept;
   void on_probe_reply(const frame_view& frame) noexcept;
   void add_probes(frame_batch& batch, std::span<control_frame, 2> room) noexcept;
@@ -120,7 +162,12 @@ class carrier final : public link_events, public connect_events {
   endpoint& at() const noexcept;
   executor& ex() const noexcept;
 
-  lane& lane_;
+  transport::lane& lane_;
+  path_key path_;
+  bool made_here_ = false;
+  bool downs_due_ = false;  // see `tell_downs`
+  std::uint64_t attempt_ = 0;
+  silence silence_;
   state state_ = state::idle;
   link* link_ = nullptr;
   remote_access* remote_ = nullptr;  // of the link, while it is up

@@ -12,6 +12,7 @@
 #include "transport/session/greeter.hpp"
 #include "transport/session/lane.hpp"
 #include "transport/session/limits.hpp"
+#include "transport/session/rails/rail_door.hpp"
 #include "transport/session/session_watch.hpp"
 
 namespace scoll::transport {
@@ -52,7 +53,8 @@ status endpoint_options::validate() const {
     return error(errc::invalid_argument, "queue, exchange and handshake limits must be greater than 0");
   }
   if (reconnect_grace.count() <= 0 || backoff_first.count() <= 0 || hello_limit.count() <= 0 ||
-      acknowledge_delay.count() <= 0 || unacknowledged_limit.count() <= 0 || probe_interval.count() <= 0) {
+      acknowledge_delay.count() <= 0 || unacknowledged_limit.count() <= 0 || probe_interval.count() <= 0 ||
+      rails_detect.count() <= 0 || rails_dead.count() <= 0 || rails_prove.count() <= 0) {
     return error(errc::invalid_argument, "times must be positive");
   }
   if (silence_limit.count() < 0) {
@@ -104,7 +106,7 @@ buffer_view endpoint::keep(buffer_view received) noexcept {
 }
 
 endpoint::~endpoint() {
-  rail_.stop_listening();
+  stop_listening();
   draining_ = true;
   while (!greeters_.empty()) finish(greeters_.pop_front());
   for (auto& [node, peer] : sessions_) peer->shut();
@@ -113,28 +115,49 @@ endpoint::~endpoint() {
 
 status endpoint::listen(const std::string& address) {
   if (options_.client) return error(errc::invalid_argument, "a client accepts no connections");
-  return rail_.listen(address, *this);
+  if (rails_ == nullptr) return rail_.listen(address, *this);
+  return listen_on_all(address);
 }
 
 status endpoint::add_peer(node_id node, const std::string& address) {
+  return add_peer(node, {&address, 1});
+}
+
+status endpoint::add_peer(node_id node, const std::vector<std::string>& addresses) {
+  return add_peer(node, std::span(addresses));
+}
+
+status endpoint::add_peer(node_id node, std::span<const std::string> addresses) {
   if (node == 0 || node == options_.self || is_client(node)) {
     return make_error(errc::invalid_argument, "node {} cannot be a peer of node {}", node, options_.self);
   }
-  if (const auto s = check_address(address); !s)
-    return make_error(s.error().code(), "node {}: {}", node, s.error().text());
-  auto& entry = sessions_[node];
-  if (entry == nullptr) {
-    entry = std::make_unique<session>(*this, node, address);
-  } else {
-    entry->address_ = address;
+  if (addresses.empty() || addresses.size() > max_rails) {
+    return make_error(errc::invalid_argument, "node {} has {} addresses: 1 to {} are allowed", node,
+                      addresses.size(), max_rails);
   }
+  for (const std::string& each : addresses) {
+    if (const auto s = check_address(each); !s)
+      return make_error(s.error().code(), "node {}: {}", node, s.error().text());
+  }
+  auto& entry = sessions_[node];
+  if (entry == nullptr) entry = std::make_unique<session>(*this, node, addresses[0]);
+  entry->set_addresses(addresses);
   return {};
 }
 
+/// One rail that can reach it is enough.
 status endpoint::check_address(std::string_view address) const {
+  status first = check_address(rail_, address);
+  for (std::size_t i = 1; i < rails() && !first; ++i) {
+    if (check_address(rail_at(i), address)) return {};
+  }
+  return first;
+}
+
+status endpoint::check_address(const rail& by, std::string_view address) {
   const std::string_view message = address_of_lane(address, lane_id::control);
-  if (const auto s = rail_.check_address(message); !s || message.size() == address.size()) return s;
-  return rail_.check_address(address_of_lane(address, lane_id::bulk));
+  if (const auto s = by.check_address(message); !s || message.size() == address.size()) return s;
+  return by.check_address(address_of_lane(address, lane_id::bulk));
 }
 
 session* endpoint::find(node_id node) noexcept {
@@ -224,14 +247,16 @@ task<void> endpoint::progress(stop_token stop) {
 task<status> endpoint::drain(nanoseconds limit) {
   deadline_stop over{deadline(saturating_add(executor_.now(), limit))};
   draining_ = true;
-  rail_.stop_listening();
+  stop_listening();
   if (memory_ != nullptr) memory_->pieces().refuse_all({errc::closed, "this node is shutting down"});
   while (!quiet() && !over.stop_requested()) co_await progress(over.token());
   const bool clean = quiet();
   while (!say_goodbye() && !over.stop_requested()) co_await progress(over.token());
   for (auto& [node, peer] : sessions_) peer->shut();
   while (!greeters_.empty()) finish(greeters_.pop_front());
-  while (rail_.open() != 0) co_await rail_.all_closed();
+  for (std::size_t i = 0; i < rails(); ++i) {
+    while (rail_at(i).open() != 0) co_await rail_at(i).all_closed();
+  }
   if (!clean)
     co_return error(errc::deadline_exceeded, "work was still under way when the drain limit was reached");
   co_return status{};

@@ -33,7 +33,11 @@ using wire::detail::store_little;
 /// connection as well, because the server, if it has given the session up, cannot connect to say so.
 bool lane::needed() const noexcept {
   if (id_ == lane_id::control &&
-      (session_.owed_calls_ != 0 || session_.bulk_lost() || session_.owes_as_client()))
+      (session_.owed_calls_ != 0 || session_.bulk_lost() || session_.owes_as_client())) {
+    return true;
+  }
+  // The control lane shows by which paths the peer can be reached.
+  if (id_ == lane_id::control && has_paths() && session_.pending_exchanges_[index(lane_id::bulk)] != 0)
     return true;
   if (session_.pending_exchanges_[index(id_)] != 0) return true;
   if (id_ == lane_id::bulk && session_.invites_bulk()) return true;
@@ -58,6 +62,7 @@ void lane::end_grace() noexcept {
 /// attempt.
 void lane::attend() noexcept {
   if (session_.with_client()) return start_grace();
+  if (has_paths()) return attend_paths();
   if (carrier_->idle()) return carrier_->begin_connect();
   if (grace_timer_.armed()) return;
   start_grace();
@@ -92,6 +97,7 @@ error lane::reason_of_loss() const noexcept {
 void lane::stand_down() noexcept {
   end_grace();
   stop_spare();
+  stop_others(false);
   carrier_->stop();
   if (lost_) carrier_->pause(last_failure_);
 }

@@ -1,5 +1,6 @@
 #include "transport/session/greeter.hpp"
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -13,7 +14,8 @@
 
 namespace scoll::transport {
 
-endpoint::greeter::greeter(endpoint& owner, link& l) noexcept : owner_(owner), link_(&l) {
+endpoint::greeter::greeter(endpoint& owner, link& l, std::uint8_t by) noexcept
+    : owner_(owner), link_(&l), rail_(by) {
   link_->set_owner(this);
   owner_.executor_.arm(timer_, owner_.executor_.now() + owner_.options_.hello_limit);
 }
@@ -100,8 +102,8 @@ void endpoint::greeter::too_late() noexcept {
   owner_.finish(*this);
 }
 
-void endpoint::on_accepted(link& accepted) noexcept {
-  auto* guest = new greeter(*this, accepted);
+void endpoint::accept(link& accepted, std::uint8_t by) noexcept {
+  auto* guest = new greeter(*this, accepted, by);
   greeters_.push_back(*guest);
   if (++handshake_count_ <= options_.handshake_limit) return;
   // The link is closed without a refusal, because what is written keeps the connection open until its peer
@@ -149,16 +151,20 @@ void endpoint::on_identity(greeter& from, std::uint8_t lane_number, frame_view& 
   if (!said) return turn_away(said.error());
   if (said->version != protocol_version || said->lane != lane_number)
     return turn_away({errc::malformed, "the identity contradicts the hello"});
+  if (said->from_rail >= max_rails || said->to_rail >= max_rails)
+    return turn_away(
+        make_error(errc::malformed, "there is no rail {}", std::max(said->from_rail, said->to_rail)));
   if (find(said->node) != nullptr) who = said->node;  // a stranger may say any number
   if (said->target == 0 && said->cluster == options_.cluster) return from.say_who_is_here(*said);
   const auto known = introduce(*said, from.peer_name());
   if (!known) return turn_away(known.error());
   lane& l = (*known)->lane_at(static_cast<lane_id>(lane_number));
-  const auto continues = (*known)->on_identity(*said, l);
+  const path_key by{from.rail(), said->from_rail};
+  const auto continues = (*known)->on_identity(*said, l, by);
   if (!continues) return turn_away(continues.error());
   link& accepted = from.give_up_link();
   finish(from);
-  l.adopt(accepted, *said, frame.header, *continues);
+  l.adopt(accepted, *said, frame.header, *continues, by);
 }
 
 }  // namespace scoll::transport

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -20,10 +21,12 @@ namespace scoll::transport {
 /// ```
 class endpoint::greeter final : public list_hook<>, public link_events {
  public:
-  greeter(endpoint& owner, link& l) noexcept;
+  /// `by` is the number of the rail that has accepted the link.
+  greeter(endpoint& owner, link& l, std::uint8_t by) noexcept;
   ~greeter();
 
   link& give_up_link() noexcept { return *std::exchange(link_, nullptr); }
+  std::uint8_t rail() const noexcept { return rail_; }
   std::string peer_name() const { return link_->peer_name(); }
   /// Says why, and notes it. `peer` is who speaks, if that is known, otherwise 0.
   void refuse(node_id peer, const error& reason) noexcept;
@@ -40,6 +43,7 @@ class endpoint::greeter final : public list_hook<>, public link_events {
   link* link_;
   bool opened_ = false;
   std::uint8_t lane_ = 0;
+  std::uint8_t rail_;
   member_timer<&greeter::too_late> timer_{*this};
 };
 

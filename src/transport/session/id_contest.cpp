@@ -16,7 +16,8 @@ namespace scoll::transport {
 
 status session::admit_life(const identity& said) noexcept {
   const auto& control = lanes_[index(lane_id::control)];
-  const bool known = has_place(said.rails, address_) || hash_of(said.rails) == peer_places_;
+  const bool known = has_place(said.rails, address_) || has_any_place(said.rails, paths_.get()) ||
+                     hash_of(said.rails) == peer_places_;
   if (known || control == nullptr || !control->up()) return {};
   const time_point now = endpoint_.executor_.now();
   const bool asked = contested_since_ != time_point{} && last_contact_ < contested_since_;

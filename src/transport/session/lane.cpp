@@ -40,19 +40,46 @@ void lane::pump() noexcept {
   } else if (carrier_->idle() && restores()) {
     carrier_->begin_connect();
   }
+  for (auto& c : others_) {
+    if (c->up()) c->write();
+  }
 }
 
 void lane::on_attempt(const carrier& c) noexcept {
-  if (!is_spare(c) && needed()) start_grace();
+  if (is_spare(c) || up()) return;
+  if (needed()) start_grace();
+  if (has_paths()) hedge();
 }
 
-void lane::adopt(link& l, const identity& said, const frame_header& header, bool continues) noexcept {
+void lane::adopt(link& l, const identity& said, const frame_header& header, bool continues,
+                 path_key by) noexcept {
+  if (by != carrier_->path()) session_.need_paths();
+  if (has_paths() && id_ == lane_id::control && by != carrier_->path())
+    return carrier_on(by).adopt(l, said, header, continues);
   if (continues && (said.flags & identity_flags::spare) != 0 && up()) {
     if (spare_ == nullptr) spare_ = std::make_unique<carrier>(*this);
+    spare_->stop();
+    spare_->aim(by);
     return spare_->welcome_spare(l, said);
   }
   stop_spare();
+  if (by != carrier_->path()) {
+    carrier_->stop();
+    carrier_->aim(by);
+  }
   carrier_->adopt(l, said, header, continues);
+}
+
+void lane::retry(carrier& c, const error& reason) noexcept {
+  const bool awaited = needed();
+  if (!on_failure(reason, awaited)) return;
+  if (session_.with_client()) {  // which connects when it wants to
+    if (awaited) start_grace();
+    return;
+  }
+  const nanoseconds limit = session_.endpoint_.options().backoff_limit;
+  c.connect_after_backoff(awaited ? limit : std::max(limit, limits::lost_lane_pause));
+  if (awaited) start_grace();
 }
 
 bool lane::on_failure(const error& reason, bool awaited) noexcept {
@@ -62,6 +89,7 @@ bool lane::on_failure(const error& reason, bool awaited) noexcept {
 }
 
 void lane::on_up(carrier& c, std::uint64_t said_received, std::uint64_t peer_received) noexcept {
+  if (has_paths()) on_path_up(c);
   end_grace();
   was_up_ = true;
   last_failure_ = {};
@@ -78,6 +106,7 @@ void lane::on_up(carrier& c, std::uint64_t said_received, std::uint64_t peer_rec
 void lane::try_spare() noexcept {
   if (session_.with_client()) return;
   if (spare_ == nullptr) spare_ = std::make_unique<carrier>(*this);
+  if (spare_->idle()) spare_->aim(carrier_->path());
   if (!spare_->idle() || SCOLL_MUTANT(half_dead_kept, "a connection that carries nothing is not replaced"))
     return;
   spare_->forget_failures();
@@ -112,6 +141,7 @@ void lane::reset(bool keep_connecting) noexcept {
   seen_ = oldest_ = 0;
   times_stuck_ = unanswered_for_ = 0;
   acknowledge_now_ = left_ = lost_ = was_up_ = false;
+  stop_others(keep_connecting);
   if (keep_connecting && !carrier_->up()) {
     if (!grace_timer_.armed()) return;
     end_grace();  // the new session has its own grace
@@ -222,6 +252,7 @@ void lane::stamp_anew(frame_header& header) const noexcept {
 /// Messages that an earlier link may have lost come first (`again`), then new ones.
 message* lane::next_message(const carrier& c, bool& again) noexcept {
   again = c.cursor() != nullptr;
+  if (!is_active(c)) return nullptr;
   return again ? c.cursor() : session_.peek(id_, retained_count_ < limits::retained_messages);
 }
 

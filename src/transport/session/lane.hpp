@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "scoll/coro/executor.hpp"
 #include "scoll/coro/intrusive_list.hpp"
@@ -33,7 +34,9 @@ class lane final {
   bool up() const noexcept { return carrier_->up(); }
   /// The reading of memory over its link; null while it is not up, or if the link has none.
   remote_access* remote() const noexcept { return carrier_->remote(); }
-  bool greeting() const noexcept { return carrier_->greeting() || (spare_ != nullptr && spare_->greeting()); }
+  /// True while a connection by that path is being greeted from this side. A bulk lane has one connection,
+  /// so there any path counts.
+  bool greeting(path_key by) const noexcept;
   /// True from the end of the grace until the lane is up again, if something is held for the peer. Only a
   /// bulk lane is ever lost; a control lane takes its session with it.
   bool lost() const noexcept { return lost_; }
@@ -42,15 +45,17 @@ class lane final {
   std::uint64_t received() const noexcept { return received_; }
   /// The number of connections that this side has made for the lane, and of the peer's latest one. A late
   /// message from an earlier connection must not displace a later connection.
+  /// Connections of a control lane overtake only those of their own path.
   std::uint64_t attempts() const noexcept { return attempts_; }
-  std::uint64_t peer_attempts() const noexcept { return peer_attempts_; }
-  void set_peer_attempts(std::uint64_t attempts) noexcept { peer_attempts_ = attempts; }
+  std::uint64_t peer_attempts(path_key by) const noexcept;
+  void set_peer_attempts(path_key by, std::uint64_t attempts) noexcept;
+  void forget_peer_attempts() noexcept;
 
   /// Connects if something waits to be sent; writes if something can be written.
   void pump() noexcept;
   /// Takes over a link that the peer made and on which it has introduced itself. `continues`: the sequence
   /// and credit in the identity apply to the present session.
-  void adopt(link& l, const identity& said, const frame_header& header, bool continues) noexcept;
+  void adopt(link& l, const identity& said, const frame_header& header, bool continues, path_key by) noexcept;
   /// Forgets all sequence state and closes the link. With `keep_connecting`, a connection that is being made
   /// continues: its welcome will name the new session.
   void reset(bool keep_connecting) noexcept;
@@ -70,10 +75,42 @@ class lane final {
   /// Probes the peer in this turn. The lane is up.
   void probe_now() noexcept { carrier_->send_probe(); }
   /// True if the peer owes the answer to a probe.
-  bool unanswered() const noexcept { return carrier_->unanswered(); }
+  /// With several paths, it owes one on each of them.
+  bool unanswered() const noexcept;
   /// Breaks a connection off over which the peer answers probes and acknowledges nothing for the limit.
   void watch_acknowledgements() noexcept;
   bool retains() const noexcept { return !retained_.empty(); }
+
+  // Several paths (rails/lane_paths.cpp)
+
+  bool has_paths() const noexcept { return session_.paths_ != nullptr; }
+  /// True if the lane may have a connection by that path, too.
+  bool has_place_for(path_key by) const noexcept;
+  /// The carrier by which the lane sends. The others of a control lane stand by, each on another path.
+  carrier& active() noexcept { return *carrier_; }
+  const carrier& active() const noexcept { return *carrier_; }
+  bool is_active(const carrier& c) const noexcept { return &c == carrier_.get(); }
+  carrier* carrier_by(path_key key) noexcept;
+  const carrier* carrier_by(path_key key) const noexcept;
+  template <class Visitor>
+  void each_up(Visitor&& visit) {
+    if (carrier_->up()) visit(*carrier_);
+    for (std::size_t i = 0; i < others_.size(); ++i) {
+      if (others_[i]->up()) visit(*others_[i]);
+    }
+  }
+  /// The number of the first message that is not acknowledged, if that was so at the last look, too.
+  std::uint64_t old_front() noexcept {
+    return !retained_.empty() && retained_.front().header().sequence == oldest_ ? oldest_ : 0;
+  }
+  /// Sends by the best of the paths that are connected.
+  void settle() noexcept;
+  /// Connects by another path than the active one, and by all that are better.
+  void make_standby() noexcept;
+  /// Leaves the path of a bulk lane for the best one.
+  void leave_path(const error& reason) noexcept;
+  /// The path by which a bulk lane would connect now.
+  path_key best_path() noexcept;
   /// Sends an acknowledgement at the end of this turn, with a message or alone.
   void acknowledge_now() noexcept;
   /// The peer has acknowledged everything up to `sequence`. False if that was never sent.
@@ -90,16 +127,19 @@ class lane final {
   /// True for the bulk lane of a client that is connected otherwise: the server may hold something for it, and
   /// cannot connect.
   bool restores() const noexcept;
-  /// True if a connection is to be made.
+  /// True if a connection is to be made: it is needed, or the lane is lost.
   bool wanted() const noexcept { return needed() || lost_ || restores(); }
-  void count_attempt() noexcept { ++attempts_; }
+  bool wants(const carrier& c) noexcept;
+  std::uint64_t count_attempt() noexcept { return ++attempts_; }
   void on_attempt(const carrier& c) noexcept;
-  bool is_spare(const carrier& c) const noexcept { return &c != carrier_.get(); }
+  bool is_spare(const carrier& c) const noexcept { return &c == spare_.get(); }
   /// The peer has welcomed the spare, which replaces the other connection.
   void promote_spare() noexcept;
   /// The connection is gone. True if the spare, which is under way, takes its place.
   bool spare_takes_over(const error& reason) noexcept;
   void stop_spare() noexcept;
+  /// Connects again after a pause, if anybody waits for that.
+  void retry(carrier& c, const error& reason) noexcept;
   /// A connection has failed or broken. True if there is to be another attempt.
   bool on_failure(const error& reason, bool awaited) noexcept;
   /// The greetings of the two sides have acknowledged that much.
@@ -118,6 +158,20 @@ class lane final {
   /// Says once more what was said last, in a frame that nobody misses if it is lost.
   void stamp_anew(frame_header& header) const noexcept;
 
+  // rails/lane_paths.cpp
+  void choose_path(carrier& c) noexcept;
+  void on_path_failure(carrier& c, const error& reason, bool was_up) noexcept;
+  void on_path_up(carrier& c) noexcept;
+  bool standby_wanted(const carrier& c) noexcept;
+  carrier& carrier_on(path_key key) noexcept;
+  carrier* best_up() noexcept;
+  void go_over(carrier& next) noexcept;
+  void swap_in(carrier& next) noexcept;
+  void hedge() noexcept;
+  void attend_paths() noexcept;
+  void stop_others(bool keep_connecting) noexcept;
+  std::size_t connections() const noexcept;
+
   void start_grace() noexcept;
   void end_grace() noexcept;
   void attend() noexcept;
@@ -133,6 +187,10 @@ class lane final {
   lane_id id_;
   std::unique_ptr<carrier> carrier_;
   std::unique_ptr<carrier> spare_;  // made when first needed
+  // Of a control lane with several paths: one for each further path, made when first needed.
+  std::vector<std::unique_ptr<carrier>> others_;
+  // The peer's latest attempts on paths other than the first.
+  std::vector<std::pair<path_key, std::uint64_t>> peer_attempts_by_;
   std::uint64_t last_assigned_ = 0;
   std::uint64_t received_ = 0;
   std::uint64_t placed_ = 0;  // the latest message whose payload was written as it came

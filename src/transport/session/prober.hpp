@@ -32,7 +32,7 @@ class prober {
     answered_ = answer.serial;
     const time_point left{nanoseconds(static_cast<std::int64_t>(answer.stamp))};
     if (left < oldest_ || left > latest_) return nanoseconds(0);
-    oldest_ = left;
+    oldest_ = answered_left_ = left;
     return now - left;
   }
 
@@ -40,6 +40,10 @@ class prober {
   void distrust_times(time_point now) noexcept { oldest_ = now; }
 
   bool unanswered() const noexcept { return answered_ != sent_; }
+  /// No probe that is unanswered left before that.
+  time_point unanswered_since() const noexcept { return oldest_; }
+  /// When the latest probe left that has been answered, if its time is to be trusted.
+  time_point answered_probe_left() const noexcept { return answered_left_; }
   /// True if no probe has left for that long.
   bool due(time_point now, nanoseconds interval) const noexcept {
     return sent_ == 0 || now - latest_ >= interval;
@@ -50,6 +54,7 @@ class prober {
   std::uint32_t answered_ = 0;
   time_point oldest_{};  // no probe that is unanswered left before that
   time_point latest_{};
+  time_point answered_left_{};
 };
 
 }  // namespace scoll::transport

@@ -9,6 +9,7 @@
 
 #include "transport/io/address.hpp"
 #include "transport/session/greeting.hpp"
+#include "transport/session/rails/path_table.hpp"
 #include "transport/wire/checksum.hpp"
 
 namespace scoll::transport {
@@ -31,6 +32,13 @@ inline bool same_place(std::string_view left, std::string_view right) noexcept {
 inline bool has_place(const std::vector<rail_place>& places, std::string_view address) noexcept {
   return std::ranges::any_of(places,
                              [&](const rail_place& each) { return same_place(each.address, address); });
+}
+
+/// True if one of the addresses by which a peer is known is among them.
+inline bool has_any_place(const std::vector<rail_place>& places, const path_table* known) noexcept {
+  return known != nullptr && std::ranges::any_of(known->addresses(), [&](const std::string& address) {
+           return has_place(places, address);
+         });
 }
 
 }  // namespace scoll::transport

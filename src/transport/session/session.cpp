@@ -13,6 +13,7 @@
 #include "transport/session/lane.hpp"
 #include "transport/session/limits.hpp"
 #include "transport/session/rail_places.hpp"
+#include "transport/session/rails/path_table.hpp"
 #include "transport/wire/checksum.hpp"
 
 namespace scoll::transport {
@@ -177,7 +178,7 @@ void session::flush() noexcept {
 
 // ---- session life
 
-identity session::make_identity(lane_id lane) const {
+identity session::make_identity(lane_id lane, path_key by) const {
   identity said;
   said.lane = static_cast<std::uint8_t>(lane);
   said.node = endpoint_.options_.self;
@@ -191,15 +192,22 @@ identity session::make_identity(lane_id lane) const {
                    "a message that has arrived is sent again on a new connection, and delivered"))
     said.received = 0;
   said.attempt = lanes_[index(lane)]->attempts();
+  said.from_rail = by.own;
+  said.to_rail = by.theirs;
   said.window = endpoint_.options_.window;
-  if (std::string own = endpoint_.advertised_address(); !own.empty() && own.size() <= max_rail_address_bytes)
-    said.rails.push_back({.address = std::move(own)});
+  for (std::size_t i = 0; i < endpoint_.rails(); ++i) {
+    std::string own = endpoint_.address_of_rail(i);
+    if (own.empty() || own.size() > max_rail_address_bytes) continue;
+    said.rails.push_back({.index = static_cast<std::uint8_t>(i),
+                          .prefix = endpoint_.prefix_of_rail(i),
+                          .address = std::move(own)});
+  }
   said.cluster = endpoint_.options_.cluster;
   if (endpoint_.options_.client) said.flags = identity_flags::client;
   return said;
 }
 
-result<bool> session::on_identity(const identity& said, lane& l) noexcept {
+result<bool> session::on_identity(const identity& said, lane& l, path_key by) noexcept {
   if (said.incarnation < peer_incarnation_ &&
       !SCOLL_MUTANT(stale_hello, "the identity of an earlier life is accepted")) {
     return make_error(errc::stale, "incarnation {} of node {} is older than {}", said.incarnation, peer_,
@@ -215,10 +223,10 @@ result<bool> session::on_identity(const identity& said, lane& l) noexcept {
     if (said.epoch < peer_epoch_ || (knows_us && said.known_epoch > epoch_)) {
       return make_error(errc::stale, "the identity of node {} belongs to an older session", peer_);
     }
-    if (said.attempt <= l.peer_attempts()) {
+    if (said.attempt <= l.peer_attempts(by)) {
       return error(errc::already_exists, "the connection is older than the one in use");
     }
-    if (l.greeting() && endpoint_.options_.self < peer_) {
+    if (l.greeting(by) && endpoint_.options_.self < peer_) {
       return error(errc::already_exists, "both sides connect: the smaller node id's connection is used");
     }
   }
@@ -228,12 +236,15 @@ result<bool> session::on_identity(const identity& said, lane& l) noexcept {
   const bool continues =
       SCOLL_MUTANT(old_session_joined, "an identity is taken to be of the present session") ||
       (!rebooted && knows_us && said.epoch == peer_epoch_ && said.known_epoch == epoch_);
+  if (!l.has_place_for(by))
+    return make_error(errc::busy, "node {} has {} connections here already", peer_,
+                      path_table::most_connected);
   follow(said);
-  l.set_peer_attempts(said.attempt);
+  l.set_peer_attempts(by, said.attempt);
   return continues;
 }
 
-status session::on_welcome(const identity& said, lane& l) noexcept {
+status session::on_welcome(const identity& said, lane& l, path_key by) noexcept {
   if (said.node != peer_ || said.target != endpoint_.options_.self ||
       said.cluster != endpoint_.options_.cluster) {
     return make_error(errc::not_member, "node {} of cluster '{}' answered at {}", said.node, said.cluster,
@@ -245,7 +256,7 @@ status session::on_welcome(const identity& said, lane& l) noexcept {
     return make_error(errc::stale, "the welcome of node {} belongs to an older session", peer_);
   }
   follow(said);
-  l.set_peer_attempts(said.attempt);
+  l.set_peer_attempts(by, said.attempt);
   return {};
 }
 
@@ -271,7 +282,7 @@ void session::live_as(std::uint64_t incarnation) noexcept {
   reset(make_error(errc::peer_rebooted, "node {} came back with incarnation {}", peer_, incarnation),
         {.unsent = false, .connecting = true});
   for (auto& l : lanes_) {
-    if (l != nullptr) l->set_peer_attempts(0);
+    if (l != nullptr) l->forget_peer_attempts();
   }
 }
 
@@ -318,6 +329,7 @@ void session::reset(const error& reason, kept keep) noexcept {
   for (auto& l : lanes_) {
     if (l != nullptr) l->reset(keep.connecting);
   }
+  if (paths_ != nullptr) paths_->session_over();
   ++serial_;
   silent_for_ = 0;
   owed_calls_ = 0;

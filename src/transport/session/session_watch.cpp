@@ -62,16 +62,15 @@ bool session::awaits() const noexcept {
 }
 
 bool session::look(bool late) noexcept {
-  if (!awaits()) {
-    silent_for_ = 0;
-    return false;
-  }
+  const bool awaited = awaits();
+  if (!awaited) silent_for_ = 0;
+  if (!awaited && !unsettled()) return false;
   const auto is_up = [](const auto& l) { return l != nullptr && l->up(); };
   const auto probed = std::ranges::find_if(lanes_, is_up);
-  if (probed == lanes_.end()) return true;  // the grace bounds that
+  if (probed == lanes_.end()) return awaited;  // the grace bounds that
   const nanoseconds limit = endpoint_.options_.silence_limit;
   if (late) (*probed)->distrust_times();
-  const bool silent = (*probed)->unanswered() && !late;
+  const bool silent = awaited && (*probed)->unanswered() && !late;
   if (silent && limit.count() != 0 && ++silent_for_ > looks(limit) &&
       !SCOLL_MUTANT(silence_endless, "a node waits for ever for a peer that does not answer")) {
     ++endpoint_.statistics_.silences;
@@ -81,6 +80,7 @@ bool session::look(bool late) noexcept {
   }
   if (silent_for_ != 0 && silent_for_ % looks(limits::silent_link) == 0) (*probed)->try_spare();
   (*probed)->probe_if_due();
+  if (paths_ != nullptr) compare_paths(late);
   for (auto& l : lanes_) {
     if (l == nullptr) continue;
     l->watch_acknowledgements();
@@ -89,11 +89,13 @@ bool session::look(bool late) noexcept {
   return true;
 }
 
-void session::on_contact(lane_id lane, nanoseconds took) noexcept {
+void session::on_contact(const carrier& by, nanoseconds took) noexcept {
   ++endpoint_.statistics_.probes_answered;
   silent_for_ = 0;
   last_contact_ = endpoint_.executor_.now();
-  if (lane == lane_id::control && took.count() != 0) rtt_.add(took, last_contact_);
+  if (by.lane() != lane_id::control) return;
+  if (paths_ != nullptr) path_at(by.path()).answered(last_contact_);
+  if (took.count() != 0 && lanes_[index(lane_id::control)]->is_active(by)) rtt_.add(took, last_contact_);
 }
 
 void lane::probe_if_due() noexcept {

@@ -137,6 +137,18 @@ void sim_link::close() noexcept {
   die();
 }
 
+/// What is under way either way is lost. The other end is told, unless nothing gets through to it.
+void sim_link::sever() noexcept {
+  owner_ = nullptr;
+  sim_link* const other = std::exchange(peer_, nullptr);
+  const bool gets_through = !loses_all_ && outward().blocked_until <= world().now();
+  if (other != nullptr) {
+    other->drop_queue();
+    gets_through ? other->end_after_queue({errc::connection_lost, "connection reset"}) : other->deafen();
+  }
+  die();
+}
+
 void sim_link::expect_bulk() noexcept {
   if (rail_.registrar_ == nullptr || access_ != nullptr) return;
   access_ = new sim_remote(*this, rail_, remote_, pair_);

@@ -101,6 +101,19 @@ void tcp_rail::tcp_link::close() noexcept {
   flush();
 }
 
+/// A disconnected socket has dropped what it had queued, and nothing that comes late is delivered to it.
+void tcp_rail::tcp_link::sever() noexcept {
+  owner_ = nullptr;
+  assembler_.set_owner(nullptr);
+  assembler_.forget_room();
+  const linger at_once{.l_onoff = 1, .l_linger = 0};
+  ::setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  sockaddr nowhere{};
+  nowhere.sa_family = AF_UNSPEC;
+  ::connect(fd_.get(), &nowhere, sizeof nowhere);
+  end();
+}
+
 void tcp_rail::tcp_link::on_received(const io_completion::event& e) noexcept {
   if (polled_) return on_readable(e);
   if (polling_ && e.result == -ECANCELED && !ending_) {

@@ -43,6 +43,7 @@ class tcp_rail::tcp_link final : public link {
   void expect_bulk() noexcept override;
   std::optional<std::uint64_t> acknowledged_bytes() const noexcept override;
   void close() noexcept override;
+  void sever() noexcept override;
 
  private:
   /// The memory that is being sent from. When it is recalled, the rest of its frame is copied, because the

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstdint>
+
+#include "scoll/coro/error.hpp"
+#include "scoll/coro/time.hpp"
+
+namespace scoll::transport {
+
+/// A way to a peer: one of this node's rails, and one of the peer's.
+struct path_key {
+  std::uint8_t own = 0;
+  std::uint8_t theirs = 0;
+
+  friend bool operator==(const path_key&, const path_key&) = default;
+};
+
+enum class path_health : std::uint8_t {
+  untried,  ///< there has been no connection yet
+  good,
+  proving,  ///< it is back, and carries messages only if no good path can
+  suspect,  ///< it does not answer while another path of the same peer does
+  dead,     ///< its connection is gone; new ones are tried
+};
+
+/// The health of one path, and what has become of it. It changes only as it is told; it measures nothing.
+///
+/// ```text
+///   untried ──up──► good ──suspected──► suspect ──too long──► dead
+///                    ▲  └────────────broken─────────────────►  │
+///                    │                    │ answers            │ up
+///                    └──── proven ──── proving ◄───────────────┘
+/// ```
+class path {
+ public:
+  /// The answers that a path gives before it is proven, and the longest time that it may have to prove itself.
+  static constexpr std::uint32_t answers_wanted = 5;
+  static constexpr nanoseconds longest_proof = std::chrono::seconds(60);
+  /// Trouble within this time of earlier trouble doubles the time to prove.
+  static constexpr nanoseconds memory = std::chrono::seconds(60);
+  static constexpr nanoseconds first_pause = std::chrono::milliseconds(200);
+  static constexpr nanoseconds longest_pause = std::chrono::seconds(10);
+
+  path(path_key key, std::uint32_t rank, bool reachable) noexcept
+      : key_(key), rank_(rank), reachable_(reachable) {}
+
+  path_key key() const noexcept { return key_; }
+  /// The place in the order of preference; 0 is the best.
+  std::uint32_t rank() const noexcept { return rank_; }
+  /// False if this node has no address for it, so that only the peer can connect.
+  bool reachable() const noexcept { return reachable_; }
+  path_health health() const noexcept { return health_; }
+  /// When the health last changed.
+  time_point since() const noexcept { return since_; }
+  /// Why the path was last suspected or given up.
+  const error& why() const noexcept { return why_; }
+  std::uint64_t suspicions() const noexcept { return suspicions_; }
+  std::uint64_t deaths() const noexcept { return deaths_; }
+  /// How often messages have left this path for another one.
+  std::uint64_t moves() const noexcept { return moves_; }
+  /// How long the path has to answer before it is good again.
+  nanoseconds proof() const noexcept { return proof_; }
+  /// When the next attempt to connect begins, if the path has no connection.
+  time_point next_try() const noexcept { return next_try_; }
+
+  /// 0: good or untried, 1: proving, 2: suspect, 3: dead.
+  unsigned standing() const noexcept;
+  bool usable() const noexcept { return standing() < 2; }
+
+  /// A connection for control has come up.
+  void came_up(time_point now) noexcept;
+  /// `prove` is the shortest time to prove.
+  void suspect(time_point now, nanoseconds prove, const error& reason) noexcept;
+  /// A probe has been answered over it.
+  void answered(time_point now) noexcept;
+  /// The connection for control is gone. A suspicion and the death that follows it are one trouble.
+  void died(time_point now, nanoseconds prove, const error& reason) noexcept;
+  /// An attempt to connect has failed, and how many have in a row.
+  void attempt_failed(const error& reason) noexcept {
+    why_ = reason;
+    ++failures_;
+  }
+  std::uint32_t failures() const noexcept { return failures_; }
+  void left() noexcept { ++moves_; }
+  /// The pause before the next attempt to connect; they grow until the path is proven.
+  nanoseconds next_pause() noexcept;
+  void try_at(time_point when) noexcept { next_try_ = when; }
+  /// The bulk lane could not use the path, and tries others until then.
+  void keep_bulk_away(time_point until) noexcept { bulk_after_ = until; }
+  bool takes_bulk(time_point now) const noexcept { return now >= bulk_after_; }
+  /// Takes over what has become of the same path under another rank.
+  void resume(const path& before) noexcept;
+
+ private:
+  void enter(path_health next, time_point now) noexcept;
+  void trouble(time_point now, nanoseconds prove) noexcept;
+
+  path_key key_;
+  std::uint32_t rank_;
+  bool reachable_;
+  path_health health_ = path_health::untried;
+  std::uint32_t answers_ = 0;  // since it is proving
+  std::uint32_t failures_ = 0;
+  time_point since_{};
+  time_point troubled_at_{};
+  time_point next_try_{};
+  time_point bulk_after_{};
+  nanoseconds proof_{0};
+  nanoseconds pause_{0};
+  std::uint64_t suspicions_ = 0;
+  std::uint64_t deaths_ = 0;
+  std::uint64_t moves_ = 0;
+  error why_;
+};
+
+}  // namespace scoll::transport

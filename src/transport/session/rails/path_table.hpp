@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scoll/coro/time.hpp"
+#include "transport/session/rails/link_down.hpp"
+#include "transport/session/rails/path.hpp"
+
+namespace scoll::transport {
+
+class endpoint;
+
+/// The paths to one peer. A session has a table only if there can be more than one path.
+class path_table {
+ public:
+  /// The most connections of a lane at once.
+  static constexpr std::size_t most_connected = 4;
+  /// The most links whose end the peer has not confirmed; the oldest is forgotten first.
+  static constexpr std::size_t most_told = 16;
+  /// A peer that has not been used for this long gets no new standby connections.
+  static constexpr nanoseconds idle_after = std::chrono::seconds(60);
+
+  /// Says where the peer is. Known paths keep their health.
+  void set_addresses(const endpoint& at, std::vector<std::string> addresses);
+
+  /// The peer's address on one of its rails; empty if it is not known.
+  const std::string& address(std::uint8_t theirs) const noexcept;
+  const std::vector<std::string>& addresses() const noexcept { return addresses_; }
+
+  /// The paths, best first.
+  std::span<path> all() noexcept { return paths_; }
+  std::span<const path> all() const noexcept { return paths_; }
+  /// The path of that key. An unknown one is added behind all others: the peer has connected by it.
+  path& at(path_key key);
+  const path* find(path_key key) const noexcept;
+
+  /// Connections of the session that is over need not be told any more.
+  void session_over() noexcept {
+    told.clear();
+    answers.clear();
+  }
+
+  /// When something was last awaited of the peer.
+  time_point used_at{};
+  /// The connections whose end this node has told, or is about to tell, and the peer has not confirmed.
+  std::vector<link_down> told;
+  /// The answers that are due.
+  std::vector<link_down> answers;
+  /// The peer has told the end of the connection that is being cut.
+  bool peer_told = false;
+  /// Connections that arrived at another rail than they were meant for.
+  std::uint64_t crossed = 0;
+
+ private:
+  std::vector<std::string> addresses_;
+  std::vector<path> paths_;
+};
+
+/// True if two numeric addresses with ports, of the same family, agree in their first `prefix` bits.
+bool same_network(std::string_view left, std::string_view right, std::uint8_t prefix) noexcept;
+
+}  // namespace scoll::transport

@@ -1,0 +1,131 @@
+#include "rail_nodes.hpp"
+
+// A peer with several rails: standing by, moving, cutting, coming back.
+using namespace network;
+
+namespace {
+constexpr path_key straight_a{0, 0};
+constexpr path_key straight_b{1, 1};
+}  // namespace
+
+TEST_CASE("calls go by the first rail, and another one stands by") {
+  rails_world w(2);
+  rail_pair p(w);
+  p.exchange_calls();
+  CHECK(p.path(1) == straight_a);
+  CHECK(p.path(2) == straight_a);
+  p.traffic(1s);
+  for (node_id n : {node_id{1}, node_id{2}}) {
+    CHECK(p.node(n).to(3 - n).connected_by(traffic_class::call, straight_b));
+    CHECK(p.node(n).open(0) == 1);
+    CHECK(p.node(n).open(1) == 1);
+    CHECK(p.node(n).counts().path_moves == 0);
+    CHECK(p.node(n).counts().replays == 0);
+    CHECK(p.node(n).counts().duplicates == 0);
+    CHECK(p.node(n).counts().link_downs_sent == 0);
+  }
+  p.check_clean();
+}
+
+TEST_CASE("a rail that falls silent is left within 250 ms, and nothing is lost") {
+  rails_world w(2);
+  rail_pair p(w);
+  p.traffic(500ms);
+  const bool out = GENERATE(true, false);
+  const bool in = GENERATE(true, false);
+  if (!out && !in) return;
+  w.block(1, 0, w.now() + 100s, out, in);
+  const nanoseconds longest = p.traffic(3s);
+  CHECK(longest <= 250ms);
+  CHECK(p.path(1) == straight_b);
+  CHECK(p.path(2) == straight_b);
+  p.check_clean();
+  CHECK(p.left.counts().path_moves + p.right.counts().path_moves >= 1);
+  CHECK(p.health(1, straight_a).health() == path_health::dead);
+  CHECK(p.health(2, straight_a).health() == path_health::dead);
+  SECTION("and comes back when it has proven itself") {
+    w.block(1, 0, 0ns);
+    p.traffic(15s);
+    CHECK(p.path(1) == straight_a);
+    CHECK(p.path(2) == straight_a);
+    CHECK(p.health(1, straight_a).health() == path_health::good);
+    p.check_clean();
+  }
+}
+
+TEST_CASE("a rail whose connections are reset is left at once") {
+  rails_world w(2);
+  rail_pair p(w);
+  p.traffic(500ms);
+  w.refuse(1, 0, true);
+  w.cut(1, 0);
+  CHECK(p.traffic(3s) <= 50ms);
+  CHECK(p.path(1) == straight_b);
+  CHECK(p.path(2) == straight_b);
+  p.check_clean();
+  w.refuse(1, 0, false);
+  p.traffic(15s);
+  CHECK(p.path(1) == straight_a);
+  p.check_clean();
+}
+
+TEST_CASE("a peer that stands still loses no path") {
+  rails_world w(2);
+  rail_pair p(w);
+  p.traffic(500ms);
+  for (int i = 0; i < 10; ++i) {
+    for (std::size_t r : {0U, 1U}) w.net.freeze(rails_world::place(2, r));
+    call c;
+    REQUIRE(p.start(c, p.left, 2).has_value());
+    w.pass(3s);
+    CHECK(c.ends == 0);
+    for (std::size_t r : {0U, 1U}) w.net.thaw(rails_world::place(2, r));
+    REQUIRE(w.until([&] { return c.answered(); }));
+    w.pass(500ms);
+  }
+  for (rail_node* n : {&p.left, &p.right}) {
+    CHECK(n->counts().path_moves == 0);
+    CHECK(n->counts().path_suspicions == 0);
+    CHECK(n->counts().path_deaths == 0);
+  }
+  p.check_clean();
+}
+
+TEST_CASE("bulk goes by another rail when its own falls silent") {
+  rails_world w(2);
+  rail_pair p(w);
+  p.traffic(500ms, traffic_class::bulk);
+  CHECK(p.path(1, traffic_class::bulk) == straight_a);
+  w.block(1, 0, w.now() + 100s);
+  CHECK(p.traffic(5s, traffic_class::bulk) <= 500ms);
+  CHECK(p.path(1, traffic_class::bulk) == straight_b);
+  p.check_clean();
+  w.block(1, 0, 0ns);
+  p.traffic(30s, traffic_class::bulk);
+  CHECK(p.path(1, traffic_class::bulk) == straight_a);
+  p.check_clean();
+}
+
+TEST_CASE("a rail that is dead from the start costs a step, and no session") {
+  rails_world w(2);
+  w.block(2, 0, 1000s);
+  rail_pair p(w);
+  CHECK(p.traffic(5s) <= 250ms);
+  CHECK(p.path(1) == straight_b);
+  p.check_clean();
+}
+
+TEST_CASE("both rails dead end the session after the limit, and the text names the peer") {
+  rails_world w(2);
+  rail_pair p(w);
+  p.traffic(500ms);
+  w.block(1, 0, w.now() + 1000s);
+  w.block(1, 1, w.now() + 1000s);
+  call c;
+  REQUIRE(p.start(c, p.left, 2).has_value());
+  const nanoseconds began = w.now();
+  REQUIRE(w.until([&] { return c.ends == 1; }, 60s));
+  CHECK(c.outcome == errc::connection_lost);
+  CHECK(w.now() - began <= 15s);
+  CHECK(p.left.counts().path_moves == 0);
+}
