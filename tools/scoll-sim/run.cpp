@@ -10,6 +10,7 @@
 #include "tools/scoll-sim/exhaust/revoke_engine.hpp"
 #include "tools/scoll-sim/exhaust/revoke_graph.hpp"
 #include "tools/scoll-sim/gossip/gossip_swarm.hpp"
+#include "tools/scoll-sim/rails/rails_swarm.hpp"
 
 namespace scoll::sim {
 namespace {
@@ -144,6 +145,7 @@ run_report run_exhaust(const std::vector<exhausted>& parts) {
 
 run_report run(const plan& p, testing::sim_world::observer observer) {
   if (p.work == workload::gossip) return run_gossip(p, observer);
+  if (p.work == workload::rails) return run_rails(p, observer);
   if (p.work == workload::agree) return run_exhaust(exhaust_agree_briefly());
   if (p.work == workload::revoke)
     return run_exhaust({flood_with_equal_views(8), kill_at_each_notice(5, 1), revoke_beside_calls(5),

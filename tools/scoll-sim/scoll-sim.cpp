@@ -196,7 +196,7 @@ int go(int argc, char** argv) {
   app.add_option("--faults", a.faults, "none, light, swarm")
       ->capture_default_str()
       ->check(CLI::IsMember({"none", "light", "swarm"}));
-  app.add_option("--workload", a.work, "mixed, plain, ship, gossip, bulk, agree")
+  app.add_option("--workload", a.work, "mixed, plain, ship, gossip, bulk, agree, revoke, groups, rails")
       ->capture_default_str()
       ->check(CLI::IsMember({"mixed", "plain", "ship", "gossip", "bulk", "agree", "revoke", "groups"}));
   app.add_option("--jobs", a.jobs, "processes for a range of runs, threads for a study")

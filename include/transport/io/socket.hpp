@@ -69,8 +69,10 @@ class socket_address {
 };
 
 /// Opens a listening TCP socket with address reuse, for IPv6 only if the address is IPv6, non-blocking,
-/// closed on exec. Port 0 takes a free port, which `local_address` tells. Errors name the address.
-result<unique_fd> open_listener(const socket_address& address, int backlog = 1024);
+/// closed on exec. Port 0 takes a free port, which `local_address` tells. With a `device`, only what comes in
+/// by that network interface is accepted. Errors name the address or the device.
+result<unique_fd> open_listener(const socket_address& address, int backlog = 1024,
+                                std::string_view device = {});
 
 /// Opens an unconnected TCP socket of a family (AF_INET or AF_INET6), closed on exec. It is blocking: a
 /// ring's reads of a non-blocking socket would fail with EAGAIN instead of waiting.
@@ -81,6 +83,10 @@ result<unique_fd> open_stream(int family);
 /// leave and arrive by that interface alone: two interfaces in one network need it, because routing chooses
 /// the interface by the destination and not by the source address. Errors name the address, or the device.
 result<unique_fd> open_datagram(const socket_address& address, const std::string& device = {});
+
+/// Binds a socket to a network interface such as "eth0": it sends and receives by no other. Error: names the
+/// device, and what is wrong with it.
+status bind_device(int fd, std::string_view device);
 
 /// Binds an unconnected socket to a source address; port 0 leaves the port to the connect.
 status bind_source(int fd, const socket_address& source);

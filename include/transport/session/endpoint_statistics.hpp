@@ -28,7 +28,10 @@ struct endpoint_statistics {
   /// How often messages went over from one path of a peer to another, and how often paths were suspected and
   /// died.
   std::uint64_t path_moves = 0, path_suspicions = 0, path_deaths = 0;
-  /// Ends of links that were told to peers, and by peers.
+  /// Links of peers with several paths that broke or were cut here, and those that ended because the peer had
+  /// told so over another one.
+  std::uint64_t links_cut = 0, links_ended_as_told = 0;
+  /// Frames that tell peers the ends of links, and those of peers.
   std::uint64_t link_downs_sent = 0, link_downs_received = 0;
   /// Frames sent again on a new link.
   std::uint64_t replays = 0;

@@ -19,9 +19,12 @@ namespace scoll::transport {
 struct tcp_options {
   /// The local address to connect from, such as "10.0.0.1:0", for peers of its family. Empty: the kernel
   /// chooses.
-  std::string bind_source;
+  std::string bind_source{};
+  /// The network interface by which the rail listens and connects, such as "eth0"; empty: the kernel chooses.
+  /// Two rails whose addresses are in one network need it, for a source address chooses no interface.
+  std::string device{};
   /// The congestion control, such as "cubic". Empty: the system's default.
-  std::string congestion_control;
+  std::string congestion_control{};
   /// How long a connection attempt may take. For a host name this includes its look-up, and what is left
   /// then is shared out among its addresses.
   nanoseconds connect_limit = std::chrono::seconds(3);

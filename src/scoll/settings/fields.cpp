@@ -395,6 +395,15 @@ constexpr std::array fields{
                                                           "buffers of 8 KiB for small segments"),
     field<count, SCOLL_PLACE(node.link.parked_limit)>("link.parked_limit", "1 or more",
                                                       "orders of peers for pieces that are not there yet"),
+
+    field<short_time, SCOLL_PLACE(node.link.rails_detect)>(
+        "rails.detect", "a time up to 3600s",
+        "a path that does not answer for this long, while another one of the peer does, is left"),
+    field<short_time, SCOLL_PLACE(node.link.rails_dead)>(
+        "rails.dead", "a time up to 3600s", "the connections of a path that was left this long ago are cut"),
+    field<short_time, SCOLL_PLACE(node.link.rails_prove)>(
+        "rails.prove", "a time up to 3600s",
+        "a path that is back must answer for this long before it is used"),
 };
 
 #undef SCOLL_PLACE

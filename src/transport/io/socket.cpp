@@ -176,7 +176,14 @@ std::strong_ordering operator<=>(const socket_address& a, const socket_address& 
   return a.port() <=> b.port();
 }
 
-result<unique_fd> open_listener(const socket_address& address, int backlog) {
+status bind_device(int fd, std::string_view device) {
+  const auto size = static_cast<socklen_t>(device.size());
+  if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device.data(), size) == 0) return {};
+  const error named = make_error(errc::io_error, "bind to the device {:.32}", device);
+  return error::system(errno, named.text());
+}
+
+result<unique_fd> open_listener(const socket_address& address, int backlog, std::string_view device) {
   const int family = address.family();
   if (family == AF_UNSPEC) return error(errc::invalid_argument, "listen: no address");
   unique_fd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -188,6 +195,9 @@ result<unique_fd> open_listener(const socket_address& address, int backlog) {
     if (status s = set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on, "IPV6_V6ONLY"); !s) {
       return s.error();
     }
+  }
+  if (!device.empty()) {
+    if (status s = bind_device(fd.get(), device); !s) return s.error();
   }
   if (::bind(fd.get(), address.data(), address.size()) != 0)
     return system_failure(errno, "listen on", address);

@@ -106,6 +106,9 @@ status tcp_rail::connector::connect(nanoseconds limit) noexcept {
   if (!fd) return fd.error();
   fd_ = std::move(*fd);
   if (const auto s = rail_.prepare(fd_.get()); !s) return s;
+  if (!rail_.options_.device.empty()) {
+    if (const auto s = bind_device(fd_.get(), rail_.options_.device); !s) return s;
+  }
   if (!rail_.options_.bind_source.empty()) {
     if (const auto s = rail_.bind_preferred(fd_.get(), to_.family()); !s) return s;
   }

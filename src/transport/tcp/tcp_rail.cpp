@@ -109,7 +109,7 @@ status tcp_rail::bind_preferred(int fd, int family) const noexcept {
 result<unique_fd> tcp_rail::open_listener_at(std::string_view address) const {
   const auto to = parse_tcp(address);
   if (!to) return to.error();
-  if (to->name.empty()) return open_listener(to->number, options_.backlog);
+  if (to->name.empty()) return open_listener(to->number, options_.backlog, options_.device);
   auto found = options_.resolve(std::string(to->name));
   if (!found) {
     return make_error(errc::not_found, "listen on {:.44}: the name cannot be resolved: {}", address,
@@ -118,7 +118,7 @@ result<unique_fd> tcp_rail::open_listener_at(std::string_view address) const {
   error failed = make_error(errc::not_found, "listen on {:.44}: the name has no address", address);
   for (socket_address& each : *found) {
     each.set_port(to->port);
-    auto fd = open_listener(each, options_.backlog);
+    auto fd = open_listener(each, options_.backlog, options_.device);
     if (fd) return fd;
     failed = fd.error();
   }

@@ -13,7 +13,8 @@ using std::chrono::milliseconds;
 
 constexpr std::array all_profiles{fault_profile::none, fault_profile::light, fault_profile::swarm};
 constexpr std::array all_workloads{workload::mixed, workload::plain,  workload::ship, workload::gossip,
-                                   workload::agree, workload::revoke, workload::bulk, workload::groups};
+                                   workload::agree, workload::revoke, workload::bulk, workload::groups,
+                                   workload::rails};
 
 }  // namespace
 
@@ -126,12 +127,13 @@ std::string_view to_string(workload work) {
     case workload::revoke: return "revoke";
     case workload::bulk: return "bulk";
     case workload::groups: return "groups";
+    case workload::rails: return "rails";
   }
   return "?";
 }
 
 plan draw_plan(const plan_options& options) {
-  if (options.work == workload::gossip || has_no_seeds(options.work))
+  if (options.work == workload::gossip || options.work == workload::rails || has_no_seeds(options.work))
     return {options.seed, options.hosts, {}, options.work, options.faults};
   draft d(options);
   draw_world(d);

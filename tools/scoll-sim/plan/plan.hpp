@@ -23,6 +23,7 @@ enum class workload : std::uint8_t {
   revoke,  ///< every death in a small group that is revoked; likewise
   bulk,    ///< like `mixed`, with fewer broadcasts, of which every other one has bulk data
   groups,  ///< deaths at each step in the life of small groups, and stories of their ends; likewise
+  rails,   ///< endpoints with several rails that fail, instead of nodes
 };
 
 /// True if every seed of the workload is the same.
@@ -39,8 +40,8 @@ struct plan {
   std::uint64_t seed = 0;  ///< for the network's random draws during the run
   std::uint32_t hosts = 16;
   std::vector<plan_event> events;
-  workload work = workload::mixed;              ///< without events for `gossip`, and where `has_no_seeds`
-  fault_profile faults = fault_profile::swarm;  ///< for `gossip`
+  workload work = workload::mixed;              ///< without events for `gossip`, `rails`, and where `has_no_seeds`
+  fault_profile faults = fault_profile::swarm;  ///< for `gossip` and `rails`
 };
 
 struct plan_options {

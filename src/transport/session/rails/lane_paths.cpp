@@ -267,7 +267,14 @@ void lane::on_path_failure(carrier& c, const error& reason, bool was_up) noexcep
     }
   }
   if (up() && !session_.paths_->told.empty()) carrier_->tell_downs();
-  if (!up() || id_ == lane_id::bulk) return retry(c, reason);
+  if (!up() || id_ == lane_id::bulk) {
+    retry(c, reason);
+    // The last path is gone: all others are tried at once, however long they were to wait.
+    if (was_up && id_ == lane_id::control && needed()) {
+      for (auto& other : others_) other->hurry();
+    }
+    return;
+  }
   make_standby();
   if (!c.idle() && !c.pausing()) return;
   const nanoseconds pause = its.next_pause();

@@ -31,6 +31,7 @@ struct down_room {
 }  // namespace
 
 void session::tell_link_over(const carrier& c, const error& reason) noexcept {
+  ++(paths_->peer_told ? endpoint_.statistics_.links_ended_as_told : endpoint_.statistics_.links_cut);
   if (paths_->peer_told) return;
   if (SCOLL_MUTANT(rails_half_untold, "a connection is cut, and the peer is not told")) return;
   link_down what;

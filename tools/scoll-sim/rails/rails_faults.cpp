@@ -1,0 +1,132 @@
+#include "tools/scoll-sim/rails/rails_faults.hpp"
+
+#include <algorithm>
+
+#include "tools/scoll-sim/rails/rails_host.hpp"
+
+namespace scoll::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr nanoseconds begin = seconds(2);
+// A phase of a storm spares one rail. Between phases all rails come back.
+constexpr nanoseconds phase = seconds(12);
+constexpr nanoseconds respite = seconds(15);
+
+rails_weather weather_of(draws& random, fault_profile faults) {
+  if (faults == fault_profile::none) return rails_weather::calm;
+  constexpr rails_weather all[]{rails_weather::calm,   rails_weather::pauses, rails_weather::gentle,
+                                rails_weather::gentle, rails_weather::gentle, rails_weather::flapping,
+                                rails_weather::storm,  rails_weather::storm};
+  return random.one_of(all);
+}
+
+nanoseconds ms(std::uint64_t count) noexcept {
+  return milliseconds(static_cast<std::int64_t>(count));
+}
+
+void draw_pauses(rails_plan& p, draws& random) {
+  for (nanoseconds at = begin; at < seconds(30); at += seconds(6)) {
+    const nanoseconds lasts = ms(random.between(20, 4'000));
+    p.faults.push_back({at, at + lasts, rails_fault_kind::stall,
+                        static_cast<std::uint32_t>(random.below(p.hosts)), 0, false});
+  }
+}
+
+void draw_gentle(rails_plan& p, draws& random) {
+  constexpr rails_fault_kind kinds[]{rails_fault_kind::cut,       rails_fault_kind::block,
+                                     rails_fault_kind::block_out, rails_fault_kind::block_out,
+                                     rails_fault_kind::half_open, rails_fault_kind::refuse};
+  nanoseconds at = begin;
+  for (int i = 0; i < 3; ++i) {
+    const nanoseconds lasts = ms(random.between(50, 5'000));
+    p.faults.push_back({at + ms(random.below(500)), at + lasts, random.one_of(kinds),
+                        static_cast<std::uint32_t>(random.below(p.hosts)),
+                        static_cast<std::uint32_t>(random.chance(3, 4) ? 0 : 1), random.chance(1, 4)});
+    at += lasts + respite + seconds(10);
+  }
+}
+
+void draw_flapping(rails_plan& p, draws& random) {
+  const auto host = static_cast<std::uint32_t>(random.below(p.hosts));
+  for (nanoseconds at = begin; at < begin + seconds(24);) {
+    const nanoseconds lasts = ms(random.between(250, 500));
+    p.faults.push_back({at, at + lasts, rails_fault_kind::block, host, 0, true});
+    at += lasts + ms(random.between(700, 1'100));
+  }
+}
+
+void draw_storm(rails_plan& p, draws& random) {
+  for (nanoseconds from = begin; from < begin + 2 * (phase + respite); from += phase + respite) {
+    const std::uint64_t spared = random.below(p.rails);
+    const std::uint64_t count = random.between(2, 12);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const auto kind = static_cast<rails_fault_kind>(random.below(rails_fault_kinds));
+      const nanoseconds at = from + ms(random.below(8'000));
+      const nanoseconds lasts = ms(random.magnitude(20, 6'000));
+      const std::uint64_t rail = (spared + random.between(1, p.rails - 1)) % p.rails;
+      p.faults.push_back({at, std::min(at + lasts, from + phase), kind,
+                          static_cast<std::uint32_t>(random.below(p.hosts)), static_cast<std::uint32_t>(rail),
+                          random.chance(1, 4)});
+    }
+  }
+}
+
+template <class Use>
+void each_pair(const rails_fault& f, const rails_plan& p, Use&& use) {
+  for (std::uint32_t host = 0; host < p.hosts; ++host) {
+    if (host != f.host && !f.all_hosts) continue;
+    for (std::uint32_t other = 0; other < p.hosts; ++other) {
+      for (std::uint32_t theirs = 0; other != host && theirs < p.rails; ++theirs)
+        use(rails_host::place(host, f.rail, p.hosts), rails_host::place(other, theirs, p.hosts));
+    }
+  }
+}
+
+}  // namespace
+
+rails_plan draw_rails(const plan& p) {
+  draws random(p.seed, "rails");
+  rails_plan drawn;
+  drawn.hosts = std::clamp<std::uint32_t>(static_cast<std::uint32_t>(random.between(2, 4)), 2, p.hosts);
+  drawn.rails = random.chance(1, 3) ? 3 : 2;
+  drawn.calls_one_way = random.chance(1, 3);
+  drawn.weather = weather_of(random, p.faults);
+  switch (drawn.weather) {
+    case rails_weather::calm: break;
+    case rails_weather::pauses: draw_pauses(drawn, random); break;
+    case rails_weather::gentle: draw_gentle(drawn, random); break;
+    case rails_weather::flapping: draw_flapping(drawn, random); break;
+    case rails_weather::storm: draw_storm(drawn, random); break;
+  }
+  std::ranges::sort(drawn.faults, {}, &rails_fault::at);
+  drawn.faults_end = begin + seconds(8);
+  for (const rails_fault& f : drawn.faults) drawn.faults_end = std::max(drawn.faults_end, f.until);
+  return drawn;
+}
+
+void carry_out(const rails_fault& f, testing::sim_network& network, const rails_plan& p) {
+  each_pair(f, p, [&](std::uint32_t here, std::uint32_t there) {
+    testing::sim_path& out = network.path(here, there);
+    testing::sim_path& in = network.path(there, here);
+    switch (f.kind) {
+      case rails_fault_kind::cut: return network.cut(here, there);
+      case rails_fault_kind::half_open: return network.half_open(here, there);
+      case rails_fault_kind::lose_all: return network.lose_all(here, there);
+      case rails_fault_kind::block: in.blocked_until = std::max(in.blocked_until, f.until); [[fallthrough]];
+      case rails_fault_kind::block_out: out.blocked_until = std::max(out.blocked_until, f.until); return;
+      case rails_fault_kind::refuse:
+        in.refused_until = out.refused_until = std::max(in.refused_until, f.until);
+        return network.cut(here, there);
+      case rails_fault_kind::slow:
+        out.slow_until = std::max(out.slow_until, f.until);
+        out.extra = milliseconds(20);
+        return;
+      case rails_fault_kind::stall: return;
+    }
+  });
+}
+
+}  // namespace scoll::sim

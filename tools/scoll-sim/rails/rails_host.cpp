@@ -1,0 +1,108 @@
+#include "tools/scoll-sim/rails/rails_host.hpp"
+
+#include <array>
+#include <cstring>
+
+#include "scoll/coro/assert.hpp"
+#include "scoll/coro/error_format.hpp"
+#include "transport/wire/checksum.hpp"
+
+namespace scoll::sim {
+namespace {
+
+using transport::message;
+using transport::node_id;
+
+constexpr std::uint32_t reply_capacity = 1024;
+
+/// The payload of a request follows from its number, so that a damaged one is noticed.
+std::byte pattern(std::uint64_t number, std::size_t at) noexcept {
+  return static_cast<std::byte>(number * 31 + at * 7);
+}
+
+}  // namespace
+
+void rails_call::heard(exchange& e, transport::reply_event& event) noexcept {
+  auto& self = static_cast<rails_call&>(e);
+  ++self.ends;
+  self.ended = self.world_.now();
+  self.outcome = event.outcome ? error() : event.outcome.error();
+  std::uint64_t number = 0;
+  if (event.head.size() == sizeof number) std::memcpy(&number, event.head.data(), sizeof number);
+  self.intact = number == self.what.number;
+}
+
+rails_host::rails_host(testing::sim_world& world, testing::sim_network& network, std::uint32_t host,
+                       std::uint32_t hosts, std::size_t rails)
+    : home(world, host, {.offset = std::chrono::seconds(1 + host)}), host_(host), hosts_(hosts) {
+  for (std::size_t i = 0; i < rails; ++i) {
+    const std::uint32_t at = place(host, i, hosts);
+    transport::rail& each = rails_.emplace_back(network, home, at);
+    set_.add(std::to_string(i), each, {.listen = testing::sim_network::address_of(at)}).value();
+  }
+  transport::endpoint_options options;
+  options.self = host + 1;
+  options.cluster = "rails";
+  options.incarnation = 1;
+  wire = std::make_unique<transport::endpoint>(home, set_, options, *this);
+  wire->route(transport::traffic_class::bulk, *this);
+  wire->listen("").value();
+}
+
+rails_host::~rails_host() = default;
+
+void rails_host::introduce() {
+  for (std::uint32_t other = 0; other < hosts_; ++other) {
+    if (other == host_) continue;
+    std::vector<std::string> addresses;
+    for (std::size_t i = 0; i < rails_.size(); ++i)
+      addresses.push_back(testing::sim_network::address_of(place(other, i, hosts_)));
+    wire->add_peer(other + 1, addresses).value();
+  }
+}
+
+std::size_t rails_host::open() const noexcept {
+  std::size_t sum = 0;
+  for (const testing::sim_rail& each : rails_) sum += each.open();
+  return sum;
+}
+
+void rails_host::begin(rails_call& call, std::size_t payload_bytes) {
+  home.enter([&] {
+    message& m = wire->acquire_message();
+    std::memcpy(m.head_space().data(), &call.what.number, sizeof call.what.number);
+    m.set_head_bytes(sizeof call.what.number);
+    transport::buffer_ref buffer = wire->acquire_payload();
+    SCOLL_ASSERT(buffer, "the buffers of a simulated host are enough for its calls");
+    for (std::size_t i = 0; i < payload_bytes; ++i) buffer.data()[i] = pattern(call.what.number, i);
+    const std::span<const std::byte> bytes(buffer.data(), payload_bytes);
+    m.share_payload({buffer, bytes}, wire::checksum(bytes));
+    const status sent = to(call.what.to).request(call, call.what.klass, m, reply_capacity);
+    if (sent) return;
+    ++call.ends;
+    call.outcome = sent.error();
+  });
+}
+
+void rails_host::on_request(transport::request_view& request) noexcept {
+  std::uint64_t number = 0;
+  if (request.head().size() == sizeof number) std::memcpy(&number, request.head().data(), sizeof number);
+  ++seen[{request.from().peer(), number}];
+  const auto bytes = request.payload().bytes;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (bytes[i] != pattern(number, i)) return request.refuse({errc::checksum_mismatch, "altered"});
+  }
+  transport::incoming work;
+  request.accept(work);
+  message& m = wire->acquire_message();
+  std::memcpy(m.head_space().data(), &number, sizeof number);
+  m.set_head_bytes(sizeof number);
+  m.copy_payload({}, wire::checksum({}));
+  work.reply(m);
+}
+
+void rails_host::on_session_lost(transport::session& peer, const error& reason) noexcept {
+  losses.emplace_back(peer.peer(), describe(reason));
+}
+
+}  // namespace scoll::sim

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scoll/coro/error.hpp"
+#include "transport/session/endpoint.hpp"
+#include "transport/session/rails/rail_set.hpp"
+#include "transport/sim/sim_network.hpp"
+#include "transport/sim/sim_world.hpp"
+
+namespace scoll::sim {
+
+/// A request of one host to another, and what became of it.
+class rails_call final : public transport::exchange {
+ public:
+  struct request {
+    std::uint64_t number;
+    std::uint32_t from;
+    std::uint32_t to;
+    transport::traffic_class klass;
+  };
+
+  rails_call(testing::sim_world& world, const request& which) noexcept
+      : exchange(&heard), what(which), began(world.now()), world_(world) {}
+
+  const request what;
+  const nanoseconds began;
+  nanoseconds ended{0};
+  int ends = 0;
+  bool intact = false;
+  error outcome;
+
+ private:
+  static void heard(exchange& e, transport::reply_event& event) noexcept;
+  testing::sim_world& world_;
+};
+
+/// A host with an endpoint on several rails, and the service on it, which answers each request with its number.
+class rails_host final : public transport::endpoint_events {
+ public:
+  rails_host(testing::sim_world& world, testing::sim_network& network, std::uint32_t host,
+             std::uint32_t hosts, std::size_t rails);
+  ~rails_host();
+  rails_host(const rails_host&) = delete;
+  rails_host& operator=(const rails_host&) = delete;
+
+  /// The place of a rail of a host in the network.
+  static std::uint32_t place(std::uint32_t host, std::size_t rail, std::uint32_t hosts) noexcept {
+    return static_cast<std::uint32_t>(rail) * hosts + host;
+  }
+  void introduce();
+  void begin(rails_call& call, std::size_t payload_bytes);
+  transport::session& to(std::uint32_t other) { return *wire->find(other + 1); }
+  std::size_t open() const noexcept;
+
+  testing::sim_executor home;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, int> seen;  ///< by caller and number
+  std::vector<std::pair<std::uint64_t, std::string>> losses;    ///< peers, and why
+  std::unique_ptr<transport::endpoint> wire;
+
+ private:
+  void on_request(transport::request_view& request) noexcept override;
+  void on_cancelled(transport::incoming& work, const transport::cancel_reason&) noexcept override {
+    work.drop();
+  }
+  void on_session_lost(transport::session& peer, const error& reason) noexcept override;
+
+  std::uint32_t host_;
+  std::uint32_t hosts_;
+  std::deque<testing::sim_rail> rails_;
+  transport::rail_set set_;
+};
+
+}  // namespace scoll::sim

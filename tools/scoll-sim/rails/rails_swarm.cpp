@@ -1,0 +1,287 @@
+#include "tools/scoll-sim/rails/rails_swarm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <utility>
+
+#include "scoll/coro/error_format.hpp"
+#include "tools/scoll-sim/plan/draws.hpp"
+#include "tools/scoll-sim/rails/rails_faults.hpp"
+#include "tools/scoll-sim/rails/rails_host.hpp"
+
+namespace scoll::sim {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using transport::path_health;
+using transport::traffic_class;
+
+constexpr nanoseconds step = milliseconds(5);
+// The longest call while one rail fails at a time, and in a storm. A stall of another kind comes on top: two
+// suspicions, one after the other, or a connection that has to be made first.
+constexpr nanoseconds longest_in_gentle = milliseconds(400);
+constexpr nanoseconds longest_bulk_in_gentle = milliseconds(800);
+constexpr nanoseconds longest_in_storm = seconds(4);
+constexpr nanoseconds calm_before_end = seconds(25);
+// The moves of one side of a session while a rail flaps for 24 s: each doubling of the proof allows two.
+constexpr std::uint64_t most_moves = 14;
+constexpr std::size_t most_under_way = 8;
+
+/// One run: the calls go on while rails fail, and for a while after.
+class swarm {
+ public:
+  swarm(const plan& p, testing::sim_world::observer observer)
+      : plan_(draw_rails(p)),
+        world_(p.seed, plan_.hosts),
+        network_(world_, 4096, plan_.hosts * plan_.rails),
+        random_(p.seed, "rails calls") {
+    world_.observe(observer);
+    network_.common_path().model.latency = microseconds(static_cast<std::int64_t>(random_.between(5, 500)));
+    for (std::uint32_t h = 0; h < plan_.hosts; ++h)
+      hosts_.push_back(std::make_unique<rails_host>(world_, network_, h, plan_.hosts, plan_.rails));
+    for (auto& h : hosts_) h->home.enter([&] { h->introduce(); });
+    bulk_ = random_.chance(1, 2);
+  }
+
+  run_report run() {
+    auto next = plan_.faults.begin();
+    while (world_.now() < plan_.faults_end && nothing_found()) {
+      for (; next != plan_.faults.end() && next->at <= world_.now(); ++next) begin(*next);
+      go_on();
+    }
+    if (nothing_found()) halves_agree();
+    const nanoseconds end = world_.now() + calm_before_end;
+    while (world_.now() < end && nothing_found()) go_on();
+    if (nothing_found()) settle();
+    return conclude();
+  }
+
+ private:
+  bool nothing_found() const noexcept { return report_.found.empty(); }
+  void violated(std::string_view property, std::string what) {
+    if (report_.found.size() < 20)
+      report_.found.push_back(
+          {std::string(property), fmt::format("{} ms: {}", world_.now() / milliseconds(1), what)});
+  }
+
+  void begin(const rails_fault& f) {
+    ++report_.faults;
+    if (f.kind == rails_fault_kind::stall) return hosts_[f.host]->home.stall_until(f.until);
+    carry_out(f, network_, plan_);
+  }
+
+  /// New calls, a step of time, and what must hold at any time.
+  void go_on() {
+    call();
+    world_.run_until(world_.now() + step);
+    check_calls();
+    for (auto& h : hosts_) check_host(*h);
+  }
+
+  void call() {
+    for (std::uint32_t from = 0; from < plan_.hosts; ++from) {
+      if (plan_.calls_one_way && from != 0) continue;
+      const auto to = static_cast<std::uint32_t>((from + random_.between(1, plan_.hosts - 1)) % plan_.hosts);
+      const bool bulk = bulk_ && random_.chance(1, 3);
+      const std::size_t bytes = random_.chance(1, 8) ? random_.below(30'000) : random_.below(300);
+      const auto busy = std::ranges::count_if(
+          calls_, [&](const rails_call& c) { return c.what.from == from && c.what.to == to && c.ends == 0; });
+      if (static_cast<std::size_t>(busy) >= most_under_way) continue;
+      rails_call& one = calls_.emplace_back(
+          world_,
+          rails_call::request{++numbers_, from, to, bulk ? traffic_class::bulk : traffic_class::call});
+      hosts_[from]->begin(one, bytes);
+    }
+  }
+
+  nanoseconds bound_of(const rails_call& c) const noexcept {
+    switch (plan_.weather) {
+      case rails_weather::calm: return milliseconds(50);
+      case rails_weather::gentle:
+        return c.what.klass == traffic_class::bulk ? longest_bulk_in_gentle : longest_in_gentle;
+      case rails_weather::pauses: return seconds(9);
+      default: return longest_in_storm + paused();
+    }
+  }
+  /// The longest that a host stands still.
+  nanoseconds paused() const noexcept {
+    nanoseconds longest{0};
+    for (const rails_fault& f : plan_.faults) {
+      if (f.kind == rails_fault_kind::stall) longest = std::max(longest, f.until - f.at);
+    }
+    return 2 * longest;
+  }
+
+  void check_calls() {
+    while (!calls_.empty() && calls_.front().ends != 0) {
+      check(calls_.front());
+      calls_.pop_front();
+    }
+    for (const rails_call& c : calls_) {
+      if (c.ends == 0 && world_.now() - c.began > bound_of(c)) return late(c);
+    }
+  }
+  void late(const rails_call& c) {
+    violated("a stall is bounded",
+             fmt::format("call {} of class {} from host {} to host {} has waited for {} ms", c.what.number,
+                         static_cast<int>(c.what.klass), c.what.from, c.what.to,
+                         (world_.now() - c.began) / milliseconds(1)));
+  }
+  void check(const rails_call& c) {
+    const auto seen = hosts_[c.what.to]->seen.find({c.what.from + 1, c.what.number});
+    const int times = seen == hosts_[c.what.to]->seen.end() ? 0 : seen->second;
+    if (c.outcome || !c.intact)
+      return violated("nothing is lost while a rail lives",
+                      fmt::format("call {}: {}", c.what.number, describe(c.outcome)));
+    if (c.ends != 1 || times != 1)
+      violated("each once, over all links", fmt::format("call {} arrived {} times", c.what.number, times));
+    if (c.ended - c.began > bound_of(c)) late(c);
+  }
+
+  void check_host(rails_host& h) {
+    const transport::endpoint_statistics& count = h.wire->statistics();
+    const std::uint64_t host = h.wire->options().self;
+    if (!h.losses.empty())
+      violated("a rail's death is not a node's",
+               fmt::format("node {} lost node {}: {}", host, h.losses[0].first, h.losses[0].second));
+    if (count.links_broken != 0)
+      violated("the honest keep the protocol",
+               fmt::format("node {}: {}", host, describe(h.wire->last_violation())));
+    const bool still = plan_.weather == rails_weather::calm || plan_.weather == rails_weather::pauses;
+    if (still && count.path_moves + count.path_suspicions + count.path_deaths + count.link_downs_sent != 0)
+      violated("no work for nothing",
+               fmt::format("node {}: {} moves, {} suspicions, {} deaths", host, count.path_moves,
+                           count.path_suspicions, count.path_deaths));
+    if (plan_.weather == rails_weather::calm && count.replays + count.duplicates != 0)
+      violated("no work for nothing",
+               fmt::format("node {}: {} replays, {} duplicates", host, count.replays, count.duplicates));
+    if (plan_.weather == rails_weather::flapping && count.path_moves > most_moves * (plan_.hosts - 1) * 2)
+      violated("nobody flaps", fmt::format("node {} moved {} times", host, count.path_moves));
+    if (world_.livelocked() != world_.hosts()) violated("no livelock", "a host ran without end");
+  }
+
+  /// Every end of a connection that one side has told belongs to an end that the other side has made.
+  void ends_are_told_once() {
+    std::uint64_t obeyed = 0;
+    std::uint64_t made = 0;
+    for (auto& h : hosts_) {
+      obeyed += h->wire->statistics().links_ended_as_told;
+      made += h->wire->statistics().links_cut;
+    }
+    if (obeyed > made)
+      violated("a told end is that of one link", fmt::format("{} ends were told, {} obeyed", made, obeyed));
+  }
+
+  /// Nothing is called any more. When what is under way has settled, both sides have the same connections.
+  void halves_agree() {
+    world_.run_until(world_.now() + seconds(4));
+    check_calls();
+    for (std::uint32_t a = 0; a < plan_.hosts; ++a) {
+      for (std::uint32_t b = a + 1; b < plan_.hosts; ++b) compare(a, b);
+    }
+  }
+  void compare(std::uint32_t a, std::uint32_t b) {
+    for (std::uint8_t i = 0; i < plan_.rails; ++i) {
+      for (std::uint8_t j = 0; j < plan_.rails; ++j) {
+        const bool here = hosts_[a]->to(b).connected_by(traffic_class::call, {i, j});
+        const bool there = hosts_[b]->to(a).connected_by(traffic_class::call, {j, i});
+        if (here != there)
+          violated("both halves agree", fmt::format("hosts {} and {}, rails {} and {}", a, b, i, j));
+      }
+    }
+  }
+
+  void settle() {
+    for (auto& h : hosts_) prefers_the_first(*h);
+    const nanoseconds end = world_.now() + seconds(12);
+    while (world_.now() < end) world_.run_until(world_.now() + step);
+    check_calls();
+    if (!calls_.empty()) late(calls_.front());
+    ends_are_told_once();
+    for (auto& h : hosts_) credit_is_conserved(*h);
+  }
+
+  /// A healed rail is used again.
+  void prefers_the_first(rails_host& h) {
+    if (plan_.weather != rails_weather::gentle) return;
+    h.wire->sessions([&](transport::session& s) {
+      if (!s.connected(traffic_class::call)) return;
+      const transport::path_key key = s.path_of(traffic_class::call);
+      if (key != transport::path_key{})
+        violated("a healed rail is used again",
+                 fmt::format("node {} uses rail {} to node {}", h.wire->options().self, key.own, s.peer()));
+    });
+  }
+
+  void credit_is_conserved(rails_host& h) {
+    if (h.wire->messages_in_use() != 0)
+      violated("holds nothing",
+               fmt::format("node {}: {} messages", h.wire->options().self, h.wire->messages_in_use()));
+    h.wire->sessions([&](transport::session& s) {
+      transport::session& other =
+          hosts_[s.peer() - 1]->to(static_cast<std::uint32_t>(h.wire->options().self - 1));
+      if (s.peer_epoch() == 0 || other.peer_epoch() == 0) return;
+      for (const traffic_class klass : {traffic_class::call, traffic_class::bulk}) {
+        const transport::credit_window& here = s.credits(klass);
+        const transport::credit_window& there = other.credits(klass);
+        if (here.sent() != there.received() || here.granted_to_us() != there.granted_by_us())
+          violated("credit is conserved",
+                   fmt::format("class {} of node {} to node {}: sent {}, received {}, granted {} and {}",
+                               static_cast<int>(klass), h.wire->options().self, s.peer(), here.sent(),
+                               there.received(), there.granted_by_us(), here.granted_to_us()));
+      }
+    });
+  }
+
+  run_report conclude() {
+    report_.trace_hash = world_.trace_hash();
+    report_.events = world_.events();
+    report_.bytes = network_.bytes_carried();
+    report_.lives = plan_.hosts;
+    run_report result = std::move(report_);
+    if (!result.found.empty()) return result;
+    for (auto& h : hosts_) h->home.enter([&] { h->wire.reset(); });
+    world_.run_until(world_.now() + seconds(30));
+    for (auto& h : hosts_) {
+      if (h->open() != 0) {
+        result.found.push_back({"every life ends", fmt::format("{} connections are left", h->open())});
+        return result;
+      }
+    }
+    finished_ = true;
+    return result;
+  }
+
+ public:
+  /// Objects of a run that has failed are left as they are.
+  bool finished() const noexcept { return finished_; }
+
+ private:
+  rails_plan plan_;
+  testing::sim_world world_;
+  testing::sim_network network_;
+  draws random_;
+  bool bulk_ = false;
+  bool finished_ = false;
+  std::uint64_t numbers_ = 0;
+  std::deque<rails_call> calls_;
+  std::vector<std::unique_ptr<rails_host>> hosts_;
+  run_report report_;
+};
+
+}  // namespace
+
+run_report run_rails(const plan& p, testing::sim_world::observer observer) {
+  auto s = std::make_unique<swarm>(p, observer);
+  run_report report = s->run();
+  if (!s->finished()) static_cast<void>(s.release());
+  return report;
+}
+
+}  // namespace scoll::sim
