@@ -206,6 +206,7 @@ class session final : public list_hook<watched> {
   path_table& need_paths();
   path& path_at(path_key key) noexcept;
   bool unsettled() noexcept;
+  void keep_paths() noexcept;
   void compare_paths(bool late) noexcept;
   bool another_answers(path_key key, time_point since) noexcept;
   void judge(carrier& c) noexcept;

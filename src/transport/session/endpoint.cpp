@@ -12,6 +12,7 @@
 #include "transport/session/greeter.hpp"
 #include "transport/session/lane.hpp"
 #include "transport/session/limits.hpp"
+#include "transport/session/rails/path_table.hpp"
 #include "transport/session/rails/rail_door.hpp"
 #include "transport/session/session_watch.hpp"
 
@@ -172,6 +173,7 @@ error endpoint::no_payload_left(std::string_view purpose) const noexcept {
 
 void endpoint::watch(session& one) {
   if (!one.awaits()) return;
+  if (one.paths_ != nullptr) one.paths_->used_at = executor_.now();
   if (watch_ == nullptr) watch_ = std::make_unique<session_watch>(executor_);
   watch_->add(one);
 }

@@ -64,7 +64,10 @@ bool session::awaits() const noexcept {
 bool session::look(bool late) noexcept {
   const bool awaited = awaits();
   if (!awaited) silent_for_ = 0;
-  if (!awaited && !unsettled()) return false;
+  if (!awaited && !unsettled()) {
+    if (paths_ != nullptr) keep_paths();
+    return false;
+  }
   const auto is_up = [](const auto& l) { return l != nullptr && l->up(); };
   const auto probed = std::ranges::find_if(lanes_, is_up);
   if (probed == lanes_.end()) return awaited;  // the grace bounds that

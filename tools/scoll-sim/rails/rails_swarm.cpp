@@ -38,7 +38,7 @@ class swarm {
  public:
   swarm(const plan& p, testing::sim_world::observer observer)
       : plan_(draw_rails(p)),
-        world_(p.seed, plan_.hosts),
+        world_(p.seed, plan_.hosts, false),  // addresses are more than hosts
         network_(world_, 4096, plan_.hosts * plan_.rails),
         random_(p.seed, "rails calls") {
     world_.observe(observer);
@@ -215,8 +215,20 @@ class swarm {
       const transport::path_key key = s.path_of(traffic_class::call);
       if (key != transport::path_key{})
         violated("a healed rail is used again",
-                 fmt::format("node {} uses rail {} to node {}", h.wire->options().self, key.own, s.peer()));
+                 fmt::format("node {} uses rail {} to node {}: {}", h.wire->options().self, key.own, s.peer(),
+                             paths_of(s)));
     });
+  }
+
+  std::string paths_of(const transport::session& s) const {
+    std::string text;
+    for (const transport::path& each : s.paths())
+      text += fmt::format("{}{}-{}: {} for {} ms, proof {} ms, {} deaths, {} suspicions, {}",
+                          text.empty() ? "" : "; ", each.key().own, each.key().theirs,
+                          to_string(each.health()), (hosts_[0]->home.now() - each.since()) / milliseconds(1),
+                          each.proof() / milliseconds(1), each.deaths(), each.suspicions(),
+                          s.connected_by(traffic_class::call, each.key()) ? "up" : "down");
+    return text;
   }
 
   void credit_is_conserved(rails_host& h) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "scoll/coro/error.hpp"
 #include "scoll/coro/time.hpp"
@@ -22,6 +23,8 @@ enum class path_health : std::uint8_t {
   suspect,  ///< it does not answer while another path of the same peer does
   dead,     ///< its connection is gone; new ones are tried
 };
+
+std::string_view to_string(path_health health) noexcept;
 
 /// The health of one path, and what has become of it. It changes only as it is told; it measures nothing.
 ///

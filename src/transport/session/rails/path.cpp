@@ -6,6 +6,17 @@
 
 namespace scoll::transport {
 
+std::string_view to_string(path_health health) noexcept {
+  switch (health) {
+    case path_health::untried: return "untried";
+    case path_health::good: return "good";
+    case path_health::proving: return "proving";
+    case path_health::suspect: return "suspect";
+    case path_health::dead: return "dead";
+  }
+  return "?";
+}
+
 void path::resume(const path& before) noexcept {
   const std::uint32_t rank = rank_;
   const bool reachable = reachable_;

@@ -106,6 +106,15 @@ bool session::unsettled() noexcept {
   return any;
 }
 
+/// Uses the best path, and has another one stand by. Short calls have often been answered before a look, so
+/// this is done even if nothing is awaited any more.
+void session::keep_paths() noexcept {
+  lane* const control = lanes_[index(lane_id::control)].get();
+  if (control == nullptr || !control->up()) return;
+  control->settle();
+  control->make_standby();
+}
+
 void session::compare_paths(bool late) noexcept {
   lane* const control = lanes_[index(lane_id::control)].get();
   if (control == nullptr) return;
@@ -124,8 +133,7 @@ void session::compare_paths(bool late) noexcept {
     if (up[i]->up()) judge(*up[i]);
   }
   if (lanes_[index(lane_id::control)].get() != control || !control->up()) return;
-  control->settle();
-  control->make_standby();
+  keep_paths();
   probe_paths();
   watch_bulk_path();
 }
