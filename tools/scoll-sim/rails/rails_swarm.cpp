@@ -138,7 +138,8 @@ class swarm {
     const int times = seen == hosts_[c.what.to]->seen.end() ? 0 : seen->second;
     if (c.outcome || !c.intact)
       return violated("nothing is lost while a rail lives",
-                      fmt::format("call {}: {}", c.what.number, describe(c.outcome)));
+                      fmt::format("call {} of host {}: {}; {}", c.what.number, c.what.from,
+                                  describe(c.outcome), paths_of(hosts_[c.what.from]->to(c.what.to))));
     if (c.ends != 1 || times != 1)
       violated("each once, over all links", fmt::format("call {} arrived {} times", c.what.number, times));
     if (c.ended - c.began > bound_of(c)) late(c);

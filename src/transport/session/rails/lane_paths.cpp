@@ -136,12 +136,15 @@ void lane::go_over(carrier& next) noexcept {
   session_.kick();
 }
 
+/// Bulk prefers the paths that have a connection for control, because it shows that they can be used.
 path_key lane::best_path() noexcept {
   const time_point now = ex().now();
   const path* best = nullptr;
+  const bool bulk = id_ == lane_id::bulk;
   const auto cost = [&](const path& p) {
-    const bool preferred = id_ != lane_id::bulk || session_.endpoint_.bulk_prefers(p.key().own);
-    return std::tuple(p.standing(), p.failures() != 0, id_ == lane_id::bulk && !p.takes_bulk(now), !preferred,
+    const bool shown = !bulk || session_.connected_by(traffic_class::urgent, p.key());
+    const bool preferred = !bulk || session_.endpoint_.bulk_prefers(p.key().own);
+    return std::tuple(p.standing(), p.failures() != 0, !shown, bulk && !p.takes_bulk(now), !preferred,
                       p.rank());
   };
   for (const path& each : session_.paths_->all()) {
