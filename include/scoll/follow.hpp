@@ -26,10 +26,14 @@ class [[nodiscard]] follower {
 
   /// The node of a participant; 0 if the participant was not listed.
   node_id node_of(gossip::participant_index who) const noexcept;
+  /// True while the gossip holds a node to be dead that this node is connected with, and that is still asked.
+  bool doubts_death_of(node_id peer) const noexcept;
 
  private:
   class feed;
   friend result<follower> follow(node&, gossip::participant&, const std::vector<gossip_address>&);
+  friend result<follower> follow(node&, gossip::participant&);
+  static result<follower> bind(node& self, gossip::participant& from, std::vector<node_id> ids);
   explicit follower(std::unique_ptr<feed> made) noexcept;
 
   std::unique_ptr<feed> feed_;
@@ -43,6 +47,11 @@ class [[nodiscard]] follower {
 /// (`closed`), or if the participant ends before it was active (`closed`, and so do later ones). Requests
 /// from other members and shipped calls are not held.
 ///
+/// A verdict on a node that this one is connected with is not believed at once: that node is asked over all
+/// its connections, and has two gossip intervals to answer that its own gossip goes on. Answers of that kind
+/// also reach the participant, as `participant::heard`, so that datagrams that are lost where connections get
+/// through make no death. That a session is lost is no news to the gossip.
+///
 /// `nodes` lists the node of each participant, including this one, in any order. A participant that is not
 /// listed stands for no node, and news about it is not passed on.
 ///
@@ -54,5 +63,8 @@ class [[nodiscard]] follower {
 /// The node and the participant must outlive the result; the node may be moved. Destroying the result ends
 /// the hold. Call it on their executor's thread, before or after the participant has been started.
 result<follower> follow(node& self, gossip::participant& from, const std::vector<gossip_address>& nodes);
+
+/// Likewise, if the ids of the participants are those of their nodes.
+result<follower> follow(node& self, gossip::participant& from);
 
 }  // namespace scoll

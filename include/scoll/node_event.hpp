@@ -22,8 +22,9 @@ enum class node_event_kind : std::uint8_t {
   group_created,      ///< this node holds a new group
   group_ended,        ///< a group that this node held has ended
   group_revoked,      ///< a group that this node holds was revoked
+  gossip_disagrees,   ///< a participant of the gossip has another configuration than this node
 };
-inline constexpr std::size_t node_event_kinds = 9;
+inline constexpr std::size_t node_event_kinds = 10;
 
 /// The name of a kind, such as "session_lost".
 std::string_view to_string(node_event_kind kind) noexcept;

@@ -23,8 +23,8 @@ std::string_view to_string(log_level level) noexcept {
 
 std::string_view to_string(node_event_kind kind) noexcept {
   constexpr std::array<std::string_view, node_event_kinds> names{
-      "session_begun", "session_lost",  "peer_dead",   "peer_alive",   "handshake_refused",
-      "link_broken",   "group_created", "group_ended", "group_revoked"};
+      "session_begun", "session_lost",  "peer_dead",   "peer_alive",    "handshake_refused",
+      "link_broken",   "group_created", "group_ended", "group_revoked", "gossip_disagrees"};
   const auto index = static_cast<std::size_t>(kind);
   return index < names.size() ? names[index] : "unknown";
 }
@@ -41,7 +41,8 @@ bool may_be_frequent(node_event_kind kind) noexcept {
 
 log_level level_of(node_event_kind kind) noexcept {
   switch (kind) {
-    case node_event_kind::link_broken: return log_level::error;
+    case node_event_kind::link_broken:
+    case node_event_kind::gossip_disagrees: return log_level::error;
     case node_event_kind::session_lost:
     case node_event_kind::peer_dead:
     case node_event_kind::handshake_refused: return log_level::warning;
@@ -138,6 +139,13 @@ void journal::link_broken(node_id peer, const error& reason) noexcept {
   note(node_event_kind::link_broken, peer, [&] {
     return fmt::format("a connection of {} was broken off, because it violates the protocol: {}", whom(peer),
                        describe(reason));
+  });
+}
+
+void journal::gossip_disagrees(node_id peer, std::string_view address, std::string_view what) noexcept {
+  note(node_event_kind::gossip_disagrees, peer, [&] {
+    return fmt::format("the gossip of {} at {} has another configuration: {}", whom(peer), address,
+                       what == "none" ? "it has not said in what" : what);
   });
 }
 

@@ -43,6 +43,8 @@ std::string_view to_string(mark m) noexcept {
     case gossip_death: return "gossip death";
     case gossip_return: return "gossip return";
     case gossip_error: return "gossip error";
+    case gossip_doubted: return "gossip doubted";
+    case gossip_rescued: return "gossip rescued";
     case gossip_hold: return "gossip hold";
     case invented_death: return "invented death";
     case destroy_missed: return "destroy missed";

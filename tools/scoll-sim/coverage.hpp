@@ -48,6 +48,8 @@ enum class mark : std::uint8_t {
   gossip_death,             ///< the gossip told of a death
   gossip_return,            ///< the gossip told of a later life
   gossip_error,             ///< the gossip told of the death of a living host
+  gossip_doubted,           ///< a node asked a peer over its connections before it believed its death
+  gossip_rescued,           ///< such a peer answered, and lives on
   gossip_hold,              ///< a broadcast waited until its root took part in the gossip
   invented_death,           ///< a death was invented, or told too late
   destroy_missed,           ///< `destroy` could not tell every member at once

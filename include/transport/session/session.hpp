@@ -92,6 +92,8 @@ class session final : public list_hook<watched> {
   const round_trip& rtt() const noexcept { return rtt_; }
   /// When the peer last showed that its process runs, by an answer to a probe or by a greeting.
   time_point last_contact() const noexcept { return last_contact_; }
+  /// Probes the peer on all its connections for all classes but bulk. False if there is none.
+  bool probe_now() noexcept;
 
   /// The paths to the peer, best first; empty if there is only one.
   std::span<const path> paths() const noexcept;
@@ -195,6 +197,7 @@ class session final : public list_hook<watched> {
   /// not run when it should have.
   bool look(bool late) noexcept;
   void on_contact(const carrier& by, nanoseconds took) noexcept;
+  void on_pulse(std::uint32_t pulse) noexcept;
   /// Asks a client of which nothing is awaited whether it is there.
   void ask_idle(bool late) noexcept;
   /// A client must connect its bulk lane, too, because the server may want its memory during a call.
@@ -262,6 +265,7 @@ class session final : public list_hook<watched> {
   std::uint32_t owed_calls_ = 0;  // those in `incoming_` of class call
   round_trip rtt_;
   time_point last_contact_{};
+  std::uint32_t peer_pulse_ = 0;   // in the latest answer
   time_point contested_since_{};   // when the peer was asked because another server claimed its id
   std::uint64_t peer_places_ = 0;  // a hash of the addresses that the peer has told
   std::uint32_t silent_for_ = 0;   // looks, since a probe has been unanswered

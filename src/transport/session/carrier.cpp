@@ -337,6 +337,7 @@ void carrier::on_probe_reply(const frame_view& frame) noexcept {
   if (!took) return;
   lane_.on_answer();
   owner().on_contact(*this, *took);
+  owner().on_pulse(answer->pulse);
 }
 
 void carrier::add_probe(frame_batch& batch, control_frame& room, frame_type type,
@@ -352,13 +353,15 @@ void carrier::add_probe(frame_batch& batch, control_frame& room, frame_type type
 
 void carrier::add_probes(frame_batch& batch, std::span<control_frame, 2> room) noexcept {
   const auto owing = static_cast<std::uint32_t>(owner().owing());
+  const std::uint32_t pulse = at().pulse();
   if (std::exchange(answer_due_, false)) {
     answer_.owing = owing;
+    answer_.pulse = pulse;
     add_probe(batch, room[0], frame_type::probe_reply, answer_);
   }
   if (!std::exchange(probe_due_, false)) return;
   ++at().statistics_.probes_sent;
-  add_probe(batch, room[1], frame_type::probe, prober_.next(ex().now(), owing));
+  add_probe(batch, room[1], frame_type::probe, prober_.next(ex().now(), owing, pulse));
 }
 
 // ---- sending

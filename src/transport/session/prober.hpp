@@ -12,6 +12,7 @@ struct probe {
   std::uint64_t stamp = 0;   ///< the prober's own time; the peer does not read it
   std::uint32_t serial = 0;  ///< counts the probes of a connection from 1
   std::uint32_t owing = 0;   ///< the requests of the receiver that the sender of the frame works at
+  std::uint32_t pulse = 0;   ///< grows while the gossip of the sender of the frame goes on; 0: it has none
 };
 
 /// The probes of one connection. Only an answered probe proves that the peer is there: what arrives by itself
@@ -19,10 +20,10 @@ struct probe {
 class prober {
  public:
   /// Makes the next probe, which leaves now.
-  probe next(time_point now, std::uint32_t owing) noexcept {
+  probe next(time_point now, std::uint32_t owing, std::uint32_t pulse) noexcept {
     if (!unanswered()) oldest_ = now;
     latest_ = now;
-    return {static_cast<std::uint64_t>(now.time_since_epoch().count()), ++sent_, owing};
+    return {static_cast<std::uint64_t>(now.time_since_epoch().count()), ++sent_, owing, pulse};
   }
 
   /// Takes an answer. Returns the time since its probe left; nothing if this is no answer to one that is

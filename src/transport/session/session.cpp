@@ -332,6 +332,7 @@ void session::reset(const error& reason, kept keep) noexcept {
   if (paths_ != nullptr) paths_->session_over();
   ++serial_;
   silent_for_ = 0;
+  peer_pulse_ = 0;
   owed_calls_ = 0;
   orphans_.splice(incoming_);
   endpoint_.note_progress();

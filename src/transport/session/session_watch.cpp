@@ -101,6 +101,22 @@ void session::on_contact(const carrier& by, nanoseconds took) noexcept {
   if (took.count() != 0 && lanes_[index(lane_id::control)]->is_active(by)) rtt_.add(took, last_contact_);
 }
 
+void session::on_pulse(std::uint32_t pulse) noexcept {
+  const std::uint32_t before = std::exchange(peer_pulse_, pulse);
+  const bool grown = before != 0 && pulse != 0 && pulse != before;
+  if ((grown ||
+       SCOLL_MUTANT(contact_never_ages, "whoever answers probes is taken to take part in the gossip")) &&
+      endpoint_.pulse_ != nullptr)
+    endpoint_.pulse_->on_pulse(peer_, peer_incarnation_);
+}
+
+bool session::probe_now() noexcept {
+  lane* const control = lanes_[index(lane_id::control)].get();
+  if (control == nullptr || !control->up()) return false;
+  control->each_up([](carrier& c) { c.send_probe(); });
+  return true;
+}
+
 void lane::probe_if_due() noexcept {
   const bool busy = last_assigned_ + received_ != seen_;
   const nanoseconds interval =

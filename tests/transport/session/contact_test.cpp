@@ -105,13 +105,14 @@ TEST_CASE("only an answer to a probe that is unanswered counts") {
   const time_point start{5s};
   CHECK(p.due(start, 100ms));
   CHECK_FALSE(p.unanswered());
-  const probe first = p.next(start, 3);
+  const probe first = p.next(start, 3, 9);
   CHECK(first.serial == 1);
   CHECK(first.owing == 3);
+  CHECK(first.pulse == 9);
   CHECK(p.unanswered());
   CHECK_FALSE(p.due(start + 99ms, 100ms));
   CHECK(p.due(start + 100ms, 100ms));
-  const probe second = p.next(start + 1s, 0);
+  const probe second = p.next(start + 1s, 0, 0);
   CHECK(p.answered(first, start + 1001ms) == 1001ms);
   CHECK(p.unanswered());
   CHECK_FALSE(p.answered(first, start + 1002ms));
@@ -121,17 +122,17 @@ TEST_CASE("only an answer to a probe that is unanswered counts") {
     CHECK_FALSE(p.answered({second.stamp, 3, 0}, start + 2s));
   }
   SECTION("a stamp of another time gives no round trip") {
-    const probe third = p.next(start + 2s, 0);
+    const probe third = p.next(start + 2s, 0, 0);
     CHECK(p.answered({third.stamp - 1, 3, 0}, start + 2s) == 0ns);
     CHECK_FALSE(p.unanswered());
-    const probe fourth = p.next(start + 3s, 0);
+    const probe fourth = p.next(start + 3s, 0, 0);
     CHECK(p.answered({fourth.stamp + 1, 4, 0}, start + 4s) == 0ns);
   }
   SECTION("a pause of this process gives no round trip") {
-    const probe third = p.next(start + 2s, 0);
+    const probe third = p.next(start + 2s, 0, 0);
     p.distrust_times(start + 9s);
     CHECK(p.answered(third, start + 9s) == 0ns);
-    const probe fourth = p.next(start + 10s, 0);
+    const probe fourth = p.next(start + 10s, 0, 0);
     CHECK(p.answered(fourth, start + 10s + 1ms) == 1ms);
   }
 }

@@ -1,6 +1,7 @@
 #include "tools/scoll-sim/cluster/cluster.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "scoll/collective/engine.hpp"
@@ -82,7 +83,8 @@ class cluster::witness final : public gossip::event_listener {
     life_.view_changed = cluster_.world_.now();
     const auto about = static_cast<std::uint32_t>(node - 1);
     if (e.kind == gossip::event_kind::rebooted) cluster_.seen_.saw(mark::gossip_return);
-    if (e.kind != gossip::event_kind::dead) return;
+    if (e.kind != gossip::event_kind::dead) return note_life(node, e);
+    note_doubt(node, e);
     cluster_.accused_.insert(about);
     const life* const present = cluster_.lives_[about];
     if (present == nullptr || present->incarnation != e.incarnation)
@@ -93,8 +95,30 @@ class cluster::witness final : public gossip::event_listener {
   }
 
  private:
+  /// Whoever is connected is asked before its death is believed.
+  void note_doubt(node_id node, const gossip::liveness_event& e) noexcept {
+    const transport::session* const peer = life_.member->wire().find(node);
+    const bool connected = peer != nullptr && peer->peer_incarnation() == e.incarnation &&
+                           peer->connected(transport::traffic_class::call);
+    if (life_.bond->doubts_death_of(node)) {
+      doubted_[node] = e.incarnation;
+      cluster_.seen_.saw(mark::gossip_doubted);
+    } else if (connected) {
+      ++cluster_.rash_;
+    }
+  }
+  void note_life(node_id node, const gossip::liveness_event& e) noexcept {
+    const auto found = doubted_.find(node);
+    if (found == doubted_.end()) return;
+    const bool same = found->second == e.incarnation;
+    doubted_.erase(found);
+    const detail::engine& engine = detail::node_access::engine(*life_.member);
+    if (same && !engine.lives().is_dead(node)) cluster_.seen_.saw(mark::gossip_rescued);
+  }
+
   cluster& cluster_;
   life& life_;
+  std::map<node_id, std::uint64_t> doubted_;
 };
 
 cluster::cluster(const plan& p)

@@ -107,6 +107,7 @@ class cluster final : private ledger {
   const std::vector<std::string>& lost_groups() const noexcept { return lost_groups_; }
   /// Broadcasts that a member executed although their root did not take part in the gossip yet.
   std::uint32_t early_broadcasts() const noexcept { return early_; }
+  std::uint32_t rash_verdicts() const noexcept { return rash_; }
   /// Deaths of living hosts that the gossip told in a run without faults.
   std::uint32_t slanders() const noexcept { return slanders_; }
   coverage& seen() noexcept { return seen_; }
@@ -288,7 +289,7 @@ class cluster final : private ledger {
   agreements agreements_{*this};
   std::vector<fault_record> faults_;
   nanoseconds stalled_until_{0};
-  std::uint32_t undead_ = 0, garbled_ = 0, slanders_ = 0, early_ = 0;
+  std::uint32_t undead_ = 0, garbled_ = 0, slanders_ = 0, early_ = 0, rash_ = 0;
   std::vector<std::string> lost_groups_;
   std::uint64_t next_stray_ = first_stray;
   bool burying_ = false;

@@ -27,6 +27,10 @@ void check_liveness_settled(cluster& c, violations& found) {
   if (c.slanders() != 0)
     found.push_back(
         {"no false verdict in calm", fmt::format("{} living hosts were called dead", c.slanders())});
+  if (c.rash_verdicts() != 0)
+    found.push_back(
+        {"verdicts agree with contact",
+         fmt::format("{} connected peers were not asked before they were dead", c.rash_verdicts())});
   for (std::uint32_t host = 0; host < c.hosts(); ++host) {
     const life* const l = c.alive(host);
     if (l == nullptr) continue;
@@ -42,6 +46,7 @@ void check_liveness_settled(cluster& c, violations& found) {
       if (!up && !c.deaths_are_known()) continue;
       const bool is_true = up ? told == gossip::liveness::alive : told != gossip::liveness::alive;
       const bool is_heard = engine.lives().is_dead(other) == (told == gossip::liveness::dead) ||
+                            l->bond->doubts_death_of(other) ||
                             died_unheard(c, engine, static_cast<std::uint32_t>(other - 1));
       if (!is_true || !is_heard)
         found.push_back({"the gossip tells the truth",
