@@ -124,7 +124,10 @@ class follower::feed final : public gossip::event_listener,
     tell(e.who, e.kind == gossip::event_kind::dead, e.incarnation);
   }
   void on_disagreement(const gossip::disagreement& d) noexcept override {
-    engine_.events().gossip_disagrees(nodes_[d.who], participant_.shared().address(d.who),
+    const bool stranger = d.who >= nodes_.size();
+    engine_.events().gossip_disagrees(stranger ? 0 : nodes_[d.who],
+                                      stranger ? std::string_view("an address that is not listed here")
+                                               : participant_.shared().address(d.who),
                                       gossip::to_string(d.what));
   }
   void on_stage(gossip::participation now) noexcept override {

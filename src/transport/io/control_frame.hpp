@@ -51,7 +51,7 @@ inline void write_control(link& l, const frame_header& header,
   l.write({&parts, 1});
 }
 
-/// The memory of an unsequenced frame with a payload of at most 16 bytes, for a batch of frames.
+/// The memory of an unsequenced frame with a payload of at most 24 bytes, for a batch of frames.
 class control_frame {
  public:
   // It is not initialised, because most batches have none. NOLINTNEXTLINE(modernize-use-equals-default)
@@ -66,7 +66,7 @@ class control_frame {
 
  private:
   std::byte head_[frame_header_bytes];
-  std::byte payload_[16];
+  std::byte payload_[24];
 };
 
 }  // namespace scoll::transport
