@@ -104,10 +104,7 @@ void session::on_contact(const carrier& by, nanoseconds took) noexcept {
 void session::on_pulse(std::uint32_t pulse) noexcept {
   const std::uint32_t before = std::exchange(peer_pulse_, pulse);
   const bool grown = before != 0 && pulse != 0 && pulse != before;
-  if ((grown ||
-       SCOLL_MUTANT(contact_never_ages, "whoever answers probes is taken to take part in the gossip")) &&
-      endpoint_.pulse_ != nullptr)
-    endpoint_.pulse_->on_pulse(peer_, peer_incarnation_);
+  if (grown && endpoint_.pulse_ != nullptr) endpoint_.pulse_->on_pulse(peer_, peer_incarnation_);
 }
 
 bool session::probe_now() noexcept {

@@ -75,7 +75,9 @@ gossip::configuration_ptr shared_by(std::uint32_t hosts) {
 /// Notes what the gossip tells one life about the others.
 class cluster::witness final : public gossip::event_listener {
  public:
-  witness(cluster& of, life& l) noexcept : cluster_(of), life_(l) {}
+  witness(cluster& of, life& l) noexcept : cluster_(of), life_(l), early_(l) {}
+  /// The part that hears of verdicts before the node does.
+  gossip::event_listener& early() noexcept { return early_; }
 
   void on_liveness(const gossip::liveness_event& e) noexcept override {
     const node_id node = life_.bond->node_of(e.who);
@@ -95,15 +97,28 @@ class cluster::witness final : public gossip::event_listener {
   }
 
  private:
+  /// Notes whether the node is connected with the one that is said to be dead.
+  class early_witness final : public gossip::event_listener {
+   public:
+    explicit early_witness(life& l) noexcept : life_(l) {}
+    bool connected() const noexcept { return connected_; }
+
+   private:
+    void on_liveness(const gossip::liveness_event& e) noexcept override {
+      const transport::session* const peer = life_.member->wire().find(life_.bond->node_of(e.who));
+      connected_ = peer != nullptr && peer->peer_incarnation() == e.incarnation &&
+                   peer->connected(transport::traffic_class::call);
+    }
+    life& life_;
+    bool connected_ = false;
+  };
+
   /// Whoever is connected is asked before its death is believed.
   void note_doubt(node_id node, const gossip::liveness_event& e) noexcept {
-    const transport::session* const peer = life_.member->wire().find(node);
-    const bool connected = peer != nullptr && peer->peer_incarnation() == e.incarnation &&
-                           peer->connected(transport::traffic_class::call);
     if (life_.bond->doubts_death_of(node)) {
       doubted_[node] = e.incarnation;
       cluster_.seen_.saw(mark::gossip_doubted);
-    } else if (connected) {
+    } else if (early_.connected()) {
       ++cluster_.rash_;
     }
   }
@@ -118,6 +133,7 @@ class cluster::witness final : public gossip::event_listener {
 
   cluster& cluster_;
   life& life_;
+  early_witness early_;
   std::map<node_id, std::uint64_t> doubted_;
 };
 
@@ -255,9 +271,11 @@ void cluster::take_part(life& l) {
   nodes.reserve(hosts());
   for (std::uint32_t host = 0; host < hosts(); ++host)
     nodes.push_back({host + 1, testing::sim_network::address_of(host)});
+  const auto watching = std::make_shared<witness>(*this, l);
+  l.participant->subscribe(watching->early());
   l.bond.emplace(follow(*l.member, *l.participant, nodes).value());
-  l.witness = std::make_shared<witness>(*this, l);
-  l.participant->subscribe(*l.witness);
+  l.participant->subscribe(*watching);
+  l.witness = watching;
   const auto run = [](life& of) -> task<void> {
     (co_await gossip::run(*of.participant, of.gossip_stop.token())).ignore();
   };
