@@ -13,6 +13,7 @@
 #include "transport/session/greeting.hpp"
 #include "transport/session/link.hpp"
 #include "transport/session/message.hpp"
+#include "transport/session/session.hpp"
 
 namespace scoll::transport {
 
