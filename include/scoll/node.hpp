@@ -28,6 +28,7 @@ struct node_access;
 namespace transport {
 class endpoint;
 class rail;
+class rail_set;
 }  // namespace transport
 class node_pools;
 class scope;
@@ -71,21 +72,28 @@ class function_handle {
 };
 
 /// One server's part in the cluster: its services, its groups and its links. It lives on one executor; the
-/// executor and the rail must outlive it. Call `shutdown` before you destroy it (docs/lifetimes.md). The
+/// executor and its rails must outlive it. Call `shutdown` before you destroy it (docs/lifetimes.md). The
 /// constructor throws `failure` if options make no sense, and names what is wrong.
 class node {
  public:
   node(executor& ex, transport::rail& rail, const node_options& options);
   /// Makes a node that works in memory which it shares with other nodes of this thread.
   node(executor& ex, transport::rail& rail, const node_options& options, std::shared_ptr<node_pools> pools);
+  /// Makes a node that reaches its peers by several rails (docs/rails.md). The set must outlive it too.
+  node(executor& ex, const transport::rail_set& rails, const node_options& options);
+  node(executor& ex, const transport::rail_set& rails, const node_options& options,
+       std::shared_ptr<node_pools> pools);
   ~node();
   node(node&&) noexcept;
 
   /// Accepts connections at an address such as "127.0.0.1:7001", "[::1]:0" or "localhost:0"; port 0 takes a
   /// free port. A host name is resolved at once, which blocks. Errors: `invalid_argument` (the address, or
   /// `node_options::advertise`, cannot be one), and those of the rail. If it fails, the node does not listen.
+  /// A node of a set of rails listens on all of them, each where its traits say, and `address`, unless it is
+  /// empty, takes the place of what the first one's say. An error names the rail.
   status listen(const std::string& address);
-  /// Like `listen(address)`, at `node_options::listen`. Error: also `invalid_argument` if that is empty.
+  /// Like `listen(address)`, at `node_options::listen`. Error: also `invalid_argument` if neither that nor a
+  /// rail of a set says where to listen.
   status listen();
   /// The address that is bound, numeric and with its actual port. Over TCP it is empty before `listen`; a
   /// simulated host has its address from the beginning.
@@ -98,6 +106,11 @@ class node {
   /// send; a host name is resolved then, and anew for each connection attempt. Error: `invalid_argument`, at
   /// once, for what cannot be an address; the text names it and says what is wrong. Then nothing has changed.
   status add_peer(node_id peer, const std::string& address);
+  /// Likewise, with the addresses of a node that has several rails, 1 to 8, in the order of its rails.
+  status add_peer(node_id peer, const std::vector<std::string>& addresses);
+  status add_peer(node_id peer, std::initializer_list<std::string> addresses) {
+    return add_peer(peer, std::vector<std::string>(addresses));
+  }
 
   /// Registers a service. All nodes of a group must register theirs before the group is created. Errors:
   /// `already_exists`, `invalid_argument` (the id belongs to the library).
@@ -246,6 +259,7 @@ class node {
     co_return group<S>(std::move(*created));
   }
 
+  explicit node(std::unique_ptr<detail::engine> engine);
   status add_service(std::shared_ptr<detail::service_entry> entry);
   status add_function(std::shared_ptr<detail::served_function> entry);
   task<result<detail::any_group>> create_any_group(membership_ptr members, service_id service,

@@ -27,8 +27,18 @@ node::node(executor& ex, transport::rail& rail, const node_options& options)
 
 node::node(executor& ex, transport::rail& rail, const node_options& options,
            std::shared_ptr<node_pools> pools)
-    : engine_(std::make_unique<detail::engine>(ex, rail, options, std::move(pools))),
-      shipper_(std::make_unique<detail::shipper>(*engine_)) {
+    : node(std::make_unique<detail::engine>(ex, rail, options, std::move(pools))) {}
+
+node::node(executor& ex, const transport::rail_set& rails, const node_options& options)
+    : node(ex, rails, options, nullptr) {}
+
+node::node(executor& ex, const transport::rail_set& rails, const node_options& options,
+           std::shared_ptr<node_pools> pools)
+    : node(std::make_unique<detail::engine>(ex, rails, options, std::move(pools))) {}
+
+node::node(std::unique_ptr<detail::engine> engine)
+    : engine_(std::move(engine)), shipper_(std::make_unique<detail::shipper>(*engine_)) {
+  const node_options& options = engine_->options();
   if (options.role == node_role::server && options.serve_broadcasts)
     shipper_->add_function(detail::make_remote_bcast(*engine_, *shipper_)).value();
 }
@@ -50,8 +60,8 @@ status node::listen(const std::string& address) {
 }
 
 status node::listen() {
-  const std::string& address = engine_->options().listen;
-  if (!address.empty()) return listen(address);
+  const std::string& address = engine_->options().listen;  // the rails of a set know where they listen
+  if (!address.empty() || !wire().name_of_rail(0).empty()) return listen(address);
   return error(errc::invalid_argument, "node_options::listen is empty: say where to listen");
 }
 
@@ -72,6 +82,11 @@ task<result<node_id>> find_server(node& from, std::string address, stop_token st
 status node::add_peer(node_id peer, const std::string& address) {
   get_executor().expect_own_thread();
   return wire().add_peer(peer, address);
+}
+
+status node::add_peer(node_id peer, const std::vector<std::string>& addresses) {
+  get_executor().expect_own_thread();
+  return wire().add_peer(peer, addresses);
 }
 
 task<status> node::destroy(const detail::any_group& g) {

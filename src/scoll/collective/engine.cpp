@@ -46,13 +46,13 @@ node_options completed(node_options options) {
 
 }  // namespace
 
-engine::engine(executor& ex, transport::rail& rail, const node_options& options,
-               std::shared_ptr<node_pools> pools)
+template <class Rails>
+engine::engine(executor& ex, Rails& rails, const node_options& options, std::shared_ptr<node_pools> pools)
     : executor_(ex),
       options_(completed(options)),
       pools_(pools != nullptr ? std::move(pools) : std::make_shared<node_pools>()),
       journal_(std::make_unique<journal>(ex, options_.log)),
-      endpoint_(ex, rail, link_options(options_), *this,
+      endpoint_(ex, rails, link_options(options_), *this,
                 std::shared_ptr<transport::endpoint_buffers>(pools_, &pools_->buffers_)),
       groups_(options_.id),
       sweeper_(std::make_unique<sweeper>(*this, options_.group_lease)),
@@ -69,6 +69,10 @@ engine::engine(executor& ex, transport::rail& rail, const node_options& options,
   agreements_ = std::make_unique<agreements>(*this);
   group_service_->survives_revoke = true;
 }
+
+template engine::engine(executor&, transport::rail&, const node_options&, std::shared_ptr<node_pools>);
+template engine::engine(executor&, const transport::rail_set&, const node_options&,
+                        std::shared_ptr<node_pools>);
 
 engine::~engine() {
   sweeper_.reset();

@@ -54,9 +54,9 @@ struct resolution;
 /// single-threaded.
 class engine final : private transport::endpoint_events {
  public:
-  /// Without `pools` the engine has pools of its own.
-  engine(executor& ex, transport::rail& rail, const node_options& options,
-         std::shared_ptr<node_pools> pools = nullptr);
+  /// `Rails` is a `transport::rail` or a `const transport::rail_set`. Without `pools` it has its own pools.
+  template <class Rails>
+  engine(executor& ex, Rails& rails, const node_options& options, std::shared_ptr<node_pools> pools);
   ~engine();
 
   transport::endpoint& wire() noexcept { return endpoint_; }

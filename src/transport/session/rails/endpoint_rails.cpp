@@ -27,6 +27,9 @@ endpoint::endpoint(executor& ex, const rail_set& rails, endpoint_options options
 }
 
 status endpoint::listen_on_all(const std::string& first) {
+  bool somewhere = !first.empty();
+  for (std::size_t i = 0; i < rails(); ++i) somewhere |= !(*rails_)[i].traits.listen.empty();
+  if (!somewhere) return error(errc::invalid_argument, "no rail says where to listen: say it in its traits");
   for (std::size_t i = 0; i < rails(); ++i) {
     const rail_set::entry& own = (*rails_)[i];
     const std::string& where = i == 0 && !first.empty() ? first : own.traits.listen;
