@@ -9,6 +9,7 @@
 #include "scoll/coro/result.hpp"
 #include "scoll/log.hpp"
 #include "scoll/node_options.hpp"
+#include "scoll/rail_entry.hpp"
 #include "transport/io/reactor.hpp"
 #include "transport/tcp/tcp_rail.hpp"
 
@@ -82,6 +83,8 @@ class settings {
 
   transport::reactor_options reactor() const { return values_.reactor; }
   transport::tcp_options tcp() const { return values_.tcp; }
+  /// The rails of a node; empty: one rail, which listens where `node_options::listen` says.
+  std::vector<rail_entry> rails() const { return values_.rails; }
   /// The options of a node, its shipper and its links. The caller fills in the node's identity.
   node_options node() const { return values_.node; }
 
@@ -95,6 +98,7 @@ class settings {
     transport::reactor_options reactor;
     transport::tcp_options tcp;
     node_options node;
+    std::vector<rail_entry> rails;
     std::optional<scoll::log_level> log_level = scoll::log_level::info;
   };
 

@@ -16,6 +16,8 @@ struct setting_field {
   /// Returns false if the text is not an allowed value.
   bool (*read)(settings::values& into, std::string_view text);
   std::string (*write)(const settings::values& from);
+  /// Says what is wrong with a text that `read` refuses; null if `takes` says enough.
+  std::string (*complain)(std::string_view text);
 };
 
 std::span<const setting_field> setting_fields() noexcept;

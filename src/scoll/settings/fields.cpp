@@ -227,10 +227,30 @@ struct optional_bulk_plan {
   static std::string write(const std::optional<bulk_plan>& value) { return value ? to_string(*value) : ""; }
 };
 
+struct list_of_rails {
+  static bool read(std::vector<rail_entry>& into, std::string_view text) {
+    rail_list parsed = parse_rails(text);
+    if (parsed.complaint.empty()) into = std::move(parsed.rails);
+    return parsed.complaint.empty();
+  }
+  static std::string write(const std::vector<rail_entry>& value) { return to_string(value); }
+  static std::string complain(std::string_view text) { return parse_rails(text).complaint; }
+};
+
+template <class Kind>
+constexpr std::string (*complaint_of())(std::string_view) {
+  if constexpr (requires { &Kind::complain; }) return &Kind::complain;
+  return nullptr;
+}
+
 template <class Kind, auto Place>
 constexpr setting_field field(std::string_view name, std::string_view takes, std::string_view about) {
-  return {name, about, takes, [](values& v, std::string_view text) { return Kind::read(Place(v), text); },
-          [](const values& v) { return Kind::write(Place(v)); }};
+  return {name,
+          about,
+          takes,
+          [](values& v, std::string_view text) { return Kind::read(Place(v), text); },
+          [](const values& v) { return Kind::write(Place(v)); },
+          complaint_of<Kind>()};
 }
 
 // A place cannot be named in parentheses. NOLINTNEXTLINE(bugprone-macro-parentheses)
@@ -396,6 +416,10 @@ constexpr std::array fields{
     field<count, SCOLL_PLACE(node.link.parked_limit)>("link.parked_limit", "1 or more",
                                                       "orders of peers for pieces that are not there yet"),
 
+    field<list_of_rails, SCOLL_PLACE(rails)>(
+        "rails.use",
+        "rails such as a=tcp://10.0.0.2:7001%eth0, b=tcp://10.1.0.2:7001/24%eth1!bulk, or nothing",
+        "the networks by which the node reaches its peers; nothing: one, as node.listen says"),
     field<short_time, SCOLL_PLACE(node.link.rails_detect)>(
         "rails.detect", "a time up to 3600s",
         "a path that does not answer for this long, while another one of the peer does, is left"),

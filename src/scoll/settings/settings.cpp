@@ -90,6 +90,13 @@ std::string advice(const setting_field& f, std::string_view value) {
   return bare && f.takes.starts_with("a time") ? fmt::format("; a unit is missing, as in {}s", value) : "";
 }
 
+/// What is wrong with a value that a setting does not take.
+std::string why_not(const setting_field& f, std::string_view value) {
+  if (f.complain == nullptr)
+    return fmt::format("{} is '{}', and takes {}{}", f.name, value, f.takes, advice(f, value));
+  return fmt::format("{}: {}", f.name, f.complain(value));
+}
+
 /// True if the variable's group is one of ours. Variables of other groups belong to other programs.
 bool looks_like_ours(std::string_view variable) {
   return std::ranges::any_of(setting_fields(), [variable](const setting_field& f) {
@@ -203,8 +210,7 @@ status settings::take(const std::vector<change>& changes, setting_origin origin)
     values& into = sources_[c.at].origin > origin ? ignored : changed;
     if (!f.read(into, c.value)) {
       return refuse(errc::invalid_argument,
-                    fmt::format("{}{}{} is '{}', and takes {}{}", c.where, c.where.empty() ? "" : ": ",
-                                f.name, c.value, f.takes, advice(f, c.value)));
+                    fmt::format("{}{}{}", c.where, c.where.empty() ? "" : ": ", why_not(f, c.value)));
     }
   }
   values_ = std::move(changed);

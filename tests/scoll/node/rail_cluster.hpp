@@ -12,10 +12,9 @@
 
 #include "scoll/coro/sync_wait.hpp"
 #include "scoll/node.hpp"
+#include "scoll/tcp_rails.hpp"
 #include "tests/support/world.hpp"
 #include "transport/io/address.hpp"
-#include "transport/session/rails/rail_set.hpp"
-#include "transport/tcp/tcp_rail.hpp"
 
 namespace scoll::test {
 
@@ -82,15 +81,12 @@ class rail_cluster final {
   struct member {
     void open(transport::reactor& loop, node_id number, node_options options) {
       id = number;
-      for (std::size_t i = 0; i < rails; ++i) {
-        const std::string own = "127." + std::to_string(20 + i) + ".0." + std::to_string(id) + ":0";
-        tcp.push_back(
-            std::make_unique<transport::tcp_rail>(loop, transport::tcp_options{.bind_source = own}));
-        set->add(i == 0 ? "a" : "b", *tcp.back(), {.listen = own, .prefix = 24}).value();
-      }
+      const std::string host = ".0." + std::to_string(id) + ":0/24";
+      const auto use = parse_rails("a=tcp://127.20" + host + ", b=tcp://127.21" + host);
+      tcp = std::make_unique<tcp_rails>(loop, use.rails);
       options.id = id;
       options.cluster = "rails";
-      node = std::make_unique<scoll::node>(loop, *set, options);
+      node = std::make_unique<scoll::node>(loop, tcp->set(), options);
       node->listen().value();
     }
     bool reaches(node_id other, std::uint8_t rail) const {
@@ -98,8 +94,7 @@ class rail_cluster final {
     }
 
     node_id id = 0;
-    std::vector<std::unique_ptr<transport::tcp_rail>> tcp;
-    std::unique_ptr<transport::rail_set> set = std::make_unique<transport::rail_set>();
+    std::unique_ptr<tcp_rails> tcp;
     std::unique_ptr<scoll::node> node;
   };
 
@@ -114,14 +109,12 @@ class rail_cluster final {
   void introduce(member& to) {
     for (member& each : nodes_) {
       if (&each == &to) continue;
-      to.node->add_peer(each.id, {each.tcp[0]->listen_address(), each.tcp[1]->listen_address()}).value();
+      to.node->add_peer(each.id, each.tcp->listen_addresses()).value();
     }
   }
   std::size_t open() const {
     std::size_t sum = 0;
-    for (const member& each : nodes_) {
-      for (const auto& rail : each.tcp) sum += rail->open();
-    }
+    for (const member& each : nodes_) sum += each.tcp->open();
     return sum;
   }
 

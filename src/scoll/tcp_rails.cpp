@@ -1,0 +1,40 @@
+#include "scoll/tcp_rails.hpp"
+
+namespace scoll {
+namespace {
+
+/// The address of an entry with port 0, so that connections take a free port.
+std::string source_of(const rail_entry& entry) {
+  return entry.address.substr(0, entry.address.rfind(':')) + ":0";
+}
+
+}  // namespace
+
+tcp_rails::tcp_rails(transport::reactor& loop, const std::vector<rail_entry>& use,
+                     const transport::tcp_options& common) {
+  for (const rail_entry& each : use) {
+    transport::tcp_options options = common;
+    options.bind_source = source_of(each);
+    options.device = each.device;
+    rails_.push_back(std::make_unique<transport::tcp_rail>(loop, options));
+    set_.add(each.name, *rails_.back(), {.listen = each.address, .prefix = each.prefix, .bulk = each.bulk})
+        .value();
+  }
+  if (!use.empty()) return;
+  rails_.push_back(std::make_unique<transport::tcp_rail>(loop, common));
+  set_.add("tcp", *rails_.back()).value();
+}
+
+std::vector<std::string> tcp_rails::listen_addresses() const {
+  std::vector<std::string> all;
+  for (const auto& each : rails_) all.push_back(each->listen_address());
+  return all;
+}
+
+std::size_t tcp_rails::open() const noexcept {
+  std::size_t sum = 0;
+  for (const auto& each : rails_) sum += each->open();
+  return sum;
+}
+
+}  // namespace scoll
