@@ -255,5 +255,24 @@ class Codes(Case):
         self.expect("codes", {"src/a.cpp": "// (X4)\n", "docs/a.md": "as `F1` says\n"}, "src/a.cpp:1: (X4)", "docs/a.md:1: `F1`")
 
 
+class ChosenBugs(Case):
+    PATCH = """A bug.
+
+diff --git a/src/a.cpp b/src/a.cpp
+--- a/src/a.cpp
++++ b/src/a.cpp
+@@ -1,3 +1,3 @@
+ int a;
+-int b;
++int b = 1;
+ int c;
+"""
+
+    def test_patches_that_do_not_apply(self):
+        name = "tests/tools/scoll-sim/bugs/01_b.patch"
+        self.expect("chosen_bugs", {"src/a.cpp": "int a;\nint b;\nint c;\n", name: self.PATCH})
+        self.expect("chosen_bugs", {"src/a.cpp": "int a;\nint d;\nint c;\n", name: self.PATCH}, f"{name}:1: does not apply")
+
+
 if __name__ == "__main__":
     unittest.main()
