@@ -13,8 +13,8 @@
 namespace scoll {
 
 /// Owns the TCP rails of a node. Each listens on the address and the device of its entry and connects from
-/// them. With an empty list there is one rail, which is named "tcp", connects as `tcp_options` say and listens
-/// where the node says.
+/// them. With an empty list there is one rail, which is named "tcp", connects as `tcp_options` say and
+/// listens where the node says.
 ///
 /// ```cpp
 /// scoll::tcp_rails rails(*loop, chosen.rails(), chosen.tcp());

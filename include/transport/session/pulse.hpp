@@ -6,8 +6,8 @@
 
 namespace scoll::transport {
 
-/// Somebody who knows whether the gossip of this process goes on, and wants to hear of which peers it does. An
-/// answered probe shows that a process runs; it does not show that it still takes part in the gossip.
+/// Somebody who knows whether the gossip of this process goes on, and wants to hear of which peers it does.
+/// An answered probe shows that a process runs; it does not show that it still takes part in the gossip.
 class pulse_events {
  public:
   /// Grows while the gossip of this process goes on. 0: there is none.

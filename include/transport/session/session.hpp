@@ -224,8 +224,8 @@ class session final : public list_hook<watched> {
 
   // session life
   identity make_identity(lane_id lane, path_key by) const;
-  /// The acceptor's decision: true if the sequence and credit of the identity apply to the session that the two
-  /// sides now have; an error if the identity is turned away.
+  /// The acceptor's decision: true if the sequence and credit of the identity apply to the session that the
+  /// two sides now have; an error if the identity is turned away.
   result<bool> on_identity(const identity& said, lane& l, path_key by) noexcept;
   status on_welcome(const identity& said, lane& l, path_key by) noexcept;  // the connector's
   /// Whether an incarnation that is newer than the session's may begin.

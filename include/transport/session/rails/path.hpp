@@ -36,7 +36,7 @@ std::string_view to_string(path_health health) noexcept;
 /// ```
 class path {
  public:
-  /// The answers that a path gives before it is proven, and the longest time that it may have to prove itself.
+  /// The answers that a path gives before it is proven, and the longest time that it has to prove itself.
   static constexpr std::uint32_t answers_wanted = 5;
   static constexpr nanoseconds longest_proof = std::chrono::seconds(60);
   /// Trouble within this time of earlier trouble doubles the time to prove.
