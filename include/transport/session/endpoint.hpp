@@ -60,7 +60,7 @@ class endpoint final : private accept_events {
   /// Makes a node known. A node that is known already gets the new address for its next connection. Error:
   /// `invalid_argument` (node 0 or this one, or what `check_address` refuses); then nothing has changed.
   status add_peer(node_id node, const std::string& address);
-  /// Likewise, with the 1 to `max_rails` addresses of a node that has several rails, in the order of its rails.
+  /// Likewise, with the addresses of a node that has several rails, 1 to `max_rails`, in their order.
   status add_peer(node_id node, const std::vector<std::string>& addresses);
   status add_peer(node_id node, std::initializer_list<std::string> addresses) {
     return add_peer(node, std::span(addresses.begin(), addresses.size()));
