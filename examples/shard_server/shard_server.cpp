@@ -12,6 +12,7 @@
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/sync_wait.hpp"
 #include "scoll/settings.hpp"
+#include "scoll/tcp_rails.hpp"
 #include "server/server.hpp"
 #include "tools/common/await_address.hpp"
 #include "tools/common/folder_lock.hpp"
@@ -66,12 +67,23 @@ scoll::status read_settings(scoll::settings& chosen) {
   return chosen.load();
 }
 
-/// Waits for the addresses over TCP, for links, and over UDP, for gossip.
-void await_own_addresses(const std::string& links, const std::string& gossip) {
-  if (const auto address = scoll::transport::socket_address::parse(links))
+/// Waits for an address over TCP, for links.
+void await_links(const std::string& text) {
+  if (const auto address = scoll::transport::socket_address::parse(text))
     scoll::kit::await_address([&] { return scoll::transport::open_listener(*address); });
-  if (const auto address = scoll::transport::socket_address::parse(gossip))
+}
+
+/// Waits for an address over UDP, for gossip.
+void await_gossip(const std::string& text) {
+  if (const auto address = scoll::transport::socket_address::parse(text))
     scoll::kit::await_address([&] { return scoll::transport::open_datagram(*address); });
+}
+
+void await_own_addresses(const shard::cluster_node& place, const std::vector<scoll::rail_entry>& rails,
+                         const std::string& listen) {
+  for (const scoll::rail_entry& each : rails) await_links(each.address);
+  if (rails.empty()) await_links(listen.empty() ? place.address : listen);
+  for (const std::string& each : place.addresses) await_gossip(each);
 }
 
 int run(const arguments& args, const shard::cluster_config& config, std::uint32_t rank,
@@ -81,9 +93,9 @@ int run(const arguments& args, const shard::cluster_config& config, std::uint32_
   if (!loop) return fail(loop.error());
   const auto folder = scoll::kit::lock_folder(args.data);
   if (!folder) return fail(folder.error());
-  const std::string& address = config.nodes[rank].address;
-  const std::string listen = chosen.node().listen;
-  await_own_addresses(listen.empty() ? address : listen, address);
+  auto rails = shard::rails_of(config.nodes[rank], chosen.rails());
+  if (!rails) return fail(rails.error());
+  await_own_addresses(config.nodes[rank], *rails, chosen.node().listen);
   const std::string data = std::filesystem::absolute(args.data);
   auto store = scoll::sync_wait(**loop, shard::object_store::open(**loop, data));
   if (!store) return fail(store.error());
@@ -103,8 +115,9 @@ int run(const arguments& args, const shard::cluster_config& config, std::uint32_
   const auto options = scoll::sync_wait(**loop, shard::node_options_of(config, rank, **store, **loop, base));
   if (!options) return fail(options.error());
 
-  shard::server server(**loop, config, args.cluster, *options, chosen.tcp(), std::move(*store),
-                       std::move(*installed));
+  shard::server server(**loop, config, args.cluster, *options,
+                       std::make_unique<scoll::tcp_rails>(**loop, std::move(*rails), chosen.tcp()),
+                       std::move(*store), std::move(*installed));
   const auto ended = scoll::sync_wait(**loop, server.run(signals.get()));
   if (!ended) return fail(ended.error());
   spdlog::info("stopped");

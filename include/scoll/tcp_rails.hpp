@@ -26,13 +26,14 @@ class tcp_rails {
  public:
   /// `common` is what all rails have in common; their addresses and devices are those of `use`. Throws
   /// `failure` if two rails have one name or there are more than 8.
-  tcp_rails(transport::reactor& loop, const std::vector<rail_entry>& use,
-            const transport::tcp_options& common = {});
+  tcp_rails(transport::reactor& loop, std::vector<rail_entry> use, const transport::tcp_options& common = {});
   tcp_rails(const tcp_rails&) = delete;
   tcp_rails& operator=(const tcp_rails&) = delete;
 
   /// What the constructor of a node takes.
   const transport::rail_set& set() const noexcept { return set_; }
+  /// The list that the rails were made from.
+  const std::vector<rail_entry>& entries() const noexcept { return entries_; }
   std::size_t size() const noexcept { return rails_.size(); }
   transport::tcp_rail& operator[](std::size_t number) noexcept { return *rails_[number]; }
 
@@ -42,6 +43,7 @@ class tcp_rails {
   std::size_t open() const noexcept;
 
  private:
+  std::vector<rail_entry> entries_;
   std::vector<std::unique_ptr<transport::tcp_rail>> rails_;
   transport::rail_set set_;
 };

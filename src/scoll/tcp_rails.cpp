@@ -1,5 +1,7 @@
 #include "scoll/tcp_rails.hpp"
 
+#include <utility>
+
 namespace scoll {
 namespace {
 
@@ -10,9 +12,10 @@ std::string source_of(const rail_entry& entry) {
 
 }  // namespace
 
-tcp_rails::tcp_rails(transport::reactor& loop, const std::vector<rail_entry>& use,
-                     const transport::tcp_options& common) {
-  for (const rail_entry& each : use) {
+tcp_rails::tcp_rails(transport::reactor& loop, std::vector<rail_entry> use,
+                     const transport::tcp_options& common)
+    : entries_(std::move(use)) {
+  for (const rail_entry& each : entries_) {
     transport::tcp_options options = common;
     options.bind_source = source_of(each);
     options.device = each.device;
@@ -20,7 +23,7 @@ tcp_rails::tcp_rails(transport::reactor& loop, const std::vector<rail_entry>& us
     set_.add(each.name, *rails_.back(), {.listen = each.address, .prefix = each.prefix, .bulk = each.bulk})
         .value();
   }
-  if (!use.empty()) return;
+  if (!entries_.empty()) return;
   rails_.push_back(std::make_unique<transport::tcp_rail>(loop, common));
   set_.add("tcp", *rails_.back()).value();
 }

@@ -17,8 +17,8 @@ LIMIT_S = 60
 
 
 class Cluster:
-    def __init__(self, nodes=NODES, settings="", tree="knomial:4", **environment):
-        """Servers that have just started, with `settings` in their cluster file."""
+    def __init__(self, nodes=NODES, settings="", tree="knomial:4", edit=lambda text: text, **environment):
+        """Servers that have just started, with `settings` in their cluster file, which `edit` may change."""
         self.environment = os.environ | environment
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="scoll-"))
         self.file = self.home / "cluster.toml"
@@ -26,7 +26,7 @@ class Cluster:
         self.file_of = {}  # servers that read a file of their own
         self.processes = {}
         self.run("init", "--nodes", str(nodes), "--dir", str(self.home), "--tree", tree)
-        self.file.write_text(self.file.read_text() + settings)
+        self.file.write_text(edit(self.file.read_text()) + settings)
         for node in self.nodes:
             self.start(node)
 

@@ -9,6 +9,7 @@
 #include "scoll/coro/error_format.hpp"
 #include "tools/common/toml_section.hpp"
 #include "transport/io/socket.hpp"
+#include "transport/session/greeting.hpp"
 
 namespace shard {
 namespace {
@@ -26,16 +27,38 @@ scoll::nanoseconds read_seconds(const section& from, std::string_view key, scoll
   return std::chrono::seconds(seconds);
 }
 
+void check_address(const section& from, std::string_view key, const std::string& text) {
+  const auto address = scoll::transport::socket_address::parse(text);
+  if (!address)
+    from.refuse(key, fmt::format("has '{}', which is not an address: {}", text, describe(address.error())));
+  if (address->port() == 0) from.refuse(key, fmt::format("has '{}', which needs a port", text));
+}
+
+/// A node has an `address`, or several `addresses`.
+std::vector<std::string> read_addresses(const toml::table& table, const section& from) {
+  if (!from.has("addresses")) return {from.need<std::string>("address")};
+  if (from.has("address")) from.refuse("address", "is given beside 'addresses': give one of the two");
+  const toml::array* list = table.get_as<toml::array>("addresses");
+  if (list == nullptr || list->empty() || !list->is_homogeneous<std::string>())
+    from.refuse("addresses", "must be a list of addresses, at least one");
+  if (list->size() > scoll::transport::max_rails)
+    from.refuse("addresses",
+                fmt::format("has {}: at most {} are allowed", list->size(), scoll::transport::max_rails));
+  std::vector<std::string> all;
+  for (const toml::node& each : *list) all.push_back(each.as_string()->get());
+  return all;
+}
+
 cluster_node read_node(const toml::table& table, std::size_t position, const fs::path& folder) {
-  const section from(table, fmt::format("node {}", position + 1), {"id", "address", "control"});
+  const section from(table, fmt::format("node {}", position + 1), {"id", "address", "addresses", "control"});
   cluster_node node;
   const auto id = from.need<std::int64_t>("id");
   if (id <= 0) from.refuse("id", "must be 1 or more");
   node.id = static_cast<scoll::node_id>(id);
-  node.address = from.need<std::string>("address");
-  const auto address = scoll::transport::socket_address::parse(node.address);
-  if (!address) from.refuse("address", fmt::format("is not an address: {}", describe(address.error())));
-  if (address->port() == 0) from.refuse("address", "needs a port");
+  node.addresses = read_addresses(table, from);
+  node.address = node.addresses.front();
+  for (const std::string& each : node.addresses)
+    check_address(from, from.has("address") ? "address" : "addresses", each);
   node.control = folder / from.need<std::string>("control");
   constexpr std::size_t longest = sizeof(sockaddr_un{}.sun_path) - 1;
   if (node.control.string().size() > longest) {
@@ -61,7 +84,9 @@ std::vector<cluster_node> read_nodes(const toml::table& root, const fs::path& fo
       throw mistake(each.source(), fmt::format("node {}: {} appears twice", nodes.size() + 1, what));
     };
     if (!ids.insert(node.id).second) refuse_twice(fmt::format("id {}", node.id));
-    if (!places.insert(node.address).second) refuse_twice("address " + node.address);
+    for (const std::string& address : node.addresses) {
+      if (!places.insert(address).second) refuse_twice("address " + address);
+    }
     if (!places.insert(node.control).second) refuse_twice("control " + node.control.string());
     nodes.push_back(node);
   }

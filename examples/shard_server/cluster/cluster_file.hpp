@@ -18,8 +18,9 @@ namespace shard {
 /// One server as the cluster file describes it.
 struct cluster_node {
   scoll::node_id id = 0;
-  std::string address;            ///< numeric, with port
-  std::filesystem::path control;  ///< UNIX socket; relative ones are below the cluster file's folder
+  std::string address;                 ///< numeric, with port: the first of `addresses`
+  std::vector<std::string> addresses;  ///< one for each rail, in the order of the rails
+  std::filesystem::path control;       ///< UNIX socket; relative ones are below the cluster file's folder
 };
 
 /// Some of the servers, which belong together.

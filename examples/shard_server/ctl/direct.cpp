@@ -76,7 +76,7 @@ class owner_calls {
     return o;
   }
   task<result<object_reply>> ask() {
-    const scoll::status known = node_.add_peer(place_.id, place_.address);
+    const scoll::status known = node_.add_peer(place_.id, place_.addresses);
     if (!known) co_return known.error();
     auto answered = co_await ship(node_, place_.id, object_call, step_, limit_);
     co_return std::move(answered);

@@ -2,8 +2,10 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 namespace shard {
 namespace {
@@ -12,17 +14,43 @@ namespace gossip = scoll::gossip;
 
 constexpr std::uint8_t network_control = 48;  // CS6, so that gossip does not wait behind data
 
-scoll::transport::udp_options port_options() {
-  scoll::transport::udp_options options;
-  options.dscp = network_control;
-  return options;
+using port_list = std::vector<std::unique_ptr<scoll::transport::udp_port>>;
+
+/// A port for each address of this server, on the device of its rail.
+port_list ports_of(scoll::transport::reactor& loop, const cluster_node& place,
+                   const std::vector<scoll::rail_entry>& rails) {
+  port_list ports;
+  for (std::size_t i = 0; i < place.addresses.size(); ++i) {
+    scoll::transport::udp_options options;
+    options.dscp = network_control;
+    if (i < rails.size()) options.device = rails[i].device;
+    ports.push_back(std::make_unique<scoll::transport::udp_port>(loop, options));
+  }
+  return ports;
 }
 
+std::vector<scoll::transport::datagram_port*> pointers_to(const port_list& ports) {
+  std::vector<scoll::transport::datagram_port*> all;
+  for (const auto& each : ports) all.push_back(each.get());
+  return all;
+}
+
+const cluster_node& place_of(const cluster_config& config, scoll::node_id node) {
+  return config.nodes[*config.rank_of(node)];
+}
+
+/// Where all servers have one address, they are known by it, and otherwise by their ids.
 gossip::configuration_ptr shared_by_all(const cluster_config& config) {
-  std::vector<std::string> addresses;
-  addresses.reserve(config.nodes.size());
-  for (const cluster_node& node : config.nodes) addresses.push_back(node.address);
-  return gossip::configuration::make(std::move(addresses), config.gossip_interval).value();
+  const bool one_each =
+      std::ranges::all_of(config.nodes, [](const cluster_node& each) { return each.addresses.size() == 1; });
+  std::vector<gossip::participant_entry> entries;
+  for (const cluster_node& each : config.nodes)
+    entries.push_back({one_each ? gossip::participant_id{0} : each.id, each.addresses});
+  return gossip::configuration::of_entries(std::move(entries), config.gossip_interval).value();
+}
+
+gossip::participant_id id_in(const gossip::configuration& shared, const std::string& address) {
+  return shared.id(shared.index_of(address).value());
 }
 
 std::vector<scoll::gossip_address> gossip_addresses_of(const cluster_config& config) {
@@ -40,9 +68,15 @@ gossip::options options_of(const scoll::node& node) {
 
 }  // namespace
 
-heartbeat::heartbeat(scoll::transport::reactor& loop, const cluster_config& config, scoll::node& node)
-    : port_(loop, port_options()),
-      participant_(loop, port_, shared_by_all(config), config.nodes[*config.rank_of(node.id())].address,
+heartbeat::heartbeat(scoll::transport::reactor& loop, const cluster_config& config, scoll::node& node,
+                     const std::vector<scoll::rail_entry>& rails)
+    : heartbeat(loop, config, shared_by_all(config), node, rails) {}
+
+heartbeat::heartbeat(scoll::transport::reactor& loop, const cluster_config& config,
+                     const gossip::configuration_ptr& shared, scoll::node& node,
+                     const std::vector<scoll::rail_entry>& rails)
+    : ports_(ports_of(loop, place_of(config, node.id()), rails)),
+      participant_(loop, pointers_to(ports_), shared, id_in(*shared, place_of(config, node.id()).address),
                    options_of(node)),
       follower_(scoll::follow(node, participant_, gossip_addresses_of(config)).value()) {
   participant_.subscribe(*this);

@@ -11,17 +11,19 @@
 #include "scoll/coro/task.hpp"
 #include "scoll/follow.hpp"
 #include "scoll/node.hpp"
+#include "scoll/rail_entry.hpp"
 #include "transport/io/reactor.hpp"
 #include "transport/io/udp_port.hpp"
 
 namespace shard {
 
 /// This server's participant in the cluster's gossip, over UDP on the port numbers that its links use over
-/// TCP. It reports each change to the node and to the log.
+/// TCP, on each of its rails. It reports each change to the node and to the log.
 class heartbeat final : private scoll::gossip::event_listener {
  public:
   /// Throws `scoll::failure` for addresses or an interval that cannot be used.
-  heartbeat(scoll::transport::reactor& loop, const cluster_config& config, scoll::node& node);
+  heartbeat(scoll::transport::reactor& loop, const cluster_config& config, scoll::node& node,
+            const std::vector<scoll::rail_entry>& rails);
 
   /// Runs until it is stopped, which counts as success.
   scoll::task<scoll::status> run(scoll::stop_token stop);
@@ -34,9 +36,12 @@ class heartbeat final : private scoll::gossip::event_listener {
   nlohmann::json to_json() const;
 
  private:
+  heartbeat(scoll::transport::reactor& loop, const cluster_config& config,
+            const scoll::gossip::configuration_ptr& shared, scoll::node& node,
+            const std::vector<scoll::rail_entry>& rails);
   void on_liveness(const scoll::gossip::liveness_event& e) noexcept override;
 
-  scoll::transport::udp_port port_;
+  std::vector<std::unique_ptr<scoll::transport::udp_port>> ports_;  // one for each address of this server
   scoll::gossip::participant participant_;
   scoll::follower follower_;
 };

@@ -17,6 +17,20 @@
 
 namespace shard {
 
+scoll::result<std::vector<scoll::rail_entry>> rails_of(const cluster_node& place,
+                                                       std::vector<scoll::rail_entry> chosen) {
+  const std::size_t addresses = place.addresses.size();
+  if (!chosen.empty() && chosen.size() != addresses) {
+    return scoll::make_error(scoll::errc::invalid_argument,
+                             "rails.use has {} rails, and node {} of the cluster file {} addresses",
+                             chosen.size(), place.id, addresses);
+  }
+  if (!chosen.empty() || addresses == 1) return chosen;
+  for (std::size_t i = 0; i < addresses; ++i)
+    chosen.push_back({std::string(1, static_cast<char>('a' + i)), place.addresses[i], 0, {}, false});
+  return chosen;
+}
+
 scoll::task<scoll::result<scoll::node_options>> node_options_of(const cluster_config& config,
                                                                 std::uint32_t rank, const object_store& store,
                                                                 scoll::transport::file_system& files,
@@ -25,8 +39,9 @@ scoll::task<scoll::result<scoll::node_options>> node_options_of(const cluster_co
   options.cluster = config.name;
   options.default_tree = config.tree;  // a property of the whole cluster, so it is no setting here
   options.directory = store.folder();
-  const std::string& address = config.nodes[rank].address;  // the others connect there
-  if (options.listen.empty()) options.listen = address;
+  const std::string& address = config.nodes[rank].address;         // the others connect there
+  const bool one_rail = config.nodes[rank].addresses.size() == 1;  // several know where they listen
+  if (options.listen.empty() && one_rail) options.listen = address;
   if (options.advertise.empty()) options.advertise = address;
   const auto chosen = co_await scoll::choose_incarnation(files, options);
   if (!chosen) co_return chosen.error();
@@ -35,7 +50,7 @@ scoll::task<scoll::result<scoll::node_options>> node_options_of(const cluster_co
 
 server::server(scoll::transport::reactor& loop, const cluster_config& config,
                const std::filesystem::path& cluster_file, const scoll::node_options& options,
-               const scoll::transport::tcp_options& tcp, std::unique_ptr<object_store> store,
+               std::unique_ptr<scoll::tcp_rails> rails, std::unique_ptr<object_store> store,
                std::unique_ptr<installed_files> installed)
     : reactor_(loop),
       config_(config),
@@ -45,10 +60,10 @@ server::server(scoll::transport::reactor& loop, const cluster_config& config,
       installed_(std::move(installed)),
       desk_(*store_, upkeep_),
       installs_(*installed_, board_),
-      rail_(loop, tcp),
-      node_(loop, rail_, options),
+      rails_(std::move(rails)),
+      node_(loop, rails_->set(), options),
       introspection_(node_, loop, options.control),
-      heartbeat_(loop, config, node_),
+      heartbeat_(loop, config, node_, rails_->entries()),
       commands_({node_, config, heartbeat_, *store_, desk_, upkeep_, installs_, board_}, stop_wanted_),
       scope_(loop) {}
 
@@ -80,7 +95,7 @@ scoll::status server::start() {
   if (const auto listening = node_.listen(); !listening) return listening;
   for (const cluster_node& other : config_.nodes) {
     if (other.id == node_.id()) continue;
-    if (const auto known = node_.add_peer(other.id, other.address); !known) return known;
+    if (const auto known = node_.add_peer(other.id, other.addresses); !known) return known;
   }
   if (const auto opened = introspection_.open(); !opened) return opened;
   auto control = scoll::transport::open_control_socket(place().control);

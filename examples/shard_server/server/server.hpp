@@ -20,11 +20,16 @@
 #include "scoll/coro/task.hpp"
 #include "scoll/node.hpp"
 #include "scoll/node_control.hpp"
+#include "scoll/tcp_rails.hpp"
 #include "transport/io/reactor.hpp"
 #include "transport/io/socket.hpp"
-#include "transport/tcp/tcp_rail.hpp"
 
 namespace shard {
+
+/// The rails of a server: those that were `chosen`, or else one for each of its addresses, if it has several.
+/// Error: `invalid_argument` (not as many were chosen as the server has addresses).
+scoll::result<std::vector<scoll::rail_entry>> rails_of(const cluster_node& place,
+                                                       std::vector<scoll::rail_entry> chosen);
 
 /// Builds the options of the node with that rank from those that were `chosen`. The incarnation is kept in
 /// the store's folder.
@@ -40,7 +45,7 @@ class server {
   /// `cluster_file` is the file that `config` was read from; pools are looked up there.
   server(scoll::transport::reactor& loop, const cluster_config& config,
          const std::filesystem::path& cluster_file, const scoll::node_options& options,
-         const scoll::transport::tcp_options& tcp, std::unique_ptr<object_store> store,
+         std::unique_ptr<scoll::tcp_rails> rails, std::unique_ptr<object_store> store,
          std::unique_ptr<installed_files> installed);
 
   /// Runs until `signals`, a signalfd, is readable or a client asks for a stop on the control socket. Then
@@ -67,7 +72,7 @@ class server {
   maintenance_desk upkeep_;
   object_desk desk_;
   install_desk installs_;
-  scoll::transport::tcp_rail rail_;
+  std::unique_ptr<scoll::tcp_rails> rails_;
   scoll::node node_;
   scoll::node_control introspection_;
   heartbeat heartbeat_;

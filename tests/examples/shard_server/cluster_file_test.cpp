@@ -1,0 +1,70 @@
+#include "examples/shard_server/cluster/cluster_file.hpp"
+
+#include "examples/shard_server/server/server.hpp"
+#include "tests/catch.hpp"
+
+using namespace shard;
+
+namespace {
+
+using addresses = std::vector<std::string>;
+
+std::string file_with(const std::string& node) {
+  return "name = \"test\"\n[[node]]\nid = 1\n" + node + "\ncontrol = \"1.sock\"\n";
+}
+
+cluster_node node_of(const std::string& node) {
+  const auto read = parse_cluster(file_with(node), "cluster.toml");
+  const auto* const wrong = std::get_if<std::string>(&read);
+  INFO((wrong == nullptr ? "" : *wrong));
+  REQUIRE(wrong == nullptr);
+  return std::get<cluster_config>(read).nodes.at(0);
+}
+
+std::string refusal_of(const std::string& node) {
+  const auto read = parse_cluster(file_with(node), "cluster.toml");
+  const auto* const wrong = std::get_if<std::string>(&read);
+  return wrong == nullptr ? "it was accepted" : *wrong;
+}
+
+}  // namespace
+
+TEST_CASE("a server of a cluster file has one address or several") {
+  const cluster_node one = node_of("address = \"127.0.0.1:7001\"");
+  CHECK(one.address == "127.0.0.1:7001");
+  CHECK(one.addresses == addresses{"127.0.0.1:7001"});
+  const cluster_node two = node_of("addresses = [\"127.20.0.1:7001\", \"127.21.0.1:7001\"]");
+  CHECK(two.address == "127.20.0.1:7001");
+  CHECK(two.addresses == addresses{"127.20.0.1:7001", "127.21.0.1:7001"});
+}
+
+TEST_CASE("wrong addresses of a cluster file are refused, with the place") {
+  using Catch::Contains;
+  CHECK_THAT(refusal_of(""), Contains("node 1: 'address' is missing"));
+  CHECK_THAT(refusal_of("address = \"10.0.0.1:1\"\naddresses = [\"10.0.0.2:1\"]"),
+             Contains("cluster.toml:4:11: node 1: 'address' is given beside 'addresses'"));
+  CHECK_THAT(refusal_of("addresses = []"), Contains("'addresses' must be a list of addresses"));
+  CHECK_THAT(refusal_of("addresses = \"10.0.0.1:1\""), Contains("'addresses' must be a list of addresses"));
+  CHECK_THAT(refusal_of("addresses = [\"10.0.0.1:1\", \"10.0.0.2\"]"),
+             Contains("'addresses' has '10.0.0.2', which is not an address"));
+  CHECK_THAT(refusal_of("addresses = [\"10.0.0.1:1\", \"10.0.0.2:0\"]"), Contains("which needs a port"));
+  CHECK_THAT(refusal_of("addresses = [\"10.0.0.1:1\", \"10.0.0.1:1\"]"),
+             Contains("address 10.0.0.1:1 appears twice"));
+  CHECK_THAT(refusal_of("addresses = [\"1.0.0.1:1\", \"1.0.0.2:1\", \"1.0.0.3:1\", \"1.0.0.4:1\", "
+                        "\"1.0.0.5:1\", \"1.0.0.6:1\", \"1.0.0.7:1\", \"1.0.0.8:1\", \"1.0.0.9:1\"]"),
+             Contains("'addresses' has 9: at most 8 are allowed"));
+}
+
+TEST_CASE("a server has the rails that were chosen, or one for each of its addresses") {
+  const cluster_node one = node_of("address = \"127.0.0.1:7001\"");
+  CHECK(rails_of(one, {}).value().empty());
+  const cluster_node two = node_of("addresses = [\"127.20.0.1:7001\", \"127.21.0.1:7001\"]");
+  const auto made = rails_of(two, {}).value();
+  REQUIRE(made.size() == 2);
+  CHECK(made[1] == scoll::rail_entry{"b", "127.21.0.1:7001", 0, "", false});
+  const auto chosen = scoll::parse_rails("x=tcp://127.20.0.1:7001/24, y=tcp://127.21.0.1:7001/24!bulk").rails;
+  CHECK(rails_of(two, chosen).value() == chosen);
+  const auto refused = rails_of(one, chosen);
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().text() == "rails.use has 2 rails, and node 1 of the cluster file 1 addresses");
+}
