@@ -163,7 +163,7 @@ class Fabric:
 
     def reset(self, host, nic):
         """Resets all connections of an interface: both ends hear of it at once. Returns how many there were."""
-        command = [*self.inside(host), "ss", "-K", "-H", "-t", "src", self.address(host, nic), "state", "established"]
+        command = [*self.inside(host), "ss", "-K", "-H", "-t", "state", "established", "src", self.address(host, nic)]
         return len(run(*command).splitlines())
 
     def bytes(self, host, nic):

@@ -87,7 +87,11 @@ class Peer:
 
     def paths(self, peer):
         """The paths to a peer that join interfaces of the same number, by this number."""
-        return {p["own"]: p for p in self.state()["peers"][str(peer)] if p["own"] == p["theirs"]}
+        return {p["own"]: p for p in self.state()["peers"][str(peer)]["paths"] if p["own"] == p["theirs"]}
+
+    def active(self, peer, lane="active"):
+        """The number of this node's interface by which control, or the lane "bulk", goes to a peer; None if it is between two."""
+        return next((p["own"] for p in self.state()["peers"][str(peer)]["paths"] if p[lane]), None)
 
     def failures(self):
         return [e for e in self.events if e["event"] in ("failed", "session_lost")]

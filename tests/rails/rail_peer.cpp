@@ -102,7 +102,10 @@ ordered_json state_of(peer_node& node, const peer_load& load) {
   state.update(counters_of(node.wire().statistics()));
   ordered_json& peers = state["peers"];
   peers = ordered_json::object();
-  node.wire().sessions([&](const session& peer) { peers[std::to_string(peer.peer())] = paths_of(peer); });
+  node.wire().sessions([&](const session& peer) {
+    peers[std::to_string(peer.peer())] = {{"round_trip_ms", milliseconds_of(peer.rtt().safe())},
+                                          {"paths", paths_of(peer)}};
+  });
   return state;
 }
 
@@ -144,7 +147,6 @@ task<void> attend(reactor& loop, peer_node& node, peer_load& load) {
     ordered_json answer{{"answer", command.at("id")}};
     co_await obey(command, node, load, answer);
     tell(answer);
-    if (command.at("do") == "end") co_return;
   }
 }
 
