@@ -6,7 +6,6 @@
 
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/sleep.hpp"
-#include "scoll/coro/yield.hpp"
 #include "transport/memory/transfer.hpp"
 
 namespace scoll::rail_test {
@@ -15,14 +14,16 @@ using namespace transport;
 
 namespace {
 
-/// Long loops over memory pause after that many bytes, so that calls are not held up.
+/// Long loops over memory pause after that many bytes, so that calls are not held up. They sleep, because a task that
+/// only yields may run again before the next arrivals are looked for.
 constexpr std::size_t stride = std::size_t{256} << 10;
+constexpr nanoseconds breath = std::chrono::microseconds(20);
 
 task<std::size_t> count_changed(std::span<const std::byte> memory, std::byte pattern) {
   std::size_t same = 0;
   for (std::size_t at = 0; at < memory.size(); at += stride) {
     same += static_cast<std::size_t>(std::ranges::count(memory.subspan(at, stride), pattern));
-    co_await yield();
+    co_await sleep_for(breath);
   }
   co_return memory.size() - same;
 }
@@ -168,7 +169,7 @@ task<result<region_descriptor>> peer_load::region_of(node_id peer) {
 task<void> peer_load::check(std::span<const std::byte> got, const std::vector<std::byte>& expected) {
   for (std::size_t at = 0; at < got.size(); at += stride) {
     damaged_ += std::memcmp(got.data() + at, expected.data() + at, stride) != 0;
-    co_await yield();
+    co_await sleep_for(breath);
   }
 }
 
@@ -178,7 +179,7 @@ task<void> peer_load::give_back(place& of) {
   next_pattern_ = static_cast<std::byte>(static_cast<unsigned>(next_pattern_) % 250 + 1);
   for (std::size_t at = 0; at < of.memory.size(); at += stride) {
     std::memset(of.memory.data() + at, static_cast<int>(of.pattern), stride);
-    co_await yield();
+    co_await sleep_for(breath);
   }
   of.given_back = true;
 }
