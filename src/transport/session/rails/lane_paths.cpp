@@ -136,7 +136,8 @@ void lane::go_over(carrier& next) noexcept {
   session_.kick();
 }
 
-/// Bulk prefers the paths that have a connection for control, because it shows that they can be used.
+/// Bulk prefers the paths that have a connection for control, because it shows that they can be used: even one
+/// that still proves itself is better than one that nobody has been able to use.
 path_key lane::best_path() noexcept {
   const time_point now = ex().now();
   const path* best = nullptr;
@@ -144,8 +145,8 @@ path_key lane::best_path() noexcept {
   const auto cost = [&](const path& p) {
     const bool shown = !bulk || session_.connected_by(traffic_class::urgent, p.key());
     const bool preferred = !bulk || session_.endpoint_.bulk_prefers(p.key().own);
-    return std::tuple(p.standing(), p.failures() != 0, !shown, bulk && !p.takes_bulk(now), !preferred,
-                      p.rank());
+    return std::tuple(!p.usable(), !shown, p.standing(), p.failures() != 0, bulk && !p.takes_bulk(now),
+                      !preferred, p.rank());
   };
   for (const path& each : session_.paths_->all()) {
     if (each.reachable() && (best == nullptr || cost(each) < cost(*best))) best = &each;

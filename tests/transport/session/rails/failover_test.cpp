@@ -106,6 +106,25 @@ TEST_CASE("bulk goes by another rail when its own falls silent") {
   p.check_clean();
 }
 
+TEST_CASE("bulk goes by a rail that still proves itself rather than by two networks that are not joined") {
+  rails_world w(2);
+  w.refuse_crossed(1, 2);
+  rail_pair p(w);
+  p.traffic(500ms, traffic_class::bulk);
+  w.block(1, 0, w.now() + 100s);
+  p.traffic(3s, traffic_class::bulk);
+  w.block(1, 0, 0ns);
+  const auto proves = [&](node_id n) { return p.health(n, straight_a).health() == path_health::proving; };
+  REQUIRE(w.until([&] {
+    p.traffic(10ms);
+    return proves(1) && proves(2);
+  }));
+  w.block(1, 1, w.now() + 100s);
+  CHECK(p.traffic(3s, traffic_class::bulk) <= 500ms);
+  CHECK(p.path(1, traffic_class::bulk) == straight_a);
+  p.check_clean();
+}
+
 TEST_CASE("a rail that is dead from the start costs a step, and no session") {
   rails_world w(2);
   w.block(2, 0, 1000s);

@@ -69,6 +69,16 @@ class rails_world final : public virtual_world {
       });
     }
   }
+  /// Refuses connections from a rail of one node to another rail of the other one: the networks are not joined.
+  void refuse_crossed(node_id one, node_id other) {
+    for (std::size_t here = 0; here < rails; ++here) {
+      for (std::size_t there = 0; there < rails; ++there) {
+        if (here == there) continue;
+        net.refuse(place(one, here), place(other, there));
+        net.refuse(place(other, there), place(one, here));
+      }
+    }
+  }
   nanoseconds now() { return clock.world().now(); }
 };
 
