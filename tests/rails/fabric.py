@@ -163,7 +163,8 @@ class Fabric:
 
     def reset(self, host, nic):
         """Resets all connections of an interface: both ends hear of it at once. Returns how many there were."""
-        command = [*self.inside(host), "ss", "-K", "-H", "-t", "state", "established", "src", self.address(host, nic)]
+        own = self.address(host, nic) if self.family == 4 else f"[{self.address(host, nic)}]"
+        command = [*self.inside(host), "ss", "-K", "-H", "-t", "state", "established", "src", own]
         return len(run(*command).splitlines())
 
     def bytes(self, host, nic):

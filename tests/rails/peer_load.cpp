@@ -14,10 +14,15 @@ using namespace transport;
 
 namespace {
 
-/// Long loops over memory pause after that many bytes, so that calls are not held up. They sleep, because a task that
-/// only yields may run again before the next arrivals are looked for.
+/// Long loops over memory pause after that many bytes, so that calls are not held up. They sleep, because a
+/// task that only yields may run again before the next arrivals are looked for.
 constexpr std::size_t stride = std::size_t{256} << 10;
 constexpr nanoseconds breath = std::chrono::microseconds(20);
+
+/// The pause until the next attempt. Failures in a row are not tried in a hurry: each of them is told.
+nanoseconds after(const status& outcome, nanoseconds pause) {
+  return outcome ? pause : pause + std::chrono::milliseconds(100);
+}
 
 task<std::size_t> count_changed(std::span<const std::byte> memory, std::byte pattern) {
   std::size_t same = 0;
@@ -83,8 +88,8 @@ task<void> peer_load::lateness_loop() {
 task<void> peer_load::call_loop(node_id to, nanoseconds pause) {
   while (!scope_.stop_requested()) {
     const status outcome = co_await call(to, false);
-    // A failure is told; a loop of failures would tell nothing new.
-    co_await sleep_for(outcome ? pause : pause + std::chrono::milliseconds(100));
+    const nanoseconds rest = after(outcome, pause);
+    co_await sleep_for(rest);
   }
 }
 
@@ -125,7 +130,8 @@ task<void> peer_load::pull_loop(node_id from, nanoseconds pause) {
   mine.memory.resize(peer_node::region_bytes);
   while (!scope_.stop_requested()) {
     const status outcome = co_await pull_into(mine, from, false);
-    co_await sleep_for(outcome ? pause : pause + std::chrono::milliseconds(100));
+    const nanoseconds rest = after(outcome, pause);
+    co_await sleep_for(rest);
     if (mine.given_back) changed_bytes_ += co_await count_changed(mine.memory, mine.pattern);
     mine.given_back = false;
   }

@@ -25,7 +25,8 @@ struct work_over {
 /// The calls and pulls of a node, and how long they took. Thread: its reactor's.
 class peer_load {
  public:
-  /// `over` hears of each call and pull that fails, of each single one, and of each that took `slow` or longer.
+  /// `over` hears of each call and pull that fails, of each single one, and of each call that took `slow` or
+  /// longer.
   using on_over = std::function<void(const work_over&)>;
   static constexpr nanoseconds slow = std::chrono::milliseconds(100);
   static constexpr std::size_t call_bytes = 64;

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# needs: rail_peer
+"""A rail that was dead is used again, as the byte counters of its interface show."""
+
+import json
+import time
+import unittest
+
+import fabric
+import peers
+import traffic
+
+CONTROL_S = 6  # the proof of a second, the pause before the first connection that succeeds, and some more
+BULK_S = 20  # bulk keeps away for 10 s from a path that it has left
+
+
+class Return(unittest.TestCase):
+    def setUp(self):
+        self.net = fabric.Fabric()
+        self.addCleanup(self.net.remove)
+        self.pair = traffic.Pair(self.net, devices=True)
+        self.addCleanup(self.pair.close)
+
+    def sent(self, seconds):
+        """The bytes that host 1 sends and receives meanwhile, by interface."""
+        before = [sum(self.net.bytes(1, nic)) for nic in (0, 1)]
+        time.sleep(seconds)
+        return [sum(self.net.bytes(1, nic)) - was for nic, was in zip((0, 1), before)]
+
+    def mostly_by(self, nic, seconds=0.3):
+        """True if nine tenths of the traffic go by that interface."""
+        by = self.sent(seconds)
+        return by[nic] > 9 * by[1 - nic]
+
+    def lose_rail_a(self, lane):
+        peers.until(self.pair.stands_by, "both rails stand")
+        peers.until(lambda: self.mostly_by(0), f"{lane} goes by rail a")
+        self.net.unplug(1, 0)
+        peers.until(lambda: self.mostly_by(1), f"{lane} goes by rail b", limit_s=5)
+        time.sleep(1.5)
+        self.net.plug(1, 0)
+
+    def expect_rail_a(self, lane, limit_s):
+        began = time.monotonic()
+        peers.until(lambda: self.mostly_by(0), f"{lane} goes by rail a again", limit_s=limit_s)
+        print(json.dumps({"lane": lane, "back_after_s": round(time.monotonic() - began, 1)}), flush=True)
+        for node in self.pair.nodes:
+            self.assertEqual(node.failures(), [])
+
+    def test_calls_go_by_a_rail_again_that_has_proven_itself(self):
+        for node, other in zip(self.pair.nodes, (2, 1)):
+            node.tell("call", peer=other, callers=2, pause_us=1000)
+        self.lose_rail_a("control")
+        self.expect_rail_a("control", CONTROL_S)
+        self.assertEqual([node.active(other) for node, other in zip(self.pair.nodes, (2, 1))], [0, 0])
+
+    def test_pulls_go_by_a_rail_again_that_has_proven_itself(self):
+        self.pair.nodes[0].tell("pull", peer=2, pause_us=1000)
+        self.lose_rail_a("bulk")
+        self.expect_rail_a("bulk", BULK_S)
+
+
+if __name__ == "__main__":
+    fabric.enter()
+    unittest.main()
