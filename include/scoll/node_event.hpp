@@ -23,8 +23,9 @@ enum class node_event_kind : std::uint8_t {
   group_ended,        ///< a group that this node held has ended
   group_revoked,      ///< a group that this node holds was revoked
   gossip_disagrees,   ///< a participant of the gossip has another configuration than this node
+  answers_missing,    ///< a peer works at fewer requests than wait for it here, which is a bug
 };
-inline constexpr std::size_t node_event_kinds = 10;
+inline constexpr std::size_t node_event_kinds = 11;
 
 /// The name of a kind, such as "session_lost".
 std::string_view to_string(node_event_kind kind) noexcept;

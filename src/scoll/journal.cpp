@@ -23,8 +23,9 @@ std::string_view to_string(log_level level) noexcept {
 
 std::string_view to_string(node_event_kind kind) noexcept {
   constexpr std::array<std::string_view, node_event_kinds> names{
-      "session_begun", "session_lost",  "peer_dead",   "peer_alive",    "handshake_refused",
-      "link_broken",   "group_created", "group_ended", "group_revoked", "gossip_disagrees"};
+      "session_begun",     "session_lost",     "peer_dead",      "peer_alive",
+      "handshake_refused", "link_broken",      "group_created",  "group_ended",
+      "group_revoked",     "gossip_disagrees", "answers_missing"};
   const auto index = static_cast<std::size_t>(kind);
   return index < names.size() ? names[index] : "unknown";
 }
@@ -42,6 +43,7 @@ bool may_be_frequent(node_event_kind kind) noexcept {
 log_level level_of(node_event_kind kind) noexcept {
   switch (kind) {
     case node_event_kind::link_broken:
+    case node_event_kind::answers_missing:
     case node_event_kind::gossip_disagrees: return log_level::error;
     case node_event_kind::session_lost:
     case node_event_kind::peer_dead:
@@ -139,6 +141,13 @@ void journal::link_broken(node_id peer, const error& reason) noexcept {
   note(node_event_kind::link_broken, peer, [&] {
     return fmt::format("a connection of {} was broken off, because it violates the protocol: {}", whom(peer),
                        describe(reason));
+  });
+}
+
+void journal::answers_missing(node_id peer, std::size_t waiting, std::size_t owing) noexcept {
+  note(node_event_kind::answers_missing, peer, [&] {
+    return fmt::format("{} requests wait for {}, which works at {}: some of them wait for nothing", waiting,
+                       whom(peer), owing);
   });
 }
 

@@ -34,6 +34,7 @@ class journal {
   void peer_alive(node_id peer, std::uint64_t incarnation) noexcept;
   void handshake_refused(node_id peer, const error& reason) noexcept;
   void link_broken(node_id peer, const error& reason) noexcept;
+  void answers_missing(node_id peer, std::size_t waiting, std::size_t owing) noexcept;
   void gossip_disagrees(node_id peer, std::string_view address, std::string_view what) noexcept;
   void group_created(const group_state& group) noexcept;
   void group_ended(const group_state& group, const group_ending& how) noexcept;

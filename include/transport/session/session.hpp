@@ -198,6 +198,7 @@ class session final : public list_hook<watched> {
   bool look(bool late) noexcept;
   void on_contact(const carrier& by, nanoseconds took) noexcept;
   void on_pulse(std::uint32_t pulse) noexcept;
+  void compare_waiting(std::uint32_t owing) noexcept;
   /// Asks a client of which nothing is awaited whether it is there.
   void ask_idle(bool late) noexcept;
   /// A client must connect its bulk lane, too, because the server may want its memory during a call.
@@ -265,10 +266,11 @@ class session final : public list_hook<watched> {
   std::uint32_t owed_calls_ = 0;  // those in `incoming_` of class call
   round_trip rtt_;
   time_point last_contact_{};
-  std::uint32_t peer_pulse_ = 0;   // in the latest answer
-  time_point contested_since_{};   // when the peer was asked because another server claimed its id
-  std::uint64_t peer_places_ = 0;  // a hash of the addresses that the peer has told
-  std::uint32_t silent_for_ = 0;   // looks, since a probe has been unanswered
+  std::uint32_t peer_pulse_ = 0;     // in the latest answer
+  std::uint64_t missing_since_ = 0;  // the traffic when an answer last said that too little is worked at
+  time_point contested_since_{};     // when the peer was asked because another server claimed its id
+  std::uint64_t peer_places_ = 0;    // a hash of the addresses that the peer has told
+  std::uint32_t silent_for_ = 0;     // looks, since a probe has been unanswered
   intrusive_list<message> notices_;
   std::size_t notices_queued_ = 0;
   intrusive_list<emission, emission> told_;  // the tickets that are about to hear of progress

@@ -282,6 +282,10 @@ void engine::on_violation(node_id peer, const error& reason) noexcept {
   journal_->link_broken(peer, reason);
 }
 
+void engine::on_answers_missing(node_id peer, std::size_t waiting, std::size_t owing) noexcept {
+  journal_->answers_missing(peer, waiting, owing);
+}
+
 transport::session* engine::session_to(group_state& group, std::uint32_t rank) noexcept {
   const auto at = std::lower_bound(group.sessions.begin(), group.sessions.end(), rank,
                                    [](const auto& known, std::uint32_t r) { return known.first < r; });

@@ -193,6 +193,7 @@ class engine final : private transport::endpoint_events {
   void on_session_lost(transport::session& peer, const error& reason) noexcept override;
   void on_handshake_refused(node_id peer, const error& reason) noexcept override;
   void on_violation(node_id peer, const error& reason) noexcept override;
+  void on_answers_missing(node_id peer, std::size_t waiting, std::size_t owing) noexcept override;
 
   using encode_function = result<std::size_t> (*)(const void* what, std::span<std::byte> into) noexcept;
 

@@ -36,6 +36,8 @@ constexpr counter_row<wire_counts> wire_rows[] = {
     {"probes_answered", &wire_counts::probes_answered, "Probes that were answered"},
     {"silences", &wire_counts::silences, "Sessions that ended because the peer answered no probe"},
     {"links_half_dead", &wire_counts::links_half_dead, "Links replaced because they carried nothing"},
+    {"answers_missing", &wire_counts::answers_missing,
+     "Times that a peer worked at fewer requests than waited for it"},
     {"links_stuck", &wire_counts::links_stuck, "Links broken off because nothing was acknowledged"},
     {"path_moves", &wire_counts::path_moves, "Times that messages went over to another path of a peer"},
     {"path_suspicions", &wire_counts::path_suspicions, "Paths that were suspected"},

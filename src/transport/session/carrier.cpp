@@ -338,6 +338,7 @@ void carrier::on_probe_reply(const frame_view& frame) noexcept {
   lane_.on_answer();
   owner().on_contact(*this, *took);
   owner().on_pulse(answer->pulse);
+  owner().compare_waiting(answer->owing);
 }
 
 void carrier::add_probe(frame_batch& batch, control_frame& room, frame_type type,
@@ -352,7 +353,7 @@ void carrier::add_probe(frame_batch& batch, control_frame& room, frame_type type
 }
 
 void carrier::add_probes(frame_batch& batch, std::span<control_frame, 2> room) noexcept {
-  const auto owing = static_cast<std::uint32_t>(owner().owing());
+  const auto owing = static_cast<std::uint32_t>(owner().owing() + owner().held_messages());
   const std::uint32_t pulse = at().pulse();
   if (std::exchange(answer_due_, false)) {
     answer_.owing = owing;

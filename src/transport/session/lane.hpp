@@ -81,6 +81,8 @@ class lane final {
   /// Breaks a connection off over which the peer answers probes and acknowledges nothing for the limit.
   void watch_acknowledgements() noexcept;
   bool retains() const noexcept { return !retained_.empty(); }
+  /// Grows with each message, either way.
+  std::uint64_t numbers() const noexcept { return last_assigned_ + received_; }
 
   // Several paths (rails/lane_paths.cpp)
 

@@ -11,8 +11,8 @@ namespace scoll::transport {
 struct probe {
   std::uint64_t stamp = 0;   ///< the prober's own time; the peer does not read it
   std::uint32_t serial = 0;  ///< counts the probes of a connection from 1
-  std::uint32_t owing = 0;   ///< the requests of the receiver that the sender of the frame works at
-  std::uint32_t pulse = 0;   ///< grows while the gossip of the sender of the frame goes on; 0: it has none
+  std::uint32_t owing = 0;  ///< at least the receiver's requests that await an answer, or its acknowledgement
+  std::uint32_t pulse = 0;  ///< grows while the gossip of the sender of the frame goes on; 0: it has none
 };
 
 /// The probes of one connection. Only an answered probe proves that the peer is there: what arrives by itself

@@ -159,6 +159,7 @@ void session::stamp(frame_header& header, lane_id lane) noexcept {
 }
 
 void session::stamp_anew(frame_header& header) const noexcept {
+  if (SCOLL_MUTANT(rails_grant_lost)) return;
   for (std::size_t c = 0; c < class_count; ++c) header.granted[c] = classes_[c].credits.granted_by_us();
 }
 

@@ -107,6 +107,20 @@ void session::on_pulse(std::uint32_t pulse) noexcept {
   if (grown && endpoint_.pulse_ != nullptr) endpoint_.pulse_->on_pulse(peer_, peer_incarnation_);
 }
 
+/// Everything sent has arrived, and two answers in a row, with no message between them, say that the peer works
+/// at less than is awaited of it. It is counted and told, and the session goes on: a caller may have a deadline.
+void session::compare_waiting(std::uint32_t owing) noexcept {
+  std::uint64_t traffic = 1;
+  for (const auto& l : lanes_) traffic += l == nullptr ? 0 : l->numbers();
+  if (held_messages() != 0 || waiting() <= owing) {
+    missing_since_ = 0;
+    return;
+  }
+  if (std::exchange(missing_since_, traffic) != traffic) return;
+  ++endpoint_.statistics_.answers_missing;
+  endpoint_.handler_of(traffic_class::urgent).on_answers_missing(peer_, waiting(), owing);
+}
+
 bool session::probe_now() noexcept {
   lane* const control = lanes_[index(lane_id::control)].get();
   if (control == nullptr || !control->up()) return false;

@@ -55,8 +55,9 @@ struct call_to_stranger {
     frame_header header;
     header.type = frame_type::probe_reply;
     std::array<std::byte, sizeof(probe)> payload;
-    REQUIRE(wire::encode_to(payload, asked).has_value());
-    s.say(frame_of(header, {}, payload));
+    const auto size = wire::encode_to(payload, asked);
+    REQUIRE(size.has_value());
+    s.say(frame_of(header, {}, std::span(payload).first(*size)));
   }
 
   world& w;
@@ -228,6 +229,21 @@ TEST_CASE("a long wait costs a probe a second, each way, and shows the round tri
   CHECK(w.ex().now() - to.last_contact() <= 1100ms);
   l.p.right->in.answer_all();
   REQUIRE(w.until([&] { return l.c.answered(); }));
+}
+
+TEST_CASE("a call that waits for nothing is counted") {
+  memory_world w;
+  long_call l(w);
+  w.pass(5s);
+  REQUIRE(l.caller().answers_missing == 0);
+  l.p.right->in.held[0]->work.drop();  // nobody works at it any more, and nobody has answered
+  l.p.right->in.held.clear();
+  w.pass(5s);
+  CHECK(l.c.ends == 0);
+  CHECK(l.caller().answers_missing >= 3);
+  CHECK(l.p.right->ep->statistics().answers_missing == 0);
+  CHECK(l.p.left->in.missing == std::pair<std::size_t, std::size_t>(1, 0));
+  l.c.cancel();
 }
 
 TEST_CASE("a peer that answers probes and acknowledges nothing gets other connections, and is given up") {

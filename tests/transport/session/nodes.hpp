@@ -38,6 +38,7 @@ class service final : public endpoint_events {
   std::vector<std::unique_ptr<job>> held;
   std::vector<std::unique_ptr<job>> spare;
   std::vector<error> losses;
+  std::pair<std::size_t, std::size_t> missing;  // what waited in vain, and what was worked at
   int cancelled = 0;  // aborted or not
   int aborted = 0;
   std::vector<errc> reasons;  // of the cancels
@@ -65,6 +66,9 @@ class service final : public endpoint_events {
     held.clear();
   }
 
+  void on_answers_missing(node_id, std::size_t waiting, std::size_t owing) noexcept override {
+    missing = {waiting, owing};
+  }
   void on_request(request_view& r) noexcept override {
     ask a;
     if (r.head().size() != ask_bytes) return;

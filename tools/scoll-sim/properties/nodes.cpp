@@ -132,6 +132,10 @@ void the_honest_keep_the_protocol(const life& l, const cluster& c, violations& f
   transport::endpoint& wire = l.member->wire();
   if (!altered && wire.statistics().links_broken != 0)
     report(found, "the honest keep the protocol", l.host, describe(wire.last_violation()));
+  if (wire.statistics().answers_missing != 0)
+    report(
+        found, "nobody waits for nothing", l.host,
+        fmt::format("{} times a peer worked at less than waited for it", wire.statistics().answers_missing));
 }
 
 void within_bounds(std::uint32_t host, detail::engine& engine, violations& found) {

@@ -154,6 +154,8 @@ class swarm {
     if (count.links_broken != 0)
       violated("the honest keep the protocol",
                fmt::format("node {}: {}", host, describe(h.wire->last_violation())));
+    if (count.answers_missing != 0)
+      violated("nobody waits for nothing", fmt::format("node {} waits for more than is worked at", host));
     const bool still = plan_.weather == rails_weather::calm || plan_.weather == rails_weather::pauses;
     if (still && count.path_moves + count.path_suspicions + count.path_deaths + count.link_downs_sent != 0)
       violated("no work for nothing",

@@ -131,7 +131,7 @@ void lane::go_over(carrier& next) noexcept {
       SCOLL_MUTANT(rails_move_without_replay, "a new active path begins with what has not been sent")
           ? nullptr
           : first_retained());
-  if (!SCOLL_MUTANT(rails_grant_lost, "no acknowledgement and no grant is repeated when a path is left"))
+  if (!SCOLL_MUTANT(rails_grant_lost, "what was granted by a path that is lost is not granted again"))
     acknowledge_now();
   session_.kick();
 }

@@ -99,7 +99,7 @@ void session::on_link_down(carrier& by, const frame_view& frame) noexcept {
     known.peer_told = false;
   }
   if (!by.up()) return;
-  if (l != nullptr && l->up()) l->acknowledge_now();
+  if (l != nullptr && l->up() && !SCOLL_MUTANT(rails_grant_lost)) l->acknowledge_now();
   if (known.answers.size() == path_table::most_told) known.answers.erase(known.answers.begin());
   known.answers.push_back(*said);
   by.tell_downs();
