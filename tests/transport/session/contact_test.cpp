@@ -355,8 +355,9 @@ TEST_CASE("a flood of probes costs one answer per turn, and a probe that is none
     std::vector<std::byte> many;
     for (std::uint32_t i = 1; i <= 500; ++i) {
       std::array<std::byte, sizeof(probe)> payload;
-      REQUIRE(wire::encode_to(payload, probe{i, i, 0}).has_value());
-      const auto one = frame_of(header, {}, payload);
+      const auto size = wire::encode_to(payload, probe{i, i, 0});
+      REQUIRE(size.has_value());
+      const auto one = frame_of(header, {}, std::span(payload).first(*size));
       many.insert(many.end(), one.begin(), one.end());
     }
     const std::uint64_t before = n.ep->statistics().frames_sent;
