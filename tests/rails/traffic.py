@@ -62,7 +62,7 @@ class Pair:
         print(json.dumps(self.stalls[-1]), flush=True)
 
     def finish(self, test, bound_ms):
-        """Ends the traffic, and finds that nobody but the counters has heard of the deaths."""
+        """Ends the traffic, and finds that nobody but the counters has heard of the deaths. Returns the duplicates."""
         peers.until(self.stands_by, "both rails stand")
         peers.until(lambda: self.done("calls") >= CALLS and self.done("pulls") >= PULLS, f"{CALLS} calls and {PULLS} pulls")
         for node in self.nodes:
@@ -79,6 +79,7 @@ class Pair:
         print(json.dumps({"points": len(self.stalls), "worst_ms": worst, "calls": calls, "pulls": pulls, "moves": moves,
                           "suspicions": suspicions, "deaths": deaths, "duplicates": duplicates}), flush=True)
         test.assertLessEqual(worst, bound_ms, self.stalls)
+        return sum(duplicates)
 
     def _check(self, test, node, end):
         test.assertEqual(node.failures(), [])
@@ -106,12 +107,14 @@ class Deaths(unittest.TestCase):
         self.addCleanup(self.pair.close)
 
     def kill_in_turn(self, kinds, bound_ms):
-        """Kills each rail in turn by each kind: (what, make, heal), of which the last two take the number of the interface."""
+        """Kills each rail in turn by each kind: (what, make, heal), of which the last two take the number of the interface. Returns
+        the duplicates that both nodes have counted."""
         self.pair.start_traffic()
         for number, (what, make, heal) in enumerate(kinds):
             for nic in (0, 1):
                 # shorter than the time after which a suspected rail is given up, and longer
                 hold_s = 0.5 if number % 2 == 0 else 1.5
                 self.pair.kill(what, nic, lambda: make(nic), lambda: heal(nic), hold_s)
-        self.pair.finish(self, bound_ms)
+        duplicates = self.pair.finish(self, bound_ms)
         self.assertGreaterEqual(sum(stall["carried_control"] for stall in self.pair.stalls), len(self.pair.stalls) // 2)
+        return duplicates
