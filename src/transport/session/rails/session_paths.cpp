@@ -187,8 +187,8 @@ void session::judge_suspect(carrier& c) noexcept {
   const time_point now = endpoint_.executor_.now();
   if (!another_answers(c.path(), now - fresh)) return;
   if (++c.seen().looks * limits::watch_interval < options.rails_dead) return;
-  c.sever(make_error(errc::connection_lost, "no answer for {} ms, while another path answers",
-                     milliseconds_of(now - c.seen().since)));
+  c.sever(make_error(errc::connection_lost, "suspected for {} ms, while another path answers",
+                     milliseconds_of(now - path_at(c.path()).since())));
 }
 
 void session::probe_paths() noexcept {
