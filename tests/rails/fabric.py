@@ -157,6 +157,18 @@ class Fabric:
         run("tc", "filter", "del", "dev", self._port(host, nic), "ingress")
         self._tc(host, "filter", "del", "dev", f"eth{nic}", "ingress")
 
+    def drop_everything(self):
+        """Swallows all packets of all hosts, from one moment to the next."""
+        self._at_all_ports(f"filter add dev {{}} ingress bpf da bytecode {DROP_ALL!r}")
+
+    def let_everything_through(self):
+        self._at_all_ports("filter del dev {} ingress")
+
+    def _at_all_ports(self, command):
+        """Has one process carry out a command for each port, so that hardly any time is between two of them."""
+        lines = "".join(command.format(self._port(host, nic)) + "\n" for host in self.hosts for nic in (0, 1))
+        subprocess.run(["tc", "-batch", "-"], input=lines, text=True, capture_output=True, check=True)
+
     def limit(self, host, nic, rate):
         """Limits what an interface sends, to a rate such as "1gbit"."""
         self._tc(host, "qdisc", "replace", "dev", f"eth{nic}", "root", "tbf", "rate", rate, *QUEUE)

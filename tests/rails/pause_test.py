@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # needs: rail_peer
-"""A peer that stands still loses no rail, and a peer that stands still for good ends the calls to it."""
+"""A peer that stands still or cannot be reached loses no rail, and one that stands still for good ends the calls to it."""
 
 import json
 import signal
@@ -37,6 +37,20 @@ class Pause(unittest.TestCase):
             self.assertEqual(node.failures(), [])
             for what in ("path_moves", "path_suspicions", "path_deaths", "sessions_lost", "failures", "twice", "damaged"):
                 self.assertEqual(state[what], 0, f"node {node.host}: {what}, {state}")
+
+    def test_while_nothing_answers_no_path_moves(self):
+        self.net.drop_everything()
+        time.sleep(PAUSE_S)
+        for node in self.pair.nodes:
+            state = node.state()
+            for what in ("path_moves", "path_suspicions", "path_deaths"):
+                self.assertEqual(state[what], 0, f"node {node.host}: {what}, {state}")
+        self.net.let_everything_through()
+        peers.until(self.pair.stands_by, "both rails stand")
+        for node in self.pair.nodes:
+            state = node.tell("end")["state"]
+            self.assertEqual(node.failures(), [])
+            self.assertEqual([state[what] for what in ("sessions_lost", "failures", "twice", "damaged")], [0, 0, 0, 0])
 
     def test_calls_to_a_peer_that_stands_still_for_good_end_and_name_it(self):
         asks, stopped = self.pair.nodes
