@@ -16,6 +16,7 @@
 #include "scoll/node_event.hpp"
 #include "scoll/node_options.hpp"
 #include "scoll/node_snapshot.hpp"
+#include "scoll/rail_snapshot.hpp"
 #include "scoll/ship/remote_function.hpp"
 #include "scoll/tree/any_tree.hpp"
 
@@ -239,6 +240,11 @@ class node {
   std::vector<call_snapshot> calls(std::size_t most) const;
   /// The bounds of the node and how much of each is used.
   std::vector<resource_snapshot> resources() const;
+
+  /// The node's own rails, in their order.
+  std::vector<rail_snapshot> rails() const;
+  /// The paths to a peer, best first; empty if the node does not know the peer.
+  std::vector<path_snapshot> paths(node_id peer) const;
 
   /// The kept events with numbers greater than `after`, in their order. A node keeps the latest 256.
   std::vector<node_event> events(std::uint64_t after = 0) const;

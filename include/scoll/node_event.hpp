@@ -19,13 +19,17 @@ enum class node_event_kind : std::uint8_t {
   peer_alive,         ///< a peer that was dead or unknown lives
   handshake_refused,  ///< this node or a peer has refused a connection
   link_broken,        ///< a connection was broken off because of what its peer had sent
+  path_suspected,     ///< one of several paths to a peer does not answer while another one does
+  path_dead,          ///< the connection of one of several paths to a peer is gone
+  path_good,          ///< such a path is good again
+  messages_moved,     ///< messages to a peer go by another of its paths than before
   group_created,      ///< this node holds a new group
   group_ended,        ///< a group that this node held has ended
   group_revoked,      ///< a group that this node holds was revoked
   gossip_disagrees,   ///< a participant of the gossip has another configuration than this node
   answers_missing,    ///< a peer works at fewer requests than wait for it here, which is a bug
 };
-inline constexpr std::size_t node_event_kinds = 11;
+inline constexpr std::size_t node_event_kinds = 15;
 
 /// The name of a kind, such as "session_lost".
 std::string_view to_string(node_event_kind kind) noexcept;

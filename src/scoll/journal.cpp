@@ -23,9 +23,9 @@ std::string_view to_string(log_level level) noexcept {
 
 std::string_view to_string(node_event_kind kind) noexcept {
   constexpr std::array<std::string_view, node_event_kinds> names{
-      "session_begun",     "session_lost",     "peer_dead",      "peer_alive",
-      "handshake_refused", "link_broken",      "group_created",  "group_ended",
-      "group_revoked",     "gossip_disagrees", "answers_missing"};
+      "session_begun", "session_lost",   "peer_dead",     "peer_alive",       "handshake_refused",
+      "link_broken",   "path_suspected", "path_dead",     "path_good",        "messages_moved",
+      "group_created", "group_ended",    "group_revoked", "gossip_disagrees", "answers_missing"};
   const auto index = static_cast<std::size_t>(kind);
   return index < names.size() ? names[index] : "unknown";
 }
@@ -34,6 +34,9 @@ std::string_view to_string(node_event_kind kind) noexcept {
 
 namespace scoll::detail {
 namespace {
+
+/// The most subjects of one kind and peer: its paths, for bulk and for the other classes.
+constexpr std::uint64_t parts = 2 * transport::max_rails * transport::max_rails;
 
 /// True for kinds that strangers or the work itself may cause at any rate. They must not drive out the others.
 bool may_be_frequent(node_event_kind kind) noexcept {
@@ -47,9 +50,13 @@ log_level level_of(node_event_kind kind) noexcept {
     case node_event_kind::gossip_disagrees: return log_level::error;
     case node_event_kind::session_lost:
     case node_event_kind::peer_dead:
-    case node_event_kind::handshake_refused: return log_level::warning;
+    case node_event_kind::handshake_refused:
+    case node_event_kind::path_suspected:
+    case node_event_kind::path_dead: return log_level::warning;
     case node_event_kind::session_begun:
     case node_event_kind::peer_alive:
+    case node_event_kind::path_good:
+    case node_event_kind::messages_moved:
     case node_event_kind::group_revoked: return log_level::info;
     case node_event_kind::group_created:
     case node_event_kind::group_ended: break;
@@ -62,6 +69,23 @@ std::string origin_of(const group_id& id) {
                          : fmt::format("number {} of node {}", id.counter, id.creator);
 }
 
+std::string words_of(const path_words& path) {
+  if (path.rail.empty()) return std::string(path.address);
+  return path.address.empty() ? fmt::format("rail {}", path.rail)
+                              : fmt::format("rail {} to {}", path.rail, path.address);
+}
+
+node_event_kind kind_of(transport::path_news::kind what) noexcept {
+  using kind = transport::path_news::kind;
+  switch (what) {
+    case kind::suspected: return node_event_kind::path_suspected;
+    case kind::dead: return node_event_kind::path_dead;
+    case kind::good: return node_event_kind::path_good;
+    case kind::moved: break;
+  }
+  return node_event_kind::messages_moved;
+}
+
 std::string whom(node_id peer) {
   if (transport::is_client(peer)) return fmt::format("client {:x}", peer & ~transport::client_bit);
   return peer == 0 ? std::string("an unknown node") : fmt::format("node {}", peer);
@@ -69,14 +93,15 @@ std::string whom(node_id peer) {
 
 }  // namespace
 
-/// Makes the text only if it is needed. An event for which there is no memory is only counted.
+/// `part` tells subjects of one kind and peer apart. It makes the text only if it is needed. An event for which there is no memory is only counted.
 template <class Text>
-void journal::note(node_event_kind kind, node_id peer, Text text) noexcept {
+void journal::note(node_event_kind kind, node_id peer, Text text, std::uint64_t part) noexcept {
   ++counts_[static_cast<std::size_t>(kind)];
   try {
     const bool client = transport::is_client(peer);
     const node_id about = client ? transport::client_bit : peer;  // one subject for all clients
-    const std::uint64_t subject = about * node_event_kinds + static_cast<std::uint64_t>(kind);
+    const std::uint64_t subject =
+        (about * node_event_kinds + static_cast<std::uint64_t>(kind)) * parts + part;
     const log_limit::verdict line = limit_.ask(subject, executor_.now());
     if (!line.passes && (client || may_be_frequent(kind))) return;
     const std::string made = text();
@@ -156,6 +181,26 @@ void journal::gossip_disagrees(node_id peer, std::string_view address, std::stri
     return fmt::format("the gossip of {} at {} has another configuration: {}", whom(peer), address,
                        what == "none" ? "it has not said in what" : what);
   });
+}
+
+void journal::path_news(node_id self, node_id peer, const transport::path_news& news, const path_words& path,
+                        const path_words& to) noexcept {
+  using kind = transport::path_news::kind;
+  const auto text = [&] {
+    switch (news.what) {
+      case kind::suspected:
+        return fmt::format("the path to {} by {} is suspected: {}", whom(peer), words_of(path), news.why);
+      case kind::dead:
+        return fmt::format("the path to {} by {} is dead: {}", whom(peer), words_of(path), news.why);
+      case kind::good: return fmt::format("the path to {} by {} is good again", whom(peer), words_of(path));
+      case kind::moved: break;
+    }
+    return fmt::format("{} of node {} to {} now go by {}, not by {}: {}",
+                       news.bulk ? "bulk messages" : "messages", self, whom(peer), words_of(to),
+                       words_of(path), news.why);
+  };
+  const auto number = static_cast<std::uint64_t>(news.path.own * transport::max_rails + news.path.theirs);
+  note(kind_of(news.what), peer, text, number + (news.bulk ? parts / 2 : 0));
 }
 
 void journal::group_created(const group_state& group) noexcept {

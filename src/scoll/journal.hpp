@@ -12,15 +12,22 @@
 #include "scoll/coro/result.hpp"
 #include "scoll/log_limit.hpp"
 #include "scoll/node_event.hpp"
+#include "transport/session/rails/path_news.hpp"
 
 namespace scoll::detail {
 
 struct group_state;
 struct group_ending;
 
+/// A path, for people: the name of this node's rail (empty if it has none), and the peer's address.
+struct path_words {
+  std::string_view rail;
+  std::string_view address;
+};
+
 /// The latest events of a node, its log lines, and counts of all events. Refusals,
-/// violations and the lives of groups may be frequent: one of each kind and peer is kept in ten seconds, and
-/// the others are only counted.
+/// violations, changes of paths and the lives of groups may be frequent: one of each kind and peer, or path, is
+/// kept in ten seconds, and the others are only counted.
 class journal {
  public:
   static constexpr std::size_t capacity = 256;
@@ -36,6 +43,8 @@ class journal {
   void link_broken(node_id peer, const error& reason) noexcept;
   void answers_missing(node_id peer, std::size_t waiting, std::size_t owing) noexcept;
   void gossip_disagrees(node_id peer, std::string_view address, std::string_view what) noexcept;
+  void path_news(node_id self, node_id peer, const transport::path_news& news, const path_words& path,
+                 const path_words& to) noexcept;
   void group_created(const group_state& group) noexcept;
   void group_ended(const group_state& group, const group_ending& how) noexcept;
   void group_revoked(const group_state& group) noexcept;
@@ -50,7 +59,7 @@ class journal {
 
  private:
   template <class Text>
-  void note(node_event_kind kind, node_id peer, Text text) noexcept;
+  void note(node_event_kind kind, node_id peer, Text text, std::uint64_t part = 0) noexcept;
   void keep(node_event_kind kind, node_id peer, const std::string& text);
   void tell(node_event_kind kind, const std::string& text, std::uint64_t left_out) noexcept;
 

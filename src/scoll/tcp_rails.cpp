@@ -20,8 +20,8 @@ tcp_rails::tcp_rails(transport::reactor& loop, std::vector<rail_entry> use,
     options.bind_source = source_of(each);
     options.device = each.device;
     rails_.push_back(std::make_unique<transport::tcp_rail>(loop, options));
-    set_.add(each.name, *rails_.back(), {.listen = each.address, .prefix = each.prefix, .bulk = each.bulk})
-        .value();
+    transport::rail_traits traits{each.address, each.prefix, each.bulk, each.device};
+    set_.add(each.name, *rails_.back(), std::move(traits)).value();
   }
   if (!entries_.empty()) return;
   rails_.push_back(std::make_unique<transport::tcp_rail>(loop, common));

@@ -161,8 +161,8 @@ std::string missing_part(const info::node_request& r) {
   if (r.socket.empty() == r.command.empty()) return {};
   if (r.socket.empty())
     return fmt::format("{} is asked of a running node: name its control socket with --node", r.command);
-  return "what is asked of the node? It answers peers, peer, groups, operations, calls, memory, metrics, "
-         "events";
+  return "what is asked of the node? It answers peers, peer, rails, explain, groups, operations, calls, "
+         "memory, metrics, events";
 }
 
 int run(const request& r, const info::node_request& of_node) {

@@ -82,6 +82,9 @@ class endpoint final : private accept_events {
   std::uint8_t prefix_of_rail(std::size_t number) const noexcept {
     return rails_ == nullptr ? std::uint8_t{0} : (*rails_)[number].traits.prefix;
   }
+  std::string_view device_of_rail(std::size_t number) const noexcept {
+    return rails_ == nullptr ? std::string_view() : (*rails_)[number].traits.device;
+  }
   /// True if class bulk prefers the rail.
   bool bulk_prefers(std::size_t number) const noexcept {
     return rails_ != nullptr && (*rails_)[number].traits.bulk;

@@ -9,6 +9,7 @@
 #include "transport/session/greeting.hpp"
 #include "transport/session/link.hpp"
 #include "transport/session/message.hpp"
+#include "transport/session/rails/path_news.hpp"
 #include "transport/session/session.hpp"
 
 namespace scoll::transport {
@@ -101,6 +102,12 @@ class endpoint_events {
   virtual void on_violation(node_id peer, const error& reason) noexcept {
     static_cast<void>(peer);
     static_cast<void>(reason);
+  }
+  /// Something has become of the paths to a peer that has several. It is called for the layer that has class
+  /// urgent.
+  virtual void on_path_news(session& peer, const path_news& news) noexcept {
+    static_cast<void>(peer);
+    static_cast<void>(news);
   }
   /// Nothing is under way to the peer or from it, and it works at `owing` requests while `waiting` wait for it
   /// here: a bug, here or there. Nothing is done about it. It is called for the layer that has class urgent.

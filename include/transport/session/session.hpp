@@ -29,6 +29,7 @@ class path_table;
 /// The list of the sessions that await something.
 struct watched;
 struct link_down;
+struct path_news;
 
 /// The relation with one peer, which outlasts links: sequence numbers, acknowledgements, messages that are
 /// not acknowledged, credits and exchanges. It survives a broken link if the same incarnation of the peer is
@@ -209,6 +210,8 @@ class session final : public list_hook<watched> {
   void set_addresses(std::span<const std::string> addresses);
   path_table& need_paths();
   path& path_at(path_key key) noexcept;
+  void tell_path(const path_news& news) noexcept;
+  void on_path_answer(path_key key) noexcept;
   bool unsettled() noexcept;
   void keep_paths() noexcept;
   void compare_paths(bool late) noexcept;

@@ -278,6 +278,13 @@ void engine::on_handshake_refused(node_id peer, const error& reason) noexcept {
   journal_->handshake_refused(peer, reason);
 }
 
+void engine::on_path_news(transport::session& peer, const transport::path_news& news) noexcept {
+  const auto called = [&](transport::path_key key) {
+    return path_words{endpoint_.name_of_rail(key.own), peer.address_on(key.theirs)};
+  };
+  journal_->path_news(options_.id, peer.peer(), news, called(news.path), called(news.to));
+}
+
 void engine::on_violation(node_id peer, const error& reason) noexcept {
   journal_->link_broken(peer, reason);
 }

@@ -135,7 +135,6 @@ class engine final : private transport::endpoint_events {
   outcome nothing_sent(const addressees& to, const error& why) const;
 
   // Liveness.
-
   /// Reports that an incarnation of a node is dead, or lives; a newer one replaces those before it.
   /// Everything that a dead node owed ends at once, and its operations and groups here are removed.
   void on_dead(node_id node, std::uint64_t incarnation);
@@ -191,6 +190,7 @@ class engine final : private transport::endpoint_events {
   bool on_notice(transport::session& from, std::span<const std::byte> head) noexcept override;
   void on_session_begun(transport::session& peer) noexcept override;
   void on_session_lost(transport::session& peer, const error& reason) noexcept override;
+  void on_path_news(transport::session& peer, const transport::path_news& news) noexcept override;
   void on_handshake_refused(node_id peer, const error& reason) noexcept override;
   void on_violation(node_id peer, const error& reason) noexcept override;
   void on_answers_missing(node_id peer, std::size_t waiting, std::size_t owing) noexcept override;

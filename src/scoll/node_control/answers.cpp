@@ -8,14 +8,15 @@
 #include "scoll/coro/error_format.hpp"
 #include "scoll/detail/spelling.hpp"
 #include "scoll/node_control/metrics.hpp"
+#include "scoll/node_control/rails.hpp"
 #include "scoll/node_control/rows.hpp"
 #include "transport/session/endpoint.hpp"
 
 namespace scoll::detail {
 namespace {
 
-constexpr std::array<std::string_view, 8> commands{"peers", "peer",   "groups",  "operations",
-                                                   "calls", "memory", "metrics", "events"};
+constexpr std::array<std::string_view, 10> commands{"peers",      "peer",  "rails",  "explain", "groups",
+                                                    "operations", "calls", "memory", "metrics", "events"};
 
 std::optional<std::uint64_t> number_of(std::string_view text) {
   std::uint64_t parsed = 0;
@@ -78,21 +79,55 @@ result<json> peers(const control_command& command, const node& of) {
   return all;
 }
 
-result<json> peer(const control_command& command, const node& of) {
-  if (command.arguments.empty())
-    return error(errc::invalid_argument, "peer takes the number of a node, such as: peer 3");
+/// The peer that a command names.
+result<peer_snapshot> peer_of(const control_command& command, const node& of) {
+  if (command.arguments.empty()) {
+    return make_error(errc::invalid_argument, "{0} takes the number of a node, such as: {0} 3", command.name);
+  }
   const auto id = number_of(command.arguments.front());
   if (!id) return no_number(command);
-  const auto found = of.peers(*id, 1);
+  auto found = of.peers(*id, 1);
   if (found.empty() || found.front().id != *id)
     return make_error(errc::not_found, "node {} does not know node {}", of.id(), *id);
+  return std::move(found.front());
+}
+
+result<json> peer(const control_command& command, const node& of) {
+  const auto found = peer_of(command, of);
+  if (!found) return found.error();
   json all = begin(of);
-  all["peer"] = peer_json(found.front());
+  all["peer"] = peer_json(*found);
   auto latest = json::array();
   for (const node_event& e : of.events()) {
-    if (e.peer == *id && e.kind < node_event_kind::group_created) latest.push_back(event_json(of, e));
+    if (e.peer == found->id && e.kind < node_event_kind::group_created) latest.push_back(event_json(of, e));
   }
   all["events"] = std::move(latest);
+  return all;
+}
+
+/// An answer with paths has fewer peers than one without: each has up to 64.
+constexpr std::size_t most_peers_with_paths = 64;
+
+result<json> rails(const control_command& command, const node& of) {
+  const auto first = first_of(command);
+  if (!first) return first.error();
+  json all = begin(of);
+  all["rails"] = list(of.rails(), rail_json);
+  const auto found = of.peers(*first, most_peers_with_paths + 1);
+  auto peers = json::array();
+  for (std::size_t i = 0; i < std::min(found.size(), most_peers_with_paths); ++i)
+    peers.push_back({{"id", found[i].id}, {"paths", list(of.paths(found[i].id), path_json)}});
+  all["peers"] = std::move(peers);
+  if (found.size() > most_peers_with_paths) all["next"] = std::to_string(found.back().id);
+  return all;
+}
+
+result<json> explain(const control_command& command, const node& of) {
+  const auto found = peer_of(command, of);
+  if (!found) return found.error();
+  json all = begin(of);
+  all["peer"] = found->id;
+  all["sentences"] = explain_paths(of.id(), found->id, of.paths(found->id));
   return all;
 }
 
@@ -166,6 +201,8 @@ error unknown(std::string_view name) {
 result<json> answer_of(const control_command& command, node& of, transport::reactor& loop) {
   if (command.name == "peers") return peers(command, of);
   if (command.name == "peer") return peer(command, of);
+  if (command.name == "rails") return rails(command, of);
+  if (command.name == "explain") return explain(command, of);
   if (command.name == "groups") return groups(command, of);
   if (command.name == "operations") return operations(command, of);
   if (command.name == "calls") return calls(of);

@@ -140,6 +140,24 @@ void write_peers(metrics_text& to, const std::vector<peer_snapshot>& all) {
        [](const peer_snapshot& p) { return p.held_messages; });
 }
 
+void write_rails(metrics_text& to, const std::vector<rail_snapshot>& rails) {
+  const auto each = [&](std::string_view name, std::string_view help, auto value) {
+    to.describe(name, "gauge", help);
+    for (const rail_snapshot& r : rails) to.sample(name, label("rail", r.name), value(r));
+  };
+  each("rail_up", "1 if a path by the rail is connected",
+       [](const rail_snapshot& r) { return r.state == "up" ? 1 : 0; });
+  each("rail_connections", "Connections of the rail", [](const rail_snapshot& r) { return r.connections; });
+  each("rail_peers", "Peers that are connected by the rail", [](const rail_snapshot& r) { return r.peers; });
+  to.describe("rail_paths", "gauge", "Paths by the rail, by their health");
+  constexpr std::string_view healths[] = {"untried", "good", "proving", "suspect", "dead"};
+  for (const rail_snapshot& r : rails) {
+    for (std::size_t i = 0; i < r.paths.size(); ++i) {
+      to.sample("rail_paths", fmt::format("{},health=\"{}\"", label("rail", r.name), healths[i]), r.paths[i]);
+    }
+  }
+}
+
 void write_events(metrics_text& to, const node& of) {
   to.describe("events_total", "counter", "Events of the node, by kind");
   for (std::size_t k = 0; k < node_event_kinds; ++k) {
@@ -186,6 +204,7 @@ std::string node_metrics(node& of, transport::reactor& loop) {
   write_resources(to, of.resources());
   write_receive_buffers(to, loop.receive_pool());
   write_peers(to, now.peers);
+  write_rails(to, of.rails());
   write_events(to, of);
   std::vector<function_snapshot> functions = of.functions();
   if (functions.size() > most_series) functions.resize(most_series);

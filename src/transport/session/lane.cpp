@@ -140,6 +140,7 @@ void lane::reset(bool keep_connecting) noexcept {
   last_assigned_ = received_ = acknowledgement_sent_ = placed_ = 0;
   seen_ = oldest_ = 0;
   times_stuck_ = unanswered_for_ = 0;
+  carried_by_.reset();
   acknowledge_now_ = left_ = lost_ = was_up_ = false;
   stop_others(keep_connecting);
   if (keep_connecting && !carrier_->up()) {

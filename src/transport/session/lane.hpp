@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -170,6 +171,7 @@ class lane final {
   carrier* best_up() noexcept;
   void go_over(carrier& next) noexcept;
   void swap_in(carrier& next) noexcept;
+  void note_path() noexcept;
   void hedge() noexcept;
   void attend_paths() noexcept;
   void stop_others(bool keep_connecting) noexcept;
@@ -194,6 +196,7 @@ class lane final {
   std::vector<std::unique_ptr<carrier>> others_;
   // The peer's latest attempts on paths other than the first.
   std::vector<std::pair<path_key, std::uint64_t>> peer_attempts_by_;
+  std::optional<path_key> carried_by_;  // by which messages of this session have gone last
   std::uint64_t last_assigned_ = 0;
   std::uint64_t received_ = 0;
   std::uint64_t placed_ = 0;  // the latest message whose payload was written as it came

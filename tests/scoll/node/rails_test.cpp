@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 
 #include "scoll/bulk/bulk.hpp"
@@ -44,6 +45,11 @@ task<score> call_often(rail_cluster& c, node_id from, node_id to) {
     s.good += answer.has_value() && *answer == 2 * s.done ? 1U : 0U;
   }
   co_return s;
+}
+
+task<bool> call_once(rail_cluster& c) {
+  const auto answer = co_await ship(c[1], 2, twice, std::uint64_t{1});
+  co_return answer.has_value();
 }
 
 task<score> broadcast_often(rail_cluster& c, const group<tally>& to) {
@@ -114,6 +120,47 @@ TEST_CASE("pulls between nodes go on while the connections of either rail are ki
   const score s = c.run_while_killing(pull_often(c, region->descriptor(), source), 4ms);
   CHECK(s.good == s.done);
   check_clean(c, 2);
+}
+
+TEST_CASE("a node tells of its rails, and of the path that has died, and why", "[tcp]") {
+  rail_cluster c(2);
+  REQUIRE(c[2].serve(twice, [](const std::uint64_t& in, call_context&) { return in * 2; }).has_value());
+  const auto all_up = [&] {
+    const auto rails = c[1].rails();
+    return rails[0].state == "up" && rails[1].state == "up";
+  };
+  CHECK(c[1].rails()[0].state == "idle");
+  REQUIRE(c.run(call_once(c)));
+  REQUIRE(c.surroundings().until(all_up));
+  CHECK(c[1].rails()[1].name == "b");
+  CHECK(c[1].rails()[1].address.starts_with("127.21.0.1:"));
+  CHECK(c[1].rails()[1].peers == 1);
+  CHECK(c[1].paths(2).size() == 4);
+  CHECK(c[1].paths(7).empty());
+  CHECK(c[1].paths(2)[0].carries);
+  REQUIRE(rail_cluster::kill(0) > 0);
+  const auto died = [&] { return c[1].event_count(node_event_kind::messages_moved) == 1; };
+  REQUIRE(c.surroundings().until(died));
+  const auto events = c[1].events();
+  const auto dead = std::ranges::find(events, node_event_kind::path_dead, &node_event::kind);
+  REQUIRE(dead != events.end());
+  CHECK(dead->peer == 2);
+  CHECK(dead->level == log_level::warning);
+  CHECK_THAT(dead->text, Catch::StartsWith("the path to node 2 by rail a to 127.20.0.2:"));
+  const auto moved = std::ranges::find(events, node_event_kind::messages_moved, &node_event::kind);
+  REQUIRE(moved != events.end());
+  CHECK_THAT(moved->text, Catch::StartsWith("messages of node 1 to node 2 now go by rail b to 127.21.0.2:"));
+  CHECK_THAT(moved->text, Catch::Contains(", not by rail a to 127.20.0.2:"));
+  CHECK(c[1].paths(2)[0].deaths == 1);
+  CHECK_FALSE(c[1].paths(2)[0].carries);
+  CHECK(c[1].paths(2)[0].why);
+  for (int i = 0; i < 500 && !c[1].paths(2)[0].carries; ++i) {  // a path proves itself while it is needed
+    REQUIRE(c.run(call_once(c)));
+    c.surroundings().pass(20ms);
+  }
+  CHECK(c[1].paths(2)[0].carries);
+  CHECK(c[1].event_count(node_event_kind::path_good) >= 1);
+  CHECK(c[1].event_count(node_event_kind::messages_moved) >= 2);
 }
 
 TEST_CASE("a node with rails that say nowhere to listen is told so", "[reactor]") {

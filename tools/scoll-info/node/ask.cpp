@@ -92,6 +92,7 @@ std::string list_of(const std::string& command) {
   for (const char* name : {"peers", "groups", "operations", "events"}) {
     if (command == name) return name;
   }
+  if (command == "rails") return "peers";
   return command == "memory" ? "resources" : "";
 }
 

@@ -45,6 +45,8 @@ void add_node_commands(CLI::App& app, node_request& r) {
   constexpr std::pair<const char*, const char*> commands[] = {
       {"peers", "The other nodes: connections, credit, what waits"},
       {"peer", "One of them, with its latest events"},
+      {"rails", "Its own rails, and the paths to its peers"},
+      {"explain", "Why messages to a node take the path that they take"},
       {"groups", "The groups that the node holds"},
       {"operations", "Broadcasts and group operations that run now"},
       {"calls", "Functions that it serves, and their calls"},
@@ -57,13 +59,15 @@ void add_node_commands(CLI::App& app, node_request& r) {
     added->callback([&r, chosen = name] { r.command = chosen; });
   }
   app.get_subcommand("peer")->add_option("id", r.peer, "Its id")->required();
+  app.get_subcommand("explain")->add_option("id", r.peer, "Its id")->required();
   app.get_subcommand("events")->add_flag("--follow", r.follow, "Go on with those to come");
 }
 
 int ask_node(const node_request& r, bool as_json) {
   if (r.command == "metrics") return print_metrics(r.socket);
   if (r.follow) return print_events_to_come(r.socket, as_json);
-  const std::string command = r.command == "peer" ? fmt::format("peer {}", r.peer) : r.command;
+  const bool of_peer = r.command == "peer" || r.command == "explain";
+  const std::string command = of_peer ? fmt::format("{} {}", r.command, r.peer) : r.command;
   const auto answer = ask(r.socket, command);
   if (const auto* wrong = std::get_if<complaint>(&answer)) return complain(*wrong);
   const json& all = std::get<json>(answer);

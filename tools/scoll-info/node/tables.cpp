@@ -103,6 +103,36 @@ std::string peer(const json& answer) {
   return text + events(answer["events"]);
 }
 
+/// A time in milliseconds, in seconds; "-" if there is none.
+std::string seconds_text(const json& ms) {
+  return ms.is_null() ? "-" : fmt::format("{:.1f}", ms.get<double>() / 1000);
+}
+
+std::string rails(const json& answer) {
+  table own({"rail", "state", "for s", "address", "device", "peers", "connections", "last error"});
+  for (const json& r : answer["rails"]) {
+    own.add({or_dash(r["name"]), text_of(r["state"]), seconds_text(r["since_ms"]), or_dash(r["address"]),
+             or_dash(r["device"]), text_of(r["peers"]), text_of(r["connections"]), text_of(r["last_error"])});
+  }
+  table t({"node", "rail", "to", "health", "for s", "lanes", "carries", "suspected", "died", "moved",
+           "proof s", "next try s", "why"});
+  for (const json& peer : answer["peers"]) {
+    for (const json& p : peer["paths"]) {
+      t.add({text_of(peer["id"]), or_dash(p["rail"]), or_dash(p["address"]), text_of(p["health"]),
+             seconds_text(p["since_ms"]), lanes_of(p), text_of(p["carries"]), text_of(p["suspicions"]),
+             text_of(p["deaths"]), text_of(p["moves"]), seconds_text(p["proof_ms"]),
+             seconds_text(p["next_try_ms"]), text_of(p["why"])});
+    }
+  }
+  return own.text() + "\n" + t.text();
+}
+
+std::string sentences(const json& answer) {
+  std::string text;
+  for (const json& each : answer["sentences"]) text += each.get<std::string>() + "\n";
+  return text;
+}
+
 std::string groups(const json& answer) {
   table t({"group", "name", "service", "members", "state"});
   for (const json& g : answer["groups"]) {
@@ -163,6 +193,8 @@ std::string memory(const json& answer) {
 std::string table_of(const std::string& command, const json& answer) {
   if (command == "peers") return peers(answer);
   if (command.starts_with("peer ")) return peer(answer);
+  if (command == "rails") return rails(answer);
+  if (command.starts_with("explain ")) return sentences(answer);
   if (command == "groups") return groups(answer);
   if (command == "operations") return operations(answer);
   if (command == "calls") return calls(answer);

@@ -20,6 +20,8 @@ struct rail_traits {
   std::uint8_t prefix = 0;
   /// Class bulk prefers this rail.
   bool bulk = false;
+  /// The network interface that the rail is bound to, for people; empty: none.
+  std::string device{};
 };
 
 /// The rails of an endpoint, in the order of preference. Peers number the rails of a node in this order, so

@@ -133,7 +133,21 @@ void lane::go_over(carrier& next) noexcept {
           : first_retained());
   if (!SCOLL_MUTANT(rails_grant_lost, "what was granted by a path that is lost is not granted again"))
     acknowledge_now();
+  note_path();
   session_.kick();
+}
+
+/// Tells the layer above if messages go by another path than before.
+void lane::note_path() noexcept {
+  const path_key now = carrier_->path();
+  const path_key before = carried_by_.value_or(now);
+  carried_by_ = now;
+  if (before == now) return;
+  const path& old = session_.path_at(before);
+  const bool bulk = id_ == lane_id::bulk;
+  std::string_view why = old.standing() == 0 ? "a path that is preferred is good again" : words_of(old.why());
+  if (bulk && old.usable() && last_failure_) why = words_of(last_failure_);
+  session_.tell_path({path_news::kind::moved, before, now, bulk, why});
 }
 
 /// Bulk prefers the paths that have a connection for control, because it shows that they can be used: even one
@@ -227,7 +241,7 @@ void lane::make_standby() noexcept {
 }
 
 void lane::on_path_up(carrier& c) noexcept {
-  if (id_ == lane_id::bulk) return;
+  if (id_ == lane_id::bulk) return note_path();
   path& its = session_.path_at(c.path());
   its.came_up(ex().now());
   its.try_at({});
@@ -236,6 +250,7 @@ void lane::on_path_up(carrier& c) noexcept {
     c.set_cursor(nullptr);
     carrier_->up() ? settle() : go_over(c);
   }
+  note_path();
   make_standby();
   if (!session_.paths_->told.empty()) c.tell_downs();
 }
@@ -251,6 +266,7 @@ void lane::on_path_failure(carrier& c, const error& reason, bool was_up) noexcep
   if (was_up && id_ == lane_id::control) {
     ++session_.endpoint_.statistics_.path_deaths;
     its.died(now, options.rails_prove, reason);
+    session_.tell_path({path_news::kind::dead, c.path(), {}, false, words_of(reason)});
     if (SCOLL_MUTANT(rails_death_as_nodes, "the death of a path ends the session"))
       return session_.fail(reason);
   } else if (id_ == lane_id::control) {

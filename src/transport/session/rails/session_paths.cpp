@@ -91,6 +91,17 @@ path& session::path_at(path_key key) noexcept {
   return paths_->at(key);
 }
 
+void session::tell_path(const path_news& news) noexcept {
+  endpoint_.handler_of(traffic_class::urgent).on_path_news(*this, news);
+}
+
+void session::on_path_answer(path_key key) noexcept {
+  path& its = path_at(key);
+  const bool in_doubt = its.health() != path_health::good;
+  its.answered(last_contact_);
+  if (in_doubt && its.health() == path_health::good) tell_path({path_news::kind::good, key, {}, false, {}});
+}
+
 // ---- comparing
 
 /// While a path is suspected or proves itself, it is looked at even if nothing is awaited.
@@ -176,6 +187,7 @@ void session::on_suspicion(carrier& c, const error& reason) noexcept {
   ++endpoint_.statistics_.path_suspicions;
   c.seen().looks = 0;
   path_at(c.path()).suspect(endpoint_.executor_.now(), endpoint_.options_.rails_prove, reason);
+  tell_path({path_news::kind::suspected, c.path(), {}, false, words_of(reason)});
   lanes_[index(lane_id::control)]->settle();
   if (beside != nullptr && beside->up()) bulk->leave_path(reason);
 }
