@@ -17,6 +17,7 @@
 #include "scoll/node_pools.hpp"         // IWYU pragma: export
 #include "scoll/node_snapshot.hpp"      // IWYU pragma: export
 #include "scoll/rail_entry.hpp"         // IWYU pragma: export
+#include "scoll/rail_snapshot.hpp"      // IWYU pragma: export
 #include "scoll/settings.hpp"           // IWYU pragma: export
 #include "scoll/tcp_rails.hpp"          // IWYU pragma: export
 #include "scoll/version.hpp"            // IWYU pragma: export
