@@ -198,7 +198,8 @@ int go(int argc, char** argv) {
       ->check(CLI::IsMember({"none", "light", "swarm"}));
   app.add_option("--workload", a.work, "mixed, plain, ship, gossip, bulk, agree, revoke, groups, rails")
       ->capture_default_str()
-      ->check(CLI::IsMember({"mixed", "plain", "ship", "gossip", "bulk", "agree", "revoke", "groups", "rails"}));
+      ->check(
+          CLI::IsMember({"mixed", "plain", "ship", "gossip", "bulk", "agree", "revoke", "groups", "rails"}));
   app.add_option("--jobs", a.jobs, "processes for a range of runs, threads for a study")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));

@@ -109,8 +109,9 @@ class endpoint_events {
     static_cast<void>(peer);
     static_cast<void>(news);
   }
-  /// Nothing is under way to the peer or from it, and it works at `owing` requests while `waiting` wait for it
-  /// here: a bug, here or there. Nothing is done about it. It is called for the layer that has class urgent.
+  /// Nothing is under way to the peer or from it, and it works at `owing` requests while `waiting` wait for
+  /// it here: a bug, here or there. Nothing is done about it. It is called for the layer that has class
+  /// urgent.
   virtual void on_answers_missing(node_id peer, std::size_t waiting, std::size_t owing) noexcept {
     static_cast<void>(peer);
     static_cast<void>(waiting);

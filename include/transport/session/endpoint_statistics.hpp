@@ -23,8 +23,8 @@ struct endpoint_statistics {
   std::uint64_t silences = 0;
   /// Links replaced because the peer was there and they were dead.
   std::uint64_t links_half_dead = 0;
-  /// How often a peer, when nothing was under way either way, worked at fewer requests than waited here for it.
-  /// Somebody waits for nothing: a bug, here or there.
+  /// How often a peer, when nothing was under way either way, worked at fewer requests than waited here for
+  /// it. Somebody waits for nothing: a bug, here or there.
   std::uint64_t answers_missing = 0;
   /// Links broken off because the peer answered probes and acknowledged nothing.
   std::uint64_t links_stuck = 0;

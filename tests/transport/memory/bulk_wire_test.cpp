@@ -168,11 +168,15 @@ TEST_CASE("a pull over a stream has its frames and copies, and no more", "[react
   REQUIRE(p.pull(region.descriptor(), 0, local.memory()).has_value());
   const endpoint_statistics& asks = p.left->ep->statistics();
   const endpoint_statistics& answers = p.right->ep->statistics();
+  // If the machine is slow, probes and their answers come on top.
+  const std::uint64_t probes = asks.probes_sent - left.probes_sent + answers.probes_sent - right.probes_sent;
   CHECK(asks.requests_sent - left.requests_sent == segments);
-  CHECK(asks.frames_sent - left.frames_sent == segments);
+  CHECK(asks.frames_sent - left.frames_sent >= segments);
+  CHECK(asks.frames_sent - left.frames_sent <= segments + probes);
   CHECK(asks.bytes_copied - left.bytes_copied == segments * (frame_header_bytes + 16 + memory_head_bytes));
   CHECK(answers.replies_sent - right.replies_sent == segments);
-  CHECK(answers.frames_sent - right.frames_sent == segments);
+  CHECK(answers.frames_sent - right.frames_sent >= segments);
+  CHECK(answers.frames_sent - right.frames_sent <= segments + probes);
   CHECK(answers.bytes_copied - right.bytes_copied == segments * (frame_header_bytes + 16));
   CHECK(local.holds(store.memory()));
 }

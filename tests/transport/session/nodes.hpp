@@ -39,7 +39,7 @@ class service final : public endpoint_events {
   std::vector<std::unique_ptr<job>> spare;
   std::vector<error> losses;
   std::pair<std::size_t, std::size_t> missing;  // what waited in vain, and what was worked at
-  int cancelled = 0;  // aborted or not
+  int cancelled = 0;                            // aborted or not
   int aborted = 0;
   std::vector<errc> reasons;  // of the cancels
   std::vector<std::vector<std::byte>> notices;

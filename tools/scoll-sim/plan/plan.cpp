@@ -12,9 +12,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::array all_profiles{fault_profile::none, fault_profile::light, fault_profile::swarm};
-constexpr std::array all_workloads{workload::mixed, workload::plain,  workload::ship, workload::gossip,
-                                   workload::agree, workload::revoke, workload::bulk, workload::groups,
-                                   workload::rails};
+constexpr std::array all_workloads{workload::mixed,  workload::plain,  workload::ship,
+                                   workload::gossip, workload::agree,  workload::revoke,
+                                   workload::bulk,   workload::groups, workload::rails};
 
 }  // namespace
 

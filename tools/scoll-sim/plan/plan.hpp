@@ -40,7 +40,7 @@ struct plan {
   std::uint64_t seed = 0;  ///< for the network's random draws during the run
   std::uint32_t hosts = 16;
   std::vector<plan_event> events;
-  workload work = workload::mixed;              ///< without events for `gossip`, `rails`, and where `has_no_seeds`
+  workload work = workload::mixed;  ///< without events for `gossip`, `rails`, and where `has_no_seeds`
   fault_profile faults = fault_profile::swarm;  ///< for `gossip` and `rails`
 };
 
