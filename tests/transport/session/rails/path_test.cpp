@@ -1,0 +1,130 @@
+#include "transport/session/rails/path.hpp"
+
+#include <chrono>
+
+#include "tests/catch.hpp"
+
+// The health of a path, as it is told of suspicions, deaths and answers.
+using namespace scoll;
+using namespace scoll::transport;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr nanoseconds prove = 1s;
+const error silent(errc::connection_lost, "silent");
+
+/// A path that was good and has died at `now`.
+path dead_at(time_point now) {
+  path p({0, 0}, 0, true);
+  p.came_up(now - 1s);
+  p.died(now, prove, silent);
+  return p;
+}
+
+/// Answers as often as a path that proves itself is probed. Returns how long it took to be good again.
+nanoseconds proves(path& p, time_point& now) {
+  const time_point began = now;
+  while (p.health() != path_health::good && now - began < 100s) p.answered(now += 100ms);
+  return now - began;
+}
+
+}  // namespace
+
+TEST_CASE("a path is trusted at its first connection, and has to prove itself after a death") {
+  time_point now{100s};
+  path p({1, 2}, 3, true);
+  CHECK(p.health() == path_health::untried);
+  CHECK(p.usable());
+  p.came_up(now);
+  CHECK(p.health() == path_health::good);
+  p.died(now += 1s, prove, silent);
+  CHECK(p.health() == path_health::dead);
+  CHECK_FALSE(p.usable());
+  CHECK(p.since() == now);
+  CHECK(p.why() == errc::connection_lost);
+  p.came_up(now += 1s);
+  CHECK(p.health() == path_health::proving);
+  CHECK(p.usable());
+  CHECK(p.standing() == 1);
+  CHECK(proves(p, now) == prove);
+  CHECK(p.deaths() == 1);
+  CHECK(p.suspicions() == 0);
+}
+
+TEST_CASE("few answers do not prove a path, however long they take") {
+  time_point now{100s};
+  path p = dead_at(now);
+  p.came_up(now += 1s);
+  for (std::uint32_t i = 1; i < path::answers_wanted; ++i) p.answered(now += 5s);
+  CHECK(p.health() == path_health::proving);
+  p.answered(now += 5s);
+  CHECK(p.health() == path_health::good);
+}
+
+TEST_CASE("a suspected path that answers has to prove itself, too") {
+  time_point now{100s};
+  path p({0, 0}, 0, true);
+  p.came_up(now);
+  p.suspect(now += 1s, prove, silent);
+  CHECK(p.health() == path_health::suspect);
+  CHECK_FALSE(p.usable());
+  p.suspect(now, prove, silent);
+  CHECK(p.suspicions() == 1);
+  p.answered(now += 50ms);
+  CHECK(p.health() == path_health::proving);
+  CHECK(proves(p, now) == prove);
+}
+
+TEST_CASE("deaths within a minute double the time to prove, up to a minute, and a quiet minute forgives") {
+  time_point now{1000s};
+  path p({0, 0}, 0, true);
+  p.came_up(now);
+  nanoseconds expected = prove;
+  for (int deaths = 1; deaths <= 12; ++deaths) {
+    p.died(now += 1s, prove, silent);
+    CHECK(p.proof() == expected);
+    p.came_up(now += 1s);
+    expected = std::min(2 * expected, path::longest_proof);
+  }
+  CHECK(p.proof() == path::longest_proof);
+  p.died(now += path::memory + 1s, prove, silent);
+  CHECK(p.proof() == prove);
+}
+
+TEST_CASE("a suspicion and the death that follows it are one trouble") {
+  time_point now{100s};
+  path p({0, 0}, 0, true);
+  p.came_up(now);
+  p.suspect(now += 1s, prove, silent);
+  p.died(now += 1s, prove, silent);
+  CHECK(p.proof() == prove);
+  CHECK(p.suspicions() == 1);
+  CHECK(p.deaths() == 1);
+}
+
+TEST_CASE(
+    "a dead path is tried again after pauses that grow to ten seconds, and begin anew when it is proven") {
+  time_point now{100s};
+  path p = dead_at(now);
+  nanoseconds expected = path::first_pause;
+  for (int i = 0; i < 8; ++i) {
+    CHECK(p.next_pause() == expected);
+    expected = std::min(2 * expected, path::longest_pause);
+  }
+  CHECK(p.next_pause() == path::longest_pause);
+  p.came_up(now += 1s);
+  proves(p, now);
+  CHECK(p.next_pause() == path::first_pause);
+}
+
+TEST_CASE("a path under another rank is the same path") {
+  const time_point now{100s};
+  const path before = dead_at(now);
+  path p({0, 0}, 7, false);
+  p.resume(before);
+  CHECK(p.health() == path_health::dead);
+  CHECK(p.deaths() == 1);
+  CHECK(p.rank() == 7);
+  CHECK_FALSE(p.reachable());
+}
