@@ -148,3 +148,25 @@ TEST_CASE("both rails dead end the session after the limit, and the text names t
   CHECK(w.now() - began <= 15s);
   CHECK(p.left.counts().path_moves == 0);
 }
+
+TEST_CASE("a rail may die after any frame, and nothing is lost") {
+  const auto klass = GENERATE(traffic_class::call, traffic_class::bulk);
+  const bool silent = GENERATE(true, false);
+  for (std::uint32_t frames = 1; frames <= 60; ++frames) {
+    INFO(frames << " frames");
+    rails_world w(2);
+    rail_pair p(w);
+    const std::uint32_t here = rails_world::place(1, 0);
+    const std::uint32_t there = rails_world::place(2, 0);
+    w.net.path(here, there).cut_after = frames;
+    nanoseconds longest{0};
+    for (int i = 0; i < 60; ++i) {
+      longest = std::max(longest, p.exchange_calls(klass));
+      if (silent && w.net.path(here, there).cut_after == 0) w.block(1, 0, 1000s);
+    }
+    REQUIRE(w.net.path(here, there).cut_after == 0);
+    CHECK(longest <= (klass == traffic_class::call ? 250ms : 500ms));
+    p.check_clean();
+    if (silent) CHECK(p.path(1, klass) == straight_b);
+  }
+}
