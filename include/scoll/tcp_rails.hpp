@@ -17,8 +17,9 @@ namespace scoll {
 /// listens where the node says.
 ///
 /// ```cpp
-/// scoll::tcp_rails rails(*loop, chosen.rails(), chosen.tcp());
-/// scoll::node node(*loop, rails.set(), options);
+/// settings chosen;
+/// tcp_rails rails(loop, chosen.rails(), chosen.tcp());
+/// class node self(loop, rails.set(), chosen.node());
 /// ```
 ///
 /// The reactor must outlive the rails, and the rails must outlive the node.

@@ -95,6 +95,7 @@ extern const std::uint64_t peer;
 extern const std::vector<target> targets;
 extern class scope& work;
 extern transport::rail& tcp;
+extern transport::rail& other_tcp;
 extern transport::rail& simulated;
 extern transport::reactor& loop;
 extern struct node_options options;

@@ -30,10 +30,10 @@ struct rail_traits {
 ///
 /// ```cpp
 /// rail_set rails;
-/// rails.add("a", first, {.listen = "10.0.0.2:7001", .prefix = 24}).value();
-/// rails.add("b", second, {.listen = "10.1.0.2:7001", .prefix = 24}).value();
-/// endpoint e(loop, rails, options, events);
-/// e.add_peer(3, {"10.0.0.3:7001", "10.1.0.3:7001"}).value();
+/// rails.add("a", tcp, {.listen = "10.0.0.2:7001", .prefix = 24}).value();
+/// rails.add("b", other_tcp, {.listen = "10.1.0.2:7001", .prefix = 24}).value();
+/// scoll::node n(loop, rails, options);
+/// n.add_peer(3, {"10.0.0.3:7001", "10.1.0.3:7001"}).value();
 /// ```
 class rail_set {
  public:
