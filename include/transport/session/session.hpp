@@ -199,7 +199,8 @@ class session final : public list_hook<watched> {
   bool look(bool late) noexcept;
   void on_contact(const carrier& by, nanoseconds took) noexcept;
   void on_pulse(std::uint32_t pulse) noexcept;
-  void compare_waiting(std::uint32_t owing) noexcept;
+  std::uint64_t settled() const noexcept;
+  void compare_waiting(std::uint32_t owing, std::uint64_t settled_before) noexcept;
   /// Asks a client of which nothing is awaited whether it is there.
   void ask_idle(bool late) noexcept;
   /// A client must connect its bulk lane, too, because the server may want its memory during a call.
@@ -270,7 +271,7 @@ class session final : public list_hook<watched> {
   round_trip rtt_;
   time_point last_contact_{};
   std::uint32_t peer_pulse_ = 0;     // in the latest answer
-  std::uint64_t missing_since_ = 0;  // the traffic when an answer last said that too little is worked at
+  std::uint64_t missing_since_ = 0;  // the state when an answer last said that too little is worked at
   time_point contested_since_{};     // when the peer was asked because another server claimed its id
   std::uint64_t peer_places_ = 0;    // a hash of the addresses that the peer has told
   std::uint32_t silent_for_ = 0;     // looks, since a probe has been unanswered

@@ -338,7 +338,7 @@ void carrier::on_probe_reply(const frame_view& frame) noexcept {
   lane_.on_answer();
   owner().on_contact(*this, *took);
   owner().on_pulse(answer->pulse);
-  owner().compare_waiting(answer->owing);
+  owner().compare_waiting(answer->owing, prober_.state_at(answer->serial));
 }
 
 void carrier::add_probe(frame_batch& batch, control_frame& room, frame_type type,
@@ -363,6 +363,7 @@ void carrier::add_probes(frame_batch& batch, std::span<control_frame, 2> room) n
   if (!std::exchange(probe_due_, false)) return;
   ++at().statistics_.probes_sent;
   add_probe(batch, room[1], frame_type::probe, prober_.next(ex().now(), owing, pulse));
+  prober_.note_state(owner().settled());
 }
 
 // ---- sending

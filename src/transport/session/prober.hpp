@@ -26,6 +26,11 @@ class prober {
     return {static_cast<std::uint64_t>(now.time_since_epoch().count()), ++sent_, owing, pulse};
   }
 
+  /// Notes the state in which the latest probe has left, as a number.
+  void note_state(std::uint64_t state) noexcept { state_ = state; }
+  /// The state in which that probe left, if it is the latest one; else 0.
+  std::uint64_t state_at(std::uint32_t serial) const noexcept { return serial == sent_ ? state_ : 0; }
+
   /// Takes an answer. Returns the time since its probe left; nothing if this is no answer to one that is
   /// unanswered. The time is 0 if the stamp is none of this connection's, or if the time is not to be trusted.
   std::optional<nanoseconds> answered(const probe& answer, time_point now) noexcept {
@@ -53,6 +58,7 @@ class prober {
  private:
   std::uint32_t sent_ = 0;
   std::uint32_t answered_ = 0;
+  std::uint64_t state_ = 0;
   time_point oldest_{};  // no probe that is unanswered left before that
   time_point latest_{};
   time_point answered_left_{};

@@ -107,16 +107,24 @@ void session::on_pulse(std::uint32_t pulse) noexcept {
   if (grown && endpoint_.pulse_ != nullptr) endpoint_.pulse_->on_pulse(peer_, peer_incarnation_);
 }
 
-/// Everything sent has arrived, and two answers in a row, with no message between them, say that the peer works
-/// at less than is awaited of it. It is counted and told, and the session goes on: a caller may have a deadline.
-void session::compare_waiting(std::uint32_t owing) noexcept {
+/// 0 while a message waits to be sent or acknowledged, else a number that grows with each message, either way.
+std::uint64_t session::settled() const noexcept {
+  if (held_messages() != 0) return 0;
   std::uint64_t traffic = 1;
   for (const auto& l : lanes_) traffic += l == nullptr ? 0 : l->numbers();
-  if (held_messages() != 0 || waiting() <= owing) {
+  return traffic;
+}
+
+/// The probe left when everything sent had arrived, and no message has come or gone since. If two such answers
+/// in a row say that the peer works at less than is awaited of it, somebody waits for nothing. It is counted and
+/// told, and the session goes on: the caller may have a deadline.
+void session::compare_waiting(std::uint32_t owing, std::uint64_t settled_before) noexcept {
+  const std::uint64_t now = settled();
+  if (now == 0 || now != settled_before || waiting() <= owing) {
     missing_since_ = 0;
     return;
   }
-  if (std::exchange(missing_since_, traffic) != traffic) return;
+  if (std::exchange(missing_since_, now) != now) return;
   ++endpoint_.statistics_.answers_missing;
   endpoint_.handler_of(traffic_class::urgent).on_answers_missing(peer_, waiting(), owing);
 }
