@@ -23,11 +23,11 @@ enum class node_event_kind : std::uint8_t {
   path_dead,          ///< the connection of one of several paths to a peer is gone
   path_good,          ///< such a path is good again
   messages_moved,     ///< messages to a peer go by another of its paths than before
+  gossip_disagrees,   ///< a participant of the gossip has another configuration than this node
+  answers_missing,    ///< a peer works at fewer requests than wait for it here, which is a bug
   group_created,      ///< this node holds a new group
   group_ended,        ///< a group that this node held has ended
   group_revoked,      ///< a group that this node holds was revoked
-  gossip_disagrees,   ///< a participant of the gossip has another configuration than this node
-  answers_missing,    ///< a peer works at fewer requests than wait for it here, which is a bug
 };
 inline constexpr std::size_t node_event_kinds = 15;
 

@@ -9,16 +9,17 @@
 
 #include "scoll/coro/error.hpp"
 #include "scoll/coro/time.hpp"
+#include "transport/session/rails/path.hpp"
 
 namespace scoll {
 
 /// One of the ways from a node to a peer: a rail of the node, and an address of the peer.
 struct path_snapshot {
-  std::size_t own_rail = 0;        ///< the place of the rail in the node's list
-  std::string rail;                ///< its name; empty if the node was made of a rail and no set
-  std::size_t peer_rail = 0;       ///< the place of the address in the peer's list
-  std::string address;             ///< empty if only the peer knows it
-  std::string_view health;         ///< "untried", "good", "proving", "suspect" or "dead"
+  std::size_t own_rail = 0;   ///< the place of the rail in the node's list
+  std::string rail;           ///< its name; empty if the node was made of a rail and no set
+  std::size_t peer_rail = 0;  ///< the place of the address in the peer's list
+  std::string address;        ///< empty if only the peer knows it
+  transport::path_health health{};
   std::optional<nanoseconds> age;  ///< since the health last changed, if it has
   error why;                       ///< why it was last suspected or given up, or could not connect
   bool connected = false;          ///< it has a connection for all classes but bulk
@@ -38,10 +39,10 @@ struct rail_snapshot {
   std::string device;   ///< empty: the kernel chooses
   /// "up" if a path by it is connected; "down" if paths by it have failed and none is connected; else "idle".
   std::string_view state;
-  std::optional<nanoseconds> age;      ///< since the state began, if paths show it
-  std::size_t connections = 0;         ///< open, being made or being closed
-  std::size_t peers = 0;               ///< peers that are connected by it
-  std::array<std::size_t, 5> paths{};  ///< paths by it, by health, in the order of `path_snapshot::health`
+  std::optional<nanoseconds> age;  ///< since the state began, if paths show it
+  std::size_t connections = 0;     ///< open, being made or being closed
+  std::size_t peers = 0;           ///< peers that are connected by it
+  std::array<std::size_t, transport::path_healths.size()> paths{};  ///< paths by it, by health
   std::string last_error;  ///< of the path by it whose health changed last among those that had trouble
 };
 

@@ -23,9 +23,8 @@ bool doubts::ask(node_id peer, std::uint64_t incarnation) {
   return true;
 }
 
-bool doubts::drop(node_id peer, std::uint64_t incarnation) noexcept {
-  return std::erase_if(open_,
-                       [&](const doubt& d) { return d.peer == peer && d.incarnation <= incarnation; }) != 0;
+void doubts::drop(node_id peer, std::uint64_t incarnation) noexcept {
+  std::erase_if(open_, [&](const doubt& d) { return d.peer == peer && d.incarnation <= incarnation; });
 }
 
 /// A peer that was not probed before cannot have shown growth with its first answer, so it is asked twice.

@@ -33,8 +33,8 @@ class doubts {
   /// Asks the peer. False if there is no connection with that incarnation of it, so that nothing speaks against
   /// the verdict.
   bool ask(node_id peer, std::uint64_t incarnation);
-  /// The peer lives, at least in that incarnation. True if there was a doubt about that.
-  bool drop(node_id peer, std::uint64_t incarnation) noexcept;
+  /// The peer lives, at least in that incarnation.
+  void drop(node_id peer, std::uint64_t incarnation) noexcept;
   /// True if a verdict on the peer has not been carried out yet.
   bool about(node_id peer) const noexcept {
     return std::ranges::find(open_, peer, &doubt::peer) != open_.end();

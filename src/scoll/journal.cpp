@@ -23,9 +23,9 @@ std::string_view to_string(log_level level) noexcept {
 
 std::string_view to_string(node_event_kind kind) noexcept {
   constexpr std::array<std::string_view, node_event_kinds> names{
-      "session_begun", "session_lost",   "peer_dead",     "peer_alive",       "handshake_refused",
-      "link_broken",   "path_suspected", "path_dead",     "path_good",        "messages_moved",
-      "group_created", "group_ended",    "group_revoked", "gossip_disagrees", "answers_missing"};
+      "session_begun",    "session_lost",    "peer_dead",     "peer_alive",  "handshake_refused",
+      "link_broken",      "path_suspected",  "path_dead",     "path_good",   "messages_moved",
+      "gossip_disagrees", "answers_missing", "group_created", "group_ended", "group_revoked"};
   const auto index = static_cast<std::size_t>(kind);
   return index < names.size() ? names[index] : "unknown";
 }

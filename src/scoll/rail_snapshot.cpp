@@ -17,9 +17,6 @@ using transport::path_health;
 using transport::path_key;
 using transport::traffic_class;
 
-constexpr std::array healths{path_health::untried, path_health::good, path_health::proving,
-                             path_health::suspect, path_health::dead};
-
 path_snapshot describe_path(const transport::endpoint& wire, const transport::session& peer, path_key key) {
   path_snapshot s;
   s.own_rail = key.own;
@@ -36,7 +33,7 @@ path_snapshot describe_path(const transport::endpoint& wire, const transport::se
 path_snapshot describe_path(const transport::endpoint& wire, const transport::session& peer,
                             const transport::path& of, time_point now) {
   path_snapshot s = describe_path(wire, peer, of.key());
-  s.health = to_string(of.health());
+  s.health = of.health();
   if (of.since() != time_point()) s.age = now - of.since();
   s.why = of.why();
   s.suspicions = of.suspicions();
@@ -51,7 +48,7 @@ path_snapshot describe_path(const transport::endpoint& wire, const transport::se
 path_snapshot describe_only_path(const transport::endpoint& wire, const transport::session& peer) {
   path_snapshot s = describe_path(wire, peer, {});
   s.why = peer.last_failure(traffic_class::collective);
-  s.health = to_string(s.connected ? path_health::good : s.why ? path_health::dead : path_health::untried);
+  s.health = s.connected ? path_health::good : s.why ? path_health::dead : path_health::untried;
   return s;
 }
 
@@ -67,9 +64,8 @@ std::vector<path_snapshot> describe_paths(const transport::endpoint& wire, const
 class rail_summary {
  public:
   void add(const path_snapshot& path) {
-    const auto health = std::ranges::find(healths, path.health, [](path_health h) { return to_string(h); });
-    ++made_.paths[static_cast<std::size_t>(health - healths.begin())];
-    const bool up = path.connected && *health != path_health::suspect;
+    ++made_.paths[static_cast<std::size_t>(path.health)];
+    const bool up = path.connected && path.health != path_health::suspect;
     const bool failed = !up && path.why;
     up_ |= up;
     failed_ |= failed;

@@ -9,7 +9,6 @@ of a rail away makes it swallow everything, as a pulled cable does.
 import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -25,21 +24,11 @@ if __name__ == "__main__" and INSIDE not in os.environ:
     os.environ[INSIDE] = "1"
     os.execvp("unshare", ["unshare", "-rn", sys.executable, *sys.argv])
 
-from shard_cluster import BIN, LIMIT_S, Cluster, until
+from shard_cluster import BIN, LIMIT_S, Cluster, until, with_rails
 
 
 def ip(*arguments):
     subprocess.run(["ip", *arguments], check=True)
-
-
-def with_two_rails(text):
-    node = iter(range(1, NODES + 1))
-
-    def both(found):
-        host = next(node)
-        return f'addresses = ["10.20.0.{host}:{found[1]}", "10.21.0.{host}:{found[1]}"]'
-
-    return re.sub(r'address = "127\.0\.0\.1:(\d+)"', both, text)
 
 
 class DeadRail(unittest.TestCase):
@@ -51,7 +40,7 @@ class DeadRail(unittest.TestCase):
                 ip("addr", "add", f"10.{rail}.0.{node}/32", "dev", "lo")
         cls.sockets = pathlib.Path(tempfile.mkdtemp(prefix="scoll-"))
         cls.addClassCleanup(shutil.rmtree, cls.sockets)
-        cls.cluster = Cluster(nodes=NODES, tree="flat", edit=with_two_rails, SCOLL_NODE_CONTROL=f"{cls.sockets}/{{node}}.sock")
+        cls.cluster = Cluster(nodes=NODES, tree="flat", edit=with_rails("10.20.0", "10.21.0"), SCOLL_NODE_CONTROL=f"{cls.sockets}/{{node}}.sock")
         cls.addClassCleanup(cls.cluster.close)
         cls.cluster.wait_all_alive()
 

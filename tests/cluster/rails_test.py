@@ -2,29 +2,17 @@
 # needs: shard_server shardctl scoll-info
 """Shard servers with two rails each: they find each other by both, over TCP and in the gossip."""
 
-import re
 import unittest
 
-from shard_cluster import Cluster
+from shard_cluster import Cluster, with_rails
 
 NODES = 3
-
-
-def with_two_rails(text):
-    """Gives each server of a cluster file an address in 127.20.0.0/24 and one in 127.21.0.0/24."""
-    node = iter(range(1, NODES + 1))
-
-    def both(found):
-        host = next(node)
-        return f'addresses = ["127.20.0.{host}:{found[1]}", "127.21.0.{host}:{found[1]}"]'
-
-    return re.sub(r'address = "127\.0\.0\.1:(\d+)"', both, text)
 
 
 class Rails(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster(nodes=NODES, tree="flat", edit=with_two_rails)
+        cls.cluster = Cluster(nodes=NODES, tree="flat", edit=with_rails("127.20.0", "127.21.0"))
         cls.addClassCleanup(cls.cluster.close)
 
     def test_servers_with_two_rails_are_alive_and_answer(self):

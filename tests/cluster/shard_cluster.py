@@ -1,8 +1,10 @@
 """A cluster of shard servers, each a process, for tests of shardctl."""
 
+import itertools
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -14,6 +16,21 @@ import time
 BIN = pathlib.Path(os.environ["SCOLL_BIN_DIR"])
 NODES = 6  # with knomial:4, node 5 is interior: node 6 is below it
 LIMIT_S = 60
+
+
+def with_rails(*networks):
+    """An `edit` for Cluster: server n gets the host part n in each of these networks, such as "10.20.0"."""
+
+    def edit(text):
+        node = itertools.count(1)
+
+        def all_of(found):
+            host = next(node)
+            return "addresses = [" + ", ".join(f'"{n}.{host}:{found[1]}"' for n in networks) + "]"
+
+        return re.sub(r'address = "127\.0\.0\.1:(\d+)"', all_of, text)
+
+    return edit
 
 
 class Cluster:

@@ -82,7 +82,7 @@ result<unique_fd> open_stream(int family);
 /// closed on exec. Port 0 takes a free port. With a `device`, the name of a network interface, datagrams
 /// leave and arrive by that interface alone: two interfaces in one network need it, because routing chooses
 /// the interface by the destination and not by the source address. Errors name the address, or the device.
-result<unique_fd> open_datagram(const socket_address& address, const std::string& device = {});
+result<unique_fd> open_datagram(const socket_address& address, std::string_view device = {});
 
 /// Binds a socket to a network interface such as "eth0": it sends and receives by no other. Error: names the
 /// device, and what is wrong with it.

@@ -45,6 +45,13 @@ std::string line_of(const json& what) {
   return what.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
+/// False for the events of groups, whose peer is the creator.
+bool is_about_peer(node_event_kind kind) noexcept {
+  static_assert(static_cast<std::size_t>(node_event_kind::group_revoked) + 1 == node_event_kinds,
+                "the kinds about groups come last");
+  return kind < node_event_kind::group_created;
+}
+
 json begin(const node& of) {
   return {{"node", of.id()}, {"incarnation", of.incarnation()}};
 }
@@ -99,7 +106,7 @@ result<json> peer(const control_command& command, const node& of) {
   all["peer"] = peer_json(*found);
   auto latest = json::array();
   for (const node_event& e : of.events()) {
-    if (e.peer == found->id && e.kind < node_event_kind::group_created) latest.push_back(event_json(of, e));
+    if (e.peer == found->id && is_about_peer(e.kind)) latest.push_back(event_json(of, e));
   }
   all["events"] = std::move(latest);
   return all;

@@ -150,10 +150,10 @@ void write_rails(metrics_text& to, const std::vector<rail_snapshot>& rails) {
   each("rail_connections", "Connections of the rail", [](const rail_snapshot& r) { return r.connections; });
   each("rail_peers", "Peers that are connected by the rail", [](const rail_snapshot& r) { return r.peers; });
   to.describe("rail_paths", "gauge", "Paths by the rail, by their health");
-  constexpr std::string_view healths[] = {"untried", "good", "proving", "suspect", "dead"};
   for (const rail_snapshot& r : rails) {
-    for (std::size_t i = 0; i < r.paths.size(); ++i) {
-      to.sample("rail_paths", fmt::format("{},health=\"{}\"", label("rail", r.name), healths[i]), r.paths[i]);
+    for (const transport::path_health health : transport::path_healths) {
+      to.sample("rail_paths", fmt::format("{},health=\"{}\"", label("rail", r.name), to_string(health)),
+                r.paths[static_cast<std::size_t>(health)]);
     }
   }
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 
 #include "scoll/coro/error_format.hpp"
@@ -13,9 +12,6 @@ namespace scoll::detail {
 namespace {
 
 using transport::path_health;
-
-constexpr std::array healths{path_health::untried, path_health::good, path_health::proving,
-                             path_health::suspect, path_health::dead};
 
 double seconds_of(nanoseconds time) {
   return std::chrono::duration<double>(time).count();
@@ -44,14 +40,15 @@ std::string sentence_about(const path_snapshot& p) {
   const std::string next =
       p.next_try ? fmt::format(" The next attempt to connect is in {:.1f} s.", seconds_of(*p.next_try)) : "";
   const std::string name = "The path by " + name_of(p);
-  if (p.health == "good" && p.connected) return fmt::format("{} has been good{}.", name, text_of(p.age));
-  if (p.health == "good") return fmt::format("{} was good, and is not connected.", name);
-  if (p.health == "suspect")
+  if (p.health == path_health::good && p.connected)
+    return fmt::format("{} has been good{}.", name, text_of(p.age));
+  if (p.health == path_health::good) return fmt::format("{} was good, and is not connected.", name);
+  if (p.health == path_health::suspect)
     return fmt::format("{} has been suspect{}{}. It is cut if it does not answer.", name, text_of(p.age),
                        reason_of(p));
-  if (p.health == "dead")
+  if (p.health == path_health::dead)
     return fmt::format("{} has been dead{}{}.{}", name, text_of(p.age), reason_of(p), next);
-  if (p.health == "proving") {
+  if (p.health == path_health::proving) {
     return fmt::format(
         "{} has been back{}, after trouble{}. It must answer for {:.1f} s before it is preferred again.",
         name, text_of(p.age), reason_of(p), seconds_of(p.proof));
@@ -92,7 +89,7 @@ void explain_bulk(const paths& all, std::vector<std::string>& said) {
 
 void explain_standby(const paths& all, std::vector<std::string>& said) {
   const auto waits = [](const path_snapshot& p) {
-    return p.connected && !p.carries && p.health != "suspect";
+    return p.connected && !p.carries && p.health != path_health::suspect;
   };
   const auto standby = std::ranges::find_if(all, waits);
   said.push_back(standby == all.end() ? "No other path stands by."
@@ -103,7 +100,8 @@ void explain_standby(const paths& all, std::vector<std::string>& said) {
 
 json rail_json(const rail_snapshot& r) {
   json by_health;
-  for (std::size_t i = 0; i < healths.size(); ++i) by_health[std::string(to_string(healths[i]))] = r.paths[i];
+  for (const path_health each : transport::path_healths)
+    by_health[std::string(to_string(each))] = r.paths[static_cast<std::size_t>(each)];
   return {{"name", r.name},
           {"address", r.address},
           {"device", r.device},
@@ -120,7 +118,7 @@ json path_json(const path_snapshot& p) {
           {"own_rail", p.own_rail},
           {"peer_rail", p.peer_rail},
           {"address", p.address},
-          {"health", p.health},
+          {"health", to_string(p.health)},
           {"since_ms", milliseconds_json(p.age)},
           {"why", p.why ? json(describe(p.why)) : json(nullptr)},
           {"lanes", {{"control", p.connected}, {"bulk", p.bulk_connected}}},

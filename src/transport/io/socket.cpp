@@ -66,12 +66,6 @@ status set_option(int fd, int level, int name, const void* value, socklen_t size
   return {};
 }
 
-status bind_device(int fd, const std::string& device) {
-  if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device.c_str(), static_cast<socklen_t>(device.size())) == 0)
-    return {};
-  return error::system(errno, make_error(errc::io_error, "bind to device {}", device).text());
-}
-
 using name_function = int (*)(int, sockaddr*, socklen_t*);
 
 result<socket_address> address_by(name_function ask, int fd, std::string_view what) {
@@ -211,7 +205,7 @@ result<unique_fd> open_stream(int family) {
   return fd;
 }
 
-result<unique_fd> open_datagram(const socket_address& address, const std::string& device) {
+result<unique_fd> open_datagram(const socket_address& address, std::string_view device) {
   const int family = address.family();
   if (family == AF_UNSPEC) return error(errc::invalid_argument, "bind: no address");
   unique_fd fd(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));

@@ -7,13 +7,14 @@ using scoll::detail::explain_paths;
 
 namespace {
 
+using health = transport::path_health;
 using sentences = std::vector<std::string>;
 
-path_snapshot path_by(std::string rail, std::string address, std::string_view health) {
+path_snapshot path_by(std::string rail, std::string address, health state) {
   path_snapshot p;
   p.rail = std::move(rail);
   p.address = std::move(address);
-  p.health = health;
+  p.health = state;
   p.age = 2500ms;
   return p;
 }
@@ -31,8 +32,9 @@ path_snapshot carrying(path_snapshot p) {
 }  // namespace
 
 TEST_CASE("the preferred path needs no reason") {
-  const sentences said = explain_paths(
-      1, 2, {carrying(path_by("a", "10.0.0.2:1", "good")), connected(path_by("b", "10.1.0.2:1", "good"))});
+  const sentences said = explain_paths(1, 2,
+                                       {carrying(path_by("a", "10.0.0.2:1", health::good)),
+                                        connected(path_by("b", "10.1.0.2:1", health::good))});
   CHECK(said == sentences{"Node 1 knows 2 paths to node 2.",
                           "Messages go by rail a to 10.0.0.2:1, which is the preferred path.",
                           "The path by rail a to 10.0.0.2:1 has been good for 2.5 s.",
@@ -40,15 +42,15 @@ TEST_CASE("the preferred path needs no reason") {
 }
 
 TEST_CASE("another path than the preferred one is explained by what is wrong with those before it") {
-  path_snapshot dead = path_by("a", "10.0.0.2:1", "dead");
+  path_snapshot dead = path_by("a", "10.0.0.2:1", health::dead);
   dead.why = {errc::connection_lost, "the peer closed the connection"};
   dead.next_try = 400ms;
-  path_snapshot suspect = connected(path_by("c", "10.2.0.2:1", "suspect"));
+  path_snapshot suspect = connected(path_by("c", "10.2.0.2:1", health::suspect));
   suspect.why = {errc::connection_lost, "no answer for 104 ms, while another path answers"};
-  path_snapshot proving = connected(path_by("d", "10.3.0.2:1", "proving"));
+  path_snapshot proving = connected(path_by("d", "10.3.0.2:1", health::proving));
   proving.why = suspect.why;
   proving.proof = 2s;
-  path_snapshot chosen = carrying(path_by("b", "10.1.0.2:1", "good"));
+  path_snapshot chosen = carrying(path_by("b", "10.1.0.2:1", health::good));
   chosen.bulk_connected = true;
   const sentences said = explain_paths(1, 2, {dead, suspect, proving, chosen});
   CHECK(
@@ -68,13 +70,13 @@ TEST_CASE("another path than the preferred one is explained by what is wrong wit
 }
 
 TEST_CASE("one path, and none that is connected, are explained") {
-  CHECK(explain_paths(1, 2, {path_by("", "10.0.0.2:1", "untried")}) ==
+  CHECK(explain_paths(1, 2, {path_by("", "10.0.0.2:1", health::untried)}) ==
         sentences{"Node 1 knows one path to node 2, so there is nothing to choose.",
                   "The path by 10.0.0.2:1 has not been tried."});
-  path_snapshot first = path_by("a", "10.0.0.2:1", "untried");
+  path_snapshot first = path_by("a", "10.0.0.2:1", health::untried);
   first.carries = true;
   first.why = {errc::unreachable, "10.0.0.2:1: Connection refused"};
-  const sentences said = explain_paths(1, 2, {first, path_by("b", "", "untried")});
+  const sentences said = explain_paths(1, 2, {first, path_by("b", "", health::untried)});
   CHECK(said[1] ==
         "No path is connected. The next message is sent by rail a to 10.0.0.2:1, or by the first path that "
         "connects.");

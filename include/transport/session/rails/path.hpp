@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -23,6 +24,10 @@ enum class path_health : std::uint8_t {
   suspect,  ///< it does not answer while another path of the same peer does
   dead,     ///< its connection is gone; new ones are tried
 };
+
+/// All of them, each at the index that is its value.
+inline constexpr std::array path_healths{path_health::untried, path_health::good, path_health::proving,
+                                         path_health::suspect, path_health::dead};
 
 std::string_view to_string(path_health health) noexcept;
 
