@@ -21,6 +21,12 @@ class round_trip {
   /// A sample is far above the others if it exceeds twice the safe time by this.
   static constexpr nanoseconds far = std::chrono::milliseconds(100);
 
+  /// That of a peer which has answered no probe.
+  static const round_trip& unknown() noexcept {
+    static constexpr round_trip none;
+    return none;
+  }
+
   bool known() const noexcept { return smoothed_.count() != 0; }
   nanoseconds smoothed() const noexcept { return smoothed_; }
   nanoseconds deviation() const noexcept { return deviation_; }

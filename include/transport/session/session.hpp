@@ -90,7 +90,7 @@ class session final : public list_hook<watched> {
 
   /// The round-trip time of the connection for all classes but bulk. Probes measure it while something is
   /// awaited of the peer.
-  const round_trip& rtt() const noexcept { return rtt_; }
+  const round_trip& rtt() const noexcept { return rtt_ == nullptr ? round_trip::unknown() : *rtt_; }
   /// When the peer last showed that its process runs, by an answer to a probe or by a greeting.
   time_point last_contact() const noexcept { return last_contact_; }
   /// Probes the peer on all its connections for all classes but bulk. False if there is none.
@@ -267,14 +267,15 @@ class session final : public list_hook<watched> {
   std::array<std::uint32_t, lane_count> held_{};
   bool kicked_ = false;
   member_node<&session::flush> flush_{*this};
-  std::uint32_t owed_calls_ = 0;  // those in `incoming_` of class call
-  round_trip rtt_;
+  std::uint32_t owed_calls_ = 0;     // those in `incoming_` of class call
+  std::unique_ptr<round_trip> rtt_;  // made with the first sample
   time_point last_contact_{};
   std::uint32_t peer_pulse_ = 0;     // in the latest answer
   std::uint64_t missing_since_ = 0;  // the state when an answer last said that too little is worked at
   time_point contested_since_{};     // when the peer was asked because another server claimed its id
   std::uint64_t peer_places_ = 0;    // a hash of the addresses that the peer has told
   std::uint32_t silent_for_ = 0;     // looks, since a probe has been unanswered
+  std::uint32_t still_looks_ = 0;    // all looks, of any time, during which the peer stood still
   intrusive_list<message> notices_;
   std::size_t notices_queued_ = 0;
   intrusive_list<emission, emission> told_;  // the tickets that are about to hear of progress

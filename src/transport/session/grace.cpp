@@ -8,6 +8,7 @@
 #include "transport/session/class_index.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/lane.hpp"
+#include "transport/session/limits.hpp"
 #include "transport/session/reply_flags.hpp"
 #include "transport/session/session.hpp"
 #include "transport/wire/byte_order.hpp"
@@ -49,9 +50,13 @@ bool lane::restores() const noexcept {
   return id_ == lane_id::bulk && session_.endpoint_.options().client && control != nullptr && control->up();
 }
 
+/// Probes show whether the peer stands still meanwhile.
 void lane::start_grace() noexcept {
   if (grace_timer_.armed()) return;
   ex().arm(grace_timer_, ex().now() + session_.endpoint_.options().reconnect_grace);
+  if (id_ != lane_id::bulk) return;
+  still_before_ = session_.still_looks_;
+  session_.probe_now();
 }
 
 void lane::end_grace() noexcept {
@@ -69,8 +74,21 @@ void lane::attend() noexcept {
   carrier_->hurry();
 }
 
+/// The part of the grace of class bulk during which the peer stood still, since this was last asked. A peer
+/// that answers nothing at all welcomes no connection either, and that says nothing about the way for bulk.
+/// How long it may stand still is for `endpoint_options::silence_limit` to say.
+nanoseconds lane::lost_of_grace() noexcept {
+  if (id_ != lane_id::bulk) return nanoseconds(0);
+  const std::uint32_t looks = session_.still_looks_ - std::exchange(still_before_, session_.still_looks_);
+  return SCOLL_MUTANT(bulk_grace_runs_on, "the grace of class bulk is spent while the peer stands still")
+             ? nanoseconds(0)
+             : looks * limits::watch_interval;
+}
+
 void lane::grace_over() noexcept {
   if (!needed()) return stand_down();  // what was to be sent has been cancelled
+  if (const nanoseconds more = lost_of_grace(); more.count() != 0)
+    return ex().arm(grace_timer_, ex().now() + more);
   const error reason = reason_of_loss();
   const bool alone =
       id_ == lane_id::bulk &&

@@ -179,6 +179,7 @@ class lane final {
 
   void start_grace() noexcept;
   void end_grace() noexcept;
+  nanoseconds lost_of_grace() noexcept;
   void attend() noexcept;
   void grace_over() noexcept;
   error reason_of_loss() const noexcept;
@@ -216,6 +217,7 @@ class lane final {
   std::uint32_t old_for_ = 0;  // looks since it has been that
   std::uint32_t times_stuck_ = 0;
   std::uint32_t unanswered_for_ = 0;  // looks, over this lane
+  std::uint32_t still_before_ = 0;    // `session::still_looks_` when the grace was last counted
   std::uint64_t progress_ = 0;        // of the link at the last look
   member_timer<&lane::grace_over> grace_timer_{*this};
   member_timer<&lane::acknowledge_due> acknowledge_timer_{*this};

@@ -33,6 +33,10 @@ inline constexpr nanoseconds busy_probe_interval = std::chrono::milliseconds(100
 /// the peer or the connection is gone; and once more after each such time.
 inline constexpr nanoseconds silent_link = std::chrono::seconds(1);
 
+/// A peer of which something is awaited, and that has answered no probe for this long, stands still. The grace
+/// of class bulk does not count that time.
+inline constexpr nanoseconds standstill = std::chrono::milliseconds(200);
+
 /// A session whose connection has been broken off so often, because the same message was not acknowledged
 /// over it, is lost.
 inline constexpr std::uint32_t most_times_stuck = 3;

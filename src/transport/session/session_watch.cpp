@@ -81,6 +81,7 @@ bool session::look(bool late) noexcept {
                     peer_, seconds_of(limit)));
     return false;
   }
+  if (silent_for_ > looks(limits::standstill)) ++still_looks_;
   if (silent_for_ != 0 && silent_for_ % looks(limits::silent_link) == 0) (*probed)->try_spare();
   (*probed)->probe_if_due();
   if (paths_ != nullptr) compare_paths(late);
@@ -98,7 +99,9 @@ void session::on_contact(const carrier& by, nanoseconds took) noexcept {
   last_contact_ = endpoint_.executor_.now();
   if (by.lane() != lane_id::control) return;
   if (paths_ != nullptr) on_path_answer(by.path());
-  if (took.count() != 0 && lanes_[index(lane_id::control)]->is_active(by)) rtt_.add(took, last_contact_);
+  if (took.count() == 0 || !lanes_[index(lane_id::control)]->is_active(by)) return;
+  if (rtt_ == nullptr) rtt_ = std::make_unique<round_trip>();
+  rtt_->add(took, last_contact_);
 }
 
 void session::on_pulse(std::uint32_t pulse) noexcept {
@@ -137,7 +140,9 @@ bool session::probe_now() noexcept {
 }
 
 void lane::probe_if_due() noexcept {
-  const bool busy = last_assigned_ + received_ != seen_;
+  const auto& bulk = session_.lanes_[index(lane_id::bulk)];
+  const bool in_grace = bulk != nullptr && bulk->grace_timer_.armed();
+  const bool busy = last_assigned_ + received_ != seen_ || in_grace;
   const nanoseconds interval =
       busy ? limits::busy_probe_interval : session_.endpoint_.options().probe_interval;
   if (!carrier_->probes().due(ex().now(), interval)) return;

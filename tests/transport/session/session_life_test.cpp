@@ -48,6 +48,10 @@ struct traffic {
 
 }  // namespace
 
+TEST_CASE("a peer with which nothing has been exchanged costs little") {
+  CHECK(sizeof(session) <= 704);  // lanes, paths and the round trip are made when first needed
+}
+
 TEST_CASE("a link that breaks anywhere loses and repeats nothing") {
   const std::size_t chunk = GENERATE(700U, 16384U);
   const bool whole_peer = GENERATE(false, true);

@@ -164,7 +164,7 @@ void session::judge(carrier& c) noexcept {
   if (c.lane() == lane_id::control && path_at(c.path()).health() == path_health::suspect)
     return judge_suspect(c);
   const carrier::silence& s = c.seen();
-  const nanoseconds limit = std::max(options.rails_detect, 2 * rtt_.safe());
+  const nanoseconds limit = std::max(options.rails_detect, 2 * rtt().safe());
   if (!s.waits || now - s.since < limit) return;
   if (!another_answers(c.path(), s.since) &&
       !SCOLL_MUTANT(rails_no_comparison, "a path is suspected because it is silent"))
@@ -195,7 +195,7 @@ void session::on_suspicion(carrier& c, const error& reason) noexcept {
 /// Only looks at which another path answers count, so that a peer that stands still loses no path.
 void session::judge_suspect(carrier& c) noexcept {
   const endpoint_options& options = endpoint_.options_;
-  const nanoseconds fresh = std::max(2 * options.rails_detect, 2 * rtt_.safe()) + limits::watch_interval;
+  const nanoseconds fresh = std::max(2 * options.rails_detect, 2 * rtt().safe()) + limits::watch_interval;
   const time_point now = endpoint_.executor_.now();
   if (!another_answers(c.path(), now - fresh)) return;
   if (++c.seen().looks * limits::watch_interval < options.rails_dead) return;

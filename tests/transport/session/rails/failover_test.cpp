@@ -106,6 +106,21 @@ TEST_CASE("bulk goes by another rail when its own falls silent") {
   p.check_clean();
 }
 
+TEST_CASE("the grace of class bulk does not run while the peer stands still") {
+  rails_world w(2);
+  rail_pair p(w);
+  p.traffic(500ms, traffic_class::bulk);
+  w.cut(1, 0);  // control goes on by the other rail, and bulk connects anew
+  for (std::size_t r : {0U, 1U}) w.net.freeze(rails_world::place(2, r));
+  call c;
+  REQUIRE(p.start(c, p.left, 2, traffic_class::bulk).has_value());
+  w.pass(5s);
+  CHECK(c.ends == 0);
+  for (std::size_t r : {0U, 1U}) w.net.thaw(rails_world::place(2, r));
+  REQUIRE(w.until([&] { return c.answered(); }));
+  p.check_clean();
+}
+
 TEST_CASE("bulk goes by a rail that still proves itself rather than by two networks that are not joined") {
   rails_world w(2);
   w.refuse_crossed(1, 2);
