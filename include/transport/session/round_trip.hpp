@@ -21,7 +21,7 @@ class round_trip {
   /// A sample is far above the others if it exceeds twice the safe time by this.
   static constexpr nanoseconds far = std::chrono::milliseconds(100);
 
-  /// That of a peer which has answered no probe.
+  /// That of a peer to which no connection was ever made.
   static const round_trip& unknown() noexcept {
     static constexpr round_trip none;
     return none;

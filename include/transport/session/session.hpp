@@ -268,7 +268,7 @@ class session final : public list_hook<watched> {
   bool kicked_ = false;
   member_node<&session::flush> flush_{*this};
   std::uint32_t owed_calls_ = 0;     // those in `incoming_` of class call
-  std::unique_ptr<round_trip> rtt_;  // made with the first sample
+  std::unique_ptr<round_trip> rtt_;  // made with the control lane
   time_point last_contact_{};
   std::uint32_t peer_pulse_ = 0;     // in the latest answer
   std::uint64_t missing_since_ = 0;  // the state when an answer last said that too little is worked at

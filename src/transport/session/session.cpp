@@ -50,7 +50,9 @@ bool session::bulk_lost() const noexcept {
 
 lane& session::lane_at(lane_id id) {
   auto& l = lanes_[index(id)];
-  if (l == nullptr) l = std::make_unique<lane>(*this, id);
+  if (l != nullptr) return *l;
+  l = std::make_unique<lane>(*this, id);
+  if (id == lane_id::control) rtt_ = std::make_unique<round_trip>();
   return *l;
 }
 

@@ -99,9 +99,7 @@ void session::on_contact(const carrier& by, nanoseconds took) noexcept {
   last_contact_ = endpoint_.executor_.now();
   if (by.lane() != lane_id::control) return;
   if (paths_ != nullptr) on_path_answer(by.path());
-  if (took.count() == 0 || !lanes_[index(lane_id::control)]->is_active(by)) return;
-  if (rtt_ == nullptr) rtt_ = std::make_unique<round_trip>();
-  rtt_->add(took, last_contact_);
+  if (took.count() != 0 && lanes_[index(lane_id::control)]->is_active(by)) rtt_->add(took, last_contact_);
 }
 
 void session::on_pulse(std::uint32_t pulse) noexcept {
