@@ -61,7 +61,8 @@ status node::listen(const std::string& address) {
 
 status node::listen() {
   const std::string& address = engine_->options().listen;  // the rails of a set know where they listen
-  if (!address.empty() || !wire().name_of_rail(0).empty()) return listen(address);
+  const bool set = !wire().name_of_rail(0).empty() && !wire().has_named_rails();
+  if (!address.empty() || set) return listen(address);
   return error(errc::invalid_argument, "node_options::listen is empty: say where to listen");
 }
 

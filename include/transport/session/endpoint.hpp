@@ -30,6 +30,7 @@ namespace scoll::transport {
 
 class client_table;
 class memory_service;
+class named_rails;
 class session_watch;
 
 /// One node's communication with all its peers over a rail: sessions, handshakes, and buffers that several
@@ -85,6 +86,8 @@ class endpoint final : private accept_events {
   std::string_view device_of_rail(std::size_t number) const noexcept {
     return rails_ == nullptr ? std::string_view() : (*rails_)[number].traits.device;
   }
+  /// True if the rails are transports by name, so that one address of a peer may name places of two of them.
+  bool has_named_rails() const noexcept { return named_ != nullptr; }
   /// True if class bulk prefers the rail.
   bool bulk_prefers(std::size_t number) const noexcept {
     return rails_ != nullptr && (*rails_)[number].traits.bulk;
@@ -167,6 +170,8 @@ class endpoint final : private accept_events {
   status add_peer(node_id node, std::span<const std::string> addresses);
   static status check_address(const rail& by, std::string_view address);
   status listen_on_all(const std::string& first);
+  status arrange_transports(const std::string& address);
+  std::string address_of_transport(std::size_t number) const;
   void stop_listening() noexcept;
   void on_accepted(link& accepted) noexcept override { accept(accepted, 0); }
   void accept(link& accepted, std::uint8_t by) noexcept;
@@ -190,8 +195,9 @@ class endpoint final : private accept_events {
   void note_violation(node_id peer, const error& reason) noexcept;
 
   executor& executor_;
-  rail& rail_;                                     // the first, or the only one
+  rail& rail_;                                     // the first, the only one, or all transports by name
   const rail_set* rails_ = nullptr;                // null if there is only one
+  named_rails* named_ = nullptr;                   // `rail_`, if it is all transports by name
   std::vector<std::unique_ptr<rail_door>> doors_;  // of the others
   endpoint_options options_;
   std::array<endpoint_events*, class_count> handlers_;

@@ -16,6 +16,7 @@
 namespace scoll::transport {
 
 class memory_registrar;
+class named_rails;
 class remote_access;
 
 /// One frame on its way out. Head and payload must stay valid until `link::write` returns. Lent memory may be
@@ -168,6 +169,9 @@ class rail {
     static_cast<void>(number);
     return nullptr;
   }
+
+  /// The transports of which this rail consists; null if an endpoint is to use it as a single one.
+  virtual named_rails* parts() noexcept { return nullptr; }
 
   /// The number of links and connects that are open or still closing. A rail may be destroyed when this is 0
   /// and it does not listen.

@@ -12,6 +12,7 @@
 #include "transport/session/greeter.hpp"
 #include "transport/session/lane.hpp"
 #include "transport/session/limits.hpp"
+#include "transport/session/named_rails.hpp"
 #include "transport/session/rails/path_table.hpp"
 #include "transport/session/rails/rail_door.hpp"
 #include "transport/session/session_watch.hpp"
@@ -76,6 +77,8 @@ endpoint::endpoint(executor& ex, rail& transport, endpoint_options options, endp
       buffers_(std::move(buffers)),
       random_(options_.incarnation ^ (options_.self * 0x9e3779b97f4a7c15)) {
   options_.validate().value();
+  named_ = transport.parts();
+  if (named_ != nullptr) rails_ = &named_->rails();
   handlers_.fill(&events);
   // `memory` serves it, once that is needed
   handlers_[static_cast<std::size_t>(traffic_class::bulk)] = nullptr;
@@ -117,7 +120,9 @@ endpoint::~endpoint() {
 status endpoint::listen(const std::string& address) {
   if (options_.client) return error(errc::invalid_argument, "a client accepts no connections");
   if (rails_ == nullptr) return rail_.listen(address, *this);
-  return listen_on_all(address);
+  if (named_ == nullptr) return listen_on_all(address);
+  if (const auto s = arrange_transports(address); !s) return s;
+  return listen_on_all({});
 }
 
 status endpoint::add_peer(node_id node, const std::string& address) {

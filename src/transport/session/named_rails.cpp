@@ -5,13 +5,18 @@
 
 #include "scoll/coro/assert.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "transport/session/named_part.hpp"
 
 namespace scoll::transport {
+
+named_rails::~named_rails() = default;
 
 status named_rails::add(std::string name, rail& transport) {
   if (name.empty()) return error(errc::invalid_argument, "a transport needs a name");
   if (find(name) != nullptr) return make_error(errc::already_exists, "a transport '{}' already exists", name);
-  entries_.push_back({std::move(name), &transport});
+  auto part = std::make_unique<named_part>(name, transport, entries_.empty());
+  if (const auto s = rails_.add(name, *part); !s) return s;
+  entries_.push_back({std::move(name), &transport, std::move(part)});
   return {};
 }
 
@@ -26,39 +31,71 @@ const named_rails::entry* named_rails::find(std::string_view name) const noexcep
   return found == entries_.end() ? nullptr : &*found;
 }
 
-result<named_rails::entry*> named_rails::listen_in(std::string_view address, accept_events& events) noexcept {
-  const named_address where = split_name(address);
-  entry* const e = find(where.transport);
+result<named_rails::entry*> named_rails::transport_of(std::string_view address) noexcept {
+  entry* const e = find(split_name(address).transport);
   if (e == nullptr) return make_error(errc::unsupported, "there is no transport for {}", address);
-  const status listening = e->transport->listen(std::string(where.place), events);
-  if (!listening) return listening.error();
-  e->listening = true;
   return e;
 }
 
-status named_rails::listen(const std::string& address, accept_events& events) noexcept {
+result<named_rails::places> named_rails::places_of(const std::string& address) noexcept {
   const std::string_view message = address_of_lane(address, lane_id::control);
-  const std::string_view bulk = address_of_lane(address, lane_id::bulk);
-  const bool apart = message.size() != address.size();
-  if (apart && find(split_name(message).transport) == find(split_name(bulk).transport)) {
+  const auto first = transport_of(message);
+  if (!first) return first.error();
+  if (message.size() == address.size()) return places{*first, nullptr};
+  const auto second = transport_of(address_of_lane(address, lane_id::bulk));
+  if (!second) return second.error();
+  if (*first == *second) {
     return make_error(errc::invalid_argument, "{}: a transport can listen in one place only", address);
   }
-  auto first = listen_in(message, events);
-  if (!first) return first.error();
-  message_ = *first;
-  if (!apart) return {};
-  auto second = listen_in(bulk, events);
-  if (second) {
-    bulk_ = *second;
-    return {};
+  return places{*first, *second};
+}
+
+status named_rails::listen_in(entry& in, std::string_view address, accept_events& events) noexcept {
+  const status listening = in.transport->listen(std::string(split_name(address).place), events);
+  in.listening = listening.has_value();
+  return listening;
+}
+
+status named_rails::listen(const std::string& address, accept_events& events) noexcept {
+  const auto where = places_of(address);
+  if (!where) return where.error();
+  if (const auto s = listen_in(*where->message, address_of_lane(address, lane_id::control), events); !s)
+    return s;
+  message_ = where->message;
+  if (where->bulk == nullptr) return {};
+  const status listening = listen_in(*where->bulk, address_of_lane(address, lane_id::bulk), events);
+  if (listening) bulk_ = where->bulk;
+  if (!listening) stop_listening();
+  return listening;
+}
+
+status named_rails::arrange(const std::string& address, bool may_change) {
+  const auto where = places_of(address);
+  if (!where) return where.error();
+  rail_set ordered;
+  const auto add = [&](const entry& e, std::string_view listen) {
+    return ordered.add(e.name, *e.part, {.listen = std::string(listen)});
+  };
+  status added = add(*where->message, address_of_lane(address, lane_id::control));
+  if (where->bulk != nullptr) added = add(*where->bulk, address_of_lane(address, lane_id::bulk));
+  for (const entry& e : entries_) {
+    if (&e != where->message && &e != where->bulk) added = add(e, {});
   }
-  stop_listening();
-  return second.error();
+  if (!added) return added;
+  for (std::size_t i = 0; i < rails_.size() && !may_change; ++i) {
+    if (rails_[i].name == ordered[i].name) continue;
+    return error(errc::invalid_argument, "listen before the first message, or add transports in this order");
+  }
+  rails_ = std::move(ordered);
+  message_ = where->message;
+  bulk_ = where->bulk;
+  return {};
 }
 
 std::string named_rails::listen_address() const {
-  if (message_ == nullptr) return {};
-  std::string text = message_->name + "://" + message_->transport->listen_address();
+  const std::string first = message_ == nullptr ? std::string() : message_->transport->listen_address();
+  if (first.empty()) return {};
+  std::string text = message_->name + "://" + first;
   if (bulk_ != nullptr)
     text.append(bulk_mark).append(bulk_->name + "://" + bulk_->transport->listen_address());
   return text;

@@ -12,8 +12,8 @@ namespace network {
 /// The rails of one host on two networks, as one.
 class split_rail final : public rail {
  public:
-  split_rail(sim_network& messages, sim_network& bulk, sim_executor& home, std::uint32_t host)
-      : messages_(messages, home, host), bulk_(bulk, home, host) {
+  split_rail(sim_network& messages, sim_network& bulk, sim_executor& home, std::uint32_t host, bulk_use use)
+      : messages_(messages, home, host), bulk_(bulk, home, host), both_(use) {
     both_.add("msg", messages_).value();
     both_.add("fast", bulk_).value();
   }
@@ -30,6 +30,7 @@ class split_rail final : public rail {
   void cancel_connect(connect_events& waiter) noexcept override { both_.cancel_connect(waiter); }
   std::size_t open() const noexcept override { return both_.open(); }
   task<void> all_closed() override { return both_.all_closed(); }
+  named_rails* parts() noexcept override { return both_.parts(); }
 
  private:
   sim_rail messages_;
@@ -37,11 +38,15 @@ class split_rail final : public rail {
   named_rails both_;
 };
 
-/// Hosts with two simulated networks: `net` carries the control lanes, `fast` the bulk lanes.
-class split_world final : public virtual_world {
+/// Hosts with two simulated networks: `net` carries the control lanes, `fast` the bulk lanes, alone or
+/// preferably.
+class split_world : public virtual_world {
  public:
-  explicit split_world(std::size_t chunk_bytes = sim_network::usual_chunk_bytes)
-      : net(clock.world(), chunk_bytes, usual_hosts), fast(clock.world(), chunk_bytes, usual_hosts) {
+  explicit split_world(std::size_t chunk_bytes = sim_network::usual_chunk_bytes,
+                       bulk_use use = bulk_use::only)
+      : net(clock.world(), chunk_bytes, usual_hosts),
+        fast(clock.world(), chunk_bytes, usual_hosts),
+        use_(use) {
     net.common_path().model = fast.common_path().model = sim_link_model::ideal(10us);
   }
 
@@ -49,7 +54,7 @@ class split_world final : public virtual_world {
   sim_network fast;
 
   std::unique_ptr<rail> make_rail(node_id node) override {
-    return std::make_unique<split_rail>(net, fast, clock, static_cast<std::uint32_t>(node));
+    return std::make_unique<split_rail>(net, fast, clock, static_cast<std::uint32_t>(node), use_);
   }
   std::string address(node_id node) const override {
     const std::string place = sim_network::address_of(static_cast<std::uint32_t>(node));
@@ -66,6 +71,13 @@ class split_world final : public virtual_world {
     network.admit(1, 2);
     network.admit(2, 1);
   }
+  /// Nothing of what nodes 1 and 2 send over a network arrives, until `until` of the world's time.
+  static void block(sim_network& network, nanoseconds until) {
+    network.path(1, 2).blocked_until = network.path(2, 1).blocked_until = until;
+  }
+
+ private:
+  bulk_use use_;
 };
 
 }  // namespace network

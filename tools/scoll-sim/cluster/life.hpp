@@ -65,7 +65,7 @@ struct life {
   testing::sim_executor home;
   testing::sim_rail rail;
   std::optional<testing::sim_rail> bulk_rail;
-  transport::named_rails both_rails;
+  transport::named_rails both_rails{transport::bulk_use::only};
   std::optional<testing::sim_datagram_port> port;
   std::optional<testing::sim_file_system> files;
   std::deque<stray_request> strays;

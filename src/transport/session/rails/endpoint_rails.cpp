@@ -1,11 +1,15 @@
+#include <algorithm>
 #include <utility>
 
 #include "scoll/coro/assert.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "transport/io/address.hpp"
 #include "transport/memory/memory_service.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/greeter.hpp"
 #include "transport/session/lane.hpp"
+#include "transport/session/named_rails.hpp"
+#include "transport/session/rails/path_table.hpp"
 #include "transport/session/rails/rail_door.hpp"
 #include "transport/session/session_watch.hpp"
 
@@ -24,6 +28,7 @@ endpoint::endpoint(executor& ex, const rail_set& rails, endpoint_options options
                    std::shared_ptr<endpoint_buffers> buffers)
     : endpoint(ex, first_of(rails), std::move(options), events, std::move(buffers)) {
   rails_ = &rails;
+  named_ = nullptr;  // the first rail of a set is one rail, whatever it consists of
 }
 
 status endpoint::listen_on_all(const std::string& first) {
@@ -44,11 +49,35 @@ status endpoint::listen_on_all(const std::string& first) {
   return {};
 }
 
+/// Peers number the transports of this node in the order in which its address names them.
+status endpoint::arrange_transports(const std::string& address) {
+  const auto unused = [](const auto& known) {
+    return std::ranges::all_of(known.second->lanes_, [](const auto& l) { return l == nullptr; });
+  };
+  const bool may_change = std::ranges::all_of(sessions_, unused);
+  if (const auto s = named_->arrange(address, may_change); !s) return s;
+  for (auto& [node, peer] : sessions_) {
+    if (peer->paths_ != nullptr && may_change) peer->paths_->rank_anew(*this);
+  }
+  return {};
+}
+
 void endpoint::stop_listening() noexcept {
   for (std::size_t i = 0; i < rails(); ++i) rail_at(i).stop_listening();
 }
 
+/// The address that peers are told may name two transports.
+std::string endpoint::address_of_transport(std::size_t number) const {
+  const std::string whole = advertised_address();
+  const std::string_view message = address_of_lane(whole, lane_id::control);
+  if (number == 0) return std::string(message);
+  if (number == 1 && message.size() != whole.size())
+    return std::string(address_of_lane(whole, lane_id::bulk));
+  return rail_at(number).listen_address();
+}
+
 std::string endpoint::address_of_rail(std::size_t number) const {
+  if (named_ != nullptr) return address_of_transport(number);
   if (number == 0) return advertised_address();
   std::string bound = rail_at(number).listen_address();
   return bound.empty() ? (*rails_)[number].traits.listen : bound;

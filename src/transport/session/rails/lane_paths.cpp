@@ -150,15 +150,17 @@ void lane::note_path() noexcept {
   session_.tell_path({path_news::kind::moved, before, now, bulk, why});
 }
 
-/// Bulk prefers the paths that have a connection for control, because it shows that they can be used: even one
-/// that still proves itself is better than one that nobody has been able to use.
+/// Bulk prefers the paths that have a connection, because it shows that they can be used: even one that still
+/// proves itself is better than one that nobody has been able to use.
 path_key lane::best_path() noexcept {
   const time_point now = ex().now();
   const path* best = nullptr;
   const bool bulk = id_ == lane_id::bulk;
   const auto cost = [&](const path& p) {
-    const bool shown = !bulk || session_.connected_by(traffic_class::urgent, p.key());
-    const bool preferred = !bulk || session_.endpoint_.bulk_prefers(p.key().own);
+    const bool shown = !bulk || session_.connected_by(traffic_class::urgent, p.key()) ||
+                       session_.connected_by(traffic_class::bulk, p.key());
+    const bool preferred =
+        !bulk || session_.endpoint_.bulk_prefers(p.key().own) || session_.paths_->is_for_bulk(p.key().theirs);
     return std::tuple(!p.usable(), !shown, p.standing(), p.failures() != 0, bulk && !p.takes_bulk(now),
                       !preferred, p.rank());
   };

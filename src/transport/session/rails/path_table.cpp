@@ -59,6 +59,28 @@ bool same_network(std::string_view left, std::string_view right, std::uint8_t pr
 }
 
 void path_table::set_addresses(const endpoint& at, std::vector<std::string> addresses) {
+  addresses_.clear();
+  for_bulk_.reset();
+  for (std::string& each : addresses) {
+    const std::string_view message = address_of_lane(each, lane_id::control);
+    const bool two = at.has_named_rails() && message.size() != each.size();
+    if (!two || addresses_.size() + 2 > max_rails) {
+      addresses_.push_back(std::move(each));
+      continue;
+    }
+    addresses_.emplace_back(message);
+    for_bulk_.set(addresses_.size());
+    addresses_.emplace_back(address_of_lane(each, lane_id::bulk));
+  }
+  rank(at);
+}
+
+void path_table::rank_anew(const endpoint& at) {
+  paths_.clear();
+  rank(at);
+}
+
+void path_table::rank(const endpoint& at) {
   struct candidate {
     int distance;
     path_key key;
@@ -66,10 +88,10 @@ void path_table::set_addresses(const endpoint& at, std::vector<std::string> addr
   };
   std::vector<candidate> candidates;
   for (std::size_t own = 0; own < at.rails(); ++own) {
-    for (std::size_t theirs = 0; theirs < addresses.size(); ++theirs) {
+    for (std::size_t theirs = 0; theirs < addresses_.size(); ++theirs) {
       const path_key key{static_cast<std::uint8_t>(own), static_cast<std::uint8_t>(theirs)};
-      if (!at.rail_at(own).check_address(address_of_lane(addresses[theirs], lane_id::control))) continue;
-      candidates.push_back({distance(at, key, addresses[theirs]), key});
+      if (!at.rail_at(own).check_address(address_of_lane(addresses_[theirs], lane_id::control))) continue;
+      candidates.push_back({distance(at, key, addresses_[theirs]), key});
     }
   }
   std::ranges::sort(candidates, {}, &candidate::order);
@@ -78,7 +100,6 @@ void path_table::set_addresses(const endpoint& at, std::vector<std::string> addr
     paths_.emplace_back(each.key, static_cast<std::uint32_t>(paths_.size()), true);
   // Paths that were known keep what is known of them, except their place.
   for (const path& before : known) this->at(before.key()).resume(before);
-  addresses_ = std::move(addresses);
 }
 
 const std::string& path_table::address(std::uint8_t theirs) const noexcept {

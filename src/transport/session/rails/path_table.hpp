@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "scoll/coro/time.hpp"
+#include "transport/session/greeting.hpp"
 #include "transport/session/rails/link_down.hpp"
 #include "transport/session/rails/path.hpp"
 
@@ -25,8 +27,11 @@ class path_table {
   /// A peer that has not been used for this long gets no new standby connections.
   static constexpr nanoseconds idle_after = std::chrono::seconds(60);
 
-  /// Says where the peer is. Known paths keep their health.
+  /// Says where the peer is. Known paths keep their health. For an endpoint of transports by name, an address
+  /// with a place for bulk stands for two: that for messages, and that which bulk prefers.
   void set_addresses(const endpoint& at, std::vector<std::string> addresses);
+  /// The endpoint has numbered its rails anew, and no path has been used yet.
+  void rank_anew(const endpoint& at);
 
   /// The peer's address on one of its rails; empty if it is not known.
   const std::string& address(std::uint8_t theirs) const noexcept;
@@ -38,6 +43,8 @@ class path_table {
   /// The path of that key. An unknown one is added behind all others: the peer has connected by it.
   path& at(path_key key);
   const path* find(path_key key) const noexcept;
+  /// True if the peer's address names that rail of the peer for class bulk.
+  bool is_for_bulk(std::uint8_t theirs) const noexcept { return theirs < max_rails && for_bulk_[theirs]; }
 
   /// Connections of the session that is over need not be told any more.
   void session_over() noexcept {
@@ -57,7 +64,10 @@ class path_table {
   std::uint64_t crossed = 0;
 
  private:
+  void rank(const endpoint& at);
+
   std::vector<std::string> addresses_;
+  std::bitset<max_rails> for_bulk_;  // by the number of the peer's rail
   std::vector<path> paths_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
+#include "transport/io/address.hpp"
 #include "transport/session/class_index.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/lane.hpp"
@@ -75,7 +76,9 @@ const std::string& session::address_on(std::uint8_t rail) const noexcept {
 
 void session::set_addresses(std::span<const std::string> addresses) {
   address_ = addresses[0];
-  if (paths_ == nullptr && endpoint_.rails() * addresses.size() == 1) return;
+  const bool one_place = addresses.size() == 1 &&
+                         (!endpoint_.has_named_rails() || address_.find(bulk_mark) == std::string::npos);
+  if (paths_ == nullptr && endpoint_.rails() == 1 && one_place) return;
   need_paths().set_addresses(endpoint_, {addresses.begin(), addresses.end()});
 }
 
@@ -117,13 +120,14 @@ bool session::unsettled() noexcept {
   return any;
 }
 
-/// Uses the best path, and has another one stand by. Short calls have often been answered before a look, so
+/// Uses the best paths, and has another one stand by. Short calls have often been answered before a look, so
 /// this is done even if nothing is awaited any more.
 void session::keep_paths() noexcept {
   lane* const control = lanes_[index(lane_id::control)].get();
   if (control == nullptr || !control->up()) return;
   control->settle();
   control->make_standby();
+  watch_bulk_path();
 }
 
 void session::compare_paths(bool late) noexcept {
@@ -146,7 +150,6 @@ void session::compare_paths(bool late) noexcept {
   if (lanes_[index(lane_id::control)].get() != control || !control->up()) return;
   keep_paths();
   probe_paths();
-  watch_bulk_path();
 }
 
 /// True if another path has answered a probe that left after `since`.

@@ -1,9 +1,11 @@
 #include <sys/socket.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "tests/transport/memory/transfers.hpp"
 #include "transport/io/address.hpp"
+#include "transport/session/named_rails.hpp"
 #include "transport/session/rails/rail_set.hpp"
 #include "transport/tcp/tcp_rail.hpp"
 
@@ -100,6 +102,29 @@ struct tcp_pair {
   std::uint64_t numbers = 0;
 };
 
+/// A node with two transports by name: "tcp" has the addresses of rail 0, and "x" those of rail 1.
+struct named_tcp_node {
+  named_tcp_node(reactor& loop, node_id id)
+      : tcp(loop, {.bind_source = host_of(id, 0) + ":0"}), x(loop, {.bind_source = host_of(id, 1) + ":0"}) {
+    both.add("tcp", tcp).value();
+    both.add("x", x).value();
+    ep.emplace(loop, both, options_of(id), in);
+    in.owner = &*ep;
+    ep->listen("tcp://" + host_of(id, 0) + ":0;bulk=x://" + host_of(id, 1) + ":0").value();
+  }
+
+  tcp_rail tcp, x;
+  named_rails both;
+  service in;
+  std::optional<endpoint> ep;
+};
+
+bytes patterned(std::size_t size) {
+  bytes made(size);
+  for (std::size_t i = 0; i < size; i += 8) made[i] = static_cast<std::byte>(i * 37 >> 11);
+  return made;
+}
+
 }  // namespace
 
 TEST_CASE("connections of a rail are killed in the middle of calls over TCP, and no caller hears of it",
@@ -131,8 +156,7 @@ TEST_CASE("connections of a rail are killed in the middle of calls over TCP, and
 
 TEST_CASE("connections of a rail are killed in the middle of a pull of 64 MiB over TCP", "[reactor]") {
   tcp_pair p;
-  bytes source(64U << 20U);
-  for (std::size_t i = 0; i < source.size(); i += 8) source[i] = static_cast<std::byte>(i * 37 >> 11);
+  bytes source = patterned(64U << 20U);
   bytes into(source.size());
   auto region = memory_region::expose(*p.right.ep, source, memory_access::read);
   REQUIRE(region.has_value());
@@ -148,6 +172,45 @@ TEST_CASE("connections of a rail are killed in the middle of a pull of 64 MiB ov
   CHECK(kills >= 1);
   CHECK(into == source);
   p.check_clean();
+}
+
+TEST_CASE("the transport for bulk dies in the middle of a pull of 64 MiB, which ends over the other one",
+          "[reactor]") {
+  tcp_world w(tcp_world::family::v4);
+  named_tcp_node left(w.loop(), 1);
+  named_tcp_node right(w.loop(), 2);
+  REQUIRE(left.ep->add_peer(2, right.ep->listen_address()).has_value());
+  REQUIRE(right.ep->add_peer(1, left.ep->listen_address()).has_value());
+  bytes source = patterned(64U << 20U);
+  bytes into(source.size());
+  auto region = memory_region::expose(*right.ep, source, memory_access::read);
+  REQUIRE(region.has_value());
+  started<status> pulling(w.ex(), pull(*left.ep, region->descriptor(), 0, into, {}));
+  session& peer = *left.ep->find(2);
+  REQUIRE(w.until([&] { return peer.connected_by(traffic_class::bulk, {1, 1}); }));
+  w.pass(2ms);
+  REQUIRE_FALSE(pulling.done());
+  for (named_tcp_node* n : {&left, &right}) n->x.stop_listening();
+  CHECK(kill_connections(1) >= 1);
+  REQUIRE(w.until([&] { return pulling.done(); }, 60s));
+  INFO(describe(*pulling ? error() : pulling->error()));
+  CHECK(pulling->has_value());
+  CHECK(into == source);
+  CHECK(peer.path_of(traffic_class::bulk) == path_key{0, 0});
+  call c;
+  message& m = compose(*left.ep, {1, 8, 1}, 8);
+  c.number = 1;
+  c.want_bytes = 8;
+  REQUIRE(peer.request(c, traffic_class::call, m, c.capacity).has_value());
+  REQUIRE(w.until([&] { return c.ends == 1; }));
+  CHECK(c.answered());
+  for (named_tcp_node* n : {&left, &right}) {
+    CHECK(n->in.losses.empty());
+    CHECK(n->ep->statistics().links_broken + n->ep->statistics().bulk_lost == 0);
+  }
+  region = error(errc::closed, "over");
+  for (named_tcp_node* n : {&left, &right}) n->ep.reset();
+  CHECK(w.until([&] { return left.both.open() + right.both.open() == 0; }));
 }
 
 TEST_CASE("a device that does not exist is named", "[reactor]") {
