@@ -177,8 +177,9 @@ error endpoint::no_payload_left(std::string_view purpose) const noexcept {
 }
 
 void endpoint::watch(session& one) {
-  if (!one.awaits()) return;
-  if (one.paths_ != nullptr) one.paths_->used_at = executor_.now();
+  const bool awaits = one.awaits();
+  if (!awaits && !one.unsettled()) return;
+  if (awaits && one.paths_ != nullptr) one.paths_->used_at = executor_.now();
   if (watch_ == nullptr) watch_ = std::make_unique<session_watch>(executor_);
   watch_->add(one);
 }

@@ -107,15 +107,19 @@ void session::on_path_answer(path_key key) noexcept {
 
 // ---- comparing
 
-/// While a path is suspected or proves itself, it is looked at even if nothing is awaited.
+/// While a path is suspected or proves itself, it is looked at even if nothing is awaited. That ends: a path that
+/// does not answer is cut, and for a peer that answers on no path there is a limit.
 bool session::unsettled() noexcept {
   lane* const control = lanes_[index(lane_id::control)].get();
   if (paths_ == nullptr || control == nullptr) return false;
-  if (endpoint_.executor_.now() - paths_->used_at > path_table::idle_after) return false;
+  const time_point now = endpoint_.executor_.now();
+  const bool used = now - paths_->used_at <= path_table::idle_after;
   bool any = false;
   control->each_up([&](carrier& c) {
-    const path_health health = path_at(c.path()).health();
-    any |= health == path_health::proving || health == path_health::suspect;
+    const path& its = path_at(c.path());
+    const bool proves = its.health() == path_health::proving;
+    any |= proves ? now - its.since() <= its.proof() + path_table::idle_after
+                  : used && its.health() == path_health::suspect;
   });
   return any;
 }

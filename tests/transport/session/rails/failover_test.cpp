@@ -69,6 +69,45 @@ TEST_CASE("a rail whose connections are reset is left at once") {
   p.check_clean();
 }
 
+TEST_CASE("a path that is back proves itself though nothing is asked of the peer, and is then left alone") {
+  rails_world w(2);
+  rail_pair p(w);
+  p.traffic(500ms);
+  w.block(1, 0, w.now() + 100s);
+  p.traffic(3s);
+  REQUIRE(p.health(1, straight_a).health() == path_health::dead);
+  REQUIRE(p.health(2, straight_a).health() == path_health::dead);
+  w.block(1, 0, 0ns);
+  w.pass(15s);
+  for (node_id n : {node_id{1}, node_id{2}}) {
+    CHECK(p.health(n, straight_a).health() == path_health::good);
+    CHECK(p.path(n) == straight_a);
+  }
+  p.check_clean();
+  const auto probes = [&] { return p.left.counts().probes_sent + p.right.counts().probes_sent; };
+  const std::uint64_t sent = probes();
+  w.pass(120s);
+  CHECK(probes() == sent);
+}
+
+TEST_CASE("a path with a long proof proves itself without traffic, too") {
+  rails_world w(2);
+  rail_pair p(w);
+  p.traffic(500ms);
+  for (int deaths = 0; deaths < 7; ++deaths) {
+    w.cut(1, 0);
+    REQUIRE(w.until([&] {
+      p.traffic(10ms);
+      return p.health(1, straight_a).health() == path_health::proving;
+    }));
+  }
+  REQUIRE(p.health(1, straight_a).proof() == path::longest_proof);
+  w.pass(path::longest_proof + 1s);
+  CHECK(p.health(1, straight_a).health() == path_health::good);
+  CHECK(p.health(2, straight_a).health() == path_health::good);
+  p.check_clean();
+}
+
 TEST_CASE("a peer that stands still loses no path") {
   rails_world w(2);
   rail_pair p(w);
