@@ -100,7 +100,7 @@ TEST_CASE("bulk data go by the transport of the messages when their own dies in 
     w.fast.set_tamper([&](std::uint32_t, std::uint32_t, std::span<std::byte>) {
       if (arrived++ != cut_at) return true;
       broken = w.clock.now();
-      silent ? split_world::block(w.fast, nanoseconds::max()) : split_world::sever(w.fast);
+      silent ? split_world::block(w.fast, std::chrono::hours(1)) : split_world::sever(w.fast);
       return false;
     });
     fenced into(mebibyte);
@@ -128,7 +128,7 @@ TEST_CASE("bulk data go by the transport of the messages when their own dies in 
 TEST_CASE("a transport for bulk that is dead from the start costs no caller an error") {
   preferring_world w;
   const bool silent = GENERATE(false, true);
-  silent ? split_world::block(w.fast, nanoseconds::max()) : split_world::sever(w.fast);
+  silent ? split_world::block(w.fast, std::chrono::hours(1)) : split_world::sever(w.fast);
   two p(w);
   fenced store(made(mebibyte, 1));
   const auto region = p.exposed(store.memory());
