@@ -22,6 +22,8 @@ enum class node_event_kind : std::uint8_t {
   path_suspected,     ///< one of several paths to a peer does not answer while another one does
   path_dead,          ///< the connection of one of several paths to a peer is gone
   path_good,          ///< such a path is good again
+  rail_dead,          ///< one of the node's own rails is taken for dead
+  rail_alive,         ///< such a rail has been answered again
   messages_moved,     ///< messages to a peer go by another of its paths than before
   gossip_disagrees,   ///< a participant of the gossip has another configuration than this node
   answers_missing,    ///< a peer works at fewer requests than wait for it here, which is a bug
@@ -29,7 +31,7 @@ enum class node_event_kind : std::uint8_t {
   group_ended,        ///< a group that this node held has ended
   group_revoked,      ///< a group that this node holds was revoked
 };
-inline constexpr std::size_t node_event_kinds = 15;
+inline constexpr std::size_t node_event_kinds = 17;
 
 /// The name of a kind, such as "session_lost".
 std::string_view to_string(node_event_kind kind) noexcept;

@@ -30,6 +30,7 @@ struct path_snapshot {
   std::uint64_t moves = 0;  ///< how often messages have left it for another path
   nanoseconds proof{0};  ///< how long it must answer after trouble before it is good again; 0: no trouble yet
   std::optional<nanoseconds> next_try;  ///< until the next attempt to connect, if one is due
+  std::string rail_verdict;             ///< `rail_snapshot::verdict` of the rail
 };
 
 /// One of a node's own rails.
@@ -37,13 +38,18 @@ struct rail_snapshot {
   std::string name;     ///< empty if the node was made of a rail and no set
   std::string address;  ///< by which peers reach it, as far as it is known
   std::string device;   ///< empty: the kernel chooses
-  /// "up" if a path by it is connected; "down" if paths by it have failed and none is connected; else "idle".
+  /// "dead" if several peers have lost it at once while they answer over other rails; "up" if a path by it is
+  /// connected; "down" if paths by it have failed and none is connected; else "idle".
   std::string_view state;
+  std::string verdict;             ///< why it is dead, such as "lost by 3 peers within 1 s"; else empty
   std::optional<nanoseconds> age;  ///< since the state began, if paths show it
   std::size_t connections = 0;     ///< open, being made or being closed
   std::size_t peers = 0;           ///< peers that are connected by it
   std::array<std::size_t, transport::path_healths.size()> paths{};  ///< paths by it, by health
   std::string last_error;  ///< of the path by it whose health changed last among those that had trouble
 };
+
+/// Why a rail is dead that so many peers have lost.
+std::string rail_verdict(std::size_t peers);
 
 }  // namespace scoll

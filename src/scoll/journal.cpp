@@ -7,6 +7,7 @@
 #include "scoll/collective/group_state.hpp"
 #include "scoll/collective/tombstones.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "scoll/rail_snapshot.hpp"
 #include "transport/session/greeting.hpp"
 
 namespace scoll {
@@ -23,9 +24,10 @@ std::string_view to_string(log_level level) noexcept {
 
 std::string_view to_string(node_event_kind kind) noexcept {
   constexpr std::array<std::string_view, node_event_kinds> names{
-      "session_begun",    "session_lost",    "peer_dead",     "peer_alive",  "handshake_refused",
-      "link_broken",      "path_suspected",  "path_dead",     "path_good",   "messages_moved",
-      "gossip_disagrees", "answers_missing", "group_created", "group_ended", "group_revoked"};
+      "session_begun", "session_lost",   "peer_dead",        "peer_alive",      "handshake_refused",
+      "link_broken",   "path_suspected", "path_dead",        "path_good",       "rail_dead",
+      "rail_alive",    "messages_moved", "gossip_disagrees", "answers_missing", "group_created",
+      "group_ended",   "group_revoked"};
   const auto index = static_cast<std::size_t>(kind);
   return index < names.size() ? names[index] : "unknown";
 }
@@ -52,10 +54,12 @@ log_level level_of(node_event_kind kind) noexcept {
     case node_event_kind::peer_dead:
     case node_event_kind::handshake_refused:
     case node_event_kind::path_suspected:
-    case node_event_kind::path_dead: return log_level::warning;
+    case node_event_kind::path_dead:
+    case node_event_kind::rail_dead: return log_level::warning;
     case node_event_kind::session_begun:
     case node_event_kind::peer_alive:
     case node_event_kind::path_good:
+    case node_event_kind::rail_alive:
     case node_event_kind::messages_moved:
     case node_event_kind::group_revoked: return log_level::info;
     case node_event_kind::group_created:
@@ -201,6 +205,17 @@ void journal::path_news(node_id self, node_id peer, const transport::path_news& 
   };
   const auto number = static_cast<std::uint64_t>(news.path.own * transport::max_rails + news.path.theirs);
   note(kind_of(news.what), peer, text, number + (news.bulk ? parts / 2 : 0));
+}
+
+void journal::rail_news(node_id self, const transport::rail_news& news, std::string_view name) noexcept {
+  note(
+      news.dead ? node_event_kind::rail_dead : node_event_kind::rail_alive, 0,
+      [&] {
+        if (!news.dead) return fmt::format("rail {} of node {} is alive again", name, self);
+        return fmt::format("rail {} of node {} is dead: {}, while they answer over others", name, self,
+                           rail_verdict(news.peers));
+      },
+      news.rail);
 }
 
 void journal::group_created(const group_state& group) noexcept {

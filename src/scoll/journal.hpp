@@ -12,6 +12,7 @@
 #include "scoll/coro/result.hpp"
 #include "scoll/log_limit.hpp"
 #include "scoll/node_event.hpp"
+#include "transport/session/rails/own_rail.hpp"
 #include "transport/session/rails/path_news.hpp"
 
 namespace scoll::detail {
@@ -45,6 +46,8 @@ class journal {
   void gossip_disagrees(node_id peer, std::string_view address, std::string_view what) noexcept;
   void path_news(node_id self, node_id peer, const transport::path_news& news, const path_words& path,
                  const path_words& to) noexcept;
+  /// `name` is that of the rail.
+  void rail_news(node_id self, const transport::rail_news& news, std::string_view name) noexcept;
   void group_created(const group_state& group) noexcept;
   void group_ended(const group_state& group, const group_ending& how) noexcept;
   void group_revoked(const group_state& group) noexcept;

@@ -1,6 +1,7 @@
 #include "scoll/rail_snapshot.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -17,10 +18,16 @@ using transport::path_health;
 using transport::path_key;
 using transport::traffic_class;
 
+std::string verdict_on(const transport::endpoint& wire, std::size_t rail) {
+  const transport::own_rail* const its = wire.verdict_on(rail);
+  return its != nullptr && its->dead() ? rail_verdict(its->lost_by()) : std::string();
+}
+
 path_snapshot describe_path(const transport::endpoint& wire, const transport::session& peer, path_key key) {
   path_snapshot s;
   s.own_rail = key.own;
   s.rail = wire.name_of_rail(key.own);
+  s.rail_verdict = verdict_on(wire, key.own);
   s.peer_rail = key.theirs;
   s.address = peer.address_on(key.theirs);
   s.connected = peer.connected_by(traffic_class::collective, key);
@@ -99,6 +106,11 @@ class rail_summary {
 
 }  // namespace
 
+std::string rail_verdict(std::size_t peers) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(transport::own_rail::within);
+  return fmt::format("lost by {} peers within {} s", peers, seconds.count());
+}
+
 std::vector<rail_snapshot> node::rails() const {
   transport::endpoint& wire = engine_->wire();
   std::vector<rail_summary> sums(wire.rails());
@@ -117,6 +129,8 @@ std::vector<rail_snapshot> node::rails() const {
     all.back().address = wire.address_of_rail(i);
     all.back().device = wire.device_of_rail(i);
     all.back().connections = wire.rail_at(i).open();
+    all.back().verdict = verdict_on(wire, i);
+    if (!all.back().verdict.empty()) all.back().state = "dead";
   }
   return all;
 }

@@ -23,6 +23,7 @@
 #include "transport/session/link.hpp"
 #include "transport/session/message.hpp"
 #include "transport/session/pulse.hpp"
+#include "transport/session/rails/own_rail.hpp"
 #include "transport/session/rails/rail_set.hpp"
 #include "transport/session/session.hpp"
 
@@ -88,6 +89,8 @@ class endpoint final : private accept_events {
   }
   /// True if the rails are transports by name, so that one address of a peer may name places of two of them.
   bool has_named_rails() const noexcept { return named_ != nullptr; }
+  /// What the peers together show of a rail; null while there is nothing to say.
+  const own_rail* verdict_on(std::size_t rail) const noexcept;
   /// True if class bulk prefers the rail.
   bool bulk_prefers(std::size_t number) const noexcept {
     return rails_ != nullptr && (*rails_)[number].traits.bulk;
@@ -172,6 +175,17 @@ class endpoint final : private accept_events {
   status listen_on_all(const std::string& first);
   status arrange_transports(const std::string& address);
   std::string address_of_transport(std::size_t number) const;
+  own_rail* own_rail_at(std::uint8_t number);
+  nanoseconds turn_on_rail(std::uint8_t number);
+  bool is_rail_dead(std::size_t number) const noexcept {
+    return number < own_rails_.size() && own_rails_[number].dead();
+  }
+  bool is_rail_of_two(std::uint8_t number) const noexcept;
+  bool probe_over_rail(std::uint8_t number) noexcept;
+  bool has_rail_in_doubt() const noexcept;
+  void settle_rails(nanoseconds patience);
+  void note_rail_loss(node_id peer, std::uint8_t number, time_point began);
+  void note_rail_answer(std::uint8_t number, time_point left);
   void stop_listening() noexcept;
   void on_accepted(link& accepted) noexcept override { accept(accepted, 0); }
   void accept(link& accepted, std::uint8_t by) noexcept;
@@ -199,6 +213,7 @@ class endpoint final : private accept_events {
   const rail_set* rails_ = nullptr;                // null if there is only one
   named_rails* named_ = nullptr;                   // `rail_`, if it is all transports by name
   std::vector<std::unique_ptr<rail_door>> doors_;  // of the others
+  std::vector<own_rail> own_rails_;                // empty until there is something to note
   endpoint_options options_;
   std::array<endpoint_events*, class_count> handlers_;
   std::shared_ptr<endpoint_buffers> buffers_;

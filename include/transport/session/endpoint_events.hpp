@@ -9,6 +9,7 @@
 #include "transport/session/greeting.hpp"
 #include "transport/session/link.hpp"
 #include "transport/session/message.hpp"
+#include "transport/session/rails/own_rail.hpp"
 #include "transport/session/rails/path_news.hpp"
 #include "transport/session/session.hpp"
 
@@ -109,6 +110,9 @@ class endpoint_events {
     static_cast<void>(peer);
     static_cast<void>(news);
   }
+  /// One of this node's own rails is taken for dead, or is alive again. It is called for the layer that has
+  /// class urgent.
+  virtual void on_rail_news(const rail_news& news) noexcept { static_cast<void>(news); }
   /// Nothing is under way to the peer or from it, and it works at `owing` requests while `waiting` wait for
   /// it here: a bug, here or there. Nothing is done about it. It is called for the layer that has class
   /// urgent.

@@ -31,6 +31,8 @@ struct endpoint_statistics {
   /// How often messages went over from one path of a peer to another, and how often paths were suspected and
   /// died.
   std::uint64_t path_moves = 0, path_suspicions = 0, path_deaths = 0;
+  /// How often one of this node's own rails was taken for dead.
+  std::uint64_t rail_deaths = 0;
   /// Links of peers with several paths that broke or were cut here, and those that ended because the peer had
   /// told so over another one.
   std::uint64_t links_cut = 0, links_ended_as_told = 0;

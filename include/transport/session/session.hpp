@@ -212,7 +212,9 @@ class session final : public list_hook<watched> {
   path_table& need_paths();
   path& path_at(path_key key) noexcept;
   void tell_path(const path_news& news) noexcept;
-  void on_path_answer(path_key key) noexcept;
+  void on_path_answer(const carrier& by) noexcept;
+  void on_path_loss(path_key key, time_point began);
+  void settle_losses();
   bool unsettled() noexcept;
   void keep_paths() noexcept;
   void compare_paths(bool late) noexcept;

@@ -285,6 +285,10 @@ void engine::on_path_news(transport::session& peer, const transport::path_news& 
   journal_->path_news(options_.id, peer.peer(), news, called(news.path), called(news.to));
 }
 
+void engine::on_rail_news(const transport::rail_news& news) noexcept {
+  journal_->rail_news(options_.id, news, endpoint_.name_of_rail(news.rail));
+}
+
 void engine::on_violation(node_id peer, const error& reason) noexcept {
   journal_->link_broken(peer, reason);
 }

@@ -184,13 +184,13 @@ class engine final : private transport::endpoint_events {
   class end_requests;
   class end_teller;
   class member_questions;
-
   void on_request(transport::request_view& request) noexcept override;
   void on_cancelled(transport::incoming& work, const transport::cancel_reason& reason) noexcept override;
   bool on_notice(transport::session& from, std::span<const std::byte> head) noexcept override;
   void on_session_begun(transport::session& peer) noexcept override;
   void on_session_lost(transport::session& peer, const error& reason) noexcept override;
   void on_path_news(transport::session& peer, const transport::path_news& news) noexcept override;
+  void on_rail_news(const transport::rail_news& news) noexcept override;
   void on_handshake_refused(node_id peer, const error& reason) noexcept override;
   void on_violation(node_id peer, const error& reason) noexcept override;
   void on_answers_missing(node_id peer, std::size_t waiting, std::size_t owing) noexcept override;

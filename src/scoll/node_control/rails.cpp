@@ -35,7 +35,14 @@ std::string reason_of(const path_snapshot& p) {
   return p.why ? ": " + describe(p.why) : "";
 }
 
-/// One sentence about the state of a path.
+/// A sentence about the rail of a path, if it is dead.
+std::string rail_sentence(const path_snapshot& p) {
+  if (p.rail_verdict.empty()) return "";
+  return fmt::format(" Rail {} of this node is dead: {}. One peer at a time tries it.", p.rail,
+                     p.rail_verdict);
+}
+
+/// One sentence about the state of a path, and one about its rail if that is dead.
 std::string sentence_about(const path_snapshot& p) {
   const std::string next =
       p.next_try ? fmt::format(" The next attempt to connect is in {:.1f} s.", seconds_of(*p.next_try)) : "";
@@ -44,10 +51,11 @@ std::string sentence_about(const path_snapshot& p) {
     return fmt::format("{} has been good{}.", name, text_of(p.age));
   if (p.health == path_health::good) return fmt::format("{} was good, and is not connected.", name);
   if (p.health == path_health::suspect)
-    return fmt::format("{} has been suspect{}{}. It is cut if it does not answer.", name, text_of(p.age),
-                       reason_of(p));
+    return fmt::format("{} has been suspect{}{}. It is cut if it does not answer.{}", name, text_of(p.age),
+                       reason_of(p), rail_sentence(p));
   if (p.health == path_health::dead)
-    return fmt::format("{} has been dead{}{}.{}", name, text_of(p.age), reason_of(p), next);
+    return fmt::format("{} has been dead{}{}.{}", name, text_of(p.age), reason_of(p),
+                       next + rail_sentence(p));
   if (p.health == path_health::proving) {
     return fmt::format(
         "{} has been back{}, after trouble{}. It must answer for {:.1f} s before it is preferred again.",
@@ -106,6 +114,7 @@ json rail_json(const rail_snapshot& r) {
           {"address", r.address},
           {"device", r.device},
           {"state", r.state},
+          {"verdict", r.verdict.empty() ? json(nullptr) : json(r.verdict)},
           {"since_ms", milliseconds_json(r.age)},
           {"connections", r.connections},
           {"peers", r.peers},
@@ -126,6 +135,7 @@ json path_json(const path_snapshot& p) {
           {"suspicions", p.suspicions},
           {"deaths", p.deaths},
           {"moves", p.moves},
+          {"rail_verdict", p.rail_verdict.empty() ? json(nullptr) : json(p.rail_verdict)},
           {"proof_ms", milliseconds_json(p.proof)},
           {"next_try_ms", milliseconds_json(p.next_try)}};
 }

@@ -172,7 +172,10 @@ void carrier::connect_after(nanoseconds pause) noexcept {
 
 void carrier::resume_after_pause() noexcept {
   state_ = state::idle;
-  if (lane_.wants(*this)) return begin_connect();
+  if (lane_.wants(*this)) {
+    const nanoseconds wait = lane_.turn_of(*this);
+    return wait.count() == 0 ? begin_connect() : connect_after(wait);
+  }
   lane_.end_grace();
 }
 

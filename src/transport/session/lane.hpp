@@ -111,6 +111,8 @@ class lane final {
   void settle() noexcept;
   /// Connects by another path than the active one, and by all that are better.
   void make_standby() noexcept;
+  /// One of this node's own rails is alive again: connections by it are made soon.
+  void return_to_rail(std::uint8_t number) noexcept;
   /// Leaves the path of a bulk lane for the best one.
   void leave_path(const error& reason) noexcept;
   /// The path by which a bulk lane would connect now.
@@ -164,6 +166,7 @@ class lane final {
 
   // rails/lane_paths.cpp
   void choose_path(carrier& c) noexcept;
+  nanoseconds turn_of(const carrier& c);
   void on_path_failure(carrier& c, const error& reason, bool was_up) noexcept;
   void on_path_up(carrier& c) noexcept;
   bool standby_wanted(const carrier& c) noexcept;
@@ -174,6 +177,7 @@ class lane final {
   void note_path() noexcept;
   void hedge() noexcept;
   void attend_paths() noexcept;
+  void hurry_others() noexcept;
   void stop_others(bool keep_connecting) noexcept;
   std::size_t connections() const noexcept;
 

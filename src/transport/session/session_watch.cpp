@@ -98,7 +98,7 @@ void session::on_contact(const carrier& by, nanoseconds took) noexcept {
   silent_for_ = 0;
   last_contact_ = endpoint_.executor_.now();
   if (by.lane() != lane_id::control) return;
-  if (paths_ != nullptr) on_path_answer(by.path());
+  if (paths_ != nullptr) on_path_answer(by);
   if (took.count() != 0 && lanes_[index(lane_id::control)]->is_active(by)) rtt_->add(took, last_contact_);
 }
 

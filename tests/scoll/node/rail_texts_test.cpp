@@ -69,6 +69,19 @@ TEST_CASE("another path than the preferred one is explained by what is wrong wit
                 "Bulk messages go by the same path.", "The path by rail d to 10.3.0.2:1 stands by."});
 }
 
+TEST_CASE("a path is explained by its rail if that is dead") {
+  path_snapshot dead = path_by("a", "10.0.0.2:1", health::dead);
+  dead.why = {errc::connection_lost, "no answer for 104 ms, while another path answers"};
+  dead.rail_verdict = rail_verdict(3);
+  const sentences said = explain_paths(1, 2, {dead, carrying(path_by("b", "10.1.0.2:1", health::good))});
+  CHECK(said[2] ==
+        "The path by rail a to 10.0.0.2:1 has been dead for 2.5 s: connection_lost: no answer for 104 ms, "
+        "while "
+        "another path answers. Rail a of this node is dead: lost by 3 peers within 1 s. One peer at a time "
+        "tries "
+        "it.");
+}
+
 TEST_CASE("one path, and none that is connected, are explained") {
   CHECK(explain_paths(1, 2, {path_by("", "10.0.0.2:1", health::untried)}) ==
         sentences{"Node 1 knows one path to node 2, so there is nothing to choose.",

@@ -50,6 +50,7 @@ class service final : public endpoint_events {
   std::function<void(session&, const error&)> lost;
   std::function<void(session&)> noticed;
   std::function<void(session&)> begun;
+  std::function<void(const rail_news&)> news;
   bool ignore_notices = false;
 
   void answer(std::size_t i) {
@@ -111,6 +112,9 @@ class service final : public endpoint_events {
   }
   void on_session_begun(session& peer) noexcept override {
     if (begun) begun(peer);
+  }
+  void on_rail_news(const rail_news& what) noexcept override {
+    if (news) news(what);
   }
   void on_session_lost(session& peer, const error& reason) noexcept override {
     losses.push_back(reason);

@@ -108,10 +108,16 @@ std::string seconds_text(const json& ms) {
   return ms.is_null() ? "-" : fmt::format("{:.1f}", ms.get<double>() / 1000);
 }
 
+/// "up", or "dead: lost by 3 peers within 1 s"
+std::string state_of(const json& rail) {
+  const auto state = rail["state"].get<std::string>();
+  return rail["verdict"].is_null() ? state : state + ": " + rail["verdict"].get<std::string>();
+}
+
 std::string rails(const json& answer) {
   table own({"rail", "state", "for s", "address", "device", "peers", "connections", "last error"});
   for (const json& r : answer["rails"]) {
-    own.add({or_dash(r["name"]), text_of(r["state"]), seconds_text(r["since_ms"]), or_dash(r["address"]),
+    own.add({or_dash(r["name"]), state_of(r), seconds_text(r["since_ms"]), or_dash(r["address"]),
              or_dash(r["device"]), text_of(r["peers"]), text_of(r["connections"]), text_of(r["last_error"])});
   }
   table t({"node", "rail", "to", "health", "for s", "lanes", "carries", "suspected", "died", "moved",

@@ -207,7 +207,7 @@ void lane::attend_paths() noexcept {
   if (grace_timer_.armed()) return;
   start_grace();
   carrier_->hurry();
-  for (auto& c : others_) c->hurry();
+  hurry_others();
 }
 
 bool lane::wants(const carrier& c) noexcept {
@@ -247,6 +247,7 @@ void lane::on_path_up(carrier& c) noexcept {
   path& its = session_.path_at(c.path());
   its.came_up(ex().now());
   its.try_at({});
+  session_.endpoint_.note_rail_answer(c.path().own, ex().now());
   session_.paths_->used_at = ex().now();
   if (!is_active(c)) {
     c.set_cursor(nullptr);
@@ -267,8 +268,10 @@ void lane::on_path_failure(carrier& c, const error& reason, bool was_up) noexcep
   if (was_up && is_active(c) && spare_ != nullptr && spare_->welcomed() && spare_takes_over(reason)) return;
   if (was_up && id_ == lane_id::control) {
     ++session_.endpoint_.statistics_.path_deaths;
+    const bool news = its.health() != path_health::suspect;
     its.died(now, options.rails_prove, reason);
     session_.tell_path({path_news::kind::dead, c.path(), {}, false, words_of(reason)});
+    if (news) session_.on_path_loss(c.path(), now);
     if (SCOLL_MUTANT(rails_death_as_nodes, "the death of a path ends the session"))
       return session_.fail(reason);
   } else if (id_ == lane_id::control) {
@@ -292,18 +295,22 @@ void lane::on_path_failure(carrier& c, const error& reason, bool was_up) noexcep
   if (!up() || id_ == lane_id::bulk) {
     retry(c, reason);
     // The last path is gone: all others are tried at once, however long they were to wait.
-    if (was_up && id_ == lane_id::control && needed()) {
-      for (auto& other : others_) other->hurry();
-    }
+    if (was_up && id_ == lane_id::control && needed()) hurry_others();
     return;
   }
   make_standby();
   if (!c.idle() && !c.pausing()) return;
-  const nanoseconds pause = its.next_pause();
+  const nanoseconds pause =
+      session_.endpoint_.is_rail_dead(c.path().own) ? path::first_pause : its.next_pause();
   const auto jitter = session_.endpoint_.random_.below(static_cast<std::uint64_t>(pause.count()) / 4 + 1);
   const nanoseconds whole = pause + nanoseconds(static_cast<std::int64_t>(jitter));
   its.try_at(now + whole);
   c.connect_after(whole);
+}
+
+/// An attempt may make carriers for further paths.
+void lane::hurry_others() noexcept {
+  for (std::size_t i = 0; i < others_.size(); ++i) others_[i]->hurry();
 }
 
 /// Goes on by another path, whose connection begins with what has not been acknowledged.

@@ -50,10 +50,19 @@ class path_table {
   void session_over() noexcept {
     told.clear();
     answers.clear();
+    losses.clear();
   }
+
+  /// A path that does not answer what left at `began`.
+  struct loss {
+    path_key key;
+    time_point began;
+  };
 
   /// When something was last awaited of the peer.
   time_point used_at{};
+  /// The losses of which it is not known whether another rail answers.
+  std::vector<loss> losses;
   /// The connections whose end this node has told, or is about to tell, and the peer has not confirmed.
   std::vector<link_down> told;
   /// The answers that are due.

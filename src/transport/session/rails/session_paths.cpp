@@ -98,11 +98,13 @@ void session::tell_path(const path_news& news) noexcept {
   endpoint_.handler_of(traffic_class::urgent).on_path_news(*this, news);
 }
 
-void session::on_path_answer(path_key key) noexcept {
+void session::on_path_answer(const carrier& by) noexcept {
+  const path_key key = by.path();
   path& its = path_at(key);
   const bool in_doubt = its.health() != path_health::good;
   its.answered(last_contact_);
   if (in_doubt && its.health() == path_health::good) tell_path({path_news::kind::good, key, {}, false, {}});
+  endpoint_.note_rail_answer(key.own, by.probes().answered_probe_left());
 }
 
 // ---- comparing
@@ -114,7 +116,7 @@ bool session::unsettled() noexcept {
   if (paths_ == nullptr || control == nullptr) return false;
   const time_point now = endpoint_.executor_.now();
   const bool used = now - paths_->used_at <= path_table::idle_after;
-  bool any = false;
+  bool any = used && control->up() && (!paths_->losses.empty() || endpoint_.has_rail_in_doubt());
   control->each_up([&](carrier& c) {
     const path& its = path_at(c.path());
     const bool proves = its.health() == path_health::proving;
@@ -152,6 +154,8 @@ void session::compare_paths(bool late) noexcept {
     if (up[i]->up()) judge(*up[i]);
   }
   if (lanes_[index(lane_id::control)].get() != control || !control->up()) return;
+  settle_losses();
+  if (!late) endpoint_.settle_rails(endpoint_.options_.rails_detect);
   keep_paths();
   probe_paths();
 }
@@ -195,6 +199,7 @@ void session::on_suspicion(carrier& c, const error& reason) noexcept {
   c.seen().looks = 0;
   path_at(c.path()).suspect(endpoint_.executor_.now(), endpoint_.options_.rails_prove, reason);
   tell_path({path_news::kind::suspected, c.path(), {}, false, words_of(reason)});
+  on_path_loss(c.path(), c.seen().since);
   lanes_[index(lane_id::control)]->settle();
   if (beside != nullptr && beside->up()) bulk->leave_path(reason);
 }
@@ -213,7 +218,7 @@ void session::judge_suspect(carrier& c) noexcept {
 void session::probe_paths() noexcept {
   lane& control = *lanes_[index(lane_id::control)];
   const time_point now = endpoint_.executor_.now();
-  bool doubt = false;
+  bool doubt = !paths_->losses.empty();
   control.each_up(
       [&](carrier& c) { doubt |= c.seen().waits || path_at(c.path()).health() == path_health::suspect; });
   if (lane* const bulk = lanes_[index(lane_id::bulk)].get(); bulk != nullptr && bulk->up()) {

@@ -82,12 +82,35 @@ class rails_world final : public virtual_world {
   nanoseconds now() { return clock.world().now(); }
 };
 
+/// A simulated rail that counts the connections that were tried.
+class counted_rail final : public rail {
+ public:
+  explicit counted_rail(std::unique_ptr<rail> behind) : behind_(std::move(behind)) {}
+  std::uint64_t attempts = 0;
+
+  status listen(const std::string& address, accept_events& events) noexcept override {
+    return behind_->listen(address, events);
+  }
+  std::string listen_address() const override { return behind_->listen_address(); }
+  void stop_listening() noexcept override { behind_->stop_listening(); }
+  void connect(const std::string& address, connect_events& waiter) noexcept override {
+    ++attempts;
+    behind_->connect(address, waiter);
+  }
+  void cancel_connect(connect_events& waiter) noexcept override { behind_->cancel_connect(waiter); }
+  std::size_t open() const noexcept override { return behind_->open(); }
+  task<void> all_closed() override { return behind_->all_closed(); }
+
+ private:
+  std::unique_ptr<rail> behind_;
+};
+
 /// A node with several rails.
 class rail_node final {
  public:
   rail_node(rails_world& w, const endpoint_options& o) : id(o.self), world_(w) {
     for (std::size_t i = 0; i < w.rails; ++i) {
-      rails_.push_back(w.make_rail_of(id, i));
+      rails_.push_back(std::make_unique<counted_rail>(w.make_rail_of(id, i)));
       set_.add(std::string(1, static_cast<char>('a' + i)), *rails_.back(), {.listen = w.address_on(id, i)})
           .value();
     }
@@ -112,6 +135,8 @@ class rail_node final {
     return sum;
   }
   std::size_t open(std::size_t rail) const { return rails_[rail]->open(); }
+  /// The connections that were tried by a rail.
+  std::uint64_t attempts(std::size_t rail) const { return rails_[rail]->attempts; }
   void knows(node_id other) {
     std::vector<std::string> addresses;
     for (std::size_t i = 0; i < world_.rails; ++i) addresses.push_back(world_.address_on(other, i));
@@ -125,7 +150,7 @@ class rail_node final {
 
  private:
   rails_world& world_;
-  std::vector<std::unique_ptr<rail>> rails_;
+  std::vector<std::unique_ptr<counted_rail>> rails_;
   rail_set set_;
 
  public:

@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "transport/session/class_index.hpp"
+#include "transport/session/endpoint.hpp"
+#include "transport/session/lane.hpp"
+#include "transport/session/rails/own_rail.hpp"
+#include "transport/session/rails/path_table.hpp"
+#include "transport/session/session.hpp"
+
+// What the paths to all peers together show of this node's own rails. If a rail is dead, each peer would find
+// that out by itself and try to connect by it at its own pace, which are many attempts for nothing.
+namespace scoll::transport {
+namespace {
+
+/// When a rail is alive again, the connections by it are made within this time.
+constexpr nanoseconds return_spread = std::chrono::milliseconds(200);
+
+}  // namespace
+
+own_rail* endpoint::own_rail_at(std::uint8_t number) {
+  if (rails() < 2 || number >= rails()) return nullptr;
+  own_rails_.resize(rails());
+  return &own_rails_[number];
+}
+
+const own_rail* endpoint::verdict_on(std::size_t rail) const noexcept {
+  return rail < own_rails_.size() ? &own_rails_[rail] : nullptr;
+}
+
+nanoseconds endpoint::turn_on_rail(std::uint8_t number) {
+  own_rail* const its = own_rail_at(number);
+  return its == nullptr ? nanoseconds(0) : its->turn(executor_.now());
+}
+
+/// True if exactly two peers have been connected by the rail.
+bool endpoint::is_rail_of_two(std::uint8_t number) const noexcept {
+  std::size_t peers = 0;
+  for (const auto& [node, peer] : sessions_) {
+    peers += std::ranges::any_of(peer->paths(), [&](const path& p) {
+      return p.key().own == number && p.health() != path_health::untried;
+    });
+    if (peers > 2) return false;
+  }
+  return peers == 2;
+}
+
+void endpoint::note_rail_loss(node_id peer, std::uint8_t number, time_point began) {
+  own_rail* const its = own_rail_at(number);
+  if (its == nullptr) return;
+  if (!its->lost(peer, began, executor_.now(), [&] { return is_rail_of_two(number); })) return;
+  if (!probe_over_rail(number)) settle_rails(nanoseconds(0));
+}
+
+/// Probes a few of the peers that have not lost the rail. False if there is none.
+bool endpoint::probe_over_rail(std::uint8_t number) noexcept {
+  std::size_t probes = 0;
+  for (auto& [node, peer] : sessions_) {
+    lane* const control = peer->lanes_[index(lane_id::control)].get();
+    if (control == nullptr || peer->paths_ == nullptr || probes >= own_rail::peers_wanted) continue;
+    control->each_up([&](carrier& c) {
+      if (c.path().own != number || !peer->path_at(c.path()).usable()) return;
+      c.send_probe();
+      ++probes;
+    });
+  }
+  return probes != 0;
+}
+
+bool endpoint::has_rail_in_doubt() const noexcept {
+  return std::ranges::any_of(own_rails_, &own_rail::in_doubt);
+}
+
+void endpoint::settle_rails(nanoseconds patience) {
+  for (std::size_t i = 0; i < own_rails_.size(); ++i) {
+    own_rail& its = own_rails_[i];
+    if (!its.settle(executor_.now(), patience)) continue;
+    ++statistics_.rail_deaths;
+    handler_of(traffic_class::urgent).on_rail_news({static_cast<std::uint8_t>(i), true, its.lost_by()});
+  }
+}
+
+void endpoint::note_rail_answer(std::uint8_t number, time_point left) {
+  own_rail* const its = own_rail_at(number);
+  if (its == nullptr || !its->answered(left)) return;
+  handler_of(traffic_class::urgent).on_rail_news({number, false, its->lost_by()});
+  for (auto& [node, peer] : sessions_) {
+    lane* const control = peer->lanes_[index(lane_id::control)].get();
+    if (control != nullptr) control->return_to_rail(number);
+  }
+}
+
+/// The path does not answer what left at `began`.
+void session::on_path_loss(path_key key, time_point began) {
+  const bool noted = std::ranges::find(paths_->losses, key, &path_table::loss::key) != paths_->losses.end();
+  if (endpoint_.rails() > 1 && !noted) paths_->losses.push_back({key, began});
+}
+
+/// The peer has lost a rail if no path by it can be used, and what left later has been answered over another
+/// one. A peer that is gone answers over none.
+void session::settle_losses() {
+  lane& control = *lanes_[index(lane_id::control)];
+  std::erase_if(paths_->losses, [&](const path_table::loss& each) {
+    bool by_it = false;
+    bool by_another = false;
+    control.each_up([&](carrier& c) {
+      if (!path_at(c.path()).usable()) return;
+      const bool same = c.path().own == each.key.own;
+      by_it |= same;
+      by_another |= !same && c.probes().answered_probe_left() > each.began;
+    });
+    if (!by_it && by_another) endpoint_.note_rail_loss(peer_, each.key.own, each.began);
+    return by_it || by_another;
+  });
+}
+
+nanoseconds lane::turn_of(const carrier& c) {
+  const bool waits = has_paths() && id_ == lane_id::control && up();
+  return waits ? session_.endpoint_.turn_on_rail(c.path().own) : nanoseconds(0);
+}
+
+/// An attempt that began while the rail was dead may have lost its first packet, and waits long for the next.
+void lane::return_to_rail(std::uint8_t number) noexcept {
+  for (auto& c : others_) {
+    if (c->path().own != number || (!c->pausing() && !c->attempting())) continue;
+    c->stop();
+    const auto spread = static_cast<std::uint64_t>(return_spread.count());
+    c->connect_after(nanoseconds(static_cast<std::int64_t>(session_.endpoint_.random_.below(spread))));
+  }
+}
+
+}  // namespace scoll::transport
