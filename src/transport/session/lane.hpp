@@ -67,6 +67,9 @@ class lane final {
   void probe_if_due() noexcept;
   /// This process did not run for a while: the round trip of no probe that is under way counts.
   void distrust_times() noexcept { carrier_->probes().distrust_times(ex().now()); }
+  /// Nothing answers: makes another connection beside the one that is up and silent, and tries the other paths
+  /// at once.
+  void try_anew() noexcept;
   /// Makes another connection beside the one that is up and silent. If the peer welcomes it, that shows that
   /// the peer is there and the old connection is dead; the new one takes its place.
   void try_spare() noexcept;

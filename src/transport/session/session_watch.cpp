@@ -82,7 +82,7 @@ bool session::look(bool late) noexcept {
     return false;
   }
   if (silent_for_ > looks(limits::standstill)) ++still_looks_;
-  if (silent_for_ != 0 && silent_for_ % looks(limits::silent_link) == 0) (*probed)->try_spare();
+  if (silent_for_ != 0 && silent_for_ % looks(limits::silent_link) == 0) (*probed)->try_anew();
   (*probed)->probe_if_due();
   if (paths_ != nullptr) compare_paths(late);
   for (auto& l : lanes_) {
@@ -128,6 +128,12 @@ void session::compare_waiting(std::uint32_t owing, std::uint64_t settled_before)
   if (std::exchange(missing_since_, now) != now) return;
   ++endpoint_.statistics_.answers_missing;
   endpoint_.handler_of(traffic_class::urgent).on_answers_missing(peer_, waiting(), owing);
+}
+
+/// Paths that were dead may be back: whichever is welcomed first shows whether the peer is there.
+void lane::try_anew() noexcept {
+  try_spare();
+  if (has_paths() && id_ == lane_id::control) hurry_others();
 }
 
 bool session::probe_now() noexcept {

@@ -179,6 +179,20 @@ TEST_CASE("bulk goes by a rail that still proves itself rather than by two netwo
   p.check_clean();
 }
 
+TEST_CASE("a rail that is back is tried at once when the only connected one falls silent") {
+  rails_world w(2);
+  rail_pair p(w);
+  p.traffic(500ms);
+  w.block(1, 0, w.now() + 1000s);
+  p.traffic(40s);  // by now it is tried every ten seconds
+  w.block(1, 0, 0ns);
+  w.block(1, 1, w.now() + 100s);
+  CHECK(p.traffic(5s) <= 2s);
+  CHECK(p.path(1) == straight_a);
+  CHECK(p.path(2) == straight_a);
+  p.check_clean();
+}
+
 TEST_CASE("a rail that is dead from the start costs a step, and no session") {
   rails_world w(2);
   w.block(2, 0, 1000s);
