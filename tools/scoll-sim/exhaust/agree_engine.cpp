@@ -20,7 +20,7 @@ constexpr std::chrono::microseconds deadline = 8s;
 constexpr nanoseconds news_take = 3ms;          // until the others hear of a death
 constexpr nanoseconds silent_news_take = 60ms;  // if no connection has told them
 constexpr std::chrono::microseconds parted = 1500ms;
-constexpr nanoseconds ending = 12s;
+constexpr nanoseconds time_to_end = 12s;
 constexpr std::uint32_t most_steps = 5000;
 
 std::string_view to_string(misfortune m) {
@@ -43,9 +43,10 @@ plan plan_of(const engine_bounds& b) {
 }
 
 /// One run of nodes that agree or shrink their group.
-class trial {
+class agreement_trial {
  public:
-  explicit trial(const engine_bounds& b) : bounds_(b), cluster_(std::make_unique<cluster>(plan_of(b))) {
+  explicit agreement_trial(const engine_bounds& b)
+      : bounds_(b), cluster_(std::make_unique<cluster>(plan_of(b))) {
     const std::uint32_t last = b.members - 1;  // the creator lives, because the group ends with it
     cluster_->carry_out({now(), events::group{the_group, last, flat::kind, 0, number_set::below(b.members)}});
     run_for(creation);
@@ -57,8 +58,8 @@ class trial {
       }
     }
   }
-  trial(const trial&) = delete;
-  trial& operator=(const trial&) = delete;
+  agreement_trial(const agreement_trial&) = delete;
+  agreement_trial& operator=(const agreement_trial&) = delete;
 
   /// Returns false if nothing is left to do.
   bool step() { return !over() && cluster_->world().step(now() + 1s); }
@@ -94,7 +95,7 @@ class trial {
     if (found.empty()) check_progress(found);
     if (found.empty()) {
       cluster_->begin_shutdown();
-      run_for(ending);
+      run_for(time_to_end);
       cluster_->bury_the_dead();
       check_shutdown(*cluster_, found);
     }
@@ -143,7 +144,7 @@ struct reached {
 
 /// Makes the run with the misfortune after `steps` steps, and the second after `more`.
 reached run_once(const engine_bounds& b, std::uint32_t steps, std::uint32_t more) {
-  trial t(b);
+  agreement_trial t(b);
   bool going = true;
   for (std::uint32_t i = 0; i < steps && going; ++i) going = t.step();
   reached r;

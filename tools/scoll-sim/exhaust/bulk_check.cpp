@@ -108,12 +108,12 @@ bool is_below(std::uint32_t rank, std::uint32_t other, std::uint32_t n) {
 }
 
 /// One run: some nodes in virtual time, and one broadcast with bulk data.
-class trial {
+class bulk_trial {
  public:
-  trial(const bulk_plan& plan, std::uint32_t members, std::uint32_t pieces);
-  ~trial();
-  trial(const trial&) = delete;
-  trial& operator=(const trial&) = delete;
+  bulk_trial(const bulk_plan& plan, std::uint32_t members, std::uint32_t pieces);
+  ~bulk_trial();
+  bulk_trial(const bulk_trial&) = delete;
+  bulk_trial& operator=(const bulk_trial&) = delete;
 
   void alter(std::uint32_t rank, std::uint32_t piece) { log_->alters = {{rank, piece}}; }
   /// Runs until the member has taken so many steps, or to the end. Returns the number of its steps.
@@ -147,7 +147,7 @@ class trial {
   scope work_;
 };
 
-trial::trial(const bulk_plan& plan, std::uint32_t members, std::uint32_t pieces)
+bulk_trial::bulk_trial(const bulk_plan& plan, std::uint32_t members, std::uint32_t pieces)
     : plan_(plan),
       members_(members),
       network_(ex_.world(), testing::sim_network::usual_chunk_bytes, members),
@@ -182,19 +182,19 @@ trial::trial(const bulk_plan& plan, std::uint32_t members, std::uint32_t pieces)
   work_.spawn(tell());
 }
 
-trial::~trial() {
+bulk_trial::~bulk_trial() {
   for (std::uint32_t i = 0; i < members_; ++i) work_.spawn(stop(i));
   sync_wait(ex_, join());
   nodes_.clear();
   ex_.run_until_idle();
 }
 
-task<void> trial::stop(std::uint32_t i) {
+task<void> bulk_trial::stop(std::uint32_t i) {
   const status ended = co_await nodes_[i]->shutdown(100ms);
   static_cast<void>(ended);  // who is cut off cannot hand over what it holds
 }
 
-task<void> trial::tell() {
+task<void> bulk_trial::tell() {
   const loaded::request asked{};
   bcast_options how;
   how.bulk = std::span<const std::byte>(object_);
@@ -206,12 +206,12 @@ task<void> trial::tell() {
   std::ranges::fill(object_, std::byte{0xdd});
 }
 
-std::uint64_t trial::steps_of(std::uint32_t i) const {
+std::uint64_t bulk_trial::steps_of(std::uint32_t i) const {
   const transport::endpoint_statistics& s = nodes_[i]->wire().statistics();
   return log_->of[i].hooks() + s.requests_sent + s.replies_sent + s.frames_received;
 }
 
-std::uint64_t trial::run(std::uint32_t member, std::uint64_t steps) {
+std::uint64_t bulk_trial::run(std::uint32_t member, std::uint64_t steps) {
   const std::uint64_t before = steps_of(member);
   const auto done = [&] { return steps_of(member) - before; };
   while (done() < steps && !told_ && ex_.run_until_idle(1) != 0) {
@@ -219,7 +219,7 @@ std::uint64_t trial::run(std::uint32_t member, std::uint64_t steps) {
   return done();
 }
 
-void trial::kill(std::uint32_t victim) {
+void bulk_trial::kill(std::uint32_t victim) {
   victim_ = victim;
   executed_at_death_ = log_->of[victim].executed;
   for (std::uint32_t j = 0; j < members_; ++j) {
@@ -231,7 +231,7 @@ void trial::kill(std::uint32_t victim) {
 }
 
 /// Lets the survivors hear of the death, and everything come to rest.
-void trial::finish() {
+void bulk_trial::finish() {
   ex_.run_for(until_verdict);
   for (std::uint32_t i = 0; i < members_ && victim_; ++i) {
     if (!died(i)) nodes_[i]->on_dead(*victim_ + 1, 1);
@@ -241,14 +241,14 @@ void trial::finish() {
   ex_.run_for(5s);
 }
 
-std::string trial::fault() const {
+std::string bulk_trial::fault() const {
   if (!log_->wrong.empty()) return log_->wrong;
   if (!told_) return "the broadcast does not end";
   if (std::string found = died(0) ? std::string() : fault_of_outcome(); !found.empty()) return found;
   return fault_at_rest();
 }
 
-std::string trial::fault_of_outcome() const {
+std::string bulk_trial::fault_of_outcome() const {
   for (std::uint32_t rank = 0; rank < members_; ++rank) {
     const std::uint32_t times = died(rank) ? executed_at_death_ : log_->of[rank].executed;
     const member_state state = told_->state(rank);
@@ -263,7 +263,7 @@ std::string trial::fault_of_outcome() const {
   return {};
 }
 
-std::string trial::fault_at_rest() const {
+std::string bulk_trial::fault_at_rest() const {
   for (std::uint32_t i = 0; i < members_; ++i) {
     const account& a = log_->of[i];
     if (a.replied != a.prepared) return fmt::format("the place of rank {} does not come back", i);
@@ -293,13 +293,13 @@ class search {
     for (std::uint32_t victim = 0; victim < members_ && going(); ++victim) {
       std::uint64_t steps = 0;
       {
-        trial undisturbed(plan_, members_, pieces);
+        bulk_trial undisturbed(plan_, members_, pieces);
         steps = undisturbed.run(victim, UINT64_MAX);
         undisturbed.finish();
         judge(undisturbed, fmt::format("{} pieces, nobody dies", pieces));
       }
       for (std::uint64_t step = 0; step <= steps && going(); ++step) {
-        trial one(plan_, members_, pieces);
+        bulk_trial one(plan_, members_, pieces);
         one.run(victim, step);
         one.kill(victim);
         one.finish();
@@ -310,7 +310,7 @@ class search {
   void alter_each(std::uint32_t pieces) {
     for (std::uint32_t rank = 1; rank < members_; ++rank) {
       for (std::uint32_t piece = 0; piece < pieces && going(); ++piece) {
-        trial one(plan_, members_, pieces);
+        bulk_trial one(plan_, members_, pieces);
         one.alter(rank, piece);
         one.finish();
         judge(one, fmt::format("{} pieces, rank {} alters piece {}", pieces, rank, piece));
@@ -321,7 +321,7 @@ class search {
 
  private:
   bool going() const { return found_.violation.empty(); }
-  void judge(const trial& one, const std::string& what) {
+  void judge(const bulk_trial& one, const std::string& what) {
     if (!going()) return;
     ++found_.cases;
     found_.violation = one.fault();

@@ -24,8 +24,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr nanoseconds lease = 100ms;
-constexpr nanoseconds until_verdict = 10ms;
-constexpr nanoseconds longest_story = 60s;
+constexpr nanoseconds until_death_is_known = 10ms;
+constexpr nanoseconds longest_group_story = 60s;
 
 /// The number of times that each rank has executed each of the two broadcasts.
 using executions = std::vector<std::uint32_t>;
@@ -48,12 +48,12 @@ struct story {
 };
 
 /// One run: some nodes in virtual time, of which one may die.
-class trial {
+class group_trial {
  public:
-  trial(const tree_spec& tree, std::uint32_t members);
-  ~trial();
-  trial(const trial&) = delete;
-  trial& operator=(const trial&) = delete;
+  group_trial(const tree_spec& tree, std::uint32_t members);
+  ~group_trial();
+  group_trial(const group_trial&) = delete;
+  group_trial& operator=(const group_trial&) = delete;
 
   /// Runs so many steps of the story, or to its end. Returns the number of steps.
   std::size_t run(std::size_t steps);
@@ -85,7 +85,7 @@ class trial {
   scope work_;
 };
 
-trial::trial(const tree_spec& tree, std::uint32_t members)
+group_trial::group_trial(const tree_spec& tree, std::uint32_t members)
     : tree_(tree),
       members_(members),
       network_(ex_.world(), testing::sim_network::usual_chunk_bytes, members),
@@ -113,23 +113,23 @@ trial::trial(const tree_spec& tree, std::uint32_t members)
   work_.spawn(tell());
 }
 
-trial::~trial() {
+group_trial::~group_trial() {
   for (std::uint32_t i = 0; i < members_; ++i) work_.spawn(stop(i));
   sync_wait(ex_, join());
   nodes_.clear();
   ex_.run_until_idle();
 }
 
-task<void> trial::stop(std::uint32_t i) {
+task<void> group_trial::stop(std::uint32_t i) {
   const status ended = co_await nodes_[i]->shutdown(100ms);
   static_cast<void>(ended);  // who is cut off cannot hand over what it holds
 }
 
-task<void> trial::join() {
+task<void> group_trial::join() {
   co_await work_.join();
 }
 
-task<void> trial::tell() {
+task<void> group_trial::tell() {
   std::vector<target> targets;
   for (node_id id = 1; id <= members_; ++id) targets.push_back({id, {}});
   group_options options;
@@ -140,7 +140,7 @@ task<void> trial::tell() {
   told_.delayed.emplace(co_await nodes_[0]->create_group<counted>(targets, options));
   const group<counted> delayed = told_.delayed->value();
   for (std::uint32_t i = 0; i < 2; ++i) {
-    if (i == 1) co_await sleep_for(2 * until_verdict);
+    if (i == 1) co_await sleep_for(2 * until_death_is_known);
     const bool known = verdict_;
     const counted::request asked{i};
     bcast_options how;
@@ -155,13 +155,13 @@ task<void> trial::tell() {
   told_.over = true;
 }
 
-std::size_t trial::run(std::size_t steps) {
+std::size_t group_trial::run(std::size_t steps) {
   std::size_t done = 0;
   while (done < steps && !told_.over && ex_.run_until_idle(1) != 0) ++done;
   return done;
 }
 
-void trial::kill(std::uint32_t victim) {
+void group_trial::kill(std::uint32_t victim) {
   victim_ = victim;
   died_ = ex_.now();
   for (std::uint32_t j = 0; j < members_; ++j) {
@@ -173,18 +173,18 @@ void trial::kill(std::uint32_t victim) {
 }
 
 /// Lets the survivors hear of the death, the story end, and the sweeps find what is left.
-void trial::finish() {
-  ex_.run_for(until_verdict);
+void group_trial::finish() {
+  ex_.run_for(until_death_is_known);
   verdict_ = victim_.has_value();
   for (std::uint32_t i = 0; i < members_ && victim_; ++i) {
     if (lives(i)) nodes_[i]->on_dead(*victim_ + 1, 1);
   }
-  const time_point limit = ex_.now() + longest_story;
+  const time_point limit = ex_.now() + longest_group_story;
   while (!told_.over && ex_.now() < limit) ex_.run_for(1ms);
   ex_.run_for(5 * lease);
 }
 
-std::string trial::fault() const {
+std::string group_trial::fault() const {
   if (!told_.over && lives(0)) return "the story does not end";
   for (std::uint32_t number = 0; number < 2 && told_.over; ++number) {
     if (std::string found = fault_of_broadcast(number); !found.empty()) return found;
@@ -192,7 +192,7 @@ std::string trial::fault() const {
   return fault_of_groups();
 }
 
-std::string trial::fault_of_broadcast(std::uint32_t number) const {
+std::string group_trial::fault_of_broadcast(std::uint32_t number) const {
   const outcome& account = *told_.broadcasts[number];
   for (std::uint32_t rank = 0; rank < members_; ++rank) {
     const std::uint32_t times = (*log_)[number][rank];
@@ -210,7 +210,7 @@ std::string trial::fault_of_broadcast(std::uint32_t number) const {
   return {};
 }
 
-std::string trial::fault_of_groups() const {
+std::string group_trial::fault_of_groups() const {
   const bool kept = lives(0) && told_.immediate && told_.immediate->has_value();
   for (std::uint32_t i = 0; i < members_; ++i) {
     if (!lives(i)) continue;
@@ -234,14 +234,14 @@ exhausted kill_at_each_step(const tree_spec& tree, std::uint32_t members) {
                  {}};
   std::size_t steps = 0;
   {
-    trial undisturbed(tree, members);
+    group_trial undisturbed(tree, members);
     steps = undisturbed.run(SIZE_MAX);
     undisturbed.finish();
     part.violation = undisturbed.fault();
   }
   for (std::size_t step = 0; step <= steps && part.violation.empty(); ++step) {
     for (std::uint32_t victim = 0; victim < members && part.violation.empty(); ++victim) {
-      trial one(tree, members);
+      group_trial one(tree, members);
       one.run(step);
       one.kill(victim);
       one.finish();

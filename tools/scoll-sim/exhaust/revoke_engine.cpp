@@ -56,13 +56,13 @@ struct death {
   std::size_t notices = 0;
 };
 
-constexpr std::uint32_t everybody = UINT32_MAX;
+constexpr std::uint32_t all_members = UINT32_MAX;
 
 /// Real nodes in virtual time, with one group that some of them hold. If all do, they have contact with each
 /// other.
 class small_cluster {
  public:
-  explicit small_cluster(std::uint32_t n, std::uint32_t holders = everybody)
+  explicit small_cluster(std::uint32_t n, std::uint32_t holders = all_members)
       : network_(ex_.world(), 65'536, n), running_(ex_) {
     network_.common_path().model = testing::sim_link_model::ideal(microseconds(10));
     std::vector<target> targets;
@@ -72,7 +72,7 @@ class small_cluster {
     }
     members_ = membership::make(std::move(targets)).value();
     for (std::uint32_t i = 0; i < n; ++i) start(i, n, (holders >> i & 1U) != 0);
-    for (std::uint32_t i = 0; i < n && holders == everybody; ++i) running_.spawn(broadcast(i, 0));
+    for (std::uint32_t i = 0; i < n && holders == all_members; ++i) running_.spawn(broadcast(i, 0));
     ex_.run_for(milliseconds(5));
   }
   ~small_cluster() {

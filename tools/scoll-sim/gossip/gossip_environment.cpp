@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t chunk_bytes = 4096;  // of streams, which the gossip does not use
+constexpr std::size_t stream_chunk_bytes = 4096;  // of streams, which the gossip does not use
 constexpr std::size_t most_violations = 20;
 
 constexpr std::uint64_t stream_of_rails = 5077;
@@ -50,7 +50,7 @@ gossip_environment::gossip_environment(const plan& p, testing::sim_world::observ
       rail_draws(p.seed, stream_of_rails),
       rails(draw_rails(rail_draws)),
       world(p.seed, p.hosts),
-      network(world, chunk_bytes, p.hosts * rails),
+      network(world, stream_chunk_bytes, p.hosts * rails),
       datagrams(network),
       weather(draw_gossip_weather(draws, faults, hosts)),
       shared(configuration_of(hosts, rails, gossip_interval)),

@@ -28,14 +28,14 @@ std::optional<Number> number(std::string_view text) {
   return n;
 }
 
-std::string quoted(std::string_view text) {
+std::string quoted_field(std::string_view text) {
   if (text.find_first_of(",\"") == std::string_view::npos) return std::string(text);
   std::string inside;
   for (const char c : text) inside.append(c == '"' ? 2 : 1, c);
   return '"' + inside + '"';
 }
 
-std::string unquoted(std::string_view text) {
+std::string unquoted_field(std::string_view text) {
   if (text.size() < 2 || text.front() != '"' || text.back() != '"') return std::string(text);
   std::string inside;
   text = text.substr(1, text.size() - 2);
@@ -56,7 +56,7 @@ std::optional<mutant_record> parse_row(std::string_view row) {
   r.run.work = *work;
   r.run.hosts = *hosts;
   r.run.seed = *seed;
-  r.property = unquoted(row);
+  r.property = unquoted_field(row);
   return r;
 }
 
@@ -83,7 +83,7 @@ std::string to_csv(const std::vector<mutant_record>& records) {
   std::string csv = fmt::format("{}\n", heading);
   for (const mutant_record& r : records)
     csv += fmt::format("{},{},{},{},{}\n", r.mutant, to_string(r.run.work), r.run.hosts, r.run.seed,
-                       quoted(r.property));
+                       quoted_field(r.property));
   return csv;
 }
 

@@ -23,7 +23,7 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-constexpr unsigned longest_run_s = 60;  // of real time; an unharmed run takes a fraction of a second
+constexpr unsigned longest_trial_s = 60;  // of real time; an unharmed run takes a fraction of a second
 
 /// A child writes its messages into a pipe, line by line. A dying child's standard error goes into the same
 /// pipe.
@@ -39,7 +39,7 @@ void say(std::string_view mark, std::string_view what) {
 bool passes(const mutant_trial& trial) {
   if (!trial.mutant.empty()) switch_on(trial.mutant);
   for (std::size_t i = 0; i < trial.runs.size(); ++i) {
-    alarm(longest_run_s);
+    alarm(longest_trial_s);
     say(run_mark, std::to_string(i));
     const run_report r = run(draw_plan(trial.runs[i]));
     if (r.found.empty()) continue;

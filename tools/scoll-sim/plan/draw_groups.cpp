@@ -9,9 +9,9 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t first_adopted = 500;  // numbers of adopted groups
-constexpr std::uint64_t first_mapped = 700;   // numbers of groups whose members services name
-constexpr std::uint64_t first_settled = 900;  // numbers of groups made of delayed ones
+constexpr std::uint64_t first_adopted_group = 500;  // numbers of adopted groups
+constexpr std::uint64_t first_mapped = 700;         // numbers of groups whose members services name
+constexpr std::uint64_t first_settled = 900;        // numbers of groups made of delayed ones
 constexpr std::uint64_t first_hasty = 2'000;  // numbers of groups whose creation is overtaken by its undoing
 constexpr std::uint64_t first_cut_short = 61'000;  // numbers of calls that last until their group ends
 
@@ -180,7 +180,8 @@ void draw_groups(draft& d) {
     const nanoseconds soon = random.moment(nanoseconds(0), milliseconds(2));
     draw_created(d, g, start + (g < early ? soon : spread * static_cast<std::int64_t>(g - early + 1)));
   }
-  for (std::uint64_t g = 0; g < adopted && d.has().adopted_groups; ++g) draw_adopted(d, first_adopted + g);
+  for (std::uint64_t g = 0; g < adopted && d.has().adopted_groups; ++g)
+    draw_adopted(d, first_adopted_group + g);
   draws named = d.stream("mapped groups");
   const std::uint64_t mapped = named.between(1, 3);
   for (std::uint64_t g = 0; g < mapped && d.has().mapped_groups; ++g) draw_mapped(d, first_mapped + g);

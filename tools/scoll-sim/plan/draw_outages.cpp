@@ -8,7 +8,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t first_call = 50'000;
-constexpr std::uint64_t first_haul = 150'000;
+constexpr std::uint64_t first_haul_in_outages = 150'000;
 constexpr std::uint64_t first_push = 190'000;
 constexpr std::uint64_t calls_each = 6;
 constexpr std::uint64_t hauls_each = 5;
@@ -44,7 +44,7 @@ void draw_outage(draft& d, std::uint64_t number) {
   for (std::uint64_t i = 0; i < hauls_each; ++i) {
     const bool back = random.chance(1, 2);
     const nanoseconds later = i < 3 ? nanoseconds(0) : from_us(random.below(lasts));
-    draw_haul(d, first_haul + number * hauls_each + i, at - from_us(before) + later, back ? b : a,
+    draw_haul(d, first_haul_in_outages + number * hauls_each + i, at - from_us(before) + later, back ? b : a,
               back ? a : b, false);
   }
   const std::uint64_t factor = random.magnitude(10, 1'000);

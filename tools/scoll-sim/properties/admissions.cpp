@@ -10,10 +10,6 @@
 namespace scoll::sim {
 namespace {
 
-void report(violations& found, std::string_view property, std::uint32_t host, const std::string& what) {
-  found.push_back({std::string(property), fmt::format("host {}: {}", host, what)});
-}
-
 detail::engine& engine_of(const life& l) {
   return detail::node_access::engine(*l.member);
 }

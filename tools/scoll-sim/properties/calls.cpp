@@ -20,10 +20,6 @@ void report(violations& found, std::string_view property, const errand_record& r
                                           r.to, what, r.failure ? describe(r.failure) : "ok",
                                           r.may_have_executed ? ", may have executed" : "")});
 }
-void report(violations& found, std::string_view property, std::uint32_t host, const std::string& what) {
-  found.push_back({std::string(property), fmt::format("host {}: {}", host, what)});
-}
-
 /// No handler runs twice for one call.
 void runs_at_most_once(const errand_record& r, violations& found) {
   if (r.begun > 1) report(found, "a call runs at most once", r, fmt::format("it ran {} times", r.begun));

@@ -9,11 +9,7 @@
 namespace scoll::sim {
 namespace {
 
-void report(violations& found, std::string_view property, std::uint32_t host, const std::string& what) {
-  found.push_back({std::string(property), fmt::format("host {}: {}", host, what)});
-}
-
-const detail::engine& engine_of(const life& l) {
+const detail::engine& engine_in(const life& l) {
   return detail::node_access::engine(*l.member);
 }
 
@@ -39,7 +35,7 @@ bool is_orphan(const detail::group_state& held, const cluster& c) {
 /// A node holds no group except those that were created and have not been destroyed, and those that it has
 /// adopted itself.
 void holds_no_other_group(const life& l, const cluster& c, violations& found) {
-  engine_of(l).each_group([&](const detail::group_state& held) {
+  engine_in(l).each_group([&](const detail::group_state& held) {
     if (is_adopted(held)) {
       const auto known = c.groups().find(held.id.counter);
       const bool named = known != c.groups().end() && known->second.mapped;
@@ -64,7 +60,7 @@ void holds_no_other_group(const life& l, const cluster& c, violations& found) {
 /// lives are current, nodes hold no other groups of earlier ones.
 void groups_end_with_their_creators(const life& l, const cluster& c, violations& found) {
   if (!c.deaths_are_known()) return;
-  engine_of(l).each_group([&](const detail::group_state& held) {
+  engine_in(l).each_group([&](const detail::group_state& held) {
     if (is_adopted(held)) return;
     if (held.ends_with == lifetime::members) return;
     const life* const creator = c.alive(static_cast<std::uint32_t>(held.id.creator - 1));
@@ -78,9 +74,9 @@ void groups_end_with_their_creators(const life& l, const cluster& c, violations&
 /// A group within another one is held where the other one is, and nowhere else, and is revoked where that is.
 void groups_end_with_those_around_them(const life& l, const cluster& c, violations& found) {
   for (const auto& [number, g] : c.groups()) {
-    const auto held = g.id && g.outer != nullptr ? engine_of(l).find_group(*g.id) : nullptr;
+    const auto held = g.id && g.outer != nullptr ? engine_in(l).find_group(*g.id) : nullptr;
     if (held == nullptr) continue;
-    const auto outer = engine_of(l).find_group(*g.outer->id);
+    const auto outer = engine_in(l).find_group(*g.outer->id);
     if (outer == nullptr || (outer->revoked != nullptr && held->revoked == nullptr))
       report(found, "groups end with those around them", l.host,
              fmt::format("group {} within group {}", number, g.outer->number));
@@ -90,7 +86,7 @@ void groups_end_with_those_around_them(const life& l, const cluster& c, violatio
 /// A group that somebody destroyed is held by no node two leases later, whatever `destroy` returned, as long
 /// as the life that asked for it is there to see to it.
 void an_ended_group_leaves_nothing(const life& l, cluster& c, violations& found) {
-  engine_of(l).each_group([&](const detail::group_state& held) {
+  engine_in(l).each_group([&](const detail::group_state& held) {
     const group_record* const known = record_of(held, c);
     if (known == nullptr || !known->ending || known->asked + 2 * sim_lease > c.world().now()) return;
     const bool seen_to = std::any_of(known->enders.begin(), known->enders.end(),
@@ -128,7 +124,7 @@ void check_farewell(cluster& c, violations& found) {
   for (std::uint32_t host = 0; host < c.hosts(); ++host) {
     const life* const l = c.alive(host);
     if (l == nullptr) continue;
-    engine_of(*l).each_group([&](const detail::group_state& held) {
+    engine_in(*l).each_group([&](const detail::group_state& held) {
       if (!is_adopted(held) && !is_orphan(held, c))
         report(found, "the last group leaves nothing", host, fmt::format("group {}", held.id.counter));
     });

@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::size_t max_children = most_hosts - 1;  // in a flat tree
 
-void report(violations& found, std::string_view property, std::uint32_t host, const std::string& what) {
-  found.push_back({std::string(property), fmt::format("host {}: {}", host, what)});
-}
-
 /// The request that tells a member that is down of groups that have ended: a node that no news of the death
 /// has reached goes on trying.
 std::size_t tells_in_vain(cluster& c, detail::engine& engine, const transport::session& s) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "scoll/coro/error_format.hpp"
 #include "tools/scoll-sim/cluster/cluster.hpp"
 
 namespace scoll::sim {
@@ -15,6 +16,11 @@ struct violation {
   std::string what;
 };
 using violations = std::vector<violation>;
+
+inline void report(violations& found, std::string_view property, std::uint32_t host,
+                   const std::string& what) {
+  found.push_back({std::string(property), fmt::format("host {}: {}", host, what)});
+}
 
 /// Longer than any round trip, through a tree too, in a network without faults.
 inline constexpr nanoseconds long_way = std::chrono::milliseconds(250);

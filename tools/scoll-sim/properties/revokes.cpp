@@ -13,15 +13,16 @@ namespace {
 void report(violations& found, std::string_view property, const group_record& g, const std::string& what) {
   found.push_back({std::string(property), fmt::format("group {}: {}", g.number, what)});
 }
-void report(violations& found, std::string_view property, const broadcast_record& b,
-            const std::string& what) {
+void report_broadcast(violations& found, std::string_view property, const broadcast_record& b,
+                      const std::string& what) {
   found.push_back(
       {std::string(property),
        fmt::format("broadcast {} of group {} from host {}: {}; status {}; {}", b.number, b.group->number,
                    b.root->host, what, b.outcome_status ? "ok" : describe(b.outcome_status.error()),
                    describe(b.account))});
 }
-void report(violations& found, std::string_view property, const errand_record& r, const std::string& what) {
+void report_call(violations& found, std::string_view property, const errand_record& r,
+                 const std::string& what) {
   found.push_back({std::string(property), fmt::format("call {} from host {}: {}; {}", r.number, r.from->host,
                                                       what, r.failure ? describe(r.failure) : "ok")});
 }
@@ -85,14 +86,14 @@ void others_are_untouched(const broadcast_record& b, violations& found) {
   const bool revoked = std::any_of(b.account.causes().begin(), b.account.causes().end(),
                                    [](const cause& why) { return why.what == errc::revoked; });
   if (revoked || (!b.outcome_status && b.outcome_status.error() == errc::revoked))
-    report(found, "others are untouched", b, "a revoke of another group has ended it");
+    report_broadcast(found, "others are untouched", b, "a revoke of another group has ended it");
 }
 
 /// No member begins to execute once it knows of the revoke.
 void nothing_begins_here(const broadcast_record& b, violations& found) {
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     if (b.members[rank].after_revoke)
-      report(found, "nothing begins after a revoke here", b, fmt::format("rank {} executed", rank));
+      report_broadcast(found, "nothing begins after a revoke here", b, fmt::format("rank {} executed", rank));
   }
 }
 
@@ -101,7 +102,8 @@ void ends_at_once(const broadcast_record& b, violations& found) {
   for (const revoke_record& r : b.group->revokes) {
     if (r.by != b.root || b.began > r.at || b.ended < r.at || !r.done) continue;
     if (b.ended > r.at + one_turn)
-      report(found, "a revoke ends at once", b, fmt::format("after {} us", (b.ended - r.at).count() / 1000));
+      report_broadcast(found, "a revoke ends at once", b,
+                       fmt::format("after {} us", (b.ended - r.at).count() / 1000));
   }
 }
 
@@ -116,25 +118,26 @@ void has_one_end(const broadcast_record& b, violations& found) {
   const errc why = b.outcome_status.error().code();
   if (b.cancelled && why == errc::deadline_exceeded && b.cancelled_at + long_way < b.began + b.bound &&
       b.cancelled_at < b.ended)
-    report(found, "one end", b, "it was cancelled before");
+    report_broadcast(found, "one end", b, "it was cancelled before");
   if (why != errc::revoked) return;
   for (const cause& c : b.account.causes()) {
     const bool hooks_own = c.what.text().empty();  // what a hook made of its stop token
     if (c.reporter == b.root_rank && c.where == phase::execute && is_end(c.what.code()) && !hooks_own)
-      report(found, "one end", b, fmt::format("a state says {}", describe(c.what)));
+      report_broadcast(found, "one end", b, fmt::format("a state says {}", describe(c.what)));
   }
 }
 
 void check_call(const errand_record& r, const cluster& c, violations& found) {
   const auto g = r.through_group ? c.groups().find(r.within) : c.groups().end();
   if (g == c.groups().end() || !g->second.is_revoked()) {
-    if (r.failure == errc::revoked) report(found, "others are untouched", r, "its group is not revoked");
+    if (r.failure == errc::revoked) report_call(found, "others are untouched", r, "its group is not revoked");
     return;
   }
   for (const revoke_record& v : g->second.revokes) {
     if (v.by != r.from || r.began > v.at || r.ended < v.at || !v.done) continue;
     if (r.ended > v.at + (r.moves_bulk ? long_way : one_turn))
-      report(found, "a revoke ends at once", r, fmt::format("after {} us", (r.ended - v.at).count() / 1000));
+      report_call(found, "a revoke ends at once", r,
+                  fmt::format("after {} us", (r.ended - v.at).count() / 1000));
   }
 }
 

@@ -22,7 +22,7 @@ using std::chrono::seconds;
 using transport::path_health;
 using transport::traffic_class;
 
-constexpr nanoseconds step = milliseconds(5);
+constexpr nanoseconds rails_step = milliseconds(5);
 // The longest call while one rail fails at a time, and in a storm. A stall of another kind comes on top: two
 // suspicions, one after the other, or a connection that has to be made first.
 constexpr nanoseconds longest_in_gentle = milliseconds(400);
@@ -34,9 +34,9 @@ constexpr std::uint64_t most_moves = 14;
 constexpr std::size_t most_under_way = 8;
 
 /// One run: the calls go on while rails fail, and for a while after.
-class swarm {
+class rails_swarm {
  public:
-  swarm(const plan& p, testing::sim_world::observer observer)
+  rails_swarm(const plan& p, testing::sim_world::observer observer)
       : plan_(draw_rails(p)),
         world_(p.seed, plan_.hosts, false),  // addresses are more than hosts
         network_(world_, 4096, plan_.hosts * plan_.rails),
@@ -79,7 +79,7 @@ class swarm {
   /// New calls, a step of time, and what must hold at any time.
   void go_on() {
     call();
-    world_.run_until(world_.now() + step);
+    world_.run_until(world_.now() + rails_step);
     check_calls();
     for (auto& h : hosts_) check_host(*h);
   }
@@ -203,7 +203,7 @@ class swarm {
   void settle() {
     for (auto& h : hosts_) prefers_the_first(*h);
     const nanoseconds end = world_.now() + seconds(12);
-    while (world_.now() < end) world_.run_until(world_.now() + step);
+    while (world_.now() < end) world_.run_until(world_.now() + rails_step);
     check_calls();
     if (!calls_.empty()) late(calls_.front());
     ends_are_told_once();
@@ -293,7 +293,7 @@ class swarm {
 }  // namespace
 
 run_report run_rails(const plan& p, testing::sim_world::observer observer) {
-  auto s = std::make_unique<swarm>(p, observer);
+  auto s = std::make_unique<rails_swarm>(p, observer);
   run_report report = s->run();
   if (!s->finished()) static_cast<void>(s.release());
   return report;

@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint32_t piece_bytes = least_bulk_piece_bytes;
 constexpr std::uint32_t warm_up_pieces = 16;  // so that the circulant plan uses every edge
 // A piece is there when the chunk has arrived in which it ends, with the beginning of the next one.
-constexpr std::size_t chunk_bytes = 4096;
+constexpr std::size_t bulk_chunk_bytes = 4096;
 constexpr nanoseconds longest = std::chrono::hours(1);
 
 /// Takes bulk data, and notes when the last member executes.
@@ -46,11 +46,11 @@ struct sink {
 };
 
 /// Nodes on hosts of their own, all of whom know all others.
-class fleet {
+class bulk_fleet {
  public:
-  fleet(std::uint32_t nodes, const testing::sim_link_model& wire, std::uint32_t most_pieces)
+  bulk_fleet(std::uint32_t nodes, const testing::sim_link_model& wire, std::uint32_t most_pieces)
       : world_(1, nodes, false),
-        network_(world_, chunk_bytes),
+        network_(world_, bulk_chunk_bytes),
         pools_(std::make_shared<node_pools>(nodes)),
         object_(std::size_t{most_pieces} * piece_bytes),
         place_(object_.size()) {
@@ -61,12 +61,12 @@ class fleet {
     for (std::uint32_t rank = 0; rank < nodes; ++rank) targets[rank].node = rank + 1;
     all_ = run(root().create_group<sink>(targets)).value();
   }
-  ~fleet() {
+  ~bulk_fleet() {
     for (station& s : stations_) run(s, s.self->shutdown(std::chrono::seconds(2))).ignore();
     for (station& s : stations_) s.home.enter([&] { s.self.reset(); });
   }
-  fleet(const fleet&) = delete;
-  fleet& operator=(const fleet&) = delete;
+  bulk_fleet(const bulk_fleet&) = delete;
+  bulk_fleet& operator=(const bulk_fleet&) = delete;
 
   /// All wires are alike, so that one peer is enough.
   bulk_costs measure() {
@@ -177,7 +177,7 @@ std::vector<bulk_plan> bulk_scale_plans() {
 bulk_scale_report run_bulk_scale(std::uint32_t nodes, const testing::sim_link_model& wire,
                                  const std::vector<std::uint32_t>& pieces) {
   const auto most = std::max(warm_up_pieces, *std::ranges::max_element(pieces));
-  fleet all(nodes, wire, most);
+  bulk_fleet all(nodes, wire, most);
   bulk_scale_report report;
   report.costs = all.measure();
   for (const bulk_plan& plan : bulk_scale_plans()) {

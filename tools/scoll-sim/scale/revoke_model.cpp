@@ -13,9 +13,9 @@
 namespace scoll::sim {
 namespace {
 
-class flood {
+class revoke_flood {
  public:
-  flood(const revoke_model& model, std::span<const std::uint32_t> dead)
+  revoke_flood(const revoke_model& model, std::span<const std::uint32_t> dead)
       : model_(model),
         tree_(any_tree::resolve(model.tree, model.members).value()),
         hosts_(model.members),
@@ -113,7 +113,7 @@ class flood {
 }  // namespace
 
 revoke_course flood_revoke(const revoke_model& model, std::span<const std::uint32_t> dead) {
-  return flood(model, dead).run();
+  return revoke_flood(model, dead).run();
 }
 
 revoke_draws draw_revokes(const revoke_model& model, std::uint32_t deaths, std::uint32_t draws,

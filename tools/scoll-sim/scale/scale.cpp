@@ -28,7 +28,7 @@ namespace scoll::sim {
 namespace {
 
 // A frame of these broadcasts is always contiguous.
-constexpr std::size_t chunk_bytes = 256;
+constexpr std::size_t call_chunk_bytes = 256;
 constexpr nanoseconds time_limit = std::chrono::hours(1);
 constexpr std::uint64_t group_number = 1;
 
@@ -99,7 +99,7 @@ class fleet {
   explicit fleet(const scale_options& options)
       : options_(options),
         world_(options.seed, options.nodes, false),
-        network_(world_, chunk_bytes),
+        network_(world_, call_chunk_bytes),
         tree_(any_tree::resolve(options.tree, options.nodes).value()),
         pools_(std::make_shared<node_pools>(options.nodes)) {
     log_.world = &world_;

@@ -37,27 +37,27 @@ std::size_t beginning(const histogram& h) {
   return age;
 }
 
-struct line {
+struct fitted_line {
   double share = 0;  // of ages above the beginning
   double decay = steepest;
 };
 
 /// Fits a geometric distribution to the ages above the beginning. Its mean gives the factor by which each
 /// further cycle divides them.
-line fit(const histogram& h, std::size_t begins) {
+fitted_line fit(const histogram& h, std::size_t begins) {
   std::uint64_t beyond = 0, excess = 0;
   for (std::size_t a = begins + 1; a < h.size(); ++a) {
     beyond += h[a];
     excess += h[a] * (a - begins - 1);
   }
-  line l;
+  fitted_line l;
   l.share = static_cast<double>(beyond) / static_cast<double>(std::max<std::uint64_t>(total(h), 1));
   if (excess != 0)
     l.decay = std::min(steepest, 1 + static_cast<double>(beyond) / static_cast<double>(excess));
   return l;
 }
 
-double at(const line& l, std::size_t begins, std::uint32_t threshold, double chances) {
+double at(const fitted_line& l, std::size_t begins, std::uint32_t threshold, double chances) {
   const double cycles = static_cast<double>(threshold) - static_cast<double>(begins);
   return chances * l.share * std::pow(l.decay, -cycles);
 }
@@ -70,7 +70,7 @@ tail_fit fit_tail(const std::vector<histogram>& blocks, std::uint32_t threshold,
     for (std::size_t a = 0; a < all.size(); ++a) all[a] += b[a];
   }
   const std::size_t begins = beginning(all);
-  const line whole = fit(all, begins);
+  const fitted_line whole = fit(all, begins);
   tail_fit result;
   result.begins_at = static_cast<std::uint32_t>(begins);
   result.decay = whole.decay;

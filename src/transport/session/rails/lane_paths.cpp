@@ -151,16 +151,19 @@ void lane::note_path() noexcept {
 }
 
 /// Bulk prefers the paths that have a connection, because it shows that they can be used: even one that still
-/// proves itself is better than one that nobody has been able to use.
+/// proves itself is better than one that nobody has been able to use. A path that is meant for bulk is tried
+/// without that, until it has failed.
 path_key lane::best_path() noexcept {
   const time_point now = ex().now();
   const path* best = nullptr;
   const bool bulk = id_ == lane_id::bulk;
   const auto cost = [&](const path& p) {
-    const bool shown = !bulk || session_.connected_by(traffic_class::urgent, p.key()) ||
-                       session_.connected_by(traffic_class::bulk, p.key());
     const bool preferred =
         !bulk || session_.endpoint_.bulk_prefers(p.key().own) || session_.paths_->is_for_bulk(p.key().theirs);
+    const bool hopeful =
+        preferred && p.health() == path_health::untried && p.failures() == 0 && p.takes_bulk(now);
+    const bool shown = !bulk || hopeful || session_.connected_by(traffic_class::urgent, p.key()) ||
+                       session_.connected_by(traffic_class::bulk, p.key());
     return std::tuple(!p.usable(), !shown, p.standing(), p.failures() != 0, bulk && !p.takes_bulk(now),
                       !preferred, p.rank());
   };
