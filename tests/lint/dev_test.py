@@ -143,6 +143,12 @@ class Dev(unittest.TestCase):
         self.expect(1, "failed: debug coro  (ctest)", "test", failing=" --preset debug *")
         self.expect(0, "0 failed", "test", "a filter", failing=" --preset debug *")
 
+    def test_check_leaves_nothing_out(self):
+        left_out = " --preset release * -E *cluster-poll/*"
+        self.expect(1, "failed: release  (ctest)", "test", failing=left_out)
+        self.expect(0, ", 0 failed", "test", "--preset", "release", failing=left_out)
+        self.expect(0, ", 0 failed", "check", failing=left_out)
+
     def test_tidy_fails_with_each_of_its_steps(self):
         for failing in ("co_await.py *", "cmake --preset clang*", "cmake *scoll_commit*", "tidy.py *"):
             with self.subTest(failing=failing):

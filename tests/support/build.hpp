@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdlib>
+
 namespace scoll::test {
 
 /// True for builds that are sanitized or not optimised, in which tests repeat things less often.
@@ -14,5 +16,10 @@ inline constexpr bool slow_build = false;
 #else
 inline constexpr bool slow_build = false;
 #endif
+
+/// True if tests that draw their cases from seeds are to draw many of them. `./dev check` asks for that.
+inline bool long_tests() noexcept {
+  return !slow_build && std::getenv("SCOLL_LONG_TESTS") != nullptr;
+}
 
 }  // namespace scoll::test

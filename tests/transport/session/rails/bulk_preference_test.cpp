@@ -1,6 +1,7 @@
 #include <deque>
 #include <optional>
 
+#include "tests/support/build.hpp"
 #include "tests/transport/memory/transfers.hpp"
 #include "tests/transport/session/split_world.hpp"
 
@@ -85,7 +86,7 @@ TEST_CASE("bulk goes by its own transport, and messages by theirs") {
 TEST_CASE("bulk data go by the transport of the messages when their own dies in the middle, and return") {
   const bool silent = GENERATE(false, true);
   const std::uint32_t segment = GENERATE(4096U, 32768U);
-  for (int cut_at = 0; cut_at < 90; cut_at += 6) {
+  for (int cut_at = 0; cut_at < 90; cut_at += scoll::test::slow_build ? 30 : 6) {
     INFO("segments of " << segment << ", " << (silent ? "silent" : "cut") << " at " << cut_at);
     preferring_world w;
     two p(w, [segment](endpoint_options& o) { o.transfer_segment_bytes = segment; });
