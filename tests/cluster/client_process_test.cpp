@@ -33,7 +33,7 @@ std::vector<std::uint32_t> served(const client_crowd& c) {
 
 }  // namespace
 
-TEST_CASE("a thousand client processes are served or told that there is no place") {
+TEST_CASE("a thousand client processes are served or told that there is no place", "[crowd]") {
   client_crowd c(places);
   c.start_clients(many);
   const auto heard = [&] {
