@@ -2,11 +2,11 @@
 #include <string>
 #include <vector>
 
-#include "process_cluster.hpp"
-#include "scoll/tree/any_tree.hpp"
+#include "eight_processes.hpp"
 #include "tests/catch.hpp"
 
 using namespace scoll;
+using namespace scoll::test::eight_processes;
 using scoll::test::mishap;
 using scoll::test::order;
 using scoll::test::process_cluster;
@@ -14,9 +14,7 @@ using scoll::test::report;
 
 namespace {
 
-constexpr std::uint32_t n = 8;
 constexpr std::uint32_t pieces = 16;
-const tree_spec binomial = knomial{2};  // 0 -> 4, 2, 1; 4 -> 6, 5; 2 -> 3; 6 -> 7
 const std::vector<bulk_plan> plans{bulk_plan::whole(), bulk_plan::chain(), bulk_plan::binary(),
                                    bulk_plan::knomial(2), bulk_plan::circulant()};
 
@@ -30,11 +28,6 @@ order spread(const process_cluster& c, const bulk_plan& plan, mishap what = mish
   o.victim = victim;
   o.piece = piece;
   return o;
-}
-
-bool below(std::uint32_t member, std::uint32_t top) {
-  const auto tree = any_tree::resolve(binomial, n).value();
-  return member >= top && member < top + tree.subtree_nodes(n, top);
 }
 
 /// One member is killed when it has a certain piece. Those that are not below it have the whole object.

@@ -14,20 +14,20 @@ using namespace std::chrono_literals;
 // Groups that end in great numbers while a member cannot hear of it.
 namespace {
 
-constexpr std::uint32_t n = 4, stopped = 3, many = 10'000;
+constexpr std::uint32_t processes = 4, stopped = 3, group_count = 10'000;
 
 void make_groups(process_cluster& c, lifetime ends_with) {
   order o = c.for_all(order::kind::make_groups);
   o.tree = knomial{2};
   o.lasting = ends_with == lifetime::members;
-  o.groups = many / 10;  // in parts, because a report must come within 30 s
+  o.groups = group_count / 10;  // in parts, because a report must come within 30 s
   for (int part = 0; part < 10; ++part) REQUIRE(c.ask(0, o).ok);
 }
 
 /// Waits until no process holds a group any more, and gives the bytes that each uses.
 std::vector<std::uint64_t> bytes_once_gone(process_cluster& c) {
-  std::vector<std::uint64_t> bytes(n);
-  for (std::uint32_t i = 0; i < n; ++i) {
+  std::vector<std::uint64_t> bytes(processes);
+  for (std::uint32_t i = 0; i < processes; ++i) {
     report r;
     for (int polls = 0; polls < 600; ++polls) {
       r = c.ask(i, c.for_all(order::kind::count));
@@ -46,7 +46,7 @@ std::vector<std::uint64_t> bytes_once_gone(process_cluster& c) {
 /// member has gone on and has heard of it.
 std::vector<std::uint64_t> end_beside_a_stopped_member(process_cluster& c, lifetime ends_with) {
   make_groups(c, ends_with);
-  REQUIRE(c.ask(stopped, c.for_all(order::kind::count)).groups == many);
+  REQUIRE(c.ask(stopped, c.for_all(order::kind::count)).groups == group_count);
   c.signal(stopped, SIGSTOP);
   const report ended = c.ask(0, c.for_all(order::kind::end_groups));
   REQUIRE(ended.value == 0);  // the stopped member could not be told of any
@@ -59,14 +59,14 @@ std::vector<std::uint64_t> end_beside_a_stopped_member(process_cluster& c, lifet
 }
 
 void check_no_memory_is_left(lifetime ends_with) {
-  process_cluster c(n);
+  process_cluster c(processes);
   // Pools grow to what was needed at one time, which chance decides. A leak would show in every round.
   auto before = end_beside_a_stopped_member(c, ends_with);
   bool grows = true;
   for (int rounds = 0; grows && rounds < 5; ++rounds) {
     const auto after = end_beside_a_stopped_member(c, ends_with);
     grows = false;
-    for (std::uint32_t i = 0; i < n; ++i) grows |= after[i] > before[i] + before[i] / 100;
+    for (std::uint32_t i = 0; i < processes; ++i) grows |= after[i] > before[i] + before[i] / 100;
     before = after;
   }
   REQUIRE_FALSE(grows);

@@ -2,25 +2,17 @@
 #include <csignal>
 #include <string>
 
-#include "process_cluster.hpp"
-#include "scoll/tree/any_tree.hpp"
+#include "eight_processes.hpp"
 #include "tests/catch.hpp"
 
 using namespace scoll;
+using namespace scoll::test::eight_processes;
 using scoll::test::deed;
 using scoll::test::order;
 using scoll::test::process_cluster;
 using scoll::test::report;
 
 namespace {
-
-constexpr std::uint32_t n = 8;
-const tree_spec binomial = knomial{2};  // 0 -> 4, 2, 1; 4 -> 6, 5; 2 -> 3; 6 -> 7
-
-bool below(std::uint32_t member, std::uint32_t top) {
-  const auto tree = any_tree::resolve(binomial, n).value();
-  return member >= top && member < top + tree.subtree_nodes(n, top);
-}
 
 /// Checks that every member in the subtree of `top` is in `state`, and that every other member has executed
 /// and is merged.

@@ -6,14 +6,14 @@ using namespace scoll::gossip;
 
 namespace {
 
-constexpr nanoseconds interval = std::chrono::milliseconds(200);
+constexpr nanoseconds clock_interval = std::chrono::milliseconds(200);
 
 time_point after(double intervals) {
   return time_point(nanoseconds(static_cast<std::int64_t>(intervals * 2e8)));
 }
 
 cluster_clock settled(clock_rule rule = clock_rule::guarded) {
-  cluster_clock c(rule, interval);
+  cluster_clock c(rule, clock_interval);
   c.settle();
   c.tick(after(0), 10);
   return c;
@@ -44,7 +44,7 @@ TEST_CASE("who is behind follows three others at once, not two") {
   CHECK(c.now() < 10);
   CHECK_FALSE(c.hear(3, 499, after(0.3)));
   CHECK(c.now() == 499);
-  cluster_clock small(clock_rule::guarded, interval);
+  cluster_clock small(clock_rule::guarded, clock_interval);
   small.settle();
   small.tick(after(0), 1);  // there is only one live participant
   CHECK_FALSE(small.hear(1, 500, after(0.1)));
@@ -84,7 +84,7 @@ TEST_CASE("time that was slept through may be caught up with at once") {
 }
 
 TEST_CASE("until it has settled a clock goes to the median, also down when three agree") {
-  cluster_clock c(clock_rule::guarded, interval);
+  cluster_clock c(clock_rule::guarded, clock_interval);
   c.tick(after(0), 10);
   c.hear(1, 9000, after(0.1));
   CHECK(c.now() == 9000);
@@ -96,7 +96,7 @@ TEST_CASE("until it has settled a clock goes to the median, also down when three
 }
 
 TEST_CASE("who starts does not go back to what two others said long ago") {
-  cluster_clock c(clock_rule::guarded, interval);
+  cluster_clock c(clock_rule::guarded, clock_interval);
   c.tick(after(0), 10);
   c.hear(1, 100, after(0.1));
   CHECK(c.now() == 100);

@@ -26,8 +26,6 @@ using std::chrono::seconds;
 
 namespace {
 
-constexpr nanoseconds interval = least_interval;
-
 /// One life of a host with a participant on it.
 struct host final : event_listener {
   host(sim_world& world, sim_datagrams& network, std::uint32_t index, configuration_ptr shared,
@@ -72,7 +70,7 @@ struct hosts {
   explicit hosts(std::uint32_t count) : world(5, count) {
     std::vector<std::string> names;
     for (std::uint32_t i = 0; i < count; ++i) names.push_back(sim_network::address_of(i));
-    shared = configuration::make(names, interval).value();
+    shared = configuration::make(names, least_interval).value();
     network.common_path().model.latency = milliseconds(2);
     for (std::uint32_t i = 0; i < count; ++i) boot(i, 1);
   }
@@ -104,7 +102,7 @@ TEST_CASE("participants start together, notice a death and a return, and end") {
   }
   h.all[4].reset();
   const std::uint32_t threshold = h.all[0]->member.threshold();
-  h.run_for(interval * (threshold + 4));
+  h.run_for(least_interval * (threshold + 4));
   for (const auto& one : h.all) {
     if (!one) continue;
     REQUIRE(one->events.size() == 1);
@@ -116,7 +114,7 @@ TEST_CASE("participants start together, notice a death and a return, and end") {
     CHECK((v.last_direct == verdict::never || v.last_direct <= v.last_heard));
   }
   h.boot(4, 2);
-  h.run_for(interval * (threshold + 3 + 12));
+  h.run_for(least_interval * (threshold + 3 + 12));
   for (const auto& one : h.all) {
     if (one == h.all[4]) continue;
     REQUIRE(one->events.size() == 2);
@@ -183,7 +181,7 @@ TEST_CASE("what a participant cannot start with is refused with the reason") {
   sim_world world(1, 2);
   sim_network network(world, 4096);
   sim_datagrams datagrams(network);
-  const auto shared = configuration::make({"host:0", "host:1"}, interval).value();
+  const auto shared = configuration::make({"host:0", "host:1"}, least_interval).value();
   const auto refused = [&](const char* self, options o, configuration_ptr c) {
     sim_executor home(world, 0, {});
     sim_datagram_port port(datagrams, home);
@@ -220,7 +218,7 @@ TEST_CASE("what a participant cannot start with is refused with the reason") {
   o = good;
   o.most_message_bytes = 100;
   CHECK(refused("host:0", o, shared) == errc::invalid_argument);
-  const auto odd = configuration::make({"host:0", "elsewhere"}, interval).value();
+  const auto odd = configuration::make({"host:0", "elsewhere"}, least_interval).value();
   CHECK(refused("host:0", good, odd) == errc::invalid_argument);
 }
 
@@ -283,7 +281,7 @@ task<void> take_part(participant& p, stop_token stop, int& ended) {
 TEST_CASE("participants find each other over UDP", "[reactor]") {
   const auto r = on_reactor::make();
   const auto addresses = free_addresses(*r, 4);
-  const auto shared = configuration::make(addresses, interval).value();
+  const auto shared = configuration::make(addresses, least_interval).value();
   udp_options of_port;
   of_port.dscp = 48;
   std::deque<udp_port> ports;

@@ -169,7 +169,7 @@ TEST_CASE("another version of the protocol stops the newcomer by name, and is to
   const auto shared = shared_by(4);
   const auto of_next_version = [&](message_kind kind) {
     message_head h = head(1, 1, 1);
-    h.version = protocol_version + 1;
+    h.version = gossip::protocol_version + 1;
     h.kind = kind;
     h.echo = kind == message_kind::reply ? 1 : 0;
     h.established = true;
@@ -182,12 +182,12 @@ TEST_CASE("another version of the protocol stops the newcomer by name, and is to
   const message_view told = view(*shared, newcomer.out[0]);
   CHECK(told.head.objects);
   CHECK(told.head.in_full);
-  CHECK(told.configuration.version == protocol_version);
+  CHECK(told.configuration.version == gossip::protocol_version);
 
   newcomer.protocol.on_message(1, of_next_version(message_kind::reply), time_point());
   CHECK(newcomer.protocol.stage() == participation::active);  // this one was here before
   message_head h = head(1, 2, 1);
-  h.version = protocol_version + 1;
+  h.version = gossip::protocol_version + 1;
   h.kind = message_kind::reply;
   h.echo = 1;
   h.established = true;

@@ -39,7 +39,7 @@ bool opens(aead_seal& with, const seal_context& context, const bytes& head, byte
 }
 
 const seal_context context{3, 4, 1700, 41, 99, {7, 12}};
-const bytes head = text("head, in the clear");
+const bytes clear_head = text("head, in the clear");
 const bytes body = text("ages of all participants");
 
 struct key_file {
@@ -103,38 +103,38 @@ TEST_CASE("a key file that others may read is refused", "[seal]") {
 TEST_CASE("what is sealed opens with the same key, and the body is hidden", "[seal]") {
   aead_seal sender(key_ring::parse(key_a).value(), 8);
   aead_seal receiver(key_ring::parse(key_b + "\n" + key_a).value(), 8);
-  const bytes message = sealed(sender, context, head, body);
+  const bytes message = sealed(sender, context, clear_head, body);
   REQUIRE(message.size() == body.size() + 20);
   REQUIRE(bytes(message.begin(), message.begin() + static_cast<std::ptrdiff_t>(body.size())) != body);
-  REQUIRE(opens(receiver, context, head, message, body));
-  REQUIRE(opens(receiver, context, head, message, body));  // the participant rejects repetitions
+  REQUIRE(opens(receiver, context, clear_head, message, body));
+  REQUIRE(opens(receiver, context, clear_head, message, body));  // the participant rejects repetitions
   const bytes nothing;
-  REQUIRE(opens(receiver, {3, 4, 1700, 42, 99}, head, sealed(sender, {3, 4, 1700, 42, 99}, head, nothing),
-                nothing));
+  REQUIRE(opens(receiver, {3, 4, 1700, 42, 99}, clear_head,
+                sealed(sender, {3, 4, 1700, 42, 99}, clear_head, nothing), nothing));
 }
 
 TEST_CASE("no bit of a sealed message may change, nor what its head claims", "[seal]") {
   aead_seal both(key_ring::parse(key_a).value(), 8);
-  const bytes message = sealed(both, context, head, body);
+  const bytes message = sealed(both, context, clear_head, body);
   for (std::size_t i = 0; i != message.size(); ++i) {
     for (int bit = 0; bit != 8; ++bit) {
       bytes altered = message;
       altered[i] ^= std::byte{1} << bit;
-      REQUIRE(!opens(both, context, head, altered, body));
+      REQUIRE(!opens(both, context, clear_head, altered, body));
     }
   }
-  for (std::size_t i = 0; i != head.size(); ++i) {
-    bytes altered = head;
+  for (std::size_t i = 0; i != clear_head.size(); ++i) {
+    bytes altered = clear_head;
     altered[i] ^= std::byte{1};
     REQUIRE(!opens(both, context, altered, message, body));
   }
   for (std::size_t size = 0; size != message.size(); ++size)
-    REQUIRE(
-        !opens(both, context, head, bytes(message.begin(), message.begin() + static_cast<long>(size)), body));
+    REQUIRE(!opens(both, context, clear_head,
+                   bytes(message.begin(), message.begin() + static_cast<long>(size)), body));
   const auto refused = [&](const auto& alter) {
     seal_context other = context;
     alter(other);
-    return !opens(both, other, head, message, body);
+    return !opens(both, other, clear_head, message, body);
   };
   REQUIRE(refused([](seal_context& c) { c.sender_id = 5; }));
   REQUIRE(refused([](seal_context& c) { c.sender_id = 0; }));
@@ -144,7 +144,7 @@ TEST_CASE("no bit of a sealed message may change, nor what its head claims", "[s
   REQUIRE(refused([](seal_context& c) { c.receiver.id = 8; }));
   REQUIRE(refused([](seal_context& c) { c.receiver.id = 0; }));
   REQUIRE(refused([](seal_context& c) { c.receiver.life = 13; }));
-  REQUIRE(opens(both, context, head, message, body));  // forgeries left no trace
+  REQUIRE(opens(both, context, clear_head, message, body));  // forgeries left no trace
 }
 
 TEST_CASE("lives and numbers of messages never share a key stream", "[seal]") {
@@ -156,7 +156,7 @@ TEST_CASE("lives and numbers of messages never share a key stream", "[seal]") {
       // A seal belongs to one participant; another participant has another seal.
       aead_seal its(key_ring::parse(key_a).value(), 8);
       for (const std::uint64_t sequence : {1U, 2U})
-        streams.push_back(sealed(its, {sender, sender + 1, incarnation, sequence, 7}, head, zeroes));
+        streams.push_back(sealed(its, {sender, sender + 1, incarnation, sequence, 7}, clear_head, zeroes));
     }
   }
   for (std::size_t a = 0; a != streams.size(); ++a) {
@@ -173,8 +173,8 @@ TEST_CASE("a key is changed in three steps without a message lost", "[seal]") {
   const auto talk = [&] {
     const seal_context from_a{0, 1, 5, ++sequence, 9};
     const seal_context from_b{1, 2, 6, ++sequence, 9};
-    REQUIRE(opens(b, from_a, head, sealed(a, from_a, head, body), body));
-    REQUIRE(opens(a, from_b, head, sealed(b, from_b, head, body), body));
+    REQUIRE(opens(b, from_a, clear_head, sealed(a, from_a, clear_head, body), body));
+    REQUIRE(opens(a, from_b, clear_head, sealed(b, from_b, clear_head, body), body));
   };
   const std::string steps[] = {key_a + "\n" + key_b, key_b + "\n" + key_a, key_b};
   for (const std::string& step : steps) {
@@ -187,6 +187,6 @@ TEST_CASE("a key is changed in three steps without a message lost", "[seal]") {
   aead_seal late(ring(key_a), 8);
   const seal_context from_late{2, 3, 7, 1, 9};
   REQUIRE(a.unknown_key() == 0);
-  REQUIRE(!opens(a, from_late, head, sealed(late, from_late, head, body), body));
+  REQUIRE(!opens(a, from_late, clear_head, sealed(late, from_late, clear_head, body), body));
   REQUIRE(a.unknown_key() == 1);
 }

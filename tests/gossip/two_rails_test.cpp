@@ -46,8 +46,8 @@ class cable final : public datagram_port, private datagram_events {
   result<datagram_address> parse(std::string_view text) const override { return port_.parse(text); }
   std::string print(const datagram_address& address) const override { return port_.print(address); }
   std::size_t max_datagram_bytes() const noexcept override { return port_.max_datagram_bytes(); }
-  status send(const datagram_address& to, std::span<const std::byte> bytes) noexcept override {
-    return cut ? status() : port_.send(to, bytes);
+  status send(const datagram_address& to, std::span<const std::byte> sent) noexcept override {
+    return cut ? status() : port_.send(to, sent);
   }
   void close() noexcept override { port_.close(); }
   bool open() const noexcept override { return port_.open(); }
@@ -56,8 +56,8 @@ class cable final : public datagram_port, private datagram_events {
   bool cut = false;
 
  private:
-  void on_datagram(const datagram_address& source, const buffer_view& bytes) noexcept override {
-    if (!cut) events_->on_datagram(source, bytes);
+  void on_datagram(const datagram_address& source, const buffer_view& heard) noexcept override {
+    if (!cut) events_->on_datagram(source, heard);
   }
 
   udp_port port_;

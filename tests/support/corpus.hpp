@@ -10,6 +10,7 @@
 
 #include "scoll/coro/random.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/tests_folder.hpp"
 
 namespace scoll::test {
 
@@ -17,7 +18,7 @@ namespace scoll::test {
 template <class Input>
 void replay_corpus(std::string_view name, int altered_forms, Input input) {
   std::vector<std::filesystem::path> files;
-  const auto folder = std::filesystem::path(SCOLL_TESTS_DIR) / "fuzz/corpus" / name;
+  const auto folder = tests_folder() / "fuzz/corpus" / name;
   for (const auto& file : std::filesystem::directory_iterator(folder)) files.push_back(file.path());
   std::ranges::sort(files);
   REQUIRE(files.size() >= 5);

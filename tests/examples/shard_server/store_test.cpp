@@ -17,12 +17,12 @@ using shard::object_store;
 namespace {
 
 /// A client's knowledge of one object: the puts that were answered, and later ones that were not.
-struct knowledge {
+struct object_knowledge {
   std::string content;             ///< content of the last put that was answered
   std::vector<std::string> maybe;  ///< contents of later puts that failed
   bool durable = false;
 };
-using known_objects = std::map<std::string, knowledge>;
+using known_objects = std::map<std::string, object_knowledge>;
 
 task<status> put(object_store& store, std::string name, std::string content, durability how) {
   auto object = co_await store.create(std::move(name));
@@ -38,7 +38,7 @@ task<status> put(object_store& store, std::string name, std::string content, dur
 task<status> put_known(object_store& store, known_objects& known, std::string name, std::string content,
                        durability how) {
   const auto done = co_await put(store, name, content, how);
-  knowledge& k = known[name];
+  object_knowledge& k = known[name];
   if (done) {
     const bool replaces = !k.content.empty();
     k = {content, {}, how == durability::disk || replaces};

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "scoll/tree/any_tree.hpp"
+#include "tests/scoll/bulk/trees.hpp"
 #include "tests/support/allocation_counter.hpp"
 #include "tests/transport/memory/piece_orders.hpp"
 
@@ -17,18 +17,15 @@ using scoll::detail::bulk_destination;
 using scoll::detail::bulk_landing;
 using scoll::detail::bulk_landing_events;
 using scoll::detail::bulk_routes;
+using scoll::test::tree_of;
 
 namespace {
-
-any_tree tree_of(const tree_spec& spec) {
-  return any_tree::resolve(spec, 1).value();
-}
 
 /// One member, which lands the object and serves it.
 struct member final : bulk_landing_events, piece_events {
   explicit member(memory_world& w, node_id id) : at(w, options_of(id)), landing(*at.ep, *this) {}
 
-  node at;
+  network::node at;
   std::optional<fenced> place;
   std::span<std::byte> memory;
   std::vector<std::span<std::byte>> parts;

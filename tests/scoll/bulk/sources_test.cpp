@@ -8,9 +8,11 @@
 
 #include "scoll/bulk/predict.hpp"
 #include "tests/catch.hpp"
+#include "tests/scoll/bulk/trees.hpp"
 
 using namespace scoll;
 using namespace scoll::detail;
+using scoll::test::tree_of;
 
 namespace {
 
@@ -114,11 +116,7 @@ constexpr std::array all_plans{bulk_plan::whole(),    bulk_plan::chain(),    bul
                                bulk_plan::kary(3),    bulk_plan::kary(255),  bulk_plan::knomial(2),
                                bulk_plan::knomial(5), bulk_plan::circulant()};
 
-any_tree tree_of(const tree_spec& spec) {
-  return any_tree::resolve(spec, 1).value();
-}
-
-std::uint32_t slots_of(std::uint32_t n) {
+std::uint32_t slots_by_width(std::uint32_t n) {
   return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(std::bit_width(n - 1)));
 }
 
@@ -127,7 +125,7 @@ std::uint32_t slots_of(std::uint32_t n) {
 TEST_CASE("each piece takes a tree from the root, in groups of up to 40", "[bulk][routes]") {
   for (const bulk_plan& plan : all_plans) {
     for (std::uint32_t n = 1; n <= 40; ++n) {
-      for (std::uint32_t pieces = 0; pieces <= 3 * slots_of(n) + 1; ++pieces) {
+      for (std::uint32_t pieces = 0; pieces <= 3 * slots_by_width(n) + 1; ++pieces) {
         check(plan, n, pieces, default_tree);
       }
     }
@@ -140,9 +138,9 @@ TEST_CASE("each piece takes a tree from the root, in larger groups", "[bulk][rou
   for (std::uint32_t n = 41; n <= 1023; n += 2 + 2 * static_cast<std::uint32_t>(random() % 20))
     sizes.push_back(n);
   for (const std::uint32_t n : sizes) {
-    const auto few = static_cast<std::uint32_t>(1 + random() % slots_of(n));
+    const auto few = static_cast<std::uint32_t>(1 + random() % slots_by_width(n));
     for (const bulk_plan& plan : all_plans) check(plan, n, few, default_tree);
-    const auto many = static_cast<std::uint32_t>(1 + random() % (3 * slots_of(n) + 1));
+    const auto many = static_cast<std::uint32_t>(1 + random() % (3 * slots_by_width(n) + 1));
     check(bulk_plan::circulant(), n, many, default_tree);
   }
 }

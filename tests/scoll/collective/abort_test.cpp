@@ -1,14 +1,13 @@
 #include "probe.hpp"
 #include "scoll/collective/bcast.hpp"
 #include "scoll/coro/stop.hpp"
+#include "tests/scoll/collective/trees.hpp"
 
 using namespace scoll;
 using namespace scoll::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-const tree_spec trees[] = {flat{}, chain{}, kary{2}, knomial{2}, knomial{4}, greedy{7, 1, 1}};
 
 /// The time limit for the end of a stopped broadcast: the way down and up again, without work.
 nanoseconds abort_limit(const tree_spec& spec, std::uint32_t n, std::uint32_t root) {

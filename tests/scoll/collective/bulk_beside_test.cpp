@@ -14,11 +14,11 @@ using namespace std::chrono_literals;
 namespace {
 
 using bytes = std::vector<std::byte>;
-constexpr std::size_t piece = 1U << 20U;
+constexpr std::size_t piece_bytes = 1U << 20U;
 constexpr std::size_t pull_bytes = 64U << 10U;
 
 /// Takes an object into memory.
-struct store {
+struct taking {
   static constexpr service_id id{0x0312};
   struct request {};
   using reply = sum<std::uint32_t>;
@@ -59,17 +59,17 @@ TEST_CASE("pulls from a member that passes an object on keep a quarter of their 
   const bulk_plan plan = GENERATE(bulk_plan::chain(), bulk_plan::binary(), bulk_plan::circulant());
   constexpr std::uint32_t n = 4;
   std::vector<bytes> places(n);
-  const bytes object = test::made(64 * piece, 3);
+  const bytes object = test::made(64 * piece_bytes, 3);
   const bytes other = test::made(pull_bytes, 4);
   test::virtual_cluster c(n + 1);
   testing::sim_link_model wire;
   wire.jitter = 0ns;
   wire.ingress = true;
   c.network.common_path().model = wire;
-  c.serve(store{&places});
+  c.serve(taking{&places});
   std::vector<target> members;
   for (std::uint32_t i = 0; i < n; ++i) members.push_back({i + 1, {}});
-  const auto group = c.run(c[0].create_group<store>(members, {.tree = chain{}})).value();
+  const auto group = c.run(c[0].create_group<taking>(members, {.tree = chain{}})).value();
   auto handle = expose(c[1], std::span(other));
   REQUIRE(handle);
 
@@ -78,8 +78,8 @@ TEST_CASE("pulls from a member that passes an object on keep a quarter of their 
   bcast_options options;
   options.bulk = std::span(object);
   options.bulk_plan = plan;
-  options.bulk_piece_bytes = piece;
-  test::flight<store> flight(c, group, {}, options);
+  options.bulk_piece_bytes = piece_bytes;
+  test::flight<taking> flight(c, group, {}, options);
   const auto beside = c.run(pull_until(c, c[n], handle->descriptor(), [&] { return flight.done(); }));
   REQUIRE(flight.land().ok());
   for (std::uint32_t i = 1; i < n; ++i) CHECK(test::same(places[i], object));
@@ -87,7 +87,7 @@ TEST_CASE("pulls from a member that passes an object on keep a quarter of their 
   std::vector<nanoseconds> sorted = beside;
   std::sort(sorted.begin(), sorted.end());
   const nanoseconds p99 = sorted[sorted.size() * 99 / 100];
-  const nanoseconds piece_time(static_cast<std::int64_t>(piece * wire.ps_per_byte / 1000));
+  const nanoseconds piece_time(static_cast<std::int64_t>(piece_bytes * wire.ps_per_byte / 1000));
   INFO(to_string(plan) << ": " << mean(alone).count() << " ns alone, " << mean(beside).count()
                        << " ns and p99 " << p99.count() << " ns beside, over " << beside.size() << " pulls");
   CHECK(beside.size() >= 20);

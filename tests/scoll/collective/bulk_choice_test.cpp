@@ -37,8 +37,8 @@ using stored = taker<false>;
 using passed = taker<true>;
 
 /// A cluster with groups of both services, rooted at rank 0.
-struct party {
-  explicit party(std::uint32_t n, const node_options& base = {}) : places(n), c(n, base) {
+struct choice_party {
+  explicit choice_party(std::uint32_t n, const node_options& base = {}) : places(n), c(n, base) {
     c.serve(stored{&places});
     c.serve(passed{&places});
     g = c.make_group<stored>(0, knomial{8});
@@ -91,7 +91,7 @@ link_map links_of(std::uint32_t n, std::uint32_t per_host, const bulk_costs& cos
 }  // namespace
 
 TEST_CASE("a result tells plan, pieces, and the predicted and real time of bulk data", "[plan]") {
-  party p(9);
+  choice_party p(9);
   bcast_options pinned;
   pinned.bulk_plan = bulk_plan::binary();
   pinned.bulk_piece_bytes = 256 * 1024;
@@ -106,7 +106,7 @@ TEST_CASE("a result tells plan, pieces, and the predicted and real time of bulk 
 }
 
 TEST_CASE("a result without bulk data, or of a refused broadcast, tells nothing of it", "[plan]") {
-  party p(3);
+  choice_party p(3);
   CHECK_FALSE(p.c.bcast(p.g, {}).bulk());
   bcast_options wrong;
   wrong.bulk_piece_bytes = 1000;
@@ -114,7 +114,7 @@ TEST_CASE("a result without bulk data, or of a refused broadcast, tells nothing 
 }
 
 TEST_CASE("the root chooses the plan with the least predicted time", "[plan]") {
-  party p(17);
+  choice_party p(17);
   for (const std::size_t bytes : {std::size_t{1}, std::size_t{300'000}, std::size_t{4 * mib}}) {
     const auto expected = choose_bulk(members_of(17), bytes, {}).value();
     const bulk_report told = p.report(bytes);
@@ -128,7 +128,7 @@ TEST_CASE("the root chooses the plan with the least predicted time", "[plan]") {
 TEST_CASE("a group chooses by its own costs, a node's other groups by the node's", "[plan]") {
   node_options base;
   base.bulk_costs = {.piece_ns = 1, .link_ps = 1000, .hash_ps = 0, .host_ps = 0};
-  party p(9, base);
+  choice_party p(9, base);
   const bulk_costs slow_pieces{.piece_ns = 10'000'000, .link_ps = 1, .hash_ps = 0, .host_ps = 0};
   CHECK(ns(p.report(4 * mib).predicted) ==
         choose_bulk(members_of(9), 4 * mib, base.bulk_costs)->predicted_ns);
@@ -143,7 +143,7 @@ TEST_CASE("a group chooses by its own costs, a node's other groups by the node's
 TEST_CASE("a pinned plan is used unless a broadcast names another one", "[plan]") {
   node_options base;
   base.bulk_plan = bulk_plan::circulant();
-  party p(5, base);
+  choice_party p(5, base);
   CHECK(p.report(mib).plan == bulk_plan::circulant());
   // Pieces cannot pass through a few slots by that plan, so that it is not used where they must.
   CHECK(p.report_passing(mib).plan.can_pass());
@@ -163,7 +163,7 @@ TEST_CASE("a pinned plan is used unless a broadcast names another one", "[plan]"
 }
 
 TEST_CASE("where all members share a host, no pipeline is chosen", "[plan]") {
-  party p(8);
+  choice_party p(8);
   const bulk_costs costs{.piece_ns = 1000, .link_ps = 300, .hash_ps = 60, .host_ps = 600};
   REQUIRE(p.g.use_bulk_costs(links_of(8, 1, costs)).has_value());
   CHECK(p.report(8 * mib).plan != bulk_plan::whole());
@@ -174,7 +174,7 @@ TEST_CASE("where all members share a host, no pipeline is chosen", "[plan]") {
 }
 
 TEST_CASE("members on one host are counted by rank, and among those addressed", "[plan]") {
-  party p(9);
+  choice_party p(9);
   p.g = p.c.make_group<stored>(4, knomial{8});  // rooted at rank 4, which is member 0 of the map
   const bulk_costs costs{.piece_ns = 1, .link_ps = 1, .hash_ps = 0, .host_ps = 1000};
   REQUIRE(p.g.use_bulk_costs(links_of(9, 3, costs)).has_value());
@@ -190,7 +190,7 @@ TEST_CASE("members on one host are counted by rank, and among those addressed", 
 }
 
 TEST_CASE("links that do not fit a group are refused", "[plan]") {
-  party p(4);
+  choice_party p(4);
   CHECK(p.g.use_bulk_costs(links_of(5, 1, {})).error() == errc::invalid_argument);
   CHECK(p.g.use_bulk_costs(link_map::uniform({})).error() == errc::invalid_argument);
   CHECK(group<stored>().use_bulk_costs(bulk_costs{}).error() == errc::invalid_argument);
@@ -205,7 +205,7 @@ TEST_CASE("the costs of several classes of links are the worst of them", "[plan]
 }
 
 TEST_CASE("a group can choose by the links that a plan for its tree has measured", "[plan]") {
-  party p(5);
+  choice_party p(5);
   for (std::uint32_t i = 0; i < 5; ++i) serve_link_probe(p.c[i], {i + 1, 0}).value();
   const auto plan = p.c.run(plan_tree(p.c[0], p.c.targets()));
   REQUIRE(plan.has_value());

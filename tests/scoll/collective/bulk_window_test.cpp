@@ -16,17 +16,17 @@ using namespace std::chrono_literals;
 namespace {
 
 using bytes = std::vector<std::byte>;
-constexpr std::uint32_t piece = 64 * 1024;
+constexpr std::uint32_t window_piece = 64 * 1024;
 
 /// What a member has stored of the parts that it saw.
-struct store {
+struct window_store {
   bytes stored;
   std::uint32_t executed = 0;
   std::uint32_t failed = 0;
 };
 
-struct world {
-  std::deque<store> stores;
+struct window_world {
+  std::deque<window_store> stores;
   bytes object;
   std::function<nanoseconds(const bulk_chunk&, bcast_context&)> takes;
   std::function<status(const bulk_chunk&, bcast_context&)> chunk;
@@ -40,13 +40,13 @@ struct push {
   static constexpr std::uint32_t bulk_window = Slots;
   struct request {};
   using reply = sum<std::uint64_t>;
-  world* w;
+  window_world* w;
 
-  store& here(bcast_context& c) const { return w->stores[c.rank()]; }
+  window_store& here(bcast_context& c) const { return w->stores[c.rank()]; }
 
   task<status> on_bulk(const bulk_chunk& chunk, bcast_context& c) {
     if (w->takes) co_await sleep_for(w->takes(chunk, c));
-    store& s = here(c);
+    window_store& s = here(c);
     if (s.stored.size() != chunk.offset) co_return error(errc::malformed, "parts come in order");
     s.stored.insert(s.stored.end(), chunk.bytes.begin(), chunk.bytes.end());
     co_return w->chunk ? w->chunk(chunk, c) : status();
@@ -59,15 +59,15 @@ struct push {
 };
 
 template <std::uint32_t Slots>
-struct party {
-  party(test::world_kind kind, std::uint32_t n, std::size_t size, const tree_spec& tree = knomial{2})
+struct window_party {
+  window_party(test::world_kind kind, std::uint32_t n, std::size_t size, const tree_spec& tree = knomial{2})
       : c(kind, n) {
     w.stores.resize(n);
     w.object = test::made(size, 9);
     c.serve(push<Slots>{&w});
     g = c.make_group<push<Slots>>(0, tree);
   }
-  world w;  // before the nodes, whose hooks use it
+  window_world w;  // before the nodes, whose hooks use it
   test::cluster c;
   group<push<Slots>> g;
 
@@ -75,23 +75,23 @@ struct party {
     bcast_options o;
     o.bulk = w.object;
     o.bulk_plan = plan;
-    o.bulk_piece_bytes = piece;
+    o.bulk_piece_bytes = window_piece;
     return c.bcast(g, {}, o);
   }
   bool holds(std::uint32_t rank) const { return test::same(w.stores[rank].stored, w.object); }
 };
 
-const std::vector<bulk_plan> plans{bulk_plan::chain(), bulk_plan::binary(), bulk_plan::kary(3),
-                                   bulk_plan::knomial(2), bulk_plan::knomial(4)};
+const std::vector<bulk_plan> window_plans{bulk_plan::chain(), bulk_plan::binary(), bulk_plan::kary(3),
+                                          bulk_plan::knomial(2), bulk_plan::knomial(4)};
 
 template <std::uint32_t Slots>
 void spread_everywhere(test::world_kind kind) {
-  for (const bulk_plan& plan : plans) {
+  for (const bulk_plan& plan : window_plans) {
     for (const std::uint32_t n : {1U, 2U, 3U, 8U, 9U, 17U}) {
       for (const std::size_t size :
-           {std::size_t{0}, std::size_t{1}, std::size_t{piece}, std::size_t{11 * piece + 3}}) {
+           {std::size_t{0}, std::size_t{1}, std::size_t{window_piece}, std::size_t{11 * window_piece + 3}}) {
         if (!is_virtual(kind) && n > 3 && n != 9) continue;
-        party<Slots> p(kind, n, size);
+        window_party<Slots> p(kind, n, size);
         INFO(to_string(plan) << ", " << n << " members, " << size << " bytes, " << Slots << " slots");
         const auto r = p.spread(plan);
         INFO(describe(r.outcome()));
@@ -117,7 +117,7 @@ TEST_CASE("an object passes through the slots of every member", "[world]") {
 
 TEST_CASE("a plan for slots is chosen, and one that cannot pass is refused", "[world]") {
   const auto kind = test::any_kind_of_bulk_world();
-  party<4> p(kind, 9, 20 * piece);
+  window_party<4> p(kind, 9, 20 * window_piece);
   REQUIRE(p.spread().ok());
   for (const bulk_plan& plan : {bulk_plan::whole(), bulk_plan::circulant()}) {
     const auto r = p.spread(plan);
@@ -130,7 +130,7 @@ TEST_CASE("a plan for slots is chosen, and one that cannot pass is refused", "[w
 
 TEST_CASE("a slow member keeps the others waiting, and nothing is lost", "[world]") {
   const auto kind = test::any_kind_of_bulk_world();
-  party<2> p(kind, 6, 12 * piece);
+  window_party<2> p(kind, 6, 12 * window_piece);
   p.w.takes = [](const bulk_chunk&, bcast_context& c) { return c.rank() == 3 ? 20ms : 1ms; };
   const auto r = p.spread(bulk_plan::chain());
   INFO(describe(r.outcome()));
@@ -140,16 +140,16 @@ TEST_CASE("a slow member keeps the others waiting, and nothing is lost", "[world
 
 TEST_CASE("a member that stands still for seconds finds its pieces passed, and gets them from the root") {
   const auto kind = test::world_kind::memory;  // it takes twenty seconds
-  party<2> p(kind, 6, 12 * piece, chain{});
+  window_party<2> p(kind, 6, 12 * window_piece, chain{});
   time_point done_elsewhere{};
   p.w.takes = [&](const bulk_chunk& part, bcast_context& c) {
-    if (c.rank() == 5 && part.offset == 11 * piece) done_elsewhere = p.c.now();
-    return c.rank() == 3 && part.offset == 2 * piece ? 20s : 0s;
+    if (c.rank() == 5 && part.offset == 11 * window_piece) done_elsewhere = p.c.now();
+    return c.rank() == 3 && part.offset == 2 * window_piece ? 20s : 0s;
   };
   bcast_options o;
   o.bulk = p.w.object;
   o.bulk_plan = bulk_plan::binary();  // 3 reads from 1, and nobody from 3
-  o.bulk_piece_bytes = piece;
+  o.bulk_piece_bytes = window_piece;
   o.bulk_time = 60s;
   const time_point began = p.c.now();
   const auto r = p.c.bcast(p.g, {}, o);
@@ -162,16 +162,16 @@ TEST_CASE("a member that stands still for seconds finds its pieces passed, and g
 TEST_CASE("those that get their pieces from a member that stands still get them from others") {
   const auto kind = test::world_kind::memory;  // it takes twenty seconds
   for (const tree_spec& tree : {tree_spec(chain{}), tree_spec(flat{})}) {
-    party<2> p(kind, 6, 12 * piece, tree);
+    window_party<2> p(kind, 6, 12 * window_piece, tree);
     time_point done_behind{};
     p.w.takes = [&](const bulk_chunk& part, bcast_context& c) {
-      if (c.rank() == 5 && part.offset == 11 * piece) done_behind = p.c.now();
-      return c.rank() == 2 && part.offset == 3 * piece ? 20s : 0s;
+      if (c.rank() == 5 && part.offset == 11 * window_piece) done_behind = p.c.now();
+      return c.rank() == 2 && part.offset == 3 * window_piece ? 20s : 0s;
     };
     bcast_options o;
     o.bulk = p.w.object;
     o.bulk_plan = bulk_plan::chain();  // 5 gets its pieces through 2
-    o.bulk_piece_bytes = piece;
+    o.bulk_piece_bytes = window_piece;
     o.bulk_time = 60s;
     const time_point began = p.c.now();
     const auto r = p.c.bcast(p.g, {}, o);
@@ -184,11 +184,12 @@ TEST_CASE("those that get their pieces from a member that stands still get them 
 
 TEST_CASE("the pieces pass on through a member whose service refuses one", "[world]") {
   const auto kind = test::any_kind_of_bulk_world();
-  for (const bulk_plan& plan : plans) {
-    party<2> p(kind, 8, 9 * piece + 5);
+  for (const bulk_plan& plan : window_plans) {
+    window_party<2> p(kind, 8, 9 * window_piece + 5);
     p.w.chunk = [&](const bulk_chunk& chunk, bcast_context& c) -> status {
-      return c.rank() == 2 && chunk.offset == 3 * piece ? status(error(errc::io_error, "the disk is full"))
-                                                        : status();
+      return c.rank() == 2 && chunk.offset == 3 * window_piece
+                 ? status(error(errc::io_error, "the disk is full"))
+                 : status();
     };
     const auto r = p.spread(plan);
     INFO(to_string(plan) << ": " << describe(r.outcome()));
@@ -209,18 +210,18 @@ TEST_CASE("a member that dies while pieces pass takes nobody with it but those b
     while (rank != 0 && rank != other) rank = knomial{2}.parent(n, rank);
     return rank == other;
   };
-  for (const bulk_plan& plan : plans) {
+  for (const bulk_plan& plan : window_plans) {
     for (const std::uint32_t n : {2U, 3U, 5U, 8U, 9U}) {
       if (test::slow_build && n == 8) continue;
       for (std::uint32_t victim = 1; victim < n; ++victim) {
         for (std::uint64_t after = 0; after < 7; ++after) {
           const bool usual = plan == bulk_plan::chain() && n == 5 && victim == 1 && after == 2;
           if (!is_virtual(kind) && !usual) continue;  // it takes real seconds
-          party<2> p(kind, n, 6 * piece + 7);
+          window_party<2> p(kind, n, 6 * window_piece + 7);
           INFO(to_string(plan) << ", " << n << " members, " << victim << " dies after " << after
                                << " pieces");
           p.w.chunk = [&](const bulk_chunk& chunk, bcast_context& c) -> status {
-            if (c.rank() == victim && chunk.offset == after * piece) p.c.kill(victim);
+            if (c.rank() == victim && chunk.offset == after * window_piece) p.c.kill(victim);
             return {};
           };
           const auto r = p.spread(plan);

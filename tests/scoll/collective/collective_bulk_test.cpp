@@ -12,7 +12,7 @@ using bytes = std::vector<std::byte>;
 constexpr std::size_t mebibyte = 1U << 20U;
 
 /// The part of one member, and the figures that the test checks.
-struct shelf {
+struct member_part {
   node* at = nullptr;
   bytes stored;
   memory_region exposed;  ///< for the children, until the reply has gone
@@ -32,7 +32,7 @@ struct spread {
   struct reply {
     sum<std::uint64_t> stored_bytes;
   };
-  std::shared_ptr<shelf> here;
+  std::shared_ptr<member_part> here;
 
   task<status> prepare(request& r, bcast_context& c) {
     here->given = r.data;
@@ -61,13 +61,13 @@ struct spread {
 struct shelves {
   explicit shelves(test::cluster& c) {
     for (std::uint32_t i = 0; i < c.size(); ++i) {
-      all.push_back(std::make_shared<shelf>());
+      all.push_back(std::make_shared<member_part>());
       all[i]->at = &c[i];
       c[i].serve(spread{all[i]}).value();
     }
   }
-  shelf& operator[](std::uint32_t i) { return *all[i]; }
-  std::vector<std::shared_ptr<shelf>> all;
+  member_part& operator[](std::uint32_t i) { return *all[i]; }
+  std::vector<std::shared_ptr<member_part>> all;
 };
 
 }  // namespace

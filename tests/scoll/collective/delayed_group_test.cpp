@@ -4,14 +4,13 @@
 #include "probe.hpp"
 #include "scoll/collective/creation_section.hpp"
 #include "scoll/collective/subset.hpp"
+#include "tests/scoll/collective/trees.hpp"
 
 using namespace scoll;
 using namespace std::chrono_literals;
 using namespace scoll::test;
 
 namespace {
-
-const tree_spec trees[] = {flat{}, chain{}, kary{2}, knomial{2}, knomial{4}, greedy{7, 1, 1}};
 
 group_options delayed(const tree_spec& tree) {
   group_options options;

@@ -1,14 +1,13 @@
 #include <chrono>
 
 #include "probe.hpp"
+#include "tests/scoll/collective/trees.hpp"
 
 using namespace scoll;
 using namespace std::chrono_literals;
 using namespace scoll::test;
 
 namespace {
-
-const tree_spec trees[] = {flat{}, chain{}, kary{2}, knomial{2}, knomial{4}, greedy{7, 1, 1}};
 
 /// The allowed effects of a death on a broadcast: every member outside the victim's subtree is merged, and
 /// that subtree is either merged or lost as a whole.

@@ -12,12 +12,6 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-std::size_t groups_left(cluster& c) {
-  std::size_t sum = 0;
-  for (std::uint32_t i = 0; i < c.size(); ++i) sum += c.alive(i) ? c.engine(i).groups() : 0;
-  return sum;
-}
-
 /// A group of all nodes that has been used, so that no member's lease can end it.
 group<probe> make_used(cluster& c, std::uint32_t root, const tree_spec& tree) {
   auto g = c.make_group<probe>(root, tree);

@@ -3,20 +3,13 @@
 #include <chrono>
 
 #include "probe.hpp"
+#include "tests/scoll/collective/trees.hpp"
 
 using namespace scoll;
 using namespace std::chrono_literals;
 using namespace scoll::test;
 
 namespace {
-
-const tree_spec trees[] = {flat{}, chain{}, kary{2}, knomial{2}, knomial{4}, greedy{7, 1, 1}};
-
-std::size_t groups_left(cluster& c) {
-  std::size_t sum = 0;
-  for (std::uint32_t i = 0; i < c.size(); ++i) sum += c.alive(i) ? c.engine(i).groups() : 0;
-  return sum;
-}
 
 node_options short_lease() {
   node_options options;

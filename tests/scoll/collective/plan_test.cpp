@@ -97,7 +97,7 @@ class timed_fleet {
   std::deque<station> stations_;
 };
 
-std::uint64_t ns(nanoseconds d) {
+std::uint64_t count_ns(nanoseconds d) {
   return static_cast<std::uint64_t>(d.count());
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("latency is measured as it is, where nothing else takes time", "[plan]
     const auto found = measure(c, peers_of(c));
     REQUIRE(found.has_value());
     REQUIRE(found->map.classes.size() == 1);
-    const link_costs expected{.latency = ns(std::chrono::microseconds(us))};
+    const link_costs expected{.latency = count_ns(std::chrono::microseconds(us))};
     CHECK(found->map.classes[0].name == "network");
     CHECK(found->map.classes[0].costs == expected);
     CHECK(found->by_class[0].members == 4);

@@ -143,4 +143,11 @@ inline void check_members(const outcome& o, const std::set<std::uint32_t>& ranks
   }
 }
 
+/// The groups that the running nodes hold, each counted at every node.
+inline std::size_t groups_left(cluster& c) {
+  std::size_t sum = 0;
+  for (std::uint32_t i = 0; i < c.size(); ++i) sum += c.alive(i) ? c.engine(i).groups() : 0;
+  return sum;
+}
+
 }  // namespace scoll::test

@@ -78,7 +78,7 @@ std::string revoked(std::uint64_t reason) {
   return "node 9 has revoked the group, reason " + std::to_string(reason) + ": plan B";
 }
 
-std::string text_of(const error& refused) {
+std::string refusal_text(const error& refused) {
   return std::string(refused.text());
 }
 
@@ -146,13 +146,13 @@ TEST_CASE("the oldest revokes of groups that were never known are forgotten beyo
   t.tell(nobodys(all));  // is no news
   CHECK(t.refusal(nobodys(1)) == errc::unknown_group);
   CHECK(t.refusal(nobodys(forgotten)) == errc::unknown_group);
-  CHECK(text_of(t.refusal(nobodys(forgotten + 1))) == revoked(forgotten + 1));
-  CHECK(text_of(t.refusal(nobodys(all))) == revoked(all));
+  CHECK(refusal_text(t.refusal(nobodys(forgotten + 1))) == revoked(forgotten + 1));
+  CHECK(refusal_text(t.refusal(nobodys(all))) == revoked(all));
   // A forgotten one is news again, and makes the oldest of the others go.
   t.tell(nobodys(1));
-  CHECK(text_of(t.refusal(nobodys(1))) == revoked(1));
+  CHECK(refusal_text(t.refusal(nobodys(1))) == revoked(1));
   CHECK(t.refusal(nobodys(forgotten + 1)) == errc::unknown_group);
-  CHECK(text_of(t.refusal(nobodys(forgotten + 2))) == revoked(forgotten + 2));
+  CHECK(refusal_text(t.refusal(nobodys(forgotten + 2))) == revoked(forgotten + 2));
 }
 
 TEST_CASE("no creation brings back a group that was revoked before and forgotten", "[revoke]") {
@@ -167,14 +167,14 @@ TEST_CASE("no creation brings back a group that was revoked before and forgotten
   for (const std::uint64_t k : {std::uint64_t{1}, buried}) {
     const error refused = t.refusal(created(k), probe::id, members);
     CHECK(refused == errc::revoked);
-    CHECK(text_of(refused) == "node 9 has revoked the group, reason " + std::to_string(k));
+    CHECK(refusal_text(refused) == "node 9 has revoked the group, reason " + std::to_string(k));
   }
   CHECK(t.refusal(created(buried + 1), probe::id, members) == errc::busy);
   CHECK(t.refusal(created(buried + 1)) == errc::unknown_group);
   for (const std::uint64_t k : {buried + 2, all}) {
     const error refused = t.refusal(created(k), probe::id, members);
     CHECK(refused == errc::revoked);
-    CHECK(text_of(refused) == revoked(k));
+    CHECK(refusal_text(refused) == revoked(k));
   }
   CHECK(c.engine(0).groups() == 0);
 }
@@ -190,12 +190,12 @@ TEST_CASE("a revoked group that is dropped takes the place of the oldest that wa
   }
   teller t(m.c);
   for (std::uint64_t k = 1; k <= most_unknown; ++k) t.tell(nobodys(k));
-  CHECK(text_of(t.refusal(nobodys(1), mapped_probe::id)) == revoked(1));
+  CHECK(refusal_text(t.refusal(nobodys(1), mapped_probe::id)) == revoked(1));
   m.hold(0, 5000);
   CHECK(m.c.engine(0).find_group(held.front()) == nullptr);
   CHECK(t.refusal(held.front(), mapped_probe::id) == errc::revoked);
   CHECK(t.refusal(nobodys(1), mapped_probe::id) == errc::unknown_group);
-  CHECK(text_of(t.refusal(nobodys(2), mapped_probe::id)) == revoked(2));
+  CHECK(refusal_text(t.refusal(nobodys(2), mapped_probe::id)) == revoked(2));
 }
 
 TEST_CASE("the revokes of a bounded number of ended groups wait for a member", "[revoke]") {

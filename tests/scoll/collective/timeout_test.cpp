@@ -10,7 +10,7 @@ using namespace scoll::test;
 
 namespace {
 
-const tree_spec trees[] = {flat{}, chain{}, kary{2}, kary{3}, knomial{2}, knomial{4}, greedy{7, 1, 1}};
+const tree_spec more_trees[] = {flat{}, chain{}, kary{2}, kary{3}, knomial{2}, knomial{4}, greedy{7, 1, 1}};
 
 void set_limit(bcast_options& options, bool by_deadline, nanoseconds limit) {
   if (by_deadline) {
@@ -80,7 +80,7 @@ void check_states(const outcome& o, const std::set<std::uint32_t>& ranks, member
 
 TEST_CASE("a member whose execute never returns names itself, and all others are merged", "[timeout]") {
   constexpr std::uint32_t n = 12;
-  for (const tree_spec& spec : trees) {
+  for (const tree_spec& spec : more_trees) {
     virtual_cluster c(n);
     probe service;
     c.serve(service);
@@ -140,7 +140,7 @@ TEST_CASE("two stuck members on one path are both named", "[timeout]") {
 
 TEST_CASE("with a deadline each level answers before its parent gives up", "[timeout]") {
   constexpr std::uint32_t n = 13;
-  for (const tree_spec& spec : trees) {
+  for (const tree_spec& spec : more_trees) {
     const tree_view tree(spec, n, 0);
     for (std::uint32_t victim = 1; victim < n; ++victim) {
       INFO(to_string(spec) << " victim " << victim);
@@ -230,7 +230,7 @@ TEST_CASE("the stop token of a call fires when its time is over", "[timeout]") {
 TEST_CASE("a prepare that never returns fails its member and keeps the request from those below",
           "[timeout]") {
   constexpr std::uint32_t n = 12;
-  for (const tree_spec& spec : trees) {
+  for (const tree_spec& spec : more_trees) {
     virtual_cluster c(n);
     hanging service;
     c.serve(service);

@@ -11,6 +11,7 @@
 #include "scoll/ship/ship.hpp"
 #include "tests/catch.hpp"
 #include "tests/scoll/collective/cluster.hpp"
+#include "tests/scoll/node/counted.hpp"
 #include "tests/scoll/node/metrics_parser.hpp"
 #include "transport/io/control_client.hpp"
 #include "transport/io/socket.hpp"
@@ -18,16 +19,10 @@
 using namespace scoll;
 using namespace std::chrono_literals;
 using nlohmann::json;
+using test::count;
+using test::twice;
 
 namespace {
-
-struct count {
-  static constexpr service_id id{0x0100};
-  struct request {};
-  using reply = std::uint64_t;
-  static reply execute(const request&, bcast_context&) { return 1; }
-  static void merge(reply& into, const reply& from) noexcept { into += from; }
-};
 
 /// Works until its gate opens.
 struct slow {
@@ -42,7 +37,6 @@ struct slow {
   static void merge(reply& into, const reply& from) noexcept { into += from; }
 };
 
-constexpr remote_function<std::uint32_t, std::uint32_t> twice{"test.twice"};
 constexpr remote_function<std::uint32_t, nothing> fail{"test.fail"};
 
 /// Some nodes on one reactor, of which the first has a control socket.

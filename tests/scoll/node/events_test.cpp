@@ -7,19 +7,13 @@
 #include "scoll/node_control/ask_limit.hpp"
 #include "tests/catch.hpp"
 #include "tests/scoll/collective/cluster.hpp"
+#include "tests/scoll/node/counted.hpp"
 
 using namespace scoll;
 using namespace std::chrono_literals;
+using test::count;
 
 namespace {
-
-struct count {
-  static constexpr service_id id{0x0100};
-  struct request {};
-  using reply = std::uint64_t;
-  static reply execute(const request&, bcast_context&) { return 1; }
-  static void merge(reply& into, const reply& from) noexcept { into += from; }
-};
 
 class kept_log final : public log_sink {
  public:
@@ -49,7 +43,7 @@ std::vector<node_event> of_kind(const node& n, node_event_kind kind) {
 }  // namespace
 
 TEST_CASE("a line passes once in ten seconds, and says how many did not") {
-  detail::log_limit limit;
+  scoll::detail::log_limit limit;
   const time_point start{1h};
   CHECK(limit.ask(1, start).passes);
   CHECK(limit.ask(2, start).passes);
@@ -64,16 +58,17 @@ TEST_CASE("a line passes once in ten seconds, and says how many did not") {
 }
 
 TEST_CASE("the limit of lines forgets what may pass again before it forgets anything else") {
-  detail::log_limit limit;
+  scoll::detail::log_limit limit;
   const time_point start{1h};
-  for (std::uint64_t i = 0; i < detail::log_limit::most_subjects - 1; ++i) CHECK(limit.ask(i, start).passes);
+  for (std::uint64_t i = 0; i < scoll::detail::log_limit::most_subjects - 1; ++i)
+    CHECK(limit.ask(i, start).passes);
   CHECK(limit.ask(5000, start + 9s).passes);
   CHECK(limit.ask(5001, start + 11s).passes);
   CHECK_FALSE(limit.ask(5000, start + 11s).passes);
 }
 
 TEST_CASE("questions pass up to a rate, after as many at once") {
-  detail::ask_limit limit(10);
+  scoll::detail::ask_limit limit(10);
   const time_point start{1h};
   for (int i = 0; i < 10; ++i) CHECK(limit.take(start));
   CHECK_FALSE(limit.take(start));
@@ -151,7 +146,7 @@ TEST_CASE("events that may be frequent do not drive out the others, and their li
   CHECK(c[0].event_count(node_event_kind::group_created) == 400);
   CHECK(of_kind(c[0], node_event_kind::group_created).size() == 1);
   CHECK(of_kind(c[0], node_event_kind::peer_dead).size() == 1);
-  c.pass(detail::log_limit::quiet);
+  c.pass(scoll::detail::log_limit::quiet);
   make_one();
   CHECK(of_kind(c[0], node_event_kind::group_created).size() == 2);
   CHECK(log.count("was created (number 401 of node 1) (399 lines like this were left out)") == 1);

@@ -47,8 +47,8 @@ TEST_CASE("the metrics of functions are valid, whatever their names are") {
   odd.latency.add(1min);
   function_snapshot plain;
   plain.name = "plain";
-  detail::metrics_text to;
-  detail::write_functions(to, {odd, plain});
+  scoll::detail::metrics_text to;
+  scoll::detail::write_functions(to, {odd, plain});
   const auto series = test::parse_metrics(to.take());
   const std::string name = R"(function="a \"quoted\\\" name\nof two lines")";
   CHECK(series.at("scoll_function_calls_total{" + name + "}") == 3);

@@ -20,6 +20,7 @@
 #include "scoll/settings.hpp"
 #include "scoll/tree/greedy.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/tests_folder.hpp"
 #include "transport/session/endpoint.hpp"
 
 using namespace scoll;
@@ -42,11 +43,11 @@ std::map<std::string, std::string> constants() {
       {"max_reply_bytes", with_commas(max_reply_bytes)},
       {"default_reply_capacity", with_commas(default_reply_capacity)},
       {"max_members", with_commas(max_members)},
-      {"max_pulled_membership_bytes", with_commas(detail::max_pulled_membership_bytes)},
-      {"max_mapped_groups", with_commas(detail::max_mapped_groups)},
+      {"max_pulled_membership_bytes", with_commas(scoll::detail::max_pulled_membership_bytes)},
+      {"max_mapped_groups", with_commas(scoll::detail::max_mapped_groups)},
       {"greedy::max_members", with_commas(greedy::max_members)},
       {"endpoint_options::window", with_commas(transport::endpoint_options{}.window[collective])},
-      {"outcome_builder::max_causes", with_commas(detail::outcome_builder::max_causes)},
+      {"outcome_builder::max_causes", with_commas(scoll::detail::outcome_builder::max_causes)},
       {"error::text_capacity", with_commas(error::text_capacity)},
   };
 }
@@ -89,7 +90,7 @@ std::vector<std::string> names(const std::string& cell) {
 
 /// Returns the rows of the table "Limits", without its head.
 std::vector<std::string> rows() {
-  const auto readme = std::filesystem::path(SCOLL_TESTS_DIR).parent_path() / "README.md";
+  const auto readme = test::tests_folder().parent_path() / "README.md";
   std::ifstream in(readme);
   std::vector<std::string> found;
   bool inside = false;

@@ -19,7 +19,7 @@ path_snapshot path_by(std::string rail, std::string address, health state) {
   return p;
 }
 
-path_snapshot connected(path_snapshot p) {
+path_snapshot now_connected(path_snapshot p) {
   p.connected = true;
   return p;
 }
@@ -34,7 +34,7 @@ path_snapshot carrying(path_snapshot p) {
 TEST_CASE("the preferred path needs no reason") {
   const sentences said = explain_paths(1, 2,
                                        {carrying(path_by("a", "10.0.0.2:1", health::good)),
-                                        connected(path_by("b", "10.1.0.2:1", health::good))});
+                                        now_connected(path_by("b", "10.1.0.2:1", health::good))});
   CHECK(said == sentences{"Node 1 knows 2 paths to node 2.",
                           "Messages go by rail a to 10.0.0.2:1, which is the preferred path.",
                           "The path by rail a to 10.0.0.2:1 has been good for 2.5 s.",
@@ -45,9 +45,9 @@ TEST_CASE("another path than the preferred one is explained by what is wrong wit
   path_snapshot dead = path_by("a", "10.0.0.2:1", health::dead);
   dead.why = {errc::connection_lost, "the peer closed the connection"};
   dead.next_try = 400ms;
-  path_snapshot suspect = connected(path_by("c", "10.2.0.2:1", health::suspect));
+  path_snapshot suspect = now_connected(path_by("c", "10.2.0.2:1", health::suspect));
   suspect.why = {errc::connection_lost, "no answer for 104 ms, while another path answers"};
-  path_snapshot proving = connected(path_by("d", "10.3.0.2:1", health::proving));
+  path_snapshot proving = now_connected(path_by("d", "10.3.0.2:1", health::proving));
   proving.why = suspect.why;
   proving.proof = 2s;
   path_snapshot chosen = carrying(path_by("b", "10.1.0.2:1", health::good));

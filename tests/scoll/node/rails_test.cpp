@@ -14,7 +14,7 @@ using test::rail_cluster;
 
 namespace {
 
-constexpr remote_function<std::uint64_t, std::uint64_t> twice{"test.twice"};
+constexpr remote_function<std::uint64_t, std::uint64_t> twice_wide{"test.twice"};
 
 /// Notes which request it has seen how often.
 struct tally {
@@ -41,14 +41,14 @@ struct score {
 task<score> call_often(rail_cluster& c, node_id from, node_id to) {
   score s;
   for (; c.kills < enough || s.done % 1000 != 0; ++s.done) {
-    const auto answer = co_await ship(c[from], to, twice, s.done);
+    const auto answer = co_await ship(c[from], to, twice_wide, s.done);
     s.good += answer.has_value() && *answer == 2 * s.done ? 1U : 0U;
   }
   co_return s;
 }
 
 task<bool> call_once(rail_cluster& c) {
-  const auto answer = co_await ship(c[1], 2, twice, std::uint64_t{1});
+  const auto answer = co_await ship(c[1], 2, twice_wide, std::uint64_t{1});
   co_return answer.has_value();
 }
 
@@ -85,7 +85,7 @@ void check_clean(rail_cluster& c, node_id count) {
 TEST_CASE("calls between nodes go on while the connections of either rail are killed", "[tcp]") {
   rail_cluster c(2);
   std::map<std::uint64_t, int> seen;
-  auto served = c[2].serve(twice, [&seen](const std::uint64_t& in, call_context&) {
+  auto served = c[2].serve(twice_wide, [&seen](const std::uint64_t& in, call_context&) {
     ++seen[in];
     return in * 2;
   });
@@ -124,7 +124,7 @@ TEST_CASE("pulls between nodes go on while the connections of either rail are ki
 
 TEST_CASE("a node tells of its rails, and of the path that has died, and why", "[tcp]") {
   rail_cluster c(2);
-  REQUIRE(c[2].serve(twice, [](const std::uint64_t& in, call_context&) { return in * 2; }).has_value());
+  REQUIRE(c[2].serve(twice_wide, [](const std::uint64_t& in, call_context&) { return in * 2; }).has_value());
   const auto all_up = [&] {
     const auto rails = c[1].rails();
     return rails[0].state == "up" && rails[1].state == "up";

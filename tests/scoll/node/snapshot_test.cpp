@@ -5,22 +5,11 @@
 #include "scoll/ship/ship.hpp"
 #include "tests/catch.hpp"
 #include "tests/scoll/collective/cluster.hpp"
+#include "tests/scoll/node/counted.hpp"
 
 using namespace scoll;
-
-namespace {
-
-struct count {
-  static constexpr service_id id{0x0100};
-  struct request {};
-  using reply = std::uint64_t;
-  static reply execute(const request&, bcast_context&) { return 1; }
-  static void merge(reply& into, const reply& from) noexcept { into += from; }
-};
-
-constexpr remote_function<std::uint32_t, std::uint32_t> twice{"test.twice"};
-
-}  // namespace
+using test::count;
+using test::twice;
 
 TEST_CASE("a snapshot says what a node holds, has done, and whom it knows", "[tcp]") {
   test::cluster c(test::world_kind::tcp_v4, 3);

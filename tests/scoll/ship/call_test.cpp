@@ -8,7 +8,7 @@ using namespace scoll::test;
 using namespace std::chrono_literals;
 
 TEST_CASE("a function has a number from its name, and a digest of its types") {
-  STATIC_REQUIRE(add.id() == detail::fnv1a("test.add"));
+  STATIC_REQUIRE(add.id() == scoll::detail::fnv1a("test.add"));
   STATIC_REQUIRE(wire::signature<pair_of> == "{u32,u32}");
   STATIC_REQUIRE(wire::signature<std::vector<std::optional<std::string>>> == "[text?]");
   STATIC_REQUIRE(add.id() == 0x6147f6a7d144ff48);

@@ -141,7 +141,7 @@ TEST_CASE("the handler of a notification may outlive the client") {
                co_return status{};
              })
       .value();
-  const detail::shipper& calls = detail::node_access::shipper(w.c[0]);
+  const scoll::detail::shipper& calls = scoll::detail::node_access::shipper(w.c[0]);
   REQUIRE(w.c.run(notify(*w.client, w.c.address(0), linger, nothing{})).has_value());
   CHECK(calls.server_calls_of(client_number) == 1);
   w.stop();

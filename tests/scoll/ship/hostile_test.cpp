@@ -8,9 +8,9 @@
 using namespace scoll;
 using namespace scoll::test;
 using namespace std::chrono_literals;
-using detail::ship_head;
-using detail::ship_outcome;
-using detail::ship_reply_head;
+using scoll::detail::ship_head;
+using scoll::detail::ship_outcome;
+using scoll::detail::ship_reply_head;
 
 namespace {
 
@@ -111,7 +111,7 @@ bytes encoded(const T& value) {
   return b;
 }
 
-ship_head head_of(const detail::function_key& key) {
+ship_head head_of(const scoll::detail::function_key& key) {
   ship_head head;
   head.function = key.id;
   head.types = key.types;

@@ -127,7 +127,7 @@ TEST_CASE("a signature tells the fields, also of structs with versions and descr
 }
 
 TEST_CASE("what structs of other versions have in common is what their functions must have in common") {
-  const auto digest = [](std::string_view argument) { return detail::digest_of("f", argument, "u8"); };
+  const auto digest = [](std::string_view argument) { return scoll::detail::digest_of("f", argument, "u8"); };
   CHECK(compatible(digest("{u8,@1{u32}}"), digest("{u8,@2{u32,u32}}")));
   CHECK(compatible(digest("@1{@3{u8}}"), digest("@1{@4{u8,u8}}")));
   CHECK(compatible(digest("@1{u32},@2{u8}"), digest("@1{u32},@2{u8}")));

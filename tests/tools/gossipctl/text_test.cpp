@@ -9,7 +9,7 @@ namespace {
 const style plain{false};
 const style coloured{true};
 
-json status() {
+json sample_status() {
   return json::parse(R"({
     "name": "storage", "address": "10.0.0.2:7400", "index": 1, "stage": "active", "incarnation": 1700, "pid": 4711,
     "uptime_s": 7261.4, "participants": 4, "alive": 2, "dead": 1, "unknown": 1, "clock": 36301, "cycles": 36290,
@@ -62,7 +62,7 @@ TEST_CASE("durations are told in the unit that fits") {
 }
 
 TEST_CASE("the status is a short list") {
-  REQUIRE(status_text(status(), plain) ==
+  REQUIRE(status_text(sample_status(), plain) ==
           "cluster       storage\n"
           "participant   10.0.0.2:7400 (index 1)\n"
           "stage         active, up 2.0 h, pid 4711\n"
@@ -70,7 +70,7 @@ TEST_CASE("the status is a short list") {
           "clock         cycle 36301, one every 200 ms\n"
           "threshold     12 cycles (2.4 s), loss 5.1 %\n"
           "authenticity  sealed with 0badcafe; opens also 12345678\n");
-  json without = status();
+  json without = sample_status();
   without["sealed"] = false;
   without["withheld"] = "no_replies";
   const std::string text = status_text(without, plain);
@@ -105,7 +105,7 @@ TEST_CASE("colours change nothing but colours") {
   REQUIRE(table.find("\x1b[1;31mdead\x1b[0m") != std::string::npos);
   REQUIRE(table.find("\x1b[32malive\x1b[0m") != std::string::npos);
   REQUIRE(stripped(table) == members_text(members(), 200, plain));
-  REQUIRE(stripped(status_text(status(), coloured)) == status_text(status(), plain));
+  REQUIRE(stripped(status_text(sample_status(), coloured)) == status_text(sample_status(), plain));
   REQUIRE(stripped(explain_text(verdict("dead"), coloured)) == explain_text(verdict("dead"), plain));
 }
 

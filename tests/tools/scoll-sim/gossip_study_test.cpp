@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "program.hpp"
+#include "tests/support/tests_folder.hpp"
 
 using namespace scoll::test;
 
@@ -162,7 +163,7 @@ TEST_CASE("the published rows are those of the study, in its order") {
   REQUIRE(a.status == 0);
   const std::vector<std::string> planned = lines_of(a.text);
   std::vector<std::string> published =
-      lines_of(text_of(std::string(SCOLL_TESTS_DIR) + "/../docs/gossip.csv"));
+      lines_of(text_of(scoll::test::tests_folder().parent_path() / "docs/gossip.csv"));
   REQUIRE(published.size() == planned.size() + 1);
   for (std::size_t i = 0; i < planned.size(); ++i) {
     INFO(published[i + 1] << " for " << planned[i]);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "program.hpp"
+#include "tests/support/tests_folder.hpp"
 
 using namespace scoll::test;
 
@@ -43,7 +44,7 @@ bool contains(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("every mutant is found by the run that docs/mutants.csv names") {
-  const fs::path file = fs::path(SCOLL_TESTS_DIR).parent_path() / "docs/mutants.csv";
+  const fs::path file = scoll::test::tests_folder().parent_path() / "docs/mutants.csv";
   const answer a = with_mutants({"--check-mutants", file.string()});
   INFO(a.text);
   REQUIRE(a.status == 0);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "program.hpp"
+#include "tests/support/tests_folder.hpp"
 #include "tools/scoll-sim/coverage.hpp"
 
 using namespace scoll::test;
@@ -17,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path folder() {
-  return fs::path(SCOLL_TESTS_DIR) / "tools/scoll-sim";
+  return scoll::test::tests_folder() / "tools/scoll-sim";
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ class asking final : public name_wait {
   static void heard(name_wait& wait) noexcept { ++static_cast<asking&>(wait).calls; }
 };
 
-std::string host(std::size_t number) {
+std::string host_name(std::size_t number) {
   return "storage-" + std::to_string(number);
 }
 
@@ -64,11 +64,11 @@ TEST_CASE("names that are not answered hold a thread each, up to the most, and o
   name_resolver resolver(*loop, names.function());
   std::deque<asking> all(2 * name_resolver::most_threads);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    names.set(host(i), {"10.0.0.1"});
-    REQUIRE(resolver.begin(all[i], host(i)));
+    names.set(host_name(i), {"10.0.0.1"});
+    REQUIRE(resolver.begin(all[i], host_name(i)));
   }
   asking again;
-  REQUIRE(resolver.begin(again, host(0)));  // shares the look-up
+  REQUIRE(resolver.begin(again, host_name(0)));  // shares the look-up
   names.await_asked(name_resolver::most_threads);
   on_reactor::settle(*loop);
   CHECK(names.asked() == name_resolver::most_threads);
@@ -102,7 +102,7 @@ TEST_CASE("a cancelled wait is not called, and the resolver and its reactor may 
     names.hold();
     name_resolver resolver(*loop, names.function());
     std::deque<asking> all(name_resolver::most_threads + 2);
-    for (std::size_t i = 0; i < all.size(); ++i) REQUIRE(resolver.begin(all[i], host(i)));
+    for (std::size_t i = 0; i < all.size(); ++i) REQUIRE(resolver.begin(all[i], host_name(i)));
     names.await_asked(name_resolver::most_threads);
     for (asking& each : all) CHECK(resolver.cancel(each));
     on_reactor::settle(*loop);

@@ -86,8 +86,8 @@ class hoarder final : public io_completion {
 };
 
 /// A listener that answers no connection, because its queue is full.
-struct deaf_listener {
-  deaf_listener() {
+struct full_listener {
+  full_listener() {
     fd = open_listener(socket_address::parse("127.0.0.1:0").value(), 0).value();
     address = local_address(fd.get()).value();
     for (int i = 0; i < 4; ++i) {
@@ -111,7 +111,7 @@ TEST_CASE("with poll every operation that waits can be cancelled, and none compl
   const std::vector<std::byte> much(1 << 20);
   while (::write(full_pipe.near.get(), much.data(), much.size()) > 0) continue;
   REQUIRE(::fcntl(full_pipe.near.get(), F_SETFL, 0) == 0);
-  const deaf_listener deaf;
+  const full_listener deaf;
   const auto listener = open_listener(socket_address::parse("127.0.0.1:0").value()).value();
   const auto buffers = r->make_datagram_buffers(4, 1000).value();
   const unique_fd connecting = open_stream(AF_INET).value();

@@ -89,10 +89,10 @@ class stopper final : public posted_node {
 // Returns the message of `create` in a child process where io_uring_setup fails with this error; empty if
 // that cannot be arranged here.
 std::string failure_with(int errno_value) {
-  int ends[2];
-  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
-  const unique_fd from_child(ends[0]);
-  unique_fd to_parent(ends[1]);
+  int pipe_ends[2];
+  REQUIRE(pipe2(pipe_ends, O_CLOEXEC) == 0);
+  const unique_fd from_child(pipe_ends[0]);
+  unique_fd to_parent(pipe_ends[1]);
   const pid_t child = fork();
   if (child == 0) {
     std::string text;

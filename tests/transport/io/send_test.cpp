@@ -29,15 +29,15 @@ using results = std::vector<std::int32_t>;
 using ends = socket_ends;
 
 /// Sends all received bytes back until the other end closes.
-class echo {
+class echo_thread {
  public:
-  explicit echo(int fd)
+  explicit echo_thread(int fd)
       : thread_([fd] {
           std::array<std::byte, 64> some;
           for (ssize_t n = 0; (n = ::recv(fd, some.data(), some.size(), 0)) > 0;)
             if (::send(fd, some.data(), static_cast<std::size_t>(n), MSG_NOSIGNAL) != n) return;
         }) {}
-  ~echo() { thread_.join(); }
+  ~echo_thread() { thread_.join(); }
 
  private:
   std::thread thread_;
@@ -66,7 +66,7 @@ TEST_CASE("a send and the wait for what answers it are one system call, timers a
   recorder received;
   r->receive_multishot(pair.near.get(), received);
   {
-    const echo other(pair.far.get());
+    const echo_thread other(pair.far.get());
     distant deadline;
     std::uint64_t least = std::numeric_limits<std::uint64_t>::max(), submitted = least;
     for (int round = 0; round < 200; ++round) {

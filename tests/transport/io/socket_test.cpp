@@ -42,7 +42,7 @@ task<> serve(reactor& r, acceptor& a, std::size_t connections, on_reactor::group
   co_await a.close();
 }
 
-task<> ask(reactor& r, socket_address address, std::size_t rounds, int& good) {
+task<> ask_echo(reactor& r, socket_address address, std::size_t rounds, int& good) {
   const unique_fd fd = open_stream(address.family()).value();
   const auto connected = co_await async_connect(r, fd.get(), address);
   if (!connected) co_return;
@@ -215,7 +215,7 @@ TEST_CASE("echo over loopback, both families, many connections", "[reactor]") {
     int good = 0;
     on_reactor::group all(*r);
     all.start(serve(*r, a, connections, all));
-    for (std::size_t i = 0; i < connections; ++i) all.start(ask(*r, address, 20, good));
+    for (std::size_t i = 0; i < connections; ++i) all.start(ask_echo(*r, address, 20, good));
     all.join();
     CHECK(good == connections);
   }
@@ -437,7 +437,7 @@ TEST_CASE("two reactors in two threads talk to each other", "[reactor]") {
   const auto r = on_reactor::make({.disable = disable});
   on_reactor::group all(*r);
   int good = 0;
-  for (int i = 0; i < 4; ++i) all.start(ask(*r, address, 200, good));
+  for (int i = 0; i < 4; ++i) all.start(ask_echo(*r, address, 200, good));
   all.join();
   server.join();
   CHECK(good == 4);

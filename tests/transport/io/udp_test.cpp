@@ -32,7 +32,7 @@ std::uint32_t any_way() {
                   off::cooperative_taskrun | off::provided_buffer_ring);
 }
 
-std::string any_host() {
+std::string any_loopback() {
   return GENERATE(as<std::string>(), "127.0.0.1:0", "[::1]:0");
 }
 
@@ -43,13 +43,13 @@ std::vector<std::byte> numbered(std::size_t size, std::size_t number) {
 }
 
 /// A port that records the messages it receives.
-struct station final : datagram_events {
-  explicit station(reactor& r, const std::string& host = "127.0.0.1:0", udp_options options = {})
+struct datagram_recorder final : datagram_events {
+  explicit datagram_recorder(reactor& r, const std::string& host = "127.0.0.1:0", udp_options options = {})
       : home(r), port(r, options) {
     const auto bound = port.bind(host, *this);
     if (!bound) FAIL(describe(bound.error()));
   }
-  ~station() {
+  ~datagram_recorder() {
     held.clear();
     port.close();
     turn_until(home, [this] { return !port.open(); });
@@ -114,10 +114,10 @@ int descriptor_of(const std::string& address) {
 
 TEST_CASE("datagrams go to and fro between two UDP ports of a reactor", "[reactor]") {
   const auto r = on_reactor::make({.disable = any_way()});
-  const std::string host = any_host();
+  const std::string host = any_loopback();
   const int before = on_reactor::open_descriptors();
   {
-    station a(*r, host), b(*r, host);
+    datagram_recorder a(*r, host), b(*r, host);
     b.then = [&](const datagram_address& source, const buffer_view& bytes) {
       REQUIRE(b.port.send(source, bytes.bytes));
     };
@@ -162,8 +162,8 @@ TEST_CASE("every datagram of a burst is received or counted as dropped", "[react
   const auto r = on_reactor::make({.disable = any_way()});
   const bool room = GENERATE(true, false);
   // The smallest buffer that the kernel grants holds only a few messages.
-  station a(*r, "127.0.0.1:0", {.send_buffers = 100});
-  station b(*r, "127.0.0.1:0", {.socket_bytes = room ? 0U : 1U});
+  datagram_recorder a(*r, "127.0.0.1:0", {.send_buffers = 100});
+  datagram_recorder b(*r, "127.0.0.1:0", {.socket_bytes = room ? 0U : 1U});
   b.record = false;
   constexpr std::size_t burst = 1000;
   const auto bytes = numbered(200, 1);
@@ -189,8 +189,8 @@ TEST_CASE("a burst costs few system calls", "[reactor][io_uring]") {
   const auto r = on_reactor::make();
   if (!r->features().multishot_receive_message) return;
   constexpr std::uint32_t burst = 64;
-  station a(*r, "127.0.0.1:0", {.send_buffers = burst});
-  station b(*r, "127.0.0.1:0", {.receive_buffers = burst});
+  datagram_recorder a(*r, "127.0.0.1:0", {.send_buffers = burst});
+  datagram_recorder b(*r, "127.0.0.1:0", {.receive_buffers = burst});
   on_reactor::settle(*r);
   const auto before = r->statistics();
   for (std::uint32_t i = 0; i < burst; ++i) REQUIRE(a.port.send(b.address(), numbered(500, i)));
@@ -207,7 +207,7 @@ TEST_CASE("a burst costs few system calls", "[reactor][io_uring]") {
 TEST_CASE("what cannot be sent is refused with the reason", "[reactor]") {
   const auto r = on_reactor::make();
   {
-    station a(*r, "127.0.0.1:0", {.max_bytes = 1000});
+    datagram_recorder a(*r, "127.0.0.1:0", {.max_bytes = 1000});
     CHECK(a.port.max_datagram_bytes() == 1000);
     const auto large = a.port.send(a.address(), numbered(1001, 0));
     REQUIRE_FALSE(large);
@@ -247,7 +247,7 @@ TEST_CASE("what cannot be sent is refused with the reason", "[reactor]") {
 
 TEST_CASE("more datagrams than there are buffers in one turn are refused as busy", "[reactor]") {
   const auto r = on_reactor::make();
-  station a(*r, "127.0.0.1:0", {.send_buffers = 4}), b(*r);
+  datagram_recorder a(*r, "127.0.0.1:0", {.send_buffers = 4}), b(*r);
   for (std::size_t i = 0; i < 4; ++i) REQUIRE(a.port.send(b.address(), numbered(10, i)));
   CHECK(a.port.send(b.address(), {}).error() == errc::busy);
   CHECK(a.port.statistics().busy == 1);
@@ -259,8 +259,8 @@ TEST_CASE("more datagrams than there are buffers in one turn are refused as busy
 
 TEST_CASE("a datagram longer than the limit is counted and dropped", "[reactor]") {
   const auto r = on_reactor::make({.disable = any_way()});
-  const std::string host = any_host();
-  station a(*r, host, {.max_bytes = 100});
+  const std::string host = any_loopback();
+  datagram_recorder a(*r, host, {.max_bytes = 100});
   const plain sender(host);
   for (const std::size_t size : {101U, 100U, 5000U, 0U}) sender.send(a.port.bound_address(), size);
   turn_until(*r, [&] { return a.count == 2; });
@@ -274,7 +274,7 @@ TEST_CASE("a datagram longer than the limit is counted and dropped", "[reactor]"
 
 TEST_CASE("held datagrams stop receiving until they come back, and nothing is lost meanwhile", "[reactor]") {
   const auto r = on_reactor::make({.disable = any_way()});
-  station a(*r), b(*r, "127.0.0.1:0", {.receive_buffers = 3});
+  datagram_recorder a(*r), b(*r, "127.0.0.1:0", {.receive_buffers = 3});
   b.hold = true;
   for (std::size_t i = 0; i < 10; ++i) REQUIRE(a.port.send(b.address(), numbered(50, i)));
   turn_until(*r, [&] { return b.count == 3; });
@@ -296,7 +296,7 @@ TEST_CASE("a UDP port closes in whatever state it is", "[reactor]") {
   const auto r = on_reactor::make({.disable = any_way()});
   const int before = on_reactor::open_descriptors();
   {
-    station a(*r), b(*r, "127.0.0.1:0", {.receive_buffers = 1});
+    datagram_recorder a(*r), b(*r, "127.0.0.1:0", {.receive_buffers = 1});
     SECTION("at once") {
       a.port.close();
     }
@@ -342,9 +342,9 @@ TEST_CASE("a UDP port closes in whatever state it is", "[reactor]") {
 
 TEST_CASE("rings of buffers are numbered anew when ports come and go", "[reactor]") {
   const auto r = on_reactor::make();
-  std::deque<std::unique_ptr<station>> open;
+  std::deque<std::unique_ptr<datagram_recorder>> open;
   for (int i = 0; i < 40; ++i) {
-    open.push_back(std::make_unique<station>(*r));
+    open.push_back(std::make_unique<datagram_recorder>(*r));
     if (open.size() > 3) open.erase(open.begin() + i % 3);
     REQUIRE(open.front()->port.send(open.back()->address(), {}));
     const std::size_t wanted = open.back()->count + 1;
@@ -354,14 +354,14 @@ TEST_CASE("rings of buffers are numbered anew when ports come and go", "[reactor
 
 TEST_CASE("the traffic class is on every datagram", "[reactor]") {
   const auto r = on_reactor::make();
-  const std::string host = any_host();
+  const std::string host = any_loopback();
   const bool v6 = host.starts_with('[');
   const plain receiver(host);
   const int on = 1;
   REQUIRE(setsockopt(receiver.fd.get(), v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_RECVTCLASS : IP_RECVTOS,
                      &on, sizeof on) == 0);
   for (const unsigned dscp : {0U, 48U, 63U}) {
-    station a(*r, host, {.dscp = static_cast<std::uint8_t>(dscp)});
+    datagram_recorder a(*r, host, {.dscp = static_cast<std::uint8_t>(dscp)});
     REQUIRE(a.port.send(a.port.parse(receiver.address.to_string()).value(), {}));
     turn_until(*r, [&] { return a.port.statistics().sent == 1; });
     alignas(cmsghdr) char control[128] = {};
@@ -380,7 +380,7 @@ TEST_CASE("the traffic class is on every datagram", "[reactor]") {
 
 TEST_CASE("peers that are not there and errors of sending leave a UDP port alive", "[reactor]") {
   const auto r = on_reactor::make({.disable = any_way()});
-  station a(*r), b(*r);
+  datagram_recorder a(*r), b(*r);
   std::string gone;
   {
     const plain closed("127.0.0.1:0");
@@ -401,7 +401,7 @@ TEST_CASE("peers that are not there and errors of sending leave a UDP port alive
 
 TEST_CASE("a failed receive is tried again", "[reactor]") {
   const auto r = on_reactor::make({.disable = any_way()});
-  station a(*r), b(*r);
+  datagram_recorder a(*r), b(*r);
   std::string gone;
   {
     const plain closed("127.0.0.1:0");
@@ -420,7 +420,7 @@ TEST_CASE("a failed receive is tried again", "[reactor]") {
 
 TEST_CASE("datagrams allocate nothing once a UDP port is warm", "[reactor]") {
   const auto r = on_reactor::make({.disable = any_way()});
-  station a(*r), b(*r);
+  datagram_recorder a(*r), b(*r);
   a.record = b.record = false;
   const datagram_address to = b.address();
   const auto bytes = numbered(1000, 1);

@@ -4,9 +4,9 @@ using namespace transfers;
 
 namespace {
 
-constexpr std::size_t size = std::size_t{3} << 20U;
+constexpr std::size_t copied_bytes = std::size_t{3} << 20U;
 /// Upper bound, in bytes, of a frame without its payload and of the other traffic.
-constexpr std::size_t head_bytes = 200;
+constexpr std::size_t most_head_bytes = 200;
 
 /// Records how many buffers a sender holds for the bytes it sends, at every step until it has finished.
 class sender_watch {
@@ -31,8 +31,8 @@ TEST_CASE("what is sent as bulk goes from where it lies: no buffer of the sender
   const auto w = any_world();
   const std::uint32_t segment = GENERATE(16384U, 262144U);  // one that would fit a buffer, and the usual one
   two p(*w, [segment](endpoint_options& o) { o.transfer_segment_bytes = segment; });
-  fenced store(made(size, 1));
-  fenced local(size);
+  fenced store(made(copied_bytes, 1));
+  fenced local(copied_bytes);
   const auto region = p.exposed(store.memory());
   REQUIRE(p.pull(region.descriptor(), 0, local.memory().first(10)).has_value());
   const bool writes = GENERATE(false, true);
@@ -53,25 +53,25 @@ TEST_CASE("what is sent as bulk goes from where it lies: no buffer of the sender
     REQUIRE(g->has_value());
   }
   CHECK(local.holds(store.memory()));
-  CHECK(sender.sent() > size);
+  CHECK(sender.sent() > copied_bytes);
   CHECK(sender.most_buffers() == 0);
-  CHECK(sender.copied() <= size / segment * head_bytes);
+  CHECK(sender.copied() <= copied_bytes / segment * most_head_bytes);
 }
 
 TEST_CASE("bytes that change while their replies are queued arrive as they are when they are sent") {
   memory_world w;
   two p(w);
-  fenced store(bytes(size, std::byte{1}));
-  fenced local(size);
+  fenced store(bytes(copied_bytes, std::byte{1}));
+  fenced local(copied_bytes);
   const auto region = p.exposed(store.memory());
   REQUIRE(p.pull(region.descriptor(), 0, local.memory().first(10)).has_value());
   sender_watch sender(*p.right->ep);
   const auto g = p.begin_pull(region.descriptor(), 0, local.memory());
   REQUIRE(w.until([&] { return sender.sent() >= segment_bytes; }));
   // All segments have been requested and answered; few have been sent.
-  REQUIRE(p.right->ep->messages_in_use() == size / segment_bytes);
+  REQUIRE(p.right->ep->messages_in_use() == copied_bytes / segment_bytes);
   const std::size_t sent = sender.sent() / segment_bytes * segment_bytes;
-  REQUIRE(sent <= size / 2);
+  REQUIRE(sent <= copied_bytes / 2);
   test::fill(store.memory(), std::byte{2});
   REQUIRE(w.until([&] { return g.done(); }));
   REQUIRE(g->has_value());

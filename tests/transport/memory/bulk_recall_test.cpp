@@ -7,21 +7,8 @@ using namespace transfers;
 
 namespace {
 
-constexpr std::size_t mebibyte = 1U << 20U;
-constexpr std::byte poison{0xee};
-
-/// Makes bytes without the poison, so that poison is visible wherever it appears.
-bytes clean(std::size_t size, std::uint64_t salt) {
-  bytes b = made(size, salt);
-  test::replace(b, poison, std::byte{1});
-  return b;
-}
-
 void spoil(std::span<std::byte> memory) {
   test::fill(memory, poison);
-}
-bool spoiled(std::span<const std::byte> memory) {
-  return test::holds_any(memory, poison);
 }
 
 /// Lets the links, and a reactor or a virtual clock, take a few steps.

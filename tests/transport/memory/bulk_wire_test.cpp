@@ -46,11 +46,11 @@ class tap {
   std::map<std::uint32_t, bytes> streams_;
 };
 
-using head_bytes = std::vector<unsigned>;
+using golden_head = std::vector<unsigned>;
 
 /// The envelope and head of a request for 20,000 or 10 bytes at offset 90, as docs/wire.md has them.
-head_bytes golden(unsigned operation, unsigned exchange, std::array<unsigned, 4> capacity,
-                  std::array<unsigned, 4> length) {
+golden_head golden(unsigned operation, unsigned exchange, std::array<unsigned, 4> capacity,
+                   std::array<unsigned, 4> length) {
   return {exchange, 0, 0, 0,         1, 0, 0,         0,         capacity[0], capacity[1], capacity[2], 0,  0,
           0,        0, 0, operation, 0, 0, 0,         0,         1,           0,           0,           0,  0,
           0,        0, 0, 1,         0, 0, 0,         0,         0,           0,           0,           90, 0,
@@ -81,18 +81,18 @@ TEST_CASE("gets and puts over a stream have their golden bytes") {
   const auto exchange = [&](std::size_t i) { return requests[i].head[0]; };
   const auto generation = [&](std::size_t i) { return requests[i].head[4]; };
   for (std::size_t i = 0; i < 4; ++i) {
-    head_bytes expected = golden(i < 2 ? 1 : 2, exchange(i),
-                                 i == 0   ? ten
-                                 : i == 1 ? many
-                                          : none,
-                                 i % 2 == 0 ? ten : many);
+    golden_head expected = golden(i < 2 ? 1 : 2, exchange(i),
+                                  i == 0   ? ten
+                                  : i == 1 ? many
+                                           : none,
+                                  i % 2 == 0 ? ten : many);
     expected[4] = generation(i);
     CHECK(requests[i].head == expected);
     CHECK(requests[i].header.type == frame_type::request);
     CHECK(requests[i].header.klass == traffic_class::bulk);
     CHECK(requests[i].header.payload_bytes == (i < 2 ? 0U : i == 2 ? 10U : 20'000U));
     CHECK(requests[i].header.payload_checked == (i != 3));
-    head_bytes answer(requests[i].head.begin(), requests[i].head.begin() + 8);
+    golden_head answer(requests[i].head.begin(), requests[i].head.begin() + 8);
     answer.insert(answer.end(), {0, 0, 1, 0, 0, 0, 0, 0});
     CHECK(replies[i].head == answer);
     CHECK(replies[i].header.type == frame_type::reply);
@@ -111,32 +111,32 @@ TEST_CASE("rights have the golden bytes of the page on the wire format") {
     std::array<std::byte, 128> into{};
     const auto size = wire::encode_to(into, value);
     REQUIRE(size.has_value());
-    head_bytes all;
+    golden_head all;
     for (std::size_t i = 0; i < *size; ++i) all.push_back(std::to_integer<unsigned>(into[i]));
     return all;
   };
-  const head_bytes golden_right{5,  0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0,    0,    0, 0,
-                                16, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0x20, 0x4e, 0, 0};
+  const golden_head golden_right{5,  0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0,    0,    0, 0,
+                                 16, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0x20, 0x4e, 0, 0};
   CHECK(bytes_of(right) == golden_right);
-  head_bytes put{5, 1, 0, 0, 0,  2, 0, 0, 0, 0, 0, 0, 0,    3,    0, 0, 0,
-                 0, 0, 0, 0, 90, 0, 0, 0, 0, 0, 0, 0, 0x20, 0x4e, 0, 0};
+  golden_head put{5, 1, 0, 0, 0,  2, 0, 0, 0, 0, 0, 0, 0,    3,    0, 0, 0,
+                  0, 0, 0, 0, 90, 0, 0, 0, 0, 0, 0, 0, 0x20, 0x4e, 0, 0};
   put.insert(put.end(), golden_right.begin(), golden_right.end());
   CHECK(bytes_of(put_by_read_head{{memory_order_kind::put_by_read, 1, 2, 3, 90, 20'000}, right}) == put);
   right = {};
   right.link = 5;
   right.flags = memory_right::recalled;
-  CHECK(bytes_of(right) == head_bytes{5, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+  CHECK(bytes_of(right) == golden_head{5, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0});
 }
 
 TEST_CASE("strange rights are malformed") {
-  const auto decoded = [](const head_bytes& text) {
+  const auto decoded = [](const golden_head& text) {
     bytes all;
     for (const unsigned b : text) all.push_back(static_cast<std::byte>(b));
     return wire::decode_from<memory_right>(all).has_value();
   };
-  const head_bytes extent{0, 16, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 1, 0, 0, 0};
+  const golden_head extent{0, 16, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 1, 0, 0, 0};
   const auto with = [&](unsigned flags, unsigned count, std::size_t extents) {
-    head_bytes text{5, 0, 0, 0, flags, count, 0, 0, 0, 0, 0, 0, 0, 0};
+    golden_head text{5, 0, 0, 0, flags, count, 0, 0, 0, 0, 0, 0, 0, 0};
     for (std::size_t i = 0; i < extents; ++i) text.insert(text.end(), extent.begin(), extent.end());
     return text;
   };
@@ -149,7 +149,7 @@ TEST_CASE("strange rights are malformed") {
   CHECK_FALSE(decoded(with(0, 5, 5)));
   CHECK_FALSE(decoded(with(0, 2, 1)));  // too short
   CHECK_FALSE(decoded(with(0, 1, 2)));  // too long
-  head_bytes empty = with(0, 1, 1);
+  golden_head empty = with(0, 1, 1);
   empty[empty.size() - 4] = 0;
   CHECK_FALSE(decoded(empty));
 }

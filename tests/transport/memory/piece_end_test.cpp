@@ -4,26 +4,19 @@
 
 using namespace pieces;
 
-namespace {
-
-constexpr std::size_t size = 10 * piece_bytes + 12345;
-constexpr std::uint32_t count = 11;
-
-}  // namespace
-
 TEST_CASE("more orders of one peer than may wait are answered busy, and sent again until they are served",
           "[reactor]") {
   const auto w = any_bulk_world();
-  pair p(*w);
-  content from(size, 1);
-  fenced into(size);
+  piece_pair p(*w);
+  content from(object_bytes, 1);
+  fenced into(object_bytes);
   auto region = p.exposed_pieces(from.all());
-  for (std::uint32_t i = 0; i < count; ++i) p.ask(region, i, content::cut(into.memory(), i));
+  for (std::uint32_t i = 0; i < object_pieces; ++i) p.ask(region, i, content::cut(into.memory(), i));
   REQUIRE(p.parks(8));
   w->pass(30ms);
   CHECK(p.parked() == 8);
   CHECK(std::ranges::none_of(p.orders, [](const order& o) { return o.done(); }));
-  for (std::uint32_t i = 0; i < count; ++i) region.publish(i, from.checksum(i));
+  for (std::uint32_t i = 0; i < object_pieces; ++i) region.publish(i, from.checksum(i));
   REQUIRE(p.all_end());
   for (order& o : p.orders) CHECK(o.ok());
   CHECK(into.holds(from.all()));
@@ -34,9 +27,9 @@ TEST_CASE("more orders of one peer than may wait are answered busy, and sent aga
 TEST_CASE("an order is sent again after 1 to 50 ms while it is answered busy") {
   const auto made_world = any_memory_world();
   memory_world& w = *made_world;
-  pair p(w, [](endpoint_options& o) { o.parked_limit = 1; });
-  content from(size, 1);
-  fenced into(size);
+  piece_pair p(w, [](endpoint_options& o) { o.parked_limit = 1; });
+  content from(object_bytes, 1);
+  fenced into(object_bytes);
   auto region = p.exposed_pieces(from.all());
   p.ask(region, 0, content::cut(into.memory(), 0));
   REQUIRE(p.parks(1));
@@ -59,9 +52,9 @@ TEST_CASE("an order is sent again after 1 to 50 ms while it is answered busy") {
 TEST_CASE("a region that fails answers those that wait and those that come") {
   const auto made_world = any_memory_world();
   memory_world& w = *made_world;
-  pair p(w);
-  content from(size, 1);
-  fenced into(size);
+  piece_pair p(w);
+  content from(object_bytes, 1);
+  fenced into(object_bytes);
   auto region = p.exposed_pieces(from.all());
   region.publish(4, from.checksum(4));
   order& waiting = p.ask(region, 1, content::cut(into.memory(), 1));
@@ -74,7 +67,7 @@ TEST_CASE("a region that fails answers those that wait and those that come") {
     CHECK(o->code() == errc::hook_failed);
     CHECK(o->outcome().error().text() == "prepare refused");
   }
-  CHECK(into.holds(bytes(size)));
+  CHECK(into.holds(bytes(object_bytes)));
 }
 
 TEST_CASE("orders end with their region, at every moment") {
@@ -84,10 +77,10 @@ TEST_CASE("orders end with their region, at every moment") {
   for (int steps = 0; steps < 40; ++steps) {
     const auto made_world = make_memory_world(hardware);
     memory_world& w = *made_world;
-    pair p(w);
-    content from(size, 1);
+    piece_pair p(w);
+    content from(object_bytes, 1);
     auto copy = std::make_unique<bytes>(from.all().begin(), from.all().end());
-    fenced into(size);
+    fenced into(object_bytes);
     std::optional<memory_region> region(p.exposed_pieces(*copy));
     for (std::uint32_t i = 0; i < 8; ++i) p.ask(*region, i, content::cut(into.memory(), i));
     w.pass(steps * 5us);
@@ -113,12 +106,12 @@ TEST_CASE("orders end with their region, at every moment") {
 
 TEST_CASE("an order that is taken back is written to by nobody, at every moment", "[reactor]") {
   const auto w = any_bulk_world();
-  pair p(*w);
-  content from(size, 1);
+  piece_pair p(*w);
+  content from(object_bytes, 1);
   auto region = p.exposed_pieces(from.all());
   for (std::uint32_t i = 0; i < 5; ++i) region.publish(i, from.checksum(i));
   for (int steps = 0; steps < 20; ++steps) {
-    fenced into(size);
+    fenced into(object_bytes);
     for (std::uint32_t i = 0; i < 8; ++i) p.ask(region, i, content::cut(into.memory(), i));
     int left = steps;
     static_cast<void>(w->until([&] { return left-- <= 0; }, 5s));
@@ -138,9 +131,9 @@ TEST_CASE("an order that is taken back is written to by nobody, at every moment"
 TEST_CASE("an order that waits for a pause ends when it is taken back") {
   const auto made_world = any_memory_world();
   memory_world& w = *made_world;
-  pair p(w, [](endpoint_options& o) { o.parked_limit = 1; });
-  content from(size, 1);
-  fenced into(size);
+  piece_pair p(w, [](endpoint_options& o) { o.parked_limit = 1; });
+  content from(object_bytes, 1);
+  fenced into(object_bytes);
   auto region = p.exposed_pieces(from.all());
   p.ask(region, 0, content::cut(into.memory(), 0));
   REQUIRE(p.parks(1));
@@ -157,9 +150,9 @@ TEST_CASE("an order that waits for a pause ends when it is taken back") {
 TEST_CASE("orders that wait outlive a broken connection, and end with their session") {
   const auto made_world = any_memory_world();
   memory_world& w = *made_world;
-  pair p(w);
-  content from(size, 1);
-  fenced into(size);
+  piece_pair p(w);
+  content from(object_bytes, 1);
+  fenced into(object_bytes);
   auto region = p.exposed_pieces(from.all());
   order& o = p.ask(region, 2, content::cut(into.memory(), 2));
   REQUIRE(p.parks(1));
@@ -192,9 +185,9 @@ TEST_CASE("orders that wait outlive a broken connection, and end with their sess
 TEST_CASE("orders end with the endpoint of either side") {
   const auto made_world = any_memory_world();
   memory_world& w = *made_world;
-  pair p(w);
-  content from(size, 1);
-  fenced into(size);
+  piece_pair p(w);
+  content from(object_bytes, 1);
+  fenced into(object_bytes);
   auto region = p.exposed_pieces(from.all());
   order& o = p.ask(region, 2, content::cut(into.memory(), 2));
   REQUIRE(p.parks(1));
@@ -227,26 +220,26 @@ TEST_CASE("orders end with the endpoint of either side") {
 
 TEST_CASE("pieces pass through slots") {
   memory_world w;
-  pair p(w);
-  content from(size, 1);
+  piece_pair p(w);
+  content from(object_bytes, 1);
   fenced slots(3 * piece_bytes);
   std::vector<std::span<std::byte>> places;
   for (std::uint32_t i = 0; i < 3; ++i) places.push_back(content::cut(slots.memory(), i));
   owner told;
   piece_options options;
   options.piece_bytes = piece_bytes;
-  options.length_in_slots = size;
+  options.length_in_slots = object_bytes;
   options.events = &told;
   auto exposed =
       memory_region::expose_pieces(*p.right->ep, std::span<const std::span<std::byte>>(places), options);
   REQUIRE(exposed.has_value());
   memory_region& region = *exposed;
-  CHECK(region.size() == size);
-  CHECK(region.pieces() == count);
-  fenced into(size);
+  CHECK(region.size() == object_bytes);
+  CHECK(region.pieces() == object_pieces);
+  fenced into(object_bytes);
   for (std::uint32_t i = 0; i < 8; ++i) p.ask(region, i, content::cut(into.memory(), i));
   REQUIRE(p.parks(8));
-  for (std::uint32_t i = 0; i < count; ++i) {
+  for (std::uint32_t i = 0; i < object_pieces; ++i) {
     if (i >= 3) {
       // The slot is free when the only consumer has acknowledged what was in it.
       REQUIRE(w.until([&] { return std::ranges::find(told.returns, i - 3) != told.returns.end(); }));
@@ -260,12 +253,12 @@ TEST_CASE("pieces pass through slots") {
   REQUIRE(p.all_end());
   for (order& o : p.orders) CHECK(o.ok());
   CHECK(into.holds(from.all()));
-  REQUIRE(w.until([&] { return told.returns.size() == count; }));
+  REQUIRE(w.until([&] { return told.returns.size() == object_pieces; }));
   CHECK(std::ranges::is_sorted(told.returns));
   order& late = p.ask(region, 0, content::cut(into.memory(), 0), true);
   REQUIRE(p.ends(late));
   CHECK(late.code() == errc::stale);
-  order& there = p.ask(region, count - 1, content::cut(into.memory(), count - 1), true);
+  order& there = p.ask(region, object_pieces - 1, content::cut(into.memory(), object_pieces - 1), true);
   REQUIRE(p.ends(there));
   CHECK(there.ok());
   REQUIRE(p.quiet());
@@ -278,7 +271,7 @@ TEST_CASE("a slot that is retired while a piece is under way is not sent any fur
   for (int steps = 0; steps < 30; ++steps) {
     const auto made_world = make_memory_world(hardware);
     memory_world& w = *made_world;
-    pair p(w);
+    piece_pair p(w);
     content from(4 * piece_bytes, 1);
     fenced slot(piece_bytes);
     std::ranges::copy(from.piece(0), slot.memory().begin());

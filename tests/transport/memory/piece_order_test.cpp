@@ -4,22 +4,15 @@
 
 using namespace pieces;
 
-namespace {
-
-constexpr std::size_t size = 10 * piece_bytes + 12345;
-constexpr std::uint32_t count = 11;
-
-}  // namespace
-
 TEST_CASE("an order for a piece waits until the piece is there", "[reactor]") {
   const auto w = any_bulk_world();
-  pair p(*w);
-  content from(size, 1);
-  fenced into(size);
+  piece_pair p(*w);
+  content from(object_bytes, 1);
+  fenced into(object_bytes);
   owner told;
   auto region = p.exposed_pieces(from.all(), &told);
-  CHECK(region.pieces() == count);
-  CHECK(region.descriptor().length == size);
+  CHECK(region.pieces() == object_pieces);
+  CHECK(region.descriptor().length == object_bytes);
   for (std::uint32_t i = 0; i < 4; ++i) p.ask(region, 10 - i, content::cut(into.memory(), 10 - i));
   REQUIRE(p.parks(4));
   CHECK_FALSE(region.published(10));
@@ -32,7 +25,7 @@ TEST_CASE("an order for a piece waits until the piece is there", "[reactor]") {
   for (const std::uint32_t i : {7U, 9U, 10U}) region.publish(i, from.checksum(i));
   CHECK(p.parked() == 0);
   REQUIRE(p.all_end());
-  for (std::uint32_t i = 7; i < count; ++i) {
+  for (std::uint32_t i = 7; i < object_pieces; ++i) {
     CHECK(p.orders[10 - i].ok());
     CHECK(test::same(content::cut(into.memory(), i), from.piece(i)));
   }
@@ -41,16 +34,16 @@ TEST_CASE("an order for a piece waits until the piece is there", "[reactor]") {
   REQUIRE(p.all_end());
   CHECK(into.holds(from.all()));
   CHECK(told.orders.size() == 4);
-  CHECK(told.answers.size() == count);
+  CHECK(told.answers.size() == object_pieces);
   REQUIRE(p.quiet());
 }
 
 TEST_CASE("an order that waits holds no credit") {
   const auto made_world = any_memory_world();
   memory_world& w = *made_world;
-  pair p(w);
-  content from(size, 1);
-  fenced into(size);
+  piece_pair p(w);
+  content from(object_bytes, 1);
+  fenced into(object_bytes);
   auto first = p.exposed_pieces(from.all());
   auto second = p.exposed_pieces(from.all());
   auto third = p.exposed_pieces(from.all());
@@ -60,7 +53,7 @@ TEST_CASE("an order that waits holds no credit") {
   REQUIRE(p.parks(24));  // more than the class has credit
   // An ordinary pull passes them by.
   const auto plain = p.exposed(from.all());
-  fenced local(size);
+  fenced local(object_bytes);
   CHECK(p.pull(plain.descriptor(), 0, local.memory()).has_value());
   CHECK(local.holds(from.all()));
   CHECK(p.source().credit(traffic_class::bulk) != 0);
@@ -76,7 +69,7 @@ TEST_CASE("pieces pass down a chain as they land, with the checksum of their sou
   std::deque<node> nodes;
   for (node_id id = 1; id <= last; ++id) nodes.emplace_back(*w, options_of(id));
   for (std::size_t i = 0; i + 1 < nodes.size(); ++i) introduce(nodes[i], nodes[i + 1]);
-  content from(size, 1);
+  content from(object_bytes, 1);
   struct member {
     std::optional<fenced> place;
     memory_region region;
@@ -87,12 +80,12 @@ TEST_CASE("pieces pass down a chain as they land, with the checksum of their sou
   piece_options options;
   options.piece_bytes = piece_bytes;
   members[0].region = std::move(*memory_region::expose_pieces(*nodes[0].ep, from.all(), options));
-  std::uint32_t least_behind = count;
+  std::uint32_t least_behind = object_pieces;
   for (std::size_t i = 1; i < last; ++i) {
     member& m = members[i];
-    m.place.emplace(size);
+    m.place.emplace(object_bytes);
     m.region = std::move(*memory_region::expose_pieces(*nodes[i].ep, m.place->memory(), options));
-    for (std::uint32_t piece = 0; piece < count; ++piece) {
+    for (std::uint32_t piece = 0; piece < object_pieces; ++piece) {
       order& o = m.orders.emplace_back(*nodes[i].ep);
       o.then = [&m](order& done) {
         m.region.publish(done.piece(), done.checksum());
@@ -102,21 +95,21 @@ TEST_CASE("pieces pass down a chain as they land, with the checksum of their sou
             content::cut(m.place->memory(), piece));
     }
   }
-  for (std::uint32_t piece = 0; piece < count; ++piece) {
+  for (std::uint32_t piece = 0; piece < object_pieces; ++piece) {
     members[0].region.publish(piece, from.checksum(piece));
     REQUIRE(w->until([&] { return members[1].landed > piece; }));
-    least_behind = std::min(least_behind, count - members[last - 1].landed);
+    least_behind = std::min(least_behind, object_pieces - members[last - 1].landed);
   }
-  REQUIRE(w->until([&] { return members[last - 1].landed == count; }));
+  REQUIRE(w->until([&] { return members[last - 1].landed == object_pieces; }));
   for (std::size_t i = 1; i < last; ++i) CHECK(members[i].place->holds(from.all()));
-  CHECK(least_behind < count);  // the end of the chain did not wait for the last piece
+  CHECK(least_behind < object_pieces);  // the end of the chain did not wait for the last piece
 }
 
 TEST_CASE("a byte that a node alters after it has verified a piece is found by its consumer", "[reactor]") {
   const auto w = any_bulk_world();
-  pair p(*w);
-  content from(size, 1);
-  fenced into(size);
+  piece_pair p(*w);
+  content from(object_bytes, 1);
+  fenced into(object_bytes);
   auto region = p.exposed_pieces(from.all());
   const std::uint32_t piece = GENERATE(0U, 10U);
   const bool small = piece == 10;
@@ -142,7 +135,7 @@ TEST_CASE("a byte that a node alters after it has verified a piece is found by i
 
 TEST_CASE("a byte that is altered on its way costs one more order") {
   memory_world w;
-  pair p(w);
+  piece_pair p(w);
   content from(piece_bytes * 2, 1);
   fenced into(piece_bytes * 2);
   auto region = p.exposed_pieces(from.all());
@@ -169,9 +162,9 @@ TEST_CASE("a byte that is altered on its way costs one more order") {
 TEST_CASE("an order says whether its peer has lost a source") {
   const auto made_world = any_memory_world();
   memory_world& w = *made_world;
-  pair p(w);
-  content from(size, 1);
-  fenced into(size);
+  piece_pair p(w);
+  content from(object_bytes, 1);
+  fenced into(object_bytes);
   owner told;
   auto region = p.exposed_pieces(from.all(), &told);
   told.then = [&](std::uint32_t piece) { region.publish(piece, from.checksum(piece)); };
@@ -191,9 +184,9 @@ TEST_CASE("an order says whether its peer has lost a source") {
 TEST_CASE("a complete region hashes what is ordered, one piece in each step") {
   const auto made_world = any_memory_world();
   memory_world& w = *made_world;
-  pair p(w);
-  content from(size, 1);
-  fenced into(size);
+  piece_pair p(w);
+  content from(object_bytes, 1);
+  fenced into(object_bytes);
   auto region = p.exposed_pieces(from.all(), nullptr, true);
   for (std::uint32_t i = 0; i < 8; ++i) p.ask(region, i, content::cut(into.memory(), i));
   REQUIRE(p.all_end());
@@ -213,8 +206,8 @@ TEST_CASE("a complete region hashes what is ordered, one piece in each step") {
 TEST_CASE("orders that make no sense are refused") {
   const auto made_world = any_memory_world();
   memory_world& w = *made_world;
-  pair p(w);
-  content from(size, 1);
+  piece_pair p(w);
+  content from(object_bytes, 1);
   auto region = p.exposed_pieces(from.all());
   region.publish(0, from.checksum(0));
   const auto plain = p.exposed(from.all());
@@ -264,7 +257,7 @@ TEST_CASE("the head of an order has its 34 bytes") {
 TEST_CASE("memory is exposed in pieces only as they fit") {
   const auto made_world = any_memory_world();
   memory_world& w = *made_world;
-  pair p(w);
+  piece_pair p(w);
   bytes memory(4 * piece_bytes);
   const auto refused = [&](const piece_options& options, std::span<std::byte> of) {
     return memory_region::expose_pieces(*p.right->ep, of, options).error().code();
@@ -276,7 +269,7 @@ TEST_CASE("memory is exposed in pieces only as they fit") {
   }
   options.piece_bytes = piece_bytes;
   options.length_in_slots = 100 * piece_bytes;
-  CHECK(refused(options, memory) == errc::invalid_argument);  // one slot, of another size
+  CHECK(refused(options, memory) == errc::invalid_argument);  // one slot, of another object_bytes
   options.length_in_slots = std::uint64_t{most_pieces} * piece_bytes + 1;
   CHECK(refused(options, std::span(memory).first(piece_bytes)) == errc::invalid_argument);
   options.length_in_slots -= 1;
@@ -293,11 +286,11 @@ namespace {
 
 /// Orders all pieces again and again, and counts what that allocates.
 struct rounds {
-  rounds(pair& p, memory_region& region, std::span<std::byte> into) : region_(region), into_(into) {
-    for (std::uint32_t i = 0; i < count; ++i) {
+  rounds(piece_pair& p, memory_region& region, std::span<std::byte> into) : region_(region), into_(into) {
+    for (std::uint32_t i = 0; i < object_pieces; ++i) {
       order& o = p.add();
       o.then = [this, &p](order& done) {
-        if (++ended_ % (count * 4) == 0) {
+        if (++ended_ % (object_pieces * 4) == 0) {
           ++laps;
           const std::size_t now = allocation_counter::on_this_thread();
           allocated = now - std::exchange(before_, now);
@@ -322,11 +315,11 @@ struct rounds {
 
 TEST_CASE("orders over TCP allocate nothing in a steady state", "[reactor]") {
   tcp_world w(tcp_world::family::v4);
-  pair p(w);
-  content from(size, 1);
+  piece_pair p(w);
+  content from(object_bytes, 1);
   auto region = p.exposed_pieces(from.all());
-  for (std::uint32_t i = 0; i < count; ++i) region.publish(i, from.checksum(i));
-  fenced into(size);
+  for (std::uint32_t i = 0; i < object_pieces; ++i) region.publish(i, from.checksum(i));
+  fenced into(object_bytes);
   const rounds r(p, region, into.memory());
   REQUIRE(w.until([&] { return r.laps == 3; }));
   CHECK(r.allocated == 0);
@@ -336,8 +329,8 @@ TEST_CASE("orders over TCP allocate nothing in a steady state", "[reactor]") {
 TEST_CASE("regions in pieces come and go without allocations") {
   const auto made_world = any_memory_world();
   memory_world& w = *made_world;
-  pair p(w);
-  content from(size, 1);
+  piece_pair p(w);
+  content from(object_bytes, 1);
   std::size_t allocated = 0;
   for (int i = 0; i < 4; ++i) {
     const std::size_t before = allocation_counter::on_this_thread();
@@ -353,22 +346,22 @@ TEST_CASE("regions in pieces come and go without allocations") {
 
 TEST_CASE("hardware reads pieces, and compares them with the checksum that they were verified with") {
   memory_world w(test::few_slabs);
-  pair p(w);
-  content from(size, 1);
-  fenced into(size);
+  piece_pair p(w);
+  content from(object_bytes, 1);
+  fenced into(object_bytes);
   auto region = p.exposed_pieces(from.all());
-  for (std::uint32_t i = 0; i < count; ++i) region.publish(i, from.checksum(i));
-  for (std::uint32_t i = 0; i < count; ++i) p.ask(region, i, content::cut(into.memory(), i));
+  for (std::uint32_t i = 0; i < object_pieces; ++i) region.publish(i, from.checksum(i));
+  for (std::uint32_t i = 0; i < object_pieces; ++i) p.ask(region, i, content::cut(into.memory(), i));
   REQUIRE(p.all_end());
   for (const order& o : p.orders) CHECK(o.ok());
   CHECK(into.holds(from.all()));
-  CHECK(p.left->ep->statistics().read_bytes == size);
-  CHECK(p.right->ep->statistics().grants == count);
+  CHECK(p.left->ep->statistics().read_bytes == object_bytes);
+  CHECK(p.right->ep->statistics().grants == object_pieces);
   from.piece(3)[100] ^= std::byte{1};
   order& altered = p.ask(region, 3, content::cut(into.memory(), 3));
   REQUIRE(p.ends(altered));
   CHECK(altered.code() == errc::checksum_mismatch);
-  CHECK(p.right->ep->statistics().grants == count + 2);
+  CHECK(p.right->ep->statistics().grants == object_pieces + 2);
   REQUIRE(p.quiet());
 }
 
@@ -376,11 +369,11 @@ TEST_CASE("an order for a piece that is taken back while hardware reads leaves i
   for (int steps = 0; steps < 40; ++steps) {
     memory_world w({.slabs = 4, .slab_bytes = piece_bytes});
     w.net.common_path().model.ps_per_byte = 500;  // 33 us for a piece
-    pair p(w);
-    content from(size, 1);
-    auto into = std::make_unique<fenced>(size);
+    piece_pair p(w);
+    content from(object_bytes, 1);
+    auto into = std::make_unique<fenced>(object_bytes);
     auto region = p.exposed_pieces(from.all());
-    for (std::uint32_t i = 0; i < count; ++i) region.publish(i, from.checksum(i));
+    for (std::uint32_t i = 0; i < object_pieces; ++i) region.publish(i, from.checksum(i));
     order& first = p.ask(region, 0, content::cut(into->memory(), 0));
     REQUIRE(p.ends(first));
     for (std::uint32_t i = 0; i < 8; ++i) p.ask(region, i, content::cut(into->memory(), i));

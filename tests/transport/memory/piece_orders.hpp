@@ -17,6 +17,10 @@ using namespace transfers;
 
 inline constexpr std::uint32_t piece_bytes = least_piece_bytes;
 
+/// An object whose last piece is not full.
+inline constexpr std::size_t object_bytes = 10 * piece_bytes + 12345;
+inline constexpr std::uint32_t object_pieces = 11;
+
 /// Bytes of which every piece has a known checksum.
 class content {
  public:
@@ -82,8 +86,8 @@ struct order final : piece_order {
 };
 
 /// Two nodes; the right one exposes pieces, and the left one orders them.
-struct pair : two {
-  explicit pair(world& on, const std::function<void(endpoint_options&)>& tune = {}) : two(on, tune) {}
+struct piece_pair : two {
+  explicit piece_pair(world& on, const std::function<void(endpoint_options&)>& tune = {}) : two(on, tune) {}
 
   memory_region exposed_pieces(std::span<std::byte> memory, piece_events* events = nullptr,
                                bool complete = false) {

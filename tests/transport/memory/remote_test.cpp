@@ -9,8 +9,6 @@ using namespace transfers;
 
 namespace {
 
-constexpr std::size_t mebibyte = 1U << 20U;
-
 void nothing_is_held(two& p) {
   REQUIRE(p.quiet());
   REQUIRE(p.w.until([&] { return is_idle(p); }));

@@ -7,8 +7,6 @@ using namespace transfers;
 
 namespace {
 
-constexpr std::size_t mebibyte = 1U << 20U;
-
 template <class T>
 bool all_done(const std::deque<started<T>>& tasks) {
   return std::ranges::all_of(tasks, [](const auto& s) { return s.done(); });

@@ -6,8 +6,6 @@ using namespace transfers;
 
 namespace {
 
-constexpr std::size_t mebibyte = 1U << 20U;
-
 void isolate(memory_world& w) {
   w.net.refuse(1, 2);
   w.net.refuse(2, 1);

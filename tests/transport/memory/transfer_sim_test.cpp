@@ -15,8 +15,8 @@ constexpr std::uint32_t host_count = 3;
 
 /// A host of the simulator with memory that the others read and write. Each peer writes to its own part of
 /// the memory.
-struct station {
-  station(sim_world& world, sim_network& network, std::uint32_t host, sim_clock clock)
+struct memory_host {
+  memory_host(sim_world& world, sim_network& network, std::uint32_t host, sim_clock clock)
       : home(world, host, clock), rail(network, home), work(home), store(made(store_bytes, host)) {
     endpoint_options o = options_of(host + 1);
     o.transfer_segment_bytes = 65536;
@@ -52,17 +52,6 @@ struct tally {
   int read = 0, written = 0, failed = 0, wrong = 0, surprising = 0, touched = 0;
 };
 
-constexpr std::byte poison{0xee};
-
-/// Makes bytes without the poison, so that poison is visible wherever it appears.
-bytes clean(std::uint64_t salt) {
-  bytes b = made(store_bytes, salt);
-  test::replace(b, poison, std::byte{1});
-  return b;
-}
-bool spoiled(std::span<const std::byte> memory) {
-  return test::holds_any(memory, poison);
-}
 bool untouched(std::span<const std::byte> memory) {
   return test::holds_only(memory, poison);
 }
@@ -74,7 +63,7 @@ bool expected_failure(const error& e) {
 
 /// Reads the peer's store, writes to its own part of that store, and reads the part back. It spoils local
 /// memory once the await has returned, because nothing may write to it or send from it after that.
-task<> exchange_with(station& self, station& peer, std::uint32_t number, int rounds, tally& count) {
+task<> exchange_with(memory_host& self, memory_host& peer, std::uint32_t number, int rounds, tally& count) {
   fenced local(store_bytes);
   for (int round = 0; round < rounds; ++round) {
     transfer_options options;
@@ -85,7 +74,7 @@ task<> exchange_with(station& self, station& peer, std::uint32_t number, int rou
     if (read) count.wrong += !local.holds(made(store_bytes, peer.home.host()));
     if (!read) count.surprising += !expected_failure(read.error());
     test::fill(local.memory(), poison);
-    const bytes fresh = clean(number * 100 + static_cast<unsigned>(round));
+    const bytes fresh = clean(store_bytes, number * 100 + static_cast<unsigned>(round));
     bytes source = fresh;
     const auto there = peer.parts[self.home.host()].descriptor();
     const push_status written = co_await push(*self.ep, there, 0, source, options);
@@ -103,7 +92,7 @@ task<> exchange_with(station& self, station& peer, std::uint32_t number, int rou
   }
 }
 
-struct outcome {
+struct run_result {
   tally count;
   std::uint64_t hash = 0;
 };
@@ -124,14 +113,14 @@ void harm(sim_world& world, sim_network& network, random_generator& random) {
   }
 }
 
-outcome run(std::uint64_t seed, bool faults) {
+run_result run(std::uint64_t seed, bool faults) {
   sim_world world(seed, host_count);
   sim_network network(world, 64 + seed * 977 % 40000);
-  std::deque<station> stations;
+  std::deque<memory_host> stations;
   for (std::uint32_t h = 0; h < host_count; ++h) {
     stations.emplace_back(world, network, h, sim_clock{1s, static_cast<std::int64_t>(h) * 5000});
   }
-  outcome end;
+  run_result end;
   std::uint32_t number = 0;
   for (auto& self : stations) {
     for (auto& peer : stations) {
@@ -140,7 +129,7 @@ outcome run(std::uint64_t seed, bool faults) {
     }
   }
   const auto working = [&] {
-    return std::ranges::any_of(stations, [](station& s) { return s.work.running() != 0; });
+    return std::ranges::any_of(stations, [](memory_host& s) { return s.work.running() != 0; });
   };
   for (nanoseconds at = 3ms; working(); at += up_to(world.random(), faults ? 30ms : 1s)) {
     REQUIRE(at < 300s);
@@ -165,7 +154,7 @@ outcome run(std::uint64_t seed, bool faults) {
 }  // namespace
 
 TEST_CASE("transfers in the simulator, without faults") {
-  const outcome o = run(1, false);
+  const run_result o = run(1, false);
   CHECK(o.count.touched == 0);
   CHECK(o.count.read == host_count * (host_count - 1) * 4);
   CHECK(o.count.written == host_count * (host_count - 1) * 4);
@@ -177,7 +166,7 @@ TEST_CASE("transfers in the simulator, with faults from a seed") {
   tally all;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     INFO("seed " << seed);
-    const outcome o = run(seed, true);
+    const run_result o = run(seed, true);
     CHECK(o.count.wrong == 0);
     CHECK(o.count.surprising == 0);
     CHECK(o.count.touched == 0);

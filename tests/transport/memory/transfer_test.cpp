@@ -7,7 +7,6 @@ using namespace transfers;
 
 namespace {
 
-constexpr std::size_t mebibyte = 1U << 20U;
 constexpr std::size_t large = 10 * mebibyte;
 
 }  // namespace

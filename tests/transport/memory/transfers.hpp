@@ -28,6 +28,19 @@ inline constexpr std::size_t segment_bytes = 262144;
 
 using test::made;
 
+inline constexpr std::size_t mebibyte = 1U << 20U;
+inline constexpr std::byte poison{0xee};
+
+/// Makes bytes without the poison, so that poison is visible wherever it appears.
+inline bytes clean(std::size_t size, std::uint64_t salt) {
+  bytes b = made(size, salt);
+  test::replace(b, poison, std::byte{1});
+  return b;
+}
+inline bool spoiled(std::span<const std::byte> memory) {
+  return test::holds_any(memory, poison);
+}
+
 /// Memory between two fences that nothing may touch.
 class fenced {
  public:
@@ -105,7 +118,7 @@ struct two : linked_nodes {
   /// Checks that nothing is held anywhere: every message is acknowledged, and every buffer is back.
   bool quiet() {
     return w.until([&] {
-      for (const node* n : {left.get(), right.get()}) {
+      for (const network::node* n : {left.get(), right.get()}) {
         if (n->ep->messages_in_use() != 0 || n->ep->memory().buffers().lent() != 0) return false;
       }
       return true;

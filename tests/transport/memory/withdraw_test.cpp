@@ -5,17 +5,9 @@ using namespace transfers;
 
 namespace {
 
-constexpr std::size_t size = 2U << 20U;
-constexpr std::byte poison{0xee};
+constexpr std::size_t memory_bytes = 2U << 20U;
 /// 50 ms of patience, the time in which a simulated link is fenced, and the latency.
 constexpr nanoseconds fence_bound = 53ms;
-
-/// Makes bytes without the poison, so that poison is visible wherever it appears.
-bytes clean(std::uint64_t salt) {
-  bytes b = made(size, salt);
-  test::replace(b, poison, std::byte{1});
-  return b;
-}
 
 /// Two nodes with one large piece of registered memory each, on a wire that takes its time.
 struct owners {
@@ -34,8 +26,8 @@ struct owners {
 
   memory_world& w;
   two p{w};
-  fenced store{clean(1)};
-  fenced local{clean(2)};
+  fenced store{clean(memory_bytes, 1)};
+  fenced local{clean(memory_bytes, 2)};
   registered_memory owned, own;
 };
 
@@ -104,8 +96,8 @@ TEST_CASE("a recall ends what the peer has not begun to read") {
   memory_world w({.slabs = 1, .slab_bytes = 131072});
   w.net.common_path().model.ps_per_byte = 20'000;  // more than 2 ms for a slab
   two p(w);
-  fenced store(clean(1));
-  fenced local(size);
+  fenced store(clean(memory_bytes, 1));
+  fenced local(memory_bytes);
   registered_memory owned = registered(w, *p.right, store.memory());
   auto region = p.exposed(store.memory());
   const auto g = p.begin_pull(region.descriptor(), 0, local.memory());
@@ -124,8 +116,8 @@ TEST_CASE("a recall ends what the peer has not begun to read") {
 TEST_CASE("a withdrawal of memory that no hardware uses is over at once") {
   memory_world w(test::few_slabs);
   two p(w);
-  fenced store(clean(1));
-  fenced local(size);
+  fenced store(clean(memory_bytes, 1));
+  fenced local(memory_bytes);
   auto region = p.exposed(store.memory());
   const auto g = p.begin_pull(region.descriptor(), 0, local.memory());
   w.pass(200us);
@@ -197,7 +189,7 @@ TEST_CASE("nothing uses the memory of a transfer that was stopped, and it ends w
     stopped += failed;
     const bytes left(o.local.memory().begin(), o.local.memory().end());
     test::fill(o.local.memory(), poison);
-    if (writes && failed && !(*s)->may_have_written()) CHECK(o.store.holds(clean(1)));
+    if (writes && failed && !(*s)->may_have_written()) CHECK(o.store.holds(clean(memory_bytes, 1)));
     w.net.thaw(2);
     w.pass(1s);
     CHECK(test::holds_only(o.local.memory(), poison));
@@ -214,7 +206,7 @@ TEST_CASE("memory is registered once, and its end waits for its users") {
   memory_world w(test::few_slabs);
   owners o(w);
   CHECK(o.owned.rails() == 1);
-  CHECK(o.owned.bytes().size() == size);
+  CHECK(o.owned.bytes().size() == memory_bytes);
   const auto overlapping = [&](std::span<std::byte> memory) {
     std::optional<errc> got;
     const auto run = [](endpoint& ep, std::span<std::byte> what, std::optional<errc>& into) -> task<> {
@@ -240,15 +232,15 @@ TEST_CASE("memory is registered once, and its end waits for its users") {
   REQUIRE(w.until([&] { return released.done(); }));
   REQUIRE(w.until([&] { return g.done(); }));
   CHECK(g->has_value());
-  CHECK(o.local.holds(clean(1)));
+  CHECK(o.local.holds(clean(memory_bytes, 1)));
   CHECK(o.owned.bytes().empty());
 }
 
 TEST_CASE("memory of nodes without such hardware is registered nowhere, which makes no difference") {
   memory_world w;
   two p(w);
-  fenced store(clean(1));
-  fenced local(size);
+  fenced store(clean(memory_bytes, 1));
+  fenced local(memory_bytes);
   registered_memory owned = registered(w, *p.right, store.memory());
   CHECK(owned.rails() == 0);
   const auto region = p.exposed(store.memory());

@@ -68,4 +68,19 @@ class call final : public exchange {
   }
 };
 
+/// Both sides call each other over the control lane, `count` times in as many tenths of a second.
+inline void calls_go_on(linked_nodes& p, int count) {
+  const bool held = std::exchange(p.right->in.hold, false);
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(count); ++i) {
+    call there, back;
+    REQUIRE(there.start(*p.left, 2, 1000 + i).has_value());
+    REQUIRE(back.start(*p.right, 1, 2000 + i).has_value());
+    REQUIRE(p.w.until([&] { return there.ends == 1 && back.ends == 1; }, 1s));
+    CHECK(there.answered());
+    CHECK(back.answered());
+    p.w.pass(100ms);
+  }
+  p.right->in.hold = held;
+}
+
 }  // namespace network

@@ -13,7 +13,7 @@ using namespace network;
 
 namespace {
 
-std::vector<std::byte> bytes_of(std::size_t size, std::uint64_t seed) {
+std::vector<std::byte> seeded_bytes(std::size_t size, std::uint64_t seed) {
   std::vector<std::byte> b(size);
   for (std::size_t i = 0; i < size; ++i) b[i] = pattern(seed, i);
   return b;
@@ -101,7 +101,7 @@ TEST_CASE("a frame header is these bytes") {
 TEST_CASE("the number of a notice is sixteen, and its head may fill the room before an inline payload") {
   frame_header h;
   h.type = frame_type::notice;
-  const auto frame = frame_of(h, bytes_of(max_notice_head_bytes, 1));
+  const auto frame = frame_of(h, seeded_bytes(max_notice_head_bytes, 1));
   CHECK(std::to_integer<int>(frame[4]) == 16);
   CHECK(std::to_integer<int>(frame[5]) == 0);
   CHECK(max_notice_head_bytes == message::common_head_bytes);
@@ -117,7 +117,7 @@ TEST_CASE("frames come out whole however the stream is cut") {
   std::uint64_t n = 0;
   for (const auto& [head, payload] : sizes) {
     ++n;
-    stream = stream + frame_of(header_of(n), bytes_of(head, n), bytes_of(payload, n));
+    stream = stream + frame_of(header_of(n), seeded_bytes(head, n), seeded_bytes(payload, n));
   }
   for (const std::size_t piece : {1U, 2U, 3U, 7U, 63U, 64U, 65U, 127U, 1000U, 16384U, 65536U}) {
     INFO("pieces of " << piece);
@@ -130,9 +130,9 @@ TEST_CASE("frames come out whole however the stream is cut") {
       CHECK(c.got[i].header.acknowledged == 0x0102030405060708);
       CHECK(c.got[i].header.granted == header_of(0).granted);
       CHECK(c.got[i].header.klass == traffic_class::collective);
-      CHECK(c.got[i].head == bytes_of(sizes[i].first, i + 1));
+      CHECK(c.got[i].head == seeded_bytes(sizes[i].first, i + 1));
       const auto& payload = c.got[i].payload.bytes;
-      CHECK(std::vector<std::byte>(payload.begin(), payload.end()) == bytes_of(sizes[i].second, i + 1));
+      CHECK(std::vector<std::byte>(payload.begin(), payload.end()) == seeded_bytes(sizes[i].second, i + 1));
     }
     c.got.clear();
     CHECK(c.buffers.lent() == 0);
@@ -142,7 +142,7 @@ TEST_CASE("frames come out whole however the stream is cut") {
 
 TEST_CASE("a whole frame is lent where it lies") {
   cutter c;
-  const auto one = frame_of(header_of(1), bytes_of(10, 1), bytes_of(100, 1));
+  const auto one = frame_of(header_of(1), seeded_bytes(10, 1), seeded_bytes(100, 1));
   REQUIRE(c.feed(one + one, 65536).has_value());
   CHECK(c.frames.lent() == 0);
   CHECK(c.buffers.lent() == 1);
@@ -151,7 +151,7 @@ TEST_CASE("a whole frame is lent where it lies") {
 }
 
 TEST_CASE("every altered byte is found as soon as it has arrived") {
-  const auto good = frame_of(header_of(7), bytes_of(20, 1), bytes_of(50, 2));
+  const auto good = frame_of(header_of(7), seeded_bytes(20, 1), seeded_bytes(50, 2));
   const auto after = frame_of(header_of(8));
   for (std::size_t at = 0; at < good.size(); ++at) {
     for (const int flip : {0x01, 0x80, 0xff}) {
@@ -210,7 +210,7 @@ TEST_CASE("a split frame needs a buffer") {
   cutter c;
   std::vector<buffer_ref> all;
   while (buffer_ref s = c.frames.try_acquire()) all.push_back(s);
-  const auto frame = frame_of(header_of(1), {}, bytes_of(10, 1));
+  const auto frame = frame_of(header_of(1), {}, seeded_bytes(10, 1));
   CHECK(c.feed(frame, 4096).has_value());
   CHECK(c.feed(frame, 20).error() == errc::busy);
 }

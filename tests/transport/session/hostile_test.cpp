@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "tests/fuzz/frame_fuzz.hpp"
+#include "tests/support/tests_folder.hpp"
 #include "tests/transport/session/call.hpp"
 #include "tests/transport/session/stranger.hpp"
 #include "transport/wire/wire.hpp"
@@ -693,7 +694,7 @@ TEST_CASE("random bytes behind a valid beginning never do harm") {
 }
 
 TEST_CASE("the fuzzer's frames and what grows from them by chance") {
-  const auto folder = std::filesystem::path(SCOLL_TESTS_DIR) / "fuzz/corpus/frame";
+  const auto folder = test::tests_folder() / "fuzz/corpus/frame";
   std::vector<std::filesystem::path> files;
   for (const auto& file : std::filesystem::directory_iterator(folder)) files.push_back(file.path());
   std::sort(files.begin(), files.end());

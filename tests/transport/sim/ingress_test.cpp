@@ -44,8 +44,8 @@ struct stream final : link_events {
   std::vector<nanoseconds> arrivals;
 };
 
-struct station final : accept_events, connect_events {
-  station(sim_world& world, sim_network& network, std::uint32_t host)
+struct ingress_host final : accept_events, connect_events {
+  ingress_host(sim_world& world, sim_network& network, std::uint32_t host)
       : home(world, host, {}), rail(network, home) {
     REQUIRE(rail.listen(sim_network::address_of(host), *this).has_value());
   }
@@ -68,7 +68,8 @@ struct fan_in {
                                    .ps_per_byte = 1'000'000,
                                    .jitter = nanoseconds(0),
                                    .ingress = ingress};
-    for (station* s : {&one, &two}) s->home.enter([&] { s->rail.connect(sim_network::address_of(0), *s); });
+    for (ingress_host* s : {&one, &two})
+      s->home.enter([&] { s->rail.connect(sim_network::address_of(0), *s); });
     world.run_until(milliseconds(1));
     REQUIRE(sink.streams.size() == 2);
   }
@@ -86,7 +87,7 @@ struct fan_in {
 
   sim_world world{7, 3};
   sim_network network{world, 4096};
-  station sink{world, network, 0}, one{world, network, 1}, two{world, network, 2};
+  ingress_host sink{world, network, 0}, one{world, network, 1}, two{world, network, 2};
 };
 
 constexpr microseconds ten_frames(10 * frame_bytes);

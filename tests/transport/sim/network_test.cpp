@@ -5,6 +5,7 @@
 #include "scoll/coro/scope.hpp"
 #include "scoll/coro/sleep.hpp"
 #include "tests/catch.hpp"
+#include "tests/transport/sim/exact_link.hpp"
 #include "transport/sim/sim_network.hpp"
 #include "transport/sim/sim_world.hpp"
 #include "transport/wire/checksum.hpp"
@@ -12,6 +13,7 @@
 using namespace scoll;
 using namespace scoll::testing;
 using namespace scoll::transport;
+using scoll::test::exact;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -19,12 +21,12 @@ using std::chrono::seconds;
 namespace {
 
 /// Accepts every connection and counts the arriving frames.
-struct station final : accept_events, connect_events, link_events {
-  station(sim_world& world, sim_network& network, std::uint32_t host, sim_clock clock = {})
+struct frame_host final : accept_events, connect_events, link_events {
+  frame_host(sim_world& world, sim_network& network, std::uint32_t host, sim_clock clock = {})
       : home(world, host, clock), rail(network, home) {
     REQUIRE(rail.listen(sim_network::address_of(host), *this).has_value());
   }
-  ~station() {
+  ~frame_host() {
     if (end != nullptr) {
       end->set_owner(nullptr);
       end->close();
@@ -72,13 +74,13 @@ struct station final : accept_events, connect_events, link_events {
   error refused, closed;
 };
 
-struct pair_of_hosts {
+struct connected_hosts {
   sim_world world{7, 2};
   sim_network network{world, 4096};
-  station a{world, network, 0};
-  station b{world, network, 1};
+  frame_host a{world, network, 0};
+  frame_host b{world, network, 1};
 
-  explicit pair_of_hosts(sim_link_model model = {}) {
+  explicit connected_hosts(sim_link_model model = {}) {
     network.path(0, 1).model = network.path(1, 0).model = model;
     a.connect(1);
     world.run_until(milliseconds(1));
@@ -87,20 +89,10 @@ struct pair_of_hosts {
   }
 };
 
-sim_link_model exact() {
-  sim_link_model model;
-  model.latency = microseconds(100);
-  model.overhead = microseconds(3);
-  model.gap = microseconds(0);
-  model.ps_per_byte = 1'000'000;  // 1 us per byte
-  model.jitter = nanoseconds(0);
-  return model;
-}
-
 }  // namespace
 
 TEST_CASE("a simulated wire takes the time of its model") {
-  pair_of_hosts p(exact());
+  connected_hosts p(exact());
   p.a.send(0);
   p.world.run_until(milliseconds(2));
   REQUIRE(p.b.frames == 1);
@@ -134,7 +126,7 @@ TEST_CASE("a timer fires when its own host's clock says so") {
 }
 
 TEST_CASE("a stalled host receives nothing until it goes on") {
-  pair_of_hosts p;
+  connected_hosts p;
   p.b.home.stall_until(seconds(3));
   p.a.send(100);
   p.world.run_until(seconds(2));
@@ -145,7 +137,7 @@ TEST_CASE("a stalled host receives nothing until it goes on") {
 }
 
 TEST_CASE("what is sent into a partition arrives when it is over") {
-  pair_of_hosts p;
+  connected_hosts p;
   p.network.path(0, 1).blocked_until = seconds(1);
   p.a.send(10);
   p.b.send(10);
@@ -157,7 +149,7 @@ TEST_CASE("what is sent into a partition arrives when it is over") {
 }
 
 TEST_CASE("altered bytes are found and end the connection") {
-  pair_of_hosts p;
+  connected_hosts p;
   p.network.path(0, 1).corrupt_next = 1;
   p.a.send(1000);
   p.world.run_until(seconds(1));
@@ -167,7 +159,7 @@ TEST_CASE("altered bytes are found and end the connection") {
 }
 
 TEST_CASE("both ends hear of a cut") {
-  pair_of_hosts p;
+  connected_hosts p;
   p.network.cut(0, 1);
   p.world.run_until(seconds(1));
   REQUIRE(p.a.closed == errc::connection_lost);
@@ -176,7 +168,7 @@ TEST_CASE("both ends hear of a cut") {
 
 TEST_CASE("a half-open connection is noticed at the next write, or by silence") {
   for (const bool writes : {true, false}) {
-    pair_of_hosts p;
+    connected_hosts p;
     p.network.half_open(0, 1);
     p.world.run_until(milliseconds(100));
     REQUIRE(p.a.closed);
@@ -192,7 +184,7 @@ TEST_CASE("a half-open connection is noticed at the next write, or by silence") 
 TEST_CASE("connections are refused while they are told to be") {
   sim_world world(3, 2);
   sim_network network(world, 4096);
-  station a(world, network, 0), b(world, network, 1);
+  frame_host a(world, network, 0), b(world, network, 1);
   network.path(0, 1).refused_until = seconds(1);
   a.connect(1);
   world.run_until(milliseconds(10));
@@ -205,7 +197,7 @@ TEST_CASE("connections are refused while they are told to be") {
 
 TEST_CASE("the peers of a crashed host hear of it as it crashed") {
   for (const sim_crash how : {sim_crash::loud, sim_crash::silent}) {
-    pair_of_hosts p;
+    connected_hosts p;
     p.a.send(10);
     p.a.rail.crash(how);
     p.a.home.detach();
@@ -223,7 +215,7 @@ TEST_CASE("equal seeds give equal traces") {
   const auto trace = [](std::uint64_t seed) {
     sim_world world(seed, 2);
     sim_network network(world, 512);
-    station a(world, network, 0), b(world, network, 1);
+    frame_host a(world, network, 0), b(world, network, 1);
     a.connect(1);
     world.run_until(milliseconds(1));
     for (int i = 0; i < 20; ++i) {
@@ -240,7 +232,7 @@ TEST_CASE("equal seeds give equal traces") {
 TEST_CASE("paths are as the common one until they are asked for") {
   sim_world world(3, 3);
   sim_network network(world, 4096);
-  station a(world, network, 0), b(world, network, 1);
+  frame_host a(world, network, 0), b(world, network, 1);
   network.common_path().model.latency = milliseconds(4);
   network.common_path().refused_until = seconds(1);
   a.connect(1);
@@ -261,7 +253,7 @@ TEST_CASE("a host that sends is busy for the overhead if its wires say so") {
   for (const bool busy : {false, true}) {
     sim_link_model model = exact();
     model.sender_busy = busy;
-    pair_of_hosts p(model);
+    connected_hosts p(model);
     p.a.send(0);
     REQUIRE(p.a.home.available_at() == (busy ? milliseconds(1) + model.overhead : milliseconds(0)));
   }

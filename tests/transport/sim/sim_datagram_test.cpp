@@ -11,11 +11,13 @@
 #include "scoll/coro/error_format.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/allocation_counter.hpp"
+#include "tests/transport/sim/exact_link.hpp"
 
 using namespace scoll;
 using namespace scoll::testing;
 using namespace scoll::transport;
 using Catch::Matchers::Contains;
+using scoll::test::exact;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -23,12 +25,12 @@ using std::chrono::seconds;
 namespace {
 
 /// A host with a port; each datagram carries a number.
-struct station final : datagram_events {
-  station(sim_world& w, sim_datagrams& network, std::uint32_t host, sim_datagram_options options = {})
+struct datagram_host final : datagram_events {
+  datagram_host(sim_world& w, sim_datagrams& network, std::uint32_t host, sim_datagram_options options = {})
       : world(w), home(w, host, {}), port(network, home, options) {
     REQUIRE(port.bind(sim_network::address_of(host), *this));
   }
-  ~station() {
+  ~datagram_host() {
     held.clear();
     port.close();
   }
@@ -72,16 +74,6 @@ struct station final : datagram_events {
   bool hold = false;
 };
 
-sim_link_model exact() {
-  sim_link_model model;
-  model.latency = microseconds(100);
-  model.overhead = microseconds(3);
-  model.gap = microseconds(0);
-  model.ps_per_byte = 1'000'000;  // 1 us per byte
-  model.jitter = nanoseconds(0);
-  return model;
-}
-
 struct hosts {
   sim_world world;
   sim_network network{world, 4096};
@@ -89,9 +81,9 @@ struct hosts {
   explicit hosts(std::uint64_t seed = 7, std::uint32_t count = 2) : world(seed, count) {}
 };
 
-struct pair_of_hosts : hosts {
-  station a, b;
-  explicit pair_of_hosts(std::uint64_t seed = 7, sim_datagram_options options = {})
+struct datagram_pair : hosts {
+  datagram_host a, b;
+  explicit datagram_pair(std::uint64_t seed = 7, sim_datagram_options options = {})
       : hosts(seed), a(world, datagrams, 0, options), b(world, datagrams, 1, options) {}
 
   void run_for(nanoseconds d) { world.run_until(world.now() + d); }
@@ -118,7 +110,7 @@ struct pair_of_hosts : hosts {
 }  // namespace
 
 TEST_CASE("a simulated datagram takes the time of the wire") {
-  pair_of_hosts p;
+  datagram_pair p;
   p.network.path(0, 1).model = exact();
   REQUIRE(p.a.send(1, 1, 64));
   REQUIRE(p.a.send(1, 2, 0));
@@ -143,7 +135,7 @@ TEST_CASE("a simulated datagram takes the time of the wire") {
 }
 
 TEST_CASE("the same owner runs over simulated ports as over any other") {
-  pair_of_hosts p;
+  datagram_pair p;
   datagram_port& b = p.b.port;
   p.b.then = [&](const datagram_address& source, const buffer_view& bytes) {
     REQUIRE(b.send(source, bytes.bytes));
@@ -167,7 +159,7 @@ TEST_CASE("simulated loss, repetition, disorder and damage come as often as told
     CHECK(count > expected - spread);
     CHECK(count < expected + spread);
   };
-  pair_of_hosts p(11);
+  datagram_pair p(11);
   sim_path& way = p.network.path(0, 1);
   way.model.jitter = nanoseconds(0);
   way.model.latency = microseconds(50);
@@ -215,7 +207,7 @@ TEST_CASE("simulated loss, repetition, disorder and damage come as often as told
 }
 
 TEST_CASE("what is sent into a partition is lost, one way or both ways") {
-  pair_of_hosts p;
+  datagram_pair p;
   p.network.path(0, 1).blocked_until = milliseconds(10);
   REQUIRE(p.a.send(1, 1));
   REQUIRE(p.b.send(0, 2));
@@ -243,8 +235,8 @@ TEST_CASE("what is sent into a partition is lost, one way or both ways") {
 
 TEST_CASE("hosts that are not there are silent, and come back with the next life") {
   hosts h(7, 3);
-  station a(h.world, h.datagrams, 0);
-  auto b = std::make_unique<station>(h.world, h.datagrams, 1);
+  datagram_host a(h.world, h.datagrams, 0);
+  auto b = std::make_unique<datagram_host>(h.world, h.datagrams, 1);
   const auto run = [&] { h.world.run_until(h.world.now() + milliseconds(1)); };
   REQUIRE(a.send(2));
   REQUIRE(a.send(1000));
@@ -261,7 +253,7 @@ TEST_CASE("hosts that are not there are silent, and come back with the next life
   CHECK(a.count == 0);
   b->port.close();
   b.reset();
-  b = std::make_unique<station>(h.world, h.datagrams, 1);
+  b = std::make_unique<datagram_host>(h.world, h.datagrams, 1);
   REQUIRE(a.send(1));
   REQUIRE(b->send(0));
   run();
@@ -271,7 +263,7 @@ TEST_CASE("hosts that are not there are silent, and come back with the next life
 }
 
 TEST_CASE("a stalled host receives later what its queue had room for") {
-  pair_of_hosts p(7, {.send_buffers = 100, .socket_bytes = 10 * (100 + 256)});
+  datagram_pair p(7, {.send_buffers = 100, .socket_bytes = 10 * (100 + 256)});
   p.b.home.stall_until(seconds(1));
   for (std::uint32_t i = 0; i < 30; ++i) REQUIRE(p.a.send(1, i));
   p.run_for(milliseconds(999));
@@ -288,7 +280,7 @@ TEST_CASE("a stalled host receives later what its queue had room for") {
 }
 
 TEST_CASE("a simulated port delivers no more than its owner can hold") {
-  pair_of_hosts p(7, {.receive_buffers = 2});
+  datagram_pair p(7, {.receive_buffers = 2});
   p.b.hold = true;
   for (std::uint32_t i = 0; i < 6; ++i) REQUIRE(p.a.send(1, i));
   p.run_for(milliseconds(1));
@@ -304,7 +296,7 @@ TEST_CASE("a simulated port delivers no more than its owner can hold") {
 }
 
 TEST_CASE("a simulated port may close from its own callback and while datagrams wait") {
-  pair_of_hosts p;
+  datagram_pair p;
   p.b.then = [&](const datagram_address&, const buffer_view&) { p.b.port.close(); };
   p.b.home.stall_until(milliseconds(1));
   for (std::uint32_t i = 0; i < 5; ++i) REQUIRE(p.a.send(1, i));
@@ -322,7 +314,7 @@ TEST_CASE("a simulated port may close from its own callback and while datagrams 
 }
 
 TEST_CASE("what cannot be sent or bound in a simulation is refused with the reason") {
-  pair_of_hosts p(7, {.max_bytes = 1000, .send_buffers = 3});
+  datagram_pair p(7, {.max_bytes = 1000, .send_buffers = 3});
   CHECK(p.a.port.max_datagram_bytes() == 1000);
   const status large = p.a.send(1, 0, 1001);
   CHECK(large.error() == errc::too_large);
@@ -350,7 +342,7 @@ TEST_CASE("what cannot be sent or bound in a simulation is refused with the reas
 
 TEST_CASE("equal seeds give equal traces of datagrams") {
   const auto trace = [](std::uint64_t seed, std::uint32_t loss_ppm) {
-    pair_of_hosts p(seed);
+    datagram_pair p(seed);
     sim_path& way = p.network.path(0, 1);
     way.loss_ppm = loss_ppm;
     way.duplicate_ppm = way.reorder_ppm = way.corrupt_ppm = way.spike_ppm = 50'000;
@@ -363,7 +355,7 @@ TEST_CASE("equal seeds give equal traces of datagrams") {
 }
 
 TEST_CASE("simulated datagrams allocate nothing once warm") {
-  pair_of_hosts p;
+  datagram_pair p;
   p.a.record = p.b.record = false;
   const auto round = [&] {
     for (std::uint32_t i = 0; i < 8; ++i) static_cast<void>(p.a.send(1, i));
@@ -384,7 +376,7 @@ TEST_CASE("a host may have several addresses, each with its own cable") {
   sim_world world(7, 2);
   sim_network network(world, 4096, 4);  // host 0 has the addresses 0 and 2, host 1 has 1 and 3
   sim_datagrams datagrams(network);
-  station a(world, datagrams, 0), b(world, datagrams, 1);
+  datagram_host a(world, datagrams, 0), b(world, datagrams, 1);
   std::size_t arrived = 0;
   struct counter final : datagram_events {
     explicit counter(std::size_t& to) : count(to) {}

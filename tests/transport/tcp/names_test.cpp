@@ -28,7 +28,7 @@ std::string port_of(const node& n) {
   return at.substr(at.rfind(':'));
 }
 
-endpoint_options hasty(node_id id, std::uint64_t incarnation = 1) {
+endpoint_options very_hasty(node_id id, std::uint64_t incarnation = 1) {
   endpoint_options o = options_of(id, incarnation);
   o.reconnect_grace = 200ms;
   o.backoff_limit = 20ms;
@@ -114,7 +114,7 @@ TEST_CASE("localhost is resolved by the system", "[reactor]") {
 
 TEST_CASE("a name that cannot be resolved makes the peer unreachable, until it can be", "[reactor]") {
   named_world on;
-  node a(on.w, hasty(1));
+  node a(on.w, very_hasty(1));
   node b(on.w, options_of(2));
   b.knows(a);
   const std::string address = "storage-7" + port_of(b);
@@ -131,7 +131,7 @@ TEST_CASE("a name that cannot be resolved makes the peer unreachable, until it c
 
 TEST_CASE("the addresses of a name are tried in order", "[reactor]") {
   named_world on;
-  node a(on.w, hasty(1));
+  node a(on.w, very_hasty(1));
   node b(on.w, options_of(2));
   b.knows(a);
   REQUIRE(a.ep->add_peer(2, "storage-2" + port_of(b)).has_value());
@@ -142,7 +142,7 @@ TEST_CASE("the addresses of a name are tried in order", "[reactor]") {
 
 TEST_CASE("if none of a name's addresses can be connected to, the text names the last", "[reactor]") {
   named_world on;
-  node a(on.w, hasty(1));
+  node a(on.w, very_hasty(1));
   node b(on.w, options_of(2));
   REQUIRE(a.ep->add_peer(2, "storage-2" + port_of(b)).has_value());
   on.names.set("storage-2", {"127.1.0.77", "127.1.0.78"});

@@ -6,12 +6,13 @@
 #include "scoll/coro/random.hpp"
 #include "support.hpp"
 #include "tests/fuzz/wire_fuzz.hpp"
+#include "tests/support/tests_folder.hpp"
 
 namespace {
 
 std::vector<std::filesystem::path> corpus() {
   std::vector<std::filesystem::path> files;
-  const auto folder = std::filesystem::path(SCOLL_TESTS_DIR) / "fuzz/corpus/wire";
+  const auto folder = scoll::test::tests_folder() / "fuzz/corpus/wire";
   for (const auto& file : std::filesystem::directory_iterator(folder)) files.push_back(file.path());
   std::ranges::sort(files);
   return files;

@@ -9,7 +9,7 @@ using namespace scoll::detail;
 
 namespace {
 
-std::vector<std::byte> bytes(std::uint8_t b) {
+std::vector<std::byte> one_byte(std::uint8_t b) {
   return {std::byte{b}};
 }
 
@@ -37,14 +37,14 @@ TEST_CASE("a member that has not called promises without a value", "[agreement]"
 
 TEST_CASE("a member contributes the value of its first call, unless the proposer holds it", "[agreement]") {
   agreement_acceptor a;
-  a.call(bytes(7));
-  a.call(bytes(8));
+  a.call(one_byte(7));
+  a.call(one_byte(8));
   REQUIRE(a.promise(low));
   REQUIRE(a.can_answer());
   const agreement_answers said = a.answer_collect(low, self, {});
   REQUIRE(said.contributions.size() == 1);
   CHECK(said.contributions[0].from == rank_set{self});
-  CHECK(said.contributions[0].value == bytes(7));
+  CHECK(said.contributions[0].value == one_byte(7));
   const agreement_answers later = a.answer_collect(low, self, {0, self});
   CHECK(later.voters == rank_set{self});
   CHECK(later.contributions.empty());
@@ -52,11 +52,11 @@ TEST_CASE("a member contributes the value of its first call, unless the proposer
 
 TEST_CASE("a promise refuses lower ballots and tells them the higher one", "[agreement]") {
   agreement_acceptor a;
-  a.call(bytes(7));
+  a.call(one_byte(7));
   REQUIRE(a.promise(middle));
   CHECK(a.promise(middle));
   CHECK_FALSE(a.promise(low));
-  CHECK_FALSE(a.accept(low, {bytes(1), {}}));
+  CHECK_FALSE(a.accept(low, {one_byte(1), {}}));
   CHECK(a.answer_collect(low, self, {}).overtaken_by == middle);
   CHECK(a.answer_accept(low, self).overtaken_by == middle);
   CHECK(a.answer_accept(low, self).voters.empty());
@@ -65,8 +65,8 @@ TEST_CASE("a promise refuses lower ballots and tells them the higher one", "[agr
 
 TEST_CASE("a vote is told to later proposers in place of the value", "[agreement]") {
   agreement_acceptor a;
-  a.call(bytes(7));
-  const proposal p{bytes(3), {1}};
+  a.call(one_byte(7));
+  const proposal p{one_byte(3), {1}};
   REQUIRE(a.accept(low, p));
   CHECK(a.answer_accept(low, self).voters == rank_set{self});
   REQUIRE(a.promise(high));
@@ -79,26 +79,26 @@ TEST_CASE("a vote is told to later proposers in place of the value", "[agreement
 
 TEST_CASE("a vote can be answered by a member that has not called", "[agreement]") {
   agreement_acceptor a;
-  REQUIRE(a.accept(low, {bytes(3), {self}}));
+  REQUIRE(a.accept(low, {one_byte(3), {self}}));
   CHECK(a.can_answer());
 }
 
 TEST_CASE("the first decision stays, and answers everything", "[agreement]") {
   agreement_acceptor a;
-  a.decide({bytes(3), {1}});
-  a.decide({bytes(4), {}});
+  a.decide({one_byte(3), {1}});
+  a.decide({one_byte(4), {}});
   REQUIRE(a.promise(high));
-  REQUIRE(a.accept(high, {bytes(5), {}}));
-  CHECK(a.decision() == proposal{bytes(3), {1}});
+  REQUIRE(a.accept(high, {one_byte(5), {}}));
+  CHECK(a.decision() == proposal{one_byte(3), {1}});
   CHECK(a.answer_collect(high, self, {}).decided == a.decision());
   CHECK(a.answer_accept(low, self).decided == a.decision());
 }
 
 TEST_CASE("answers of a subtree are joined", "[agreement]") {
   agreement_acceptor voted, called, decided;
-  const proposal p{bytes(3), {1}};
+  const proposal p{one_byte(3), {1}};
   REQUIRE(voted.accept(middle, p));
-  called.call(bytes(7));
+  called.call(one_byte(7));
   for (agreement_acceptor* a : {&voted, &called}) REQUIRE(a->promise(high));
   agreement_answers all = called.answer_collect(high, 4, {});
   all.forgotten = 1;

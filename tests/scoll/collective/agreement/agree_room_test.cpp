@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 namespace {
 
 /// A probe with a log of its own. Its broadcasts take places in the table of operations.
-struct hanging : probe {
+struct hanging_probe : probe {
   static constexpr service_id id{0x0213};
   static constexpr std::string_view name = "hanging";
 };
@@ -62,15 +62,15 @@ struct one_proposer : agreeing {
 TEST_CASE("a proposer without room to ask decides when there is room", "[agreement]") {
   const std::uint32_t waiting = GENERATE(1U, 3U);  // members that wait for the outcome
   agreeing a(3, knomial{2}, 0, places(2));
-  hanging service;
+  hanging_probe service;
   service.log->stuck = {0};
   REQUIRE(a.nodes[0].serve(service));
   const std::vector<target> alone{{1, {}}};
-  const auto filler = a.nodes.run(a.nodes[0].create_group<hanging>(alone)).value();
-  std::deque<flight<hanging>> stuck;
+  const auto filler = a.nodes.run(a.nodes[0].create_group<hanging_probe>(alone)).value();
+  std::deque<flight<hanging_probe>> stuck;
   const bcast_options patient{.processing_bound = 60s};
-  for (int i = 0; i < 2; ++i) stuck.emplace_back(a.nodes, filler, hanging::request{}, patient);
-  REQUIRE(a.nodes.bcast(filler, hanging::request{}).error() == errc::busy);
+  for (int i = 0; i < 2; ++i) stuck.emplace_back(a.nodes, filler, hanging_probe::request{}, patient);
+  REQUIRE(a.nodes.bcast(filler, hanging_probe::request{}).error() == errc::busy);
   for (std::uint32_t r = 0; r < 3; ++r) a.call(r, 1, {.deadline = r < waiting ? 30s : 1ms});
   a.nodes.ex.run_for(7s);
   for (std::uint32_t r = 0; r < waiting; ++r) CHECK_FALSE(a.done(r));

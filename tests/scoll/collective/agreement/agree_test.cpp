@@ -9,18 +9,6 @@ using namespace scoll::test;
 using namespace std::chrono_literals;
 using Catch::Matchers::Contains;
 
-namespace {
-
-rank_set but(std::uint32_t n, const rank_set& some) {
-  return rank_set::all(n) - some;
-}
-
-std::string text_of(const error& e) {
-  return std::string(e.text());
-}
-
-}  // namespace
-
 TEST_CASE("all members get the values of all, each once", "[agreement]") {
   const std::uint32_t n = GENERATE(1U, 2U, 3U, 7U, 16U);
   const tree_spec tree = GENERATE(tree_spec(knomial{2}), tree_spec(flat{}), tree_spec(chain{}));

@@ -104,4 +104,13 @@ class agreeing {
   std::vector<time_point> at_;
 };
 
+/// All of `n` members without `some`.
+inline rank_set but(std::uint32_t n, const rank_set& some) {
+  return rank_set::all(n) - some;
+}
+
+inline std::string text_of(const error& e) {
+  return std::string(e.text());
+}
+
 }  // namespace scoll::test

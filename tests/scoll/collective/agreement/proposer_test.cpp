@@ -12,28 +12,28 @@ namespace {
 
 using step = agreement_proposer::step;
 
-constexpr std::uint32_t members = 5;
+constexpr std::uint32_t member_count = 5;
 
-std::vector<std::byte> bytes(unsigned b) {
+std::vector<std::byte> byte_of(unsigned b) {
   return {static_cast<std::byte>(b)};
 }
 
 status add(std::vector<std::byte>& into, std::span<const std::byte> from) {
   const unsigned sum = std::to_integer<unsigned>(into[0]) + std::to_integer<unsigned>(from[0]);
   if (sum > 200) return error(errc::too_large, "the sum is too large");
-  into = bytes(sum);
+  into = byte_of(sum);
   return {};
 }
 
 agreement_proposer make(std::uint32_t rank = 1, quorum_rule rule = quorum_rule::majority) {
-  return {members, rank, rule, &add};
+  return {member_count, rank, rule, &add};
 }
 
 /// Promises of `voters`, of whom each of `called` contributes 2 to the power of its rank.
 agreement_answers promises(const rank_set& voters, const rank_set& called) {
   agreement_answers a;
   a.voters = voters;
-  called.for_each([&](std::uint32_t r) { a.contributions.push_back({{r}, bytes(1U << r)}); });
+  called.for_each([&](std::uint32_t r) { a.contributions.push_back({{r}, byte_of(1U << r)}); });
   return a;
 }
 agreement_answers votes(const rank_set& voters) {
@@ -42,7 +42,7 @@ agreement_answers votes(const rank_set& voters) {
   return a;
 }
 
-const rank_set all = rank_set::all(members);
+const rank_set all = rank_set::all(member_count);
 
 step collected(agreement_proposer& p, const agreement_answers& a, const rank_set& dead = {}) {
   return p.after_collect(a, all, all, dead);
@@ -55,11 +55,11 @@ TEST_CASE("a proposal merges everybody, and is decided by more than half", "[agr
   CHECK(p.next_ballot({}) == ballot{1, 1});
   REQUIRE(collected(p, promises(all, all)) == step::accept);
   CHECK(p.own_proposal());
-  CHECK(p.proposed() == proposal{bytes(31), {}});
+  CHECK(p.proposed() == proposal{byte_of(31), {}});
   CHECK(p.after_accept(votes({0, 1}), all, {0, 1, 2, 3, 4}, {}) == step::collect);
   REQUIRE(p.next_ballot({}) == ballot{2, 1});
   REQUIRE(collected(p, promises(all, {})) == step::accept);
-  CHECK(p.proposed() == proposal{bytes(31), {}});
+  CHECK(p.proposed() == proposal{byte_of(31), {}});
   CHECK(p.after_accept(votes({0, 1, 4}), all, all, {}) == step::decided);
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("members that have not called are waited for, and those that have are 
   REQUIRE(collected(p, promises(all, {2})) == step::collect);
   p.next_ballot({});
   REQUIRE(collected(p, promises(all, {4})) == step::accept);
-  CHECK(p.proposed() == proposal{bytes(31), {}});
+  CHECK(p.proposed() == proposal{byte_of(31), {}});
 }
 
 TEST_CASE("a contribution that comes twice counts once", "[agreement]") {
@@ -93,7 +93,7 @@ TEST_CASE("a contribution that comes twice counts once", "[agreement]") {
   REQUIRE(collected(p, promises(all, {0, 1, 3})) == step::collect);
   p.next_ballot({});
   REQUIRE(collected(p, promises(all, all)) == step::accept);
-  CHECK(p.proposed() == proposal{bytes(31), {}});
+  CHECK(p.proposed() == proposal{byte_of(31), {}});
 }
 
 TEST_CASE("members held dead fail, unless they have contributed before", "[agreement]") {
@@ -102,7 +102,7 @@ TEST_CASE("members held dead fail, unless they have contributed before", "[agree
   REQUIRE(collected(p, promises(all, {0, 1, 3})) == step::collect);
   p.next_ballot({});
   REQUIRE(p.after_collect(promises({0, 1, 2}, {2}), {0, 1, 2}, {0, 1, 2}, {3, 4}) == step::accept);
-  CHECK(p.proposed() == proposal{bytes(15), {4}});
+  CHECK(p.proposed() == proposal{byte_of(15), {4}});
 }
 
 TEST_CASE("survivors wait for a member that nobody holds dead, however often it is not reached",
@@ -117,7 +117,7 @@ TEST_CASE("survivors wait for a member that nobody holds dead, however often it 
   }
   p.next_ballot({});
   REQUIRE(p.after_collect(promises(near, {}), near, near, {4}) == step::accept);
-  CHECK(p.proposed() == proposal{bytes(15), {4}});
+  CHECK(p.proposed() == proposal{byte_of(15), {4}});
   CHECK(p.after_accept(votes(near), near, near, {4}) == step::decided);
 }
 
@@ -125,12 +125,12 @@ TEST_CASE("values that could not be merged do not spoil a later attempt", "[agre
   auto p = make();
   p.next_ballot({});
   agreement_answers heavy = promises(all, {0, 1});
-  heavy.contributions.push_back({{2}, bytes(200)});
+  heavy.contributions.push_back({{2}, byte_of(200)});
   REQUIRE(collected(p, heavy) == step::failed);
   CHECK(p.failure() == errc::too_large);
   p.next_ballot({});
   REQUIRE(p.after_collect(promises({0, 1, 3, 4}, {3, 4}), all, {0, 1, 3, 4}, {2}) == step::accept);
-  CHECK(p.proposed() == proposal{bytes(27), {2}});
+  CHECK(p.proposed() == proposal{byte_of(27), {2}});
 }
 
 TEST_CASE("members that were not reached are asked once more, and then fail", "[agreement]") {
@@ -140,7 +140,7 @@ TEST_CASE("members that were not reached are asked once more, and then fail", "[
   CHECK(p.missing() == rank_set{3, 4});
   CHECK(p.current() == ballot{1, 1});
   REQUIRE(p.after_collect(promises({4}, {4}), {3, 4}, {4}, {}) == step::accept);
-  CHECK(p.proposed() == proposal{bytes(23), {3}});
+  CHECK(p.proposed() == proposal{byte_of(23), {3}});
   CHECK(p.given_up({}) == rank_set{3});
   REQUIRE(p.after_accept(votes({0, 1}), {0, 1, 2, 4}, {0, 1}, {}) == step::accept_more);
   CHECK(p.missing() == rank_set{2, 4});
@@ -178,7 +178,7 @@ TEST_CASE("survivors decide when all that are not given up agree", "[agreement]"
   auto p = make(1, quorum_rule::survivors);
   p.next_ballot({});
   REQUIRE(p.after_collect(promises({0, 1}, {0, 1}), {0, 1}, {0, 1}, {2, 3, 4}) == step::accept);
-  CHECK(p.proposed() == proposal{bytes(3), {2, 3, 4}});
+  CHECK(p.proposed() == proposal{byte_of(3), {2, 3, 4}});
   CHECK(p.after_accept(votes({1}), {0, 1}, {0, 1}, {2, 3, 4}) != step::decided);
   p.next_ballot({});
   REQUIRE(p.after_collect(promises({0, 1}, {}), {0, 1}, {0, 1}, {2, 3, 4}) == step::accept);
@@ -189,17 +189,17 @@ TEST_CASE("the proposal accepted under the highest ballot is taken over, whoever
   auto p = make();
   p.next_ballot({3, 0});
   agreement_answers a = promises({0, 1, 2}, {1});
-  a.accepted = {{3, 0}, {bytes(9), {4}}};
+  a.accepted = {{3, 0}, {byte_of(9), {4}}};
   REQUIRE(collected(p, a) == step::accept);
   CHECK_FALSE(p.own_proposal());
-  CHECK(p.proposed() == proposal{bytes(9), {4}});
+  CHECK(p.proposed() == proposal{byte_of(9), {4}});
 }
 
 TEST_CASE("a proposal that too few have been asked about is not taken over yet", "[agreement]") {
   auto p = make();
   p.next_ballot({3, 0});
   agreement_answers a = promises({1, 2}, {1});
-  a.accepted = {{3, 0}, {bytes(9), {4}}};
+  a.accepted = {{3, 0}, {byte_of(9), {4}}};
   REQUIRE(collected(p, a) == step::collect);
 }
 
@@ -207,7 +207,7 @@ TEST_CASE("what is decided is adopted at once", "[agreement]") {
   auto p = make();
   p.next_ballot({});
   agreement_answers a;
-  a.decided = proposal{bytes(9), {4}};
+  a.decided = proposal{byte_of(9), {4}};
   REQUIRE(p.after_collect(a, all, {0}, {}) == step::decided);
   CHECK(p.proposed() == *a.decided);
 }
@@ -238,7 +238,7 @@ TEST_CASE("an instance that members have forgotten is stale, unless they have vo
   a.forgotten = 2;
   CHECK(collected(p, a) == step::stale);
   p.next_ballot({});
-  a.accepted = {{1, 0}, {bytes(9), {}}};
+  a.accepted = {{1, 0}, {byte_of(9), {}}};
   CHECK(collected(p, a) == step::accept);
 }
 
@@ -246,7 +246,7 @@ TEST_CASE("values that do not merge end the proposer", "[agreement]") {
   auto p = make();
   p.next_ballot({});
   agreement_answers a = promises(all, {});
-  a.contributions = {{{0}, bytes(150)}, {{1}, bytes(150)}};
+  a.contributions = {{{0}, byte_of(150)}, {{1}, byte_of(150)}};
   REQUIRE(collected(p, a) == step::failed);
   CHECK(p.failure() == errc::too_large);
 }

@@ -15,14 +15,6 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-rank_set but(std::uint32_t n, const rank_set& some) {
-  return rank_set::all(n) - some;
-}
-
-std::string text_of(const error& e) {
-  return std::string(e.text());
-}
-
 /// A request from one member to another, and how it was refused.
 struct knock : transport::exchange {
   knock() : exchange(&heard) {}

@@ -22,7 +22,7 @@ struct arrivals {
 };
 
 /// Answers with many bytes, of which a merged value keeps none.
-struct bulky {
+struct wordy {
   static constexpr service_id id{0x0214};
   static constexpr std::string_view name = "bulky";
   static constexpr std::size_t reply_capacity = 24000;
@@ -50,9 +50,9 @@ struct bulky {
 /// answer and the last.
 std::vector<std::size_t> turns_between(std::uint32_t answers, std::uint32_t bytes) {
   virtual_cluster c(answers + 1);
-  bulky service;
+  wordy service;
   c.serve(service);
-  const auto g = c.make_group<bulky>(0, flat{});
+  const auto g = c.make_group<wordy>(0, flat{});
   std::vector<std::size_t> seen;
   scope other(c.ex);
   other.spawn([](arrivals& log, std::size_t all, std::vector<std::size_t>& into) -> task<> {

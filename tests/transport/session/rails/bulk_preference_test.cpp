@@ -11,7 +11,6 @@ using namespace transfers;
 
 namespace {
 
-constexpr std::size_t mebibyte = 1U << 20U;
 constexpr path_key by_net{0, 0};
 constexpr path_key by_fast{1, 1};
 
@@ -19,19 +18,6 @@ class preferring_world final : public split_world {
  public:
   preferring_world() : split_world(sim_network::usual_chunk_bytes, bulk_use::preferred) {}
 };
-
-/// Both sides call each other, `count` times in as many tenths of a second.
-void calls_go_on(linked_nodes& p, int count) {
-  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(count); ++i) {
-    call there, back;
-    REQUIRE(there.start(*p.left, 2, 1000 + i).has_value());
-    REQUIRE(back.start(*p.right, 1, 2000 + i).has_value());
-    REQUIRE(p.w.until([&] { return there.ends == 1 && back.ends == 1; }, 1s));
-    CHECK(there.answered());
-    CHECK(back.answered());
-    p.w.pass(100ms);
-  }
-}
 
 status begin(call& c, endpoint& from, node_id to) {
   c.number = to;
@@ -44,9 +30,9 @@ path_key bulk_path(two& p) {
 }
 
 /// Pulls of a MiB, and calls, until the bulk of both nodes goes by that path.
-bool bulk_goes_by(two& p, const region_descriptor& from, path_key wanted, nanoseconds limit) {
+bool bulk_goes_by(two& p, const region_descriptor& from, path_key wanted, nanoseconds within) {
   fenced into(mebibyte);
-  const time_point until = p.w.ex().now() + limit;
+  const time_point until = p.w.ex().now() + within;
   while (p.w.ex().now() < until) {
     REQUIRE(p.pull(from, 0, into.memory()).has_value());
     calls_go_on(p, 1);

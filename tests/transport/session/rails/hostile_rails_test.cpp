@@ -9,8 +9,8 @@ using namespace network;
 namespace {
 
 /// Nodes 1 and 2 with two rails, and a stranger that node 1 knows as node 7.
-struct intruded {
-  intruded() : p(w), s(w, 7) {
+struct intruded_rails {
+  intruded_rails() : p(w), s(w, 7) {
     p.left.knows(7);
     p.exchange_calls();
   }
@@ -74,7 +74,7 @@ std::vector<std::byte> probe_of(std::uint32_t serial) {
 }  // namespace
 
 TEST_CASE("a flood of link_down and probes costs a bounded number of answers, and others are served") {
-  intruded i;
+  intruded_rails i;
   i.greet();
   const std::uint64_t before = i.p.left.counts().frames_sent;
   std::vector<std::byte> flood;
@@ -109,7 +109,7 @@ TEST_CASE("a flood of link_down and probes costs a bounded number of answers, an
 }
 
 TEST_CASE("a link_down that cannot be is a violation, and costs its connection") {
-  intruded i;
+  intruded_rails i;
   i.greet();
   link_down what;
   std::string why = "a link_down of no connection";
@@ -131,7 +131,7 @@ TEST_CASE("a link_down that cannot be is a violation, and costs its connection")
 }
 
 TEST_CASE("the end of a connection that carries the message, or of somebody else's, ends nothing") {
-  intruded i;
+  intruded_rails i;
   i.greet();
   link_down what;
   what.made_by_speaker = 1;
@@ -145,7 +145,7 @@ TEST_CASE("the end of a connection that carries the message, or of somebody else
 }
 
 TEST_CASE("a peer that claims to come from many rails gets four connections, and others are served") {
-  intruded i;
+  intruded_rails i;
   std::deque<stranger> crowd;
   std::size_t welcome = 0;
   std::size_t refused = 0;
@@ -173,7 +173,7 @@ TEST_CASE("a peer that claims to come from many rails gets four connections, and
 }
 
 TEST_CASE("somebody who claims to be a connected peer, by another rail and in a later life, is refused") {
-  intruded i;
+  intruded_rails i;
   stranger liar(i.w, 2);
   liar.connect(i.w.address_on(1, 1));
   identity h = liar.greeting(1, 1);
@@ -195,7 +195,7 @@ TEST_CASE("somebody who claims to be a connected peer, by another rail and in a 
 }
 
 TEST_CASE("a number that is far beyond what has arrived breaks the connection, on either lane") {
-  intruded i;
+  intruded_rails i;
   const lane_id lane = GENERATE(lane_id::control, lane_id::bulk);
   i.greet();
   stranger other(i.w, 7);

@@ -56,15 +56,15 @@ class tcp_rail_node final {
 /// Kills all connections of rail `rail`. Returns how many ends that were.
 int kill_connections(std::size_t rail) {
   const std::string network = "127." + std::to_string(20 + rail) + ".";
-  int ends = 0;
+  int killed = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     const int fd = std::stoi(entry.path().filename());
     const auto far = peer_address(fd);
     if (!far || !far->to_string().starts_with(network)) continue;
     ::shutdown(fd, SHUT_RDWR);
-    ++ends;
+    ++killed;
   }
-  return ends;
+  return killed;
 }
 
 struct tcp_pair {
