@@ -1,6 +1,6 @@
 #pragma once
 
-#include "scoll/tree/tree_spec.hpp"
+#include "scoll/tree/any_tree.hpp"
 
 namespace scoll::test {
 
