@@ -11,7 +11,7 @@ using namespace scoll::test;
 namespace {
 
 /// The actions of hooks, by rank, and the order that one of them has.
-struct journal {
+struct hook_journal {
   enum class thrown { nothing, std_exception, failure, number };
   struct heard {
     std::uint32_t rank;
@@ -63,7 +63,7 @@ struct formed {
   };
   static constexpr bool is(unsigned bit) { return (Coroutines >> bit & 1U) != 0; }
 
-  std::shared_ptr<journal> j = std::make_shared<journal>();
+  std::shared_ptr<hook_journal> j = std::make_shared<hook_journal>();
 
   status begin(request& r, bcast_context& c) {
     ++r.factor;
@@ -160,7 +160,7 @@ struct fixture {
     c.serve(service);
     g = c.template make_group<S>(0, kary{2});
   }
-  journal& j() { return *service.j; }
+  hook_journal& j() { return *service.j; }
   bcast_result<typename S::reply> ask() {
     j().clear();
     return c.bcast(g, {0});
@@ -203,18 +203,19 @@ void for_all_forms(world_kind kind, std::integer_sequence<unsigned, All...>) {
 
 /// How `hook` of one rank fails, and what the account must say.
 template <class S>
-void one_hook_fails(world_kind kind, const std::string& hook, std::uint32_t rank, journal::thrown throws) {
+void one_hook_fails(world_kind kind, const std::string& hook, std::uint32_t rank,
+                    hook_journal::thrown throws) {
   fixture<S> f(kind);
   const error given = error::user(-99, "not today");
   f.j().where = hook;
   f.j().rank = rank;
   f.j().throws = throws;
-  if (throws == journal::thrown::nothing) f.j().gives = given;
-  const std::map<journal::thrown, error> expected{
-      {journal::thrown::nothing, given},
-      {journal::thrown::std_exception, error(errc::hook_failed, "boom")},
-      {journal::thrown::failure, error::user(7, "said so")},
-      {journal::thrown::number, error(errc::hook_failed, hook + " threw")}};
+  if (throws == hook_journal::thrown::nothing) f.j().gives = given;
+  const std::map<hook_journal::thrown, error> expected{
+      {hook_journal::thrown::nothing, given},
+      {hook_journal::thrown::std_exception, error(errc::hook_failed, "boom")},
+      {hook_journal::thrown::failure, error::user(7, "said so")},
+      {hook_journal::thrown::number, error(errc::hook_failed, hook + " threw")}};
   const error why = expected.at(throws);
   auto r = f.ask();
   INFO(hook << " of rank " << rank << ": " << describe(r.outcome()));
@@ -267,11 +268,11 @@ TEST_CASE("a hook that fails or throws costs what the account says, and no more"
   const world_kind kind = any_kind_of_world();
   for (const char* hook : {"prepare", "execute", "on_reply", "finish"}) {
     for (const std::uint32_t rank : {0U, 1U, 2U, 5U}) {
-      for (const auto throws : {journal::thrown::nothing, journal::thrown::std_exception,
-                                journal::thrown::failure, journal::thrown::number}) {
+      for (const auto throws : {hook_journal::thrown::nothing, hook_journal::thrown::std_exception,
+                                hook_journal::thrown::failure, hook_journal::thrown::number}) {
         if (hook == std::string("on_reply")) {
-          if (rank == 5) continue;                           // a leaf has no child
-          if (throws == journal::thrown::nothing) continue;  // it returns nothing
+          if (rank == 5) continue;                                // a leaf has no child
+          if (throws == hook_journal::thrown::nothing) continue;  // it returns nothing
         }
         one_hook_fails<formed<0>>(kind, hook, rank, throws);
         one_hook_fails<formed<15>>(kind, hook, rank, throws);
