@@ -15,7 +15,7 @@ target_link_libraries(
   scoll_mutable
   PUBLIC fmt::fmt Threads::Threads
   PRIVATE PkgConfig::liburing PkgConfig::libxxhash OpenSSL::Crypto nlohmann_json::nlohmann_json scoll_warnings)
-scoll_join_sources(scoll_mutable SEPARATE ${separate_sources})
+scoll_join_sources(scoll_mutable)
 add_executable(scoll-sim-mutants ${unless_tested} ${mutant_sources})
 scoll_join_sources(scoll-sim-mutants)
 target_link_libraries(scoll-sim-mutants PRIVATE scoll_mutable nlohmann_json::nlohmann_json CLI11::CLI11 scoll_warnings)

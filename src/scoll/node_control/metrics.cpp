@@ -6,6 +6,7 @@
 #include <span>
 
 #include "scoll/node_control/metrics_text.hpp"
+#include "scoll/node_control/seconds.hpp"
 #include "transport/session/endpoint.hpp"
 
 namespace scoll::detail {
@@ -96,10 +97,6 @@ void write_counters(metrics_text& to, const Rows& rows, const Counts& counts) {
 
 std::string label(std::string_view name, std::string_view value) {
   return fmt::format("{}={}", name, metrics_text::quoted(value));
-}
-
-double seconds_of(nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
 }
 
 void write_resources(metrics_text& to, const std::vector<resource_snapshot>& resources) {

@@ -6,16 +6,13 @@
 #include <chrono>
 
 #include "scoll/coro/error_format.hpp"
+#include "scoll/node_control/seconds.hpp"
 #include "transport/session/rails/path.hpp"
 
 namespace scoll::detail {
 namespace {
 
 using transport::path_health;
-
-double seconds_of(nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
-}
 
 json milliseconds_json(const std::optional<nanoseconds>& time) {
   return time ? json(std::chrono::duration<double, std::milli>(*time).count()) : json(nullptr);

@@ -17,14 +17,15 @@ namespace {
 
 using values = settings::values;
 
-constexpr std::int64_t second = 1'000'000'000;
-constexpr std::int64_t hour = 3600 * second;
+constexpr std::int64_t ns_per_second = 1'000'000'000;
+constexpr std::int64_t hour = 3600 * ns_per_second;
 
 struct unit {
   std::string_view name;
   std::int64_t factor;
 };
-constexpr std::array time_units{unit{"ns", 1}, unit{"us", 1000}, unit{"ms", 1'000'000}, unit{"s", second}};
+constexpr std::array time_units{unit{"ns", 1}, unit{"us", 1000}, unit{"ms", 1'000'000},
+                                unit{"s", ns_per_second}};
 constexpr std::array byte_units{unit{"", 1}, unit{"KiB", 1 << 10}, unit{"MiB", 1 << 20},
                                 unit{"GiB", 1 << 30}};
 
@@ -257,7 +258,7 @@ constexpr setting_field field(std::string_view name, std::string_view takes, std
 #define SCOLL_PLACE(member) [](auto& v) -> auto& { return v.member; }
 
 constexpr std::uint32_t most_count = UINT32_MAX;
-using count = number<1U, most_count>;
+using at_least_one = number<1U, most_count>;
 using short_time = duration<1, hour>;
 using optional_time = duration<0, hour>;
 
@@ -322,9 +323,9 @@ constexpr std::array fields{
     field<about_the_dead, SCOLL_PLACE(node.default_dead_members)>(
         "node.default_dead_members", "refuse or try_others",
         "what a broadcast that does not choose does about dead members: fail, or reach the others"),
-    field<count, SCOLL_PLACE(node.max_operations)>("node.max_operations", "1 or more",
-                                                   "broadcasts that run at once, rooted here or not"),
-    field<count, SCOLL_PLACE(node.max_pending_admissions)>(
+    field<at_least_one, SCOLL_PLACE(node.max_operations)>("node.max_operations", "1 or more",
+                                                          "broadcasts that run at once, rooted here or not"),
+    field<at_least_one, SCOLL_PLACE(node.max_pending_admissions)>(
         "node.max_pending_admissions", "1 or more", "requests that wait at once until their group is known"),
     field<short_time, SCOLL_PLACE(node.rtt_estimate)>(
         "node.rtt_estimate", "a time up to 3600s", "a safe round-trip time, for the time bounds of levels"),
@@ -348,8 +349,8 @@ constexpr std::array fields{
         "the plan for bulk data of broadcasts that name none; nothing: chosen by costs"),
     field<number<1U, 1024U>, SCOLL_PLACE(node.workers)>("node.workers", "1 to 1024",
                                                         "threads for hooks that compute for long"),
-    field<count, SCOLL_PLACE(node.worker_queue)>("node.worker_queue", "1 or more",
-                                                 "functions that wait for a worker thread"),
+    field<at_least_one, SCOLL_PLACE(node.worker_queue)>("node.worker_queue", "1 or more",
+                                                        "functions that wait for a worker thread"),
     field<socket_path, SCOLL_PLACE(node.control)>(
         "node.control", "a path of at most 93 bytes, or nothing",
         "the socket that answers about a running node; {node} in it stands for its id; nothing: none"),
@@ -359,9 +360,10 @@ constexpr std::array fields{
 
     field<limit, SCOLL_PLACE(node.ship.default_deadline)>(
         "ship.default_deadline", "a time up to 3600s, 0: none", "the deadline of calls that name none"),
-    field<count, SCOLL_PLACE(node.ship.handlers)>("ship.handlers", "1 or more", "handlers that run at once"),
-    field<count, SCOLL_PLACE(node.ship.queue)>("ship.queue", "1 or more",
-                                               "calls to one peer that wait to be sent"),
+    field<at_least_one, SCOLL_PLACE(node.ship.handlers)>("ship.handlers", "1 or more",
+                                                         "handlers that run at once"),
+    field<at_least_one, SCOLL_PLACE(node.ship.queue)>("ship.queue", "1 or more",
+                                                      "calls to one peer that wait to be sent"),
     field<amount_of_bytes<ship_limits::least_eager_bytes, transport::max_payload_bytes>,
           SCOLL_PLACE(node.ship.eager_bytes)>("ship.eager_bytes", "512 to 32KiB",
                                               "arguments and results up to this size travel in the message"),
@@ -395,26 +397,26 @@ constexpr std::array fields{
     field<short_time, SCOLL_PLACE(node.link.acknowledge_delay)>(
         "link.acknowledge_delay", "a time up to 3600s",
         "how long an acknowledgement waits for a message to travel with"),
-    field<count, SCOLL_PLACE(node.link.queue_limit)>("link.queue_limit",
-                                                     "1 or more, at least link.transfer_window",
-                                                     "requests per peer and class that wait for credit"),
-    field<count, SCOLL_PLACE(node.link.exchange_limit)>("link.exchange_limit", "1 or more",
-                                                        "requests per peer that wait for a reply"),
-    field<count, SCOLL_PLACE(node.link.clients)>("link.clients", "1 or more",
-                                                 "clients that have a place here at once"),
-    field<count, SCOLL_PLACE(node.link.handshake_limit)>(
+    field<at_least_one, SCOLL_PLACE(node.link.queue_limit)>(
+        "link.queue_limit", "1 or more, at least link.transfer_window",
+        "requests per peer and class that wait for credit"),
+    field<at_least_one, SCOLL_PLACE(node.link.exchange_limit)>("link.exchange_limit", "1 or more",
+                                                               "requests per peer that wait for a reply"),
+    field<at_least_one, SCOLL_PLACE(node.link.clients)>("link.clients", "1 or more",
+                                                        "clients that have a place here at once"),
+    field<at_least_one, SCOLL_PLACE(node.link.handshake_limit)>(
         "link.handshake_limit", "1 or more", "accepted connections that have not introduced themselves"),
-    field<count, SCOLL_PLACE(node.link.region_limit)>("link.region_limit", "1 or more",
-                                                      "memory regions exposed at once"),
-    field<count, SCOLL_PLACE(node.link.transfer_window)>("link.transfer_window",
-                                                         "1 or more, at most link.queue_limit",
-                                                         "bulk segments on their way, per peer"),
+    field<at_least_one, SCOLL_PLACE(node.link.region_limit)>("link.region_limit", "1 or more",
+                                                             "memory regions exposed at once"),
+    field<at_least_one, SCOLL_PLACE(node.link.transfer_window)>("link.transfer_window",
+                                                                "1 or more, at most link.queue_limit",
+                                                                "bulk segments on their way, per peer"),
     field<amount_of_bytes<1, 1 << 20>, SCOLL_PLACE(node.link.transfer_segment_bytes)>(
         "link.transfer_segment_bytes", "1 to 1MiB", "the size of the segments of bulk data"),
-    field<count, SCOLL_PLACE(node.link.transfer_buffers)>("link.transfer_buffers", "1 or more",
-                                                          "buffers of 8 KiB for small segments"),
-    field<count, SCOLL_PLACE(node.link.parked_limit)>("link.parked_limit", "1 or more",
-                                                      "orders of peers for pieces that are not there yet"),
+    field<at_least_one, SCOLL_PLACE(node.link.transfer_buffers)>("link.transfer_buffers", "1 or more",
+                                                                 "buffers of 8 KiB for small segments"),
+    field<at_least_one, SCOLL_PLACE(node.link.parked_limit)>(
+        "link.parked_limit", "1 or more", "orders of peers for pieces that are not there yet"),
 
     field<list_of_rails, SCOLL_PLACE(rails)>(
         "rails.use",
