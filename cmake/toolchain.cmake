@@ -40,6 +40,8 @@ set(scoll_warning_flags
     -Woverloaded-virtual)
 add_library(scoll_warnings INTERFACE)
 target_compile_options(scoll_warnings INTERFACE ${scoll_warning_flags})
+# In joined sources, a local name of one source may be a global name of another. Presets that do not join sources warn.
+target_compile_options(scoll_warnings INTERFACE $<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:-Wno-shadow>)
 
 # Warnings are errors only with the compilers that the tests run with. A warning of another version is no reason to stop
 # anybody from building.
