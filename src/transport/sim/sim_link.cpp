@@ -285,7 +285,9 @@ void sim_link::deliver() noexcept {
   chunk c = std::move(queue_.front());
   queue_.pop_front();
   queued_bytes_ -= c.size;
-  if (peer_ != nullptr) peer_->acknowledged_ += c.size;
+  taken_ += c.size;
+  // An acknowledgement that does not get through is repeated by a later one.
+  if (peer_ != nullptr && outward().blocked_until <= world().now()) peer_->acknowledged_ = taken_;
   if (peer_ != nullptr && queued_bytes_ < pipe_bytes) peer_->unblock();
   const std::span<std::byte> bytes(c.bytes.data(), c.size);
   corrupt(bytes);

@@ -137,7 +137,8 @@ class sim_link final : public transport::link, public list_hook<> {
   bool silent_ = false;
   bool repeats_ = false;
   bool loses_all_ = false;
-  std::uint64_t acknowledged_ = 0;  // bytes that the other end has taken
+  std::uint64_t taken_ = 0;         // bytes that this end has taken
+  std::uint64_t acknowledged_ = 0;  // those that the other end has taken, as far as this one has been told
   delivery timer_;
   member_node<&sim_link::on_drained> drained_{*this};
   std::unique_ptr<ending> ending_;
