@@ -181,6 +181,7 @@ class lane final {
   void hedge() noexcept;
   void attend_paths() noexcept;
   void hurry_others() noexcept;
+  void try_further() noexcept;
   void stop_others(bool keep_connecting) noexcept;
   std::size_t connections() const noexcept;
 

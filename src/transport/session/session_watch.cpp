@@ -133,7 +133,9 @@ void session::compare_waiting(std::uint32_t owing, std::uint64_t settled_before)
 /// Paths that were dead may be back: whichever is welcomed first shows whether the peer is there.
 void lane::try_anew() noexcept {
   try_spare();
-  if (has_paths() && id_ == lane_id::control) hurry_others();
+  if (!has_paths() || id_ != lane_id::control) return;
+  hurry_others();
+  try_further();
 }
 
 bool session::probe_now() noexcept {

@@ -316,6 +316,15 @@ void lane::hurry_others() noexcept {
   for (std::size_t i = 0; i < others_.size(); ++i) others_[i]->hurry();
 }
 
+/// Connects by the paths that have not been needed so far, as far as there is room.
+void lane::try_further() noexcept {
+  for (std::size_t i = 0; i < session_.paths_->all().size(); ++i) {
+    const path& each = session_.paths_->all()[i];
+    if (!each.reachable() || connections() >= path_table::most_connected) continue;
+    if (carrier& c = carrier_on(each.key()); c.idle()) c.begin_connect();
+  }
+}
+
 /// Goes on by another path, whose connection begins with what has not been acknowledged.
 void lane::leave_path(const error& reason) noexcept {
   const bool was_up = carrier_->up();

@@ -193,6 +193,21 @@ TEST_CASE("a rail that is back is tried at once when the only connected one fall
   p.check_clean();
 }
 
+TEST_CASE("a rail that has no connection yet is tried when all connected ones fall silent") {
+  rails_world w(3);
+  rail_pair p(w);
+  p.traffic(1s);
+  constexpr path_key third{2, 2};
+  CHECK_FALSE(p.left.to(2).connected_by(traffic_class::call, third));
+  w.block(1, 0, w.now() + 1000s);
+  w.block(1, 1, w.now() + 1000s);
+  const traffic_class klass = GENERATE(traffic_class::call, traffic_class::bulk);
+  CHECK(p.traffic(5s, klass) <= 2s);
+  CHECK(p.path(1) == third);
+  CHECK(p.path(2) == third);
+  p.check_clean();
+}
+
 TEST_CASE("a rail that is dead from the start costs a step, and no session") {
   rails_world w(2);
   w.block(2, 0, 1000s);
