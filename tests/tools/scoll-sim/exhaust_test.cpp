@@ -7,6 +7,7 @@
 #include "tools/scoll-sim/exhaust/agree_engine.hpp"
 #include "tools/scoll-sim/exhaust/bulk_check.hpp"
 #include "tools/scoll-sim/exhaust/groups_check.hpp"
+#include "tools/scoll-sim/exhaust/rails_check.hpp"
 
 using namespace scoll::sim;
 using namespace scoll::test;
@@ -48,6 +49,15 @@ TEST_CASE("groups are created, told and destroyed rightly whichever member dies 
     INFO(found.part << ": " << found.violation << (found.way.empty() ? "" : ": " + found.way.front()));
     CHECK(found.violation.empty());
     CHECK(found.cases > 200);
+  }
+}
+
+TEST_CASE("a rail may die after any frame of calls and of bulk data down a tree, and nothing fails") {
+  for (const rail_death how : {rail_death::silent, rail_death::reset}) {
+    const exhausted found = kill_rails_at_each_frame(scoll::bulk_plan::binary(), how);
+    INFO(found.part << ": " << found.violation << (found.way.empty() ? "" : ": " + found.way.front()));
+    CHECK(found.violation.empty());
+    CHECK(found.cases > 500);
   }
 }
 

@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr nanoseconds short_lease = 100ms;
-constexpr std::uint32_t members = 3, creator = 0;
+constexpr std::uint32_t told_members = 3, told_creator = 0;
 
 struct idle {
   static constexpr service_id id{0x0302};
@@ -32,18 +32,18 @@ struct idle {
 class three_nodes {
  public:
   explicit three_nodes(lifetime ends_with, nanoseconds lease = short_lease)
-      : network_(ex_.world(), 65'536, members), lease_(lease) {
+      : network_(ex_.world(), 65'536, told_members), lease_(lease) {
     std::vector<target> targets;
-    for (std::uint32_t i = 0; i < members; ++i) {
+    for (std::uint32_t i = 0; i < told_members; ++i) {
       rails_.push_back(std::make_unique<testing::sim_rail>(network_, ex_, i));
       targets.push_back({i + 1, {}});
       start(i);
     }
-    for (std::uint32_t i = 0; i < members * members; ++i) meet(i / members, i % members);
+    for (std::uint32_t i = 0; i < told_members * told_members; ++i) meet(i / told_members, i % told_members);
     group_options options;
     options.tree = flat{};
     options.lifetime = ends_with;
-    group_ = sync_wait(ex_, nodes_[creator]->create_group<idle>(targets, options)).value();
+    group_ = sync_wait(ex_, nodes_[told_creator]->create_group<idle>(targets, options)).value();
   }
   ~three_nodes() {
     for (auto& n : nodes_) sync_wait(ex_, n->shutdown(10ms)).ignore();
@@ -58,9 +58,9 @@ class three_nodes {
   bool holds(std::uint32_t i) const {
     return detail::node_access::engine(*nodes_[i]).find_group(group_.id()) != nullptr;
   }
-  void destroy() { sync_wait(ex_, nodes_[creator]->destroy(group_)).ignore(); }
+  void destroy() { sync_wait(ex_, nodes_[told_creator]->destroy(group_)).ignore(); }
   void connect(std::uint32_t a, bool open) {
-    for (std::uint32_t b = 0; b < members; ++b) {
+    for (std::uint32_t b = 0; b < told_members; ++b) {
       if (a == b) continue;
       if (!open) network_.cut(a, b);
       for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)})
@@ -95,8 +95,8 @@ class three_nodes {
 exhausted a_creator_dies() {
   exhausted part{"the creator of a lasting group dies", 1, {}, {}};
   three_nodes c(lifetime::members);
-  c.connect(creator, false);
-  for (std::uint32_t i = 1; i < members; ++i) c[i].on_dead(creator + 1, 1);
+  c.connect(told_creator, false);
+  for (std::uint32_t i = 1; i < told_members; ++i) c[i].on_dead(told_creator + 1, 1);
   c.run_for(5 * short_lease);
   if (!c.holds(1) || !c.holds(2)) part.violation = "a lasting group ends with its creator";
   return part;
@@ -106,8 +106,8 @@ exhausted a_creator_dies() {
 exhausted a_creator_is_called_dead() {
   exhausted part{"the creator of a group dies", 1, {}, {}};
   three_nodes c(lifetime::creator, 1h);
-  c.connect(creator, false);
-  for (std::uint32_t i = 1; i < members; ++i) c[i].on_dead(creator + 1, 1);
+  c.connect(told_creator, false);
+  for (std::uint32_t i = 1; i < told_members; ++i) c[i].on_dead(told_creator + 1, 1);
   if (c.holds(1) || c.holds(2)) part.violation = "a group outlives its creator";
   return part;
 }

@@ -5,6 +5,7 @@
 #include "tools/scoll-sim/exhaust/agree_check.hpp"
 #include "tools/scoll-sim/exhaust/bulk_check.hpp"
 #include "tools/scoll-sim/exhaust/groups_check.hpp"
+#include "tools/scoll-sim/exhaust/rails_check.hpp"
 #include "tools/scoll-sim/exhaust/revoke_graph.hpp"
 
 namespace scoll::sim {
@@ -21,6 +22,9 @@ std::span<const exhaust_subject> exhaust_subjects() {
                       &exhaust_bulk},
       exhaust_subject{"groups", "groups of up to 17 members: each of them dies at each step",
                       &exhaust_groups},
+      exhaust_subject{"rails",
+                      "calls and bulk data among 4 nodes with two rails: a rail dies after each frame",
+                      &exhaust_rails},
       exhaust_subject{"revoke", "a revoke: up to 10 members, every set of dead that the graph bears",
                       &exhaust_revoke},
   };
