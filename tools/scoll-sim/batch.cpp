@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -30,7 +31,7 @@ struct line {
   std::array<std::uint64_t, 5> members{};
   coverage seen;
 };
-static_assert(sizeof(line) <= 512, "a write to a pipe of up to PIPE_BUF bytes is one piece");
+static_assert(sizeof(line) <= PIPE_BUF, "a write to a pipe of up to PIPE_BUF bytes is one piece");
 
 line line_of(std::uint64_t seed, const run_report& r) {
   return {seed,    true,     !r.found.empty(), r.trace_hash, r.events,  r.bytes, r.broadcasts,

@@ -99,6 +99,16 @@ std::string_view to_string(mark m) noexcept {
     case client_busy: return "client busy";
     case client_silent: return "client silent";
     case client_gone: return "client gone";
+    case rail_altered: return "rail altered";
+    case rail_uneven: return "rail uneven";
+    case rail_crossed: return "rail crossed";
+    case rail_switched: return "rail switched";
+    case rail_flapped: return "rail flapped";
+    case rail_opposite: return "rail opposite";
+    case rail_dead: return "rail dead";
+    case rail_alive: return "rail alive";
+    case rail_returned: return "rail returned";
+    case id_refused: return "id refused";
   }
   return "?";
 }

@@ -104,11 +104,25 @@ enum class mark : std::uint8_t {
   client_busy,              ///< a client was refused because there was no place
   client_silent,            ///< a client fell silent, and its session ended
   client_gone,              ///< the place of a client became free
+  rail_altered,             ///< a connection of one of several rails broke because bytes were altered
+  rail_uneven,              ///< messages went by a rail that was narrow or slow
+  rail_crossed,             ///< a connection arrived at another rail than it named
+  rail_switched,            ///< messages went by another rail while a switch was down
+  rail_flapped,             ///< a path died or was suspected four times
+  rail_opposite,            ///< calls waited for a host whose rails dropped what went one way
+  rail_dead,                ///< a host's own rail was called dead
+  rail_alive,               ///< such a rail was called alive again
+  rail_returned,            ///< a rail that had just come back was used because the other one fell silent
+  id_refused,     ///< a server with an id that is taken was told so, and so was the one that it asked
 };
-inline constexpr std::size_t marks = static_cast<std::size_t>(mark::client_gone) + 1;
+inline constexpr std::size_t marks = static_cast<std::size_t>(mark::id_refused) + 1;
 /// True for what happens only where some hosts are clients: in the workload `ship`.
 constexpr bool is_of_clients(mark m) noexcept {
-  return m >= mark::client_served;
+  return m >= mark::client_served && m <= mark::client_gone;
+}
+/// True for what happens only in the workload `rails`.
+constexpr bool is_of_rails(mark m) noexcept {
+  return m >= mark::rail_altered && m <= mark::id_refused;
 }
 
 std::string_view to_string(mark m) noexcept;

@@ -133,6 +133,9 @@ void session::compare_waiting(std::uint32_t owing, std::uint64_t settled_before)
 /// Paths that were dead may be back: whichever is welcomed first shows whether the peer is there.
 void lane::try_anew() noexcept {
   try_spare();
+  if (SCOLL_MUTANT(rails_not_tried_anew,
+                   "when the connected paths fall silent, the others wait for their turn"))
+    return;
   if (!has_paths() || id_ != lane_id::control) return;
   hurry_others();
   try_further();

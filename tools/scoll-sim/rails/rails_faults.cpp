@@ -1,6 +1,9 @@
 #include "tools/scoll-sim/rails/rails_faults.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string_view>
 
 #include "tools/scoll-sim/rails/rails_host.hpp"
 
@@ -10,10 +13,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr nanoseconds begin = seconds(2);
+constexpr nanoseconds begin = first_rails_fault;
 // A phase of a storm spares one rail. Between phases all rails come back.
 constexpr nanoseconds phase = seconds(12);
-constexpr nanoseconds respite = seconds(15);
+constexpr nanoseconds respite = rails_respite;
 
 rails_weather weather_of(draws& random, fault_profile faults) {
   if (faults == fault_profile::none) return rails_weather::calm;
@@ -63,7 +66,7 @@ void draw_storm(rails_plan& p, draws& random) {
     const std::uint64_t spared = random.below(p.rails);
     const std::uint64_t count = random.between(2, 12);
     for (std::uint64_t i = 0; i < count; ++i) {
-      const auto kind = static_cast<rails_fault_kind>(random.below(rails_fault_kinds));
+      const auto kind = static_cast<rails_fault_kind>(random.below(storm_fault_kinds));
       const nanoseconds at = from + ms(random.below(8'000));
       const nanoseconds lasts = ms(random.magnitude(20, 6'000));
       const std::uint64_t rail = (spared + random.between(1, p.rails - 1)) % p.rails;
@@ -99,12 +102,31 @@ rails_plan draw_rails(const plan& p) {
     case rails_weather::pauses: draw_pauses(drawn, random); break;
     case rails_weather::gentle: draw_gentle(drawn, random); break;
     case rails_weather::flapping: draw_flapping(drawn, random); break;
-    case rails_weather::storm: draw_storm(drawn, random); break;
+    default: draw_storm(drawn, random); break;
   }
+  draw_other_weather(p, drawn);
   std::ranges::sort(drawn.faults, {}, &rails_fault::at);
   drawn.faults_end = begin + seconds(8);
   for (const rails_fault& f : drawn.faults) drawn.faults_end = std::max(drawn.faults_end, f.until);
   return drawn;
+}
+
+std::string describe(const rails_plan& p) {
+  constexpr std::string_view weathers[]{"calm",     "pauses", "gentle",   "flapping", "storm",
+                                        "altered",  "uneven", "crossed",  "switched", "restless",
+                                        "opposite", "lonely", "returned", "claimed"};
+  constexpr std::string_view kinds[]{"cut",  "block", "block_out", "half_open", "lose_all", "refuse",
+                                     "slow", "stall", "block_in",  "alter",     "narrow"};
+  std::string text =
+      fmt::format("{}: {} hosts with {} rails{}\n", weathers[static_cast<std::size_t>(p.weather)], p.hosts,
+                  p.rails, p.calls_one_way ? ", of which the first one calls" : "");
+  if (p.misled) text += fmt::format("host {} names the rails of its peers in a wrong order\n", *p.misled);
+  if (p.claimed) text += fmt::format("a second server claims the id of host {}\n", *p.claimed);
+  for (const rails_fault& f : p.faults)
+    text += fmt::format("{:>6} to {:>6} ms: {} on rail {} of {}\n", f.at / milliseconds(1),
+                        f.until / milliseconds(1), kinds[static_cast<std::size_t>(f.kind)], f.rail,
+                        f.all_hosts ? "all hosts" : fmt::format("host {}", f.host));
+  return text;
 }
 
 void carry_out(const rails_fault& f, testing::sim_network& network, const rails_plan& p) {
@@ -125,6 +147,17 @@ void carry_out(const rails_fault& f, testing::sim_network& network, const rails_
         out.extra = milliseconds(20);
         return;
       case rails_fault_kind::stall: return;
+      case rails_fault_kind::block_in: in.blocked_until = std::max(in.blocked_until, f.until); return;
+      case rails_fault_kind::alter:
+        out.corrupt_next += f.amount;
+        in.corrupt_next += f.amount;
+        return;
+      case rails_fault_kind::narrow:
+        for (testing::sim_path* const way : {&out, &in}) {
+          way->narrow_until = std::max(way->narrow_until, f.until);
+          way->narrowing = f.amount;
+        }
+        return;
     }
   });
 }

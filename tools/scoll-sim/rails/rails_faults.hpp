@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,15 @@ enum class rails_weather : std::uint8_t {
   gentle,    ///< one rail fails at a time, and has time to come back: stalls are short
   flapping,  ///< the first rail fails and comes back all the time: nothing flaps
   storm,     ///< anything, as long as one rail lives
+  altered,  ///< bytes of one rail at a time arrive altered: connections break, and nothing wrong is delivered
+  uneven,   ///< a rail is narrow or slow, and carries everything while the others fail
+  crossed,  ///< a host names the rails of its peers in a wrong order, and rails fail one at a time
+  switched,  ///< a switch fails: one rail of all hosts, both ways
+  restless,  ///< rails go and come back at random, and two are never down at once
+  opposite,  ///< all rails of a host drop what goes one way, not all the same way: nothing can be compared
+  lonely,    ///< a rail of one host fails for seconds, or those of three hosts at once: only theirs are dead
+  returned,  ///< a rail is back after a long time, and at once the other one falls silent
+  claimed,   ///< a second server claims the id of one that is there, while rails fail one at a time
 };
 
 enum class rails_fault_kind : std::uint8_t {
@@ -28,9 +39,12 @@ enum class rails_fault_kind : std::uint8_t {
   lose_all,   ///< connections carry nothing any more, and new ones work
   refuse,     ///< connections are reset, and new ones refused
   slow,       ///< everything takes longer
-  stall,      ///< a host stands still
+  stall,      ///< a host stands still; the last kind that storms have
+  block_in,   ///< nothing arrives at the host
+  alter,      ///< the next pieces arrive altered, both ways
+  narrow,     ///< bytes take longer, both ways
 };
-inline constexpr std::size_t rails_fault_kinds = static_cast<std::size_t>(rails_fault_kind::stall) + 1;
+inline constexpr std::size_t storm_fault_kinds = static_cast<std::size_t>(rails_fault_kind::stall) + 1;
 
 /// One fault of a rail of a host towards all other hosts, or of the rail of all hosts, as of a switch.
 struct rails_fault {
@@ -40,6 +54,11 @@ struct rails_fault {
   std::uint32_t host = 0;
   std::uint32_t rail = 0;
   bool all_hosts = false;
+  std::uint32_t amount = 0;  ///< how many pieces are altered, or how much longer bytes take
+
+  bool touches(std::uint32_t of, std::uint32_t number) const noexcept {
+    return (all_hosts || host == of) && (kind == rails_fault_kind::stall || rail == number);
+  }
 };
 
 /// What the seed draws for a run.
@@ -48,11 +67,26 @@ struct rails_plan {
   std::uint32_t hosts = 3;
   std::uint32_t rails = 2;
   bool calls_one_way = false;  ///< only the first host calls
+  /// The host that names the rails of its peers in a wrong order.
+  std::optional<std::uint32_t> misled;
+  /// The host whose id a second server claims.
+  std::optional<std::uint32_t> claimed;
+  /// A host that nobody reaches for longer than anybody waits.
+  std::optional<std::uint32_t> cut_off;
   std::vector<rails_fault> faults;
   nanoseconds faults_end{0};
 };
 
 rails_plan draw_rails(const plan& p);
+/// Draws one of the kinds of runs from `altered` on, in most seeds, in place of what has been drawn.
+void draw_other_weather(const plan& p, rails_plan& drawn);
+
+/// The hosts, and what fails when, one fault in each line.
+std::string describe(const rails_plan& p);
+
+/// When the first fault begins, and how long rails have to recover after one.
+inline constexpr nanoseconds first_rails_fault = std::chrono::seconds(2);
+inline constexpr nanoseconds rails_respite = std::chrono::seconds(15);
 
 /// Lets a fault begin. Faults end by themselves.
 void carry_out(const rails_fault& f, testing::sim_network& network, const rails_plan& p);

@@ -1,6 +1,6 @@
 #include "tools/scoll-sim/rails/rails_host.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cstring>
 
 #include "scoll/coro/assert.hpp"
@@ -32,18 +32,18 @@ void rails_call::heard(exchange& e, transport::reply_event& event) noexcept {
   self.intact = number == self.what.number;
 }
 
-rails_host::rails_host(testing::sim_world& world, testing::sim_network& network, std::uint32_t host,
-                       std::uint32_t hosts, std::size_t rails)
-    : home(world, host, {.offset = std::chrono::seconds(1 + host)}), host_(host), hosts_(hosts) {
-  for (std::size_t i = 0; i < rails; ++i) {
-    const std::uint32_t at = place(host, i, hosts);
+rails_host::rails_host(testing::sim_world& world, testing::sim_network& network, const particulars& who)
+    : home(world, who.host, {.offset = std::chrono::seconds(1 + who.host)}), who_(who) {
+  for (std::size_t i = 0; i < who.rails; ++i) {
+    const std::uint32_t at = who.claims ? place(0, who.rails, who.hosts) + static_cast<std::uint32_t>(i)
+                                        : place(who.host, i, who.hosts);
     transport::rail& each = rails_.emplace_back(network, home, at);
     set_.add(std::to_string(i), each, {.listen = testing::sim_network::address_of(at)}).value();
   }
   transport::endpoint_options options;
-  options.self = host + 1;
+  options.self = who.claims.value_or(who.host) + 1;
   options.cluster = "rails";
-  options.incarnation = 1;
+  options.incarnation = who.claims ? 2 : 1;  // the younger one
   wire = std::make_unique<transport::endpoint>(home, set_, options, *this);
   wire->route(transport::traffic_class::bulk, *this);
   wire->listen("").value();
@@ -51,12 +51,13 @@ rails_host::rails_host(testing::sim_world& world, testing::sim_network& network,
 
 rails_host::~rails_host() = default;
 
-void rails_host::introduce() {
-  for (std::uint32_t other = 0; other < hosts_; ++other) {
-    if (other == host_) continue;
+void rails_host::introduce(bool misled) {
+  for (std::uint32_t other = 0; other < who_.hosts; ++other) {
+    if (other + 1 == wire->options().self) continue;
     std::vector<std::string> addresses;
     for (std::size_t i = 0; i < rails_.size(); ++i)
-      addresses.push_back(testing::sim_network::address_of(place(other, i, hosts_)));
+      addresses.push_back(testing::sim_network::address_of(place(other, i, who_.hosts)));
+    if (misled) std::ranges::rotate(addresses, addresses.begin() + 1);
     wire->add_peer(other + 1, addresses).value();
   }
 }

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -46,8 +47,13 @@ class rails_call final : public transport::exchange {
 /// A host with an endpoint on several rails, and the service on it, which answers each request with its number.
 class rails_host final : public transport::endpoint_events {
  public:
-  rails_host(testing::sim_world& world, testing::sim_network& network, std::uint32_t host,
-             std::uint32_t hosts, std::size_t rails);
+  struct particulars {
+    std::uint32_t host;
+    std::uint32_t hosts;  ///< that belong to the cluster
+    std::size_t rails;
+    std::optional<std::uint32_t> claims;  ///< the host whose id it has, though that is another one
+  };
+  rails_host(testing::sim_world& world, testing::sim_network& network, const particulars& who);
   ~rails_host();
   rails_host(const rails_host&) = delete;
   rails_host& operator=(const rails_host&) = delete;
@@ -56,7 +62,8 @@ class rails_host final : public transport::endpoint_events {
   static std::uint32_t place(std::uint32_t host, std::size_t rail, std::uint32_t hosts) noexcept {
     return static_cast<std::uint32_t>(rail) * hosts + host;
   }
-  void introduce();
+  /// Tells the endpoint where its peers are; if it is misled, with their rails in a wrong order.
+  void introduce(bool misled);
   void begin(rails_call& call, std::size_t payload_bytes);
   transport::session& to(std::uint32_t other) { return *wire->find(other + 1); }
   std::size_t open() const noexcept;
@@ -64,6 +71,7 @@ class rails_host final : public transport::endpoint_events {
   testing::sim_executor home;
   std::map<std::pair<std::uint64_t, std::uint64_t>, int> seen;  ///< by caller and number
   std::vector<std::pair<std::uint64_t, std::string>> losses;    ///< peers, and why
+  std::vector<transport::rail_news> news;                       ///< what has become of its rails
   std::unique_ptr<transport::endpoint> wire;
 
  private:
@@ -72,9 +80,9 @@ class rails_host final : public transport::endpoint_events {
     work.drop();
   }
   void on_session_lost(transport::session& peer, const error& reason) noexcept override;
+  void on_rail_news(const transport::rail_news& said) noexcept override { news.push_back(said); }
 
-  std::uint32_t host_;
-  std::uint32_t hosts_;
+  particulars who_;
   std::deque<testing::sim_rail> rails_;
   transport::rail_set set_;
 };

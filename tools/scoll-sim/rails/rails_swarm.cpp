@@ -6,12 +6,16 @@
 #include <chrono>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "scoll/coro/error_format.hpp"
 #include "tools/scoll-sim/plan/draws.hpp"
+#include "tools/scoll-sim/rails/rails_claimant.hpp"
 #include "tools/scoll-sim/rails/rails_faults.hpp"
 #include "tools/scoll-sim/rails/rails_host.hpp"
+#include "tools/scoll-sim/rails/rails_verdicts.hpp"
 
 namespace scoll::sim {
 namespace {
@@ -28,6 +32,11 @@ constexpr nanoseconds rails_step = milliseconds(5);
 constexpr nanoseconds longest_in_gentle = milliseconds(400);
 constexpr nanoseconds longest_bulk_in_gentle = milliseconds(800);
 constexpr nanoseconds longest_in_storm = seconds(4);
+// All paths are tried anew a second after the last connected one has fallen silent.
+constexpr nanoseconds longest_at_return = milliseconds(2'000);
+// A peer that does not answer is given up after ten seconds. Then a call waits for a connection, for a grace.
+constexpr nanoseconds longest_cut_off = seconds(13);
+constexpr nanoseconds errors_afterwards = seconds(2);
 constexpr nanoseconds calm_before_end = seconds(25);
 // The moves of one side of a session while a rail flaps for 24 s: each doubling of the proof allows two.
 constexpr std::uint64_t most_moves = 14;
@@ -38,14 +47,17 @@ class rails_swarm {
  public:
   rails_swarm(const plan& p, testing::sim_world::observer observer)
       : plan_(draw_rails(p)),
-        world_(p.seed, plan_.hosts, false),  // addresses are more than hosts
-        network_(world_, 4096, plan_.hosts * plan_.rails),
+        world_(p.seed, plan_.hosts + plan_.claimed.has_value(), false),  // addresses are more than hosts
+        network_(world_, 4096, (plan_.hosts + plan_.claimed.has_value()) * plan_.rails),
         random_(p.seed, "rails calls") {
     world_.observe(observer);
     network_.common_path().model.latency = microseconds(static_cast<std::int64_t>(random_.between(5, 500)));
     for (std::uint32_t h = 0; h < plan_.hosts; ++h)
-      hosts_.push_back(std::make_unique<rails_host>(world_, network_, h, plan_.hosts, plan_.rails));
-    for (auto& h : hosts_) h->home.enter([&] { h->introduce(); });
+      hosts_.push_back(std::make_unique<rails_host>(
+          world_, network_, rails_host::particulars{h, plan_.hosts, plan_.rails, std::nullopt}));
+    if (plan_.claimed) claimant_.emplace(world_, network_, plan_);
+    for (std::uint32_t h = 0; h < plan_.hosts; ++h)
+      hosts_[h]->home.enter([&] { hosts_[h]->introduce(plan_.misled == h); });
     bulk_ = random_.chance(1, 2);
   }
 
@@ -79,9 +91,13 @@ class rails_swarm {
   /// New calls, a step of time, and what must hold at any time.
   void go_on() {
     call();
+    if (claimant_) claimant_->call();
     world_.run_until(world_.now() + rails_step);
     check_calls();
+    if (claimant_) claimant_->check(hosts_, report_.found);
     for (auto& h : hosts_) check_host(*h);
+    verdicts_.check(world_.now(), report_.found);
+    note_seen();
   }
 
   void call() {
@@ -93,6 +109,7 @@ class rails_swarm {
       const auto busy = std::ranges::count_if(
           calls_, [&](const rails_call& c) { return c.what.from == from && c.what.to == to && c.ends == 0; });
       if (static_cast<std::size_t>(busy) >= most_under_way) continue;
+      made_.emplace_back(from, to);
       rails_call& one = calls_.emplace_back(
           world_,
           rails_call::request{++numbers_, from, to, bulk ? traffic_class::bulk : traffic_class::call});
@@ -104,8 +121,13 @@ class rails_swarm {
     switch (plan_.weather) {
       case rails_weather::calm: return milliseconds(50);
       case rails_weather::gentle:
+      case rails_weather::altered:
+      case rails_weather::switched:
+      case rails_weather::lonely:
         return c.what.klass == traffic_class::bulk ? longest_bulk_in_gentle : longest_in_gentle;
       case rails_weather::pauses: return seconds(9);
+      case rails_weather::returned: return longest_at_return;
+      case rails_weather::opposite: return plan_.cut_off ? longest_cut_off : silenced() + longest_in_storm;
       default: return longest_in_storm + paused();
     }
   }
@@ -116,6 +138,24 @@ class rails_swarm {
       if (f.kind == rails_fault_kind::stall) longest = std::max(longest, f.until - f.at);
     }
     return 2 * longest;
+  }
+
+  /// The longest that something is lost.
+  nanoseconds silenced() const noexcept {
+    nanoseconds longest{0};
+    for (const rails_fault& f : plan_.faults) longest = std::max(longest, f.until - f.at);
+    return longest;
+  }
+  /// True if the host that nobody reaches is one of the two.
+  bool are_parted(std::uint32_t a, std::uint32_t b) const noexcept {
+    return plan_.cut_off && (a == *plan_.cut_off || b == *plan_.cut_off);
+  }
+  /// True if all rails between two hosts dropped something for so long that their session had to end.
+  bool may_fail(const rails_call& c) const noexcept {
+    if (!are_parted(c.what.from, c.what.to)) return false;
+    return std::ranges::any_of(plan_.faults, [&](const rails_fault& f) {
+      return f.at <= world_.now() && c.began <= f.until + errors_afterwards;
+    });
   }
 
   void check_calls() {
@@ -136,6 +176,7 @@ class rails_swarm {
   void check(const rails_call& c) {
     const auto seen = hosts_[c.what.to]->seen.find({c.what.from + 1, c.what.number});
     const int times = seen == hosts_[c.what.to]->seen.end() ? 0 : seen->second;
+    if (c.outcome && may_fail(c)) return;
     if (c.outcome || !c.intact)
       return violated("nothing is lost while a rail lives",
                       fmt::format("call {} of host {}: {}; {}", c.what.number, c.what.from,
@@ -148,10 +189,15 @@ class rails_swarm {
   void check_host(rails_host& h) {
     const transport::endpoint_statistics& count = h.wire->statistics();
     const std::uint64_t host = h.wire->options().self;
-    if (!h.losses.empty())
-      violated("a rail's death is not a node's",
-               fmt::format("node {} lost node {}: {}", host, h.losses[0].first, h.losses[0].second));
-    if (count.links_broken != 0)
+    for (const auto& [peer, why] : h.losses) {
+      if (!are_parted(static_cast<std::uint32_t>(host - 1), static_cast<std::uint32_t>(peer - 1)))
+        return violated("a rail's death is not a node's",
+                        fmt::format("node {} lost node {}: {}", host, peer, why));
+    }
+    const bool may_break =
+        plan_.weather == rails_weather::altered &&
+        (h.wire->last_violation() == errc::checksum_mismatch || h.wire->last_violation() == errc::malformed);
+    if (count.links_broken != 0 && !may_break)
       violated("the honest keep the protocol",
                fmt::format("node {}: {}", host, describe(h.wire->last_violation())));
     if (count.answers_missing != 0)
@@ -167,6 +213,72 @@ class rails_swarm {
     if (plan_.weather == rails_weather::flapping && count.path_moves > most_moves * (plan_.hosts - 1) * 2)
       violated("nobody flaps", fmt::format("node {} moved {} times", host, count.path_moves));
     if (world_.livelocked() != world_.hosts()) violated("no livelock", "a host ran without end");
+  }
+
+  /// Whatever a host was asked is a call that the other one has made.
+  void nothing_is_made_up() {
+    for (std::uint32_t h = 0; h < plan_.hosts; ++h) {
+      for (const auto& [asked, times] : hosts_[h]->seen) {
+        const auto& [node, number] = asked;
+        const bool made = number != 0 && number <= made_.size() &&
+                          made_[number - 1] == std::pair(static_cast<std::uint32_t>(node - 1), h);
+        if (!made)
+          violated("nothing is made up", fmt::format("node {} asked host {} for {}", node, h, number));
+      }
+    }
+  }
+
+  // ---- what was seen to happen
+
+  template <class Use>
+  void each_path(Use&& use) {
+    for (auto& h : hosts_) {
+      h->wire->sessions([&](transport::session& s) {
+        for (const transport::path& each : s.paths()) use(s, each);
+      });
+    }
+  }
+
+  void note_seen() {
+    each_path([&](const transport::session& s, const transport::path& each) {
+      report_.seen.saw(mark::rail_altered, each.why() == errc::checksum_mismatch);
+      report_.seen.saw(mark::rail_flapped, each.deaths() + each.suspicions() >= 4);
+      if (plan_.weather == rails_weather::returned || plan_.weather == rails_weather::switched ||
+          plan_.weather == rails_weather::uneven)
+        note_use(s);
+    });
+    if (plan_.misled) note_crossed();
+    if (claimant_) claimant_->note_seen(report_.seen);
+    report_.seen.saw(mark::rail_dead, verdicts_.any_died());
+    report_.seen.saw(mark::rail_alive, verdicts_.any_came_back());
+    const bool waits = std::ranges::any_of(calls_, [&](const rails_call& c) {
+      return c.ends == 0 && world_.now() - c.began > longest_in_gentle;
+    });
+    report_.seen.saw(mark::rail_opposite, plan_.weather == rails_weather::opposite && waits);
+  }
+  /// Notes by which rail messages go while another one has failed.
+  void note_use(const transport::session& s) {
+    if (!s.connected(traffic_class::call)) return;
+    const std::uint8_t used = s.path_of(traffic_class::call).own;
+    for (const rails_fault& f : plan_.faults) {
+      if (f.at > world_.now() || world_.now() >= f.until) continue;
+      const bool spoiled = f.kind == rails_fault_kind::narrow || f.kind == rails_fault_kind::slow;
+      report_.seen.saw(mark::rail_uneven, spoiled && used == f.rail);
+      report_.seen.saw(mark::rail_switched, plan_.weather == rails_weather::switched && used != f.rail);
+      report_.seen.saw(mark::rail_returned, plan_.weather == rails_weather::returned &&
+                                                &f != &plan_.faults.front() && used != f.rail);
+    }
+  }
+  void note_crossed() {
+    const std::uint32_t a = *plan_.misled;
+    for (std::uint32_t b = 0; b < plan_.hosts; ++b) {
+      for (std::uint8_t i = 0; b != a && i < plan_.rails; ++i) {
+        for (std::uint8_t j = 0; j < plan_.rails; ++j)
+          report_.seen.saw(mark::rail_crossed,
+                           hosts_[a]->to(b).connected_by(traffic_class::call, {i, j}) &&
+                               !hosts_[b]->to(a).connected_by(traffic_class::call, {j, i}));
+      }
+    }
   }
 
   /// Every end of a connection that one side has told belongs to an end that the other side has made.
@@ -186,7 +298,10 @@ class rails_swarm {
     world_.run_until(world_.now() + seconds(4));
     check_calls();
     for (std::uint32_t a = 0; a < plan_.hosts; ++a) {
-      for (std::uint32_t b = a + 1; b < plan_.hosts; ++b) compare(a, b);
+      for (std::uint32_t b = a + 1; b < plan_.hosts; ++b) {
+        // A host that names the rails of its peers wrongly names the connections that it has made after them.
+        if (plan_.misled != a && plan_.misled != b) compare(a, b);
+      }
     }
   }
   void compare(std::uint32_t a, std::uint32_t b) {
@@ -201,18 +316,23 @@ class rails_swarm {
   }
 
   void settle() {
+    if (claimant_) claimant_->check_at_end(report_.found);
     for (auto& h : hosts_) prefers_the_first(*h);
     const nanoseconds end = world_.now() + seconds(12);
     while (world_.now() < end) world_.run_until(world_.now() + rails_step);
     check_calls();
     if (!calls_.empty()) late(calls_.front());
     ends_are_told_once();
+    nothing_is_made_up();
     for (auto& h : hosts_) credit_is_conserved(*h);
   }
 
   /// A healed rail is used again.
   void prefers_the_first(rails_host& h) {
-    if (plan_.weather != rails_weather::gentle) return;
+    // After altered bytes, connections may break so often that a rail is trusted again only a minute later.
+    constexpr rails_weather all_heals[]{rails_weather::gentle, rails_weather::uneven, rails_weather::switched,
+                                        rails_weather::lonely, rails_weather::returned};
+    if (std::ranges::find(all_heals, plan_.weather) == std::end(all_heals)) return;
     h.wire->sessions([&](transport::session& s) {
       if (!s.connected(traffic_class::call)) return;
       const transport::path_key key = s.path_of(traffic_class::call);
@@ -260,7 +380,9 @@ class rails_swarm {
     report_.bytes = network_.bytes_carried();
     report_.lives = plan_.hosts;
     run_report result = std::move(report_);
+    result.last_events = describe(plan_);
     if (!result.found.empty()) return result;
+    if (claimant_) claimant_->end();
     for (auto& h : hosts_) h->home.enter([&] { h->wire.reset(); });
     world_.run_until(world_.now() + seconds(30));
     for (auto& h : hosts_) {
@@ -268,6 +390,10 @@ class rails_swarm {
         result.found.push_back({"every life ends", fmt::format("{} connections are left", h->open())});
         return result;
       }
+    }
+    if (claimant_ && claimant_->open() != 0) {
+      result.found.push_back({"every life ends", "connections of the second server are left"});
+      return result;
     }
     finished_ = true;
     return result;
@@ -285,8 +411,11 @@ class rails_swarm {
   bool bulk_ = false;
   bool finished_ = false;
   std::uint64_t numbers_ = 0;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> made_;  // who has called whom, by number
   std::deque<rails_call> calls_;
   std::vector<std::unique_ptr<rails_host>> hosts_;
+  std::optional<rails_claimant> claimant_;
+  rails_verdicts verdicts_{plan_, hosts_};
   run_report report_;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "scoll/coro/mutants.hpp"
+
 namespace scoll::transport {
 
 bool own_rail::lost(node_id peer, time_point began, time_point now, const std::function<bool()>& all_of_two) {
@@ -17,8 +19,9 @@ bool own_rail::lost(node_id peer, time_point began, time_point now, const std::f
     ++count;
     latest = std::max(latest, each.began);
   }
-  if (answered_left_ > latest || count < peers_wanted - 1) return false;
-  if (count < peers_wanted && !all_of_two()) return false;
+  const bool hasty = SCOLL_MUTANT(rails_own_by_one, "a rail is dead as soon as one peer has lost it");
+  if (answered_left_ > latest || (count < peers_wanted - 1 && !hasty)) return false;
+  if (count < peers_wanted && !hasty && !all_of_two()) return false;
   in_doubt_ = true;
   lost_by_ = count;
   since_ = now;

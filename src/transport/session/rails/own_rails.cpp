@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "scoll/coro/mutants.hpp"
 #include "transport/session/class_index.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/lane.hpp"
@@ -50,7 +51,9 @@ void endpoint::note_rail_loss(node_id peer, std::uint8_t number, time_point bega
   own_rail* const its = own_rail_at(number);
   if (its == nullptr) return;
   if (!its->lost(peer, began, executor_.now(), [&] { return is_rail_of_two(number); })) return;
-  if (!probe_over_rail(number)) settle_rails(nanoseconds(0));
+  const bool asks = probe_over_rail(number) && !SCOLL_MUTANT(rails_own_by_one) &&
+                    !SCOLL_MUTANT(rails_own_unasked, "peers that have not lost a rail are not asked over it");
+  if (!asks) settle_rails(nanoseconds(0));
 }
 
 /// Probes a few of the peers that have not lost the rail. False if there is none.
@@ -76,6 +79,7 @@ void endpoint::settle_rails(nanoseconds patience) {
   for (std::size_t i = 0; i < own_rails_.size(); ++i) {
     own_rail& its = own_rails_[i];
     if (!its.settle(executor_.now(), patience)) continue;
+    if (SCOLL_MUTANT(rails_own_untold, "a rail of this node's own that is dead is never called so")) continue;
     ++statistics_.rail_deaths;
     handler_of(traffic_class::urgent).on_rail_news({static_cast<std::uint8_t>(i), true, its.lost_by()});
   }
