@@ -109,6 +109,9 @@ std::string_view to_string(mark m) noexcept {
     case rail_alive: return "rail alive";
     case rail_returned: return "rail returned";
     case id_refused: return "id refused";
+    case several_rails: return "several rails";
+    case rail_left: return "rail left";
+    case rail_lost: return "rail lost";
   }
   return "?";
 }

@@ -114,8 +114,11 @@ enum class mark : std::uint8_t {
   rail_alive,               ///< such a rail was called alive again
   rail_returned,            ///< a rail that had just come back was used because the other one fell silent
   id_refused,     ///< a server with an id that is taken was told so, and so was the one that it asked
+  several_rails,  ///< the nodes of a cluster had several rails
+  rail_left,      ///< messages of a node went over from one rail to another
+  rail_lost,      ///< a node called one of its own rails dead
 };
-inline constexpr std::size_t marks = static_cast<std::size_t>(mark::id_refused) + 1;
+inline constexpr std::size_t marks = static_cast<std::size_t>(mark::rail_lost) + 1;
 /// True for what happens only where some hosts are clients: in the workload `ship`.
 constexpr bool is_of_clients(mark m) noexcept {
   return m >= mark::client_served && m <= mark::client_gone;

@@ -109,8 +109,9 @@ class sim_network {
   /// Makes a network with one address for every host of `world`. Pieces of at most `chunk_bytes`, 16 to
   /// 65536, exercise split frames.
   sim_network(sim_world& world, std::size_t chunk_bytes) : sim_network(world, chunk_bytes, world.hosts()) {}
-  /// Makes a network of `hosts` addresses; each rail says which of them is its own. In a `virtual_executor`'s
-  /// world all share its time.
+  /// Makes a network of `hosts` addresses; each rail says which of them is its own. If they are more than the
+  /// hosts of the world, address `n` is one of its host `n % hosts()`. In a `virtual_executor`'s world all
+  /// share its time.
   sim_network(sim_world& world, std::size_t chunk_bytes, std::uint32_t hosts);
   ~sim_network();
   sim_network(const sim_network&) = delete;
@@ -174,9 +175,9 @@ class sim_network {
   void repeat_later(std::uint32_t from, std::uint32_t to, std::span<const transport::frame_parts> first);
   void drop_repetitions() noexcept;
   bool is_frozen(std::uint32_t host) const noexcept { return frozen_[host]; }
-  /// Hosts beyond those of the world share an executor with others, and live as long as it does.
-  bool is_up(std::uint32_t host) const noexcept {
-    return host >= world_.hosts() || world_.host(host) != nullptr;
+  /// Addresses beyond the hosts of the world are further ones of the same hosts, by turns.
+  bool is_up(std::uint32_t address) const noexcept {
+    return world_.host(address % world_.hosts()) != nullptr;
   }
 
   sim_world& world_;

@@ -182,7 +182,7 @@ void sim_world::record(sim_trace kind, std::uint32_t host, std::uint64_t first,
   hash_ = mix(mix(hash_, first), second);
   const sim_record r{now_, kind, host, first, second};
   if (kind != sim_trace::turn && !histories_.empty()) {
-    history& h = histories_[host];
+    history& h = histories_[host % histories_.size()];  // a host may have several addresses
     h.records[h.next++ % remembered] = r;
   }
   if (observer_ != nullptr) observer_(r);

@@ -57,17 +57,29 @@ std::size_t chunk_bytes(const plan& p) {
   return 4096;
 }
 
+std::uint32_t rails_of(const plan& p) {
+  constexpr std::uint32_t most_rails = 4;
+  for (const plan_event& e : p.events) {
+    if (const auto* const several = std::get_if<events::rails>(&e.what))
+      return std::clamp(several->count, 1U, most_rails);
+  }
+  return 1;
+}
+
 void enable(const events::remote_memory& e, testing::sim_network& of_bulk) {
   constexpr std::uint32_t most_slabs = 64, most_bytes = 1U << 20U;
   of_bulk.enable_remote_memory(
       {std::clamp(e.slabs, 1U, most_slabs), std::clamp(e.slab_bytes, 1U, most_bytes)});
 }
 
-gossip::configuration_ptr shared_by(std::uint32_t hosts) {
-  std::vector<std::string> names;
-  names.reserve(hosts);
-  for (std::uint32_t host = 0; host < hosts; ++host) names.push_back(testing::sim_network::address_of(host));
-  return gossip::configuration::make(names, gossip::least_interval).value();
+gossip::configuration_ptr shared_by(std::uint32_t hosts, std::uint32_t rails) {
+  std::vector<gossip::participant_entry> all(hosts);
+  for (std::uint32_t host = 0; host < hosts; ++host) {
+    if (rails > 1) all[host].id = host + 1;
+    for (std::uint32_t i = 0; i < rails; ++i)
+      all[host].addresses.push_back(testing::sim_network::address_of(place_on_rail(host, i, hosts)));
+  }
+  return gossip::configuration::of_entries(std::move(all), gossip::least_interval).value();
 }
 
 }  // namespace
@@ -92,7 +104,7 @@ class cluster::witness final : public gossip::event_listener {
     if (present == nullptr || present->incarnation != e.incarnation)
       return cluster_.seen_.saw(mark::gossip_death);
     cluster_.seen_.saw(mark::gossip_error);
-    if (cluster_.faults_.empty()) ++cluster_.slanders_;
+    if (cluster_.only_rails_failed()) ++cluster_.slanders_;
     cluster_.note_lasting_fault(number_set::of(about));
   }
 
@@ -138,8 +150,9 @@ class cluster::witness final : public gossip::event_listener {
 };
 
 cluster::cluster(const plan& p)
-    : world_(p.seed, p.hosts),
-      network_(world_, chunk_bytes(p)),
+    : rails_(rails_of(p)),
+      world_(p.seed, p.hosts),
+      network_(world_, chunk_bytes(p), p.hosts * rails_),
       clocks_(p.hosts),
       lives_(p.hosts),
       fallen_(p.hosts) {
@@ -167,7 +180,7 @@ void cluster::build(const plan& p) {
       bulk_network_ = std::make_unique<testing::sim_network>(world_, chunk_bytes(p));
     if (std::holds_alternative<events::gossip>(e.what) && datagrams_ == nullptr) {
       datagrams_ = std::make_unique<testing::sim_datagrams>(network_);
-      gossip_shared_ = shared_by(p.hosts);
+      gossip_shared_ = shared_by(p.hosts, rails_);
       has_liveness_ = true;
     }
     if (const auto* const old = std::get_if<events::old_servers>(&e.what)) old_servers_ = old->hosts;
@@ -185,9 +198,10 @@ void cluster::build(const plan& p) {
 void cluster::set_up(const events::wires& e) {
   const std::uint32_t rack = std::max(1U, e.rack_hosts);
   for (testing::sim_network* const n : {&network_, bulk_network_.get()}) {
-    for (std::uint32_t pair = 0; n != nullptr && pair < hosts() * hosts(); ++pair) {
-      const std::uint32_t from = pair / hosts(), to = pair % hosts();
-      auto& model = n->path(from, to).model;
+    const std::uint32_t places = n == nullptr ? 0 : n->hosts();
+    for (std::uint32_t pair = 0; pair < places * places; ++pair) {
+      const std::uint32_t from = pair / places % hosts(), to = pair % places % hosts();
+      auto& model = n->path(pair / places, pair % places).model;
       model.latency = from / rack == to / rack ? e.near_latency : e.far_latency;
       model.jitter = e.jitter;
       model.ps_per_byte = e.ps_per_byte;
@@ -237,11 +251,11 @@ task<void> cluster::start(life& l, std::uint64_t power_fails_at) {
 
 void cluster::start_node(life& l, const node_options& options) {
   l.incarnation = options.incarnation;
-  l.member = std::make_unique<node>(l.home, l.way(), options);
-  if (!guests_.contain(l.host)) l.member->listen(l.address_of(l.host)).value();
+  l.make_node(options);
+  if (!guests_.contain(l.host)) l.member->listen(l.listening_place()).value();
   for (std::uint32_t other = 0; other < hosts(); ++other) {
     if (other != l.host && !guests_.contain(other))
-      l.member->add_peer(other + 1, l.address_of(other)).value();
+      l.member->add_peer(other + 1, l.addresses_of(other)).value();
   }
   for (const service_kind kind : {service_kind::bare, service_kind::hooked, service_kind::plain,
                                   service_kind::brief, service_kind::versioned}) {
@@ -265,8 +279,8 @@ void cluster::take_part(life& l) {
   options.incarnation = l.incarnation;
   options.seed = l.number * 2 + 1;
   options.rtt = std::chrono::milliseconds(10);
-  l.participant = std::make_unique<gossip::participant>(l.home, *l.port, gossip_shared_,
-                                                        testing::sim_network::address_of(l.host), options);
+  l.participant =
+      std::make_unique<gossip::participant>(l.home, l.gossip_ports(), gossip_shared_, l.host + 1, options);
   std::vector<gossip_address> nodes;
   nodes.reserve(hosts());
   for (std::uint32_t host = 0; host < hosts(); ++host)

@@ -53,6 +53,8 @@ class cluster final : private ledger {
   /// True if the nodes know by now which lives are over. With a gossip, who hears nobody judges nobody.
   bool deaths_are_known() const noexcept;
   bool has_gossip() const noexcept { return datagrams_ != nullptr; }
+  /// True if nothing has failed but one of several rails at a time.
+  bool only_rails_failed() const noexcept;
   /// The time at which the last stall will be over.
   nanoseconds stalled_until() const noexcept { return stalled_until_; }
 
@@ -139,7 +141,7 @@ class cluster final : private ledger {
   // cluster.cpp: the world, and the lives of its hosts
   void build(const plan& p);
   void set_up(const events::wires& e);
-  networks ways() noexcept { return {network_, bulk_network_.get(), datagrams_.get()}; }
+  networks ways() noexcept { return {network_, bulk_network_.get(), datagrams_.get(), rails_}; }
   void boot(std::uint32_t host);
   task<void> start(life& l, std::uint64_t power_fails_at);
   void start_node(life& l, const node_options& options);
@@ -192,6 +194,7 @@ class cluster final : private ledger {
   void on(const events::bulk_outage& e);
   void on(const events::bulk_narrow& e);
   void on(const events::repeat_connects& e);
+  void on(const events::rail_down& e);
   void on(const events::lossy& e);
   void on(const events::verdict& e);
   bool are_two(std::uint64_t from, std::uint64_t to) const noexcept;
@@ -251,6 +254,7 @@ class cluster final : private ledger {
   void send_as(life& sender, const broadcast_record& b, std::uint32_t to, job request,
                std::uint64_t root_incarnation, stray_kind kind);
 
+  std::uint32_t rails_ = 1;  // of every host
   testing::sim_world world_;
   freights freights_{world_};  // before the lives, whose hooks use it
   testing::sim_network network_;
@@ -279,10 +283,6 @@ class cluster final : private ledger {
   std::set<std::pair<std::uint64_t, std::uint64_t>>
       last_begun_;                                            // life by number, group: it has begun its last
   std::set<std::pair<std::uint64_t, std::uint64_t>> in_use_;  // life by number, group: a broadcast was seen
-  struct outage {
-    std::uint32_t a, b;
-    nanoseconds until;
-  };
   std::vector<outage> outages_;
   bool has_liveness_ = false;
   errands errands_{*this};

@@ -15,6 +15,15 @@ number_set pair_of(std::uint32_t a, std::uint32_t b) {
   return number_set::of(a) | number_set::of(b);
 }
 
+/// The addresses by which a network connects two of `hosts` hosts.
+template <class Use>
+void each_place(testing::sim_network& n, std::uint32_t hosts, std::uint32_t from, std::uint32_t to,
+                Use&& use) {
+  for (std::uint32_t here = from; here < n.hosts(); here += hosts) {
+    for (std::uint32_t there = to; there < n.hosts(); there += hosts) use(here, there);
+  }
+}
+
 }  // namespace
 
 bool cluster::are_two(std::uint64_t from, std::uint64_t to) const noexcept {
@@ -29,7 +38,10 @@ void cluster::each_network(Use&& use) {
 
 template <class Use>
 void cluster::each_path(std::uint32_t from, std::uint32_t to, Use&& use) {
-  each_network([&](testing::sim_network& n) { use(n.path(from, to)); });
+  each_network([&](testing::sim_network& n) {
+    each_place(n, hosts(), from, to,
+               [&](std::uint32_t here, std::uint32_t there) { use(n.path(here, there)); });
+  });
 }
 
 void cluster::note_fault(number_set on, nanoseconds lasts) {
@@ -53,7 +65,9 @@ void cluster::note_lasting_fault(number_set on) {
 // ---- connections
 
 void cluster::cut_all(std::uint32_t a, std::uint32_t b) {
-  each_network([&](testing::sim_network& n) { n.cut(a, b); });
+  each_network([&](testing::sim_network& n) {
+    each_place(n, hosts(), a, b, [&](std::uint32_t here, std::uint32_t there) { n.cut(here, there); });
+  });
 }
 
 void cluster::on(const events::cut& e) {
@@ -66,14 +80,20 @@ void cluster::on(const events::cut& e) {
 void cluster::on(const events::half_open& e) {
   if (!are_two(e.from, e.to)) return;
   note_lasting_fault(pair_of(e.from, e.to));
-  each_network([&](testing::sim_network& n) { n.half_open(e.from, e.to); });
+  each_network([&](testing::sim_network& n) {
+    each_place(n, hosts(), e.from, e.to,
+               [&](std::uint32_t here, std::uint32_t there) { n.half_open(here, there); });
+  });
 }
 
 /// The ends notice it when probes stay unanswered, or much later.
 void cluster::on(const events::lose_all& e) {
   if (!are_two(e.from, e.to)) return;
   note_lasting_fault(pair_of(e.from, e.to));
-  each_network([&](testing::sim_network& n) { n.lose_all(e.from, e.to); });
+  each_network([&](testing::sim_network& n) {
+    each_place(n, hosts(), e.from, e.to,
+               [&](std::uint32_t here, std::uint32_t there) { n.lose_all(here, there); });
+  });
 }
 
 /// The last of the frames may come late.
@@ -136,6 +156,35 @@ bool cluster::bulk_is_out(std::uint32_t a, std::uint32_t b) const {
   });
 }
 
+/// The other rails of the hosts go on.
+void cluster::on(const events::rail_down& e) {
+  if (e.host >= hosts() || rails_ < 2) return;
+  note_fault(e.all_hosts ? number_set::below(hosts()) : number_set::of(e.host), e.lasts);
+  faults_.back().rail_only = true;
+  const nanoseconds until = world_.now() + e.lasts;
+  const std::uint32_t failed = e.rail % rails_;
+  for (std::uint32_t host = 0; host < hosts(); ++host) {
+    if (host != e.host && !e.all_hosts) continue;
+    const std::uint32_t here = place_on_rail(host, failed, hosts());
+    for (std::uint32_t there = 0; there < network_.hosts(); ++there) {
+      if (there % hosts() == host) continue;
+      sim_path& out = network_.path(here, there);
+      sim_path& in = network_.path(there, here);
+      if (e.how == rail_end::refused) {
+        out.refused_until = in.refused_until = std::max(in.refused_until, until);
+        network_.cut(here, there);
+        continue;
+      }
+      out.blocked_until = std::max(out.blocked_until, until);
+      if (e.how == rail_end::silent) in.blocked_until = std::max(in.blocked_until, until);
+    }
+  }
+}
+
+bool cluster::only_rails_failed() const noexcept {
+  return std::all_of(faults_.begin(), faults_.end(), [](const fault_record& f) { return f.rail_only; });
+}
+
 // ---- paths
 
 void cluster::block(std::uint32_t from, std::uint32_t to, nanoseconds until) {
@@ -184,8 +233,9 @@ void cluster::on(const events::corrupt& e) {
 }
 
 void cluster::on(const events::lossy& e) {
-  for (std::uint32_t pair = 0; pair < hosts() * hosts(); ++pair)
-    network_.path(pair / hosts(), pair % hosts()).loss_ppm = std::min(e.loss_ppm, 500'000U);
+  const std::uint32_t places = network_.hosts();
+  for (std::uint32_t pair = 0; pair < places * places; ++pair)
+    network_.path(pair / places, pair % places).loss_ppm = std::min(e.loss_ppm, 500'000U);
 }
 
 // ---- hosts
@@ -234,6 +284,7 @@ void cluster::note_end() {
     seen_.saw(mark::repeated_connection, n.repeated() != 0);
   });
   seen_.saw(mark::gossip, has_gossip());
+  seen_.saw(mark::several_rails, rails_ > 1);
   const auto refused = [this](stray_kind kind) { return refusals_[static_cast<std::size_t>(kind)] != 0; };
   seen_.saw(mark::repeated_refused, refused(stray_kind::repeated));
   seen_.saw(mark::stranger_refused, refused(stray_kind::stranger));
@@ -242,6 +293,8 @@ void cluster::note_end() {
   seen_.saw(mark::freight_stale_order, freights_.strangers().orders != 0);
   for (const life& l : all_lives_) {
     if (l.member == nullptr) continue;
+    seen_.saw(mark::rail_left, l.member->wire().statistics().path_moves != 0);
+    seen_.saw(mark::rail_lost, l.member->wire().statistics().rail_deaths != 0);
     seen_.saw(mark::read_by_right, l.member->wire().statistics().reads != 0);
     seen_.saw(mark::given_up_silent, l.member->wire().statistics().silences != 0);
     seen_.saw(mark::connection_replaced, l.member->wire().statistics().links_half_dead != 0);

@@ -15,6 +15,7 @@
 #include "scoll/ship/call_limit.hpp"
 #include "tools/scoll-sim/cluster/bulk_strangers.hpp"
 #include "transport/session/named_rails.hpp"
+#include "transport/session/rails/rail_set.hpp"
 #include "transport/sim/sim_datagram.hpp"
 #include "transport/sim/sim_disk.hpp"
 #include "transport/sim/sim_file_system.hpp"
@@ -39,7 +40,13 @@ struct networks {
   testing::sim_network& messages;
   testing::sim_network* bulk = nullptr;
   testing::sim_datagrams* datagrams = nullptr;  ///< in runs with a gossip
+  std::uint32_t rails = 1;                      ///< of every host, on the network of messages
 };
+
+/// The address of a rail of a host, as a number of the network.
+constexpr std::uint32_t place_on_rail(std::uint32_t host, std::uint32_t rail, std::uint32_t hosts) noexcept {
+  return rail * hosts + host;
+}
 
 /// One life of a host, from its boot to its crash or to the end of the run.
 struct life {
@@ -47,9 +54,12 @@ struct life {
        testing::sim_clock clock);
   ~life();
 
-  /// The transport of its node, and the addresses in it.
-  transport::rail& way() noexcept;
-  std::string address_of(std::uint32_t other) const;
+  /// Makes its node, on all its rails.
+  void make_node(const node_options& options);
+  /// Where its own node listens; empty if its rails say so.
+  std::string listening_place() const;
+  std::vector<std::string> addresses_of(std::uint32_t other) const;
+  std::vector<transport::datagram_port*> gossip_ports();
 
   void crash(testing::sim_crash how);
   /// Breaks all connections of a crashed life.
@@ -63,10 +73,12 @@ struct life {
   std::uint64_t incarnation = 0;  ///< once it has started
   nanoseconds started{0};         ///< when it began, in the world's time
   testing::sim_executor home;
-  testing::sim_rail rail;
+  std::uint32_t hosts;                  ///< of the world
+  std::deque<testing::sim_rail> rails;  ///< for messages: one, or several
+  transport::rail_set all_rails;        ///< if they are several
   std::optional<testing::sim_rail> bulk_rail;
   transport::named_rails both_rails{transport::bulk_use::only};
-  std::optional<testing::sim_datagram_port> port;
+  std::deque<testing::sim_datagram_port> ports;  ///< by rail, in runs with a gossip
   std::optional<testing::sim_file_system> files;
   std::deque<stray_request> strays;
   std::deque<false_open> false_opens;

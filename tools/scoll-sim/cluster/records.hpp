@@ -132,6 +132,17 @@ struct fault_record {
   bool stalls = false;     ///< the host itself stood still
   bool alters = false;     ///< bytes were altered
   bool bulk_only = false;  ///< only the transport of bulk data suffers
+  bool rail_only = false;  ///< one of several rails fails: everything goes on, if later
+
+  /// True if no message is lost by it.
+  bool spares_messages() const noexcept { return bulk_only || rail_only; }
+};
+
+/// Two hosts have lost the transport of their bulk data until then.
+struct outage {
+  std::uint32_t a = 0;
+  std::uint32_t b = 0;
+  nanoseconds until{0};
 };
 
 /// The targets of a group, with the entities of each member.

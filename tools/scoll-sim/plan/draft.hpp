@@ -36,6 +36,8 @@ struct features {
   bool calls = false;
   bool bulk = false;
   bool two_rails = false;
+  std::uint32_t rails = 1;     ///< of every host
+  bool rails_alone = false;    ///< rails fail, and nothing else does
   bool clients = false;        ///< some nodes are clients
   bool remote_memory = false;  ///< hardware reads the memory of peers
   bool outages = false;        ///< the transport of bulk data fails, and nothing else does
@@ -104,6 +106,7 @@ void draw_haul(draft& d, std::uint64_t number, nanoseconds at, std::uint32_t fro
                bool disturbed);
 void draw_hauls(draft& d);
 void draw_outages(draft& d);
+void draw_rail_faults(draft& d);
 void draw_faults(draft& d);
 void draw_revokes(draft& d);
 void draw_liveness(draft& d);

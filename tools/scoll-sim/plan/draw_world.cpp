@@ -54,6 +54,7 @@ void draw_world(draft& d) {
   draw_wires(d);
   draw_clocks(d);
   if (d.has().clients) draw_clients(d);
+  if (d.has().rails > 1) d.add(nanoseconds(0), events::rails{d.has().rails});
   if (d.has().two_rails) d.add(nanoseconds(0), events::two_rails{});
   if (d.has().remote_memory) draw_remote_memory(d);
   if (d.has().all_services) draw_old_servers(d);

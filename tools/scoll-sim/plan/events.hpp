@@ -23,7 +23,8 @@ using happening =
                  events::stall, events::crash, events::cut_after, events::storm, events::bulk_outage,
                  events::repeat_connects, events::lossy, events::verdict, events::bulk_narrow, events::last,
                  events::settle, events::mapped, events::agree, events::shrink, events::revoke,
-                 events::within, events::freight, events::remote_memory, events::lose_all, events::clients>;
+                 events::within, events::freight, events::remote_memory, events::lose_all, events::clients,
+                 events::rails, events::rail_down>;
 
 /// An event and its time in the world.
 struct plan_event {

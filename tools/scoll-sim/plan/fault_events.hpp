@@ -16,6 +16,13 @@ enum class news : std::uint8_t {
   falsely_dead,  ///< its present life
 };
 
+/// How a rail fails.
+enum class rail_end : std::uint8_t {
+  silent,   ///< nothing passes
+  one_way,  ///< nothing leaves the host
+  refused,  ///< connections are reset, and new ones refused
+};
+
 /// What the network does to the hosts, and what liveness tells them.
 namespace events {
 
@@ -156,6 +163,17 @@ struct repeat_connects {
   std::uint32_t to = 0;
   std::uint32_t attempts = 1;
   microseconds later{0};
+};
+
+/// One of several rails of a host, or of all hosts, fails for a while. The others go on.
+struct rail_down {
+  static constexpr std::string_view name = "rail_down";
+  static constexpr bool fault = true;
+  std::uint32_t host = 0;
+  std::uint32_t rail = 0;
+  bool all_hosts = false;
+  rail_end how = rail_end::silent;
+  microseconds lasts{0};
 };
 
 /// Datagrams are lost from now on: one in so many; 0: none.

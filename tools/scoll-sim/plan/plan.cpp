@@ -58,6 +58,11 @@ void draft::draw_features() {
   has_.verdicts &= !has_.clients;  // nobody judges clients
   draws outage = stream("outages");
   has_.outages = has_.two_rails && swarm() && hosts() > 1 && outage.chance(1, 3);
+  draws several = stream("several rails");
+  const bool has_rails = several.chance(3, 8) && mixed() && !has_.two_rails && hosts() > 1;
+  has_.rails = has_rails ? static_cast<std::uint32_t>(several.between(2, 3)) : 1;
+  has_.rails_alone = has_rails && several.chance(1, 2);
+  has_.verdicts &= !has_.rails_alone;
   if (!mixed()) return;
   has_.adopted_groups = random.chance(1, 2);
   has_.own_trees = random.chance(1, 2);
@@ -146,6 +151,7 @@ plan draw_plan(const plan_options& options) {
   draw_calls(d);
   draw_hauls(d);
   draw_outages(d);
+  draw_rail_faults(d);
   draw_faults(d);
   draw_revokes(d);
   draw_liveness(d);

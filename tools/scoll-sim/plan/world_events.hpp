@@ -37,6 +37,13 @@ struct two_rails {
   static constexpr bool fault = false;
 };
 
+/// Every host has so many rails, from the beginning: interfaces of its own, each with an address.
+struct rails {
+  static constexpr std::string_view name = "rails";
+  static constexpr bool fault = false;
+  std::uint32_t count = 2;
+};
+
 /// The hosts that serve version 1 of the versioned service, from the beginning.
 struct old_servers {
   static constexpr std::string_view name = "old_servers";

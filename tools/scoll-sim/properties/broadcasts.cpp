@@ -154,7 +154,7 @@ void unknown_has_a_reason(const broadcast_record& b, const cluster& c, violation
       if (g->creator != nullptr) path.insert(g->creator->host);
     }
     const bool touched = std::any_of(c.faults().begin(), c.faults().end(), [&](const fault_record& f) {
-      return !f.bulk_only && !(f.hosts & path).empty() && f.from <= b.ended && f.until >= b.began;
+      return !f.spares_messages() && !(f.hosts & path).empty() && f.from <= b.ended && f.until >= b.began;
     });
     if (!touched)
       report(found, "unknown has a reason", b, fmt::format("rank {} is unknown: {}", rank, describe(why)));

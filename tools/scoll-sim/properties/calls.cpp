@@ -144,8 +144,8 @@ void no_handler_works_for_nothing(const errand_record& r, cluster& c, violations
 void losing_the_bulk_transport_ends_bulk_alone(const errand_record& r, const cluster& c, violations& found) {
   if (r.moves_bulk || (r.failure != errc::connection_lost && r.failure != errc::unreachable)) return;
   const bool touched = std::any_of(c.faults().begin(), c.faults().end(), [&](const fault_record& f) {
-    return !f.bulk_only && (f.hosts.contains(r.from->host) || f.hosts.contains(r.to)) && f.from <= r.ended &&
-           f.until >= r.began;
+    return !f.spares_messages() && (f.hosts.contains(r.from->host) || f.hosts.contains(r.to)) &&
+           f.from <= r.ended && f.until >= r.began;
   });
   if (!touched) report(found, "losing the bulk transport ends bulk alone", r, "it ended a call");
 }

@@ -111,6 +111,15 @@ void lives_go_forward(std::uint32_t host, cluster& c, violations& found) {
   });
 }
 
+/// As long as one rail of each pair lives, no node loses another one.
+void a_rails_death_is_not_a_nodes(std::uint32_t host, cluster& c, violations& found) {
+  const transport::endpoint_statistics& counts = c.alive(host)->member->wire().statistics();
+  if (!c.only_rails_failed() || c.faults().empty()) return;
+  if (counts.sessions_lost + counts.bulk_lost != 0)
+    report(found, "a rail's death is not a node's", host,
+           fmt::format("{} sessions lost, and {} times bulk alone", counts.sessions_lost, counts.bulk_lost));
+}
+
 /// No client that is gone has a place once everything has ended.
 void no_place_for_nobody(std::uint32_t host, cluster& c, const transport::endpoint& wire, violations& found) {
   std::size_t there = 0;
@@ -171,6 +180,7 @@ void check_settled(cluster& c, violations& found) {
     if (l == nullptr) continue;
     holds_nothing(host, c, detail::node_access::engine(*l->member), found);
     credit_is_conserved(host, c, found);
+    a_rails_death_is_not_a_nodes(host, c, found);
     no_place_for_nobody(host, c, l->member->wire(), found);
     lives_go_forward(host, c, found);
   }
