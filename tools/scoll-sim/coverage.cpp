@@ -99,6 +99,7 @@ std::string_view to_string(mark m) noexcept {
     case client_busy: return "client busy";
     case client_silent: return "client silent";
     case client_gone: return "client gone";
+    case client_broadcast: return "client broadcast";
     case rail_altered: return "rail altered";
     case rail_uneven: return "rail uneven";
     case rail_crossed: return "rail crossed";

@@ -104,6 +104,7 @@ enum class mark : std::uint8_t {
   client_busy,              ///< a client was refused because there was no place
   client_silent,            ///< a client fell silent, and its session ended
   client_gone,              ///< the place of a client became free
+  client_broadcast,         ///< a broadcast that a member made for a client was merged
   rail_altered,             ///< a connection of one of several rails broke because bytes were altered
   rail_uneven,              ///< messages went by a rail that was narrow or slow
   rail_crossed,             ///< a connection arrived at another rail than it named
@@ -121,7 +122,7 @@ enum class mark : std::uint8_t {
 inline constexpr std::size_t marks = static_cast<std::size_t>(mark::rail_lost) + 1;
 /// True for what happens only where some hosts are clients: in the workload `ship`.
 constexpr bool is_of_clients(mark m) noexcept {
-  return m >= mark::client_served && m <= mark::client_gone;
+  return m >= mark::client_served && m <= mark::client_broadcast;
 }
 /// True for what happens only in the workload `rails`.
 constexpr bool is_of_rails(mark m) noexcept {

@@ -95,13 +95,6 @@ class cluster final : private ledger {
   std::uint32_t garbled_requests() const noexcept { return garbled_; }
   /// Calls of a `members` hook while another one for the same group ran on the same node.
   std::uint32_t repeated_namings() const noexcept { return repeated_namings_; }
-  /// A delayed group all of whose members have answered a broadcast of one life.
-  struct told_group {
-    const life* root;
-    const group_record* group;
-    std::uint64_t creations_sent;  ///< by that life, so far
-    std::size_t lives;             ///< of all hosts, so far
-  };
   const std::vector<told_group>& told_groups() const noexcept { return told_; }
   /// True if somebody believed, rightly or not, that the host is dead.
   bool was_accused(std::uint32_t host) const noexcept { return accused_.contains(host); }
@@ -158,6 +151,7 @@ class cluster final : private ledger {
   void on(const events::group& e);
   void on(const events::adopt& e);
   void on(const events::bcast& e);
+  void on(const events::remote_bcast& e);
   void on(const events::manner& e) { manners_[e.broadcast] = e; }
   void on(const events::hooks& e) { failing_[e.broadcast] = e; }
   void on(const events::freight& e);
@@ -240,6 +234,8 @@ class cluster final : private ledger {
   task<void> run_broadcast(life& root, group_record& g, broadcast_record& b);
   template <class S>
   task<void> run_broadcast_of(life& root, group_record& g, broadcast_record& b);
+  template <class S>
+  task<void> run_remotely(life& client, const group_record& g, broadcast_record& b);
   task<void> call_roll(life& root, group_record& g, broadcast_record& b);
   void finish(life& root, broadcast_record& b, bcast_result<tally>& r, time_point local_start);
 

@@ -120,6 +120,20 @@ struct broadcast_record {
   status outcome_status;
   std::optional<tally> value;
   outcome account;
+  /// The client for which the root broadcasts, and what that has heard. Without members in the outcome, the root
+  /// has not answered it.
+  const life* client = nullptr;
+  bool may_have_executed = false;
+
+  bool is_unanswered() const noexcept { return client != nullptr && account.members() == 0; }
+};
+
+/// A delayed group all of whose members have answered a broadcast of one life.
+struct told_group {
+  const life* root = nullptr;
+  const group_record* group = nullptr;
+  std::uint64_t creations_sent = 0;  ///< by that life, so far
+  std::size_t lives = 0;             ///< of all hosts, so far
 };
 
 /// A fault of the network or of a host that lasts for a time.

@@ -105,6 +105,7 @@ void draw_calls(draft& d);
 void draw_haul(draft& d, std::uint64_t number, nanoseconds at, std::uint32_t from, std::uint32_t to,
                bool disturbed);
 void draw_hauls(draft& d);
+void draw_remote_broadcasts(draft& d);
 void draw_outages(draft& d);
 void draw_rail_faults(draft& d);
 void draw_faults(draft& d);

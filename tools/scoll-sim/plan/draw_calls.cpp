@@ -106,6 +106,24 @@ void draw_calls(draft& d) {
   }
 }
 
+/// Clients have members of groups broadcast for them.
+void draw_remote_broadcasts(draft& d) {
+  if (!d.has().clients || d.groups.empty()) return;
+  draws random = d.stream("remote broadcasts");
+  const std::uint64_t wanted = random.between(20, 60);
+  for (std::uint64_t number = 0; number < wanted; ++number) {
+    const drawn_group& g = d.groups[random.below(d.groups.size())];
+    const nanoseconds at =
+        g.at + random.moment(milliseconds(5), std::max<nanoseconds>(d.horizon, milliseconds(6)));
+    const std::uint64_t bytes = random.chance(1, 4) ? random.between(300, 4'000) : random.below(300);
+    const std::uint64_t work = random.chance(1, 2) ? 0 : random.magnitude(10, 100'000);
+    const std::uint64_t deadline = random.chance(1, 2) ? 0 : random.between(500'000, 3'000'000);
+    const std::uint32_t client = d.host(random);
+    const std::uint32_t rank = d.host(random);
+    d.add(at, events::remote_bcast{number, g.number, client, rank, bytes, as_us(work), as_us(deadline)});
+  }
+}
+
 /// Draws calls that carry descriptors, between a few hosts and sometimes in rushes, so that segments wait for
 /// buffers and for their turn, and connections break while many segments are under way.
 void draw_hauls(draft& d) {

@@ -24,7 +24,7 @@ using happening =
                  events::repeat_connects, events::lossy, events::verdict, events::bulk_narrow, events::last,
                  events::settle, events::mapped, events::agree, events::shrink, events::revoke,
                  events::within, events::freight, events::remote_memory, events::lose_all, events::clients,
-                 events::rails, events::rail_down>;
+                 events::rails, events::rail_down, events::remote_bcast>;
 
 /// An event and its time in the world.
 struct plan_event {

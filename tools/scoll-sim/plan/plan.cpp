@@ -150,6 +150,7 @@ plan draw_plan(const plan_options& options) {
   draw_strays(d);
   draw_calls(d);
   draw_hauls(d);
+  draw_remote_broadcasts(d);
   draw_outages(d);
   draw_rail_faults(d);
   draw_faults(d);

@@ -260,6 +260,19 @@ struct within {
   std::uint64_t group = 0;
 };
 
+/// A client has a member of a group broadcast for it.
+struct remote_bcast {
+  static constexpr std::string_view name = "remote_bcast";
+  static constexpr bool fault = false;
+  std::uint64_t number = 0;
+  std::uint64_t group = 0;
+  std::uint32_t client = 0;  ///< this host, or the next one that is a client
+  std::uint32_t rank = 0;    ///< of the member, modulo the size of the group
+  std::uint64_t bytes = 0;
+  microseconds work{0};
+  microseconds deadline{0};  ///< 0: none
+};
+
 struct boot {
   static constexpr std::string_view name = "boot";
   static constexpr bool fault = false;

@@ -17,7 +17,7 @@ detail::engine& engine_of(const life& l) {
 /// Once all members of a delayed group have answered a life, it sends nothing of the creation again, unless a
 /// member began a new life, or may have dropped the group because it held its creator dead.
 void nothing_rides_twice(const cluster& c, violations& found) {
-  for (const cluster::told_group& told : c.told_groups()) {
+  for (const told_group& told : c.told_groups()) {
     const group_record& g = *told.group;
     if (told.root->crashed || told.lives != c.all_lives().size() || g.is_ending()) continue;
     if (g.creator == nullptr || g.outer != nullptr || c.was_accused(g.creator->host)) continue;

@@ -297,6 +297,18 @@ void check_result(const broadcast_record& b, const cluster& c, violations& found
   the_last_comes_last(b, found);
 }
 
+/// A broadcast for a client that is reported as never executed was not executed. Without faults the member
+/// answers in time, unless it has no place.
+void no_answer_is_true(const broadcast_record& b, const cluster& c, violations& found) {
+  for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
+    if (!b.may_have_executed && b.members[rank].begun != 0)
+      report(found, "the answer is true", b, fmt::format("rank {} executed", rank));
+  }
+  const errc why = b.outcome_status ? errc::ok : b.outcome_status.error().code();
+  if (c.faults().empty() && why != errc::busy && why != errc::deadline_exceeded)
+    report(found, "nothing fails by itself", b, "its member does not answer");
+}
+
 /// Requests from nodes that are not the parent are refused.
 void strangers_are_refused(const broadcast_record& b, violations& found) {
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
@@ -317,7 +329,9 @@ void check_broadcasts(const cluster& c, violations& found) {
     }
     at_most_once(b, found);
     if (number >= cluster::first_roll_call || b.ended_by_crash || b.root->crashed) continue;
-    if (b.done) {
+    if (b.done && b.is_unanswered()) {
+      no_answer_is_true(b, c, found);
+    } else if (b.done) {
       check_result(b, c, found);
     } else {
       report(found, "every await ends", b, "it has not");
