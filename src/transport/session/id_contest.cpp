@@ -1,6 +1,7 @@
 #include <string_view>
 
 #include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
 #include "transport/session/class_index.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/lane.hpp"
@@ -19,6 +20,8 @@ status session::admit_life(const identity& said) noexcept {
   const bool known = has_place(said.rails, address_) || has_any_place(said.rails, paths_.get()) ||
                      hash_of(said.rails) == peer_places_;
   if (known || control == nullptr || !control->up()) return {};
+  if (SCOLL_MUTANT(id_uncontested, "a second server with an id that is in use takes the place of the first"))
+    return {};
   const time_point now = endpoint_.executor_.now();
   const bool asked = contested_since_ != time_point{} && last_contact_ < contested_since_;
   if (!asked) contested_since_ = now;

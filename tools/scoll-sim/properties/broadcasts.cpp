@@ -328,7 +328,8 @@ void check_broadcasts(const cluster& c, violations& found) {
       continue;
     }
     at_most_once(b, found);
-    if (number >= cluster::first_roll_call || b.ended_by_crash || b.root->crashed) continue;
+    const bool asker_is_gone = b.client != nullptr && b.client->crashed;
+    if (number >= cluster::first_roll_call || b.ended_by_crash || b.root->crashed || asker_is_gone) continue;
     if (b.done && b.is_unanswered()) {
       no_answer_is_true(b, c, found);
     } else if (b.done) {

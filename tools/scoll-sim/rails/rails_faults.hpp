@@ -23,7 +23,7 @@ enum class rails_weather : std::uint8_t {
   altered,  ///< bytes of one rail at a time arrive altered: connections break, and nothing wrong is delivered
   uneven,   ///< a rail is narrow or slow, and carries everything while the others fail
   crossed,  ///< a host names the rails of its peers in a wrong order, and rails fail one at a time
-  switched,  ///< a switch fails: one rail of all hosts, both ways
+  switched,  ///< a switch fails: one rail of all hosts, both ways; or two of three switches do
   restless,  ///< rails go and come back at random, and two are never down at once
   opposite,  ///< all rails of a host drop what goes one way, not all the same way: nothing can be compared
   lonely,    ///< a rail of one host fails for seconds, or those of three hosts at once: only theirs are dead

@@ -32,7 +32,7 @@ constexpr nanoseconds rails_step = milliseconds(5);
 constexpr nanoseconds longest_in_gentle = milliseconds(400);
 constexpr nanoseconds longest_bulk_in_gentle = milliseconds(800);
 constexpr nanoseconds longest_in_storm = seconds(4);
-// All paths are tried anew a second after the last connected one has fallen silent.
+// All paths are tried anew a second after the connected ones have fallen silent.
 constexpr nanoseconds longest_at_return = milliseconds(2'000);
 // A peer that does not answer is given up after ten seconds. Then a call waits for a connection, for a grace.
 constexpr nanoseconds longest_cut_off = seconds(13);
@@ -122,10 +122,10 @@ class rails_swarm {
       case rails_weather::calm: return milliseconds(50);
       case rails_weather::gentle:
       case rails_weather::altered:
-      case rails_weather::switched:
       case rails_weather::lonely:
         return c.what.klass == traffic_class::bulk ? longest_bulk_in_gentle : longest_in_gentle;
       case rails_weather::pauses: return seconds(9);
+      case rails_weather::switched:
       case rails_weather::returned: return longest_at_return;
       case rails_weather::opposite: return plan_.cut_off ? longest_cut_off : silenced() + longest_in_storm;
       default: return longest_in_storm + paused();

@@ -94,7 +94,9 @@ class weather_maker {
     for (int i = 0; i < 2; ++i) {
       const nanoseconds lasts = time_of(random_.between(2'000, 8'000));
       const auto kind = random_.chance(2, 3) ? rails_fault_kind::block : rails_fault_kind::refuse;
-      add(kind, lasts, 0, i == 0 ? 0 : any_rail(), true);
+      const std::uint32_t rail = i == 0 ? 0 : any_rail();
+      add(kind, lasts, 0, rail, true);
+      if (plan_.rails > 2 && random_.chance(1, 2)) add(kind, lasts, 0, (rail + 1) % plan_.rails, true);
       pass(lasts + rails_respite);
     }
   }

@@ -318,6 +318,8 @@ void lane::hurry_others() noexcept {
 
 /// Connects by the paths that have not been needed so far, as far as there is room.
 void lane::try_further() noexcept {
+  if (SCOLL_MUTANT(rails_further_untried, "when the connected paths fall silent, others are not connected"))
+    return;
   for (std::size_t i = 0; i < session_.paths_->all().size(); ++i) {
     const path& each = session_.paths_->all()[i];
     if (!each.reachable() || connections() >= path_table::most_connected) continue;
