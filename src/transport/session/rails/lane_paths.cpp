@@ -211,6 +211,7 @@ void lane::attend_paths() noexcept {
   start_grace();
   carrier_->hurry();
   hurry_others();
+  hedge();  // an attempt that hangs may have begun for somebody who has given up since
 }
 
 bool lane::wants(const carrier& c) noexcept {

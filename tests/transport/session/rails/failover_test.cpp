@@ -217,6 +217,23 @@ TEST_CASE("a rail that is dead from the start costs a step, and no session") {
   p.check_clean();
 }
 
+TEST_CASE("an attempt that hangs, for a call that was given up, keeps no later call waiting") {
+  rails_world w(2);
+  w.block(2, 0, 1000s);
+  rail_pair p(w);
+  call given_up;
+  REQUIRE(p.start(given_up, p.left, 2).has_value());
+  w.pass(50ms);
+  given_up.cancel();
+  w.pass(500ms);
+  call later;
+  const nanoseconds began = w.now();
+  REQUIRE(p.start(later, p.left, 2).has_value());
+  REQUIRE(w.until([&] { return later.ends == 1; }, 30s));
+  CHECK(later.answered());
+  CHECK(w.now() - began <= 250ms);
+}
+
 TEST_CASE("both rails dead end the session after the limit, and the text names the peer") {
   rails_world w(2);
   rail_pair p(w);
