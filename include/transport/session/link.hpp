@@ -94,6 +94,9 @@ class link {
   virtual void write(std::span<const frame_parts> frames) noexcept = 0;
   /// The layer above waits for `on_writable`; until this call the link may delay it.
   virtual void flush() noexcept {}
+  /// The payload that is being written where `place_payload` said is not wanted there any more. The rest of
+  /// it is read and dropped, and its frame has the fate `torn`.
+  virtual void drop_landing() noexcept {}
   /// Hints that most of what arrives will be large.
   virtual void expect_bulk() noexcept {}
   /// The reading of memory over this link, from `expect_bulk` on. Null if it cannot do that: then the bytes

@@ -58,6 +58,8 @@ void carrier::begin_connect() noexcept {
 
 void carrier::take_link(link& l) noexcept {
   link_ = &l;
+  landing_ = 0;
+  cut_off_ = false;
   link_->set_owner(this);
   if (lane_.id() == lane_id::bulk) link_->expect_bulk();
 }
@@ -122,7 +124,7 @@ void carrier::on_greeting(frame_view& frame) noexcept {
     return refused_by_us(printable(s.error().code(), s.error().text()));
   }
   owner().apply_grants(frame.header);
-  came_up(answer->received);
+  came_up(answer->received, answer->beyond);
   if (was_spare && up()) send_probe();  // so that the peer goes over to it
 }
 
@@ -194,7 +196,7 @@ void carrier::adopt(link& l, const identity& said, const frame_header& header, b
   attempt_ = said.attempt;
   welcome();
   if (continues) owner().apply_grants(header);
-  came_up(continues ? said.received : 0);
+  came_up(continues ? said.received : 0, continues ? said.beyond : arrival_window::bits{});
 }
 
 void carrier::welcome_spare(link& l, const identity& said) noexcept {
@@ -211,10 +213,10 @@ void carrier::welcome_spare(link& l, const identity& said) noexcept {
 /// The peer goes on with this connection, which has been a spare.
 void carrier::stand_in() noexcept {
   if (lane_.is_spare(*this)) lane_.promote_spare();
-  came_up(peer_received_);
+  came_up(peer_received_, {});
 }
 
-void carrier::came_up(std::uint64_t peer_received) noexcept {
+void carrier::came_up(std::uint64_t peer_received, const arrival_window::bits& beyond) noexcept {
   stop_timers();
   state_ = state::up;
   prober_ = {};
@@ -223,7 +225,7 @@ void carrier::came_up(std::uint64_t peer_received) noexcept {
   remote_ = link_->remote();
   cursor_ =
       SCOLL_MUTANT(replay_forgotten, "a new connection replays nothing") ? nullptr : lane_.first_retained();
-  lane_.on_up(*this, said_received_, peer_received);
+  lane_.on_up(*this, said_received_, peer_received, beyond);
   if (at().options().probe_first && up() && lane_.id() == lane_id::control) send_probe();
 }
 
@@ -313,7 +315,10 @@ void carrier::on_frame(frame_view& frame) noexcept {
 }
 
 lent_range carrier::place_payload(const frame_header& header, std::span<const std::byte> head) noexcept {
-  return state_ == state::up ? lane_.place(header, head) : lent_range{};
+  const lent_range place = state_ == state::up ? lane_.place(*this, header, head) : lent_range{};
+  landing_ = place.size == 0 ? 0 : header.sequence;
+  cut_off_ = false;
+  return place;
 }
 
 // ---- probes

@@ -10,6 +10,7 @@
 #include "transport/session/link.hpp"
 #include "transport/session/message.hpp"
 #include "transport/session/prober.hpp"
+#include "transport/session/rails/arrival_window.hpp"
 #include "transport/session/rails/link_down.hpp"
 #include "transport/session/rails/path.hpp"
 
@@ -127,6 +128,13 @@ class carrier final : public link_events, public connect_events {
   message* cursor() const noexcept { return cursor_; }
   void set_cursor(message* next) noexcept { cursor_ = next; }
 
+  /// The message whose payload is being written to its place as it comes; 0: none.
+  std::uint64_t landing() const noexcept { return landing_; }
+  /// Has the rest of that payload read and dropped, because another copy of the message lands or has arrived.
+  void cut_landing() noexcept;
+  /// The message has come whole. True if its payload was cut off: then it counts as never received.
+  bool landing_over(std::uint64_t number) noexcept;
+
  private:
   enum class state : std::uint8_t { idle, connecting, greeting, welcomed, up, pausing };
 
@@ -147,7 +155,7 @@ class carrier final : public link_events, public connect_events {
   void welcome() noexcept;
   frame_parts encode_identity(greeting_room& room, frame_type type) noexcept;
   void stand_in() noexcept;
-  void came_up(std::uint64_t peer_received) noexcept;
+  void came_up(std::uint64_t peer_received, const arrival_window::bits& beyond) noexcept;
   void stop_timers() noexcept;
   void drop_link(bool at_once = false) noexcept;
   rail& transport() const noexcept;
@@ -172,6 +180,8 @@ class carrier final : public link_events, public connect_events {
   link* link_ = nullptr;
   remote_access* remote_ = nullptr;  // of the link, while it is up
   message* cursor_ = nullptr;
+  std::uint64_t landing_ = 0;
+  bool cut_off_ = false;             // what is landing
   std::uint64_t said_received_ = 0;  // in the greeting
   std::uint64_t peer_received_ = 0;  // while welcomed
   prober prober_;

@@ -88,15 +88,16 @@ bool lane::on_failure(const error& reason, bool awaited) noexcept {
   return awaited || lost_ || restores();
 }
 
-void lane::on_up(carrier& c, std::uint64_t said_received, std::uint64_t peer_received) noexcept {
+void lane::on_up(carrier& c, std::uint64_t said_received, std::uint64_t peer_received,
+                 const arrival_window::bits& beyond) noexcept {
   if (has_paths()) on_path_up(c);
   end_grace();
   was_up_ = true;
   last_failure_ = {};
   // More may have come over another connection meanwhile; or the session is new, and nothing has.
-  acknowledgement_sent_ = std::min(said_received, received_);
-  if (acknowledgement_sent_ != received_) acknowledge_now();
-  if (!acknowledged(peer_received)) {
+  acknowledgement_sent_ = std::min(said_received, received());
+  if (acknowledgement_sent_ != received()) acknowledge_now();
+  if (!acknowledged(peer_received, beyond)) {
     return c.violated({errc::malformed, "the peer acknowledges what was never sent"});
   }
   if (std::exchange(lost_, false)) take_back_unwanted();
@@ -137,7 +138,10 @@ void lane::reset(bool keep_connecting) noexcept {
   while (!retained_.empty()) session_.release(retained_.pop_front());
   retained_count_ = 0;
   carrier_->set_cursor(nullptr);
-  last_assigned_ = received_ = acknowledgement_sent_ = placed_ = 0;
+  last_assigned_ = acknowledgement_sent_ = 0;
+  arrived_.reset();
+  placed_.clear();
+  cancels_.clear();
   seen_ = oldest_ = 0;
   times_stuck_ = unanswered_for_ = 0;
   carried_by_.reset();
@@ -162,25 +166,29 @@ bool lane::leave() noexcept {
 
 // ---- receiving
 
-/// It must predict what `on_sequenced` will decide: only the next message of the sequence is taken.
-lent_range lane::place(const frame_header& header, std::span<const std::byte> head) noexcept {
-  const bool expected = header.sequence == received_ + 1 && lane_of(header.klass) == id_ &&
-                        head.size() >= message::envelope_bytes;
+/// It must predict what `on_sequenced` will decide. One copy of a message at a time is written to its place.
+lent_range lane::place(const carrier& by, const frame_header& header,
+                       std::span<const std::byte> head) noexcept {
+  const bool expected =
+      takes(header.sequence) && lane_of(header.klass) == id_ && head.size() >= message::envelope_bytes;
   if (!expected) return {};
   const lent_range place = session_.place(header, head);
-  if (place.size != 0) placed_ = header.sequence;
+  if (place.size == 0) return place;
+  placed_.add(header.sequence);
+  end_other_landings(by, header.sequence);
   return place;
 }
 
 void lane::on_sequenced(carrier& c, frame_view& frame) noexcept {
   const frame_header& header = frame.header;
-  if (header.sequence != 0 && header.sequence <= received_) {  // replayed: it arrived before
+  if (c.landing_over(header.sequence)) return;  // another copy of it has arrived, or is about to
+  if (arrived_.has(header.sequence)) {          // replayed: it arrived before
     ++session_.endpoint_.statistics_.duplicates;
     if (SCOLL_MUTANT(duplicates_delivered) && header.type == frame_type::request)
       return session_.on_request(frame);
     return acknowledge_now();
   }
-  if (header.sequence != received_ + 1) return c.violated({errc::malformed, "a gap in the sequence"});
+  if (!takes(header.sequence)) return c.violated({errc::malformed, "a gap in the sequence"});
   if (lane_of(header.klass) != id_) return c.violated({errc::malformed, "a message on the wrong lane"});
   if (frame.head.size() < message::envelope_bytes)
     return c.violated({errc::malformed, "a message without envelope"});
@@ -188,15 +196,24 @@ void lane::on_sequenced(carrier& c, frame_view& frame) noexcept {
   if (!announced && !session_.credits(header.klass).may_receive()) {
     return c.violated({errc::malformed, "a request or notice beyond its credit"});
   }
-  received_ = header.sequence;
+  const bool first = received() == acknowledgement_sent_;
+  arrived_.add(header.sequence);
   frame.torn_before =
-      placed_ == received_ && was_not_placed(frame.fate) &&
+      placed_.has(header.sequence) && was_not_placed(frame.fate) &&
       !SCOLL_MUTANT(bulk_torn_put_forgotten, "a put that a broken connection tore is not written");
+  placed_.remove(header.sequence);
+  end_other_landings(c, header.sequence);
   c.forget_failures();
-  acknowledge_soon();
-  if (header.type == frame_type::request) return session_.on_request(frame);
-  if (header.type == frame_type::cancel) return session_.on_cancel(frame.head);
-  const auto s = header.type == frame_type::reply ? session_.on_reply(frame) : session_.on_notice(frame);
+  acknowledge_soon(first);
+  deliver(c, frame);
+  if (!cancels_.empty()) hear_cancels();
+}
+
+void lane::deliver(carrier& c, frame_view& frame) noexcept {
+  if (frame.header.type == frame_type::request) return session_.on_request(frame);
+  if (frame.header.type == frame_type::cancel) return on_cancel(frame);
+  const bool reply = frame.header.type == frame_type::reply;
+  const auto s = reply ? session_.on_reply(frame) : session_.on_notice(frame);
   if (!s) c.violated(s.error());
 }
 
@@ -204,20 +221,23 @@ bool lane::acknowledged(std::uint64_t sequence) noexcept {
   if (sequence > last_assigned_) return false;
   if (SCOLL_MUTANT(retained_kept, "an acknowledged message is kept")) return true;
   const bool held_back = retained_count_ >= limits::retained_messages;
-  while (!retained_.empty() && retained_.front().header().sequence <= sequence) {
-    message& m = retained_.front();
-    if (carrier_->cursor() == &m) carrier_->set_cursor(retained_.next(m));
-    m.unlink();
-    --retained_count_;
-    session_.release(m, notice_state::acknowledged);
-  }
+  while (!retained_.empty() && retained_.front().header().sequence <= sequence) let_go(retained_.front());
   if (held_back && retained_count_ < limits::retained_messages) session_.kick();
   return true;
 }
 
-void lane::acknowledge_soon() noexcept {
-  const std::uint64_t owed = received_ - acknowledgement_sent_;
-  if (owed == 1) unacknowledged_since_ = ex().now();
+/// The message has arrived.
+void lane::let_go(message& m) noexcept {
+  if (carrier_->cursor() == &m) carrier_->set_cursor(retained_.next(m));
+  m.unlink();
+  --retained_count_;
+  session_.release(m, notice_state::acknowledged);
+}
+
+/// `first`: nothing was owed before.
+void lane::acknowledge_soon(bool first) noexcept {
+  const std::uint64_t owed = received() - acknowledgement_sent_;
+  if (first) unacknowledged_since_ = ex().now();
   if (owed >= limits::acknowledge_every) return acknowledge_now();
   if (acknowledge_timer_.armed()) return;
   ex().arm(acknowledge_timer_, ex().now() + session_.endpoint_.options().acknowledge_delay);
@@ -231,7 +251,7 @@ void lane::acknowledge_now() noexcept {
 /// The timer stays armed while messages flow, so that a busy lane touches it once per delay, not once per
 /// message.
 void lane::acknowledge_due() noexcept {
-  if (received_ == acknowledgement_sent_) return;
+  if (received() == acknowledgement_sent_) return;
   const time_point due = unacknowledged_since_ + session_.endpoint_.options().acknowledge_delay;
   if (ex().now() < due) return ex().arm(acknowledge_timer_, due);
   acknowledge_now();
@@ -241,7 +261,7 @@ void lane::acknowledge_due() noexcept {
 
 void lane::stamp(frame_header& header) noexcept {
   header.acknowledged = acknowledgement_sent_ =
-      received_ + SCOLL_MUTANT(acknowledges_ahead, "one message more than has arrived is acknowledged");
+      received() + SCOLL_MUTANT(acknowledges_ahead, "one message more than has arrived is acknowledged");
   session_.stamp(header, id_);
 }
 

@@ -14,6 +14,8 @@
 #include "transport/session/greeting.hpp"
 #include "transport/session/link.hpp"
 #include "transport/session/message.hpp"
+#include "transport/session/rails/arrival_window.hpp"
+#include "transport/session/rails/held_cancels.hpp"
 #include "transport/session/session.hpp"
 
 namespace scoll::transport {
@@ -44,7 +46,9 @@ class lane final {
   bool lost() const noexcept { return lost_; }
   /// Why the latest attempt failed, or the latest connection broke; empty while the lane is up.
   const error& last_failure() const noexcept { return last_failure_; }
-  std::uint64_t received() const noexcept { return received_; }
+  std::uint64_t received() const noexcept { return arrived_.cumulative(); }
+  /// What has arrived after that.
+  arrival_window::bits beyond() const noexcept { return arrived_.beyond(); }
   /// The number of connections that this side has made for the lane, and of the peer's latest one. A late
   /// message from an earlier connection must not displace a later connection.
   /// Connections of a control lane overtake only those of their own path.
@@ -86,7 +90,7 @@ class lane final {
   void watch_acknowledgements() noexcept;
   bool retains() const noexcept { return !retained_.empty(); }
   /// Grows with each message, either way.
-  std::uint64_t numbers() const noexcept { return last_assigned_ + received_; }
+  std::uint64_t numbers() const noexcept { return last_assigned_ + arrived_.count(); }
 
   // Several paths (rails/lane_paths.cpp)
 
@@ -124,6 +128,8 @@ class lane final {
   void acknowledge_now() noexcept;
   /// The peer has acknowledged everything up to `sequence`. False if that was never sent.
   bool acknowledged(std::uint64_t sequence) noexcept;
+  /// Likewise, and some of the 256 messages after that.
+  bool acknowledged(std::uint64_t sequence, const arrival_window::bits& beyond) noexcept;
 
  private:
   friend class session;
@@ -152,9 +158,12 @@ class lane final {
   /// A connection has failed or broken. True if there is to be another attempt.
   bool on_failure(const error& reason, bool awaited) noexcept;
   /// The greetings of the two sides have acknowledged that much.
-  void on_up(carrier& c, std::uint64_t said_received, std::uint64_t peer_received) noexcept;
-  lent_range place(const frame_header& header, std::span<const std::byte> head) noexcept;
+  void on_up(carrier& c, std::uint64_t said_received, std::uint64_t peer_received,
+             const arrival_window::bits& beyond) noexcept;
+  lent_range place(const carrier& by, const frame_header& header, std::span<const std::byte> head) noexcept;
   void on_sequenced(carrier& c, frame_view& frame) noexcept;
+  void deliver(carrier& c, frame_view& frame) noexcept;
+  void let_go(message& m) noexcept;
   message* first_retained() noexcept { return retained_.first(); }
   bool left() const noexcept { return left_; }
   bool owes_acknowledgement() const noexcept { return acknowledge_now_; }
@@ -183,6 +192,12 @@ class lane final {
   void hurry_others() noexcept;
   void try_further() noexcept;
   void stop_others(bool keep_connecting) noexcept;
+
+  // rails/arrivals.cpp
+  bool takes(std::uint64_t number) const noexcept;
+  void end_other_landings(const carrier& by, std::uint64_t number) noexcept;
+  void on_cancel(frame_view& frame) noexcept;
+  void hear_cancels() noexcept;
   std::size_t connections() const noexcept;
 
   void start_grace() noexcept;
@@ -194,7 +209,7 @@ class lane final {
   void stand_down() noexcept;
   void take_back_unwanted() noexcept;
   void acknowledge_due() noexcept;
-  void acknowledge_soon() noexcept;
+  void acknowledge_soon(bool first) noexcept;
   executor& ex() const noexcept;
 
   session& session_;
@@ -207,8 +222,9 @@ class lane final {
   std::vector<std::pair<path_key, std::uint64_t>> peer_attempts_by_;
   std::optional<path_key> carried_by_;  // by which messages of this session have gone last
   std::uint64_t last_assigned_ = 0;
-  std::uint64_t received_ = 0;
-  std::uint64_t placed_ = 0;  // the latest message whose payload was written as it came
+  arrival_window arrived_;
+  number_set placed_;     // messages that have not arrived and whose payloads have begun to
+  held_cancels cancels_;  // those that have overtaken other messages
   std::uint64_t acknowledgement_sent_ = 0;
   bool acknowledge_now_ = false;
   bool left_ = false;

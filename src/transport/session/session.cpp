@@ -191,9 +191,12 @@ identity session::make_identity(lane_id lane, path_key by) const {
   said.known_incarnation = peer_incarnation_;
   said.known_epoch = peer_epoch_;
   said.received = lanes_[index(lane)]->received();
+  said.beyond = lanes_[index(lane)]->beyond();
   if (SCOLL_MUTANT(duplicates_delivered,
-                   "a message that has arrived is sent again on a new connection, and delivered"))
+                   "a message that has arrived is sent again on a new connection, and delivered")) {
     said.received = 0;
+    said.beyond = {};
+  }
   said.attempt = lanes_[index(lane)]->attempts();
   said.from_rail = by.own;
   said.to_rail = by.theirs;

@@ -151,11 +151,11 @@ bool session::probe_now() noexcept {
 void lane::probe_if_due() noexcept {
   const auto& bulk = session_.lanes_[index(lane_id::bulk)];
   const bool in_grace = bulk != nullptr && bulk->grace_timer_.armed();
-  const bool busy = last_assigned_ + received_ != seen_ || in_grace;
+  const bool busy = numbers() != seen_ || in_grace;
   const nanoseconds interval =
       busy ? limits::busy_probe_interval : session_.endpoint_.options().probe_interval;
   if (!carrier_->probes().due(ex().now(), interval)) return;
-  seen_ = last_assigned_ + received_;
+  seen_ = numbers();
   carrier_->send_probe();
 }
 

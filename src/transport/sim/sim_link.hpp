@@ -35,6 +35,7 @@ class sim_link final : public transport::link, public list_hook<> {
   std::optional<std::uint64_t> acknowledged_bytes() const noexcept override { return acknowledged_; }
   void close() noexcept override;
   void sever() noexcept override;
+  void drop_landing() noexcept override { assembler_.forget_room(); }
   void expect_bulk() noexcept override;
   transport::remote_access* remote() noexcept override { return access_; }
   /// The hardware that reads memory over this link has failed, or was told to.

@@ -40,6 +40,7 @@ class tcp_rail::tcp_link final : public link {
   std::string peer_name() const override { return peer_; }
   void write(std::span<const frame_parts> frames) noexcept override;
   void flush() noexcept override { rail_.reactor_.flush(send_); }
+  void drop_landing() noexcept override { assembler_.forget_room(); }
   void expect_bulk() noexcept override;
   std::optional<std::uint64_t> acknowledged_bytes() const noexcept override;
   void close() noexcept override;

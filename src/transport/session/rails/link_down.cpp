@@ -62,6 +62,7 @@ void carrier::write_downs() noexcept {
     down_room& room = rooms[batch.size()];
     const auto& l = owner().lanes_[what.lane];
     what.received = l == nullptr ? 0 : l->received();
+    what.beyond = l == nullptr ? arrival_window::bits{} : l->beyond();
     frame_header header;
     header.type = type;
     lane_.stamp_anew(header);
@@ -119,7 +120,7 @@ void session::on_link_down_reply(carrier& by, const frame_view& frame) noexcept 
 
 bool session::apply_received(carrier& by, const link_down& said) noexcept {
   const auto& l = lanes_[said.lane];
-  if (l == nullptr ? said.received == 0 : l->acknowledged(said.received)) return true;
+  if (l == nullptr ? said.received == 0 : l->acknowledged(said.received, said.beyond)) return true;
   by.violated({errc::malformed, "the peer acknowledges what was never sent"});
   return false;
 }
