@@ -31,6 +31,11 @@ struct endpoint_statistics {
   /// How often messages went over from one path of a peer to another, and how often paths were suspected and
   /// died.
   std::uint64_t path_moves = 0, path_suspicions = 0, path_deaths = 0;
+  /// Connections for bulk that have begun to share the work with others of the same peer, and the most
+  /// segments that one of them has held.
+  std::uint64_t stripes_joined = 0, stripe_most = 0;
+  /// Payloads of which another copy landed or had arrived, and cancels that had overtaken other messages.
+  std::uint64_t landings_cut = 0, cancels_held = 0;
   /// How often one of this node's own rails was taken for dead.
   std::uint64_t rail_deaths = 0;
   /// Links of peers with several paths that broke or were cut here, and those that ended because the peer had

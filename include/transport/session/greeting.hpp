@@ -87,7 +87,7 @@ struct identity {
   std::uint64_t attempt = 0;
   /// All sequence numbers of this lane up to this one have arrived at the speaker.
   std::uint64_t received = 0;
-  /// Which of the 256 numbers after `received` have arrived, too. All zero, because lanes are in order.
+  /// Which of the 256 numbers after `received` have arrived, too. All zero on a control lane.
   std::array<std::uint64_t, 4> beyond{};
   /// The speaker's rail, and the receiver's, which the connection is meant for.
   std::uint8_t from_rail = 0;

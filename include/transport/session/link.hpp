@@ -99,6 +99,8 @@ class link {
   virtual void drop_landing() noexcept {}
   /// Hints that most of what arrives will be large.
   virtual void expect_bulk() noexcept {}
+  /// The link is one of several that share what is to be sent: it must not take much more than it can send.
+  virtual void keep_unsent_short() noexcept {}
   /// The reading of memory over this link, from `expect_bulk` on. Null if it cannot do that: then the bytes
   /// travel in frames.
   virtual remote_access* remote() noexcept { return nullptr; }

@@ -137,6 +137,7 @@ class message : public list_hook<> {
   lent_payload borrow_{*this};
   std::uint64_t lent_offset_ = 0;
   bool checksum_known_ = false;    // of the lent payload
+  std::uint8_t handed_to_ = 0;     // the mark of a connection, of a lane that has several
   exchange* requester_ = nullptr;  // the requester, while its request is not acknowledged
   emission* ticket_ = nullptr;     // of a notice, if somebody listens
   std::unique_ptr<std::byte[]> beside_;

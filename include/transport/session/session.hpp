@@ -181,6 +181,7 @@ class session final : public list_hook<watched> {
   message* peek(lane_id lane, bool requests_too) noexcept;
   void take(message& m) noexcept;
   void take_back(message& m) noexcept;
+  void withdraw(message& m) noexcept;
   static void hollow(message& m) noexcept;
   void apply_grants(const frame_header& header) noexcept;
   std::uint32_t window_of(traffic_class klass) const noexcept;

@@ -220,6 +220,7 @@ void carrier::came_up(std::uint64_t peer_received, const arrival_window::bits& b
   stop_timers();
   state_ = state::up;
   prober_ = {};
+  mark_ = 0;
   probe_due_ = answer_due_ = downs_due_ = false;
   silence_ = {};
   remote_ = link_->remote();
@@ -234,6 +235,7 @@ void carrier::came_up(std::uint64_t peer_received, const arrival_window::bits& b
 void carrier::on_closed(const error& reason) noexcept {
   link_ = nullptr;
   remote_ = nullptr;
+  lane_.on_link_gone(*this);
   if (is_violation(reason)) at().note_violation(owner().peer(), reason);
   pause(reason);
 }
@@ -260,6 +262,7 @@ void carrier::drop_link(bool at_once) noexcept {
   link_->set_owner(nullptr);
   link& dropped = *std::exchange(link_, nullptr);
   at_once ? dropped.sever() : dropped.close();
+  lane_.on_link_gone(*this);
 }
 
 void carrier::stop_timers() noexcept {
@@ -353,7 +356,7 @@ void carrier::add_probe(frame_batch& batch, control_frame& room, frame_type type
                         const probe& what) noexcept {
   frame_header header;
   header.type = type;
-  lane_.owes_acknowledgement() && lane_.is_active(*this) ? lane_.stamp(header) : lane_.stamp_anew(header);
+  lane_.owes_acknowledgement() && lane_.speaks_by(*this) ? lane_.stamp(header) : lane_.stamp_anew(header);
   std::array<std::byte, sizeof(probe)> payload;
   const auto size = wire::encode_to(payload, what);
   SCOLL_ASSERT(size.has_value(), "a probe has a fixed size");
@@ -378,6 +381,7 @@ void carrier::add_probes(frame_batch& batch, std::span<control_frame, 2> room) n
 
 void carrier::on_writable() noexcept {
   at().note_progress();
+  lane_.took(*this);
   if (state_ == state::up) write_batch();
 }
 
@@ -416,17 +420,18 @@ void carrier::write_batch() noexcept {
   }
   if (batch.size() == 0) return acknowledge_alone();
   endpoint_statistics& count = at().statistics_;
-  if (lane_.is_active(*this)) lane_.acknowledgement_leaves();
+  if (lane_.speaks_by(*this)) lane_.acknowledgement_leaves();
   count.frames_sent += batch.size();
   count.bytes_sent += carried;
   count.bytes_copied += bytes;
   ++count.writes;
   link_->write(batch.frames());
+  lane_.gave(*this, carried);
   if (!all) link_->flush();
 }
 
 void carrier::acknowledge_alone() noexcept {
-  if (!lane_.is_active(*this) || !lane_.acknowledgement_leaves()) return;
+  if (!lane_.speaks_by(*this) || !lane_.acknowledgement_leaves()) return;
   frame_header header;
   lane_.stamp(header);
   ++at().statistics_.acknowledges_sent;

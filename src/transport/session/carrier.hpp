@@ -115,6 +115,10 @@ class carrier final : public link_events, public connect_events {
     time_point front_since{};
     std::uint64_t progress = 0;  ///< `acknowledged_bytes` at the last look
     std::uint32_t looks = 0;     ///< while it is suspected and others answer, or while it connects
+    std::uint32_t mute = 0;      ///< looks, while it is one of several, and does not answer
+    std::uint64_t bytes = 0;     ///< `acknowledged_bytes` at the last look meanwhile
+    bool shunned = false;  ///< the other connections of a bulk lane carry its messages, since `shunned_at`
+    time_point shunned_at{};
   };
   silence& seen() noexcept { return silence_; }
   const silence& seen() const noexcept { return silence_; }
@@ -127,6 +131,13 @@ class carrier final : public link_events, public connect_events {
   /// The first retained message that has not been handed to this link; null if all have.
   message* cursor() const noexcept { return cursor_; }
   void set_cursor(message* next) noexcept { cursor_ = next; }
+
+  /// Its mark in `stripes`; 0 while it is the only connection of its lane.
+  std::uint8_t mark() const noexcept { return mark_; }
+  void set_mark(std::uint8_t mark) noexcept { mark_ = mark; }
+  void keep_unsent_short() noexcept {
+    if (link_ != nullptr) link_->keep_unsent_short();
+  }
 
   /// The message whose payload is being written to its place as it comes; 0: none.
   std::uint64_t landing() const noexcept { return landing_; }
@@ -173,6 +184,7 @@ class carrier final : public link_events, public connect_events {
   transport::lane& lane_;
   path_key path_;
   bool made_here_ = false;
+  std::uint8_t mark_ = 0;
   bool downs_due_ = false;  // see `tell_downs`
   std::uint64_t attempt_ = 0;
   silence silence_;

@@ -161,21 +161,49 @@ void session::hollow(message& m) noexcept {
 
 /// The lane was lost and is up again, and the peer has just said what it has received. A request that it has
 /// not received is as if it had never been sent: its credit is free, and what follows takes its number.
+/// A number below one that has arrived cannot be given anew, so such a request becomes its own cancel.
 void lane::take_back_unwanted() noexcept {
   if (retained_.empty()) return;
-  std::uint64_t number = retained_.front().header().sequence - 1;
+  const std::uint64_t kept = last_beyond_gap();
+  std::uint64_t number = kept;
   for (message* m = retained_.first(); m != nullptr;) {
     message& each = *std::exchange(m, retained_.next(*m));
+    if (each.header().sequence < kept) {
+      if (each.header().type == frame_type::request) session_.withdraw(each);
+      continue;
+    }
     if (each.header().type != frame_type::request) {
       each.header().sequence = ++number;
       continue;
     }
+    if (stripes_ != nullptr) stripes_->mark(each.handed_to_, stripes::undecided, false);
     each.unlink();
     --retained_count_;
     session_.take_back(each);
   }
   last_assigned_ = number;
-  carrier_->set_cursor(retained_.first());
+  if (stripes_ == nullptr) carrier_->set_cursor(retained_.first());
+}
+
+/// The highest number that has arrived while one before it has not; else the last before the first one that has
+/// not.
+std::uint64_t lane::last_beyond_gap() noexcept {
+  std::uint64_t last = retained_.front().header().sequence - 1;
+  std::uint64_t found = last;
+  for (message* m = retained_.first(); m != nullptr; m = retained_.next(*m)) {
+    const std::uint64_t number = m->header().sequence;
+    if (number != last + 1) found = number - 1;
+    last = number;
+  }
+  return last == last_assigned_ ? found : last_assigned_;
+}
+
+void session::withdraw(message& m) noexcept {
+  classes_[index(m.header().klass)].credits.on_taken_back();
+  m.header().type = frame_type::cancel;
+  store_little(m.envelope() + 8, cancel_kinds::cancel);
+  store_little(m.envelope() + 10, static_cast<std::uint16_t>(errc::connection_lost));
+  store_little(m.envelope() + 12, std::uint32_t{0});
 }
 
 void session::take_back(message& m) noexcept {

@@ -43,6 +43,7 @@ void lane::pump() noexcept {
   for (auto& c : others_) {
     if (c->up()) c->write();
   }
+  if (id_ == lane_id::bulk && has_paths()) widen();
 }
 
 void lane::on_attempt(const carrier& c) noexcept {
@@ -56,6 +57,8 @@ void lane::adopt(link& l, const identity& said, const frame_header& header, bool
   if (by != carrier_->path()) session_.need_paths();
   if (has_paths() && id_ == lane_id::control && by != carrier_->path())
     return carrier_on(by).adopt(l, said, header, continues);
+  if (has_paths() && by != carrier_->path() && up() && remote() == nullptr)
+    return carrier_on(by).adopt(l, said, header, continues);
   if (continues && (said.flags & identity_flags::spare) != 0 && up()) {
     if (spare_ == nullptr) spare_ = std::make_unique<carrier>(*this);
     spare_->stop();
@@ -65,7 +68,7 @@ void lane::adopt(link& l, const identity& said, const frame_header& header, bool
   stop_spare();
   if (by != carrier_->path()) {
     carrier_->stop();
-    carrier_->aim(by);
+    aim(by);
   }
   carrier_->adopt(l, said, header, continues);
 }
@@ -137,6 +140,7 @@ void lane::reset(bool keep_connecting) noexcept {
   if (acknowledge_timer_.armed()) ex().disarm(acknowledge_timer_);
   while (!retained_.empty()) session_.release(retained_.pop_front());
   retained_count_ = 0;
+  stripes_.reset();
   carrier_->set_cursor(nullptr);
   last_assigned_ = acknowledgement_sent_ = 0;
   arrived_.reset();
@@ -229,6 +233,10 @@ bool lane::acknowledged(std::uint64_t sequence) noexcept {
 /// The message has arrived.
 void lane::let_go(message& m) noexcept {
   if (carrier_->cursor() == &m) carrier_->set_cursor(retained_.next(m));
+  if (stripes_ != nullptr) {
+    stripes_->mark(m.handed_to_, stripes::undecided, false);
+    session_.kick();
+  }
   m.unlink();
   --retained_count_;
   session_.release(m, notice_state::acknowledged);
@@ -272,6 +280,7 @@ void lane::stamp_anew(frame_header& header) const noexcept {
 
 /// Messages that an earlier link may have lost come first (`again`), then new ones.
 message* lane::next_message(const carrier& c, bool& again) noexcept {
+  if (stripes_ != nullptr) return next_of_stripes(c, again);
   again = c.cursor() != nullptr;
   if (!is_active(c)) return nullptr;
   return again ? c.cursor() : session_.peek(id_, retained_count_ < limits::retained_messages);
@@ -280,13 +289,14 @@ message* lane::next_message(const carrier& c, bool& again) noexcept {
 void lane::hand_over(message& m, carrier& to, bool again) noexcept {
   if (again) {
     ++session_.endpoint_.statistics_.replays;
-    to.set_cursor(retained_.next(m));
+    if (stripes_ == nullptr) to.set_cursor(retained_.next(m));
   } else {
     session_.take(m);
     m.header().sequence = ++last_assigned_;
     retained_.push_back(m);
     ++retained_count_;
   }
+  if (stripes_ != nullptr) took_message(m, to, again);
   stamp(m.header());
 }
 

@@ -16,6 +16,7 @@
 #include "transport/session/message.hpp"
 #include "transport/session/rails/arrival_window.hpp"
 #include "transport/session/rails/held_cancels.hpp"
+#include "transport/session/rails/stripes.hpp"
 #include "transport/session/session.hpp"
 
 namespace scoll::transport {
@@ -38,8 +39,8 @@ class lane final {
   bool up() const noexcept { return carrier_->up(); }
   /// The reading of memory over its link; null while it is not up, or if the link has none.
   remote_access* remote() const noexcept { return carrier_->remote(); }
-  /// True while a connection by that path is being greeted from this side. A bulk lane has one connection,
-  /// so there any path counts.
+  /// True while a connection by that path is being greeted from this side. While a bulk lane is down, any
+  /// path counts.
   bool greeting(path_key by) const noexcept;
   /// True from the end of the grace until the lane is up again, if something is held for the peer. Only a
   /// bulk lane is ever lost; a control lane takes its session with it.
@@ -110,9 +111,10 @@ class lane final {
       if (others_[i]->up()) visit(*others_[i]);
     }
   }
-  /// The number of the first message that is not acknowledged, if that was so at the last look, too.
-  std::uint64_t old_front() noexcept {
-    return !retained_.empty() && retained_.front().header().sequence == oldest_ ? oldest_ : 0;
+  /// The number of the first message that is not acknowledged, if that was so at the last look, too, and if
+  /// the carrier has it.
+  std::uint64_t old_front(const carrier& of) noexcept {
+    return holds_front(of) && retained_.front().header().sequence == oldest_ ? oldest_ : 0;
   }
   /// Sends by the best of the paths that are connected.
   void settle() noexcept;
@@ -120,8 +122,16 @@ class lane final {
   void make_standby() noexcept;
   /// One of this node's own rails is alive again: connections by it are made soon.
   void return_to_rail(std::uint8_t number) noexcept;
-  /// Leaves the path of a bulk lane for the best one.
-  void leave_path(const error& reason) noexcept;
+  /// Cuts a connection of a bulk lane and goes on by another path.
+  void leave_path(carrier& c, const error& reason) noexcept;
+  /// A connection of a bulk lane does not answer: goes on by the others, or by another path.
+  void doubt_path(carrier& c, const error& reason) noexcept;
+  /// True if the bulk lane sends by several connections, or has done so.
+  bool striped() const noexcept { return stripes_ != nullptr; }
+  void watch_stripes(bool peer_answers) noexcept;
+  void watch_attempts() noexcept;
+  /// True if a bulk lane is connected by that path, or goes to be, and need not leave another one for it.
+  bool opens_beside(path_key by);
   /// The path by which a bulk lane would connect now.
   path_key best_path() noexcept;
   /// Sends an acknowledgement at the end of this turn, with a message or alone.
@@ -134,6 +144,7 @@ class lane final {
  private:
   friend class session;
   friend class carrier;
+  friend class stripes;
 
   // What its carrier asks and tells.
 
@@ -193,6 +204,39 @@ class lane final {
   void try_further() noexcept;
   void stop_others(bool keep_connecting) noexcept;
 
+  // rails/lane_stripes.cpp
+  void join_stripes(carrier& c) noexcept;
+  std::uint8_t enter(carrier& c) noexcept;
+  void on_link_gone(carrier& c) noexcept;
+  void hand_back(const carrier& c, std::uint8_t next) noexcept;
+  void free_undecided() noexcept;
+  carrier* another_up(const carrier& than) noexcept;
+  void on_bulk_failure(carrier& c, const error& reason, bool was_up) noexcept;
+  bool in_doubt(const carrier& c) noexcept;
+  carrier* best_stripe(const carrier* but) noexcept;
+  bool carries(const carrier& c) noexcept;
+  std::uint32_t others_that_carry(const carrier& than) noexcept;
+  bool speaks_by(const carrier& c) noexcept;
+  static bool is_segment(const message& m) noexcept;
+  bool within_window(std::uint64_t number) noexcept;
+  message* next_of_stripes(const carrier& c, bool& again) noexcept;
+  bool may_take(const carrier& c, const message& m) noexcept;
+  template <class Visit>
+  void each_sendable(Visit&& visit) noexcept;
+  std::uint64_t bytes_waiting() noexcept;
+  void took_message(message& m, carrier& to, bool again) noexcept;
+  void gave(const carrier& c, std::uint64_t bytes) noexcept;
+  void took(const carrier& c) noexcept;
+  bool prefers(const path& p) noexcept;
+  bool adds(const path& p) noexcept;
+  void widen();
+  bool begin_stripe(path_key by);
+  void shun(carrier& c) noexcept;
+  void settle_stripes() noexcept;
+  void watch_stripe(carrier& c, bool peer_answers) noexcept;
+  bool holds_front(const carrier& c) noexcept;
+  void aim(path_key by) noexcept;
+
   // rails/arrivals.cpp
   bool takes(std::uint64_t number) const noexcept;
   void end_other_landings(const carrier& by, std::uint64_t number) noexcept;
@@ -208,6 +252,7 @@ class lane final {
   error reason_of_loss() const noexcept;
   void stand_down() noexcept;
   void take_back_unwanted() noexcept;
+  std::uint64_t last_beyond_gap() noexcept;
   void acknowledge_due() noexcept;
   void acknowledge_soon(bool first) noexcept;
   executor& ex() const noexcept;
@@ -216,10 +261,11 @@ class lane final {
   lane_id id_;
   std::unique_ptr<carrier> carrier_;
   std::unique_ptr<carrier> spare_;  // made when first needed
-  // Of a control lane with several paths: one for each further path, made when first needed.
+  // One for each further path, made when first needed.
   std::vector<std::unique_ptr<carrier>> others_;
   // The peer's latest attempts on paths other than the first.
   std::vector<std::pair<path_key, std::uint64_t>> peer_attempts_by_;
+  std::unique_ptr<stripes> stripes_;    // of a bulk lane that sends by several connections
   std::optional<path_key> carried_by_;  // by which messages of this session have gone last
   std::uint64_t last_assigned_ = 0;
   arrival_window arrived_;

@@ -88,7 +88,11 @@ bool session::look(bool late) noexcept {
   for (auto& l : lanes_) {
     if (l == nullptr) continue;
     l->watch_acknowledgements();
-    if (l != *probed && l->up() && awaits_over(l->id())) l->watch_half_dead(silent_for_ == 0);
+    if (l->striped()) {
+      l->watch_stripes(silent_for_ == 0);
+    } else if (l != *probed && l->up() && awaits_over(l->id())) {
+      l->watch_half_dead(silent_for_ == 0);
+    }
   }
   return true;
 }
@@ -191,7 +195,11 @@ void lane::watch_acknowledgements() noexcept {
       make_error(errc::connection_lost, "node {} has acknowledged nothing for {}, though it answers probes",
                  session_.peer(), seconds_of(limit));
   if (++times_stuck_ == limits::most_times_stuck) return session_.fail(reason);
-  carrier_->break_off(reason);
+  carrier* stuck = carrier_.get();
+  each_up([&](carrier& c) {
+    if (holds_front(c)) stuck = &c;
+  });
+  stuck->break_off(reason);
 }
 
 }  // namespace scoll::transport

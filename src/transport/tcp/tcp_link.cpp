@@ -17,6 +17,9 @@ namespace {
 // pile up.
 constexpr std::size_t linger_count_limit = 256;
 
+// The unsent bytes of a link of bulk data that shares its work with others.
+constexpr std::uint32_t shared_unsent_bytes = 262144;
+
 }  // namespace
 
 tcp_rail::tcp_link::tcp_link(tcp_rail& owner, unique_fd fd, std::string peer) noexcept
@@ -81,6 +84,10 @@ void tcp_rail::tcp_link::expect_bulk() noexcept {
   polling_ = true;
   set_unsent_limit(fd_.get(), 0).ignore();  // nothing urgent follows bulk
   rail_.reactor_.cancel(receive_);
+}
+
+void tcp_rail::tcp_link::keep_unsent_short() noexcept {
+  if (!broken_ && !ending_) set_unsent_limit(fd_.get(), shared_unsent_bytes).ignore();
 }
 
 std::optional<std::uint64_t> tcp_rail::tcp_link::acknowledged_bytes() const noexcept {

@@ -42,6 +42,7 @@ class tcp_rail::tcp_link final : public link {
   void flush() noexcept override { rail_.reactor_.flush(send_); }
   void drop_landing() noexcept override { assembler_.forget_room(); }
   void expect_bulk() noexcept override;
+  void keep_unsent_short() noexcept override;
   std::optional<std::uint64_t> acknowledged_bytes() const noexcept override;
   void close() noexcept override;
   void sever() noexcept override;

@@ -20,7 +20,7 @@ struct link_down {
   std::uint64_t attempt = 0;
   /// All sequence numbers of the lane up to this one have arrived at the speaker of this frame.
   std::uint64_t received = 0;
-  /// Which of the 256 numbers after `received` have arrived, too. All zero, because lanes are in order.
+  /// Which of the 256 numbers after `received` have arrived, too. All zero on a control lane.
   std::array<std::uint64_t, 4> beyond{};
 };
 

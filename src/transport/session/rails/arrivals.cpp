@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "scoll/coro/mutants.hpp"
+#include "transport/session/endpoint.hpp"
 #include "transport/session/lane.hpp"
 #include "transport/session/session.hpp"
 
@@ -33,6 +33,7 @@ void lane::end_other_landings(const carrier& by, std::uint64_t number) noexcept 
 void carrier::cut_landing() noexcept {
   if (link_ == nullptr) return;
   cut_off_ = true;
+  ++at().statistics_.landings_cut;
   link_->drop_landing();
 }
 
@@ -44,6 +45,7 @@ bool carrier::landing_over(std::uint64_t number) noexcept {
 
 void lane::on_cancel(frame_view& frame) noexcept {
   if (frame.header.sequence <= received()) return session_.on_cancel(frame.head);
+  ++session_.endpoint_.statistics_.cancels_held;
   cancels_.hold(frame.header.sequence, frame.head);
 }
 

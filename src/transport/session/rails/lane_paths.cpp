@@ -18,7 +18,8 @@
 // number that has not arrived, and the receiver's rule is that of a single connection. The two sides choose
 // their active carriers independently.
 //
-// The bulk lane has one carrier, which chooses a path each time it connects.
+// The bulk lane has one carrier, which chooses a path each time it connects, and further ones while there is
+// much to send (lane_stripes.cpp).
 namespace scoll::transport {
 
 carrier* lane::carrier_by(path_key key) noexcept {
@@ -43,26 +44,26 @@ std::size_t lane::connections() const noexcept {
 }
 
 bool lane::has_place_for(path_key by) const noexcept {
-  if (id_ == lane_id::bulk || connections() < path_table::most_connected) return true;
+  if (connections() < path_table::most_connected) return true;
   const carrier* const known = carrier_by(by);
   return known != nullptr && !known->idle() && !known->pausing();
 }
 
 bool lane::greeting(path_key by) const noexcept {
   const auto greets = [&](const auto& c) {
-    return c != nullptr && c->greeting() && (c->path() == by || id_ == lane_id::bulk);
+    return c != nullptr && c->greeting() && (c->path() == by || (id_ == lane_id::bulk && !up()));
   };
   return greets(carrier_) || greets(spare_) || std::ranges::any_of(others_, greets);
 }
 
 std::uint64_t lane::peer_attempts(path_key by) const noexcept {
-  if (by == path_key{} || id_ == lane_id::bulk) return peer_attempts_;
+  if (by == path_key{}) return peer_attempts_;
   const auto found = std::ranges::find(peer_attempts_by_, by, &std::pair<path_key, std::uint64_t>::first);
   return found == peer_attempts_by_.end() ? 0 : found->second;
 }
 
 void lane::set_peer_attempts(path_key by, std::uint64_t attempts) noexcept {
-  if (by == path_key{} || id_ == lane_id::bulk) {
+  if (by == path_key{}) {
     peer_attempts_ = attempts;
     return;
   }
@@ -158,8 +159,7 @@ path_key lane::best_path() noexcept {
   const path* best = nullptr;
   const bool bulk = id_ == lane_id::bulk;
   const auto cost = [&](const path& p) {
-    const bool preferred =
-        !bulk || session_.endpoint_.bulk_prefers(p.key().own) || session_.paths_->is_for_bulk(p.key().theirs);
+    const bool preferred = !bulk || prefers(p);
     const bool hopeful =
         preferred && p.health() == path_health::untried && p.failures() == 0 && p.takes_bulk(now);
     const bool shown = !bulk || hopeful || session_.connected_by(traffic_class::urgent, p.key()) ||
@@ -174,7 +174,17 @@ path_key lane::best_path() noexcept {
 }
 
 void lane::choose_path(carrier& c) noexcept {
-  if (id_ == lane_id::bulk && has_paths() && !is_spare(c)) c.aim(best_path());
+  if (id_ == lane_id::bulk && has_paths() && is_active(c)) aim(best_path());
+}
+
+/// The active carrier, which has no connection, changes its path. No two carriers have the same one.
+void lane::aim(path_key by) noexcept {
+  if (by == carrier_->path()) return;
+  if (carrier* const other = carrier_by(by); other != nullptr) {
+    other->stop();
+    other->aim(carrier_->path());
+  }
+  carrier_->aim(by);
 }
 
 // ---- connecting
@@ -247,7 +257,12 @@ void lane::make_standby() noexcept {
 }
 
 void lane::on_path_up(carrier& c) noexcept {
-  if (id_ == lane_id::bulk) return note_path();
+  if (id_ == lane_id::bulk) {
+    if (!is_active(c) && !is_spare(c) && !carrier_->up()) swap_in(c);
+    join_stripes(c);
+    settle_stripes();
+    return note_path();
+  }
   path& its = session_.path_at(c.path());
   its.came_up(ex().now());
   its.try_at({});
@@ -270,7 +285,8 @@ void lane::on_path_failure(carrier& c, const error& reason, bool was_up) noexcep
   path& its = session_.path_at(c.path());
   // The peer goes on with a spare beside this connection, on the same path.
   if (was_up && is_active(c) && spare_ != nullptr && spare_->welcomed() && spare_takes_over(reason)) return;
-  if (was_up && id_ == lane_id::control) {
+  if (id_ == lane_id::bulk) return on_bulk_failure(c, reason, was_up);
+  if (was_up) {
     ++session_.endpoint_.statistics_.path_deaths;
     const bool news = its.health() != path_health::suspect;
     its.died(now, options.rails_prove, reason);
@@ -278,10 +294,8 @@ void lane::on_path_failure(carrier& c, const error& reason, bool was_up) noexcep
     if (news) session_.on_path_loss(c.path(), now);
     if (SCOLL_MUTANT(rails_death_as_nodes, "the death of a path ends the session"))
       return session_.fail(reason);
-  } else if (id_ == lane_id::control) {
-    its.attempt_failed(reason);
   } else {
-    its.keep_bulk_away(now + path::longest_pause);
+    its.attempt_failed(reason);
   }
   if (was_up) session_.tell_link_over(c, reason);
   last_failure_ = reason;
@@ -296,10 +310,10 @@ void lane::on_path_failure(carrier& c, const error& reason, bool was_up) noexcep
     }
   }
   if (up() && !session_.paths_->told.empty()) carrier_->tell_downs();
-  if (!up() || id_ == lane_id::bulk) {
+  if (!up()) {
     retry(c, reason);
     // The last path is gone: all others are tried at once, however long they were to wait.
-    if (was_up && id_ == lane_id::control && needed()) hurry_others();
+    if (was_up && needed()) hurry_others();
     return;
   }
   make_standby();
@@ -329,15 +343,17 @@ void lane::try_further() noexcept {
 }
 
 /// Goes on by another path, whose connection begins with what has not been acknowledged.
-void lane::leave_path(const error& reason) noexcept {
-  const bool was_up = carrier_->up();
-  session_.path_at(carrier_->path()).keep_bulk_away(ex().now() + path::longest_pause);
-  if (was_up) {
+void lane::leave_path(carrier& c, const error& reason) noexcept {
+  const bool was_up = c.up();
+  path& its = session_.path_at(c.path());
+  if (was_up && another_up(c) == nullptr) {
     ++session_.endpoint_.statistics_.path_moves;
-    session_.path_at(carrier_->path()).left();
+    its.left();
   }
-  was_up ? carrier_->sever(reason) : carrier_->stop();
-  carrier_->forget_failures();
+  was_up ? c.sever(reason) : c.stop();
+  its.keep_bulk_away(ex().now() + path::longest_pause);
+  c.forget_failures();
+  if (carrier_->up()) return;
   if (carrier_->pausing()) return carrier_->hurry();
   if (needed() && carrier_->idle()) carrier_->begin_connect();
 }

@@ -115,7 +115,8 @@ void session::on_link_down_reply(carrier& by, const frame_view& frame) noexcept 
       std::ranges::find_if(paths_->told, [&](const link_down& each) { return same_link(each, *said); });
   if (told == paths_->told.end()) return;
   paths_->told.erase(told);
-  apply_received(by, *said);
+  if (!apply_received(by, *said)) return;
+  if (const auto& l = lanes_[said->lane]; l != nullptr) l->free_undecided();
 }
 
 bool session::apply_received(carrier& by, const link_down& said) noexcept {

@@ -22,6 +22,8 @@ class path_table {
  public:
   /// The most connections of a lane at once.
   static constexpr std::size_t most_connected = 4;
+  /// So many messages for bulk must wait before another connection is made for them.
+  static constexpr std::size_t waiting_for_stripe = 4;
   /// The most links whose end the peer has not confirmed; the oldest is forgotten first.
   static constexpr std::size_t most_told = 16;
   /// A peer that has not been used for this long gets no new standby connections.

@@ -146,7 +146,7 @@ void session::compare_paths(bool late) noexcept {
   for (auto& l : lanes_) {
     if (l == nullptr) continue;
     l->each_up([&](carrier& c) {
-      observe(c, l->is_active(c) ? l->old_front() : 0, now, late);
+      observe(c, l->old_front(c), now, late);
       if (count < up.size()) up[count++] = &c;
     });
   }
@@ -185,13 +185,13 @@ void session::judge(carrier& c) noexcept {
   if (c.lane() == lane_id::control) return on_suspicion(c, reason);
   const carrier* const beside = lanes_[index(lane_id::control)]->carrier_by(c.path());
   const bool path_lives = beside != nullptr && beside->up() && !beside->seen().waits;
-  if (!path_lives) lanes_[index(lane_id::bulk)]->leave_path(reason);
+  if (!path_lives) lanes_[index(lane_id::bulk)]->doubt_path(c, reason);
 }
 
 /// A bulk connection on the same path that still gets bytes through shows that the path is merely congested.
 void session::on_suspicion(carrier& c, const error& reason) noexcept {
   lane* const bulk = lanes_[index(lane_id::bulk)].get();
-  const carrier* const beside = bulk == nullptr ? nullptr : bulk->carrier_by(c.path());
+  carrier* const beside = bulk == nullptr ? nullptr : bulk->carrier_by(c.path());
   if (beside != nullptr && beside->up() && beside->seen().waits &&
       beside->seen().floor == endpoint_.executor_.now())
     return;
@@ -201,7 +201,7 @@ void session::on_suspicion(carrier& c, const error& reason) noexcept {
   tell_path({path_news::kind::suspected, c.path(), {}, false, words_of(reason)});
   on_path_loss(c.path(), c.seen().since);
   lanes_[index(lane_id::control)]->settle();
-  if (beside != nullptr && beside->up()) bulk->leave_path(reason);
+  if (beside != nullptr && beside->up()) bulk->doubt_path(*beside, reason);
 }
 
 /// Only looks at which another path answers count, so that a peer that stands still loses no path.
@@ -222,9 +222,10 @@ void session::probe_paths() noexcept {
   control.each_up(
       [&](carrier& c) { doubt |= c.seen().waits || path_at(c.path()).health() == path_health::suspect; });
   if (lane* const bulk = lanes_[index(lane_id::bulk)].get(); bulk != nullptr && bulk->up()) {
-    carrier& c = bulk->active();
-    doubt |= c.seen().waits;
-    if (c.seen().waits && c.probes().due(now, endpoint_.options_.rails_detect / 2)) c.send_probe();
+    bulk->each_up([&](carrier& c) {
+      doubt |= c.seen().waits;
+      if (c.seen().waits && c.probes().due(now, endpoint_.options_.rails_detect / 2)) c.send_probe();
+    });
   }
   control.each_up([&](carrier& c) {
     const bool proves = path_at(c.path()).health() == path_health::proving;
@@ -240,6 +241,7 @@ void session::probe_paths() noexcept {
 void session::watch_bulk_path() noexcept {
   lane* const bulk = lanes_[index(lane_id::bulk)].get();
   if (bulk == nullptr) return;
+  bulk->watch_attempts();
   lane& control = *lanes_[index(lane_id::control)];
   carrier& c = bulk->active();
   const auto carries = [&](path_key key) {
@@ -249,13 +251,14 @@ void session::watch_bulk_path() noexcept {
   if (c.up()) {
     c.seen().looks = 0;
     const path_key best = bulk->best_path();
-    if (best != c.path() && carries(best)) bulk->leave_path({errc::connection_lost, "a better path is back"});
+    if (best != c.path() && carries(best) && !bulk->opens_beside(best))
+      bulk->leave_path(c, {errc::connection_lost, "a better path is back"});
     return;
   }
   if (!c.attempting() || ++c.seen().looks < patience_of_bulk) return;
   c.seen().looks = 0;
   if (!carries(c.path()))
-    bulk->leave_path({errc::connection_lost, "no connection, while another path answers"});
+    bulk->leave_path(c, {errc::connection_lost, "no connection, while another path answers"});
 }
 
 }  // namespace scoll::transport
