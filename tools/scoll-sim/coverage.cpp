@@ -113,6 +113,10 @@ std::string_view to_string(mark m) noexcept {
     case several_rails: return "several rails";
     case rail_left: return "rail left";
     case rail_lost: return "rail lost";
+    case bulk_striped: return "bulk striped";
+    case memory_moved: return "memory moved";
+    case landing_cut: return "landing cut";
+    case cancel_held: return "cancel held";
   }
   return "?";
 }

@@ -114,6 +114,10 @@ enum class mark : std::uint8_t {
   rail_dead,                ///< a host's own rail was called dead
   rail_alive,               ///< such a rail was called alive again
   rail_returned,            ///< a rail that had just come back was used because the other one fell silent
+  bulk_striped,             ///< bulk data went by several paths at once
+  memory_moved,             ///< a transfer went on while rails failed
+  landing_cut,              ///< a copy of a message was cut off, because another one landed or had arrived
+  cancel_held,              ///< a cancel waited for messages that it had overtaken
   id_refused,     ///< a server with an id that is taken was told so, and so was the one that it asked
   several_rails,  ///< the nodes of a cluster had several rails
   rail_left,      ///< messages of a node went over from one rail to another

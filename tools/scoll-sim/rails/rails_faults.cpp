@@ -97,6 +97,12 @@ rails_plan draw_rails(const plan& p) {
   drawn.rails = random.chance(1, 3) ? 3 : 2;
   drawn.calls_one_way = random.chance(1, 3);
   drawn.weather = weather_of(random, p.faults);
+  draws loads(p.seed, "rails loads");
+  drawn.transfers = loads.chance(2, 5);
+  for (std::uint32_t rail = 0; rail < drawn.rails; ++rail) {
+    constexpr std::uint64_t speeds[]{80, 10'000, 40'000, 40'000, 160'000};
+    drawn.ps_per_byte.push_back(drawn.transfers ? loads.one_of(speeds) : 80);
+  }
   switch (drawn.weather) {
     case rails_weather::calm: break;
     case rails_weather::pauses: draw_pauses(drawn, random); break;
@@ -105,6 +111,10 @@ rails_plan draw_rails(const plan& p) {
     default: draw_storm(drawn, random); break;
   }
   draw_other_weather(p, drawn);
+  if (drawn.weather > rails_weather::storm) {
+    drawn.transfers = false;
+    std::ranges::fill(drawn.ps_per_byte, 80);
+  }
   std::ranges::sort(drawn.faults, {}, &rails_fault::at);
   drawn.faults_end = begin + seconds(8);
   for (const rails_fault& f : drawn.faults) drawn.faults_end = std::max(drawn.faults_end, f.until);

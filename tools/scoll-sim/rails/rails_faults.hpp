@@ -73,6 +73,9 @@ struct rails_plan {
   std::optional<std::uint32_t> claimed;
   /// A host that nobody reaches for longer than anybody waits.
   std::optional<std::uint32_t> cut_off;
+  bool transfers = false;  ///< class bulk moves memory
+  /// By rail; slow ones only if there are transfers.
+  std::vector<std::uint64_t> ps_per_byte;
   std::vector<rails_fault> faults;
   nanoseconds faults_end{0};
 };

@@ -14,6 +14,8 @@ using transport::message;
 using transport::node_id;
 
 constexpr std::uint32_t reply_capacity = 1024;
+// Set in the number of a request that is not answered.
+constexpr std::uint64_t kept_mark = std::uint64_t{1} << 63U;
 
 /// The payload of a request follows from its number, so that a damaged one is noticed.
 std::byte pattern(std::uint64_t number, std::size_t at) noexcept {
@@ -45,7 +47,7 @@ rails_host::rails_host(testing::sim_world& world, testing::sim_network& network,
   options.cluster = "rails";
   options.incarnation = who.claims ? 2 : 1;  // the younger one
   wire = std::make_unique<transport::endpoint>(home, set_, options, *this);
-  wire->route(transport::traffic_class::bulk, *this);
+  if (!who.transfers) wire->route(transport::traffic_class::bulk, *this);
   wire->listen("").value();
 }
 
@@ -71,8 +73,9 @@ std::size_t rails_host::open() const noexcept {
 void rails_host::begin(rails_call& call, std::size_t payload_bytes) {
   home.enter([&] {
     message& m = wire->acquire_message();
-    std::memcpy(m.head_space().data(), &call.what.number, sizeof call.what.number);
-    m.set_head_bytes(sizeof call.what.number);
+    const std::uint64_t number = call.what.number | (call.what.kept ? kept_mark : 0);
+    std::memcpy(m.head_space().data(), &number, sizeof number);
+    m.set_head_bytes(sizeof number);
     transport::buffer_ref buffer = wire->acquire_payload();
     SCOLL_ASSERT(buffer, "the buffers of a simulated host are enough for its calls");
     for (std::size_t i = 0; i < payload_bytes; ++i) buffer.data()[i] = pattern(call.what.number, i);
@@ -88,11 +91,14 @@ void rails_host::begin(rails_call& call, std::size_t payload_bytes) {
 void rails_host::on_request(transport::request_view& request) noexcept {
   std::uint64_t number = 0;
   if (request.head().size() == sizeof number) std::memcpy(&number, request.head().data(), sizeof number);
+  const bool keeps = (number & kept_mark) != 0;
+  number &= ~kept_mark;
   ++seen[{request.from().peer(), number}];
   const auto bytes = request.payload().bytes;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (bytes[i] != pattern(number, i)) return request.refuse({errc::checksum_mismatch, "altered"});
   }
+  if (keeps) return request.accept(*kept_.emplace_back(std::make_unique<transport::incoming>()));
   transport::incoming work;
   request.accept(work);
   message& m = wire->acquire_message();
@@ -100,6 +106,11 @@ void rails_host::on_request(transport::request_view& request) noexcept {
   m.set_head_bytes(sizeof number);
   m.copy_payload({}, wire::checksum({}));
   work.reply(m);
+}
+
+void rails_host::on_cancelled(transport::incoming& work, const transport::cancel_reason&) noexcept {
+  work.drop();
+  std::erase_if(kept_, [&](const auto& each) { return each.get() == &work; });
 }
 
 void rails_host::on_session_lost(transport::session& peer, const error& reason) noexcept {

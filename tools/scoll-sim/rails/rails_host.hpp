@@ -27,6 +27,7 @@ class rails_call final : public transport::exchange {
     std::uint32_t from;
     std::uint32_t to;
     transport::traffic_class klass;
+    bool kept = false;  ///< it is not answered, and will be cancelled
   };
 
   rails_call(testing::sim_world& world, const request& which) noexcept
@@ -51,7 +52,9 @@ class rails_host final : public transport::endpoint_events {
     std::uint32_t host;
     std::uint32_t hosts;  ///< that belong to the cluster
     std::size_t rails;
-    std::optional<std::uint32_t> claims;  ///< the host whose id it has, though that is another one
+    bool transfers = false;  ///< class bulk moves memory
+    std::optional<std::uint32_t> claims =
+        std::nullopt;  ///< the host whose id it has, though that is another one
   };
   rails_host(testing::sim_world& world, testing::sim_network& network, const particulars& who);
   ~rails_host();
@@ -67,6 +70,8 @@ class rails_host final : public transport::endpoint_events {
   void begin(rails_call& call, std::size_t payload_bytes);
   transport::session& to(std::uint32_t other) { return *wire->find(other + 1); }
   std::size_t open() const noexcept;
+  /// Requests that wait to be cancelled.
+  std::size_t kept() const noexcept { return kept_.size(); }
 
   testing::sim_executor home;
   std::map<std::pair<std::uint64_t, std::uint64_t>, int> seen;  ///< by caller and number
@@ -76,13 +81,12 @@ class rails_host final : public transport::endpoint_events {
 
  private:
   void on_request(transport::request_view& request) noexcept override;
-  void on_cancelled(transport::incoming& work, const transport::cancel_reason&) noexcept override {
-    work.drop();
-  }
+  void on_cancelled(transport::incoming& work, const transport::cancel_reason&) noexcept override;
   void on_session_lost(transport::session& peer, const error& reason) noexcept override;
   void on_rail_news(const transport::rail_news& said) noexcept override { news.push_back(said); }
 
   particulars who_;
+  std::vector<std::unique_ptr<transport::incoming>> kept_;
   std::deque<testing::sim_rail> rails_;
   transport::rail_set set_;
 };

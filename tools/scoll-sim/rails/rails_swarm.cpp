@@ -15,6 +15,7 @@
 #include "tools/scoll-sim/rails/rails_claimant.hpp"
 #include "tools/scoll-sim/rails/rails_faults.hpp"
 #include "tools/scoll-sim/rails/rails_host.hpp"
+#include "tools/scoll-sim/rails/rails_transfers.hpp"
 #include "tools/scoll-sim/rails/rails_verdicts.hpp"
 
 namespace scoll::sim {
@@ -37,6 +38,9 @@ constexpr nanoseconds longest_at_return = milliseconds(2'000);
 // A peer that does not answer is given up after ten seconds. Then a call waits for a connection, for a grace.
 constexpr nanoseconds longest_cut_off = seconds(13);
 constexpr nanoseconds errors_afterwards = seconds(2);
+// What slow rails with full queues add to that, and the longest transfer.
+constexpr nanoseconds slow_rails = milliseconds(500);
+constexpr nanoseconds longest_transfer = seconds(6);
 constexpr nanoseconds calm_before_end = seconds(25);
 // The moves of one side of a session while a rail flaps for 24 s: each doubling of the proof allows two.
 constexpr std::uint64_t most_moves = 14;
@@ -52,13 +56,18 @@ class rails_swarm {
         random_(p.seed, "rails calls") {
     world_.observe(observer);
     network_.common_path().model.latency = microseconds(static_cast<std::int64_t>(random_.between(5, 500)));
+    pace();
     for (std::uint32_t h = 0; h < plan_.hosts; ++h)
       hosts_.push_back(std::make_unique<rails_host>(
-          world_, network_, rails_host::particulars{h, plan_.hosts, plan_.rails, std::nullopt}));
+          world_, network_, rails_host::particulars{h, plan_.hosts, plan_.rails, plan_.transfers}));
     if (plan_.claimed) claimant_.emplace(world_, network_, plan_);
     for (std::uint32_t h = 0; h < plan_.hosts; ++h)
       hosts_[h]->home.enter([&] { hosts_[h]->introduce(plan_.misled == h); });
-    bulk_ = random_.chance(1, 2);
+    bulk_ = random_.chance(1, 2) && !plan_.transfers;
+    if (plan_.transfers)
+      transfers_ = std::make_unique<rails_transfers>(
+          world_, hosts_, p.seed,
+          [this](std::string_view property, std::string what) { violated(property, std::move(what)); });
   }
 
   run_report run() {
@@ -82,6 +91,18 @@ class rails_swarm {
           {std::string(property), fmt::format("{} ms: {}", world_.now() / milliseconds(1), what)});
   }
 
+  /// Rails of different speeds, if there are transfers.
+  void pace() {
+    if (!plan_.transfers) return;
+    const std::uint32_t places = plan_.hosts * plan_.rails;
+    for (std::uint32_t from = 0; from < places; ++from) {
+      for (std::uint32_t to = 0; to < places; ++to) {
+        network_.path(from, to).model.ps_per_byte =
+            std::max(plan_.ps_per_byte[from / plan_.hosts], plan_.ps_per_byte[to / plan_.hosts]);
+      }
+    }
+  }
+
   void begin(const rails_fault& f) {
     ++report_.faults;
     if (f.kind == rails_fault_kind::stall) return hosts_[f.host]->home.stall_until(f.until);
@@ -92,9 +113,12 @@ class rails_swarm {
   void go_on() {
     call();
     if (claimant_) claimant_->call();
+    if (bulk_) burst();
+    if (transfers_ != nullptr && calling_) transfers_->begin(world_.now() < plan_.faults_end);
     world_.run_until(world_.now() + rails_step);
     check_calls();
     if (claimant_) claimant_->check(hosts_, report_.found);
+    if (transfers_ != nullptr) transfers_->check(longest_transfer + 2 * paused());
     for (auto& h : hosts_) check_host(*h);
     verdicts_.check(world_.now(), report_.found);
     note_seen();
@@ -117,7 +141,36 @@ class rails_swarm {
     }
   }
 
+  /// Several large requests of class bulk at once, so that messages wait for links. One may be kept until its
+  /// caller cancels it.
+  void burst() {
+    if (!random_.chance(1, world_.now() < plan_.faults_end ? 16 : 80)) return;
+    const auto from = static_cast<std::uint32_t>(plan_.calls_one_way ? 0 : random_.below(plan_.hosts));
+    const auto to = static_cast<std::uint32_t>((from + random_.between(1, plan_.hosts - 1)) % plan_.hosts);
+    const auto under_way = std::ranges::count_if(calls_, [&](const rails_call& c) {
+      return c.what.from == from && c.what.to == to && c.ends == 0 && c.what.klass == traffic_class::bulk;
+    });
+    if (static_cast<std::size_t>(under_way) >= most_under_way) return;
+    for (std::uint64_t i = random_.between(4, 8); i-- != 0;) {
+      const bool kept = random_.chance(1, 10);
+      rails_call& one =
+          calls_.emplace_back(world_, rails_call::request{++numbers_, from, to, traffic_class::bulk, kept});
+      hosts_[from]->begin(one, random_.between(8'200, 30'000));
+    }
+  }
+
+  /// A request that is kept is cancelled when it has left.
+  void cancel(rails_call& c) {
+    if (!c.pending() || !c.transmitted()) return;
+    hosts_[c.what.from]->home.enter([&] { c.cancel(); });
+    c.ends = 1;
+    c.ended = world_.now();
+  }
+
   nanoseconds bound_of(const rails_call& c) const noexcept {
+    return bound_in_weather(c) + (plan_.transfers ? slow_rails : nanoseconds(0));
+  }
+  nanoseconds bound_in_weather(const rails_call& c) const noexcept {
     switch (plan_.weather) {
       case rails_weather::calm: return milliseconds(50);
       case rails_weather::gentle:
@@ -159,6 +212,9 @@ class rails_swarm {
   }
 
   void check_calls() {
+    for (rails_call& c : calls_) {
+      if (c.what.kept && c.ends == 0) cancel(c);
+    }
     while (!calls_.empty() && calls_.front().ends != 0) {
       check(calls_.front());
       calls_.pop_front();
@@ -177,6 +233,7 @@ class rails_swarm {
     const auto seen = hosts_[c.what.to]->seen.find({c.what.from + 1, c.what.number});
     const int times = seen == hosts_[c.what.to]->seen.end() ? 0 : seen->second;
     if (c.outcome && may_fail(c)) return;
+    if (c.what.kept && times <= 1 && !c.outcome) return;
     if (c.outcome || !c.intact)
       return violated("nothing is lost while a rail lives",
                       fmt::format("call {} of host {}: {}; {}", c.what.number, c.what.from,
@@ -212,6 +269,8 @@ class rails_swarm {
                fmt::format("node {}: {} replays, {} duplicates", host, count.replays, count.duplicates));
     if (plan_.weather == rails_weather::flapping && count.path_moves > most_moves * (plan_.hosts - 1) * 2)
       violated("nobody flaps", fmt::format("node {} moved {} times", host, count.path_moves));
+    if (count.stripe_most > h.wire->options().window[3] - 2)
+      violated("within bounds", fmt::format("a path of node {} held {} segments", host, count.stripe_most));
     if (world_.livelocked() != world_.hosts()) violated("no livelock", "a host ran without end");
   }
 
@@ -295,6 +354,12 @@ class rails_swarm {
 
   /// Nothing is called any more. When what is under way has settled, both sides have the same connections.
   void halves_agree() {
+    calling_ = false;
+    for (int i = 0; i < 4000 && transfers_ != nullptr && !transfers_->idle() && nothing_found(); ++i) {
+      world_.run_until(world_.now() + rails_step);
+      transfers_->check(longest_transfer + 2 * paused());
+    }
+    calling_ = true;
     world_.run_until(world_.now() + seconds(4));
     check_calls();
     for (std::uint32_t a = 0; a < plan_.hosts; ++a) {
@@ -318,10 +383,17 @@ class rails_swarm {
   void settle() {
     if (claimant_) claimant_->check_at_end(report_.found);
     for (auto& h : hosts_) prefers_the_first(*h);
+    calling_ = false;
     const nanoseconds end = world_.now() + seconds(12);
     while (world_.now() < end) world_.run_until(world_.now() + rails_step);
     check_calls();
     if (!calls_.empty()) late(calls_.front());
+    if (transfers_ != nullptr) transfers_->close();
+    for (auto& h : hosts_) {
+      if (h->kept() != 0)
+        violated("every cancel is heard",
+                 fmt::format("node {} keeps {} requests", h->wire->options().self, h->kept()));
+    }
     ends_are_told_once();
     nothing_is_made_up();
     for (auto& h : hosts_) credit_is_conserved(*h);
@@ -374,11 +446,22 @@ class rails_swarm {
     });
   }
 
+  void note_what_was_seen() {
+    for (auto& h : hosts_) {
+      const transport::endpoint_statistics& count = h->wire->statistics();
+      report_.seen.saw(mark::bulk_striped, count.stripes_joined != 0);
+      report_.seen.saw(mark::landing_cut, count.landings_cut != 0);
+      report_.seen.saw(mark::cancel_held, count.cancels_held != 0);
+    }
+    report_.seen.saw(mark::memory_moved, transfers_ != nullptr && transfers_->done() != 0);
+  }
+
   run_report conclude() {
     report_.trace_hash = world_.trace_hash();
     report_.events = world_.events();
     report_.bytes = network_.bytes_carried();
     report_.lives = plan_.hosts;
+    note_what_was_seen();
     run_report result = std::move(report_);
     result.last_events = describe(plan_);
     if (!result.found.empty()) return result;
@@ -409,6 +492,7 @@ class rails_swarm {
   testing::sim_network network_;
   draws random_;
   bool bulk_ = false;
+  bool calling_ = true;
   bool finished_ = false;
   std::uint64_t numbers_ = 0;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> made_;  // who has called whom, by number
@@ -416,6 +500,7 @@ class rails_swarm {
   std::vector<std::unique_ptr<rails_host>> hosts_;
   std::optional<rails_claimant> claimant_;
   rails_verdicts verdicts_{plan_, hosts_};
+  std::unique_ptr<rails_transfers> transfers_;
   run_report report_;
 };
 
