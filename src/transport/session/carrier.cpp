@@ -426,7 +426,7 @@ void carrier::write_batch() noexcept {
   count.bytes_copied += bytes;
   ++count.writes;
   link_->write(batch.frames());
-  lane_.gave(*this, carried);
+  if (batch.back().lent) lane_.gave(*this, carried);
   if (!all) link_->flush();
 }
 

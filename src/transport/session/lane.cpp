@@ -186,7 +186,10 @@ lent_range lane::place(const carrier& by, const frame_header& header,
 void lane::on_sequenced(carrier& c, frame_view& frame) noexcept {
   const frame_header& header = frame.header;
   if (c.landing_over(header.sequence)) return;  // another copy of it has arrived, or is about to
-  if (arrived_.has(header.sequence)) {          // replayed: it arrived before
+  const bool forgotten =
+      header.sequence > received() &&
+      SCOLL_MUTANT(rails_bitmap_forgotten, "what has arrived out of order is taken once more");
+  if (arrived_.has(header.sequence) && !forgotten) {  // replayed: it arrived before
     ++session_.endpoint_.statistics_.duplicates;
     if (SCOLL_MUTANT(duplicates_delivered) && header.type == frame_type::request)
       return session_.on_request(frame);

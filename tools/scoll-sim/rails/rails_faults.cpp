@@ -44,9 +44,11 @@ void draw_gentle(rails_plan& p, draws& random) {
                                      rails_fault_kind::half_open, rails_fault_kind::refuse};
   nanoseconds at = begin;
   for (int i = 0; i < 3; ++i) {
-    const nanoseconds lasts = ms(random.between(50, 5'000));
+    // A rail that is back while the segments that it held are being sent again brings late copies.
+    const bool brief = p.transfers && random.chance(1, 2);
+    const nanoseconds lasts = ms(brief ? random.between(600, 900) : random.between(50, 5'000));
     p.faults.push_back({at + ms(random.below(500)), at + lasts, random.one_of(kinds),
-                        static_cast<std::uint32_t>(random.below(p.hosts)),
+                        static_cast<std::uint32_t>(random.below(p.transfers ? 2 : p.hosts)),
                         static_cast<std::uint32_t>(random.chance(3, 4) ? 0 : 1), random.chance(1, 4)});
     at += lasts + respite + seconds(10);
   }
@@ -100,7 +102,7 @@ rails_plan draw_rails(const plan& p) {
   draws loads(p.seed, "rails loads");
   drawn.transfers = loads.chance(2, 5);
   for (std::uint32_t rail = 0; rail < drawn.rails; ++rail) {
-    constexpr std::uint64_t speeds[]{80, 10'000, 40'000, 40'000, 160'000};
+    constexpr std::uint64_t speeds[]{10'000, 40'000, 40'000, 160'000};
     drawn.ps_per_byte.push_back(drawn.transfers ? loads.one_of(speeds) : 80);
   }
   switch (drawn.weather) {

@@ -103,6 +103,12 @@ class rails_swarm {
     }
   }
 
+  bool near_fault() const noexcept {
+    return std::ranges::any_of(plan_.faults, [&](const rails_fault& f) {
+      return world_.now() >= f.at - milliseconds(300) && world_.now() <= f.until + milliseconds(500);
+    });
+  }
+
   void begin(const rails_fault& f) {
     ++report_.faults;
     if (f.kind == rails_fault_kind::stall) return hosts_[f.host]->home.stall_until(f.until);
@@ -114,7 +120,7 @@ class rails_swarm {
     call();
     if (claimant_) claimant_->call();
     if (bulk_) burst();
-    if (transfers_ != nullptr && calling_) transfers_->begin(world_.now() < plan_.faults_end);
+    if (transfers_ != nullptr && calling_) transfers_->begin(near_fault());
     world_.run_until(world_.now() + rails_step);
     check_calls();
     if (claimant_) claimant_->check(hosts_, report_.found);

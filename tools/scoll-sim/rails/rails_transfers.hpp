@@ -25,7 +25,7 @@ class rails_transfers {
   rails_transfers(testing::sim_world& world, std::vector<std::unique_ptr<rails_host>>& hosts,
                   std::uint64_t seed, report found);
 
-  /// Begins transfers in both directions now and then, if none is under way there.
+  /// Begins transfers in both directions, if none is under way there: at once or now and then.
   void begin(bool often);
   /// What must hold at any time; no transfer may take longer than `bound`.
   void check(nanoseconds bound);

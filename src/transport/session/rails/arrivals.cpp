@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "scoll/coro/mutants.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/lane.hpp"
 #include "transport/session/session.hpp"
@@ -17,12 +18,14 @@ namespace scoll::transport {
 /// arrive in order.
 bool lane::takes(std::uint64_t number) const noexcept {
   if (number == received() + 1) return true;
-  return id_ == lane_id::bulk && has_paths() && arrived_.within(number) && !arrived_.has(number);
+  if (id_ != lane_id::bulk || !has_paths() || !arrived_.within(number)) return false;
+  return !arrived_.has(number) || SCOLL_MUTANT(rails_bitmap_forgotten);
 }
 
 /// All other copies of the message that are landing are cut off: it has arrived, or a later copy lands.
 void lane::end_other_landings(const carrier& by, std::uint64_t number) noexcept {
-  if (others_.empty()) return;
+  if (others_.empty() || SCOLL_MUTANT(rails_landing_not_fenced, "a late copy of a message lands to its end"))
+    return;
   const auto end = [&](carrier& each) {
     if (&each != &by && each.landing() == number) each.cut_landing();
   };
@@ -44,7 +47,9 @@ bool carrier::landing_over(std::uint64_t number) noexcept {
 }
 
 void lane::on_cancel(frame_view& frame) noexcept {
-  if (frame.header.sequence <= received()) return session_.on_cancel(frame.head);
+  const bool in_order = frame.header.sequence <= received();
+  if (in_order || SCOLL_MUTANT(rails_cancel_overtakes, "a cancel is heard before what was sent before it"))
+    return session_.on_cancel(frame.head);
   ++session_.endpoint_.statistics_.cancels_held;
   cancels_.hold(frame.header.sequence, frame.head);
 }

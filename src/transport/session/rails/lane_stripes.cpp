@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "scoll/coro/mutants.hpp"
 #include "transport/session/class_index.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/lane.hpp"
@@ -211,7 +212,8 @@ bool lane::is_segment(const message& m) noexcept {
 
 /// The receiver remembers 256 numbers after the first one that is missing.
 bool lane::within_window(std::uint64_t number) noexcept {
-  return retained_.empty() || number < retained_.front().header().sequence + arrival_window::span;
+  return retained_.empty() || number < retained_.front().header().sequence + arrival_window::span ||
+         SCOLL_MUTANT(rails_window_unbounded, "more than 256 numbers are sent beyond one that is missing");
 }
 
 /// Messages whose connection is gone or suspected come first, then new ones.
@@ -237,7 +239,7 @@ bool lane::may_take(const carrier& c, const message& m) noexcept {
   const std::uint32_t others = others_that_carry(c);
   const std::uint32_t share = share_of(window, others);
   const auto full = [&](const carrier& each) { return stripes_->at(each.mark()).segments >= share; };
-  if (full(c)) return false;
+  if (full(c) && !SCOLL_MUTANT(rails_cap_ignored, "one of several paths may hold all segments")) return false;
   const link_load& own = stripes_->at(c.mark()).load;
   if (others == 0 || !own.known()) return true;
   const std::uint64_t queued = bytes_waiting();
@@ -273,12 +275,16 @@ std::uint64_t lane::bytes_waiting() noexcept {
 
 void lane::took_message(message& m, carrier& to, bool again) noexcept {
   if (!again) m.handed_to_ = stripes::undecided;
+  if (again &&
+      SCOLL_MUTANT(rails_freed_twice, "a message that is sent again by another path gets a new number"))
+    m.header().sequence = ++last_assigned_;
   stripes_->mark(m.handed_to_, to.mark(), is_segment(m));
   if (!is_segment(m) || others_that_carry(to) == 0) return;
   std::uint64_t& most = session_.endpoint_.statistics_.stripe_most;
   most = std::max<std::uint64_t>(most, stripes_->at(to.mark()).segments);
 }
 
+/// The link has been given a segment. Links tell the end of other batches when they like.
 void lane::gave(const carrier& c, std::uint64_t bytes) noexcept {
   if (stripes_ != nullptr && c.mark() != stripes::nobody) stripes_->at(c.mark()).load.gave(bytes, ex().now());
 }
