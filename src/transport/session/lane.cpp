@@ -185,7 +185,8 @@ lent_range lane::place(const carrier& by, const frame_header& header,
 
 void lane::on_sequenced(carrier& c, frame_view& frame) noexcept {
   const frame_header& header = frame.header;
-  if (c.landing_over(header.sequence)) return;  // another copy of it has arrived, or is about to
+  const bool cut_off = c.landing_over(header.sequence);  // another copy of it has arrived, or is about to
+  if (cut_off && !SCOLL_MUTANT(rails_cut_copy_counted, "a copy that was cut off counts as received")) return;
   const bool forgotten =
       header.sequence > received() &&
       SCOLL_MUTANT(rails_bitmap_forgotten, "what has arrived out of order is taken once more");
