@@ -119,7 +119,7 @@ class rails_swarm {
   void go_on() {
     call();
     if (claimant_) claimant_->call();
-    if (bulk_) burst();
+    if (bulk_ && plan_.weather <= rails_weather::storm) burst();
     if (transfers_ != nullptr && calling_) transfers_->begin(near_fault());
     world_.run_until(world_.now() + rails_step);
     check_calls();
@@ -158,6 +158,7 @@ class rails_swarm {
     });
     if (static_cast<std::size_t>(under_way) >= most_under_way) return;
     for (std::uint64_t i = random_.between(4, 8); i-- != 0;) {
+      made_.emplace_back(from, to);
       const bool kept = random_.chance(1, 10);
       rails_call& one =
           calls_.emplace_back(world_, rails_call::request{++numbers_, from, to, traffic_class::bulk, kept});

@@ -9,7 +9,7 @@ using namespace transfers;
 
 namespace {
 
-constexpr std::size_t mebibyte = 1U << 20U;
+constexpr std::size_t one_mebibyte = 1U << 20U;
 constexpr std::uint64_t ps_per_byte_of_200_mbit = 40'000;
 constexpr std::uint64_t ps_per_byte_of_50_mbit = 160'000;
 
@@ -81,8 +81,8 @@ double ratio(nanoseconds slow, nanoseconds fast) {
 TEST_CASE("two rails of equal speed carry bulk data nearly twice as fast as one") {
   paced_pair one({ps_per_byte_of_200_mbit});
   paced_pair both({ps_per_byte_of_200_mbit, ps_per_byte_of_200_mbit});
-  const auto alone = one.times(32 * mebibyte);
-  const auto together = both.times(32 * mebibyte);
+  const auto alone = one.times(32 * one_mebibyte);
+  const auto together = both.times(32 * one_mebibyte);
   CHECK(both.bulk_by(0));
   CHECK(both.bulk_by(1));
   CHECK(ratio(alone.first, together.first) >= 1.9);
@@ -99,8 +99,8 @@ TEST_CASE("a slow rail adds to a fast one") {
   paced_pair one({ps_per_byte_of_200_mbit});
   paced_pair both(slow_first ? std::vector{ps_per_byte_of_50_mbit, ps_per_byte_of_200_mbit}
                              : std::vector{ps_per_byte_of_200_mbit, ps_per_byte_of_50_mbit});
-  const auto alone = one.times(32 * mebibyte);
-  const auto together = both.times(32 * mebibyte);
+  const auto alone = one.times(32 * one_mebibyte);
+  const auto together = both.times(32 * one_mebibyte);
   CHECK(ratio(alone.first, together.first) >= 1.2);
   CHECK(ratio(alone.second, together.second) >= 1.2);
   CHECK(both.quiet());
@@ -109,7 +109,7 @@ TEST_CASE("a slow rail adds to a fast one") {
 
 TEST_CASE("with one rail bulk data have one connection") {
   paced_pair one({ps_per_byte_of_200_mbit});
-  one.times(8 * mebibyte);
+  one.times(8 * one_mebibyte);
   CHECK(one.p->left.counts().stripes_joined == 0);
   CHECK(one.p->left.open() == 2);
 }
@@ -119,9 +119,9 @@ TEST_CASE("a rail that falls silent in the middle of bulk data costs no error an
   const bool push = GENERATE(false, true);
   const nanoseconds lasts = GENERATE(nanoseconds(80ms), nanoseconds(400ms), nanoseconds(3s));
   INFO("rail " << rail << (push ? ", push, " : ", pull, ") << lasts / 1ms << " ms");
-  constexpr std::size_t size = 8 * mebibyte;
+  constexpr std::size_t size = 8 * one_mebibyte;
   paced_pair t({ps_per_byte_of_200_mbit, ps_per_byte_of_200_mbit});
-  t.times(4 * mebibyte);
+  t.times(4 * one_mebibyte);
   REQUIRE(t.bulk_by(0));
   REQUIRE(t.bulk_by(1));
   fenced there(made(size, 3));
@@ -153,16 +153,16 @@ TEST_CASE("a rail that falls silent in the middle of bulk data costs no error an
 
 TEST_CASE("a rail that is back carries bulk data again") {
   paced_pair t({ps_per_byte_of_200_mbit, ps_per_byte_of_200_mbit});
-  t.times(4 * mebibyte);
+  t.times(4 * one_mebibyte);
   t.w.block(1, 1, t.w.now() + 3s);
   const time_point until = t.w.clock.now() + 3s;
-  while (t.w.clock.now() < until) t.times(mebibyte);
-  const auto gone = t.times(8 * mebibyte);
+  while (t.w.clock.now() < until) t.times(one_mebibyte);
+  const auto gone = t.times(8 * one_mebibyte);
   for (int i = 0; i < 20 && !t.bulk_by(1); ++i) {
     t.p->traffic(100ms);
-    t.times(4 * mebibyte);
+    t.times(4 * one_mebibyte);
   }
   CHECK(t.bulk_by(1));
-  CHECK(ratio(gone.first, t.times(8 * mebibyte).first) >= 1.6);
+  CHECK(ratio(gone.first, t.times(8 * one_mebibyte).first) >= 1.6);
   t.p->check_clean();
 }
