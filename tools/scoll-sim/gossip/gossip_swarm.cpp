@@ -24,10 +24,10 @@ using std::chrono::seconds;
 constexpr nanoseconds step = milliseconds(50);
 constexpr nanoseconds calm = seconds(8);
 constexpr nanoseconds without_a_switch = std::chrono::minutes(5);
-constexpr std::size_t followed = 3;    // participants whose clock all others move to
-constexpr double longest_stall = 16;   // cycles
-constexpr double following_pace = 12;  // cycles in which a cycle is caught up with, clocks 1 % off
-constexpr double slowest = 1.02;       // for clocks up to 1 % slow that tick up to 1 % late
+constexpr std::size_t followed = 3;             // participants whose clock all others move to
+constexpr double longest_stall_in_gossip = 16;  // cycles
+constexpr double following_pace = 12;           // cycles in which a cycle is caught up with, clocks 1 % off
+constexpr double slowest = 1.02;                // for clocks up to 1 % slow that tick up to 1 % late
 
 /// One run: a calm, the faults, a calm and a last death.
 class swarm {
@@ -105,7 +105,7 @@ class swarm {
     const std::vector<std::uint64_t> clocks = clocks_from_highest();
     if (!environment_.weather.partitions || clocks.size() < 2) return 0;
     const auto behind = static_cast<double>(clocks.front() - clocks[std::min(followed, clocks.size() - 1)]);
-    return behind > longest_stall ? behind * following_pace : 0;
+    return behind > longest_stall_in_gossip ? behind * following_pace : 0;
   }
 
   std::vector<std::uint64_t> clocks_from_highest() const {

@@ -12,9 +12,11 @@
 
 #include "scoll/coro/error_format.hpp"
 #include "tools/scoll-sim/plan/draws.hpp"
+#include "tools/scoll-sim/rails/rails_bounds.hpp"
 #include "tools/scoll-sim/rails/rails_claimant.hpp"
 #include "tools/scoll-sim/rails/rails_faults.hpp"
 #include "tools/scoll-sim/rails/rails_host.hpp"
+#include "tools/scoll-sim/rails/rails_sightings.hpp"
 #include "tools/scoll-sim/rails/rails_transfers.hpp"
 #include "tools/scoll-sim/rails/rails_verdicts.hpp"
 
@@ -28,19 +30,6 @@ using transport::path_health;
 using transport::traffic_class;
 
 constexpr nanoseconds rails_step = milliseconds(5);
-// The longest call while one rail fails at a time, and in a storm. A stall of another kind comes on top: two
-// suspicions, one after the other, or a connection that has to be made first.
-constexpr nanoseconds longest_in_gentle = milliseconds(400);
-constexpr nanoseconds longest_bulk_in_gentle = milliseconds(800);
-constexpr nanoseconds longest_in_storm = seconds(4);
-// All paths are tried anew a second after the connected ones have fallen silent.
-constexpr nanoseconds longest_at_return = milliseconds(2'000);
-// A peer that does not answer is given up after ten seconds. Then a call waits for a connection, for a grace.
-constexpr nanoseconds longest_cut_off = seconds(13);
-constexpr nanoseconds errors_afterwards = seconds(2);
-// What slow rails with full queues add to that, and the longest transfer.
-constexpr nanoseconds slow_rails = milliseconds(500);
-constexpr nanoseconds longest_transfer = seconds(6);
 constexpr nanoseconds calm_before_end = seconds(25);
 // The moves of one side of a session while a rail flaps for 24 s: each doubling of the proof allows two.
 constexpr std::uint64_t most_moves = 14;
@@ -124,7 +113,7 @@ class rails_swarm {
     world_.run_until(world_.now() + rails_step);
     check_calls();
     if (claimant_) claimant_->check(hosts_, report_.found);
-    if (transfers_ != nullptr) transfers_->check(longest_transfer + 2 * paused());
+    if (transfers_ != nullptr) transfers_->check(bounds_.of_transfer());
     for (auto& h : hosts_) check_host(*h);
     verdicts_.check(world_.now(), report_.found);
     note_seen();
@@ -174,50 +163,6 @@ class rails_swarm {
     c.ended = world_.now();
   }
 
-  nanoseconds bound_of(const rails_call& c) const noexcept {
-    return bound_in_weather(c) + (plan_.transfers ? slow_rails : nanoseconds(0));
-  }
-  nanoseconds bound_in_weather(const rails_call& c) const noexcept {
-    switch (plan_.weather) {
-      case rails_weather::calm: return milliseconds(50);
-      case rails_weather::gentle:
-      case rails_weather::altered:
-      case rails_weather::lonely:
-        return c.what.klass == traffic_class::bulk ? longest_bulk_in_gentle : longest_in_gentle;
-      case rails_weather::pauses: return seconds(9);
-      case rails_weather::switched:
-      case rails_weather::returned: return longest_at_return;
-      case rails_weather::opposite: return plan_.cut_off ? longest_cut_off : silenced() + longest_in_storm;
-      default: return longest_in_storm + paused();
-    }
-  }
-  /// The longest that a host stands still.
-  nanoseconds paused() const noexcept {
-    nanoseconds longest{0};
-    for (const rails_fault& f : plan_.faults) {
-      if (f.kind == rails_fault_kind::stall) longest = std::max(longest, f.until - f.at);
-    }
-    return 2 * longest;
-  }
-
-  /// The longest that something is lost.
-  nanoseconds silenced() const noexcept {
-    nanoseconds longest{0};
-    for (const rails_fault& f : plan_.faults) longest = std::max(longest, f.until - f.at);
-    return longest;
-  }
-  /// True if the host that nobody reaches is one of the two.
-  bool are_parted(std::uint32_t a, std::uint32_t b) const noexcept {
-    return plan_.cut_off && (a == *plan_.cut_off || b == *plan_.cut_off);
-  }
-  /// True if all rails between two hosts dropped something for so long that their session had to end.
-  bool may_fail(const rails_call& c) const noexcept {
-    if (!are_parted(c.what.from, c.what.to)) return false;
-    return std::ranges::any_of(plan_.faults, [&](const rails_fault& f) {
-      return f.at <= world_.now() && c.began <= f.until + errors_afterwards;
-    });
-  }
-
   void check_calls() {
     for (rails_call& c : calls_) {
       if (c.what.kept && c.ends == 0) cancel(c);
@@ -227,7 +172,7 @@ class rails_swarm {
       calls_.pop_front();
     }
     for (const rails_call& c : calls_) {
-      if (c.ends == 0 && world_.now() - c.began > bound_of(c)) return late(c);
+      if (c.ends == 0 && world_.now() - c.began > bounds_.of_call(c)) return late(c);
     }
   }
   void late(const rails_call& c) {
@@ -239,7 +184,7 @@ class rails_swarm {
   void check(const rails_call& c) {
     const auto seen = hosts_[c.what.to]->seen.find({c.what.from + 1, c.what.number});
     const int times = seen == hosts_[c.what.to]->seen.end() ? 0 : seen->second;
-    if (c.outcome && may_fail(c)) return;
+    if (c.outcome && bounds_.may_fail(c, world_.now())) return;
     if (c.what.kept && times <= 1 && !c.outcome) return;
     if (c.outcome || !c.intact)
       return violated("nothing is lost while a rail lives",
@@ -247,14 +192,14 @@ class rails_swarm {
                                   describe(c.outcome), paths_of(hosts_[c.what.from]->to(c.what.to))));
     if (c.ends != 1 || times != 1)
       violated("each once, over all links", fmt::format("call {} arrived {} times", c.what.number, times));
-    if (c.ended - c.began > bound_of(c)) late(c);
+    if (c.ended - c.began > bounds_.of_call(c)) late(c);
   }
 
   void check_host(rails_host& h) {
     const transport::endpoint_statistics& count = h.wire->statistics();
     const std::uint64_t host = h.wire->options().self;
     for (const auto& [peer, why] : h.losses) {
-      if (!are_parted(static_cast<std::uint32_t>(host - 1), static_cast<std::uint32_t>(peer - 1)))
+      if (!bounds_.are_parted(static_cast<std::uint32_t>(host - 1), static_cast<std::uint32_t>(peer - 1)))
         return violated("a rail's death is not a node's",
                         fmt::format("node {} lost node {}: {}", host, peer, why));
     }
@@ -311,42 +256,17 @@ class rails_swarm {
       report_.seen.saw(mark::rail_flapped, each.deaths() + each.suspicions() >= 4);
       if (plan_.weather == rails_weather::returned || plan_.weather == rails_weather::switched ||
           plan_.weather == rails_weather::uneven)
-        note_use(s);
+        note_use(s, plan_, world_.now(), report_.seen);
     });
-    if (plan_.misled) note_crossed();
+    if (plan_.misled) note_crossed(plan_, hosts_, report_.seen);
     if (claimant_) claimant_->note_seen(report_.seen);
     report_.seen.saw(mark::rail_dead, verdicts_.any_died());
     report_.seen.saw(mark::rail_alive, verdicts_.any_came_back());
     const bool waits = std::ranges::any_of(calls_, [&](const rails_call& c) {
-      return c.ends == 0 && world_.now() - c.began > longest_in_gentle;
+      return c.ends == 0 && world_.now() - c.began > rails_bounds::longest_in_gentle;
     });
     report_.seen.saw(mark::rail_opposite, plan_.weather == rails_weather::opposite && waits);
   }
-  /// Notes by which rail messages go while another one has failed.
-  void note_use(const transport::session& s) {
-    if (!s.connected(traffic_class::call)) return;
-    const std::uint8_t used = s.path_of(traffic_class::call).own;
-    for (const rails_fault& f : plan_.faults) {
-      if (f.at > world_.now() || world_.now() >= f.until) continue;
-      const bool spoiled = f.kind == rails_fault_kind::narrow || f.kind == rails_fault_kind::slow;
-      report_.seen.saw(mark::rail_uneven, spoiled && used == f.rail);
-      report_.seen.saw(mark::rail_switched, plan_.weather == rails_weather::switched && used != f.rail);
-      report_.seen.saw(mark::rail_returned, plan_.weather == rails_weather::returned &&
-                                                &f != &plan_.faults.front() && used != f.rail);
-    }
-  }
-  void note_crossed() {
-    const std::uint32_t a = *plan_.misled;
-    for (std::uint32_t b = 0; b < plan_.hosts; ++b) {
-      for (std::uint8_t i = 0; b != a && i < plan_.rails; ++i) {
-        for (std::uint8_t j = 0; j < plan_.rails; ++j)
-          report_.seen.saw(mark::rail_crossed,
-                           hosts_[a]->to(b).connected_by(traffic_class::call, {i, j}) &&
-                               !hosts_[b]->to(a).connected_by(traffic_class::call, {j, i}));
-      }
-    }
-  }
-
   /// Every end of a connection that one side has told belongs to an end that the other side has made.
   void ends_are_told_once() {
     std::uint64_t obeyed = 0;
@@ -364,7 +284,7 @@ class rails_swarm {
     calling_ = false;
     for (int i = 0; i < 4000 && transfers_ != nullptr && !transfers_->idle() && nothing_found(); ++i) {
       world_.run_until(world_.now() + rails_step);
-      transfers_->check(longest_transfer + 2 * paused());
+      transfers_->check(bounds_.of_transfer());
     }
     calling_ = true;
     world_.run_until(world_.now() + seconds(4));
@@ -498,6 +418,7 @@ class rails_swarm {
   testing::sim_world world_;
   testing::sim_network network_;
   draws random_;
+  rails_bounds bounds_{plan_};
   bool bulk_ = false;
   bool calling_ = true;
   bool finished_ = false;

@@ -1,0 +1,56 @@
+#include "tools/scoll-sim/rails/rails_bounds.hpp"
+
+#include <algorithm>
+
+namespace scoll::sim {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+nanoseconds rails_bounds::of_call(const rails_call& c) const noexcept {
+  return in_weather(c) + (plan_.transfers ? slow_rails : nanoseconds(0));
+}
+
+nanoseconds rails_bounds::in_weather(const rails_call& c) const noexcept {
+  switch (plan_.weather) {
+    case rails_weather::calm: return milliseconds(50);
+    case rails_weather::gentle:
+    case rails_weather::altered:
+    case rails_weather::lonely:
+      return c.what.klass == transport::traffic_class::bulk ? longest_bulk_in_gentle : longest_in_gentle;
+    case rails_weather::pauses: return seconds(9);
+    case rails_weather::switched:
+    case rails_weather::returned: return longest_at_return;
+    case rails_weather::opposite: return plan_.cut_off ? longest_cut_off : silenced() + longest_in_storm;
+    default: return longest_in_storm + paused();
+  }
+}
+
+/// Twice the longest time for which a host stands still.
+nanoseconds rails_bounds::paused() const noexcept {
+  nanoseconds longest{0};
+  for (const rails_fault& f : plan_.faults) {
+    if (f.kind == rails_fault_kind::stall) longest = std::max(longest, f.until - f.at);
+  }
+  return 2 * longest;
+}
+
+/// The longest that something is lost.
+nanoseconds rails_bounds::silenced() const noexcept {
+  nanoseconds longest{0};
+  for (const rails_fault& f : plan_.faults) longest = std::max(longest, f.until - f.at);
+  return longest;
+}
+
+bool rails_bounds::are_parted(std::uint32_t a, std::uint32_t b) const noexcept {
+  return plan_.cut_off && (a == *plan_.cut_off || b == *plan_.cut_off);
+}
+
+bool rails_bounds::may_fail(const rails_call& c, nanoseconds now) const noexcept {
+  if (!are_parted(c.what.from, c.what.to)) return false;
+  return std::ranges::any_of(plan_.faults, [&](const rails_fault& f) {
+    return f.at <= now && c.began <= f.until + errors_afterwards;
+  });
+}
+
+}  // namespace scoll::sim

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "tools/scoll-sim/rails/rails_faults.hpp"
+#include "tools/scoll-sim/rails/rails_host.hpp"
+
+namespace scoll::sim {
+
+/// How long calls and transfers may take in a run of rails, by its weather, and which calls may fail.
+class rails_bounds {
+ public:
+  /// The longest call while one rail fails at a time: two suspicions, one after the other, or a connection that
+  /// has to be made first.
+  static constexpr nanoseconds longest_in_gentle = std::chrono::milliseconds(400);
+
+  /// The plan must outlive the bounds.
+  explicit rails_bounds(const rails_plan& p) noexcept : plan_(p) {}
+
+  nanoseconds of_call(const rails_call& c) const noexcept;
+  nanoseconds of_transfer() const noexcept { return longest_transfer + 2 * paused(); }
+  /// True if the host that nobody reaches is one of the two.
+  bool are_parted(std::uint32_t a, std::uint32_t b) const noexcept;
+  /// True if all rails between two hosts dropped something for so long that their session had to end.
+  bool may_fail(const rails_call& c, nanoseconds now) const noexcept;
+
+ private:
+  static constexpr nanoseconds longest_bulk_in_gentle = std::chrono::milliseconds(800);
+  static constexpr nanoseconds longest_in_storm = std::chrono::seconds(4);
+  /// All paths are tried anew a second after the connected ones have fallen silent.
+  static constexpr nanoseconds longest_at_return = std::chrono::seconds(2);
+  /// A peer that does not answer is given up after ten seconds. Then a call waits for a connection, for a grace.
+  static constexpr nanoseconds longest_cut_off = std::chrono::seconds(13);
+  static constexpr nanoseconds errors_afterwards = std::chrono::seconds(2);
+  /// What slow rails with full queues add to that, and the longest transfer.
+  static constexpr nanoseconds slow_rails = std::chrono::milliseconds(500);
+  static constexpr nanoseconds longest_transfer = std::chrono::seconds(6);
+
+  nanoseconds in_weather(const rails_call& c) const noexcept;
+  nanoseconds paused() const noexcept;
+  nanoseconds silenced() const noexcept;
+
+  const rails_plan& plan_;
+};
+
+}  // namespace scoll::sim

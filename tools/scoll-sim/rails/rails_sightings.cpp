@@ -1,0 +1,32 @@
+#include "tools/scoll-sim/rails/rails_sightings.hpp"
+
+namespace scoll::sim {
+
+using transport::traffic_class;
+
+void note_use(const transport::session& s, const rails_plan& p, nanoseconds now, coverage& seen) {
+  if (!s.connected(traffic_class::call)) return;
+  const std::uint8_t used = s.path_of(traffic_class::call).own;
+  for (const rails_fault& f : p.faults) {
+    if (f.at > now || now >= f.until) continue;
+    const bool spoiled = f.kind == rails_fault_kind::narrow || f.kind == rails_fault_kind::slow;
+    seen.saw(mark::rail_uneven, spoiled && used == f.rail);
+    seen.saw(mark::rail_switched, p.weather == rails_weather::switched && used != f.rail);
+    seen.saw(mark::rail_returned,
+             p.weather == rails_weather::returned && &f != &p.faults.front() && used != f.rail);
+  }
+}
+
+void note_crossed(const rails_plan& p, std::vector<std::unique_ptr<rails_host>>& hosts, coverage& seen) {
+  const std::uint32_t a = *p.misled;
+  for (std::uint32_t b = 0; b < p.hosts; ++b) {
+    for (std::uint8_t i = 0; b != a && i < p.rails; ++i) {
+      for (std::uint8_t j = 0; j < p.rails; ++j) {
+        const bool here = hosts[a]->to(b).connected_by(traffic_class::call, {i, j});
+        seen.saw(mark::rail_crossed, here && !hosts[b]->to(a).connected_by(traffic_class::call, {j, i}));
+      }
+    }
+  }
+}
+
+}  // namespace scoll::sim

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tools/scoll-sim/coverage.hpp"
+#include "tools/scoll-sim/rails/rails_faults.hpp"
+#include "tools/scoll-sim/rails/rails_host.hpp"
+
+namespace scoll::sim {
+
+/// Notes by which rail messages go while another one has failed.
+void note_use(const transport::session& s, const rails_plan& p, nanoseconds now, coverage& seen);
+/// Notes connections that arrived at another rail than they named.
+void note_crossed(const rails_plan& p, std::vector<std::unique_ptr<rails_host>>& hosts, coverage& seen);
+
+}  // namespace scoll::sim
