@@ -13,7 +13,7 @@
 namespace scoll::sim {
 namespace {
 
-constexpr std::size_t most_bytes = 1U << 20U;
+constexpr std::size_t most_bytes_of_transfer = 1U << 20U;
 
 constexpr std::size_t cargoes = 251;
 
@@ -21,7 +21,7 @@ constexpr std::size_t cargoes = 251;
 /// byte repeated.
 std::span<const std::byte> moved_content(std::uint64_t number, std::size_t size) {
   static const std::vector<std::byte> all = [] {
-    std::vector<std::byte> bytes(most_bytes + cargoes);
+    std::vector<std::byte> bytes(most_bytes_of_transfer + cargoes);
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7 + (i >> 9));
     return bytes;
   }();
@@ -46,8 +46,8 @@ rails_transfers::rails_transfers(testing::sim_world& world, std::vector<std::uni
     direction& d = directions_.emplace_back();
     d.from = from;
     d.to = 1 - from;
-    d.here.resize(most_bytes);
-    d.there.resize(most_bytes);
+    d.here.resize(most_bytes_of_transfer);
+    d.there.resize(most_bytes_of_transfer);
     rails_host& owner = *hosts_[d.to];
     owner.home.enter([&] {
       d.exposed = transport::memory_region::expose(*owner.wire, std::span<std::byte>(d.there),
@@ -65,7 +65,8 @@ void rails_transfers::begin(bool often) {
     constexpr std::uint32_t segments[]{512, 9'000, 32'768, 131'072, 131'072};
     const std::uint32_t segment = random_.one_of(segments);
     const std::uint64_t count = segment == 512 ? random_.between(200, 700) : random_.between(4, 24);
-    const std::size_t size = std::min<std::size_t>(most_bytes, segment * count - random_.below(segment));
+    const std::size_t size =
+        std::min<std::size_t>(most_bytes_of_transfer, segment * count - random_.below(segment));
     const bool push = random_.chance(3, 4);
     d.busy = true;
     d.began = world_.now();
