@@ -56,6 +56,11 @@ void peer_load::pull_once(node_id from) {
   scope_.spawn(single_pull(from));
 }
 
+void peer_load::push_once(node_id to) {
+  expected_of(to);
+  scope_.spawn(single_push(to));
+}
+
 void peer_load::watch_lateness() {
   scope_.spawn(lateness_loop());
 }
@@ -142,6 +147,18 @@ task<void> peer_load::single_pull(node_id from) {
   mine.memory.resize(peer_node::region_bytes);
   const status outcome = co_await pull_into(mine, from, true);
   outcome.ignore();
+}
+
+task<void> peer_load::single_push(node_id to) {
+  const time_point began = now();
+  const auto region = co_await region_of(to);
+  status outcome = region ? status() : status(region.error());
+  if (outcome) {
+    const push_status pushed =
+        co_await push(node_.wire(), *region, 0, std::span<const std::byte>(expected_of(to)));
+    if (!pushed) outcome = pushed.error();
+  }
+  finish({"push", to, ++numbers_, now() - began, outcome}, true);
 }
 
 task<status> peer_load::pull_into(place& into, node_id from, bool single) {

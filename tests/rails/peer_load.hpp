@@ -42,6 +42,8 @@ class peer_load {
   void call_once(transport::node_id to);
   /// Pulls the whole region once, without a deadline, and gives the memory back.
   void pull_once(transport::node_id from);
+  /// Pushes a whole region's worth of bytes once, without a deadline: those that the region has anyway.
+  void push_once(transport::node_id to);
   /// Waits until all that runs has ended.
   task<void> end();
   /// Counts the bytes of memory that was given back and has changed since.
@@ -74,6 +76,7 @@ class peer_load {
   task<void> lateness_loop();
   task<void> single_call(transport::node_id to);
   task<void> single_pull(transport::node_id from);
+  task<void> single_push(transport::node_id to);
   task<status> call(transport::node_id to, bool single);
   task<status> pull_into(place& into, transport::node_id from, bool single);
   task<result<transport::region_descriptor>> region_of(transport::node_id peer);

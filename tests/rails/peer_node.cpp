@@ -63,7 +63,7 @@ peer_node::peer_node(reactor& loop, const node_settings& settings, on_lost lost)
 status peer_node::start() {
   const status listening = endpoint_->listen("");
   if (!listening) return listening;
-  auto exposed = memory_region::expose(*endpoint_, std::span<const std::byte>(memory_));
+  auto exposed = memory_region::expose(*endpoint_, std::span<std::byte>(memory_), memory_access::read_write);
   if (!exposed) return exposed.error();
   region_ = std::move(*exposed);
   return {};

@@ -122,6 +122,8 @@ task<void> obey(const ordered_json& command, peer_node& node, peer_load& load, o
     load.call_once(peer);
   } else if (what == "pull_once") {
     load.pull_once(peer);
+  } else if (what == "push_once") {
+    load.push_once(peer);
   } else if (what == "mark") {
     answer["state"] = state_of(node, load);
     load.mark();
