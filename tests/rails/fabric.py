@@ -26,6 +26,7 @@ def enter():
     if os.environ.get(INSIDE):
         run("mount", "-t", "tmpfs", "tmpfs", "/run")  # the names of namespaces stay private
         pathlib.Path("/run/netns").mkdir()
+        run("mount", "-t", "proc", "proc", "/proc")  # processes have other numbers in here
         run("ip", "link", "set", "lo", "up")
         return
     said = []

@@ -104,7 +104,8 @@ task<void> peer_load::single_call(node_id to) {
 }
 
 task<status> peer_load::call(node_id to, bool single) {
-  const ask head{.number = node_.wire().options().self << 48U | ++numbers_, .what = ask::kind::echo};
+  const ask head{.number = node_.wire().options().self << numbers_seen::caller_shift | ++numbers_,
+                 .what = ask::kind::echo};
   std::array<std::byte, call_bytes> payload;
   fill_payload(head.number, payload);
   question q;
@@ -158,7 +159,7 @@ task<void> peer_load::single_push(node_id to) {
         co_await push(node_.wire(), *region, 0, std::span<const std::byte>(expected_of(to)));
     if (!pushed) outcome = pushed.error();
   }
-  finish({"push", to, ++numbers_, now() - began, outcome}, true);
+  finish({"push", to, 0, now() - began, outcome}, true);
 }
 
 task<status> peer_load::pull_into(place& into, node_id from, bool single) {

@@ -83,7 +83,7 @@ void peer_node::on_request(request_view& request) noexcept {
     work.reply(compose(*endpoint_, head, std::as_bytes(std::span(&name, 1))));
     return;
   }
-  twice_ += !numbers_.insert(head.number).second;
+  twice_ += !numbers_.add(head.number);
   damaged_ += !is_payload(head.number, request.payload().bytes);
   work.reply(compose(*endpoint_, head, request.payload().bytes));
 }

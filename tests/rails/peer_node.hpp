@@ -7,10 +7,10 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "scoll/coro/event.hpp"
+#include "tests/rails/numbers_seen.hpp"
 #include "transport/io/reactor.hpp"
 #include "transport/memory/memory_region.hpp"
 #include "transport/session/endpoint.hpp"
@@ -66,7 +66,7 @@ class peer_node final : public transport::endpoint_events {
   status start();
   transport::endpoint& wire() noexcept { return *endpoint_; }
 
-  std::uint64_t served() const noexcept { return numbers_.size(); }
+  std::uint64_t served() const noexcept { return numbers_.count(); }
   std::uint64_t twice() const noexcept { return twice_; }
   std::uint64_t damaged() const noexcept { return damaged_; }
 
@@ -85,7 +85,7 @@ class peer_node final : public transport::endpoint_events {
   std::unique_ptr<transport::endpoint> endpoint_;
   std::vector<std::byte> memory_;
   transport::memory_region region_;
-  std::unordered_set<std::uint64_t> numbers_;
+  numbers_seen numbers_;
   std::uint64_t twice_ = 0;
   std::uint64_t damaged_ = 0;
 };

@@ -108,7 +108,8 @@ class carrier final : public link_events, public connect_events {
 
   /// What the looks at several paths have seen of this connection.
   struct silence {
-    bool waits = false;  ///< it has left something unanswered, since `since`
+    bool waits = false;    ///< it has left something unanswered, since `since`
+    bool shunned = false;  ///< the other connections of a bulk lane carry its messages, since `shunned_at`
     time_point since{};
     time_point floor{};       ///< when the peer's transport last acknowledged bytes in doubt
     std::uint64_t front = 0;  ///< the first message that is not acknowledged, since `front_since`
@@ -117,7 +118,6 @@ class carrier final : public link_events, public connect_events {
     std::uint32_t looks = 0;     ///< while it is suspected and others answer, or while it connects
     std::uint32_t mute = 0;      ///< looks, while it is one of several, and does not answer
     std::uint64_t bytes = 0;     ///< `acknowledged_bytes` at the last look meanwhile
-    bool shunned = false;  ///< the other connections of a bulk lane carry its messages, since `shunned_at`
     time_point shunned_at{};
   };
   silence& seen() noexcept { return silence_; }
@@ -184,22 +184,22 @@ class carrier final : public link_events, public connect_events {
   transport::lane& lane_;
   path_key path_;
   bool made_here_ = false;
+  state state_ = state::idle;
   std::uint8_t mark_ = 0;
   bool downs_due_ = false;  // see `tell_downs`
+  bool probe_due_ = false;
+  bool answer_due_ = false;
+  bool cut_off_ = false;  // what is landing
   std::uint64_t attempt_ = 0;
   silence silence_;
-  state state_ = state::idle;
   link* link_ = nullptr;
   remote_access* remote_ = nullptr;  // of the link, while it is up
   message* cursor_ = nullptr;
   std::uint64_t landing_ = 0;
-  bool cut_off_ = false;             // what is landing
   std::uint64_t said_received_ = 0;  // in the greeting
   std::uint64_t peer_received_ = 0;  // while welcomed
   prober prober_;
   probe answer_;  // to the peer's latest probe
-  bool probe_due_ = false;
-  bool answer_due_ = false;
   nanoseconds backoff_{0};
   member_timer<&carrier::resume_after_pause> pause_timer_{*this};
   member_timer<&carrier::greeting_over> greeting_timer_{*this};

@@ -259,6 +259,10 @@ class lane final {
 
   session& session_;
   lane_id id_;
+  bool acknowledge_now_ = false;
+  bool left_ = false;
+  bool lost_ = false;
+  bool was_up_ = false;  // since the session began, or since the lane was last lost
   std::unique_ptr<carrier> carrier_;
   std::unique_ptr<carrier> spare_;  // made when first needed
   // One for each further path, made when first needed.
@@ -272,10 +276,6 @@ class lane final {
   number_set placed_;     // messages that have not arrived and whose payloads have begun to
   held_cancels cancels_;  // those that have overtaken other messages
   std::uint64_t acknowledgement_sent_ = 0;
-  bool acknowledge_now_ = false;
-  bool left_ = false;
-  bool lost_ = false;
-  bool was_up_ = false;  // since the session began, or since the lane was last lost
   time_point unacknowledged_since_{};
   std::uint64_t attempts_ = 0;
   std::uint64_t peer_attempts_ = 0;
