@@ -18,7 +18,7 @@ constexpr std::uint32_t fair_calls = 100;
 
 /// What an idle client costs its server, in bytes of the heap beside the pools, whose size does not depend on
 /// the number of clients; docs/shipper.md says so, too.
-constexpr std::uint64_t bytes_per_client = 2750;
+constexpr std::uint64_t bytes_per_client = 2500;
 
 /// The clients that have a place.
 std::vector<std::uint32_t> served(const client_crowd& c) {

@@ -154,6 +154,8 @@ class sim_network {
   std::uint64_t access_errors() const noexcept { return access_errors_; }
 
   std::uint64_t bytes_carried() const noexcept { return bytes_carried_; }
+  /// How often a queue of bytes on their way needed more memory, which no real network takes from a process.
+  std::uint64_t queue_growths() const noexcept { return queue_growths_; }
   /// The connection attempts that began while the other host was connecting to this one. Both lanes of a peer
   /// count alike, because a network knows addresses only.
   std::uint64_t crossings() const noexcept { return crossings_; }
@@ -196,6 +198,7 @@ class sim_network {
   intrusive_list<repetition> repetitions_;
   tamper_function tamper_;
   std::uint64_t bytes_carried_ = 0;
+  std::uint64_t queue_growths_ = 0;
   std::uint64_t crossings_ = 0;
   std::uint64_t repeated_ = 0;
   std::optional<sim_remote_memory> remote_memory_;

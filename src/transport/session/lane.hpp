@@ -262,15 +262,15 @@ class lane final {
   bool acknowledge_now_ = false;
   bool left_ = false;
   bool lost_ = false;
-  bool was_up_ = false;  // since the session began, or since the lane was last lost
+  bool was_up_ = false;                 // since the session began, or since the lane was last lost
+  std::optional<path_key> carried_by_;  // by which messages of this session have gone last
   std::unique_ptr<carrier> carrier_;
   std::unique_ptr<carrier> spare_;  // made when first needed
   // One for each further path, made when first needed.
   std::vector<std::unique_ptr<carrier>> others_;
   // The peer's latest attempts on paths other than the first.
   std::vector<std::pair<path_key, std::uint64_t>> peer_attempts_by_;
-  std::unique_ptr<stripes> stripes_;    // of a bulk lane that sends by several connections
-  std::optional<path_key> carried_by_;  // by which messages of this session have gone last
+  std::unique_ptr<stripes> stripes_;  // of a bulk lane that sends by several connections
   std::uint64_t last_assigned_ = 0;
   arrival_window arrived_;
   number_set placed_;     // messages that have not arrived and whose payloads have begun to

@@ -113,7 +113,7 @@ sim_link::chunk* sim_link::tail(nanoseconds begins, nanoseconds due) noexcept {
     transport::buffer_ref bytes = network().chunks_.try_acquire();
     if (!bytes) return nullptr;
     const nanoseconds after = queue_.empty() ? nanoseconds(0) : queue_.back().due;
-    queue_.push_back({std::move(bytes), 0, begins, std::max(due, after)});
+    network().queue_growths_ += queue_.push_back({std::move(bytes), 0, begins, std::max(due, after)});
   }
   return &queue_.back();
 }

@@ -15,13 +15,16 @@ class small_queue {
   std::size_t size() const noexcept { return items_.size() - first_; }
   T& front() noexcept { return items_[first_]; }
   T& back() noexcept { return items_.back(); }
-  void push_back(T item) {
+  /// Returns true if the queue needed more memory for that.
+  bool push_back(T item) {
     constexpr std::size_t worth_it = 16;
     if (first_ >= worth_it && first_ * 2 >= items_.size()) {
       items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(first_));
       first_ = 0;
     }
+    const bool grows = items_.size() == items_.capacity();
     items_.push_back(std::move(item));
+    return grows;
   }
   void pop_front() noexcept {
     if (++first_ == items_.size()) clear();

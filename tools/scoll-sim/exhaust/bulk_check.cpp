@@ -23,6 +23,7 @@
 #include "scoll/coro/sync_wait.hpp"
 #include "scoll/node.hpp"
 #include "scoll/node_access.hpp"
+#include "tools/scoll-sim/exhaust/ending.hpp"
 #include "transport/sim/sim_network.hpp"
 #include "transport/sim/virtual_executor.hpp"
 
@@ -123,8 +124,6 @@ class bulk_trial {
   std::string fault() const;
 
  private:
-  task<void> stop(std::uint32_t i);
-  task<void> join() { co_await work_.join(); }
   task<void> tell();
   detail::engine& engine(std::uint32_t i) const { return detail::node_access::engine(*nodes_[i]); }
   std::uint64_t steps_of(std::uint32_t i) const;
@@ -183,15 +182,7 @@ bulk_trial::bulk_trial(const bulk_plan& plan, std::uint32_t members, std::uint32
 }
 
 bulk_trial::~bulk_trial() {
-  for (std::uint32_t i = 0; i < members_; ++i) work_.spawn(stop(i));
-  sync_wait(ex_, join());
-  nodes_.clear();
-  ex_.run_until_idle();
-}
-
-task<void> bulk_trial::stop(std::uint32_t i) {
-  const status ended = co_await nodes_[i]->shutdown(100ms);
-  static_cast<void>(ended);  // who is cut off cannot hand over what it holds
+  end_nodes(ex_, work_, nodes_, 100ms);
 }
 
 task<void> bulk_trial::tell() {

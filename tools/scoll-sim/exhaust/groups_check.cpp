@@ -15,6 +15,7 @@
 #include "scoll/coro/sync_wait.hpp"
 #include "scoll/node.hpp"
 #include "scoll/node_access.hpp"
+#include "tools/scoll-sim/exhaust/ending.hpp"
 #include "transport/sim/sim_network.hpp"
 #include "transport/sim/virtual_executor.hpp"
 
@@ -63,8 +64,6 @@ class group_trial {
   std::string fault() const;
 
  private:
-  task<void> stop(std::uint32_t i);
-  task<void> join();
   task<void> tell();
   bool lives(std::uint32_t i) const { return i != victim_; }
   detail::engine& engine(std::uint32_t i) const { return detail::node_access::engine(*nodes_[i]); }
@@ -114,19 +113,7 @@ group_trial::group_trial(const tree_spec& tree, std::uint32_t members)
 }
 
 group_trial::~group_trial() {
-  for (std::uint32_t i = 0; i < members_; ++i) work_.spawn(stop(i));
-  sync_wait(ex_, join());
-  nodes_.clear();
-  ex_.run_until_idle();
-}
-
-task<void> group_trial::stop(std::uint32_t i) {
-  const status ended = co_await nodes_[i]->shutdown(100ms);
-  static_cast<void>(ended);  // who is cut off cannot hand over what it holds
-}
-
-task<void> group_trial::join() {
-  co_await work_.join();
+  end_nodes(ex_, work_, nodes_, 100ms);
 }
 
 task<void> group_trial::tell() {

@@ -17,6 +17,7 @@
 #include "scoll/coro/sync_wait.hpp"
 #include "scoll/node.hpp"
 #include "scoll/ship/ship.hpp"
+#include "tools/scoll-sim/exhaust/ending.hpp"
 #include "transport/session/rails/rail_set.hpp"
 #include "transport/sim/sim_network.hpp"
 #include "transport/sim/virtual_executor.hpp"
@@ -102,8 +103,6 @@ class railed_trial {
   std::uint64_t frames() const;
   task<void> tell();
   task<void> call(std::uint32_t from);
-  task<void> stop(std::uint32_t i);
-  task<void> join() { co_await work_.join(); }
 
   bulk_plan plan_;
   testing::virtual_executor ex_;
@@ -165,15 +164,7 @@ void railed_trial::make_node(std::uint32_t i) {
 }
 
 railed_trial::~railed_trial() {
-  for (std::uint32_t i = 0; i < railed_nodes; ++i) work_.spawn(stop(i));
-  sync_wait(ex_, join());
-  nodes_.clear();
-  ex_.run_until_idle();
-}
-
-task<void> railed_trial::stop(std::uint32_t i) {
-  const status ended = co_await nodes_[i]->shutdown(1s);
-  static_cast<void>(ended);  // a fault has been found already if it fails
+  end_nodes(ex_, work_, nodes_, 1s);
 }
 
 task<void> railed_trial::tell() {
