@@ -27,6 +27,22 @@ elif [[ " $*" == *" --no-tests=error"* ]]; then
 fi
 """
 
+FAILED_CTEST = """#!/bin/bash
+while (($#)) && [[ $1 != --output-junit ]]; do shift; done
+cat >"$2" <<'EOF'
+<testsuite>
+<testcase name="one" status="run">
+<system-out>well</system-out>
+</testcase>
+<testcase name="two &lt;b&gt;" status="fail">
+<system-out>first
+1 &lt; 2, but it was not</system-out>
+</testcase>
+</testsuite>
+EOF
+exit 8
+"""
+
 # It writes down the run that finds a bug, after the name of the file.
 HUNTER = """#!/bin/bash
 [[ "${0##*/} $*" != $FAILING ]] || exit 1
@@ -142,6 +158,13 @@ class Dev(unittest.TestCase):
     def test_a_stage_without_tests_fails_unless_they_were_chosen(self):
         self.expect(1, "failed: debug coro  (ctest)", "test", failing=" --preset debug *")
         self.expect(0, "0 failed", "test", "a filter", failing=" --preset debug *")
+
+    def test_what_a_failed_test_has_printed_is_shown_at_the_end(self):
+        self.program("bin/ctest", FAILED_CTEST)
+        shown = self.dev("test", "--preset", "debug").stdout
+        self.assertIn("---- the end of what debug  two <b> printed:\nfirst\n1 < 2, but it was not\n", shown)
+        self.assertNotIn("well", shown)
+        self.assertIn("failed: debug  two <b>\n", shown)
 
     def test_check_leaves_nothing_out(self):
         left_out = " --preset release * -E *cluster-poll/*"
