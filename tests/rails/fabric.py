@@ -17,6 +17,8 @@ import sys
 INSIDE = "SCOLL_RAILS_INSIDE"
 PORT = 7001
 DROP_ALL = "1,6 0 0 2,"  # a program of one instruction, "return 2": the packet is dropped
+# Drops what comes from or goes to a port of TCP over IPv4 without options, and lets everything else through.
+DROP_PORT = "6,40 0 0 34,21 2 0 {port},40 0 0 36,21 0 1 {port},6 0 0 2,6 0 0 4294967295,"
 QUEUE = ("burst", "64k", "limit", "4m")  # of a limited interface: so long that a local sender never overflows it
 
 
@@ -152,6 +154,18 @@ class Fabric:
     def drop_both(self, host, nic):
         self.drop_out(host, nic)
         self.drop_in(host, nic)
+
+    def drop_connection(self, host, nic, port):
+        """Swallows all packets of the connection whose port at one of its ends is given."""
+        program = DROP_PORT.format(port=port)
+        run("tc", "filter", "add", "dev", self._port(host, nic), "ingress", "bpf", "da", "bytecode", program)
+        self._tc(host, "filter", "add", "dev", f"eth{nic}", "ingress", "bpf", "da", "bytecode", program)
+
+    def connections(self, host, nic):
+        """The established connections of an interface, each by the port of the end that made it."""
+        listed = run(*self.inside(host), "ss", "-H", "-t", "-n", "state", "established", "src", self.address(host, nic))
+        ports = [[int(end.rpartition(":")[2]) for end in line.split()[2:4]] for line in listed.splitlines()]
+        return {own if own != PORT else theirs for own, theirs in ports}
 
     def let_through(self, host, nic):
         """Ends the drops of an interface."""

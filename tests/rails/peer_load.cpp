@@ -98,6 +98,17 @@ task<void> peer_load::call_loop(node_id to, nanoseconds pause) {
   }
 }
 
+task<std::vector<nanoseconds>> peer_load::time_calls(node_id to, std::size_t count, nanoseconds pause) {
+  std::vector<nanoseconds> times;
+  for (std::size_t i = 0; i < count; ++i) {
+    const time_point began = now();
+    const status outcome = co_await call(to, false);
+    if (outcome) times.push_back(now() - began);
+    co_await sleep_for(pause);
+  }
+  co_return times;
+}
+
 task<void> peer_load::single_call(node_id to) {
   const status outcome = co_await call(to, true);
   outcome.ignore();

@@ -44,6 +44,9 @@ class peer_load {
   void pull_once(transport::node_id from);
   /// Pushes a whole region's worth of bytes once, without a deadline: those that the region has anyway.
   void push_once(transport::node_id to);
+  /// Makes calls one after the other, with a pause between two, and tells how long each took. One that fails
+  /// is not among them, but among the failures.
+  task<std::vector<nanoseconds>> time_calls(transport::node_id to, std::size_t count, nanoseconds pause);
   /// Waits until all that runs has ended.
   task<void> end();
   /// Counts the bytes of memory that was given back and has changed since.

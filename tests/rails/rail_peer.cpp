@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -109,6 +110,25 @@ ordered_json state_of(peer_node& node, const peer_load& load) {
   return state;
 }
 
+/// The duration that a share of them (0 to 1) did not exceed.
+double quantile_ms(std::vector<nanoseconds>& times, double share) {
+  const auto at =
+      std::min(static_cast<std::size_t>(share * static_cast<double>(times.size())), times.size() - 1);
+  std::ranges::nth_element(times, times.begin() + static_cast<std::ptrdiff_t>(at));
+  return milliseconds_of(times[at]);
+}
+
+/// Makes calls one after the other, and adds to the answer how long they took.
+task<void> time_calls(const ordered_json& command, node_id peer, nanoseconds pause, peer_load& load,
+                      ordered_json& answer) {
+  std::vector<nanoseconds> times =
+      co_await load.time_calls(peer, command.at("count").get<std::size_t>(), pause);
+  answer["calls"] = times.size();
+  if (times.empty()) co_return;
+  answer["p50_ms"] = quantile_ms(times, 0.5);
+  answer["p99_ms"] = quantile_ms(times, 0.99);
+}
+
 /// Carries out a command, and adds to the answer.
 task<void> obey(const ordered_json& command, peer_node& node, peer_load& load, ordered_json& answer) {
   const std::string what = command.at("do");
@@ -118,6 +138,8 @@ task<void> obey(const ordered_json& command, peer_node& node, peer_load& load, o
     for (int i = command.value("callers", 1); i > 0; --i) load.keep_calling(peer, pause);
   } else if (what == "pull") {
     load.keep_pulling(peer, pause);
+  } else if (what == "time_calls") {
+    co_await time_calls(command, peer, pause, load, answer);
   } else if (what == "call_once") {
     load.call_once(peer);
   } else if (what == "pull_once") {

@@ -10,11 +10,13 @@ import peers
 
 REPEATED = 2
 EQUAL, UNEQUAL = 1.8, 1.15  # of the faster network alone
+CALLS, PAUSE_US = 400, 5000
+CALL_TIMES = 2  # the slowest calls, of what they take beside bulk data over one network
 
 
 class Stripes(unittest.TestCase):
-    def times(self, rates):
-        """How long a pull and a push take in milliseconds, over as many networks as there are rates."""
+    def over(self, rates, measure):
+        """What is measured between two nodes with as many networks as there are rates, when all are connected."""
         net = fabric.Fabric()
         nodes = []
         try:
@@ -27,13 +29,25 @@ class Stripes(unittest.TestCase):
             if len(rates) > 1:  # a single rail has no paths to choose from
                 peers.until(lambda: self.connected(near, far, len(rates)), "all rails stand")
             self.move("pull", near, far)  # which makes the connections
-            took = {what: min(self.move(what, near, far) for _ in range(REPEATED)) for what in ("pull", "push")}
+            measured = measure(near, far)
             self.check(near)
-            return took
+            return measured
         finally:
             for node in nodes:
                 node.close()
             net.remove()
+
+    def moves(self, near, far):
+        """How long a pull and a push take in milliseconds."""
+        return {what: min(self.move(what, near, far) for _ in range(REPEATED)) for what in ("pull", "push")}
+
+    def calls(self, near, far):
+        """How long calls take in milliseconds while one pull follows the other."""
+        near.tell("pull", peer=far.host)
+        before = near.state()["pulls"]
+        answer = near.tell("time_calls", peer=far.host, count=CALLS, pause_us=PAUSE_US)
+        self.assertGreater(near.state()["pulls"], before, "no pull went on beside the calls")
+        return answer
 
     def check(self, node):
         state = node.tell("end")["state"]
@@ -55,7 +69,7 @@ class Stripes(unittest.TestCase):
         return end["took_ms"]
 
     def compare(self, rates, wanted):
-        alone, together = self.times(rates[:1]), self.times(rates)
+        alone, together = self.over(rates[:1], self.moves), self.over(rates, self.moves)
         for what, time_ms in alone.items():
             told = {"what": what, "rates": rates, "alone_ms": round(time_ms), "together_ms": round(together[what]),
                     "times": round(time_ms / together[what], 2)}
@@ -64,6 +78,12 @@ class Stripes(unittest.TestCase):
 
     def test_two_equal_networks(self):
         self.compare(["200mbit", "200mbit"], EQUAL)
+
+    def test_calls_beside_bulk_data_over_two_networks(self):
+        alone, together = self.over(["200mbit"], self.calls), self.over(["200mbit"] * 2, self.calls)
+        print(json.dumps({"what": "calls", "alone": alone, "together": together}), flush=True)
+        self.assertEqual((alone["calls"], together["calls"]), (CALLS, CALLS))
+        self.assertLessEqual(together["p99_ms"], CALL_TIMES * alone["p99_ms"])
 
     def test_a_slow_network_beside_a_fast_one(self):
         self.compare(["200mbit", "50mbit"], UNEQUAL)
