@@ -19,6 +19,7 @@ tcp_rails::tcp_rails(transport::reactor& loop, std::vector<rail_entry> use,
     transport::tcp_options options = common;
     options.bind_source = source_of(each);
     options.device = each.device;
+    options.watch_interface = entries_.size() > 1;
     rails_.push_back(std::make_unique<transport::tcp_rail>(loop, options));
     transport::rail_traits traits{each.address, each.prefix, each.bulk, each.device};
     set_.add(each.name, *rails_.back(), std::move(traits)).value();

@@ -53,6 +53,7 @@ peer_node::peer_node(reactor& loop, const node_settings& settings, on_lost lost)
     tcp_options options;
     options.bind_source = place.source();
     options.device = place.device;
+    options.watch_interface = settings.rails.size() > 1;
     rails_.push_back(std::make_unique<tcp_rail>(loop, std::move(options)));
     const std::string name(1, static_cast<char>('a' + set_.size()));
     set_.add(name, *rails_.back(), {.listen = place.address, .prefix = place.prefix}).value();

@@ -11,6 +11,8 @@ import peers
 import traffic
 
 LIMIT_S = 6  # the proof of a second, the pause before the first connection that succeeds, and some more
+LONG_S = 8  # by then a dead path is tried only every six seconds
+HINTED_LIMIT_S = 3.5
 SHARE = 0.4  # of bulk, on each of two rails that carry it together
 
 
@@ -37,17 +39,17 @@ class Return(unittest.TestCase):
         by = self.sent(0.5)
         return min(by) >= SHARE * sum(by)
 
-    def lose_rail_a(self, used):
+    def lose_rail_a(self, used, lost_s=1.5):
         peers.until(self.pair.stands_by, "both rails stand")
         peers.until(used, "rail a is used")
         self.net.unplug(1, 0)
         peers.until(lambda: self.mostly_by(1), "all goes by rail b", limit_s=5)
-        time.sleep(1.5)
+        time.sleep(lost_s)
         self.net.plug(1, 0)
 
-    def expect_rail_a(self, lane, used):
+    def expect_rail_a(self, lane, used, limit_s=LIMIT_S):
         began = time.monotonic()
-        peers.until(used, "rail a is used again", limit_s=LIMIT_S)
+        peers.until(used, "rail a is used again", limit_s=limit_s)
         print(json.dumps({"lane": lane, "back_after_s": round(time.monotonic() - began, 1)}), flush=True)
         for node in self.pair.nodes:
             self.assertEqual(node.failures(), [])
@@ -58,6 +60,12 @@ class Return(unittest.TestCase):
         self.lose_rail_a(lambda: self.mostly_by(0))
         self.expect_rail_a("control", lambda: self.mostly_by(0))
         self.assertEqual([node.active(other) for node, other in zip(self.pair.nodes, (2, 1))], [0, 0])
+
+    def test_a_rail_is_tried_as_soon_as_its_interface_is_back(self):
+        for node, other in zip(self.pair.nodes, (2, 1)):
+            node.tell("call", peer=other, callers=2, pause_us=1000)
+        self.lose_rail_a(lambda: self.mostly_by(0), LONG_S)
+        self.expect_rail_a("control, after a long time", lambda: self.mostly_by(0), HINTED_LIMIT_S)
 
     def test_pulls_go_by_both_rails_again_when_the_dead_one_has_proven_itself(self):
         self.pair.nodes[0].tell("pull", peer=2, pause_us=1000)

@@ -108,6 +108,7 @@ std::string_view to_string(mark m) noexcept {
     case rail_opposite: return "rail opposite";
     case rail_dead: return "rail dead";
     case rail_alive: return "rail alive";
+    case rail_hinted: return "rail hinted";
     case rail_returned: return "rail returned";
     case id_refused: return "id refused";
     case several_rails: return "several rails";

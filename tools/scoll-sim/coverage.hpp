@@ -113,6 +113,7 @@ enum class mark : std::uint8_t {
   rail_opposite,            ///< calls waited for a host whose rails dropped what went one way
   rail_dead,                ///< a host's own rail was called dead
   rail_alive,               ///< such a rail was called alive again
+  rail_hinted,              ///< a rail was connected by because its interface told that it was back
   rail_returned,            ///< a rail that had just come back was used because the other one fell silent
   bulk_striped,             ///< bulk data went by several paths at once
   memory_moved,             ///< a transfer went on while rails failed

@@ -186,8 +186,11 @@ class endpoint final : private accept_events {
   void settle_rails(nanoseconds patience);
   void note_rail_loss(node_id peer, std::uint8_t number, time_point began);
   void note_rail_answer(std::uint8_t number, time_point left);
+  void return_to_rail(std::uint8_t number) noexcept;
   void stop_listening() noexcept;
   void on_accepted(link& accepted) noexcept override { accept(accepted, 0); }
+  void on_interface_hint(bool usable) noexcept override { heed_hint(0, usable); }
+  void heed_hint(std::uint8_t number, bool usable) noexcept;
   void accept(link& accepted, std::uint8_t by) noexcept;
   void on_identity(greeter& from, std::uint8_t lane_number, frame_view& frame) noexcept;
   result<session*> introduce(const identity& said, std::string_view from) noexcept;

@@ -38,6 +38,8 @@ struct endpoint_statistics {
   std::uint64_t landings_cut = 0, cancels_held = 0;
   /// How often one of this node's own rails was taken for dead.
   std::uint64_t rail_deaths = 0;
+  /// What own network interfaces have hinted at: that they are down, or back.
+  std::uint64_t rail_hints = 0;
   /// Links of peers with several paths that broke or were cut here, and those that ended because the peer had
   /// told so over another one.
   std::uint64_t links_cut = 0, links_ended_as_told = 0;

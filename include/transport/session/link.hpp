@@ -129,6 +129,9 @@ class link {
 class accept_events {
  public:
   virtual void on_accepted(link& accepted) noexcept = 0;
+  /// The network interface of the rail has lost its carrier or its address, or has both again. That is a
+  /// hint: it may be late, and it proves nothing about peers.
+  virtual void on_interface_hint(bool usable) noexcept { static_cast<void>(usable); }
 
  protected:
   ~accept_events() = default;

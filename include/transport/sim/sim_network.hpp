@@ -230,6 +230,10 @@ class sim_rail final : public transport::rail {
   /// The life has crashed: peers notice it as `how` says, the rail sends and receives nothing any more, and
   /// every connect fails. Call this before the executor is detached.
   void crash(sim_crash how);
+  /// Tells the owner that the interface is down, or back. It need not be true. The caller is inside the host.
+  void hint(bool usable) noexcept {
+    if (acceptor_ != nullptr) acceptor_->on_interface_hint(usable);
+  }
   /// Breaks all links of a crashed life now, so that it can be driven to its end.
   void break_all();
 

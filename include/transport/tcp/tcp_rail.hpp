@@ -23,6 +23,9 @@ struct tcp_options {
   /// The network interface by which the rail listens and connects, such as "eth0"; empty: the kernel chooses.
   /// Two rails whose addresses are in one network need it, for a source address chooses no interface.
   std::string device{};
+  /// Watches the network interface that has the listening address, or is the `device`, and tells the owner
+  /// when it is down and when it is back. That is of use to an owner with several rails.
+  bool watch_interface = false;
   /// The congestion control, such as "cubic". Empty: the system's default.
   std::string congestion_control{};
   /// How long a connection attempt may take. For a host name this includes its look-up, and what is left
@@ -45,6 +48,7 @@ struct tcp_options {
   resolve_function resolve{};
 };
 
+class interface_watch;
 class name_resolver;
 
 /// Links over TCP on a reactor, IPv4 and IPv6. One receive is always armed per link. Sends are batched: one
@@ -84,6 +88,7 @@ class tcp_rail final : public rail {
   buffer_pool frame_buffers_;
   std::string listen_address_;
   listener* listener_ = nullptr;
+  interface_watch* watch_ = nullptr;
   std::unique_ptr<name_resolver> names_;  // once a name has been connected to
   intrusive_list<connector> connecting_;
   gate open_;

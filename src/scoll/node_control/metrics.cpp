@@ -43,6 +43,7 @@ constexpr counter_row<wire_counts> wire_rows[] = {
     {"path_moves", &wire_counts::path_moves, "Times that messages went over to another path of a peer"},
     {"path_suspicions", &wire_counts::path_suspicions, "Paths that were suspected"},
     {"rail_deaths", &wire_counts::rail_deaths, "Own rails that were taken for dead"},
+    {"rail_hints", &wire_counts::rail_hints, "Changes of own network interfaces, down or back"},
     {"path_deaths", &wire_counts::path_deaths, "Paths that died"},
     {"replays", &wire_counts::replays, "Frames sent again on a new link"},
     {"duplicates", &wire_counts::duplicates, "Frames received again and dropped"},

@@ -96,8 +96,9 @@ class lane final {
   // Several paths (rails/lane_paths.cpp)
 
   bool has_paths() const noexcept { return session_.paths_ != nullptr; }
-  /// True if the lane may have a connection by that path, too.
-  bool has_place_for(path_key by) const noexcept;
+  /// True if the lane may have a connection by that path, too. A connection by a worse path may end for it.
+  bool make_place_for(path_key by) noexcept;
+  void retire(carrier& c) noexcept;
   /// The carrier by which the lane sends. The others of a control lane stand by, each on another path.
   carrier& active() noexcept { return *carrier_; }
   const carrier& active() const noexcept { return *carrier_; }
@@ -122,6 +123,8 @@ class lane final {
   void make_standby() noexcept;
   /// One of this node's own rails is alive again: connections by it are made soon.
   void return_to_rail(std::uint8_t number) noexcept;
+  /// The interface of one of this node's own rails may be down, or back.
+  void heed_hint(std::uint8_t number, bool usable) noexcept;
   /// Cuts a connection of a bulk lane and goes on by another path.
   void leave_path(carrier& c, const error& reason) noexcept;
   /// A connection of a bulk lane does not answer: goes on by the others, or by another path.
@@ -193,6 +196,7 @@ class lane final {
   void on_path_failure(carrier& c, const error& reason, bool was_up) noexcept;
   void on_path_up(carrier& c) noexcept;
   bool standby_wanted(const carrier& c) noexcept;
+  carrier* worse_than(path_key by) noexcept;
   carrier& carrier_on(path_key key) noexcept;
   carrier* best_up() noexcept;
   void go_over(carrier& next) noexcept;

@@ -242,7 +242,7 @@ result<bool> session::on_identity(const identity& said, lane& l, path_key by) no
   const bool continues =
       SCOLL_MUTANT(old_session_joined, "an identity is taken to be of the present session") ||
       (!rebooted && knows_us && said.epoch == peer_epoch_ && said.known_epoch == epoch_);
-  if (!l.has_place_for(by))
+  if (!l.make_place_for(by))
     return make_error(errc::busy, "node {} has {} connections here already", peer_,
                       path_table::most_connected);
   follow(said);

@@ -5,6 +5,7 @@
 #include "scoll/coro/error_format.hpp"
 #include "transport/io/address.hpp"
 #include "transport/io/name_resolver.hpp"
+#include "transport/tcp/interface_watch.hpp"
 #include "transport/tcp/tcp_connector.hpp"
 #include "transport/tcp/tcp_link.hpp"
 
@@ -133,11 +134,14 @@ status tcp_rail::listen(const std::string& address, accept_events& events) noexc
   if (!bound) return bound.error();
   listen_address_ = bound->to_string();
   listener_ = new listener(*this, std::move(*fd), events);
+  if (options_.watch_interface)
+    watch_ = interface_watch::begin(reactor_, open_, {*bound, options_.device}, events);
   return {};
 }
 
 void tcp_rail::stop_listening() noexcept {
   if (listener_ != nullptr) listener_->stop();
+  if (watch_ != nullptr) std::exchange(watch_, nullptr)->stop();
 }
 
 status tcp_rail::check_address(std::string_view address) const {

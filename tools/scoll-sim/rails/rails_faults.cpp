@@ -118,15 +118,17 @@ rails_plan draw_rails(const plan& p) {
     std::ranges::fill(drawn.ps_per_byte, 80);
   }
   std::ranges::sort(drawn.faults, {}, &rails_fault::at);
+  std::ranges::sort(drawn.hints, {}, &rails_hint::at);
   drawn.faults_end = begin + seconds(8);
   for (const rails_fault& f : drawn.faults) drawn.faults_end = std::max(drawn.faults_end, f.until);
+  for (const rails_hint& h : drawn.hints) drawn.faults_end = std::max(drawn.faults_end, h.at + seconds(1));
   return drawn;
 }
 
 std::string describe(const rails_plan& p) {
   constexpr std::string_view weathers[]{"calm",     "pauses", "gentle",   "flapping", "storm",
                                         "altered",  "uneven", "crossed",  "switched", "restless",
-                                        "opposite", "lonely", "returned", "claimed"};
+                                        "opposite", "lonely", "returned", "claimed",  "hinted"};
   constexpr std::string_view kinds[]{"cut",  "block", "block_out", "half_open", "lose_all", "refuse",
                                      "slow", "stall", "block_in",  "alter",     "narrow"};
   std::string text =
@@ -138,6 +140,9 @@ std::string describe(const rails_plan& p) {
     text += fmt::format("{:>6} to {:>6} ms: {} on rail {} of {}\n", f.at / milliseconds(1),
                         f.until / milliseconds(1), kinds[static_cast<std::size_t>(f.kind)], f.rail,
                         f.all_hosts ? "all hosts" : fmt::format("host {}", f.host));
+  for (const rails_hint& h : p.hints)
+    text += fmt::format("{:>6} ms: rail {} of host {} says that it is {}{}\n", h.at / milliseconds(1), h.rail,
+                        h.host, h.usable ? "back" : "down", h.is_true ? "" : ", for no reason");
   return text;
 }
 

@@ -29,6 +29,7 @@ enum class rails_weather : std::uint8_t {
   lonely,    ///< a rail of one host fails for seconds, or those of three hosts at once: only theirs are dead
   returned,  ///< a rail is back after a long time, and at once the other one falls silent
   claimed,   ///< a second server claims the id of one that is there, while rails fail one at a time
+  hinted,    ///< an interface tells that it is down, and that it is back, and others tell so for no reason
 };
 
 enum class rails_fault_kind : std::uint8_t {
@@ -61,6 +62,15 @@ struct rails_fault {
   }
 };
 
+/// What an interface of a host tells of itself.
+struct rails_hint {
+  nanoseconds at{0};
+  std::uint32_t host = 0;
+  std::uint32_t rail = 0;
+  bool usable = false;
+  bool is_true = false;  ///< a fault has just begun, or ended
+};
+
 /// What the seed draws for a run.
 struct rails_plan {
   rails_weather weather = rails_weather::calm;
@@ -77,6 +87,7 @@ struct rails_plan {
   /// By rail; slow ones only if there are transfers.
   std::vector<std::uint64_t> ps_per_byte;
   std::vector<rails_fault> faults;
+  std::vector<rails_hint> hints;
   nanoseconds faults_end{0};
 };
 

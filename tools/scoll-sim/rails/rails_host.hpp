@@ -69,6 +69,7 @@ class rails_host final : public transport::endpoint_events {
   void introduce(bool misled);
   void begin(rails_call& call, std::size_t payload_bytes);
   transport::session& to(std::uint32_t other) { return *wire->find(other + 1); }
+  testing::sim_rail& rail(std::size_t number) noexcept { return rails_[number]; }
   std::size_t open() const noexcept;
   /// Requests that wait to be cancelled.
   std::size_t kept() const noexcept { return kept_.size(); }

@@ -15,6 +15,7 @@
 #include "tools/scoll-sim/rails/rails_bounds.hpp"
 #include "tools/scoll-sim/rails/rails_claimant.hpp"
 #include "tools/scoll-sim/rails/rails_faults.hpp"
+#include "tools/scoll-sim/rails/rails_hints.hpp"
 #include "tools/scoll-sim/rails/rails_host.hpp"
 #include "tools/scoll-sim/rails/rails_sightings.hpp"
 #include "tools/scoll-sim/rails/rails_transfers.hpp"
@@ -115,6 +116,7 @@ class rails_swarm {
     if (claimant_) claimant_->check(hosts_, report_.found);
     if (transfers_ != nullptr) transfers_->check(bounds_.of_transfer());
     for (auto& h : hosts_) check_host(*h);
+    hints_.pass(world_.now(), report_.found);
     verdicts_.check(world_.now(), report_.found);
     note_seen();
   }
@@ -211,7 +213,7 @@ class rails_swarm {
                fmt::format("node {}: {}", host, describe(h.wire->last_violation())));
     if (count.answers_missing != 0)
       violated("nobody waits for nothing", fmt::format("node {} waits for more than is worked at", host));
-    const bool still = plan_.weather == rails_weather::calm || plan_.weather == rails_weather::pauses;
+    const bool still = plan_.weather == rails_weather::pauses || plan_.faults.empty();
     if (still && count.path_moves + count.path_suspicions + count.path_deaths + count.link_downs_sent != 0)
       violated("no work for nothing",
                fmt::format("node {}: {} moves, {} suspicions, {} deaths", host, count.path_moves,
@@ -260,6 +262,7 @@ class rails_swarm {
     });
     if (plan_.misled) note_crossed(plan_, hosts_, report_.seen);
     if (claimant_) claimant_->note_seen(report_.seen);
+    report_.seen.saw(mark::rail_hinted, hints_.any_heeded());
     report_.seen.saw(mark::rail_dead, verdicts_.any_died());
     report_.seen.saw(mark::rail_alive, verdicts_.any_came_back());
     const bool waits = std::ranges::any_of(calls_, [&](const rails_call& c) {
@@ -428,6 +431,7 @@ class rails_swarm {
   std::vector<std::unique_ptr<rails_host>> hosts_;
   std::optional<rails_claimant> claimant_;
   rails_verdicts verdicts_{plan_, hosts_};
+  rails_hints hints_{plan_, hosts_};
   std::unique_ptr<rails_transfers> transfers_;
   run_report report_;
 };

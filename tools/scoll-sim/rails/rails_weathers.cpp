@@ -35,6 +35,7 @@ class weather_maker {
       case rails_weather::opposite: return drop_opposite_ways();
       case rails_weather::lonely: return be_lonely();
       case rails_weather::returned: return fall_silent_at_return();
+      case rails_weather::hinted: return hint();
       default: return claim();
     }
   }
@@ -163,6 +164,27 @@ class weather_maker {
     }
   }
 
+  /// So long that nobody tries the rail when it comes back, unless a hint says so; or hints for no reason alone.
+  void hint() {
+    const std::uint32_t host = any_host();
+    const auto rail = static_cast<std::uint32_t>(random_.below(2));  // a third one need not be connected
+    const bool fails = random_.chance(3, 4);
+    for (int i = 0; i < 2 && fails; ++i) {
+      const nanoseconds lasts = time_of(random_.between(10'000, 30'000));
+      add(any_end(), lasts, host, rail);
+      if (random_.chance(3, 4))
+        plan_.hints.push_back({at_ + time_of(random_.below(200)), host, rail, false, true});
+      pass(lasts);
+      plan_.hints.push_back({at_ + time_of(random_.between(1, 50)), host, rail, true, true});
+      pass(rails_respite);
+    }
+    for (std::uint64_t i = random_.between(2, 12); i-- != 0;) {
+      const auto ms = static_cast<std::uint64_t>((at_ + seconds(6)) / milliseconds(1));
+      plan_.hints.push_back({time_of(random_.between(2'000, ms)), any_host(),
+                             fails ? (rail + 1) % plan_.rails : any_rail(), random_.chance(1, 2)});
+    }
+  }
+
   rails_plan& plan_;
   draws& random_;
   std::uint32_t most_hosts_;
@@ -177,7 +199,9 @@ void draw_other_weather(const plan& p, rails_plan& drawn) {
   constexpr rails_weather kinds[]{rails_weather::altered,  rails_weather::uneven,   rails_weather::crossed,
                                   rails_weather::switched, rails_weather::restless, rails_weather::opposite,
                                   rails_weather::lonely,   rails_weather::returned, rails_weather::claimed};
-  const rails_weather which = random.one_of(kinds);
+  draws hints(p.seed, "rails hints");
+  const bool hinted = hints.chance(1, 10);
+  const rails_weather which = hinted ? rails_weather::hinted : random.one_of(kinds);
   drawn.faults.clear();
   drawn.calls_one_way = random.chance(1, 4);
   weather_maker(drawn, random, p.hosts).make(which);

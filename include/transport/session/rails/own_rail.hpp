@@ -41,6 +41,11 @@ class own_rail {
   /// An attempt to connect by the rail is about to begin. Returns for how long it must wait; then it asks
   /// again. 0: it may begin.
   nanoseconds turn(time_point now) noexcept;
+  /// The rail may work again: the next attempt may begin at once, and the pauses are short again.
+  void try_soon() noexcept {
+    next_try_ = {};
+    pause_ = nanoseconds(0);
+  }
 
  private:
   struct loss {

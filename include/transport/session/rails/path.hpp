@@ -92,8 +92,10 @@ class path {
   void left() noexcept { ++moves_; }
   /// The pause before the next attempt to connect; they grow until the path is proven.
   nanoseconds next_pause() noexcept;
+  /// There is a reason to hope: the pauses are short again.
+  void hope() noexcept { pause_ = nanoseconds(0); }
   void try_at(time_point when) noexcept { next_try_ = when; }
-  /// The bulk lane could not use the path, and tries others until then.
+  /// The bulk lane could not use the path, and tries others until then, or until control is connected anew.
   void keep_bulk_away(time_point until) noexcept { bulk_after_ = until; }
   bool takes_bulk(time_point now) const noexcept { return now >= bulk_after_; }
   /// Takes over what has become of the same path under another rank.

@@ -43,10 +43,34 @@ std::size_t lane::connections() const noexcept {
          static_cast<std::size_t>(std::ranges::count_if(others_, busy));
 }
 
-bool lane::has_place_for(path_key by) const noexcept {
+bool lane::make_place_for(path_key by) noexcept {
   if (connections() < path_table::most_connected) return true;
   const carrier* const known = carrier_by(by);
-  return known != nullptr && !known->idle() && !known->pausing();
+  if (known != nullptr && !known->idle() && !known->pausing()) return true;
+  carrier* const worse = worse_than(by);
+  if (worse != nullptr) retire(*worse);
+  return worse != nullptr;
+}
+
+/// Of the connections of a control lane that stand by, the one by the least preferred path, if `by` is
+/// preferred to it; otherwise null.
+carrier* lane::worse_than(path_key by) noexcept {
+  if (id_ == lane_id::bulk || !has_paths()) return nullptr;
+  const auto rank_of = [&](const carrier& c) { return session_.path_at(c.path()).rank(); };
+  carrier* worst = nullptr;
+  for (auto& c : others_) {
+    if (c->up() && (worst == nullptr || rank_of(*c) > rank_of(*worst))) worst = c.get();
+  }
+  const bool worse = worst != nullptr && rank_of(*worst) > session_.path_at(by).rank();
+  return worse && !SCOLL_MUTANT(rails_places_kept, "connections by worse paths keep a better one out")
+             ? worst
+             : nullptr;
+}
+
+/// Ends a connection that stands by and is not needed. Nothing is wrong with its path.
+void lane::retire(carrier& c) noexcept {
+  session_.tell_link_over(c, {errc::busy, "a better path takes its place"});
+  c.stop();
 }
 
 bool lane::greeting(path_key by) const noexcept {
@@ -164,7 +188,7 @@ path_key lane::best_path() noexcept {
         preferred && p.health() == path_health::untried && p.failures() == 0 && p.takes_bulk(now);
     const bool shown = !bulk || hopeful || session_.connected_by(traffic_class::urgent, p.key()) ||
                        session_.connected_by(traffic_class::bulk, p.key());
-    return std::tuple(!p.usable(), !shown, p.standing(), p.failures() != 0, bulk && !p.takes_bulk(now),
+    return std::tuple(!p.usable(), !shown, bulk && !p.takes_bulk(now), p.standing(), p.failures() != 0,
                       !preferred, p.rank());
   };
   for (const path& each : session_.paths_->all()) {
@@ -248,7 +272,7 @@ void lane::make_standby() noexcept {
   for (std::size_t i = 0; i < session_.paths_->all().size(); ++i) {
     const path& each = session_.paths_->all()[i];
     if (each.key() == carrier_->path() || !each.reachable()) continue;
-    if (connections() >= path_table::most_connected) return;
+    if (connections() >= path_table::most_connected && worse_than(each.key()) == nullptr) return;
     carrier& c = carrier_on(each.key());
     const bool hopeful = each.usable() && each.failures() == 0;
     if (c.idle()) c.connect_after(first && hopeful ? nanoseconds(0) : path::first_pause);

@@ -96,7 +96,12 @@ void session::on_link_down(carrier& by, const frame_view& frame) noexcept {
                      SCOLL_MUTANT(rails_down_of_later_link, "the end of a connection ends the one after it"));
   if (same) {
     known.peer_told = true;
-    c->sever({errc::connection_lost, "the peer has given this connection up"});
+    const bool retired = said->reason == static_cast<std::uint16_t>(errc::busy) && !l->is_active(*c);
+    if (retired) {
+      l->retire(*c);
+    } else {
+      c->sever({errc::connection_lost, "the peer has given this connection up"});
+    }
     known.peer_told = false;
   }
   if (!by.up()) return;

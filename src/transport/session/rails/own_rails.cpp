@@ -89,9 +89,25 @@ void endpoint::note_rail_answer(std::uint8_t number, time_point left) {
   own_rail* const its = own_rail_at(number);
   if (its == nullptr || !its->answered(left)) return;
   handler_of(traffic_class::urgent).on_rail_news({number, false, its->lost_by()});
+  return_to_rail(number);
+}
+
+void endpoint::return_to_rail(std::uint8_t number) noexcept {
   for (auto& [node, peer] : sessions_) {
     lane* const control = peer->lanes_[index(lane_id::control)].get();
     if (control != nullptr) control->return_to_rail(number);
+  }
+}
+
+/// What the connections by the rail leave unanswered from now on is noticed as usual. Nothing is cut, because
+/// a hint may be wrong.
+void endpoint::heed_hint(std::uint8_t number, bool usable) noexcept {
+  if (SCOLL_MUTANT(rails_hint_ignored, "a rail whose interface is back is tried when its turn comes")) return;
+  ++statistics_.rail_hints;
+  if (own_rail* const its = own_rail_at(number); usable && its != nullptr) its->try_soon();
+  for (auto& [node, peer] : sessions_) {
+    lane* const control = peer->lanes_[index(lane_id::control)].get();
+    if (control != nullptr) control->heed_hint(number, usable);
   }
 }
 
@@ -126,12 +142,28 @@ nanoseconds lane::turn_of(const carrier& c) {
 
 /// An attempt that began while the rail was dead may have lost its first packet, and waits long for the next.
 void lane::return_to_rail(std::uint8_t number) noexcept {
-  for (auto& c : others_) {
-    if (c->path().own != number || (!c->pausing() && !c->attempting())) continue;
-    c->stop();
+  const auto begin_anew = [&](carrier& c) {
+    if (c.path().own != number || (!c.pausing() && !c.attempting())) return;
+    c.stop();
     const auto spread = static_cast<std::uint64_t>(return_spread.count());
-    c->connect_after(nanoseconds(static_cast<std::int64_t>(session_.endpoint_.random_.below(spread))));
+    c.connect_after(nanoseconds(static_cast<std::int64_t>(session_.endpoint_.random_.below(spread))));
+  };
+  begin_anew(*carrier_);
+  for (auto& c : others_) begin_anew(*c);
+}
+
+void lane::heed_hint(std::uint8_t number, bool usable) noexcept {
+  each_up([&](carrier& c) {
+    if (c.path().own != number) return;
+    if (!usable && SCOLL_MUTANT(rails_hint_believed, "an interface that is said to be down ends connections"))
+      return c.sever({errc::connection_lost, "its network interface is down"});
+    c.send_probe();
+  });
+  if (!usable || !has_paths()) return;
+  for (path& each : session_.paths_->all()) {
+    if (each.key().own == number) each.hope();
   }
+  return_to_rail(number);
 }
 
 }  // namespace scoll::transport

@@ -48,6 +48,7 @@ void path::trouble(time_point now, nanoseconds prove) noexcept {
 
 void path::came_up(time_point now) noexcept {
   failures_ = 0;
+  bulk_after_ = {};
   if (health_ == path_health::good || health_ == path_health::proving) return;
   answers_ = 0;
   const bool trusted = health_ == path_health::untried ||

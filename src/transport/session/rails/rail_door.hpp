@@ -17,6 +17,7 @@ class endpoint::rail_door final : public accept_events {
 
  private:
   void on_accepted(link& accepted) noexcept override { owner_.accept(accepted, number_); }
+  void on_interface_hint(bool usable) noexcept override { owner_.heed_hint(number_, usable); }
 
   endpoint& owner_;
   std::uint8_t number_;

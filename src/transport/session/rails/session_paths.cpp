@@ -23,9 +23,11 @@ namespace {
 /// The time between two probes of a connection that stands by.
 constexpr nanoseconds standby_probe_interval = std::chrono::seconds(5);
 
-/// A bulk connection that has not come up after this many looks, by a path that has no control connection, is
-/// tried elsewhere.
+/// A bulk connection that has not come up after this many looks is tried elsewhere: after more of them if the
+/// path has a control connection. Even that may have been made by the peer, and not be the way from here.
 constexpr std::uint32_t patience_of_bulk = 4;
+constexpr std::uint32_t patience_on_good_path = 6;
+constexpr int round_trips_to_connect = 4;
 
 std::int64_t milliseconds_of(nanoseconds time) noexcept {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
@@ -256,9 +258,11 @@ void session::watch_bulk_path() noexcept {
     return;
   }
   if (!c.attempting() || ++c.seen().looks < patience_of_bulk) return;
+  const nanoseconds waited = c.seen().looks * limits::watch_interval;
+  const bool slow = c.seen().looks < patience_on_good_path || waited < round_trips_to_connect * rtt().safe();
+  if (slow && carries(c.path())) return;
   c.seen().looks = 0;
-  if (!carries(c.path()))
-    bulk->leave_path(c, {errc::connection_lost, "no connection, while another path answers"});
+  bulk->leave_path(c, {errc::connection_lost, "no connection, while another path answers"});
 }
 
 }  // namespace scoll::transport
