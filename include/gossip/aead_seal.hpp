@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "gossip/key_ring.hpp"
 #include "gossip/message_seal.hpp"
+#include "transport/security/key_ring.hpp"
 
 namespace scoll::gossip {
 
@@ -25,13 +25,13 @@ class aead_seal final : public message_seal {
   static constexpr std::size_t key_id_bytes = 4;
 
   /// `keys` must have at least one key.
-  aead_seal(key_ring keys, std::uint32_t participants);
+  aead_seal(transport::key_ring keys, std::uint32_t participants);
   ~aead_seal();
 
   /// Replaces the keys. Messages under way that an old key has sealed are still opened if the new ring has
   /// that key.
-  void set_keys(key_ring keys) noexcept;
-  const key_ring& keys() const noexcept { return keys_; }
+  void set_keys(transport::key_ring keys) noexcept;
+  const transport::key_ring& keys() const noexcept { return keys_; }
 
   /// Messages refused because their key is not in the ring. The participant counts them as not authentic too.
   std::uint64_t unknown_key() const noexcept { return unknown_key_; }
@@ -55,9 +55,10 @@ class aead_seal final : public message_seal {
   };
   class cipher;
 
-  static bool derive(const cluster_key& from, const seal_context& context, life_key& into) noexcept;
+  static bool derive(const transport::cluster_key& from, const seal_context& context,
+                     life_key& into) noexcept;
 
-  key_ring keys_;
+  transport::key_ring keys_;
   life_key own_;
   std::vector<life_key> heard_;  // by the sender's index; taken from authentic messages only
   std::unique_ptr<cipher> cipher_;

@@ -38,7 +38,6 @@
 #include "gossip/counters.hpp"       // IWYU pragma: export
 #include "gossip/event.hpp"          // IWYU pragma: export
 #include "gossip/event_queue.hpp"    // IWYU pragma: export
-#include "gossip/key_ring.hpp"       // IWYU pragma: export
 #include "gossip/log.hpp"            // IWYU pragma: export
 #include "gossip/message_seal.hpp"   // IWYU pragma: export
 #include "gossip/options.hpp"        // IWYU pragma: export
@@ -57,6 +56,7 @@
 #include "transport/io/reactor.hpp"           // IWYU pragma: export
 #include "transport/io/socket.hpp"            // IWYU pragma: export
 #include "transport/io/udp_port.hpp"          // IWYU pragma: export
+#include "transport/security/key_ring.hpp"    // IWYU pragma: export
 #include "transport/session/named_rails.hpp"  // IWYU pragma: export
 #include "transport/tcp/tcp_rail.hpp"         // IWYU pragma: export
 #include "transport/wire/wire.hpp"            // IWYU pragma: export

@@ -14,6 +14,8 @@
 namespace scoll::gossip {
 namespace {
 
+using transport::cluster_key;
+using transport::key_ring;
 using wire::detail::load_little;
 using wire::detail::store_little;
 

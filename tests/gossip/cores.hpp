@@ -18,6 +18,7 @@ namespace cores {
 
 using namespace scoll;
 using namespace scoll::gossip;
+using transport::key_ring;
 using bytes = std::vector<std::byte>;
 
 inline constexpr nanoseconds interval = std::chrono::milliseconds(200);

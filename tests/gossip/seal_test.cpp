@@ -1,15 +1,9 @@
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <fstream>
-
 #include "gossip/aead_seal.hpp"
 #include "tests/catch.hpp"
 
 using namespace scoll;
 using namespace scoll::gossip;
+using transport::key_ring;
 
 namespace {
 
@@ -42,63 +36,7 @@ const seal_context context{3, 4, 1700, 41, 99, {7, 12}};
 const bytes clear_head = text("head, in the clear");
 const bytes body = text("ages of all participants");
 
-struct key_file {
-  key_file() { static_cast<void>(::close(::mkstemp(path.data()))); }
-  ~key_file() { ::unlink(path.c_str()); }
-  void write(const std::string& content, mode_t mode) const {
-    std::ofstream(path) << content;
-    ::chmod(path.c_str(), mode);
-  }
-  std::string path = "/tmp/scoll-keys-XXXXXX";
-};
-
 }  // namespace
-
-TEST_CASE("a key ring reads keys in order, with comments", "[seal]") {
-  const auto ring = key_ring::parse("# ours\n" + key_a + "  # first\r\n\n  " + key_b + "\n");
-  REQUIRE(ring.has_value());
-  REQUIRE(ring->keys().size() == 2);
-  REQUIRE(ring->sealing().secret[0] == std::byte{0xaa});
-  REQUIRE(ring->keys()[1].secret[31] == std::byte{0x7f});
-  REQUIRE(ring->find(ring->keys()[1].id) == &ring->keys()[1]);
-  REQUIRE(ring->find(1) == nullptr);
-}
-
-TEST_CASE("a key ring refuses what is no key, names the line and not the key", "[seal]") {
-  const auto refused = [](const std::string& content) {
-    const auto ring = key_ring::parse(content);
-    REQUIRE(!ring.has_value());
-    REQUIRE(ring.error() == errc::invalid_argument);
-    return std::string(ring.error().text());
-  };
-  REQUIRE(refused("") == "the key file contains no key");
-  REQUIRE(refused("# nothing\n") == "the key file contains no key");
-  REQUIRE(refused(key_a + "\nsecret\n") == "line 2: a key is 64 hexadecimal digits");
-  REQUIRE(refused(key_a.substr(1)) == "line 1: a key is 64 hexadecimal digits");
-  REQUIRE(refused(std::string(63, 'a') + "g") == "line 1: a key is 64 hexadecimal digits");
-  REQUIRE(refused("-" + std::string(63, 'a')) == "line 1: a key is 64 hexadecimal digits");
-  REQUIRE(refused(key_a + "\n\n" + key_a) == "line 3: this key is listed twice");
-  std::string many;
-  for (const char c : std::string("123456789")) many += std::string(64, c) + '\n';
-  REQUIRE(refused(many) == "line 9: at most 8 keys");
-}
-
-TEST_CASE("a key file that others may read is refused", "[seal]") {
-  const key_file file;
-  file.write(key_a + "\n", 0600);
-  REQUIRE(key_ring::read(file.path).has_value());
-  file.write(key_a + "\n", 0400);
-  REQUIRE(key_ring::read(file.path).has_value());
-  for (const mode_t mode : {0640U, 0604U, 0620U}) {
-    file.write(key_a + "\n", mode);
-    const auto read = key_ring::read(file.path);
-    REQUIRE(!read.has_value());
-    REQUIRE(read.error() == errc::invalid_argument);
-    REQUIRE(std::string(read.error().text()).find("chmod 600") != std::string::npos);
-  }
-  REQUIRE(key_ring::read(file.path + "-not").error() == errc::io_error);
-  REQUIRE(key_ring::read("/tmp").error() == errc::invalid_argument);
-}
 
 TEST_CASE("what is sealed opens with the same key, and the body is hidden", "[seal]") {
   aead_seal sender(key_ring::parse(key_a).value(), 8);

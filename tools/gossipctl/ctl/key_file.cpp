@@ -11,16 +11,16 @@
 #include <span>
 #include <stdexcept>
 
-#include "gossip/key_ring.hpp"
 #include "run.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "transport/io/socket.hpp"
+#include "transport/security/key_ring.hpp"
 
 namespace gossipctl {
 namespace {
 
-using scoll::gossip::cluster_key;
-using scoll::gossip::key_ring;
+using scoll::transport::cluster_key;
+using scoll::transport::key_ring;
 
 std::string to_hex(std::span<const std::byte> bytes) {
   std::string text;

@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "choose.hpp"
-#include "gossip/key_ring.hpp"
 #include "key_file.hpp"
 #include "run.hpp"
+#include "transport/security/key_ring.hpp"
 
 namespace gossipctl {
 namespace {
@@ -87,7 +87,7 @@ int keys(const arguments& args) {
     const std::string id = key_id(key);
     if (std::any_of(all.begin(), all.end(), [&](const std::string& k) { return key_id(k) == id; }))
       throw usage_error(fmt::format("the key {} is there already", id));
-    if (all.size() == scoll::gossip::key_ring::most_keys)
+    if (all.size() == scoll::transport::key_ring::most_keys)
       throw usage_error("drop a key first: the ring is full");
     all.push_back(key);
     save(file, all);

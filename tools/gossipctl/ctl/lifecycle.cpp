@@ -63,9 +63,9 @@ int fail(spdlog::logger& log, const scoll::error& e) {
   return failed;
 }
 
-scoll::gossip::key_ring read_ring(const config& c) {
+scoll::transport::key_ring read_ring(const config& c) {
   if (c.key_file.empty()) return {};
-  auto ring = scoll::gossip::key_ring::read(c.key_file);
+  auto ring = scoll::transport::key_ring::read(c.key_file);
   if (!ring) throw usage_error(fmt::format("{}: {}", c.key_file.string(), describe(ring.error())));
   return std::move(*ring);
 }

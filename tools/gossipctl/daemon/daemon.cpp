@@ -52,7 +52,7 @@ scoll::gossip::options options_of(const config& c, std::uint64_t incarnation,
 }  // namespace
 
 daemon::daemon(scoll::transport::reactor& loop, const config& c, participant_index self,
-               std::uint64_t incarnation, scoll::gossip::key_ring keys, const daemon_options& chosen,
+               std::uint64_t incarnation, scoll::transport::key_ring keys, const daemon_options& chosen,
                std::shared_ptr<spdlog::logger> log)
     : reactor_(loop),
       config_(c),
@@ -169,7 +169,7 @@ daemon_facts daemon::facts() const {
 
 scoll::result<std::string> daemon::reload_keys() {
   if (!seal_) return scoll::error(scoll::errc::invalid_argument, "the configuration names no key_file");
-  auto read = scoll::gossip::key_ring::read(config_.key_file);
+  auto read = scoll::transport::key_ring::read(config_.key_file);
   if (!read) return read.error();
   seal_->set_keys(std::move(*read));
   return fmt::format("{} keys; {:08x} seals", seal_->keys().keys().size(), seal_->keys().sealing().id);

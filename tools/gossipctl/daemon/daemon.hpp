@@ -36,7 +36,7 @@ class daemon {
  public:
   /// `keys` is empty if nothing is sealed. All referenced objects must outlive the daemon.
   daemon(scoll::transport::reactor& loop, const config& c, participant_index self, std::uint64_t incarnation,
-         scoll::gossip::key_ring keys, const daemon_options& chosen, std::shared_ptr<spdlog::logger> log);
+         scoll::transport::key_ring keys, const daemon_options& chosen, std::shared_ptr<spdlog::logger> log);
 
   /// Runs until SIGTERM or SIGINT arrive on `signals`, a signalfd, or a client asks for a stop on the control
   /// socket (both are success), or until the participant ends by itself, with its error. SIGHUP reads the

@@ -10,7 +10,7 @@
 
 #include "scoll/coro/result.hpp"
 
-namespace scoll::gossip {
+namespace scoll::transport {
 
 /// One secret of a cluster, and the short public id by which messages name it.
 struct cluster_key {
@@ -22,10 +22,10 @@ struct cluster_key {
   static cluster_key of(std::span<const std::byte, secret_bytes> secret) noexcept;
 };
 
-/// The secrets that protect a cluster's gossip. The first one seals what is sent; all of them open what
-/// arrives. Changing a key without a pause takes three steps, each completed everywhere before the next: add
-/// the new key behind the others, move it to the front, remove the old one. A ring holds at most `most_keys`.
-/// Its memory is wiped when it is destroyed.
+/// The secrets of a cluster, which protect its gossip and, in the mode `psk`, its connections. The first one
+/// seals what is sent; all of them open what arrives. Changing a key without a pause takes three steps, each
+/// completed everywhere before the next: add the new key behind the others, move it to the front, remove the
+/// old one. A ring holds at most `most_keys`. Its memory is wiped when it is destroyed.
 class key_ring {
  public:
   static constexpr std::size_t most_keys = 8;
@@ -55,4 +55,4 @@ class key_ring {
   std::vector<cluster_key> keys_;
 };
 
-}  // namespace scoll::gossip
+}  // namespace scoll::transport

@@ -1,4 +1,4 @@
-#include "gossip/key_ring.hpp"
+#include "transport/security/key_ring.hpp"
 
 #include <fcntl.h>
 #include <openssl/crypto.h>
@@ -15,7 +15,7 @@
 #include "transport/io/socket.hpp"
 #include "transport/wire/byte_order.hpp"
 
-namespace scoll::gossip {
+namespace scoll::transport {
 namespace {
 
 constexpr std::size_t file_limit = 65'536;
@@ -96,7 +96,7 @@ result<key_ring> key_ring::parse(std::string_view text) {
 }
 
 result<key_ring> key_ring::read(const std::string& path) {
-  const transport::unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) return error::system(errno, "open " + path);
   if (status s = check_owner(fd.get(), path); !s) return s.error();
   wiped_text content;
@@ -112,4 +112,4 @@ const cluster_key* key_ring::find(std::uint32_t id) const noexcept {
   return found == keys_.end() ? nullptr : &*found;
 }
 
-}  // namespace scoll::gossip
+}  // namespace scoll::transport
