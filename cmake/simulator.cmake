@@ -14,7 +14,7 @@ target_compile_definitions(scoll_mutable PUBLIC SCOLL_MUTANTS)
 target_link_libraries(
   scoll_mutable
   PUBLIC fmt::fmt Threads::Threads
-  PRIVATE PkgConfig::liburing PkgConfig::libxxhash OpenSSL::Crypto nlohmann_json::nlohmann_json scoll_warnings)
+  PRIVATE PkgConfig::liburing PkgConfig::libxxhash OpenSSL::SSL OpenSSL::Crypto nlohmann_json::nlohmann_json scoll_warnings)
 scoll_join_sources(scoll_mutable)
 add_executable(scoll-sim-mutants ${unless_tested} ${mutant_sources})
 scoll_join_sources(scoll-sim-mutants)

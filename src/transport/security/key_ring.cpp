@@ -1,24 +1,18 @@
 #include "transport/security/key_ring.hpp"
 
-#include <fcntl.h>
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 
 #include "scoll/coro/assert.hpp"
 #include "scoll/coro/error_format.hpp"
-#include "transport/io/socket.hpp"
+#include "transport/security/secret_file.hpp"
 #include "transport/wire/byte_order.hpp"
 
 namespace scoll::transport {
 namespace {
-
-constexpr std::size_t file_limit = 65'536;
 
 std::string_view trimmed(std::string_view line) {
   line = line.substr(0, line.find('#'));
@@ -38,24 +32,6 @@ bool read_hex(std::string_view text, std::span<std::byte, cluster_key::secret_by
   }
   return true;
 }
-
-status check_owner(int fd, const std::string& path) {
-  struct stat found{};
-  if (::fstat(fd, &found) != 0) return error::system(errno, "stat " + path);
-  if (!S_ISREG(found.st_mode)) return make_error(errc::invalid_argument, "{} is not a regular file", path);
-  if ((found.st_mode & 077) != 0) {
-    return make_error(errc::invalid_argument, "others may use the key file (mode {:04o}): chmod 600 {}",
-                      found.st_mode & 07777, path);
-  }
-  if (found.st_uid != ::geteuid() && found.st_uid != 0)
-    return make_error(errc::invalid_argument, "the key file belongs to another user: {}", path);
-  return {};
-}
-
-struct wiped_text {
-  std::string text;
-  ~wiped_text() { OPENSSL_cleanse(text.data(), text.size()); }
-};
 
 }  // namespace
 
@@ -96,14 +72,9 @@ result<key_ring> key_ring::parse(std::string_view text) {
 }
 
 result<key_ring> key_ring::read(const std::string& path) {
-  const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd) return error::system(errno, "open " + path);
-  if (status s = check_owner(fd.get(), path); !s) return s.error();
-  wiped_text content;
-  content.text.resize(file_limit);
-  const ssize_t size = ::read(fd.get(), content.text.data(), content.text.size());
-  if (size < 0) return error::system(errno, "read " + path);
-  return parse(std::string_view(content.text).substr(0, static_cast<std::size_t>(size)));
+  const auto content = read_secret_file(path, "key");
+  if (!content) return content.error();
+  return parse(content->text);
 }
 
 const cluster_key* key_ring::find(std::uint32_t id) const noexcept {

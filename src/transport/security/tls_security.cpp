@@ -1,0 +1,113 @@
+#include "transport/security/tls_security.hpp"
+
+#include <array>
+#include <exception>
+#include <utility>
+
+#include "scoll/coro/error_format.hpp"
+#include "transport/security/tls_guard.hpp"
+
+namespace scoll::transport {
+namespace {
+
+// Files are looked at no more often than this, so that a flood of connections costs no calls of the system.
+constexpr auto look_interval = std::chrono::seconds(1);
+
+}  // namespace
+
+std::string_view to_string(security_mode mode) noexcept {
+  switch (mode) {
+    case security_mode::none: return "none";
+    case security_mode::psk: return "psk";
+    case security_mode::tls: return "tls";
+  }
+  return "unknown";
+}
+
+status security_options::validate() const {
+  if (mode == security_mode::none) return {};
+  if (keys.empty()) {
+    return make_error(errc::invalid_argument, "security.mode {} needs the file of the ring: security.keys",
+                      to_string(mode));
+  }
+  if (mode == security_mode::psk || (!ca.empty() && !certificate.empty() && !key.empty())) return {};
+  return error(errc::invalid_argument,
+               "security.mode tls needs security.ca, security.certificate and security.key");
+}
+
+result<std::shared_ptr<link_security>> make_security(const security_options& options,
+                                                     std::string_view cluster) {
+  if (const status s = options.validate(); !s) return s.error();
+  if (options.mode == security_mode::none) return std::shared_ptr<link_security>();
+  auto made = std::make_shared<tls_security>(options, cluster);
+  if (const status s = made->load(); !s) return s.error();
+  return std::shared_ptr<link_security>(std::move(made));
+}
+
+tls_security::tls_security(security_options options, std::string_view cluster)
+    : options_(std::move(options)),
+      cluster_(cluster),
+      read_from_(stamps()),
+      looked_at_(std::chrono::steady_clock::now()) {}
+
+status tls_security::load() {
+  auto material = tls_material::read(options_, cluster_);
+  if (!material) return material.error();
+  material_ = std::move(*material);
+  return {};
+}
+
+std::vector<tls_security::stamp> tls_security::stamps() const {
+  std::vector<stamp> found;
+  for (const std::string* path : {&options_.keys, &options_.ca, &options_.certificate, &options_.key}) {
+    struct stat at{};
+    if (path->empty() || ::stat(path->c_str(), &at) != 0) at = {};
+    found.push_back({at.st_ino, at.st_size, at.st_mtim.tv_sec, at.st_mtim.tv_nsec});
+  }
+  return found;
+}
+
+/// A failure leaves the secrets as they are; the files are tried again when they change again.
+void tls_security::refresh() noexcept {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - looked_at_ < look_interval) return;
+  looked_at_ = now;
+  try {
+    read_again();
+  } catch (const std::exception&) {
+    return;
+  }
+}
+
+void tls_security::read_again() {
+  auto now = stamps();
+  if (now == read_from_) return;
+  read_from_ = std::move(now);
+  if (const status s = load(); !s) {
+    news_ =
+        fmt::format("the changed files of security.mode {} cannot be used, the earlier ones stay in use: {}",
+                    name(), describe(s.error()));
+    return;
+  }
+  news_ = fmt::format("the changed files of security.mode {} are in use", name());
+}
+
+result<std::unique_ptr<link_guard>> tls_security::connect(hello& said) noexcept {
+  refresh();
+  said.security = mode();
+  const tls_psk* const key = options_.mode == security_mode::psk ? &material_->offered() : nullptr;
+  if (key != nullptr) said.key = key->id;
+  return tls_guard::make(material_, key, tls_guard::side::connecting, said);
+}
+
+result<std::unique_ptr<link_guard>> tls_security::accept(const hello& said) noexcept {
+  refresh();
+  if (options_.mode != security_mode::psk)
+    return tls_guard::make(material_, nullptr, tls_guard::side::accepting, said);
+  const tls_psk* const key = material_->find(said.key);
+  if (key == nullptr)
+    return make_error(errc::not_authentic, "the key {:08x} is not in the ring of security.keys", said.key);
+  return tls_guard::make(material_, key, tls_guard::side::accepting, said);
+}
+
+}  // namespace scoll::transport

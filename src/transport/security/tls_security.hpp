@@ -1,0 +1,54 @@
+#pragma once
+
+#include <sys/stat.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "transport/security/security_options.hpp"
+#include "transport/security/tls_material.hpp"
+#include "transport/session/link_guard.hpp"
+
+namespace scoll::transport {
+
+/// The modes `psk` and `tls`.
+class tls_security final : public link_security {
+ public:
+  tls_security(security_options options, std::string_view cluster);
+  ~tls_security() override = default;
+
+  /// Reads the files. Errors: those of `tls_material::read`.
+  status load();
+
+  std::uint8_t mode() const noexcept override { return static_cast<std::uint8_t>(options_.mode); }
+  std::string_view name() const noexcept override { return to_string(options_.mode); }
+  result<std::unique_ptr<link_guard>> connect(hello& said) noexcept override;
+  result<std::unique_ptr<link_guard>> accept(const hello& said) noexcept override;
+  std::string news() override { return std::exchange(news_, {}); }
+
+ private:
+  /// What tells that a file has changed.
+  struct stamp {
+    ino_t file = 0;
+    off_t size = 0;
+    std::int64_t second = 0;
+    std::int64_t nanosecond = 0;
+    friend bool operator==(const stamp&, const stamp&) = default;
+  };
+
+  std::vector<stamp> stamps() const;
+  void refresh() noexcept;
+  void read_again();
+
+  security_options options_;
+  std::string cluster_;
+  std::shared_ptr<const tls_material> material_;
+  std::vector<stamp> read_from_;
+  std::chrono::steady_clock::time_point looked_at_;
+  std::string news_;
+};
+
+}  // namespace scoll::transport
