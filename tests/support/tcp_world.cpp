@@ -1,7 +1,10 @@
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <stdexcept>
 #include <utility>
 
 #include "scoll/coro/completion.hpp"
@@ -45,6 +48,7 @@ class tcp_world::gated_rail final : public transport::rail {
     rail_.connect(home_.parted(node_, address) ? nowhere() : address, waiter);
   }
   void cancel_connect(transport::connect_events& waiter) noexcept override { rail_.cancel_connect(waiter); }
+  bool can_guard() const noexcept override { return rail_.can_guard(); }
   std::size_t open() const noexcept override { return rail_.open(); }
   task<void> all_closed() override { return rail_.all_closed(); }
 
@@ -59,7 +63,19 @@ class tcp_world::gated_rail final : public transport::rail {
 
 tcp_world::tcp_world(family addresses, transport::reactor_options engine_options)
     : family_(addresses), reactor_(on_reactor::make(engine_options)) {}
-tcp_world::~tcp_world() = default;
+tcp_world::~tcp_world() {
+  if (!security_.keys.empty()) ::unlink(security_.keys.c_str());
+}
+
+void tcp_world::guard() {
+  std::string path = "/tmp/scoll-ring-XXXXXX";
+  const transport::unique_fd file(::mkstemp(path.data()));  // readable by this user alone
+  const std::string key(64, 'c');
+  if (::write(file.get(), key.data(), key.size()) != static_cast<ssize_t>(key.size()))
+    throw std::runtime_error("no ring of keys could be written");
+  security_.mode = transport::security_mode::psk;
+  security_.keys = path;
+}
 
 std::string tcp_world::host(node_id node) const {
   if (family_ == family::v6) return "[::1]";

@@ -55,7 +55,8 @@ constexpr struct {
 } all_worlds[] = {{world_kind::memory, "the simulated network", true, true},
                   {world_kind::tcp_v4, "TCP over IPv4", true, false},
                   {world_kind::tcp_v6, "TCP over IPv6", false, false},
-                  {world_kind::remote_memory, "the simulated network with hardware", true, true}};
+                  {world_kind::remote_memory, "the simulated network with hardware", true, true},
+                  {world_kind::tcp_guarded, "TCP under guards", true, false}};
 
 /// Counts the runs of cases that are left out of a world, and prints the counts when the program ends.
 class left_out {
@@ -78,10 +79,11 @@ left_out& counted() {
   return all;
 }
 
-std::vector<world_kind> able_worlds(std::initializer_list<fault> needed, bool hardware) {
+std::vector<world_kind> able_worlds(std::initializer_list<fault> needed, bool bulk) {
   std::vector<world_kind> able;
   for (const auto& w : all_worlds) {
-    if (w.kind == world_kind::remote_memory && !hardware) continue;
+    const bool for_bulk = w.kind == world_kind::remote_memory || w.kind == world_kind::tcp_guarded;
+    if (for_bulk && !bulk) continue;
     const bool can_all = std::all_of(needed.begin(), needed.end(),
                                      [&](fault f) { return f == fault::part ? w.parts : w.freezes; });
     if (can_all) {
@@ -107,6 +109,11 @@ std::unique_ptr<world> make_world(world_kind kind, std::uint32_t hosts, node_id 
                                   nanoseconds latency) {
   switch (kind) {
     case world_kind::tcp_v4: return std::make_unique<tcp_world>(tcp_world::family::v4);
+    case world_kind::tcp_guarded: {
+      auto made = std::make_unique<tcp_world>(tcp_world::family::v4);
+      made->guard();
+      return made;
+    }
     case world_kind::tcp_v6: return std::make_unique<tcp_world>(tcp_world::family::v6);
     case world_kind::memory:
     case world_kind::remote_memory: break;

@@ -11,6 +11,7 @@
 
 #include "scoll/coro/executor.hpp"
 #include "transport/io/reactor.hpp"
+#include "transport/security/security_options.hpp"
 #include "transport/session/greeting.hpp"
 #include "transport/session/link.hpp"
 #include "transport/sim/sim_network.hpp"
@@ -51,6 +52,8 @@ class world {
   /// Runs what is left when all nodes are gone.
   virtual void run_out() = 0;
   virtual bool is_virtual() const noexcept = 0;
+  /// The security of the connections of a node, whose files last as long as this world.
+  virtual transport::security_options security(node_id) { return {}; }
   /// How long an operation that has been stopped may still wait for the hardware.
   virtual nanoseconds fence_bound() const noexcept { return nanoseconds::zero(); }
 
@@ -130,6 +133,8 @@ class tcp_world final : public world {
   enum class family : std::uint8_t { v4, v6 };
 
   explicit tcp_world(family addresses, transport::reactor_options engine_options = {});
+  /// Has all connections guarded by a key.
+  void guard();
   ~tcp_world() override;
 
   transport::reactor& loop() { return *reactor_; }
@@ -141,6 +146,7 @@ class tcp_world final : public world {
   void run_ready() override;
   void run_out() override { run_ready(); }
   bool is_virtual() const noexcept override { return false; }
+  transport::security_options security(node_id) override { return security_; }
 
   bool can(fault f) const noexcept override { return f == fault::part && family_ == family::v4; }
   void part(node_id a, node_id b) override;
@@ -159,12 +165,13 @@ class tcp_world final : public world {
   bool parted(node_id from, std::string_view address) const;
 
   family family_;
+  transport::security_options security_;
   std::vector<gap> gaps_;
   std::unique_ptr<transport::reactor> reactor_;
 };
 
 /// The transports that tests of protocols run over.
-enum class world_kind : std::uint8_t { memory, tcp_v4, tcp_v6, remote_memory };
+enum class world_kind : std::uint8_t { memory, tcp_v4, tcp_v6, remote_memory, tcp_guarded };
 
 constexpr bool is_virtual(world_kind kind) noexcept {
   return kind == world_kind::memory || kind == world_kind::remote_memory;
@@ -173,7 +180,7 @@ constexpr bool is_virtual(world_kind kind) noexcept {
 /// Runs the case once for each kind of world that can do all of `needed`. The program prints at its end how
 /// many cases it has left out of which world.
 world_kind any_kind_of_world(std::initializer_list<fault> needed = {});
-/// Likewise for cases with bulk data, which hardware that reads memory may move.
+/// Likewise for cases with bulk data, which hardware that reads memory may move, and guards may seal.
 world_kind any_kind_of_bulk_world(std::initializer_list<fault> needed = {});
 
 /// Makes a world. In virtual time it has `hosts` hosts, the first of which has node `first_node`, and wires that

@@ -52,6 +52,8 @@ class socket_address {
   socklen_t size() const noexcept;
   std::uint16_t port() const noexcept;
   void set_port(std::uint16_t port) noexcept;
+  /// True if only this host can reach it: 127.0.0.0/8 or ::1.
+  bool is_loopback() const noexcept;
 
   /// Prints the address in the form that `parse` reads.
   std::string to_string() const;

@@ -172,6 +172,8 @@ class endpoint final : private accept_events {
 
   status add_peer(node_id node, std::span<const std::string> addresses);
   static status check_address(const rail& by, std::string_view address);
+  status listen_at(const std::string& address);
+  void warn_if_unguarded() noexcept;
   status listen_on_all(const std::string& first);
   status arrange_transports(const std::string& address);
   std::string address_of_transport(std::size_t number) const;
@@ -208,6 +210,8 @@ class endpoint final : private accept_events {
   bool say_goodbye() noexcept;
   void watch(session& one);
   std::uint32_t pulse() const noexcept { return pulse_ == nullptr ? 0 : pulse_->pulse(); }
+  void expect_guarding_rails() const;
+  void tell_security_news() noexcept;
   void note_refusal(node_id peer, const error& reason) noexcept;
   void note_violation(node_id peer, const error& reason) noexcept;
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "scoll/coro/error.hpp"
 #include "transport/session/frame.hpp"
@@ -104,6 +105,9 @@ class endpoint_events {
     static_cast<void>(peer);
     static_cast<void>(reason);
   }
+  /// Something has become of the secrets of the security mode, such as new keys that were read. It is called
+  /// for the layer that has class urgent.
+  virtual void on_security_news(std::string_view what) noexcept { static_cast<void>(what); }
   /// Something has become of the paths to a peer that has several. It is called for the layer that has class
   /// urgent.
   virtual void on_path_news(session& peer, const path_news& news) noexcept {

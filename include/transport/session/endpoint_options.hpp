@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "scoll/coro/result.hpp"
@@ -10,6 +11,8 @@
 #include "transport/session/greeting.hpp"
 
 namespace scoll::transport {
+
+class link_security;
 
 /// Bounds and times of an endpoint. `validate` says what is wrong with a set of options.
 struct endpoint_options {
@@ -62,6 +65,10 @@ struct endpoint_options {
   std::uint32_t exchange_limit = 4096;
   /// The most accepted links that have not introduced themselves.
   std::uint32_t handshake_limit = 128;
+  /// The most of these links that come from one host.
+  std::uint32_t handshakes_per_host = 64;
+  /// The security mode with its secrets; null: connections prove nothing.
+  std::shared_ptr<link_security> security{};
   /// The most memory regions exposed at once; a further one fails with `busy`.
   std::uint32_t region_limit = 65536;
   /// The most segments of gets and puts under way per peer; at most `queue_limit`.

@@ -55,6 +55,9 @@ struct endpoint_statistics {
   std::uint64_t links_refused = 0;
   /// Links broken off because the peer violated the protocol.
   std::uint64_t links_broken = 0;
+  /// Handshakes that either side has refused, and links broken off, because the other one had not proven who
+  /// it was.
+  std::uint64_t not_authentic = 0;
   std::uint64_t sessions_lost = 0;
   /// Places of clients that became free, and sessions with idle clients that ended because they were silent.
   std::uint64_t clients_gone = 0, clients_silent = 0;

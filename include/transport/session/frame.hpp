@@ -40,7 +40,7 @@ enum class frame_type : std::uint8_t {
   link_down_reply = 12,  ///< the answer: the other end of that connection is gone, too
   // 15 is reserved for sessions over several rails.
   identity = 13,  ///< follows hello: who speaks to whom
-  secure = 14,    ///< a step of a security mode, between hello and identity; there is no mode yet
+  secure = 14,    ///< a step of a security mode, between hello and identity
   notice = 16,    ///< a message of class urgent that is not answered; it costs a credit of that class
 };
 

@@ -26,10 +26,11 @@ struct hello {
   std::uint16_t version = protocol_version;
   /// The lowest version that the speaker understands too.
   std::uint16_t lowest = protocol_version;
-  /// 0: none. There are no others yet.
+  /// A `security_mode`; 0: none.
   std::uint8_t security = 0;
   std::uint8_t lane = 0;
   std::uint16_t reserved = 0;
+  /// The id of the key, in mode `psk`.
   std::uint32_t key = 0;
   std::uint32_t reserved_too = 0;
   std::array<std::byte, 32> nonce{};

@@ -2,16 +2,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/task.hpp"
 #include "transport/io/buffer.hpp"
 #include "transport/session/frame.hpp"
 #include "transport/session/lent_memory.hpp"
+#include "transport/session/link_guard.hpp"
 
 namespace scoll::transport {
 
@@ -115,6 +118,12 @@ class link {
   /// to it. The link may be destroyed when this returns.
   virtual void sever() noexcept { close(); }
 
+  /// Gives the connection a guard, which the link keeps. It seals and opens once it says so
+  /// (`link_guard::sealing`, `link_guard::opening`). The link's rail can guard.
+  void set_guard(std::unique_ptr<link_guard> guard) noexcept { guard_ = std::move(guard); }
+  /// The guard; null if there is none.
+  link_guard* guard() const noexcept { return guard_.get(); }
+
   /// The peer's address as people read it, such as "127.0.0.1:4711".
   virtual std::string peer_name() const = 0;
 
@@ -123,6 +132,7 @@ class link {
   virtual ~link() = default;
 
   link_events* owner_ = nullptr;
+  std::unique_ptr<link_guard> guard_;
 };
 
 /// The receiver of accepted connections.
@@ -177,6 +187,9 @@ class rail {
     static_cast<void>(number);
     return nullptr;
   }
+
+  /// True if the links of this rail obey a `link_guard`.
+  virtual bool can_guard() const noexcept { return false; }
 
   /// The transports of which this rail consists; null if an endpoint is to use it as a single one.
   virtual named_rails* parts() noexcept { return nullptr; }

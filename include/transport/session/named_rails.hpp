@@ -58,6 +58,8 @@ class named_rails final : public rail {
   status check_address(std::string_view address) const override;
   void connect(const std::string& address, connect_events& waiter) noexcept override;
   void cancel_connect(connect_events& waiter) noexcept override;
+  /// True if all transports can.
+  bool can_guard() const noexcept override;
   /// Counts the registrars of all transports, in the order in which the transports were added.
   memory_registrar* registrar(std::size_t number) noexcept override;
   std::size_t open() const noexcept override;

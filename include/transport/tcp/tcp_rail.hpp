@@ -69,6 +69,7 @@ class tcp_rail final : public rail {
   status check_address(std::string_view address) const override;
   void connect(const std::string& address, connect_events& waiter) noexcept override;
   void cancel_connect(connect_events& waiter) noexcept override;
+  bool can_guard() const noexcept override { return true; }
   std::size_t open() const noexcept override { return open_.inside(); }
   task<void> all_closed() override { co_await open_.emptied(); }
 

@@ -133,6 +133,11 @@ std::uint16_t socket_address::port() const noexcept {
   }
 }
 
+bool socket_address::is_loopback() const noexcept {
+  if (family() == AF_INET) return ntohl(storage_.v4.sin_addr.s_addr) >> 24U == IN_LOOPBACKNET;
+  return family() == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&storage_.v6.sin6_addr) != 0;
+}
+
 void socket_address::set_port(std::uint16_t port) noexcept {
   if (family() == AF_INET) storage_.v4.sin_port = htons(port);
   if (family() == AF_INET6) storage_.v6.sin6_port = htons(port);

@@ -11,6 +11,7 @@
 #include "transport/io/control_frame.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/greeting_room.hpp"
+#include "transport/session/guarded_greeting.hpp"
 
 namespace scoll::transport {
 
@@ -36,19 +37,53 @@ void address_query::on_connected(link& connected) noexcept {
   connecting_ = false;
   link_ = &connected;
   link_->set_owner(this);
-  identity said;
-  said.node = endpoint_.options_.self;
-  said.incarnation = endpoint_.options_.incarnation;
-  said.cluster = endpoint_.options_.cluster;
-  if (endpoint_.options_.client) said.flags = identity_flags::client;
+  if (endpoint_.options_.security != nullptr) {
+    const auto begun = guarded_greeting::begin(*link_, *endpoint_.options_.security, lane_id::control);
+    endpoint_.tell_security_news();
+    return begun ? void() : finish(begun.error());
+  }
   greeting_room opening;
   greeting_room who;
   frame_header header;
   header.type = frame_type::hello;
-  frame_header follows;
-  follows.type = frame_type::identity;
-  const std::array frames{opening.encode(header, hello{}), who.encode(follows, said)};
+  const std::array frames{opening.encode(header, hello{}), encode_identity(who)};
   link_->write(frames);
+}
+
+frame_parts address_query::encode_identity(greeting_room& room) const noexcept {
+  identity said;
+  said.node = endpoint_.options_.self;
+  said.incarnation = endpoint_.options_.incarnation;
+  said.cluster = endpoint_.options_.cluster;
+  if (link_->guard() != nullptr) said.channel = link_->guard()->channel();
+  if (endpoint_.options_.client) said.flags = identity_flags::client;
+  frame_header header;
+  header.type = frame_type::identity;
+  return room.encode(header, said);
+}
+
+bool address_query::is_being_guarded() const noexcept {
+  return link_->guard() != nullptr && !link_->guard()->opening();
+}
+
+void address_query::on_step(const frame_view& frame) noexcept {
+  const status taken = guarded_greeting::take(*link_, frame);
+  if (taken) return advance_guard();
+  static_cast<void>(guarded_greeting::write_steps(*link_));
+  const error why = printable(taken.error().code(), taken.error().text());
+  endpoint_.note_refusal(0, why);
+  finish(why);
+}
+
+void address_query::advance_guard() noexcept {
+  if (!guarded_greeting::advance(*link_)) return;
+  greeting_room who;
+  const frame_parts frame = encode_identity(who);
+  link_->write({&frame, 1});
+}
+
+void address_query::on_writable() noexcept {
+  if (is_being_guarded()) advance_guard();
 }
 
 void address_query::on_connect_failed(const error& reason) noexcept {
@@ -63,9 +98,14 @@ void address_query::on_frame(frame_view& frame) noexcept {
     return finish(why && why->code != 0 ? printable(static_cast<errc>(why->code), why->text)
                                         : error(errc::malformed, "a refusal without reason"));
   }
+  if (is_being_guarded()) return on_step(frame);
   const auto said = wire::decode_from<identity>(payload);
   if (frame.header.type != frame_type::welcome || !said || said->node == 0 || is_client(said->node))
     return finish(make_error(errc::malformed, "{} did not say who is there", address_));
+  if (const auto s = guarded_greeting::check(*link_, *said, endpoint_.options_.cluster); !s) {
+    endpoint_.note_refusal(said->node, s.error());
+    return finish(s.error());
+  }
   finish(said->node);
 }
 

@@ -12,6 +12,7 @@
 namespace scoll::transport {
 
 class endpoint;
+class greeting_room;
 
 /// Asks the node at an address for its id, over a connection of its own on which no session begins.
 class address_query final : public connect_events, public link_events {
@@ -28,9 +29,13 @@ class address_query final : public connect_events, public link_events {
   void on_connected(link& connected) noexcept override;
   void on_connect_failed(const error& reason) noexcept override;
   void on_frame(frame_view& frame) noexcept override;
-  void on_writable() noexcept override {}
+  void on_writable() noexcept override;
   void on_closed(const error& reason) noexcept override;
   void finish(const result<node_id>& with) noexcept;
+  frame_parts encode_identity(greeting_room& room) const noexcept;
+  bool is_being_guarded() const noexcept;
+  void on_step(const frame_view& frame) noexcept;
+  void advance_guard() noexcept;
 
   endpoint& endpoint_;
   std::string address_;

@@ -12,6 +12,7 @@
 #include "transport/session/endpoint.hpp"
 #include "transport/session/frame_batch.hpp"
 #include "transport/session/greeting_room.hpp"
+#include "transport/session/guarded_greeting.hpp"
 #include "transport/session/lane.hpp"
 #include "transport/session/limits.hpp"
 #include "transport/session/session.hpp"
@@ -22,7 +23,8 @@ namespace scoll::transport {
 namespace {
 
 bool is_violation(const error& reason) noexcept {
-  return reason == errc::malformed || reason == errc::too_large || reason == errc::checksum_mismatch;
+  return reason == errc::malformed || reason == errc::too_large || reason == errc::checksum_mismatch ||
+         reason == errc::not_authentic;
 }
 
 }  // namespace
@@ -73,8 +75,9 @@ void carrier::on_connected(link& connected) noexcept {
   introduce();
 }
 
-/// The hello and the identity leave together, because there is no security mode.
+/// Without a security mode, the hello and the identity leave together.
 void carrier::introduce() noexcept {
+  if (at().options().security != nullptr) return begin_guard();
   greeting_room opening;
   greeting_room who;
   hello said;
@@ -95,6 +98,7 @@ frame_parts carrier::encode_identity(greeting_room& room, frame_type type) noexc
   identity said = owner().make_identity(lane_.id(), path_);
   if (lane_.is_spare(*this)) said.flags |= identity_flags::spare;
   said_received_ = said.received;
+  if (link_->guard() != nullptr) said.channel = link_->guard()->channel();
   frame_header header;
   header.type = type;
   owner().stamp(header, lane_.id());
@@ -107,6 +111,7 @@ void carrier::on_connect_failed(const error& reason) noexcept {
 
 void carrier::on_greeting(frame_view& frame) noexcept {
   if (frame.header.type == frame_type::refuse) return on_refused(frame);
+  if (is_being_guarded()) return on_step(frame);
   if (frame.header.type != frame_type::welcome)
     return violated({errc::malformed, "the identity was not answered"});
   const auto payload = frame.payload.bytes;
@@ -118,6 +123,8 @@ void carrier::on_greeting(frame_view& frame) noexcept {
   if (!answer) return violated(answer.error());
   if (answer->lane != static_cast<std::uint8_t>(lane_.id()))
     return violated({errc::malformed, "welcome on the wrong lane"});
+  if (const auto s = guarded_greeting::check(*link_, *answer, at().options().cluster); !s)
+    return refused_by_us(printable(s.error().code(), s.error().text()));
   const bool was_spare = lane_.is_spare(*this);
   if (was_spare) lane_.promote_spare();
   if (const auto s = owner().on_welcome(*answer, lane_, path_); !s) {
@@ -381,6 +388,7 @@ void carrier::add_probes(frame_batch& batch, std::span<control_frame, 2> room) n
 
 void carrier::on_writable() noexcept {
   at().note_progress();
+  if (is_being_guarded()) return advance_guard();
   lane_.took(*this);
   if (state_ == state::up) write_batch();
 }

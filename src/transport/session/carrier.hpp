@@ -163,6 +163,11 @@ class carrier final : public link_events, public connect_events {
   void resume_after_pause() noexcept;
   void take_link(link& l) noexcept;
   void introduce() noexcept;
+  // carrier_guard.cpp
+  bool is_being_guarded() const noexcept;
+  void begin_guard() noexcept;
+  void on_step(const frame_view& frame) noexcept;
+  void advance_guard() noexcept;
   void welcome() noexcept;
   frame_parts encode_identity(greeting_room& room, frame_type type) noexcept;
   void stand_in() noexcept;

@@ -51,7 +51,7 @@ status endpoint_options::validate() const {
     return error(errc::invalid_argument,
                  "region_limit, transfer_buffers and parked_limit must be greater than 0");
   }
-  if (queue_limit == 0 || exchange_limit == 0 || handshake_limit == 0) {
+  if (queue_limit == 0 || exchange_limit == 0 || handshake_limit == 0 || handshakes_per_host == 0) {
     return error(errc::invalid_argument, "queue, exchange and handshake limits must be greater than 0");
   }
   if (reconnect_grace.count() <= 0 || backoff_first.count() <= 0 || hello_limit.count() <= 0 ||
@@ -79,6 +79,7 @@ endpoint::endpoint(executor& ex, rail& transport, endpoint_options options, endp
   options_.validate().value();
   named_ = transport.parts();
   if (named_ != nullptr) rails_ = &named_->rails();
+  expect_guarding_rails();
   handlers_.fill(&events);
   // `memory` serves it, once that is needed
   handlers_[static_cast<std::size_t>(traffic_class::bulk)] = nullptr;
@@ -119,6 +120,12 @@ endpoint::~endpoint() {
 
 status endpoint::listen(const std::string& address) {
   if (options_.client) return error(errc::invalid_argument, "a client accepts no connections");
+  const status listening = listen_at(address);
+  if (listening) warn_if_unguarded();
+  return listening;
+}
+
+status endpoint::listen_at(const std::string& address) {
   if (rails_ == nullptr) return rail_.listen(address, *this);
   if (named_ == nullptr) return listen_on_all(address);
   if (const auto s = arrange_transports(address); !s) return s;
@@ -205,14 +212,21 @@ void endpoint::tell_session_lost(session& peer, const error& reason) noexcept {
 /// Two sides that connect at once refuse one of the two connections, which is nothing to tell.
 void endpoint::note_refusal(node_id peer, const error& reason) noexcept {
   if (reason == errc::already_exists) return;
+  statistics_.not_authentic += reason == errc::not_authentic;
   last_refusal_ = reason;
   handler_of(traffic_class::urgent).on_handshake_refused(peer, reason);
 }
 
 void endpoint::note_violation(node_id peer, const error& reason) noexcept {
   ++statistics_.links_broken;
+  statistics_.not_authentic += reason == errc::not_authentic;
   last_violation_ = reason;
   handler_of(traffic_class::urgent).on_violation(peer, reason);
+}
+
+void endpoint::tell_security_news() noexcept {
+  const std::string news = options_.security->news();
+  if (!news.empty()) handler_of(traffic_class::urgent).on_security_news(news);
 }
 
 endpoint_usage endpoint::usage() const noexcept {

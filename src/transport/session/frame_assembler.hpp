@@ -45,6 +45,11 @@ class frame_assembler {
   /// `checksum_mismatch`, `busy` (no buffer for a split frame).
   template <class Sink>
   status feed(const buffer_ref& owner, std::span<const std::byte> bytes, Sink&& sink) {
+    return feed_some(owner, bytes, sink);
+  }
+  /// Likewise. When `sink` has returned false, `bytes` are those that were not fed.
+  template <class Sink>
+  status feed_some(const buffer_ref& owner, std::span<const std::byte>& bytes, Sink&& sink) {
     while (true) {
       frame_step step = next(owner, bytes);
       if (step.failed) return step.reason;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <string_view>
 
 #include "scoll/coro/error_format.hpp"
 #include "transport/io/control_frame.hpp"
@@ -10,12 +11,22 @@
 #include "transport/session/greeting_room.hpp"
 #include "transport/session/lane.hpp"
 #include "transport/session/session.hpp"
+#include "transport/wire/checksum.hpp"
 #include "transport/wire/wire.hpp"
 
 namespace scoll::transport {
 
-endpoint::greeter::greeter(endpoint& owner, link& l, std::uint8_t by) noexcept
-    : owner_(owner), link_(&l), rail_(by) {
+namespace {
+
+/// Tells hosts apart, whatever port a connection comes from.
+std::uint64_t number_of_host(std::string_view peer_name) noexcept {
+  return wire::checksum(std::as_bytes(std::span(peer_name.substr(0, peer_name.rfind(':')))));
+}
+
+}  // namespace
+
+endpoint::greeter::greeter(endpoint& owner, link& l, std::uint8_t by, std::uint64_t host) noexcept
+    : owner_(owner), link_(&l), rail_(by), host_(host) {
   link_->set_owner(this);
   owner_.executor_.arm(timer_, owner_.executor_.now() + owner_.options_.hello_limit);
 }
@@ -44,12 +55,17 @@ void endpoint::greeter::refuse(node_id peer, const error& reason) noexcept {
   write_control(*link_, header, std::span(payload).first(*size));
 }
 
+void endpoint::greeter::turn_away(const error& reason) noexcept {
+  refuse(0, printable(reason.code(), reason.text()));
+  owner_.finish(*this);
+}
+
 void endpoint::greeter::on_frame(frame_view& frame) noexcept {
-  if (opened_) return owner_.on_identity(*this, lane_, frame);
-  if (const auto s = on_hello(frame); !s) {
-    refuse(0, printable(s.error().code(), s.error().text()));
-    owner_.finish(*this);
+  if (opened_) {
+    const link_guard* const guard = link_->guard();
+    return guard != nullptr && !guard->opening() ? on_step(frame) : on_introduced(frame);
   }
+  if (const auto s = on_hello(frame); !s) turn_away(s.error());
 }
 
 status endpoint::greeter::on_hello(const frame_view& frame) noexcept {
@@ -64,10 +80,8 @@ status endpoint::greeter::on_hello(const frame_view& frame) noexcept {
                       version, owner_.options_.self, protocol_version);
   }
   if (!said) return said.error();
-  if (said->security != 0)
-    return make_error(errc::unsupported, "node {} has no security mode {}", owner_.options_.self,
-                      said->security);
   if (said->lane >= lane_count) return make_error(errc::malformed, "there is no lane {}", said->lane);
+  if (const auto s = begin_guard(*said); !s) return s;
   lane_ = said->lane;
   opened_ = true;
   return {};
@@ -81,6 +95,7 @@ void endpoint::greeter::say_who_is_here(const identity& asked) noexcept {
   here.target = asked.node;
   here.incarnation = owner_.options_.incarnation;
   here.cluster = owner_.options_.cluster;
+  if (link_->guard() != nullptr) here.channel = link_->guard()->channel();
   if (link_->writable()) {
     greeting_room room;
     frame_header header;
@@ -102,16 +117,29 @@ void endpoint::greeter::too_late() noexcept {
   owner_.finish(*this);
 }
 
+/// A link too many is closed without a refusal, because what is written keeps the connection open until its
+/// peer has read it.
 void endpoint::accept(link& accepted, std::uint8_t by) noexcept {
-  auto* guest = new greeter(*this, accepted, by);
+  const std::string from = accepted.peer_name();
+  const std::uint64_t host = number_of_host(from);
+  std::uint32_t of_host = 1;
+  for (greeter* g = greeters_.first(); g != nullptr; g = greeters_.next(*g)) of_host += g->host() == host;
+  auto* guest = new greeter(*this, accepted, by, host);
   greeters_.push_back(*guest);
-  if (++handshake_count_ <= options_.handshake_limit) return;
-  // The link is closed without a refusal, because what is written keeps the connection open until its peer
-  // has read it.
+  error reason;
+  if (++handshake_count_ > options_.handshake_limit) {
+    reason =
+        make_error(errc::busy, "{} connections have not introduced themselves: link.handshake_limit is {}",
+                   handshake_count_, options_.handshake_limit);
+  } else if (of_host > options_.handshakes_per_host) {
+    reason =
+        make_error(errc::busy, "{:.48} has {} connections that say nothing: link.handshakes_per_host is {}",
+                   from, of_host, options_.handshakes_per_host);
+  } else {
+    return;
+  }
   ++statistics_.links_refused;
-  note_refusal(
-      0, make_error(errc::busy, "{} connections have not introduced themselves: link.handshake_limit is {}",
-                    handshake_count_, options_.handshake_limit));
+  note_refusal(0, reason);
   finish(*guest);
 }
 
@@ -151,6 +179,7 @@ void endpoint::on_identity(greeter& from, std::uint8_t lane_number, frame_view& 
   if (!said) return turn_away(said.error());
   if (said->version != protocol_version || said->lane != lane_number)
     return turn_away({errc::malformed, "the identity contradicts the hello"});
+  if (const auto s = from.check(*said); !s) return turn_away(s.error());
   if (said->from_rail >= max_rails || said->to_rail >= max_rails)
     return turn_away(
         make_error(errc::malformed, "there is no rail {}", std::max(said->from_rail, said->to_rail)));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -16,27 +17,34 @@ namespace scoll::transport {
 /// and nothing else, and only the fixed frames of a greeting are read from it.
 ///
 /// ```text
-///   opening ──hello──► opened ──identity──► handed over to the lane of its session
+///   opening ──hello──► opened ──(steps of the guard)──► identity ──► handed over to the lane of its session
 ///      └──── another frame, or nothing within the limit ────► refused
 /// ```
 class endpoint::greeter final : public list_hook<>, public link_events {
  public:
-  /// `by` is the number of the rail that has accepted the link.
-  greeter(endpoint& owner, link& l, std::uint8_t by) noexcept;
+  /// `by` is the number of the rail that has accepted the link, `host` a number for the host it comes from.
+  greeter(endpoint& owner, link& l, std::uint8_t by, std::uint64_t host) noexcept;
   ~greeter();
 
   link& give_up_link() noexcept { return *std::exchange(link_, nullptr); }
   std::uint8_t rail() const noexcept { return rail_; }
   std::string peer_name() const { return link_->peer_name(); }
+  std::uint64_t host() const noexcept { return host_; }
+  /// Says whether an identity is of this connection, from a node for which its guard speaks.
+  status check(const identity& said) const noexcept;
   /// Says why, and notes it. `peer` is who speaks, if that is known, otherwise 0.
   void refuse(node_id peer, const error& reason) noexcept;
   void say_who_is_here(const identity& asked) noexcept;
 
  private:
   void on_frame(frame_view& frame) noexcept override;
-  void on_writable() noexcept override {}
+  void on_writable() noexcept override;
   void on_closed(const error& reason) noexcept override;
   status on_hello(const frame_view& frame) noexcept;
+  status begin_guard(const hello& said) noexcept;
+  void on_step(const frame_view& frame) noexcept;
+  void on_introduced(frame_view& frame) noexcept;
+  void turn_away(const error& reason) noexcept;
   void too_late() noexcept;
 
   endpoint& owner_;
@@ -44,6 +52,9 @@ class endpoint::greeter final : public list_hook<>, public link_events {
   bool opened_ = false;
   std::uint8_t lane_ = 0;
   std::uint8_t rail_;
+  std::uint64_t host_;
+  std::optional<frame_header> held_;  // of an identity that waits until the link takes its answer
+  buffer_view held_payload_;
   member_timer<&greeter::too_late> timer_{*this};
 };
 

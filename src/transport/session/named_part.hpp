@@ -34,6 +34,7 @@ class named_part final : public rail {
     transport_.connect(std::string(split_name(address).place), waiter);
   }
   void cancel_connect(connect_events& waiter) noexcept override { transport_.cancel_connect(waiter); }
+  bool can_guard() const noexcept override { return transport_.can_guard(); }
   memory_registrar* registrar(std::size_t number) noexcept override { return transport_.registrar(number); }
   std::size_t open() const noexcept override { return transport_.open(); }
   task<void> all_closed() override { return transport_.all_closed(); }

@@ -137,6 +137,10 @@ memory_registrar* named_rails::registrar(std::size_t number) noexcept {
   return nullptr;
 }
 
+bool named_rails::can_guard() const noexcept {
+  return std::ranges::all_of(entries_, [](const entry& e) { return e.transport->can_guard(); });
+}
+
 std::size_t named_rails::open() const noexcept {
   std::size_t sum = 0;
   for (const entry& e : entries_) sum += e.transport->open();

@@ -41,11 +41,9 @@ bool tcp_rail::tcp_link::writable() const noexcept {
 void tcp_rail::tcp_link::write(std::span<const frame_parts> frames) noexcept {
   SCOLL_ASSERT(writable(), "a link takes one batch at a time");
   written_ = true;
+  if (guard_ != nullptr && guard_->sealing()) return write_sealed(frames);
   batch_ = rail_.send_buffers_.try_acquire();
-  if (!batch_) {
-    return break_link(make_error(errc::busy, "no buffer left to send from: tcp.send_buffers is {}",
-                                 rail_.options_.send_buffers));
-  }
+  if (!batch_) return no_batch();
   std::size_t size = 0;
   for (const frame_parts& f : frames) {
     size = append(size, f.head);
@@ -59,6 +57,11 @@ void tcp_rail::tcp_link::write(std::span<const frame_parts> frames) noexcept {
   push();
 }
 
+void tcp_rail::tcp_link::no_batch() noexcept {
+  break_link(make_error(errc::busy, "no buffer left to send from: tcp.send_buffers is {}",
+                        rail_.options_.send_buffers));
+}
+
 std::size_t tcp_rail::tcp_link::append(std::size_t at, std::span<const std::byte> bytes) noexcept {
   SCOLL_ASSERT(at + bytes.size() <= tcp_batch_bytes, "a batch exceeds its limit");
   if (!bytes.empty()) std::memcpy(batch_.data() + at, bytes.data(), bytes.size());
@@ -69,6 +72,7 @@ void tcp_rail::tcp_link::on_sent(const io_completion::event& e) noexcept {
   if (pushing_) return on_sendable(e);
   if (e.result > 0) unsent_ = unsent_.subspan(static_cast<std::size_t>(e.result));
   if (e.result > 0 && !unsent_.empty() && !ending_) return rail_.reactor_.send(fd_.get(), unsent_, send_);
+  if (e.result > 0 && lent_ && !ending_ && !broken_) return seal_more();
   batch_.reset();
   if (ending_) return finish_if_done();
   if (e.result <= 0) {
@@ -134,9 +138,12 @@ void tcp_rail::tcp_link::on_received(const io_completion::event& e) noexcept {
 }
 
 void tcp_rail::tcp_link::feed(const buffer_ref& buffer, std::span<const std::byte> bytes) noexcept {
+  if (sealed_in()) return open_sealed(bytes);
   assembler_.set_owner(owner_);
-  const auto s = assembler_.feed(buffer, bytes, [this](frame_view& f) { return deliver(f); });
-  if (!s) break_link(s.error());
+  const auto s =
+      assembler_.feed_some(buffer, bytes, [this](frame_view& f) { return deliver(f) && !sealed_in(); });
+  if (!s) return break_link(s.error());
+  if (sealed_in() && owner_ != nullptr && !broken_) open_sealed(bytes);
 }
 
 /// Delivers a frame. Returns true if there is still an owner for the next one.

@@ -29,6 +29,9 @@ inline constexpr std::size_t tcp_batch_bytes = 65536;
 /// its place, by system calls that do not wait, each when the socket is ready. So the kernel never keeps
 /// memory that may be recalled (docs/decisions/0009).
 ///
+/// Under a guard all frames of a batch are sealed together, lent memory too, a batch at a time; what arrives is
+/// opened record by record, large payloads into their place.
+///
 /// It lingers because closing a socket with unread bytes resets the connection. The peer would then lose what
 /// it has not read yet: a goodbye, or the reason for a refusal.
 class tcp_rail::tcp_link final : public link {
@@ -36,7 +39,9 @@ class tcp_rail::tcp_link final : public link {
   tcp_link(tcp_rail& owner, unique_fd fd, std::string peer) noexcept;
 
   bool writable() const noexcept override;
-  std::size_t batch_bytes() const noexcept override { return tcp_batch_bytes; }
+  std::size_t batch_bytes() const noexcept override {
+    return guard_ == nullptr ? tcp_batch_bytes : tcp_batch_bytes - link_guard::overhead;
+  }
   std::string peer_name() const override { return peer_; }
   void write(std::span<const frame_parts> frames) noexcept override;
   void flush() noexcept override { rail_.reactor_.flush(send_); }
@@ -75,6 +80,7 @@ class tcp_rail::tcp_link final : public link {
     handler handler_;
   };
 
+  void no_batch() noexcept;
   std::size_t append(std::size_t at, std::span<const std::byte> bytes) noexcept;
   void on_sent(const io_completion::event& e) noexcept;
   void on_received(const io_completion::event& e) noexcept;
@@ -97,6 +103,15 @@ class tcp_rail::tcp_link final : public link {
   void read_some() noexcept;
   std::size_t room_pieces(std::span<iovec> pieces, std::size_t& count) noexcept;
   void take(const buffer_ref& behind, std::size_t straight, std::size_t ahead) noexcept;
+
+  // tcp_link_guard.cpp
+  bool sealed_in() const noexcept { return guard_ != nullptr && guard_->opening(); }
+  void write_sealed(std::span<const frame_parts> frames) noexcept;
+  std::size_t take_lent(std::span<std::byte> into) noexcept;
+  bool seal(std::span<const std::byte> plain) noexcept;
+  void seal_more() noexcept;
+  void open_sealed(std::span<const std::byte> sealed) noexcept;
+  result<std::size_t> open_in_place(const lent_range& room) noexcept;
 
   void break_link(const error& reason) noexcept;
   void tell_owner() noexcept;

@@ -137,7 +137,7 @@ void tcp_rail::tcp_link::read_some() noexcept {
 
 /// Returns the size of the pieces in bytes, which may be less than what is still to come.
 std::size_t tcp_rail::tcp_link::room_pieces(std::span<iovec> pieces, std::size_t& count) noexcept {
-  const lent_range room = owner_ == nullptr ? lent_range{} : assembler_.room();
+  const lent_range room = owner_ == nullptr || sealed_in() ? lent_range{} : assembler_.room();
   std::size_t bytes = 0;
   while (room && bytes < room.size && count < pieces.size()) {
     const auto next = room.memory->piece(room.offset + bytes);

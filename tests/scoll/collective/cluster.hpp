@@ -158,6 +158,7 @@ class cluster {
     options.id = i + 1;
     options.cluster = "test";
     options.incarnation = incarnation;
+    options.security = surroundings_->security(i + 1);
     nodes_[i] = std::make_unique<node>(get_executor(), *rails_[i], options);
     nodes_[i]->listen(addresses_[i]).value();
     addresses_[i] = nodes_[i]->listen_address();

@@ -177,12 +177,12 @@ TEST_CASE("a security mode that nobody has is refused by name", "[reactor]") {
   intruded i(*w);
   i.s.connect(i.n.ep->listen_address());
   hello opening;
-  opening.security = 2;
+  opening.security = 3;
   i.s.say(stranger::encoded_as(frame_type::hello, opening));
   const refusal r = i.s.refused();
   CHECK(r.code == static_cast<std::uint16_t>(errc::unsupported));
   CHECK(r.node == 1);
-  CHECK_THAT(r.text, Catch::Contains("security mode 2"));
+  CHECK_THAT(r.text, Catch::Contains("security mode 3"));
 }
 
 TEST_CASE("a later version that understands this one is welcome", "[reactor]") {

@@ -11,6 +11,7 @@
 
 #include "scoll/coro/error_format.hpp"
 #include "tests/transport/session/messages.hpp"
+#include "transport/session/link_guard.hpp"
 
 namespace network {
 
@@ -136,7 +137,7 @@ class node final {
       : world_(w),
         id(o.self),
         rail_(w.make_rail(o.self)),
-        ep(std::make_unique<endpoint>(w.ex(), *rail_, o, in)) {
+        ep(std::make_unique<endpoint>(w.ex(), *rail_, secured(w, o), in)) {
     in.owner = ep.get();
     if (o.client) return;
     const auto listening = ep->listen(at.empty() ? w.address(id) : at);
@@ -161,6 +162,12 @@ class node final {
   rail& transport() { return *rail_; }
 
  private:
+  /// With the security of the world, if the options choose none.
+  static endpoint_options secured(world& w, endpoint_options o) {
+    if (o.security == nullptr) o.security = make_security(w.security(o.self), o.cluster).value();
+    return o;
+  }
+
   world& world_;
 
  public:

@@ -4,6 +4,7 @@
 #include "scoll/coro/assert.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "transport/io/address.hpp"
+#include "transport/io/socket.hpp"
 #include "transport/memory/memory_service.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/greeter.hpp"
@@ -29,6 +30,30 @@ endpoint::endpoint(executor& ex, const rail_set& rails, endpoint_options options
     : endpoint(ex, first_of(rails), std::move(options), events, std::move(buffers)) {
   rails_ = &rails;
   named_ = nullptr;  // the first rail of a set is one rail, whatever it consists of
+  expect_guarding_rails();
+}
+
+/// Throws `failure` if a security mode is chosen that a rail cannot carry.
+void endpoint::expect_guarding_rails() const {
+  for (std::size_t i = 0; i < rails() && options_.security != nullptr; ++i) {
+    if (rail_at(i).can_guard()) continue;
+    throw failure(make_error(errc::unsupported,
+                             "security.mode {}: connections of the transport {} cannot be guarded",
+                             options_.security->name(), name_of_rail(i)));
+  }
+}
+
+/// Connections from other hosts that prove nothing are a choice that is said aloud.
+void endpoint::warn_if_unguarded() noexcept {
+  for (std::size_t i = 0; i < rails() && options_.security == nullptr; ++i) {
+    const std::string bound = rail_at(i).listen_address();
+    const auto at = socket_address::parse(split_name(bound).place);
+    if (!at || at->is_loopback()) continue;
+    return handler_of(traffic_class::urgent)
+        .on_security_news(fmt::format(
+            "security.mode is none: whoever reaches {} and knows the name of the cluster is believed",
+            bound));
+  }
 }
 
 status endpoint::listen_on_all(const std::string& first) {

@@ -1,0 +1,110 @@
+#include <algorithm>
+#include <cstring>
+
+#include "scoll/coro/error_format.hpp"
+#include "transport/tcp/tcp_link.hpp"
+
+namespace scoll::transport {
+namespace {
+
+// The most bytes of one record. A buffer with less room than that is not filled further, because that would
+// cut a record, and perhaps a frame, in two.
+constexpr std::size_t record_bytes = 16384;
+
+}  // namespace
+
+void tcp_rail::tcp_link::write_sealed(std::span<const frame_parts> frames) noexcept {
+  const buffer_ref plain = rail_.send_buffers_.try_acquire();
+  if (!plain) return no_batch();
+  std::size_t size = 0;
+  const auto put = [&](std::span<const std::byte> bytes) {
+    SCOLL_ASSERT(size + bytes.size() <= batch_bytes(), "a batch exceeds its limit");
+    if (!bytes.empty()) std::memcpy(plain.data() + size, bytes.data(), bytes.size());
+    size += bytes.size();
+  };
+  for (const frame_parts& f : frames) {
+    put(f.head);
+    put(f.payload);
+  }
+  if (frames.back().lent) {
+    lent_ = frames.back().lent;
+    source_.borrow(*lent_.memory);
+    size += take_lent({plain.data() + size, batch_bytes() - size});
+  }
+  if (!seal({plain.data(), size})) return;
+  if (!lent_) return rail_.reactor_.send_deferred(fd_.get(), unsent_, send_);
+  rail_.reactor_.send(fd_.get(), unsent_, send_);
+}
+
+/// Copies what comes next of the lent memory, and lets go of it after the last byte.
+std::size_t tcp_rail::tcp_link::take_lent(std::span<std::byte> into) noexcept {
+  const auto now = into.first(std::min<std::size_t>(into.size(), lent_.size));
+  if (rescued_ != nullptr) {
+    std::memcpy(now.data(), rescued_.get() + lent_.offset, now.size());
+  } else if (!now.empty()) {
+    lent_.memory->copy_out(lent_.offset, now);
+  }
+  lent_.offset += now.size();
+  lent_.size -= static_cast<std::uint32_t>(now.size());
+  if (lent_.size == 0) forget_lent();
+  return now.size();
+}
+
+/// Seals bytes into a batch that is to be sent. If it fails, the link is broken.
+bool tcp_rail::tcp_link::seal(std::span<const std::byte> plain) noexcept {
+  if (!batch_) batch_ = rail_.send_buffers_.try_acquire();
+  if (!batch_) {
+    no_batch();
+    return false;
+  }
+  const std::size_t size = guard_->seal(plain, {batch_.data(), batch_.capacity()});
+  if (size == 0) break_link({errc::io_error, "the guard of the connection cannot seal"});
+  unsent_ = {batch_.data(), size};
+  return size != 0;
+}
+
+/// The batch has been sent, and lent memory is left.
+void tcp_rail::tcp_link::seal_more() noexcept {
+  const buffer_ref plain = rail_.send_buffers_.try_acquire();
+  if (!plain) return no_batch();
+  const std::size_t size = take_lent({plain.data(), batch_bytes()});
+  if (seal({plain.data(), size})) rail_.reactor_.send(fd_.get(), unsent_, send_);
+}
+
+/// Opens records until all bytes are used. A payload that has a place is opened into it.
+void tcp_rail::tcp_link::open_sealed(std::span<const std::byte> sealed) noexcept {
+  assembler_.set_owner(owner_);
+  guard_->feed(sealed);
+  const auto sink = [this](frame_view& f) { return deliver(f); };
+  buffer_ref plain;
+  std::size_t filled = 0;
+  while (owner_ != nullptr && !broken_) {
+    if (const lent_range room = assembler_.room(); room) {
+      const auto opened = open_in_place(room);
+      if (!opened) return break_link(opened.error());
+      if (*opened == 0) return;
+      assembler_.advance(*opened, sink);
+      continue;
+    }
+    if (!plain || plain.capacity() - filled < record_bytes) {
+      plain = rail_.frame_buffers_.try_acquire();
+      filled = 0;
+    }
+    if (!plain)
+      return break_link(make_error(errc::busy, "no buffer left to receive into: tcp.frame_buffers is {}",
+                                   rail_.options_.frame_buffers));
+    const auto opened = guard_->open({plain.data() + filled, plain.capacity() - filled});
+    if (!opened) return break_link(opened.error());
+    if (*opened == 0) return;
+    const auto fed = assembler_.feed(plain, {plain.data() + filled, *opened}, sink);
+    if (!fed) return break_link(fed.error());
+    filled += *opened;
+  }
+}
+
+result<std::size_t> tcp_rail::tcp_link::open_in_place(const lent_range& room) noexcept {
+  const std::span<std::byte> next = room.memory->piece(room.offset);
+  return guard_->open(next.first(std::min<std::size_t>(next.size(), room.size)));
+}
+
+}  // namespace scoll::transport
