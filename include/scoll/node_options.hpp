@@ -16,6 +16,7 @@
 #include "scoll/ship/options.hpp"
 #include "scoll/tree/greedy.hpp"
 #include "scoll/tree/spec.hpp"
+#include "transport/security/security_options.hpp"
 #include "transport/session/endpoint.hpp"
 
 namespace scoll {
@@ -97,7 +98,11 @@ struct node_options {
   std::string control{};
   /// Receives the log of the node, and must outlive it; null: there is no log.
   log_sink* log = nullptr;
-  /// The options of the links. Their `self`, `cluster` and `incarnation` are overwritten by those above.
+  /// How connections prove who is at their ends. Mode `none` believes whoever reaches the port and knows the
+  /// cluster's name.
+  transport::security_options security{};
+  /// The options of the links. Their `self`, `cluster`, `incarnation` and `security` are overwritten by those
+  /// above.
   transport::endpoint_options link{};
 
   status validate() const;

@@ -48,6 +48,7 @@ class journal {
                  const path_words& to) noexcept;
   /// `name` is that of the rail.
   void rail_news(node_id self, const transport::rail_news& news, std::string_view name) noexcept;
+  void security(std::string_view what) noexcept;
   void group_created(const group_state& group) noexcept;
   void group_ended(const group_state& group, const group_ending& how) noexcept;
   void group_revoked(const group_state& group) noexcept;

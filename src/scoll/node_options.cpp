@@ -41,6 +41,7 @@ status node_options::validate() const {
     return make_error(errc::invalid_argument, "bulk_plan: {}", describe(check_bulk_plan(*bulk_plan)));
   if (revoke_emission.count() <= 0) return error(errc::invalid_argument, "revoke_emission must be positive");
   if (const status s = ship.validate(); !s) return s;
+  if (const status s = security.validate(); !s) return s;
   transport::endpoint_options links = detail::link_options(*this);
   if (links.client && id == 0) links.self = transport::client_bit;  // drawn when the node is made
   if (incarnation == 0) links.incarnation = 1;                      // chosen when the node is made

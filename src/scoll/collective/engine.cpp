@@ -44,6 +44,13 @@ node_options completed(node_options options) {
   return options;
 }
 
+/// It reads the files of the security mode.
+transport::endpoint_options guarded_link_options(const node_options& options) {
+  transport::endpoint_options link = link_options(options);
+  link.security = transport::make_security(options.security, options.cluster).value();
+  return link;
+}
+
 }  // namespace
 
 template <class Rails>
@@ -52,7 +59,7 @@ engine::engine(executor& ex, Rails& rails, const node_options& options, std::sha
       options_(completed(options)),
       pools_(pools != nullptr ? std::move(pools) : std::make_shared<node_pools>()),
       journal_(std::make_unique<journal>(ex, options_.log)),
-      endpoint_(ex, rails, link_options(options_), *this,
+      endpoint_(ex, rails, guarded_link_options(options_), *this,
                 std::shared_ptr<transport::endpoint_buffers>(pools_, &pools_->buffers_)),
       groups_(options_.id),
       sweeper_(std::make_unique<sweeper>(*this, options_.group_lease)),
@@ -287,6 +294,10 @@ void engine::on_path_news(transport::session& peer, const transport::path_news& 
 
 void engine::on_rail_news(const transport::rail_news& news) noexcept {
   journal_->rail_news(options_.id, news, endpoint_.name_of_rail(news.rail));
+}
+
+void engine::on_security_news(std::string_view what) noexcept {
+  journal_->security(what);
 }
 
 void engine::on_violation(node_id peer, const error& reason) noexcept {

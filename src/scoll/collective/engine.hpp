@@ -191,10 +191,10 @@ class engine final : private transport::endpoint_events {
   void on_session_lost(transport::session& peer, const error& reason) noexcept override;
   void on_path_news(transport::session& peer, const transport::path_news& news) noexcept override;
   void on_rail_news(const transport::rail_news& news) noexcept override;
+  void on_security_news(std::string_view what) noexcept override;
   void on_handshake_refused(node_id peer, const error& reason) noexcept override;
   void on_violation(node_id peer, const error& reason) noexcept override;
   void on_answers_missing(node_id peer, std::size_t waiting, std::size_t owing) noexcept override;
-
   using encode_function = result<std::size_t> (*)(const void* what, std::span<std::byte> into) noexcept;
 
   begun begin(const addressees& to, const std::shared_ptr<service_entry>& service, collective_kind kind,

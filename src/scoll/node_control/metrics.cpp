@@ -50,6 +50,8 @@ constexpr counter_row<wire_counts> wire_rows[] = {
     {"late_replies", &wire_counts::late_replies, "Replies that came when their exchange had ended"},
     {"links_refused", &wire_counts::links_refused, "Links that this node refused at the handshake"},
     {"links_broken", &wire_counts::links_broken, "Links broken off for a violation of the protocol"},
+    {"not_authentic", &wire_counts::not_authentic,
+     "Handshakes and links that ended because somebody had not proven who it was"},
     {"sessions_lost", &wire_counts::sessions_lost, "Sessions that were lost"},
     {"bulk_lost", &wire_counts::bulk_lost, "Bulk connections that were lost alone"},
     {"reads", &wire_counts::reads, "Ranges of peers' memory that hardware read"},

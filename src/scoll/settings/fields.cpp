@@ -178,6 +178,8 @@ constexpr std::array fields{
                                                         "clients that have a place here at once"),
     field<at_least_one, SCOLL_PLACE(node.link.handshake_limit)>(
         "link.handshake_limit", "1 or more", "accepted connections that have not introduced themselves"),
+    field<at_least_one, SCOLL_PLACE(node.link.handshakes_per_host)>(
+        "link.handshakes_per_host", "1 or more", "of these connections, those that come from one host"),
     field<at_least_one, SCOLL_PLACE(node.link.region_limit)>("link.region_limit", "1 or more",
                                                              "memory regions exposed at once"),
     field<at_least_one, SCOLL_PLACE(node.link.transfer_window)>("link.transfer_window",
@@ -202,6 +204,20 @@ constexpr std::array fields{
     field<short_time, SCOLL_PLACE(node.link.rails_prove)>(
         "rails.prove", "a time up to 3600s",
         "a path that is back must answer for this long before it is used"),
+
+    field<mode_of_security, SCOLL_PLACE(node.security.mode)>(
+        "security.mode", "none, psk or tls",
+        "how connections prove who is at their ends (docs/security.md): not at all, by a key, by "
+        "certificates"),
+    field<file_path, SCOLL_PLACE(node.security.keys)>("security.keys", "the path of a file, or nothing",
+                                                      "the ring of keys of the cluster, for psk and tls"),
+    field<file_path, SCOLL_PLACE(node.security.ca)>(
+        "security.ca", "the path of a PEM file, or nothing",
+        "the authorities whose certificates are believed, for tls"),
+    field<file_path, SCOLL_PLACE(node.security.certificate)>(
+        "security.certificate", "the path of a PEM file, or nothing", "the certificate of the node, for tls"),
+    field<file_path, SCOLL_PLACE(node.security.key)>("security.key", "the path of a PEM file, or nothing",
+                                                     "the private key of the certificate, for tls"),
 };
 
 #undef SCOLL_PLACE

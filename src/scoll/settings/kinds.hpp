@@ -29,9 +29,9 @@ struct unit {
   std::int64_t factor;
 };
 inline constexpr std::array time_units{unit{"ns", 1}, unit{"us", 1000}, unit{"ms", 1'000'000},
-                                unit{"s", ns_per_second}};
+                                       unit{"s", ns_per_second}};
 inline constexpr std::array byte_units{unit{"", 1}, unit{"KiB", 1 << 10}, unit{"MiB", 1 << 20},
-                                unit{"GiB", 1 << 30}};
+                                       unit{"GiB", 1 << 30}};
 
 /// Reads a whole number and one of the units. Returns nothing if the amount does not fit.
 template <std::size_t Count>
@@ -156,6 +156,29 @@ struct socket_path {
   }
   static std::string write(const std::string& value) { return value; }
   static constexpr std::size_t most_letters = 93;
+};
+
+/// A path of a file that a node reads.
+struct file_path {
+  static bool read(std::string& into, std::string_view text) {
+    if (text.find('\0') != std::string_view::npos) return false;
+    into = text;
+    return true;
+  }
+  static std::string write(const std::string& value) { return value; }
+};
+
+struct mode_of_security {
+  static constexpr std::array modes{transport::security_mode::none, transport::security_mode::psk,
+                                    transport::security_mode::tls};
+  static bool read(transport::security_mode& into, std::string_view text) {
+    const auto named =
+        std::ranges::find(modes, text, [](transport::security_mode each) { return to_string(each); });
+    if (named == modes.end()) return false;
+    into = *named;
+    return true;
+  }
+  static std::string write(transport::security_mode value) { return std::string(to_string(value)); }
 };
 
 /// A level of the log, or no log.

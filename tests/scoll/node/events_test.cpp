@@ -8,6 +8,7 @@
 #include "tests/catch.hpp"
 #include "tests/scoll/collective/cluster.hpp"
 #include "tests/scoll/node/counted.hpp"
+#include "tests/transport/io/on_reactor.hpp"
 
 using namespace scoll;
 using namespace std::chrono_literals;
@@ -41,6 +42,29 @@ std::vector<node_event> of_kind(const node& n, node_event_kind kind) {
 }
 
 }  // namespace
+
+TEST_CASE("a node that other hosts can reach says once if its connections prove nothing") {
+  test::tcp_world w(test::tcp_world::family::v4);
+  const auto rail = w.make_rail(1);
+  const auto warnings_at = [&](const std::string& address, bool guarded) {
+    kept_log log;
+    node_options options;
+    options.id = 1;
+    options.log = &log;
+    if (guarded) options.security = w.security(1);
+    node n(w.ex(), *rail, options);
+    REQUIRE(n.listen(address).has_value());
+    CHECK(of_kind(n, node_event_kind::security).size() == log.count("security.mode is none"));
+    CHECK(on_reactor::run(w.loop(), n.shutdown(1s)).has_value());
+    return log.count("security.mode is none: whoever reaches");
+  };
+  CHECK(warnings_at("0.0.0.0:0", false) == 1);
+  CHECK(warnings_at("[::]:0", false) == 1);
+  CHECK(warnings_at("127.0.0.1:0", false) == 0);
+  CHECK(warnings_at("[::1]:0", false) == 0);
+  w.guard();
+  CHECK(warnings_at("0.0.0.0:0", true) == 0);
+}
 
 TEST_CASE("a line passes once in ten seconds, and says how many did not") {
   scoll::detail::log_limit limit;

@@ -173,6 +173,30 @@ TEST_CASE("where a node listens, and what it announces, are settings") {
   CHECK(s.node().advertise == "storage-7:7001");
 }
 
+TEST_CASE("the security of connections is a setting, whose files are named with their mode") {
+  const file from(
+      "[security]\nmode = \"tls\"\nkeys = \"/k\"\nca = \"/a\"\ncertificate = \"/c\"\nkey = \"/p\"\n");
+  settings s;
+  CHECK(s.node().security.mode == transport::security_mode::none);
+  REQUIRE(s.load(from.path).has_value());
+  CHECK(s.node().security.mode == transport::security_mode::tls);
+  CHECK(s.node().security.keys == "/k");
+  CHECK(s.node().security.ca == "/a");
+  CHECK(s.node().security.certificate == "/c");
+  CHECK(s.node().security.key == "/p");
+
+  settings bare;
+  CHECK(bare.set("security.mode", "ssl").error() == errc::invalid_argument);
+  REQUIRE(bare.set("security.mode", "tls").has_value());
+  REQUIRE(bare.set("security.ca", "/a").has_value());
+  REQUIRE(bare.set("security.certificate", "/c").has_value());
+  REQUIRE(bare.set("security.key", "/p").has_value());
+  CHECK(bare.check().error() == errc::invalid_argument);  // gossip needs the ring
+  CHECK_THAT(bare.complaint(), Catch::Contains("security.mode is 'tls'") && Catch::Contains("security.keys"));
+  REQUIRE(bare.set("security.keys", "/k").has_value());
+  CHECK(bare.check().has_value());
+}
+
 TEST_CASE("SCOLL_CONFIG names the file that a program reads at its start") {
   const file from("[link]\nreconnect_grace = \"250ms\"\n");
   const variable config("SCOLL_CONFIG", from.path);
