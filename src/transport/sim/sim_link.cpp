@@ -300,8 +300,10 @@ void sim_link::deliver() noexcept {
   assembler_.set_owner(owner_);
   const auto s = assembler_.feed(c.bytes, bytes, [&](transport::frame_view& frame) {
     if (owner_ != nullptr) owner_->on_frame(frame);
-    if (alive) cut = last_before_cut();
-    return alive && !cut;
+    if (!alive) return false;
+    assembler_.set_owner(owner_);  // an identity hands the link over
+    cut = last_before_cut();
+    return !cut;
   });
   if (!alive) return;
   alive_ = nullptr;

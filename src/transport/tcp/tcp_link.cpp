@@ -146,9 +146,11 @@ void tcp_rail::tcp_link::feed(const buffer_ref& buffer, std::span<const std::byt
   if (sealed_in() && owner_ != nullptr && !broken_) open_sealed(bytes);
 }
 
-/// Delivers a frame. Returns true if there is still an owner for the next one.
+/// Delivers a frame, with which the link may have got another owner. Returns true if there is still one for the
+/// next frame.
 bool tcp_rail::tcp_link::deliver(frame_view& frame) noexcept {
   owner_->on_frame(frame);
+  assembler_.set_owner(owner_);
   return owner_ != nullptr && !broken_;
 }
 

@@ -172,6 +172,26 @@ TEST_CASE("a greeting that is not a hello and an identity is refused", "[reactor
   CHECK(i.n.ep->handshakes() == 0);
 }
 
+TEST_CASE("a large frame right behind an identity is dealt with by the session, not by the greeting",
+          "[reactor]") {
+  const auto w = any_world();
+  intruded i(*w);
+  i.s.connect(i.n.ep->listen_address());
+  identity on_bulk = i.s.greeting(1);
+  on_bulk.lane = 1;
+  const std::vector<std::byte> payload(3 * placed_payload_bytes);
+  frame_header large;
+  large.type = frame_type::request;
+  large.klass = traffic_class::bulk;
+  large.sequence = 1;
+  std::array<std::byte, message::envelope_bytes + 33> head{};  // of no operation that there is
+  head[0] = std::byte{9};
+  i.s.say(stranger::encoded(on_bulk) + frame_of(large, head, payload));
+  REQUIRE(i.s.hears(frame_type::reply));  // a refusal: the frame was read, and its payload had no place
+  CHECK_FALSE(i.s.closed);
+  CHECK(i.n.ep->statistics().links_broken == 0);
+}
+
 TEST_CASE("a security mode that nobody has is refused by name", "[reactor]") {
   const auto w = any_world();
   intruded i(*w);
