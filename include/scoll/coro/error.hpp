@@ -51,6 +51,7 @@ enum class errc : std::uint16_t {
   record_gone = 37,         ///< the member does not remember any more whether it executed
   id_in_use = 38,           ///< another server with the same node id is running
   not_authentic = 39,       ///< a connection's other side has not proven that it is who it says
+  not_authorised = 40,      ///< the caller is known, and may not do this
 };
 
 /// The lower-case name of a code, such as "deadline_exceeded"; "unknown_error" for values that this build

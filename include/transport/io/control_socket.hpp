@@ -25,8 +25,9 @@ class control_connection {
 
   control_connection(reactor& loop, unique_fd fd) noexcept : loop_(loop), fd_(std::move(fd)) {}
 
-  /// Gives the next line, without its newline. Errors: `closed` at the end of the connection, `too_large` for
-  /// a line longer than `longest_line`, `cancelled`, `io_error`.
+  /// Gives the next line, without its newline. Errors: `not_authorised` if the other end is neither a process
+  /// of this user nor of root, as the kernel says, `closed` at the end of the connection, `too_large` for a
+  /// line longer than `longest_line`, `cancelled`, `io_error`.
   task<result<std::string>> read_line(stop_token stop);
   /// Sends `line`, which must not contain a newline, and a newline after it. One call at a time.
   task<status> write_line(std::string line, stop_token stop = {});
@@ -38,6 +39,7 @@ class control_connection {
  private:
   reactor& loop_;
   unique_fd fd_;
+  bool known_ = false;  // who is at the other end
   std::string pending_;
   std::array<std::byte, 16384> received_;
 };

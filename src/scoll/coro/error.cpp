@@ -61,6 +61,7 @@ std::string_view to_string(errc code) noexcept {
     case errc::record_gone: return "record_gone";
     case errc::id_in_use: return "id_in_use";
     case errc::not_authentic: return "not_authentic";
+    case errc::not_authorised: return "not_authorised";
   }
   return "unknown_error";
 }

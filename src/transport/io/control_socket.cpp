@@ -19,6 +19,17 @@ bool someone_listens(const sockaddr_un& address) {
   return ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
+/// The permissions of the socket's file keep others out; this holds even if somebody has widened them.
+status check_user(int fd) noexcept {
+  ucred there{};
+  socklen_t size = sizeof there;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &there, &size) != 0)
+    return error::system(errno, "credentials of a control connection");
+  if (there.uid == ::geteuid() || there.uid == 0) return {};
+  return make_error(errc::not_authorised, "process {} of user {} is not of the user of this process",
+                    there.pid, there.uid);
+}
+
 }  // namespace
 
 result<unique_fd> open_control_socket(const std::string& path) {
@@ -37,6 +48,10 @@ result<unique_fd> open_control_socket(const std::string& path) {
 }
 
 task<result<std::string>> control_connection::read_line(stop_token stop) {
+  if (!known_) {
+    if (const status s = check_user(fd_.get()); !s) co_return s.error();
+    known_ = true;
+  }
   for (std::size_t searched = 0;;) {
     if (const std::size_t end = pending_.find('\n', searched); end != std::string::npos) {
       std::string line = pending_.substr(0, end);

@@ -1,4 +1,6 @@
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -80,6 +82,34 @@ struct observed {
 };
 
 }  // namespace
+
+TEST_CASE("a control socket answers its own user alone, whatever the permissions of its file") {
+  observed o(1);
+  constexpr uid_t nobody = 65534;
+  if (::geteuid() != 0) {
+    WARN("only root can try this, as another user");
+    return;
+  }
+  REQUIRE(::chmod(o.control.path().c_str(), 0666) == 0);
+  // The answer's size: a client of another user hears nothing.
+  const auto heard_by = [&](uid_t user) {
+    return o.beside([path = o.control.path(), user] {
+      const pid_t asking = ::fork();
+      if (asking == 0) {
+        if (::setuid(user) != 0) ::_exit(2);
+        auto client = transport::control_client::connect(path);
+        if (!client) ::_exit(3);
+        client->send_line("peers");
+        ::_exit(client->read_line(5s) ? 1 : 0);
+      }
+      int how = -1;
+      ::waitpid(asking, &how, 0);
+      return WIFEXITED(how) ? WEXITSTATUS(how) : -1;
+    });
+  };
+  CHECK(heard_by(0) == 1);
+  CHECK(heard_by(nobody) == 0);
+}
 
 TEST_CASE("a control without a path serves nothing", "[reactor]") {
   test::cluster c(test::world_kind::tcp_v4, 1);
