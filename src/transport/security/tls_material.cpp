@@ -63,16 +63,29 @@ tls_material::~tls_material() {
 
 result<std::shared_ptr<const tls_material>> tls_material::read(const security_options& options,
                                                                std::string_view cluster) {
-  auto made = std::make_shared<tls_material>();
-  auto context = make_context();
-  if (!context) return context.error();
-  made->context_ = std::move(*context);
   const auto ring = key_ring::read(options.keys);
   if (!ring) return make_error(ring.error().code(), "security.keys: {}", ring.error().text());
-  const status taken =
-      options.mode == security_mode::psk ? made->take_keys(*ring, cluster) : made->take_certificate(options);
-  if (!taken) return taken.error();
-  return std::shared_ptr<const tls_material>(std::move(made));
+  if (options.mode == security_mode::psk) return of_ring(*ring, cluster);
+  auto made = make();
+  if (!made) return made.error();
+  if (const status taken = (*made)->take_certificate(options); !taken) return taken.error();
+  return std::shared_ptr<const tls_material>(std::move(*made));
+}
+
+result<std::shared_ptr<tls_material>> tls_material::make() {
+  auto context = make_context();
+  if (!context) return context.error();
+  auto made = std::make_shared<tls_material>();
+  made->context_ = std::move(*context);
+  return made;
+}
+
+result<std::shared_ptr<const tls_material>> tls_material::of_ring(const key_ring& ring,
+                                                                  std::string_view cluster) {
+  auto made = make();
+  if (!made) return made.error();
+  if (const status taken = (*made)->take_keys(ring, cluster); !taken) return taken.error();
+  return std::shared_ptr<const tls_material>(std::move(*made));
 }
 
 status tls_material::take_keys(const key_ring& ring, std::string_view cluster) {
@@ -106,6 +119,16 @@ status tls_material::take_certificate(const security_options& options) {
   if (SSL_CTX_use_PrivateKey(c, key->get()) == 1 && SSL_CTX_check_private_key(c) == 1) return {};
   return make_error(errc::invalid_argument, "security.key: {} is not the key of {}: {}", options.key,
                     options.certificate, openssl_reason());
+}
+
+std::optional<std::int64_t> tls_material::seconds_left() const noexcept {
+  const X509* const own = SSL_CTX_get0_certificate(context_.get());
+  int days = 0;
+  int seconds = 0;
+  if (own == nullptr || ASN1_TIME_diff(&days, &seconds, nullptr, X509_get0_notAfter(own)) != 1)
+    return std::nullopt;
+  constexpr std::int64_t seconds_of_day = 86'400;
+  return days * seconds_of_day + seconds;
 }
 
 const tls_psk* tls_material::find(std::uint32_t id) const noexcept {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +31,8 @@ class tls_material {
   /// Reads all files that the options name. Errors: `invalid_argument`, `io_error`.
   static result<std::shared_ptr<const tls_material>> read(const security_options& options,
                                                           std::string_view cluster);
+  /// The same in mode `psk`, with a ring that has been read.
+  static result<std::shared_ptr<const tls_material>> of_ring(const key_ring& ring, std::string_view cluster);
   tls_material() = default;
   ~tls_material();
   tls_material(const tls_material&) = delete;
@@ -40,9 +43,11 @@ class tls_material {
   const tls_psk& offered() const noexcept { return keys_.front(); }
   /// Finds a key by its id; null if it is not in the ring.
   const tls_psk* find(std::uint32_t id) const noexcept;
-  std::size_t keys() const noexcept { return keys_.size(); }
+  /// The seconds for which this node's certificate is still valid; nothing in mode `psk`.
+  std::optional<std::int64_t> seconds_left() const noexcept;
 
  private:
+  static result<std::shared_ptr<tls_material>> make();
   status take_keys(const key_ring& ring, std::string_view cluster);
   status take_certificate(const security_options& options);
 

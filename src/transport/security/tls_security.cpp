@@ -10,6 +10,11 @@
 namespace scoll::transport {
 namespace {
 
+// A certificate that ends sooner than this is warned of, at the start and once a day.
+constexpr std::int64_t expiry_notice_days = 30;
+constexpr std::int64_t seconds_of_day = 86'400;
+constexpr auto expiry_interval = std::chrono::hours(24);
+
 // Files are looked at no more often than this, so that a flood of connections costs no calls of the system.
 constexpr auto look_interval = std::chrono::seconds(1);
 
@@ -54,7 +59,26 @@ status tls_security::load() {
   auto material = tls_material::read(options_, cluster_);
   if (!material) return material.error();
   material_ = std::move(*material);
+  warn_of_expiry();
   return {};
+}
+
+void tls_security::warn_of_expiry() {
+  warned_at_ = std::chrono::steady_clock::now();
+  const auto left = material_->seconds_left();
+  if (!left || *left >= expiry_notice_days * seconds_of_day) return;
+  news_ = *left < 0
+              ? fmt::format("the certificate {} has expired: nobody believes this node", options_.certificate)
+              : fmt::format("the certificate {} expires in {} days and {} hours", options_.certificate,
+                            *left / seconds_of_day, *left % seconds_of_day / 3600);
+}
+
+/// Whoever still offers another key than the first one of the ring would be refused if that key were removed.
+void tls_security::note_old_key(const tls_psk& used) noexcept {
+  if (used.id == material_->offered().id || !news_.empty()) return;
+  news_ = fmt::format(
+      "a connection was made with the key {:08x}, which is not the first one of the ring ({:08x})", used.id,
+      material_->offered().id);
 }
 
 std::vector<tls_security::stamp> tls_security::stamps() const {
@@ -73,6 +97,7 @@ void tls_security::refresh() noexcept {
   if (now - looked_at_ < look_interval) return;
   looked_at_ = now;
   try {
+    if (now - warned_at_ >= expiry_interval) warn_of_expiry();
     read_again();
   } catch (const std::exception&) {
     return;
@@ -89,7 +114,7 @@ void tls_security::read_again() {
                     name(), describe(s.error()));
     return;
   }
-  news_ = fmt::format("the changed files of security.mode {} are in use", name());
+  if (news_.empty()) news_ = fmt::format("the changed files of security.mode {} are in use", name());
 }
 
 result<std::unique_ptr<link_guard>> tls_security::connect(hello& said) noexcept {
@@ -107,6 +132,7 @@ result<std::unique_ptr<link_guard>> tls_security::accept(const hello& said) noex
   const tls_psk* const key = material_->find(said.key);
   if (key == nullptr)
     return make_error(errc::not_authentic, "the key {:08x} is not in the ring of security.keys", said.key);
+  note_old_key(*key);
   return tls_guard::make(material_, key, tls_guard::side::accepting, said);
 }
 

@@ -42,12 +42,15 @@ class tls_security final : public link_security {
   std::vector<stamp> stamps() const;
   void refresh() noexcept;
   void read_again();
+  void warn_of_expiry();
+  void note_old_key(const tls_psk& used) noexcept;
 
   security_options options_;
   std::string cluster_;
   std::shared_ptr<const tls_material> material_;
   std::vector<stamp> read_from_;
   std::chrono::steady_clock::time_point looked_at_;
+  std::chrono::steady_clock::time_point warned_at_;  // of the certificate's end, or not yet
   std::string news_;
 };
 

@@ -99,7 +99,8 @@ void lane::grace_over() noexcept {
 error lane::reason_of_loss() const noexcept {
   const bool refused = last_failure_ == errc::wrong_cluster || last_failure_ == errc::version_mismatch ||
                        last_failure_ == errc::not_member || last_failure_ == errc::stale ||
-                       last_failure_ == errc::id_in_use || last_failure_ == errc::busy;
+                       last_failure_ == errc::id_in_use || last_failure_ == errc::busy ||
+                       last_failure_ == errc::not_authentic;
   const bool had = id_ == lane_id::bulk ? was_up_ : session_.peer_epoch_ != 0;
   const errc code = refused ? last_failure_.code() : had ? errc::connection_lost : errc::unreachable;
   const std::string_view why =

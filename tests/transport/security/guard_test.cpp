@@ -366,6 +366,25 @@ TEST_CASE("sealing and opening allocate nothing but what OpenSSL takes for a rec
   CHECK(theirs <= 4 * records);
 }
 
+TEST_CASE("a certificate that ends soon, and a key that is not the first one, are told of", "[security]") {
+  const authority ours;
+  const node_files lasting(ours, node_name(1), ours.pem(), {-3600, 86'400L * 40});
+  CHECK(made(lasting.tls())->news().empty());
+  const node_files ending(ours, node_name(1), ours.pem(), {-3600, 86'400L * 3 + 7200});
+  const auto soon = made(ending.tls());
+  CHECK_THAT(soon->news(), Catch::Contains(ending.certificate.path + " expires in 3 days and "));
+  CHECK(soon->news().empty());
+  const node_files expired(ours, node_name(1), ours.pem(), {-7200, -3600});
+  CHECK_THAT(made(expired.tls())->news(), Catch::Contains("has expired"));
+
+  const node_files behind(key_a), both(key_b + "\n" + key_a);
+  auto accepting = made(both.psk());
+  pair_of_guards g(*made(behind.psk()), *accepting);
+  CHECK_THAT(accepting->news(), Catch::Contains("not the first one of the ring"));
+  pair_of_guards h(*made(both.psk()), *accepting);
+  CHECK(accepting->news().empty());
+}
+
 TEST_CASE("a mode without its files, and files that do not fit, are refused with the setting's name",
           "[security]") {
   const authority ours, other;

@@ -199,7 +199,7 @@ TEST_CASE("who cannot prove itself is refused, and both sides say so", "[reactor
     CHECK_FALSE(p.a.to(2).connected(traffic_class::call));
     CHECK_FALSE(p.b.to(1).connected(traffic_class::call));
     REQUIRE(p.until([&] { return c.ends == 1; }));
-    CHECK_FALSE(c.answered());
+    CHECK(c.outcome == errc::not_authentic);
   }
 }
 
@@ -461,6 +461,46 @@ TEST_CASE("a security mode is refused on a transport that cannot guard", "[secur
   CHECK(both.can_guard());
   REQUIRE(both.add("sim", *rail).has_value());
   CHECK_FALSE(both.can_guard());
+}
+
+TEST_CASE("a cluster changes its key in three steps, and no call or session is lost", "[reactor][security]") {
+  const psk_files files;
+  tcp_world w(tcp_world::family::v4);
+  node a(w, files.from());
+  node b(w, files.to());
+  introduce(a, b);
+  std::uint64_t number = 0;
+  const auto calls_both_ways = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      call there, back;
+      REQUIRE(there.start(a, 2, ++number).has_value());
+      REQUIRE(back.start(b, 1, ++number).has_value());
+      REQUIRE(w.until([&] { return there.ends == 1 && back.ends == 1; }));
+      REQUIRE((there.answered() && back.answered()));
+    }
+  };
+  const auto reconnect = [&] {
+    w.part(1, 2);
+    w.join(1, 2);
+  };
+  calls_both_ways(10);
+  const std::string old_key = security::key_a + "\n", new_key = security::key_b + "\n";
+  // Between two steps, and while only one of the two has taken a step, connections break and are made anew.
+  for (const std::string& ring : {old_key + new_key, new_key + old_key, new_key}) {
+    for (const node_files* each : {&files.a, &files.b}) {
+      each->keys.write(ring);
+      w.pass(1050ms);
+      for (int i = 0; i < 5; ++i) {
+        reconnect();
+        calls_both_ways(5);
+      }
+    }
+  }
+  CHECK(a.in.losses.empty());
+  CHECK(b.in.losses.empty());
+  CHECK(a.ep->statistics().not_authentic == 0);
+  CHECK(b.ep->statistics().not_authentic == 0);
+  CHECK(b.in.seen.size() == number / 2);
 }
 
 TEST_CASE("files that have changed are read again, and connections that stand go on", "[reactor][security]") {

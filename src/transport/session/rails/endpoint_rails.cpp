@@ -45,7 +45,8 @@ void endpoint::expect_guarding_rails() const {
 
 /// Connections from other hosts that prove nothing are a choice that is said aloud.
 void endpoint::warn_if_unguarded() noexcept {
-  for (std::size_t i = 0; i < rails() && options_.security == nullptr; ++i) {
+  if (options_.security != nullptr) return tell_security_news();
+  for (std::size_t i = 0; i < rails(); ++i) {
     const std::string bound = rail_at(i).listen_address();
     const auto at = socket_address::parse(split_name(bound).place);
     if (!at || at->is_loopback()) continue;
