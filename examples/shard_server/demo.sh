@@ -5,13 +5,14 @@ set -euo pipefail
 
 usage() {
   cat <<'END'
-usage: ./dev demo [--nodes N] [--dir DIR] [--max-objects N] [--max-mib N] [--install-mib N] [--keep]
+usage: ./dev demo [--nodes N] [--dir DIR] [--max-objects N] [--max-mib N] [--install-mib N] [--keys] [--keep]
 
   --nodes N         servers to start, 6 to 1024 (default 16)
   --dir DIR         what to store in them (default /usr/share/doc, or what else has a thousand files)
   --max-objects N   at most so many files of it (default 4000)
   --max-mib N       at most so many MiB of it (default 200)
   --install-mib N   a file of so many MiB is installed on all servers, 8 to 4096 (default: 2048 in all)
+  --keys            let the servers talk only to each other: a key, which links and gossip prove and encrypt with
   --keep            leave the servers' folder, logs included, and say where it is
 END
 }
@@ -28,7 +29,7 @@ expect() { # WHAT WANTED FOUND
   printf '%s✓ %s%s\n' "$green" "$1" "$off"
 }
 
-nodes=16 source='' max_objects=4000 max_mib=200 install_mib='' keep=''
+nodes=16 source='' max_objects=4000 max_mib=200 install_mib='' keys='' keep=''
 while (($#)); do
   case $1 in
     --nodes | --dir | --max-objects | --max-mib | --install-mib)
@@ -42,6 +43,7 @@ while (($#)); do
       esac
       shift
       ;;
+    --keys) keys=yes ;;
     --keep) keep=yes ;;
     -h | --help) usage && exit ;;
     *) usage >&2 && exit 2 ;;
@@ -109,6 +111,12 @@ servers() { expand "$(sed -n "s/^  $1  *[0-9]*  nodes\{0,1\} \([0-9, -]*\).*/\1/
 
 chapter "$nodes servers, each a process with its own folder"
 "$bin/shardctl" init --nodes "$nodes" --dir "$home" --pools 2 >/dev/null
+if [[ -n $keys ]]; then
+  cp "$SHARD_CLUSTER" "$home/stranger.toml"
+  (umask 077 && od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$home/ring")
+  printf '\n[security]\nmode = "psk"\nkeys = "ring"\n' >>"$SHARD_CLUSTER"
+  note 'their links and their gossip prove that they have the key of this cluster, and are encrypted'
+fi
 start_server() { # ID
   "$bin/shard_server" --cluster "$SHARD_CLUSTER" --node "$1" --data "$home/node-$1" --log "$home/node-$1.log" \
     2>"$home/node-$1.err" &

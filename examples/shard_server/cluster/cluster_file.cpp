@@ -124,8 +124,32 @@ void read_pools(const toml::table& root, cluster_config& config) {
     config.pools.push_back(read_pool(*each.as_table(), config.pools.size(), config));
 }
 
+/// Relative paths are below the folder of the cluster file.
+scoll::transport::security_options read_security(const toml::table& table, const fs::path& folder) {
+  using scoll::transport::security_mode;
+  const section from(table, "security", {"mode", "keys", "ca", "certificate", "key"});
+  scoll::transport::security_options security;
+  const auto mode = from.need<std::string>("mode");
+  if (mode == to_string(security_mode::psk)) {
+    security.mode = security_mode::psk;
+  } else if (mode == to_string(security_mode::tls)) {
+    security.mode = security_mode::tls;
+  } else if (mode != to_string(security_mode::none)) {
+    from.refuse("mode", "must be \"none\", \"psk\" or \"tls\"");
+  }
+  const auto path = [&](std::string_view key) {
+    return from.has(key) ? (folder / from.need<std::string>(key)).string() : std::string();
+  };
+  security.keys = path("keys");
+  security.ca = path("ca");
+  security.certificate = path("certificate");
+  security.key = path("key");
+  if (const auto good = security.validate(); !good) from.refuse("mode", describe(good.error()));
+  return security;
+}
+
 cluster_config read(const toml::table& root, const fs::path& folder) {
-  const section top(root, "cluster", {"name", "tree", "deadlines", "gossip", "node", "pool"});
+  const section top(root, "cluster", {"name", "tree", "deadlines", "gossip", "security", "node", "pool"});
   cluster_config config;
   config.name = top.need<std::string>("name");
   if (config.name.empty()) top.refuse("name", "must not be empty");
@@ -146,6 +170,10 @@ cluster_config read(const toml::table& root, const fs::path& folder) {
     const auto ms = from.get<std::int64_t>("interval_ms", 200);
     if (ms < 200 || ms > 600'000) from.refuse("interval_ms", "must be 200 to 600000");
     config.gossip_interval = std::chrono::milliseconds(ms);
+  }
+  if (const toml::node* security = root.get("security")) {
+    if (!security->is_table()) top.refuse("security", "must be a table");
+    config.security = read_security(*security->as_table(), folder);
   }
   config.nodes = read_nodes(root, folder);
   read_pools(root, config);
@@ -183,6 +211,16 @@ const pool_config* cluster_config::find_pool(std::uint64_t id) const noexcept {
   const auto found =
       std::find_if(pools.begin(), pools.end(), [id](const pool_config& p) { return p.id == id; });
   return found == pools.end() ? nullptr : &*found;
+}
+
+scoll::transport::security_options cluster_config::security_of(std::string_view who) const {
+  constexpr std::string_view place = "{id}";
+  scoll::transport::security_options found = security;
+  for (std::string* const path : {&found.keys, &found.ca, &found.certificate, &found.key}) {
+    for (auto at = path->find(place); at != std::string::npos; at = path->find(place, at + who.size()))
+      path->replace(at, place.size(), who);
+  }
+  return found;
 }
 
 std::vector<scoll::target> cluster_config::targets() const {

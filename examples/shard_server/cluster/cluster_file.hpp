@@ -12,6 +12,7 @@
 #include "scoll/coro/time.hpp"
 #include "scoll/ids.hpp"
 #include "scoll/tree/spec.hpp"
+#include "transport/security/security_options.hpp"
 
 namespace shard {
 
@@ -39,6 +40,7 @@ struct cluster_config {
   scoll::nanoseconds quick_deadline = std::chrono::seconds(10);  ///< for df, find, top, put, get
   scoll::nanoseconds long_deadline = std::chrono::minutes(10);   ///< for scrub and ingest
   scoll::nanoseconds gossip_interval = std::chrono::milliseconds(200);
+  scoll::transport::security_options security;  ///< `{id}` in its paths stands for a server's id, or "client"
   std::vector<cluster_node> nodes;
   std::vector<pool_config> pools;
 
@@ -46,6 +48,8 @@ struct cluster_config {
   const pool_config* find_pool(std::uint64_t id) const noexcept;
   std::optional<std::uint32_t> rank_of(scoll::node_id id) const noexcept;
   std::vector<scoll::target> targets() const;
+  /// The security of a server, by its id, or of "client".
+  scoll::transport::security_options security_of(std::string_view who) const;
   std::string tree_text() const { return choose_tree ? "auto" : to_string(tree); }
 };
 

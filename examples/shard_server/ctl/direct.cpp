@@ -73,6 +73,7 @@ class owner_calls {
     scoll::node_options o;
     o.role = scoll::node_role::client;
     o.cluster = config.name;
+    o.security = config.security_of("client");
     return o;
   }
   task<result<object_reply>> ask() {

@@ -60,24 +60,35 @@ std::vector<scoll::gossip_address> gossip_addresses_of(const cluster_config& con
   return nodes;
 }
 
-gossip::options options_of(const scoll::node& node) {
+std::optional<gossip::aead_seal> seal_of(const scoll::transport::security_options& security,
+                                         const gossip::configuration& shared) {
+  if (security.mode == scoll::transport::security_mode::none) return std::nullopt;
+  return std::optional<gossip::aead_seal>(
+      std::in_place, scoll::transport::key_ring::read(security.keys).value(), shared.size());
+}
+
+gossip::options options_of(const scoll::node& node, std::optional<gossip::aead_seal>& seal) {
   gossip::options options;
   options.incarnation = node.incarnation();
+  if (seal) options.seal = &*seal;
   return options;
 }
 
 }  // namespace
 
 heartbeat::heartbeat(scoll::transport::reactor& loop, const cluster_config& config, scoll::node& node,
-                     const std::vector<scoll::rail_entry>& rails)
-    : heartbeat(loop, config, shared_by_all(config), node, rails) {}
+                     const std::vector<scoll::rail_entry>& rails,
+                     const scoll::transport::security_options& security)
+    : heartbeat(loop, config, shared_by_all(config), node, rails, security) {}
 
 heartbeat::heartbeat(scoll::transport::reactor& loop, const cluster_config& config,
                      const gossip::configuration_ptr& shared, scoll::node& node,
-                     const std::vector<scoll::rail_entry>& rails)
+                     const std::vector<scoll::rail_entry>& rails,
+                     const scoll::transport::security_options& security)
     : ports_(ports_of(loop, place_of(config, node.id()), rails)),
+      seal_(seal_of(security, *shared)),
       participant_(loop, pointers_to(ports_), shared, id_in(*shared, place_of(config, node.id()).address),
-                   options_of(node)),
+                   options_of(node, seal_)),
       follower_(scoll::follow(node, participant_, gossip_addresses_of(config)).value()) {
   participant_.subscribe(*this);
 }

@@ -2,9 +2,11 @@
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <vector>
 
 #include "../cluster/cluster_file.hpp"
+#include "gossip/aead_seal.hpp"
 #include "gossip/participant.hpp"
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/stop.hpp"
@@ -21,9 +23,10 @@ namespace shard {
 /// TCP, on each of its rails. It reports each change to the node and to the log.
 class heartbeat final : private scoll::gossip::event_listener {
  public:
-  /// Throws `scoll::failure` for addresses or an interval that cannot be used.
+  /// With a security mode, the messages are sealed by its ring. Throws `scoll::failure` for addresses, an
+  /// interval or a ring that cannot be used.
   heartbeat(scoll::transport::reactor& loop, const cluster_config& config, scoll::node& node,
-            const std::vector<scoll::rail_entry>& rails);
+            const std::vector<scoll::rail_entry>& rails, const scoll::transport::security_options& security);
 
   /// Runs until it is stopped, which counts as success.
   scoll::task<scoll::status> run(scoll::stop_token stop);
@@ -38,10 +41,11 @@ class heartbeat final : private scoll::gossip::event_listener {
  private:
   heartbeat(scoll::transport::reactor& loop, const cluster_config& config,
             const scoll::gossip::configuration_ptr& shared, scoll::node& node,
-            const std::vector<scoll::rail_entry>& rails);
+            const std::vector<scoll::rail_entry>& rails, const scoll::transport::security_options& security);
   void on_liveness(const scoll::gossip::liveness_event& e) noexcept override;
 
   std::vector<std::unique_ptr<scoll::transport::udp_port>> ports_;  // one for each address of this server
+  std::optional<scoll::gossip::aead_seal> seal_;
   scoll::gossip::participant participant_;
   scoll::follower follower_;
 };

@@ -43,6 +43,8 @@ scoll::task<scoll::result<scoll::node_options>> node_options_of(const cluster_co
   const bool one_rail = config.nodes[rank].addresses.size() == 1;  // several know where they listen
   if (options.listen.empty() && one_rail) options.listen = address;
   if (options.advertise.empty()) options.advertise = address;
+  if (options.security.mode == scoll::transport::security_mode::none)
+    options.security = config.security_of(std::to_string(options.id));
   const auto chosen = co_await scoll::choose_incarnation(files, options);
   if (!chosen) co_return chosen.error();
   co_return std::move(options);
@@ -63,7 +65,7 @@ server::server(scoll::transport::reactor& loop, const cluster_config& config,
       rails_(std::move(rails)),
       node_(loop, rails_->set(), options),
       introspection_(node_, loop, options.control),
-      heartbeat_(loop, config, node_, rails_->entries()),
+      heartbeat_(loop, config, node_, rails_->entries(), options.security),
       commands_({node_, config, heartbeat_, *store_, desk_, upkeep_, installs_, board_}, stop_wanted_),
       scope_(loop) {}
 
