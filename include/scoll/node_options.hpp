@@ -8,6 +8,7 @@
 
 #include "scoll/bulk/costs.hpp"
 #include "scoll/bulk/plan.hpp"
+#include "scoll/call_rights.hpp"
 #include "scoll/collective/options.hpp"
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/time.hpp"
@@ -101,6 +102,8 @@ struct node_options {
   /// How connections prove who is at their ends. Mode `none` believes whoever reaches the port and knows the
   /// cluster's name.
   transport::security_options security{};
+  /// Who may call which functions and have which services broadcast; empty: everybody everything.
+  call_rights allow{};
   /// The options of the links. Their `self`, `cluster`, `incarnation` and `security` are overwritten by those
   /// above.
   transport::endpoint_options link{};

@@ -4,6 +4,7 @@
 /// that cares about its compile time includes only the feature headers that it uses, such as scoll/ship.hpp.
 
 // A node, its parts and its state.
+#include "scoll/call_rights.hpp"        // IWYU pragma: export
 #include "scoll/follow.hpp"             // IWYU pragma: export
 #include "scoll/ids.hpp"                // IWYU pragma: export
 #include "scoll/incarnation_store.hpp"  // IWYU pragma: export

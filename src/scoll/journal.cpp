@@ -24,10 +24,10 @@ std::string_view to_string(log_level level) noexcept {
 
 std::string_view to_string(node_event_kind kind) noexcept {
   constexpr std::array<std::string_view, node_event_kinds> names{
-      "session_begun", "session_lost",   "peer_dead",        "peer_alive", "handshake_refused",
-      "link_broken",   "path_suspected", "path_dead",        "path_good",  "rail_dead",
-      "rail_alive",    "messages_moved", "gossip_disagrees", "security",   "answers_missing",
-      "group_created", "group_ended",    "group_revoked"};
+      "session_begun",   "session_lost",   "peer_dead",        "peer_alive",   "handshake_refused",
+      "link_broken",     "path_suspected", "path_dead",        "path_good",    "rail_dead",
+      "rail_alive",      "messages_moved", "gossip_disagrees", "security",     "not_authorised",
+      "answers_missing", "group_created",  "group_ended",      "group_revoked"};
   const auto index = static_cast<std::size_t>(kind);
   return index < names.size() ? names[index] : "unknown";
 }
@@ -53,6 +53,7 @@ log_level level_of(node_event_kind kind) noexcept {
     case node_event_kind::session_lost:
     case node_event_kind::peer_dead:
     case node_event_kind::security:
+    case node_event_kind::not_authorised:
     case node_event_kind::handshake_refused:
     case node_event_kind::path_suspected:
     case node_event_kind::path_dead:
@@ -221,6 +222,12 @@ void journal::rail_news(node_id self, const transport::rail_news& news, std::str
 
 void journal::security(std::string_view what) noexcept {
   note(node_event_kind::security, 0, [what] { return std::string(what); });
+}
+
+error journal::not_authorised(node_id caller, std::string_view client, std::string_view what) noexcept {
+  const std::string who = client.empty() ? whom(caller) : fmt::format("client {}", client);
+  note(node_event_kind::not_authorised, caller, [&] { return fmt::format("{} may not use {}", who, what); });
+  return make_error(errc::not_authorised, "{:.32} may not use {:.40}", who, what);
 }
 
 void journal::group_created(const group_state& group) noexcept {

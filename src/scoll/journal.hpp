@@ -49,6 +49,8 @@ class journal {
   /// `name` is that of the rail.
   void rail_news(node_id self, const transport::rail_news& news, std::string_view name) noexcept;
   void security(std::string_view what) noexcept;
+  /// A caller may not use `what`, a function or service. Returns the error for it.
+  error not_authorised(node_id caller, std::string_view client, std::string_view what) noexcept;
   void group_created(const group_state& group) noexcept;
   void group_ended(const group_state& group, const group_ending& how) noexcept;
   void group_revoked(const group_state& group) noexcept;

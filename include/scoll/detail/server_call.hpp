@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "scoll/coro/executor.hpp"
@@ -121,6 +122,7 @@ class server_call : public transport::incoming,
   time_point expires_ = never;
   time_point begun_at_{};
   node_id caller_ = 0;
+  std::string caller_name_;
   std::uint64_t caller_incarnation_ = 0;
   std::uint32_t reply_capacity_ = 0;
   bool notification_ = false;

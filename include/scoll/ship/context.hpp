@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "scoll/coro/executor.hpp"
 #include "scoll/coro/stop.hpp"
@@ -27,6 +28,9 @@ class call_context : public detail::converts_to_options<call_context> {
   /// The node that calls, and its incarnation.
   node_id caller() const noexcept;
   std::uint64_t caller_incarnation() const noexcept;
+  /// The name of the calling client in its certificate; empty for nodes, and for clients that have shown none
+  /// (`security.mode`). It is valid as long as the call.
+  std::string_view caller_name() const noexcept;
   /// True if the caller waits for no result (`notify`).
   bool notification() const noexcept;
   /// The point in time at which the caller gives up; no limit if it set none. Use it as the `deadline` of

@@ -53,6 +53,9 @@ class link_guard {
   /// what it may call itself. The guard is proven.
   virtual status speaks_for(std::string_view cluster, node_id node) const noexcept = 0;
 
+  /// The name of the other side as a client of `cluster`; empty if it has none. The guard is proven.
+  virtual std::string_view client_name(std::string_view cluster) const noexcept = 0;
+
   /// True if the peer must learn with the first sealed batch that records follow. The side that accepts does
   /// that, because the other side cannot know before whether its own proof was accepted.
   virtual bool announces() const noexcept = 0;

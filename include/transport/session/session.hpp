@@ -48,6 +48,10 @@ class session final : public list_hook<watched> {
   node_id peer() const noexcept { return peer_; }
   const std::string& address() const noexcept { return address_; }
   /// The peer's incarnation; 0 until the peer has been heard.
+  /// The name of the peer, a client, in its certificate; empty if it has none.
+  std::string_view client_name() const noexcept {
+    return client_name_ == nullptr ? std::string_view() : *client_name_;
+  }
   std::uint64_t peer_incarnation() const noexcept { return peer_incarnation_; }
 
   /// Sends `m`, whose head and payload are set. `waiter` then waits for the answer, which never comes from
@@ -254,6 +258,7 @@ class session final : public list_hook<watched> {
   endpoint& endpoint_;
   node_id peer_;
   std::string address_;
+  std::unique_ptr<const std::string> client_name_;  // null if it has none
   std::uint64_t peer_incarnation_ = 0;
   std::uint64_t dead_incarnation_ = 0;  // the peer's incarnation that is called dead; 0: none
   std::uint64_t epoch_ = 1;

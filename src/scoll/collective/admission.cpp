@@ -16,6 +16,7 @@
 #include "scoll/collective/sweeper.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
+#include "scoll/journal.hpp"
 #include "transport/session/session.hpp"
 #include "transport/wire/checksum.hpp"
 #include "transport/wire/wire.hpp"
@@ -74,6 +75,9 @@ error engine::admit(const admission_request& request, const collective_head& hea
       (kind == collective_kind::create && find_service(service_id{head.service}) == nullptr)) {
     return make_error(errc::unknown_service, "node {} does not serve {:#06x}", options_.id, head.service);
   }
+  const bool of_user = head.service >= first_user_service;
+  if (of_user && !options_.allow.may_broadcast(request.from(), {}, service_id{head.service}))
+    return journal_->not_authorised(request.from(), {}, entry->table->name);
   if (full_for(kind)) {
     return make_error(errc::busy, "no broadcast more can run at once on node {}: node.max_operations is {}",
                       options_.id, options_.max_operations);

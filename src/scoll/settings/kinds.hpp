@@ -255,6 +255,19 @@ struct optional_bulk_plan {
   static std::string write(const std::optional<bulk_plan>& value) { return value ? to_string(*value) : ""; }
 };
 
+struct list_of_rights {
+  static bool read(call_rights& into, std::string_view text) {
+    auto parsed = call_rights::parse(text);
+    if (parsed) into = *std::move(parsed);
+    return parsed.has_value();
+  }
+  static std::string write(const call_rights& value) { return to_string(value); }
+  static std::string complain(std::string_view text) {
+    const auto parsed = call_rights::parse(text);
+    return parsed ? std::string() : std::string(parsed.error().text());
+  }
+};
+
 struct list_of_rails {
   static bool read(std::vector<rail_entry>& into, std::string_view text) {
     rail_list parsed = parse_rails(text);

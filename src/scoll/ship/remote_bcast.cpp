@@ -9,6 +9,7 @@
 #include "scoll/coro/frame_pool.hpp"
 #include "scoll/detail/broadcast.hpp"
 #include "scoll/detail/byte_buffer.hpp"
+#include "scoll/journal.hpp"
 #include "scoll/node.hpp"
 #include "scoll/ship/context.hpp"
 #include "scoll/ship/ship.hpp"
@@ -139,6 +140,10 @@ remote_bcast_answer answer_of(broadcast& ended, const service_table& table) {
 task<result<remote_bcast_answer>> serve_order(engine& at, shipper& by, const remote_bcast_order& order,
                                               const call_context& call) {
   const auto group = at.find_group(order.group);
+  if (!at.options().allow.may_broadcast(call.caller(), call.caller_name(), order.service)) {
+    const std::string what = fmt::format("service:{:#06x}", static_cast<std::uint32_t>(order.service));
+    co_return at.events().not_authorised(call.caller(), call.caller_name(), what);
+  }
   const auto table = table_for(at, order, group.get());
   if (!table) co_return table.error();
   if (order.dead > 2 || order.processing_bound.count() < 0)

@@ -18,6 +18,9 @@ node_id call_context::caller() const noexcept {
 std::uint64_t call_context::caller_incarnation() const noexcept {
   return handling_.caller_incarnation_;
 }
+std::string_view call_context::caller_name() const noexcept {
+  return handling_.caller_name_;
+}
 bool call_context::notification() const noexcept {
   return handling_.notification_;
 }
@@ -58,6 +61,7 @@ void server_call::admit(transport::request_view& request, const ship_head& head,
                         std::size_t large) noexcept {
   peer_ = &from;
   caller_ = request.from().peer();
+  caller_name_ = request.from().client_name();
   caller_incarnation_ = request.from().peer_incarnation();
   reply_capacity_ = request.reply_capacity();
   notification_ = (head.flags & ship_head::notification) != 0;

@@ -6,6 +6,8 @@
 #include "scoll/collective/engine.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
+#include "scoll/detail/remote_bcast.hpp"
+#include "scoll/journal.hpp"
 #include "scoll/ship/function_text.hpp"
 #include "transport/session/session.hpp"
 #include "transport/wire/checksum.hpp"
@@ -115,6 +117,7 @@ error shipper::admit(transport::request_view& request) {
     return make_error(errc::unknown_function, "node {} serves no function {:#018x}", engine_.options().id,
                       head->function);
   }
+  if (const status allowed = check_rights(request.from(), f->key); !allowed) return allowed.error();
   if (!compatible(f->key.types, head->types) &&
       !SCOLL_MUTANT(ship_types_unchecked, "a function is called whatever types its caller expects")) {
     return answer_other_types(request, f->key);
@@ -137,6 +140,13 @@ error shipper::admit(transport::request_view& request) {
   take(h, request, *head, from, 0);
   h.run_later();
   return {};
+}
+
+/// What the library's own broadcasts for others may do depends on the service, which their handler looks at.
+status shipper::check_rights(const transport::session& from, const function_key& of) const noexcept {
+  const bool allowed = engine_.options().allow.may_call(from.peer(), from.client_name(), of.name);
+  if (allowed || of.id == remote_bcast.key().id) return {};
+  return engine_.events().not_authorised(from.peer(), from.client_name(), of.name);
 }
 
 /// Describes this node's function. The caller compares it with its own and names both.

@@ -86,6 +86,7 @@ class shipper final : private transport::endpoint_events {
   error admit(transport::request_view& request);
   error admit_large(transport::request_view& request, const ship_head& head, served_function& f,
                     ship_peer& from);
+  status check_rights(const transport::session& from, const function_key& of) const noexcept;
   error answer_other_types(transport::request_view& request, const function_key& here);
   bool room_for(const ship_peer& peer) const noexcept;
   void take(server_call& h, transport::request_view& request, const ship_head& head, ship_peer& from,

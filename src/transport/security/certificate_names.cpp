@@ -36,17 +36,18 @@ certificate_names::certificate_names(const X509* certificate) {
   }
 }
 
-bool certificate_names::has_client_of(std::string_view cluster) const noexcept {
-  return std::ranges::any_of(uris_, [cluster](std::string_view text) {
-    return skip(text, name_scheme) && skip(text, cluster) && skip(text, "/client/") && !text.empty() &&
-           text.find('/') == std::string_view::npos;
-  });
+std::string_view certificate_names::client_of(std::string_view cluster) const noexcept {
+  for (std::string_view text : uris_) {
+    const bool client = skip(text, name_scheme) && skip(text, cluster) && skip(text, "/client/");
+    if (client && text.find('/') == std::string_view::npos) return text;
+  }
+  return {};
 }
 
 status certificate_names::speak_for(std::string_view cluster, node_id node) const noexcept {
   const std::string_view first = uris_.empty() ? std::string_view("nobody") : uris_.front();
   if (is_client(node)) {
-    if (has_client_of(cluster)) return {};
+    if (!client_of(cluster).empty()) return {};
     return make_error(errc::not_authentic, "the certificate names {:.64}, and no client of {:.32}", first,
                       cluster);
   }

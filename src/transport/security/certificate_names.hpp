@@ -21,9 +21,10 @@ class certificate_names {
   /// has the first name.
   status speak_for(std::string_view cluster, node_id node) const noexcept;
 
- private:
-  bool has_client_of(std::string_view cluster) const noexcept;
+  /// The name of the client of `cluster` that comes first; empty if there is none.
+  std::string_view client_of(std::string_view cluster) const noexcept;
 
+ private:
   std::vector<std::string> uris_;
 };
 

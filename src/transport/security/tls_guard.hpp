@@ -29,6 +29,9 @@ class tls_guard final : public link_guard {
   bool proven() const noexcept override { return proven_; }
   const channel_hash& channel() const noexcept override { return channel_; }
   status speaks_for(std::string_view cluster, node_id node) const noexcept override;
+  std::string_view client_name(std::string_view cluster) const noexcept override {
+    return names_.client_of(cluster);
+  }
   bool announces() const noexcept override { return side_ == side::accepting; }
   void feed(std::span<const std::byte> sealed) noexcept override { stream_.set_input(sealed); }
   result<std::size_t> open(std::span<std::byte> into) noexcept override;

@@ -187,6 +187,7 @@ void endpoint::on_identity(greeter& from, std::uint8_t lane_number, frame_view& 
   if (said->target == 0 && said->cluster == options_.cluster) return from.say_who_is_here(*said);
   const auto known = introduce(*said, from.peer_name());
   if (!known) return turn_away(known.error());
+  if (const auto s = from.name(**known); !s) return turn_away(s.error());
   lane& l = (*known)->lane_at(static_cast<lane_id>(lane_number));
   const path_key by{from.rail(), said->from_rail};
   const auto continues = (*known)->on_identity(*said, l, by);

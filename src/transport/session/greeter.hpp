@@ -32,6 +32,8 @@ class endpoint::greeter final : public list_hook<>, public link_events {
   std::uint64_t host() const noexcept { return host_; }
   /// Says whether an identity is of this connection, from a node for which its guard speaks.
   status check(const identity& said) const noexcept;
+  /// Notes the name of a client in its session. Error: `not_authentic` if another client has the id.
+  status name(session& of) const;
   /// Says why, and notes it. `peer` is who speaks, if that is known, otherwise 0.
   void refuse(node_id peer, const error& reason) noexcept;
   void say_who_is_here(const identity& asked) noexcept;

@@ -1,8 +1,11 @@
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "scoll/coro/error_format.hpp"
 #include "transport/session/greeter.hpp"
 #include "transport/session/guarded_greeting.hpp"
+#include "transport/session/session.hpp"
 
 namespace scoll::transport {
 namespace {
@@ -57,6 +60,18 @@ void endpoint::greeter::on_writable() noexcept {
   const frame_header header = *std::exchange(held_, std::nullopt);
   frame_view frame{header, {}, std::move(held_payload_)};
   owner_.on_identity(*this, lane_, frame);
+}
+
+status endpoint::greeter::name(session& of) const {
+  const link_guard* const guard = link_->guard();
+  if (guard == nullptr || !is_client(of.peer())) return {};
+  const std::string_view name = guard->client_name(owner_.options_.cluster);
+  if (name == of.client_name()) return {};
+  if (of.peer_epoch_ != 0)
+    return make_error(errc::not_authentic, "the id is that of client {:.40}, not of {:.40}", of.client_name(),
+                      name);
+  of.client_name_ = std::make_unique<const std::string>(name);
+  return {};
 }
 
 status endpoint::greeter::check(const identity& said) const noexcept {

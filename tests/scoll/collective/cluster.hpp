@@ -158,7 +158,8 @@ class cluster {
     options.id = i + 1;
     options.cluster = "test";
     options.incarnation = incarnation;
-    options.security = surroundings_->security(i + 1);
+    const auto security = surroundings_->security(i + 1);
+    if (security.mode != transport::security_mode::none) options.security = security;
     nodes_[i] = std::make_unique<node>(get_executor(), *rails_[i], options);
     nodes_[i]->listen(addresses_[i]).value();
     addresses_[i] = nodes_[i]->listen_address();
