@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <deque>
 
 #include "scoll/coro/error_format.hpp"
 #include "tests/support/allocation_counter.hpp"
@@ -446,6 +447,47 @@ TEST_CASE("what a stranger may say before it has proven itself is bounded", "[re
     elsewhere.connect(b.ep->listen_address());
     REQUIRE(w.until([&] { return b.ep->usage().handshakes.used == 4; }));
   }
+}
+
+TEST_CASE("a thousand connections that begin a handshake and stop are bounded, and others are served",
+          "[reactor][security]") {
+  const psk_files files;
+  tcp_world w(tcp_world::family::v4);
+  node a(w, files.from());
+  node b(w, files.to());
+  introduce(a, b);
+  hello said;
+  said.security = 1;
+  const auto prover = b.ep->options().security->connect(said);
+  REQUIRE(prover.has_value());
+  frame_header header;
+  header.type = frame_type::secure;
+  const bytes begun =
+      stranger::encoded_as(frame_type::hello, said) + frame_of(header, {}, (*prover)->unsent());
+  const auto target = socket_address::parse(b.ep->listen_address()).value();
+  const auto source = socket_address::parse("127.1.9.9:0").value();
+  std::deque<unique_fd> held;
+  std::size_t most = 0;
+  std::uint64_t number = 0;
+  for (int i = 0; i < 1000; ++i) {
+    unique_fd& fd = held.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    REQUIRE(bind_source(fd.get(), source).has_value());
+    REQUIRE(::connect(fd.get(), target.data(), target.size()) == 0);
+    ::send(fd.get(), begun.data(), begun.size(), MSG_NOSIGNAL);
+    if (held.size() > 200) held.pop_front();
+    w.run_ready();
+    most = std::max(most, b.ep->usage().handshakes.used);
+    if (i % 10 != 0) continue;
+    call c;
+    REQUIRE(c.start(a, 2, ++number).has_value());
+    REQUIRE(w.until([&] { return c.ends == 1; }));
+    REQUIRE(c.answered());
+  }
+  CHECK(most > 10);
+  CHECK(most <= b.ep->options().handshakes_per_host);
+  CHECK(b.ep->statistics().links_refused > 500);
+  CHECK(a.in.losses.empty());
+  CHECK(a.ep->statistics().not_authentic == 0);
 }
 
 TEST_CASE("a security mode is refused on a transport that cannot guard", "[security]") {
