@@ -59,7 +59,7 @@ bool write_steps(link& l) noexcept {
 status take(link& l, const frame_view& frame) noexcept {
   link_guard& guard = *l.guard();
   if (frame.header.type != frame_type::secure)
-    return error(errc::malformed, "a frame in the clear on a connection that is to be guarded");
+    return error(errc::not_authentic, "a frame in the clear on a connection that must be guarded");
   const bool announced = frame.payload.bytes.empty() && !guard.announces();
   if (!announced) return guard.take_step(frame.payload.bytes);
   if (!guard.proven()) return error(errc::malformed, "a guard is announced that has proven nothing");

@@ -23,8 +23,8 @@ namespace scoll::transport::guarded_greeting {
 /// are those of `link_security::connect`; then nothing is written.
 status begin(link& l, link_security& by, lane_id lane) noexcept;
 
-/// Takes a frame of the other side. Errors: those of `link_guard::take_step`; `malformed` (another frame than
-/// a step).
+/// Takes a frame of the other side. Errors: those of `link_guard::take_step`; `not_authentic` for another frame
+/// than a step, which somebody sends who does without the proof.
 status take(link& l, const frame_view& frame) noexcept;
 
 /// Goes on as far as the link takes writes now; to be called again when it is writable. True if everything is

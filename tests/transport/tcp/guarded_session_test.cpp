@@ -410,7 +410,7 @@ TEST_CASE("what a stranger may say before it has proven itself is bounded", "[re
     s.connect(b.ep->listen_address());
     s.say(opening);
     s.say(stranger::encoded_as(frame_type::identity, s.greeting(2)));
-    CHECK(s.refused().code == static_cast<std::uint16_t>(errc::malformed));
+    CHECK(s.refused().code == static_cast<std::uint16_t>(errc::not_authentic));
   }
   SECTION("too many steps") {
     stranger s(w, 7);
@@ -488,6 +488,24 @@ TEST_CASE("a thousand connections that begin a handshake and stop are bounded, a
   CHECK(b.ep->statistics().links_refused > 500);
   CHECK(a.in.losses.empty());
   CHECK(a.ep->statistics().not_authentic == 0);
+}
+
+TEST_CASE("an answer in the clear to a guarded hello is not believed", "[reactor][security]") {
+  const psk_files files;
+  tcp_world w(tcp_world::family::v4);
+  node a(w, files.from());
+  stranger pretends(w, 2);
+  pretends.listen(w.address(2));
+  REQUIRE(a.ep->add_peer(2, pretends.listen_address()).has_value());
+  call c;
+  REQUIRE(c.start(a, 2, 1).has_value());
+  REQUIRE(w.until([&] { return pretends.linked(); }));
+  identity welcome = pretends.greeting(1, 1);
+  welcome.known_epoch = 1;
+  pretends.say(stranger::encoded(welcome, frame_type::welcome));
+  CHECK(pretends.is_dropped());
+  CHECK(a.ep->last_refusal() == errc::not_authentic);
+  CHECK_FALSE(a.to(2).connected(traffic_class::call));
 }
 
 TEST_CASE("a security mode is refused on a transport that cannot guard", "[security]") {
