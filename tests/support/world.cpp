@@ -51,12 +51,15 @@ namespace {
 constexpr struct {
   world_kind kind;
   std::string_view name;
-  bool parts, freezes;
-} all_worlds[] = {{world_kind::memory, "the simulated network", true, true},
-                  {world_kind::tcp_v4, "TCP over IPv4", true, false},
-                  {world_kind::tcp_v6, "TCP over IPv6", false, false},
-                  {world_kind::remote_memory, "the simulated network with hardware", true, true},
-                  {world_kind::tcp_guarded, "TCP under guards", true, false}};
+  bool parts, freezes, hastes;
+  bool can(fault f) const { return f == fault::part ? parts : f == fault::freeze ? freezes : hastes; }
+} all_worlds[] = {{world_kind::memory, "the simulated network", true, true, true},
+                  {world_kind::tcp_v4, "TCP over IPv4", true, false, true},
+                  {world_kind::tcp_v6, "TCP over IPv6", false, false, true},
+                  {world_kind::remote_memory, "the simulated network with hardware", true, true, true},
+                  {world_kind::tcp_guarded, "TCP under guards", true, false, true},
+                  {world_kind::fake_verbs, "simulated RDMA devices", true, true, true},
+                  {world_kind::rxe, "RDMA devices", true, false, false}};
 
 /// Counts the runs of cases that are left out of a world, and prints the counts when the program ends.
 class left_out {
@@ -81,17 +84,19 @@ left_out& counted() {
 
 std::vector<world_kind> able_worlds(std::initializer_list<fault> needed, bool bulk) {
   std::vector<world_kind> able;
+  const bool devices = !rxe_world::devices().empty();
   for (const auto& w : all_worlds) {
+    if ((w.kind == world_kind::rxe) != devices) continue;
     const bool for_bulk = w.kind == world_kind::remote_memory || w.kind == world_kind::tcp_guarded;
     if (for_bulk && !bulk) continue;
-    const bool can_all = std::all_of(needed.begin(), needed.end(),
-                                     [&](fault f) { return f == fault::part ? w.parts : w.freezes; });
+    const bool can_all = std::all_of(needed.begin(), needed.end(), [&](fault f) { return w.can(f); });
     if (can_all) {
       able.push_back(w.kind);
     } else {
       ++counted().on(w.kind);
     }
   }
+  if (able.empty()) able.push_back(world_kind::memory);  // there must be one
   return able;
 }
 
@@ -114,7 +119,13 @@ std::unique_ptr<world> make_world(world_kind kind, std::uint32_t hosts, node_id 
       made->guard();
       return made;
     }
+    case world_kind::rxe: return std::make_unique<rxe_world>();
     case world_kind::tcp_v6: return std::make_unique<tcp_world>(tcp_world::family::v6);
+    case world_kind::fake_verbs: {
+      auto made = std::make_unique<fake_verbs_world>(hosts, first_node);
+      made->set_latency(latency);
+      return made;
+    }
     case world_kind::memory:
     case world_kind::remote_memory: break;
   }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "scoll/coro/executor.hpp"
@@ -15,8 +16,10 @@
 #include "transport/session/greeting.hpp"
 #include "transport/session/link.hpp"
 #include "transport/sim/sim_network.hpp"
+#include "transport/sim/verbs/fake_verbs.hpp"
 #include "transport/sim/virtual_executor.hpp"
 #include "transport/tcp/tcp_rail.hpp"
+#include "transport/verbs/verbs_options.hpp"
 
 /// The surroundings of nodes, so that one set of cases runs over every transport.
 namespace scoll::test {
@@ -27,6 +30,7 @@ using transport::node_id;
 enum class fault : std::uint8_t {
   part,    ///< two nodes lose their links, and get no new ones until they are joined
   freeze,  ///< a node stands still, as if it had been stopped, until it is thawed
+  haste,   ///< none: it counts on links that come up, and messages that arrive, within a few milliseconds
 };
 
 /// The executor, rails and addresses that nodes need, and what can be done to them. Nodes are named by
@@ -89,7 +93,7 @@ class virtual_world : public world {
 inline constexpr testing::sim_remote_memory few_slabs{.slabs = 8, .slab_bytes = 131072};
 
 /// Hosts of a simulated network. Node `first_node` is host 0.
-class memory_world final : public virtual_world {
+class memory_world : public virtual_world {
  public:
   explicit memory_world(std::size_t chunk_bytes = testing::sim_network::usual_chunk_bytes,
                         std::uint32_t hosts = usual_hosts, node_id first_node = 0)
@@ -126,9 +130,38 @@ class memory_world final : public virtual_world {
   node_id first_node_;
 };
 
+/// Few places and slabs, so that links wait for them, and none of the patience that would hide a SEND without
+/// a place.
+inline transport::verbs_options scarce_verbs() {
+  transport::verbs_options o;
+  o.receive_slots = 256;
+  o.send_slabs = 64;
+  o.link_slots = 16;
+  o.rnr_retry = 0;
+  return o;
+}
+
+/// Hosts of a simulated network with RDMA devices, over which links send messages. The world checks at its end
+/// that nothing has happened on its devices that only a bug brings about.
+class fake_verbs_world final : public memory_world {
+ public:
+  explicit fake_verbs_world(std::uint32_t hosts = usual_hosts, node_id first_node = 0)
+      : memory_world(testing::sim_network::usual_chunk_bytes, hosts, first_node), devices(net) {}
+  ~fake_verbs_world() override;
+
+  std::unique_ptr<transport::rail> make_rail(node_id node) override;
+  void thaw(node_id node) override {
+    memory_world::thaw(node);
+    devices.thaw(host_of(node));
+  }
+
+  testing::fake_verbs devices;
+  transport::verbs_options options = scarce_verbs();
+};
+
 /// Real time, and TCP on the loopback interface. On IPv4 every node has an address of its own, by which its
 /// connections are found and broken.
-class tcp_world final : public world {
+class tcp_world : public world {
  public:
   enum class family : std::uint8_t { v4, v6 };
 
@@ -148,7 +181,9 @@ class tcp_world final : public world {
   bool is_virtual() const noexcept override { return false; }
   transport::security_options security(node_id) override { return security_; }
 
-  bool can(fault f) const noexcept override { return f == fault::part && family_ == family::v4; }
+  bool can(fault f) const noexcept override {
+    return f == fault::haste || (f == fault::part && family_ == family::v4);
+  }
   void part(node_id a, node_id b) override;
   void join(node_id a, node_id b) override;
 
@@ -170,14 +205,34 @@ class tcp_world final : public world {
   std::unique_ptr<transport::reactor> reactor_;
 };
 
+/// RDMA devices of this machine, which `SCOLL_TEST_RXE` names with their addresses, such as
+/// "rxe1=10.0.0.1,rxe2=10.0.0.2". Nodes use them by turns. The connections below them are those of a `tcp_world`.
+class rxe_world final : public tcp_world {
+ public:
+  rxe_world() : tcp_world(family::v4) {}
+  /// Empty if the environment names no devices.
+  static const std::vector<std::pair<std::string, std::string>>& devices();
+
+  std::unique_ptr<transport::rail> make_rail(node_id node) override;
+};
+
 /// The transports that tests of protocols run over.
-enum class world_kind : std::uint8_t { memory, tcp_v4, tcp_v6, remote_memory, tcp_guarded };
+enum class world_kind : std::uint8_t {
+  memory,
+  tcp_v4,
+  tcp_v6,
+  remote_memory,
+  tcp_guarded,
+  fake_verbs,
+  rxe,
+};
 
 constexpr bool is_virtual(world_kind kind) noexcept {
-  return kind == world_kind::memory || kind == world_kind::remote_memory;
+  return kind == world_kind::memory || kind == world_kind::remote_memory || kind == world_kind::fake_verbs;
 }
 
-/// Runs the case once for each kind of world that can do all of `needed`. The program prints at its end how
+/// Runs the case once for each kind of world that can do all of `needed`; if the environment names RDMA devices, on
+/// those alone. The program prints at its end how
 /// many cases it has left out of which world.
 world_kind any_kind_of_world(std::initializer_list<fault> needed = {});
 /// Likewise for cases with bulk data, which hardware that reads memory may move, and guards may seal.

@@ -58,6 +58,9 @@ class buffer_ref {
 class buffer_pool {
  public:
   buffer_pool(std::size_t buffer_size, std::size_t limit);
+  /// Makes a pool of buffers that lie in `memory`, one after the other. It must be 64-byte aligned, as
+  /// `buffer_size` is, and must outlive all references.
+  buffer_pool(std::span<std::byte> memory, std::size_t buffer_size);
   ~buffer_pool();
   buffer_pool(const buffer_pool&) = delete;
   buffer_pool& operator=(const buffer_pool&) = delete;
@@ -85,6 +88,7 @@ class buffer_pool {
 
   std::size_t buffer_size_;
   std::size_t limit_;
+  std::byte* memory_ = nullptr;  // given; null: each buffer has its own
   std::size_t lent_ = 0;
   std::size_t created_ = 0;
   bool starved_ = false;

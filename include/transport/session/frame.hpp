@@ -39,9 +39,10 @@ enum class frame_type : std::uint8_t {
   link_down = 11,        ///< the sender has cut another connection of the session; repeated until answered
   link_down_reply = 12,  ///< the answer: the other end of that connection is gone, too
   // 15 is reserved for sessions over several rails.
-  identity = 13,  ///< follows hello: who speaks to whom
-  secure = 14,    ///< a step of a security mode, between hello and identity
-  notice = 16,    ///< a message of class urgent that is not answered; it costs a credit of that class
+  identity = 13,   ///< follows hello: who speaks to whom
+  secure = 14,     ///< a step of a security mode, between hello and identity
+  notice = 16,     ///< a message of class urgent that is not answered; it costs a credit of that class
+  introduce = 17,  ///< on the connection below a verbs link, each way: the queue pair of the speaker
 };
 
 /// Priority classes, most urgent first; each is first in, first out, and has its own credits.

@@ -24,6 +24,7 @@ class sim_rail;
 class sim_link;
 class sim_registrar;
 class sim_remote;
+class fake_fabric;
 
 /// The cost of a wire, after the LogGP model.
 struct sim_link_model {
@@ -167,6 +168,7 @@ class sim_network {
   friend class sim_link;
   friend class sim_remote;
   friend class sim_datagrams;
+  friend class fake_fabric;
   static constexpr std::string_view address_prefix = "host:";
   class repetition;
 

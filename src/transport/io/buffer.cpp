@@ -47,6 +47,12 @@ struct buffer_pool::block {
 buffer_pool::buffer_pool(std::size_t buffer_size, std::size_t limit)
     : buffer_size_(buffer_size), limit_(limit) {}
 
+buffer_pool::buffer_pool(std::span<std::byte> memory, std::size_t buffer_size)
+    : buffer_size_(buffer_size), limit_(memory.size() / buffer_size), memory_(memory.data()) {
+  SCOLL_ASSERT(buffer_size % buffer_alignment == 0,
+               "buffers in given memory have a size of whole cache lines");
+}
+
 buffer_pool::~buffer_pool() {
   while (blocks_ != nullptr) {
     std::unique_ptr<block> last = std::exchange(blocks_, std::move(blocks_->before));
@@ -54,7 +60,7 @@ buffer_pool::~buffer_pool() {
     for (detail::buffer& buffer : last->buffers) {
       if (buffer.references == 0) {
         if (buffer.data != nullptr) permit_access(buffer.data, buffer_size_);
-        std::free(buffer.data);
+        if (memory_ == nullptr) std::free(buffer.data);
       } else {
         // A hook that does not return still reads its request, and nothing can take it away. So what it holds
         // stays valid and is never reused.
@@ -90,7 +96,9 @@ detail::buffer* buffer_pool::create() noexcept {
   }
   const std::size_t aligned_size =
       (buffer_size_ + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
-  auto* const data = static_cast<std::byte*>(std::aligned_alloc(buffer_alignment, aligned_size));
+  auto* const data = memory_ != nullptr
+                         ? memory_ + created_ * buffer_size_
+                         : static_cast<std::byte*>(std::aligned_alloc(buffer_alignment, aligned_size));
   if (data == nullptr) return nullptr;
   detail::buffer& buffer = blocks_->buffers[created_ % block::size];
   buffer.pool = this;

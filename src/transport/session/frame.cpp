@@ -37,7 +37,8 @@ constexpr bool is_known(std::uint8_t type) noexcept {
   constexpr auto last_in_a_row = static_cast<std::uint8_t>(frame_type::link_down_reply);
   if (type != 0 && type <= last_in_a_row) return true;
   const auto named = static_cast<frame_type>(type);
-  return named == frame_type::identity || named == frame_type::secure || named == frame_type::notice;
+  return named == frame_type::identity || named == frame_type::secure || named == frame_type::notice ||
+         named == frame_type::introduce;
 }
 
 status check_notice(const frame_header& header) noexcept {

@@ -22,6 +22,7 @@ KNOWN = {
     "scoll/coro": (),
     "transport": TRANSPORT,  # io, wire, session, memory
     **{link: TRANSPORT for link in LINKS},
+    "transport/sim/verbs": (*TRANSPORT, "transport/sim", "transport/verbs"),  # simulated devices
     "gossip": ("scoll/coro", "transport"),
     "scoll": ("scoll", "transport", "gossip"),
 }
@@ -41,9 +42,9 @@ def layer_of(name):
 
 
 def may_know(layer, included):
-    """Links are known to themselves and to the layer on top."""
+    """Links are known to themselves, to the layer on top, and where it is said."""
     if layer != "scoll" and layer_of(included) in LINKS:
-        return layer_of(included) == layer
+        return layer_of(included) in (layer, *KNOWN[layer])
     return any(within(included, folder) for folder in (layer, *KNOWN[layer]))
 
 

@@ -102,7 +102,8 @@ TEST_CASE("pieces pass down a chain as they land, with the checksum of their sou
   }
   REQUIRE(w->until([&] { return members[last - 1].landed == object_pieces; }));
   for (std::size_t i = 1; i < last; ++i) CHECK(members[i].place->holds(from.all()));
-  CHECK(least_behind < object_pieces);  // the end of the chain did not wait for the last piece
+  // The end of the chain did not wait for the last piece, unless this world is slower than publishing.
+  if (w->can(test::fault::haste)) CHECK(least_behind < object_pieces);
 }
 
 TEST_CASE("a byte that a node alters after it has verified a piece is found by its consumer", "[reactor]") {

@@ -197,7 +197,7 @@ TEST_CASE("sizes beyond the limits are refused by name, before their bytes come"
 
 TEST_CASE("unknown types and classes are malformed") {
   for (const auto& [type, klass] :
-       {std::pair{0, 0}, {15, 0}, {17, 0}, {255, 0}, {4, 4}, {4, 255}, {16, 1}, {16, 4}}) {
+       {std::pair{0, 0}, {15, 0}, {18, 0}, {255, 0}, {4, 4}, {4, 255}, {16, 1}, {16, 4}}) {
     frame_header h = header_of(1);
     h.type = static_cast<frame_type>(type);
     h.klass = static_cast<traffic_class>(klass);

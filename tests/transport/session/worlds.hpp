@@ -1,6 +1,7 @@
 #pragma once
 
 #include <coroutine>
+#include <initializer_list>
 #include <memory>
 #include <string>
 
@@ -21,12 +22,12 @@ using scoll::test::tcp_world;
 using scoll::test::virtual_world;
 using scoll::test::world;
 
-inline std::unique_ptr<world> any_world() {
-  return test::make_world(test::any_kind_of_world(), memory_world::usual_hosts, 0);
+inline std::unique_ptr<world> any_world(std::initializer_list<test::fault> needed = {}) {
+  return test::make_world(test::any_kind_of_world(needed), memory_world::usual_hosts, 0);
 }
 /// Likewise, or a simulated network with hardware that reads memory.
-inline std::unique_ptr<world> any_bulk_world() {
-  return test::make_world(test::any_kind_of_bulk_world(), memory_world::usual_hosts, 0);
+inline std::unique_ptr<world> any_bulk_world(std::initializer_list<test::fault> needed = {}) {
+  return test::make_world(test::any_kind_of_bulk_world(needed), memory_world::usual_hosts, 0);
 }
 /// A simulated network, with or without hardware that reads memory.
 inline std::unique_ptr<memory_world> make_memory_world(bool hardware) {

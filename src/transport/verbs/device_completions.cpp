@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "scoll/coro/mutants.hpp"
+#include "transport/verbs/device.hpp"
+
+namespace scoll::transport::verbs {
+namespace {
+
+constexpr std::size_t most_taken = 64;  // in one step
+
+}  // namespace
+
+void device::on_completion() noexcept {
+  armed_ = false;
+  if (!step_.scheduled()) home_.schedule(step_);
+}
+
+/// Something may have completed between the last look and the arming, so it looks once more.
+void device::step() noexcept {
+  if (opened_ == nullptr) return;
+  if (take_some()) return home_.schedule(step_);
+  while (!armed_ && watching_ && !ending_watch_) {
+    if (!opened_->context->arm(opened_->completions))
+      return fail({errc::io_error, "the queue of completions cannot be armed"});
+    armed_ = true;
+    opened_->context->wake_on_completion(completion_);
+    if (take_some()) return home_.schedule(step_);
+  }
+}
+
+void device::drain() noexcept {
+  if (taking_ || opened_ == nullptr) return;
+  while (take_some()) {
+  }
+}
+
+/// Returns true if there may be more.
+bool device::take_some() noexcept {
+  std::array<completion, most_taken> done;
+  taking_ = true;
+  const int count = opened_->context->poll(opened_->completions, done);
+  for (int i = 0; i < count; ++i) take(done[static_cast<std::size_t>(i)]);
+  taking_ = false;
+  if (count < 0) {
+    fail({errc::io_error, "the queue of completions has failed"});
+    drop_retired();  // nothing more will be told of them
+    return false;
+  }
+  if (count > 0) {
+    refill();
+    renew_touched();
+  }
+  if (count < static_cast<int>(most_taken)) drop_retired();
+  return count == static_cast<int>(most_taken);
+}
+
+/// The tag of a receive is the number of its place; that of a send has the generation of its queue pair above.
+void device::take(const completion& done) noexcept {
+  if (done.tag < opened_->posted.size()) return take_received(done);
+  const auto found = by_number_.find(done.queue_pair);
+  if (found != by_number_.end()) found->second->on_sent(done);
+}
+
+/// The place is the queue pair's until it is posted again. If services hold many places, the bytes are copied
+/// out of it instead.
+void device::take_received(const completion& done) noexcept {
+  const auto index = static_cast<std::size_t>(done.tag);
+  buffer_ref place = std::move(opened_->posted[index]);
+  --posted_;
+  const auto found = by_number_.find(done.queue_pair);
+  if (found == by_number_.end()) return;
+  queue_pair& pair = *found->second;
+  if (done.outcome != completion::result::success) return pair.on_receive_failed(done);
+  const std::size_t size = std::min<std::size_t>(done.bytes, slot_bytes);
+  if (opened_->slots->lent() - posted_ > budget_.holdable() && size != 0) {
+    buffer_ref copy = copies_.try_acquire();
+    if (!copy) return pair.fail({errc::busy, "no buffer left to receive into: raise verbs.frame_buffers"});
+    std::memcpy(copy.data(), place.data(), size);
+    place = std::move(copy);
+  }
+  pair.on_received(place, {place.data(), size}, done.immediate);
+}
+
+/// Posts all places that are free.
+void device::refill() noexcept {
+  if (opened_ == nullptr || taking_) return;
+  constexpr std::size_t batch = 64;
+  std::array<receive_request, batch> requests;
+  while (true) {
+    std::size_t count = 0;
+    for (; count < batch; ++count) {
+      buffer_ref place = opened_->slots->try_acquire();
+      if (!place) break;
+      const std::uint32_t index = place.index();
+      requests[count] = {index, place.data(), slot_bytes, opened_->slot_key};
+      opened_->posted[index] = std::move(place);
+    }
+    if (count == 0) return;
+    const std::size_t posted = opened_->context->post(opened_->receives, std::span(requests).first(count));
+    posted_ += posted;
+    if (posted == count) continue;
+    return fail({errc::io_error, "places for what arrives cannot be posted"});
+  }
+}
+
+void device::slot_returned(void* object) noexcept {
+  auto& self = *static_cast<device*>(object);
+  if (!self.taking_ && !self.refill_.scheduled()) self.home_.schedule(self.refill_);
+}
+
+// ---- promises
+
+void device::touch(queue_pair& pair) noexcept {
+  if (!static_cast<list_hook<touched_list>&>(pair).linked()) touched_.push_back(pair);
+}
+
+/// Promises what has been posted again. News that nothing else carries leave at the end of the turn.
+void device::renew_touched() noexcept {
+  if (touched_.empty()) return;
+  for (queue_pair* p = touched_.first(); p != nullptr; p = touched_.next(*p)) p->renew();
+  if (!news_.scheduled()) home_.schedule_late(news_);
+}
+
+void device::tell_news() noexcept {
+  bool surplus = false;
+  while (!touched_.empty()) {
+    queue_pair& pair = touched_.pop_front();
+    pair.tell_news();
+    surplus = surplus || pair.has_surplus();
+  }
+  if (surplus && !idle_timer_.armed()) home_.arm(idle_timer_, home_.now() + options_.give_back_after);
+}
+
+void device::give_back_idle() noexcept {
+  bool more = false;
+  for (queue_pair* p = pairs_.first(); p != nullptr; p = pairs_.next(*p)) {
+    p->give_back_if_idle();
+    more = more || p->has_surplus();
+  }
+  if (more) home_.arm(idle_timer_, home_.now() + options_.give_back_after);
+}
+
+// ---- slabs and queue pairs that go
+
+void device::give_slab(slab& s) noexcept {
+  opened_->slabs.release(s);
+  if (!slab_waiters_.empty() && !slab_free_.scheduled()) home_.schedule(slab_free_);
+}
+
+void device::wait_for_slab(queue_pair& pair) noexcept {
+  if (!static_cast<list_hook<slab_waiters>&>(pair).linked()) slab_waiters_.push_back(pair);
+}
+
+void device::wake_slab_waiter() noexcept {
+  if (slab_waiters_.empty()) return;
+  slab_waiters_.pop_front().wake();
+  const bool more = opened_->slabs.in_use() < opened_->slabs.size();
+  if (more && !slab_waiters_.empty() && !slab_free_.scheduled()) home_.schedule(slab_free_);
+}
+
+/// The queue was seen empty after they had been destroyed.
+void device::drop_retired() noexcept {
+  while (!retired_.empty()) {
+    queue_pair& gone = retired_.pop_front();
+    by_number_.erase(gone.number());
+    leave(gone);
+  }
+}
+
+}  // namespace scoll::transport::verbs

@@ -1,0 +1,169 @@
+#include "transport/verbs/opened_device.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "scoll/coro/error_format.hpp"
+
+namespace scoll::transport::verbs {
+namespace {
+
+constexpr std::size_t page_bytes = 4096;
+constexpr std::size_t mapped_prefix_bytes = 12;
+
+bool is_mapped(const gid& address) noexcept {
+  constexpr std::array<std::uint8_t, mapped_prefix_bytes> prefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  return std::equal(prefix.begin(), prefix.end(), address.begin());
+}
+
+}  // namespace
+
+result<gid> parse_gid(const std::string& host) {
+  gid address{};
+  std::string bare = host;
+  if (bare.starts_with('[') && bare.ends_with(']')) bare = bare.substr(1, bare.size() - 2);
+  if (::inet_pton(AF_INET6, bare.c_str(), address.data()) == 1) return address;
+  address[10] = address[11] = 0xff;
+  if (::inet_pton(AF_INET, bare.c_str(), address.data() + mapped_prefix_bytes) == 1) return address;
+  return make_error(errc::invalid_argument, "verbs: '{:.40}' is no IP address", host);
+}
+
+std::string to_text(const gid& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const bool mapped = is_mapped(address);
+  ::inet_ntop(mapped ? AF_INET : AF_INET6, address.data() + (mapped ? mapped_prefix_bytes : 0), text.data(),
+              text.size());
+  return text.data();
+}
+
+/// Tries the devices in order. If there is only one to try, its error is the answer.
+result<std::unique_ptr<opened_device>> opened_device::open(verbs_api& api, const verbs_options& options,
+                                                           const std::string& host) {
+  const std::vector<std::string> names =
+      options.device.empty() ? api.device_names() : std::vector{options.device};
+  if (names.empty()) {
+    return error(errc::not_found, "verbs: no RDMA device: load its driver, or add one with 'rdma link add'");
+  }
+  error failed;
+  for (const std::string& each : names) {
+    auto opened = api.open(each);
+    if (!opened) {
+      failed = opened.error();
+      continue;
+    }
+    std::unique_ptr<opened_device> made(new opened_device);
+    made->name = each;
+    const status usable = made->use(std::move(*opened), options, host);
+    if (usable) return made;
+    failed = usable.error();
+  }
+  return failed;
+}
+
+status opened_device::use(std::unique_ptr<device_context> opened, const verbs_options& options,
+                          const std::string& host) {
+  context = std::move(opened);
+  limits = context->limits();
+  const auto facts = context->port(options.port);
+  if (!facts) return facts.error();
+  port = *facts;
+  if (!port.active) {
+    return make_error(errc::unreachable, "verbs: port {} of {} is down: check cable and 'ip link'",
+                      options.port, name);
+  }
+  if (const auto s = choose_address(options, host); !s) return s;
+  if (const auto s = make_queues(options); !s) return s;
+  return register_memory(options);
+}
+
+/// Chooses by value, because the places of the addresses differ from host to host.
+status opened_device::choose_address(const verbs_options& options, const std::string& host) {
+  const std::string& wanted = options.address.empty() ? host : options.address;
+  gid exact{};
+  if (!wanted.empty()) {
+    const auto parsed = parse_gid(wanted);
+    if (!parsed) return parsed.error();
+    exact = *parsed;
+  }
+  const bool any = exact == gid{};
+  for (std::uint32_t index = 0;; ++index) {
+    const auto entry = context->address(options.port, index);
+    if (!entry) break;
+    const bool link_local = entry->address[0] == 0xfe;
+    if (!entry->usable || (any ? port.ethernet && link_local : entry->address != exact)) continue;
+    address = entry->address;
+    gid_index = index;
+    return {};
+  }
+  return make_error(errc::not_found, "verbs: port {} of {} has no RoCEv2 address {}: set verbs.address",
+                    options.port, name, any ? "at all" : wanted);
+}
+
+/// The queue of completions has room for all that can complete, because its overrun would be fatal.
+status opened_device::make_queues(const verbs_options& options) {
+  const std::uint32_t most_links = options.receive_slots / 4;
+  const std::uint32_t entries = options.receive_slots + options.send_slabs + most_links * news_per_pair;
+  if (limits.shared_receives < options.receive_slots || limits.queue_entries < entries) {
+    return make_error(errc::unsupported,
+                      "verbs: {} has {} shared receives and {} queue entries: lower verbs.receive_slots",
+                      name, limits.shared_receives, limits.queue_entries);
+  }
+  const auto cq = context->make_completion_queue(entries);
+  if (!cq) return cq.error();
+  completions = *cq;
+  const auto srq = context->make_receive_queue(options.receive_slots);
+  if (!srq) return srq.error();
+  receives = *srq;
+  return {};
+}
+
+result<memory_object*> opened_device::obtain(memory_block& block, std::size_t count) {
+  const std::size_t size = (count * slot_bytes + page_bytes - 1) / page_bytes * page_bytes;
+  block.reset(static_cast<std::byte*>(std::aligned_alloc(page_bytes, size)));
+  if (block == nullptr)
+    return error(errc::busy, "verbs: no memory for verbs.receive_slots or verbs.send_slabs");
+  return context->register_memory({block.get(), size}, register_for::messages);
+}
+
+status opened_device::register_memory(const verbs_options& options) {
+  const auto for_slots = obtain(slot_memory_, options.receive_slots);
+  if (!for_slots) return for_slots.error();
+  slot_object_ = *for_slots;
+  slot_key = slot_object_->local_key;
+  slots = std::make_unique<buffer_pool>(std::span(slot_memory_.get(), options.receive_slots * slot_bytes),
+                                        slot_bytes);
+  posted.resize(options.receive_slots);
+  const auto for_slabs = obtain(slab_memory_, options.send_slabs);
+  if (!for_slabs) return for_slabs.error();
+  slab_object_ = *for_slabs;
+  for (std::size_t i = 0; i < options.send_slabs; ++i) {
+    slab& s = all_slabs_.emplace_back();
+    s.memory = {{slab_memory_.get() + i * slot_bytes, slot_bytes}, slab_object_->local_key, 0};
+    slabs.add(s);
+  }
+  return {};
+}
+
+void opened_device::forget_slots() noexcept {
+  if (slots == nullptr) return;
+  slots->on_refill(nullptr, nullptr);
+  posted.clear();
+  // A hook that does not return still reads its request, which lies in a slot.
+  held_ = slots->lent() != 0;
+  slots.reset();
+}
+
+opened_device::~opened_device() {
+  if (context == nullptr) return;
+  forget_slots();
+  if (receives != nullptr) context->destroy(receives);
+  if (completions != nullptr) context->destroy(completions);
+  if (slot_object_ != nullptr) context->deregister(slot_object_);
+  if (slab_object_ != nullptr) context->deregister(slab_object_);
+  if (held_) std::ignore = slot_memory_.release();
+}
+
+}  // namespace scoll::transport::verbs

@@ -1,0 +1,215 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scoll/coro/intrusive_list.hpp"
+#include "scoll/coro/result.hpp"
+
+/// The part of the verbs interface that this library uses, without the types of any implementation. Devices
+/// are those of the system (`open_ibverbs`) or simulated (`fake_verbs`).
+namespace scoll::transport::verbs {
+
+/// The address of a port. For RoCE it is the IPv6 address, or the IPv4 address in its mapped form.
+using gid = std::array<std::uint8_t, 16>;
+
+struct device_limits {
+  std::uint32_t queue_entries = 0;       ///< of a completion queue
+  std::uint32_t shared_receives = 0;     ///< of a shared receive queue; 0: the device has none
+  std::uint32_t queue_pair_entries = 0;  ///< sends of one queue pair
+  std::uint8_t reads_out = 0;            ///< READs of one queue pair that the device has under way
+  std::uint8_t reads_in = 0;             ///< READs of one queue pair that it serves at a time
+};
+
+struct port_facts {
+  bool active = false;
+  bool ethernet = false;
+  std::uint16_t lid = 0;
+  std::uint32_t mtu = 0;  ///< in bytes
+  std::uint32_t max_message_bytes = 0;
+};
+
+/// One entry of a port's table of addresses.
+struct gid_entry {
+  gid address{};
+  bool usable = false;  ///< a RoCEv2 address, or one of InfiniBand
+};
+
+/// What memory is registered for. Local hardware may always write it.
+enum class register_for : std::uint8_t { messages, remote_read };
+
+/// Objects of a device. Implementations derive theirs.
+struct memory_object {
+  std::uint32_t local_key = 0;
+  std::uint32_t remote_key = 0;
+};
+struct completion_queue {};
+struct receive_queue {};
+struct queue_pair_object {
+  std::uint32_t number = 0;
+  std::uint32_t inline_bytes = 0;  ///< granted
+};
+
+/// How an operation ended. Of one that has failed only `outcome`, `tag`, `queue_pair` and `vendor_error` are
+/// valid.
+struct completion {
+  enum class result : std::uint8_t { success, flushed, retries_exceeded, receiver_not_ready, failed };
+  std::uint64_t tag = 0;
+  std::uint32_t queue_pair = 0;
+  result outcome = result::success;
+  bool has_immediate = false;
+  std::uint32_t immediate = 0;
+  std::uint32_t bytes = 0;
+  std::uint32_t vendor_error = 0;
+};
+
+/// A SEND with immediate data. Its memory must stay until it has completed, unless it is sent inline.
+struct send_request {
+  std::uint64_t tag = 0;
+  const std::byte* data = nullptr;
+  std::uint32_t size = 0;
+  std::uint32_t local_key = 0;
+  std::uint32_t immediate = 0;
+  bool signalled = false;
+  bool inlined = false;
+};
+
+struct receive_request {
+  std::uint64_t tag = 0;
+  std::byte* data = nullptr;
+  std::uint32_t size = 0;
+  std::uint32_t local_key = 0;
+};
+
+struct queue_pair_request {
+  completion_queue* completions = nullptr;
+  receive_queue* receives = nullptr;
+  std::uint32_t sends = 0;
+  std::uint32_t inline_bytes = 0;  ///< wanted
+};
+
+/// The path of a queue pair to its peer.
+struct path_request {
+  std::uint8_t port = 1;
+  gid remote{};
+  std::uint16_t remote_lid = 0;
+  std::uint32_t remote_queue_pair = 0;
+  std::uint32_t remote_packet = 0;  ///< its first packet's number
+  std::uint32_t own_packet = 0;
+  std::uint32_t gid_index = 0;
+  std::uint32_t mtu = 0;
+  std::uint8_t service_level = 0;
+  std::uint8_t traffic_class = 0;
+  std::uint8_t timeout = 0;
+  std::uint8_t retry_count = 0;
+  std::uint8_t rnr_retry = 0;
+};
+
+/// Something that a device tells without being asked.
+struct device_event {
+  enum class what : std::uint8_t { port_down, port_up, addresses_changed, queue_pair_failed, device_failed };
+  what kind = what::port_up;
+  std::uint8_t port = 0;
+  std::uint32_t queue_pair = 0;
+};
+
+/// Is told once that a device has something to say.
+class wakeup {
+ public:
+  virtual void on_wake() noexcept = 0;
+
+ protected:
+  ~wakeup() = default;
+};
+
+/// An open device with its protection domain. Functions that may take long are called on the control queue;
+/// those of its second half are called on the executor, and take no time.
+class device_context {
+ public:
+  virtual ~device_context() = default;
+
+  virtual device_limits limits() = 0;
+  virtual result<port_facts> port(std::uint8_t number) = 0;
+  /// `not_found` beyond the last entry.
+  virtual result<gid_entry> address(std::uint8_t port, std::uint32_t index) = 0;
+  virtual result<memory_object*> register_memory(std::span<std::byte> memory, register_for use) = 0;
+  virtual void deregister(memory_object* memory) noexcept = 0;
+  /// A queue that `wake_on_completion` is about.
+  virtual result<completion_queue*> make_completion_queue(std::uint32_t entries) = 0;
+  virtual void destroy(completion_queue* queue) noexcept = 0;
+  virtual result<receive_queue*> make_receive_queue(std::uint32_t entries) = 0;
+  virtual void destroy(receive_queue* queue) noexcept = 0;
+  /// Makes a queue pair of reliable connections, in the state INIT.
+  virtual result<queue_pair_object*> make_queue_pair(const queue_pair_request& what, std::uint8_t port) = 0;
+  /// Connects a queue pair: it is ready to receive, and to send.
+  virtual status connect(queue_pair_object* pair, const path_request& path) = 0;
+  /// When it returns, the device touches no memory for this queue pair any more.
+  virtual void destroy(queue_pair_object* pair) noexcept = 0;
+
+  /// Posts receives in order. Returns how many were posted.
+  virtual std::size_t post(receive_queue* queue, std::span<const receive_request> receives) noexcept = 0;
+  /// Posts sends in order, at most `most_posted`. Returns how many were posted; the device knows nothing of the
+  /// others.
+  virtual std::size_t post(queue_pair_object* pair, std::span<const send_request> sends) noexcept = 0;
+  /// Takes completions from a queue. Returns their number, or -1 if the queue has failed.
+  virtual int poll(completion_queue* queue, std::span<completion> into) noexcept = 0;
+  /// The next completion of the queue wakes who waits.
+  virtual status arm(completion_queue* queue) noexcept = 0;
+  /// Calls `waiter` once, in a later step, when an armed queue has had a completion.
+  virtual void wake_on_completion(wakeup& waiter) noexcept = 0;
+  /// Takes the next event. False if there is none.
+  virtual bool take_event(device_event& into) noexcept = 0;
+  /// Calls `waiter` once, in a later step, when there is an event.
+  virtual void wake_on_event(wakeup& waiter) noexcept = 0;
+  /// Nobody waits for completions and events any more. Calls `stopped` in a later step; then the others are not
+  /// called any more.
+  virtual void stop_waking(wakeup& stopped) noexcept = 0;
+};
+
+/// The most sends in one `post`.
+inline constexpr std::size_t most_posted = 16;
+
+/// Work that may block. It belongs to the object that waits, which must stay until `on_done`.
+class control_job : public list_hook<control_job> {
+ public:
+  /// Does the work, on a thread of its own: it may use only what nobody else uses meanwhile.
+  virtual void perform() noexcept = 0;
+  /// The work is done; called on the executor.
+  virtual void on_done() noexcept = 0;
+
+ protected:
+  ~control_job() = default;
+};
+
+/// Performs jobs one after the other.
+class control_queue {
+ public:
+  virtual void submit(control_job& job) noexcept = 0;
+
+ protected:
+  ~control_queue() = default;
+};
+
+}  // namespace scoll::transport::verbs
+
+namespace scoll::transport {
+
+/// The devices that one executor can use.
+class verbs_api {
+ public:
+  virtual ~verbs_api() = default;
+  /// The names of all devices. It may block.
+  virtual std::vector<std::string> device_names() = 0;
+  /// Opens a device. It may block.
+  virtual result<std::unique_ptr<verbs::device_context>> open(const std::string& name) = 0;
+  virtual verbs::control_queue& control() noexcept = 0;
+  /// A seed for what is chosen at random.
+  virtual std::uint64_t seed() = 0;
+};
+
+}  // namespace scoll::transport
