@@ -19,6 +19,20 @@ install(
   DESTINATION "${scoll_package_dir}"
   COMPONENT dev)
 
+# scoll::verbs has targets of its own, which find_package(scoll COMPONENTS verbs) loads.
+if(TARGET scoll_verbs)
+  install(
+    TARGETS scoll_verbs
+    EXPORT scoll-verbs-targets
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev)
+  install(
+    EXPORT scoll-verbs-targets
+    NAMESPACE scoll::
+    DESTINATION "${scoll_package_dir}"
+    COMPONENT dev)
+endif()
+
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/scoll-config.cmake.in" "${PROJECT_BINARY_DIR}/scoll-config.cmake"
   INSTALL_DESTINATION "${scoll_package_dir}"
@@ -71,6 +85,9 @@ set(CPACK_DEBIAN_DEV_PACKAGE_NAME libscoll-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 # The last package is for find_package(scoll), which uses it to find dependencies that have only a .pc file.
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libfmt-dev, liburing-dev, libxxhash-dev, libssl-dev, pkgconf | pkg-config")
+if(TARGET scoll_verbs)
+  set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "libibverbs-dev")
+endif()
 set(CPACK_DEBIAN_DEV_DESCRIPTION "Storage collectives over spanning trees (headers and library)
  Coroutines for storage servers: one request to every member of a group over a
  spanning tree, one merged reply, and an exact account of who executed it.")

@@ -1,0 +1,180 @@
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "transport/verbs/ibverbs/ibverbs_context.hpp"
+
+namespace scoll::transport::verbs {
+namespace {
+
+constexpr std::size_t most_at_once = 64;  // receives in one post, and completions in one poll
+
+completion::result outcome_of(ibv_wc_status status) noexcept {
+  switch (status) {
+    case IBV_WC_SUCCESS: return completion::result::success;
+    case IBV_WC_WR_FLUSH_ERR: return completion::result::flushed;
+    case IBV_WC_RETRY_EXC_ERR: return completion::result::retries_exceeded;
+    case IBV_WC_RNR_RETRY_EXC_ERR: return completion::result::receiver_not_ready;
+    default: return completion::result::failed;
+  }
+}
+
+ibv_sge piece_of(const std::byte* data, std::uint32_t size, std::uint32_t key) noexcept {
+  return {reinterpret_cast<std::uintptr_t>(data), size, key};
+}
+
+}  // namespace
+
+std::size_t ibverbs_context::post(receive_queue* which, std::span<const receive_request> receives) noexcept {
+  std::array<ibv_recv_wr, most_at_once> list;
+  std::array<ibv_sge, most_at_once> pieces;
+  const std::size_t count = std::min(receives.size(), most_at_once);
+  for (std::size_t i = 0; i < count; ++i) {
+    const receive_request& r = receives[i];
+    pieces[i] = piece_of(r.data, r.size, r.local_key);
+    list[i] = {r.tag, i + 1 == count ? nullptr : &list[i + 1], &pieces[i], 1};
+  }
+  ibv_recv_wr* bad = nullptr;
+  if (count == 0 || ibv_post_srq_recv(static_cast<shared_receives*>(which)->srq, list.data(), &bad) == 0)
+    return count;
+  return bad == nullptr ? 0 : static_cast<std::size_t>(bad - list.data());
+}
+
+std::size_t ibverbs_context::post(queue_pair_object* object, std::span<const send_request> sends) noexcept {
+  std::array<ibv_send_wr, most_posted> list{};
+  std::array<ibv_sge, most_posted> pieces;
+  const std::size_t count = std::min(sends.size(), most_posted);
+  for (std::size_t i = 0; i < count; ++i) {
+    const send_request& s = sends[i];
+    pieces[i] = piece_of(s.data, s.size, s.local_key);
+    ibv_send_wr& wr = list[i];
+    wr.wr_id = s.tag;
+    wr.next = i + 1 == count ? nullptr : &list[i + 1];
+    wr.sg_list = &pieces[i];
+    wr.num_sge = s.size == 0 ? 0 : 1;
+    wr.opcode = IBV_WR_SEND_WITH_IMM;
+    wr.imm_data = htonl(s.immediate);
+    wr.send_flags =
+        (s.signalled ? unsigned{IBV_SEND_SIGNALED} : 0U) | (s.inlined ? unsigned{IBV_SEND_INLINE} : 0U);
+  }
+  ibv_send_wr* bad = nullptr;
+  if (count == 0 || ibv_post_send(static_cast<pair*>(object)->qp, list.data(), &bad) == 0) return count;
+  return bad == nullptr ? 0 : static_cast<std::size_t>(bad - list.data());
+}
+
+/// Of a failed completion only four members are valid.
+int ibverbs_context::poll(completion_queue* which, std::span<completion> into) noexcept {
+  std::array<ibv_wc, most_at_once> done;
+  const auto wanted = static_cast<int>(std::min(into.size(), done.size()));
+  const int count = ibv_poll_cq(static_cast<queue*>(which)->cq, wanted, done.data());
+  for (int i = 0; i < count; ++i) {
+    const ibv_wc& wc = done[static_cast<std::size_t>(i)];
+    completion c;
+    c.tag = wc.wr_id;
+    c.queue_pair = wc.qp_num;
+    c.outcome = outcome_of(wc.status);
+    c.vendor_error = wc.vendor_err;
+    if (wc.status == IBV_WC_SUCCESS) {
+      c.bytes = wc.byte_len;
+      c.has_immediate = (wc.wc_flags & IBV_WC_WITH_IMM) != 0;
+      c.immediate = c.has_immediate ? ntohl(wc.imm_data) : 0;
+    }
+    into[static_cast<std::size_t>(i)] = c;
+  }
+  return count;
+}
+
+status ibverbs_context::arm(completion_queue* which) noexcept {
+  if (ibv_req_notify_cq(static_cast<queue*>(which)->cq, 0) == 0) return {};
+  return error(errc::io_error, "verbs: req_notify_cq");
+}
+
+// ---- waiting
+
+/// Takes all events, because a queue can be destroyed only when its events have been acknowledged.
+void ibverbs_context::acknowledge() noexcept {
+  ibv_cq* last = nullptr;
+  unsigned count = 0;
+  ibv_cq* cq = nullptr;
+  void* unused = nullptr;
+  while (channel_ != nullptr && ibv_get_cq_event(channel_, &cq, &unused) == 0) {
+    if (cq != last && count != 0) ibv_ack_cq_events(last, std::exchange(count, 0U));
+    last = cq;
+    ++count;
+  }
+  if (count != 0) ibv_ack_cq_events(last, count);
+}
+
+void ibverbs_context::wake_on_completion(wakeup& waiter) noexcept {
+  waiter_ = &waiter;
+  completions_.wait(channel_->fd);
+}
+
+void ibverbs_context::completions_readable(void* self) noexcept {
+  auto& context = *static_cast<ibverbs_context*>(self);
+  context.acknowledge();
+  if (context.waiter_ != nullptr) std::exchange(context.waiter_, nullptr)->on_wake();
+}
+
+bool ibverbs_context::take_event(device_event& into) noexcept {
+  ibv_async_event event{};
+  while (ibv_get_async_event(context_, &event) == 0) {
+    into = {};
+    bool known = true;
+    switch (event.event_type) {
+      case IBV_EVENT_PORT_ERR:
+      case IBV_EVENT_PORT_ACTIVE:
+        into.kind = event.event_type == IBV_EVENT_PORT_ERR ? device_event::what::port_down
+                                                           : device_event::what::port_up;
+        into.port = static_cast<std::uint8_t>(event.element.port_num);
+        break;
+      case IBV_EVENT_GID_CHANGE: into.kind = device_event::what::addresses_changed; break;
+      case IBV_EVENT_QP_FATAL:
+      case IBV_EVENT_QP_REQ_ERR:
+      case IBV_EVENT_QP_ACCESS_ERR:
+        into.kind = device_event::what::queue_pair_failed;
+        into.queue_pair = event.element.qp->qp_num;
+        break;
+      case IBV_EVENT_CQ_ERR:
+      case IBV_EVENT_SRQ_ERR:
+      case IBV_EVENT_DEVICE_FATAL: into.kind = device_event::what::device_failed; break;
+      default: known = false;
+    }
+    ibv_ack_async_event(&event);
+    if (known) return true;
+  }
+  return false;
+}
+
+void ibverbs_context::wake_on_event(wakeup& waiter) noexcept {
+  event_waiter_ = &waiter;
+  events_.wait(context_->async_fd);
+}
+
+void ibverbs_context::events_readable(void* self) noexcept {
+  auto& context = *static_cast<ibverbs_context*>(self);
+  if (context.event_waiter_ != nullptr) std::exchange(context.event_waiter_, nullptr)->on_wake();
+}
+
+void ibverbs_context::stop_waking(wakeup& stopped) noexcept {
+  waiter_ = event_waiter_ = nullptr;
+  stop_waiter_ = &stopped;
+  completions_.stop();
+  events_.stop();
+  watch_stopped(this);
+}
+
+void ibverbs_context::watch_stopped(void* self) noexcept {
+  auto& context = *static_cast<ibverbs_context*>(self);
+  const bool idle = context.completions_.idle() && context.events_.idle();
+  if (idle && context.stop_waiter_ != nullptr && !context.stopped_.scheduled())
+    context.home_.schedule(context.stopped_);
+}
+
+void ibverbs_context::stopped() noexcept {
+  std::exchange(stop_waiter_, nullptr)->on_wake();
+}
+
+}  // namespace scoll::transport::verbs
