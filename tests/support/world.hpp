@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -146,7 +147,9 @@ inline transport::verbs_options scarce_verbs() {
 class fake_verbs_world final : public memory_world {
  public:
   explicit fake_verbs_world(std::uint32_t hosts = usual_hosts, node_id first_node = 0)
-      : memory_world(testing::sim_network::usual_chunk_bytes, hosts, first_node), devices(net) {}
+      : memory_world(testing::sim_network::usual_chunk_bytes, hosts, first_node), devices(net) {
+    options.receive_slots = std::max(options.receive_slots, 16 * hosts);
+  }
   ~fake_verbs_world() override;
 
   std::unique_ptr<transport::rail> make_rail(node_id node) override;

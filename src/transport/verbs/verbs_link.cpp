@@ -147,9 +147,11 @@ void verbs_link::on_arrival(const buffer_ref& owner, std::span<const std::byte> 
   if (!s) break_link(s.error());
 }
 
-/// Delivers a frame. Returns true if there is still an owner for the next one.
+/// Delivers a frame, with which the link may have got another owner. Returns true if there is still one for the
+/// next frame.
 bool verbs_link::deliver(frame_view& frame) noexcept {
   owner_->on_frame(frame);
+  assembler_.set_owner(owner_);
   return owner_ != nullptr && !broken_;
 }
 

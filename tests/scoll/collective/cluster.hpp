@@ -111,6 +111,7 @@ class cluster {
   bool quiet() {
     if (!is_virtual()) return until([this] { return holds_nothing(); });
     pass(std::chrono::milliseconds(200));
+    if (!holds_nothing()) pass(std::chrono::seconds(2));  // RDMA devices try for long to reach who is gone
     return holds_nothing();
   }
 
