@@ -124,6 +124,13 @@ class tcp_rail::tcp_link final : public link {
   tcp_rail& rail_;
   gate_pass open_;
   unique_fd fd_;
+  // in what would be a gap behind the descriptor: an idle client costs no more than it must
+  bool written_ : 1 = false;  // something has been written
+  bool pushing_ : 1 = false;  // the batch ends with lent memory
+  bool polling_ : 1 = false;  // bulk is expected: the link receives when bytes are there
+  bool polled_ : 1 = false;   // and it is waiting for that
+  bool broken_ : 1 = false;
+  bool ending_ : 1 = false;
   std::string peer_;
   frame_assembler assembler_;
   pending_io receive_;
@@ -139,12 +146,6 @@ class tcp_rail::tcp_link final : public link {
   source source_{*this};
   std::unique_ptr<std::byte[]> rescued_;
   error reason_;
-  bool written_ = false;  // something has been written
-  bool pushing_ = false;  // the batch ends with lent memory
-  bool polling_ = false;  // bulk is expected: the link receives when bytes are there
-  bool polled_ = false;   // and it is waiting for that
-  bool broken_ = false;
-  bool ending_ = false;
 };
 
 }  // namespace scoll::transport
