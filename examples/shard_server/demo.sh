@@ -112,7 +112,6 @@ servers() { expand "$(sed -n "s/^  $1  *[0-9]*  nodes\{0,1\} \([0-9, -]*\).*/\1/
 chapter "$nodes servers, each a process with its own folder"
 "$bin/shardctl" init --nodes "$nodes" --dir "$home" --pools 2 >/dev/null
 if [[ -n $keys ]]; then
-  cp "$SHARD_CLUSTER" "$home/stranger.toml"
   (umask 077 && od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$home/ring")
   printf '\n[security]\nmode = "psk"\nkeys = "ring"\n' >>"$SHARD_CLUSTER"
   note 'their links and their gossip prove that they have the key of this cluster, and are encrypted'
