@@ -57,6 +57,8 @@ class world {
   /// Runs what is left when all nodes are gone.
   virtual void run_out() = 0;
   virtual bool is_virtual() const noexcept = 0;
+  /// How long after the end of all work something may still be held, in virtual time.
+  virtual nanoseconds settling_time() const noexcept { return std::chrono::milliseconds(200); }
   /// The security of the connections of a node, whose files last as long as this world.
   virtual transport::security_options security(node_id) { return {}; }
   /// How long an operation that has been stopped may still wait for the hardware.
@@ -157,6 +159,8 @@ class fake_verbs_world final : public memory_world {
     memory_world::thaw(node);
     devices.thaw(host_of(node));
   }
+  /// A device tries for half a second to reach a peer that is gone.
+  nanoseconds settling_time() const noexcept override { return std::chrono::seconds(2); }
 
   testing::fake_verbs devices;
   transport::verbs_options options = scarce_verbs();

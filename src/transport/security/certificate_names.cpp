@@ -14,7 +14,7 @@ constexpr std::string_view name_scheme = "scoll://";
 
 using names_ptr = std::unique_ptr<GENERAL_NAMES, openssl_free<&GENERAL_NAMES_free>>;
 
-/// What is left of a text behind `start`; nothing if it does not begin so.
+/// Takes `start` off the beginning of a text. Returns false, and leaves the text alone, if it does not begin so.
 bool skip(std::string_view& text, std::string_view start) noexcept {
   if (!text.starts_with(start)) return false;
   text.remove_prefix(start.size());

@@ -27,8 +27,8 @@ class record_stream {
   std::span<const std::byte> collected() const noexcept { return collected_; }
   void forget_collected() noexcept { collected_.clear(); }
 
-  /// What is written from now on goes here, until `end_output`, which returns the number of bytes. The rest of
-  /// what does not fit is dropped, and `end_output` returns 0.
+  /// OpenSSL writes into this memory until `end_output`, which returns the number of bytes. If the memory is too
+  /// small, the rest is dropped and `end_output` returns 0.
   void set_output(std::span<std::byte> into) noexcept;
   std::size_t end_output() noexcept;
   /// The handshake is over: what is written without an output is dropped.

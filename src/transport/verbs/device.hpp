@@ -37,7 +37,7 @@ class device_waiter : public list_hook<device_waiter> {
 /// the queue when it has found less than it could take, and looks once more before it waits.
 class device final {
  public:
-  /// What is under way keeps `open` from being empty.
+  /// The gate `open` is not empty before all work of the device is done.
   device(executor& home, verbs_api& api, const verbs_options& options, gate& open) noexcept;
   ~device();
   device(const device&) = delete;

@@ -110,8 +110,7 @@ class cluster {
   /// True if no node has an operation or a message left, a while after everything has ended.
   bool quiet() {
     if (!is_virtual()) return until([this] { return holds_nothing(); });
-    pass(std::chrono::milliseconds(200));
-    if (!holds_nothing()) pass(std::chrono::seconds(2));  // RDMA devices try for long to reach who is gone
+    pass(surroundings_->settling_time());
     return holds_nothing();
   }
 

@@ -52,8 +52,8 @@ bool lane::make_place_for(path_key by) noexcept {
   return worse != nullptr;
 }
 
-/// Of the connections of a control lane that stand by, the one by the least preferred path, if `by` is
-/// preferred to it; otherwise null.
+/// Finds the connection of a control lane that stands by on the least preferred path. Returns null if there is
+/// none, or if `by` is not preferred to its path.
 carrier* lane::worse_than(path_key by) noexcept {
   if (id_ == lane_id::bulk || !has_paths()) return nullptr;
   const auto rank_of = [&](const carrier& c) { return session_.path_at(c.path()).rank(); };

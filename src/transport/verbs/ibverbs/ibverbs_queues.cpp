@@ -64,7 +64,7 @@ std::size_t ibverbs_context::post(queue_pair_object* object, std::span<const sen
   return bad == nullptr ? 0 : static_cast<std::size_t>(bad - list.data());
 }
 
-/// Of a failed completion only four members are valid.
+/// If a request has failed, only four members of its completion are valid, and only those are read.
 int ibverbs_context::poll(completion_queue* which, std::span<completion> into) noexcept {
   std::array<ibv_wc, most_at_once> done;
   const auto wanted = static_cast<int>(std::min(into.size(), done.size()));
