@@ -102,8 +102,8 @@ struct node_options {
   /// How connections prove who is at their ends. Mode `none` believes whoever reaches the port and knows the
   /// cluster's name.
   transport::security_options security{};
-  /// Who may call which functions, and who may have which services broadcast. While it is empty, everybody may
-  /// do everything.
+  /// Who may call which functions, and who may have which services broadcast. While it is empty, everybody
+  /// may do everything.
   call_rights allow{};
   /// The options of the links. Their `self`, `cluster`, `incarnation` and `security` are overwritten by those
   /// above.
