@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <new>
 
 #include "scoll/coro/error_format.hpp"
+#include "transport/session/rescued_memory.hpp"
 #include "transport/tcp/tcp_link.hpp"
 
 namespace scoll::transport {
@@ -66,14 +66,8 @@ bool tcp_rail::tcp_link::all_sent_after(std::size_t sent) noexcept {
 }
 
 void tcp_rail::tcp_link::rescue() noexcept {
-  if (lent_.size == 0) return;
-  rescued_.reset(new (std::nothrow) std::byte[lent_.size]);
-  if (rescued_ == nullptr) {
-    lent_ = {};
-    return break_link({errc::busy, "this process has no memory for what was being sent"});
-  }
-  lent_.memory->copy_out(lent_.offset, {rescued_.get(), lent_.size});
-  lent_.offset = 0;
+  if (!rescue_lent(lent_, rescued_))
+    break_link({errc::busy, "this process has no memory for what was being sent"});
 }
 
 void tcp_rail::tcp_link::forget_lent() noexcept {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <utility>
 
 #include "scoll/coro/error_format.hpp"
+#include "transport/session/rescued_memory.hpp"
 
 namespace scoll::transport::verbs {
 
@@ -119,14 +119,8 @@ void verbs_link::forget_unsent() noexcept {
 }
 
 void verbs_link::rescue() noexcept {
-  if (lent_.size == 0) return;
-  rescued_.reset(new (std::nothrow) std::byte[lent_.size]);
-  if (rescued_ == nullptr) {
-    lent_ = {};
-    return break_link({errc::busy, "this process has no memory for what was being sent"});
-  }
-  lent_.memory->copy_out(lent_.offset, {rescued_.get(), lent_.size});
-  lent_.offset = 0;
+  if (!rescue_lent(lent_, rescued_))
+    break_link({errc::busy, "this process has no memory for what was being sent"});
 }
 
 void verbs_link::on_drained() noexcept {
