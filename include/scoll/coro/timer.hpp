@@ -50,9 +50,14 @@ class timer_heap {
   void insert(timer_node& node, time_point at) noexcept;
   void remove(timer_node& node) noexcept;
   /// Removes the earliest node and runs it, if it is due at `now`.
-  bool fire_one(time_point now) noexcept;
+  bool fire_one(time_point now) noexcept {
+    if (root_ == nullptr || root_->at_ > now) return false;
+    fire_first();
+    return true;
+  }
 
  private:
+  void fire_first() noexcept;
   static timer_node* meld(timer_node* a, timer_node* b) noexcept;
   static timer_node* merge_pairs(timer_node* first) noexcept;
 

@@ -75,8 +75,8 @@ error engine::admit(const admission_request& request, const collective_head& hea
       (kind == collective_kind::create && find_service(service_id{head.service}) == nullptr)) {
     return make_error(errc::unknown_service, "node {} does not serve {:#06x}", options_.id, head.service);
   }
-  const bool of_user = head.service >= first_user_service;
-  if (of_user && !options_.allow.may_broadcast(request.from(), {}, service_id{head.service}))
+  const bool restricted = !options_.allow.empty() && head.service >= first_user_service;
+  if (restricted && !options_.allow.may_broadcast(request.from(), {}, service_id{head.service}))
     return journal_->not_authorised(request.from(), {}, entry->table->name);
   if (full_for(kind)) {
     return make_error(errc::busy, "no broadcast more can run at once on node {}: node.max_operations is {}",

@@ -61,12 +61,10 @@ void timer_heap::remove(timer_node& node) noexcept {
   root_ = meld(root_, merge_pairs(node.child_));
 }
 
-bool timer_heap::fire_one(time_point now) noexcept {
-  if (root_ == nullptr || root_->at_ > now) return false;
+void timer_heap::fire_first() noexcept {
   timer_node& node = *root_;
   remove(node);
   node.fire_(node);
-  return true;
 }
 
 }  // namespace scoll

@@ -389,7 +389,7 @@ void carrier::add_probes(frame_batch& batch, std::span<control_frame, 2> room) n
 void carrier::on_writable() noexcept {
   at().note_progress();
   if (is_being_guarded()) return advance_guard();
-  lane_.took(*this);
+  if (mark_ != stripes::nobody) lane_.took(*this);
   if (state_ == state::up) write_batch();
 }
 
@@ -428,18 +428,19 @@ void carrier::write_batch() noexcept {
   }
   if (batch.size() == 0) return acknowledge_alone();
   endpoint_statistics& count = at().statistics_;
-  if (lane_.speaks_by(*this)) lane_.acknowledgement_leaves();
+  if (lane_.owes_acknowledgement() && lane_.speaks_by(*this)) lane_.acknowledgement_leaves();
   count.frames_sent += batch.size();
   count.bytes_sent += carried;
   count.bytes_copied += bytes;
   ++count.writes;
   link_->write(batch.frames());
-  if (batch.back().lent) lane_.gave(*this, carried);
+  if (batch.back().lent && mark_ != stripes::nobody) lane_.gave(*this, carried);
   if (!all) link_->flush();
 }
 
 void carrier::acknowledge_alone() noexcept {
-  if (!lane_.speaks_by(*this) || !lane_.acknowledgement_leaves()) return;
+  if (!lane_.owes_acknowledgement() || !lane_.speaks_by(*this)) return;
+  lane_.acknowledgement_leaves();
   frame_header header;
   lane_.stamp(header);
   ++at().statistics_.acknowledges_sent;

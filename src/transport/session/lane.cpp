@@ -179,24 +179,16 @@ lent_range lane::place(const carrier& by, const frame_header& header,
   const lent_range place = session_.place(header, head);
   if (place.size == 0) return place;
   placed_.add(header.sequence);
-  end_other_landings(by, header.sequence);
+  if (!others_.empty()) end_other_landings(by, header.sequence);
   return place;
 }
 
 void lane::on_sequenced(carrier& c, frame_view& frame) noexcept {
   const frame_header& header = frame.header;
-  const bool cut_off = c.landing_over(header.sequence);  // another copy of it has arrived, or is about to
+  // Another copy of it has arrived, or is about to.
+  const bool cut_off = c.landing() != 0 && c.landing_over(header.sequence);
   if (cut_off && !SCOLL_MUTANT(rails_cut_copy_counted, "a copy that was cut off counts as received")) return;
-  const bool forgotten =
-      header.sequence > received() &&
-      SCOLL_MUTANT(rails_bitmap_forgotten, "what has arrived out of order is taken once more");
-  if (arrived_.has(header.sequence) && !forgotten) {  // replayed: it arrived before
-    ++session_.endpoint_.statistics_.duplicates;
-    if (SCOLL_MUTANT(duplicates_delivered) && header.type == frame_type::request)
-      return session_.on_request(frame);
-    return acknowledge_now();
-  }
-  if (!takes(header.sequence)) return c.violated({errc::malformed, "a gap in the sequence"});
+  if (header.sequence != received() + 1 && !takes_out_of_order(c, frame)) return;
   if (lane_of(header.klass) != id_) return c.violated({errc::malformed, "a message on the wrong lane"});
   if (frame.head.size() < message::envelope_bytes)
     return c.violated({errc::malformed, "a message without envelope"});
@@ -210,11 +202,30 @@ void lane::on_sequenced(carrier& c, frame_view& frame) noexcept {
       placed_.has(header.sequence) && was_not_placed(frame.fate) &&
       !SCOLL_MUTANT(bulk_torn_put_forgotten, "a put that a broken connection tore is not written");
   placed_.remove(header.sequence);
-  end_other_landings(c, header.sequence);
+  if (!others_.empty()) end_other_landings(c, header.sequence);
   c.forget_failures();
   acknowledge_soon(first);
   deliver(c, frame);
   if (!cancels_.empty()) hear_cancels();
+}
+
+bool lane::takes_out_of_order(carrier& c, frame_view& frame) noexcept {
+  const frame_header& header = frame.header;
+  const bool forgotten =
+      header.sequence > received() &&
+      SCOLL_MUTANT(rails_bitmap_forgotten, "what has arrived out of order is taken once more");
+  if (arrived_.has(header.sequence) && !forgotten) {  // replayed: it arrived before
+    ++session_.endpoint_.statistics_.duplicates;
+    if (SCOLL_MUTANT(duplicates_delivered) && header.type == frame_type::request) {
+      session_.on_request(frame);
+    } else {
+      acknowledge_now();
+    }
+    return false;
+  }
+  if (takes(header.sequence)) return true;
+  c.violated({errc::malformed, "a gap in the sequence"});
+  return false;
 }
 
 void lane::deliver(carrier& c, frame_view& frame) noexcept {
@@ -287,7 +298,8 @@ message* lane::next_message(const carrier& c, bool& again) noexcept {
   if (stripes_ != nullptr) return next_of_stripes(c, again);
   again = c.cursor() != nullptr;
   if (!is_active(c)) return nullptr;
-  return again ? c.cursor() : session_.peek(id_, retained_count_ < limits::retained_messages);
+  if (again) return c.cursor();
+  return queue_empty() ? nullptr : session_.peek(id_, retained_count_ < limits::retained_messages);
 }
 
 void lane::hand_over(message& m, carrier& to, bool again) noexcept {

@@ -11,6 +11,7 @@
 #include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/member_timer.hpp"
 #include "transport/session/carrier.hpp"
+#include "transport/session/class_index.hpp"
 #include "transport/session/greeting.hpp"
 #include "transport/session/link.hpp"
 #include "transport/session/message.hpp"
@@ -50,9 +51,8 @@ class lane final {
   std::uint64_t received() const noexcept { return arrived_.cumulative(); }
   /// What has arrived after that.
   arrival_window::bits beyond() const noexcept { return arrived_.beyond(); }
-  /// The number of connections that this side has made for the lane, and of the peer's latest one. A late
-  /// message from an earlier connection must not displace a later connection.
-  /// Connections of a control lane overtake only those of their own path.
+  /// The number of connections that this side has made for the lane, and of the peer's latest one, which a
+  /// late message from an earlier one must not displace. Those of a control lane overtake only their own path.
   std::uint64_t attempts() const noexcept { return attempts_; }
   std::uint64_t peer_attempts(path_key by) const noexcept;
   void set_peer_attempts(path_key by, std::uint64_t attempts) noexcept;
@@ -72,8 +72,7 @@ class lane final {
   void probe_if_due() noexcept;
   /// This process did not run for a while: the round trip of no probe that is under way counts.
   void distrust_times() noexcept { carrier_->probes().distrust_times(ex().now()); }
-  /// Nothing answers: makes another connection beside the one that is up and silent, and tries the other paths
-  /// at once.
+  /// Nothing answers: makes another connection beside the silent one, and tries the other paths at once.
   void try_anew() noexcept;
   /// Makes another connection beside the one that is up and silent. If the peer welcomes it, that shows that
   /// the peer is there and the old connection is dead; the new one takes its place.
@@ -84,8 +83,7 @@ class lane final {
   void on_answer() noexcept { unanswered_for_ = 0; }
   /// Probes the peer in this turn. The lane is up.
   void probe_now() noexcept { carrier_->send_probe(); }
-  /// True if the peer owes the answer to a probe.
-  /// With several paths, it owes one on each of them.
+  /// True if the peer owes the answer to a probe; with several paths, on each of them.
   bool unanswered() const noexcept;
   /// Breaks a connection off over which the peer answers probes and acknowledges nothing for the limit.
   void watch_acknowledgements() noexcept;
@@ -176,13 +174,15 @@ class lane final {
              const arrival_window::bits& beyond) noexcept;
   lent_range place(const carrier& by, const frame_header& header, std::span<const std::byte> head) noexcept;
   void on_sequenced(carrier& c, frame_view& frame) noexcept;
+  bool takes_out_of_order(carrier& c, frame_view& frame) noexcept;
   void deliver(carrier& c, frame_view& frame) noexcept;
   void let_go(message& m) noexcept;
   message* first_retained() noexcept { return retained_.first(); }
   bool left() const noexcept { return left_; }
   bool owes_acknowledgement() const noexcept { return acknowledge_now_; }
-  /// True if an acknowledgement was owed. It is not any more.
-  bool acknowledgement_leaves() noexcept { return std::exchange(acknowledge_now_, false); }
+  void acknowledgement_leaves() noexcept { acknowledge_now_ = false; }
+  /// True if no message waits to be handed to a connection for the first time.
+  bool queue_empty() const noexcept { return session_.held_[index(id_)] == retained_count_; }
   message* next_message(const carrier& c, bool& again) noexcept;
   /// The carrier takes the message that `next_message` has returned.
   void hand_over(message& m, carrier& to, bool again) noexcept;

@@ -286,11 +286,11 @@ void lane::took_message(message& m, carrier& to, bool again) noexcept {
 
 /// The link has been given a segment. Links tell the end of other batches when they like.
 void lane::gave(const carrier& c, std::uint64_t bytes) noexcept {
-  if (stripes_ != nullptr && c.mark() != stripes::nobody) stripes_->at(c.mark()).load.gave(bytes, ex().now());
+  stripes_->at(c.mark()).load.gave(bytes, ex().now());
 }
 
 void lane::took(const carrier& c) noexcept {
-  if (stripes_ != nullptr && c.mark() != stripes::nobody) stripes_->at(c.mark()).load.took(ex().now());
+  stripes_->at(c.mark()).load.took(ex().now());
 }
 
 // ---- further connections
