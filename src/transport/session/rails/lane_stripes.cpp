@@ -39,6 +39,9 @@ nanoseconds patience_with_reply(const round_trip& rtt) noexcept {
 
 stripes::~stripes() {
   stop_timer();
+  for (std::uint8_t mark = 1; mark <= most; ++mark) {
+    if (at(mark).by != nullptr) at(mark).by->set_mark(nobody);
+  }
 }
 
 std::uint8_t stripes::enter(carrier& by) noexcept {
