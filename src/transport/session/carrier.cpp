@@ -394,11 +394,10 @@ void carrier::on_writable() noexcept {
 }
 
 void carrier::write() noexcept {
+  if (link_->writable()) return write_batch();
   bool again = false;
-  if (link_->writable()) {
-    write_batch();
-  } else if (probe_due_ || answer_due_ || downs_due_ || lane_.owes_acknowledgement() ||
-             lane_.next_message(*this, again) != nullptr) {
+  if (probe_due_ || answer_due_ || downs_due_ || lane_.owes_acknowledgement() ||
+      lane_.next_message(*this, again) != nullptr) {
     link_->flush();
   }
 }
