@@ -47,7 +47,25 @@ bool rails_bounds::are_parted(std::uint32_t a, std::uint32_t b) const noexcept {
   return plan_.cut_off && (a == *plan_.cut_off || b == *plan_.cut_off);
 }
 
+bool rails_bounds::had_no_answer(std::uint32_t a, std::uint32_t b, nanoseconds from,
+                                 nanoseconds to) const noexcept {
+  if (plan_.rails < 3 || plan_.weather != rails_weather::storm) return false;
+  const auto breaks_during = [&](const rails_fault& still) {
+    return std::ranges::any_of(plan_.faults, [&](const rails_fault& f) {
+      const bool breaks = f.kind != rails_fault_kind::stall && f.kind != rails_fault_kind::slow;
+      return breaks && f.at < still.until && still.at < f.until &&
+             (f.touches(a, f.rail) || f.touches(b, f.rail));
+    });
+  };
+  return std::ranges::any_of(plan_.faults, [&](const rails_fault& f) {
+    if (f.kind != rails_fault_kind::stall || (f.host != a && f.host != b)) return false;
+    return f.until - f.at > grace && f.at + grace <= to && from <= f.until + errors_afterwards &&
+           breaks_during(f);
+  });
+}
+
 bool rails_bounds::may_fail(const rails_call& c, nanoseconds now) const noexcept {
+  if (had_no_answer(c.what.from, c.what.to, c.began, now)) return true;
   if (!are_parted(c.what.from, c.what.to)) return false;
   return std::ranges::any_of(plan_.faults, [&](const rails_fault& f) {
     return f.at <= now && c.began <= f.until + errors_afterwards;

@@ -20,12 +20,21 @@ class rails_bounds {
 
   nanoseconds of_call(const rails_call& c) const noexcept;
   nanoseconds of_transfer() const noexcept { return longest_transfer + 2 * paused(); }
-  /// True if the host that nobody reaches is one of the two.
-  bool are_parted(std::uint32_t a, std::uint32_t b) const noexcept;
-  /// True if all rails between two hosts dropped something for so long that their session had to end.
+  /// True if the session of two hosts may have ended.
+  bool may_lose(std::uint32_t a, std::uint32_t b, nanoseconds now) const noexcept {
+    return are_parted(a, b) || had_no_answer(a, b, nanoseconds(0), now);
+  }
+  /// True if all rails between two hosts dropped something for so long that their session had to end, or if one
+  /// of them did not answer who came by the rail that was left.
   bool may_fail(const rails_call& c, nanoseconds now) const noexcept;
 
  private:
+  /// True if the host that nobody reaches is one of the two.
+  bool are_parted(std::uint32_t a, std::uint32_t b) const noexcept;
+  /// True if one of the two stood still until nobody waited for a connection any more, while rails failed of
+  /// which a third one was spared. Nobody is connected by that one before it is needed. Something of this was
+  /// between the two times.
+  bool had_no_answer(std::uint32_t a, std::uint32_t b, nanoseconds from, nanoseconds to) const noexcept;
   static constexpr nanoseconds longest_bulk_in_gentle = std::chrono::milliseconds(800);
   static constexpr nanoseconds longest_in_storm = std::chrono::seconds(4);
   /// All paths are tried anew a second after the connected ones have fallen silent.
@@ -33,6 +42,7 @@ class rails_bounds {
   /// A peer that does not answer is given up after ten seconds. Then a call waits for a connection, for a grace.
   static constexpr nanoseconds longest_cut_off = std::chrono::seconds(13);
   static constexpr nanoseconds errors_afterwards = std::chrono::seconds(2);
+  static constexpr nanoseconds grace = std::chrono::seconds(1);
   /// What slow rails with full queues add to that, and the longest transfer.
   static constexpr nanoseconds slow_rails = std::chrono::milliseconds(500);
   static constexpr nanoseconds longest_transfer = std::chrono::seconds(6);

@@ -201,7 +201,8 @@ class rails_swarm {
     const transport::endpoint_statistics& count = h.wire->statistics();
     const std::uint64_t host = h.wire->options().self;
     for (const auto& [peer, why] : h.losses) {
-      if (!bounds_.are_parted(static_cast<std::uint32_t>(host - 1), static_cast<std::uint32_t>(peer - 1)))
+      if (!bounds_.may_lose(static_cast<std::uint32_t>(host - 1), static_cast<std::uint32_t>(peer - 1),
+                            world_.now()))
         return violated("a rail's death is not a node's",
                         fmt::format("node {} lost node {}: {}", host, peer, why));
     }
