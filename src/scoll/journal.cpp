@@ -24,10 +24,10 @@ std::string_view to_string(log_level level) noexcept {
 
 std::string_view to_string(node_event_kind kind) noexcept {
   constexpr std::array<std::string_view, node_event_kinds> names{
-      "session_begun",   "session_lost",   "peer_dead",        "peer_alive",   "handshake_refused",
-      "link_broken",     "path_suspected", "path_dead",        "path_good",    "rail_dead",
-      "rail_alive",      "messages_moved", "gossip_disagrees", "security",     "not_authorised",
-      "answers_missing", "group_created",  "group_ended",      "group_revoked"};
+      "session_begun",  "session_lost",    "peer_dead",      "peer_alive",       "handshake_refused",
+      "link_broken",    "path_suspected",  "path_dead",      "path_good",        "path_crossed",
+      "rail_dead",      "rail_alive",      "messages_moved", "gossip_disagrees", "security",
+      "not_authorised", "answers_missing", "group_created",  "group_ended",      "group_revoked"};
   const auto index = static_cast<std::size_t>(kind);
   return index < names.size() ? names[index] : "unknown";
 }
@@ -57,6 +57,7 @@ log_level level_of(node_event_kind kind) noexcept {
     case node_event_kind::handshake_refused:
     case node_event_kind::path_suspected:
     case node_event_kind::path_dead:
+    case node_event_kind::path_crossed:
     case node_event_kind::rail_dead: return log_level::warning;
     case node_event_kind::session_begun:
     case node_event_kind::peer_alive:
@@ -87,6 +88,7 @@ node_event_kind kind_of(transport::path_news::kind what) noexcept {
     case kind::suspected: return node_event_kind::path_suspected;
     case kind::dead: return node_event_kind::path_dead;
     case kind::good: return node_event_kind::path_good;
+    case kind::crossed: return node_event_kind::path_crossed;
     case kind::moved: break;
   }
   return node_event_kind::messages_moved;
@@ -199,6 +201,8 @@ void journal::path_news(node_id self, node_id peer, const transport::path_news& 
       case kind::dead:
         return fmt::format("the path to {} by {} is dead: {}", whom(peer), words_of(path), news.why);
       case kind::good: return fmt::format("the path to {} by {} is good again", whom(peer), words_of(path));
+      case kind::crossed:
+        return fmt::format("the path to {} by {} is crossed: {}", whom(peer), words_of(path), news.why);
       case kind::moved: break;
     }
     return fmt::format("{} of node {} to {} now go by {}, not by {}: {}",

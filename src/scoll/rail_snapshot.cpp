@@ -28,7 +28,7 @@ path_snapshot describe_path(const transport::endpoint& wire, const transport::se
   s.own_rail = key.own;
   s.rail = wire.name_of_rail(key.own);
   s.rail_verdict = verdict_on(wire, key.own);
-  s.peer_rail = key.theirs;
+  s.peer_rail = s.arrives_at = key.theirs;
   s.address = peer.address_on(key.theirs);
   s.connected = peer.connected_by(traffic_class::collective, key);
   s.bulk_connected = peer.connected_by(traffic_class::bulk, key);
@@ -41,6 +41,7 @@ path_snapshot describe_path(const transport::endpoint& wire, const transport::se
                             const transport::path& of, time_point now) {
   path_snapshot s = describe_path(wire, peer, of.key());
   s.health = of.health();
+  s.arrives_at = of.arrives_at();
   if (of.since() != time_point()) s.age = now - of.since();
   s.why = of.why();
   s.suspicions = of.suspicions();

@@ -217,6 +217,7 @@ class session final : public list_hook<watched> {
   path_table& need_paths();
   path& path_at(path_key key) noexcept;
   void tell_path(const path_news& news) noexcept;
+  void note_arrival(path_key by, std::uint8_t theirs) noexcept;
   void on_path_answer(const carrier& by) noexcept;
   void on_path_loss(path_key key, time_point began);
   void settle_losses();

@@ -39,8 +39,17 @@ std::string rail_sentence(const path_snapshot& p) {
                      p.rail_verdict);
 }
 
-/// One sentence about the state of a path, and one about its rail if that is dead.
-std::string sentence_about(const path_snapshot& p) {
+/// A sentence about where connections arrive, if wires are crossed.
+std::string crossing_sentence(const path_snapshot& p) {
+  if (p.arrives_at == p.peer_rail) return "";
+  return fmt::format(
+      " Its connections arrive at rail {} of the peer, not at rail {}: the addresses of the peer stand in "
+      "another order than its rails, or wires are crossed.",
+      p.arrives_at + 1, p.peer_rail + 1);
+}
+
+/// One sentence about the state of a path.
+std::string state_sentence(const path_snapshot& p) {
   const std::string next =
       p.next_try ? fmt::format(" The next attempt to connect is in {:.1f} s.", seconds_of(*p.next_try)) : "";
   const std::string name = "The path by " + name_of(p);
@@ -60,6 +69,11 @@ std::string sentence_about(const path_snapshot& p) {
   }
   if (p.why) return fmt::format("{} could not be connected{}.{}", name, reason_of(p), next);
   return fmt::format("{} has not been tried.", name);
+}
+
+/// What is to be said about a path, with a sentence about its rail if that is dead.
+std::string sentence_about(const path_snapshot& p) {
+  return state_sentence(p) + crossing_sentence(p);
 }
 
 using paths = std::vector<path_snapshot>;
@@ -123,6 +137,7 @@ json path_json(const path_snapshot& p) {
   return {{"rail", p.rail},
           {"own_rail", p.own_rail},
           {"peer_rail", p.peer_rail},
+          {"arrives_at", p.arrives_at},
           {"address", p.address},
           {"health", to_string(p.health)},
           {"since_ms", milliseconds_json(p.age)},

@@ -130,6 +130,7 @@ void carrier::on_greeting(frame_view& frame) noexcept {
   if (const auto s = owner().on_welcome(*answer, lane_, path_); !s) {
     return refused_by_us(printable(s.error().code(), s.error().text()));
   }
+  owner().note_arrival(path_, answer->from_rail);
   owner().apply_grants(frame.header);
   came_up(answer->received, answer->beyond);
   if (was_spare && up()) send_probe();  // so that the peer goes over to it
@@ -212,6 +213,7 @@ void carrier::welcome_spare(link& l, const identity& said) noexcept {
   made_here_ = false;
   attempt_ = said.attempt;
   state_ = state::welcomed;
+  silence_ = {.since = ex().now()};
   peer_received_ = said.received;
   ex().arm(greeting_timer_, ex().now() + at().options().hello_limit);
   welcome();

@@ -103,6 +103,7 @@ class lane final {
   bool is_active(const carrier& c) const noexcept { return &c == carrier_.get(); }
   carrier* carrier_by(path_key key) noexcept;
   const carrier* carrier_by(path_key key) const noexcept;
+  carrier* carrier_of(const link_down& what) noexcept;
   template <class Visitor>
   void each_up(Visitor&& visit) {
     if (carrier_->up()) visit(*carrier_);
@@ -148,7 +149,6 @@ class lane final {
   friend class stripes;
 
   // What its carrier asks and tells.
-
   /// True while somebody waits for a connection.
   bool needed() const noexcept;
   /// True for the bulk lane of a client that is connected otherwise: the server may hold something for it, and

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -45,6 +46,12 @@ class rail_cluster final {
     return all;
   }
 
+  /// One node gets the addresses of another one in the wrong order.
+  void cross(node_id one, node_id other) {
+    std::vector<std::string> addresses = nodes_[other - 1].tcp->listen_addresses();
+    std::ranges::reverse(addresses);
+    nodes_[one - 1].node->add_peer(other, addresses).value();
+  }
   template <class T>
   T run(task<T> work) {
     return sync_wait(world_.loop(), std::move(work));

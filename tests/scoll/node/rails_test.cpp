@@ -196,3 +196,12 @@ TEST_CASE("an error of listening names the rail", "[reactor]") {
              Catch::Contains("rail back") && Catch::Contains("nosuch0"));
   sync_wait(w.loop(), one.shutdown(1s)).ignore();
 }
+
+TEST_CASE("addresses in another order than the peer's rails are told in an event and by explain") {
+  rail_cluster c(2);
+  c.cross(1, 2);
+  REQUIRE(c[2].serve(twice_wide, [](const std::uint64_t& in, call_context&) { return in * 2; }).has_value());
+  REQUIRE(c.run(call_once(c)));
+  REQUIRE(c.surroundings().until([&] { return c[1].event_count(node_event_kind::path_crossed) != 0; }));
+  CHECK(c[2].event_count(node_event_kind::path_crossed) == 0);
+}

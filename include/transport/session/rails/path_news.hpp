@@ -19,6 +19,7 @@ struct path_news {
     suspected,  ///< the path does not answer while another one does
     dead,       ///< its connection for control is gone
     good,       ///< it has proven itself after trouble
+    crossed,    ///< its connections arrive at another rail of the peer than they are meant for
     moved,      ///< messages go by `to` now, and went by `path` before
   };
 

@@ -32,6 +32,18 @@ const carrier* lane::carrier_by(path_key key) const noexcept {
   return found == others_.end() ? nullptr : found->get();
 }
 
+/// The two sides may name the path of a connection differently, if wires are crossed; they count it alike.
+carrier* lane::carrier_of(const link_down& what) noexcept {
+  const auto is_meant = [&](const auto& c) { return c->is_link(what.made_by_speaker == 0, what.attempt); };
+  carrier* const named = carrier_by({what.to_rail, what.from_rail});
+  if (named != nullptr && (is_meant(named) || SCOLL_MUTANT(rails_down_of_later_link,
+                                                           "the end of a connection ends the one after it")))
+    return named;
+  if (is_meant(carrier_)) return carrier_.get();
+  const auto found = std::ranges::find_if(others_, is_meant);
+  return found == others_.end() ? nullptr : found->get();
+}
+
 carrier& lane::carrier_on(path_key key) noexcept {
   if (carrier* const known = carrier_by(key)) return *known;
   return *others_.emplace_back(std::make_unique<carrier>(*this, key));
@@ -130,13 +142,19 @@ carrier* lane::best_up() noexcept {
   return best;
 }
 
+/// A connection that has taken the place of a broken one, by the same path, gets a moment for its first frame.
 void lane::settle() noexcept {
   if (id_ == lane_id::bulk) return;
   carrier* const best = best_up();
   if (best == nullptr || is_active(*best)) return;
+  if (carrier_->welcomed() &&
+      ex().now() - carrier_->seen().since < session_.endpoint_.options().rails_detect)
+    return;
   if (carrier_->up()) {
     ++session_.endpoint_.statistics_.path_moves;
     session_.path_at(carrier_->path()).left();
+  } else {
+    end_grace();
   }
   go_over(*best);
 }
@@ -294,7 +312,7 @@ void lane::on_path_up(carrier& c) noexcept {
   session_.paths_->used_at = ex().now();
   if (!is_active(c)) {
     c.set_cursor(nullptr);
-    carrier_->up() ? settle() : go_over(c);
+    settle();
   }
   note_path();
   make_standby();

@@ -90,11 +90,8 @@ void session::on_link_down(carrier& by, const frame_view& frame) noexcept {
   ++endpoint_.statistics_.link_downs_received;
   path_table& known = need_paths();
   lane* const l = lanes_[said->lane].get();
-  carrier* const c = l == nullptr ? nullptr : l->carrier_by({said->to_rail, said->from_rail});
-  const bool same = c != nullptr && c != &by &&
-                    (c->is_link(said->made_by_speaker == 0, said->attempt) ||
-                     SCOLL_MUTANT(rails_down_of_later_link, "the end of a connection ends the one after it"));
-  if (same) {
+  carrier* const c = l == nullptr ? nullptr : l->carrier_of(*said);
+  if (c != nullptr && c != &by) {
     known.peer_told = true;
     const bool retired = said->reason == static_cast<std::uint16_t>(errc::busy) && !l->is_active(*c);
     if (retired) {

@@ -71,8 +71,6 @@ class path_table {
   std::vector<link_down> answers;
   /// The peer has told the end of the connection that is being cut.
   bool peer_told = false;
-  /// Connections that arrived at another rail than they were meant for.
-  std::uint64_t crossed = 0;
 
  private:
   void rank(const endpoint& at);

@@ -100,6 +100,20 @@ void session::tell_path(const path_news& news) noexcept {
   endpoint_.handler_of(traffic_class::urgent).on_path_news(*this, news);
 }
 
+/// The peer numbers its rails itself, and this node by the order in which it knows their addresses. A peer of
+/// which only one address is known may well have further rails.
+void session::note_arrival(path_key by, std::uint8_t theirs) noexcept {
+  if (paths_ == nullptr || paths_->addresses().size() < 2 || theirs >= max_rails) return;
+  path& its = path_at(by);
+  if (its.arrives_at() == theirs) return;
+  its.arrived_at(theirs);
+  if (!its.crossed()) return;
+  const error why =
+      make_error(errc::invalid_argument, "its connections arrive at rail {} of the peer, not at rail {}",
+                 theirs + 1, by.theirs + 1);
+  tell_path({path_news::kind::crossed, by, {}, false, words_of(why)});
+}
+
 void session::on_path_answer(const carrier& by) noexcept {
   const path_key key = by.path();
   path& its = path_at(key);
@@ -155,7 +169,8 @@ void session::compare_paths(bool late) noexcept {
   for (std::size_t i = 0; i < count && !late; ++i) {
     if (up[i]->up()) judge(*up[i]);
   }
-  if (lanes_[index(lane_id::control)].get() != control || !control->up()) return;
+  if (lanes_[index(lane_id::control)].get() != control) return;
+  if (!control->up()) return control->settle();
   settle_losses();
   if (!late) endpoint_.settle_rails(endpoint_.options_.rails_detect);
   keep_paths();
