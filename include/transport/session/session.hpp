@@ -218,6 +218,7 @@ class session final : public list_hook<watched> {
   path& path_at(path_key key) noexcept;
   void tell_path(const path_news& news) noexcept;
   void note_arrival(path_key by, std::uint8_t theirs) noexcept;
+  path_key path_from(std::uint8_t own, std::uint8_t theirs) const noexcept;
   void on_path_answer(const carrier& by) noexcept;
   void on_path_loss(path_key key, time_point began);
   void settle_losses();

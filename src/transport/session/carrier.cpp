@@ -58,8 +58,10 @@ void carrier::begin_connect() noexcept {
   transport().connect(std::string(address_of_lane(owner().address_on(path_.theirs), lane_.id())), *this);
 }
 
-void carrier::take_link(link& l) noexcept {
+void carrier::take_link(link& l, bool made_here, std::uint64_t attempt) noexcept {
   link_ = &l;
+  made_here_ = made_here;
+  attempt_ = attempt;
   landing_ = 0;
   cut_off_ = false;
   link_->set_owner(this);
@@ -67,10 +69,8 @@ void carrier::take_link(link& l) noexcept {
 }
 
 void carrier::on_connected(link& connected) noexcept {
-  take_link(connected);
+  take_link(connected, true, lane_.count_attempt());
   state_ = state::greeting;
-  made_here_ = true;
-  attempt_ = lane_.count_attempt();
   ex().arm(greeting_timer_, ex().now() + at().options().hello_limit);
   introduce();
 }
@@ -199,9 +199,7 @@ void carrier::hurry() noexcept {
 void carrier::adopt(link& l, const identity& said, const frame_header& header, bool continues) noexcept {
   if (state_ == state::connecting) transport().cancel_connect(*this);
   drop_link();
-  take_link(l);
-  made_here_ = false;
-  attempt_ = said.attempt;
+  take_link(l, false, said.attempt);
   welcome();
   if (continues) owner().apply_grants(header);
   came_up(continues ? said.received : 0, continues ? said.beyond : arrival_window::bits{});
@@ -209,9 +207,7 @@ void carrier::adopt(link& l, const identity& said, const frame_header& header, b
 
 void carrier::welcome_spare(link& l, const identity& said) noexcept {
   stop();
-  take_link(l);
-  made_here_ = false;
-  attempt_ = said.attempt;
+  take_link(l, false, said.attempt);
   state_ = state::welcomed;
   silence_ = {.since = ex().now()};
   peer_received_ = said.received;

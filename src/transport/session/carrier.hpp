@@ -161,7 +161,7 @@ class carrier final : public link_events, public connect_events {
   void refused_by_us(const error& reason) noexcept;
   void greeting_over() noexcept;
   void resume_after_pause() noexcept;
-  void take_link(link& l) noexcept;
+  void take_link(link& l, bool made_here, std::uint64_t attempt) noexcept;
   void introduce() noexcept;
   // carrier_guard.cpp
   bool is_being_guarded() const noexcept;

@@ -189,7 +189,7 @@ void endpoint::on_identity(greeter& from, std::uint8_t lane_number, frame_view& 
   if (!known) return turn_away(known.error());
   if (const auto s = from.name(**known); !s) return turn_away(s.error());
   lane& l = (*known)->lane_at(static_cast<lane_id>(lane_number));
-  const path_key by{from.rail(), said->from_rail};
+  const path_key by = (*known)->path_from(from.rail(), said->from_rail);
   const auto continues = (*known)->on_identity(*said, l, by);
   if (!continues) return turn_away(continues.error());
   link& accepted = from.give_up_link();

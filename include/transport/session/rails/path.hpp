@@ -50,18 +50,22 @@ class path {
   static constexpr nanoseconds longest_pause = std::chrono::seconds(10);
 
   path(path_key key, std::uint32_t rank, bool reachable) noexcept
-      : key_(key), rank_(rank), reachable_(reachable), arrives_at_(key.theirs) {}
+      : key_(key), rank_(rank), reachable_(reachable) {}
 
   path_key key() const noexcept { return key_; }
   /// The place in the order of preference; 0 is the best.
   std::uint32_t rank() const noexcept { return rank_; }
   /// False if this node has no address for it, so that only the peer can connect.
   bool reachable() const noexcept { return reachable_; }
-  /// The rail of the peer at which the latest connection from here has arrived. If that is another one than
-  /// `key().theirs`, addresses stand in a wrong order, or wires are crossed.
-  std::uint8_t arrives_at() const noexcept { return arrives_at_; }
-  bool crossed() const noexcept { return arrives_at_ != key_.theirs; }
-  void arrived_at(std::uint8_t theirs) noexcept { arrives_at_ = theirs; }
+  /// The rail of the peer at which the latest connection from here has arrived, once there has been one. If
+  /// that is another one than `key().theirs`, addresses stand in a wrong order, or wires are crossed.
+  std::uint8_t arrives_at() const noexcept { return arrival_known_ ? arrives_at_ : key_.theirs; }
+  bool arrival_known() const noexcept { return arrival_known_; }
+  bool crossed() const noexcept { return arrives_at() != key_.theirs; }
+  void arrived_at(std::uint8_t theirs) noexcept {
+    arrives_at_ = theirs;
+    arrival_known_ = true;
+  }
   path_health health() const noexcept { return health_; }
   /// When the health last changed.
   time_point since() const noexcept { return since_; }
@@ -114,7 +118,8 @@ class path {
   std::uint32_t rank_;
   bool reachable_;
   path_health health_ = path_health::untried;
-  std::uint8_t arrives_at_;
+  std::uint8_t arrives_at_ = 0;
+  bool arrival_known_ = false;
   std::uint32_t answers_ = 0;  // since it is proving
   std::uint32_t failures_ = 0;
   time_point since_{};

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 #include <optional>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
@@ -111,6 +112,16 @@ path& path_table::at(path_key key) {
   const auto found = std::ranges::find(paths_, key, &path::key);
   if (found != paths_.end()) return *found;
   return paths_.emplace_back(key, static_cast<std::uint32_t>(paths_.size()), false);
+}
+
+std::uint8_t path_table::name_of(std::uint8_t theirs) const noexcept {
+  const auto leads_there = [theirs](const path& p) { return p.arrival_known() && p.arrives_at() == theirs; };
+  std::uint8_t name = theirs;
+  for (const path& each : paths_ | std::views::filter(leads_there)) {
+    if (!each.crossed()) return theirs;
+    name = each.key().theirs;
+  }
+  return name;
 }
 
 const path* path_table::find(path_key key) const noexcept {

@@ -45,6 +45,9 @@ class path_table {
   /// The path of that key. An unknown one is added behind all others: the peer has connected by it.
   path& at(path_key key);
   const path* find(path_key key) const noexcept;
+  /// How this node names a rail of the peer that calls itself `theirs`: by the place of the address that leads to
+  /// it, if connections have shown which one does.
+  std::uint8_t name_of(std::uint8_t theirs) const noexcept;
   /// True if the peer's address names that rail of the peer for class bulk.
   bool is_for_bulk(std::uint8_t theirs) const noexcept { return theirs < max_rails && for_bulk_[theirs]; }
 

@@ -104,3 +104,21 @@ TEST_CASE("the end of a crossed connection is told, and the peer ends the same o
   CHECK(p.left.in.losses.empty());
   CHECK(p.right.in.losses.empty());
 }
+
+TEST_CASE("connections that a misled node accepts are counted under the names by which it connects") {
+  rails_world w(2);
+  misled_pair p(w);
+  p.call_often(2s);
+  REQUIRE(p.left.in.crossed.size() == 2);
+  for (std::size_t here = 0; here < 2; ++here) {
+    for (std::size_t there = 0; there < 2; ++there) w.net.admit(w.place(2, here), w.place(1, there));
+  }
+  // Now the second node connects anew by its first rail, which the first one calls the second.
+  w.cut(2, 0);
+  REQUIRE(w.until([&] {
+    p.call_often(10ms);
+    return p.left.to(2).connected_by(traffic_class::call, {0, 1});
+  }));
+  CHECK_FALSE(p.left.to(2).connected_by(traffic_class::call, {1, 0}));
+  CHECK(p.left.in.losses.empty());
+}
