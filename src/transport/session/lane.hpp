@@ -81,6 +81,7 @@ class lane final {
   /// its transport has acknowledged no byte for as long.
   void watch_half_dead(bool peer_answers) noexcept;
   void on_answer() noexcept { unanswered_for_ = 0; }
+  bool is_silent_again() noexcept;
   /// Probes the peer in this turn. The lane is up.
   void probe_now() noexcept { carrier_->send_probe(); }
   /// True if the peer owes the answer to a probe; with several paths, on each of them.
@@ -92,7 +93,6 @@ class lane final {
   std::uint64_t numbers() const noexcept { return last_assigned_ + arrived_.count(); }
 
   // Several paths (rails/lane_paths.cpp)
-
   bool has_paths() const noexcept { return session_.paths_ != nullptr; }
   /// True if the lane may have a connection by that path, too. A connection by a worse path may end for it.
   bool make_place_for(path_key by) noexcept;

@@ -85,7 +85,9 @@ bool session::look(bool late) noexcept {
     return false;
   }
   if (silent_for_ > looks(limits::standstill)) ++still_looks_;
-  if (silent_for_ != 0 && silent_for_ % looks(limits::silent_link) == 0) (*probed)->try_anew();
+  // The other lane may be answered by a path of its own.
+  if (!silent && !late) (*probed)->on_answer();
+  if (silent && (*probed)->is_silent_again()) (*probed)->try_anew();
   (*probed)->probe_if_due();
   if (paths_ != nullptr) compare_paths(late);
   for (auto& l : lanes_) {
@@ -135,6 +137,11 @@ void session::compare_waiting(std::uint32_t owing, std::uint64_t settled_before)
   if (std::exchange(missing_since_, now) != now) return;
   ++endpoint_.statistics_.answers_missing;
   endpoint_.handler_of(traffic_class::urgent).on_answers_missing(peer_, waiting(), owing);
+}
+
+/// True once a second while the lane is not answered.
+bool lane::is_silent_again() noexcept {
+  return ++unanswered_for_ % looks(limits::silent_link) == 0;
 }
 
 /// Paths that were dead may be back: whichever is welcomed first shows whether the peer is there.

@@ -205,6 +205,7 @@ TEST_CASE("a rail that has no connection yet is tried when all connected ones fa
   CHECK(p.traffic(5s, klass) <= 2s);
   CHECK(p.path(1) == third);
   CHECK(p.path(2) == third);
+  CHECK(p.traffic(1s) <= 250ms);
   p.check_clean();
 }
 
