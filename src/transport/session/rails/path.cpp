@@ -80,7 +80,8 @@ void path::answered(time_point now) noexcept {
 
 void path::died(time_point now, nanoseconds prove, const error& reason) noexcept {
   if (health_ == path_health::dead) return;
-  if (health_ != path_health::suspect) trouble(now, prove);
+  const bool was_back = health_ != path_health::proving || answers_ != 0;
+  if (health_ != path_health::suspect && was_back) trouble(now, prove);
   ++deaths_;
   why_ = reason;
   enter(path_health::dead, now);

@@ -128,3 +128,19 @@ TEST_CASE("a path under another rank is the same path") {
   CHECK(p.rank() == 7);
   CHECK_FALSE(p.reachable());
 }
+
+TEST_CASE("a connection that ends before it has answered anything is no further trouble") {
+  time_point now{100s};
+  path p = dead_at(now);
+  const nanoseconds before = p.proof();
+  for (int i = 0; i < 5; ++i) {
+    p.came_up(now += 1s);
+    p.died(now += 10ms, prove, {errc::connection_lost, "the peer closed the connection"});
+  }
+  CHECK(p.proof() == before);
+  CHECK(p.deaths() == 6);
+  p.came_up(now += 1s);
+  p.answered(now += 10ms);
+  p.died(now += 10ms, prove, {errc::connection_lost, "the peer closed the connection"});
+  CHECK(p.proof() == 2 * before);
+}
