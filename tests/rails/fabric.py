@@ -19,6 +19,8 @@ PORT = 7001
 DROP_ALL = "1,6 0 0 2,"  # a program of one instruction, "return 2": the packet is dropped
 # Drops what comes from or goes to a port of TCP over IPv4 without options, and lets everything else through.
 DROP_PORT = "6,40 0 0 34,21 2 0 {port},40 0 0 36,21 0 1 {port},6 0 0 2,6 0 0 4294967295,"
+# Drops a tenth of the packets of IPv4 by a random number, and lets everything else through.
+LOSE_TENTH = "6,40 0 0 12,21 0 2 2048,32 0 0 4294963256,37 0 1 429496729,6 0 0 0,6 0 0 2,"
 QUEUE = ("burst", "64k", "limit", "4m")  # of a limited interface: so long that a local sender never overflows it
 
 
@@ -154,6 +156,11 @@ class Fabric:
     def drop_both(self, host, nic):
         self.drop_out(host, nic)
         self.drop_in(host, nic)
+
+    def lose(self, host, nic):
+        """Loses a tenth of the packets that an interface sends, and a tenth of those that are sent to it."""
+        run("tc", "filter", "add", "dev", self._port(host, nic), "ingress", "bpf", "da", "bytecode", LOSE_TENTH)
+        self._tc(host, "filter", "add", "dev", f"eth{nic}", "ingress", "bpf", "da", "bytecode", LOSE_TENTH)
 
     def drop_connection(self, host, nic, port):
         """Swallows all packets of the connection whose port at one of its ends is given."""
