@@ -90,8 +90,8 @@ class path {
   void suspect(time_point now, nanoseconds prove, const error& reason) noexcept;
   /// A probe has been answered over it.
   void answered(time_point now) noexcept;
-  /// The connection for control is gone. A suspicion and the death that follows it are one trouble, and so
-  /// are deaths between which the path has answered nothing.
+  /// The connection for control is gone. A suspicion and the death that follows it are one trouble, and so is
+  /// the end of a connection that was up for less than `first_pause`, and has answered nothing.
   void died(time_point now, nanoseconds prove, const error& reason) noexcept;
   /// An attempt to connect has failed, and how many have in a row.
   void attempt_failed(const error& reason) noexcept {

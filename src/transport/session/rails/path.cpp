@@ -80,7 +80,7 @@ void path::answered(time_point now) noexcept {
 
 void path::died(time_point now, nanoseconds prove, const error& reason) noexcept {
   if (health_ == path_health::dead) return;
-  const bool was_back = health_ != path_health::proving || answers_ != 0;
+  const bool was_back = health_ != path_health::proving || answers_ != 0 || now - since_ >= first_pause;
   if (health_ != path_health::suspect && was_back) trouble(now, prove);
   ++deaths_;
   why_ = reason;
