@@ -22,17 +22,17 @@ enum class node_event_kind : std::uint8_t {
   path_suspected,     ///< one of several paths to a peer does not answer while another one does
   path_dead,          ///< the connection of one of several paths to a peer is gone
   path_good,          ///< such a path is good again
-  path_crossed,    ///< connections by such a path arrive at another rail of the peer than they are meant for
-  rail_dead,       ///< one of the node's own rails is taken for dead
-  rail_alive,      ///< such a rail has been answered again
-  messages_moved,  ///< messages to a peer go by another of its paths than before
-  gossip_disagrees,  ///< a participant of the gossip has another configuration than this node
-  security,          ///< connections are not protected, or the secrets that protect them have changed
-  not_authorised,    ///< a caller may not use the function or service that it has asked for
-  answers_missing,   ///< a peer works at fewer requests than wait for it here, which is a bug
-  group_created,     ///< this node holds a new group
-  group_ended,       ///< a group that this node held has ended
-  group_revoked,     ///< a group that this node holds was revoked
+  path_crossed,       ///< connections by such a path arrive at another of the peer's rails
+  rail_dead,          ///< one of the node's own rails is taken for dead
+  rail_alive,         ///< such a rail has been answered again
+  messages_moved,     ///< messages to a peer go by another of its paths than before
+  gossip_disagrees,   ///< a participant of the gossip has another configuration than this node
+  security,           ///< connections are not protected, or the secrets that protect them have changed
+  not_authorised,     ///< a caller may not use the function or service that it has asked for
+  answers_missing,    ///< a peer works at fewer requests than wait for it here, which is a bug
+  group_created,      ///< this node holds a new group
+  group_ended,        ///< a group that this node held has ended
+  group_revoked,      ///< a group that this node holds was revoked
 };
 inline constexpr std::size_t node_event_kinds = 20;
 

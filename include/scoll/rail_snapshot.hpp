@@ -15,12 +15,11 @@ namespace scoll {
 
 /// One of the ways from a node to a peer: a rail of the node, and an address of the peer.
 struct path_snapshot {
-  std::size_t own_rail = 0;   ///< the place of the rail in the node's list
-  std::string rail;           ///< its name; empty if the node was made of a rail and no set
-  std::size_t peer_rail = 0;  ///< the place of the address in the peer's list
-  std::size_t arrives_at =
-      0;  ///< the peer's rail that connections arrive at; wires are crossed if it is another one
-  std::string address;  ///< empty if only the peer knows it
+  std::size_t own_rail = 0;    ///< the place of the rail in the node's list
+  std::string rail;            ///< its name; empty if the node was made of a rail and no set
+  std::size_t peer_rail = 0;   ///< the place of the address in the peer's list
+  std::size_t arrives_at = 0;  ///< the peer's rail at which connections arrive: another one if crossed
+  std::string address;         ///< empty if only the peer knows it
   transport::path_health health{};
   std::optional<nanoseconds> age;  ///< since the health last changed, if it has
   error why;                       ///< why it was last suspected or given up, or could not connect

@@ -202,7 +202,9 @@ void journal::path_news(node_id self, node_id peer, const transport::path_news& 
         return fmt::format("the path to {} by {} is dead: {}", whom(peer), words_of(path), news.why);
       case kind::good: return fmt::format("the path to {} by {} is good again", whom(peer), words_of(path));
       case kind::crossed:
-        return fmt::format("the path to {} by {} is crossed: {}", whom(peer), words_of(path), news.why);
+        return fmt::format(
+            "the path to {} by {} is crossed: its connections arrive at rail {} of the peer, not at rail {}",
+            whom(peer), words_of(path), news.to.theirs + 1, news.path.theirs + 1);
       case kind::moved: break;
     }
     return fmt::format("{} of node {} to {} now go by {}, not by {}: {}",

@@ -39,7 +39,7 @@ std::string rail_sentence(const path_snapshot& p) {
                      p.rail_verdict);
 }
 
-/// A sentence about where connections arrive, if wires are crossed.
+/// A sentence about where connections arrive, if not where they are meant to.
 std::string crossing_sentence(const path_snapshot& p) {
   if (p.arrives_at == p.peer_rail) return "";
   return fmt::format(
@@ -48,7 +48,7 @@ std::string crossing_sentence(const path_snapshot& p) {
       p.arrives_at + 1, p.peer_rail + 1);
 }
 
-/// One sentence about the state of a path.
+/// One sentence about the state of a path, and one about its rail if that is dead.
 std::string state_sentence(const path_snapshot& p) {
   const std::string next =
       p.next_try ? fmt::format(" The next attempt to connect is in {:.1f} s.", seconds_of(*p.next_try)) : "";
@@ -71,7 +71,7 @@ std::string state_sentence(const path_snapshot& p) {
   return fmt::format("{} has not been tried.", name);
 }
 
-/// What is to be said about a path, with a sentence about its rail if that is dead.
+/// Tells the state of a path, and where it arrives if wires are crossed.
 std::string sentence_about(const path_snapshot& p) {
   return state_sentence(p) + crossing_sentence(p);
 }

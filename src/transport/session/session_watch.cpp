@@ -71,7 +71,8 @@ bool session::look(bool late) noexcept {
   const auto is_up = [](const auto& l) { return l != nullptr && l->up(); };
   const auto probed = std::ranges::find_if(lanes_, is_up);
   if (probed == lanes_.end()) {  // the grace bounds that
-    if (paths_ != nullptr) lane_at(lane_id::control).settle();
+    if (paths_ != nullptr && lanes_[index(lane_id::control)] != nullptr)
+      lanes_[index(lane_id::control)]->settle();
     return awaited;
   }
   const nanoseconds limit = endpoint_.options_.silence_limit;

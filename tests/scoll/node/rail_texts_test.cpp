@@ -104,6 +104,6 @@ TEST_CASE("a path whose connections arrive at another rail is said to be crossed
   const sentences said = explain_paths(1, 2, {crossed, path_by("b", "10.1.0.2:1", health::untried)});
   CHECK(said[2] ==
         "The path by rail a to 10.0.0.2:1 has been good for 2.5 s. Its connections arrive at rail 2 of the "
-        "peer, not at "
-        "rail 1: the addresses of the peer stand in another order than its rails, or wires are crossed.");
+        "peer, not at rail 1: the addresses of the peer stand in another order than its rails, or wires are "
+        "crossed.");
 }

@@ -1,3 +1,5 @@
+#include "scoll/node_control/rails.hpp"
+
 #include <algorithm>
 #include <map>
 
@@ -204,4 +206,13 @@ TEST_CASE("addresses in another order than the peer's rails are told in an event
   REQUIRE(c.run(call_once(c)));
   REQUIRE(c.surroundings().until([&] { return c[1].event_count(node_event_kind::path_crossed) != 0; }));
   CHECK(c[2].event_count(node_event_kind::path_crossed) == 0);
+  const std::vector<node_event> events = c[1].events();
+  const auto told = std::ranges::find(events, node_event_kind::path_crossed, &node_event::kind);
+  REQUIRE(told != events.end());
+  CHECK_THAT(told->text,
+             Catch::Contains("is crossed: its connections arrive at rail 1 of the peer, not at rail 2"));
+  const std::vector<std::string> said = detail::explain_paths(1, 2, c[1].paths(2));
+  CHECK(std::ranges::any_of(said, [](const std::string& each) {
+    return each.find("arrive at rail 1 of the peer, not at rail 2") != std::string::npos;
+  }));
 }

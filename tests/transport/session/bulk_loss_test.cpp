@@ -440,3 +440,24 @@ TEST_CASE("bulk that is lost and comes back at any time happens once or not at a
   CHECK(repeated > 30);
   CHECK(failed > 60);
 }
+
+TEST_CASE(
+    "a control connection that carries nothing is replaced, though bulk is answered over its own network") {
+  split_world w;
+  pair p(w);
+  calls_go_on(p, 3);
+  w.net.lose_all(1, 2);
+  call waits;
+  REQUIRE(waits.start(*p.left, 2, 1000).has_value());
+  const time_point lost = w.clock.now();
+  for (std::uint64_t i = 0; i < 40 && waits.pending(); ++i) {
+    call each;
+    REQUIRE(each.start(*p.left, 2, 2000 + i, 8, bulk).has_value());
+    REQUIRE(w.until([&] { return each.ends == 1; }));
+    CHECK(each.answered());
+    w.pass(100ms);
+  }
+  CHECK(waits.answered());
+  CHECK(w.clock.now() - lost <= 2s);
+  check_sessions_are_whole(p);
+}

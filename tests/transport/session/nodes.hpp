@@ -36,7 +36,7 @@ class service final : public endpoint_events {
   std::map<std::uint64_t, int> seen;
   std::vector<std::uint64_t> order;
   std::vector<traffic_class> classes;
-  std::vector<std::pair<path_key, std::string>> crossed;  // paths, and what is wrong with them
+  std::vector<std::pair<path_key, path_key>> crossed;  // paths, and what they really lead to
   std::vector<std::unique_ptr<job>> held;
   std::vector<std::unique_ptr<job>> spare;
   std::vector<error> losses;
@@ -116,7 +116,7 @@ class service final : public endpoint_events {
     if (begun) begun(peer);
   }
   void on_path_news(session&, const path_news& what) noexcept override {
-    if (what.what == path_news::kind::crossed) crossed.emplace_back(what.path, what.why);
+    if (what.what == path_news::kind::crossed) crossed.emplace_back(what.path, what.to);
   }
   void on_rail_news(const rail_news& what) noexcept override {
     if (news) news(what);

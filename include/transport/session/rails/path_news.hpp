@@ -25,9 +25,9 @@ struct path_news {
 
   kind what{};
   path_key path;
-  path_key to;             ///< only if messages have moved
+  path_key to;             ///< of messages that have moved; of a crossed path, what it really leads to
   bool bulk = false;       ///< messages of class bulk have moved, else those of the other classes
-  std::string_view why{};  ///< empty if the path is good
+  std::string_view why{};  ///< empty if the path is good or crossed
 };
 
 }  // namespace scoll::transport

@@ -32,13 +32,12 @@ const carrier* lane::carrier_by(path_key key) const noexcept {
   return found == others_.end() ? nullptr : found->get();
 }
 
-/// The two sides may name the path of a connection differently, if wires are crossed; they count it alike.
+/// Finds the connection by its number, which both sides know. They may name its path differently, if wires are
+/// crossed.
 carrier* lane::carrier_of(const link_down& what) noexcept {
+  if (SCOLL_MUTANT(rails_down_of_later_link, "the end of a connection ends the one after it"))
+    return carrier_by({what.to_rail, what.from_rail});
   const auto is_meant = [&](const auto& c) { return c->is_link(what.made_by_speaker == 0, what.attempt); };
-  carrier* const named = carrier_by({what.to_rail, what.from_rail});
-  if (named != nullptr && (is_meant(named) || SCOLL_MUTANT(rails_down_of_later_link,
-                                                           "the end of a connection ends the one after it")))
-    return named;
   if (is_meant(carrier_)) return carrier_.get();
   const auto found = std::ranges::find_if(others_, is_meant);
   return found == others_.end() ? nullptr : found->get();
@@ -205,7 +204,7 @@ path_key lane::best_path() noexcept {
         preferred && p.health() == path_health::untried && p.failures() == 0 && p.takes_bulk(now);
     const bool shown = !bulk || hopeful || session_.connected_by(traffic_class::urgent, p.key()) ||
                        session_.connected_by(traffic_class::bulk, p.key());
-    return std::tuple(!p.usable(), bulk && !p.takes_bulk(now), !shown, p.standing(), p.failures() != 0,
+    return std::tuple(!p.usable(), !shown, bulk && !p.takes_bulk(now), p.standing(), p.failures() != 0,
                       !preferred, p.rank());
   };
   for (const path& each : session_.paths_->all()) {

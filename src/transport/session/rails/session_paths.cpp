@@ -108,10 +108,7 @@ void session::note_arrival(path_key by, std::uint8_t theirs) noexcept {
   const bool news = its.arrives_at() != theirs && theirs != by.theirs;
   its.arrived_at(theirs);
   if (!news) return;
-  const error why =
-      make_error(errc::invalid_argument, "its connections arrive at rail {} of the peer, not at rail {}",
-                 theirs + 1, by.theirs + 1);
-  tell_path({path_news::kind::crossed, by, {}, false, words_of(why)});
+  tell_path({path_news::kind::crossed, by, {by.own, theirs}, false, {}});
 }
 
 path_key session::path_from(std::uint8_t own, std::uint8_t theirs) const noexcept {
@@ -278,10 +275,7 @@ void session::watch_bulk_path() noexcept {
   }
   if (!c.attempting() || ++c.seen().looks < patience_of_bulk) return;
   const nanoseconds waited = c.seen().looks * limits::watch_interval;
-  const carrier* const beside = control.carrier_by(c.path());
-  const bool shown = carries(c.path()) && beside->made_here();  // it shows the way from here
-  const bool slow =
-      (shown && c.seen().looks < patience_on_good_path) || waited < round_trips_to_connect * rtt().safe();
+  const bool slow = c.seen().looks < patience_on_good_path || waited < round_trips_to_connect * rtt().safe();
   if (slow && carries(c.path())) return;
   c.seen().looks = 0;
   bulk->leave_path(c, {errc::connection_lost, "no connection, while another path answers"});
