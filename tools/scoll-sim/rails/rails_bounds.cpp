@@ -1,6 +1,7 @@
 #include "tools/scoll-sim/rails/rails_bounds.hpp"
 
 #include <algorithm>
+#include <bitset>
 
 namespace scoll::sim {
 
@@ -50,18 +51,22 @@ bool rails_bounds::are_parted(std::uint32_t a, std::uint32_t b) const noexcept {
 bool rails_bounds::had_no_answer(std::uint32_t a, std::uint32_t b, nanoseconds from,
                                  nanoseconds to) const noexcept {
   if (plan_.rails < 3 || plan_.weather != rails_weather::storm) return false;
-  const auto breaks_during = [&](const rails_fault& still) {
-    return std::ranges::any_of(plan_.faults, [&](const rails_fault& f) {
-      const bool breaks = f.kind != rails_fault_kind::stall && f.kind != rails_fault_kind::slow;
-      return breaks && f.at < still.until && still.at < f.until &&
-             (f.touches(a, f.rail) || f.touches(b, f.rail));
-    });
-  };
   return std::ranges::any_of(plan_.faults, [&](const rails_fault& f) {
     if (f.kind != rails_fault_kind::stall || (f.host != a && f.host != b)) return false;
     return f.until - f.at > grace && f.at + grace <= to && from <= f.until + errors_afterwards &&
-           breaks_during(f);
+           failing_rails(a, b, f) >= 2;
   });
+}
+
+std::size_t rails_bounds::failing_rails(std::uint32_t a, std::uint32_t b,
+                                        const rails_fault& still) const noexcept {
+  std::bitset<transport::max_rails> failing;
+  for (const rails_fault& f : plan_.faults) {
+    const bool breaks = f.kind != rails_fault_kind::stall && f.kind != rails_fault_kind::slow;
+    const bool meanwhile = f.at < still.until && still.at < f.until + longest_distrust;
+    if (breaks && meanwhile && (f.touches(a, f.rail) || f.touches(b, f.rail))) failing.set(f.rail);
+  }
+  return failing.count();
 }
 
 bool rails_bounds::may_fail(const rails_call& c, nanoseconds now) const noexcept {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 #include "tools/scoll-sim/rails/rails_faults.hpp"
@@ -31,10 +32,12 @@ class rails_bounds {
  private:
   /// True if the host that nobody reaches is one of the two.
   bool are_parted(std::uint32_t a, std::uint32_t b) const noexcept;
-  /// True if one of the two stood still until nobody waited for a connection any more, while rails failed of
-  /// which a third one was spared. Nobody is connected by that one before it is needed. Something of this was
-  /// between the two times.
+  /// True if one of the two stood still for longer than the other one waits for a connection, while the two rails
+  /// by which they were connected failed. A third rail was spared, but a host that stands still accepts no
+  /// connection by it. This must have happened between the two times.
   bool had_no_answer(std::uint32_t a, std::uint32_t b, nanoseconds from, nanoseconds to) const noexcept;
+  /// The number of rails between two hosts that failed while one of them stood still, or shortly before.
+  std::size_t failing_rails(std::uint32_t a, std::uint32_t b, const rails_fault& still) const noexcept;
   static constexpr nanoseconds longest_bulk_in_gentle = std::chrono::milliseconds(800);
   static constexpr nanoseconds longest_in_storm = std::chrono::seconds(4);
   /// All paths are tried anew a second after the connected ones have fallen silent.
@@ -43,6 +46,8 @@ class rails_bounds {
   static constexpr nanoseconds longest_cut_off = std::chrono::seconds(13);
   static constexpr nanoseconds errors_afterwards = std::chrono::seconds(2);
   static constexpr nanoseconds grace = std::chrono::seconds(1);
+  /// A rail that has failed may be avoided for so long.
+  static constexpr nanoseconds longest_distrust = std::chrono::seconds(10);
   /// What slow rails with full queues add to that, and the longest transfer.
   static constexpr nanoseconds slow_rails = std::chrono::milliseconds(500);
   static constexpr nanoseconds longest_transfer = std::chrono::seconds(6);
