@@ -14,12 +14,9 @@ BLOCKED_S = 5
 SETTLED_S = 3  # in which a kernel that still had something to send would have sent it
 
 
-class Late(unittest.TestCase):
+class Late(traffic.TwoHosts):
     def setUp(self):
-        self.net = fabric.Fabric()
-        self.addCleanup(self.net.remove)
-        self.pair = traffic.Pair(self.net, devices=True)
-        self.addCleanup(self.pair.close)
+        super().setUp()
         for node, other in zip(self.pair.nodes, (2, 1)):
             node.tell("call", peer=other, callers=8, pause_us=1000)
         peers.until(self.pair.stands_by, "both rails stand")
@@ -39,10 +36,7 @@ class Late(unittest.TestCase):
             self.net.let_through(host, nic)
         time.sleep(SETTLED_S)
         self.assertEqual(puller.tell("changed")["changed_bytes"], 0)
-        states = [node.tell("end")["state"] for node in self.pair.nodes]
-        for node, state in zip(self.pair.nodes, states):
-            self.assertEqual(node.failures(), [])
-            self.assertEqual([state[name] for name in ("twice", "damaged", "sessions_lost")], [0, 0, 0])
+        states = self.end_unharmed(("twice", "damaged", "sessions_lost"))
         self.assertGreater(states[1]["replays"], 0, "the owner has sent nothing again")
         counted = {name: [state[name] for state in states] for name in ("duplicates", "replays", "path_deaths")}
         print(json.dumps({"what": what, "rail": traffic.RAILS[nic], "pull_ms": over["took_ms"]} | counted), flush=True)

@@ -16,12 +16,9 @@ LIMIT_S = 10.5
 SLACK_S = 2  # for a busy machine
 
 
-class Pause(unittest.TestCase):
+class Pause(traffic.TwoHosts):
     def setUp(self):
-        self.net = fabric.Fabric()
-        self.addCleanup(self.net.remove)
-        self.pair = traffic.Pair(self.net, devices=True)
-        self.addCleanup(self.pair.close)
+        super().setUp()
         self.pair.start_traffic()
         peers.until(self.pair.stands_by, "both rails stand")
 
@@ -32,11 +29,7 @@ class Pause(unittest.TestCase):
             time.sleep(PAUSE_S)
             stopped.signal(signal.SIGCONT)
             time.sleep(1)
-        for node in self.pair.nodes:
-            state = node.tell("end")["state"]
-            self.assertEqual(node.failures(), [])
-            for what in ("path_moves", "path_suspicions", "path_deaths", "sessions_lost", "failures", "twice", "damaged"):
-                self.assertEqual(state[what], 0, f"node {node.host}: {what}, {state}")
+        self.end_unharmed(("path_moves", "path_suspicions", "path_deaths", "sessions_lost", "failures", "twice", "damaged"))
 
     def test_while_nothing_answers_no_path_moves(self):
         self.net.drop_everything()
@@ -47,10 +40,7 @@ class Pause(unittest.TestCase):
                 self.assertEqual(state[what], 0, f"node {node.host}: {what}, {state}")
         self.net.let_everything_through()
         peers.until(self.pair.stands_by, "both rails stand")
-        for node in self.pair.nodes:
-            state = node.tell("end")["state"]
-            self.assertEqual(node.failures(), [])
-            self.assertEqual([state[what] for what in ("sessions_lost", "failures", "twice", "damaged")], [0, 0, 0, 0])
+        self.end_unharmed(("sessions_lost", "failures", "twice", "damaged"))
 
     def test_calls_to_a_peer_that_stands_still_for_good_end_and_name_it(self):
         asks, stopped = self.pair.nodes

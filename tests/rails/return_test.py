@@ -16,13 +16,7 @@ HINTED_LIMIT_S = 3.5
 SHARE = 0.4  # of bulk, on each of two rails that carry it together
 
 
-class Return(unittest.TestCase):
-    def setUp(self):
-        self.net = fabric.Fabric()
-        self.addCleanup(self.net.remove)
-        self.pair = traffic.Pair(self.net, devices=True)
-        self.addCleanup(self.pair.close)
-
+class Return(traffic.TwoHosts):
     def sent(self, seconds):
         """The bytes that host 1 sends and receives meanwhile, by interface."""
         before = [sum(self.net.bytes(1, nic)) for nic in (0, 1)]

@@ -93,18 +93,34 @@ class Pair:
             node.close()
 
 
-class Deaths(unittest.TestCase):
+class TwoHosts(unittest.TestCase):
     """A fabric of two hosts and a pair of nodes on it, for each test."""
 
     family = 4
     devices = True
+    arguments = ()
 
     def setUp(self):
         self.net = fabric.Fabric(family=self.family)
         self.addCleanup(self.net.remove)
-        # A rail that is back does not take the traffic over before the next death: this is for tests of the return.
-        self.pair = Pair(self.net, devices=self.devices, arguments=("--prove-ms", "5000"))
+        self.pair = Pair(self.net, devices=self.devices, arguments=self.arguments)
         self.addCleanup(self.pair.close)
+
+    def end_unharmed(self, must_be_zero):
+        """Ends the traffic of both nodes. Nothing has failed, and these counters have counted nothing. Returns their states."""
+        states = [node.tell("end")["state"] for node in self.pair.nodes]
+        for node, state in zip(self.pair.nodes, states):
+            self.assertEqual(node.failures(), [])
+            for what in must_be_zero:
+                self.assertEqual(state[what], 0, f"node {node.host}: {what}, {state}")
+        return states
+
+
+class Deaths(TwoHosts):
+    """Rails die in turn."""
+
+    # A rail that is back does not take the traffic over before the next death: this is for tests of the return.
+    arguments = ("--prove-ms", "5000")
 
     def kill_in_turn(self, kinds, bound_ms):
         """Kills each rail in turn by each kind: (what, make, heal), of which the last two take the number of the interface. Returns
