@@ -180,7 +180,11 @@ class Installing(unittest.TestCase):
         asking.kill()
         self.check_nothing_left(source.name)
         late = self.cluster.ask("install", source, "--timeout", "0.2", expect=3)
-        self.assertEqual(late["status"]["code"], "deadline_exceeded")
+        # On a slow machine the group takes most of the time, and then each server says that the rest is too short.
+        reasons = {late["status"]["code"]}
+        if reasons == {"incomplete"}:
+            reasons = {report["cause"]["code"] for report in late["outcome"]["reports"]}
+        self.assertEqual(reasons, {"deadline_exceeded"}, late)
         self.check_nothing_left(source.name)
 
     def test_what_cannot_be_installed_is_refused_with_a_reason(self):
