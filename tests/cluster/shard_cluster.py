@@ -34,8 +34,10 @@ def with_rails(*networks):
 
 
 class Cluster:
-    def __init__(self, nodes=NODES, settings="", tree="knomial:4", edit=lambda text: text, **environment):
-        """Servers that have just started, with `settings` in their cluster file, which `edit` may change."""
+    def __init__(self, nodes=NODES, settings="", tree="knomial:4", edit=lambda text: text, inside=lambda node: [], **environment):
+        """Servers that have just started, with `settings` in their cluster file, which `edit` may change. `inside` gives what stands
+        before the command of a server."""
+        self.inside = inside
         self.environment = os.environ | environment
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="scoll-"))
         self.file = self.home / "cluster.toml"
@@ -52,7 +54,7 @@ class Cluster:
         log = open(self.home / f"node-{node}.log", "ab")
         with log:
             # SIGXFSZ stays ignored, so that a server whose files are limited gets an error instead.
-            self.processes[node] = subprocess.Popen([BIN / "shard_server", *arguments], stderr=log, env=self.environment,
+            self.processes[node] = subprocess.Popen([*self.inside(node), BIN / "shard_server", *arguments], stderr=log, env=self.environment,
                                                     restore_signals=False)
 
     def limit_files(self, node, longest):

@@ -14,7 +14,7 @@ import pathlib
 import subprocess
 import sys
 
-INSIDE = "SCOLL_RAILS_INSIDE"
+INSIDE = "SCOLL_TEST_INSIDE"
 PORT = 7001
 DROP_ALL = "1,6 0 0 2,"  # a program of one instruction, "return 2": the packet is dropped
 # Drops what comes from or goes to a port of TCP over IPv4 without options, and lets everything else through.
