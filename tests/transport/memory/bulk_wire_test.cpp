@@ -168,8 +168,10 @@ TEST_CASE("a pull over a stream has its frames and copies, and no more", "[react
   REQUIRE(p.pull(region.descriptor(), 0, local.memory()).has_value());
   const endpoint_statistics& asks = p.left->ep->statistics();
   const endpoint_statistics& answers = p.right->ep->statistics();
-  // If the machine is slow, probes and their answers come on top.
-  const std::uint64_t probes = asks.probes_sent - left.probes_sent + answers.probes_sent - right.probes_sent;
+  // If the machine is slow, probes and their answers come on top, and the answer to one of before on each lane.
+  constexpr std::uint64_t earlier = 2;
+  const std::uint64_t probes =
+      asks.probes_sent - left.probes_sent + answers.probes_sent - right.probes_sent + earlier;
   CHECK(asks.requests_sent - left.requests_sent == segments);
   CHECK(asks.frames_sent - left.frames_sent >= segments);
   CHECK(asks.frames_sent - left.frames_sent <= segments + probes);
