@@ -12,14 +12,16 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <stdexcept>
 
 #include "scoll/coro/error_format.hpp"
+#include "tools/scoll-sim/run_limit.hpp"
 
 namespace scoll::sim {
 namespace {
 
-constexpr unsigned longest_run_s = 300;  // in real time; a longer run counts as endless
+constexpr std::time_t longest_run_s = 300;  // of the processor; a longer run counts as endless
 
 /// The message of a worker about one seed, sent in one write.
 struct line {
@@ -60,7 +62,7 @@ struct worker {
 
 [[noreturn]] void work(const batch_options& options, std::uint64_t first, int out) {
   for (std::uint64_t seed = first; seed <= options.last; seed += options.jobs) {
-    alarm(longest_run_s);
+    limit_run(longest_run_s);
     line begun;
     begun.seed = seed;
     if (write(out, &begun, sizeof begun) != sizeof begun) _exit(2);
@@ -202,7 +204,7 @@ std::string failure_of(const plan& p) {
   const pid_t pid = fork();
   if (pid < 0) throw std::runtime_error("no process could be started");
   if (pid == 0) {
-    alarm(longest_run_s);
+    limit_run(longest_run_s);
     const int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nothing >= 0) dup2(nothing, STDERR_FILENO);
     const run_report r = run(p);
@@ -219,7 +221,8 @@ std::string failure_of(const plan& p) {
   int how = 0;
   waitpid(pid, &how, 0);
   if (WIFSIGNALED(how))
-    return WTERMSIG(how) == SIGALRM ? "does not end" : fmt::format("died of signal {}", WTERMSIG(how));
+    return WTERMSIG(how) == run_limit_signal ? "does not end"
+                                             : fmt::format("died of signal {}", WTERMSIG(how));
   return WEXITSTATUS(how) == 0 ? property : fmt::format("exit status {}", WEXITSTATUS(how));
 }
 

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <exception>
 #include <memory>
 #include <stdexcept>
@@ -17,13 +18,14 @@
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutant_sites.hpp"
 #include "tools/scoll-sim/run.hpp"
+#include "tools/scoll-sim/run_limit.hpp"
 
 namespace scoll::sim {
 namespace {
 
 using steady = std::chrono::steady_clock;
 
-constexpr unsigned longest_trial_s = 60;  // of real time; an unharmed run takes a fraction of a second
+constexpr std::time_t longest_trial_s = 60;  // of the processor; an unharmed run takes a fraction of a second
 
 /// A child writes its messages into a pipe, line by line. A dying child's standard error goes into the same
 /// pipe.
@@ -39,7 +41,7 @@ void say(std::string_view mark, std::string_view what) {
 bool passes(const mutant_trial& trial) {
   if (!trial.mutant.empty()) switch_on(trial.mutant);
   for (std::size_t i = 0; i < trial.runs.size(); ++i) {
-    alarm(longest_trial_s);
+    limit_run(longest_trial_s);
     say(run_mark, std::to_string(i));
     const run_report r = run(draw_plan(trial.runs[i]));
     if (r.found.empty()) continue;
@@ -137,7 +139,7 @@ class trial_process {
   }
 
   std::string died_of(int signal) const {
-    if (signal == SIGALRM) return "every run ends";
+    if (signal == run_limit_signal) return "every run ends";
     if (signal == SIGABRT) return fmt::format("assertion: {}", invariant_in(last_words_));
     return fmt::format("signal {}", signal);
   }
