@@ -27,6 +27,8 @@ class tls_security final : public link_security {
   std::string_view name() const noexcept override { return to_string(options_.mode); }
   result<std::unique_ptr<link_guard>> connect(hello& said) noexcept override;
   result<std::unique_ptr<link_guard>> accept(const hello& said) noexcept override;
+  bool trusts_fabric() const noexcept override { return options_.fabric == fabric_trust::trusted; }
+  security_snapshot look() override;
   std::string news() override { return std::exchange(news_, {}); }
 
  private:
@@ -47,6 +49,7 @@ class tls_security final : public link_security {
 
   security_options options_;
   std::string cluster_;
+  std::shared_ptr<security_counts> counts_ = std::make_shared<security_counts>();
   std::shared_ptr<const tls_material> material_;
   std::vector<stamp> read_from_;
   std::chrono::steady_clock::time_point looked_at_;
