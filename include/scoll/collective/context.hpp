@@ -44,8 +44,9 @@ class bcast_context : public detail::converts_to_options<bcast_context> {
   /// The node that asks for the broadcast: the one that is in no group and has had the root broadcast for it
   /// (`remote_group`), or else the root.
   node_id caller() const noexcept;
-  /// The name of the asking client in its certificate, as it was shown to the root, which vouches for it; empty
-  /// for nodes, and for clients that have shown none (`security.mode`). It is valid as long as this object.
+  /// The name of the asking client in its certificate, as it was shown to the root, which vouches for it;
+  /// empty for nodes, and for clients that have shown none (`security.mode`). It is valid as long as this
+  /// object.
   std::string_view caller_name() const noexcept;
   /// The entities on this node that the request addresses.
   std::span<const entity> entities() const noexcept { return members().entities(rank()); }

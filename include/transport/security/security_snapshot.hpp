@@ -21,8 +21,8 @@ struct security_snapshot {
   std::string_view fabric = "refused";
   /// The ids of the keys of the ring. Mode `psk` offers the first one.
   std::vector<std::uint32_t> keys;
-  /// The seconds for which this node's certificate is still valid, negative if it has expired; nothing without
-  /// a certificate.
+  /// The seconds for which this node's certificate is still valid, negative if it has expired; nothing
+  /// without a certificate.
   std::optional<std::int64_t> certificate_seconds;
   security_counts counts;
 };

@@ -123,8 +123,8 @@ class link {
   void set_guard(std::unique_ptr<link_guard> guard) noexcept { guard_ = std::move(guard); }
   /// The guard; null if there is none.
   link_guard* guard() const noexcept { return guard_.get(); }
-  /// True if this link seals and opens by its guard. With one that does not, the guard proves who is at the ends,
-  /// and everything after that is in the clear.
+  /// True if this link seals and opens by its guard. With one that does not, the guard proves who is at the
+  /// ends, and everything after that is in the clear.
   virtual bool can_seal() const noexcept { return false; }
 
   /// The peer's address as people read it, such as "127.0.0.1:4711".

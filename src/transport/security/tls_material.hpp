@@ -33,9 +33,9 @@ class tls_material {
  public:
   /// Reads all files that the options name. Errors: `invalid_argument`, `io_error`.
   /// Guards add what they see to `counts`.
-  static result<std::shared_ptr<const tls_material>> read(const security_options& options,
-                                                          std::string_view cluster,
-                                                          std::shared_ptr<security_counts> counts);
+  static result<std::shared_ptr<const tls_material>> read(
+      const security_options& options, std::string_view cluster,
+      std::shared_ptr<security_counts> counts = std::make_shared<security_counts>());
   /// The same in mode `psk`, with a ring that has been read.
   static result<std::shared_ptr<const tls_material>> of_ring(
       const key_ring& ring, std::string_view cluster,

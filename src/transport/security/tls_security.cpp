@@ -60,8 +60,7 @@ result<std::shared_ptr<link_security>> make_security(const security_options& opt
 tls_security::tls_security(security_options options, std::string_view cluster)
     : options_(std::move(options)),
       cluster_(cluster),
-      read_from_(stamps()),
-      looked_at_(std::chrono::steady_clock::now()) {}
+      files_({options_.keys, options_.ca, options_.certificate, options_.key}, look_interval) {}
 
 status tls_security::load() {
   auto material = tls_material::read(options_, cluster_, counts_);
@@ -91,23 +90,11 @@ void tls_security::note_old_key(const tls_psk& used) noexcept {
       material_->offered().id);
 }
 
-std::vector<tls_security::stamp> tls_security::stamps() const {
-  std::vector<stamp> found;
-  for (const std::string* path : {&options_.keys, &options_.ca, &options_.certificate, &options_.key}) {
-    struct stat at{};
-    if (path->empty() || ::stat(path->c_str(), &at) != 0) at = {};
-    found.push_back({at.st_ino, at.st_size, at.st_mtim.tv_sec, at.st_mtim.tv_nsec});
-  }
-  return found;
-}
-
 /// A failure leaves the secrets as they are; the files are tried again when they change again.
 void tls_security::refresh() noexcept {
-  const auto now = std::chrono::steady_clock::now();
-  if (now - looked_at_ < look_interval) return;
-  looked_at_ = now;
+  if (!files_.due()) return;
   try {
-    if (now - warned_at_ >= expiry_interval) warn_of_expiry();
+    if (std::chrono::steady_clock::now() - warned_at_ >= expiry_interval) warn_of_expiry();
     read_again();
   } catch (const std::exception&) {
     return;
@@ -115,9 +102,7 @@ void tls_security::refresh() noexcept {
 }
 
 void tls_security::read_again() {
-  auto now = stamps();
-  if (now == read_from_) return;
-  read_from_ = std::move(now);
+  if (!files_.changed()) return;
   if (const status s = load(); !s) {
     news_ =
         fmt::format("the changed files of security.mode {} cannot be used, the earlier ones stay in use: {}",
