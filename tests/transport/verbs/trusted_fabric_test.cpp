@@ -2,6 +2,7 @@
 
 #include "scoll/coro/error_format.hpp"
 #include "tests/support/stacked_rail.hpp"
+#include "tests/transport/memory/transfers.hpp"
 #include "tests/transport/security/authority.hpp"
 #include "tests/transport/session/call.hpp"
 #include "tests/transport/session/nodes.hpp"
@@ -134,4 +135,17 @@ TEST_CASE("over a trusted fabric, too, nobody is believed who proves nothing", "
     CHECK(p.b.ep->last_refusal() == errc::not_authentic);
     CHECK(p.b.in.seen.empty());
   }
+}
+
+TEST_CASE("a node finds out who is at an address of a trusted fabric, if both have the key", "[security]") {
+  const node_files files;
+  const node_files other(security::key_b);
+  fake_verbs_world w;
+  node a(w, trusting(1, files.psk()));
+  node b(w, trusting(2, files.psk()));
+  node c(w, trusting(3, other.psk()));
+  const auto found = transfers::finish(w, a.ep->find_node(b.ep->listen_address()));
+  REQUIRE(found.has_value());
+  CHECK(*found == 2);
+  CHECK(transfers::finish(w, c.ep->find_node(b.ep->listen_address())).error() == errc::not_authentic);
 }
