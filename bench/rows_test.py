@@ -205,6 +205,22 @@ def check_bulk_bcast_limits(program):
     assert code == 1 and "ABOVE" in said and " 0 without the figure, 0 unmeasured" in said, said
 
 
+def check_security(program):
+    rows = rows_of(program, "security")
+    for case in ("rtt", "bcast", "pull"):
+        found = {row["subject"]: row for row in rows if row["case"] == case}
+        assert set(found) == {"scoll psk", "scoll clear", "scoll clear (A/A)"}, set(found)
+        for name, row in found.items():
+            expect(row, ALWAYS | ENGINE | {"nodes": int, "allocs_per_op": float} | ({} if name == "scoll clear" else RATIOS))
+        assert found["scoll psk"]["against"] == "scoll clear", found
+    flood = {row["subject"]: row for row in rows if row["case"] == "flood"}
+    assert set(flood) == {"scoll psk", "scoll psk, strangers stay", "scoll psk, strangers hang up", "scoll psk (A/A)"}, set(flood)
+    for name in set(flood) - {"scoll psk"}:
+        expect(flood[name], RATIOS | {"p99_ratio": float, "p99_ratio_low": float, "p99_ratio_high": float})
+    code, said = returned(program, "security", "--case", "nope")
+    assert code != 0 and "--case" in said, said
+
+
 def check_coro(program):
     rows, pictures = rows_and_pictures_of(program, "coro")
     cases = {row["case"] for row in rows if row["subject"] == "scoll"}
@@ -273,6 +289,7 @@ check_bulk(sys.argv[1])
 check_bulk_bcast(sys.argv[1])
 check_bulk_bcast_limits(sys.argv[1])
 check_gossip(sys.argv[1])
+check_security(sys.argv[1])
 check_coro(sys.argv[1])
 check_limits(sys.argv[1])
 check_refusals(sys.argv[1])

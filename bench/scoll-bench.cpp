@@ -19,6 +19,7 @@
 #include "bench/kit/plot.hpp"
 #include "bench/revoke/revoke.hpp"
 #include "bench/rtt/rtt.hpp"
+#include "bench/security/security.hpp"
 #include "bench/ship/ship.hpp"
 #include "scoll/bulk/pieces.hpp"
 #include "scoll/settings.hpp"
@@ -34,6 +35,7 @@ struct arguments {
   bench::bulk_bcast::options bulk_bcast;
   bench::gossip::options gossip;
   bench::revoke::options revoke;
+  bench::security::options security;
   bench::alone::options alone;
   bool list = false;
   bool check = false;
@@ -168,6 +170,12 @@ int measure(int argc, char** argv) {
   bulk_bcast->add_flag("--peers", a.bulk_bcast.peers, "beside Open MPI over TCP, too");
   add_common(*bulk_bcast, a);
 
+  auto* security = app.add_subcommand("security", "guarded connections beside those in the clear");
+  security->add_option("--case", a.security.cases, "rtt, bcast, pull, flood, one or several")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"rtt", "bcast", "pull", "flood"}));
+  add_common(*security, a);
+
   auto* coro = app.add_subcommand("coro", "the coroutine layer beside Asio's");
   add_common(*coro, a);
   auto* gossip = app.add_subcommand("gossip", "merging vectors of ages, and a cycle of gossip over UDP");
@@ -205,6 +213,7 @@ int measure(int argc, char** argv) {
   if (*ship) return finish(bench::ship::run(a.common, a.ship));
   if (*bulk) return finish(bench::bulk::run(a.common, a.bulk));
   if (*bulk_bcast) return finish(bench::bulk_bcast::run(a.common, a.bulk_bcast));
+  if (*security) return finish(bench::security::run(a.common, a.security));
   if (*coro) return finish(bench::coro::run(a.common));
   if (*gossip) return finish(bench::gossip::run(a.common, a.gossip));
   if (*alone) return finish(bench::alone::run(a.common, a.alone));

@@ -27,20 +27,6 @@ std::unique_ptr<group_contestant> start(const std::string& name, player play, co
   return std::make_unique<group_contestant>(name, s.nodes, [play, s](member& me) { play(me, s); });
 }
 
-/// A group that is already measured elsewhere, under orders of another kind.
-class under_other_orders final : public contestant {
- public:
-  under_other_orders(group_contestant& group, order kind) : group_(group), kind_(kind) {}
-  void run(std::uint32_t operations, std::vector<double>& latency_us) override {
-    for (const std::uint32_t ns : group_.obey(operations, kind_).latency_ns) latency_us.push_back(ns / 1e3);
-  }
-  std::vector<usage> used() const override { return group_.used(); }
-
- private:
-  group_contestant& group_;
-  order kind_;
-};
-
 /// The better of the two raw trees, figure by figure; scoll is compared with it.
 score best_of(const score& a, const score& b) {
   const score& fast = median(a.p50_of_round) <= median(b.p50_of_round) ? a : b;

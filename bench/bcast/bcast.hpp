@@ -19,6 +19,7 @@ struct setting {
   scoll::tree_spec tree;
   std::string congestion_control;
   bool chosen = false;  ///< the tree was chosen from measurements
+  std::string keys{};   ///< the file of the ring that guards scoll's connections; empty: in the clear
 
   std::uint64_t expected_sum() const noexcept { return std::uint64_t{nodes} * (nodes + 1) / 2; }
 };

@@ -44,7 +44,7 @@ class process {
         measured_(measured),
         ring_(make_reactor()),
         rail_(*ring_, rail_options(s.congestion_control)),
-        node_(*ring_, rail_, node_identity(me.index())),
+        node_(*ring_, rail_, node_identity(me.index(), s.keys)),
         background_(*ring_) {
     node_.serve(add_ranks{this}).value();
     if (measured_ != nullptr) serve_link_probe(node_).value();

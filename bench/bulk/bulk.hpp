@@ -18,6 +18,7 @@ struct setting {
   std::uint32_t depth = 0;  ///< segments under way; 0: scoll's choice
   bool verified = false;    ///< with a checksum of every segment
   std::string congestion_control;
+  std::string keys{};  ///< the file of the ring that guards scoll's connections; empty: in the clear
 };
 
 /// A pull or push of exposed memory.

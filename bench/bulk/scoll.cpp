@@ -16,7 +16,7 @@ using namespace scoll::transport;
 class peer final : public endpoint_process {
  public:
   peer(member& me, const setting& s)
-      : endpoint_process(me, s.congestion_control, endpoint_identity(me.index())),
+      : endpoint_process(me, s.congestion_control, endpoint_identity(me.index(), s.keys)),
         setting_(s),
         bytes_(s.size),
         region_(memory_region::expose(endpoint_, bytes_, memory_access::read_write).value()) {}

@@ -7,6 +7,7 @@
 
 #include "clock.hpp"
 #include "counts.hpp"
+#include "key_file.hpp"
 #include "member.hpp"
 #include "scoll/coro/when_all.hpp"
 #include "scoll/node_options.hpp"
@@ -24,20 +25,24 @@ inline scoll::transport::tcp_options rail_options(const std::string& congestion_
   return o;
 }
 
-/// Process i is node i + 1.
-inline scoll::transport::endpoint_options endpoint_identity(std::uint32_t index) {
+/// Process i is node i + 1. `keys` is the file of the ring that guards its connections; empty: they are in the
+/// clear.
+inline scoll::transport::endpoint_options endpoint_identity(std::uint32_t index,
+                                                            const std::string& keys = {}) {
   scoll::transport::endpoint_options o;
   o.self = index + 1;
   o.cluster = "bench";
   o.incarnation = 1;
+  o.security = scoll::transport::make_security(guarded_by(keys), o.cluster).value();
   return o;
 }
 
-inline scoll::node_options node_identity(std::uint32_t index) {
+inline scoll::node_options node_identity(std::uint32_t index, const std::string& keys = {}) {
   scoll::node_options o;
   o.id = index + 1;
   o.cluster = "bench";
   o.incarnation = 1;
+  o.security = guarded_by(keys);
   return o;
 }
 

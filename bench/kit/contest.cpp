@@ -22,6 +22,7 @@ void play(contestant& does, const contest_options& options, score& into, std::ve
   }
   const usage each = all.per(options.operations);
   into.p50_of_round.push_back(median(latency_us));
+  into.p99_of_round.push_back(quantile(latency_us, 0.99));
   into.cpu_of_round.push_back(each.cpu_us);
   if (each.instructions) into.instructions_of_round.push_back(*each.instructions);
   into.latency_us.insert(into.latency_us.end(), latency_us.begin(), latency_us.end());

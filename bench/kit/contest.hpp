@@ -40,6 +40,7 @@ struct score {
   std::string subject;
   std::vector<double> latency_us;    ///< of every operation
   std::vector<double> p50_of_round;  ///< us
+  std::vector<double> p99_of_round;  ///< us
   std::vector<double> cpu_of_round;  ///< us per operation, all processes
   std::vector<double> instructions_of_round;
   std::vector<usage> per_process;  ///< per operation

@@ -15,8 +15,8 @@ using namespace scoll::transport;
 
 class exchanger final : public endpoint_process {
  public:
-  exchanger(member& me, std::uint32_t size, const std::string& congestion_control)
-      : endpoint_process(me, congestion_control, identity(me.index())), bytes_(size) {}
+  exchanger(member& me, std::uint32_t size, const std::string& congestion_control, const std::string& keys)
+      : endpoint_process(me, congestion_control, identity(me.index(), keys)), bytes_(size) {}
 
   void run() { run_as(*this); }
 
@@ -28,8 +28,8 @@ class exchanger final : public endpoint_process {
   }
 
  private:
-  static endpoint_options identity(std::uint32_t index) {
-    endpoint_options o = endpoint_identity(index);
+  static endpoint_options identity(std::uint32_t index, const std::string& keys) {
+    endpoint_options o = endpoint_identity(index, keys);
     o.queue_limit = 4096;
     return o;
   }
@@ -46,9 +46,10 @@ class exchanger final : public endpoint_process {
 
 }  // namespace
 
-void play_exchanges(member& me, std::uint32_t size, const std::string& congestion_control) {
+void play_exchanges(member& me, std::uint32_t size, const std::string& congestion_control,
+                    const std::string& keys) {
   // The objects are not destroyed: the process ends without an orderly shutdown.
-  (new exchanger(me, size, congestion_control))->run();
+  (new exchanger(me, size, congestion_control, keys))->run();
 }
 
 }  // namespace bench

@@ -8,7 +8,9 @@
 namespace bench {
 
 /// Exchanges requests of class call and replies, both of this many bytes, between endpoints over TCP: framed,
-/// checksummed, acknowledged, with credits. Process 0 asks the others in turn.
-void play_exchanges(member& me, std::uint32_t size, const std::string& congestion_control);
+/// checksummed, acknowledged, with credits. Process 0 asks the others in turn. `keys` is the file of the ring
+/// that guards the connections; empty: they are in the clear.
+void play_exchanges(member& me, std::uint32_t size, const std::string& congestion_control,
+                    const std::string& keys = {});
 
 }  // namespace bench

@@ -20,6 +20,7 @@ class group_contestant final : public contestant {
   std::vector<usage> used() const override { return group_.used(); }
   std::vector<pid_t> pids() const { return group_.pids(); }
   const member_page& first() const noexcept { return group_.first(); }
+  const member_page& page(std::uint32_t of) const noexcept { return group_.page(of); }
 
   answer obey(std::uint32_t operations, order kind) {
     kind.operations = operations;
@@ -28,6 +29,20 @@ class group_contestant final : public contestant {
 
  private:
   processes group_;
+};
+
+/// A group that is already measured elsewhere, under orders of another kind.
+class under_other_orders final : public contestant {
+ public:
+  under_other_orders(group_contestant& group, order kind) : group_(group), kind_(kind) {}
+  void run(std::uint32_t operations, std::vector<double>& latency_us) override {
+    for (const std::uint32_t ns : group_.obey(operations, kind_).latency_ns) latency_us.push_back(ns / 1e3);
+  }
+  std::vector<usage> used() const override { return group_.used(); }
+
+ private:
+  group_contestant& group_;
+  order kind_;
 };
 
 /// Makes a group of processes that all `play` one setting.

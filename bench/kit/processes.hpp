@@ -43,8 +43,9 @@ class processes {
   answer obey(const order& o);
   /// Returns the resource usage of each process since its start.
   std::vector<usage> used() const;
-  /// What the first process shows of itself.
+  /// What the first process shows of itself, and what each does.
   const member_page& first() const noexcept { return memory_.pages().front(); }
+  const member_page& page(std::uint32_t of) const noexcept { return memory_.pages()[of]; }
   /// Returns the ids of the forked processes.
   const std::vector<pid_t>& pids() const noexcept { return children_; }
 

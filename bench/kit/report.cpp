@@ -62,6 +62,10 @@ void add_ratios(row& to, const score& s, const score& against) {
     add_ratio(to, "instructions", s.instructions_of_round, against.instructions_of_round);
 }
 
+void add_tail_ratio(row& to, const score& s, const score& against) {
+  add_ratio(to, "p99", s.p99_of_round, against.p99_of_round);
+}
+
 void print_table(const std::string& title, std::span<const column> columns, const rows& of) {
   std::string text = fmt::format("\n# {}\n#", title);
   bool first = true;

@@ -22,6 +22,8 @@ void add_score(row& to, const score& s);
 /// Adds `against` and the ratios to another subject of the same contest, each with its interval (`p50_ratio`,
 /// `p50_ratio_low`, `p50_ratio_high`, and so on with `cpu_` and, if counted, `instructions_`).
 void add_ratios(row& to, const score& s, const score& against);
+/// Adds the ratio of the slowest hundredth in the same way (`p99_ratio` and so on).
+void add_tail_ratio(row& to, const score& s, const score& against);
 
 /// A column of a table for people: the field, its heading, and the digits after the point.
 struct column {

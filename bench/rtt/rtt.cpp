@@ -49,7 +49,7 @@ rows run_size(const options& o, std::uint32_t size) {
 }  // namespace
 
 void play_scoll(member& me, const setting& s) {
-  play_exchanges(me, s.size, s.congestion_control);
+  play_exchanges(me, s.size, s.congestion_control, s.keys);
 }
 
 rows run(const options& o, const std::vector<std::uint32_t>& sizes) {

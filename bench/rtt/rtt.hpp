@@ -15,6 +15,7 @@ namespace bench::rtt {
 struct setting {
   std::uint32_t size = 64;
   std::string congestion_control;
+  std::string keys{};  ///< the file of the ring that guards scoll's connections; empty: in the clear
 };
 
 /// Uses two endpoints, with bare exchanges.

@@ -1,13 +1,19 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "gossip/message_seal.hpp"
 #include "transport/security/key_ring.hpp"
+
+namespace scoll::transport {
+class file_watch;
+}
 
 namespace scoll::gossip {
 
@@ -31,6 +37,10 @@ class aead_seal final : public message_seal {
   /// Replaces the keys. Messages under way that an old key has sealed are still opened if the new ring has
   /// that key.
   void set_keys(transport::key_ring keys) noexcept;
+  /// From now on the keys are read again from this file when it has changed: when a message is sealed or
+  /// opened, at most once per `interval`, which blocks. A file that cannot be used changes nothing. Nodes
+  /// follow the file of `security.keys` likewise.
+  void follow(std::string file, std::chrono::steady_clock::duration interval = std::chrono::seconds(1));
   const transport::key_ring& keys() const noexcept { return keys_; }
 
   /// Messages refused because their key is not in the ring. The participant counts them as not authentic too.
@@ -55,6 +65,7 @@ class aead_seal final : public message_seal {
   };
   class cipher;
 
+  void refresh() noexcept;
   static bool derive(const transport::cluster_key& from, const seal_context& context,
                      life_key& into) noexcept;
 
@@ -62,6 +73,8 @@ class aead_seal final : public message_seal {
   life_key own_;
   std::vector<life_key> heard_;  // by the sender's index; taken from authentic messages only
   std::unique_ptr<cipher> cipher_;
+  std::string file_;
+  std::unique_ptr<transport::file_watch> watch_;  // null: no file is followed
   std::uint64_t unknown_key_ = 0;
 };
 

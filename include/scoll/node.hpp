@@ -241,6 +241,10 @@ class node {
   /// The bounds of the node and how much of each is used.
   std::vector<resource_snapshot> resources() const;
 
+  /// The security of the node's connections, and what it has seen. If the files of keys and certificates have
+  /// changed, they are read again, which blocks.
+  transport::security_snapshot security();
+
   /// The node's own rails, in their order.
   std::vector<rail_snapshot> rails() const;
   /// The paths to a peer, best first; empty if the node does not know the peer.

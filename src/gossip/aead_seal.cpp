@@ -5,10 +5,12 @@
 #include <openssl/hmac.h>
 
 #include <algorithm>
+#include <new>
 #include <string_view>
 #include <utility>
 
 #include "scoll/coro/assert.hpp"
+#include "transport/security/file_watch.hpp"
 #include "transport/wire/byte_order.hpp"
 
 namespace scoll::gossip {
@@ -104,6 +106,21 @@ void aead_seal::set_keys(key_ring keys) noexcept {
   own_.known = false;
 }
 
+void aead_seal::follow(std::string file, std::chrono::steady_clock::duration interval) {
+  file_ = std::move(file);
+  watch_ = std::make_unique<transport::file_watch>(std::vector{file_}, interval);
+}
+
+void aead_seal::refresh() noexcept {
+  if (watch_ == nullptr || !watch_->due()) return;
+  try {
+    if (!watch_->changed()) return;
+    if (auto ring = key_ring::read(file_)) set_keys(std::move(*ring));
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
 bool aead_seal::derive(const cluster_key& from, const seal_context& context, life_key& into) noexcept {
   std::array<std::byte, purpose.size() + sizeof context.sender_id + sizeof context.incarnation> input;
   wire::detail::copy_bytes(input.data(), purpose.data(), purpose.size());
@@ -120,6 +137,7 @@ bool aead_seal::derive(const cluster_key& from, const seal_context& context, lif
 
 bool aead_seal::seal(const seal_context& context, std::span<const std::byte> head,
                      std::span<std::byte> body) noexcept {
+  refresh();
   if (!own_.is_of(context)) {
     if (!derive(keys_.sealing(), context, own_)) return false;
   }
@@ -131,6 +149,7 @@ bool aead_seal::seal(const seal_context& context, std::span<const std::byte> hea
 bool aead_seal::open(const seal_context& context, std::span<const std::byte> head,
                      std::span<std::byte> sealed) noexcept {
   if (sealed.size() < overhead()) return false;
+  refresh();
   const auto body = sealed.first(sealed.size() - overhead());
   std::byte* const key_id = sealed.data() + body.size();
   const cluster_key* const key = keys_.find(load_little<std::uint32_t>(key_id));

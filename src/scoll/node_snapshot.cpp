@@ -99,6 +99,10 @@ std::vector<call_snapshot> node::calls(std::size_t most) const {
   return shipper_->describe_calls(most);
 }
 
+transport::security_snapshot node::security() {
+  return engine_->wire().security();
+}
+
 std::vector<resource_snapshot> node::resources() const {
   const transport::endpoint_usage wire = engine_->wire().usage();
   const node_options& bounds = engine_->options();

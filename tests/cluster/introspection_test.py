@@ -56,7 +56,7 @@ class Answers(Observed):
 
     def test_each_command_has_a_table_and_json(self):
         for command, word in (("peers", "last failure"), ("groups", "df"), ("operations", "unanswered"), ("calls", "handlers"),
-                              ("memory", "payload_buffers"), ("events", "session_begun"), ("peer 2", "control lane"),
+                              ("memory", "payload_buffers"), ("security", "first key"), ("events", "session_begun"), ("peer 2", "control lane"),
                               ("rails", "last error"), ("explain 2", "knows one path to node 2")):
             done = self.info(*command.split())
             self.assertEqual((done.returncode, done.stderr), (0, ""))

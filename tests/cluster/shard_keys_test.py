@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-# needs: shard_server shardctl
+# needs: shard_server shardctl gossipctl scoll-info
 """Shard servers whose links and gossip prove that they have a key: who has it is served, and nobody else is heard."""
 
+import json
 import os
 import pathlib
 import re
+import subprocess
 import tempfile
 import time
 import unittest
 
-from shard_cluster import Cluster, until
+from shard_cluster import BIN, LIMIT_S, Cluster, until
 
 ALL = [1, 2, 3]
 
@@ -30,7 +32,7 @@ class Keys(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.keys = ring(self.folder.name, "ring", "a")
-        self.cluster = Cluster(len(ALL), security(self.keys))
+        self.cluster = Cluster(len(ALL), security(self.keys), SCOLL_NODE_CONTROL=f"{self.folder.name}/{{node}}.sock")
         self.addCleanup(self.cluster.close)
 
     def log(self, node):
@@ -72,6 +74,33 @@ class Keys(unittest.TestCase):
         self.cluster.run("df", "--node", "3")  # it speaks to the others, or tries to
         until(lambda: "is not in the ring" in self.log(1) + self.log(2), "the refusal is in the log")
         until(lambda: "is not in the ring" in self.log(3), "and in that of the server")
+
+
+    def told(self, *command):
+        done = subprocess.run([str(each) for each in command], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        self.assertEqual(done.returncode, 0, done)
+        return json.loads(done.stdout)
+
+    def test_the_ring_is_changed_in_one_place_for_messages_and_gossip_while_the_servers_run(self):
+        def step(*action):
+            ring_now = self.told(BIN / "gossipctl", "--json", "keys", "--file", self.keys, *action)["keys"]
+            of = lambda node: self.told(BIN / "scoll-info", "--node", f"{self.folder.name}/{node}.sock", "--json", "security")
+            for node in ALL:
+                self.assertEqual(of(node)["keys"], ring_now)  # it reads the file when it is asked
+            until(lambda: self.cluster.ask("df")["outcome"]["merged"] == ALL, f"all answer after {action}")
+            return ring_now
+
+        self.cluster.wait_all_alive()
+        (old,) = step("list")
+        old, new = step("add")
+        self.assertEqual(step("promote", new), [new, old])
+        self.assertEqual(step("drop", old), [new])
+        # A server that starts now has only the new key. The gossip of the others must have it, too.
+        self.cluster.kill(3)
+        until(lambda: self.cluster.ask("members", "--node", "1")["value"]["alive"] == [1, 2], "server 3 is dead")
+        self.cluster.start(3)
+        self.cluster.wait_all_alive()
+        self.assertEqual(self.cluster.ask("df")["outcome"]["merged"], ALL)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,8 @@
+#include <chrono>
+
 #include "gossip/aead_seal.hpp"
 #include "tests/catch.hpp"
+#include "tests/transport/security/private_file.hpp"
 
 using namespace scoll;
 using namespace scoll::gossip;
@@ -127,4 +130,36 @@ TEST_CASE("a key is changed in three steps without a message lost", "[seal]") {
   REQUIRE(a.unknown_key() == 0);
   REQUIRE(!opens(a, from_late, clear_head, sealed(late, from_late, clear_head, body), body));
   REQUIRE(a.unknown_key() == 1);
+}
+
+TEST_CASE("a seal that follows the file of its ring takes every step of a change of keys by itself",
+          "[seal]") {
+  constexpr auto at_once = std::chrono::seconds(0);
+  const security::private_file file(key_a);
+  aead_seal follower(key_ring::read(file.path).value(), 8);
+  follower.follow(file.path, at_once);
+  aead_seal other(key_ring::parse(key_b + "\n" + key_a).value(), 8);
+  REQUIRE(opens(follower, context, clear_head, sealed(follower, context, clear_head, body), body));
+  const bytes by_new_key = sealed(other, context, clear_head, body);
+  REQUIRE_FALSE(opens(follower, context, clear_head, by_new_key, body));
+  file.write(key_a + "\n" + key_b);
+  CHECK(opens(follower, context, clear_head, by_new_key, body));
+  file.write(key_b);
+  aead_seal with_new_key(key_ring::parse(key_b).value(), 8);
+  CHECK(opens(with_new_key, context, clear_head, sealed(follower, context, clear_head, body), body));
+
+  file.write("no key");
+  CHECK(opens(follower, context, clear_head, by_new_key, body));
+  file.write(key_a, 0644);
+  CHECK(opens(follower, context, clear_head, by_new_key, body));
+}
+
+TEST_CASE("a seal that follows a file looks at it no more often than it is told to", "[seal]") {
+  const security::private_file file(key_a);
+  aead_seal follower(key_ring::read(file.path).value(), 8);
+  follower.follow(file.path, std::chrono::hours(1));
+  file.write(key_b);
+  CHECK(follower.keys().sealing().id == key_ring::parse(key_a).value().sealing().id);
+  static_cast<void>(sealed(follower, context, clear_head, body));
+  CHECK(follower.keys().sealing().id == key_ring::parse(key_a).value().sealing().id);
 }

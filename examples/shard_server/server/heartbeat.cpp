@@ -91,6 +91,7 @@ heartbeat::heartbeat(scoll::transport::reactor& loop, const cluster_config& conf
                    options_of(node, seal_)),
       follower_(scoll::follow(node, participant_, gossip_addresses_of(config)).value()) {
   participant_.subscribe(*this);
+  if (seal_) seal_->follow(security.keys);  // as the node does
 }
 
 scoll::task<scoll::status> heartbeat::run(scoll::stop_token stop) {

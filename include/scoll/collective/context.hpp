@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "scoll/collective/bulk_data.hpp"
 #include "scoll/collective/membership.hpp"
@@ -40,6 +41,13 @@ class bcast_context : public detail::converts_to_options<bcast_context> {
   bool is_root() const noexcept { return rank() == root_rank(); }
   node_id self() const noexcept { return members().node(rank()); }
   node_id root() const noexcept { return members().node(root_rank()); }
+  /// The node that asks for the broadcast: the one that is in no group and has had the root broadcast for it
+  /// (`remote_group`), or else the root.
+  node_id caller() const noexcept;
+  /// The name of the asking client in its certificate, as it was shown to the root, which vouches for it;
+  /// empty for nodes, and for clients that have shown none (`security.mode`). It is valid as long as this
+  /// object.
+  std::string_view caller_name() const noexcept;
   /// The entities on this node that the request addresses.
   std::span<const entity> entities() const noexcept { return members().entities(rank()); }
 

@@ -2,6 +2,7 @@
 
 #include <coroutine>
 #include <optional>
+#include <string_view>
 
 #include "scoll/collective/bulk_data.hpp"
 #include "scoll/collective/options.hpp"
@@ -10,6 +11,7 @@
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/task.hpp"
 #include "scoll/detail/any_group.hpp"
+#include "scoll/ids.hpp"
 
 namespace scoll::detail {
 
@@ -24,6 +26,8 @@ class broadcast {
   broadcast& operator=(const broadcast&) = delete;
   ~broadcast();
 
+  /// Says before the start for which other node it is made.
+  void ask_for(node_id caller, std::string_view name) noexcept;
   /// False if the broadcast was refused before anything was sent.
   bool made() const noexcept { return begun_.op != nullptr; }
   /// False if the broadcast was refused, or if its deadline has passed by now. In the second case it is

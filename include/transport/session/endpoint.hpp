@@ -15,6 +15,7 @@
 #include "scoll/coro/random.hpp"
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/task.hpp"
+#include "transport/security/security_snapshot.hpp"
 #include "transport/session/endpoint_buffers.hpp"
 #include "transport/session/endpoint_events.hpp"
 #include "transport/session/endpoint_options.hpp"
@@ -95,6 +96,8 @@ class endpoint final : private accept_events {
   bool bulk_prefers(std::size_t number) const noexcept {
     return rails_ != nullptr && (*rails_)[number].traits.bulk;
   }
+  /// The security mode, and what it has seen. Files that have changed are read again, which blocks.
+  security_snapshot security();
   /// The session with a node; null if the node was never added, and is no client that has a place here.
   session* find(node_id node) noexcept;
   /// Asks who is at an address, and makes that node known if it is not. It asks again until it has an answer

@@ -45,6 +45,8 @@ struct identity_flags {
 };
 
 inline constexpr std::size_t max_cluster_name_bytes = 64;
+/// The most bytes of a client's name in its certificate.
+inline constexpr std::size_t max_client_name_bytes = 64;
 inline constexpr std::size_t max_rails = 8;
 inline constexpr std::size_t max_rail_address_bytes = 96;
 

@@ -119,10 +119,13 @@ class link {
   virtual void sever() noexcept { close(); }
 
   /// Gives the connection a guard, which the link keeps. It seals and opens once it says so
-  /// (`link_guard::sealing`, `link_guard::opening`). The link's rail can guard.
+  /// (`link_guard::sealing`, `link_guard::opening`), if the link can do that.
   void set_guard(std::unique_ptr<link_guard> guard) noexcept { guard_ = std::move(guard); }
   /// The guard; null if there is none.
   link_guard* guard() const noexcept { return guard_.get(); }
+  /// True if this link seals and opens by its guard. With one that does not, the guard proves who is at the
+  /// ends, and everything after that is in the clear.
+  virtual bool can_seal() const noexcept { return false; }
 
   /// The peer's address as people read it, such as "127.0.0.1:4711".
   virtual std::string peer_name() const = 0;
@@ -188,7 +191,7 @@ class rail {
     return nullptr;
   }
 
-  /// True if the links of this rail obey a `link_guard`.
+  /// True if the links of this rail can seal.
   virtual bool can_guard() const noexcept { return false; }
 
   /// The transports of which this rail consists; null if an endpoint is to use it as a single one.

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "scoll/coro/result.hpp"
+#include "transport/security/security_snapshot.hpp"
 #include "transport/session/greeting.hpp"
 
 namespace scoll::transport {
@@ -109,6 +110,10 @@ class link_security {
   /// Makes the guard of an accepted connection, whose `hello` names this mode. Errors: `not_authentic` (the
   /// key is not known here), `io_error`.
   virtual result<std::unique_ptr<link_guard>> accept(const hello& said) noexcept = 0;
+  /// True if links that cannot seal may be used: the two sides prove who they are, and go on in the clear.
+  virtual bool trusts_fabric() const noexcept { return false; }
+  /// Says what the mode uses and has seen. Secrets that have changed are read again before that.
+  virtual security_snapshot look() { return {}; }
   /// What has happened to the secrets since the last call, such as new keys that were read or a file that
   /// cannot be read; empty: nothing.
   virtual std::string news() { return {}; }

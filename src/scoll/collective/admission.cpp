@@ -28,13 +28,20 @@ namespace scoll::detail {
 void engine::on_request(transport::request_view& request) noexcept {
   collective_head head;
   bulk_head bulk;
+  broadcast_caller caller;
   wire::reader in(request.head());
-  const bool described = wire::decode(in, head) && (head.flags & collective_head::bulk_follows) != 0;
+  const bool read = wire::decode(in, head);
+  const bool described = read && (head.flags & collective_head::bulk_follows) != 0;
   if (described) wire::decode(in, bulk);
+  const bool asked = read && (head.flags & collective_head::caller_follows) != 0;
+  if (asked) wire::decode(in, caller);
   if (in.ok()) in.finish();
   error refused = in.ok() ? error() : in.error();
-  if (in.ok() && !described) refused = admit_safely(admission_request(request, executor_.now()), head);
-  if (in.ok() && described) refused = admit_safely(admission_request(request, executor_.now(), bulk), head);
+  if (in.ok()) {
+    refused = admit_safely(
+        admission_request(request, executor_.now(), described ? &bulk : nullptr, asked ? &caller : nullptr),
+        head);
+  }
   if (!refused) return;
   // Only its parent can say that this node takes part in a broadcast.
   const bool strange =
@@ -65,10 +72,12 @@ error engine::admit(const admission_request& request, const collective_head& hea
   if (kind == collective_kind::end) return end_requests_->serve(*request.arriving(), head);
   if (kind == collective_kind::members) return member_questions_->answer(*request.arriving(), head);
   if (kind == collective_kind::bulk) return bulks_->serve(*request.arriving(), head);
-  if (request.bulk()) {
+  if (request.bulk() != nullptr) {
     if (const status good = check(*request.bulk(), request.from()); !good) return good.error();
     if (kind != collective_kind::broadcast) return {errc::malformed, "bulk data without a broadcast"};
   }
+  if (request.caller() != nullptr && kind != collective_kind::broadcast)
+    return {errc::malformed, "a caller without a broadcast"};
   if (const error bad = check_sizes(head, request.payload().bytes.size())) return bad;
   auto entry = kind == collective_kind::broadcast ? find_service(service_id{head.service}) : group_service_;
   if (entry == nullptr ||

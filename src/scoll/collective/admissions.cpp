@@ -49,7 +49,8 @@ pending_admission& engine::admissions::keep(const admission_request& request, co
   if (waiting == nullptr) {
     waiting = &free_place();
     waiting->head = head;
-    waiting->bulk = request.bulk();
+    if (request.bulk() != nullptr) waiting->bulk = *request.bulk();
+    if (request.caller() != nullptr) waiting->caller = *request.caller();
     waiting->parent = request.from();
     waiting->reply_capacity = request.reply_capacity();
     waiting->arrived = request.arrived();

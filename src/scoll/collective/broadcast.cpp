@@ -22,6 +22,10 @@ broadcast::~broadcast() {
   group_.get_engine().release(*begun_.op);
 }
 
+void broadcast::ask_for(node_id caller, std::string_view name) noexcept {
+  if (made()) begun_.op->ask_for(caller, name);
+}
+
 bool broadcast::ready() noexcept {
   const time_limit limit = options_.deadline;
   if (!made() || limit.unlimited()) return made();

@@ -63,9 +63,12 @@ struct collective_head {
   static constexpr std::uint16_t bulk_follows = 1024;
   /// In a request for bulk data: the sender takes none.
   static constexpr std::uint16_t declines_bulk = 2048;
+  /// A `broadcast_caller` follows the other heads.
+  static constexpr std::uint16_t caller_follows = 4096;
   /// The flags that this version knows; a request with any other one is malformed.
-  static constexpr std::uint16_t known_flags =
-      living | same_view | last | creation_rides | creation_is_descriptor | bulk_follows | declines_bulk;
+  static constexpr std::uint16_t known_flags = living | same_view | last | creation_rides |
+                                               creation_is_descriptor | bulk_follows | declines_bulk |
+                                               caller_follows;
 
   /// The size of what lies in front of the request in the payload.
   std::size_t bytes_before_request() const noexcept { return std::size_t{creation_bytes} + subset_bytes; }

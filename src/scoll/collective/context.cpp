@@ -19,6 +19,12 @@ std::uint32_t bcast_context::rank() const noexcept {
 std::uint32_t bcast_context::root_rank() const noexcept {
   return operation_.subject_.head.root_rank;
 }
+node_id bcast_context::caller() const noexcept {
+  return operation_.caller_ ? operation_.caller_->id : root();
+}
+std::string_view bcast_context::caller_name() const noexcept {
+  return operation_.caller_ ? operation_.caller_->name() : std::string_view();
+}
 std::uint32_t bcast_context::child_count() const noexcept {
   return static_cast<std::uint32_t>(operation_.children_.size());
 }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "scoll/bulk/head.hpp"
+#include "scoll/collective/broadcast_caller.hpp"
 #include "scoll/collective/collective_head.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/parent_request.hpp"
@@ -23,6 +24,7 @@ struct pending_admission final : list_hook<>, parent_request {
   engine::admissions* owner = nullptr;
   collective_head head;
   std::optional<bulk_head> bulk;
+  std::optional<broadcast_caller> caller;
   transport::buffer_view payload;
   node_id parent = 0;
   std::uint32_t reply_capacity = 0;

@@ -15,8 +15,9 @@
 namespace scoll::detail {
 namespace {
 
-constexpr std::array<std::string_view, 10> commands{"peers",      "peer",  "rails",  "explain", "groups",
-                                                    "operations", "calls", "memory", "metrics", "events"};
+constexpr std::array<std::string_view, 11> commands{"peers",   "peer",       "rails",   "explain",
+                                                    "groups",  "operations", "calls",   "memory",
+                                                    "metrics", "events",     "security"};
 
 std::optional<std::uint64_t> number_of(std::string_view text) {
   std::uint64_t parsed = 0;
@@ -185,6 +186,12 @@ json memory(const node& of, transport::reactor& loop) {
   return all;
 }
 
+json security(node& of) {
+  json all = begin(of);
+  all.update(security_json(of.security(), of.wire().statistics().not_authentic));
+  return all;
+}
+
 result<json> events(const control_command& command, const node& of) {
   const auto asked = asks_for_events(command);
   if (!asked) return error(errc::invalid_argument, "events takes a number and the word follow");
@@ -215,6 +222,7 @@ result<json> answer_of(const control_command& command, node& of, transport::reac
   if (command.name == "calls") return calls(of);
   if (command.name == "memory") return memory(of, loop);
   if (command.name == "events") return events(command, of);
+  if (command.name == "security") return security(of);
   return unknown(command.name);
 }
 

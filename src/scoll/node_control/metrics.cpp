@@ -84,6 +84,17 @@ constexpr counter_row<call_counts> call_rows[] = {
     {"calls_large", &call_counts::large, "Arguments and results that were pulled"},
 };
 
+using security_counts = transport::security_counts;
+constexpr counter_row<security_counts> security_rows[] = {
+    {"older_keys", &security_counts::older_keys,
+     "Connections accepted with another key than the first one of the ring"},
+    {"unknown_keys", &security_counts::unknown_keys, "Connections refused for a key that is not in the ring"},
+    {"certificates_outdated", &security_counts::outdated,
+     "Certificates refused because they have expired or are not valid yet"},
+    {"certificates_misnamed", &security_counts::misnamed,
+     "Certificates refused because they name somebody else"},
+};
+
 using loop_counts = transport::reactor_statistics;
 constexpr counter_row<loop_counts> loop_rows[] = {
     {"reactor_turns", &loop_counts::turns, "Turns of the reactor"},
@@ -159,6 +170,13 @@ void write_rails(metrics_text& to, const std::vector<rail_snapshot>& rails) {
   }
 }
 
+void write_security(metrics_text& to, const transport::security_snapshot& now) {
+  write_counters(to, security_rows, now.counts);
+  if (!now.certificate_seconds) return;
+  to.describe("certificate_seconds_left", "gauge", "Time for which the certificate of this node is valid");
+  to.sample("certificate_seconds_left", "", *now.certificate_seconds);
+}
+
 void write_events(metrics_text& to, const node& of) {
   to.describe("events_total", "counter", "Events of the node, by kind");
   for (std::size_t k = 0; k < node_event_kinds; ++k) {
@@ -206,6 +224,7 @@ std::string node_metrics(node& of, transport::reactor& loop) {
   write_receive_buffers(to, loop.receive_pool());
   write_peers(to, now.peers);
   write_rails(to, of.rails());
+  write_security(to, of.security());
   write_events(to, of);
   std::vector<function_snapshot> functions = of.functions();
   if (functions.size() > most_series) functions.resize(most_series);

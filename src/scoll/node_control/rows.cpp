@@ -108,6 +108,20 @@ json resource_json(const resource_snapshot& r) {
   return {{"name", r.name}, {"used", r.used}, {"limit", r.limit}, {"about", r.about}};
 }
 
+json security_json(const transport::security_snapshot& s, std::uint64_t not_authentic) {
+  auto keys = json::array();
+  for (const std::uint32_t each : s.keys) keys.push_back(fmt::format("{:08x}", each));
+  return {{"mode", s.mode},
+          {"fabric", s.fabric},
+          {"keys", std::move(keys)},
+          {"certificate_seconds", s.certificate_seconds ? json(*s.certificate_seconds) : json(nullptr)},
+          {"not_authentic", not_authentic},
+          {"older_keys", s.counts.older_keys},
+          {"unknown_keys", s.counts.unknown_keys},
+          {"certificates_outdated", s.counts.outdated},
+          {"certificates_misnamed", s.counts.misnamed}};
+}
+
 json event_json(const node& of, const node_event& e) {
   const nanoseconds age = of.get_executor().now() - e.at;
   return {{"number", e.number},

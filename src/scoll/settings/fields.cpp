@@ -218,6 +218,9 @@ constexpr std::array fields{
         "security.certificate", "the path of a PEM file, or nothing", "the certificate of the node, for tls"),
     field<file_path, SCOLL_PLACE(node.security.key)>("security.key", "the path of a PEM file, or nothing",
                                                      "the private key of the certificate, for tls"),
+    field<trust_of_fabric, SCOLL_PLACE(node.security.fabric)>(
+        "security.fabric", "refused or trusted",
+        "transports that cannot encrypt, such as verbs, beside psk or tls: trusted uses them in the clear"),
     field<list_of_rights, SCOLL_PLACE(node.allow)>(
         "security.allow", "a list such as client=stat_file, client/backup=*, or nothing",
         "the functions and services that callers may use, by class; nothing: all"),

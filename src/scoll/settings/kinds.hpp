@@ -181,6 +181,16 @@ struct mode_of_security {
   static std::string write(transport::security_mode value) { return std::string(to_string(value)); }
 };
 
+struct trust_of_fabric {
+  static bool read(transport::fabric_trust& into, std::string_view text) {
+    const bool trusted = text == to_string(transport::fabric_trust::trusted);
+    if (!trusted && text != to_string(transport::fabric_trust::refused)) return false;
+    into = trusted ? transport::fabric_trust::trusted : transport::fabric_trust::refused;
+    return true;
+  }
+  static std::string write(transport::fabric_trust value) { return std::string(to_string(value)); }
+};
+
 /// A level of the log, or no log.
 struct level {
   static constexpr std::array levels{log_level::error, log_level::warning, log_level::info, log_level::debug};

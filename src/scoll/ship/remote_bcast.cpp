@@ -157,6 +157,7 @@ task<result<remote_bcast_answer>> serve_order(engine& at, shipper& by, const rem
   bcast_options options = options_of(at, order, call);
   if (order.bulk) options.bulk = bulk_view(bulk.bytes());
   broadcast under_way(any_group(at, group), **table, request.get(), options);
+  under_way.ask_for(call.caller(), call.caller_name());
   co_await bcast_wait{under_way};
   co_return answer_of(under_way, **table);
 }

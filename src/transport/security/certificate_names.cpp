@@ -39,7 +39,8 @@ certificate_names::certificate_names(const X509* certificate) {
 std::string_view certificate_names::client_of(std::string_view cluster) const noexcept {
   for (std::string_view text : uris_) {
     const bool client = skip(text, name_scheme) && skip(text, cluster) && skip(text, "/client/");
-    if (client && text.find('/') == std::string_view::npos) return text;
+    if (client && text.size() <= max_client_name_bytes && text.find('/') == std::string_view::npos)
+      return text;
   }
   return {};
 }

@@ -8,19 +8,19 @@
 #include <utility>
 
 #include "scoll/coro/error_format.hpp"
+#include "transport/security/tls_suite.hpp"
 #include "transport/wire/wire.hpp"
 
 namespace scoll::transport {
 namespace {
 
 constexpr std::string_view channel_label = "EXPORTER-scoll-channel";
-constexpr std::array<unsigned char, 2> suite_number{0x13, 0x02};  // TLS_AES_256_GCM_SHA384
 constexpr std::size_t digest_bytes = 32;
 
 /// The session that stands for an external key; null if it cannot be made.
 SSL_SESSION* session_of(SSL* ssl, const tls_psk& key) noexcept {
   ssl_session_ptr made(SSL_SESSION_new());
-  const SSL_CIPHER* const cipher = SSL_CIPHER_find(ssl, suite_number.data());
+  const SSL_CIPHER* const cipher = SSL_CIPHER_find(ssl, the_suite.number.data());
   const bool complete =
       made != nullptr && cipher != nullptr &&
       SSL_SESSION_set1_master_key(made.get(), key.secret.data(), key.secret.size()) == 1 &&
@@ -72,7 +72,7 @@ int tls_guard::offer_key(SSL* ssl, const EVP_MD* digest, const unsigned char** i
                          SSL_SESSION** session) noexcept {
   const tls_psk& key = *guard_of(ssl).key_;
   *session = nullptr;
-  if (digest != nullptr && EVP_MD_get_type(digest) != NID_sha384) return 1;
+  if (digest != nullptr && EVP_MD_get_type(digest) != the_suite.digest) return 1;
   *session = session_of(ssl, key);
   *id = key.name.data();
   *id_size = key.name.size();
@@ -118,6 +118,8 @@ error tls_guard::handshake_failure() noexcept {
   const long verdict = SSL_get_verify_result(ssl_.get());
   const std::string_view reason = openssl_reason();
   if (key_ == nullptr && verdict != X509_V_OK) {
+    if (verdict == X509_V_ERR_CERT_HAS_EXPIRED || verdict == X509_V_ERR_CERT_NOT_YET_VALID)
+      ++material_->counts().outdated;
     return make_error(errc::not_authentic, "the certificate: {}", X509_verify_cert_error_string(verdict));
   }
   return make_error(errc::not_authentic, "the proof: {}", reason);
@@ -149,11 +151,13 @@ bool tls_guard::bind_channel() noexcept {
 
 /// Whoever has a key of the ring may be any node: the ring is the cluster.
 status tls_guard::speaks_for(std::string_view cluster, node_id node) const noexcept {
-  return key_ != nullptr ? status{} : names_.speak_for(cluster, node);
+  if (key_ != nullptr) return {};
+  const status named = names_.speak_for(cluster, node);
+  if (!named) ++material_->counts().misnamed;
+  return named;
 }
 
 std::size_t tls_guard::seal_records(std::span<const std::byte> plain, std::span<std::byte> into) noexcept {
-  ERR_clear_error();
   records_ += plain.size() / SSL3_RT_MAX_PLAIN_LENGTH + 1;
   if (records_ >= records_per_key_) {
     if (SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_NOT_REQUESTED) != 1) return 0;
@@ -168,7 +172,9 @@ std::size_t tls_guard::seal_records(std::span<const std::byte> plain, std::span<
 }
 
 result<std::size_t> tls_guard::open(std::span<std::byte> into) noexcept {
-  ERR_clear_error();
+  // OpenSSL keeps no unread bytes but those of a record that is not complete, or that it has opened.
+  if (stream_.input_empty() && SSL_pending(ssl_.get()) == 0) return std::size_t{0};
+  if (ERR_peek_error() != 0) ERR_clear_error();  // an earlier one would be taken for one of this call
   std::size_t opened = 0;
   if (SSL_read_ex(ssl_.get(), into.data(), into.size(), &opened) == 1) return opened;
   if (SSL_get_error(ssl_.get(), 0) == SSL_ERROR_WANT_READ) return std::size_t{0};

@@ -8,14 +8,14 @@
 
 #include "scoll/coro/error_format.hpp"
 #include "transport/security/secret_file.hpp"
+#include "transport/security/tls_suite.hpp"
 
 namespace scoll::transport {
 namespace {
 
 constexpr std::string_view link_purpose = "scoll link psk 1";
-// One cipher suite and the exchanges that go with it: nothing is negotiated that could be talked down.
-constexpr const char* cipher_suite = "TLS_AES_256_GCM_SHA384";
 constexpr const char* exchanges = "X25519:P-256";
+
 error no_context(std::string_view what) noexcept {
   return make_error(errc::io_error, "OpenSSL: {}: {}", what, openssl_reason());
 }
@@ -27,11 +27,11 @@ result<ssl_context_ptr> make_context() noexcept {
   SSL_CTX* const c = made.get();
   const bool strict = SSL_CTX_set_min_proto_version(c, TLS1_3_VERSION) == 1 &&
                       SSL_CTX_set_max_proto_version(c, TLS1_3_VERSION) == 1 &&
-                      SSL_CTX_set_ciphersuites(c, cipher_suite) == 1 &&
+                      SSL_CTX_set_ciphersuites(c, the_suite.name) == 1 &&
                       SSL_CTX_set1_groups_list(c, exchanges) == 1 && SSL_CTX_set_num_tickets(c, 0) == 1 &&
                       SSL_CTX_set_max_early_data(c, 0) == 1 &&
                       SSL_CTX_set_session_id_context(c, psk_context.data(), psk_context.size()) == 1;
-  if (!strict) return no_context("no TLS 1.3 with AES-256-GCM");
+  if (!strict) return no_context("no TLS 1.3 with the cipher suite of scoll");
   SSL_CTX_set_options(c, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_clear_options(c, SSL_OP_ENABLE_MIDDLEBOX_COMPAT | SSL_OP_ALLOW_NO_DHE_KEX);
   SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
@@ -62,27 +62,31 @@ tls_material::~tls_material() {
 }
 
 result<std::shared_ptr<const tls_material>> tls_material::read(const security_options& options,
-                                                               std::string_view cluster) {
+                                                               std::string_view cluster,
+                                                               std::shared_ptr<security_counts> counts) {
   const auto ring = key_ring::read(options.keys);
   if (!ring) return make_error(ring.error().code(), "security.keys: {}", ring.error().text());
-  if (options.mode == security_mode::psk) return of_ring(*ring, cluster);
-  auto made = make();
+  if (options.mode == security_mode::psk) return of_ring(*ring, cluster, std::move(counts));
+  auto made = make(*ring, std::move(counts));
   if (!made) return made.error();
   if (const status taken = (*made)->take_certificate(options); !taken) return taken.error();
   return std::shared_ptr<const tls_material>(std::move(*made));
 }
 
-result<std::shared_ptr<tls_material>> tls_material::make() {
+result<std::shared_ptr<tls_material>> tls_material::make(const key_ring& ring,
+                                                         std::shared_ptr<security_counts> counts) {
   auto context = make_context();
   if (!context) return context.error();
-  auto made = std::make_shared<tls_material>();
+  auto made = std::make_shared<tls_material>(std::move(counts));
   made->context_ = std::move(*context);
+  for (const cluster_key& each : ring.keys()) made->key_ids_.push_back(each.id);
   return made;
 }
 
 result<std::shared_ptr<const tls_material>> tls_material::of_ring(const key_ring& ring,
-                                                                  std::string_view cluster) {
-  auto made = make();
+                                                                  std::string_view cluster,
+                                                                  std::shared_ptr<security_counts> counts) {
+  auto made = make(ring, std::move(counts));
   if (!made) return made.error();
   if (const status taken = (*made)->take_keys(ring, cluster); !taken) return taken.error();
   return std::shared_ptr<const tls_material>(std::move(*made));

@@ -29,6 +29,14 @@ std::string_view to_string(security_mode mode) noexcept {
   return "unknown";
 }
 
+std::string_view to_string(fabric_trust trust) noexcept {
+  switch (trust) {
+    case fabric_trust::refused: return "refused";
+    case fabric_trust::trusted: return "trusted";
+  }
+  return "unknown";
+}
+
 status security_options::validate() const {
   if (mode == security_mode::none) return {};
   if (keys.empty()) {
@@ -52,11 +60,10 @@ result<std::shared_ptr<link_security>> make_security(const security_options& opt
 tls_security::tls_security(security_options options, std::string_view cluster)
     : options_(std::move(options)),
       cluster_(cluster),
-      read_from_(stamps()),
-      looked_at_(std::chrono::steady_clock::now()) {}
+      files_({options_.keys, options_.ca, options_.certificate, options_.key}, look_interval) {}
 
 status tls_security::load() {
-  auto material = tls_material::read(options_, cluster_);
+  auto material = tls_material::read(options_, cluster_, counts_);
   if (!material) return material.error();
   material_ = std::move(*material);
   warn_of_expiry();
@@ -75,29 +82,19 @@ void tls_security::warn_of_expiry() {
 
 /// Whoever still offers another key than the first one of the ring would be refused if that key were removed.
 void tls_security::note_old_key(const tls_psk& used) noexcept {
-  if (used.id == material_->offered().id || !news_.empty()) return;
+  if (used.id == material_->offered().id) return;
+  ++counts_->older_keys;
+  if (!news_.empty()) return;
   news_ = fmt::format(
       "a connection was made with the key {:08x}, which is not the first one of the ring ({:08x})", used.id,
       material_->offered().id);
 }
 
-std::vector<tls_security::stamp> tls_security::stamps() const {
-  std::vector<stamp> found;
-  for (const std::string* path : {&options_.keys, &options_.ca, &options_.certificate, &options_.key}) {
-    struct stat at{};
-    if (path->empty() || ::stat(path->c_str(), &at) != 0) at = {};
-    found.push_back({at.st_ino, at.st_size, at.st_mtim.tv_sec, at.st_mtim.tv_nsec});
-  }
-  return found;
-}
-
 /// A failure leaves the secrets as they are; the files are tried again when they change again.
 void tls_security::refresh() noexcept {
-  const auto now = std::chrono::steady_clock::now();
-  if (now - looked_at_ < look_interval) return;
-  looked_at_ = now;
+  if (!files_.due()) return;
   try {
-    if (now - warned_at_ >= expiry_interval) warn_of_expiry();
+    if (std::chrono::steady_clock::now() - warned_at_ >= expiry_interval) warn_of_expiry();
     read_again();
   } catch (const std::exception&) {
     return;
@@ -105,9 +102,7 @@ void tls_security::refresh() noexcept {
 }
 
 void tls_security::read_again() {
-  auto now = stamps();
-  if (now == read_from_) return;
-  read_from_ = std::move(now);
+  if (!files_.changed()) return;
   if (const status s = load(); !s) {
     news_ =
         fmt::format("the changed files of security.mode {} cannot be used, the earlier ones stay in use: {}",
@@ -115,6 +110,17 @@ void tls_security::read_again() {
     return;
   }
   if (news_.empty()) news_ = fmt::format("the changed files of security.mode {} are in use", name());
+}
+
+security_snapshot tls_security::look() {
+  read_again();
+  security_snapshot now;
+  now.mode = name();
+  now.fabric = to_string(options_.fabric);
+  now.keys.assign(material_->key_ids().begin(), material_->key_ids().end());
+  now.certificate_seconds = material_->seconds_left();
+  now.counts = *counts_;
+  return now;
 }
 
 result<std::unique_ptr<link_guard>> tls_security::connect(hello& said) noexcept {
@@ -130,8 +136,10 @@ result<std::unique_ptr<link_guard>> tls_security::accept(const hello& said) noex
   if (options_.mode != security_mode::psk)
     return tls_guard::make(material_, nullptr, tls_guard::side::accepting, said);
   const tls_psk* const key = material_->find(said.key);
-  if (key == nullptr)
+  if (key == nullptr) {
+    ++counts_->unknown_keys;
     return make_error(errc::not_authentic, "the key {:08x} is not in the ring of security.keys", said.key);
+  }
   note_old_key(*key);
   return tls_guard::make(material_, key, tls_guard::side::accepting, said);
 }

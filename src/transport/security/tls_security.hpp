@@ -1,13 +1,11 @@
 #pragma once
 
-#include <sys/stat.h>
-
 #include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "transport/security/file_watch.hpp"
 #include "transport/security/security_options.hpp"
 #include "transport/security/tls_material.hpp"
 #include "transport/session/link_guard.hpp"
@@ -27,19 +25,11 @@ class tls_security final : public link_security {
   std::string_view name() const noexcept override { return to_string(options_.mode); }
   result<std::unique_ptr<link_guard>> connect(hello& said) noexcept override;
   result<std::unique_ptr<link_guard>> accept(const hello& said) noexcept override;
+  bool trusts_fabric() const noexcept override { return options_.fabric == fabric_trust::trusted; }
+  security_snapshot look() override;
   std::string news() override { return std::exchange(news_, {}); }
 
  private:
-  /// What tells that a file has changed.
-  struct stamp {
-    ino_t file = 0;
-    off_t size = 0;
-    std::int64_t second = 0;
-    std::int64_t nanosecond = 0;
-    friend bool operator==(const stamp&, const stamp&) = default;
-  };
-
-  std::vector<stamp> stamps() const;
   void refresh() noexcept;
   void read_again();
   void warn_of_expiry();
@@ -47,9 +37,9 @@ class tls_security final : public link_security {
 
   security_options options_;
   std::string cluster_;
+  std::shared_ptr<security_counts> counts_ = std::make_shared<security_counts>();
   std::shared_ptr<const tls_material> material_;
-  std::vector<stamp> read_from_;
-  std::chrono::steady_clock::time_point looked_at_;
+  file_watch files_;
   std::chrono::steady_clock::time_point warned_at_;  // of the certificate's end, or not yet
   std::string news_;
 };

@@ -229,6 +229,13 @@ void endpoint::tell_security_news() noexcept {
   if (!news.empty()) handler_of(traffic_class::urgent).on_security_news(news);
 }
 
+security_snapshot endpoint::security() {
+  if (options_.security == nullptr) return {};
+  security_snapshot now = options_.security->look();
+  tell_security_news();
+  return now;
+}
+
 endpoint_usage endpoint::usage() const noexcept {
   endpoint_usage u;
   u.messages.used = buffers_->messages.in_use();

@@ -75,6 +75,8 @@ bool advance(link& l) noexcept {
     return false;
   }
   guard.seal_from_now();
+  // Nothing follows but frames in the clear, so none has to announce the first record.
+  if (!l.can_seal()) guard.open_from_now();
   return true;
 }
 

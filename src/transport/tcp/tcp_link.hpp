@@ -43,6 +43,7 @@ class tcp_rail::tcp_link final : public link {
     return guard_ == nullptr ? tcp_batch_bytes : tcp_batch_bytes - link_guard::overhead;
   }
   std::string peer_name() const override { return peer_; }
+  bool can_seal() const noexcept override { return true; }
   void write(std::span<const frame_parts> frames) noexcept override;
   void flush() noexcept override { rail_.reactor_.flush(send_); }
   void drop_landing() noexcept override { assembler_.forget_room(); }
@@ -107,8 +108,9 @@ class tcp_rail::tcp_link final : public link {
   // tcp_link_guard.cpp
   bool sealed_in() const noexcept { return guard_ != nullptr && guard_->opening(); }
   void write_sealed(std::span<const frame_parts> frames) noexcept;
-  std::size_t take_lent(std::span<std::byte> into) noexcept;
+  bool begin_batch() noexcept;
   bool seal(std::span<const std::byte> plain) noexcept;
+  bool seal_lent(std::size_t at_most) noexcept;
   void seal_more() noexcept;
   void open_sealed(std::span<const std::byte> sealed) noexcept;
   result<std::size_t> open_in_place(const lent_range& room) noexcept;

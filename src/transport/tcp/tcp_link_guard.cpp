@@ -26,49 +26,62 @@ void tcp_rail::tcp_link::write_sealed(std::span<const frame_parts> frames) noexc
     put(f.head);
     put(f.payload);
   }
-  if (frames.back().lent) {
-    lent_ = frames.back().lent;
-    source_.borrow(*lent_.memory);
-    size += take_lent({plain.data() + size, batch_bytes() - size});
+  if (!begin_batch() || !seal({plain.data(), size})) return;
+  if (!frames.back().lent) return rail_.reactor_.send_deferred(fd_.get(), unsent_, send_);
+  lent_ = frames.back().lent;
+  source_.borrow(*lent_.memory);
+  if (size == batch_bytes() || seal_lent(batch_bytes() - size)) {
+    rail_.reactor_.send(fd_.get(), unsent_, send_);
   }
-  if (!seal({plain.data(), size})) return;
-  if (!lent_) return rail_.reactor_.send_deferred(fd_.get(), unsent_, send_);
-  rail_.reactor_.send(fd_.get(), unsent_, send_);
 }
 
-/// Copies what comes next of the lent memory, and lets go of it after the last byte.
-std::size_t tcp_rail::tcp_link::take_lent(std::span<std::byte> into) noexcept {
-  const auto now = into.first(std::min<std::size_t>(into.size(), lent_.size));
-  if (rescued_ != nullptr) {
-    std::memcpy(now.data(), rescued_.get() + lent_.offset, now.size());
-  } else if (!now.empty()) {
-    lent_.memory->copy_out(lent_.offset, now);
-  }
-  lent_.offset += now.size();
-  lent_.size -= static_cast<std::uint32_t>(now.size());
-  if (lent_.size == 0) forget_lent();
-  return now.size();
-}
-
-/// Seals bytes into a batch that is to be sent. If it fails, the link is broken.
-bool tcp_rail::tcp_link::seal(std::span<const std::byte> plain) noexcept {
+/// Takes a buffer for the next batch. If there is none, the link is broken.
+bool tcp_rail::tcp_link::begin_batch() noexcept {
   if (!batch_) batch_ = rail_.send_buffers_.try_acquire();
   if (!batch_) {
     no_batch();
     return false;
   }
-  const std::size_t size = guard_->seal(plain, {batch_.data(), batch_.capacity()});
+  unsent_ = {batch_.data(), 0};
+  return true;
+}
+
+/// Seals bytes and puts them behind what the batch has. If it fails, the link is broken.
+bool tcp_rail::tcp_link::seal(std::span<const std::byte> plain) noexcept {
+  const std::span<std::byte> free(batch_.data() + unsent_.size(), batch_.capacity() - unsent_.size());
+  const std::size_t size = guard_->seal(plain, free);
   if (size == 0) break_link({errc::io_error, "the guard of the connection cannot seal"});
-  unsent_ = {batch_.data(), size};
+  unsent_ = {batch_.data(), unsent_.size() + size};
   return size != 0;
+}
+
+/// Seals what comes next of the lent memory, in place if it lies in one piece, and lets go of it after the last
+/// byte. If it fails, the link is broken.
+bool tcp_rail::tcp_link::seal_lent(std::size_t at_most) noexcept {
+  const std::size_t size = std::min<std::size_t>(at_most, lent_.size);
+  std::span<const std::byte> next =
+      rescued_ != nullptr ? std::span<const std::byte>(rescued_.get() + lent_.offset, lent_.size)
+                          : lent_.memory->piece(lent_.offset);
+  buffer_ref gathered;
+  if (next.size() < size) {
+    gathered = rail_.send_buffers_.try_acquire();
+    if (!gathered) {
+      no_batch();
+      return false;
+    }
+    next = {gathered.data(), size};
+    lent_.memory->copy_out(lent_.offset, {gathered.data(), size});
+  }
+  if (!seal(next.first(size))) return false;
+  lent_.offset += size;
+  lent_.size -= static_cast<std::uint32_t>(size);
+  if (lent_.size == 0) forget_lent();
+  return true;
 }
 
 /// The batch has been sent, and lent memory is left.
 void tcp_rail::tcp_link::seal_more() noexcept {
-  const buffer_ref plain = rail_.send_buffers_.try_acquire();
-  if (!plain) return no_batch();
-  const std::size_t size = take_lent({plain.data(), batch_bytes()});
-  if (seal({plain.data(), size})) rail_.reactor_.send(fd_.get(), unsent_, send_);
+  if (begin_batch() && seal_lent(batch_bytes())) rail_.reactor_.send(fd_.get(), unsent_, send_);
 }
 
 /// Opens records until all bytes are used. A payload that has a place is opened into it.

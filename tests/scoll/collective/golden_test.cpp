@@ -4,6 +4,7 @@
 #include <string>
 
 #include "scoll/bulk/head.hpp"
+#include "scoll/collective/broadcast_caller.hpp"
 #include "scoll/collective/collective_head.hpp"
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/membership.hpp"
@@ -122,6 +123,22 @@ TEST_CASE("the head of bulk data lies on the wire as documented", "[golden]") {
   CHECK(collective_head::bulk_follows == 1024);
   CHECK(collective_head::declines_bulk == 2048);
   CHECK(static_cast<int>(collective_kind::bulk) == 6);
+}
+
+TEST_CASE("the caller of a broadcast lies on the wire as documented", "[golden]") {
+  const auto c = broadcast_caller::of(7, "backup");
+  std::array<std::byte, 73> bytes;
+  REQUIRE(*wire::encode_to(bytes, c) == bytes.size());
+  CHECK(at<std::uint64_t>(bytes, 0) == 7);
+  CHECK(at<std::uint8_t>(bytes, 8) == 6);
+  CHECK(std::memcmp(bytes.data() + 9, "backup", 6) == 0);
+  CHECK(collective_head::caller_follows == 4096);
+  CHECK(wire::decode_from<broadcast_caller>(bytes).value().name() == "backup");
+  bytes[8] = std::byte{65};
+  CHECK_FALSE(wire::decode_from<broadcast_caller>(bytes).has_value());
+  bytes[8] = std::byte{6};
+  bytes[0] = {};
+  CHECK_FALSE(wire::decode_from<broadcast_caller>(bytes).has_value());
 }
 
 TEST_CASE("a membership and its digest lie on the wire as documented", "[golden]") {

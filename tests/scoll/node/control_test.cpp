@@ -166,6 +166,19 @@ TEST_CASE("a node answers about groups, operations, bounds and events", "[tcp]")
   CHECK(o.ask("events 1")["events"].size() == 1);
 }
 
+TEST_CASE("a node tells of its security", "[tcp]") {
+  observed o(1);
+  const json security = o.ask("security");
+  CHECK(security["node"] == 1);
+  CHECK(security["mode"] == "none");
+  CHECK(security["fabric"] == "refused");
+  CHECK(security["keys"].empty());
+  CHECK(security["certificate_seconds"].is_null());
+  for (const char* count :
+       {"not_authentic", "older_keys", "unknown_keys", "certificates_outdated", "certificates_misnamed"})
+    CHECK(security[count] == 0);
+}
+
 TEST_CASE("an operation under way is shown with what it waits for", "[tcp]") {
   event gate;
   observed o(2);

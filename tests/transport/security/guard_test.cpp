@@ -386,6 +386,52 @@ TEST_CASE("a certificate that ends soon, and a key that is not the first one, ar
   CHECK(accepting->news().empty());
 }
 
+TEST_CASE("a mode tells its keys and its certificate, and counts what it has refused and why", "[security]") {
+  const authority ours;
+  const node_files ring(key_b + "\n" + key_a), other(std::string(64, 'e'));
+  const auto psk = made(ring.psk());
+  CHECK(psk->look().mode == "psk");
+  CHECK(psk->look().keys.size() == 2);
+  CHECK(psk->look().keys[0] == key_ring::parse(key_b).value().sealing().id);
+  CHECK_FALSE(psk->look().certificate_seconds.has_value());
+  pair_of_guards older(*made(node_files(key_a).psk()), *psk);
+  pair_of_guards again(*made(node_files(key_a).psk()), *psk);
+  pair_of_guards unknown(*made(other.psk()), *psk);
+  CHECK(psk->look().counts.older_keys == 2);
+  CHECK(psk->look().counts.unknown_keys == 1);
+
+  const node_files good(ours, node_name(1), ours.pem(), {-3600, 7200});
+  const auto tls = made(good.tls());
+  CHECK(tls->look().mode == "tls");
+  CHECK(tls->look().keys.size() == 1);
+  CHECK(tls->look().certificate_seconds.value() > 7000);
+  const auto greet_with = [&](const node_files& files) {
+    pair_of_guards g(*made(files.tls()), *tls);
+    g.greet();
+    return g.proven() ? g.to->speaks_for("test", 2) : g.accepted;
+  };
+  CHECK_FALSE(greet_with(node_files(ours, node_name(2), ours.pem(), {-7200, -3600})).has_value());
+  CHECK_FALSE(greet_with(node_files(ours, node_name(2), ours.pem(), {3600, 7200})).has_value());
+  CHECK(tls->look().counts.outdated == 2);
+  CHECK_FALSE(greet_with(node_files(ours, node_name(3), ours.pem())).has_value());
+  CHECK(tls->look().counts.misnamed == 1);
+  CHECK(greet_with(node_files(ours, node_name(2), ours.pem())).has_value());
+  CHECK(tls->look().counts.outdated == 2);
+  CHECK(tls->look().counts.misnamed == 1);
+}
+
+TEST_CASE("whoever looks at a mode has its changed files read again at once", "[security]") {
+  const node_files files(key_a);
+  const auto psk = made(files.psk());
+  CHECK(psk->look().keys.size() == 1);
+  files.keys.write(key_b + "\n" + key_a);
+  CHECK(psk->look().keys.size() == 2);
+  CHECK_THAT(psk->news(), Catch::Contains("are in use"));
+  files.keys.write("no key");
+  CHECK(psk->look().keys.size() == 2);
+  CHECK_THAT(psk->news(), Catch::Contains("cannot be used"));
+}
+
 TEST_CASE("a mode without its files, and files that do not fit, are refused with the setting's name",
           "[security]") {
   const authority ours, other;

@@ -53,6 +53,7 @@ void add_node_commands(CLI::App& app, node_request& r) {
       {"memory", "Bounds of the node, and how full they are"},
       {"metrics", "All counters, in Prometheus' text format"},
       {"events", "The latest 256 events"},
+      {"security", "Mode, keys and certificate, and what was refused"},
   };
   for (const auto& [name, about] : commands) {
     CLI::App* const added = app.add_subcommand(name, about)->fallthrough();

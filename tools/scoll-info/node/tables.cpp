@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace info {
@@ -194,6 +195,36 @@ std::string memory(const json& answer) {
   return t.text();
 }
 
+std::string validity(const json& seconds) {
+  if (seconds.is_null()) return "-";
+  constexpr std::int64_t hour = 3600;
+  constexpr std::int64_t day = 24 * hour;
+  const auto left = seconds.get<std::int64_t>();
+  return left < 0 ? "has expired"
+                  : fmt::format("valid for {} days and {} hours", left / day, left % day / hour);
+}
+
+std::string security(const json& answer) {
+  std::string others;
+  for (std::size_t i = 1; i < answer["keys"].size(); ++i)
+    others += (i == 1 ? "" : " ") + answer["keys"][i].get<std::string>();
+  std::string text;
+  const auto line = [&](std::string_view name, const std::string& value) {
+    text += fmt::format("{:22} {}\n", name, value);
+  };
+  line("mode", text_of(answer["mode"]));
+  line("fabric", text_of(answer["fabric"]));
+  line("first key", answer["keys"].empty() ? "-" : text_of(answer["keys"][0]));
+  line("other keys", others.empty() ? "-" : others);
+  line("certificate", validity(answer["certificate_seconds"]));
+  line("not authentic", text_of(answer["not_authentic"]));
+  line("older keys", text_of(answer["older_keys"]));
+  line("unknown keys", text_of(answer["unknown_keys"]));
+  line("outdated certificates", text_of(answer["certificates_outdated"]));
+  line("misnamed certificates", text_of(answer["certificates_misnamed"]));
+  return text;
+}
+
 }  // namespace
 
 std::string table_of(const std::string& command, const json& answer) {
@@ -205,6 +236,7 @@ std::string table_of(const std::string& command, const json& answer) {
   if (command == "operations") return operations(answer);
   if (command == "calls") return calls(answer);
   if (command == "memory") return memory(answer);
+  if (command == "security") return security(answer);
   return events(answer["events"]);
 }
 

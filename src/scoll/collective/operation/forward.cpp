@@ -157,10 +157,11 @@ transport::message& operation::put_request(transport::message& m, const collecti
   wire::writer out(m.head_space());
   wire::encode(out, head);
   if (bulk_ != nullptr) wire::encode(out, bulk_->head_for_children());
+  if (caller_) wire::encode(out, *caller_);
   SCOLL_ASSERT(out.ok(), "a collective head exceeds a message head");
   m.set_head_bytes(out.needed());
-  // A head with bulk data leaves no room for a payload inside the message.
-  if (bulk_ == nullptr && payload.bytes.size() <= transport::message::inline_payload_bytes) {
+  // With a second head there is no room for a payload inside the message.
+  if (bulk_ == nullptr && !caller_ && payload.bytes.size() <= transport::message::inline_payload_bytes) {
     m.copy_payload(payload.bytes, checksum);
   } else {
     m.share_payload(payload, checksum);

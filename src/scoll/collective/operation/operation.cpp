@@ -55,6 +55,11 @@ void operation::find_children() {
   children_.use(found);
 }
 
+void operation::ask_for(node_id caller, std::string_view name) noexcept {
+  caller_ = broadcast_caller::of(caller, name);
+  subject_.head.flags |= collective_head::caller_follows;
+}
+
 void operation::start(std::coroutine_handle<> waiter, stop_token stop) {
   root_.waiter = waiter;
   subject_.as = operation_subject::role::root;
@@ -79,7 +84,8 @@ void operation::accept(const admission_request& request, const collective_head& 
   subject_.as = relay ? operation_subject::role::relay : operation_subject::role::member;
   bind(std::move(group), std::move(subset), std::move(service), tree, relative);
   reply_limit_ = request.reply_capacity();
-  if (request.bulk()) hear_bulk(*request.bulk());
+  if (request.bulk() != nullptr) hear_bulk(*request.bulk());
+  if (request.caller() != nullptr) caller_ = *request.caller();
   // An operation that ends within this turn may hold on to the buffer in which it arrived.
   request_.forwarded = needs_no_coroutine() ? std::move(request.payload())
                                             : engine_->endpoint_.keep(std::move(request.payload()));
@@ -156,6 +162,7 @@ void operation::reset() noexcept {
   }
   loaded_.reset();
   hooks_.clear();
+  caller_.reset();
   own_ = {};
   ending_ = {};
   result_ = {};

@@ -5,9 +5,11 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "scoll/bulk/predict.hpp"
+#include "scoll/collective/broadcast_caller.hpp"
 #include "scoll/collective/collective_head.hpp"
 #include "scoll/collective/context.hpp"
 #include "scoll/collective/engine.hpp"
@@ -62,6 +64,8 @@ class operation final : public list_hook<>, public rooted_operation, public pare
 
   // Called on the root.
   void start(std::coroutine_handle<> waiter, stop_token stop);
+  /// Says before the start for whom this node broadcasts, if it is not for itself.
+  void ask_for(node_id caller, std::string_view name) noexcept;
   /// Sets a deadline that has begun before the start.
   void set_limit(time_limit whole) noexcept { times_.limit = whole; }
   const status& result_status() const noexcept { return result_.why; }
@@ -254,6 +258,7 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   hook_set hooks_;
   own_part own_;
   operation_bulk* bulk_ = nullptr;  // null without bulk data
+  std::optional<broadcast_caller> caller_;
   outcome_builder outcome_;
   operation_times times_;
   operation_ending ending_;

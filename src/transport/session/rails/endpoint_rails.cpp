@@ -23,6 +23,10 @@ rail& first_of(const rail_set& rails) noexcept {
   return *rails[0].transport;
 }
 
+std::string words_for(std::string_view rail) {
+  return rail.empty() ? "its transport" : fmt::format("the transport {}", rail);
+}
+
 }  // namespace
 
 endpoint::endpoint(executor& ex, const rail_set& rails, endpoint_options options, endpoint_events& events,
@@ -35,16 +39,23 @@ endpoint::endpoint(executor& ex, const rail_set& rails, endpoint_options options
 
 /// Throws `failure` if a security mode is chosen that a rail cannot carry.
 void endpoint::expect_guarding_rails() const {
-  for (std::size_t i = 0; i < rails() && options_.security != nullptr; ++i) {
+  if (options_.security == nullptr || options_.security->trusts_fabric()) return;
+  for (std::size_t i = 0; i < rails(); ++i) {
     if (rail_at(i).can_guard()) continue;
-    throw failure(make_error(errc::unsupported,
-                             "security.mode {}: connections of the transport {} cannot be guarded",
-                             options_.security->name(), name_of_rail(i)));
+    throw failure(make_error(
+        errc::unsupported, "security.mode {}: {} cannot encrypt; security.fabric = \"trusted\" accepts that",
+        options_.security->name(), words_for(name_of_rail(i))));
   }
 }
 
-/// Connections from other hosts that prove nothing are a choice that is said aloud.
+/// Connections from other hosts that prove nothing, or that are in the clear, are a choice that is said aloud.
 void endpoint::warn_if_unguarded() noexcept {
+  for (std::size_t i = 0; i < rails() && options_.security != nullptr; ++i) {
+    if (rail_at(i).can_guard()) continue;
+    handler_of(traffic_class::urgent)
+        .on_security_news(fmt::format("security.fabric is trusted: what {} carries is in the clear",
+                                      words_for(name_of_rail(i))));
+  }
   if (options_.security != nullptr) return tell_security_news();
   for (std::size_t i = 0; i < rails(); ++i) {
     const std::string bound = rail_at(i).listen_address();
