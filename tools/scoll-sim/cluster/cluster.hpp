@@ -13,8 +13,10 @@
 #include "tools/scoll-sim/calls/errands.hpp"
 #include "tools/scoll-sim/cluster/agreements.hpp"
 #include "tools/scoll-sim/cluster/client_hosts.hpp"
+#include "tools/scoll-sim/guards/cluster_keys.hpp"
 #include "tools/scoll-sim/cluster/freights.hpp"
 #include "tools/scoll-sim/cluster/life.hpp"
+#include "tools/scoll-sim/guards/outsiders.hpp"
 #include "tools/scoll-sim/cluster/records.hpp"
 #include "tools/scoll-sim/coverage.hpp"
 #include "tools/scoll-sim/plan/plan.hpp"
@@ -37,7 +39,8 @@ class cluster final : private ledger {
   cluster& operator=(const cluster&) = delete;
 
   testing::sim_world& world() noexcept { return world_; }
-  std::uint32_t hosts() const noexcept { return world_.hosts(); }
+  /// Without those that are none of the cluster's.
+  std::uint32_t hosts() const noexcept { return static_cast<std::uint32_t>(lives_.size()); }
   /// Null while the host is down or starting.
   life* alive(std::uint32_t host) noexcept { return lives_[host]; }
   const life* alive(std::uint32_t host) const noexcept { return lives_[host]; }
@@ -55,6 +58,10 @@ class cluster final : private ledger {
   bool has_gossip() const noexcept { return datagrams_ != nullptr; }
   /// True if nothing has failed but one of several rails at a time.
   bool only_rails_failed() const noexcept;
+  /// True if nothing has failed but connections.
+  bool only_connections_broke() const noexcept;
+  /// The rails of every host, for messages.
+  std::uint32_t rails() const noexcept { return rails_; }
   /// The time at which the last stall will be over.
   nanoseconds stalled_until() const noexcept { return stalled_until_; }
 
@@ -82,6 +89,12 @@ class cluster final : private ledger {
   freights& carried() noexcept { return freights_; }
   /// Records the shrunk groups that members hold although nobody was given them. Returns true if there are any.
   bool find_shrunk_groups() { return agreements_.find_groups(); }
+  /// The keys of guarded connections; null if connections prove nothing.
+  const cluster_keys* keys() const noexcept { return keys_.get(); }
+  /// Those who try to be taken for nodes; null if there are none.
+  const outsiders* strangers() const noexcept { return outsiders_.get(); }
+  /// The frames that passed over connections which should not have come up.
+  std::uint64_t unbound_frames() const noexcept;
   const std::vector<fault_record>& faults() const noexcept { return faults_; }
   const std::deque<life>& all_lives() const noexcept { return all_lives_; }
   std::deque<life>& all_lives() noexcept { return all_lives_; }
@@ -171,6 +184,12 @@ class cluster final : private ledger {
   void on(const events::settle& e);
   void on(const events::mapped& e);
 
+  // guarding.cpp
+  void guard_connections(const plan& p);
+  void on(const events::rekey& e);
+  void on(const events::outsider& e);
+  void note_guards();
+
   // faults.cpp
   void on(const events::cut& e);
   void on(const events::half_open& e);
@@ -180,6 +199,7 @@ class cluster final : private ledger {
   void on(const events::slow& e);
   void on(const events::narrow& e);
   void on(const events::corrupt& e);
+  void on(const events::forge& e);
   void on(const events::refuse& e);
   void on(const events::stall& e);
   void on(const events::crash& e);
@@ -257,6 +277,8 @@ class cluster final : private ledger {
   std::unique_ptr<testing::sim_network> bulk_network_;
   std::unique_ptr<testing::sim_datagrams> datagrams_;
   gossip::configuration_ptr gossip_shared_;
+  std::unique_ptr<cluster_keys> keys_;
+  std::unique_ptr<outsiders> outsiders_;
   std::vector<testing::sim_clock> clocks_;
   std::vector<std::unique_ptr<testing::sim_disk>> disks_;
   std::array<std::uint64_t, 3> refusals_{};  // of strays, by kind; crashed lives count here to the end

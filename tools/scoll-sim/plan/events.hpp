@@ -6,6 +6,7 @@
 
 #include "scoll/coro/time.hpp"
 #include "tools/scoll-sim/plan/fault_events.hpp"
+#include "tools/scoll-sim/plan/guard_events.hpp"
 #include "tools/scoll-sim/plan/user_events.hpp"
 #include "tools/scoll-sim/plan/world_events.hpp"
 
@@ -24,7 +25,8 @@ using happening =
                  events::repeat_connects, events::lossy, events::verdict, events::bulk_narrow, events::last,
                  events::settle, events::mapped, events::agree, events::shrink, events::revoke,
                  events::within, events::freight, events::remote_memory, events::lose_all, events::clients,
-                 events::rails, events::rail_down, events::remote_bcast>;
+                 events::rails, events::rail_down, events::remote_bcast, events::guards, events::rekey,
+                 events::forge, events::outsider>;
 
 /// An event and its time in the world.
 struct plan_event {
