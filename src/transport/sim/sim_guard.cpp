@@ -11,7 +11,6 @@
 
 namespace scoll::testing {
 
-using transport::cluster_key;
 using wire::detail::load_little;
 using wire::detail::store_little;
 
@@ -67,9 +66,9 @@ struct sim_guard::flight {
   }
 };
 
-sim_guard::sim_guard(side at, const cluster_key& key, std::uint64_t seed,
+sim_guard::sim_guard(side at, const sim_key& key, std::uint64_t seed,
                      std::shared_ptr<sim_guard_counts> counts)
-    : side_(at), secret_(wire::checksum(key.secret)), random_(seed), counts_(std::move(counts)) {}
+    : side_(at), secret_(key.secret), random_(seed), counts_(std::move(counts)) {}
 
 void sim_guard::begin(const transport::hello& opening, const sim_handshake& form) {
   form_ = form;

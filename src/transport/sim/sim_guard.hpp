@@ -23,8 +23,7 @@ class sim_guard final : public transport::link_guard {
  public:
   enum class side : std::uint8_t { connecting, accepting };
 
-  sim_guard(side at, const transport::cluster_key& key, std::uint64_t seed,
-            std::shared_ptr<sim_guard_counts> counts);
+  sim_guard(side at, const sim_key& key, std::uint64_t seed, std::shared_ptr<sim_guard_counts> counts);
   ~sim_guard() override = default;
 
   /// Binds the guard to its hello. The side that connects then has its first flight to say.
@@ -65,11 +64,11 @@ class sim_guard final : public transport::link_guard {
   random_generator random_;
   std::shared_ptr<sim_guard_counts> counts_;
   sim_handshake form_;
-  std::uint8_t rounds_ = 0;            // as the side that connected says
-  std::uint8_t next_ = 0;              // the number of the next flight, from either side
-  std::uint64_t agreed_ = 0;           // over numbers and nonces
-  std::uint64_t transcript_ = 0;       // over every byte
-  std::vector<std::byte> arriving_;    // of a flight
+  std::uint8_t rounds_ = 0;          // as the side that connected says
+  std::uint8_t next_ = 0;            // the number of the next flight, from either side
+  std::uint64_t agreed_ = 0;         // over numbers and nonces
+  std::uint64_t transcript_ = 0;     // over every byte
+  std::vector<std::byte> arriving_;  // of a flight
   std::uint64_t steps_of_flight_ = 0;
   std::uint64_t steps_ = 0;
   std::vector<std::byte> said_;
@@ -79,8 +78,8 @@ class sim_guard final : public transport::link_guard {
   std::uint64_t sealing_key_ = 0, opening_key_ = 0;
   std::uint64_t records_sealed_ = 0, records_opened_ = 0;
   std::span<const std::byte> sealed_;
-  std::vector<std::byte> record_;      // that arrives, and then is handed out
-  std::size_t handed_out_ = 0;         // of it; 0: it is not open
+  std::vector<std::byte> record_;  // that arrives, and then is handed out
+  std::size_t handed_out_ = 0;     // of it; 0: it is not open
 };
 
 }  // namespace scoll::testing

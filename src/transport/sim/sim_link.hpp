@@ -161,7 +161,7 @@ class sim_link final : public transport::link, public list_hook<> {
   bool silent_ = false;
   bool repeats_ = false;
   bool loses_all_ = false;
-  bool heard_ = false;  // somebody has recorded how it begins
+  bool heard_ = false;              // somebody has recorded how it begins
   std::uint64_t taken_ = 0;         // bytes that this end has taken
   std::uint64_t acknowledged_ = 0;  // those that the other end has taken, as far as this one has been told
   delivery timer_;

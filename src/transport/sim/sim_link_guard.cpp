@@ -81,8 +81,8 @@ status sim_link::open_sealed(std::span<const std::byte> bytes, passage& now) noe
     if (!opened) return opened.error();
     if (*opened == 0) return {};
     const std::span<const std::byte> some(plain.data() + filled, *opened);
-    const status fed = assembler_.feed(
-        plain, some, [&](transport::frame_view& frame) { return hand_over(frame, now); });
+    const status fed =
+        assembler_.feed(plain, some, [&](transport::frame_view& frame) { return hand_over(frame, now); });
     if (!fed || !now.alive || now.cut) return fed;
     filled += *opened;
   }

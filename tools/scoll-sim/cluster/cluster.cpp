@@ -72,12 +72,6 @@ void enable(const events::remote_memory& e, testing::sim_network& of_bulk) {
       {std::clamp(e.slabs, 1U, most_slabs), std::clamp(e.slab_bytes, 1U, most_bytes)});
 }
 
-/// In a run with outsiders the world has a host for them.
-std::uint32_t outsiders_of(const plan& p) {
-  return std::ranges::any_of(
-      p.events, [](const plan_event& e) { return std::holds_alternative<events::outsider>(e.what); });
-}
-
 gossip::configuration_ptr shared_by(std::uint32_t hosts, std::uint32_t rails, std::uint32_t places) {
   std::vector<gossip::participant_entry> all(hosts);
   for (std::uint32_t host = 0; host < hosts; ++host) {
@@ -157,7 +151,7 @@ class cluster::witness final : public gossip::event_listener {
 
 cluster::cluster(const plan& p)
     : rails_(rails_of(p)),
-      world_(p.seed, p.hosts + outsiders_of(p)),
+      world_(p.seed, p.hosts + guarding::outsiders_of(p)),
       network_(world_, chunk_bytes(p), world_.hosts() * rails_),
       clocks_(p.hosts),
       lives_(p.hosts),
@@ -194,7 +188,7 @@ void cluster::build(const plan& p) {
     if (const auto* const c = std::get_if<events::clock>(&e.what); c != nullptr && c->host < p.hosts)
       clocks_[c->host] = {c->offset, static_cast<std::int64_t>(c->drift_ppm_biased) - 1'000'000};
   }
-  guard_connections(p);
+  guards_ = guarding::of(p, world_, network_, bulk_network_.get());
   for (const plan_event& e : p.events) {
     if (const auto* const wires = std::get_if<events::wires>(&e.what)) set_up(*wires);
     if (const auto* const how = std::get_if<events::remote_memory>(&e.what))
@@ -243,7 +237,7 @@ task<void> cluster::start(life& l, std::uint64_t power_fails_at) {
   node_options options = small_options(l.host, hosts());
   options.id = guests_.id_of(l.host);
   if (guests_.contain(l.host)) options.role = node_role::client;
-  if (keys_ != nullptr) options.link.security = keys_->made_for(l.host);
+  if (guards_) guards_->guard(l.host, options.link);
   if (power_fails_at != 0) l.files->crash_at(power_fails_at);
   auto chosen = co_await choose_incarnation(*l.files, options, clock);
   if (!chosen && l.files->crashed()) {
@@ -345,6 +339,16 @@ void cluster::carry_out(const plan_event& e) {
   for (const std::uint64_t operand : numbers_of(e.what))
     world_.record(sim_trace::note, 0, e.what.index(), operand);
   std::visit([this](const auto& what) { on(what); }, e.what);
+}
+
+void cluster::on(const events::rekey& e) {
+  if (guards_) guards_->take(e);
+}
+
+void cluster::on(const events::outsider& e) {
+  const life* const visited = living(e.to);
+  if (!guards_ || visited == nullptr) return;
+  guards_->begin(e, place_on_rail(e.to, e.rail % rails_, world_.hosts()), visited->number);
 }
 
 // ---- executions

@@ -13,12 +13,11 @@
 #include "tools/scoll-sim/calls/errands.hpp"
 #include "tools/scoll-sim/cluster/agreements.hpp"
 #include "tools/scoll-sim/cluster/client_hosts.hpp"
-#include "tools/scoll-sim/guards/cluster_keys.hpp"
 #include "tools/scoll-sim/cluster/freights.hpp"
 #include "tools/scoll-sim/cluster/life.hpp"
-#include "tools/scoll-sim/guards/outsiders.hpp"
 #include "tools/scoll-sim/cluster/records.hpp"
 #include "tools/scoll-sim/coverage.hpp"
+#include "tools/scoll-sim/guards/guarding.hpp"
 #include "tools/scoll-sim/plan/plan.hpp"
 
 namespace scoll::sim {
@@ -39,7 +38,6 @@ class cluster final : private ledger {
   cluster& operator=(const cluster&) = delete;
 
   testing::sim_world& world() noexcept { return world_; }
-  /// Without those that are none of the cluster's.
   std::uint32_t hosts() const noexcept { return static_cast<std::uint32_t>(lives_.size()); }
   /// Null while the host is down or starting.
   life* alive(std::uint32_t host) noexcept { return lives_[host]; }
@@ -58,10 +56,6 @@ class cluster final : private ledger {
   bool has_gossip() const noexcept { return datagrams_ != nullptr; }
   /// True if nothing has failed but one of several rails at a time.
   bool only_rails_failed() const noexcept;
-  /// True if nothing has failed but connections.
-  bool only_connections_broke() const noexcept;
-  /// The rails of every host, for messages.
-  std::uint32_t rails() const noexcept { return rails_; }
   /// The time at which the last stall will be over.
   nanoseconds stalled_until() const noexcept { return stalled_until_; }
 
@@ -89,12 +83,7 @@ class cluster final : private ledger {
   freights& carried() noexcept { return freights_; }
   /// Records the shrunk groups that members hold although nobody was given them. Returns true if there are any.
   bool find_shrunk_groups() { return agreements_.find_groups(); }
-  /// The keys of guarded connections; null if connections prove nothing.
-  const cluster_keys* keys() const noexcept { return keys_.get(); }
-  /// Those who try to be taken for nodes; null if there are none.
-  const outsiders* strangers() const noexcept { return outsiders_.get(); }
-  /// The frames that passed over connections which should not have come up.
-  std::uint64_t unbound_frames() const noexcept;
+  const std::optional<guarding>& guards() const noexcept { return guards_; }
   const std::vector<fault_record>& faults() const noexcept { return faults_; }
   const std::deque<life>& all_lives() const noexcept { return all_lives_; }
   std::deque<life>& all_lives() noexcept { return all_lives_; }
@@ -183,12 +172,8 @@ class cluster final : private ledger {
   void on(const events::boot& e) { boot(e.host); }
   void on(const events::settle& e);
   void on(const events::mapped& e);
-
-  // guarding.cpp
-  void guard_connections(const plan& p);
   void on(const events::rekey& e);
   void on(const events::outsider& e);
-  void note_guards();
 
   // faults.cpp
   void on(const events::cut& e);
@@ -277,8 +262,7 @@ class cluster final : private ledger {
   std::unique_ptr<testing::sim_network> bulk_network_;
   std::unique_ptr<testing::sim_datagrams> datagrams_;
   gossip::configuration_ptr gossip_shared_;
-  std::unique_ptr<cluster_keys> keys_;
-  std::unique_ptr<outsiders> outsiders_;
+  std::optional<guarding> guards_;
   std::vector<testing::sim_clock> clocks_;
   std::vector<std::unique_ptr<testing::sim_disk>> disks_;
   std::array<std::uint64_t, 3> refusals_{};  // of strays, by kind; crashed lives count here to the end
@@ -287,7 +271,6 @@ class cluster final : private ledger {
   std::map<std::uint64_t, group_record> groups_;
   std::map<std::uint64_t, broadcast_record> broadcasts_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> namings_;  // under way, by life and group
-  std::uint32_t repeated_namings_ = 0;
   std::vector<told_group> told_;
   std::map<std::uint64_t, events::hooks> failing_;
   std::map<std::uint64_t, events::manner> manners_;
@@ -307,7 +290,7 @@ class cluster final : private ledger {
   agreements agreements_{*this};
   std::vector<fault_record> faults_;
   nanoseconds stalled_until_{0};
-  std::uint32_t undead_ = 0, garbled_ = 0, slanders_ = 0, early_ = 0, rash_ = 0;
+  std::uint32_t undead_ = 0, garbled_ = 0, slanders_ = 0, early_ = 0, rash_ = 0, repeated_namings_ = 0;
   std::vector<std::string> lost_groups_;
   std::uint64_t next_stray_ = first_stray;
   bool burying_ = false;

@@ -35,8 +35,7 @@ void cluster::each_network(Use&& use) {
 template <class Use>
 void cluster::each_path(std::uint32_t from, std::uint32_t to, Use&& use) {
   each_network([&](testing::sim_network& n) {
-    each_place(n, from, to,
-               [&](std::uint32_t here, std::uint32_t there) { use(n.path(here, there)); });
+    each_place(n, from, to, [&](std::uint32_t here, std::uint32_t there) { use(n.path(here, there)); });
   });
 }
 
@@ -78,8 +77,7 @@ void cluster::on(const events::half_open& e) {
   if (!are_two(e.from, e.to)) return;
   note_lasting_fault(pair_of(e.from, e.to));
   each_network([&](testing::sim_network& n) {
-    each_place(n, e.from, e.to,
-               [&](std::uint32_t here, std::uint32_t there) { n.half_open(here, there); });
+    each_place(n, e.from, e.to, [&](std::uint32_t here, std::uint32_t there) { n.half_open(here, there); });
   });
 }
 
@@ -88,8 +86,7 @@ void cluster::on(const events::lose_all& e) {
   if (!are_two(e.from, e.to)) return;
   note_lasting_fault(pair_of(e.from, e.to));
   each_network([&](testing::sim_network& n) {
-    each_place(n, e.from, e.to,
-               [&](std::uint32_t here, std::uint32_t there) { n.lose_all(here, there); });
+    each_place(n, e.from, e.to, [&](std::uint32_t here, std::uint32_t there) { n.lose_all(here, there); });
   });
 }
 
@@ -180,10 +177,6 @@ void cluster::on(const events::rail_down& e) {
 
 bool cluster::only_rails_failed() const noexcept {
   return std::all_of(faults_.begin(), faults_.end(), [](const fault_record& f) { return f.rail_only; });
-}
-
-bool cluster::only_connections_broke() const noexcept {
-  return std::all_of(faults_.begin(), faults_.end(), [](const fault_record& f) { return f.cut_only; });
 }
 
 // ---- paths
@@ -292,7 +285,7 @@ void cluster::note_end() {
     seen_.saw(mark::crossing_connections, n.crossings() != 0);
     seen_.saw(mark::repeated_connection, n.repeated() != 0);
   });
-  note_guards();
+  if (guards_) guards_->note_seen(seen_);
   seen_.saw(mark::gossip, has_gossip());
   seen_.saw(mark::several_rails, rails_ > 1);
   const auto refused = [this](stray_kind kind) { return refusals_[static_cast<std::size_t>(kind)] != 0; };

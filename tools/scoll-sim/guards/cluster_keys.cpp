@@ -1,20 +1,15 @@
 #include "tools/scoll-sim/guards/cluster_keys.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <string>
 
 #include "tools/scoll-sim/plan/draws.hpp"
 
 namespace scoll::sim {
 namespace {
 
-std::string key_text(std::uint64_t seed, std::uint64_t number) {
+testing::sim_key drawn_key(std::uint64_t seed, std::uint32_t number) {
   draws random(seed, "keys", number);
-  std::string text;
-  for (int word = 0; word < 4; ++word) text += fmt::format("{:016x}", random.next());
-  return text + "\n";
+  return {number, random.next()};
 }
 
 }  // namespace
@@ -22,19 +17,23 @@ std::string key_text(std::uint64_t seed, std::uint64_t number) {
 cluster_keys::cluster_keys(const testing::sim_handshake& form, std::uint64_t seed, std::uint32_t hosts)
     : form_(form), seed_(seed), steps_(hosts), present_(hosts) {}
 
-transport::key_ring cluster_keys::ring_after(std::uint32_t step) const {
-  const std::string before = key_text(seed_, 1);
-  const std::string after = key_text(seed_, 2);
-  const std::string rings[]{before, before + after, after + before, after};
-  return transport::key_ring::parse(rings[std::min(step, last_step)]).value();
+testing::sim_ring cluster_keys::ring_after(std::uint32_t step) const {
+  const testing::sim_key before = drawn_key(seed_, 1);
+  const testing::sim_key after = drawn_key(seed_, 2);
+  switch (step) {
+    case 0: return {before};
+    case 1: return {before, after};
+    case 2: return {after, before};
+    default: return {after};
+  }
 }
 
 std::uint32_t cluster_keys::offered_id() const {
-  return ring_after(*std::ranges::max_element(steps_)).sealing().id;
+  return ring_after(*std::ranges::max_element(steps_)).front().id;
 }
 
-transport::key_ring cluster_keys::foreign_ring() const {
-  return transport::key_ring::parse(key_text(seed_, 3)).value();
+testing::sim_key cluster_keys::foreign_key() const {
+  return drawn_key(seed_, 3);
 }
 
 std::shared_ptr<transport::link_security> cluster_keys::made_for(std::uint32_t host) {

@@ -28,17 +28,17 @@ class cluster_keys {
   const testing::sim_handshake& form() const noexcept { return form_; }
   const testing::sim_guard_counts& counts() const noexcept { return *counts_; }
   /// The ring of those who have taken so many steps.
-  transport::key_ring ring_after(std::uint32_t step) const;
+  testing::sim_ring ring_after(std::uint32_t step) const;
   /// The id of the key that the hosts which are furthest offer.
   std::uint32_t offered_id() const;
-  /// A ring that the cluster never has.
-  transport::key_ring foreign_ring() const;
+  /// A key that the cluster never has.
+  testing::sim_key foreign_key() const;
 
  private:
   testing::sim_handshake form_;
   std::uint64_t seed_;
   std::uint64_t lives_ = 0;
-  std::vector<std::uint32_t> steps_;                              // by host
+  std::vector<std::uint32_t> steps_;                             // by host
   std::vector<std::shared_ptr<testing::sim_security>> present_;  // by host: of its latest life
   std::shared_ptr<testing::sim_guard_counts> counts_ = std::make_shared<testing::sim_guard_counts>();
 };

@@ -74,27 +74,22 @@ void outsider_visit::hang_up() noexcept {
 void outsider_visit::begin() {
   constexpr std::uint8_t psk = 1;
   switch (how.manner) {
-    case outsider_manner::without_proof:
-      say_hello(psk);
-      return say_identity();
+    case outsider_manner::without_proof: say_hello(psk); return say_identity();
     case outsider_manner::wrong_secret:
     case outsider_manner::unknown_key:
     case outsider_manner::removed_key:
-      static_cast<void>(transport::guarded_greeting::begin(*link_, *means_.security, transport::lane_id::control));
+      static_cast<void>(
+          transport::guarded_greeting::begin(*link_, *means_.security, transport::lane_id::control));
       return;
     case outsider_manner::replay: return repeat_next();
     case outsider_manner::silent:
     case outsider_manner::cut: return begin_silent();
-    case outsider_manner::downgrade:
-      say_hello(0);
-      return say_identity();
+    case outsider_manner::downgrade: say_hello(0); return say_identity();
     case outsider_manner::endless:
       say_hello(psk);
       for (std::uint64_t i = 0; i < endless_steps; ++i) say_step(step_bytes);
       return;
-    case outsider_manner::overlong:
-      say_hello(psk);
-      return say_step(overlong_bytes);
+    case outsider_manner::overlong: say_hello(psk); return say_step(overlong_bytes);
   }
 }
 

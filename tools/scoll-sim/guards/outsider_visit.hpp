@@ -18,9 +18,9 @@ namespace scoll::sim {
 class outsider_visit final : public transport::connect_events, public transport::link_events {
  public:
   struct means {
-    std::uint32_t key = 0;                                ///< the id of the key that the cluster offers
+    std::uint32_t key = 0;                                 ///< the id of the key that the cluster offers
     std::shared_ptr<transport::link_security> security{};  ///< by which it makes its steps, if it makes any
-    std::vector<std::vector<std::byte>> recorded{};       ///< what a node has written
+    std::vector<std::vector<std::byte>> recorded{};        ///< what a node has written
   };
 
   outsider_visit(testing::sim_world& world, const events::outsider& how, means with, std::uint64_t life);
@@ -29,13 +29,13 @@ class outsider_visit final : public transport::connect_events, public transport:
   outsider_visit& operator=(const outsider_visit&) = delete;
 
   const events::outsider how;
-  const std::uint64_t life;   ///< of the host that it visits, by number
-  nanoseconds came{0};        ///< when its connection was made, in the world's time
-  nanoseconds ended{0};       ///< when it ended
-  bool connected = false;     ///< at any time
-  bool over = false;          ///< the connection has ended, or was never made
-  bool let_in = false;        ///< it was welcomed, or told something that is not for it
-  error refused;              ///< as it was told
+  const std::uint64_t life;  ///< of the host that it visits, by number
+  nanoseconds came{0};       ///< when its connection was made, in the world's time
+  nanoseconds ended{0};      ///< when it ended
+  bool connected = false;    ///< at any time
+  bool over = false;         ///< the connection has ended, or was never made
+  bool let_in = false;       ///< it was welcomed, or told something that is not for it
+  error refused;             ///< as it was told
 
   transport::link_guard* guard() const noexcept { return link_ == nullptr ? nullptr : link_->guard(); }
 

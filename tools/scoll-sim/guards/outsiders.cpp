@@ -8,28 +8,6 @@
 namespace scoll::sim {
 namespace {
 
-/// A security with a key that is not the cluster's, under the id of one that is.
-class forged_security final : public transport::link_security {
- public:
-  forged_security(std::shared_ptr<transport::link_security> own, std::uint32_t claims) noexcept
-      : own_(std::move(own)), claims_(claims) {}
-
-  std::uint8_t mode() const noexcept override { return own_->mode(); }
-  std::string_view name() const noexcept override { return own_->name(); }
-  result<std::unique_ptr<transport::link_guard>> connect(transport::hello& said) noexcept override {
-    auto made = own_->connect(said);
-    said.key = claims_;
-    return made;
-  }
-  result<std::unique_ptr<transport::link_guard>> accept(const transport::hello& said) noexcept override {
-    return own_->accept(said);
-  }
-
- private:
-  std::shared_ptr<transport::link_security> own_;
-  std::uint32_t claims_;
-};
-
 // The greeting has been answered, and the proof has been given.
 constexpr std::size_t writes_of_greeting = 2;
 // Nobody who may stay is turned away so early.
@@ -52,13 +30,12 @@ outsiders::~outsiders() {
 
 std::shared_ptr<transport::link_security> outsiders::security_for(outsider_manner how) const {
   const auto counts = std::make_shared<testing::sim_guard_counts>();  // not those of the nodes
-  const auto with = [&](transport::key_ring ring) {
-    return std::make_shared<testing::sim_security>(keys_.form(), std::move(ring), begun_, counts);
+  const auto with = [&](const testing::sim_ring& ring) {
+    return std::make_shared<testing::sim_security>(keys_.form(), ring, begun_, counts);
   };
   switch (how) {
-    case outsider_manner::wrong_secret:
-      return std::make_shared<forged_security>(with(keys_.foreign_ring()), keys_.offered_id());
-    case outsider_manner::unknown_key: return with(keys_.foreign_ring());
+    case outsider_manner::wrong_secret: return with({{keys_.offered_id(), keys_.foreign_key().secret}});
+    case outsider_manner::unknown_key: return with({keys_.foreign_key()});
     case outsider_manner::removed_key: return with(keys_.ring_after(0));
     default: return nullptr;
   }

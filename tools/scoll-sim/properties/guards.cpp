@@ -20,6 +20,15 @@ bool has_altered_bytes(const cluster& c) {
   return std::ranges::any_of(c.faults(), [](const fault_record& f) { return f.alters; });
 }
 
+/// True if nothing has failed but connections.
+bool only_connections_broke(const cluster& c) {
+  return std::ranges::all_of(c.faults(), &fault_record::cut_only);
+}
+
+bool has_several_rails(const cluster& c, std::uint32_t host) {
+  return c.alive(host)->rails.size() > 1;
+}
+
 /// The life that it visits is still there, and has not stood still since.
 bool is_awaited(const cluster& c, const outsider_visit& v) {
   const life* const visited = c.alive(v.how.to);
@@ -32,7 +41,7 @@ nanoseconds open_for(cluster& c, const outsider_visit& v) {
 }
 
 void nobody_else_is_let_in(cluster& c, violations& found) {
-  for (const outsider_visit& v : c.strangers()->visits()) {
+  for (const outsider_visit& v : c.guards()->strangers()->visits()) {
     if (v.let_in)
       report(found, "only holders of a key are let in", v.how.to,
              fmt::format("an outsider of manner {} was", static_cast<int>(v.how.manner)));
@@ -48,10 +57,11 @@ void nobody_else_is_let_in(cluster& c, violations& found) {
 }
 
 void outsiders_are_turned_away_in_time(cluster& c, violations& found) {
-  for (const outsider_visit& v : c.strangers()->visits()) {
+  for (const outsider_visit& v : c.guards()->strangers()->visits()) {
     if (!is_awaited(c, v)) continue;
     const nanoseconds limit = c.alive(v.how.to)->member->wire().options().hello_limit;
-    const nanoseconds bound = limit + limit / 20 + leave_taking + (c.rails() > 1 ? longest_rail_fault : nanoseconds(0));
+    const nanoseconds bound = limit + limit / 20 + leave_taking +
+                              (has_several_rails(c, v.how.to) ? longest_rail_fault : nanoseconds(0));
     if (open_for(c, v) > bound)
       report(found, "outsiders are turned away in time", v.how.to,
              fmt::format("one of manner {} is there for {} ms", static_cast<int>(v.how.manner),
@@ -62,36 +72,38 @@ void outsiders_are_turned_away_in_time(cluster& c, violations& found) {
 /// So many connections of one address may be there that have not introduced themselves.
 void outsiders_have_few_places(cluster& c, violations& found) {
   std::map<std::uint32_t, std::uint32_t> open;
-  for (const outsider_visit& v : c.strangers()->visits())
+  for (const outsider_visit& v : c.guards()->strangers()->visits())
     open[v.how.to] += is_awaited(c, v) && open_for(c, v) > leave_taking;
   for (const auto& [host, count] : open) {
     if (c.alive(host) == nullptr) continue;
     const std::uint32_t most = c.alive(host)->member->wire().options().handshakes_per_host;
-    if (count > most && c.rails() == 1)
+    if (count > most && !has_several_rails(c, host))
       report(found, "outsiders have few places", host, fmt::format("{} of {}", count, most));
   }
 }
 
 void handshakes_are_bounded(const cluster& c, violations& found) {
-  const testing::sim_guard_counts& count = c.keys()->counts();
+  const testing::sim_guard_counts& count = c.guards()->keys().counts();
   if (count.most_steps > most_steps || count.most_step_bytes > most_step_bytes)
-    report(found, "handshakes are bounded", 0,
-           fmt::format("a guard was given {} steps of up to {} bytes", count.most_steps, count.most_step_bytes));
+    report(
+        found, "handshakes are bounded", 0,
+        fmt::format("a guard was given {} steps of up to {} bytes", count.most_steps, count.most_step_bytes));
 }
 
 /// Whatever was altered on the way, nothing passes between ends that do not have one channel.
 void altered_handshakes_lead_nowhere(const cluster& c, violations& found) {
-  if (c.unbound_frames() != 0)
-    report(found, "an altered handshake leads nowhere", 0, fmt::format("{} frames passed", c.unbound_frames()));
+  if (c.guards()->unbound_frames() != 0)
+    report(found, "an altered handshake leads nowhere", 0,
+           fmt::format("{} frames passed", c.guards()->unbound_frames()));
 }
 
 }  // namespace
 
 void check_guards(cluster& c, violations& found) {
-  if (c.keys() == nullptr) return;
+  if (!c.guards()) return;
   handshakes_are_bounded(c, found);
   altered_handshakes_lead_nowhere(c, found);
-  if (c.strangers() == nullptr) return;
+  if (c.guards()->strangers() == nullptr) return;
   nobody_else_is_let_in(c, found);
   outsiders_are_turned_away_in_time(c, found);
   outsiders_have_few_places(c, found);
@@ -99,14 +111,15 @@ void check_guards(cluster& c, violations& found) {
 
 /// While keys are changed, no honest node is turned away; if nothing but connections breaks, no session is lost.
 void check_keys(const cluster& c, violations& found) {
-  if (c.keys() == nullptr) return;
+  if (!c.guards()) return;
   for (const life& l : c.all_lives()) {
     if (l.member == nullptr) continue;
     const transport::endpoint_statistics& count = l.member->wire().statistics();
-    const bool honest = c.strangers() == nullptr && !has_altered_bytes(c) && c.only_connections_broke();
+    const bool honest =
+        c.guards()->strangers() == nullptr && !has_altered_bytes(c) && only_connections_broke(c);
     if (honest && count.not_authentic != 0)
       report(found, "the honest are believed", l.host, describe(l.member->wire().last_refusal()));
-    if (c.only_connections_broke() && count.sessions_lost + count.bulk_lost != 0)
+    if (only_connections_broke(c) && count.sessions_lost + count.bulk_lost != 0)
       report(found, "a change of keys loses no session", l.host,
              fmt::format("{} sessions lost, and {} times bulk alone", count.sessions_lost, count.bulk_lost));
   }

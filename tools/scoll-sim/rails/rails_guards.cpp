@@ -50,9 +50,8 @@ void rails_guards::check(const testing::sim_network& network,
 
 bool rails_guards::may_be_late() const noexcept {
   const nanoseconds share = plan_.faults_end / (2 * cluster_keys::last_step);
-  return !rekeys_.empty() && std::ranges::any_of(plan_.faults, [&](const rails_fault& f) {
-    return f.until - f.at > share / 2;
-  });
+  return !rekeys_.empty() &&
+         std::ranges::any_of(plan_.faults, [&](const rails_fault& f) { return f.until - f.at > share / 2; });
 }
 
 void rails_guards::note_seen(coverage& seen) const {

@@ -49,8 +49,7 @@ std::string describe_paths(const transport::session& s, time_point now) {
     text += fmt::format("{}{}-{}: {} for {} ms, proof {} ms, {} deaths, {} suspicions, {}",
                         text.empty() ? "" : "; ", each.key().own, each.key().theirs, to_string(each.health()),
                         (now - each.since()) / milliseconds(1), each.proof() / milliseconds(1), each.deaths(),
-                        each.suspicions(),
-                        s.connected_by(traffic_class::call, each.key()) ? "up" : "down");
+                        each.suspicions(), s.connected_by(traffic_class::call, each.key()) ? "up" : "down");
   return text;
 }
 

@@ -51,7 +51,8 @@ class rails_swarm {
     pace();
     for (std::uint32_t h = 0; h < plan_.hosts; ++h)
       hosts_.push_back(std::make_unique<rails_host>(
-          world_, network_, rails_host::particulars{h, plan_.hosts, plan_.rails, plan_.transfers, {}, guards_.made_for(h)}));
+          world_, network_,
+          rails_host::particulars{h, plan_.hosts, plan_.rails, plan_.transfers, {}, guards_.made_for(h)}));
     if (plan_.claimed) claimant_.emplace(world_, network_, plan_, guards_.made_for(plan_.hosts));
     for (std::uint32_t h = 0; h < plan_.hosts; ++h)
       hosts_[h]->home.enter([&] { hosts_[h]->introduce(plan_.misled == h); });
@@ -193,9 +194,10 @@ class rails_swarm {
     if (c.outcome && bounds_.may_fail(c, world_.now())) return;
     if (c.what.kept && times <= 1 && !c.outcome) return;
     if (c.outcome || !c.intact)
-      return violated("nothing is lost while a rail lives",
-                      fmt::format("call {} of host {}: {}; {}", c.what.number, c.what.from,
-                                  describe(c.outcome), describe_paths(hosts_[c.what.from]->to(c.what.to), hosts_[0]->home.now())));
+      return violated(
+          "nothing is lost while a rail lives",
+          fmt::format("call {} of host {}: {}; {}", c.what.number, c.what.from, describe(c.outcome),
+                      describe_paths(hosts_[c.what.from]->to(c.what.to), hosts_[0]->home.now())));
     if (c.ends != 1 || times != 1)
       violated("each once, over all links", fmt::format("call {} arrived {} times", c.what.number, times));
     if (c.ended - c.began > bounds_.of_call(c)) late(c);
