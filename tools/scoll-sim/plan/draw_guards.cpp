@@ -17,7 +17,7 @@ constexpr std::uint64_t crowd = 20;
 void draw_handshake(draft& d) {
   draws random = d.stream("handshake");
   const auto rounds = static_cast<std::uint32_t>(random.between(1, sim_handshake::most_rounds));
-  const std::uint64_t bytes = random.chance(1, 2) ? 0 : random.magnitude(32, 16'000);
+  const std::uint64_t bytes = random.chance(1, 2) ? 0 : random.between(32, 16'000);
   sim_handshake form{rounds, static_cast<std::uint32_t>(bytes)};
   if (!form.fits()) form.flight_bytes %= transport::link_guard::most_step_bytes;
   d.add(nanoseconds(0), events::guards{form.rounds, form.flight_bytes});
