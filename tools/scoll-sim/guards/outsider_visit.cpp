@@ -117,8 +117,13 @@ void outsider_visit::on_frame(transport::frame_view& frame) noexcept {
 void outsider_visit::go_on(const transport::frame_view& frame) noexcept {
   if (how.manner == outsider_manner::replay) return repeat_next();
   if (how.manner == outsider_manner::cut) return hang_up();
-  if (link_->guard() == nullptr || !transport::guarded_greeting::take(*link_, frame)) return;
-  if (transport::guarded_greeting::advance(*link_)) say_identity();
+  if (link_->guard() != nullptr && transport::guarded_greeting::take(*link_, frame)) go_on_proving();
+}
+
+/// Whoever has a key makes its steps, and says who it is when they are made.
+void outsider_visit::go_on_proving() noexcept {
+  if (link_ != nullptr && link_->guard() != nullptr && transport::guarded_greeting::advance(*link_))
+    say_identity();
 }
 
 void outsider_visit::say(std::vector<std::byte> bytes) {
@@ -137,6 +142,7 @@ void outsider_visit::say_waiting() noexcept {
 
 void outsider_visit::on_writable() noexcept {
   say_waiting();
+  go_on_proving();
   hang_up_if_said();
 }
 

@@ -55,6 +55,7 @@ class outsider_visit final : public transport::connect_events, public transport:
   void say_identity();
   void say_step(std::size_t bytes);
   void repeat_next();
+  void go_on_proving() noexcept;
   void hang_up_if_said() noexcept;
   void hang_up() noexcept;
 
