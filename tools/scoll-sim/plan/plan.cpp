@@ -65,7 +65,8 @@ void draft::draw_features() {
   has_.verdicts &= !has_.rails_alone;
   draws guarding = stream("guards");
   // Hardware that reads memory goes past a guard, so that a third of all seeds are guarded.
-  const bool guarded = often ? guarding.chance(2, 3) : guarding.chance(4, 9);
+  const bool plain = options_.work == workload::plain;
+  const bool guarded = often ? guarding.chance(2, 3) : guarding.chance(4, plain ? 12 : 9);
   has_.guards = guarded && !has_.remote_memory;
   has_.guards_alone = has_.guards && !has_.outages && !has_.rails_alone && guarding.chance(1, 4);
   has_.verdicts &= !has_.guards_alone;
