@@ -105,8 +105,8 @@ struct node_options {
   /// Who may call which functions, and who may have which services broadcast. While it is empty, everybody
   /// may do everything.
   call_rights allow{};
-  /// The options of the links. Their `self`, `cluster`, `incarnation` and `security` are overwritten by those
-  /// above.
+  /// The options of the links. Their `self`, `cluster` and `incarnation` are overwritten by those above, and
+  /// so is their `security`, unless `security.mode` is none.
   transport::endpoint_options link{};
 
   status validate() const;

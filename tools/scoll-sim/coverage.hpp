@@ -119,12 +119,34 @@ enum class mark : std::uint8_t {
   memory_moved,             ///< a transfer went on while rails failed
   landing_cut,              ///< a copy of a message was cut off, because another one landed or had arrived
   cancel_held,              ///< a cancel waited for messages that it had overtaken
-  id_refused,     ///< a server with an id that is taken was told so, and so was the one that it asked
-  several_rails,  ///< the nodes of a cluster had several rails
-  rail_left,      ///< messages of a node went over from one rail to another
-  rail_lost,      ///< a node called one of its own rails dead
+  rail_guarded,             ///< the connections of several rails were guarded
+  rail_record_altered,      ///< a guard found altered bytes, and its connection broke
+  rail_keys_changed,        ///< rails were connected while the key was changed
+  id_refused,            ///< a server with an id that is taken was told so, and so was the one that it asked
+  several_rails,         ///< the nodes of a cluster had several rails
+  rail_left,             ///< messages of a node went over from one rail to another
+  rail_lost,             ///< a node called one of its own rails dead
+  guarded,               ///< a guard was proven
+  guard_of_four_rounds,  ///< likewise, by the longest handshake
+  guard_in_parts,        ///< what a side said in a handshake took several steps
+  guard_by_other_key,    ///< a connection was made with another key than the first one of the ring
+  keys_changed,          ///< all hosts have given up the first key
+  handshake_altered,     ///< a proof was wrong because bytes were altered
+  handshake_forged,      ///< a hello or a step was altered, with the right checksums
+  record_altered,        ///< a record was altered
+  outsider_without_proof,  ///< an outsider that gave no proof was turned away
+  outsider_wrong_secret,   ///< so was one that had another secret
+  outsider_unknown_key,    ///< and one with a key that was never in the ring
+  outsider_removed_key,    ///< and one with the key that was given up
+  outsider_replay,         ///< and one that repeated what a node had said
+  outsider_silent,         ///< and one that stopped
+  outsider_cut,            ///< and one that hung up
+  outsider_downgrade,      ///< and one that offered to do without a guard
+  outsider_endless,        ///< and one that came to no end
+  outsider_overlong,       ///< and one whose step was too long
+  outsiders_crowded,       ///< outsiders were turned away because there were too many
 };
-inline constexpr std::size_t marks = static_cast<std::size_t>(mark::rail_lost) + 1;
+inline constexpr std::size_t marks = static_cast<std::size_t>(mark::outsiders_crowded) + 1;
 /// True for what happens only where some hosts are clients: in the workload `ship`.
 constexpr bool is_of_clients(mark m) noexcept {
   return m >= mark::client_served && m <= mark::client_broadcast;

@@ -57,6 +57,7 @@ void play(cluster& c, const plan& p, violations& found) {
     if (found.empty()) check_bounds(c, found);
     if (found.empty()) check_call_bounds(c, found);
     if (found.empty()) check_admissions(c, found);
+    if (found.empty()) check_guards(c, found);
     if (found.empty()) check_revokes_are_prompt(c, found);
   }
 }
@@ -73,6 +74,8 @@ void check_at_rest(cluster& c, violations& found) {
   check_settled(c, found);
   check_calls_settled(c, found);
   check_rights_settled(c, found);
+  check_guards(c, found);
+  check_keys(c, found);
   check_freights_settled(c, found);
   check_groups_settled(c, found);
   check_admissions_settled(c, found);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -64,6 +65,9 @@ struct sim_path {
   nanoseconds refused_until{0};
   /// The next this many pieces arrive altered.
   std::uint32_t corrupt_next = 0;
+  /// Somebody on the way who knows the format, and no key, alters the next this many writes of guarded
+  /// connections that are in the clear: one byte of a hello or of a step, with the right checksums.
+  std::uint32_t forge_next = 0;
   /// The connection breaks after this many more frames have arrived; 0: never.
   std::uint32_t cut_after = 0;
   /// The next this many connections are repeated: what the connecting side writes first, its hello, arrives a
@@ -122,6 +126,7 @@ class sim_network {
     return std::string(address_prefix) + std::to_string(host);
   }
   std::uint32_t hosts() const noexcept { return static_cast<std::uint32_t>(listeners_.size()); }
+  const sim_world& world() const noexcept { return world_; }
 
   /// The path from one host to another, to be changed. From the first call on it no longer follows
   /// `common_path`.
@@ -148,6 +153,17 @@ class sim_network {
   using tamper_function = std::function<bool(std::uint32_t from, std::uint32_t to, std::span<std::byte>)>;
   void set_tamper(tamper_function tamper) { tamper_ = std::move(tamper); }
 
+  /// What the side that connects has written first on a guarded connection, a write after the other.
+  struct recording {
+    std::uint32_t pair = 0;
+    std::uint32_t to = 0;
+    std::vector<std::vector<std::byte>> writes;
+  };
+  /// From now on somebody records how guarded connections begin.
+  void listen_in() noexcept { listens_in_ = true; }
+  /// The latest recording of a connection to a host that has at least `writes` writes; null if there is none.
+  const recording* overheard(std::uint32_t to, std::size_t writes) const noexcept;
+
   /// Gives all rails that are made from now on hardware that reads memory.
   void enable_remote_memory(const sim_remote_memory& how) { remote_memory_ = how; }
   bool has_remote_memory() const noexcept { return remote_memory_.has_value(); }
@@ -162,6 +178,10 @@ class sim_network {
   std::uint64_t crossings() const noexcept { return crossings_; }
   /// The connections that arrived a second time (`sim_path::repeat_connects`).
   std::uint64_t repeated() const noexcept { return repeated_; }
+  /// The hellos and steps that were altered (`sim_path::forge_next`).
+  std::uint64_t forged() const noexcept { return forged_; }
+  /// The frames behind the identity that arrived on a guarded connection whose ends do not have one channel.
+  std::uint64_t unbound_frames() const noexcept { return unbound_frames_; }
 
  private:
   friend class sim_rail;
@@ -178,6 +198,8 @@ class sim_network {
   bool repeats_next_connection(std::uint32_t from, std::uint32_t to);
   void repeat_later(std::uint32_t from, std::uint32_t to, std::span<const transport::frame_parts> first);
   void drop_repetitions() noexcept;
+  void overhear(std::uint32_t pair, std::uint32_t to, bool begins,
+                std::span<const transport::frame_parts> frames);
   bool is_frozen(std::uint32_t host) const noexcept { return frozen_[host]; }
   /// Addresses beyond the hosts of the world are further ones of the same hosts, by turns.
   bool is_up(std::uint32_t address) const noexcept {
@@ -203,6 +225,11 @@ class sim_network {
   std::uint64_t queue_growths_ = 0;
   std::uint64_t crossings_ = 0;
   std::uint64_t repeated_ = 0;
+  std::uint64_t forged_ = 0;
+  bool listens_in_ = false;
+  std::deque<recording> recordings_;  // the latest come last
+  std::uint64_t unbound_frames_ = 0;
+  std::vector<std::byte> plain_, rewritten_;  // of a batch that a guard seals, or somebody alters
   std::optional<sim_remote_memory> remote_memory_;
   std::uint32_t last_pair_ = 0;  // of links
   std::uint32_t last_key_ = 0;   // of rights
@@ -225,6 +252,8 @@ class sim_rail final : public transport::rail {
   status check_address(std::string_view address) const override;
   void connect(const std::string& address, transport::connect_events& waiter) noexcept override;
   void cancel_connect(transport::connect_events& waiter) noexcept override;
+  /// Hardware that reads memory goes past a guard.
+  bool can_guard() const noexcept override { return registrar_ == nullptr; }
   transport::memory_registrar* registrar(std::size_t number) noexcept override;
   std::size_t open() const noexcept override { return open_.inside(); }
   task<void> all_closed() override { co_await open_.emptied(); }

@@ -47,7 +47,8 @@ node_options completed(node_options options) {
 /// It reads the files of the security mode.
 transport::endpoint_options guarded_link_options(const node_options& options) {
   transport::endpoint_options link = link_options(options);
-  link.security = transport::make_security(options.security, options.cluster).value();
+  if (auto made = transport::make_security(options.security, options.cluster).value(); made != nullptr)
+    link.security = std::move(made);
   return link;
 }
 

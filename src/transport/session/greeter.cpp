@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
 #include "transport/io/control_frame.hpp"
 #include "transport/session/client_table.hpp"
 #include "transport/session/greeting_room.hpp"
@@ -28,6 +29,7 @@ std::uint64_t number_of_host(std::string_view peer_name) noexcept {
 endpoint::greeter::greeter(endpoint& owner, link& l, std::uint8_t by, std::uint64_t host) noexcept
     : owner_(owner), link_(&l), rail_(by), host_(host) {
   link_->set_owner(this);
+  if (SCOLL_MUTANT(greeting_untimed, "a connection that says nothing may stay")) return;
   owner_.executor_.arm(timer_, owner_.executor_.now() + owner_.options_.hello_limit);
 }
 
@@ -57,13 +59,18 @@ void endpoint::greeter::refuse(node_id peer, const error& reason) noexcept {
 
 void endpoint::greeter::turn_away(const error& reason) noexcept {
   refuse(0, printable(reason.code(), reason.text()));
+  if (SCOLL_MUTANT(greeting_place_kept, "a connection that is turned away keeps its place"))
+    ++owner_.handshake_count_;
   owner_.finish(*this);
 }
 
 void endpoint::greeter::on_frame(frame_view& frame) noexcept {
   if (opened_) {
     const link_guard* const guard = link_->guard();
-    return guard != nullptr && !guard->opening() ? on_step(frame) : on_introduced(frame);
+    const bool must_prove = guard != nullptr && !guard->opening();
+    const bool goes_on = frame.header.type == frame_type::identity &&
+                         SCOLL_MUTANT(guard_left_out, "an identity is taken though nothing was proven");
+    return must_prove && !goes_on ? on_step(frame) : on_introduced(frame);
   }
   if (const auto s = on_hello(frame); !s) turn_away(s.error());
 }
@@ -131,7 +138,8 @@ void endpoint::accept(link& accepted, std::uint8_t by) noexcept {
     reason =
         make_error(errc::busy, "{} connections have not introduced themselves: link.handshake_limit is {}",
                    handshake_count_, options_.handshake_limit);
-  } else if (of_host > options_.handshakes_per_host) {
+  } else if (of_host > options_.handshakes_per_host &&
+             !SCOLL_MUTANT(greetings_of_host_unbounded, "one host may take all places of a greeting")) {
     reason =
         make_error(errc::busy, "{:.48} has {} connections that say nothing: link.handshakes_per_host is {}",
                    from, of_host, options_.handshakes_per_host);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
 #include "transport/session/greeter.hpp"
 #include "transport/session/guarded_greeting.hpp"
 #include "transport/session/session.hpp"
@@ -22,6 +23,9 @@ status endpoint::greeter::begin_guard(const hello& said) noexcept {
     return make_error(errc::unsupported, "node {} has no security mode {}", owner_.options_.self,
                       said.security);
   const std::uint8_t mode = security == nullptr ? std::uint8_t{0} : security->mode();
+  if (said.security == 0 &&
+      SCOLL_MUTANT(security_none_accepted, "a node with a security mode takes connections that offer none"))
+    return {};
   if (said.security != mode) {
     return make_error(errc::not_authentic, "node {} has security.mode {}, which {:.40} does not use",
                       owner_.options_.self, security == nullptr ? "none" : security->name(), peer_name());

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
 #include "transport/session/frame.hpp"
 #include "transport/wire/checksum.hpp"
 
@@ -10,8 +11,10 @@ namespace scoll::transport {
 
 status link_guard::take_step(std::span<const std::byte> from_peer) noexcept {
   unsent_ = {};
-  if (++steps_ > most_steps) return make_error(errc::malformed, "more than {} steps of a guard", most_steps);
-  if (from_peer.size() > most_step_bytes) {
+  if (++steps_ > most_steps && !SCOLL_MUTANT(guard_steps_unbounded, "a guard takes any number of steps"))
+    return make_error(errc::malformed, "more than {} steps of a guard", most_steps);
+  if (from_peer.size() > most_step_bytes &&
+      !SCOLL_MUTANT(guard_step_bytes_unbounded, "a guard takes steps of any length")) {
     return make_error(errc::malformed, "a step of a guard has {} bytes: {} are allowed", from_peer.size(),
                       most_step_bytes);
   }

@@ -31,6 +31,15 @@ sim_link::sim_link(sim_rail& owner, std::uint32_t remote) noexcept
 void sim_link::write(std::span<const transport::frame_parts> frames) noexcept {
   SCOLL_ASSERT(writable(), "a link takes one batch at a time");
   if (std::exchange(repeats_, false)) network().repeat_later(host(), remote_, frames);
+  const bool forges = outward().forge_next != 0 && guard_ != nullptr;
+  if (!seals() && !forges) return put_out(frames);
+  const transport::frame_parts whole{seals() ? sealed(frames) : forged(frames), {}};
+  put_out({&whole, 1});
+}
+
+void sim_link::put_out(std::span<const transport::frame_parts> frames) noexcept {
+  if (network().listens_in_ && guard_ != nullptr && !guard_->announces())
+    network().overhear(pair_, remote_, !std::exchange(heard_, true), frames);
   if (peer_ != nullptr && loses_all_) {
     // What is written is lost, and its writer does not learn of it.
   } else if (peer_ != nullptr) {
@@ -244,7 +253,7 @@ void sim_link::finish(error reason) noexcept {  // a copy, because it may be a m
 
 void sim_link::die() noexcept {
   if (peer_ != nullptr) peer_->peer_ = nullptr;
-  if (alive_ != nullptr) *alive_ = false;
+  if (passage_ != nullptr) passage_->alive = false;
   if (access_ != nullptr) access_->link_ended();
   timer_.cancel();
   home().unschedule(drained_);
@@ -294,23 +303,36 @@ void sim_link::deliver() noexcept {
   world().record(sim_trace::delivery, host(), (std::uint64_t{remote_} << 32) | c.size, wire::checksum(bytes));
   if (network().tamper_ && !network().tamper_(remote_, host(), bytes))
     return break_both({errc::connection_lost, "the connection was cut"});
-  bool alive = true;
-  bool cut = false;
-  alive_ = &alive;
-  assembler_.set_owner(owner_);
-  const auto s = assembler_.feed(c.bytes, bytes, [&](transport::frame_view& frame) {
-    if (owner_ != nullptr) owner_->on_frame(frame);
-    if (!alive) return false;
-    assembler_.set_owner(owner_);  // an identity hands the link over
-    cut = last_before_cut();
-    return !cut;
-  });
-  if (!alive) return;
-  alive_ = nullptr;
-  if (cut) return break_both({errc::connection_lost, "the connection was cut"});
+  passage now;
+  passage_ = &now;
+  const status s = feed(c.bytes, bytes, now);
+  if (!now.alive) return;
+  passage_ = nullptr;
+  if (now.cut) return break_both({errc::connection_lost, "the connection was cut"});
   if (s) return wake();
   if (peer_ != nullptr) peer_->end_after_queue({errc::connection_lost, "the peer dropped the connection"});
   finish(s.error());
+}
+
+/// With the last frame in the clear a guard begins to open what follows.
+status sim_link::feed(const transport::buffer_ref& from, std::span<const std::byte> bytes,
+                      passage& now) noexcept {
+  if (opens()) return open_sealed(bytes, now);
+  assembler_.set_owner(owner_);
+  const status s = assembler_.feed_some(
+      from, bytes, [&](transport::frame_view& frame) { return hand_over(frame, now) && !opens(); });
+  if (!s || !now.alive || now.cut || !opens()) return s;
+  return open_sealed(bytes, now);
+}
+
+/// True if the link may go on. It may be gone already.
+bool sim_link::hand_over(transport::frame_view& frame, passage& now) noexcept {
+  note_unbound(frame);
+  if (owner_ != nullptr) owner_->on_frame(frame);
+  if (!now.alive) return false;
+  assembler_.set_owner(owner_);  // an identity hands the link over
+  now.cut = last_before_cut();
+  return !now.cut;
 }
 
 bool sim_link::last_before_cut() noexcept {

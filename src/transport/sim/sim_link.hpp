@@ -29,8 +29,14 @@ class sim_link final : public transport::link, public list_hook<> {
   }
 
   bool writable() const noexcept override { return !drained_.scheduled() && !blocked_; }
-  std::size_t batch_bytes() const noexcept override { return 65536; }
-  std::string peer_name() const override { return sim_network::address_of(remote_); }
+  std::size_t batch_bytes() const noexcept override {
+    return guard_ == nullptr ? most_batch_bytes : most_batch_bytes - transport::link_guard::overhead;
+  }
+  /// The number of the connection stands for the port, which tells connections of one host apart.
+  std::string peer_name() const override {
+    return sim_network::address_of(remote_) + ":" + std::to_string(pair_);
+  }
+  bool can_seal() const noexcept override { return rail_.can_guard(); }
   void write(std::span<const transport::frame_parts> frames) noexcept override;
   std::optional<std::uint64_t> acknowledged_bytes() const noexcept override { return acknowledged_; }
   void close() noexcept override;
@@ -66,6 +72,8 @@ class sim_link final : public transport::link, public list_hook<> {
   void wake() noexcept;
 
  private:
+  static constexpr std::size_t most_batch_bytes = 65536;
+
   struct chunk {
     transport::buffer_ref bytes;
     std::size_t size;
@@ -76,6 +84,11 @@ class sim_link final : public transport::link, public list_hook<> {
   struct ending {
     nanoseconds at;
     error reason;
+  };
+  /// What has become of a link while it hands frames over.
+  struct passage {
+    bool alive = true;
+    bool cut = false;
   };
   /// Waits until something is due, and then until the host takes it.
   class delivery final : public timer_node, public sim_waiter {
@@ -102,6 +115,7 @@ class sim_link final : public transport::link, public list_hook<> {
   const sim_path& inward() const noexcept { return network().way(remote_, host()); }
 
   // sending
+  void put_out(std::span<const transport::frame_parts> frames) noexcept;
   void transmit(std::span<const transport::frame_parts> frames) noexcept;
   void send_piece(std::span<const std::byte> bytes, nanoseconds begins, nanoseconds due) noexcept;
   std::span<const std::byte> put(chunk& into, std::span<const std::byte> bytes, nanoseconds due) noexcept;
@@ -124,6 +138,16 @@ class sim_link final : public transport::link, public list_hook<> {
   void deliver() noexcept;
   bool last_before_cut() noexcept;
   void corrupt(std::span<std::byte> bytes) noexcept;
+  status feed(const transport::buffer_ref& from, std::span<const std::byte> bytes, passage& now) noexcept;
+  bool hand_over(transport::frame_view& frame, passage& now) noexcept;
+
+  // sim_link_guard.cpp: what a guard does to bytes
+  bool seals() const noexcept { return guard_ != nullptr && guard_->sealing() && can_seal(); }
+  bool opens() const noexcept { return guard_ != nullptr && guard_->opening() && can_seal(); }
+  std::span<const std::byte> sealed(std::span<const transport::frame_parts> frames) noexcept;
+  std::span<const std::byte> forged(std::span<const transport::frame_parts> frames) noexcept;
+  status open_sealed(std::span<const std::byte> bytes, passage& now) noexcept;
+  void note_unbound(const transport::frame_view& frame) noexcept;
 
   sim_rail& rail_;
   gate_pass open_;
@@ -138,12 +162,13 @@ class sim_link final : public transport::link, public list_hook<> {
   bool silent_ = false;
   bool repeats_ = false;
   bool loses_all_ = false;
+  bool heard_ = false;              // somebody has recorded how it begins
   std::uint64_t taken_ = 0;         // bytes that this end has taken
   std::uint64_t acknowledged_ = 0;  // those that the other end has taken, as far as this one has been told
   delivery timer_;
   member_node<&sim_link::on_drained> drained_{*this};
   std::unique_ptr<ending> ending_;
-  bool* alive_ = nullptr;
+  passage* passage_ = nullptr;
 };
 
 }  // namespace scoll::testing

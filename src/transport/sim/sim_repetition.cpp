@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "scoll/coro/timer.hpp"
+#include "transport/sim/batch_bytes.hpp"
 #include "transport/sim/sim_link.hpp"
 #include "transport/sim/sim_network.hpp"
 
@@ -56,11 +57,30 @@ bool sim_network::repeats_next_connection(std::uint32_t from, std::uint32_t to) 
 void sim_network::repeat_later(std::uint32_t from, std::uint32_t to,
                                std::span<const transport::frame_parts> first) {
   std::vector<std::byte> bytes;
-  for (const transport::frame_parts& frame : first) {
-    frame.each_piece(
-        [&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); });
-  }
+  copy_batch(first, bytes);
   repetitions_.push_back(*new repetition(*this, from, to, std::move(bytes)));
+}
+
+/// A connection of which the beginning has been forgotten is of no use.
+void sim_network::overhear(std::uint32_t pair, std::uint32_t to, bool begins,
+                           std::span<const transport::frame_parts> frames) {
+  constexpr std::size_t most_recordings = 32;
+  constexpr std::size_t most_writes = 8;
+  if (begins) {
+    if (recordings_.size() == most_recordings) recordings_.pop_front();
+    recordings_.push_back({pair, to, {}});
+  }
+  const auto found = std::ranges::find(recordings_, pair, &recording::pair);
+  if (found == recordings_.end()) return;
+  if (found->writes.size() < most_writes) copy_batch(frames, found->writes.emplace_back());
+}
+
+const sim_network::recording* sim_network::overheard(std::uint32_t to, std::size_t writes) const noexcept {
+  const recording* latest = nullptr;
+  for (const recording& r : recordings_) {
+    if (r.to == to && r.writes.size() >= writes) latest = &r;
+  }
+  return latest;
 }
 
 void sim_network::drop_repetitions() noexcept {

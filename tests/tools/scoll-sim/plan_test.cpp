@@ -124,6 +124,32 @@ TEST_CASE("what one subject draws does not depend on whether another draws") {
   }
 }
 
+TEST_CASE("a third of the seeds of each workload with nodes are guarded, and change their keys in order") {
+  for (const workload work : {workload::mixed, workload::plain, workload::ship, workload::bulk}) {
+    int guarded = 0, changed = 0;
+    for (std::uint64_t seed = 1; seed <= 600; ++seed) {
+      const plan p = draw_plan({.seed = seed, .hosts = 5, .work = work});
+      std::vector<std::uint32_t> steps(5);
+      bool guards = false, hardware = false;
+      for (const plan_event& e : p.events) {
+        guards |= std::holds_alternative<events::guards>(e.what);
+        hardware |= std::holds_alternative<events::remote_memory>(e.what);
+        const auto* const key = std::get_if<events::rekey>(&e.what);
+        if (key == nullptr) continue;
+        REQUIRE(key->step == ++steps[key->host]);
+        for (const std::uint32_t other : steps) REQUIRE(other + 1 >= key->step);
+      }
+      REQUIRE_FALSE((guards && hardware));
+      guarded += guards;
+      changed += steps == std::vector<std::uint32_t>(5, 3);
+    }
+    CHECK(guarded > 160);
+    CHECK(guarded < 240);
+    CHECK(3 * changed > guarded);
+    CHECK(3 * changed < 2 * guarded);
+  }
+}
+
 TEST_CASE("the tree of the simulated program keeps the contract of trees") {
   tree_verifier verifier;
   for (std::uint32_t stride = 1; stride <= 9; ++stride) {

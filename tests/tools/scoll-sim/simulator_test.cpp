@@ -73,6 +73,23 @@ TEST_CASE("what may happen to rails is seen to happen") {
   }
 }
 
+TEST_CASE("guards and outsiders are seen in every workload with nodes") {
+  using scoll::sim::mark;
+  for (const std::string work : {"plain", "ship", "bulk"}) {
+    const std::string seeds = slow_build ? "1..8" : "1..150";
+    const answer a =
+        scoll_sim({"--seeds", seeds, "--nodes", "6", "--workload", work, "--jobs", "2", "--json", "--quiet"});
+    INFO(work << '\n' << a.text);
+    REQUIRE(a.status == 0);
+    if (slow_build) continue;
+    for (std::size_t m = static_cast<std::size_t>(mark::guarded); m < scoll::sim::marks; ++m) {
+      const std::string what(to_string(static_cast<mark>(m)));
+      INFO(what);
+      REQUIRE(number_in(a.text, what.c_str()) > 0);
+    }
+  }
+}
+
 TEST_CASE("shipped calls hold in a swarm of faults, and without") {
   const std::string seeds = slow_build ? "1..10" : "1..150";
   for (const std::string nodes : {"3", "8"}) {

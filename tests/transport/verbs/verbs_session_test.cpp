@@ -15,8 +15,8 @@ using scoll::test::fake_verbs_world;
 namespace {
 
 /// Two nodes over simulated devices. Node 1 is host 1.
-struct fixture {
-  explicit fixture(const std::function<void(verbs_options&)>& tune = {}) {
+struct verbs_session {
+  explicit verbs_session(const std::function<void(verbs_options&)>& tune = {}) {
     if (tune) tune(w.options);
     nodes.emplace(w);
   }
@@ -41,7 +41,7 @@ struct fixture {
 }  // namespace
 
 TEST_CASE("messages travel over queue pairs, and the connection below is silent") {
-  fixture f;
+  verbs_session f;
   REQUIRE(f.ask(1));
   const std::uint64_t below = f.w.net.bytes_carried();
   const std::uint64_t sends = f.w.devices.statistics().sends;
@@ -51,7 +51,7 @@ TEST_CASE("messages travel over queue pairs, and the connection below is silent"
 }
 
 TEST_CASE("an idle link sends nothing and gives back what it was promised") {
-  fixture f;
+  verbs_session f;
   for (std::uint64_t i = 1; i < 200; ++i) REQUIRE(f.ask(i, 30000));
   f.w.pass(10s);
   const std::uint64_t sends = f.w.devices.statistics().sends;
@@ -61,7 +61,7 @@ TEST_CASE("an idle link sends nothing and gives back what it was promised") {
 }
 
 TEST_CASE("a message that was delivered, though its sender was told of a failure, is executed once") {
-  fixture f;
+  verbs_session f;
   REQUIRE(f.ask(1));
   f.w.devices.lose_all_after_next(1, 2);
   call c;
@@ -77,7 +77,7 @@ TEST_CASE("a message that was delivered, though its sender was told of a failure
 }
 
 TEST_CASE("a device that refuses a send in the middle of a list costs its link, and no message") {
-  fixture f;
+  verbs_session f;
   REQUIRE(f.ask(1));
   for (std::uint32_t after = 0; after < 12; ++after) {
     const std::uint64_t before = f.links();
@@ -90,7 +90,7 @@ TEST_CASE("a device that refuses a send in the middle of a list costs its link, 
 }
 
 TEST_CASE("the port of a device goes down, for short and for long") {
-  fixture f;
+  verbs_session f;
   REQUIRE(f.ask(1));
   SECTION("for less than the patience: nobody hears of it") {
     const std::uint64_t before = f.links();
@@ -119,7 +119,7 @@ TEST_CASE("the port of a device goes down, for short and for long") {
 }
 
 TEST_CASE("a device that fails is opened again, and the session goes on") {
-  fixture f;
+  verbs_session f;
   REQUIRE(f.ask(1));
   const auto host = GENERATE(1U, 2U);
   f.w.devices.fail_device(host);
@@ -129,7 +129,7 @@ TEST_CASE("a device that fails is opened again, and the session goes on") {
 }
 
 TEST_CASE("connecting fails as long as the port is down, and the error says why") {
-  fixture f;
+  verbs_session f;
   f.w.devices.set_port(1, false);
   CHECK_FALSE(f.ask(1));
   CHECK(f.last.text().find("port 1 of fake0 is down") != std::string_view::npos);
@@ -138,7 +138,7 @@ TEST_CASE("connecting fails as long as the port is down, and the error says why"
 }
 
 TEST_CASE("slow calls to the device delay a link and nothing else") {
-  fixture f;
+  verbs_session f;
   f.w.devices.set_control_time(50ms);
   CHECK(f.ask(1));
   f.w.devices.set_control_time(500ms);
@@ -169,7 +169,7 @@ TEST_CASE("a peer that is not on RDMA is refused, and says so") {
 }
 
 TEST_CASE("more links than there are places for are refused, and the setting is named") {
-  fixture f([](verbs_options& o) { o.receive_slots = 16; });  // 12 to share out: three links
+  verbs_session f([](verbs_options& o) { o.receive_slots = 16; });  // 12 to share out: three links
   std::vector<std::unique_ptr<node>> others;
   REQUIRE(f.ask(1));
   error refused;
@@ -186,7 +186,7 @@ TEST_CASE("more links than there are places for are refused, and the setting is 
 }
 
 TEST_CASE("services that hold what has arrived do not stop what comes next") {
-  fixture f([](verbs_options& o) { o.receive_slots = 64; });
+  verbs_session f([](verbs_options& o) { o.receive_slots = 64; });
   f.right().in.hold = true;
   std::vector<std::unique_ptr<call>> calls;
   for (std::uint64_t i = 0; i < 200; ++i) {

@@ -72,12 +72,12 @@ void enable(const events::remote_memory& e, testing::sim_network& of_bulk) {
       {std::clamp(e.slabs, 1U, most_slabs), std::clamp(e.slab_bytes, 1U, most_bytes)});
 }
 
-gossip::configuration_ptr shared_by(std::uint32_t hosts, std::uint32_t rails) {
+gossip::configuration_ptr shared_by(std::uint32_t hosts, std::uint32_t rails, std::uint32_t places) {
   std::vector<gossip::participant_entry> all(hosts);
   for (std::uint32_t host = 0; host < hosts; ++host) {
     if (rails > 1) all[host].id = host + 1;
     for (std::uint32_t i = 0; i < rails; ++i)
-      all[host].addresses.push_back(testing::sim_network::address_of(place_on_rail(host, i, hosts)));
+      all[host].addresses.push_back(testing::sim_network::address_of(place_on_rail(host, i, places)));
   }
   return gossip::configuration::of_entries(std::move(all), gossip::least_interval).value();
 }
@@ -151,8 +151,8 @@ class cluster::witness final : public gossip::event_listener {
 
 cluster::cluster(const plan& p)
     : rails_(rails_of(p)),
-      world_(p.seed, p.hosts),
-      network_(world_, chunk_bytes(p), p.hosts * rails_),
+      world_(p.seed, p.hosts + guarding::outsiders_of(p)),
+      network_(world_, chunk_bytes(p), world_.hosts() * rails_),
       clocks_(p.hosts),
       lives_(p.hosts),
       fallen_(p.hosts) {
@@ -180,7 +180,7 @@ void cluster::build(const plan& p) {
       bulk_network_ = std::make_unique<testing::sim_network>(world_, chunk_bytes(p));
     if (std::holds_alternative<events::gossip>(e.what) && datagrams_ == nullptr) {
       datagrams_ = std::make_unique<testing::sim_datagrams>(network_);
-      gossip_shared_ = shared_by(p.hosts, rails_);
+      gossip_shared_ = shared_by(p.hosts, rails_, world_.hosts());
       has_liveness_ = true;
     }
     if (const auto* const old = std::get_if<events::old_servers>(&e.what)) old_servers_ = old->hosts;
@@ -188,6 +188,7 @@ void cluster::build(const plan& p) {
     if (const auto* const c = std::get_if<events::clock>(&e.what); c != nullptr && c->host < p.hosts)
       clocks_[c->host] = {c->offset, static_cast<std::int64_t>(c->drift_ppm_biased) - 1'000'000};
   }
+  guards_ = guarding::of(p, world_, network_, bulk_network_.get());
   for (const plan_event& e : p.events) {
     if (const auto* const wires = std::get_if<events::wires>(&e.what)) set_up(*wires);
     if (const auto* const how = std::get_if<events::remote_memory>(&e.what))
@@ -200,7 +201,7 @@ void cluster::set_up(const events::wires& e) {
   for (testing::sim_network* const n : {&network_, bulk_network_.get()}) {
     const std::uint32_t places = n == nullptr ? 0 : n->hosts();
     for (std::uint32_t pair = 0; pair < places * places; ++pair) {
-      const std::uint32_t from = pair / places % hosts(), to = pair % places % hosts();
+      const std::uint32_t from = pair / places % world_.hosts(), to = pair % places % world_.hosts();
       auto& model = n->path(pair / places, pair % places).model;
       model.latency = from / rack == to / rack ? e.near_latency : e.far_latency;
       model.jitter = e.jitter;
@@ -236,6 +237,7 @@ task<void> cluster::start(life& l, std::uint64_t power_fails_at) {
   node_options options = small_options(l.host, hosts());
   options.id = guests_.id_of(l.host);
   if (guests_.contain(l.host)) options.role = node_role::client;
+  if (guards_) guards_->guard(l.host, options.link);
   if (power_fails_at != 0) l.files->crash_at(power_fails_at);
   auto chosen = co_await choose_incarnation(*l.files, options, clock);
   if (!chosen && l.files->crashed()) {
@@ -337,6 +339,16 @@ void cluster::carry_out(const plan_event& e) {
   for (const std::uint64_t operand : numbers_of(e.what))
     world_.record(sim_trace::note, 0, e.what.index(), operand);
   std::visit([this](const auto& what) { on(what); }, e.what);
+}
+
+void cluster::on(const events::rekey& e) {
+  if (guards_) guards_->take(e);
+}
+
+void cluster::on(const events::outsider& e) {
+  const life* const visited = living(e.to);
+  if (!guards_ || visited == nullptr) return;
+  guards_->begin(e, place_on_rail(e.to, e.rail % rails_, world_.hosts()), visited->number);
 }
 
 // ---- executions

@@ -17,6 +17,7 @@
 #include "tools/scoll-sim/cluster/life.hpp"
 #include "tools/scoll-sim/cluster/records.hpp"
 #include "tools/scoll-sim/coverage.hpp"
+#include "tools/scoll-sim/guards/guarding.hpp"
 #include "tools/scoll-sim/plan/plan.hpp"
 
 namespace scoll::sim {
@@ -37,7 +38,7 @@ class cluster final : private ledger {
   cluster& operator=(const cluster&) = delete;
 
   testing::sim_world& world() noexcept { return world_; }
-  std::uint32_t hosts() const noexcept { return world_.hosts(); }
+  std::uint32_t hosts() const noexcept { return static_cast<std::uint32_t>(lives_.size()); }
   /// Null while the host is down or starting.
   life* alive(std::uint32_t host) noexcept { return lives_[host]; }
   const life* alive(std::uint32_t host) const noexcept { return lives_[host]; }
@@ -82,6 +83,7 @@ class cluster final : private ledger {
   freights& carried() noexcept { return freights_; }
   /// Records the shrunk groups that members hold although nobody was given them. Returns true if there are any.
   bool find_shrunk_groups() { return agreements_.find_groups(); }
+  const std::optional<guarding>& guards() const noexcept { return guards_; }
   const std::vector<fault_record>& faults() const noexcept { return faults_; }
   const std::deque<life>& all_lives() const noexcept { return all_lives_; }
   std::deque<life>& all_lives() noexcept { return all_lives_; }
@@ -170,6 +172,8 @@ class cluster final : private ledger {
   void on(const events::boot& e) { boot(e.host); }
   void on(const events::settle& e);
   void on(const events::mapped& e);
+  void on(const events::rekey& e);
+  void on(const events::outsider& e);
 
   // faults.cpp
   void on(const events::cut& e);
@@ -180,6 +184,7 @@ class cluster final : private ledger {
   void on(const events::slow& e);
   void on(const events::narrow& e);
   void on(const events::corrupt& e);
+  void on(const events::forge& e);
   void on(const events::refuse& e);
   void on(const events::stall& e);
   void on(const events::crash& e);
@@ -257,6 +262,7 @@ class cluster final : private ledger {
   std::unique_ptr<testing::sim_network> bulk_network_;
   std::unique_ptr<testing::sim_datagrams> datagrams_;
   gossip::configuration_ptr gossip_shared_;
+  std::optional<guarding> guards_;
   std::vector<testing::sim_clock> clocks_;
   std::vector<std::unique_ptr<testing::sim_disk>> disks_;
   std::array<std::uint64_t, 3> refusals_{};  // of strays, by kind; crashed lives count here to the end
@@ -265,7 +271,6 @@ class cluster final : private ledger {
   std::map<std::uint64_t, group_record> groups_;
   std::map<std::uint64_t, broadcast_record> broadcasts_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> namings_;  // under way, by life and group
-  std::uint32_t repeated_namings_ = 0;
   std::vector<told_group> told_;
   std::map<std::uint64_t, events::hooks> failing_;
   std::map<std::uint64_t, events::manner> manners_;
@@ -285,7 +290,7 @@ class cluster final : private ledger {
   agreements agreements_{*this};
   std::vector<fault_record> faults_;
   nanoseconds stalled_until_{0};
-  std::uint32_t undead_ = 0, garbled_ = 0, slanders_ = 0, early_ = 0, rash_ = 0;
+  std::uint32_t undead_ = 0, garbled_ = 0, slanders_ = 0, early_ = 0, rash_ = 0, repeated_namings_ = 0;
   std::vector<std::string> lost_groups_;
   std::uint64_t next_stray_ = first_stray;
   bool burying_ = false;

@@ -11,14 +11,10 @@ namespace {
 using testing::sim_crash;
 using testing::sim_path;
 
-number_set pair_of(std::uint32_t a, std::uint32_t b) {
-  return number_set::of(a) | number_set::of(b);
-}
-
-/// The addresses by which a network connects two of `hosts` hosts.
+/// The addresses by which a network connects two hosts.
 template <class Use>
-void each_place(testing::sim_network& n, std::uint32_t hosts, std::uint32_t from, std::uint32_t to,
-                Use&& use) {
+void each_place(testing::sim_network& n, std::uint32_t from, std::uint32_t to, Use&& use) {
+  const std::uint32_t hosts = n.world().hosts();
   for (std::uint32_t here = from; here < n.hosts(); here += hosts) {
     for (std::uint32_t there = to; there < n.hosts(); there += hosts) use(here, there);
   }
@@ -39,8 +35,7 @@ void cluster::each_network(Use&& use) {
 template <class Use>
 void cluster::each_path(std::uint32_t from, std::uint32_t to, Use&& use) {
   each_network([&](testing::sim_network& n) {
-    each_place(n, hosts(), from, to,
-               [&](std::uint32_t here, std::uint32_t there) { use(n.path(here, there)); });
+    each_place(n, from, to, [&](std::uint32_t here, std::uint32_t there) { use(n.path(here, there)); });
   });
 }
 
@@ -66,13 +61,14 @@ void cluster::note_lasting_fault(number_set on) {
 
 void cluster::cut_all(std::uint32_t a, std::uint32_t b) {
   each_network([&](testing::sim_network& n) {
-    each_place(n, hosts(), a, b, [&](std::uint32_t here, std::uint32_t there) { n.cut(here, there); });
+    each_place(n, a, b, [&](std::uint32_t here, std::uint32_t there) { n.cut(here, there); });
   });
 }
 
 void cluster::on(const events::cut& e) {
   if (!are_two(e.from, e.to)) return;
   note_fault(pair_of(e.from, e.to), {});
+  faults_.back().cut_only = true;
   cut_all(e.from, e.to);
 }
 
@@ -81,8 +77,7 @@ void cluster::on(const events::half_open& e) {
   if (!are_two(e.from, e.to)) return;
   note_lasting_fault(pair_of(e.from, e.to));
   each_network([&](testing::sim_network& n) {
-    each_place(n, hosts(), e.from, e.to,
-               [&](std::uint32_t here, std::uint32_t there) { n.half_open(here, there); });
+    each_place(n, e.from, e.to, [&](std::uint32_t here, std::uint32_t there) { n.half_open(here, there); });
   });
 }
 
@@ -91,8 +86,7 @@ void cluster::on(const events::lose_all& e) {
   if (!are_two(e.from, e.to)) return;
   note_lasting_fault(pair_of(e.from, e.to));
   each_network([&](testing::sim_network& n) {
-    each_place(n, hosts(), e.from, e.to,
-               [&](std::uint32_t here, std::uint32_t there) { n.lose_all(here, there); });
+    each_place(n, e.from, e.to, [&](std::uint32_t here, std::uint32_t there) { n.lose_all(here, there); });
   });
 }
 
@@ -165,9 +159,9 @@ void cluster::on(const events::rail_down& e) {
   const std::uint32_t failed = e.rail % rails_;
   for (std::uint32_t host = 0; host < hosts(); ++host) {
     if (host != e.host && !e.all_hosts) continue;
-    const std::uint32_t here = place_on_rail(host, failed, hosts());
+    const std::uint32_t here = place_on_rail(host, failed, world_.hosts());
     for (std::uint32_t there = 0; there < network_.hosts(); ++there) {
-      if (there % hosts() == host) continue;
+      if (there % world_.hosts() == host) continue;
       sim_path& out = network_.path(here, there);
       sim_path& in = network_.path(there, here);
       if (e.how == rail_end::refused) {
@@ -232,6 +226,14 @@ void cluster::on(const events::corrupt& e) {
   each_path(e.from, e.to, [&](sim_path& p) { p.corrupt_next += e.pieces; });
 }
 
+/// The next connection may be made late.
+void cluster::on(const events::forge& e) {
+  if (!are_two(e.from, e.to)) return;
+  note_lasting_fault(pair_of(e.from, e.to));
+  faults_.back().alters = true;
+  each_path(e.from, e.to, [&](sim_path& p) { p.forge_next += e.writes; });
+}
+
 void cluster::on(const events::lossy& e) {
   const std::uint32_t places = network_.hosts();
   for (std::uint32_t pair = 0; pair < places * places; ++pair)
@@ -283,6 +285,7 @@ void cluster::note_end() {
     seen_.saw(mark::crossing_connections, n.crossings() != 0);
     seen_.saw(mark::repeated_connection, n.repeated() != 0);
   });
+  if (guards_) guards_->note_seen(seen_);
   seen_.saw(mark::gossip, has_gossip());
   seen_.saw(mark::several_rails, rails_ > 1);
   const auto refused = [this](stray_kind kind) { return refusals_[static_cast<std::size_t>(kind)] != 0; };

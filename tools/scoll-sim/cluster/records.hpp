@@ -146,6 +146,7 @@ struct fault_record {
   bool stalls = false;     ///< the host itself stood still
   bool alters = false;     ///< bytes were altered
   bool bulk_only = false;  ///< only the transport of bulk data suffers
+  bool cut_only = false;   ///< a connection broke, and nothing else happened
   bool rail_only = false;  ///< one of several rails fails: everything goes on, if later
 
   /// True if no message is lost by it.

@@ -40,6 +40,8 @@ struct features {
   bool rails_alone = false;    ///< rails fail, and nothing else does
   bool clients = false;        ///< some nodes are clients
   bool remote_memory = false;  ///< hardware reads the memory of peers
+  bool guards = false;         ///< connections are guarded
+  bool guards_alone = false;   ///< only connections break, while the key is changed
   bool outages = false;        ///< the transport of bulk data fails, and nothing else does
   bool gossip = false;         ///< the nodes follow a gossip
   bool verdicts = false;       ///< liveness is invented
@@ -114,6 +116,7 @@ void draw_liveness(draft& d);
 /// True if `draw_liveness` lets hosts hear of deaths that did not happen.
 bool has_wrong_verdicts(const draft& d);
 void draw_agreements(draft& d);
+void draw_guards(draft& d);
 
 inline nanoseconds from_us(std::uint64_t us) noexcept {
   return std::chrono::microseconds(static_cast<std::int64_t>(us));

@@ -132,7 +132,8 @@ void draw_hauls(draft& d) {
   const std::uint64_t wanted = d.mixed() ? random.between(20, 60) : random.between(60, 120);
   const std::uint32_t first = d.host(random);
   const auto among = static_cast<std::uint32_t>(std::min<std::uint64_t>(d.hosts(), random.between(2, 5)));
-  const bool disturbed = random.chance(1, 2) && d.swarm() && !d.has().outages && !d.has().rails_alone;
+  const bool disturbed =
+      random.chance(1, 2) && d.swarm() && !d.has().outages && !d.has().rails_alone && !d.has().guards_alone;
   std::uint64_t number = first_haul;
   while (number < first_haul + wanted) {
     const nanoseconds at = d.beginning() + random.moment(milliseconds(5), d.horizon);

@@ -117,7 +117,7 @@ void draw_late_greeting(draft& d) {
 }  // namespace
 
 void draw_faults(draft& d) {
-  if (d.quiet || d.hosts() < 2 || d.has().outages || d.has().rails_alone) return;
+  if (d.quiet || d.hosts() < 2 || d.has().outages || d.has().rails_alone || d.has().guards_alone) return;
   draws random = d.stream("faults");
   const bool swarm = d.options().faults == fault_profile::swarm;
   const std::vector<fault_kind> mix = draw_mixture(d, random);

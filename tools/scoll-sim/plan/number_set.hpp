@@ -86,4 +86,8 @@ class number_set {
   std::array<std::uint64_t, limit / word_bits> words_{};
 };
 
+constexpr number_set pair_of(std::uint32_t a, std::uint32_t b) noexcept {
+  return number_set::of(a) | number_set::of(b);
+}
+
 }  // namespace scoll::sim

@@ -63,6 +63,13 @@ void draft::draw_features() {
   has_.rails = has_rails ? static_cast<std::uint32_t>(several.between(2, 3)) : 1;
   has_.rails_alone = has_rails && several.chance(1, 2);
   has_.verdicts &= !has_.rails_alone;
+  draws guarding = stream("guards");
+  // Hardware that reads memory goes past a guard, so that a third of all seeds are guarded.
+  const bool plain = options_.work == workload::plain;
+  const bool guarded = often ? guarding.chance(2, 3) : guarding.chance(4, plain ? 12 : 9);
+  has_.guards = guarded && !has_.remote_memory;
+  has_.guards_alone = has_.guards && !has_.outages && !has_.rails_alone && guarding.chance(1, 4);
+  has_.verdicts &= !has_.guards_alone;
   if (!mixed()) return;
   has_.adopted_groups = random.chance(1, 2);
   has_.own_trees = random.chance(1, 2);
@@ -157,6 +164,7 @@ plan draw_plan(const plan_options& options) {
   draw_revokes(d);
   draw_liveness(d);
   draw_agreements(d);
+  draw_guards(d);
   return d.finished();
 }
 

@@ -38,6 +38,8 @@ constexpr std::uint64_t greatest() {
     return static_cast<std::uint64_t>(service_kind::versioned);
   } else if constexpr (std::is_same_v<T, stray_kind>) {
     return static_cast<std::uint64_t>(stray_kind::orderer);
+  } else if constexpr (std::is_same_v<T, outsider_manner>) {
+    return outsider_manners - 1;
   } else if constexpr (std::is_enum_v<T>) {
     return 2;  // each of the other kinds has three values
   } else if constexpr (duration<T>) {

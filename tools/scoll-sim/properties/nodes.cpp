@@ -190,7 +190,7 @@ void check_settled(cluster& c, violations& found) {
 }
 
 void check_bounds(cluster& c, violations& found) {
-  if (c.world().livelocked() != c.hosts())
+  if (c.world().livelocked() != c.world().hosts())
     report(found, "no livelock", c.world().livelocked(), "ran without end at one point in time");
   for (std::uint32_t host = 0; host < c.hosts(); ++host) {
     life* const l = c.alive(host);

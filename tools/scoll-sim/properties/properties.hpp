@@ -36,6 +36,9 @@ void check_admissions(cluster& c, violations& found);
 /// Without faults, all members hear of a revoke soon.
 void check_revokes_are_prompt(cluster& c, violations& found);
 
+/// Guarded connections, and outsiders.
+void check_guards(cluster& c, violations& found);
+
 // When all activity has ended, whatever happened.
 void check_broadcasts(const cluster& c, violations& found);
 void check_calls(const cluster& c, violations& found);
@@ -46,6 +49,8 @@ void check_revokes(const cluster& c, violations& found);
 void check_hauls(const cluster& c, violations& found);
 /// Hardware that reads the memory of peers.
 void check_rights(const cluster& c, violations& found);
+/// The change of keys.
+void check_keys(const cluster& c, violations& found);
 /// The bulk data of broadcasts.
 void check_freights(cluster& c, violations& found);
 /// The outcomes of agreements, and the groups that shrinks have made.

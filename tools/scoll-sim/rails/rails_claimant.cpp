@@ -15,8 +15,11 @@ constexpr std::string_view one_server = "an id belongs to one server";
 
 }  // namespace
 
-rails_claimant::rails_claimant(testing::sim_world& world, testing::sim_network& network, const rails_plan& p)
-    : world_(world), plan_(p), self_(world, network, {p.hosts, p.hosts, p.rails, false, p.claimed}) {
+rails_claimant::rails_claimant(testing::sim_world& world, testing::sim_network& network, const rails_plan& p,
+                               std::shared_ptr<transport::link_security> security)
+    : world_(world),
+      plan_(p),
+      self_(world, network, {p.hosts, p.hosts, p.rails, false, p.claimed, std::move(security)}) {
   self_.home.enter([this] { self_.introduce(false); });
 }
 

@@ -16,8 +16,10 @@ namespace scoll::sim {
 class rails_claimant {
  public:
   using hosts = std::vector<std::unique_ptr<rails_host>>;
-  /// `plan` says whose id it has; the world has one host more than the plan.
-  rails_claimant(testing::sim_world& world, testing::sim_network& network, const rails_plan& p);
+  /// `plan` says whose id it has; the world has one host more than the plan. `security` is that of a host of
+  /// the cluster, or null.
+  rails_claimant(testing::sim_world& world, testing::sim_network& network, const rails_plan& p,
+                 std::shared_ptr<transport::link_security> security);
 
   /// Calls one of the others, unless it waits for an answer.
   void call();

@@ -46,6 +46,7 @@ rails_host::rails_host(testing::sim_world& world, testing::sim_network& network,
   options.self = who.claims.value_or(who.host) + 1;
   options.cluster = "rails";
   options.incarnation = who.claims ? 2 : 1;  // the younger one
+  options.security = who.security;
   wire = std::make_unique<transport::endpoint>(home, set_, options, *this);
   if (!who.transfers) wire->route(transport::traffic_class::bulk, *this);
   wire->listen("").value();

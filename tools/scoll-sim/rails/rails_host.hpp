@@ -55,6 +55,7 @@ class rails_host final : public transport::endpoint_events {
     bool transfers = false;  ///< class bulk moves memory
     std::optional<std::uint32_t> claims =
         std::nullopt;  ///< the host whose id it has, though that is another one
+    std::shared_ptr<transport::link_security> security{};  ///< null: its connections prove nothing
   };
   rails_host(testing::sim_world& world, testing::sim_network& network, const particulars& who);
   ~rails_host();

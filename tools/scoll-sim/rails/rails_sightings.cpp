@@ -1,5 +1,9 @@
 #include "tools/scoll-sim/rails/rails_sightings.hpp"
 
+#include <fmt/format.h>
+
+#include <chrono>
+
 namespace scoll::sim {
 
 using transport::traffic_class;
@@ -27,6 +31,26 @@ void note_crossed(const rails_plan& p, std::vector<std::unique_ptr<rails_host>>&
       }
     }
   }
+}
+
+void note_counts(const std::vector<std::unique_ptr<rails_host>>& hosts, coverage& seen) {
+  for (const auto& h : hosts) {
+    const transport::endpoint_statistics& count = h->wire->statistics();
+    seen.saw(mark::bulk_striped, count.stripes_joined != 0);
+    seen.saw(mark::landing_cut, count.landings_cut != 0);
+    seen.saw(mark::cancel_held, count.cancels_held != 0);
+  }
+}
+
+std::string describe_paths(const transport::session& s, time_point now) {
+  using std::chrono::milliseconds;
+  std::string text;
+  for (const transport::path& each : s.paths())
+    text += fmt::format("{}{}-{}: {} for {} ms, proof {} ms, {} deaths, {} suspicions, {}",
+                        text.empty() ? "" : "; ", each.key().own, each.key().theirs, to_string(each.health()),
+                        (now - each.since()) / milliseconds(1), each.proof() / milliseconds(1), each.deaths(),
+                        each.suspicions(), s.connected_by(traffic_class::call, each.key()) ? "up" : "down");
+  return text;
 }
 
 }  // namespace scoll::sim

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "tools/scoll-sim/coverage.hpp"
@@ -13,5 +14,11 @@ namespace scoll::sim {
 void note_use(const transport::session& s, const rails_plan& p, nanoseconds now, coverage& seen);
 /// Notes connections that arrived at another rail than they named.
 void note_crossed(const rails_plan& p, std::vector<std::unique_ptr<rails_host>>& hosts, coverage& seen);
+
+/// Notes what the endpoints have counted.
+void note_counts(const std::vector<std::unique_ptr<rails_host>>& hosts, coverage& seen);
+
+/// The paths to a peer, and what has become of them, for a report.
+std::string describe_paths(const transport::session& s, time_point now);
 
 }  // namespace scoll::sim

@@ -15,6 +15,7 @@
 #include "tools/scoll-sim/rails/rails_bounds.hpp"
 #include "tools/scoll-sim/rails/rails_claimant.hpp"
 #include "tools/scoll-sim/rails/rails_faults.hpp"
+#include "tools/scoll-sim/rails/rails_guards.hpp"
 #include "tools/scoll-sim/rails/rails_hints.hpp"
 #include "tools/scoll-sim/rails/rails_host.hpp"
 #include "tools/scoll-sim/rails/rails_sightings.hpp"
@@ -43,14 +44,16 @@ class rails_swarm {
       : plan_(draw_rails(p)),
         world_(p.seed, plan_.hosts + plan_.claimed.has_value(), false),  // addresses are more than hosts
         network_(world_, 4096, (plan_.hosts + plan_.claimed.has_value()) * plan_.rails),
-        random_(p.seed, "rails calls") {
+        random_(p.seed, "rails calls"),
+        guards_(p.seed, plan_) {
     world_.observe(observer);
     network_.common_path().model.latency = microseconds(static_cast<std::int64_t>(random_.between(5, 500)));
     pace();
     for (std::uint32_t h = 0; h < plan_.hosts; ++h)
       hosts_.push_back(std::make_unique<rails_host>(
-          world_, network_, rails_host::particulars{h, plan_.hosts, plan_.rails, plan_.transfers}));
-    if (plan_.claimed) claimant_.emplace(world_, network_, plan_);
+          world_, network_,
+          rails_host::particulars{h, plan_.hosts, plan_.rails, plan_.transfers, {}, guards_.made_for(h)}));
+    if (plan_.claimed) claimant_.emplace(world_, network_, plan_, guards_.made_for(plan_.hosts));
     for (std::uint32_t h = 0; h < plan_.hosts; ++h)
       hosts_[h]->home.enter([&] { hosts_[h]->introduce(plan_.misled == h); });
     bulk_ = random_.chance(1, 2) && !plan_.transfers;
@@ -117,6 +120,8 @@ class rails_swarm {
     if (transfers_ != nullptr) transfers_->check(bounds_.of_transfer());
     for (auto& h : hosts_) check_host(*h);
     hints_.pass(world_.now(), report_.found);
+    guards_.pass(world_.now());
+    guards_.check(network_, hosts_, report_.found);
     verdicts_.check(world_.now(), report_.found);
     note_seen();
   }
@@ -189,9 +194,10 @@ class rails_swarm {
     if (c.outcome && bounds_.may_fail(c, world_.now())) return;
     if (c.what.kept && times <= 1 && !c.outcome) return;
     if (c.outcome || !c.intact)
-      return violated("nothing is lost while a rail lives",
-                      fmt::format("call {} of host {}: {}; {}", c.what.number, c.what.from,
-                                  describe(c.outcome), paths_of(hosts_[c.what.from]->to(c.what.to))));
+      return violated(
+          "nothing is lost while a rail lives",
+          fmt::format("call {} of host {}: {}; {}", c.what.number, c.what.from, describe(c.outcome),
+                      describe_paths(hosts_[c.what.from]->to(c.what.to), hosts_[0]->home.now())));
     if (c.ends != 1 || times != 1)
       violated("each once, over all links", fmt::format("call {} arrived {} times", c.what.number, times));
     if (c.ended - c.began > bounds_.of_call(c)) late(c);
@@ -208,7 +214,8 @@ class rails_swarm {
     }
     const bool may_break =
         plan_.weather == rails_weather::altered &&
-        (h.wire->last_violation() == errc::checksum_mismatch || h.wire->last_violation() == errc::malformed);
+        (h.wire->last_violation() == errc::checksum_mismatch || h.wire->last_violation() == errc::malformed ||
+         h.wire->last_violation() == errc::not_authentic);
     if (count.links_broken != 0 && !may_break)
       violated("the honest keep the protocol",
                fmt::format("node {}: {}", host, describe(h.wire->last_violation())));
@@ -256,6 +263,7 @@ class rails_swarm {
   void note_seen() {
     each_path([&](const transport::session& s, const transport::path& each) {
       report_.seen.saw(mark::rail_altered, each.why() == errc::checksum_mismatch);
+      report_.seen.saw(mark::rail_record_altered, each.why() == errc::not_authentic);
       report_.seen.saw(mark::rail_flapped, each.deaths() + each.suspicions() >= 4);
       if (plan_.weather == rails_weather::returned || plan_.weather == rails_weather::switched ||
           plan_.weather == rails_weather::uneven)
@@ -342,19 +350,8 @@ class rails_swarm {
       if (key != transport::path_key{})
         violated("a healed rail is used again",
                  fmt::format("node {} uses rail {} to node {}: {}", h.wire->options().self, key.own, s.peer(),
-                             paths_of(s)));
+                             describe_paths(s, hosts_[0]->home.now())));
     });
-  }
-
-  std::string paths_of(const transport::session& s) const {
-    std::string text;
-    for (const transport::path& each : s.paths())
-      text += fmt::format("{}{}-{}: {} for {} ms, proof {} ms, {} deaths, {} suspicions, {}",
-                          text.empty() ? "" : "; ", each.key().own, each.key().theirs,
-                          to_string(each.health()), (hosts_[0]->home.now() - each.since()) / milliseconds(1),
-                          each.proof() / milliseconds(1), each.deaths(), each.suspicions(),
-                          s.connected_by(traffic_class::call, each.key()) ? "up" : "down");
-    return text;
   }
 
   void credit_is_conserved(rails_host& h) {
@@ -378,12 +375,8 @@ class rails_swarm {
   }
 
   void note_what_was_seen() {
-    for (auto& h : hosts_) {
-      const transport::endpoint_statistics& count = h->wire->statistics();
-      report_.seen.saw(mark::bulk_striped, count.stripes_joined != 0);
-      report_.seen.saw(mark::landing_cut, count.landings_cut != 0);
-      report_.seen.saw(mark::cancel_held, count.cancels_held != 0);
-    }
+    note_counts(hosts_, report_.seen);
+    guards_.note_seen(report_.seen);
     report_.seen.saw(mark::memory_moved, transfers_ != nullptr && transfers_->done() != 0);
   }
 
@@ -423,6 +416,7 @@ class rails_swarm {
   testing::sim_network network_;
   draws random_;
   rails_bounds bounds_{plan_};
+  rails_guards guards_;
   bool bulk_ = false;
   bool calling_ = true;
   bool finished_ = false;
