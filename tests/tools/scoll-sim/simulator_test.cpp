@@ -76,7 +76,7 @@ TEST_CASE("what may happen to rails is seen to happen") {
 TEST_CASE("guards and outsiders are seen in every workload with nodes") {
   using scoll::sim::mark;
   for (const std::string work : {"plain", "ship", "bulk"}) {
-    const std::string seeds = slow_build ? "1..8" : "1..150";
+    const std::string seeds = slow_build ? "1..8" : "1..400";
     const answer a =
         scoll_sim({"--seeds", seeds, "--nodes", "6", "--workload", work, "--jobs", "2", "--json", "--quiet"});
     INFO(work << '\n' << a.text);
