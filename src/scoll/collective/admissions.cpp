@@ -1,6 +1,7 @@
 #include "scoll/collective/admissions.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "scoll/collective/bulks.hpp"
@@ -10,6 +11,14 @@
 
 // The requests that wait: how they are kept, and how they end without an operation.
 namespace scoll::detail {
+namespace {
+
+template <class Head>
+std::optional<Head> copy_of(const Head* from) {
+  return from == nullptr ? std::nullopt : std::optional<Head>(*from);
+}
+
+}  // namespace
 
 void pending_admission::on_parent_cancelled(const transport::cancel_reason& reason) noexcept {
   owner->cancelled(*this, reason);
@@ -49,8 +58,8 @@ pending_admission& engine::admissions::keep(const admission_request& request, co
   if (waiting == nullptr) {
     waiting = &free_place();
     waiting->head = head;
-    if (request.bulk() != nullptr) waiting->bulk = *request.bulk();
-    if (request.caller() != nullptr) waiting->caller = *request.caller();
+    waiting->bulk = copy_of(request.bulk());
+    waiting->caller = copy_of(request.caller());
     waiting->parent = request.from();
     waiting->reply_capacity = request.reply_capacity();
     waiting->arrived = request.arrived();

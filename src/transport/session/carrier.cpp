@@ -97,6 +97,7 @@ void carrier::welcome() noexcept {
 frame_parts carrier::encode_identity(greeting_room& room, frame_type type) noexcept {
   identity said = owner().make_identity(lane_.id(), path_);
   if (lane_.is_spare(*this)) said.flags |= identity_flags::spare;
+  if (type == frame_type::identity) said.attempt = attempt_;  // behind a guard, others may have begun since
   said_received_ = said.received;
   if (link_->guard() != nullptr) said.channel = link_->guard()->channel();
   frame_header header;
