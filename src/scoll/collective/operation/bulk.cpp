@@ -242,11 +242,17 @@ void operation_bulk::stop_landing() noexcept {
   close_requests();
 }
 
-/// Tells the sources that this node needs nothing more of them.
+/// Tells the sources that this node needs nothing more of them. One that has heard no request hears so by a word of
+/// its own: a request that has not left, or that the source was too busy for.
 void operation_bulk::close_requests() noexcept {
   for (auto& asked : asking_) {
+    const bool unheard = asked->again.armed() || (asked->pending() && !asked->transmitted());
     if (asked->pending()) asked->cancel();
     if (asked->again.armed()) engine_.wire().get_executor().disarm(asked->again);
+    if (unheard &&
+        !SCOLL_MUTANT(unsent_request_untold,
+                      "a source whose reader has taken its request back before it left is not told"))
+      engine_.bulk_data().decline(*this, node_at(asked->member), wait_for_request());
   }
 }
 
