@@ -19,6 +19,8 @@ fake_verbs_world::~fake_verbs_world() {
   CHECK(seen.receivers_not_ready == 0);
   CHECK(seen.illegal_calls == 0);
   CHECK(seen.protection_errors == 0);
+  CHECK(seen.access_errors == forged_reads_);
+  CHECK(seen.stalled_reads == 0);
   CHECK(seen.overruns == 0);
   CHECK(seen.queue_pairs == 0);
 }

@@ -120,6 +120,10 @@ class memory_world : public virtual_world {
     return std::make_unique<testing::sim_rail>(net, clock, host_of(node));
   }
   std::string address(node_id node) const override { return testing::sim_network::address_of(host_of(node)); }
+  /// The reads of memory without a right so far.
+  virtual std::uint64_t access_errors() const { return net.access_errors(); }
+  /// A test brings about so many of them.
+  virtual void expect_access_errors(std::uint64_t) {}
   nanoseconds fence_bound() const noexcept override {
     return net.has_remote_memory() ? std::chrono::milliseconds(53) : nanoseconds::zero();
   }
@@ -141,10 +145,14 @@ inline transport::verbs_options scarce_verbs() {
   o.send_slabs = 64;
   o.link_slots = 16;
   o.rnr_retry = 0;
+  o.read_depth = 3;
+  o.read_bytes = 20'000;
+  o.read_slabs = few_slabs.slabs;
+  o.read_slab_bytes = few_slabs.slab_bytes;
   return o;
 }
 
-/// Hosts of a simulated network with RDMA devices, over which links send messages. The world checks at its end
+/// Hosts of a simulated network with RDMA devices, over which links send messages and READ memory. The world checks at its end
 /// that nothing has happened on its devices that only a bug brings about.
 class fake_verbs_world final : public memory_world {
  public:
@@ -161,9 +169,16 @@ class fake_verbs_world final : public memory_world {
   }
   /// A device tries for half a second to reach a peer that is gone.
   nanoseconds settling_time() const noexcept override { return std::chrono::seconds(2); }
+  nanoseconds fence_bound() const noexcept override { return std::chrono::milliseconds(53); }
 
   testing::fake_verbs devices;
+  std::uint64_t access_errors() const override { return devices.statistics().access_errors; }
+  void expect_access_errors(std::uint64_t count) override { forged_reads_ = count; }
+
   transport::verbs_options options = scarce_verbs();
+
+ private:
+  std::uint64_t forged_reads_ = 0;
 };
 
 /// Real time, and TCP on the loopback interface. On IPv4 every node has an address of its own, by which its

@@ -27,9 +27,9 @@ bool mixture(std::span<const std::byte> memory, const bytes& old, const bytes& f
 }  // namespace
 
 TEST_CASE("a region that is destroyed is not touched any more") {
-  const bool hardware = GENERATE(false, true);
+  const auto what = GENERATE(hardware::none, hardware::simple, hardware::rdma_devices);
   for (int steps = 0; steps < 40; ++steps) {
-    const auto made_world = make_memory_world(hardware);
+    const auto made_world = make_memory_world(what);
     memory_world& w = *made_world;
     two p(w);
     const bytes first = made(2 * mebibyte, 1);
@@ -79,10 +79,10 @@ TEST_CASE("a destroyed region stays destroyed for what is replayed") {
 }
 
 TEST_CASE("a connection that breaks and comes back costs no byte") {
-  const bool hardware = GENERATE(false, true);
+  const auto what = GENERATE(hardware::none, hardware::simple, hardware::rdma_devices);
   std::uint64_t replays = 0;
   for (int steps = 1; steps < 60; ++steps) {
-    const auto made_world = make_memory_world(hardware);
+    const auto made_world = make_memory_world(what);
     memory_world& w = *made_world;
     two p(w);
     fenced store(made(2 * mebibyte, 1));
@@ -110,10 +110,10 @@ TEST_CASE("a connection that breaks and comes back costs no byte") {
 }
 
 TEST_CASE("a lost session ends transfers, and the next ones work") {
-  const bool hardware = GENERATE(false, true);
+  const auto what = GENERATE(hardware::none, hardware::simple, hardware::rdma_devices);
   int lefts = 0;
   for (int steps = 0; steps < 30; ++steps) {
-    const auto made_world = make_memory_world(hardware);
+    const auto made_world = make_memory_world(what);
     memory_world& w = *made_world;
     two p(w, [](endpoint_options& o) { o.transfer_segment_bytes = 32768; });
     const bytes old = made(2 * mebibyte, 1);

@@ -81,11 +81,16 @@ result<transport::verbs::gid_entry> fake_context::address(std::uint8_t, std::uin
 }
 
 result<transport::verbs::memory_object*> fake_context::register_memory(std::span<std::byte> bytes,
-                                                                       transport::verbs::register_for) {
+                                                                       transport::verbs::register_for use) {
+  const bool for_reads = use == transport::verbs::register_for::remote_read;
+  if (for_reads && fabric_.host(host_).refuses_memory)
+    return error(errc::io_error, "verbs: raise the limit of locked memory");
   auto made = std::make_unique<memory>();
   made->bytes = bytes;
-  made->local_key = made->remote_key = ++last_key_;
-  return memories_.emplace(last_key_, std::move(made)).first->second.get();
+  made->readable = for_reads;
+  made->local_key = made->remote_key = fabric_.next_key();
+  ++fabric_.statistics.registrations;
+  return memories_.emplace(made->local_key, std::move(made)).first->second.get();
 }
 
 void fake_context::deregister(transport::verbs::memory_object* object) noexcept {
@@ -97,6 +102,11 @@ bool fake_context::holds(std::uint32_t key, const std::byte* data, std::size_t s
   if (found == memories_.end()) return false;
   const auto bytes = found->second->bytes;
   return data >= bytes.data() && data + size <= bytes.data() + bytes.size();
+}
+
+bool fake_context::holds_for_peers(std::uint32_t key, const std::byte* data,
+                                   std::size_t size) const noexcept {
+  return holds(key, data, size) && memories_.find(key)->second->readable;
 }
 
 result<transport::verbs::completion_queue*> fake_context::make_completion_queue(std::uint32_t entries) {
@@ -151,6 +161,11 @@ std::size_t fake_context::post(transport::verbs::receive_queue* queue,
 std::size_t fake_context::post(transport::verbs::queue_pair_object* pair,
                                std::span<const transport::verbs::send_request> sends) noexcept {
   return static_cast<fake_pair*>(pair)->post(sends);
+}
+
+std::size_t fake_context::post(transport::verbs::queue_pair_object* pair,
+                               std::span<const transport::verbs::read_request> reads) noexcept {
+  return static_cast<fake_pair*>(pair)->post(reads);
 }
 
 void fake_context::complete(fake_completion_queue& queue, const completion& done) noexcept {

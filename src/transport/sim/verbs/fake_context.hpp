@@ -62,6 +62,8 @@ class fake_context final : public transport::verbs::device_context, public list_
                    std::span<const transport::verbs::receive_request> receives) noexcept override;
   std::size_t post(transport::verbs::queue_pair_object* pair,
                    std::span<const transport::verbs::send_request> sends) noexcept override;
+  std::size_t post(transport::verbs::queue_pair_object* pair,
+                   std::span<const transport::verbs::read_request> reads) noexcept override;
   int poll(transport::verbs::completion_queue* queue,
            std::span<transport::verbs::completion> into) noexcept override;
   status arm(transport::verbs::completion_queue* queue) noexcept override;
@@ -75,6 +77,8 @@ class fake_context final : public transport::verbs::device_context, public list_
   bool failed() const noexcept { return failed_; }
   /// True if a range lies in memory that was registered under the key.
   bool holds(std::uint32_t key, const std::byte* data, std::size_t size) const noexcept;
+  /// Likewise, for READs of peers.
+  bool holds_for_peers(std::uint32_t key, const std::byte* data, std::size_t size) const noexcept;
   /// Adds a completion, a little later.
   void complete(fake_completion_queue& queue, const transport::verbs::completion& done) noexcept;
   void tell(const transport::verbs::device_event& event);
@@ -84,6 +88,7 @@ class fake_context final : public transport::verbs::device_context, public list_
  private:
   struct memory final : transport::verbs::memory_object {
     std::span<std::byte> bytes;
+    bool readable = false;  // by peers
   };
   struct coming {
     nanoseconds due;
@@ -101,7 +106,6 @@ class fake_context final : public transport::verbs::device_context, public list_
   std::uint32_t host_;
   bool failed_ = false;
   bool event_ready_ = false;  // a queue that was armed has had a completion
-  std::uint32_t last_key_ = 0;
   std::map<std::uint32_t, std::unique_ptr<memory>> memories_;
   std::list<fake_completion_queue> completion_queues_;
   std::list<fake_receive_queue> receive_queues_;
