@@ -28,6 +28,7 @@ struct fake_verbs_statistics {
   std::uint64_t reads = 0;                ///< that were served to their end
   std::uint64_t read_bytes = 0;           ///< that were READ
   std::uint64_t most_reads = 0;           ///< under way at a time on a queue pair
+  std::uint64_t largest_read = 0;         ///< in bytes
   std::uint64_t registrations = 0;        ///< of memory
   std::uint64_t queue_pairs = 0;          ///< that exist now
 };

@@ -116,7 +116,11 @@ result<transport::verbs::completion_queue*> fake_context::make_completion_queue(
 }
 
 void fake_context::destroy(transport::verbs::completion_queue* queue) noexcept {
-  std::erase_if(coming_, [&](const coming& c) { return c.queue == queue; });
+  small_queue<coming> kept;
+  for (; !coming_.empty(); coming_.pop_front()) {
+    if (coming_.front().queue != queue) kept.push_back(coming_.front());
+  }
+  coming_ = std::move(kept);
   completion_queues_.remove_if([&](const fake_completion_queue& q) { return &q == queue; });
 }
 
@@ -153,8 +157,7 @@ std::size_t fake_context::post(transport::verbs::receive_queue* queue,
   const std::size_t room = failed_ ? 0 : into.entries - into.places.size();
   const std::size_t count = std::min(room, receives.size());
   if (count < receives.size() && !failed_) ++fabric_.statistics.illegal_calls;
-  into.places.insert(into.places.end(), receives.begin(),
-                     receives.begin() + static_cast<std::ptrdiff_t>(count));
+  for (const auto& each : receives.first(count)) into.places.push_back(each);
   return count;
 }
 
@@ -199,8 +202,10 @@ int fake_context::poll(transport::verbs::completion_queue* queue, std::span<comp
   if (failed_) return -1;
   auto& from = static_cast<fake_completion_queue&>(*queue);
   const std::size_t count = std::min(into.size(), from.done.size());
-  std::copy_n(from.done.begin(), count, into.begin());
-  from.done.erase(from.done.begin(), from.done.begin() + static_cast<std::ptrdiff_t>(count));
+  for (std::size_t i = 0; i < count; ++i) {
+    into[i] = from.done.front();
+    from.done.pop_front();
+  }
   return static_cast<int>(count);
 }
 

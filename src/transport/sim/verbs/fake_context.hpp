@@ -13,6 +13,7 @@
 
 #include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/member_timer.hpp"
+#include "transport/sim/small_queue.hpp"
 #include "transport/sim/verbs/fake_fabric.hpp"
 #include "transport/sim/verbs/host_call.hpp"
 #include "transport/verbs/verbs_api.hpp"
@@ -22,12 +23,12 @@ namespace scoll::testing {
 struct fake_completion_queue final : transport::verbs::completion_queue {
   std::size_t entries = 0;
   bool armed = false;
-  std::deque<transport::verbs::completion> done;
+  small_queue<transport::verbs::completion> done;
 };
 
 struct fake_receive_queue final : transport::verbs::receive_queue {
   std::size_t entries = 0;
-  std::deque<transport::verbs::receive_request> places;
+  small_queue<transport::verbs::receive_request> places;
 };
 
 /// The address of a host's port.
@@ -109,7 +110,7 @@ class fake_context final : public transport::verbs::device_context, public list_
   std::map<std::uint32_t, std::unique_ptr<memory>> memories_;
   std::list<fake_completion_queue> completion_queues_;
   std::list<fake_receive_queue> receive_queues_;
-  std::deque<coming> coming_;
+  small_queue<coming> coming_;
   std::deque<transport::verbs::device_event> events_;
   transport::verbs::wakeup* waiter_ = nullptr;
   transport::verbs::wakeup* event_waiter_ = nullptr;

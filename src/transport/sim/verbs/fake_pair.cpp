@@ -20,7 +20,6 @@ namespace {
 constexpr std::int64_t timeout_unit_ns = 4096;
 constexpr std::uint8_t for_ever = 7;
 constexpr nanoseconds not_ready_pause = std::chrono::microseconds(640);
-constexpr std::uint32_t most_inline = 512;
 
 }  // namespace
 
@@ -93,8 +92,11 @@ std::size_t fake_pair::post(std::span<const send_request> sends) noexcept {
     }
     const sim_link_model& model = fabric().way(device_.host(), peer_host_).model;
     last_arrival_ = std::max(last_arrival_, now + model.latency) + byte_time(r.size, model.ps_per_byte);
-    posted& p = sends_.emplace_back(posted{.request = r, .inlined = {}, .arrives = last_arrival_});
-    if (r.inlined) p.inlined.assign(r.data, r.data + r.size);
+    posted p;
+    p.request = r;
+    p.arrives = last_arrival_;
+    if (r.inlined && r.size != 0) std::memcpy(p.inlined.data(), r.data, r.size);
+    sends_.push_back(p);
   }
   wake();
   return posted_count;
@@ -242,9 +244,8 @@ void fake_pair::complete(std::uint64_t tag, result_of outcome) noexcept {
 void fake_pair::fail(result_of outcome) noexcept {
   state_ = state::error;
   delivered_ = 0;
-  std::deque<posted> dropped;
-  dropped.swap(sends_);
-  for (const posted& each : dropped) complete(each.request.tag, std::exchange(outcome, result_of::flushed));
+  for (; !sends_.empty(); sends_.pop_front())
+    complete(sends_.front().request.tag, std::exchange(outcome, result_of::flushed));
   if (timer_.armed()) fabric().world().disarm(timer_);
   reads_.fail(outcome);
 }

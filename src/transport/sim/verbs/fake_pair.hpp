@@ -1,11 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <vector>
+#include <span>
 
 #include "scoll/coro/member_timer.hpp"
+#include "transport/sim/small_queue.hpp"
 #include "transport/sim/verbs/fake_fabric.hpp"
 #include "transport/sim/verbs/fake_reads.hpp"
 #include "transport/verbs/verbs_api.hpp"
@@ -48,10 +49,11 @@ class fake_pair final : public transport::verbs::queue_pair_object {
   fake_fabric& fabric() const noexcept;
 
  private:
+  static constexpr std::uint32_t most_inline = 512;
   enum class state : std::uint8_t { init, ready, error };
   struct posted {
     transport::verbs::send_request request;
-    std::vector<std::byte> inlined;
+    std::array<std::byte, most_inline> inlined;
     nanoseconds arrives{0};
     nanoseconds acknowledged{0};
     unsigned attempts = 0;
@@ -75,7 +77,7 @@ class fake_pair final : public transport::verbs::queue_pair_object {
   state state_ = state::init;
   transport::verbs::path_request path_{};
   std::uint32_t peer_host_ = 0;
-  std::deque<posted> sends_;
+  small_queue<posted> sends_;
   std::size_t delivered_ = 0;  // at the front of `sends_`
   nanoseconds last_arrival_{0};
   fake_reads reads_{*this};

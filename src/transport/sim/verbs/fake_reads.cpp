@@ -23,11 +23,13 @@ fake_reads::~fake_reads() {
 
 void fake_reads::post(const transport::verbs::read_request& what) noexcept {
   fake_fabric& fabric = pair_.fabric();
+  fake_verbs_statistics& seen = fabric.statistics;
   posted_.push_back(what);
-  fabric.statistics.most_reads = std::max<std::uint64_t>(fabric.statistics.most_reads, posted_.size());
-  if (!timer_.armed())
-    fabric.world().arm(timer_,
-                       fabric.world().now() + fabric.way(pair_.host(), pair_.peer_host()).model.latency * 2);
+  seen.most_reads = std::max<std::uint64_t>(seen.most_reads, posted_.size());
+  seen.largest_read = std::max<std::uint64_t>(seen.largest_read, what.size);
+  if (timer_.armed()) return;
+  const nanoseconds there = fabric.way(pair_.host(), pair_.peer_host()).model.latency;
+  fabric.world().arm(timer_, fabric.world().now() + 2 * there);
 }
 
 /// Moves a piece of the first READ.
@@ -73,10 +75,9 @@ void fake_reads::try_again() noexcept {
 }
 
 void fake_reads::fail(result_of outcome) noexcept {
-  std::deque<transport::verbs::read_request> dropped;
-  dropped.swap(posted_);
   moved_ = 0;
-  for (const auto& each : dropped) pair_.complete(each.tag, std::exchange(outcome, result_of::flushed));
+  for (; !posted_.empty(); posted_.pop_front())
+    pair_.complete(posted_.front().tag, std::exchange(outcome, result_of::flushed));
   if (timer_.armed()) pair_.fabric().world().disarm(timer_);
 }
 

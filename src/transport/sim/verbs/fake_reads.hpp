@@ -2,11 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <span>
 
 #include "scoll/coro/member_timer.hpp"
 #include "scoll/coro/time.hpp"
+#include "transport/sim/small_queue.hpp"
 #include "transport/verbs/verbs_api.hpp"
 
 namespace scoll::testing {
@@ -35,7 +35,7 @@ class fake_reads {
   void try_again() noexcept;
 
   fake_pair& pair_;
-  std::deque<transport::verbs::read_request> posted_;
+  small_queue<transport::verbs::read_request> posted_;
   std::uint32_t moved_ = 0;  // bytes of the first
   unsigned attempts_ = 0;
   member_timer<&fake_reads::move> timer_{*this};  // in the world's time
