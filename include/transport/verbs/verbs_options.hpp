@@ -30,8 +30,8 @@ struct verbs_options {
   /// The most frames that are arriving in pieces, over all links, and arrivals that were copied out of their
   /// places.
   std::uint32_t frame_buffers = 4096;
-  /// The most READs of one link that are under way; fewer if the device or the peer cannot do so many. 0: bulk
-  /// data travel in messages.
+  /// The most READs of one link that are under way; fewer if the device or the peer cannot do so many. 0:
+  /// bulk data travel in messages.
   std::uint8_t read_depth = 16;
   /// A READ of the device is of at most so many bytes; what is larger is read in pieces.
   std::uint32_t read_bytes = 262144;

@@ -170,6 +170,27 @@ TEST_CASE("memory is read by right, registered or not, on either side") {
   CHECK(forced(p) == 0);
 }
 
+TEST_CASE("memory that is registered for writing alone is read into, and peers read a copy of it") {
+  const auto made_world = make_memory_world(any_hardware());
+  memory_world& w = *made_world;
+  two p(w);
+  fenced store(made(mebibyte, 1));
+  fenced local(mebibyte);
+  registered_memory own = registered(w, *p.left, local.memory(), memory_access::write);
+  {
+    const auto region = p.exposed(store.memory());
+    REQUIRE(p.pull(region.descriptor(), 0, local.memory()).has_value());
+    CHECK(local.holds(store.memory()));
+    CHECK(p.left->ep->statistics().staged_bytes == 0);
+    std::ranges::copy(made(mebibyte, 2), local.memory().begin());
+    REQUIRE(p.push(region.descriptor(), 0, local.memory()).has_value());
+    CHECK(store.holds(local.memory()));
+    CHECK(p.left->ep->statistics().staged_bytes == mebibyte);
+    nothing_is_held(p);
+  }
+  end(w, std::move(own));
+}
+
 TEST_CASE("up to 8 KiB travel in the answer, and an empty transfer does too") {
   const auto made_world = make_memory_world(any_hardware());
   memory_world& w = *made_world;
