@@ -58,6 +58,7 @@ std::unique_ptr<transport::rail> rxe_world::make_rail(node_id node) {
   transport::verbs_options own = scarce_verbs();
   own.device = device;
   own.address = address;
+  if (!reads_) own.read_depth = 0;
   return std::make_unique<stacked_rail>(loop(), tcp_world::make_rail(node), transport::use_ibverbs(loop()),
                                         own);
 }

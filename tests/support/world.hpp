@@ -231,11 +231,14 @@ class tcp_world : public world {
 /// "rxe1=10.0.0.1,rxe2=10.0.0.2". Nodes use them by turns. The connections below them are those of a `tcp_world`.
 class rxe_world final : public tcp_world {
  public:
-  rxe_world() : tcp_world(family::v4) {}
+  explicit rxe_world(bool reads = true) : tcp_world(family::v4), reads_(reads) {}
   /// Empty if the environment names no devices.
   static const std::vector<std::pair<std::string, std::string>>& devices();
 
   std::unique_ptr<transport::rail> make_rail(node_id node) override;
+
+ private:
+  bool reads_;
 };
 
 /// The transports that tests of protocols run over.
@@ -246,11 +249,14 @@ enum class world_kind : std::uint8_t {
   remote_memory,
   tcp_guarded,
   fake_verbs,
+  fake_verbs_messages,  ///< nothing is read by hardware
   rxe,
+  rxe_messages,
 };
 
 constexpr bool is_virtual(world_kind kind) noexcept {
-  return kind == world_kind::memory || kind == world_kind::remote_memory || kind == world_kind::fake_verbs;
+  return kind == world_kind::memory || kind == world_kind::remote_memory || kind == world_kind::fake_verbs ||
+         kind == world_kind::fake_verbs_messages;
 }
 
 /// Runs the case once for each kind of world that can do all of `needed`; if the environment names RDMA devices, on
@@ -259,6 +265,9 @@ constexpr bool is_virtual(world_kind kind) noexcept {
 world_kind any_kind_of_world(std::initializer_list<fault> needed = {});
 /// Likewise for cases with bulk data, which hardware that reads memory may move, and guards may seal.
 world_kind any_kind_of_bulk_world(std::initializer_list<fault> needed = {});
+
+/// Likewise for cases that look at how bulk data travel in messages.
+world_kind any_kind_of_stream_world();
 
 /// Makes a world. In virtual time it has `hosts` hosts, the first of which has node `first_node`, and wires that
 /// cost their latency.

@@ -29,6 +29,10 @@ inline std::unique_ptr<world> any_world(std::initializer_list<test::fault> neede
 inline std::unique_ptr<world> any_bulk_world(std::initializer_list<test::fault> needed = {}) {
   return test::make_world(test::any_kind_of_bulk_world(needed), memory_world::usual_hosts, 0);
 }
+/// A world in which bulk data travel in messages.
+inline std::unique_ptr<world> any_stream_world() {
+  return test::make_world(test::any_kind_of_stream_world(), memory_world::usual_hosts, 0);
+}
 /// What reads the memory of peers in a simulated network.
 enum class hardware : std::uint8_t {
   none,
