@@ -212,7 +212,7 @@ queue_pair_request device::read_pair_wanted() const noexcept {
 }
 
 std::uint32_t device::read_bytes() const noexcept {
-  return std::min(options_.read_bytes, opened_->port.max_message_bytes);
+  return std::max(1U, std::min(options_.read_bytes, opened_->port.max_message_bytes));
 }
 
 introduction device::introduce() const {

@@ -34,6 +34,7 @@ void read_pair::connect(const introduction& peer) noexcept {
 void read_pair::serve(verbs_link& of, std::uint32_t id) noexcept {
   link_ = &of;
   id_ = id;
+  if (failed_) of.break_off({errc::connection_lost, "the queue pair for reads has failed"});
 }
 
 void read_pair::release() noexcept {
@@ -66,8 +67,8 @@ void read_pair::pump() noexcept {
     const std::size_t count = fill(batch);
     const std::size_t posted = device_.context().post(object_, std::span(batch).first(count));
     if (posted == count) continue;
-    next_ -=
-        static_cast<std::uint32_t>(count - posted);  // those will not complete, and so their reads do not
+    // Those that are left will not complete, and so their reads do not.
+    next_ -= static_cast<std::uint32_t>(count - posted);
     return fail({errc::connection_lost, "the device takes no more reads of this connection"});
   }
 }
