@@ -59,6 +59,9 @@ std::unique_ptr<transport::rail> rxe_world::make_rail(node_id node) {
   own.device = device;
   own.address = address;
   if (!reads_) own.read_depth = 0;
+  // To register memory is slow there, and first connections wait for it.
+  own.read_slabs = 4;
+  own.read_slab_bytes = 65536;
   return std::make_unique<stacked_rail>(loop(), tcp_world::make_rail(node), transport::use_ibverbs(loop()),
                                         own);
 }
