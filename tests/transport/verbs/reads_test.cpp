@@ -289,3 +289,53 @@ TEST_CASE("reads that nobody answers end with their link, and go on over the nex
   CHECK(r.links().links > before);
   CHECK(r.local.holds(r.store.memory()));
 }
+
+TEST_CASE("devices of this machine read memory, registered or not, and refuse forged keys", "[.][rxe]") {
+  REQUIRE_FALSE(test::rxe_world::devices().empty());
+  test::rxe_world w;
+  two p(w);
+  constexpr std::size_t size = 4 * mebibyte;
+  fenced store(made(size, 1));
+  fenced local(size);
+  auto region = p.exposed(store.memory());
+  const auto pulls = [&] {
+    test::fill(local.memory(), std::byte{0});
+    const auto begun = w.ex().now();
+    REQUIRE(p.pull(region.descriptor(), 0, local.memory()).has_value());
+    CHECK(local.holds(store.memory()));
+    return std::chrono::duration_cast<std::chrono::milliseconds>(w.ex().now() - begun).count();
+  };
+  const endpoint_statistics& reads = p.left->ep->statistics();
+  pulls();
+  CHECK(reads.read_bytes == size);
+  CHECK(reads.staged_bytes == size);
+  const auto copied = pulls();
+  registered_memory owned = registered(w, *p.right, store.memory());
+  registered_memory own = registered(w, *p.left, local.memory());
+  const auto direct = pulls();
+  CHECK(reads.read_bytes == 3 * size);
+  CHECK(reads.staged_bytes == 2 * size);
+  WARN("4 MiB are read in " << copied << " ms through slabs, in " << direct << " ms from registered memory");
+
+  remote_access& at = *p.left->to(2).remote();
+  slab& into = *at.registrar().incoming().try_acquire();
+  std::optional<errc> outcome;
+  remote_read forged;
+  forged.from = {reinterpret_cast<std::uintptr_t>(store.memory().data()), 12345, 4096};
+  forged.into = into.memory;
+  forged.into.bytes = into.memory.bytes.first(4096);
+  forged.on_complete(
+      [](remote_read&, void* self, const status& how) noexcept {
+        *static_cast<std::optional<errc>*>(self) = how.error().code();
+      },
+      &outcome);
+  at.read(forged);
+  REQUIRE(w.until([&] { return outcome.has_value(); }));
+  CHECK(*outcome == errc::connection_lost);
+  at.registrar().incoming().release(into);
+  pulls();
+  CHECK(forced(p) == 0);
+  region.unexpose();
+  end(w, std::move(owned));
+  end(w, std::move(own));
+}
