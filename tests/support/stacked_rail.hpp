@@ -26,6 +26,9 @@ class stacked_rail final : public transport::rail {
     verbs.connect(address, waiter);
   }
   void cancel_connect(transport::connect_events& waiter) noexcept override { verbs.cancel_connect(waiter); }
+  transport::memory_registrar* registrar(std::size_t number) noexcept override {
+    return verbs.registrar(number);
+  }
   std::size_t open() const noexcept override { return verbs.open(); }
   task<void> all_closed() override { return verbs.all_closed(); }
 

@@ -19,6 +19,8 @@ fake_verbs_world::~fake_verbs_world() {
   CHECK(seen.receivers_not_ready == 0);
   CHECK(seen.illegal_calls == 0);
   CHECK(seen.protection_errors == 0);
+  CHECK(seen.access_errors == forged_reads_);
+  CHECK(seen.stalled_reads == 0);
   CHECK(seen.overruns == 0);
   CHECK(seen.queue_pairs == 0);
 }
@@ -56,6 +58,10 @@ std::unique_ptr<transport::rail> rxe_world::make_rail(node_id node) {
   transport::verbs_options own = scarce_verbs();
   own.device = device;
   own.address = address;
+  if (!reads_) own.read_depth = 0;
+  // To register memory is slow there, and first connections wait for it.
+  own.read_slabs = 4;
+  own.read_slab_bytes = 65536;
   return std::make_unique<stacked_rail>(loop(), tcp_world::make_rail(node), transport::use_ibverbs(loop()),
                                         own);
 }

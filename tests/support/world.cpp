@@ -47,19 +47,26 @@ void memory_world::join(node_id a, node_id b) {
 
 namespace {
 
+/// Cases of any kind, those with bulk data, and those that look at how bulk data travel in messages.
+enum cases : unsigned { plain = 1, bulk = 2, streams = 4 };
+
 /// The worlds in the order in which cases run over them.
 constexpr struct {
   world_kind kind;
   std::string_view name;
+  unsigned runs;
   bool parts, freezes, hastes;
   bool can(fault f) const { return f == fault::part ? parts : f == fault::freeze ? freezes : hastes; }
-} all_worlds[] = {{world_kind::memory, "the simulated network", true, true, true},
-                  {world_kind::tcp_v4, "TCP over IPv4", true, false, true},
-                  {world_kind::tcp_v6, "TCP over IPv6", false, false, true},
-                  {world_kind::remote_memory, "the simulated network with hardware", true, true, true},
-                  {world_kind::tcp_guarded, "TCP under guards", true, false, true},
-                  {world_kind::fake_verbs, "simulated RDMA devices", true, true, true},
-                  {world_kind::rxe, "RDMA devices", true, false, false}};
+} all_worlds[] = {{world_kind::memory, "the simulated network", plain | bulk | streams, true, true, true},
+                  {world_kind::tcp_v4, "TCP over IPv4", plain | bulk | streams, true, false, true},
+                  {world_kind::tcp_v6, "TCP over IPv6", plain | bulk | streams, false, false, true},
+                  {world_kind::remote_memory, "the simulated network with hardware", bulk, true, true, true},
+                  {world_kind::tcp_guarded, "TCP under guards", bulk, true, false, true},
+                  {world_kind::fake_verbs, "simulated RDMA devices", plain | bulk, true, true, true},
+                  {world_kind::fake_verbs_messages, "simulated RDMA devices without READ", bulk | streams,
+                   true, true, true},
+                  {world_kind::rxe, "RDMA devices", plain | bulk, true, false, false},
+                  {world_kind::rxe_messages, "RDMA devices without READ", streams, true, false, false}};
 
 /// Counts the runs of cases that are left out of a world, and prints the counts when the program ends.
 class left_out {
@@ -82,13 +89,12 @@ left_out& counted() {
   return all;
 }
 
-std::vector<world_kind> able_worlds(std::initializer_list<fault> needed, bool bulk) {
+std::vector<world_kind> able_worlds(std::initializer_list<fault> needed, cases wanted) {
   std::vector<world_kind> able;
   const bool devices = !rxe_world::devices().empty();
   for (const auto& w : all_worlds) {
-    if ((w.kind == world_kind::rxe) != devices) continue;
-    const bool for_bulk = w.kind == world_kind::remote_memory || w.kind == world_kind::tcp_guarded;
-    if (for_bulk && !bulk) continue;
+    const bool of_devices = w.kind == world_kind::rxe || w.kind == world_kind::rxe_messages;
+    if (of_devices != devices || (w.runs & wanted) == 0) continue;
     const bool can_all = std::all_of(needed.begin(), needed.end(), [&](fault f) { return w.can(f); });
     if (can_all) {
       able.push_back(w.kind);
@@ -103,11 +109,15 @@ std::vector<world_kind> able_worlds(std::initializer_list<fault> needed, bool bu
 }  // namespace
 
 world_kind any_kind_of_world(std::initializer_list<fault> needed) {
-  return GENERATE_COPY(from_range(able_worlds(needed, false)));
+  return GENERATE_COPY(from_range(able_worlds(needed, plain)));
 }
 
 world_kind any_kind_of_bulk_world(std::initializer_list<fault> needed) {
-  return GENERATE_COPY(from_range(able_worlds(needed, true)));
+  return GENERATE_COPY(from_range(able_worlds(needed, bulk)));
+}
+
+world_kind any_kind_of_stream_world() {
+  return GENERATE_COPY(from_range(able_worlds({}, streams)));
 }
 
 std::unique_ptr<world> make_world(world_kind kind, std::uint32_t hosts, node_id first_node,
@@ -120,9 +130,12 @@ std::unique_ptr<world> make_world(world_kind kind, std::uint32_t hosts, node_id 
       return made;
     }
     case world_kind::rxe: return std::make_unique<rxe_world>();
+    case world_kind::rxe_messages: return std::make_unique<rxe_world>(false);
     case world_kind::tcp_v6: return std::make_unique<tcp_world>(tcp_world::family::v6);
-    case world_kind::fake_verbs: {
+    case world_kind::fake_verbs:
+    case world_kind::fake_verbs_messages: {
       auto made = std::make_unique<fake_verbs_world>(hosts, first_node);
+      if (kind == world_kind::fake_verbs_messages) made->options.read_depth = 0;
       made->set_latency(latency);
       return made;
     }

@@ -120,6 +120,10 @@ class memory_world : public virtual_world {
     return std::make_unique<testing::sim_rail>(net, clock, host_of(node));
   }
   std::string address(node_id node) const override { return testing::sim_network::address_of(host_of(node)); }
+  /// The reads of memory without a right so far.
+  virtual std::uint64_t access_errors() const { return net.access_errors(); }
+  /// A test brings about so many of them.
+  virtual void expect_access_errors(std::uint64_t) {}
   nanoseconds fence_bound() const noexcept override {
     return net.has_remote_memory() ? std::chrono::milliseconds(53) : nanoseconds::zero();
   }
@@ -141,10 +145,14 @@ inline transport::verbs_options scarce_verbs() {
   o.send_slabs = 64;
   o.link_slots = 16;
   o.rnr_retry = 0;
+  o.read_depth = 3;
+  o.read_bytes = 20'000;
+  o.read_slabs = few_slabs.slabs;
+  o.read_slab_bytes = few_slabs.slab_bytes;
   return o;
 }
 
-/// Hosts of a simulated network with RDMA devices, over which links send messages. The world checks at its end
+/// Hosts of a simulated network with RDMA devices, over which links send messages and READ memory. The world checks at its end
 /// that nothing has happened on its devices that only a bug brings about.
 class fake_verbs_world final : public memory_world {
  public:
@@ -161,9 +169,16 @@ class fake_verbs_world final : public memory_world {
   }
   /// A device tries for half a second to reach a peer that is gone.
   nanoseconds settling_time() const noexcept override { return std::chrono::seconds(2); }
+  nanoseconds fence_bound() const noexcept override { return std::chrono::milliseconds(53); }
 
   testing::fake_verbs devices;
+  std::uint64_t access_errors() const override { return devices.statistics().access_errors; }
+  void expect_access_errors(std::uint64_t count) override { forged_reads_ = count; }
+
   transport::verbs_options options = scarce_verbs();
+
+ private:
+  std::uint64_t forged_reads_ = 0;
 };
 
 /// Real time, and TCP on the loopback interface. On IPv4 every node has an address of its own, by which its
@@ -216,11 +231,14 @@ class tcp_world : public world {
 /// "rxe1=10.0.0.1,rxe2=10.0.0.2". Nodes use them by turns. The connections below them are those of a `tcp_world`.
 class rxe_world final : public tcp_world {
  public:
-  rxe_world() : tcp_world(family::v4) {}
+  explicit rxe_world(bool reads = true) : tcp_world(family::v4), reads_(reads) {}
   /// Empty if the environment names no devices.
   static const std::vector<std::pair<std::string, std::string>>& devices();
 
   std::unique_ptr<transport::rail> make_rail(node_id node) override;
+
+ private:
+  bool reads_;
 };
 
 /// The transports that tests of protocols run over.
@@ -231,11 +249,14 @@ enum class world_kind : std::uint8_t {
   remote_memory,
   tcp_guarded,
   fake_verbs,
+  fake_verbs_messages,  ///< nothing is read by hardware
   rxe,
+  rxe_messages,
 };
 
 constexpr bool is_virtual(world_kind kind) noexcept {
-  return kind == world_kind::memory || kind == world_kind::remote_memory || kind == world_kind::fake_verbs;
+  return kind == world_kind::memory || kind == world_kind::remote_memory || kind == world_kind::fake_verbs ||
+         kind == world_kind::fake_verbs_messages;
 }
 
 /// Runs the case once for each kind of world that can do all of `needed`; if the environment names RDMA devices, on
@@ -244,6 +265,9 @@ constexpr bool is_virtual(world_kind kind) noexcept {
 world_kind any_kind_of_world(std::initializer_list<fault> needed = {});
 /// Likewise for cases with bulk data, which hardware that reads memory may move, and guards may seal.
 world_kind any_kind_of_bulk_world(std::initializer_list<fault> needed = {});
+
+/// Likewise for cases that look at how bulk data travel in messages.
+world_kind any_kind_of_stream_world();
 
 /// Makes a world. In virtual time it has `hosts` hosts, the first of which has node `first_node`, and wires that
 /// cost their latency.

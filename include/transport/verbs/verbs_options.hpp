@@ -8,7 +8,7 @@
 
 namespace scoll::transport {
 
-/// How a `verbs_rail` uses its device. The defaults pin about 29 MB of memory.
+/// How a `verbs_rail` uses its device. The defaults pin about 62 MB of memory.
 struct verbs_options {
   /// The device, such as "mlx5_0"; empty: the first one that has `address`, or the first one with an active
   /// port.
@@ -30,6 +30,15 @@ struct verbs_options {
   /// The most frames that are arriving in pieces, over all links, and arrivals that were copied out of their
   /// places.
   std::uint32_t frame_buffers = 4096;
+  /// The most READs of one link that are under way; fewer if the device or the peer cannot do so many. 0:
+  /// bulk data travel in messages.
+  std::uint8_t read_depth = 16;
+  /// A READ of the device is of at most so many bytes; what is larger is read in pieces.
+  std::uint32_t read_bytes = 262144;
+  /// Registered pieces of memory through which other memory is read, so many for each direction, and their
+  /// size. 0 pieces: bulk data travel in messages.
+  std::size_t read_slabs = 32;
+  std::size_t read_slab_bytes = 524288;
   /// How often a peer without a place for what arrives is tried again, 0 to 7; 7: for ever. Links are
   /// promised places, so this never happens; tests set 0.
   std::uint8_t rnr_retry = 7;

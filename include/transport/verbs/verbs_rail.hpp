@@ -16,7 +16,8 @@ class verbs_api;
 
 /// How often something has happened on a verbs rail.
 struct verbs_statistics {
-  std::uint64_t links = 0;  ///< that were set up
+  std::uint64_t links = 0;                ///< that were set up
+  std::uint64_t links_without_reads = 0;  ///< among them: a side has not the means, or not the memory
   std::uint64_t handshakes_failed = 0;
 };
 
@@ -39,6 +40,7 @@ class verbs_rail final : public rail {
   status check_address(std::string_view address) const override;
   void connect(const std::string& address, connect_events& waiter) noexcept override;
   void cancel_connect(connect_events& waiter) noexcept override;
+  memory_registrar* registrar(std::size_t number) noexcept override;
   /// Counts the connections of the rail below, too.
   std::size_t open() const noexcept override;
   task<void> all_closed() override;

@@ -71,6 +71,7 @@ given_right* right_giver::give(right_holder& holder, const session& peer, remote
                                const lent_range& range, const right_terms& terms) noexcept {
   registered_range found;
   if (!terms.copied) found = registered_.find(at.registrar(), range);
+  if (found.span != nullptr && !found.span->grants_reads()) found = {};
   // A right to a few bytes of many small pieces would not be worth its message.
   const bool direct = found.size == range.size || found.size > placed_payload_bytes;
   slab_pool& pool = at.registrar().outgoing();

@@ -24,6 +24,7 @@ const registration* registered_span::at(const memory_registrar& rail) const noex
 
 void registered_span::add(memory_access access) noexcept {
   settled_.emplace();
+  access_ = access;
   awaited_ = rails_.size();
   if (awaited_ == 0) return over();
   for (place& p : rails_) p.registrar.add(p, memory_, access);

@@ -32,6 +32,8 @@ class registered_span final {
 
   // Each of these ends with `settled`.
   void add(memory_access access) noexcept;
+  /// Whether peers may be granted to read it.
+  bool grants_reads() const noexcept { return access_ != memory_access::write; }
   void remove() noexcept;
   completion<status>& settled() noexcept { return *settled_; }
   /// Deletes this object when it has been removed; nobody waits for that.
@@ -64,6 +66,7 @@ class registered_span final {
   std::deque<place> rails_;
   std::size_t awaited_ = 0;
   std::uint32_t uses_ = 0;
+  memory_access access_ = memory_access::read_write;
   bool removing_ = false;
   bool alone_ = false;
   status outcome_;

@@ -15,6 +15,7 @@ class small_queue {
   std::size_t size() const noexcept { return items_.size() - first_; }
   T& front() noexcept { return items_[first_]; }
   T& back() noexcept { return items_.back(); }
+  T& operator[](std::size_t index) noexcept { return items_[first_ + index]; }
   /// Returns true if the queue needed more memory for that.
   bool push_back(T item) {
     constexpr std::size_t worth_it = 16;

@@ -21,18 +21,24 @@ class device::opening_job final : public control_job {
   ~opening_job() = default;
 
   std::unique_ptr<opened_device> old;
+  std::unique_ptr<registrar::renewal> memory;  // to be registered with the new one
 
  private:
   void perform() noexcept override {
     closing_ = old != nullptr;
     old.reset();
-    if (!closing_) made_ = opened_device::open(owner_.api_, owner_.options_, owner_.host_);
+    if (closing_) return;
+    made_ = opened_device::open(owner_.api_, owner_.options_, owner_.host_);
+    if (made_) memory->perform(*(*made_)->context);
   }
   void on_done() noexcept override {
     device& owner = owner_;
     auto made = std::move(made_);
     const std::unique_ptr<opening_job> self = std::move(owner.job_);
-    if (!closing_) return owner.opened(std::move(made));
+    if (!closing_) {
+      owner.registrar_.end_renewal(std::move(memory), made ? status{} : status(made.error()));
+      return owner.opened(std::move(made));
+    }
     owner.state_ = state::closed;
     if (!owner.waiters_.empty()) owner.submit_opening();
   }
@@ -61,6 +67,7 @@ device::~device() {
   if (news_.scheduled()) home_.unschedule_late(news_);
   if (idle_timer_.armed()) home_.disarm(idle_timer_);
   if (port_timer_.armed()) home_.disarm(port_timer_);
+  if (opened_ != nullptr) registrar_.leave_to(*opened_);
 }
 
 // ---- opening
@@ -74,6 +81,7 @@ void device::await(device_waiter& waiter) noexcept {
 void device::submit_opening() noexcept {
   state_ = state::opening;
   job_ = std::make_unique<opening_job>(*this);
+  job_->memory = registrar_.begin_renewal();
   control().submit(*job_);
 }
 
@@ -166,7 +174,7 @@ void device::port_stayed_down() noexcept {
 }
 
 void device::break_all(const error& reason) noexcept {
-  for (queue_pair* p = pairs_.first(); p != nullptr; p = pairs_.next(*p)) p->fail(reason);
+  for (device_pair* p = pairs_.first(); p != nullptr; p = pairs_.next(*p)) p->fail(reason);
 }
 
 /// All links end; then it can be opened again.
@@ -179,8 +187,9 @@ void device::fail(const error& reason) noexcept {
 }
 
 void device::close_if_failed() noexcept {
-  if (state_ != state::failing || !pairs_.empty() || watching_) return;
+  if (state_ != state::failing || !pairs_.empty() || watching_ || registrar_.busy()) return;
   state_ = state::closing;
+  registrar_.leave_to(*opened_);
   opened_->forget_slots();
   if (port_timer_.armed()) home_.disarm(port_timer_);
   if (refill_.scheduled()) home_.unschedule(refill_);
@@ -198,12 +207,20 @@ queue_pair_request device::queue_pair_wanted() const noexcept {
           .inline_bytes = inline_bytes};
 }
 
+queue_pair_request device::read_pair_wanted() const noexcept {
+  return {.completions = opened_->completions, .sends = options_.read_depth, .serves_reads = true};
+}
+
+std::uint32_t device::read_bytes() const noexcept {
+  return std::max(1U, std::min(options_.read_bytes, opened_->port.max_message_bytes));
+}
+
 introduction device::introduce() const {
   introduction said;
   said.service_level = options_.service_level;
   said.address = opened_->address;
   said.lid = opened_->port.lid;
-  said.read_depth = opened_->limits.reads_in;
+  said.read_depth = std::min(opened_->limits.reads_in, options_.read_depth);
   said.mtu = opened_->port.mtu;
   said.device = opened_->name.substr(0, max_device_name_bytes);
   return said;
@@ -224,26 +241,26 @@ path_request device::path_to(const introduction& peer) const noexcept {
           .rnr_retry = options_.rnr_retry};
 }
 
-void device::enter(queue_pair& pair) noexcept {
+void device::enter(device_pair& pair) noexcept {
   pairs_.push_back(pair);
   begin_watch();
 }
 
 /// A number may come back as soon as its queue pair is destroyed. What that one has left is taken first.
-void device::list(queue_pair& pair) noexcept {
+void device::list(device_pair& pair) noexcept {
   if (by_number_.contains(pair.number())) drain();
   by_number_[pair.number()] = &pair;
 }
 
 /// The queue pair is destroyed; its completions may still be in the queue.
-void device::retire(queue_pair& pair) noexcept {
+void device::retire(device_pair& pair) noexcept {
   static_cast<list_hook<all_pairs>&>(pair).unlink();
   retired_.push_back(pair);
   if (!step_.scheduled()) home_.schedule(step_);
 }
 
-void device::leave(queue_pair& pair) noexcept {
-  budget_.give_back(pair.window());
+void device::leave(device_pair& pair) noexcept {
+  if (queue_pair* const own = pair.for_messages()) budget_.give_back(own->window());
   delete &pair;
   end_watch_if_unused();
   close_if_failed();

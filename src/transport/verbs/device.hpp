@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,8 @@
 #include "transport/verbs/member_wakeup.hpp"
 #include "transport/verbs/opened_device.hpp"
 #include "transport/verbs/queue_pair.hpp"
+#include "transport/verbs/read_pair.hpp"
+#include "transport/verbs/registrar.hpp"
 
 namespace scoll::transport::verbs {
 
@@ -52,6 +55,7 @@ class device final {
   status admit() noexcept;
   /// Takes all completions that are there now.
   void drain() noexcept;
+  registrar& memory() noexcept { return registrar_; }
 
   const verbs_options& options() const noexcept { return options_; }
   executor& home() const noexcept { return home_; }
@@ -74,15 +78,26 @@ class device final {
   }
   std::uint8_t port_number() const noexcept { return options_.port; }
   queue_pair_request queue_pair_wanted() const noexcept;
+  queue_pair_request read_pair_wanted() const noexcept;
   introduction introduce() const;
   path_request path_to(const introduction& peer) const noexcept;
-  void enter(queue_pair& pair) noexcept;
-  void list(queue_pair& pair) noexcept;
+  /// The most READs of one queue pair that are under way, and that are served at a time.
+  std::uint32_t reads_out() const noexcept {
+    return std::min(opened_->limits.reads_out, options_.read_depth);
+  }
+  std::uint32_t reads_in() const noexcept { return std::min(opened_->limits.reads_in, options_.read_depth); }
+  /// The most bytes of one READ of the device.
+  std::uint32_t read_bytes() const noexcept;
+  void enter(device_pair& pair) noexcept;
+  void list(device_pair& pair) noexcept;
   void touch(queue_pair& pair) noexcept;
-  void retire(queue_pair& pair) noexcept;
-  void leave(queue_pair& pair) noexcept;
+  void retire(device_pair& pair) noexcept;
+  void leave(device_pair& pair) noexcept;
   std::uint32_t grow(std::uint32_t window) noexcept { return budget_.grow(window, options_.link_slots); }
   void give_back(std::uint32_t slots) noexcept { budget_.give_back(slots); }
+  // For the registrar:
+  device_context* context_if_open() noexcept { return opened_ == nullptr ? nullptr : opened_->context.get(); }
+  void close_if_failed() noexcept;
 
  private:
   enum class state : std::uint8_t { closed, opening, open, failing, closing };
@@ -96,7 +111,6 @@ class device final {
   void end_watch_if_unused() noexcept;
   void watch_ended() noexcept;
   void fail(const error& reason) noexcept;
-  void close_if_failed() noexcept;
   void on_event() noexcept;
   void handle(const device_event& event) noexcept;
   void port_stayed_down() noexcept;
@@ -123,6 +137,7 @@ class device final {
   std::string host_;
   state state_ = state::closed;
   status opening_;  // how it ended
+  registrar registrar_{*this};
   std::unique_ptr<opened_device> opened_;
   std::unique_ptr<opening_job> job_;
   intrusive_list<device_waiter, device_waiter> waiters_;
@@ -131,11 +146,11 @@ class device final {
   buffer_pool copies_;  // of arrivals while services hold many places
   slot_budget budget_;
 
-  intrusive_list<queue_pair, all_pairs> pairs_;
-  std::unordered_map<std::uint32_t, queue_pair*> by_number_;
+  intrusive_list<device_pair, all_pairs> pairs_;
+  std::unordered_map<std::uint32_t, device_pair*> by_number_;
   intrusive_list<queue_pair, touched_list> touched_;
   intrusive_list<queue_pair, slab_waiters> slab_waiters_;
-  intrusive_list<queue_pair, all_pairs> retired_;
+  intrusive_list<device_pair, all_pairs> retired_;
   std::size_t posted_ = 0;  // places
   bool armed_ = false;
   bool taking_ = false;

@@ -60,7 +60,7 @@ bool device::take_some() noexcept {
 void device::take(const completion& done) noexcept {
   if (done.tag < opened_->posted.size()) return take_received(done);
   const auto found = by_number_.find(done.queue_pair);
-  if (found != by_number_.end()) found->second->on_sent(done);
+  if (found != by_number_.end()) found->second->on_posted_done(done);
 }
 
 /// The place is the queue pair's until it is posted again. If services hold many places, the bytes are copied
@@ -70,8 +70,8 @@ void device::take_received(const completion& done) noexcept {
   buffer_ref place = std::move(opened_->posted[index]);
   --posted_;
   const auto found = by_number_.find(done.queue_pair);
-  if (found == by_number_.end()) return;
-  queue_pair& pair = *found->second;
+  if (found == by_number_.end() || found->second->for_messages() == nullptr) return;
+  queue_pair& pair = *found->second->for_messages();
   if (done.outcome != completion::result::success) return pair.on_receive_failed(done);
   const std::size_t size = std::min<std::size_t>(done.bytes, slot_bytes);
   if (opened_->slots->lent() - posted_ > budget_.holdable() && size != 0) {
@@ -135,9 +135,11 @@ void device::tell_news() noexcept {
 
 void device::give_back_idle() noexcept {
   bool more = false;
-  for (queue_pair* p = pairs_.first(); p != nullptr; p = pairs_.next(*p)) {
-    p->give_back_if_idle();
-    more = more || p->has_surplus();
+  for (device_pair* each = pairs_.first(); each != nullptr; each = pairs_.next(*each)) {
+    queue_pair* const pair = each->for_messages();
+    if (pair == nullptr) continue;
+    pair->give_back_if_idle();
+    more = more || pair->has_surplus();
   }
   if (more) home_.arm(idle_timer_, home_.now() + options_.give_back_after);
 }
@@ -163,8 +165,9 @@ void device::wake_slab_waiter() noexcept {
 /// The queue was seen empty after they had been destroyed.
 void device::drop_retired() noexcept {
   while (!retired_.empty()) {
-    queue_pair& gone = retired_.pop_front();
-    by_number_.erase(gone.number());
+    device_pair& gone = retired_.pop_front();
+    const auto its = by_number_.find(gone.number());
+    if (its != by_number_.end() && its->second == &gone) by_number_.erase(its);
     leave(gone);
   }
 }

@@ -17,7 +17,9 @@ constexpr std::uint32_t packet_limit = 1U << 24U;
 
 bool possible(const introduction& said) noexcept {
   return said.slots >= least_slots && said.slots <= most_slots && said.mtu >= least_mtu &&
-         said.first_packet < packet_limit && said.queue_pair < packet_limit;
+         said.first_packet < packet_limit && said.queue_pair < packet_limit &&
+         said.read_pair < packet_limit && said.first_read_packet < packet_limit &&
+         (said.read_pair == 0 || said.read_depth != 0);
 }
 
 }  // namespace
@@ -30,6 +32,7 @@ handshake::handshake(device& d, rail& under, link_buffers& buffers, handshake_ev
 handshake::~handshake() {
   if (timer_.armed()) device_.home().disarm(timer_);
   if (connecting_below_) under_.cancel_connect(*this);
+  if (reads_ != nullptr) reads_->release();
   if (pair_ != nullptr) pair_->release();
   if (below_ == nullptr) return;
   below_->set_owner(nullptr);
@@ -59,14 +62,14 @@ void handshake::on_device(const status& open) noexcept {
     connecting_below_ = true;
     return under_.connect(address_, *this);
   }
-  if (introduced_) make_pair();
+  if (introduced_) make_pairs();
 }
 
 void handshake::on_connected(link& below) noexcept {
   connecting_below_ = false;
   take_connection(below);
   link_id_ = device_.random_number();
-  make_pair();
+  make_pairs();
 }
 
 void handshake::on_connect_failed(const error& reason) noexcept {
@@ -74,22 +77,34 @@ void handshake::on_connect_failed(const error& reason) noexcept {
   fail(reason);
 }
 
-void handshake::make_pair() noexcept {
+/// The control queue keeps their order: what becomes of the one for READs is known when the other one is made,
+/// and when that is connected.
+void handshake::make_pairs() noexcept {
   if (const auto s = device_.admit(); !s) return fail(s.error());
+  const bool wanted = !accepts() || peer_.read_pair != 0;
+  if (wanted && device_.memory().usable()) reads_ = new read_pair(device_, device_.pass());
   pair_ = new queue_pair(device_, *this, device_.pass());
 }
 
 void handshake::on_made(const status& outcome) noexcept {
   if (!outcome) return fail(outcome.error());
-  if (accepts()) return pair_->connect(peer_);
-  introduce();
+  if (reads_ != nullptr && !reads_->is_made()) std::exchange(reads_, nullptr)->release();
+  accepts() ? connect_pairs() : introduce();
+}
+
+void handshake::connect_pairs() noexcept {
+  if (reads_ != nullptr && peer_.read_pair == 0) std::exchange(reads_, nullptr)->release();
+  if (reads_ != nullptr) reads_->connect(peer_);
+  pair_->connect(peer_);
 }
 
 void handshake::introduce() noexcept {
   greeting_room room;
   frame_header header;
   header.type = frame_type::introduce;
-  const frame_parts frame = room.encode(header, pair_->introduce(link_id_));
+  introduction said = pair_->introduce(link_id_);
+  if (reads_ != nullptr) reads_->introduce(said);
+  const frame_parts frame = room.encode(header, said);
   below_->write({&frame, 1});
 }
 
@@ -104,8 +119,8 @@ void handshake::on_frame(frame_view& frame) noexcept {
     return fail({errc::malformed, "this is a verbs rail: a connection begins with introduce, once"});
   if (const auto s = learn(payload); !s) return fail(s.error());
   introduced_ = true;
-  if (!accepts()) return pair_->connect(peer_);
-  if (device_open_) make_pair();
+  if (!accepts()) return connect_pairs();
+  if (device_open_) make_pairs();
 }
 
 status handshake::learn(std::span<const std::byte> payload) noexcept {
@@ -124,10 +139,12 @@ status handshake::learn(std::span<const std::byte> payload) noexcept {
 }
 
 void handshake::on_connected(const status& outcome) noexcept {
-  if (!outcome) {
-    return fail(make_error(errc::unreachable, "verbs: no path from {} to {} ({}): {}",
-                           device_.introduce().device, peer_.device, to_text(peer_.address),
-                           outcome.error().text()));
+  const bool reads = reads_ == nullptr || reads_->is_connected();
+  if (!outcome || !reads) {
+    return fail(
+        make_error(errc::unreachable, "verbs: no path from {} to {} ({}): {}", device_.introduce().device,
+                   peer_.device, to_text(peer_.address),
+                   outcome ? "the queue pair for reads cannot be connected" : outcome.error().text()));
   }
   if (accepts()) return introduce();
   pair_->greet();
@@ -138,8 +155,8 @@ void handshake::on_arrival(const buffer_ref&, std::span<const std::byte> bytes) 
   handshake_events& events = events_;
   connect_events* const waiter = waiter_;
   queue_pair& pair = *std::exchange(pair_, nullptr);
-  auto* const made =
-      new verbs_link(device_, buffers_, pair, *std::exchange(below_, nullptr), std::move(open_));
+  auto* const made = new verbs_link(device_, buffers_, {&pair, std::exchange(reads_, nullptr), link_id_},
+                                    *std::exchange(below_, nullptr), std::move(open_));
   delete this;
   if (waiter == nullptr) pair.greet();
   events.on_linked(*made, waiter);

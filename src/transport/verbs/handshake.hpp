@@ -32,7 +32,7 @@ class handshake_events {
 ///   connects:  device open ─► connected below ─► pair made ─► introduce ─► introduced ─► pair connected ─► greets ─► greeted: linked
 ///   accepts:   device open ─► introduced ─► pair made ─► pair connected ─► introduce ─► greeted: linked, greets
 /// ```
-/// The greetings are empty SENDs, which prove that the path carries both ways. The side that accepts
+/// The queue pair for READs, if both sides have one, is made and connected before that for messages. The greetings are empty SENDs, which prove that the path carries both ways. The side that accepts
 /// introduces itself only when its queue pair can receive, so no greeting is ever sent in vain.
 class handshake final : public list_hook<handshake>,
                         private device_waiter,
@@ -65,7 +65,8 @@ class handshake final : public list_hook<handshake>,
   void on_failed(const error& reason) noexcept override { fail(reason); }
 
   void take_connection(link& below) noexcept;
-  void make_pair() noexcept;
+  void make_pairs() noexcept;
+  void connect_pairs() noexcept;
   void introduce() noexcept;
   status learn(std::span<const std::byte> payload) noexcept;
   void fail(const error& reason) noexcept;
@@ -84,6 +85,7 @@ class handshake final : public list_hook<handshake>,
   bool introduced_ = false;  // the peer has been
   link* below_ = nullptr;
   queue_pair* pair_ = nullptr;
+  read_pair* reads_ = nullptr;  // if this side can READ
   introduction peer_;
   std::uint32_t link_id_ = 0;
   member_timer<&handshake::too_late> timer_{*this};

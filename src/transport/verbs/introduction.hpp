@@ -7,7 +7,7 @@
 
 namespace scoll::transport::verbs {
 
-inline constexpr std::uint16_t introduction_version = 1;
+inline constexpr std::uint16_t introduction_version = 2;
 inline constexpr std::size_t max_device_name_bytes = 64;
 
 /// The payload of `introduce`: the queue pair of the speaker, as its peer needs it.
@@ -20,6 +20,7 @@ struct introduction {
   std::uint32_t link = 0;
   std::array<std::uint8_t, 16> address{};
   std::uint16_t lid = 0;
+  /// The READs that the speaker's device serves at a time.
   std::uint16_t read_depth = 0;
   std::uint32_t queue_pair = 0;
   /// The number of the speaker's first packet, at random.
@@ -28,6 +29,9 @@ struct introduction {
   std::uint32_t mtu = 0;
   /// The places that the speaker promises for a start.
   std::uint32_t slots = 0;
+  /// The speaker's queue pair for READs, and the number of its first packet; both 0 if it has none.
+  std::uint32_t read_pair = 0;
+  std::uint32_t first_read_packet = 0;
   /// For error messages.
   std::string device;
 };

@@ -21,6 +21,11 @@ bool is_mapped(const gid& address) noexcept {
 
 }  // namespace
 
+memory_block allocate_block(std::size_t bytes) noexcept {
+  const std::size_t size = (bytes + page_bytes - 1) / page_bytes * page_bytes;
+  return memory_block(static_cast<std::byte*>(std::aligned_alloc(page_bytes, size)));
+}
+
 result<gid> parse_gid(const std::string& host) {
   gid address{};
   std::string bare = host;
@@ -105,7 +110,8 @@ status opened_device::choose_address(const verbs_options& options, const std::st
 /// The queue of completions has room for all that can complete, because its overrun would be fatal.
 status opened_device::make_queues(const verbs_options& options) {
   const std::uint32_t most_links = options.receive_slots / 4;
-  const std::uint32_t entries = options.receive_slots + options.send_slabs + most_links * news_per_pair;
+  const std::uint32_t per_link = news_per_pair + options.read_depth;
+  const std::uint32_t entries = options.receive_slots + options.send_slabs + most_links * per_link;
   if (limits.shared_receives < options.receive_slots || limits.queue_entries < entries) {
     return make_error(errc::unsupported,
                       "verbs: {} has {} shared receives and {} queue entries: lower verbs.receive_slots",
@@ -121,11 +127,10 @@ status opened_device::make_queues(const verbs_options& options) {
 }
 
 result<memory_object*> opened_device::obtain(memory_block& block, std::size_t count) {
-  const std::size_t size = (count * slot_bytes + page_bytes - 1) / page_bytes * page_bytes;
-  block.reset(static_cast<std::byte*>(std::aligned_alloc(page_bytes, size)));
+  block = allocate_block(count * slot_bytes);
   if (block == nullptr)
     return error(errc::busy, "verbs: no memory for verbs.receive_slots or verbs.send_slabs");
-  return context->register_memory({block.get(), size}, register_for::messages);
+  return context->register_memory({block.get(), count * slot_bytes}, register_for::messages);
 }
 
 status opened_device::register_memory(const verbs_options& options) {
@@ -161,6 +166,7 @@ opened_device::~opened_device() {
   forget_slots();
   if (receives != nullptr) context->destroy(receives);
   if (completions != nullptr) context->destroy(completions);
+  for (memory_object* each : taken_over_) context->deregister(each);
   if (slot_object_ != nullptr) context->deregister(slot_object_);
   if (slab_object_ != nullptr) context->deregister(slab_object_);
   if (held_) std::ignore = slot_memory_.release();

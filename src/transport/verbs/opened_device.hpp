@@ -24,6 +24,13 @@ inline constexpr std::uint32_t news_per_pair = 4;
 /// The size up to which data is sent inline, if the device can do it.
 inline constexpr std::uint32_t inline_bytes = 256;
 
+struct free_memory {
+  void operator()(std::byte* memory) const noexcept { std::free(memory); }
+};
+using memory_block = std::unique_ptr<std::byte, free_memory>;
+/// Memory in whole pages; null if there is none.
+memory_block allocate_block(std::size_t bytes) noexcept;
+
 /// A device with everything that all links share: its queues, and registered memory to receive into and to
 /// send from. It is made and destroyed where blocking is allowed.
 class opened_device {
@@ -38,6 +45,8 @@ class opened_device {
 
   /// Lets go of the places for what arrives, on the executor's thread. Those that services hold stay valid.
   void forget_slots() noexcept;
+  /// Ends the registration of memory with the device.
+  void take_over(memory_object& registered) { taken_over_.push_back(&registered); }
 
   std::string name;
   device_limits limits;
@@ -53,11 +62,6 @@ class opened_device {
   slab_pool slabs;
 
  private:
-  struct free_memory {
-    void operator()(std::byte* memory) const noexcept { std::free(memory); }
-  };
-  using memory_block = std::unique_ptr<std::byte, free_memory>;
-
   opened_device() = default;
   status use(std::unique_ptr<device_context> opened, const verbs_options& options, const std::string& host);
   status choose_address(const verbs_options& options, const std::string& host);
@@ -69,6 +73,7 @@ class opened_device {
   memory_block slab_memory_;
   memory_object* slot_object_ = nullptr;
   memory_object* slab_object_ = nullptr;
+  std::vector<memory_object*> taken_over_;
   std::deque<slab> all_slabs_;
   bool held_ = false;  // some slots, by services, when they were forgotten
 };

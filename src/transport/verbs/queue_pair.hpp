@@ -10,6 +10,7 @@
 #include "scoll/coro/result.hpp"
 #include "transport/io/buffer.hpp"
 #include "transport/memory/remote_memory.hpp"
+#include "transport/verbs/device_pair.hpp"
 #include "transport/verbs/introduction.hpp"
 #include "transport/verbs/opened_device.hpp"
 #include "transport/verbs/slot_credit.hpp"
@@ -17,12 +18,9 @@
 
 namespace scoll::transport::verbs {
 
-class device;
-
-/// Tags of the lists of a device that a queue pair may be in.
+/// Tags of the lists of a device that a queue pair for messages may be in.
 struct touched_list {};
 struct slab_waiters {};
-struct all_pairs {};
 
 /// Is told what happens to a queue pair, in steps of the executor.
 class queue_pair_events {
@@ -41,23 +39,14 @@ class queue_pair_events {
 };
 
 /// A reliable connection for messages, with the accounts of what it may send and what may arrive. It outlives
-/// the object that is told of its events, until the device has let go of its memory:
+/// the object that is told of its events, until the device has let go of its memory.
 ///
-/// ```text
-///   making ──► made ──connect()──► connecting ──► connected ──┐
-///     └──────────┴────────────────────┴──────────────┴─ release() ──► destroying ──► retired ──► gone
-/// ```
 /// Of several sends only the last one that is posted together is signalled. Its completion says that all
 /// before it are complete.
-class queue_pair final : private control_job,
-                         public list_hook<touched_list>,
-                         public list_hook<slab_waiters>,
-                         public list_hook<all_pairs> {
+class queue_pair final : public device_pair, public list_hook<touched_list>, public list_hook<slab_waiters> {
  public:
   /// Begins to make one; `on_made` follows. `open` is kept until it is gone.
   queue_pair(device& owner, queue_pair_events& events, gate_pass open) noexcept;
-  queue_pair(const queue_pair&) = delete;
-  queue_pair& operator=(const queue_pair&) = delete;
 
   void set_events(queue_pair_events& events) noexcept { events_ = &events; }
   /// What the peer has to know of it. Valid once it has been made.
@@ -68,7 +57,7 @@ class queue_pair final : private control_job,
   /// Ends everything, without further calls. It goes by itself.
   void release() noexcept;
   /// Breaks it, as a failure would.
-  void fail(const error& reason) noexcept;
+  void fail(const error& reason) noexcept override;
   bool failed() const noexcept { return failed_; }
 
   /// One more slab can be pushed.
@@ -84,12 +73,12 @@ class queue_pair final : private control_job,
   std::uint64_t acknowledged_bytes() const noexcept { return acknowledged_bytes_; }
 
   // For the device:
-  std::uint32_t number() const noexcept { return number_; }
+  queue_pair* for_messages() noexcept override { return this; }
   std::uint32_t window() const noexcept { return receiving_.window(); }
   void wake() noexcept {
     if (events_ != nullptr) events_->on_room();
   }
-  void on_sent(const completion& done) noexcept;
+  void on_posted_done(const completion& done) noexcept override;
   void on_received(const buffer_ref& owner, std::span<const std::byte> bytes,
                    std::uint32_t immediate) noexcept;
   void on_receive_failed(const completion& done) noexcept;
@@ -100,10 +89,9 @@ class queue_pair final : private control_job,
   void tell_news() noexcept;
   /// Gives back what is promised to it if it has sent nothing since the last call.
   void give_back_if_idle() noexcept;
-  bool has_surplus() const noexcept { return connected_ && sending_.left() > least_slots; }
+  bool has_surplus() const noexcept { return is_connected() && sending_.left() > least_slots; }
 
  private:
-  enum class work : std::uint8_t { none, make, connect, destroy };
   struct sent {
     slab* from = nullptr;
     std::uint32_t bytes = 0;
@@ -111,9 +99,9 @@ class queue_pair final : private control_job,
   static constexpr std::uint32_t ring_size = 256;
   static_assert(ring_size >= sends_per_pair + news_per_pair);
 
-  void perform() noexcept override;
-  void on_done() noexcept override;
-  void begin(work what) noexcept;
+  void on_pair_made(const status& outcome) noexcept override { events_->on_made(outcome); }
+  void on_pair_connected(const status& outcome) noexcept override { events_->on_connected(outcome); }
+  void on_destroyed() noexcept override;
   std::uint32_t under_way() const noexcept { return next_ - first_; }
   void append(slab* from, std::size_t size, std::uint32_t immediate) noexcept;
   void send_empty(std::uint32_t given_back) noexcept;
@@ -121,21 +109,9 @@ class queue_pair final : private control_job,
   void settle_until(std::uint32_t end) noexcept;
   std::uint32_t next_news(std::uint32_t given_back) noexcept;
 
-  device& device_;
   queue_pair_events* events_;
-  gate_pass open_;
-  queue_pair_object* object_ = nullptr;
-  std::uint32_t number_ = 0;
-  std::uint32_t generation_;
-  std::uint32_t first_packet_;
-  work doing_ = work::none;
-  bool connected_ = false;
   bool failed_ = false;
-  bool released_ = false;
   bool sent_lately_ = false;
-  path_request path_{};
-  status outcome_;  // of the job
-
   sending_credit sending_;
   receiving_credit receiving_;
   std::uint32_t first_ = 0;  // of the sends under way

@@ -58,7 +58,14 @@ struct queue_pair_object {
 /// How an operation ended. Of one that has failed only `outcome`, `tag`, `queue_pair` and `vendor_error` are
 /// valid.
 struct completion {
-  enum class result : std::uint8_t { success, flushed, retries_exceeded, receiver_not_ready, failed };
+  enum class result : std::uint8_t {
+    success,
+    flushed,
+    retries_exceeded,
+    receiver_not_ready,
+    access_denied,  ///< by the peer's device
+    failed,
+  };
   std::uint64_t tag = 0;
   std::uint32_t queue_pair = 0;
   result outcome = result::success;
@@ -79,6 +86,16 @@ struct send_request {
   bool inlined = false;
 };
 
+/// A READ of memory of the peer. Its local memory is written until it has completed.
+struct read_request {
+  std::uint64_t tag = 0;
+  std::byte* into = nullptr;
+  std::uint32_t size = 0;
+  std::uint32_t local_key = 0;
+  std::uint64_t remote_address = 0;
+  std::uint32_t remote_key = 0;
+};
+
 struct receive_request {
   std::uint64_t tag = 0;
   std::byte* data = nullptr;
@@ -88,9 +105,10 @@ struct receive_request {
 
 struct queue_pair_request {
   completion_queue* completions = nullptr;
-  receive_queue* receives = nullptr;
-  std::uint32_t sends = 0;
-  std::uint32_t inline_bytes = 0;  ///< wanted
+  receive_queue* receives = nullptr;  ///< null: nothing is received
+  std::uint32_t sends = 0;            ///< or READs
+  std::uint32_t inline_bytes = 0;     ///< wanted
+  bool serves_reads = false;          ///< the peer may READ what it has a key for
 };
 
 /// The path of a queue pair to its peer.
@@ -108,6 +126,8 @@ struct path_request {
   std::uint8_t timeout = 0;
   std::uint8_t retry_count = 0;
   std::uint8_t rnr_retry = 0;
+  std::uint8_t reads_out = 1;  ///< READs that may be under way
+  std::uint8_t reads_in = 1;   ///< READs of the peer that are served at a time
 };
 
 /// Something that a device tells without being asked.
@@ -156,6 +176,8 @@ class device_context {
   /// Posts sends in order, at most `most_posted`. Returns how many were posted; the device knows nothing of the
   /// others.
   virtual std::size_t post(queue_pair_object* pair, std::span<const send_request> sends) noexcept = 0;
+  /// Likewise for READs, each of which completes, in order.
+  virtual std::size_t post(queue_pair_object* pair, std::span<const read_request> reads) noexcept = 0;
   /// Takes completions from a queue. Returns their number, or -1 if the queue has failed.
   virtual int poll(completion_queue* queue, std::span<completion> into) noexcept = 0;
   /// The next completion of the queue wakes who waits.
@@ -190,6 +212,9 @@ class control_job : public list_hook<control_job> {
 class control_queue {
  public:
   virtual void submit(control_job& job) noexcept = 0;
+  /// Blocks until a job that was submitted has been performed, which happens at once, before those that wait.
+  /// Its `on_done` comes in a later step, as ever.
+  virtual void finish(control_job& job) noexcept = 0;
 
  protected:
   ~control_queue() = default;

@@ -9,16 +9,18 @@
 
 namespace scoll::transport::verbs {
 
-verbs_link::verbs_link(device& d, link_buffers& buffers, queue_pair& pair, link& canary,
+verbs_link::verbs_link(device& d, link_buffers& buffers, const link_pairs& pairs, link& canary,
                        gate_pass open) noexcept
     : device_(d),
       buffers_(buffers),
-      pair_(&pair),
+      pair_(pairs.messages),
+      reads_(pairs.reads),
       canary_(&canary),
       open_(std::move(open)),
       peer_(canary.peer_name()),
       assembler_(buffers.frames) {
-  pair.set_events(*this);
+  pair_->set_events(*this);
+  if (reads_ != nullptr) reads_->serve(*this, pairs.id);
   canary.set_owner(this);
 }
 
@@ -206,6 +208,7 @@ void verbs_link::end(bool at_once) noexcept {
   if (linger_.armed()) home.disarm(linger_);
   if (told_.scheduled()) home.unschedule(told_);
   if (drained_.scheduled()) home.unschedule(drained_);
+  if (reads_ != nullptr) std::exchange(reads_, nullptr)->release();
   pair_->release();
   if (link* const below = std::exchange(canary_, nullptr)) {
     below->set_owner(nullptr);

@@ -14,8 +14,16 @@
 #include "transport/session/link.hpp"
 #include "transport/verbs/device.hpp"
 #include "transport/verbs/queue_pair.hpp"
+#include "transport/verbs/read_pair.hpp"
 
 namespace scoll::transport::verbs {
+
+/// What a handshake has made of a link.
+struct link_pairs {
+  queue_pair* messages = nullptr;
+  read_pair* reads = nullptr;  ///< null: bulk data travel in messages
+  std::uint32_t id = 0;        ///< of the link, at both ends
+};
 
 /// The buffers that the links of a rail share, besides those of its device.
 struct link_buffers {
@@ -33,7 +41,8 @@ class verbs_link final : public link, private queue_pair_events, private link_ev
  public:
   static constexpr std::size_t most_batch_bytes = 65536;
 
-  verbs_link(device& d, link_buffers& buffers, queue_pair& pair, link& canary, gate_pass open) noexcept;
+  verbs_link(device& d, link_buffers& buffers, const link_pairs& pairs, link& canary,
+             gate_pass open) noexcept;
 
   bool writable() const noexcept override {
     return owner_ != nullptr && !broken_ && !batch_open_ && !drained_.scheduled();
@@ -42,11 +51,14 @@ class verbs_link final : public link, private queue_pair_events, private link_ev
   std::string peer_name() const override { return peer_; }
   void write(std::span<const frame_parts> frames) noexcept override;
   void drop_landing() noexcept override { assembler_.forget_room(); }
+  remote_access* remote() noexcept override { return reads_; }
   std::optional<std::uint64_t> acknowledged_bytes() const noexcept override {
     return pair_->acknowledged_bytes();
   }
   void close() noexcept override;
   void sever() noexcept override;
+  /// Ends the link, because its queue pair for READs is of no more use.
+  void break_off(const error& reason) noexcept { break_link(reason); }
 
  private:
   /// Memory that is being sent from. When it is recalled, the rest of its frame is copied, because the peer
@@ -92,6 +104,7 @@ class verbs_link final : public link, private queue_pair_events, private link_ev
   device& device_;
   link_buffers& buffers_;
   queue_pair* pair_;
+  read_pair* reads_;
   link* canary_;
   gate_pass open_;
   std::string peer_;

@@ -64,6 +64,10 @@ class verbs_rail::core final : private accept_events, private verbs::handshake_e
 
   rail& under() const noexcept { return under_; }
   gate& links() noexcept { return open_; }
+  memory_registrar* registrar() noexcept {
+    const verbs_options& o = device_.options();
+    return o.read_depth == 0 || o.read_slabs == 0 ? nullptr : &device_.memory();
+  }
   const verbs_statistics& statistics() const noexcept { return statistics_; }
 
  private:
@@ -89,6 +93,7 @@ class verbs_rail::core final : private accept_events, private verbs::handshake_e
 
   void on_linked(verbs::verbs_link& made, connect_events* waiter) noexcept override {
     ++statistics_.links;
+    if (made.remote() == nullptr) ++statistics_.links_without_reads;
     if (waiter != nullptr) return waiter->on_connected(made);
     --accepting_;
     acceptor_->on_accepted(made);
@@ -142,6 +147,10 @@ void verbs_rail::connect(const std::string& address, connect_events& waiter) noe
 
 void verbs_rail::cancel_connect(connect_events& waiter) noexcept {
   core_->cancel_connect(waiter);
+}
+
+memory_registrar* verbs_rail::registrar(std::size_t number) noexcept {
+  return number == 0 ? core_->registrar() : nullptr;
 }
 
 std::size_t verbs_rail::open() const noexcept {

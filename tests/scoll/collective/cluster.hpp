@@ -107,11 +107,11 @@ class cluster {
   void freeze(std::uint32_t i) { surroundings_->freeze(i + 1); }
   void thaw(std::uint32_t i) { surroundings_->thaw(i + 1); }
 
-  /// True if no node has an operation or a message left, a while after everything has ended.
+  /// True if no node has an operation or a message left, a while after everything has ended. A message of the nodes'
+  /// own may be on its way just then.
   bool quiet() {
-    if (!is_virtual()) return until([this] { return holds_nothing(); });
-    pass(surroundings_->settling_time());
-    return holds_nothing();
+    if (is_virtual()) pass(surroundings_->settling_time());
+    return until([this] { return holds_nothing(); });
   }
 
   status stop(std::uint32_t i, nanoseconds limit = std::chrono::seconds(4)) {

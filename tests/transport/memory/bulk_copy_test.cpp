@@ -28,7 +28,7 @@ class sender_watch {
 
 TEST_CASE("what is sent as bulk goes from where it lies: no buffer of the sender ever holds it",
           "[reactor]") {
-  const auto w = any_world();
+  const auto w = any_stream_world();
   const std::uint32_t segment = GENERATE(16384U, 262144U);  // one that would fit a buffer, and the usual one
   two p(*w, [segment](endpoint_options& o) { o.transfer_segment_bytes = segment; });
   fenced store(made(copied_bytes, 1));

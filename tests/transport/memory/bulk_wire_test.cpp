@@ -155,7 +155,7 @@ TEST_CASE("strange rights are malformed") {
 }
 
 TEST_CASE("a pull over a stream has its frames and copies, and no more", "[reactor]") {
-  const auto w = any_world();
+  const auto w = any_stream_world();
   two p(*w, [](endpoint_options& o) { o.transfer_segment_bytes = 524288; });
   constexpr std::size_t size = std::size_t{16} << 20U;
   constexpr std::uint64_t segments = size / 524288;

@@ -71,11 +71,11 @@ TEST_CASE("a region that fails answers those that wait and those that come") {
 }
 
 TEST_CASE("orders end with their region, at every moment") {
-  const bool hardware = GENERATE(false, true);
+  const auto what = GENERATE(hardware::none, hardware::simple, hardware::rdma_devices);
   int stale = 0;
   int arrived = 0;
   for (int steps = 0; steps < 40; ++steps) {
-    const auto made_world = make_memory_world(hardware);
+    const auto made_world = make_memory_world(what);
     memory_world& w = *made_world;
     piece_pair p(w);
     content from(object_bytes, 1);
@@ -265,11 +265,11 @@ TEST_CASE("pieces pass through slots") {
 }
 
 TEST_CASE("a slot that is retired while a piece is under way is not sent any further") {
-  const bool hardware = GENERATE(false, true);
+  const auto what = GENERATE(hardware::none, hardware::simple, hardware::rdma_devices);
   int stale = 0;
   int arrived = 0;
   for (int steps = 0; steps < 30; ++steps) {
-    const auto made_world = make_memory_world(hardware);
+    const auto made_world = make_memory_world(what);
     memory_world& w = *made_world;
     piece_pair p(w);
     content from(4 * piece_bytes, 1);

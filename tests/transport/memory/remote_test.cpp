@@ -66,7 +66,8 @@ memory_right right_to(std::uint32_t link, std::uint32_t length, std::uint8_t fla
 }  // namespace
 
 TEST_CASE("strange rights end a transfer, and nothing else") {
-  memory_world w(test::few_slabs);
+  const auto made_world = make_memory_world(any_hardware());
+  memory_world& w = *made_world;
   two p(w);
   fenced store(made(100'000, 1));
   fenced local(100'000);
@@ -108,7 +109,8 @@ TEST_CASE("strange rights end a transfer, and nothing else") {
 }
 
 TEST_CASE("a forged key breaks the link that it is used on, and no other") {
-  memory_world w(test::few_slabs);
+  const auto made_world = make_memory_world(any_hardware());
+  memory_world& w = *made_world;
   two p(w);
   fenced store(made(100'000, 1));
   fenced local(100'000);
@@ -118,14 +120,16 @@ TEST_CASE("a forged key breaks the link that it is used on, and no other") {
   owner.answers = [](std::uint32_t link) { return std::vector{right_to(link, 100'000)}; };
   const status s = p.pull(region.descriptor(), 0, local.memory());
   CHECK(s.error() == errc::connection_lost);
-  CHECK(w.net.access_errors() == limits::read_attempts + 1);
+  CHECK(w.access_errors() == limits::read_attempts + 1);
+  w.expect_access_errors(limits::read_attempts + 1);
   CHECK(p.left->ep->statistics().links_broken == limits::read_attempts + 1);
   CHECK(p.left->ep->statistics().sessions_lost == 0);
   CHECK(local.holds(bytes(100'000)));
 }
 
 TEST_CASE("memory is read by right, registered or not, on either side") {
-  memory_world w(test::few_slabs);
+  const auto made_world = make_memory_world(any_hardware());
+  memory_world& w = *made_world;
   two p(w);
   const bool there = GENERATE(false, true);
   const bool here = GENERATE(false, true);
@@ -166,8 +170,30 @@ TEST_CASE("memory is read by right, registered or not, on either side") {
   CHECK(forced(p) == 0);
 }
 
+TEST_CASE("memory that is registered for writing alone is read into, and peers read a copy of it") {
+  const auto made_world = make_memory_world(any_hardware());
+  memory_world& w = *made_world;
+  two p(w);
+  fenced store(made(mebibyte, 1));
+  fenced local(mebibyte);
+  registered_memory own = registered(w, *p.left, local.memory(), memory_access::write);
+  {
+    const auto region = p.exposed(store.memory());
+    REQUIRE(p.pull(region.descriptor(), 0, local.memory()).has_value());
+    CHECK(local.holds(store.memory()));
+    CHECK(p.left->ep->statistics().staged_bytes == 0);
+    std::ranges::copy(made(mebibyte, 2), local.memory().begin());
+    REQUIRE(p.push(region.descriptor(), 0, local.memory()).has_value());
+    CHECK(store.holds(local.memory()));
+    CHECK(p.left->ep->statistics().staged_bytes == mebibyte);
+    nothing_is_held(p);
+  }
+  end(w, std::move(own));
+}
+
 TEST_CASE("up to 8 KiB travel in the answer, and an empty transfer does too") {
-  memory_world w(test::few_slabs);
+  const auto made_world = make_memory_world(any_hardware());
+  memory_world& w = *made_world;
   two p(w);
   fenced store(made(8192, 1));
   fenced local(8192);
@@ -181,7 +207,10 @@ TEST_CASE("up to 8 KiB travel in the answer, and an empty transfer does too") {
 }
 
 TEST_CASE("a right is to the beginning of what was ordered, and the rest is ordered anew") {
-  memory_world w({.slabs = 4, .slab_bytes = GENERATE(8192U, 10'000U, 100'000U)});
+  const auto what = any_hardware();
+  const std::size_t slab_bytes = GENERATE(8192U, 10'000U, 100'000U);
+  const auto made_world = make_memory_world(what, {.slabs = 4, .slab_bytes = slab_bytes});
+  memory_world& w = *made_world;
   two p(w, [](endpoint_options& o) { o.transfer_segment_bytes = 262'144; });
   fenced store(made(mebibyte, 1));
   fenced local(mebibyte);
@@ -197,7 +226,8 @@ TEST_CASE("a right is to the beginning of what was ordered, and the rest is orde
 }
 
 TEST_CASE("registered memory in pieces is read without a copy as far as it is worth it") {
-  memory_world w(test::few_slabs);
+  const auto made_world = make_memory_world(any_hardware());
+  memory_world& w = *made_world;
   two p(w);
   const std::size_t piece = GENERATE(100U, 5'000U, 70'000U);
   fenced store(made(mebibyte, 1));
@@ -227,9 +257,11 @@ TEST_CASE("registered memory in pieces is read without a copy as far as it is wo
 }
 
 TEST_CASE("a link that breaks while memory is read costs no byte") {
+  const auto what = any_hardware();
   std::uint64_t again = 0;
   for (int steps = 1; steps < 50; ++steps) {
-    memory_world w(test::few_slabs);
+    const auto made_world = make_memory_world(what);
+    memory_world& w = *made_world;
     w.net.common_path().model.ps_per_byte = 200;
     two p(w);
     const bool direct = steps % 2 == 0;
@@ -263,14 +295,15 @@ TEST_CASE("a link that breaks while memory is read costs no byte") {
     }
     for (auto& m : all) end(w, std::move(m));
     CHECK(forced(p) == 0);
-    CHECK(w.net.access_errors() == 0);
+    CHECK(w.access_errors() == 0);
   }
   CHECK(again > 5);
 }
 
 TEST_CASE("an order is answered although its link breaks before its right can be told") {
   std::uint64_t given = 0;
-  memory_world w(test::few_slabs);
+  const auto made_world = make_memory_world(any_hardware());
+  memory_world& w = *made_world;
   two p(w);
   fenced store(made(100'000, 1));
   const auto region = p.exposed(store.memory());
@@ -290,19 +323,22 @@ TEST_CASE("an order is answered although its link breaks before its right can be
 }
 
 TEST_CASE("a peer that releases nothing does not keep the slabs of others for ever") {
-  memory_world w({.slabs = 4, .slab_bytes = 65536});
+  const auto what = any_hardware();
+  const auto made_world = make_memory_world(what, {.slabs = 4, .slab_bytes = 65536});
+  memory_world& w = *made_world;
   two p(w);
   node third(w, options_of(3));
   introduce(*p.right, third);
   fenced store(made(mebibyte, 1));
   const auto region = p.exposed(store.memory());
+  connect_devices(p, what, region);
   fenced local(mebibyte);
   fenced other(mebibyte);
   const auto g = p.begin_pull(region.descriptor(), 0, local.memory());
-  w.pass(60us);
-  w.net.freeze(1);
-  w.net.path(1, 2).blocked_until =
-      w.clock.world().now() + 5s;  // it does not come with a new connection either
+  w.pass(what == hardware::simple ? 60us : 30us);
+  w.freeze(1);
+  // It does not come with a new connection either. Devices acknowledge all the same.
+  if (what == hardware::simple) w.net.path(1, 2).blocked_until = w.clock.world().now() + 5s;
   REQUIRE(w.until([&] { return p.right->ep->memory().giver().out() == 2; }, 1s));  // half of them
   const time_point begun = w.clock.now();
   REQUIRE(finish(w, pull(*third.ep, region.descriptor(), 0, other.memory())).has_value());
@@ -311,14 +347,16 @@ TEST_CASE("a peer that releases nothing does not keep the slabs of others for ev
   // Its own orders wait for slabs, so what it has is recalled, and then its link is cut.
   REQUIRE(w.until([&] { return p.right->ep->memory().giver().out() == 0; }, 2s));
   CHECK(p.right->ep->statistics().recalls > 0);
-  w.net.thaw(1);
+  w.thaw(1);
   REQUIRE(w.until([&] { return g.done(); }));
   if (*g) CHECK(local.holds(store.memory()));
 }
 
 TEST_CASE("rights and readings are over when an endpoint ends") {
+  const auto what = any_hardware();
   for (int steps = 1; steps < 30; ++steps) {
-    memory_world w(test::few_slabs);
+    const auto made_world = make_memory_world(what);
+    memory_world& w = *made_world;
     w.net.common_path().model.ps_per_byte = 200;
     two p(w);
     auto store = std::make_unique<fenced>(made(2 * mebibyte, 1));

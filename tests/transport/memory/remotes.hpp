@@ -8,14 +8,15 @@
 /// Nodes whose hardware reads memory.
 namespace transfers {
 
-inline registered_memory registered(world& w, node& at, std::span<std::byte> memory) {
+inline registered_memory registered(world& w, node& at, std::span<std::byte> memory,
+                                    memory_access access = memory_access::read_write) {
   std::optional<registered_memory> made;
-  const auto run = [](endpoint& ep, std::span<std::byte> what,
+  const auto run = [](endpoint& ep, std::span<std::byte> what, memory_access how,
                       std::optional<registered_memory>& into) -> task<> {
-    auto registered = co_await register_memory(ep, what);
+    auto registered = co_await register_memory(ep, what, how);
     if (registered) into = std::move(*registered);
   };
-  const background work(w.ex(), run(*at.ep, memory, made));
+  const background work(w.ex(), run(*at.ep, memory, access, made));
   REQUIRE(w.until([&] { return work.done(); }));
   REQUIRE(made.has_value());
   return std::move(*made);

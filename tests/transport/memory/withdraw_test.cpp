@@ -34,10 +34,12 @@ struct owners {
 }  // namespace
 
 TEST_CASE("a region that is withdrawn is left alone, and no link pays for it") {
+  const auto what = any_hardware();
   int stale = 0;
   std::uint64_t recalls = 0;
   for (int steps = 0; steps < 40; ++steps) {
-    memory_world w(test::few_slabs);
+    const auto made_world = make_memory_world(what);
+    memory_world& w = *made_world;
     owners o(w);
     const bool writes = steps % 4 == 3;
     auto region = o.p.exposed(o.store.memory());
@@ -73,19 +75,20 @@ TEST_CASE("a region that is withdrawn is left alone, and no link pays for it") {
 }
 
 TEST_CASE("a withdrawal waits for no peer longer than its bound") {
-  memory_world w(test::few_slabs);
+  const auto made_world = make_memory_world(any_hardware());
+  memory_world& w = *made_world;
   owners o(w);
   auto region = o.p.exposed(o.store.memory());
   const auto g = o.p.begin_pull(region.descriptor(), 0, o.local.memory());
   REQUIRE(w.until([&] { return o.p.left->ep->memory().readers().running() > 2; }));
-  w.net.freeze(1);  // it hears of no recall
+  w.freeze(1);  // it hears of no recall
   const time_point begun = w.clock.now();
   const background withdrawn(w.ex(), region.withdraw());
   REQUIRE(w.until([&] { return withdrawn.done(); }));
   CHECK(w.clock.now() - begun >= 50ms);
   CHECK(w.clock.now() - begun < fence_bound);
   test::fill(o.store.memory(), poison);
-  w.net.thaw(1);
+  w.thaw(1);
   REQUIRE(w.until([&] { return g.done(); }));
   CHECK(g->error() == errc::stale_descriptor);
   CHECK_FALSE(test::holds_any(o.local.memory(), poison));
@@ -93,7 +96,8 @@ TEST_CASE("a withdrawal waits for no peer longer than its bound") {
 }
 
 TEST_CASE("a recall ends what the peer has not begun to read") {
-  memory_world w({.slabs = 1, .slab_bytes = 131072});
+  const auto made_world = make_memory_world(any_hardware(), {.slabs = 1, .slab_bytes = 131072});
+  memory_world& w = *made_world;
   w.net.common_path().model.ps_per_byte = 20'000;  // more than 2 ms for a slab
   two p(w);
   fenced store(clean(memory_bytes, 1));
@@ -114,7 +118,8 @@ TEST_CASE("a recall ends what the peer has not begun to read") {
 }
 
 TEST_CASE("a withdrawal of memory that no hardware uses is over at once") {
-  memory_world w(test::few_slabs);
+  const auto made_world = make_memory_world(any_hardware());
+  memory_world& w = *made_world;
   two p(w);
   fenced store(clean(memory_bytes, 1));
   fenced local(memory_bytes);
@@ -134,9 +139,11 @@ TEST_CASE("a withdrawal of memory that no hardware uses is over at once") {
 }
 
 TEST_CASE("memory that is taken away without a wait is left alone, and that is counted") {
+  const auto what = any_hardware();
   std::uint64_t all = 0;
   for (int steps = 0; steps < 40; ++steps) {
-    memory_world w(test::few_slabs);
+    const auto made_world = make_memory_world(what);
+    memory_world& w = *made_world;
     owners o(w);
     const bool writes = steps % 2 == 1;
     std::optional<memory_region> region(o.p.exposed(o.store.memory()));
@@ -161,10 +168,12 @@ TEST_CASE("memory that is taken away without a wait is left alone, and that is c
 }
 
 TEST_CASE("nothing uses the memory of a transfer that was stopped, and it ends within its bound") {
+  const auto what = any_hardware();
   int stopped = 0;
   int waited = 0;
   for (int steps = 0; steps < 40; ++steps) {
-    memory_world w(test::few_slabs);
+    const auto made_world = make_memory_world(what);
+    memory_world& w = *made_world;
     owners o(w);
     const bool writes = steps % 2 == 1;
     const bool mute = steps % 8 >= 6;
@@ -178,7 +187,7 @@ TEST_CASE("nothing uses the memory of a transfer that was stopped, and it ends w
     if (writes) s.emplace(o.p.begin_push(d, 0, o.local.memory(), options));
     if (!writes) g.emplace(o.p.begin_pull(d, 0, o.local.memory(), options));
     w.pass(steps * 17us);
-    if (mute) w.net.freeze(2);
+    if (mute) w.freeze(2);
     const time_point begun = w.clock.now();
     stop.request_stop();
     REQUIRE(w.until([&] { return writes ? s->done() : g->done(); }));
@@ -190,7 +199,7 @@ TEST_CASE("nothing uses the memory of a transfer that was stopped, and it ends w
     const bytes left(o.local.memory().begin(), o.local.memory().end());
     test::fill(o.local.memory(), poison);
     if (writes && failed && !(*s)->may_have_written()) CHECK(o.store.holds(clean(memory_bytes, 1)));
-    w.net.thaw(2);
+    w.thaw(2);
     w.pass(1s);
     CHECK(test::holds_only(o.local.memory(), poison));
     CHECK_FALSE(test::holds_any(o.store.memory(), poison));
@@ -203,7 +212,8 @@ TEST_CASE("nothing uses the memory of a transfer that was stopped, and it ends w
 }
 
 TEST_CASE("memory is registered once, and its end waits for its users") {
-  memory_world w(test::few_slabs);
+  const auto made_world = make_memory_world(any_hardware());
+  memory_world& w = *made_world;
   owners o(w);
   CHECK(o.owned.rails() == 1);
   CHECK(o.owned.bytes().size() == memory_bytes);

@@ -243,7 +243,7 @@ TEST_CASE("another protocol version is named at both ends", "[reactor]") {
 }
 
 TEST_CASE("a requester names what its peer answered the greeting with", "[reactor]") {
-  const auto w = any_world();
+  const auto w = any_world({test::fault::haste});
   stranger s(*w, 7);
   s.listen(w->address(7));
   endpoint_options o = options_of(1);

@@ -29,13 +29,34 @@ inline std::unique_ptr<world> any_world(std::initializer_list<test::fault> neede
 inline std::unique_ptr<world> any_bulk_world(std::initializer_list<test::fault> needed = {}) {
   return test::make_world(test::any_kind_of_bulk_world(needed), memory_world::usual_hosts, 0);
 }
-/// A simulated network, with or without hardware that reads memory.
-inline std::unique_ptr<memory_world> make_memory_world(bool hardware) {
-  return hardware ? std::make_unique<memory_world>(test::few_slabs) : std::make_unique<memory_world>();
+/// A world in which bulk data travel in messages.
+inline std::unique_ptr<world> any_stream_world() {
+  return test::make_world(test::any_kind_of_stream_world(), memory_world::usual_hosts, 0);
+}
+/// What reads the memory of peers in a simulated network.
+enum class hardware : std::uint8_t {
+  none,
+  simple,        ///< hardware that does nothing else
+  rdma_devices,  ///< the devices that also carry all messages
+};
+
+inline std::unique_ptr<memory_world> make_memory_world(
+    hardware what, const testing::sim_remote_memory& slabs = test::few_slabs) {
+  if (what == hardware::none) return std::make_unique<memory_world>();
+  if (what == hardware::simple) return std::make_unique<memory_world>(slabs);
+  auto made = std::make_unique<test::fake_verbs_world>(memory_world::usual_hosts, 0);
+  made->options.read_slabs = slabs.slabs;
+  made->options.read_slab_bytes = slabs.slab_bytes;
+  made->devices.set_control_time(std::chrono::microseconds(1));  // links come up about as fast as others
+  return made;
+}
+/// Runs the case for each kind of hardware that reads memory.
+inline hardware any_hardware() {
+  return GENERATE(hardware::simple, hardware::rdma_devices);
 }
 inline std::unique_ptr<memory_world> any_memory_world() {
-  const bool hardware = GENERATE(false, true);
-  return make_memory_world(hardware);
+  const auto what = GENERATE(hardware::none, hardware::simple, hardware::rdma_devices);
+  return make_memory_world(what);
 }
 
 /// A task that runs beside the test.

@@ -73,16 +73,16 @@ TEST_CASE("links share the places, a quarter is for new ones, and what is given 
 namespace {
 
 /// One end of a link, without a queue pair.
-struct end {
+struct credit_end {
   sending_credit out;
   receiving_credit in;
   std::uint32_t window_sum = least_slots;  // as the device's budget counts it
 
-  end() { REQUIRE(out.learn(least_slots)); }
+  credit_end() { REQUIRE(out.learn(least_slots)); }
 };
 
 /// Moves one SEND. It must find a place.
-void move(end& from, end& to, std::uint32_t given_back) {
+void move(credit_end& from, credit_end& to, std::uint32_t given_back) {
   from.out.use(1 + given_back);
   const auto news = slot_news::unpack(slot_news{from.in.tell(), given_back}.pack());
   REQUIRE(to.in.arrived(news.given_back));
@@ -95,14 +95,14 @@ TEST_CASE("two ends that send, tell and give back in any order never stop and ne
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     scoll::random_generator random(seed);
     slot_budget budget(64);
-    end ends[2];
+    credit_end ends[2];
     REQUIRE(budget.admit());
     REQUIRE(budget.admit());
     std::uint32_t sent[2] = {};
     for (int step = 0; step < 2000; ++step) {
       const auto which = static_cast<std::size_t>(random.below(2));
-      end& a = ends[which];
-      end& b = ends[1 - which];
+      credit_end& a = ends[which];
+      credit_end& b = ends[1 - which];
       if (a.out.allows_data() && random.chance(3, 4)) {
         move(a, b, 0);
         ++sent[which];

@@ -20,9 +20,16 @@ struct fake_verbs_statistics {
   std::uint64_t receivers_not_ready = 0;  ///< SENDs that found no place
   std::uint64_t illegal_calls = 0;        ///< calls that a real device refuses
   std::uint64_t protection_errors = 0;    ///< memory that is not registered
+  std::uint64_t access_errors = 0;        ///< READs without a right
+  std::uint64_t stalled_reads = 0;        ///< READs beyond the depth of their queue pair
   std::uint64_t overruns = 0;             ///< of queues of completions
   std::uint64_t sends = 0;                ///< that were delivered
   std::uint64_t sends_under_way = 0;      ///< now
+  std::uint64_t reads = 0;                ///< that were served to their end
+  std::uint64_t read_bytes = 0;           ///< that were READ
+  std::uint64_t most_reads = 0;           ///< under way at a time on a queue pair
+  std::uint64_t largest_read = 0;         ///< in bytes
+  std::uint64_t registrations = 0;        ///< of memory
   std::uint64_t queue_pairs = 0;          ///< that exist now
 };
 
@@ -30,8 +37,9 @@ struct fake_verbs_statistics {
 /// behave as real ones do where it matters: queue pairs have states; SENDs arrive in order, need a posted
 /// place, and are tried again as often as their queue pair says; the memory of a SEND is read when it
 /// arrives; bytes are there before their completion, which comes late; of several sends only those that were
-/// signalled complete, and all of them after a failure, the first with its reason; queues have limits, and
-/// the overrun of a queue of completions is fatal; calls that change queue pairs take time.
+/// signalled complete, and all of them after a failure, the first with its reason; READs move bytes piece by
+/// piece at later moments, as long as queue pair and key allow it; queues have limits, and the overrun of a
+/// queue of completions is fatal; calls that change queue pairs take time.
 class fake_verbs {
  public:
   /// The network must outlive it.
@@ -51,7 +59,9 @@ class fake_verbs {
   /// pairs, acknowledgements neither, until `heal`.
   void lose_all_after_next(std::uint32_t from, std::uint32_t to);
   void heal();
-  /// The device of a host takes this many more sends, then refuses the next, once.
+  /// The devices of a host register no more memory for READs, or do so again.
+  void refuse_memory(std::uint32_t host, bool refused = true);
+  /// The device of a host takes this many more sends and READs, then refuses the next, once.
   void refuse_send_after(std::uint32_t host, std::uint32_t count);
   /// The port of a host goes down, or comes up again. If `told` is false, no event says so.
   void set_port(std::uint32_t host, bool up, bool told = true);

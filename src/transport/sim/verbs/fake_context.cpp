@@ -81,11 +81,16 @@ result<transport::verbs::gid_entry> fake_context::address(std::uint8_t, std::uin
 }
 
 result<transport::verbs::memory_object*> fake_context::register_memory(std::span<std::byte> bytes,
-                                                                       transport::verbs::register_for) {
+                                                                       transport::verbs::register_for use) {
+  const bool for_reads = use == transport::verbs::register_for::remote_read;
+  if (for_reads && fabric_.host(host_).refuses_memory)
+    return error(errc::io_error, "verbs: raise the limit of locked memory");
   auto made = std::make_unique<memory>();
   made->bytes = bytes;
-  made->local_key = made->remote_key = ++last_key_;
-  return memories_.emplace(last_key_, std::move(made)).first->second.get();
+  made->readable = for_reads;
+  made->local_key = made->remote_key = fabric_.next_key();
+  ++fabric_.statistics.registrations;
+  return memories_.emplace(made->local_key, std::move(made)).first->second.get();
 }
 
 void fake_context::deregister(transport::verbs::memory_object* object) noexcept {
@@ -99,6 +104,11 @@ bool fake_context::holds(std::uint32_t key, const std::byte* data, std::size_t s
   return data >= bytes.data() && data + size <= bytes.data() + bytes.size();
 }
 
+bool fake_context::holds_for_peers(std::uint32_t key, const std::byte* data,
+                                   std::size_t size) const noexcept {
+  return holds(key, data, size) && memories_.find(key)->second->readable;
+}
+
 result<transport::verbs::completion_queue*> fake_context::make_completion_queue(std::uint32_t entries) {
   fake_completion_queue& made = completion_queues_.emplace_back();
   made.entries = entries;
@@ -106,7 +116,11 @@ result<transport::verbs::completion_queue*> fake_context::make_completion_queue(
 }
 
 void fake_context::destroy(transport::verbs::completion_queue* queue) noexcept {
-  std::erase_if(coming_, [&](const coming& c) { return c.queue == queue; });
+  small_queue<coming> kept;
+  for (; !coming_.empty(); coming_.pop_front()) {
+    if (coming_.front().queue != queue) kept.push_back(coming_.front());
+  }
+  coming_ = std::move(kept);
   completion_queues_.remove_if([&](const fake_completion_queue& q) { return &q == queue; });
 }
 
@@ -143,14 +157,18 @@ std::size_t fake_context::post(transport::verbs::receive_queue* queue,
   const std::size_t room = failed_ ? 0 : into.entries - into.places.size();
   const std::size_t count = std::min(room, receives.size());
   if (count < receives.size() && !failed_) ++fabric_.statistics.illegal_calls;
-  into.places.insert(into.places.end(), receives.begin(),
-                     receives.begin() + static_cast<std::ptrdiff_t>(count));
+  for (const auto& each : receives.first(count)) into.places.push_back(each);
   return count;
 }
 
 std::size_t fake_context::post(transport::verbs::queue_pair_object* pair,
                                std::span<const transport::verbs::send_request> sends) noexcept {
   return static_cast<fake_pair*>(pair)->post(sends);
+}
+
+std::size_t fake_context::post(transport::verbs::queue_pair_object* pair,
+                               std::span<const transport::verbs::read_request> reads) noexcept {
+  return static_cast<fake_pair*>(pair)->post(reads);
 }
 
 void fake_context::complete(fake_completion_queue& queue, const completion& done) noexcept {
@@ -184,8 +202,10 @@ int fake_context::poll(transport::verbs::completion_queue* queue, std::span<comp
   if (failed_) return -1;
   auto& from = static_cast<fake_completion_queue&>(*queue);
   const std::size_t count = std::min(into.size(), from.done.size());
-  std::copy_n(from.done.begin(), count, into.begin());
-  from.done.erase(from.done.begin(), from.done.begin() + static_cast<std::ptrdiff_t>(count));
+  for (std::size_t i = 0; i < count; ++i) {
+    into[i] = from.done.front();
+    from.done.pop_front();
+  }
   return static_cast<int>(count);
 }
 

@@ -13,6 +13,7 @@
 
 #include "scoll/coro/intrusive_list.hpp"
 #include "scoll/coro/member_timer.hpp"
+#include "transport/sim/small_queue.hpp"
 #include "transport/sim/verbs/fake_fabric.hpp"
 #include "transport/sim/verbs/host_call.hpp"
 #include "transport/verbs/verbs_api.hpp"
@@ -22,12 +23,12 @@ namespace scoll::testing {
 struct fake_completion_queue final : transport::verbs::completion_queue {
   std::size_t entries = 0;
   bool armed = false;
-  std::deque<transport::verbs::completion> done;
+  small_queue<transport::verbs::completion> done;
 };
 
 struct fake_receive_queue final : transport::verbs::receive_queue {
   std::size_t entries = 0;
-  std::deque<transport::verbs::receive_request> places;
+  small_queue<transport::verbs::receive_request> places;
 };
 
 /// The address of a host's port.
@@ -62,6 +63,8 @@ class fake_context final : public transport::verbs::device_context, public list_
                    std::span<const transport::verbs::receive_request> receives) noexcept override;
   std::size_t post(transport::verbs::queue_pair_object* pair,
                    std::span<const transport::verbs::send_request> sends) noexcept override;
+  std::size_t post(transport::verbs::queue_pair_object* pair,
+                   std::span<const transport::verbs::read_request> reads) noexcept override;
   int poll(transport::verbs::completion_queue* queue,
            std::span<transport::verbs::completion> into) noexcept override;
   status arm(transport::verbs::completion_queue* queue) noexcept override;
@@ -75,6 +78,8 @@ class fake_context final : public transport::verbs::device_context, public list_
   bool failed() const noexcept { return failed_; }
   /// True if a range lies in memory that was registered under the key.
   bool holds(std::uint32_t key, const std::byte* data, std::size_t size) const noexcept;
+  /// Likewise, for READs of peers.
+  bool holds_for_peers(std::uint32_t key, const std::byte* data, std::size_t size) const noexcept;
   /// Adds a completion, a little later.
   void complete(fake_completion_queue& queue, const transport::verbs::completion& done) noexcept;
   void tell(const transport::verbs::device_event& event);
@@ -84,6 +89,7 @@ class fake_context final : public transport::verbs::device_context, public list_
  private:
   struct memory final : transport::verbs::memory_object {
     std::span<std::byte> bytes;
+    bool readable = false;  // by peers
   };
   struct coming {
     nanoseconds due;
@@ -101,11 +107,10 @@ class fake_context final : public transport::verbs::device_context, public list_
   std::uint32_t host_;
   bool failed_ = false;
   bool event_ready_ = false;  // a queue that was armed has had a completion
-  std::uint32_t last_key_ = 0;
   std::map<std::uint32_t, std::unique_ptr<memory>> memories_;
   std::list<fake_completion_queue> completion_queues_;
   std::list<fake_receive_queue> receive_queues_;
-  std::deque<coming> coming_;
+  small_queue<coming> coming_;
   std::deque<transport::verbs::device_event> events_;
   transport::verbs::wakeup* waiter_ = nullptr;
   transport::verbs::wakeup* event_waiter_ = nullptr;

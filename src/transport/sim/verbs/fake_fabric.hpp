@@ -19,6 +19,7 @@ class fake_fabric {
  public:
   struct host_state {
     bool port_up = true;
+    bool refuses_memory = false;            // for READs
     std::uint32_t sends_until_refusal = 0;  // 0: none is refused
   };
   struct severed {
@@ -55,6 +56,8 @@ class fake_fabric {
     pairs_[++last_number_] = &pair;
     return last_number_;
   }
+  /// A key is valid on one device only, and none comes back.
+  std::uint32_t next_key() noexcept { return ++last_key_; }
   void remove(std::uint32_t number) { pairs_.erase(number); }
   fake_pair* find(std::uint32_t number) const {
     const auto found = pairs_.find(number);
@@ -72,6 +75,7 @@ class fake_fabric {
   std::map<std::pair<std::uint32_t, std::uint32_t>, severed> severed_;
   std::map<std::uint32_t, fake_pair*> pairs_;
   std::uint32_t last_number_ = 0;
+  std::uint32_t last_key_ = 0;
   intrusive_list<fake_context> contexts_;
 };
 

@@ -12,6 +12,7 @@
 namespace scoll::testing {
 
 using transport::verbs::completion;
+using transport::verbs::read_request;
 using transport::verbs::send_request;
 
 namespace {
@@ -19,15 +20,15 @@ namespace {
 constexpr std::int64_t timeout_unit_ns = 4096;
 constexpr std::uint8_t for_ever = 7;
 constexpr nanoseconds not_ready_pause = std::chrono::microseconds(640);
-constexpr std::uint32_t most_inline = 512;
 
 }  // namespace
 
 fake_pair::fake_pair(fake_context& device, const transport::verbs::queue_pair_request& what)
     : device_(device),
       completions_(static_cast<fake_completion_queue&>(*what.completions)),
-      receives_(static_cast<fake_receive_queue&>(*what.receives)),
-      most_sends_(what.sends) {
+      receives_(static_cast<fake_receive_queue*>(what.receives)),
+      most_sends_(what.sends),
+      serves_reads_(what.serves_reads) {
   number = fabric().add(*this);
   inline_bytes = std::min(what.inline_bytes, most_inline);
 }
@@ -39,6 +40,14 @@ fake_pair::~fake_pair() {
 
 fake_fabric& fake_pair::fabric() const noexcept {
   return device_.fabric();
+}
+
+std::uint32_t fake_pair::host() const noexcept {
+  return device_.host();
+}
+
+nanoseconds fake_pair::retry_period() const noexcept {
+  return nanoseconds(timeout_unit_ns << path_.timeout);
 }
 
 status fake_pair::connect(const transport::verbs::path_request& path) {
@@ -56,12 +65,16 @@ status fake_pair::connect(const transport::verbs::path_request& path) {
 
 // ---- posting
 
+bool fake_pair::refuse_this_send() noexcept {
+  std::uint32_t& left = fabric().host(device_.host()).sends_until_refusal;
+  return left != 0 && --left == 0;
+}
+
 /// A send that the device takes is copied if it is inline, and otherwise read when it arrives.
 bool fake_pair::accept(const send_request& r) noexcept {
-  std::uint32_t& left = fabric().host(device_.host()).sends_until_refusal;
-  if (left != 0 && --left == 0) return false;
-  const bool possible =
-      state_ != state::init && sends_.size() < most_sends_ && (!r.inlined || r.size <= inline_bytes);
+  if (refuse_this_send()) return false;
+  const bool possible = state_ != state::init && receives_ != nullptr && sends_.size() < most_sends_ &&
+                        (!r.inlined || r.size <= inline_bytes);
   if (!possible) ++fabric().statistics.illegal_calls;
   return possible;
 }
@@ -74,15 +87,39 @@ std::size_t fake_pair::post(std::span<const send_request> sends) noexcept {
     if (!accept(r)) break;
     ++posted_count;
     if (state_ == state::error) {
-      complete({.request = r, .inlined = {}}, result_of::flushed);
+      complete(r.tag, result_of::flushed);
       continue;
     }
     const sim_link_model& model = fabric().way(device_.host(), peer_host_).model;
     last_arrival_ = std::max(last_arrival_, now + model.latency) + byte_time(r.size, model.ps_per_byte);
-    posted& p = sends_.emplace_back(posted{.request = r, .inlined = {}, .arrives = last_arrival_});
-    if (r.inlined) p.inlined.assign(r.data, r.data + r.size);
+    posted p;
+    p.request = r;
+    p.arrives = last_arrival_;
+    if (r.inlined && r.size != 0) std::memcpy(p.inlined.data(), r.data, r.size);
+    sends_.push_back(p);
   }
   wake();
+  return posted_count;
+}
+
+/// READs beyond the depth of the path would stall all that is posted behind them.
+std::size_t fake_pair::post(std::span<const read_request> reads) noexcept {
+  if (device_.failed()) return 0;
+  std::size_t posted_count = 0;
+  for (const read_request& r : reads) {
+    if (refuse_this_send()) break;
+    if (state_ == state::init || receives_ != nullptr || reads_.under_way() >= most_sends_ || r.size == 0) {
+      ++fabric().statistics.illegal_calls;
+      break;
+    }
+    ++posted_count;
+    if (state_ == state::error) {
+      complete(r.tag, result_of::flushed);
+      continue;
+    }
+    if (reads_.under_way() >= path_.reads_out) ++fabric().statistics.stalled_reads;
+    reads_.post(r);
+  }
   return posted_count;
 }
 
@@ -105,12 +142,11 @@ void fake_pair::work() noexcept {
   while (delivered_ != 0 && sends_.front().acknowledged <= now) {
     posted& first = sends_.front();
     if (!fabric().passes(peer_host_, device_.host())) {
-      const nanoseconds period{timeout_unit_ns << path_.timeout};
-      first.acknowledged = now + period;
+      first.acknowledged = now + retry_period();
       if (++first.attempts > path_.retry_count) return fail(result_of::retries_exceeded);
       break;
     }
-    if (first.request.signalled) complete(first, result_of::success);
+    if (first.request.signalled) complete(first.request.tag, result_of::success);
     sends_.pop_front();
     --delivered_;
   }
@@ -123,18 +159,30 @@ bool fake_pair::answers(const fake_pair* peer) const noexcept {
          path_.remote_packet == peer->path_.own_packet;
 }
 
+fake_pair* fake_pair::connected_peer() const noexcept {
+  fake_pair* const peer = fabric().find(path_.remote_queue_pair);
+  return fabric().passes(device_.host(), peer_host_) && answers(peer) ? peer : nullptr;
+}
+
+bool fake_pair::serves(std::uint32_t key, const std::byte* data, std::size_t size) const noexcept {
+  return serves_reads_ && device_.holds_for_peers(key, data, size);
+}
+
+void fake_pair::refuse_reads() noexcept {
+  fail(result_of::failed);
+  device_.tell({.kind = transport::verbs::device_event::what::queue_pair_failed, .queue_pair = number});
+}
+
 /// Returns false if the next one has to wait, or the queue pair has failed.
 bool fake_pair::deliver(posted& next) noexcept {
-  fake_pair* const peer = fabric().find(path_.remote_queue_pair);
-  const nanoseconds period{timeout_unit_ns << path_.timeout};
-  if (!fabric().passes(device_.host(), peer_host_) || !answers(peer))
-    return try_again(next, period, path_.retry_count, result_of::retries_exceeded);
-  if (peer->receives_.places.empty()) {
+  fake_pair* const peer = connected_peer();
+  if (peer == nullptr) return try_again(next, retry_period(), path_.retry_count, result_of::retries_exceeded);
+  if (peer->receives_ == nullptr || peer->receives_->places.empty()) {
     ++fabric().statistics.receivers_not_ready;
     const unsigned most = path_.rnr_retry == for_ever ? UINT_MAX : path_.rnr_retry;
     return try_again(next, not_ready_pause, most, result_of::receiver_not_ready);
   }
-  const auto place = peer->receives_.places.front();
+  const auto place = peer->receives_->places.front();
   const std::byte* const from = bytes_of(next);
   const bool fits =
       next.request.size <= place.size && peer->device_.holds(place.local_key, place.data, place.size);
@@ -143,7 +191,7 @@ bool fake_pair::deliver(posted& next) noexcept {
     fail(result_of::failed);
     return false;
   }
-  peer->receives_.places.pop_front();
+  peer->receives_->places.pop_front();
   if (next.request.size != 0) std::memcpy(place.data, from, next.request.size);
   fabric().world().record(sim_trace::delivery, peer_host_,
                           (std::uint64_t{device_.host()} << 32U) | next.request.size,
@@ -184,22 +232,22 @@ const std::byte* fake_pair::bytes_of(const posted& what) const noexcept {
 
 // ---- completions
 
-void fake_pair::complete(const posted& what, result_of outcome) noexcept {
+void fake_pair::complete(std::uint64_t tag, result_of outcome) noexcept {
   completion done;
-  done.tag = what.request.tag;
+  done.tag = tag;
   done.queue_pair = number;
   done.outcome = outcome;
   device_.complete(completions_, done);
 }
 
-/// The oldest send fails with the reason, all others are flushed, signalled or not.
+/// The oldest request fails with the reason, all others are flushed, signalled or not.
 void fake_pair::fail(result_of outcome) noexcept {
   state_ = state::error;
   delivered_ = 0;
-  std::deque<posted> dropped;
-  dropped.swap(sends_);
-  for (const posted& each : dropped) complete(each, std::exchange(outcome, result_of::flushed));
+  for (; !sends_.empty(); sends_.pop_front())
+    complete(sends_.front().request.tag, std::exchange(outcome, result_of::flushed));
   if (timer_.armed()) fabric().world().disarm(timer_);
+  reads_.fail(outcome);
 }
 
 }  // namespace scoll::testing

@@ -1,12 +1,14 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <vector>
+#include <span>
 
 #include "scoll/coro/member_timer.hpp"
+#include "transport/sim/small_queue.hpp"
 #include "transport/sim/verbs/fake_fabric.hpp"
+#include "transport/sim/verbs/fake_reads.hpp"
 #include "transport/verbs/verbs_api.hpp"
 
 namespace scoll::testing {
@@ -25,16 +27,33 @@ class fake_pair final : public transport::verbs::queue_pair_object {
 
   status connect(const transport::verbs::path_request& path);
   std::size_t post(std::span<const transport::verbs::send_request> sends) noexcept;
+  std::size_t post(std::span<const transport::verbs::read_request> reads) noexcept;
   /// The device has failed.
   void fail_all() noexcept { fail(transport::verbs::completion::result::failed); }
   fake_context& device() const noexcept { return device_; }
   std::size_t under_way() const noexcept { return sends_.size(); }
+  std::uint32_t host() const noexcept;
+
+  // For READs, which only queue pairs without receives have:
+  std::uint32_t peer_host() const noexcept { return peer_host_; }
+  /// The queue pair that it is connected to; null if that does not answer.
+  fake_pair* connected_peer() const noexcept;
+  /// True if the peer may READ a range by a key.
+  bool serves(std::uint32_t key, const std::byte* data, std::size_t size) const noexcept;
+  /// The peer has tried to READ what it may not. Only an event says so.
+  void refuse_reads() noexcept;
+  unsigned retries() const noexcept { return path_.retry_count; }
+  nanoseconds retry_period() const noexcept;
+  void complete(std::uint64_t tag, transport::verbs::completion::result outcome) noexcept;
+  void fail(transport::verbs::completion::result outcome) noexcept;
+  fake_fabric& fabric() const noexcept;
 
  private:
+  static constexpr std::uint32_t most_inline = 512;
   enum class state : std::uint8_t { init, ready, error };
   struct posted {
     transport::verbs::send_request request;
-    std::vector<std::byte> inlined;
+    std::array<std::byte, most_inline> inlined;
     nanoseconds arrives{0};
     nanoseconds acknowledged{0};
     unsigned attempts = 0;
@@ -46,22 +65,22 @@ class fake_pair final : public transport::verbs::queue_pair_object {
   void work() noexcept;
   bool deliver(posted& next) noexcept;
   bool answers(const fake_pair* peer) const noexcept;
+  bool refuse_this_send() noexcept;
   bool try_again(posted& what, nanoseconds period, unsigned most, result_of otherwise) noexcept;
   const std::byte* bytes_of(const posted& what) const noexcept;
-  void complete(const posted& what, result_of outcome) noexcept;
-  void fail(result_of outcome) noexcept;
-  fake_fabric& fabric() const noexcept;
 
   fake_context& device_;
   fake_completion_queue& completions_;
-  fake_receive_queue& receives_;
+  fake_receive_queue* receives_;
   std::size_t most_sends_;
+  bool serves_reads_;
   state state_ = state::init;
   transport::verbs::path_request path_{};
   std::uint32_t peer_host_ = 0;
-  std::deque<posted> sends_;
+  small_queue<posted> sends_;
   std::size_t delivered_ = 0;  // at the front of `sends_`
   nanoseconds last_arrival_{0};
+  fake_reads reads_{*this};
   member_timer<&fake_pair::work> timer_{*this};  // in the world's time
 };
 

@@ -16,9 +16,27 @@ class fake_control final : public transport::verbs::control_queue {
     waiting_.push_back(job);
     next_.at(fabric_.world().now() + fabric_.control_time);
   }
+  void finish(transport::verbs::control_job& job) noexcept override {
+    if (!waits(job)) return;
+    job.unlink();
+    job.perform();
+    done_.push_back(job);
+    next_.at(fabric_.world().now());
+  }
 
  private:
+  bool waits(transport::verbs::control_job& job) noexcept {
+    auto* each = waiting_.first();
+    while (each != nullptr && each != &job) each = waiting_.next(*each);
+    return each != nullptr;
+  }
   void perform() noexcept {
+    if (!done_.empty()) {
+      transport::verbs::control_job& done = done_.pop_front();
+      if (!done_.empty() || !waiting_.empty()) next_.at(fabric_.world().now() + fabric_.control_time);
+      return done.on_done();
+    }
+    if (waiting_.empty()) return;
     transport::verbs::control_job& job = waiting_.pop_front();
     if (!waiting_.empty()) next_.at(fabric_.world().now() + fabric_.control_time);
     job.perform();
@@ -28,6 +46,7 @@ class fake_control final : public transport::verbs::control_queue {
   fake_fabric& fabric_;
   sim_executor& home_;
   intrusive_list<transport::verbs::control_job, transport::verbs::control_job> waiting_;
+  intrusive_list<transport::verbs::control_job, transport::verbs::control_job> done_;
   host_call<&fake_control::perform> next_{*this, home_};
 };
 
@@ -85,6 +104,10 @@ void fake_verbs::lose_all_after_next(std::uint32_t from, std::uint32_t to) {
 
 void fake_verbs::heal() {
   fabric_->heal();
+}
+
+void fake_verbs::refuse_memory(std::uint32_t host, bool refused) {
+  fabric_->host(host).refuses_memory = refused;
 }
 
 void fake_verbs::refuse_send_after(std::uint32_t host, std::uint32_t count) {

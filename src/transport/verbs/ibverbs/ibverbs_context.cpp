@@ -173,7 +173,11 @@ result<queue_pair_object*> ibverbs_context::make_queue_pair(const queue_pair_req
   if (!key) return key.error();
   ibv_qp_init_attr wanted{};
   wanted.send_cq = wanted.recv_cq = static_cast<queue*>(what.completions)->cq;
-  wanted.srq = static_cast<shared_receives*>(what.receives)->srq;
+  if (what.receives != nullptr) {
+    wanted.srq = static_cast<shared_receives*>(what.receives)->srq;
+  } else {
+    wanted.cap.max_recv_wr = wanted.cap.max_recv_sge = 1;  // none is posted, but not all devices do without
+  }
   wanted.cap.max_send_wr = what.sends;
   wanted.cap.max_send_sge = 1;
   wanted.cap.max_inline_data = what.inline_bytes;
@@ -188,6 +192,7 @@ result<queue_pair_object*> ibverbs_context::make_queue_pair(const queue_pair_req
   init.qp_state = IBV_QPS_INIT;
   init.pkey_index = *key;
   init.port_num = port;
+  init.qp_access_flags = what.serves_reads ? unsigned{IBV_ACCESS_REMOTE_READ} : 0U;
   const int set = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
   if (const int failure = ibv_modify_qp(qp, &init, set); failure != 0) {
     ibv_destroy_qp(qp);
@@ -214,7 +219,7 @@ status ibverbs_context::make_ready_to_receive(ibv_qp& qp, const path_request& pa
   to.path_mtu = mtu_of(path.mtu);
   to.dest_qp_num = path.remote_queue_pair;
   to.rq_psn = path.remote_packet;
-  to.max_dest_rd_atomic = 1;
+  to.max_dest_rd_atomic = path.reads_in;
   to.min_rnr_timer = not_ready_timer;
   to.ah_attr.dlid = path.remote_lid;
   to.ah_attr.sl = path.service_level;
@@ -238,7 +243,7 @@ status ibverbs_context::make_ready_to_send(ibv_qp& qp, const path_request& path)
   to.retry_cnt = path.retry_count;
   to.rnr_retry = path.rnr_retry;
   to.sq_psn = path.own_packet;
-  to.max_rd_atomic = 1;
+  to.max_rd_atomic = path.reads_out;
   const int set = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
                   IBV_QP_MAX_QP_RD_ATOMIC;
   if (const int failure = ibv_modify_qp(&qp, &to, set); failure != 0)

@@ -36,6 +36,7 @@ class ibverbs_context final : public device_context {
   void destroy(queue_pair_object* pair) noexcept override;
   std::size_t post(receive_queue* queue, std::span<const receive_request> receives) noexcept override;
   std::size_t post(queue_pair_object* pair, std::span<const send_request> sends) noexcept override;
+  std::size_t post(queue_pair_object* pair, std::span<const read_request> reads) noexcept override;
   int poll(completion_queue* queue, std::span<completion> into) noexcept override;
   status arm(completion_queue* queue) noexcept override;
   void wake_on_completion(wakeup& waiter) noexcept override;

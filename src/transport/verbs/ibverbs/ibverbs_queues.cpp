@@ -17,8 +17,16 @@ completion::result outcome_of(ibv_wc_status status) noexcept {
     case IBV_WC_WR_FLUSH_ERR: return completion::result::flushed;
     case IBV_WC_RETRY_EXC_ERR: return completion::result::retries_exceeded;
     case IBV_WC_RNR_RETRY_EXC_ERR: return completion::result::receiver_not_ready;
+    case IBV_WC_REM_ACCESS_ERR: return completion::result::access_denied;
     default: return completion::result::failed;
   }
+}
+
+/// Posts requests that are linked. Returns how many the device has taken.
+std::size_t post_list(ibv_qp& qp, std::span<ibv_send_wr> list) noexcept {
+  ibv_send_wr* bad = nullptr;
+  if (list.empty() || ibv_post_send(&qp, list.data(), &bad) == 0) return list.size();
+  return bad == nullptr ? 0 : static_cast<std::size_t>(bad - list.data());
 }
 
 ibv_sge piece_of(const std::byte* data, std::uint32_t size, std::uint32_t key) noexcept {
@@ -59,9 +67,27 @@ std::size_t ibverbs_context::post(queue_pair_object* object, std::span<const sen
     wr.send_flags =
         (s.signalled ? unsigned{IBV_SEND_SIGNALED} : 0U) | (s.inlined ? unsigned{IBV_SEND_INLINE} : 0U);
   }
-  ibv_send_wr* bad = nullptr;
-  if (count == 0 || ibv_post_send(static_cast<pair*>(object)->qp, list.data(), &bad) == 0) return count;
-  return bad == nullptr ? 0 : static_cast<std::size_t>(bad - list.data());
+  return post_list(*static_cast<pair*>(object)->qp, std::span(list).first(count));
+}
+
+std::size_t ibverbs_context::post(queue_pair_object* object, std::span<const read_request> reads) noexcept {
+  std::array<ibv_send_wr, most_posted> list{};
+  std::array<ibv_sge, most_posted> pieces;
+  const std::size_t count = std::min(reads.size(), most_posted);
+  for (std::size_t i = 0; i < count; ++i) {
+    const read_request& r = reads[i];
+    pieces[i] = piece_of(r.into, r.size, r.local_key);
+    ibv_send_wr& wr = list[i];
+    wr.wr_id = r.tag;
+    wr.next = i + 1 == count ? nullptr : &list[i + 1];
+    wr.sg_list = &pieces[i];
+    wr.num_sge = 1;
+    wr.opcode = IBV_WR_RDMA_READ;
+    wr.send_flags = IBV_SEND_SIGNALED;
+    wr.wr.rdma.remote_addr = r.remote_address;
+    wr.wr.rdma.rkey = r.remote_key;
+  }
+  return post_list(*static_cast<pair*>(object)->qp, std::span(list).first(count));
 }
 
 /// If a request has failed, only four members of its completion are valid, and only those are read.

@@ -1,0 +1,200 @@
+#include "transport/verbs/read_pair.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "scoll/coro/error_format.hpp"
+#include "transport/verbs/device.hpp"
+#include "transport/verbs/verbs_link.hpp"
+
+namespace scoll::transport::verbs {
+
+read_pair::read_pair(device& owner, gate_pass open) noexcept
+    : device_pair(owner, std::move(open), owner.read_pair_wanted()) {}
+
+read_pair::~read_pair() {
+  if (answers_.scheduled()) device_.home().unschedule(answers_);
+}
+
+void read_pair::introduce(introduction& said) const noexcept {
+  said.read_pair = number();
+  said.first_read_packet = first_packet();
+}
+
+void read_pair::connect(const introduction& peer) noexcept {
+  path_request path = device_.path_to(peer);
+  path.remote_queue_pair = peer.read_pair;
+  path.remote_packet = peer.first_read_packet;
+  path.reads_in = static_cast<std::uint8_t>(device_.reads_in());
+  depth_ = std::min<std::uint32_t>(device_.reads_out(), peer.read_depth);
+  path.reads_out = static_cast<std::uint8_t>(depth_);
+  device_pair::connect(path);
+}
+
+void read_pair::serve(verbs_link& of, std::uint32_t id) noexcept {
+  link_ = &of;
+  id_ = id;
+  if (failed_) of.break_off({errc::connection_lost, "the queue pair for reads has failed"});
+}
+
+void read_pair::release() noexcept {
+  link_ = nullptr;
+  failed_ = true;
+  left_ = true;
+  destroyed_ ? answer_later() : begin_end();
+}
+
+void read_pair::fail(const error& reason) noexcept {
+  failed_ = true;
+  if (link_ != nullptr) link_->break_off(reason);
+}
+
+memory_registrar& read_pair::registrar() noexcept {
+  return device_.memory();
+}
+
+// ---- reads
+
+void read_pair::read(remote_read& what) noexcept {
+  waiting_.push_back(what);
+  destroyed_ ? answer_later() : pump();
+}
+
+/// Posts what the depth allows.
+void read_pair::pump() noexcept {
+  while (!failed_ && !waiting_.empty() && under_way() < depth_) {
+    std::array<read_request, most_posted> batch;
+    const std::size_t count = fill(batch);
+    const std::size_t posted = device_.context().post(object_, std::span(batch).first(count));
+    if (posted == count) continue;
+    // Those that are left will not complete, and so their reads do not.
+    next_ -= static_cast<std::uint32_t>(count - posted);
+    return fail({errc::connection_lost, "the device takes no more reads of this connection"});
+  }
+}
+
+std::size_t read_pair::fill(std::span<read_request> batch) noexcept {
+  std::size_t count = 0;
+  while (count < batch.size() && !waiting_.empty() && under_way() < depth_) {
+    remote_read& first = waiting_.front();
+    const std::size_t size = std::min<std::size_t>(device_.read_bytes(), first.into.bytes.size() - begun_);
+    batch[count++] = {.tag = tag_of(next_),
+                      .into = first.into.bytes.data() + begun_,
+                      .size = static_cast<std::uint32_t>(size),
+                      .local_key = first.into.local_key,
+                      .remote_address = first.from.address + begun_,
+                      .remote_key = first.from.key};
+    begun_ += size;
+    const bool ends = begun_ == first.into.bytes.size();
+    ends_[next_++ % most_depth] = ends;
+    if (!ends) continue;
+    posted_.push_back(waiting_.pop_front());
+    begun_ = 0;
+  }
+  return count;
+}
+
+void read_pair::on_posted_done(const completion& done) noexcept {
+  const std::uint32_t index = index_in(done, next_);
+  if (destroyed_ || index - first_ >= under_way()) return;
+  if (done.outcome != completion::result::success) {
+    // What was posted behind it is flushed. Its memory is the device's until the queue pair is destroyed.
+    next_ = first_;
+    return fail(failure_of(done));
+  }
+  settle(index + 1);
+  pump();
+}
+
+void read_pair::settle(std::uint32_t end) noexcept {
+  while (first_ != end) {
+    const bool ends = ends_[first_++ % most_depth];
+    if (ends && !posted_.empty()) posted_.pop_front().complete({});
+  }
+}
+
+// ---- rights
+
+void read_pair::grant(read_grant& right, std::span<const registered_piece> pieces) noexcept {
+  promise& made = promises_.emplace_back(promise{&right, {}, pieces.size()});
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    made.extents[i] = {reinterpret_cast<std::uintptr_t>(pieces[i].bytes.data()), pieces[i].remote_key,
+                       static_cast<std::uint32_t>(pieces[i].bytes.size())};
+  }
+  granting_.push_back(right);
+  answer_later();
+}
+
+/// The peer reads no more by it, or has never heard of it.
+void read_pair::end(read_grant& right) noexcept {
+  std::erase_if(promises_, [&](const promise& p) { return p.to == &right; });
+  right.unlink();
+  ending_.push_back(right);
+  answer_later();
+}
+
+void read_pair::answer_later() noexcept {
+  if (!answers_.scheduled()) device_.home().schedule(answers_);
+}
+
+void read_pair::answer() noexcept {
+  if (destroyed_) {
+    finish_all();
+    if (left_) device_.retire(*this);
+    return;
+  }
+  grants ended;
+  ended.splice(ending_);
+  tell_granted();
+  while (!ended.empty()) ended.pop_front().on_ended();
+}
+
+void read_pair::tell_granted() noexcept {
+  grants now;
+  now.splice(granting_);
+  while (!now.empty()) {
+    read_grant& right = now.pop_front();
+    in_force_.push_back(right);
+    const auto its = std::ranges::find(promises_, &right, &promise::to);
+    if (its == promises_.end()) continue;  // the link has been cut: it ends with that
+    const promise told = *its;
+    promises_.erase(its);
+    right.on_granted({told.extents.data(), told.count});
+  }
+}
+
+// ---- the end
+
+void read_pair::cut() noexcept {
+  fail({errc::connection_lost, "the link was cut to end the use of memory"});
+}
+
+void read_pair::cut_now() noexcept {
+  cut();
+  destroy_now();
+  promises_.clear();
+  next_ = first_;
+}
+
+/// The device has let go of all memory. What has been read by then counts.
+void read_pair::on_destroyed() noexcept {
+  device_.drain();
+  destroyed_ = true;
+  fail({errc::connection_lost, "the queue pair for reads has ended"});
+  answer_later();
+}
+
+void read_pair::finish_all() noexcept {
+  const status lost = error(errc::connection_lost, "the connection broke before the memory was read");
+  promises_.clear();
+  next_ = first_;
+  reads unread;
+  unread.splice(posted_);
+  unread.splice(waiting_);
+  grants ended;
+  for (grants* each : {&granting_, &in_force_, &ending_}) ended.splice(*each);
+  while (!unread.empty()) unread.pop_front().complete(lost);
+  while (!ended.empty()) ended.pop_front().on_ended();
+}
+
+}  // namespace scoll::transport::verbs
