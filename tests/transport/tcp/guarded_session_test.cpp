@@ -510,7 +510,7 @@ TEST_CASE("an answer in the clear to a guarded hello is not believed", "[reactor
 
 TEST_CASE("a security mode is refused on a transport that cannot guard", "[security]") {
   const psk_files files;
-  const auto w = make_memory_world(true);  // hardware that reads memory goes past a guard
+  const auto w = make_memory_world(hardware::simple);  // hardware that reads memory goes past a guard
   const auto rail = w->make_rail(1);
   service in;
   CHECK_THROWS_AS(endpoint(w->ex(), *rail, files.from(), in), failure);
