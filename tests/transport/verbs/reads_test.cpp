@@ -205,7 +205,8 @@ TEST_CASE("a peer that lies about its right harms its own link only") {
 
   // The third node reads beyond its right while the first one pulls.
   remote_access& at = *third.to(2).remote();
-  slab& into = *at.registrar().incoming().try_acquire();
+  slab_pool& slabs = at.registrar().incoming();  // the link is about to end
+  slab& into = *slabs.try_acquire();
   struct seen {
     bool done = false;
     status outcome;
@@ -224,7 +225,7 @@ TEST_CASE("a peer that lies about its right harms its own link only") {
   at.read(forged);
   REQUIRE(r.w.until([&] { return end.done; }));
   CHECK(end.outcome.error() == errc::connection_lost);
-  at.registrar().incoming().release(into);
+  slabs.release(into);
   REQUIRE(r.w.until([&] { return g.done(); }));
   CHECK(g->has_value());
   CHECK(r.local.holds(r.store.memory()));
@@ -318,7 +319,8 @@ TEST_CASE("devices of this machine read memory, registered or not, and refuse fo
   WARN("4 MiB are read in " << copied << " ms through slabs, in " << direct << " ms from registered memory");
 
   remote_access& at = *p.left->to(2).remote();
-  slab& into = *at.registrar().incoming().try_acquire();
+  slab_pool& slabs = at.registrar().incoming();  // the link is about to end
+  slab& into = *slabs.try_acquire();
   std::optional<errc> outcome;
   remote_read forged;
   forged.from = {reinterpret_cast<std::uintptr_t>(store.memory().data()), 12345, 4096};
@@ -332,7 +334,7 @@ TEST_CASE("devices of this machine read memory, registered or not, and refuse fo
   at.read(forged);
   REQUIRE(w.until([&] { return outcome.has_value(); }));
   CHECK(*outcome == errc::connection_lost);
-  at.registrar().incoming().release(into);
+  slabs.release(into);
   pulls();
   CHECK(forced(p) == 0);
   region.unexpose();
