@@ -238,7 +238,7 @@ class rxe_world final : public tcp_world {
   std::unique_ptr<transport::rail> make_rail(node_id node) override;
 
  private:
-  bool reads_;
+  [[maybe_unused]] bool reads_;  // unused in builds without scoll::verbs
 };
 
 /// The transports that tests of protocols run over.
