@@ -158,6 +158,7 @@ TEST_CASE("seeds that once failed hold") {
       {"rails", "3", "170", "bulk waited for a path that did not connect, though another one did"},
       {"rails", "16", "371", "connections by worse paths kept a preferred one out"},
       {"rails", "16", "1234", "stripes ended, and connections that they had marked were counted as theirs"},
+      {"rails", "16", "1425", "bulk waited by a path that only the peer could use, until its grace was over"},
       {"rails", "16", "1604", "a host stood still while two of three rails failed, for the property"},
       {"rails", "16", "1623", "a connection that took over by the same path had no time for its first frame"},
       {"rails", "16", "1932", "a rail had two names, and bulk was sent where no connection could be made"},

@@ -204,7 +204,7 @@ path_key lane::best_path() noexcept {
         preferred && p.health() == path_health::untried && p.failures() == 0 && p.takes_bulk(now);
     const bool shown = !bulk || hopeful || session_.connected_by(traffic_class::urgent, p.key()) ||
                        session_.connected_by(traffic_class::bulk, p.key());
-    return std::tuple(!p.usable(), !shown, bulk && !p.takes_bulk(now), p.standing(), p.failures() != 0,
+    return std::tuple(!p.usable(), bulk && !p.takes_bulk(now), !shown, p.standing(), p.failures() != 0,
                       !preferred, p.rank());
   };
   for (const path& each : session_.paths_->all()) {

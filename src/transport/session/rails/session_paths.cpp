@@ -275,7 +275,10 @@ void session::watch_bulk_path() noexcept {
   }
   if (!c.attempting() || ++c.seen().looks < patience_of_bulk) return;
   const nanoseconds waited = c.seen().looks * limits::watch_interval;
-  const bool slow = c.seen().looks < patience_on_good_path || waited < round_trips_to_connect * rtt().safe();
+  const carrier* const beside = control.carrier_by(c.path());
+  const bool shown = carries(c.path()) && beside->made_here();  // it shows the way from here
+  const bool slow =
+      (shown && c.seen().looks < patience_on_good_path) || waited < round_trips_to_connect * rtt().safe();
   if (slow && carries(c.path())) return;
   c.seen().looks = 0;
   bulk->leave_path(c, {errc::connection_lost, "no connection, while another path answers"});
