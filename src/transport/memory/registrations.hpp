@@ -32,7 +32,7 @@ class registered_span final {
 
   // Each of these ends with `settled`.
   void add(memory_access access) noexcept;
-  /// Whether peers may be granted to read it.
+  /// True if peers may be given a right to read the memory.
   bool grants_reads() const noexcept { return access_ != memory_access::write; }
   void remove() noexcept;
   completion<status>& settled() noexcept { return *settled_; }

@@ -35,10 +35,7 @@ class device::opening_job final : public control_job {
     device& owner = owner_;
     auto made = std::move(made_);
     const std::unique_ptr<opening_job> self = std::move(owner.job_);
-    if (!closing_) {
-      owner.registrar_.end_renewal(std::move(memory), made ? status{} : status(made.error()));
-      return owner.opened(std::move(made));
-    }
+    if (!closing_) return owner.opened(std::move(made), std::move(memory));
     owner.state_ = state::closed;
     if (!owner.waiters_.empty()) owner.submit_opening();
   }
@@ -85,7 +82,8 @@ void device::submit_opening() noexcept {
   control().submit(*job_);
 }
 
-void device::opened(result<std::unique_ptr<opened_device>> made) noexcept {
+void device::opened(result<std::unique_ptr<opened_device>> made,
+                    std::unique_ptr<registrar::renewal> memory) noexcept {
   opening_ = made ? status{} : status(made.error());
   state_ = made ? state::open : state::closed;
   if (made) {
@@ -95,6 +93,7 @@ void device::opened(result<std::unique_ptr<opened_device>> made) noexcept {
     armed_ = false;
     refill();
   }
+  registrar_.end_renewal(std::move(memory), opening_);  // it may need the device
   tell_waiters();
 }
 

@@ -105,7 +105,8 @@ class device final {
 
   // device.cpp
   void submit_opening() noexcept;
-  void opened(result<std::unique_ptr<opened_device>> made) noexcept;
+  void opened(result<std::unique_ptr<opened_device>> made,
+              std::unique_ptr<registrar::renewal> memory) noexcept;
   void tell_waiters() noexcept;
   void begin_watch() noexcept;
   void end_watch_if_unused() noexcept;

@@ -34,7 +34,6 @@ device_pair::device_pair(device& owner, gate_pass open, const queue_pair_request
       generation_(owner.next_generation()),
       first_packet_(owner.random_number() & packet_mask) {
   device_.enter(*this);
-  begin(work::make);
 }
 
 void device_pair::begin(work what) noexcept {

@@ -46,9 +46,11 @@ class device_pair : private control_job, public list_hook<all_pairs> {
   virtual queue_pair* for_messages() noexcept { return nullptr; }
 
  protected:
-  /// Begins to make one. `open` is kept until it is gone.
+  /// `open` is kept until it is gone.
   device_pair(device& owner, gate_pass open, const queue_pair_request& wanted) noexcept;
 
+  /// Begins to make it, on the control thread: the constructor of the final class calls this last.
+  void make() noexcept { begin(work::make); }
   /// Begins to end it. It goes by itself.
   void begin_end() noexcept;
   /// Destroys the queue pair before it returns. `on_destroyed` follows in a later step.

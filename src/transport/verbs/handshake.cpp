@@ -82,7 +82,8 @@ void handshake::on_connect_failed(const error& reason) noexcept {
 void handshake::make_pairs() noexcept {
   if (const auto s = device_.admit(); !s) return fail(s.error());
   const bool wanted = !accepts() || peer_.read_pair != 0;
-  if (wanted && device_.memory().usable()) reads_ = new read_pair(device_, device_.pass());
+  const bool possible = device_.memory().usable() && device_.reads_in() != 0 && device_.reads_out() != 0;
+  if (wanted && possible) reads_ = new read_pair(device_, device_.pass());
   pair_ = new queue_pair(device_, *this, device_.pass());
 }
 

@@ -32,8 +32,10 @@ class handshake_events {
 ///   connects:  device open ─► connected below ─► pair made ─► introduce ─► introduced ─► pair connected ─► greets ─► greeted: linked
 ///   accepts:   device open ─► introduced ─► pair made ─► pair connected ─► introduce ─► greeted: linked, greets
 /// ```
-/// The queue pair for READs, if both sides have one, is made and connected before that for messages. The greetings are empty SENDs, which prove that the path carries both ways. The side that accepts
-/// introduces itself only when its queue pair can receive, so no greeting is ever sent in vain.
+/// The queue pair for READs is made before that for messages, by the side that connects if it can READ, and by
+/// the other one if both can. Then it is also connected first. The greetings are empty SENDs, which prove that
+/// the path carries both ways. The side that accepts introduces itself only when its queue pair can receive, so
+/// no greeting is ever sent in vain.
 class handshake final : public list_hook<handshake>,
                         private device_waiter,
                         private connect_events,

@@ -9,7 +9,9 @@
 namespace scoll::transport::verbs {
 
 queue_pair::queue_pair(device& owner, queue_pair_events& events, gate_pass open) noexcept
-    : device_pair(owner, std::move(open), owner.queue_pair_wanted()), events_(&events) {}
+    : device_pair(owner, std::move(open), owner.queue_pair_wanted()), events_(&events) {
+  make();
+}
 
 introduction queue_pair::introduce(std::uint32_t link) const {
   introduction said = device_.introduce();

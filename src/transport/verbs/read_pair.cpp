@@ -10,7 +10,9 @@
 namespace scoll::transport::verbs {
 
 read_pair::read_pair(device& owner, gate_pass open) noexcept
-    : device_pair(owner, std::move(open), owner.read_pair_wanted()) {}
+    : device_pair(owner, std::move(open), owner.read_pair_wanted()) {
+  make();
+}
 
 read_pair::~read_pair() {
   if (answers_.scheduled()) device_.home().unschedule(answers_);
@@ -67,7 +69,7 @@ void read_pair::pump() noexcept {
     const std::size_t count = fill(batch);
     const std::size_t posted = device_.context().post(object_, std::span(batch).first(count));
     if (posted == count) continue;
-    // Those that are left will not complete, and so their reads do not.
+    // The device will complete none of those that are left, so their reads end only by `fail`.
     next_ -= static_cast<std::uint32_t>(count - posted);
     return fail({errc::connection_lost, "the device takes no more reads of this connection"});
   }
@@ -188,13 +190,15 @@ void read_pair::finish_all() noexcept {
   const status lost = error(errc::connection_lost, "the connection broke before the memory was read");
   promises_.clear();
   next_ = first_;
-  reads unread;
-  unread.splice(posted_);
-  unread.splice(waiting_);
-  grants ended;
-  for (grants* each : {&granting_, &in_force_, &ending_}) ended.splice(*each);
-  while (!unread.empty()) unread.pop_front().complete(lost);
-  while (!ended.empty()) ended.pop_front().on_ended();
+  // Whoever is told may end other reads and rights, so each list is taken anew.
+  for (reads* each : {&posted_, &waiting_}) {
+    while (!each->empty()) each->pop_front().complete(lost);
+  }
+  while (!granting_.empty() || !in_force_.empty() || !ending_.empty()) {
+    for (grants* each : {&granting_, &in_force_, &ending_}) {
+      if (!each->empty()) each->pop_front().on_ended();
+    }
+  }
 }
 
 }  // namespace scoll::transport::verbs

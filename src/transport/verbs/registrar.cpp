@@ -20,6 +20,7 @@ class registrar::entry final : public control_job, public device_waiter {
   std::span<std::byte> memory() const noexcept { return memory_; }
   register_for use() const noexcept { return use_; }
   bool is_added() const noexcept { return state_ == state::added; }
+  bool is_of_slabs() const noexcept { return user_ == nullptr; }
 
   void add() noexcept {
     busy_ = owner_.device_.pass();
@@ -107,7 +108,7 @@ class registrar::entry final : public control_job, public device_waiter {
 registrar::registrar(device& owner) noexcept : device_(owner) {}
 
 registrar::~registrar() {
-  SCOLL_ASSERT(entries_.size() == (slab_entry_ == nullptr ? 0 : 1),
+  SCOLL_ASSERT(std::ranges::all_of(entries_, [](const auto& e) { return e->is_of_slabs(); }),
                "registered memory must end before its rail");
 }
 
@@ -136,11 +137,12 @@ void registrar::job_done() noexcept {
   if (--jobs_ == 0) device_.close_if_failed();
 }
 
-/// They exist from the first opening on.
+/// They exist from the first opening on. Peers can read those that go out. What comes in from one peer is not for
+/// the others, so those slabs are registered apart.
 void registrar::make_slabs() {
   const verbs_options& options = device_.options();
   const std::size_t half = options.read_slabs * options.read_slab_bytes;
-  if (slab_entry_ != nullptr || half == 0) return;
+  if (slab_memory_ != nullptr || half == 0) return;
   slab_memory_ = allocate_block(2 * half);
   if (slab_memory_ == nullptr) return;
   for (std::size_t i = 0; i < 2 * options.read_slabs; ++i) {
@@ -148,9 +150,18 @@ void registrar::make_slabs() {
     s.memory.bytes = {slab_memory_.get() + i * options.read_slab_bytes, options.read_slab_bytes};
     (i < options.read_slabs ? outgoing_ : incoming_).add(s);
   }
-  entries_.push_back(std::make_unique<entry>(*this, nullptr, std::span(slab_memory_.get(), 2 * half),
-                                             register_for::remote_read));
-  slab_entry_ = entries_.back().get();
+  const std::span<std::byte> all(slab_memory_.get(), 2 * half);
+  entries_.push_back(std::make_unique<entry>(*this, nullptr, all.first(half), register_for::remote_read));
+  entries_.push_back(std::make_unique<entry>(*this, nullptr, all.last(half), register_for::messages));
+}
+
+void registrar::name_keys(std::span<std::byte> of, const memory_object& made) noexcept {
+  for (slab& s : slabs_) {
+    const std::byte* const at = s.memory.bytes.data();
+    if (at < of.data() || at >= of.data() + of.size()) continue;
+    s.memory.local_key = made.local_key;
+    s.memory.remote_key = made.remote_key;
+  }
 }
 
 // ---- the opening and closing of devices
@@ -160,7 +171,7 @@ std::unique_ptr<registrar::renewal> registrar::begin_renewal() {
   if (device_.options().read_depth == 0) return work;
   make_slabs();
   for (const auto& each : entries_) {
-    if (!each->is_added() && each.get() != slab_entry_) continue;
+    if (!each->is_added() && !each->is_of_slabs()) continue;
     each->set_renewing(true);
     work->items_.push_back({each.get(), each->memory(), each->use(), nullptr});
   }
@@ -180,16 +191,11 @@ void registrar::renewal::perform(device_context& context) noexcept {
 
 void registrar::end_renewal(std::unique_ptr<renewal> done, const status& opened) noexcept {
   usable_ = opened ? done->outcome_ : opened;
-  if (slab_entry_ == nullptr)
-    usable_ = error(errc::unsupported, "verbs: no READs: verbs.read_depth or verbs.read_slabs is 0");
+  if (opened && slab_memory_ == nullptr)
+    usable_ = error(errc::unsupported, "verbs: no READs: no memory for verbs.read_slabs");
   for (const renewal::item& each : done->items_) {
     if (each.made != nullptr) each.of->take(*each.made);
-    if (each.made != nullptr && each.of == slab_entry_) {
-      for (slab& s : slabs_) {
-        s.memory.local_key = each.made->local_key;
-        s.memory.remote_key = each.made->remote_key;
-      }
-    }
+    if (each.made != nullptr && each.of->is_of_slabs()) name_keys(each.memory, *each.made);
     each.of->set_renewing(false);
   }
 }

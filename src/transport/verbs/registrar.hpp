@@ -32,7 +32,7 @@ class registrar final : public memory_registrar {
   slab_pool& outgoing() noexcept override { return outgoing_; }
   slab_pool& incoming() noexcept override { return incoming_; }
 
-  /// Whether READs are possible: `ok` if the device that is open has registered everything.
+  /// Says why links cannot READ; `ok` if the device that is open has registered everything.
   const status& usable() const noexcept { return usable_; }
 
   // For the device, which is being opened or closed:
@@ -50,6 +50,7 @@ class registrar final : public memory_registrar {
 
   entry* find(const registration& what) noexcept;
   void make_slabs();
+  void name_keys(std::span<std::byte> of, const memory_object& made) noexcept;
   void forget(entry& gone) noexcept;
   void job_done() noexcept;
 
@@ -59,7 +60,6 @@ class registrar final : public memory_registrar {
   std::size_t jobs_ = 0;
 
   memory_block slab_memory_;
-  entry* slab_entry_ = nullptr;
   std::deque<slab> slabs_;
   slab_pool outgoing_;
   slab_pool incoming_;

@@ -66,7 +66,7 @@ class verbs_rail::core final : private accept_events, private verbs::handshake_e
   gate& links() noexcept { return open_; }
   memory_registrar* registrar() noexcept {
     const verbs_options& o = device_.options();
-    return o.read_depth == 0 || o.read_slabs == 0 ? nullptr : &device_.memory();
+    return o.read_depth * o.read_slabs * o.read_slab_bytes == 0 ? nullptr : &device_.memory();
   }
   const verbs_statistics& statistics() const noexcept { return statistics_; }
 

@@ -22,15 +22,28 @@ completion::result outcome_of(ibv_wc_status status) noexcept {
   }
 }
 
-/// Posts requests that are linked. Returns how many the device has taken.
-std::size_t post_list(ibv_qp& qp, std::span<ibv_send_wr> list) noexcept {
-  ibv_send_wr* bad = nullptr;
-  if (list.empty() || ibv_post_send(&qp, list.data(), &bad) == 0) return list.size();
-  return bad == nullptr ? 0 : static_cast<std::size_t>(bad - list.data());
-}
-
 ibv_sge piece_of(const std::byte* data, std::uint32_t size, std::uint32_t key) noexcept {
   return {reinterpret_cast<std::uintptr_t>(data), size, key};
+}
+
+/// Posts requests in one list. `fill` writes each of them and the piece of memory that it is about. Returns how
+/// many the device has taken.
+template <class Request, class Fill>
+std::size_t post_list(ibv_qp& qp, std::span<const Request> requests, const Fill& fill) noexcept {
+  std::array<ibv_send_wr, most_posted> list;
+  std::array<ibv_sge, most_posted> pieces;
+  const std::size_t count = std::min(requests.size(), most_posted);
+  for (std::size_t i = 0; i < count; ++i) {
+    list[i] = {};
+    list[i].wr_id = requests[i].tag;
+    list[i].next = i + 1 == count ? nullptr : &list[i + 1];
+    list[i].sg_list = &pieces[i];
+    list[i].num_sge = 1;
+    fill(requests[i], list[i], pieces[i]);
+  }
+  ibv_send_wr* bad = nullptr;
+  if (count == 0 || ibv_post_send(&qp, list.data(), &bad) == 0) return count;
+  return bad == nullptr ? 0 : static_cast<std::size_t>(bad - list.data());
 }
 
 }  // namespace
@@ -51,43 +64,26 @@ std::size_t ibverbs_context::post(receive_queue* which, std::span<const receive_
 }
 
 std::size_t ibverbs_context::post(queue_pair_object* object, std::span<const send_request> sends) noexcept {
-  std::array<ibv_send_wr, most_posted> list{};
-  std::array<ibv_sge, most_posted> pieces;
-  const std::size_t count = std::min(sends.size(), most_posted);
-  for (std::size_t i = 0; i < count; ++i) {
-    const send_request& s = sends[i];
-    pieces[i] = piece_of(s.data, s.size, s.local_key);
-    ibv_send_wr& wr = list[i];
-    wr.wr_id = s.tag;
-    wr.next = i + 1 == count ? nullptr : &list[i + 1];
-    wr.sg_list = &pieces[i];
+  const auto fill = [](const send_request& s, ibv_send_wr& wr, ibv_sge& piece) {
+    piece = piece_of(s.data, s.size, s.local_key);
     wr.num_sge = s.size == 0 ? 0 : 1;
     wr.opcode = IBV_WR_SEND_WITH_IMM;
     wr.imm_data = htonl(s.immediate);
     wr.send_flags =
         (s.signalled ? unsigned{IBV_SEND_SIGNALED} : 0U) | (s.inlined ? unsigned{IBV_SEND_INLINE} : 0U);
-  }
-  return post_list(*static_cast<pair*>(object)->qp, std::span(list).first(count));
+  };
+  return post_list(*static_cast<pair*>(object)->qp, sends, fill);
 }
 
 std::size_t ibverbs_context::post(queue_pair_object* object, std::span<const read_request> reads) noexcept {
-  std::array<ibv_send_wr, most_posted> list{};
-  std::array<ibv_sge, most_posted> pieces;
-  const std::size_t count = std::min(reads.size(), most_posted);
-  for (std::size_t i = 0; i < count; ++i) {
-    const read_request& r = reads[i];
-    pieces[i] = piece_of(r.into, r.size, r.local_key);
-    ibv_send_wr& wr = list[i];
-    wr.wr_id = r.tag;
-    wr.next = i + 1 == count ? nullptr : &list[i + 1];
-    wr.sg_list = &pieces[i];
-    wr.num_sge = 1;
+  const auto fill = [](const read_request& r, ibv_send_wr& wr, ibv_sge& piece) {
+    piece = piece_of(r.into, r.size, r.local_key);
     wr.opcode = IBV_WR_RDMA_READ;
     wr.send_flags = IBV_SEND_SIGNALED;
     wr.wr.rdma.remote_addr = r.remote_address;
     wr.wr.rdma.rkey = r.remote_key;
-  }
-  return post_list(*static_cast<pair*>(object)->qp, std::span(list).first(count));
+  };
+  return post_list(*static_cast<pair*>(object)->qp, reads, fill);
 }
 
 /// If a request has failed, only four members of its completion are valid, and only those are read.
