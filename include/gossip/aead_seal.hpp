@@ -37,8 +37,8 @@ class aead_seal final : public message_seal {
   /// Replaces the keys. Messages under way that an old key has sealed are still opened if the new ring has
   /// that key.
   void set_keys(transport::key_ring keys) noexcept;
-  /// From now on the keys are read again from this file when it has changed: when a message is sealed or
-  /// opened, at most once per `interval`, which blocks. A file that cannot be used changes nothing. Nodes
+  /// Takes the keys from this file now, and again when it has changed: when a message is sealed or opened, at
+  /// most once per `interval`, which blocks. A file that cannot be used changes nothing. Nodes
   /// follow the file of `security.keys` likewise.
   void follow(std::string file, std::chrono::steady_clock::duration interval = std::chrono::seconds(1));
   const transport::key_ring& keys() const noexcept { return keys_; }

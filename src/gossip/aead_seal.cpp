@@ -109,6 +109,7 @@ void aead_seal::set_keys(key_ring keys) noexcept {
 void aead_seal::follow(std::string file, std::chrono::steady_clock::duration interval) {
   file_ = std::move(file);
   watch_ = std::make_unique<transport::file_watch>(std::vector{file_}, interval);
+  if (auto ring = key_ring::read(file_)) set_keys(std::move(*ring));  // it may have changed before the watch
 }
 
 void aead_seal::refresh() noexcept {

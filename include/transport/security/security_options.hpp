@@ -18,11 +18,11 @@ enum class security_mode : std::uint8_t {
   tls = 2,   ///< both sides show a certificate that names the node
 };
 
-/// What is thought of transports whose connections cannot be encrypted, such as RDMA.
+/// How a node with a mode takes transports that cannot encrypt, such as RDMA.
 enum class fabric_trust : std::uint8_t {
   refused = 0,  ///< a node with a mode refuses to use them
-  trusted = 1,  ///< nobody else reaches them: there, too, the two sides prove who they are, and then say the
-                ///< rest in the clear
+  trusted = 1,  ///< nobody else reaches them: the two sides prove who they are there, too, and then talk in
+                ///< the clear
 };
 
 /// The name of a mode, such as "psk".
@@ -40,7 +40,7 @@ struct security_options {
   std::string ca{};
   std::string certificate{};
   std::string key{};
-  /// Whether transports that cannot encrypt may be used beside a mode.
+  /// Says if transports that cannot encrypt may be used beside a mode.
   fabric_trust fabric = fabric_trust::refused;
 
   /// Checks that the files are named that the mode needs. It reads none.

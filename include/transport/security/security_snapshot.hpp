@@ -7,7 +7,7 @@
 
 namespace scoll::transport {
 
-/// What the security mode of a node has seen on its connections. They only grow.
+/// What the security mode of a node has seen on its connections. The counters only grow.
 struct security_counts {
   std::uint64_t older_keys = 0;    ///< connections accepted with another key than the first one of the ring
   std::uint64_t unknown_keys = 0;  ///< connections refused because their key is not in the ring

@@ -28,6 +28,8 @@ class link_guard {
   /// The most steps that a guard takes from its peer, and the most bytes of one.
   static constexpr std::size_t most_steps = 8;
   static constexpr std::size_t most_step_bytes = 4096;
+  /// The most bytes of a record, opened: `open` needs room for so many.
+  static constexpr std::size_t most_record_bytes = 16384;
   /// The most bytes by which a sealed batch of at most 65,536 bytes is longer than a plain one.
   static constexpr std::size_t overhead = 256;
   /// What binds an identity to its connection.

@@ -28,18 +28,18 @@ namespace scoll::detail {
 void engine::on_request(transport::request_view& request) noexcept {
   collective_head head;
   bulk_head bulk;
-  broadcast_caller caller;
+  std::optional<broadcast_caller> caller;
   wire::reader in(request.head());
   const bool read = wire::decode(in, head);
   const bool described = read && (head.flags & collective_head::bulk_follows) != 0;
   if (described) wire::decode(in, bulk);
   const bool asked = read && (head.flags & collective_head::caller_follows) != 0;
-  if (asked) wire::decode(in, caller);
+  if (asked) wire::decode(in, caller.emplace());
   if (in.ok()) in.finish();
   error refused = in.ok() ? error() : in.error();
   if (in.ok()) {
     refused = admit_safely(
-        admission_request(request, executor_.now(), described ? &bulk : nullptr, asked ? &caller : nullptr),
+        admission_request(request, executor_.now(), described ? &bulk : nullptr, caller ? &*caller : nullptr),
         head);
   }
   if (!refused) return;

@@ -49,6 +49,11 @@ status certificate_names::speak_for(std::string_view cluster, node_id node) cons
   const std::string_view first = uris_.empty() ? std::string_view("nobody") : uris_.front();
   if (is_client(node)) {
     if (!client_of(cluster).empty()) return {};
+    if (first.size() >
+        name_scheme.size() + cluster.size() + std::string_view("/client/").size() + max_client_name_bytes)
+      return make_error(errc::not_authentic,
+                        "the certificate names {:.64}…: a client's name has at most {} bytes", first,
+                        max_client_name_bytes);
     return make_error(errc::not_authentic, "the certificate names {:.64}, and no client of {:.32}", first,
                       cluster);
   }

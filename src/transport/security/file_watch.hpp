@@ -9,8 +9,8 @@
 
 namespace scoll::transport {
 
-/// Tells when files have changed: by their inode, size and time of change. A file that is missing is as good as
-/// any other state.
+/// Tells when files have changed: by their inode, size and time of change. A missing file is a state, too: its
+/// coming and its going are changes.
 class file_watch {
  public:
   /// Empty paths are left out. `interval` is the least time between two looks of `due`.

@@ -20,7 +20,6 @@ constexpr std::size_t flight_head_bytes = 24;
 constexpr std::uint8_t flight_kind = 1;
 constexpr std::uint8_t alert_kind = 2;
 constexpr std::size_t record_head_bytes = 12;
-constexpr std::size_t record_bytes = 16'384;
 
 // What a keyed checksum is for. The proofs of a handshake have the numbers of their flights.
 constexpr std::uint64_t channel_label = 0x100;
@@ -181,7 +180,7 @@ std::uint64_t sim_guard::pad_of(std::uint64_t key, std::uint64_t number, std::si
 std::size_t sim_guard::seal_records(std::span<const std::byte> plain, std::span<std::byte> into) noexcept {
   std::size_t written = 0;
   while (!plain.empty()) {
-    const auto now = plain.first(std::min(plain.size(), record_bytes));
+    const auto now = plain.first(std::min(plain.size(), most_record_bytes));
     const std::uint64_t pad = pad_of(sealing_key_, records_sealed_++, now.size());
     const auto content = into.subspan(written + record_head_bytes, now.size());
     std::memcpy(content.data(), now.data(), now.size());
@@ -222,7 +221,7 @@ bool sim_guard::collect(std::size_t until) noexcept {
 bool sim_guard::collect_record() noexcept {
   if (!collect(record_head_bytes)) return false;
   const auto bytes = load_little<std::uint32_t>(record_.data());
-  return bytes == 0 || bytes > record_bytes || collect(record_head_bytes + bytes);
+  return bytes == 0 || bytes > most_record_bytes || collect(record_head_bytes + bytes);
 }
 
 bool sim_guard::open_record() noexcept {

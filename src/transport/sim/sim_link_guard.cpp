@@ -12,9 +12,6 @@ using transport::frame_header_bytes;
 using transport::frame_type;
 using transport::link_guard;
 
-// The most bytes of one record. A buffer with less room than that is not filled further.
-constexpr std::size_t room_of_record = 16384;
-
 /// A frame of a greeting that has a payload.
 bool can_be_forged(const transport::frame_parts& f) noexcept {
   const auto header = transport::decode_frame_header(f.head.first<frame_header_bytes>());
@@ -66,13 +63,14 @@ std::span<const std::byte> sim_link::forged(std::span<const transport::frame_par
   return into;
 }
 
+/// A buffer with less room than a record may need is not filled further.
 status sim_link::open_sealed(std::span<const std::byte> bytes, passage& now) noexcept {
   guard_->feed(bytes);
   assembler_.set_owner(owner_);
   transport::buffer_ref plain;
   std::size_t filled = 0;
   while (true) {
-    if (!plain || plain.capacity() - filled < room_of_record) {
+    if (!plain || plain.capacity() - filled < transport::link_guard::most_record_bytes) {
       plain = network().frames_.try_acquire();
       filled = 0;
     }

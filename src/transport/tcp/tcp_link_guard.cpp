@@ -5,13 +5,6 @@
 #include "transport/tcp/tcp_link.hpp"
 
 namespace scoll::transport {
-namespace {
-
-// The most bytes of one record. A buffer with less room than that is not filled further, because that would
-// cut a record, and perhaps a frame, in two.
-constexpr std::size_t record_bytes = 16384;
-
-}  // namespace
 
 void tcp_rail::tcp_link::write_sealed(std::span<const frame_parts> frames) noexcept {
   const buffer_ref plain = rail_.send_buffers_.try_acquire();
@@ -84,7 +77,8 @@ void tcp_rail::tcp_link::seal_more() noexcept {
   if (begin_batch() && seal_lent(batch_bytes())) rail_.reactor_.send(fd_.get(), unsent_, send_);
 }
 
-/// Opens records until all bytes are used. A payload that has a place is opened into it.
+/// Opens records until all bytes are used. A payload that has a place is opened into it. A buffer with less room
+/// than a record may need is not filled further, because that would cut a record, and perhaps a frame, in two.
 void tcp_rail::tcp_link::open_sealed(std::span<const std::byte> sealed) noexcept {
   assembler_.set_owner(owner_);
   guard_->feed(sealed);
@@ -99,7 +93,7 @@ void tcp_rail::tcp_link::open_sealed(std::span<const std::byte> sealed) noexcept
       assembler_.advance(*opened, sink);
       continue;
     }
-    if (!plain || plain.capacity() - filled < record_bytes) {
+    if (!plain || plain.capacity() - filled < link_guard::most_record_bytes) {
       plain = rail_.frame_buffers_.try_acquire();
       filled = 0;
     }

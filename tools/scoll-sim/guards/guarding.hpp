@@ -18,8 +18,7 @@ class guarding {
   /// The hosts that a world needs for outsiders: one, or none.
   static std::uint32_t outsiders_of(const plan& p);
   /// Nothing if the connections of the run are clear. In a run with outsiders their host is the last one of the
-  /// world.
-  /// `bulk` is the network of bulk data, if that has one of its own.
+  /// world. `bulk` is the network of bulk data, if that has one of its own.
   static std::optional<guarding> of(const plan& p, testing::sim_world& world, testing::sim_network& network,
                                     const testing::sim_network* bulk);
 
