@@ -12,6 +12,7 @@ import time
 sys.path.append(str(pathlib.Path(__file__).parent.parent / "rails"))
 
 import fabric
+import soak
 from shard_cluster import BIN, LIMIT_S, Cluster, until, with_rails
 
 NODES = 4
@@ -116,15 +117,7 @@ class DeadSwitch:
 def main():
     parser = argparse.ArgumentParser(prog="./dev soak switch", description=__doc__)
     parser.add_argument("--seconds", type=int, default=300, help="how long the switch is dead; 300 by default")
-    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write what was counted to a file")
-    asked = parser.parse_args()
-    fabric.enter()
-    counted = DeadSwitch(asked.seconds, progress=sys.stderr.isatty()).run()
-    text = json.dumps(counted, indent=2)
-    print(text)
-    if asked.json:
-        asked.json.write_text(text + "\n")
-    sys.exit(1 if counted["wrong"] else 0)
+    soak.main(parser, lambda asked, progress: DeadSwitch(asked.seconds, progress))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 call waits long, and memory does not grow. `./dev soak rails` runs it."""
 
 import argparse
-import json
 import pathlib
 import random
 import sys
@@ -11,6 +10,7 @@ import time
 
 import fabric
 import peers
+import soak
 import traffic
 
 DOWN_S = (0.2, 3.0)
@@ -111,15 +111,7 @@ def main():
     parser = argparse.ArgumentParser(prog="./dev soak rails", description=__doc__)
     parser.add_argument("--seconds", type=int, default=600, help="how long rails fail; 600 by default")
     parser.add_argument("--seed", type=int, default=1, help="which rails fail, how and when; 1 by default")
-    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write what was counted to a file")
-    asked = parser.parse_args()
-    fabric.enter()
-    counted = Flapping(asked.seconds, asked.seed, progress=sys.stderr.isatty()).run()
-    text = json.dumps(counted, indent=2)
-    print(text)
-    if asked.json:
-        asked.json.write_text(text + "\n")
-    sys.exit(1 if counted["wrong"] else 0)
+    soak.main(parser, lambda asked, progress: Flapping(asked.seconds, asked.seed, progress))
 
 
 if __name__ == "__main__":
