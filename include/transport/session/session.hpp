@@ -229,6 +229,7 @@ class session final : public list_hook<watched> {
   void judge(carrier& c) noexcept;
   void judge_suspect(carrier& c) noexcept;
   void probe_paths() noexcept;
+  nanoseconds time_to_connect() const noexcept;
   void watch_bulk_path() noexcept;
   void on_suspicion(carrier& c, const error& reason) noexcept;
   void tell_link_over(const carrier& c, const error& reason) noexcept;
@@ -246,10 +247,14 @@ class session final : public list_hook<watched> {
   status admit_life(const identity& said) noexcept;
   void follow(const identity& said) noexcept;
   void live_as(std::uint64_t incarnation) noexcept;
+  /// Requests that never left this node, of some classes.
+  enum class unsent : std::uint8_t { none, to_services, all };
   struct kept {
-    bool unsent;      // keep the requests that never left
+    unsent requests;
     bool connecting;  // keep the connections that are being made
   };
+  static bool keeps(unsent which, traffic_class klass) noexcept;
+  bool never_left(exchange& waiter) noexcept;
   void reset(const error& reason, kept keep) noexcept;
   void end_all(intrusive_list<exchange, exchange>& ended, const error& reason) noexcept;
   void fail(const error& reason) noexcept;

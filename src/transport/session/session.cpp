@@ -285,8 +285,10 @@ void session::live_as(std::uint64_t incarnation) noexcept {
   if (before == 0 || before == incarnation ||
       SCOLL_MUTANT(reboot_not_noticed, "a peer's new life goes on with the session of the old one"))
     return;
+  // A broadcast or a call that has not left yet is for the services of the node, whichever life offers them.
+  const bool fails = SCOLL_MUTANT(reboot_fails_unsent, "requests that never left fail when the peer reboots");
   reset(make_error(errc::peer_rebooted, "node {} came back with incarnation {}", peer_, incarnation),
-        {.unsent = false, .connecting = true});
+        {.requests = fails ? unsent::none : unsent::to_services, .connecting = true});
   for (auto& l : lanes_) {
     if (l != nullptr) l->forget_peer_attempts();
   }
@@ -298,7 +300,7 @@ void session::follow(const identity& said) noexcept {
     live_as(said.incarnation);
   } else if (peer_epoch_ != 0 && said.epoch != peer_epoch_) {
     reset(make_error(errc::connection_lost, "node {} has given up the session", peer_),
-          {.unsent = true, .connecting = true});
+          {.requests = unsent::all, .connecting = true});
   }
   silent_for_ = 0;
   last_contact_ = endpoint_.executor_.now();
@@ -313,25 +315,44 @@ void session::follow(const identity& said) noexcept {
   endpoint_.handler_of(traffic_class::urgent).on_session_begun(*this);
 }
 
+bool session::keeps(unsent which, traffic_class klass) noexcept {
+  const bool for_service = klass == traffic_class::collective || klass == traffic_class::call;
+  return which == unsent::all || (which == unsent::to_services && for_service);
+}
+
+bool session::never_left(exchange& waiter) noexcept {
+  if (!waiter.transmitted_) return true;
+  if (waiter.queued_ == nullptr ||
+      !SCOLL_MUTANT(reboot_resends_sent, "what a peer's earlier life may have received is sent to the next"))
+    return false;
+  waiter.queued_->unlink();
+  classes_[index(waiter.klass_)].requests.push_back(*waiter.queued_);
+  ++classes_[index(waiter.klass_)].queued;
+  waiter.transmitted_ = false;
+  return true;
+}
+
 /// Forgets the sequence state of both lanes and ends what was in flight.
 void session::reset(const error& reason, kept keep) noexcept {
   const bool existed = std::exchange(peer_epoch_, 0) != 0;
   intrusive_list<exchange, exchange> ended;
   exchanges_.each([&](exchange& waiter) {
-    if (keep.unsent && !waiter.transmitted_) return;
+    if (keeps(keep.requests, waiter.klass_) && never_left(waiter)) return;
     if (SCOLL_MUTANT(lost_peer_unreported, "the callers of a lost peer are not told") && waiter.transmitted_)
       return;
     --pending_exchanges_[index(lane_of(waiter.klass_))];
     exchanges_.remove(waiter.id_);
     ended.push_back(waiter);
   });
-  for (class_state& k : classes_) {
+  for (std::size_t c = 0; c < class_count; ++c) {
+    class_state& k = classes_[c];
+    const bool kept = keeps(keep.requests, static_cast<traffic_class>(c));
     while (!k.expected.empty()) release(k.expected.pop_front());
-    while (!keep.unsent && !k.requests.empty()) release(k.requests.pop_front());
+    while (!kept && !k.requests.empty()) release(k.requests.pop_front());
     if (k.requests.empty()) k.queued = 0;
     k.credits.reset();
   }
-  while (!keep.unsent && !notices_.empty()) release(notices_.pop_front());
+  while (keep.requests != unsent::all && !notices_.empty()) release(notices_.pop_front());
   for (auto& l : lanes_) {
     if (l != nullptr) l->reset(keep.connecting);
   }
@@ -365,7 +386,7 @@ void session::end_all(intrusive_list<exchange, exchange>& ended, const error& re
 
 void session::fail(const error& reason) noexcept {
   ++epoch_;
-  reset(reason, {.unsent = false, .connecting = false});
+  reset(reason, {.requests = unsent::none, .connecting = false});
 }
 
 void session::shut() noexcept {
