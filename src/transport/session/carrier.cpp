@@ -334,9 +334,12 @@ lent_range carrier::place_payload(const frame_header& header, std::span<const st
 
 void carrier::on_writable() noexcept {
   at().note_progress();
-  if (is_being_guarded()) return advance_guard();
-  if (mark_ != stripes::nobody) lane_.took(*this);
-  if (state_ == state::up) write_batch();
+  if (up()) {
+    if (mark_ != stripes::nobody) lane_.took(*this);
+    write_batch();
+  } else if (is_being_guarded()) {
+    advance_guard();
+  }
 }
 
 void carrier::write() noexcept {
@@ -351,6 +354,11 @@ void carrier::write() noexcept {
 void carrier::write_batch() noexcept {
   if (lane_.left()) return;
   if (downs_due_) return write_downs();
+  if (lane_.nothing_for(*this) && !probe_due_ && !answer_due_) return acknowledge_alone();
+  write_messages();
+}
+
+void carrier::write_messages() noexcept {
   frame_batch batch;
   std::array<control_frame, 2> probes;
   if (probe_due_ || answer_due_) add_probes(batch, probes);
