@@ -175,11 +175,7 @@ class session final : public list_hook<watched> {
   void tell_progress() noexcept;
   void tell_emissions(const error& reason) noexcept;
 
-  lane& lane_at(lane_id id) {
-    const auto& l = lanes_[static_cast<std::size_t>(id)];
-    return l != nullptr ? *l : make_lane(id);
-  }
-  lane& make_lane(lane_id id);
+  lane& lane_at(lane_id id);
 
   // messages
   void enqueue(message& m, traffic_class klass, frame_type type) noexcept;
@@ -196,7 +192,6 @@ class session final : public list_hook<watched> {
   void grant_if_low(traffic_class klass) noexcept;
   void stamp(frame_header& header, lane_id lane) noexcept;
   void stamp_anew(frame_header& header) const noexcept;
-  void tell_credit(frame_header& header) const noexcept;
   bool work_waiting(lane_id lane) const noexcept;
   void kick() noexcept;
   void flush() noexcept;

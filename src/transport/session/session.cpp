@@ -48,8 +48,9 @@ bool session::bulk_lost() const noexcept {
   return l != nullptr && l->lost();
 }
 
-lane& session::make_lane(lane_id id) {
+lane& session::lane_at(lane_id id) {
   auto& l = lanes_[index(id)];
+  if (l != nullptr) return *l;
   l = std::make_unique<lane>(*this, id);
   if (id == lane_id::control) rtt_ = std::make_unique<round_trip>();
   return *l;
@@ -60,8 +61,9 @@ lane& session::make_lane(lane_id id) {
 void session::enqueue(message& m, traffic_class klass, frame_type type) noexcept {
   m.header().type = type;
   m.header().klass = klass;
-  lane_at(lane_of(klass));
-  ++held_[index(lane_of(klass))];
+  const lane_id by = lane_of(klass);
+  if (lanes_[index(by)] == nullptr) lane_at(by);
+  ++held_[index(by)];
   class_state& k = classes_[index(klass)];
   if (type == frame_type::request) {
     k.requests.push_back(m);
@@ -101,6 +103,10 @@ auto classes_of(lane_id lane, auto& all) noexcept {
   constexpr std::size_t others = index(traffic_class::bulk);
   static_assert(others == class_count - 1, "the class of the bulk lane is the last");
   return lane == lane_id::bulk ? std::span(all).subspan(others) : std::span(all).first(others);
+}
+
+void tell_granted(frame_header& header, const auto& classes) noexcept {
+  for (std::size_t c = 0; c < class_count; ++c) header.granted[c] = classes[c].credits.granted_by_us();
 }
 
 }  // namespace
@@ -156,15 +162,11 @@ void session::stamp(frame_header& header, lane_id lane) noexcept {
   const auto own = classes_of(lane, classes_);
   const auto windows = classes_of(lane, endpoint_.options_.window);
   for (std::size_t c = 0; c < own.size(); ++c) own[c].credits.grant(windows[c]);
-  tell_credit(header);
+  tell_granted(header, classes_);
 }
 
 void session::stamp_anew(frame_header& header) const noexcept {
-  if (!SCOLL_MUTANT(rails_grant_lost)) tell_credit(header);
-}
-
-void session::tell_credit(frame_header& header) const noexcept {
-  for (std::size_t c = 0; c < class_count; ++c) header.granted[c] = classes_[c].credits.granted_by_us();
+  if (!SCOLL_MUTANT(rails_grant_lost)) tell_granted(header, classes_);
 }
 
 void session::kick() noexcept {
