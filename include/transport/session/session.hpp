@@ -47,11 +47,11 @@ class session final : public list_hook<watched> {
 
   node_id peer() const noexcept { return peer_; }
   const std::string& address() const noexcept { return address_; }
-  /// The peer's incarnation; 0 until the peer has been heard.
   /// The name of the peer, a client, in its certificate; empty if it has none.
   std::string_view client_name() const noexcept {
     return client_name_ == nullptr ? std::string_view() : *client_name_;
   }
+  /// The peer's incarnation; 0 until the peer has been heard.
   std::uint64_t peer_incarnation() const noexcept { return peer_incarnation_; }
 
   /// Sends `m`, whose head and payload are set. `waiter` then waits for the answer, which never comes from

@@ -61,8 +61,9 @@ lane& session::lane_at(lane_id id) {
 void session::enqueue(message& m, traffic_class klass, frame_type type) noexcept {
   m.header().type = type;
   m.header().klass = klass;
-  lane_at(lane_of(klass));
-  ++held_[index(lane_of(klass))];
+  const lane_id by = lane_of(klass);
+  if (lanes_[index(by)] == nullptr) lane_at(by);
+  ++held_[index(by)];
   class_state& k = classes_[index(klass)];
   if (type == frame_type::request) {
     k.requests.push_back(m);
@@ -80,12 +81,13 @@ void session::release(message& m, notice_state how) noexcept {
   --held_[index(lane_of(m.header().klass))];
   endpoint_.note_progress();
   if (m.requester_ != nullptr) m.requester_->queued_ = nullptr;
-  const frame_header header = m.header();
-  if (header.type == frame_type::notice) notice_over(m, how);
+  const frame_type type = m.header().type;
+  const traffic_class klass = m.header().klass;
+  if (type == frame_type::notice) notice_over(m, how);
   endpoint_.release_message(m);
-  if (header.type != frame_type::reply) return;
-  classes_[index(header.klass)].credits.release_reply();
-  if (peer_epoch_ != 0) grant_if_low(header.klass);
+  if (type != frame_type::reply) return;
+  classes_[index(klass)].credits.release_reply();
+  if (peer_epoch_ != 0) grant_if_low(klass);
 }
 
 namespace {
@@ -96,11 +98,15 @@ bool waits_behind(const auto& classes) noexcept {
          SCOLL_MUTANT(revoke_behind_data, "notices wait until all requests to their peer have left");
 }
 
-/// The classes of a lane, which stand beside each other.
-auto classes_of(lane_id lane, auto& classes) noexcept {
+/// What `all` has for the classes of a lane, which stand beside each other.
+auto classes_of(lane_id lane, auto& all) noexcept {
   constexpr std::size_t others = index(traffic_class::bulk);
   static_assert(others == class_count - 1, "the class of the bulk lane is the last");
-  return lane == lane_id::bulk ? std::span(classes).subspan(others) : std::span(classes).first(others);
+  return lane == lane_id::bulk ? std::span(all).subspan(others) : std::span(all).first(others);
+}
+
+void tell_granted(frame_header& header, const auto& classes) noexcept {
+  for (std::size_t c = 0; c < class_count; ++c) header.granted[c] = classes[c].credits.granted_by_us();
 }
 
 }  // namespace
@@ -153,16 +159,14 @@ void session::apply_grants(const frame_header& header) noexcept {
 
 /// Only a lane's own classes get new credit: if the frame is lost, the lane's next greeting repeats it.
 void session::stamp(frame_header& header, lane_id lane) noexcept {
-  for (std::size_t c = 0; c < class_count; ++c) {
-    const auto klass = static_cast<traffic_class>(c);
-    credit_window& credits = classes_[c].credits;
-    header.granted[c] = lane_of(klass) == lane ? credits.grant(window_of(klass)) : credits.granted_by_us();
-  }
+  const auto own = classes_of(lane, classes_);
+  const auto windows = classes_of(lane, endpoint_.options_.window);
+  for (std::size_t c = 0; c < own.size(); ++c) own[c].credits.grant(windows[c]);
+  tell_granted(header, classes_);
 }
 
 void session::stamp_anew(frame_header& header) const noexcept {
-  if (SCOLL_MUTANT(rails_grant_lost)) return;
-  for (std::size_t c = 0; c < class_count; ++c) header.granted[c] = classes_[c].credits.granted_by_us();
+  if (!SCOLL_MUTANT(rails_grant_lost)) tell_granted(header, classes_);
 }
 
 void session::kick() noexcept {
