@@ -139,10 +139,11 @@ bool bulk_landing::order_rising() {
 bool bulk_landing::order_planned() {
   if (!intake_) return false;  // a piece that goes up has found nobody
   const bool room = by_plan_ + 1 < most_orders;
-  // A member with several sources gets a piece from each one now and then. More orders at once would let a
-  // source answer in another order than that of the rounds.
-  const auto most_of_one =
-      std::max<std::size_t>(2, (most_orders_to_one - 1) / std::max<std::size_t>(1, planned_));
+  // More bytes under way than the caches of a processor hold cost both sides time. A member with several
+  // sources gets a piece from each one now and then. More orders at once would let a source answer in another
+  // order than that of the rounds.
+  const std::size_t fit = std::min(most_orders_to_one - 1, most_bytes_of_one / into_.pieces.piece_bytes());
+  const auto most_of_one = std::max<std::size_t>(2, fit / std::max<std::size_t>(1, planned_));
   giver* best = nullptr;
   for (giver& g : std::span(givers_).first(planned_)) {
     const bool goes = g.state == access::lost ? rising_.size() < most_orders
