@@ -67,6 +67,7 @@ constexpr std::uint64_t circulant_delay(std::uint32_t n, std::uint64_t count) no
   };
   if (count == 1) return rounds(24, -130, 100);
   if (count <= 3) return rounds(33, 30, 50);
+  if (count <= 5) return rounds(27, 130, -50);
   const auto doubled = static_cast<std::int64_t>(std::bit_width(count)) - 1;
   return rounds(38, 120 + 30 * std::clamp<std::int64_t>(doubled - 3, 0, 5), -75);
 }
@@ -93,7 +94,13 @@ constexpr saturating predict_plan_ps(const bulk_plan& plan, const bulk_shape& sh
                     link * last * way.sends;
            });
   }
-  const saturating further = before + (landing + link * shape.fan_out) * (count - 1);
+  // An order is sent when the piece before the last ones has landed, so a long way there and back slows the
+  // pieces down, unless they come from several members.
+  const std::uint64_t orders =
+      plan.kind() == bulk_plan_kind::circulant ? 15 : planned_orders(pieces.piece_bytes());
+  const saturating round = (hop * 2 + landing + link) / orders;
+  const saturating each = std::max(round.value(), (landing + link * shape.fan_out).value());
+  const saturating further = before + each * (count - 1);
   const auto first = [&](auto sends) {
     return longest([&](const bulk_way& way) { return (hop + landing) * way.hops + link * sends(way); });
   };
@@ -102,7 +109,7 @@ constexpr saturating predict_plan_ps(const bulk_plan& plan, const bulk_shape& sh
     case bulk_plan_kind::kary: {
       const std::uint64_t late = shape.hops > 1 ? std::clamp(shape.fan_out, 2U, 8U) - 2 : 0;
       return further + first(in_turn) + link * (std::min(count, at_once) - 1) * shape.before_relay +
-             saturating(bytes * late / 6) * costs.link_ps;
+             saturating(bytes * late * late / 36) * costs.link_ps;
     }
     case bulk_plan_kind::knomial: return further + first([](const bulk_way& way) { return way.all_sends; });
     case bulk_plan_kind::circulant:

@@ -139,11 +139,12 @@ bool bulk_landing::order_rising() {
 bool bulk_landing::order_planned() {
   if (!intake_) return false;  // a piece that goes up has found nobody
   const bool room = by_plan_ + 1 < most_orders;
-  // More bytes under way than the caches of a processor hold cost both sides time. A member with several
-  // sources gets a piece from each one now and then. More orders at once would let a source answer in another
-  // order than that of the rounds.
-  const std::size_t fit = std::min(most_orders_to_one - 1, most_bytes_of_one / into_.pieces.piece_bytes());
-  const auto most_of_one = std::max<std::size_t>(2, fit / std::max<std::size_t>(1, planned_));
+  // A member with several sources gets a piece from each one now and then. More orders at once would let a
+  // source answer in another order than that of the rounds.
+  static_assert(planned_orders(least_bulk_piece_bytes) < most_orders_to_one,
+                "one is left to pieces that go up");
+  const auto most_of_one = std::max<std::size_t>(
+      2, planned_orders(into_.pieces.piece_bytes()) / std::max<std::size_t>(1, planned_));
   giver* best = nullptr;
   for (giver& g : std::span(givers_).first(planned_)) {
     const bool goes = g.state == access::lost ? rising_.size() < most_orders

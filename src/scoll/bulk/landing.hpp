@@ -50,8 +50,8 @@ struct bulk_destination {
 
 /// Brings the pieces of an object to one member. It orders each from the member that the plan names, and
 /// publishes it when it has landed. At most 8 orders are under way to one member, and 16 in all; one of each
-/// is left to pieces that go up. Planned orders to one member are for 512 KiB together, or for two pieces if
-/// that is more. Where the plan names several members, fewer go to each.
+/// is left to pieces that go up. Of large pieces, fewer are under way by plan (`planned_orders`), and where the
+/// plan names several members, fewer go to each.
 ///
 /// A member that does not give what it should is lost: because it is dead, its memory is gone, it has failed
 /// itself, or it gave bytes twice that differ from their checksum. One that is slow is waited for. What a
@@ -66,7 +66,6 @@ class bulk_landing {
  public:
   static constexpr std::uint32_t most_orders = 16;
   static constexpr std::uint32_t most_orders_to_one = 8;
-  static constexpr std::uint32_t most_bytes_of_one = 512U << 10U;
   static constexpr std::uint32_t most_ancestors = 64;
 
   bulk_landing(transport::endpoint& at, bulk_landing_events& events);
