@@ -36,8 +36,8 @@ void member::stay_on_own_processor() const {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
     throw std::system_error(errno, std::generic_category(), "asking for the processors of a process");
-  int left = static_cast<int>(index_ % static_cast<std::uint32_t>(CPU_COUNT(&allowed)));
-  int processor = 0;
+  std::size_t left = index_ % static_cast<std::uint32_t>(CPU_COUNT(&allowed));
+  std::size_t processor = 0;
   for (;; ++processor) {
     if (CPU_ISSET(processor, &allowed) && left-- == 0) break;
   }
