@@ -19,6 +19,7 @@ struct setting {
   bool verified = false;    ///< with a checksum of every segment
   std::string congestion_control;
   std::string keys{};  ///< the file of the ring that guards scoll's connections; empty: in the clear
+  bool apart = false;  ///< each process of scoll has a processor of its own, as on two hosts
 };
 
 /// A pull or push of exposed memory.

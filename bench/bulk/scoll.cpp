@@ -49,6 +49,7 @@ class peer final : public endpoint_process {
 }  // namespace
 
 void play_scoll(member& me, const setting& s) {
+  if (s.apart) me.stay_on_own_processor();
   // The objects are not destroyed: the process ends without an orderly shutdown.
   (new peer(me, s))->run();
 }

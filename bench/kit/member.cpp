@@ -1,11 +1,13 @@
 #include "member.hpp"
 
+#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <stdexcept>
 #include <system_error>
 
 #include "clock.hpp"
@@ -28,6 +30,22 @@ void member::publish(std::uint16_t port) {
     if (i == tries) throw std::runtime_error("other processes of the group have not started");
     usleep(1000);
   }
+}
+
+void member::stay_on_own_processor() const {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    throw std::system_error(errno, std::generic_category(), "asking for the processors of a process");
+  std::size_t left = index_ % static_cast<std::uint32_t>(CPU_COUNT(&allowed));
+  std::size_t processor = 0;
+  for (;; ++processor) {
+    if (CPU_ISSET(processor, &allowed) && left-- == 0) break;
+  }
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  CPU_SET(processor, &own);
+  if (sched_setaffinity(0, sizeof own, &own) != 0)
+    throw std::system_error(errno, std::generic_category(), "keeping a process on a processor");
 }
 
 std::optional<order> member::next_order() {

@@ -64,6 +64,8 @@ class member {
   /// Publishes where this process listens, and waits until all processes have done so.
   void publish(std::uint16_t port);
   std::uint16_t port(std::uint32_t of) const noexcept { return static_cast<std::uint16_t>(pages_[of].port); }
+  /// Keeps this process on one processor, each process of a group on another one if there are enough.
+  void stay_on_own_processor() const;
   /// Declares that this process is ready for orders.
   void ready() noexcept { page().ready = 1; }
 

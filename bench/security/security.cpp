@@ -54,6 +54,7 @@ measured_case pull_case(const std::string& congestion_control) {
             s.size = pull_bytes;
             s.congestion_control = congestion_control;
             s.keys = keys;
+            s.apart = true;
             return group_subject(name, 2, &bulk::play_scoll, s);
           }};
 }

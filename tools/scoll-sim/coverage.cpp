@@ -113,6 +113,8 @@ std::string_view to_string(mark m) noexcept {
     case rail_guarded: return "rail guarded";
     case rail_record_altered: return "rail record altered";
     case rail_keys_changed: return "rail keys changed";
+    case rail_other_node: return "rail other node";
+    case rail_outsider: return "rail outsider";
     case id_refused: return "id refused";
     case several_rails: return "several rails";
     case rail_left: return "rail left";

@@ -122,6 +122,8 @@ enum class mark : std::uint8_t {
   rail_guarded,             ///< the connections of several rails were guarded
   rail_record_altered,      ///< a guard found altered bytes, and its connection broke
   rail_keys_changed,        ///< rails were connected while the key was changed
+  rail_other_node,          ///< an outsider with the certificate of another node was turned away
+  rail_outsider,            ///< an outsider came to a host with several rails and was turned away
   id_refused,            ///< a server with an id that is taken was told so, and so was the one that it asked
   several_rails,         ///< the nodes of a cluster had several rails
   rail_left,             ///< messages of a node went over from one rail to another

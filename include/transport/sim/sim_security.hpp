@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -20,6 +21,17 @@ struct sim_key {
 /// The keys of a node: the first one is offered by the side that connects, and each is accepted.
 using sim_ring = std::vector<sim_key>;
 
+/// Who a simulated node is, as an authority says. Its key signs what the two sides agree on, and whoever
+/// believes the authority can tell that it is the key of that node.
+struct sim_certificate {
+  std::uint64_t authority = 0;
+  transport::node_id node = 0;
+  std::uint64_t key = 0;
+
+  /// The certificate of a node; `authority` is the secret of the authority.
+  static sim_certificate issued(std::uint64_t authority, transport::node_id node) noexcept;
+};
+
 /// The form of simulated handshakes.
 struct sim_handshake {
   static constexpr std::uint32_t most_rounds = 4;
@@ -36,25 +48,34 @@ struct sim_handshake {
     return rounds >= 1 && rounds <= most_rounds &&
            steps_of_flight * (rounds + 1) <= transport::link_guard::most_steps;
   }
+  /// This form if it fits, or else one of as many rounds whose flights take a step each.
+  constexpr sim_handshake fitted() const noexcept {
+    return fits() ? *this
+                  : sim_handshake{rounds, static_cast<std::uint32_t>(flight_bytes %
+                                                                     transport::link_guard::most_step_bytes)};
+  }
 };
 
 /// What the guards of a run have seen, for its properties. Several `sim_security` share one.
 struct sim_guard_counts {
-  std::uint64_t proven = 0;           ///< guards that came to their end
-  std::uint64_t proofs_refused = 0;   ///< proofs that were wrong: another secret, or altered bytes
-  std::uint64_t flights_refused = 0;  ///< what was no part of a handshake, or not the next one
-  std::uint64_t records_refused = 0;  ///< records that were altered, or are not of their connection
-  std::uint64_t keys_unknown = 0;     ///< connections with a key that is not in the ring
-  std::uint64_t keys_not_first = 0;   ///< connections with another key than the first one of the ring
-  std::uint64_t most_steps = 0;       ///< the most steps that one guard was given
-  std::uint64_t most_step_bytes = 0;  ///< the longest step
-  std::uint64_t parted_flights = 0;   ///< what one side said at a time came in several steps
+  std::uint64_t proven = 0;            ///< guards that came to their end
+  std::uint64_t proven_accepting = 0;  ///< those of them whose side had accepted the connection
+  std::uint64_t proofs_refused = 0;    ///< proofs that were wrong: another secret, or altered bytes
+  std::uint64_t flights_refused = 0;   ///< what was no part of a handshake, or not the next one
+  std::uint64_t records_refused = 0;   ///< records that were altered, or are not of their connection
+  std::uint64_t keys_unknown = 0;      ///< connections with a key that is not in the ring
+  std::uint64_t keys_not_first = 0;    ///< connections with another key than the first one of the ring
+  std::uint64_t most_steps = 0;        ///< the most steps that one guard was given
+  std::uint64_t most_step_bytes = 0;   ///< the longest step
+  std::uint64_t parted_flights = 0;    ///< what one side said at a time came in several steps
+  std::uint64_t misnamed = 0;          ///< other sides whose certificate named another node
 };
 
-/// The security mode of a simulated node. All is as in mode `psk` except for the cryptography: a keyed
-/// checksum stands for it, over the handshake and over each record. As with TLS, no proof covers the hello or
-/// the filling of a handshake; only `link_guard::channel` does. It says nothing about real attackers. Nonces
-/// are drawn from a generator of its own. Thread: its node's.
+/// The security mode of a simulated node. All is as in mode `psk`, or as in mode `tls` once the node has a
+/// certificate, except for the cryptography: a keyed checksum stands for it, over the handshake and over each
+/// record. As with TLS, no proof covers the hello or the filling of a handshake; only `link_guard::channel`
+/// does. It says nothing about real attackers. Nonces are drawn from a generator of its own. Thread: its
+/// node's.
 class sim_security final : public transport::link_security {
  public:
   /// `form` must fit, and `ring` must not be empty.
@@ -64,6 +85,9 @@ class sim_security final : public transport::link_security {
 
   /// The keys for connections that begin from now on. Those that stand are not touched.
   void use(sim_ring ring) noexcept;
+  /// From now on the node shows a certificate, and believes other sides by one of the same authority alone,
+  /// as the node that it names. They still need a key of the ring, which stands for the cryptography.
+  void certify(const sim_certificate& own) noexcept { own_ = own; }
 
   std::uint8_t mode() const noexcept override;
   std::string_view name() const noexcept override;
@@ -72,10 +96,13 @@ class sim_security final : public transport::link_security {
 
  private:
   const sim_key* find(std::uint32_t id) const noexcept;
+  std::uint64_t seed_of_accepted() noexcept;
 
   sim_handshake form_;
   sim_ring ring_;
-  sim_ring earlier_;  // for nothing but a deliberate bug
+  sim_ring earlier_;                // for nothing but a deliberate bug
+  std::uint64_t earlier_seed_ = 0;  // the same
+  std::optional<sim_certificate> own_;
   random_generator random_;
   std::shared_ptr<sim_guard_counts> counts_;
 };

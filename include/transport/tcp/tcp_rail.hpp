@@ -86,6 +86,7 @@ class tcp_rail final : public rail {
   reactor& reactor_;
   tcp_options options_;
   buffer_pool send_buffers_;
+  buffer_pool sealed_buffers_;  // for lent memory under a guard
   buffer_pool frame_buffers_;
   std::string listen_address_;
   listener* listener_ = nullptr;

@@ -16,7 +16,8 @@ using wire::detail::store_little;
 
 namespace {
 
-constexpr std::size_t flight_head_bytes = 24;
+constexpr std::uint32_t flight_head_bytes = 24;
+constexpr std::uint32_t certificate_bytes = 16;
 constexpr std::uint8_t flight_kind = 1;
 constexpr std::uint8_t alert_kind = 2;
 constexpr std::size_t record_head_bytes = 12;
@@ -65,9 +66,19 @@ struct sim_guard::flight {
   }
 };
 
+sim_certificate sim_certificate::issued(std::uint64_t authority, transport::node_id node) noexcept {
+  return {authority, node, checksum_of(authority, node)};
+}
+
 sim_guard::sim_guard(side at, const sim_key& key, std::uint64_t seed,
-                     std::shared_ptr<sim_guard_counts> counts)
-    : side_(at), secret_(key.secret), random_(seed), counts_(std::move(counts)) {}
+                     const std::optional<sim_certificate>& own, std::shared_ptr<sim_guard_counts> counts)
+    : side_(at), secret_(key.secret), random_(seed), own_(own), counts_(std::move(counts)) {}
+
+status sim_guard::speaks_for(std::string_view, transport::node_id node) const noexcept {
+  if (!own_ || named_ == node) return {};
+  ++counts_->misnamed;
+  return make_error(errc::not_authentic, "the certificate names node {}, not node {}", named_, node);
+}
 
 void sim_guard::begin(const transport::hello& opening, const sim_handshake& form) {
   form_ = form;
@@ -88,7 +99,7 @@ status sim_guard::on_step(std::span<const std::byte> from_peer) noexcept {
   if (arriving_.size() < flight_head_bytes) return {};
   const flight said = flight::read(arriving_);
   if (arriving_.size() < said.bytes) return {};
-  if (arriving_.size() > said.bytes || said.bytes < flight_head_bytes) {
+  if (arriving_.size() > said.bytes || said.bytes < head_bytes()) {
     ++counts_->flights_refused;
     return error(errc::malformed, "bytes behind the last step of a guard");
   }
@@ -114,6 +125,10 @@ status sim_guard::take_flight(const flight& said) noexcept {
     ++counts_->proofs_refused;
     return refuse("the proof: it is wrong");
   }
+  if (!certified()) {
+    ++counts_->proofs_refused;
+    return refuse("the certificate: it is not of this authority, or its key is another one");
+  }
   absorb(arriving_);
   arriving_.clear();
   ++next_;
@@ -123,6 +138,24 @@ status sim_guard::take_flight(const flight& said) noexcept {
   return {};
 }
 
+std::uint32_t sim_guard::head_bytes() const noexcept {
+  return flight_head_bytes + (own_ ? certificate_bytes : 0);
+}
+
+/// The signature is over all that the sides have agreed on up to this flight, as in TLS.
+void sim_guard::sign() noexcept {
+  if (!own_) return;
+  store_little(said_.data() + flight_head_bytes, own_->node);
+  store_little(said_.data() + flight_head_bytes + 8, checksum_of(own_->key, agreed_));
+}
+
+bool sim_guard::certified() noexcept {
+  if (!own_) return true;
+  named_ = load_little<std::uint64_t>(arriving_.data() + flight_head_bytes);
+  const auto signature = load_little<std::uint64_t>(arriving_.data() + flight_head_bytes + 8);
+  return signature == checksum_of(sim_certificate::issued(own_->authority, named_).key, agreed_);
+}
+
 /// The peer is told that its proof is not believed.
 status sim_guard::refuse(std::string_view why) noexcept {
   say(alert_kind);
@@ -130,13 +163,14 @@ status sim_guard::refuse(std::string_view why) noexcept {
 }
 
 void sim_guard::say(std::uint8_t kind) {
-  flight f{static_cast<std::uint32_t>(flight_head_bytes), kind, next_, rounds_, random_.next(), 0};
+  flight f{head_bytes(), kind, next_, rounds_, random_.next(), 0};
   if (kind == flight_kind) {
     f.bytes = std::max(f.bytes, form_.flight_bytes);
     f.proof = proof_of(f.number, f.nonce);
   }
   said_.assign(f.bytes, static_cast<std::byte>(f.nonce));
   f.write(said_);
+  if (kind == flight_kind) sign();
   tell(said_);
   if (kind != flight_kind) return;
   absorb(said_);
@@ -169,6 +203,7 @@ void sim_guard::finish() noexcept {
   opening_key_ = side_ == side::connecting ? of_accepting : of_connecting;
   proven_ = true;
   ++counts_->proven;
+  counts_->proven_accepting += side_ == side::accepting;
 }
 
 // ---- records

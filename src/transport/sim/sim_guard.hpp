@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -16,14 +17,16 @@ namespace scoll::testing {
 /// proof, and filling. Flights go back and forth; the side that connected has the first and the last one.
 ///
 /// ```text
-///   flight := bytes u32 | kind u8 | number u8 | rounds u8 | 0 u8 | nonce u64 | proof u64 | filling
+///   flight := bytes u32 | kind u8 | number u8 | rounds u8 | 0 u8 | nonce u64 | proof u64 | certificate | filling
+///   certificate := nothing, or node u64 | signature u64
 ///   record := bytes u32 | proof u64 | content, under a pad
 /// ```
 class sim_guard final : public transport::link_guard {
  public:
   enum class side : std::uint8_t { connecting, accepting };
 
-  sim_guard(side at, const sim_key& key, std::uint64_t seed, std::shared_ptr<sim_guard_counts> counts);
+  sim_guard(side at, const sim_key& key, std::uint64_t seed, const std::optional<sim_certificate>& own,
+            std::shared_ptr<sim_guard_counts> counts);
   ~sim_guard() override = default;
 
   /// Binds the guard to its hello. The side that connects then has its first flight to say.
@@ -31,7 +34,7 @@ class sim_guard final : public transport::link_guard {
 
   bool proven() const noexcept override { return proven_; }
   const channel_hash& channel() const noexcept override { return channel_; }
-  status speaks_for(std::string_view, transport::node_id) const noexcept override { return {}; }
+  status speaks_for(std::string_view cluster, transport::node_id node) const noexcept override;
   std::string_view client_name(std::string_view) const noexcept override { return {}; }
   bool announces() const noexcept override { return side_ == side::accepting; }
   void feed(std::span<const std::byte> sealed) noexcept override { sealed_ = sealed; }
@@ -46,6 +49,9 @@ class sim_guard final : public transport::link_guard {
   // the handshake
   void note_step(std::size_t bytes) noexcept;
   status take_flight(const flight& said) noexcept;
+  std::uint32_t head_bytes() const noexcept;
+  void sign() noexcept;
+  bool certified() noexcept;
   status refuse(std::string_view why) noexcept;
   void say(std::uint8_t kind);
   std::uint64_t proof_of(std::uint8_t number, std::uint64_t nonce) noexcept;
@@ -62,6 +68,8 @@ class sim_guard final : public transport::link_guard {
   side side_;
   std::uint64_t secret_;
   random_generator random_;
+  std::optional<sim_certificate> own_;  // none: whoever has the key may be any node
+  transport::node_id named_ = 0;        // by the certificate of the other side
   std::shared_ptr<sim_guard_counts> counts_;
   sim_handshake form_;
   std::uint8_t rounds_ = 0;          // as the side that connected says

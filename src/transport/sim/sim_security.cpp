@@ -10,9 +10,11 @@
 namespace scoll::testing {
 namespace {
 
-// The number of the mode whose place this one takes, and its name.
+// The numbers of the modes whose place this one takes, and their names.
 constexpr std::uint8_t psk_mode = 1;
+constexpr std::uint8_t tls_mode = 2;
 constexpr std::string_view psk_name = "psk";
+constexpr std::string_view tls_name = "tls";
 
 const sim_key* find_in(const sim_ring& ring, std::uint32_t id) noexcept {
   const auto found = std::ranges::find(ring, id, &sim_key::id);
@@ -39,19 +41,27 @@ const sim_key* sim_security::find(std::uint32_t id) const noexcept {
   return found;
 }
 
+std::uint64_t sim_security::seed_of_accepted() noexcept {
+  const bool again =
+      earlier_seed_ != 0 &&
+      SCOLL_MUTANT(guard_used_again, "the guard of an earlier connection is used again for the next one");
+  if (!again) earlier_seed_ = random_.next();
+  return earlier_seed_;
+}
+
 std::uint8_t sim_security::mode() const noexcept {
-  return psk_mode;
+  return own_ ? tls_mode : psk_mode;
 }
 
 std::string_view sim_security::name() const noexcept {
-  return psk_name;
+  return own_ ? tls_name : psk_name;
 }
 
 result<std::unique_ptr<transport::link_guard>> sim_security::connect(transport::hello& said) noexcept {
   const sim_key& key = ring_.front();
   said.security = mode();
   said.key = key.id;
-  auto made = std::make_unique<sim_guard>(sim_guard::side::connecting, key, random_.next(), counts_);
+  auto made = std::make_unique<sim_guard>(sim_guard::side::connecting, key, random_.next(), own_, counts_);
   made->begin(said, form_);
   return std::unique_ptr<transport::link_guard>(std::move(made));
 }
@@ -63,7 +73,8 @@ result<std::unique_ptr<transport::link_guard>> sim_security::accept(const transp
     return make_error(errc::not_authentic, "the key {:08x} is not in the ring of security.keys", said.key);
   }
   counts_->keys_not_first += key->id != ring_.front().id;
-  auto made = std::make_unique<sim_guard>(sim_guard::side::accepting, *key, random_.next(), counts_);
+  auto made =
+      std::make_unique<sim_guard>(sim_guard::side::accepting, *key, seed_of_accepted(), own_, counts_);
   made->begin(said, form_);
   return std::unique_ptr<transport::link_guard>(std::move(made));
 }

@@ -15,6 +15,9 @@
 namespace scoll::transport {
 
 inline constexpr std::size_t tcp_batch_bytes = 65536;
+// Under a guard lent memory leaves in longer batches, because each system call and each wake-up of the peer costs
+// as much as sealing 16 KiB.
+inline constexpr std::size_t tcp_sealed_bytes = 2 * tcp_batch_bytes;
 
 /// One connection. It lives until its receive, its send and its close have completed, even if its owner has
 /// let go of it.
@@ -29,8 +32,9 @@ inline constexpr std::size_t tcp_batch_bytes = 65536;
 /// its place, by system calls that do not wait, each when the socket is ready. So the kernel never keeps
 /// memory that may be recalled (docs/decisions/0009).
 ///
-/// Under a guard all frames of a batch are sealed together, lent memory too, a batch at a time; what arrives is
-/// opened record by record, large payloads into their place.
+/// Under a guard all frames of a batch are sealed together. Lent memory is sealed behind them and sent at once, a
+/// batch at a time, until the socket is full. What arrives is opened record by record, large payloads into their
+/// place.
 ///
 /// It lingers because closing a socket with unread bytes resets the connection. The peer would then lose what
 /// it has not read yet: a goodbye, or the reason for a refusal.
@@ -108,9 +112,11 @@ class tcp_rail::tcp_link final : public link {
   // tcp_link_guard.cpp
   bool sealed_in() const noexcept { return guard_ != nullptr && guard_->opening(); }
   void write_sealed(std::span<const frame_parts> frames) noexcept;
-  bool begin_batch() noexcept;
+  bool begin_batch(buffer_pool& from) noexcept;
   bool seal(std::span<const std::byte> plain) noexcept;
   bool seal_lent(std::size_t at_most) noexcept;
+  bool fill_batch() noexcept;
+  void send_lent() noexcept;
   void seal_more() noexcept;
   void open_sealed(std::span<const std::byte> sealed) noexcept;
   result<std::size_t> open_in_place(const lent_range& room) noexcept;

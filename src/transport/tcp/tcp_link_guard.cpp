@@ -1,3 +1,6 @@
+#include <sys/socket.h>
+#include <sys/uio.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -19,18 +22,18 @@ void tcp_rail::tcp_link::write_sealed(std::span<const frame_parts> frames) noexc
     put(f.head);
     put(f.payload);
   }
-  if (!begin_batch() || !seal({plain.data(), size})) return;
-  if (!frames.back().lent) return rail_.reactor_.send_deferred(fd_.get(), unsent_, send_);
-  lent_ = frames.back().lent;
+  const lent_range& lent = frames.back().lent;
+  if (!begin_batch(lent ? rail_.sealed_buffers_ : rail_.send_buffers_)) return;
+  if (!seal({plain.data(), size})) return;
+  if (!lent) return rail_.reactor_.send_deferred(fd_.get(), unsent_, send_);
+  lent_ = lent;
   source_.borrow(*lent_.memory);
-  if (size == batch_bytes() || seal_lent(batch_bytes() - size)) {
-    rail_.reactor_.send(fd_.get(), unsent_, send_);
-  }
+  if (fill_batch()) send_lent();
 }
 
-/// Takes a buffer for the next batch. If there is none, the link is broken.
-bool tcp_rail::tcp_link::begin_batch() noexcept {
-  if (!batch_) batch_ = rail_.send_buffers_.try_acquire();
+/// Takes a buffer for the next batch, unless there is one. If the pool has none, the link is broken.
+bool tcp_rail::tcp_link::begin_batch(buffer_pool& from) noexcept {
+  if (!batch_) batch_ = from.try_acquire();
   if (!batch_) {
     no_batch();
     return false;
@@ -72,9 +75,35 @@ bool tcp_rail::tcp_link::seal_lent(std::size_t at_most) noexcept {
   return true;
 }
 
+/// Seals lent memory behind what the batch has, a part as long as a batch in the clear at a time. If it fails, the
+/// link is broken.
+bool tcp_rail::tcp_link::fill_batch() noexcept {
+  const auto free = [this] { return batch_.capacity() - unsent_.size(); };
+  while (lent_ && free() >= batch_bytes() + link_guard::overhead) {
+    if (!seal_lent(batch_bytes())) return false;
+  }
+  return true;
+}
+
+/// Sends the batch. While lent memory is left, it seals the next one as soon as the socket has taken this one. The
+/// reactor sends the last one, and what the socket does not take at once.
+void tcp_rail::tcp_link::send_lent() noexcept {
+  while (lent_) {
+    iovec piece{const_cast<std::byte*>(unsent_.data()), unsent_.size()};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    const std::int64_t sent = rail_.reactor_.send_now(fd_.get(), message);
+    if (sent > 0) unsent_ = unsent_.subspan(static_cast<std::size_t>(sent));
+    if (!unsent_.empty()) break;
+    if (!begin_batch(rail_.sealed_buffers_) || !fill_batch()) return;
+  }
+  rail_.reactor_.send(fd_.get(), unsent_, send_);
+}
+
 /// The batch has been sent, and lent memory is left.
 void tcp_rail::tcp_link::seal_more() noexcept {
-  if (begin_batch() && seal_lent(batch_bytes())) rail_.reactor_.send(fd_.get(), unsent_, send_);
+  if (begin_batch(rail_.sealed_buffers_) && fill_batch()) send_lent();
 }
 
 /// Opens records until all bytes are used. A payload that has a place is opened into it. A buffer with less room

@@ -77,6 +77,7 @@ tcp_rail::tcp_rail(reactor& r, tcp_options options)
     : reactor_(r),
       options_(std::move(options)),
       send_buffers_(tcp_batch_bytes, options_.send_buffers),
+      sealed_buffers_(tcp_sealed_bytes, options_.send_buffers),
       frame_buffers_(max_frame_bytes, options_.frame_buffers) {
   if (!options_.resolve) options_.resolve = &resolve_host;
 }

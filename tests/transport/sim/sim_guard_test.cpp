@@ -245,3 +245,33 @@ TEST_CASE("a simulated guard that is given too many steps, or one that is too lo
   CHECK(a.counts->most_steps == link_guard::most_steps);
   CHECK(a.counts->most_step_bytes == 1);
 }
+
+TEST_CASE("a simulated certificate speaks for the node that it names, and for no other one", "[sim]") {
+  side three(ring_of({1}), {}, 3);
+  side four(ring_of({1}), {}, 4);
+  three.security.certify(sim_certificate::issued(77, 3));
+  four.security.certify(sim_certificate::issued(77, 4));
+  greeting g(three, four);
+  REQUIRE(g.run().proven());
+  CHECK(g.said.security == 2);
+  CHECK(g.accepting->speaks_for("sim", 3));
+  CHECK(g.connecting->speaks_for("sim", 4));
+  CHECK(g.accepting->speaks_for("sim", 4).error() == errc::not_authentic);
+  CHECK(four.counts->misnamed == 1);
+  CHECK(four.counts->proven_accepting == 1);
+  CHECK(three.counts->proven_accepting == 0);
+}
+
+TEST_CASE("a simulated certificate of another authority, or with another key, proves nothing", "[sim]") {
+  side three(ring_of({1}), {}, 3);
+  side four(ring_of({1}), {}, 4);
+  four.security.certify(sim_certificate::issued(77, 4));
+  sim_certificate stolen = sim_certificate::issued(77, 3);
+  stolen.key ^= 1;
+  for (const sim_certificate& shown : {sim_certificate::issued(78, 3), stolen}) {
+    three.security.certify(shown);
+    greeting g(three, four);
+    CHECK(g.run().outcome.error() == errc::not_authentic);
+    CHECK_FALSE(g.accepting->proven());
+  }
+}

@@ -28,6 +28,12 @@ testing::sim_ring cluster_keys::ring_after(std::uint32_t step) const {
   }
 }
 
+/// The side that connects comes to the end of its handshake first.
+std::uint64_t cluster_keys::repeated_handshakes() const noexcept {
+  const std::uint64_t made = counts_->proven - counts_->proven_accepting;
+  return counts_->proven_accepting - std::min(counts_->proven_accepting, made);
+}
+
 std::uint32_t cluster_keys::offered_id() const {
   return ring_after(*std::ranges::max_element(steps_)).front().id;
 }
@@ -36,10 +42,22 @@ testing::sim_key cluster_keys::foreign_key() const {
   return drawn_key(seed_, 3);
 }
 
-std::shared_ptr<transport::link_security> cluster_keys::made_for(std::uint32_t host) {
+void cluster_keys::certify() noexcept {
+  draws random(seed_, "authority");
+  authority_ = random.next() | 1;
+}
+
+std::uint8_t cluster_keys::mode() const noexcept {
+  constexpr std::uint8_t psk = 1;
+  constexpr std::uint8_t tls = 2;
+  return certified() ? tls : psk;
+}
+
+std::shared_ptr<transport::link_security> cluster_keys::made_for(std::uint32_t host, std::uint32_t named) {
   draws random(seed_, "nonces", ++lives_);
   present_[host] =
       std::make_shared<testing::sim_security>(form_, ring_after(steps_[host]), random.next(), counts_);
+  if (certified()) present_[host]->certify(testing::sim_certificate::issued(authority_, named + 1));
   return present_[host];
 }
 

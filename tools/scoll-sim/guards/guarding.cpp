@@ -7,29 +7,8 @@ namespace {
 
 using testing::sim_handshake;
 
-// Fewer than come at once from the address of outsiders, and more than any host makes.
-constexpr std::uint32_t few_greetings = 12;
-
 sim_handshake form_of(const events::guards& e) {
-  sim_handshake form{std::clamp(e.rounds, 1U, sim_handshake::most_rounds), e.flight_bytes};
-  if (!form.fits()) form.flight_bytes %= transport::link_guard::most_step_bytes;
-  return form;
-}
-
-mark mark_of(outsider_manner how) {
-  switch (how) {
-    case outsider_manner::without_proof: return mark::outsider_without_proof;
-    case outsider_manner::wrong_secret: return mark::outsider_wrong_secret;
-    case outsider_manner::unknown_key: return mark::outsider_unknown_key;
-    case outsider_manner::removed_key: return mark::outsider_removed_key;
-    case outsider_manner::replay: return mark::outsider_replay;
-    case outsider_manner::silent: return mark::outsider_silent;
-    case outsider_manner::cut: return mark::outsider_cut;
-    case outsider_manner::downgrade: return mark::outsider_downgrade;
-    case outsider_manner::endless: return mark::outsider_endless;
-    case outsider_manner::overlong: return mark::outsider_overlong;
-  }
-  return mark::outsider_silent;
+  return sim_handshake{std::clamp(e.rounds, 1U, sim_handshake::most_rounds), e.flight_bytes}.fitted();
 }
 
 }  // namespace
@@ -49,13 +28,14 @@ std::optional<guarding> guarding::of(const plan& p, testing::sim_world& world, t
   if (!made) return made;
   made->messages_ = &network;
   made->bulk_ = bulk;
-  if (outsiders_of(p) != 0) made->strangers_ = std::make_unique<outsiders>(world, network, *made->keys_);
+  if (outsiders_of(p) != 0)
+    made->strangers_ = std::make_unique<outsiders>(world, network, *made->keys_, "sim");
   return made;
 }
 
 void guarding::guard(std::uint32_t host, transport::endpoint_options& link) {
   link.security = keys_->made_for(host);
-  if (strangers_ != nullptr) link.handshakes_per_host = few_greetings;
+  if (strangers_ != nullptr) link.handshakes_per_host = outsiders::few_greetings;
 }
 
 void guarding::begin(const events::outsider& e, std::uint32_t place, std::uint64_t life) {
@@ -77,11 +57,7 @@ void guarding::note_seen(coverage& seen) const {
   seen.saw(mark::handshake_altered, count.proofs_refused != 0 && strangers_ == nullptr);
   seen.saw(mark::handshake_forged, messages_->forged() != 0);
   seen.saw(mark::record_altered, count.records_refused != 0);
-  for (std::size_t i = 0; i < outsider_manners && strangers_ != nullptr; ++i) {
-    const auto how = static_cast<outsider_manner>(i);
-    seen.saw(mark_of(how), strangers_->turned_away(how) != 0);
-  }
-  seen.saw(mark::outsiders_crowded, strangers_ != nullptr && strangers_->crowded_out() != 0);
+  if (strangers_ != nullptr) strangers_->note_seen(seen);
 }
 
 }  // namespace scoll::sim

@@ -72,12 +72,12 @@ void outsider_visit::hang_up() noexcept {
 }
 
 void outsider_visit::begin() {
-  constexpr std::uint8_t psk = 1;
   switch (how.manner) {
-    case outsider_manner::without_proof: say_hello(psk); return say_identity();
+    case outsider_manner::without_proof: say_hello(means_.mode); return say_identity();
     case outsider_manner::wrong_secret:
     case outsider_manner::unknown_key:
     case outsider_manner::removed_key:
+    case outsider_manner::other_node:
       static_cast<void>(
           transport::guarded_greeting::begin(*link_, *means_.security, transport::lane_id::control));
       return;
@@ -86,16 +86,16 @@ void outsider_visit::begin() {
     case outsider_manner::cut: return begin_silent();
     case outsider_manner::downgrade: say_hello(0); return say_identity();
     case outsider_manner::endless:
-      say_hello(psk);
+      say_hello(means_.mode);
       for (std::uint64_t i = 0; i < endless_steps; ++i) say_step(step_bytes);
       return;
-    case outsider_manner::overlong: say_hello(psk); return say_step(overlong_bytes);
+    case outsider_manner::overlong: say_hello(means_.mode); return say_step(overlong_bytes);
   }
 }
 
 /// Says nothing, a hello, a part of a step, or what a node has said first, as often as it was answered.
 void outsider_visit::begin_silent() {
-  if (how.step == 1 || how.step == 2) say_hello(1);
+  if (how.step == 1 || how.step == 2) say_hello(means_.mode);
   if (how.step == 2) say_step(step_bytes);
   if (how.step == 3 && !means_.recorded.empty()) repeat_next();
   if (link_->writable()) hang_up_if_said();
@@ -168,7 +168,7 @@ void outsider_visit::say_identity() {
   said.epoch = 1;
   said.attempt = outsiders::incarnation;
   said.window = {8, 8, 8, 4};
-  said.cluster = "sim";
+  said.cluster = means_.cluster;
   if (link_->guard() != nullptr && link_->guard()->proven()) said.channel = link_->guard()->channel();
   say(frame_that_says(frame_type::identity, said));
 }

@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "tools/scoll-sim/plan/events.hpp"
@@ -19,6 +20,8 @@ class outsider_visit final : public transport::connect_events, public transport:
  public:
   struct means {
     std::uint32_t key = 0;                                 ///< the id of the key that the cluster offers
+    std::string cluster{};                                 ///< its name
+    std::uint8_t mode = 1;                                 ///< of its nodes, as a hello says it
     std::shared_ptr<transport::link_security> security{};  ///< by which it makes its steps, if it makes any
     std::vector<std::vector<std::byte>> recorded{};        ///< what a node has written
   };

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "tools/scoll-sim/coverage.hpp"
 #include "tools/scoll-sim/guards/cluster_keys.hpp"
 #include "tools/scoll-sim/plan/events.hpp"
 #include "transport/sim/sim_network.hpp"
@@ -23,8 +24,13 @@ class outsiders {
   /// The incarnation that all of them say.
   static constexpr std::uint64_t incarnation = 0x7fff'ffff'ffff'0000;
 
-  /// The world has one host more than the cluster, the last one, which is this one.
-  outsiders(testing::sim_world& world, testing::sim_network& network, const cluster_keys& keys);
+  /// A node takes so many greetings of one address at a time: fewer than come at once from that of outsiders, and more
+  /// than any host makes.
+  static constexpr std::uint32_t few_greetings = 12;
+
+  /// The last host of the world is this one; it has the last address of the network. The nodes belong to `cluster`.
+  outsiders(testing::sim_world& world, testing::sim_network& network, const cluster_keys& keys,
+            std::string cluster);
   ~outsiders();
   outsiders(const outsiders&) = delete;
   outsiders& operator=(const outsiders&) = delete;
@@ -37,13 +43,15 @@ class outsiders {
   std::uint32_t turned_away(outsider_manner how) const noexcept;
   /// The visits that were not taken because there were too many from their address.
   std::uint32_t crowded_out() const noexcept;
+  void note_seen(coverage& seen) const;
 
  private:
-  std::shared_ptr<transport::link_security> security_for(outsider_manner how) const;
+  std::shared_ptr<transport::link_security> security_for(const events::outsider& e) const;
 
   testing::sim_world& world_;
   testing::sim_network& network_;
   const cluster_keys& keys_;
+  std::string cluster_;
   testing::sim_executor home_;
   testing::sim_rail rail_;
   std::uint64_t begun_ = 0;

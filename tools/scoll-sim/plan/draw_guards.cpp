@@ -1,4 +1,5 @@
 #include "tools/scoll-sim/plan/draft.hpp"
+#include "tools/scoll-sim/plan/outsider_draws.hpp"
 #include "transport/sim/sim_security.hpp"
 
 // The guards of connections, the change of their key, and those who try to get past them. All draws have streams of
@@ -10,16 +11,12 @@ using std::chrono::milliseconds;
 using testing::sim_handshake;
 
 constexpr std::uint32_t rekey_steps = 3;
-constexpr std::uint64_t most_outsiders = 24;
-// More than a node takes of one address.
-constexpr std::uint64_t crowd = 20;
 
 void draw_handshake(draft& d) {
   draws random = d.stream("handshake");
   const auto rounds = static_cast<std::uint32_t>(random.between(1, sim_handshake::most_rounds));
   const std::uint64_t bytes = random.chance(1, 2) ? 0 : random.between(32, 16'000);
-  sim_handshake form{rounds, static_cast<std::uint32_t>(bytes)};
-  if (!form.fits()) form.flight_bytes %= transport::link_guard::most_step_bytes;
+  const sim_handshake form = sim_handshake{rounds, static_cast<std::uint32_t>(bytes)}.fitted();
   d.add(nanoseconds(0), events::guards{form.rounds, form.flight_bytes});
 }
 
@@ -67,14 +64,7 @@ void draw_outsiders(draft& d) {
   if (d.hosts() < 2 || !random.chance(2, 3)) return;
   for (std::uint64_t i = random.magnitude(4, most_outsiders); i-- != 0;) {
     const nanoseconds at = d.beginning() + random.moment(milliseconds(10), d.horizon);
-    const auto manner = static_cast<outsider_manner>(random.below(outsider_manners));
-    const std::uint32_t to = d.host(random);
-    const auto rail = static_cast<std::uint32_t>(random.below(d.has().rails));
-    const std::uint32_t claims = d.other_than(to, random);
-    const bool many = random.chance(1, 3);
-    const auto step = static_cast<std::uint32_t>(random.below(4));
-    const std::uint32_t count = many && manner == outsider_manner::silent ? crowd : 1;
-    d.add(at, events::outsider{manner, to, rail, claims, count, step});
+    d.add(at, drawn_outsider(random, d.hosts(), d.has().rails));
   }
 }
 

@@ -19,9 +19,13 @@ enum class outsider_manner : std::uint8_t {
   downgrade,      ///< offers to do without a guard
   endless,        ///< comes to no end of its steps
   overlong,       ///< says a step that is too long
+  other_node,     ///< has a key, and the certificate of another node than it says
 };
 
-inline constexpr std::size_t outsider_manners = static_cast<std::size_t>(outsider_manner::overlong) + 1;
+inline constexpr std::size_t outsider_manners = static_cast<std::size_t>(outsider_manner::other_node) + 1;
+/// The first manners are those of outsiders where nodes have no certificates.
+inline constexpr std::size_t manners_without_certificates =
+    static_cast<std::size_t>(outsider_manner::overlong) + 1;
 
 namespace events {
 

@@ -56,6 +56,14 @@ void nobody_else_is_let_in(cluster& c, violations& found) {
   }
 }
 
+/// Each handshake that is worth something has a node at both ends.
+void nothing_repeated_is_believed(const cluster& c, violations& found) {
+  const std::uint64_t repeated = c.guards()->keys().repeated_handshakes();
+  if (repeated != 0)
+    report(found, "only holders of a key are let in", 0,
+           fmt::format("{} repeated handshakes were believed", repeated));
+}
+
 void outsiders_are_turned_away_in_time(cluster& c, violations& found) {
   for (const outsider_visit& v : c.guards()->strangers()->visits()) {
     if (!is_awaited(c, v)) continue;
@@ -103,6 +111,7 @@ void check_guards(cluster& c, violations& found) {
   if (!c.guards()) return;
   handshakes_are_bounded(c, found);
   altered_handshakes_lead_nowhere(c, found);
+  nothing_repeated_is_believed(c, found);
   if (c.guards()->strangers() == nullptr) return;
   nobody_else_is_let_in(c, found);
   outsiders_are_turned_away_in_time(c, found);

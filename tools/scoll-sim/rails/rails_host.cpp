@@ -5,6 +5,7 @@
 
 #include "scoll/coro/assert.hpp"
 #include "scoll/coro/error_format.hpp"
+#include "tools/scoll-sim/guards/outsiders.hpp"
 #include "transport/wire/checksum.hpp"
 
 namespace scoll::sim {
@@ -47,6 +48,7 @@ rails_host::rails_host(testing::sim_world& world, testing::sim_network& network,
   options.cluster = "rails";
   options.incarnation = who.claims ? 2 : 1;  // the younger one
   options.security = who.security;
+  if (who.visited) options.handshakes_per_host = outsiders::few_greetings;
   wire = std::make_unique<transport::endpoint>(home, set_, options, *this);
   if (!who.transfers) wire->route(transport::traffic_class::bulk, *this);
   wire->listen("").value();

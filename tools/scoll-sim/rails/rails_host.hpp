@@ -56,6 +56,7 @@ class rails_host final : public transport::endpoint_events {
     std::optional<std::uint32_t> claims =
         std::nullopt;  ///< the host whose id it has, though that is another one
     std::shared_ptr<transport::link_security> security{};  ///< null: its connections prove nothing
+    bool visited = false;                                  ///< by outsiders, who get few places
   };
   rails_host(testing::sim_world& world, testing::sim_network& network, const particulars& who);
   ~rails_host();

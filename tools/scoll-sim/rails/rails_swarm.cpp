@@ -42,18 +42,24 @@ class rails_swarm {
  public:
   rails_swarm(const plan& p, testing::sim_world::observer observer)
       : plan_(draw_rails(p)),
-        world_(p.seed, plan_.hosts + plan_.claimed.has_value(), false),  // addresses are more than hosts
-        network_(world_, 4096, (plan_.hosts + plan_.claimed.has_value()) * plan_.rails),
-        random_(p.seed, "rails calls"),
-        guards_(p.seed, plan_) {
+        guards_(p.seed, plan_),
+        world_(p.seed, guards_.all_hosts(), false),  // addresses are more than hosts
+        network_(world_, 4096, guards_.all_hosts() * plan_.rails),
+        random_(p.seed, "rails calls") {
     world_.observe(observer);
     network_.common_path().model.latency = microseconds(static_cast<std::int64_t>(random_.between(5, 500)));
     pace();
     for (std::uint32_t h = 0; h < plan_.hosts; ++h)
-      hosts_.push_back(std::make_unique<rails_host>(
-          world_, network_,
-          rails_host::particulars{h, plan_.hosts, plan_.rails, plan_.transfers, {}, guards_.made_for(h)}));
-    if (plan_.claimed) claimant_.emplace(world_, network_, plan_, guards_.made_for(plan_.hosts));
+      hosts_.push_back(std::make_unique<rails_host>(world_, network_,
+                                                    rails_host::particulars{h,
+                                                                            plan_.hosts,
+                                                                            plan_.rails,
+                                                                            plan_.transfers,
+                                                                            {},
+                                                                            guards_.made_for(h),
+                                                                            guards_.has_outsiders()}));
+    if (plan_.claimed) claimant_.emplace(world_, network_, plan_, guards_.made_for_claimant());
+    guards_.begin(world_, network_);
     for (std::uint32_t h = 0; h < plan_.hosts; ++h)
       hosts_[h]->home.enter([&] { hosts_[h]->introduce(plan_.misled == h); });
     bulk_ = random_.chance(1, 2) && !plan_.transfers;
@@ -389,6 +395,7 @@ class rails_swarm {
     run_report result = std::move(report_);
     result.last_events = describe(plan_);
     if (!result.found.empty()) return result;
+    guards_.end();
     if (claimant_) claimant_->end();
     for (auto& h : hosts_) h->home.enter([&] { h->wire.reset(); });
     world_.run_until(world_.now() + seconds(30));
@@ -412,11 +419,11 @@ class rails_swarm {
 
  private:
   rails_plan plan_;
+  rails_guards guards_;
   testing::sim_world world_;
   testing::sim_network network_;
   draws random_;
   rails_bounds bounds_{plan_};
-  rails_guards guards_;
   bool bulk_ = false;
   bool calling_ = true;
   bool finished_ = false;
