@@ -21,6 +21,7 @@
 #include "tools/scoll-sim/rails/rails_sightings.hpp"
 #include "tools/scoll-sim/rails/rails_transfers.hpp"
 #include "tools/scoll-sim/rails/rails_verdicts.hpp"
+#include "tools/scoll-sim/verbs/verbs_devices.hpp"
 
 namespace scoll::sim {
 namespace {
@@ -52,7 +53,8 @@ class rails_swarm {
     for (std::uint32_t h = 0; h < plan_.hosts; ++h)
       hosts_.push_back(std::make_unique<rails_host>(
           world_, network_,
-          rails_host::particulars{h, plan_.hosts, plan_.rails, plan_.transfers, {}, guards_.made_for(h)}));
+          rails_host::particulars{
+              h, plan_.hosts, plan_.rails, plan_.transfers, {}, guards_.made_for(h), devices_.of(h)}));
     if (plan_.claimed) claimant_.emplace(world_, network_, plan_, guards_.made_for(plan_.hosts));
     for (std::uint32_t h = 0; h < plan_.hosts; ++h)
       hosts_[h]->home.enter([&] { hosts_[h]->introduce(plan_.misled == h); });
@@ -96,12 +98,6 @@ class rails_swarm {
     }
   }
 
-  bool near_fault() const noexcept {
-    return std::ranges::any_of(plan_.faults, [&](const rails_fault& f) {
-      return world_.now() >= f.at - milliseconds(300) && world_.now() <= f.until + milliseconds(500);
-    });
-  }
-
   void begin(const rails_fault& f) {
     ++report_.faults;
     if (f.kind == rails_fault_kind::stall) return hosts_[f.host]->home.stall_until(f.until);
@@ -113,13 +109,15 @@ class rails_swarm {
     call();
     if (claimant_) claimant_->call();
     if (bulk_ && plan_.weather <= rails_weather::storm) burst();
-    if (transfers_ != nullptr && calling_) transfers_->begin(near_fault());
+    if (transfers_ != nullptr && calling_) transfers_->begin(is_near_fault(plan_, world_.now()));
     world_.run_until(world_.now() + rails_step);
     check_calls();
     if (claimant_) claimant_->check(hosts_, report_.found);
     if (transfers_ != nullptr) transfers_->check(bounds_.of_transfer());
     for (auto& h : hosts_) check_host(*h);
     hints_.pass(world_.now(), report_.found);
+    devices_.pass(world_.now());
+    devices_.check(report_.found);
     guards_.pass(world_.now());
     guards_.check(network_, hosts_, report_.found);
     verdicts_.check(world_.now(), report_.found);
@@ -221,7 +219,8 @@ class rails_swarm {
                fmt::format("node {}: {}", host, describe(h.wire->last_violation())));
     if (count.answers_missing != 0)
       violated("nobody waits for nothing", fmt::format("node {} waits for more than is worked at", host));
-    const bool still = plan_.weather == rails_weather::pauses || plan_.faults.empty();
+    const bool still =
+        plan_.weather == rails_weather::pauses || (plan_.faults.empty() && plan_.device_faults.empty());
     if (still && count.path_moves + count.path_suspicions + count.path_deaths + count.link_downs_sent != 0)
       violated("no work for nothing",
                fmt::format("node {}: {} moves, {} suspicions, {} deaths", host, count.path_moves,
@@ -328,6 +327,7 @@ class rails_swarm {
     check_calls();
     if (!calls_.empty()) late(calls_.front());
     if (transfers_ != nullptr) transfers_->close();
+    devices_.check_at_rest(hosts_, report_.found);
     for (auto& h : hosts_) {
       if (h->kept() != 0)
         violated("every cancel is heard",
@@ -341,8 +341,9 @@ class rails_swarm {
   /// A healed rail is used again.
   void prefers_the_first(rails_host& h) {
     // After altered bytes, connections may break so often that a rail is trusted again only a minute later.
-    constexpr rails_weather all_heals[]{rails_weather::gentle, rails_weather::uneven, rails_weather::switched,
-                                        rails_weather::lonely, rails_weather::returned};
+    constexpr rails_weather all_heals[]{rails_weather::gentle,   rails_weather::uneven,
+                                        rails_weather::switched, rails_weather::lonely,
+                                        rails_weather::returned, rails_weather::devices};
     if (std::ranges::find(all_heals, plan_.weather) == std::end(all_heals)) return;
     h.wire->sessions([&](transport::session& s) {
       if (!s.connected(traffic_class::call)) return;
@@ -377,6 +378,7 @@ class rails_swarm {
   void note_what_was_seen() {
     note_counts(hosts_, report_.seen);
     guards_.note_seen(report_.seen);
+    devices_.note_seen(hosts_, report_.seen);
     report_.seen.saw(mark::memory_moved, transfers_ != nullptr && transfers_->done() != 0);
   }
 
@@ -398,6 +400,8 @@ class rails_swarm {
         return result;
       }
     }
+    devices_.check_at_end(result.found);
+    if (!result.found.empty()) return result;
     if (claimant_ && claimant_->open() != 0) {
       result.found.push_back({"every life ends", "connections of the second server are left"});
       return result;
@@ -417,6 +421,7 @@ class rails_swarm {
   draws random_;
   rails_bounds bounds_{plan_};
   rails_guards guards_;
+  verbs_devices devices_{network_, plan_};
   bool bulk_ = false;
   bool calling_ = true;
   bool finished_ = false;
