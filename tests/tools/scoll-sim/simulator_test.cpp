@@ -178,6 +178,8 @@ TEST_CASE("seeds that once failed hold") {
       {"rails", "16", "1604", "a host stood still while two of three rails failed, for the property"},
       {"rails", "16", "1623", "a connection that took over by the same path had no time for its first frame"},
       {"rails", "16", "1932", "a rail had two names, and bulk was sent where no connection could be made"},
+      {"verbs", "16", "10",
+       "the two sides returned to RDMA one after the other, and rights were refused meanwhile"},
       {"rails", "16", "4974", "greetings of an outage arrived when it was over, and each counted as a death"},
   };
   for (const found& f : all) {
