@@ -34,7 +34,7 @@ TEST_CASE("a thousand seeds hold, and everything that they may draw is seen to h
   REQUIRE(number_in(a.text, "gossip") >= 250);
   for (std::size_t m = 0; m < scoll::sim::marks; ++m) {
     const auto seen = static_cast<scoll::sim::mark>(m);
-    if (is_of_clients(seen) || is_of_rails(seen)) continue;
+    if (is_of_clients(seen) || is_of_rails(seen) || is_of_devices(seen)) continue;
     const std::string what(to_string(seen));
     INFO(what);
     REQUIRE(number_in(a.text, what.c_str()) > 0);
@@ -67,6 +67,22 @@ TEST_CASE("what may happen to rails is seen to happen") {
   for (std::size_t m = 0; m < scoll::sim::marks; ++m) {
     const auto seen = static_cast<scoll::sim::mark>(m);
     if (!is_of_rails(seen)) continue;
+    const std::string what(to_string(seen));
+    INFO(what);
+    REQUIRE(number_in(a.text, what.c_str()) > 0);
+  }
+}
+
+TEST_CASE("what may happen to RDMA devices is seen to happen") {
+  const std::string seeds = slow_build ? "1..20" : "1..200";
+  const answer a = scoll_sim(
+      {"--seeds", seeds, "--nodes", "16", "--workload", "verbs", "--jobs", "2", "--json", "--quiet"});
+  INFO(a.text);
+  REQUIRE(a.status == 0);
+  if (slow_build) return;
+  for (std::size_t m = 0; m < scoll::sim::marks; ++m) {
+    const auto seen = static_cast<scoll::sim::mark>(m);
+    if (!is_of_devices(seen)) continue;
     const std::string what(to_string(seen));
     INFO(what);
     REQUIRE(number_in(a.text, what.c_str()) > 0);
@@ -162,6 +178,8 @@ TEST_CASE("seeds that once failed hold") {
       {"rails", "16", "1604", "a host stood still while two of three rails failed, for the property"},
       {"rails", "16", "1623", "a connection that took over by the same path had no time for its first frame"},
       {"rails", "16", "1932", "a rail had two names, and bulk was sent where no connection could be made"},
+      {"verbs", "16", "10",
+       "the two sides returned to RDMA one after the other, and rights were refused meanwhile"},
       {"rails", "16", "4974", "greetings of an outage arrived when it was over, and each counted as a death"},
   };
   for (const found& f : all) {
