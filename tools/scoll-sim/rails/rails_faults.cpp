@@ -165,6 +165,17 @@ std::string describe(const rails_plan& p) {
   return text;
 }
 
+void set_speeds(testing::sim_network& network, const rails_plan& p) {
+  if (!p.transfers) return;
+  const std::uint32_t places = p.hosts * p.rails;
+  for (std::uint32_t from = 0; from < places; ++from) {
+    for (std::uint32_t to = 0; to < places; ++to) {
+      network.path(from, to).model.ps_per_byte =
+          std::max(p.ps_per_byte[from / p.hosts], p.ps_per_byte[to / p.hosts]);
+    }
+  }
+}
+
 void carry_out(const rails_fault& f, testing::sim_network& network, const rails_plan& p) {
   each_pair(f, p, [&](std::uint32_t here, std::uint32_t there) {
     testing::sim_path& out = network.path(here, there);

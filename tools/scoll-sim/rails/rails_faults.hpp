@@ -109,6 +109,9 @@ std::string describe(const rails_plan& p);
 inline constexpr nanoseconds first_rails_fault = std::chrono::seconds(2);
 inline constexpr nanoseconds rails_respite = std::chrono::seconds(15);
 
+/// Gives the rails their different speeds, if there are transfers.
+void set_speeds(testing::sim_network& network, const rails_plan& p);
+
 /// Lets a fault begin. Faults end by themselves.
 void carry_out(const rails_fault& f, testing::sim_network& network, const rails_plan& p);
 

@@ -49,7 +49,7 @@ class rails_swarm {
         random_(p.seed, "rails calls") {
     world_.observe(observer);
     network_.common_path().model.latency = microseconds(static_cast<std::int64_t>(random_.between(5, 500)));
-    pace();
+    set_speeds(network_, plan_);
     for (std::uint32_t h = 0; h < plan_.hosts; ++h)
       hosts_.push_back(std::make_unique<rails_host>(world_, network_, particulars_of(h)));
     if (plan_.claimed) claimant_.emplace(world_, network_, plan_, guards_.made_for_claimant());
@@ -90,18 +90,6 @@ class rails_swarm {
     who.visited = guards_.has_outsiders();
     who.devices = devices_.of(host);
     return who;
-  }
-
-  /// Rails of different speeds, if there are transfers.
-  void pace() {
-    if (!plan_.transfers) return;
-    const std::uint32_t places = plan_.hosts * plan_.rails;
-    for (std::uint32_t from = 0; from < places; ++from) {
-      for (std::uint32_t to = 0; to < places; ++to) {
-        network_.path(from, to).model.ps_per_byte =
-            std::max(plan_.ps_per_byte[from / plan_.hosts], plan_.ps_per_byte[to / plan_.hosts]);
-      }
-    }
   }
 
   void begin(const rails_fault& f) {
