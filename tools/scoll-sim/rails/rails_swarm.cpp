@@ -221,8 +221,7 @@ class rails_swarm {
       violated("nobody waits for nothing", fmt::format("node {} waits for more than is worked at", host));
     const bool still =
         plan_.weather == rails_weather::pauses || (plan_.faults.empty() && plan_.device_faults.empty());
-    const std::uint64_t told =
-        plan_.by_rdma.empty() ? count.link_downs_sent : 0;  // of set-ups that took long
+    const std::uint64_t told = plan_.by_rdma.empty() ? count.link_downs_sent : 0;
     if (still && count.path_moves + count.path_suspicions + count.path_deaths + told != 0)
       violated("no work for nothing",
                fmt::format("node {}: {} moves, {} suspicions, {} deaths", host, count.path_moves,
