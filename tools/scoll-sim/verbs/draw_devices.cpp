@@ -19,10 +19,11 @@ std::uint32_t any_rail_by_rdma(const rails_plan& p, draws& random) {
 }
 
 /// The second server of `claimed` has no devices, what is altered is checked by devices, and hints are those of
-/// interfaces.
+/// interfaces. Links by RDMA break half a second after one direction has fallen silent, so a session does not
+/// survive `opposite` as it does over TCP.
 bool fits_devices(rails_weather weather) noexcept {
-  return weather != rails_weather::claimed && weather != rails_weather::altered &&
-         weather != rails_weather::hinted;
+  return weather != rails_weather::opposite && weather != rails_weather::claimed &&
+         weather != rails_weather::altered && weather != rails_weather::hinted;
 }
 
 /// Devices of one rail fail at a time, and what they have spoilt has time to come back.
