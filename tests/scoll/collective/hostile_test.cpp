@@ -374,7 +374,7 @@ struct infiltrated {
     REQUIRE(c.bcast(g, {}).ok());
     service.log->clear();
     c.stop(index).ignore();
-    c.ex.run_for(1ms);  // all have heard of it
+    c.ex.run_for(1ms);                  // all have heard of it
     x.emplace(c, index + 1, index, 2);  // as a later life of that node
   }
 };
