@@ -256,9 +256,9 @@ void session::probe_paths() noexcept {
   });
 }
 
-/// The time that a connection may take to come up. Where packets are lost, round trips take long and vary much;
-/// then several attempts must fit into the grace, because a lost packet of an attempt is sent again only after
-/// a second.
+/// The time in which the peer's host must answer the first packet of a connection. Where packets are lost, round
+/// trips take long and vary much; then several attempts must fit into the grace, because a lost first packet is
+/// sent again only after a second.
 nanoseconds session::time_to_connect() const noexcept {
   const nanoseconds shortest = round_trips_to_connect * rtt().least();
   const nanoseconds share = endpoint_.options().reconnect_grace / attempts_in_grace;
@@ -287,7 +287,9 @@ void session::watch_bulk_path() noexcept {
   const nanoseconds waited = c.seen().looks * limits::watch_interval;
   const carrier* const beside = control.carrier_by(c.path());
   const bool shown = carries(c.path()) && beside->made_here();  // it shows the way from here
-  const bool slow = (shown && c.seen().looks < patience_on_good_path) || waited < time_to_connect();
+  // Once its host has answered, the peer itself may be slow.
+  const nanoseconds patience = c.greeting() ? round_trips_to_connect * rtt().safe() : time_to_connect();
+  const bool slow = (shown && c.seen().looks < patience_on_good_path) || waited < patience;
   if (slow && carries(c.path())) return;
   c.seen().looks = 0;
   bulk->leave_path(c, {errc::connection_lost, "no connection, while another path answers"});
