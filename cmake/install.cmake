@@ -56,8 +56,13 @@ endif()
 cmake_path(APPEND scoll_pc_libdir "\${prefix}" "${CMAKE_INSTALL_LIBDIR}") # an absolute path replaces the prefix
 cmake_path(APPEND scoll_pc_includedir "\${prefix}" "${scoll_include_dir}")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/scoll.pc.in" "${PROJECT_BINARY_DIR}/scoll.pc" @ONLY)
+set(scoll_pc_files "${PROJECT_BINARY_DIR}/scoll.pc")
+if(TARGET scoll_verbs)
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/scoll-verbs.pc.in" "${PROJECT_BINARY_DIR}/scoll-verbs.pc" @ONLY)
+  list(APPEND scoll_pc_files "${PROJECT_BINARY_DIR}/scoll-verbs.pc")
+endif()
 install(
-  FILES "${PROJECT_BINARY_DIR}/scoll.pc"
+  FILES ${scoll_pc_files}
   DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
   COMPONENT dev)
 

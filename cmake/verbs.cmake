@@ -1,5 +1,8 @@
 # scoll::verbs opens the RDMA devices of the machine by libibverbs. Everything else about verbs is part of scoll and does not
 # need libibverbs. It must be included after the targets scoll and scoll_warnings exist, with `verbs_sources` set.
+#
+# scoll_verbs_if_built is for programs of this project: it brings scoll::verbs and SCOLL_HAS_VERBS, or nothing.
+add_library(scoll_verbs_if_built INTERFACE)
 set_property(CACHE SCOLL_VERBS PROPERTY STRINGS AUTO ON OFF)
 if(NOT SCOLL_VERBS STREQUAL "OFF")
   pkg_check_modules(libibverbs QUIET IMPORTED_TARGET libibverbs)
@@ -27,3 +30,5 @@ target_link_libraries(
 scoll_join_sources(scoll_verbs)
 set_target_properties(scoll_verbs PROPERTIES CXX_EXTENSIONS OFF EXPORT_NAME verbs VERSION ${PROJECT_VERSION}
                                              SOVERSION ${PROJECT_VERSION_MAJOR})
+target_link_libraries(scoll_verbs_if_built INTERFACE scoll::verbs)
+target_compile_definitions(scoll_verbs_if_built INTERFACE SCOLL_HAS_VERBS)

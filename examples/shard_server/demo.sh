@@ -5,13 +5,15 @@ set -euo pipefail
 
 usage() {
   cat <<'END'
-usage: ./dev demo [--nodes N] [--dir DIR] [--max-objects N] [--max-mib N] [--install-mib N] [--keys] [--keep]
+usage: ./dev demo [--nodes N] [--dir DIR] [--max-objects N] [--max-mib N] [--install-mib N]
+                  [--transport T] [--keys] [--keep]
 
   --nodes N         servers to start, 6 to 1024 (default 16)
   --dir DIR         what to store in them (default /usr/share/doc, or what else has a thousand files)
   --max-objects N   at most so many files of it (default 4000)
   --max-mib N       at most so many MiB of it (default 200)
   --install-mib N   a file of so many MiB is installed on all servers, 8 to 4096 (default: 2048 in all)
+  --transport T     of links: tcp (default), verbs (RDMA), or tcp+verbs: messages by TCP and bulk data by RDMA
   --keys            let the servers talk only to each other: a key, which links and gossip prove and encrypt with
   --keep            leave the servers' folder, logs included, and say where it is
 END
@@ -29,10 +31,10 @@ expect() { # WHAT WANTED FOUND
   printf '%s✓ %s%s\n' "$green" "$1" "$off"
 }
 
-nodes=16 source='' max_objects=4000 max_mib=200 install_mib='' keys='' keep=''
+nodes=16 source='' max_objects=4000 max_mib=200 install_mib='' transport=tcp keys='' keep=''
 while (($#)); do
   case $1 in
-    --nodes | --dir | --max-objects | --max-mib | --install-mib)
+    --nodes | --dir | --max-objects | --max-mib | --install-mib | --transport)
       [[ $# -ge 2 ]] || { usage >&2 && exit 2; }
       case $1 in
         --nodes) nodes=$2 ;;
@@ -40,6 +42,7 @@ while (($#)); do
         --max-objects) max_objects=$2 ;;
         --max-mib) max_mib=$2 ;;
         --install-mib) install_mib=$2 ;;
+        --transport) transport=$2 ;;
       esac
       shift
       ;;
@@ -53,6 +56,7 @@ done
 if ! [[ $nodes =~ ^[0-9]{1,4}$ ]] || ((nodes < 6 || nodes > 1024)); then usage >&2 && exit 2; fi
 [[ -n $install_mib ]] || install_mib=$((nodes > 256 ? 8 : 2048 / nodes))
 if ! [[ $install_mib =~ ^[0-9]{1,4}$ ]] || ((install_mib < 8 || install_mib > 4096)); then usage >&2 && exit 2; fi
+[[ $transport =~ ^(tcp|verbs|tcp\+verbs)$ ]] || { usage >&2 && exit 2; }
 if [[ -z $source ]]; then
   for source in /usr/share/doc /usr/include /usr /etc; do
     found=$(find "$source/" -type f 2>/dev/null | head -1000 | wc -l) || true # head ends find
@@ -110,7 +114,16 @@ expand() {
 servers() { expand "$(sed -n "s/^  $1  *[0-9]*  nodes\{0,1\} \([0-9, -]*\).*/\1/p" <<<"$output")"; }
 
 chapter "$nodes servers, each a process with its own folder"
-"$bin/shardctl" init --nodes "$nodes" --dir "$home" --pools 2 >/dev/null
+place_of_servers=()
+if [[ $transport != tcp ]]; then
+  devices=$("$bin/scoll-info" devices) || fail "no RDMA here: $devices"
+  hosts=$(awk '$2 == "RoCEv2" && $1 ~ /^[0-9.]+$/ { print $1 }' <<<"$devices" | paste -sd, -)
+  place_of_servers=(--transport "$transport" --hosts "$hosts")
+  # Many servers share one machine, whose memory may not be locked for all of them as if each had its own.
+  export SCOLL_VERBS_RECEIVE_SLOTS=512 SCOLL_VERBS_SEND_SLABS=256 SCOLL_VERBS_READ_SLABS=8
+  note "links by $transport, on $hosts"
+fi
+"$bin/shardctl" init --nodes "$nodes" --dir "$home" --pools 2 "${place_of_servers[@]}" >/dev/null
 if [[ -n $keys ]]; then
   (umask 077 && od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$home/ring")
   printf '\n[security]\nmode = "psk"\nkeys = "ring"\n' >>"$SHARD_CLUSTER"

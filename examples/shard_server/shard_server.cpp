@@ -4,6 +4,7 @@
 #include <sys/signalfd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <filesystem>
@@ -11,11 +12,12 @@
 #include "cluster/cluster_file.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/sync_wait.hpp"
+#include "scoll/node_rails.hpp"
 #include "scoll/settings.hpp"
-#include "scoll/tcp_rails.hpp"
 #include "server/server.hpp"
 #include "tools/common/await_address.hpp"
 #include "tools/common/folder_lock.hpp"
+#include "tools/common/rdma_devices.hpp"
 #include "tools/common/spdlog_sink.hpp"
 
 namespace {
@@ -69,7 +71,8 @@ scoll::status read_settings(scoll::settings& chosen) {
 
 /// Waits for an address over TCP, for links.
 void await_links(const std::string& text) {
-  if (const auto address = scoll::transport::socket_address::parse(text))
+  const std::string_view place = scoll::transport::split_name(text).place;
+  if (const auto address = scoll::transport::socket_address::parse(place))
     scoll::kit::await_address([&] { return scoll::transport::open_listener(*address); });
 }
 
@@ -83,7 +86,12 @@ void await_own_addresses(const shard::cluster_node& place, const std::vector<sco
                          const std::string& listen) {
   for (const scoll::rail_entry& each : rails) await_links(each.address);
   if (rails.empty()) await_links(listen.empty() ? place.address : listen);
-  for (const std::string& each : place.addresses) await_gossip(each);
+  for (const std::string& each : place.places) await_gossip(each);
+}
+
+bool need_rdma(const std::vector<scoll::rail_entry>& rails, std::string_view listen) {
+  const auto is_rdma = [](const scoll::rail_entry& each) { return each.kind == scoll::rail_kind::verbs; };
+  return std::ranges::any_of(rails, is_rdma) || scoll::kit::needs_rdma(listen);
 }
 
 int run(const arguments& args, const shard::cluster_config& config, std::uint32_t rank,
@@ -95,6 +103,9 @@ int run(const arguments& args, const shard::cluster_config& config, std::uint32_
   if (!folder) return fail(folder.error());
   auto rails = shard::rails_of(config.nodes[rank], chosen.rails());
   if (!rails) return fail(rails.error());
+  auto devices = scoll::kit::devices_if(need_rdma(*rails, chosen.node().listen), **loop);
+  if (!devices) return fail(devices.error());
+  const scoll::rail_options common{chosen.tcp(), chosen.verbs(), std::move(*devices)};
   await_own_addresses(config.nodes[rank], *rails, chosen.node().listen);
   const std::string data = std::filesystem::absolute(args.data);
   auto store = scoll::sync_wait(**loop, shard::object_store::open(**loop, data));
@@ -116,7 +127,7 @@ int run(const arguments& args, const shard::cluster_config& config, std::uint32_
   if (!options) return fail(options.error());
 
   shard::server server(**loop, config, args.cluster, *options,
-                       std::make_unique<scoll::tcp_rails>(**loop, std::move(*rails), chosen.tcp()),
+                       std::make_unique<scoll::node_rails>(**loop, std::move(*rails), common),
                        std::move(*store), std::move(*installed));
   const auto ended = scoll::sync_wait(**loop, server.run(signals.get()));
   if (!ended) return fail(ended.error());

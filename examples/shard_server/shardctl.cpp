@@ -114,12 +114,20 @@ void describe_commands(CLI::App& app, arguments& args, int& code) {
   command->add_flag("--all", args.all, "Every server of the cluster");
 
   command = add("init", "Write a cluster file for servers on this machine, with free ports", ctl::init);
-  command->add_option("--nodes", args.nodes, "How many servers")->check(CLI::Range(1U, 1024U));
+  command->add_option("--nodes", args.made.nodes, "How many servers")->check(CLI::Range(1U, 1024U));
   command->add_option("--dir", args.folder, "Where to write cluster.toml")->required();
-  command->add_option("--pools", args.pools, "Deal the servers to so many pools")
+  command->add_option("--pools", args.made.pools, "Deal the servers to so many pools")
       ->check(CLI::Range(0U, 1024U));
-  command->add_option("--tree", args.tree,
+  command->add_option("--tree", args.made.tree,
                       "Such as knomial:4, kary:2, chain, flat; auto: every root chooses");
+  command
+      ->add_option("--transport", args.made.transport,
+                   "Of links: tcp, verbs (RDMA), or tcp+verbs: messages by TCP and bulk data by RDMA")
+      ->check(CLI::IsMember({"tcp", "verbs", "tcp+verbs"}));
+  command
+      ->add_option("--hosts", args.made.hosts,
+                   "Addresses of this machine, which the servers take in turn; 127.0.0.1 if not given")
+      ->delimiter(',');
 }
 
 }  // namespace

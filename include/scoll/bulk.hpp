@@ -10,5 +10,6 @@
 #include "scoll/bulk/plan.hpp"        // IWYU pragma: export
 #include "scoll/bulk/predict.hpp"     // IWYU pragma: export
 #include "scoll/bulk/registered.hpp"  // IWYU pragma: export
+#include "scoll/bulk/shape.hpp"       // IWYU pragma: export
 #include "scoll/bulk/stream.hpp"      // IWYU pragma: export
 #include "scoll/node.hpp"             // IWYU pragma: export

@@ -16,11 +16,11 @@
 #include "scoll/node_event.hpp"         // IWYU pragma: export
 #include "scoll/node_options.hpp"       // IWYU pragma: export
 #include "scoll/node_pools.hpp"         // IWYU pragma: export
+#include "scoll/node_rails.hpp"         // IWYU pragma: export
 #include "scoll/node_snapshot.hpp"      // IWYU pragma: export
 #include "scoll/rail_entry.hpp"         // IWYU pragma: export
 #include "scoll/rail_snapshot.hpp"      // IWYU pragma: export
 #include "scoll/settings.hpp"           // IWYU pragma: export
-#include "scoll/tcp_rails.hpp"          // IWYU pragma: export
 #include "scoll/version.hpp"            // IWYU pragma: export
 
 // The node's operations.

@@ -12,6 +12,7 @@
 #include "scoll/rail_entry.hpp"
 #include "transport/io/reactor.hpp"
 #include "transport/tcp/tcp_rail.hpp"
+#include "transport/verbs/verbs_options.hpp"
 
 namespace scoll {
 
@@ -42,8 +43,8 @@ struct unknown_variable {
 /// Lists unknown variables by name. `settings::load_environment` ignores them.
 std::vector<unknown_variable> unknown_variables();
 
-/// Everything that can be chosen without changing a program: settings of the reactor, of TCP, of a node and
-/// of its shipper. Values come from a file (TOML, a table for each group), from the environment
+/// Everything that can be chosen without changing a program: settings of the reactor, of TCP and RDMA, of a
+/// node and of its shipper. Values come from a file (TOML, a table for each group), from the environment
 /// (`tcp.keep_alive` is SCOLL_TCP_KEEP_ALIVE) and from code. A name that is unknown or a value that is not
 /// allowed is refused, and then nothing of that source is applied. Some values must fit together, such as a
 /// window and the queue that holds it. Only the whole set can be checked for that: `load` does so at its end,
@@ -83,6 +84,8 @@ class settings {
 
   transport::reactor_options reactor() const { return values_.reactor; }
   transport::tcp_options tcp() const { return values_.tcp; }
+  /// How rails by RDMA use their devices. `use_ibverbs` (library `scoll::verbs`) has the devices themselves.
+  transport::verbs_options verbs() const { return values_.verbs; }
   /// The rails of a node; empty: one rail, which listens where `node_options::listen` says.
   std::vector<rail_entry> rails() const { return values_.rails; }
   /// The options of a node, its shipper and its links. The caller fills in the node's identity.
@@ -97,6 +100,7 @@ class settings {
   struct values {
     transport::reactor_options reactor;
     transport::tcp_options tcp;
+    transport::verbs_options verbs;
     node_options node;
     std::vector<rail_entry> rails;
     std::optional<scoll::log_level> log_level = scoll::log_level::info;

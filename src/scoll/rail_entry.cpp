@@ -5,10 +5,12 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <utility>
 
+#include "transport/io/address.hpp"
 #include "transport/io/socket.hpp"
 #include "transport/session/greeting.hpp"
 #include "transport/session/rails/path_table.hpp"
@@ -16,7 +18,7 @@
 namespace scoll {
 namespace {
 
-constexpr std::string_view scheme = "tcp://";
+constexpr std::array kinds{rail_kind::tcp, rail_kind::verbs};
 constexpr std::string_view marks = "/%!";
 constexpr std::size_t most_letters = 32;
 
@@ -54,12 +56,9 @@ class entry_reader {
       return fmt::format("the name '{}' is not 1 to {} letters, digits, '-' and '_'", made_.name,
                          most_letters);
     }
-    std::string_view rest = trimmed(text.substr(equals + 1));
-    if (!rest.starts_with(scheme)) {
-      return fmt::format("the address begins with '{}', and not with {}", rest.substr(0, rest.find("://")),
-                         scheme);
-    }
-    rest.remove_prefix(scheme.size());
+    const transport::named_address to = transport::split_name(trimmed(text.substr(equals + 1)));
+    if (fault f = read_kind(to); !f.empty()) return f;
+    std::string_view rest = to.place;
     if (fault f = read_address(rest.substr(0, end_of_address(rest))); !f.empty()) return f;
     rest.remove_prefix(end_of_address(rest));
     while (!rest.empty()) {
@@ -72,6 +71,15 @@ class entry_reader {
   rail_entry take() { return std::move(made_); }
 
  private:
+  fault read_kind(const transport::named_address& to) {
+    const auto found = std::ranges::find(kinds, to.transport, [](rail_kind each) { return to_string(each); });
+    if (found != kinds.end()) {
+      made_.kind = *found;
+      return {};
+    }
+    const std::string_view begins = to.transport.empty() ? to.place : to.transport;
+    return fmt::format("the address begins with '{}', and not with tcp:// or verbs://", begins);
+  }
   fault read_address(std::string_view text) {
     const auto parsed = transport::socket_address::parse(text);
     if (!parsed) {
@@ -129,6 +137,7 @@ fault check_together(const rail_entry& one, const rail_entry& other) {
   const bool free_port = one.address.ends_with(":0");
   if (one.address == other.address && !free_port)
     return fmt::format("{} is also the address of rail {}", one.address, other.name);
+  if (one.kind != other.kind) return {};  // messages by TCP and bulk data by RDMA may share an interface
   const std::uint8_t prefix = std::min(one.prefix, other.prefix);
   if (!one.device.empty() && !other.device.empty()) return {};
   if (!transport::same_network(one.address, other.address, prefix)) return {};
@@ -139,6 +148,10 @@ fault check_together(const rail_entry& one, const rail_entry& other) {
 }
 
 }  // namespace
+
+std::string_view to_string(rail_kind kind) noexcept {
+  return kind == rail_kind::tcp ? "tcp" : "verbs";
+}
 
 rail_list parse_rails(std::string_view text) {
   rail_list all;
@@ -165,7 +178,8 @@ rail_list parse_rails(std::string_view text) {
 std::string to_string(const std::vector<rail_entry>& rails) {
   std::string text;
   for (const rail_entry& each : rails) {
-    text += fmt::format("{}{}={}{}", text.empty() ? "" : ", ", each.name, scheme, each.address);
+    text +=
+        fmt::format("{}{}={}://{}", text.empty() ? "" : ", ", each.name, to_string(each.kind), each.address);
     if (each.prefix != 0) text += fmt::format("/{}", each.prefix);
     if (!each.device.empty()) text += '%' + each.device;
     if (each.bulk) text += "!bulk";

@@ -72,8 +72,10 @@ TEST_CASE("a member that is killed with some of the bytes takes nobody with it b
 
 TEST_CASE("each member is killed at ten moments of 64 MiB, by each plan", "[.long]") {
   for (const bulk_plan& plan : plans) {
-    for (std::uint32_t victim = 1; victim < n; ++victim) {
-      for (std::uint32_t moment = 0; moment < 10; ++moment) kill_one(plan, victim, moment * 7, 64);
+    DYNAMIC_SECTION(to_string(plan)) {
+      for (std::uint32_t victim = 1; victim < n; ++victim) {
+        for (std::uint32_t moment = 0; moment < 10; ++moment) kill_one(plan, victim, moment * 7, 64);
+      }
     }
   }
 }

@@ -118,6 +118,21 @@ class Info(unittest.TestCase):
             self.assertTrue(done.stderr.startswith("scoll-info: "), done)
             self.assertIn("No space left on device", done.stderr)
 
+    def test_says_what_is_wrong_with_rdma_here(self):
+        done = run("devices", "--json")
+        found = json.loads(done.stdout)
+        self.assertEqual((done.returncode, done.stderr), (0 if found["usable"] else 1, ""))
+        text = run("devices")
+        self.assertEqual((text.returncode, text.stderr), (done.returncode, ""))
+        if not found["devices"]:  # on machines with devices, tests over them look at the rest
+            self.assertFalse(found["usable"])
+            self.assertRegex(found["troubles"][0], "^(there is no RDMA device: load |this program was built without RDMA: install )")
+            self.assertIn(f"! {found['troubles'][0]}\nNo verbs rail can be used here.\n", text.stdout)
+        refused = run("devices", "--node", "/nowhere")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("devices are those of this machine", refused.stderr)
+        self.assertEqual(run("devices", "--set", "verbs.link_slots=2").returncode, 2)
+
     def test_what_fits_together_is_judged_after_all_was_said(self):
         found = settings_of(run("--json", "--set", "link.transfer_window=4", SCOLL_LINK_QUEUE_LIMIT="4"))
         self.assertEqual((found["link.queue_limit"]["value"], found["link.transfer_window"]["value"]), ("4", "4"))

@@ -102,7 +102,7 @@ class Installing(unittest.TestCase):
         self.assertEqual(answer["outcome"]["merged"], ALL)
         self.assertEqual((value["servers"], value["bytes"], value["size"]), (NODES, NODES * LARGE, LARGE))
         self.assertEqual((value["hashes"], value["attempts"]), ([value["hash"]], 1))
-        self.assertRegex(shown[1], r"MiB of 2\.0 GiB \(\d+%\), \d of 8 servers have the file\n")
+        self.assertRegex(shown[1], r"[MG]iB of 2\.0 GiB \(\d+%\), \d of 8 servers have the file\n")
         self.check_installed(source, ALL)
         for node, process in self.cluster.processes.items():
             self.assertLess(memory_of(process, "RssAnon"), 64 * MIB)

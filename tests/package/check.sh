@@ -11,6 +11,7 @@ say() { printf '== %s\n' "$*"; }
 expect() { # WHAT WANTED FOUND
   [[ $2 == "$3" ]] || { printf '%s: expected\n%s\nfound\n%s\n' "$1" "$2" "$3" && exit 1; }
 }
+rdma=$(find "$build" -maxdepth 1 -name scoll-verbs.pc) # empty: scoll::verbs is not built
 version=$(sed -n 's/^#define SCOLL_VERSION "\(.*\)"/\1/p' "$here/../../include/scoll/version.hpp")
 
 consumer_finds() { # PREFIX
@@ -20,6 +21,16 @@ consumer_finds() { # PREFIX
   cmake --build "$work/consumer"
   expect "the consumer" "scoll $version: ok" "$("$work/consumer/consumer")"
   expect "the consumer of scoll::testing" "in virtual time: ok" "$("$work/consumer/simulated")"
+  needs_no_libibverbs "$work/consumer/consumer"
+  if [[ -z $rdma ]]; then
+    [[ ! -e $work/consumer/rdma ]] || { echo "scoll::verbs was found, and is not built" && exit 1; }
+    return
+  fi
+  expect "the consumer of scoll::verbs" "rdma: ok" "$("$work/consumer/rdma")"
+}
+
+needs_no_libibverbs() { # PROGRAM
+  if ldd "$1" | grep ibverbs; then echo "$1 needs libibverbs" && exit 1; fi
 }
 
 has_public_headers_only() { # PREFIX
@@ -58,6 +69,13 @@ expect "pkg-config's version" "$version" "$(pkg-config --modversion scoll)"
 mapfile -t flags < <(pkg-config --cflags --libs scoll | xargs -n1)
 "$compiler" -std=c++20 -O0 "$here/consumer/consumer.cpp" -o "$work/plain" "${flags[@]}"
 expect "the consumer" "scoll $version: ok" "$("$work/plain")"
+needs_no_libibverbs "$work/plain"
+if [[ -n $rdma ]]; then
+  expect "the version of scoll-verbs" "$version" "$(pkg-config --modversion scoll-verbs)"
+  mapfile -t flags < <(pkg-config --cflags --libs scoll-verbs | xargs -n1)
+  "$compiler" -std=c++20 -O0 "$here/consumer/rdma.cpp" -o "$work/rdma" "${flags[@]}"
+  expect "the consumer of scoll::verbs" "rdma: ok" "$("$work/rdma")"
+fi
 
 if ! command -v dpkg-deb >/dev/null || ! command -v dpkg-shlibdeps >/dev/null; then
   say "no Debian packages here"

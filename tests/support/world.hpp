@@ -229,7 +229,7 @@ class tcp_world : public world {
 
 /// RDMA devices of this machine, which `SCOLL_TEST_RXE` names with their addresses, such as
 /// "rxe1=10.0.0.1,rxe2=10.0.0.2". Nodes use them by turns. The connections below them are those of a `tcp_world`.
-class rxe_world final : public tcp_world {
+class rxe_world : public tcp_world {
  public:
   explicit rxe_world(bool reads = true) : tcp_world(family::v4), reads_(reads) {}
   /// Empty if the environment names no devices.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs in the machine that vm.py boots: the cases that run over any transport, over soft-RoCE devices, on both engines.
+# Runs in the machine that vm.py boots: the cases that run over any transport, over soft-RoCE devices, on both engines; what needs real
+# devices, processes and cables; and shard servers.
 # No receiver may ever have been without a place for what arrived, which the counters of the devices say.
 # usage: cases.sh FOLDER_OF_PROGRAMS
 set -uo pipefail
@@ -18,10 +19,10 @@ ibv_devinfo >/dev/null 2>&1 # so that the first case need not wait for the libra
 not_ready() { cat /sys/class/infiniband/rxe*/ports/1/hw_counters/{rcvd,send}_rnr_err | awk '{ n += $1 } END { print n }'; }
 sent() { cat /sys/class/infiniband/rxe*/ports/1/hw_counters/sent_pkts | awk '{ n += $1 } END { print n }'; }
 
-run() { # NAME PROGRAM ARGUMENTS
+run() { # NAME COMMAND ARGUMENTS
   local start=$SECONDS before status=0
   before=$(sent)
-  "$bin/$2" "${@:3}" || status=$?
+  "${@:2}" || status=$?
   printf '%-28s %4d s, %8d packets, receiver not ready: %s, status %d\n' "$1" $((SECONDS - start)) $(($(sent) - before)) "$(not_ready)" "$status" |
     tee -a /tmp/summary
   ((status == 0 && $(not_ready) == 0 && $(sent) > before)) || failed=1
@@ -30,10 +31,11 @@ run() { # NAME PROGRAM ARGUMENTS
 # The cases with the tag `reactor` are those that run in any world, in these files.
 files=(session session_life notice client hostile piece_order piece_end transfer transfer_bound bulk_wire bulk_copy bulk_recall)
 cases=$(printf '[#%s_test][reactor],' "${files[@]}")
-run transport tests_transport "-#" "${cases%,}"
-run "deaths of processes" tests_transport "[rxe]"
-run collective tests_collective "[world]~[slow]"
-SCOLL_REACTOR_BACKEND=poll run "transport, by poll" tests_transport "-#" "[#session_test][reactor],[#transfer_test][reactor]"
+run transport "$bin/tests_transport" "-#" "${cases%,}"
+run "deaths, cables" "$bin/tests_transport" "[rxe]"
+run collective "$bin/tests_collective" "[world]~[slow]"
+run "shard servers" tests/verbs/shard_servers.sh "$bin"
+SCOLL_REACTOR_BACKEND=poll run "transport, by poll" "$bin/tests_transport" "-#" "[#session_test][reactor],[#transfer_test][reactor]"
 
 echo
 cat /tmp/summary

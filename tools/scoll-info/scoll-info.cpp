@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "devices/devices.hpp"
 #include "node/command.hpp"
 #include "scoll/settings.hpp"
 #include "scoll/version.hpp"
@@ -27,6 +28,7 @@ struct request {
   std::vector<std::string> assignments;
   bool json = false;
   bool explain = false;
+  bool devices = false;
 };
 
 /// Lists the features of the backend by name.
@@ -138,6 +140,7 @@ int run(const request& r) {
     fmt::print(stderr, "{}\n", chosen.complaint());
     return refused;
   }
+  if (r.devices) return info::print_devices(chosen, r.json);
   const ordered_json backend = backend_json(chosen);
   if (r.json) {
     const ordered_json all{{"version", scoll::version},
@@ -166,6 +169,10 @@ std::string missing_part(const info::node_request& r) {
 }
 
 int run(const request& r, const info::node_request& of_node) {
+  if (r.devices && !of_node.socket.empty()) {
+    fmt::print(stderr, "scoll-info: devices are those of this machine, and not asked of a node\n");
+    return refused;
+  }
   if (const std::string missing = missing_part(of_node); !missing.empty()) {
     fmt::print(stderr, "scoll-info: {}\n", missing);
     return refused;
@@ -187,7 +194,9 @@ int main(int argc, char** argv) {
     CLI::App app(
         "What this scoll is, what the kernel gives it, and every setting with who has chosen it.\n"
         "With --node and a command, what a running node says of itself.\n"
-        "1 is returned if no backend works here, the node does not answer or the output cannot be written, "
+        "1 is returned if no backend works here, no device can be used, the node does not answer or the "
+        "output "
+        "cannot be written, "
         "2 if a setting or an argument is refused.");
     request r;
     info::node_request of_node;
@@ -198,6 +207,9 @@ int main(int argc, char** argv) {
     app.add_flag("--json", r.json, "For programs");
     app.add_flag("--explain", r.explain, "What every setting is about, and which values it takes");
     info::add_node_commands(app, of_node);
+    app.add_subcommand("devices", "The RDMA devices of this machine, and what is wrong with them")
+        ->fallthrough()
+        ->callback([&r] { r.devices = true; });
     if (const auto ended = scoll::kit::read_command_line(app, argc, argv)) return finish(*ended);
     return finish(run(r, of_node));
   } catch (const std::exception& e) {

@@ -116,6 +116,14 @@ std::string_view to_string(mark m) noexcept {
     case rail_other_node: return "rail other node";
     case rail_outsider: return "rail outsider";
     case id_refused: return "id refused";
+    case device_link: return "device link";
+    case device_read: return "device read";
+    case device_without_reads: return "device without reads";
+    case device_port_down: return "device port down";
+    case device_port_silent: return "device port silent";
+    case device_failed: return "device failed";
+    case device_refused: return "device refused";
+    case device_unheard: return "device unheard";
     case several_rails: return "several rails";
     case rail_left: return "rail left";
     case rail_lost: return "rail lost";

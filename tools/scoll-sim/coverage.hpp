@@ -125,6 +125,14 @@ enum class mark : std::uint8_t {
   rail_other_node,          ///< an outsider with the certificate of another node was turned away
   rail_outsider,            ///< an outsider came to a host with several rails and was turned away
   id_refused,            ///< a server with an id that is taken was told so, and so was the one that it asked
+  device_link,           ///< a rail was made by RDMA
+  device_read,           ///< a device read the memory of a peer
+  device_without_reads,  ///< a device could register no memory, and bulk data travelled in messages
+  device_port_down,      ///< the port of a device went down
+  device_port_silent,    ///< likewise, and no event said so
+  device_failed,         ///< a device failed
+  device_refused,        ///< a device took only the beginning of a list
+  device_unheard,        ///< messages arrived, and their acknowledgements did not
   several_rails,         ///< the nodes of a cluster had several rails
   rail_left,             ///< messages of a node went over from one rail to another
   rail_lost,             ///< a node called one of its own rails dead
@@ -156,6 +164,11 @@ constexpr bool is_of_clients(mark m) noexcept {
 /// True for what happens only in the workload `rails`.
 constexpr bool is_of_rails(mark m) noexcept {
   return m >= mark::rail_altered && m <= mark::id_refused;
+}
+
+/// True for what happens only in the workload `verbs`.
+constexpr bool is_of_devices(mark m) noexcept {
+  return m >= mark::device_link && m <= mark::device_unheard;
 }
 
 std::string_view to_string(mark m) noexcept;

@@ -148,7 +148,7 @@ run_report run_exhaust(const std::vector<exhausted>& parts) {
 
 run_report run(const plan& p, testing::sim_world::observer observer) {
   if (p.work == workload::gossip) return run_gossip(p, observer);
-  if (p.work == workload::rails) return run_rails(p, observer);
+  if (p.work == workload::rails || p.work == workload::verbs) return run_rails(p, observer);
   if (p.work == workload::agree) return run_exhaust(exhaust_agree_briefly());
   if (p.work == workload::revoke)
     return run_exhaust({flood_with_equal_views(8), kill_at_each_notice(5, 1), revoke_beside_calls(5),

@@ -8,6 +8,7 @@
 
 #include "scoll/coro/error_format.hpp"
 #include "tools/common/toml_section.hpp"
+#include "transport/io/address.hpp"
 #include "transport/io/socket.hpp"
 #include "transport/session/greeting.hpp"
 
@@ -27,11 +28,17 @@ scoll::nanoseconds read_seconds(const section& from, std::string_view key, scoll
   return std::chrono::seconds(seconds);
 }
 
-void check_address(const section& from, std::string_view key, const std::string& text) {
-  const auto address = scoll::transport::socket_address::parse(text);
+/// Returns the address without the name of its transport.
+std::string place_of(const section& from, std::string_view key, const std::string& text) {
+  const auto [transport, place] = scoll::transport::split_name(text);
+  if (!transport.empty() && transport != "tcp" && transport != "verbs") {
+    from.refuse(key, fmt::format("has '{}', of the transport {}: there are tcp and verbs", text, transport));
+  }
+  const auto address = scoll::transport::socket_address::parse(place);
   if (!address)
     from.refuse(key, fmt::format("has '{}', which is not an address: {}", text, describe(address.error())));
   if (address->port() == 0) from.refuse(key, fmt::format("has '{}', which needs a port", text));
+  return std::string(place);
 }
 
 /// A node has an `address`, or several `addresses`.
@@ -56,9 +63,9 @@ cluster_node read_node(const toml::table& table, std::size_t position, const fs:
   if (id <= 0) from.refuse("id", "must be 1 or more");
   node.id = static_cast<scoll::node_id>(id);
   node.addresses = read_addresses(table, from);
-  node.address = node.addresses.front();
   for (const std::string& each : node.addresses)
-    check_address(from, from.has("address") ? "address" : "addresses", each);
+    node.places.push_back(place_of(from, from.has("address") ? "address" : "addresses", each));
+  node.address = node.places.front();
   node.control = folder / from.need<std::string>("control");
   constexpr std::size_t longest = sizeof(sockaddr_un{}.sun_path) - 1;
   if (node.control.string().size() > longest) {
@@ -84,7 +91,7 @@ std::vector<cluster_node> read_nodes(const toml::table& root, const fs::path& fo
       throw mistake(each.source(), fmt::format("node {}: {} appears twice", nodes.size() + 1, what));
     };
     if (!ids.insert(node.id).second) refuse_twice(fmt::format("id {}", node.id));
-    for (const std::string& address : node.addresses) {
+    for (const std::string& address : node.places) {
       if (!places.insert(address).second) refuse_twice("address " + address);
     }
     if (!places.insert(node.control).second) refuse_twice("control " + node.control.string());

@@ -19,8 +19,9 @@ namespace shard {
 /// One server as the cluster file describes it.
 struct cluster_node {
   scoll::node_id id = 0;
-  std::string address;                 ///< numeric, with port: the first of `addresses`
-  std::vector<std::string> addresses;  ///< one for each rail, in the order of the rails
+  std::vector<std::string> addresses;  ///< one for each rail, in the order of the rails, as the file says
+  std::vector<std::string> places;     ///< the same without the names of transports; gossip is there, too
+  std::string address;                 ///< the first of `places`: numeric, with port
   std::filesystem::path control;       ///< UNIX socket; relative ones are below the cluster file's folder
 };
 

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "../cluster/new_cluster.hpp"
+
 namespace shard {
 
 /// The command line of shardctl.
@@ -27,9 +29,7 @@ struct arguments {
   bool all = false;
   std::string form;
   std::string folder;
-  std::string tree = "knomial:4";
-  unsigned nodes = 16;
-  unsigned pools = 0;
+  new_cluster made;
   std::uint64_t slots = 50'000;
   bool delayed = false;
   bool inline_only = false;

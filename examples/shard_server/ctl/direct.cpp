@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -16,9 +17,10 @@
 #include "../store/object_name.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/sync_wait.hpp"
+#include "scoll/node_rails.hpp"
 #include "scoll/ship.hpp"
+#include "tools/common/rdma_devices.hpp"
 #include "transport/io/reactor.hpp"
-#include "transport/tcp/tcp_rail.hpp"
 
 namespace shard {
 namespace {
@@ -44,8 +46,8 @@ class owner_calls {
  public:
   owner_calls(const cluster_config& config, const std::string& name, scoll::nanoseconds limit)
       : loop_(scoll::transport::reactor::create().value()),
-        rail_(*loop_),
-        node_(*loop_, rail_, options(config)),
+        rails_(*loop_, {}, {.verbs = for_one_peer(), .devices = devices_for(config, *loop_)}),
+        node_(*loop_, rails_.set(), options(config)),
         place_(config.nodes[owner_rank(name, static_cast<std::uint32_t>(config.nodes.size()))]),
         limit_{.deadline = scoll::deadline(loop_->now() + limit)} {
     step_.name = name;
@@ -55,7 +57,7 @@ class owner_calls {
   }
   ~owner_calls() {
     run(node_.shutdown(std::chrono::seconds(1))).ignore();
-    while (rail_.open() != 0) loop_->run_once(std::chrono::milliseconds(10));
+    while (rails_.open() != 0) loop_->run_once(std::chrono::milliseconds(10));
   }
   owner_calls(const owner_calls&) = delete;
   owner_calls& operator=(const owner_calls&) = delete;
@@ -69,6 +71,22 @@ class owner_calls {
   scoll::node_id owner() const noexcept { return place_.id; }
 
  private:
+  /// A client talks to one server, so it needs little memory.
+  static scoll::transport::verbs_options for_one_peer() {
+    scoll::transport::verbs_options o;
+    o.receive_slots = 128;
+    o.send_slabs = 64;
+    o.read_slabs = 8;
+    return o;
+  }
+  /// Throws `failure` if the servers are reached by RDMA, and this program cannot.
+  static std::shared_ptr<scoll::transport::verbs_api> devices_for(const cluster_config& config,
+                                                                  scoll::transport::reactor& loop) {
+    const auto by_rdma = [](const cluster_node& each) {
+      return std::ranges::any_of(each.addresses, scoll::kit::needs_rdma);
+    };
+    return scoll::kit::devices_if(std::ranges::any_of(config.nodes, by_rdma), loop).value();
+  }
   static scoll::node_options options(const cluster_config& config) {
     scoll::node_options o;
     o.role = scoll::node_role::client;
@@ -85,7 +103,7 @@ class owner_calls {
   task<scoll::status> write_all(std::FILE& from);
 
   std::unique_ptr<scoll::transport::reactor> loop_;
-  scoll::transport::tcp_rail rail_;
+  scoll::node_rails rails_;
   scoll::node node_;
   cluster_node place_;
   scoll::ship_options limit_;

@@ -159,7 +159,7 @@ int stop(const arguments& args) {
 }
 
 int init(const arguments& args) {
-  const auto made = make_local_cluster(args.folder, args.nodes, args.tree, args.pools);
+  const auto made = make_local_cluster(args.folder, args.made);
   if (const auto* wrong = std::get_if<std::string>(&made)) throw usage_error(*wrong);
   const auto& file = std::get<std::filesystem::path>(made);
   const auto checked = read_cluster_file(file);

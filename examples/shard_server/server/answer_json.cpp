@@ -206,11 +206,9 @@ json to_json(const scoll::tree_plan& plan) {
     one["merge_us"] = us(costs.merge);
     one["wake_us"] = us(costs.wake);
     if (bulk) {
-      one["bulk"] = {{"hop_us", us(bulk->hop_ns)},
-                     {"piece_us", us(bulk->piece_ns)},
-                     {"link_ps", bulk->link_ps},
-                     {"hash_ps", bulk->hash_ps},
-                     {"host_ps", bulk->host_ps}};
+      one["bulk"] = {{"hop_us", us(bulk->hop_ns)}, {"piece_us", us(bulk->piece_ns)},
+                     {"link_ps", bulk->link_ps},   {"hash_ps", bulk->hash_ps},
+                     {"host_ps", bulk->host_ps},   {"host_small_ps", bulk->host_small_ps}};
     }
     links.push_back(std::move(one));
   }

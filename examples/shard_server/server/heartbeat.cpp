@@ -20,7 +20,7 @@ using port_list = std::vector<std::unique_ptr<scoll::transport::udp_port>>;
 port_list ports_of(scoll::transport::reactor& loop, const cluster_node& place,
                    const std::vector<scoll::rail_entry>& rails) {
   port_list ports;
-  for (std::size_t i = 0; i < place.addresses.size(); ++i) {
+  for (std::size_t i = 0; i < place.places.size(); ++i) {
     scoll::transport::udp_options options;
     options.dscp = network_control;
     if (i < rails.size()) options.device = rails[i].device;
@@ -42,10 +42,10 @@ const cluster_node& place_of(const cluster_config& config, scoll::node_id node) 
 /// Where all servers have one address, they are known by it, and otherwise by their ids.
 gossip::configuration_ptr shared_by_all(const cluster_config& config) {
   const bool one_each =
-      std::ranges::all_of(config.nodes, [](const cluster_node& each) { return each.addresses.size() == 1; });
+      std::ranges::all_of(config.nodes, [](const cluster_node& each) { return each.places.size() == 1; });
   std::vector<gossip::participant_entry> entries;
   for (const cluster_node& each : config.nodes)
-    entries.push_back({one_each ? gossip::participant_id{0} : each.id, each.addresses});
+    entries.push_back({one_each ? gossip::participant_id{0} : each.id, each.places});
   return gossip::configuration::of_entries(std::move(entries), config.gossip_interval).value();
 }
 

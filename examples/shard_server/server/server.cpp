@@ -11,6 +11,7 @@
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/sleep.hpp"
 #include "scoll/incarnation_store.hpp"
+#include "tools/common/rdma_devices.hpp"
 #include "transport/io/acceptor.hpp"
 #include "transport/io/control_socket.hpp"
 #include "transport/io/io_awaitables.hpp"
@@ -25,9 +26,13 @@ scoll::result<std::vector<scoll::rail_entry>> rails_of(const cluster_node& place
                              "rails.use has {} rails, and node {} of the cluster file {} addresses",
                              chosen.size(), place.id, addresses);
   }
-  if (!chosen.empty() || addresses == 1) return chosen;
-  for (std::size_t i = 0; i < addresses; ++i)
-    chosen.push_back({std::string(1, static_cast<char>('a' + i)), place.addresses[i], 0, {}, false});
+  if (!chosen.empty()) return chosen;
+  for (std::size_t i = 0; i < addresses; ++i) {
+    const bool rdma = scoll::kit::needs_rdma(place.addresses[i]);
+    if (!rdma && addresses == 1) break;
+    const auto kind = rdma ? scoll::rail_kind::verbs : scoll::rail_kind::tcp;
+    chosen.push_back({std::string(1, static_cast<char>('a' + i)), place.places[i], 0, {}, rdma, kind});
+  }
   return chosen;
 }
 
@@ -39,8 +44,8 @@ scoll::task<scoll::result<scoll::node_options>> node_options_of(const cluster_co
   options.cluster = config.name;
   options.default_tree = config.tree;  // a property of the whole cluster, so it is no setting here
   options.directory = store.folder();
-  const std::string& address = config.nodes[rank].address;         // the others connect there
-  const bool one_rail = config.nodes[rank].addresses.size() == 1;  // several know where they listen
+  const std::string& address = config.nodes[rank].addresses.front();  // the others connect there
+  const bool one_rail = config.nodes[rank].addresses.size() == 1;     // several know where they listen
   if (options.listen.empty() && one_rail) options.listen = address;
   if (options.advertise.empty()) options.advertise = address;
   if (options.security.mode == scoll::transport::security_mode::none)
@@ -52,7 +57,7 @@ scoll::task<scoll::result<scoll::node_options>> node_options_of(const cluster_co
 
 server::server(scoll::transport::reactor& loop, const cluster_config& config,
                const std::filesystem::path& cluster_file, const scoll::node_options& options,
-               std::unique_ptr<scoll::tcp_rails> rails, std::unique_ptr<object_store> store,
+               std::unique_ptr<scoll::node_rails> rails, std::unique_ptr<object_store> store,
                std::unique_ptr<installed_files> installed)
     : reactor_(loop),
       config_(config),

@@ -20,13 +20,14 @@
 #include "scoll/coro/task.hpp"
 #include "scoll/node.hpp"
 #include "scoll/node_control.hpp"
-#include "scoll/tcp_rails.hpp"
+#include "scoll/node_rails.hpp"
 #include "transport/io/reactor.hpp"
 #include "transport/io/socket.hpp"
 
 namespace shard {
 
-/// The rails of a server: those that were `chosen`, or else one for each of its addresses, if it has several.
+/// The rails of a server: those that were `chosen`, or else one for each of its addresses, if it has several
+/// or is reached by RDMA. Bulk data prefer RDMA.
 /// Error: `invalid_argument` (not as many were chosen as the server has addresses).
 scoll::result<std::vector<scoll::rail_entry>> rails_of(const cluster_node& place,
                                                        std::vector<scoll::rail_entry> chosen);
@@ -45,7 +46,7 @@ class server {
   /// `cluster_file` is the file that `config` was read from; pools are looked up there.
   server(scoll::transport::reactor& loop, const cluster_config& config,
          const std::filesystem::path& cluster_file, const scoll::node_options& options,
-         std::unique_ptr<scoll::tcp_rails> rails, std::unique_ptr<object_store> store,
+         std::unique_ptr<scoll::node_rails> rails, std::unique_ptr<object_store> store,
          std::unique_ptr<installed_files> installed);
 
   /// Runs until `signals`, a signalfd, is readable or a client asks for a stop on the control socket. Then
@@ -72,7 +73,7 @@ class server {
   maintenance_desk upkeep_;
   object_desk desk_;
   install_desk installs_;
-  std::unique_ptr<scoll::tcp_rails> rails_;
+  std::unique_ptr<scoll::node_rails> rails_;
   scoll::node node_;
   scoll::node_control introspection_;
   heartbeat heartbeat_;

@@ -59,4 +59,14 @@ class bulk_pieces {
   std::uint32_t piece_bytes_ = least_bulk_piece_bytes;
 };
 
+namespace detail {
+
+/// The orders that may be under way by plan from one member to another, for pieces of that size: 512 KiB
+/// together, because more bytes on their way do not fit in the caches of a processor (docs/decisions/0041).
+constexpr std::uint32_t planned_orders(std::uint32_t piece_bytes) noexcept {
+  constexpr std::uint32_t most_bytes = 512U << 10U, least = 2, most = 7;
+  return std::clamp(most_bytes / piece_bytes, least, most);
+}
+
+}  // namespace detail
 }  // namespace scoll

@@ -14,99 +14,9 @@
 #include "scoll/bulk/costs.hpp"
 #include "scoll/bulk/pieces.hpp"
 #include "scoll/bulk/plan.hpp"
-#include "scoll/tree/kary.hpp"
-#include "scoll/tree/knomial.hpp"
+#include "scoll/bulk/shape.hpp"
 
 namespace scoll {
-
-/// The shape of a plan: what the time for a broadcast depends on. Links carry one piece at a time out of each
-/// member, and a piece that waits for others to leave is a *send* later.
-struct bulk_shape {
-  /// The hops to the last member.
-  std::uint32_t hops = 0;
-  /// The most members that one member sends a piece to.
-  std::uint32_t fan_out = 0;
-  /// The most sends that one piece takes on its way to a member, its own among them, if each member sends to
-  /// one child after the other.
-  std::uint32_t sends = 0;
-  /// The same, if each piece takes as long as those to all children.
-  std::uint32_t all_sends = 0;
-  /// The root's children before the last one that has children itself.
-  std::uint32_t before_relay = 0;
-
-  friend bool operator==(const bulk_shape&, const bulk_shape&) = default;
-};
-
-/// The shape of a tree whose root has the most children, as in all trees of the library. It looks at the
-/// paths that may take longest: always to the child with the largest subtree, to the last one with the
-/// deepest subtree, and to the last one. It takes O(levels * log fan-out), and counts at most 1,024 levels
-/// one by one.
-template <spanning_tree T>
-constexpr bulk_shape shape_of(const T& tree, std::uint32_t n) {
-  constexpr std::uint32_t most_levels = 1024;
-  bulk_shape shape{.hops = tree.subtree_levels(n, 0) - 1, .fan_out = tree.fan_out(n, 0)};
-  if (shape.hops > most_levels) {
-    shape.sends = shape.all_sends = shape.hops > n / shape.fan_out ? n : shape.hops * shape.fan_out;
-    return shape;
-  }
-  // Finds the last child of r whose subtree has so many levels; the first one has them. Children come in the
-  // order of their levels.
-  const auto last_with = [&](std::uint32_t r, std::uint32_t levels) {
-    std::uint32_t low = 0;
-    for (std::uint32_t high = tree.fan_out(n, r) - 1; low != high;) {
-      const std::uint32_t middle = low + (high - low + 1) / 2;
-      if (tree.subtree_levels(n, tree.child(n, r, middle)) >= levels) {
-        low = middle;
-      } else {
-        high = middle - 1;
-      }
-    }
-    return low;
-  };
-  const auto walk = [&](const auto& next) {
-    std::uint32_t sends = 0, all = 0;
-    for (std::uint32_t r = 0, children = shape.fan_out; children != 0; children = tree.fan_out(n, r)) {
-      const std::uint32_t child = next(r, children);
-      sends += child + 1;
-      all += children;
-      r = tree.child(n, r, child);
-    }
-    shape.sends = std::max(shape.sends, sends);
-    shape.all_sends = std::max(shape.all_sends, all);
-  };
-  walk([](std::uint32_t, std::uint32_t) { return 0U; });
-  walk([&](std::uint32_t r, std::uint32_t) {
-    return last_with(r, tree.subtree_levels(n, tree.child(n, r, 0)));
-  });
-  walk([](std::uint32_t, std::uint32_t children) { return children - 1; });
-  if (shape.hops > 1) shape.before_relay = last_with(0, 2);
-  return shape;
-}
-
-/// The members that a broadcast is for.
-struct bulk_members {
-  /// The number of members, the root among them; at least 1.
-  std::uint32_t count = 1;
-  /// The number of members on the host that has the most of them; 1 to `count`.
-  std::uint32_t on_one_host = 1;
-  /// The shape of the request's tree (`shape_of`).
-  bulk_shape control{.hops = 1, .fan_out = 1, .sends = 1, .all_sends = 1};
-};
-
-/// The shape of `plan` among these members.
-constexpr bulk_shape shape_of(const bulk_plan& plan, const bulk_members& members) {
-  const std::uint32_t n = members.count;
-  const auto along_one_path = [](std::uint32_t hops) {
-    return bulk_shape{.hops = hops, .fan_out = 1, .sends = hops, .all_sends = hops};
-  };
-  switch (plan.kind()) {
-    case bulk_plan_kind::chain: return along_one_path(n - 1);
-    case bulk_plan_kind::kary: return shape_of(kary{plan.radix()}, n);
-    case bulk_plan_kind::knomial: return shape_of(knomial{plan.radix()}, n);
-    case bulk_plan_kind::circulant: return along_one_path(static_cast<std::uint32_t>(std::bit_width(n - 1)));
-    default: return members.control;
-  }
-}
 
 namespace detail {
 
@@ -120,6 +30,7 @@ class saturating {
     std::uint64_t result = 0;
     return __builtin_add_overflow(a.value_, b.value_, &result) ? most : result;
   }
+  friend constexpr saturating operator/(saturating a, std::uint64_t b) noexcept { return a.value_ / b; }
   friend constexpr saturating operator*(saturating a, saturating b) noexcept {
     std::uint64_t result = 0;
     return __builtin_mul_overflow(a.value_, b.value_, &result) ? most : result;
@@ -137,8 +48,32 @@ constexpr std::uint32_t pieces_at_once(std::uint32_t piece_bytes) noexcept {
   return std::clamp(link_bytes / piece_bytes, 1U, orders);
 }
 
+/// The time of a host for a byte in ps, in pieces of that size.
+constexpr saturating host_ps(const bulk_costs& costs, std::uint32_t piece_bytes) noexcept {
+  if (costs.host_small_ps == 0 || piece_bytes == most_bulk_piece_bytes) return costs.host_ps;
+  if (piece_bytes <= most_bulk_piece_bytes / 4) return costs.host_small_ps;
+  return costs.host_small_ps / 2 + costs.host_ps / 2;
+}
+
+/// The rounds, in hundredths, that the circulant plan takes beyond its schedule, because members answer
+/// orders as they come. They were fitted to what the simulator takes; x is the logarithm of n.
+constexpr std::uint64_t circulant_delay(std::uint32_t n, std::uint64_t count) noexcept {
+  if (n <= 2) return 0;
+  const auto floor = static_cast<std::int64_t>(std::bit_width(n - 1)) - 1;
+  const auto x = floor * 100 + ((std::int64_t{n} - (std::int64_t{1} << floor)) * 100 >> floor);
+  const auto rounds = [x](std::int64_t square, std::int64_t linear, std::int64_t constant) {
+    return static_cast<std::uint64_t>(
+        std::max<std::int64_t>(0, (square * x / 100 * x / 100 + linear * x / 100) + constant));
+  };
+  if (count == 1) return rounds(24, -130, 100);
+  if (count <= 3) return rounds(33, 30, 50);
+  if (count <= 5) return rounds(27, 130, -50);
+  const auto doubled = static_cast<std::int64_t>(std::bit_width(count)) - 1;
+  return rounds(38, 120 + 30 * std::clamp<std::int64_t>(doubled - 3, 0, 5), -75);
+}
+
 /// The time of a plan in ps, hosts left aside.
-constexpr saturating predict_plan_ps(const bulk_plan& plan, const bulk_shape& shape,
+constexpr saturating predict_plan_ps(const bulk_plan& plan, const bulk_shape& shape, std::uint32_t members,
                                      const bulk_pieces& pieces, const bulk_costs& costs) {
   const std::uint64_t count = pieces.count();
   const std::uint64_t bytes = (pieces.length() + count - 1) / count;
@@ -147,24 +82,53 @@ constexpr saturating predict_plan_ps(const bulk_plan& plan, const bulk_shape& sh
   const saturating landing = saturating(costs.piece_ns) * 1000 + saturating(bytes) * costs.hash_ps;
   const saturating before = hop * 2;  // the request, and the first order
   const std::uint64_t at_once = pieces_at_once(pieces.piece_bytes());
+  const auto longest = [&](const auto& time_of) {
+    std::uint64_t most = 0;
+    for (const bulk_way& way : shape.ways) most = std::max(most, time_of(way).value());
+    return saturating(most);
+  };
   if (plan.kind() == bulk_plan_kind::whole) {
     const std::uint64_t last = (count - 1) % at_once + 1;
-    return before + (hop + landing * count) * shape.hops + link * (count - last) * shape.all_sends +
-           link * last * shape.sends;
+    return before + longest([&](const bulk_way& way) {
+             return (hop + landing * count) * way.hops + link * (count - last) * way.all_sends +
+                    link * last * way.sends;
+           });
   }
-  const saturating others = (landing + link * shape.fan_out) * (count - 1);
-  const saturating all = before + (hop + landing) * shape.hops + others;
+  // An order is sent when the piece before the last ones has landed, so a long way there and back slows the
+  // pieces down, unless they come from several members.
+  const std::uint64_t orders =
+      plan.kind() == bulk_plan_kind::circulant ? 15 : planned_orders(pieces.piece_bytes());
+  const saturating round = (hop * 2 + landing + link) / orders;
+  const saturating each = std::max(round.value(), (landing + link * shape.fan_out).value());
+  const saturating further = before + each * (count - 1);
+  const auto first = [&](auto sends) {
+    return longest([&](const bulk_way& way) { return (hop + landing) * way.hops + link * sends(way); });
+  };
+  const auto in_turn = [](const bulk_way& way) { return way.sends; };
   switch (plan.kind()) {
-    case bulk_plan_kind::kary:
-      return all + link * (shape.sends + (std::min(count, at_once) - 1) * shape.before_relay);
-    case bulk_plan_kind::knomial: return all + link * shape.all_sends;
-    case bulk_plan_kind::circulant: {
-      if (shape.hops <= 1) return all + link;
-      const std::uint64_t hops = shape.hops, square = count * count;
-      return all + link * (hops + (16 * hops * hops * (square - 1) / square + 5 * count) / 40);
+    case bulk_plan_kind::kary: {
+      const std::uint64_t late = shape.hops > 1 ? std::clamp(shape.fan_out, 2U, 8U) - 2 : 0;
+      return further + first(in_turn) + link * (std::min(count, at_once) - 1) * shape.before_relay +
+             saturating(bytes * late * late / 36) * costs.link_ps;
     }
-    default: return all + link * shape.sends;
+    case bulk_plan_kind::knomial: return further + first([](const bulk_way& way) { return way.all_sends; });
+    case bulk_plan_kind::circulant:
+      return further + first(in_turn) +
+             saturating(circulant_delay(members, count)) * bytes / 100 * costs.link_ps;
+    default: return further + first(in_turn);
   }
+}
+
+/// The time of a plan of that shape in ns, and no less than that of the busiest host.
+constexpr std::uint64_t predict_ns(const bulk_plan& plan, const bulk_shape& shape,
+                                   const bulk_members& members, const bulk_pieces& pieces,
+                                   const bulk_costs& costs) {
+  if (members.count == 1 || pieces.count() == 0) return 0;
+  const std::uint64_t plan_ps = predict_plan_ps(plan, shape, members.count, pieces, costs).value();
+  const std::uint32_t receivers = std::min(members.on_one_host, members.count - 1);
+  const saturating on_host_ps = host_ps(costs, pieces.piece_bytes()) * receivers * pieces.length();
+  const std::uint64_t time_ps = std::max(plan_ps, on_host_ps.value());
+  return time_ps / 1000 + (time_ps % 1000 != 0 ? 1 : 0);
 }
 
 }  // namespace detail
@@ -177,8 +141,8 @@ constexpr saturating predict_plan_ps(const bulk_plan& plan, const bulk_shape& sh
 ///
 /// Members answer orders in the order in which these come. What that costs was measured in the simulator
 /// (docs/scale.md). A k-ary tree's last subtrees begin later, because the root's first children get up to 256
-/// KiB each at first. A k-nomial tree's deepest subtree may be served last. The circulant plan with q hops
-/// and b pieces takes about 2/5 q^2 + b/8 rounds more, fewer if b is 1 or 2.
+/// KiB each at first. A k-nomial tree's deepest subtree may be served last. The circulant plan among n
+/// members takes about 2/5 q^2 + q rounds more, q = log2 n; with few pieces other plans are as fast.
 ///
 /// No plan is faster than the busiest host, which receives the whole object for each of its members but the
 /// root. Where all members share a host, that is what counts, and no plan is much better than another. Times
@@ -186,11 +150,7 @@ constexpr saturating predict_plan_ps(const bulk_plan& plan, const bulk_shape& sh
 constexpr std::uint64_t predict_bulk(const bulk_plan& plan, const bulk_members& members,
                                      const bulk_pieces& pieces, const bulk_costs& costs) {
   if (members.count == 1 || pieces.count() == 0) return 0;
-  const std::uint64_t plan_ps = detail::predict_plan_ps(plan, shape_of(plan, members), pieces, costs).value();
-  const std::uint32_t receivers = std::min(members.on_one_host, members.count - 1);
-  const detail::saturating host_ps = detail::saturating(receivers) * pieces.length() * costs.host_ps;
-  const std::uint64_t time_ps = std::max(plan_ps, host_ps.value());
-  return time_ps / 1000 + (time_ps % 1000 != 0 ? 1 : 0);
+  return detail::predict_ns(plan, shape_of(plan, members), members, pieces, costs);
 }
 
 /// A plan, the size of its pieces, and the time in ns that it is predicted to take.
@@ -221,16 +181,17 @@ inline constexpr std::array candidate_plans{
     bulk_plan::kary(5), bulk_plan::kary(6), bulk_plan::kary(8),  bulk_plan::kary(16), bulk_plan::circulant()};
 
 /// All plans with all sizes of pieces that come into question for an object, from simple to complex. The
-/// greater of two sizes counts as the simpler one. A size is left out if half of it holds the object as well.
+/// greater of two sizes counts as the simpler one. A size is left out if half of it holds the object as well,
+/// and the circulant plan where it would have too few pieces to be better than others.
 class bulk_candidates {
  public:
   constexpr bulk_candidates(const bulk_members& members, std::uint64_t length, const bulk_costs& costs,
                             const bulk_choice_options& options) {
     for (const bulk_plan& plan : candidate_plans) {
       if (options.pinned || (options.passing && !plan.can_pass())) continue;
-      add_sizes(plan, members, length, costs);
+      add_sizes(plan, members, length, costs, false);
     }
-    if (options.pinned) add_sizes(*options.pinned, members, length, costs);
+    if (options.pinned) add_sizes(*options.pinned, members, length, costs, true);
   }
 
   constexpr const bulk_choice* begin() const noexcept { return all_.data(); }
@@ -238,13 +199,16 @@ class bulk_candidates {
 
  private:
   static constexpr std::size_t sizes = 5;  // 64 KiB to 1 MiB
+  static constexpr std::uint32_t least_circulant_pieces = 4;
 
   constexpr void add_sizes(const bulk_plan& plan, const bulk_members& members, std::uint64_t length,
-                           const bulk_costs& costs) {
+                           const bulk_costs& costs, bool pinned) {
+    const bulk_shape shape = members.count == 1 ? bulk_shape{} : shape_of(plan, members);
     for (std::uint32_t size = most_bulk_piece_bytes; size >= least_bulk_piece_bytes; size /= 2) {
       const auto pieces = bulk_pieces::divide(length, size);
       if (!pieces || (length <= size / 2 && size != least_bulk_piece_bytes)) continue;
-      all_[count_++] = {plan, size, predict_bulk(plan, members, *pieces, costs)};
+      if (pieces->count() < least_circulant_pieces && plan == bulk_plan::circulant() && !pinned) continue;
+      all_[count_++] = {plan, size, predict_ns(plan, shape, members, *pieces, costs)};
     }
   }
 

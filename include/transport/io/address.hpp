@@ -25,6 +25,11 @@ constexpr named_address split_name(std::string_view address) noexcept {
   return {address.substr(0, at), address.substr(at + mark.size())};
 }
 
+/// The end of an error about an address whose transport is not there: what to do about it, if anything.
+constexpr std::string_view remedy_for(std::string_view transport) noexcept {
+  return transport == "verbs" ? ": it needs node_rails with the devices of scoll::verbs" : "";
+}
+
 inline constexpr std::string_view bulk_mark = ";bulk=";
 
 /// The part of an address that a lane connects to: all of it, unless bulk data has an address of its own.

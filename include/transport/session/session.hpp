@@ -47,11 +47,11 @@ class session final : public list_hook<watched> {
 
   node_id peer() const noexcept { return peer_; }
   const std::string& address() const noexcept { return address_; }
-  /// The peer's incarnation; 0 until the peer has been heard.
   /// The name of the peer, a client, in its certificate; empty if it has none.
   std::string_view client_name() const noexcept {
     return client_name_ == nullptr ? std::string_view() : *client_name_;
   }
+  /// The peer's incarnation; 0 until the peer has been heard.
   std::uint64_t peer_incarnation() const noexcept { return peer_incarnation_; }
 
   /// Sends `m`, whose head and payload are set. `waiter` then waits for the answer, which never comes from
@@ -229,6 +229,7 @@ class session final : public list_hook<watched> {
   void judge(carrier& c) noexcept;
   void judge_suspect(carrier& c) noexcept;
   void probe_paths() noexcept;
+  nanoseconds time_to_connect() const noexcept;
   void watch_bulk_path() noexcept;
   void on_suspicion(carrier& c, const error& reason) noexcept;
   void tell_link_over(const carrier& c, const error& reason) noexcept;
@@ -246,10 +247,14 @@ class session final : public list_hook<watched> {
   status admit_life(const identity& said) noexcept;
   void follow(const identity& said) noexcept;
   void live_as(std::uint64_t incarnation) noexcept;
+  /// Requests that never left this node, of some classes.
+  enum class unsent : std::uint8_t { none, to_services, all };
   struct kept {
-    bool unsent;      // keep the requests that never left
+    unsent requests;
     bool connecting;  // keep the connections that are being made
   };
+  static bool keeps(unsent which, traffic_class klass) noexcept;
+  bool never_left(exchange& waiter) noexcept;
   void reset(const error& reason, kept keep) noexcept;
   void end_all(intrusive_list<exchange, exchange>& ended, const error& reason) noexcept;
   void fail(const error& reason) noexcept;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "scoll/coro/result.hpp"
 #include "scoll/coro/time.hpp"
 
 namespace scoll::transport {
@@ -57,6 +58,9 @@ struct verbs_options {
   nanoseconds linger_limit = std::chrono::seconds(1);
   /// A link that has sent nothing for this long gives back the places that it was promised, except 4.
   nanoseconds give_back_after = std::chrono::seconds(1);
+
+  /// Says what does not fit together, with the names of the options (`invalid_argument`).
+  status validate() const;
 };
 
 }  // namespace scoll::transport

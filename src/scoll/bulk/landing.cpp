@@ -141,8 +141,10 @@ bool bulk_landing::order_planned() {
   const bool room = by_plan_ + 1 < most_orders;
   // A member with several sources gets a piece from each one now and then. More orders at once would let a
   // source answer in another order than that of the rounds.
-  const auto most_of_one =
-      std::max<std::size_t>(2, (most_orders_to_one - 1) / std::max<std::size_t>(1, planned_));
+  static_assert(planned_orders(least_bulk_piece_bytes) < most_orders_to_one,
+                "one is left to pieces that go up");
+  const auto most_of_one = std::max<std::size_t>(
+      2, planned_orders(into_.pieces.piece_bytes()) / std::max<std::size_t>(1, planned_));
   giver* best = nullptr;
   for (giver& g : std::span(givers_).first(planned_)) {
     const bool goes = g.state == access::lost ? rising_.size() < most_orders

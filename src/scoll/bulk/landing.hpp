@@ -50,7 +50,8 @@ struct bulk_destination {
 
 /// Brings the pieces of an object to one member. It orders each from the member that the plan names, and
 /// publishes it when it has landed. At most 8 orders are under way to one member, and 16 in all; one of each
-/// is left to pieces that go up. Where the plan names several members, fewer go to each.
+/// is left to pieces that go up. Of large pieces, fewer are under way by plan (`planned_orders`), and where the
+/// plan names several members, fewer go to each.
 ///
 /// A member that does not give what it should is lost: because it is dead, its memory is gone, it has failed
 /// itself, or it gave bytes twice that differ from their checksum. One that is slow is waited for. What a

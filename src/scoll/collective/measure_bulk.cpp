@@ -1,6 +1,7 @@
 #include "scoll/collective/measure_bulk.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -16,7 +17,11 @@ namespace {
 // In the first round, connections are made and memory is touched; it does not count.
 constexpr std::uint32_t least_rounds = 2, most_rounds = 6;
 constexpr std::uint32_t large_piece = most_bulk_piece_bytes, small_piece = least_bulk_piece_bytes;
+constexpr std::uint32_t middle_piece = large_piece / 4;
 constexpr std::int64_t further_pieces = large_piece / small_piece - 1;
+// What processors do for a byte is seen when they do nothing else for a while. The same memory is sent as often.
+constexpr std::size_t times_in_stream = 16;
+constexpr std::int64_t stream_bytes = std::int64_t{times_in_stream} * large_piece;
 
 /// The times of one broadcast, or what it takes more than another one, in ns.
 struct sample {
@@ -56,7 +61,9 @@ std::uint64_t at_least_zero(std::int64_t value) {
 class measurement {
  public:
   measurement(group<link_probe> both, const bulk_measurement& how)
-      : both_(std::move(both)), how_(how), object_(large_piece, std::byte{0x5a}) {}
+      : both_(std::move(both)), how_(how), object_(large_piece, std::byte{0x5a}) {
+    stream_.fill(object_);
+  }
 
   task<result<bulk_costs>> run() {
     for (std::uint32_t round = 0; round < most_rounds; ++round) {
@@ -73,30 +80,45 @@ class measurement {
 
   task<status> run_round(bool counts) {
     // The peer's time is counted from one broadcast to the next, so each that counts comes after an empty one.
-    co_await ask(0, 0);
-    const sample nothing = co_await ask(0, 0);
-    const sample one_small = co_await ask(small_piece, small_piece);
-    const sample in_pieces = co_await ask(large_piece, small_piece);
-    co_await ask(0, 0);
-    const sample one_large = co_await ask(large_piece, large_piece);
+    co_await ask({}, 0);
+    const sample nothing = co_await ask({}, 0);
+    const sample one_small = co_await ask(std::span(object_).first(small_piece), small_piece);
+    const sample in_pieces = co_await ask(object_, small_piece);
+    co_await ask({}, 0);
+    const sample one_large = co_await ask(object_, large_piece);
     if (!failed_ && counts) {
       empty_.add(nothing);
       small_.add(one_small);
       pieces_.add(in_pieces);
       large_.add(one_large);
     }
+    if (works_here()) co_await run_streams(counts);
     co_return failed_ ? status(failed_) : status();
   }
 
-  /// Sends so many bytes, none if 0. After a failure it does nothing.
-  task<sample> ask(std::uint32_t bytes, std::uint32_t piece_bytes) {
+  /// True if both nodes share a host whose processors are known.
+  bool works_here() const { return how_.same_host && how_.processors != 0; }
+
+  task<void> run_streams(bool counts) {
+    const bulk_view all(std::span<const std::span<const std::byte>>{stream_});
+    co_await ask({}, 0);
+    const sample in_large = co_await ask(all, large_piece);
+    co_await ask({}, 0);
+    const sample in_middle = co_await ask(all, middle_piece);
+    if (failed_ || !counts) co_return;
+    large_stream_.add(in_large);
+    middle_stream_.add(in_middle);
+  }
+
+  /// Sends these bytes, if there are any. After a failure it does nothing.
+  task<sample> ask(bulk_view bytes, std::uint32_t piece_bytes) {
     sample s;
     if (failed_) co_return s;
     bcast_options options;
     options.deadline = how_.until;
     options.dead = dead_members::refuse;
-    if (bytes != 0) {
-      options.bulk = std::span<const std::byte>(object_).first(bytes);
+    if (bytes.given()) {
+      options.bulk = bytes;
       options.bulk_plan = bulk_plan::chain();
       options.bulk_piece_bytes = piece_bytes;
     }
@@ -141,16 +163,22 @@ class measurement {
     found.hop_ns = at_least_zero((small_.took() - empty_.took() - small_ns - piece_ns) / 2);
     found.host_ps = found.link_ps;
     if (how_.same_host) {
-      const std::uint64_t work_ps = at_least_zero((large_.work() - empty_.work()) * 1000 / large_piece);
-      found.host_ps = how_.processors == 0 ? 0 : work_ps / how_.processors;
+      found.host_ps = works_here() ? work_ps(large_stream_) : 0;
+      found.host_small_ps = works_here() ? work_ps(middle_stream_) : 0;
     }
     return found;
+  }
+
+  /// The time of this host for a byte of such a stream, if all of its processors work.
+  std::uint64_t work_ps(const series& of_streams) const {
+    return at_least_zero((of_streams.work() - empty_.work()) * 1000 / stream_bytes) / how_.processors;
   }
 
   group<link_probe> both_;
   bulk_measurement how_;
   std::vector<std::byte> object_;
-  series empty_, small_, pieces_, large_;
+  std::array<std::span<const std::byte>, times_in_stream> stream_;
+  series empty_, small_, pieces_, large_, large_stream_, middle_stream_;
   std::int64_t peer_before_ = 0;
   error failed_;
 };

@@ -21,8 +21,9 @@ struct bulk_measurement {
 };
 
 /// Measures the cost of bulk data by broadcasts to a group of this node, its root, and one peer: without bulk
-/// data, with one piece of 64 KiB, with 1 MiB in 16 such pieces, and with 1 MiB in one piece. It takes the
-/// medians over a few rounds of these. Errors: those of broadcasts.
+/// data, with one piece of 64 KiB, with 1 MiB in 16 such pieces, and with 1 MiB in one piece; on one host also
+/// with 16 MiB in pieces of 1 MiB and of 256 KiB. It takes the medians over a few rounds of these. Errors: those
+/// of broadcasts.
 task<result<bulk_costs>> measure_bulk(group<link_probe> both, bulk_measurement how);
 
 }  // namespace scoll::detail

@@ -81,6 +81,54 @@ constexpr std::array fields{
     field<number<1U, 1U << 20>, SCOLL_PLACE(tcp.frame_buffers)>(
         "tcp.frame_buffers", "1 to 1048576", "frames that arrive in pieces, over all links"),
 
+    field<device_name, SCOLL_PLACE(verbs.device)>(
+        "verbs.device", "a name such as mlx5_0, or nothing",
+        "the RDMA device; nothing: the first that has the address, or an active port"),
+    field<number<1, 255>, SCOLL_PLACE(verbs.port)>("verbs.port", "1 to 255", "the port of the device"),
+    field<host_number, SCOLL_PLACE(verbs.address)>(
+        "verbs.address", "an IP address such as 10.0.0.1, or nothing",
+        "the address of the port; nothing: that of the rail, or the first of the port"),
+    field<number<16U, 1U << 20>, SCOLL_PLACE(verbs.receive_slots)>(
+        "verbs.receive_slots", "16 to 1048576, at least verbs.link_slots and a third more",
+        "places of 9216 bytes for what arrives, over all links"),
+    field<number<4U, 255U>, SCOLL_PLACE(verbs.link_slots)>(
+        "verbs.link_slots", "4 to 255, at most three quarters of verbs.receive_slots",
+        "the most places that one link is promised"),
+    field<number<16U, 1U << 20>, SCOLL_PLACE(verbs.send_slabs)>(
+        "verbs.send_slabs", "16 to 1048576", "pieces of 9216 bytes that are sent from, over all links"),
+    field<number<1U, 1U << 20>, SCOLL_PLACE(verbs.send_buffers)>(
+        "verbs.send_buffers", "1 to 1048576", "batches that wait until they can be sent, over all links"),
+    field<number<1U, 1U << 20>, SCOLL_PLACE(verbs.frame_buffers)>(
+        "verbs.frame_buffers", "1 to 1048576", "frames that arrive in pieces, over all links"),
+    field<number<0, 128>, SCOLL_PLACE(verbs.read_depth)>(
+        "verbs.read_depth", "0 to 128; 0: bulk data travel in messages", "READs of one link under way"),
+    field<amount_of_bytes<4096, 1 << 30>, SCOLL_PLACE(verbs.read_bytes)>(
+        "verbs.read_bytes", "4KiB to 1GiB", "the size of one READ of the device"),
+    field<number<0U, 65536U>, SCOLL_PLACE(verbs.read_slabs)>(
+        "verbs.read_slabs", "0 to 65536; 0: bulk data travel in messages",
+        "registered pieces of memory for each direction, through which other memory is read"),
+    field<amount_of_bytes<4096, 1 << 20>, SCOLL_PLACE(verbs.read_slab_bytes)>(
+        "verbs.read_slab_bytes", "4KiB to 1MiB", "the size of these pieces"),
+    field<number<0, 7>, SCOLL_PLACE(verbs.rnr_retry)>("verbs.rnr_retry", "0 to 7; 7: for ever",
+                                                      "how often a peer without a place is tried again"),
+    field<number<1, 31>, SCOLL_PLACE(verbs.timeout)>(
+        "verbs.timeout", "1 to 31", "an acknowledgement is awaited for 4.096 us times 2 to this power"),
+    field<number<0, 6>, SCOLL_PLACE(verbs.retry_count)>("verbs.retry_count", "0 to 6",
+                                                        "how often a message is sent again then"),
+    field<number<0, 15>, SCOLL_PLACE(verbs.service_level)>("verbs.service_level", "0 to 15",
+                                                           "the service level of what is sent"),
+    field<number<0, 255>, SCOLL_PLACE(verbs.traffic_class)>("verbs.traffic_class", "0 to 255",
+                                                            "the traffic class of what is sent"),
+    field<short_time, SCOLL_PLACE(verbs.connect_limit)>("verbs.connect_limit", "a time up to 3600s",
+                                                        "the time for setting up a link"),
+    field<short_time, SCOLL_PLACE(verbs.linger_limit)>("verbs.linger_limit", "a time up to 3600s",
+                                                       "the time for a closed link's peer to take the rest"),
+    field<at_least_one, SCOLL_PLACE(verbs.handshake_limit)>("verbs.handshake_limit", "1 or more",
+                                                            "accepted connections that are not links yet"),
+    field<short_time, SCOLL_PLACE(verbs.give_back_after)>(
+        "verbs.give_back_after", "a time up to 3600s",
+        "a link that has sent nothing for this long gives back its places, except 4"),
+
     field<address, SCOLL_PLACE(node.listen)>("node.listen",
                                              "an address such as 0.0.0.0:7001 or storage-7:7001, or nothing",
                                              "where the node accepts connections; nothing: the program says"),
@@ -194,7 +242,7 @@ constexpr std::array fields{
 
     field<list_of_rails, SCOLL_PLACE(rails)>(
         "rails.use",
-        "rails such as a=tcp://10.0.0.2:7001%eth0, b=tcp://10.1.0.2:7001/24%eth1!bulk, or nothing",
+        "rails such as a=tcp://10.0.0.2:7001%eth0, b=verbs://10.1.0.2:7001/24%eth1!bulk, or nothing",
         "the networks by which the node reaches its peers; nothing: one, as node.listen says"),
     field<short_time, SCOLL_PLACE(node.link.rails_detect)>(
         "rails.detect", "a time up to 3600s",

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cctype>
 #include <charconv>
 #include <chrono>
 #include <optional>
@@ -15,7 +14,7 @@
 #include <vector>
 
 #include "scoll/settings.hpp"
-#include "transport/io/socket.hpp"
+#include "scoll/settings/text_kinds.hpp"
 
 /// The kinds of settings. Each reads a value from a text, of which it refuses what is not allowed, and writes
 /// it so that it can be read again.
@@ -112,60 +111,6 @@ struct truth {
     return true;
   }
   static std::string write(bool value) { return value ? "true" : "false"; }
-};
-
-struct local_address {
-  static bool read(std::string& into, std::string_view text) {
-    if (!text.empty() && !transport::socket_address::parse(text)) return false;
-    into = text;
-    return true;
-  }
-  static std::string write(const std::string& value) { return value; }
-};
-
-/// An address that the node's rail will read, and check: only characters that no address has are refused.
-struct address {
-  static bool read(std::string& into, std::string_view text) {
-    const auto odd = [](unsigned char c) { return c <= ' ' || c == 0x7f; };
-    if (std::ranges::any_of(text, odd)) return false;
-    into = text;
-    return true;
-  }
-  static std::string write(const std::string& value) { return value; }
-};
-
-/// The name of one of the kernel's congestion control modules. A missing module is only noticed when a
-/// connection is made.
-struct algorithm {
-  static bool read(std::string& into, std::string_view text) {
-    const auto odd = [](char c) { return c != '_' && std::isalnum(static_cast<unsigned char>(c)) == 0; };
-    if (text.size() > most_letters || std::ranges::any_of(text, odd)) return false;
-    into = text;
-    return true;
-  }
-  static std::string write(const std::string& value) { return value; }
-  static constexpr std::size_t most_letters = 15;
-};
-
-/// A path of a socket; `{node}` in it leaves room for any id.
-struct socket_path {
-  static bool read(std::string& into, std::string_view text) {
-    if (text.size() > most_letters || text.find('\0') != std::string_view::npos) return false;
-    into = text;
-    return true;
-  }
-  static std::string write(const std::string& value) { return value; }
-  static constexpr std::size_t most_letters = 93;
-};
-
-/// A path of a file that a node reads.
-struct file_path {
-  static bool read(std::string& into, std::string_view text) {
-    if (text.find('\0') != std::string_view::npos) return false;
-    into = text;
-    return true;
-  }
-  static std::string write(const std::string& value) { return value; }
 };
 
 struct mode_of_security {

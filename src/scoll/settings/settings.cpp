@@ -108,6 +108,7 @@ bool looks_like_ours(std::string_view variable) {
 /// here.
 status validate(const settings::values& all) {
   if (status s = all.reactor.validate(); !s) return s;
+  if (status s = all.verbs.validate(); !s) return s;
   node_options somebody = all.node;
   somebody.id = 1;
   return somebody.validate();

@@ -152,8 +152,10 @@ void write_links(std::string& text, const link_map& links) {
                         us(c.receive), us(c.latency), us(c.gap), us(c.merge), us(c.wake));
     if (!bulk) continue;
     text +=
-        fmt::format("{}: bulk data: hop {}, piece {}, {} ps a byte, {} ps to hash it, {} ps for the host\n",
+        fmt::format("{}: bulk data: hop {}, piece {}, {} ps a byte, {} ps to hash it, {} ps for the host",
                     name, us(bulk->hop_ns), us(bulk->piece_ns), bulk->link_ps, bulk->hash_ps, bulk->host_ps);
+    if (bulk->host_small_ps != 0) text += fmt::format(", {} ps in small pieces", bulk->host_small_ps);
+    text += '\n';
   }
 }
 

@@ -157,7 +157,9 @@ void transfer_queue::put_again(transfer_segment& segment) noexcept {
   const lent_range local{&t.local_, segment.offset_, segment.size_};
   segment.again_ = segment.answered_ = false;
   segment.outcome_ = {};
-  segment.by_right_ = t.peer_->to->remote() != nullptr && give_right(segment, t, local);
+  // While the two sides return to a better path one after the other, rights by it are refused again and again.
+  const bool last_attempt = segment.attempts_ + 1 == limits::read_attempts;
+  segment.by_right_ = !last_attempt && t.peer_->to->remote() != nullptr && give_right(segment, t, local);
   if (segment.by_right_ && segment.right_->size() == segment.size_) return;  // `granted` follows
   if (segment.by_right_) service_.giver().release(*std::exchange(segment.right_, nullptr));
   segment.by_right_ = false;

@@ -181,6 +181,7 @@ class carrier final : public link_events, public connect_events {
   void add_probes(frame_batch& batch, std::span<control_frame, 2> room) noexcept;
   void add_probe(frame_batch& batch, control_frame& room, frame_type type, const probe& what) noexcept;
   void write_batch() noexcept;
+  void write_messages() noexcept;
   void acknowledge_alone() noexcept;
   session& owner() const noexcept;
   endpoint& at() const noexcept;

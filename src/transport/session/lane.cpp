@@ -294,12 +294,12 @@ void lane::stamp_anew(frame_header& header) const noexcept {
 }
 
 /// Messages that an earlier link may have lost come first (`again`), then new ones.
-message* lane::next_message(const carrier& c, bool& again) noexcept {
+message* lane::find_message(const carrier& c, bool& again) noexcept {
   if (stripes_ != nullptr) return next_of_stripes(c, again);
   again = c.cursor() != nullptr;
   if (!is_active(c)) return nullptr;
   if (again) return c.cursor();
-  return queue_empty() ? nullptr : session_.peek(id_, retained_count_ < limits::retained_messages);
+  return session_.peek(id_, retained_count_ < limits::retained_messages);
 }
 
 void lane::hand_over(message& m, carrier& to, bool again) noexcept {

@@ -111,11 +111,8 @@ class lane final {
       if (others_[i]->up()) visit(*others_[i]);
     }
   }
-  /// The number of the first message that is not acknowledged, if that was so at the last look, too, and if
-  /// the carrier has it.
-  std::uint64_t old_front(const carrier& of) noexcept {
-    return holds_front(of) && retained_.front().header().sequence == oldest_ ? oldest_ : 0;
-  }
+  /// The first message that is unacknowledged since before the last look, if the carrier has it; else 0.
+  std::uint64_t old_front(const carrier& of) noexcept;
   /// Sends by the best of the paths that are connected.
   void settle() noexcept;
   /// Connects by another path than the active one, and by all that are better.
@@ -151,8 +148,7 @@ class lane final {
   // What its carrier asks and tells.
   /// True while somebody waits for a connection.
   bool needed() const noexcept;
-  /// True for the bulk lane of a client that is connected otherwise: the server may hold something for it, and
-  /// cannot connect.
+  /// True for the bulk lane of a client that is connected otherwise, because the server cannot connect.
   bool restores() const noexcept;
   /// True if a connection is to be made: it is needed, or the lane is lost.
   bool wanted() const noexcept { return needed() || lost_ || restores(); }
@@ -181,9 +177,14 @@ class lane final {
   bool left() const noexcept { return left_; }
   bool owes_acknowledgement() const noexcept { return acknowledge_now_; }
   void acknowledgement_leaves() noexcept { acknowledge_now_ = false; }
-  /// True if no message waits to be handed to a connection for the first time.
-  bool queue_empty() const noexcept { return session_.held_[index(id_)] == retained_count_; }
-  message* next_message(const carrier& c, bool& again) noexcept;
+  /// True if it is known at once that no message waits for that connection, new or to be sent again.
+  bool nothing_for(const carrier& c) const noexcept {
+    return session_.held_[index(id_)] == retained_count_ && c.cursor() == nullptr && stripes_ == nullptr;
+  }
+  message* next_message(const carrier& c, bool& again) noexcept {
+    return nothing_for(c) ? nullptr : find_message(c, again);
+  }
+  message* find_message(const carrier& c, bool& again) noexcept;
   /// The carrier takes the message that `next_message` has returned.
   void hand_over(message& m, carrier& to, bool again) noexcept;
   void stamp(frame_header& header) noexcept;
@@ -269,9 +270,8 @@ class lane final {
   bool was_up_ = false;                 // since the session began, or since the lane was last lost
   std::optional<path_key> carried_by_;  // by which messages of this session have gone last
   std::unique_ptr<carrier> carrier_;
-  std::unique_ptr<carrier> spare_;  // made when first needed
-  // One for each further path, made when first needed.
-  std::vector<std::unique_ptr<carrier>> others_;
+  std::unique_ptr<carrier> spare_;                // made when first needed
+  std::vector<std::unique_ptr<carrier>> others_;  // one for each further path, made when first needed
   // The peer's latest attempts on paths other than the first.
   std::vector<std::pair<path_key, std::uint64_t>> peer_attempts_by_;
   std::unique_ptr<stripes> stripes_;  // of a bulk lane that sends by several connections

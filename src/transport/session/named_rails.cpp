@@ -9,6 +9,15 @@
 
 namespace scoll::transport {
 
+namespace {
+
+error no_transport_for(errc code, std::string_view address) {
+  return make_error(code, "there is no transport for {:.60}{}", address,
+                    remedy_for(split_name(address).transport));
+}
+
+}  // namespace
+
 named_rails::~named_rails() = default;
 
 status named_rails::add(std::string name, rail& transport) {
@@ -33,7 +42,7 @@ const named_rails::entry* named_rails::find(std::string_view name) const noexcep
 
 result<named_rails::entry*> named_rails::transport_of(std::string_view address) noexcept {
   entry* const e = find(split_name(address).transport);
-  if (e == nullptr) return make_error(errc::unsupported, "there is no transport for {}", address);
+  if (e == nullptr) return no_transport_for(errc::unsupported, address);
   return e;
 }
 
@@ -111,7 +120,7 @@ status named_rails::check_address(std::string_view address) const {
   const named_address to = split_name(address);
   const entry* const e = find(to.transport);
   if (e != nullptr) return e->transport->check_address(to.place);
-  return make_error(errc::invalid_argument, "there is no transport for {}", address);
+  return no_transport_for(errc::invalid_argument, address);
 }
 
 void named_rails::connect(const std::string& address, connect_events& waiter) noexcept {

@@ -61,8 +61,9 @@ lane& session::lane_at(lane_id id) {
 void session::enqueue(message& m, traffic_class klass, frame_type type) noexcept {
   m.header().type = type;
   m.header().klass = klass;
-  lane_at(lane_of(klass));
-  ++held_[index(lane_of(klass))];
+  const lane_id by = lane_of(klass);
+  if (lanes_[index(by)] == nullptr) lane_at(by);
+  ++held_[index(by)];
   class_state& k = classes_[index(klass)];
   if (type == frame_type::request) {
     k.requests.push_back(m);
@@ -80,12 +81,13 @@ void session::release(message& m, notice_state how) noexcept {
   --held_[index(lane_of(m.header().klass))];
   endpoint_.note_progress();
   if (m.requester_ != nullptr) m.requester_->queued_ = nullptr;
-  const frame_header header = m.header();
-  if (header.type == frame_type::notice) notice_over(m, how);
+  const frame_type type = m.header().type;
+  const traffic_class klass = m.header().klass;
+  if (type == frame_type::notice) notice_over(m, how);
   endpoint_.release_message(m);
-  if (header.type != frame_type::reply) return;
-  classes_[index(header.klass)].credits.release_reply();
-  if (peer_epoch_ != 0) grant_if_low(header.klass);
+  if (type != frame_type::reply) return;
+  classes_[index(klass)].credits.release_reply();
+  if (peer_epoch_ != 0) grant_if_low(klass);
 }
 
 namespace {
@@ -96,11 +98,15 @@ bool waits_behind(const auto& classes) noexcept {
          SCOLL_MUTANT(revoke_behind_data, "notices wait until all requests to their peer have left");
 }
 
-/// The classes of a lane, which stand beside each other.
-auto classes_of(lane_id lane, auto& classes) noexcept {
+/// What `all` has for the classes of a lane, which stand beside each other.
+auto classes_of(lane_id lane, auto& all) noexcept {
   constexpr std::size_t others = index(traffic_class::bulk);
   static_assert(others == class_count - 1, "the class of the bulk lane is the last");
-  return lane == lane_id::bulk ? std::span(classes).subspan(others) : std::span(classes).first(others);
+  return lane == lane_id::bulk ? std::span(all).subspan(others) : std::span(all).first(others);
+}
+
+void tell_granted(frame_header& header, const auto& classes) noexcept {
+  for (std::size_t c = 0; c < class_count; ++c) header.granted[c] = classes[c].credits.granted_by_us();
 }
 
 }  // namespace
@@ -153,16 +159,14 @@ void session::apply_grants(const frame_header& header) noexcept {
 
 /// Only a lane's own classes get new credit: if the frame is lost, the lane's next greeting repeats it.
 void session::stamp(frame_header& header, lane_id lane) noexcept {
-  for (std::size_t c = 0; c < class_count; ++c) {
-    const auto klass = static_cast<traffic_class>(c);
-    credit_window& credits = classes_[c].credits;
-    header.granted[c] = lane_of(klass) == lane ? credits.grant(window_of(klass)) : credits.granted_by_us();
-  }
+  const auto own = classes_of(lane, classes_);
+  const auto windows = classes_of(lane, endpoint_.options_.window);
+  for (std::size_t c = 0; c < own.size(); ++c) own[c].credits.grant(windows[c]);
+  tell_granted(header, classes_);
 }
 
 void session::stamp_anew(frame_header& header) const noexcept {
-  if (SCOLL_MUTANT(rails_grant_lost)) return;
-  for (std::size_t c = 0; c < class_count; ++c) header.granted[c] = classes_[c].credits.granted_by_us();
+  if (!SCOLL_MUTANT(rails_grant_lost)) tell_granted(header, classes_);
 }
 
 void session::kick() noexcept {
@@ -285,8 +289,10 @@ void session::live_as(std::uint64_t incarnation) noexcept {
   if (before == 0 || before == incarnation ||
       SCOLL_MUTANT(reboot_not_noticed, "a peer's new life goes on with the session of the old one"))
     return;
+  // A broadcast or a call that has not left yet is for the services of the node, whichever life offers them.
+  const bool fails = SCOLL_MUTANT(reboot_fails_unsent, "requests that never left fail when the peer reboots");
   reset(make_error(errc::peer_rebooted, "node {} came back with incarnation {}", peer_, incarnation),
-        {.unsent = false, .connecting = true});
+        {.requests = fails ? unsent::none : unsent::to_services, .connecting = true});
   for (auto& l : lanes_) {
     if (l != nullptr) l->forget_peer_attempts();
   }
@@ -298,7 +304,7 @@ void session::follow(const identity& said) noexcept {
     live_as(said.incarnation);
   } else if (peer_epoch_ != 0 && said.epoch != peer_epoch_) {
     reset(make_error(errc::connection_lost, "node {} has given up the session", peer_),
-          {.unsent = true, .connecting = true});
+          {.requests = unsent::all, .connecting = true});
   }
   silent_for_ = 0;
   last_contact_ = endpoint_.executor_.now();
@@ -313,25 +319,44 @@ void session::follow(const identity& said) noexcept {
   endpoint_.handler_of(traffic_class::urgent).on_session_begun(*this);
 }
 
+bool session::keeps(unsent which, traffic_class klass) noexcept {
+  const bool for_service = klass == traffic_class::collective || klass == traffic_class::call;
+  return which == unsent::all || (which == unsent::to_services && for_service);
+}
+
+bool session::never_left(exchange& waiter) noexcept {
+  if (!waiter.transmitted_) return true;
+  if (waiter.queued_ == nullptr ||
+      !SCOLL_MUTANT(reboot_resends_sent, "what a peer's earlier life may have received is sent to the next"))
+    return false;
+  waiter.queued_->unlink();
+  classes_[index(waiter.klass_)].requests.push_back(*waiter.queued_);
+  ++classes_[index(waiter.klass_)].queued;
+  waiter.transmitted_ = false;
+  return true;
+}
+
 /// Forgets the sequence state of both lanes and ends what was in flight.
 void session::reset(const error& reason, kept keep) noexcept {
   const bool existed = std::exchange(peer_epoch_, 0) != 0;
   intrusive_list<exchange, exchange> ended;
   exchanges_.each([&](exchange& waiter) {
-    if (keep.unsent && !waiter.transmitted_) return;
+    if (keeps(keep.requests, waiter.klass_) && never_left(waiter)) return;
     if (SCOLL_MUTANT(lost_peer_unreported, "the callers of a lost peer are not told") && waiter.transmitted_)
       return;
     --pending_exchanges_[index(lane_of(waiter.klass_))];
     exchanges_.remove(waiter.id_);
     ended.push_back(waiter);
   });
-  for (class_state& k : classes_) {
+  for (std::size_t c = 0; c < class_count; ++c) {
+    class_state& k = classes_[c];
+    const bool kept = keeps(keep.requests, static_cast<traffic_class>(c));
     while (!k.expected.empty()) release(k.expected.pop_front());
-    while (!keep.unsent && !k.requests.empty()) release(k.requests.pop_front());
+    while (!kept && !k.requests.empty()) release(k.requests.pop_front());
     if (k.requests.empty()) k.queued = 0;
     k.credits.reset();
   }
-  while (!keep.unsent && !notices_.empty()) release(notices_.pop_front());
+  while (keep.requests != unsent::all && !notices_.empty()) release(notices_.pop_front());
   for (auto& l : lanes_) {
     if (l != nullptr) l->reset(keep.connecting);
   }
@@ -365,7 +390,7 @@ void session::end_all(intrusive_list<exchange, exchange>& ended, const error& re
 
 void session::fail(const error& reason) noexcept {
   ++epoch_;
-  reset(reason, {.unsent = false, .connecting = false});
+  reset(reason, {.requests = unsent::none, .connecting = false});
 }
 
 void session::shut() noexcept {

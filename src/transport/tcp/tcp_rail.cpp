@@ -23,7 +23,7 @@ constexpr std::uint32_t unsent_limit = tcp_batch_bytes;
 result<host_address> parse_tcp(std::string_view address) {
   const named_address named = split_name(address);
   if (named.transport.empty() || named.transport == "tcp") return host_address::parse(named.place);
-  return make_error(errc::unsupported, "{} is not a tcp address", address);
+  return make_error(errc::unsupported, "{:.60} is not a tcp address{}", address, remedy_for(named.transport));
 }
 
 /// The listening socket and its endless accept.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
 
 namespace scoll::transport::verbs {
 namespace {
@@ -187,6 +188,7 @@ void device::fail(const error& reason) noexcept {
 
 void device::close_if_failed() noexcept {
   if (state_ != state::failing || !pairs_.empty() || watching_ || registrar_.busy()) return;
+  if (SCOLL_MUTANT(verbs_device_stays_closed, "a device that has failed is not opened again")) return;
   state_ = state::closing;
   registrar_.leave_to(*opened_);
   opened_->forget_slots();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "scoll/coro/error_format.hpp"
+#include "transport/verbs/device_checks.hpp"
 
 namespace scoll::transport::verbs {
 namespace {
@@ -75,49 +76,19 @@ status opened_device::use(std::unique_ptr<device_context> opened, const verbs_op
   const auto facts = context->port(options.port);
   if (!facts) return facts.error();
   port = *facts;
-  if (!port.active) {
-    return make_error(errc::unreachable, "verbs: port {} of {} is down: check cable and 'ip link'",
-                      options.port, name);
-  }
-  if (const auto s = choose_address(options, host); !s) return s;
+  if (const auto s = check_port(port, name, options.port); !s) return s;
+  const std::string& wanted = options.address.empty() ? host : options.address;
+  const auto chosen = choose_address(*context, name, options.port, port.ethernet, wanted);
+  if (!chosen) return chosen.error();
+  address = chosen->address;
+  gid_index = chosen->index;
+  if (const auto s = check_limits(limits, name, options); !s) return s;
   if (const auto s = make_queues(options); !s) return s;
   return register_memory(options);
 }
 
-/// Chooses by value, because the places of the addresses differ from host to host.
-status opened_device::choose_address(const verbs_options& options, const std::string& host) {
-  const std::string& wanted = options.address.empty() ? host : options.address;
-  gid exact{};
-  if (!wanted.empty()) {
-    const auto parsed = parse_gid(wanted);
-    if (!parsed) return parsed.error();
-    exact = *parsed;
-  }
-  const bool any = exact == gid{};
-  for (std::uint32_t index = 0;; ++index) {
-    const auto entry = context->address(options.port, index);
-    if (!entry) break;
-    const bool link_local = entry->address[0] == 0xfe;
-    if (!entry->usable || (any ? port.ethernet && link_local : entry->address != exact)) continue;
-    address = entry->address;
-    gid_index = index;
-    return {};
-  }
-  return make_error(errc::not_found, "verbs: port {} of {} has no RoCEv2 address {}: set verbs.address",
-                    options.port, name, any ? "at all" : wanted);
-}
-
-/// The queue of completions has room for all that can complete, because its overrun would be fatal.
 status opened_device::make_queues(const verbs_options& options) {
-  const std::uint32_t most_links = options.receive_slots / 4;
-  const std::uint32_t per_link = news_per_pair + options.read_depth;
-  const std::uint32_t entries = options.receive_slots + options.send_slabs + most_links * per_link;
-  if (limits.shared_receives < options.receive_slots || limits.queue_entries < entries) {
-    return make_error(errc::unsupported,
-                      "verbs: {} has {} shared receives and {} queue entries: lower verbs.receive_slots",
-                      name, limits.shared_receives, limits.queue_entries);
-  }
-  const auto cq = context->make_completion_queue(entries);
+  const auto cq = context->make_completion_queue(completion_entries(options));
   if (!cq) return cq.error();
   completions = *cq;
   const auto srq = context->make_receive_queue(options.receive_slots);

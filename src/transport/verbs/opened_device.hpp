@@ -64,7 +64,6 @@ class opened_device {
  private:
   opened_device() = default;
   status use(std::unique_ptr<device_context> opened, const verbs_options& options, const std::string& host);
-  status choose_address(const verbs_options& options, const std::string& host);
   status make_queues(const verbs_options& options);
   status register_memory(const verbs_options& options);
   result<memory_object*> obtain(memory_block& block, std::size_t count);

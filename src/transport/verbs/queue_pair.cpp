@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
 #include "transport/verbs/device.hpp"
 
 namespace scoll::transport::verbs {
@@ -78,10 +79,18 @@ void queue_pair::push(slab& from, std::size_t size) noexcept {
 void queue_pair::post() noexcept {
   if (batched_ == 0) return;
   batch_[batched_ - 1].signalled = true;
+  for (std::size_t i = 0;
+       i < batched_ &&
+       SCOLL_MUTANT(verbs_slab_free_when_posted, "what was posted may be overwritten before it is sent");
+       ++i) {
+    sent& early = ring_[(next_ - batched_ + i) % ring_size];
+    if (early.from != nullptr) device_.give_slab(*std::exchange(early.from, nullptr));
+  }
   const std::size_t posted = failed_ ? 0 : device_.context().post(object_, std::span(batch_).first(batched_));
   const bool all = posted == batched_;
   drop_unposted(posted);
-  if (!all) fail({errc::connection_lost, "the device takes no more of this connection"});
+  if (!all && !SCOLL_MUTANT(verbs_refused_sends_lost, "messages that the device has refused are forgotten"))
+    fail({errc::connection_lost, "the device takes no more of this connection"});
 }
 
 /// What the device does not know of will not complete.

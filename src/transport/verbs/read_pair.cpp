@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "scoll/coro/error_format.hpp"
+#include "scoll/coro/mutants.hpp"
 #include "transport/verbs/device.hpp"
 #include "transport/verbs/verbs_link.hpp"
 
@@ -30,6 +31,8 @@ void read_pair::connect(const introduction& peer) noexcept {
   path.reads_in = static_cast<std::uint8_t>(device_.reads_in());
   depth_ = std::min<std::uint32_t>(device_.reads_out(), peer.read_depth);
   path.reads_out = static_cast<std::uint8_t>(depth_);
+  if (SCOLL_MUTANT(verbs_depth_ignored, "more READs are posted than the queue pair may have under way"))
+    ++depth_;
   device_pair::connect(path);
 }
 
@@ -70,6 +73,7 @@ void read_pair::pump() noexcept {
     const std::size_t posted = device_.context().post(object_, std::span(batch).first(count));
     if (posted == count) continue;
     // The device will complete none of those that are left, so their reads end only by `fail`.
+    if (SCOLL_MUTANT(verbs_refused_reads_lost, "READs that the device has refused are waited for")) return;
     next_ -= static_cast<std::uint32_t>(count - posted);
     return fail({errc::connection_lost, "the device takes no more reads of this connection"});
   }

@@ -24,6 +24,7 @@ struct device_limits {
   std::uint32_t queue_pair_entries = 0;  ///< sends of one queue pair
   std::uint8_t reads_out = 0;            ///< READs of one queue pair that the device has under way
   std::uint8_t reads_in = 0;             ///< READs of one queue pair that it serves at a time
+  std::uint8_t ports = 1;                ///< which are numbered from 1 on
 };
 
 struct port_facts {

@@ -80,6 +80,10 @@ class verbs_rail::core final : private accept_events, private verbs::handshake_e
                              accepting_, device_.options().handshake_limit));
   }
 
+  void on_interface_hint(bool usable) noexcept override {
+    if (acceptor_ != nullptr) acceptor_->on_interface_hint(usable);
+  }
+
   void end_accepting() noexcept {
     for (auto* h = handshakes_.first(); h != nullptr;) {
       auto* const next = handshakes_.next(*h);

@@ -38,6 +38,21 @@ TEST_CASE("a server of a cluster file has one address or several") {
   CHECK(two.addresses == addresses{"127.20.0.1:7001", "127.21.0.1:7001"});
 }
 
+TEST_CASE("addresses of a cluster file may name their transport, which gossip does not") {
+  const cluster_node both = node_of("addresses = [\"10.0.0.1:7001\", \"verbs://10.0.0.1:7002\"]");
+  CHECK(both.addresses == addresses{"10.0.0.1:7001", "verbs://10.0.0.1:7002"});
+  CHECK(both.places == addresses{"10.0.0.1:7001", "10.0.0.1:7002"});
+  const auto rails = rails_of(both, {}).value();
+  REQUIRE(rails.size() == 2);
+  CHECK(rails[0] == scoll::rail_entry{"a", "10.0.0.1:7001", 0, "", false});
+  CHECK(rails[1] == scoll::rail_entry{"b", "10.0.0.1:7002", 0, "", true, scoll::rail_kind::verbs});
+  const cluster_node rdma = node_of("address = \"verbs://10.0.0.1:7001\"");
+  CHECK(rdma.address == "10.0.0.1:7001");
+  REQUIRE(rails_of(rdma, {}).value().size() == 1);
+  CHECK(rails_of(rdma, {}).value()[0].kind == scoll::rail_kind::verbs);
+  CHECK(rails_of(node_of("address = \"tcp://10.0.0.1:7001\""), {}).value().empty());
+}
+
 TEST_CASE("wrong addresses of a cluster file are refused, with the place") {
   using Catch::Contains;
   CHECK_THAT(refusal_of(""), Contains("node 1: 'address' is missing"));
@@ -50,6 +65,9 @@ TEST_CASE("wrong addresses of a cluster file are refused, with the place") {
   CHECK_THAT(refusal_of("addresses = [\"10.0.0.1:1\", \"10.0.0.2:0\"]"), Contains("which needs a port"));
   CHECK_THAT(refusal_of("addresses = [\"10.0.0.1:1\", \"10.0.0.1:1\"]"),
              Contains("address 10.0.0.1:1 appears twice"));
+  CHECK_THAT(refusal_of("addresses = [\"10.0.0.1:1\", \"verbs://10.0.0.1:1\"]"),
+             Contains("address 10.0.0.1:1 appears twice"));  // a rail by RDMA listens by TCP, too
+  CHECK_THAT(refusal_of("address = \"udp://10.0.0.1:1\""), Contains("of the transport udp"));
   CHECK_THAT(refusal_of("addresses = [\"1.0.0.1:1\", \"1.0.0.2:1\", \"1.0.0.3:1\", \"1.0.0.4:1\", "
                         "\"1.0.0.5:1\", \"1.0.0.6:1\", \"1.0.0.7:1\", \"1.0.0.8:1\", \"1.0.0.9:1\"]"),
              Contains("'addresses' has 9: at most 8 are allowed"));

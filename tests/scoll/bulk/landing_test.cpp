@@ -320,6 +320,39 @@ TEST_CASE("orders wait in bounded number, however slow the sources", "[bulk_land
   CHECK(p.fault() == "");
 }
 
+TEST_CASE("orders for 512 KiB are under way, and for two pieces at least", "[bulk_landing]") {
+  using sizes = std::pair<std::uint32_t, std::size_t>;
+  const auto found =
+      GENERATE(sizes{1U << 16U, 7}, sizes{1U << 17U, 4}, sizes{1U << 18U, 2}, sizes{1U << 20U, 2});
+  const std::uint32_t size = found.first;
+  constexpr std::uint32_t pieces = 16;
+  std::vector<bytes> memory(2, bytes(std::size_t{pieces} * size));
+  memory_world w;
+  std::deque<member> both;
+  for (std::size_t i = 0; i < 2; ++i) {
+    member& m = both.emplace_back(w, i + 1);
+    piece_options options;
+    options.piece_bytes = size;
+    options.events = &m;
+    m.region = memory_region::expose_pieces(*m.at.ep, std::span(memory[i]), options).value();
+  }
+  introduce(both[0].at, both[1].at);
+  const any_tree control = tree_of(chain{});
+  const bulk_routes routes(bulk_plan::chain(), 2, pieces, control);
+  member& m = both[1];
+  m.wanted = [&](std::uint32_t) { m.landing.source_ready(0, m.at.to(1), both[0].region.descriptor()); };
+  m.parts = {std::span(memory[1])};
+  m.ancestors = {0};
+  bulk_destination into;
+  into.pieces = bulk_pieces::divide(memory[1].size(), size).value();
+  into.place = m.parts;
+  into.region = &m.region;
+  m.landing.begin(into, routes.intake(1), m.ancestors);
+  w.pass(100ms);
+  CHECK(both[0].at.ep->memory().pieces().parked() == found.second);
+  m.landing.end();
+}
+
 TEST_CASE("pieces land in places of odd spans", "[bulk_landing]") {
   party p(any_plan(), 6, 5);
   p.cut_places(GENERATE(1000U, 65'537U, 100'000U));

@@ -56,18 +56,45 @@ bulk_plan any_plan(std::mt19937& random) {
 
 TEST_CASE("the shapes of plans are those of their trees", "[bulk][predict]") {
   CHECK(shape_of(bulk_plan::whole(), {.count = 9, .control = shape_of(flat{}, 9)}) ==
-        bulk_shape{1, 8, 8, 8, 0});
-  CHECK(shape_of(bulk_plan::chain(), apart(16)) == bulk_shape{15, 1, 15, 15, 0});
-  // The last child at each level: 2, 6 and 14. On the deepest path, 1, 3, 7 and 15, members have 7 children.
-  CHECK(shape_of(bulk_plan::binary(), apart(16)) == bulk_shape{4, 2, 6, 7, 1});
-  CHECK(shape_of(bulk_plan::kary(4), apart(3)) == bulk_shape{1, 2, 2, 2, 0});
-  // The deepest path goes by first children; of the root's four, all but the last have children.
-  CHECK(shape_of(bulk_plan::knomial(2), apart(16)) == bulk_shape{4, 4, 4, 10, 2});
-  CHECK(shape_of(bulk_plan::circulant(), apart(16)) == bulk_shape{4, 1, 4, 4, 0});
-  CHECK(shape_of(bulk_plan::circulant(), apart(17)) == bulk_shape{5, 1, 5, 5, 0});
+        bulk_shape{1, 8, bulk_ways({1, 8, 8}), 0});
+  CHECK(shape_of(bulk_plan::chain(), apart(16)) == bulk_shape{15, 1, bulk_ways({15, 15, 15}), 0});
+  // To member 14 a piece goes by 2 and 6, the last child each time. Both children of the root have two.
+  CHECK(shape_of(bulk_plan::binary(), apart(15)) == bulk_shape{3, 2, bulk_ways({3, 6, 6}), 1});
+  CHECK(shape_of(bulk_plan::binary(), apart(6)) == bulk_shape{2, 2, bulk_ways({2, 3, 4}), 0});
+  CHECK(shape_of(bulk_plan::kary(4), apart(3)) == bulk_shape{1, 2, bulk_ways({1, 2, 2}), 0});
+  CHECK(shape_of(bulk_plan::circulant(), apart(16)) == bulk_shape{4, 1, bulk_ways({4, 4, 4}), 0});
+  CHECK(shape_of(bulk_plan::circulant(), apart(17)) == bulk_shape{5, 1, bulk_ways({5, 5, 5}), 0});
   // One member has no children, and levels beyond 1,024 are not walked.
-  CHECK(shape_of(knomial{8}, 1) == bulk_shape{});
-  CHECK(shape_of(chain{}, 5000) == bulk_shape{4999, 1, 4999, 4999, 0});
+  CHECK(shape_of(knomial{8}, 1).hops == 0);
+  CHECK(shape_of(chain{}, 5000) == bulk_shape{4999, 1, bulk_ways({4999, 4999, 4999}), 0});
+}
+
+TEST_CASE("the ways of a shape are the longest of all, whatever hops and sends cost", "[bulk][predict]") {
+  const auto longest = [](const auto& ways, std::uint32_t hop, std::uint32_t send, std::uint32_t all) {
+    std::uint32_t most = 0;
+    for (const bulk_way& w : ways) most = std::max(most, hop * w.hops + send * w.sends + all * w.all_sends);
+    return most;
+  };
+  for (const std::uint32_t n : {2U, 7U, 12U, 36U, 64U, 113U, 1024U}) {
+    for (const std::uint32_t k : {2U, 3U, 8U}) {
+      const auto check = [&](const auto& tree) {
+        std::vector<bulk_way> all(n);
+        for (std::uint32_t r = 0; r < n; ++r) {
+          std::uint32_t sends = 0;
+          for (const std::uint32_t child : children(tree, n, r))
+            all[child] = {all[r].hops + 1, all[r].sends + ++sends, all[r].all_sends + tree.fan_out(n, r)};
+        }
+        const bulk_shape shape = shape_of(tree, n);
+        CAPTURE(n, k);
+        CHECK(longest(shape.ways, 1, 0, 0) == longest(all, 1, 0, 0));
+        CHECK(longest(shape.ways, 1, 2, 0) == longest(all, 1, 2, 0));
+        CHECK(longest(shape.ways, 5, 0, 9) == longest(all, 5, 0, 9));
+        CHECK(longest(shape.ways, 10, 20, 3) == longest(all, 10, 20, 3));
+      };
+      check(kary{k});
+      check(knomial{k});
+    }
+  }
 }
 
 TEST_CASE("a plan takes the time that the formula gives", "[bulk][predict]") {
@@ -75,13 +102,15 @@ TEST_CASE("a plan takes the time that the formula gives", "[bulk][predict]") {
   const bulk_pieces pieces = pieces_of(4 * 65'536, 65'536);
   const std::uint64_t link = 65'536 * 2, landing = 1000 + 65'536, piece = landing + link;
   CHECK(predict_bulk(bulk_plan::chain(), apart(8), pieces, costs) == 10 * piece);
-  // (16 * 9 * 15 / 16 + 5 * 4) / 40 rounds more than the best schedule.
-  CHECK(predict_bulk(bulk_plan::circulant(), apart(8), pieces, costs) == 6 * piece + 3 * link);
-  // Members 2 and 6 are last children; member 2 begins when member 1 has 4 pieces, not one.
-  CHECK(predict_bulk(bulk_plan::binary(), apart(8), pieces, costs) == 6 * landing + (3 * 2 + 4 + 3) * link);
+  // 0.27 * 9 + 1.3 * 3 - 0.5 rounds more than the best schedule.
+  CHECK(predict_bulk(bulk_plan::circulant(), apart(8), pieces, costs) ==
+        6 * piece + (27 * 9 + 390 - 50) * 65'536 / 100 * 2);
+  // Members 2 and 6 are last children, and take longer than the first ones 1, 3 and 7. Member 2 has two children,
+  // as the root, and begins when member 1 has 4 pieces, not one.
+  CHECK(predict_bulk(bulk_plan::binary(), apart(8), pieces, costs) == 5 * landing + (3 * 2 + 4 + 3) * link);
   CHECK(predict_bulk(bulk_plan::knomial(2), apart(8), pieces, costs) == 6 * landing + (3 * 3 + 6) * link);
   bulk_members members = apart(8);
-  members.control = {.hops = 2, .fan_out = 3, .sends = 4, .all_sends = 6};
+  members.control = {.hops = 2, .fan_out = 3, .ways = bulk_ways({2, 4, 6})};
   CHECK(predict_bulk(bulk_plan::whole(), members, pieces, costs) == 2 * 4 * landing + 4 * 4 * link);
   // A source answers up to four orders of a child at once. So the first four pieces reach a child after they have
   // gone to all others; the fifth goes to one child after the other.
@@ -100,9 +129,34 @@ TEST_CASE("the busiest host bounds every plan", "[bulk][predict]") {
   for (const auto& plan :
        {bulk_plan::chain(), bulk_plan::binary(), bulk_plan::circulant(), bulk_plan::whole()}) {
     CHECK(predict_bulk(plan, together(16), pieces, costs) == 15 * 16 * mib);
-    CHECK(predict_bulk(plan, {.count = 16, .on_one_host = 4, .control = {2, 8}}, pieces, costs) ==
-          4 * 16 * mib);
+    CHECK(predict_bulk(plan, {.count = 16, .on_one_host = 4, .control = shape_of(knomial{8}, 16)}, pieces,
+                       costs) == 4 * 16 * mib);
   }
+}
+
+TEST_CASE("on a long way, pieces come no faster than their orders", "[bulk][predict]") {
+  const bulk_costs far{.piece_ns = 0, .link_ps = 100, .hash_ps = 0, .host_ps = 0, .hop_ns = 1'000'000};
+  const auto time_in = [&](std::uint32_t piece_bytes) {
+    return predict_bulk(bulk_plan::chain(), apart(3), pieces_of(64 * mib, piece_bytes), far);
+  };
+  // Seven pieces of 64 KiB, or two of 1 MiB, in each 2 ms there and back.
+  CHECK(time_in(65'536) >= 1023 * 2'000'000 / 7);
+  CHECK(time_in(1U << 20U) >= 63 * 2'000'000 / 2);
+  CHECK(time_in(1U << 20U) < 80'000'000);
+  CHECK(choose_bulk(apart(3), 64 * mib, far)->piece_bytes == 1U << 20U);
+}
+
+TEST_CASE("a host whose small pieces cost less gets small pieces", "[bulk][predict]") {
+  bulk_costs costs{.piece_ns = 100, .link_ps = 10, .hash_ps = 10, .host_ps = 1000};
+  CHECK(choose_bulk(together(16), 16 * mib, costs)->piece_bytes == 1U << 20U);
+  costs.host_small_ps = 900;
+  const bulk_choice small = choose_bulk(together(16), 16 * mib, costs).value();
+  CHECK(small.piece_bytes == 1U << 18U);
+  CHECK(small.predicted_ns == 15 * 16 * mib * 900 / 1000);
+  CHECK(predict_bulk(bulk_plan::chain(), together(16), pieces_of(16 * mib, 1U << 19U), costs) ==
+        15 * 16 * mib * 950 / 1000);
+  costs.host_small_ps = 1100;
+  CHECK(choose_bulk(together(16), 16 * mib, costs)->piece_bytes == 1U << 20U);
 }
 
 TEST_CASE("no prediction is below the time in which a link carries all bytes", "[bulk][predict]") {
@@ -198,7 +252,8 @@ TEST_CASE("the choice is the simplest plan within 5 % of the fastest", "[bulk][p
     for (std::uint32_t size = least_bulk_piece_bytes; size <= most_bulk_piece_bytes; size *= 2) {
       const auto pieces = bulk_pieces::divide(length, size);
       for (const bulk_plan& plan : simplest_first) {
-        if (pieces) least = std::min(least, predict_bulk(plan, members, *pieces, costs));
+        const bool few = plan == bulk_plan::circulant() && pieces && pieces->count() < 4;
+        if (pieces && !few) least = std::min(least, predict_bulk(plan, members, *pieces, costs));
       }
     }
     bool is_right = choice.predicted_ns <= least + least / 20;

@@ -127,6 +127,16 @@ class cluster {
     start(i, std::move(options), incarnation);
   }
 
+  /// True once every other node has heard that the node's earlier life has left.
+  bool knows_it_has_left(std::uint32_t i) {
+    return until([&] {
+      return std::ranges::none_of(nodes_, [&](const auto& n) {
+        const transport::session* const to = n->wire().find(i + 1);
+        return to != nullptr && to->connected(transport::traffic_class::collective);
+      });
+    });
+  }
+
   void start(std::uint32_t i, node_options options, std::uint64_t incarnation) {
     open(i, std::move(options), incarnation);
     introduce(i);

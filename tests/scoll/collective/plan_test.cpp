@@ -193,6 +193,7 @@ TEST_CASE("the processors of a host bound the bulk data that its members take in
   REQUIRE(found.has_value());
   REQUIRE(found->map.classes.at(0).bulk);
   CHECK(found->map.classes.at(0).bulk->host_ps == 0);  // no processor works here
+  CHECK(found->map.classes.at(0).bulk->host_small_ps == 0);
 }
 
 TEST_CASE("bulk data is not measured if nobody asks, and its failure is no error", "[plan]") {

@@ -111,6 +111,7 @@ TEST_CASE("links over TCP are measured within bounds, and the plan's tree carrie
     // No processor hashes or copies 50 bytes in a nanosecond, and no machine needs 100 ns for one.
     CHECK((bulk.hash_ps > 20 && bulk.hash_ps < 100'000));
     CHECK((bulk.host_ps > 20 && bulk.host_ps < 100'000));
+    CHECK((bulk.host_small_ps > 20 && bulk.host_small_ps < 100'000));
     CHECK(bulk.link_ps < 100'000);
     CHECK((bulk.hop_ns < 1'000'000'000 && bulk.piece_ns < 1'000'000'000));
     CHECK(plan->candidates.size() >= 6);

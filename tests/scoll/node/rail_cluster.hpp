@@ -13,7 +13,7 @@
 
 #include "scoll/coro/sync_wait.hpp"
 #include "scoll/node.hpp"
-#include "scoll/tcp_rails.hpp"
+#include "scoll/node_rails.hpp"
 #include "tests/support/world.hpp"
 #include "transport/io/address.hpp"
 
@@ -90,7 +90,7 @@ class rail_cluster final {
       id = number;
       const std::string host = ".0." + std::to_string(id) + ":0/24";
       const auto use = parse_rails("a=tcp://127.20" + host + ", b=tcp://127.21" + host);
-      tcp = std::make_unique<tcp_rails>(loop, use.rails);
+      tcp = std::make_unique<node_rails>(loop, use.rails);
       options.id = id;
       options.cluster = "rails";
       node = std::make_unique<scoll::node>(loop, tcp->set(), options);
@@ -101,7 +101,7 @@ class rail_cluster final {
     }
 
     node_id id = 0;
-    std::unique_ptr<tcp_rails> tcp;
+    std::unique_ptr<node_rails> tcp;
     std::unique_ptr<scoll::node> node;
   };
 

@@ -34,9 +34,17 @@ TEST_CASE("a list of rails names their addresses, networks, devices and classes"
         rail_entry{"front-1", "10.0.0.2:0", 8, "eth0", true});
 }
 
+TEST_CASE("a rail of a list may be one by RDMA, beside one by TCP in the same network") {
+  const auto rails = read("a=tcp://10.0.0.2:7001/24, b=verbs://10.0.0.2:7002/24!bulk");
+  REQUIRE(rails.size() == 2);
+  CHECK(rails[1] == rail_entry{"b", "10.0.0.2:7002", 24, "", true, rail_kind::verbs});
+  CHECK_THAT(refusal_of("a=tcp://10.0.0.2:7001, b=verbs://10.0.0.2:7001"),
+             Catch::EndsWith("10.0.0.2:7001 is also the address of rail a"));
+}
+
 TEST_CASE("a list of rails is written as it is read") {
   const std::string text =
-      "a=tcp://10.0.0.2:7001%eth0, b=tcp://10.1.0.2:7001/24%eth1!bulk, c=tcp://[fd00::2]:7001/64";
+      "a=tcp://10.0.0.2:7001%eth0, b=verbs://10.1.0.2:7001/24%eth1!bulk, c=tcp://[fd00::2]:7001/64";
   CHECK(to_string(read(text)) == text);
   CHECK(to_string(read("a=tcp://10.0.0.2:1!bulk%eth0/8")) == "a=tcp://10.0.0.2:1/8%eth0!bulk");
   CHECK(to_string(std::vector<rail_entry>{}).empty());
@@ -47,8 +55,12 @@ TEST_CASE("what is wrong with a list of rails is said, with the entry") {
         "entry 1, '10.0.0.2:7001': a rail is NAME=tcp://ADDRESS:PORT, and this has no '='");
   CHECK(refusal_of("a=tcp://10.0.0.2:7001, =tcp://10.1.0.2:7001") ==
         "entry 2, '=tcp://10.1.0.2:7001': the name '' is not 1 to 32 letters, digits, '-' and '_'");
-  CHECK(refusal_of("a=verbs://mlx5_0") ==
-        "entry 1, 'a=verbs://mlx5_0': the address begins with 'verbs', and not with tcp://");
+  CHECK(refusal_of("a=udp://10.0.0.2:7001") ==
+        "entry 1, 'a=udp://10.0.0.2:7001': the address begins with 'udp', and not with tcp:// or verbs://");
+  CHECK_THAT(refusal_of("a=10.0.0.2:7001"),
+             Catch::Contains("begins with '10.0.0.2:7001', and not with tcp://"));
+  CHECK_THAT(refusal_of("a=verbs://mlx5_0"),
+             Catch::Contains("'mlx5_0' is not a numeric address with a port"));
   CHECK_THAT(
       refusal_of("a=tcp://10.0.0.2"),
       Catch::StartsWith("entry 1, 'a=tcp://10.0.0.2': '10.0.0.2' is not a numeric address with a port"));

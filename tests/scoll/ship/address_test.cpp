@@ -82,9 +82,9 @@ TEST_CASE("a transport that is not there is named") {
   two_networks w;
   {
     node a(w.ex, w.one, two_networks::identity(1));
-    const auto listening = a.listen("verbs://n1");
+    const auto listening = a.listen("x://n1");
     REQUIRE_FALSE(listening);
-    CHECK(listening.error() == error(errc::unsupported, "there is no transport for verbs://n1"));
+    CHECK(listening.error() == error(errc::unsupported, "there is no transport for x://n1"));
     CHECK(a.listen("slow://host:1;bulk=slow://host:3").error() == errc::invalid_argument);
     REQUIRE(a.listen("host:1"));
     CHECK(a.listen_address() == "slow://host:1");
@@ -93,8 +93,8 @@ TEST_CASE("a transport that is not there is named") {
       CHECK(added.error() == errc::invalid_argument);
       return std::string(added.error().text());
     };
-    CHECK(refusal_of("verbs://n2") == "node 2: there is no transport for verbs://n2");
-    CHECK(refusal_of("host:2;bulk=verbs://n2") == "node 2: there is no transport for verbs://n2");
+    CHECK(refusal_of("x://n2") == "node 2: there is no transport for x://n2");
+    CHECK(refusal_of("host:2;bulk=x://n2") == "node 2: there is no transport for x://n2");
     CHECK_THAT(refusal_of("slow://host:2;bulk=fast://tomorrow"), Catch::Contains("'tomorrow'"));
     CHECK_THAT(refusal_of("slow://host:2;bulk="), Catch::Contains("''"));
     CHECK(a.add_peer(2, "slow://host:2;bulk=fast://host:2"));

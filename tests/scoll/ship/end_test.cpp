@@ -176,6 +176,19 @@ TEST_CASE("a connection that comes back within the grace loses no call") {
   CHECK(h.begun == 1);
 }
 
+TEST_CASE("the first call after a restart of the peer is answered", "[world]") {
+  cluster c(any_kind_of_world(), 2);
+  handlers h;
+  h.serve_all(c[1]);
+  for (std::uint64_t life = 2; life < 6; ++life) {
+    CHECK(*ask(c, 0, 2, add, {1, 1}) == 2);
+    c.reboot(1, life);
+    h.serve_all(c[1]);
+    REQUIRE(c.knows_it_has_left(1));
+  }
+  CHECK(*ask(c, 0, 2, add, {1, 1}) == 2);
+}
+
 TEST_CASE("a peer that reboots ends its calls as such", "[world]") {
   cluster c(any_kind_of_world({fault::part}), 2);
   handlers h;

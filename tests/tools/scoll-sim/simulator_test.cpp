@@ -34,43 +34,43 @@ TEST_CASE("a thousand seeds hold, and everything that they may draw is seen to h
   REQUIRE(number_in(a.text, "gossip") >= 250);
   for (std::size_t m = 0; m < scoll::sim::marks; ++m) {
     const auto seen = static_cast<scoll::sim::mark>(m);
-    if (is_of_clients(seen) || is_of_rails(seen)) continue;
+    if (is_of_clients(seen) || is_of_rails(seen) || is_of_devices(seen)) continue;
     const std::string what(to_string(seen));
     INFO(what);
     REQUIRE(number_in(a.text, what.c_str()) > 0);
   }
 }
 
-TEST_CASE("what clients may do is seen to happen") {
-  const std::string seeds = slow_build ? "1..8" : "1..100";
-  const answer a = scoll_sim(
-      {"--seeds", seeds, "--nodes", "16", "--workload", "ship", "--jobs", "2", "--json", "--quiet"});
+namespace {
+
+/// The marks of that kind are all seen in these seeds of a workload.
+void all_are_seen(const std::string& workload, const std::string& seeds, bool (*is_of)(scoll::sim::mark)) {
+  const answer a = scoll_sim({"--seeds", slow_build ? "1..8" : seeds, "--nodes", "16", "--workload", workload,
+                              "--jobs", "2", "--json", "--quiet"});
   INFO(a.text);
   REQUIRE(a.status == 0);
   if (slow_build) return;
   for (std::size_t m = 0; m < scoll::sim::marks; ++m) {
     const auto seen = static_cast<scoll::sim::mark>(m);
-    if (!is_of_clients(seen)) continue;
+    if (!is_of(seen)) continue;
     const std::string what(to_string(seen));
     INFO(what);
     REQUIRE(number_in(a.text, what.c_str()) > 0);
   }
+}
+
+}  // namespace
+
+TEST_CASE("what clients may do is seen to happen") {
+  all_are_seen("ship", "1..100", scoll::sim::is_of_clients);
 }
 
 TEST_CASE("what may happen to rails is seen to happen") {
-  const std::string seeds = slow_build ? "1..20" : "1..200";
-  const answer a = scoll_sim(
-      {"--seeds", seeds, "--nodes", "16", "--workload", "rails", "--jobs", "2", "--json", "--quiet"});
-  INFO(a.text);
-  REQUIRE(a.status == 0);
-  if (slow_build) return;
-  for (std::size_t m = 0; m < scoll::sim::marks; ++m) {
-    const auto seen = static_cast<scoll::sim::mark>(m);
-    if (!is_of_rails(seen)) continue;
-    const std::string what(to_string(seen));
-    INFO(what);
-    REQUIRE(number_in(a.text, what.c_str()) > 0);
-  }
+  all_are_seen("rails", "1..200", scoll::sim::is_of_rails);
+}
+
+TEST_CASE("what may happen to RDMA devices is seen to happen") {
+  all_are_seen("verbs", "1..40", scoll::sim::is_of_devices);
 }
 
 TEST_CASE("guards and outsiders are seen in every workload with nodes") {
@@ -152,6 +152,7 @@ TEST_CASE("seeds that once failed hold") {
     const char* what;
   };
   const found all[] = {
+      {"bulk", "16", "1790", "credit had waited for a connection that nobody needed, for the property"},
       {"bulk", "16", "248",
        "a source waited for a reader whose request had never left, because it connected for too long"},
       {"rails", "2", "230", "bulk was given up while its connection stood, and its path was in doubt"},
@@ -162,6 +163,8 @@ TEST_CASE("seeds that once failed hold") {
       {"rails", "16", "1604", "a host stood still while two of three rails failed, for the property"},
       {"rails", "16", "1623", "a connection that took over by the same path had no time for its first frame"},
       {"rails", "16", "1932", "a rail had two names, and bulk was sent where no connection could be made"},
+      {"verbs", "16", "10",
+       "the two sides returned to RDMA one after the other, and rights were refused meanwhile"},
       {"rails", "16", "4974", "greetings of an outage arrived when it was over, and each counted as a death"},
   };
   for (const found& f : all) {

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "piece_orders.hpp"
 #include "tests/support/allocation_counter.hpp"
 #include "transport/wire/wire.hpp"
@@ -124,7 +126,8 @@ TEST_CASE("a byte that a node alters after it has verified a piece is found by i
   from.piece(piece)[777] ^= std::byte{1};
   region.publish(piece, checksum);
   REQUIRE(p.ends(o));
-  CHECK(o.code() == errc::checksum_mismatch);
+  REQUIRE(o.code() == errc::checksum_mismatch);
+  CHECK(o.outcome().error().text().starts_with(fmt::format("piece {} from node ", piece)));
   CHECK(p.left->ep->statistics().links_broken + p.right->ep->statistics().links_broken == 0);
   CHECK(p.left->ep->statistics().requests_sent == 2);  // it was ordered once more
   from.piece(piece)[777] ^= std::byte{1};

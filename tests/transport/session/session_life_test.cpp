@@ -338,13 +338,16 @@ TEST_CASE("a peer that comes back with a new incarnation has forgotten all", "[r
   b = std::make_unique<node>(*w, hasty(2, 6), at);
   b->knows(a);
   REQUIRE(w->until([&] { return !a.to(2).connected(traffic_class::call); }));
-  call unsent;
+  call unsent, question;
   REQUIRE(unsent.start(a, 2, 2).has_value());
-  REQUIRE(w->until([&] { return before.ends == 1 && unsent.ends == 1; }));
+  REQUIRE(question.start(a, 2, 4, 8, traffic_class::urgent).has_value());
+  REQUIRE(w->until([&] { return before.ends == 1 && unsent.ends == 1 && question.ends == 1; }));
   CHECK(before.outcome == errc::peer_rebooted);
   CHECK(before.reached);
-  CHECK(unsent.outcome == errc::peer_rebooted);
-  CHECK_FALSE(unsent.reached);
+  CHECK(unsent.answered());  // it is for the service, and never left before
+  CHECK(b->in.seen.size() == 1);
+  CHECK(question.outcome == errc::peer_rebooted);  // it is for the life that was asked
+  CHECK_FALSE(question.reached);
   REQUIRE(a.in.losses.size() == 1);
   CHECK(a.in.losses[0] == errc::peer_rebooted);
   CHECK(a.to(2).peer_incarnation() == 6);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "tests/transport/session/worlds.hpp"
 #include "transport/session/named_rails.hpp"
@@ -12,11 +13,12 @@ namespace network {
 /// The rails of one host on two networks, as one.
 class split_rail final : public rail {
  public:
-  split_rail(sim_network& messages, sim_network& bulk, sim_executor& home, std::uint32_t host, bulk_use use)
-      : messages_(messages, home, host), bulk_(bulk, home, host), both_(use) {
-    both_.add("msg", messages_).value();
-    both_.add("fast", bulk_).value();
+  split_rail(std::unique_ptr<rail> messages, std::unique_ptr<rail> bulk, bulk_use use)
+      : messages_(std::move(messages)), bulk_(std::move(bulk)), both_(use) {
+    both_.add("msg", *messages_).value();
+    both_.add("fast", *bulk_).value();
   }
+  rail& fast() noexcept { return *bulk_; }
 
   status listen(const std::string& address, accept_events& events) noexcept override {
     return both_.listen(address, events);
@@ -28,13 +30,14 @@ class split_rail final : public rail {
     both_.connect(address, waiter);
   }
   void cancel_connect(connect_events& waiter) noexcept override { both_.cancel_connect(waiter); }
+  memory_registrar* registrar(std::size_t number) noexcept override { return both_.registrar(number); }
   std::size_t open() const noexcept override { return both_.open(); }
   task<void> all_closed() override { return both_.all_closed(); }
   named_rails* parts() noexcept override { return both_.parts(); }
 
  private:
-  sim_rail messages_;
-  sim_rail bulk_;
+  std::unique_ptr<rail> messages_;
+  std::unique_ptr<rail> bulk_;
   named_rails both_;
 };
 
@@ -54,7 +57,8 @@ class split_world : public virtual_world {
   sim_network fast;
 
   std::unique_ptr<rail> make_rail(node_id node) override {
-    return std::make_unique<split_rail>(net, fast, clock, static_cast<std::uint32_t>(node), use_);
+    const auto host = static_cast<std::uint32_t>(node);
+    return std::make_unique<split_rail>(std::make_unique<sim_rail>(net, clock, host), make_fast(host), use_);
   }
   std::string address(node_id node) const override {
     const std::string place = sim_network::address_of(static_cast<std::uint32_t>(node));
@@ -74,6 +78,11 @@ class split_world : public virtual_world {
   /// Nothing of what nodes 1 and 2 send over a network arrives, until `until` of the world's time.
   static void block(sim_network& network, nanoseconds until) {
     network.path(1, 2).blocked_until = network.path(2, 1).blocked_until = until;
+  }
+
+ protected:
+  virtual std::unique_ptr<rail> make_fast(std::uint32_t host) {
+    return std::make_unique<sim_rail>(fast, clock, host);
   }
 
  private:

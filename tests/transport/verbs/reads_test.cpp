@@ -179,6 +179,24 @@ TEST_CASE("registered memory stays registered when its device has failed and was
   end(r.w, std::move(own));
 }
 
+TEST_CASE("registered memory may end while its device is opened again") {
+  readers r;
+  for (int steps = 0; steps < 60; ++steps) {
+    registered_memory owned = registered(r.w, *r.p().right, r.store.memory());
+    const auto region = r.p().exposed(r.store.memory());
+    REQUIRE(r.pulls(region));
+    r.w.devices.fail_device(2);
+    const auto g = r.p().begin_pull(region.descriptor(), 0, r.local.memory());
+    r.w.pass(steps * 40us);
+    INFO("steps " << steps);
+    end(r.w, std::move(owned));
+    REQUIRE(r.w.until([&] { return g.done(); }));
+    REQUIRE(g->has_value());
+    CHECK(r.local.holds(r.store.memory()));
+  }
+  REQUIRE(r.w.until([&] { return is_idle(r.p()); }));
+}
+
 TEST_CASE("a device that refuses a READ in the middle of a list costs its link, and no byte") {
   readers r;
   const auto region = r.p().exposed(r.store.memory());

@@ -201,3 +201,25 @@ TEST_CASE("services that hold what has arrived do not stop what comes next") {
   for (auto& c : calls) CHECK(c->answered());
   CHECK(f.right().in.damaged == 0);
 }
+
+TEST_CASE("what the interface below a verbs rail tells of itself is passed on") {
+  struct hearer final : accept_events {
+    void on_accepted(transport::link&) noexcept override {}
+    void on_interface_hint(bool usable) noexcept override { hints.push_back(usable); }
+    std::vector<bool> hints;
+  } heard;
+  fake_verbs_world w;
+  sim_rail below(w.net, w.clock, 1);
+  const auto devices = w.devices.api(w.clock, 1);
+  verbs_rail rail(w.clock, *devices, below, w.options);
+  below.hint(false);  // nobody listens
+  REQUIRE(rail.listen(w.address(1), heard).has_value());
+  below.hint(false);
+  below.hint(true);
+  w.run_out();
+  CHECK(heard.hints == std::vector<bool>{false, true});
+  rail.stop_listening();
+  below.hint(false);
+  w.run_out();
+  CHECK(heard.hints.size() == 2);
+}

@@ -156,6 +156,8 @@ class list_reader {
 
   std::string read_address(const part& from, std::size_t number, std::size_t rail) {
     const std::string& spelled = from.all[number];
+    if (spelled.starts_with("verbs://"))
+      throw range_mistake{from.at, fmt::format("'{}': gossip goes by UDP, so leave out verbs://", spelled)};
     const auto address = socket_address::parse(with_port(spelled, options_.default_port));
     if (!address)
       throw range_mistake{from.at, fmt::format("'{}' is no address: {}", spelled, address.error().text())};

@@ -12,9 +12,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::array all_profiles{fault_profile::none, fault_profile::light, fault_profile::swarm};
-constexpr std::array all_workloads{workload::mixed,  workload::plain,  workload::ship,
-                                   workload::gossip, workload::agree,  workload::revoke,
-                                   workload::bulk,   workload::groups, workload::rails};
+constexpr std::array all_workloads{workload::mixed, workload::plain,  workload::ship, workload::gossip,
+                                   workload::agree, workload::revoke, workload::bulk, workload::groups,
+                                   workload::rails, workload::verbs};
 
 }  // namespace
 
@@ -140,13 +140,15 @@ std::string_view to_string(workload work) {
     case workload::bulk: return "bulk";
     case workload::groups: return "groups";
     case workload::rails: return "rails";
+    case workload::verbs: return "verbs";
   }
   return "?";
 }
 
 plan draw_plan(const plan_options& options) {
-  if (options.work == workload::gossip || options.work == workload::rails || has_no_seeds(options.work))
-    return {options.seed, options.hosts, {}, options.work, options.faults};
+  const bool drawn_later = options.work == workload::gossip || options.work == workload::rails ||
+                           options.work == workload::verbs || has_no_seeds(options.work);
+  if (drawn_later) return {options.seed, options.hosts, {}, options.work, options.faults};
   draft d(options);
   draw_world(d);
   draw_groups(d);

@@ -24,6 +24,7 @@ enum class workload : std::uint8_t {
   bulk,    ///< like `mixed`, with fewer broadcasts, of which every other one has bulk data
   groups,  ///< deaths at each step in the life of small groups, and stories of their ends; likewise
   rails,   ///< endpoints with several rails that fail, instead of nodes
+  verbs,   ///< likewise, and some rails are made by RDMA devices, which fail
 };
 
 /// True if every seed of the workload is the same.
@@ -40,8 +41,9 @@ struct plan {
   std::uint64_t seed = 0;  ///< for the network's random draws during the run
   std::uint32_t hosts = 16;
   std::vector<plan_event> events;
-  workload work = workload::mixed;  ///< without events for `gossip`, `rails`, and where `has_no_seeds`
-  fault_profile faults = fault_profile::swarm;  ///< for `gossip` and `rails`
+  workload work =
+      workload::mixed;  ///< without events for `gossip`, `rails`, `verbs`, and where `has_no_seeds`
+  fault_profile faults = fault_profile::swarm;  ///< for `gossip`, `rails` and `verbs`
 };
 
 struct plan_options {

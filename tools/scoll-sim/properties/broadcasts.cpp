@@ -55,6 +55,15 @@ void not_reached_did_not(const broadcast_record& b, violations& found) {
   }
 }
 
+/// A request that has not left its sender is for the next life of a member that reboots.
+void a_reboot_ends_nothing_unsent(const broadcast_record& b, violations& found) {
+  for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
+    const bool unsent = b.account.state(rank) == member_state::not_reached;
+    if (unsent && b.account.why(rank).what == errc::peer_rebooted)
+      report(found, "a reboot ends nothing unsent", b, fmt::format("rank {} was not asked", rank));
+  }
+}
+
 /// A member whose state is known when the await ends does not begin to execute later. After an acknowledged
 /// abort no member executes any more.
 void nothing_begins_afterwards(const broadcast_record& b, violations& found) {
@@ -280,6 +289,7 @@ void check_result(const broadcast_record& b, const cluster& c, violations& found
   check_broadcast_times(b, c, found);
   executed_did(b, found);
   not_reached_did_not(b, found);
+  a_reboot_ends_nothing_unsent(b, found);
   nothing_begins_afterwards(b, found);
   excluded_did_not(b, found);
   too_much_is_refused(b, found);

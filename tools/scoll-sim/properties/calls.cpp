@@ -36,6 +36,21 @@ void the_answer_is_true(const errand_record& r, violations& found) {
   if (!r.failure && !r.may_have_executed) report(found, "the answer is true", r, "a success never executed");
 }
 
+/// True if the call failed with the error of a haul's transfer.
+bool failed_by_its_transfer(const errand_record& r, const cluster& c) {
+  const std::uint64_t of = r.number > errands::first_relayed ? r.number - errands::first_relayed : r.number;
+  const auto found = c.calls().hauls().find(of);
+  if (found == c.calls().hauls().end()) return false;
+  return std::any_of(found->second.transfers.begin(), found->second.transfers.end(),
+                     [&](const transfer_record& t) { return !t.outcome && r.failure == t.outcome.error(); });
+}
+
+/// A call that has not left its caller is for the next life of a node that reboots.
+void a_reboot_ends_no_unsent_call(const errand_record& r, const cluster& c, violations& found) {
+  if (r.failure != errc::peer_rebooted || r.may_have_executed || failed_by_its_transfer(r, c)) return;
+  report(found, "a reboot ends no unsent call", r, "it did");
+}
+
 /// Without faults, a notification that was accepted and has no deadline is handled.
 void what_is_taken_is_handled(const errand_record& r, cluster& c, violations& found) {
   if (!has(r.behaviour, errand_bit::notify) || r.failure || r.deadline.count() != 0 || !c.faults().empty())
@@ -66,15 +81,6 @@ void ends_by_its_deadline(const errand_record& r, const cluster& c, violations& 
   if (r.took > allowance(c, r.from->host, r.deadline, r.began, r.ended))
     report(found, "a call ends by its deadline", r,
            fmt::format("took {} us of {} us", r.took.count() / 1000, r.deadline.count() / 1000));
-}
-
-/// True if the call failed with the error of a haul's transfer.
-bool failed_by_its_transfer(const errand_record& r, const cluster& c) {
-  const std::uint64_t of = r.number > errands::first_relayed ? r.number - errands::first_relayed : r.number;
-  const auto found = c.calls().hauls().find(of);
-  if (found == c.calls().hauls().end()) return false;
-  return std::any_of(found->second.transfers.begin(), found->second.transfers.end(),
-                     [&](const transfer_record& t) { return !t.outcome && r.failure == t.outcome.error(); });
 }
 
 /// The group that a call was made through, or null.
@@ -187,13 +193,10 @@ void transfers_within_bounds(life& l, std::uint32_t hosts, violations& found) {
   });
 }
 
-/// True if the caller is a client that may fail: the server has no place for it, or has rebooted since the
-/// client last heard of it, which nobody has told the client.
+/// True if the caller is a client that may fail: the server has no place for it.
 bool is_excused_client(const errand_record& r, const cluster& c) {
   if (!c.guests().contain(r.from->host) || r.may_have_executed || r.begun != 0) return false;
-  const bool no_place =
-      r.failure == errc::busy && r.failure.text().find("clients have a place") != std::string_view::npos;
-  return no_place || r.failure == errc::peer_rebooted;
+  return r.failure == errc::busy && r.failure.text().find("clients have a place") != std::string_view::npos;
 }
 
 }  // namespace
@@ -220,6 +223,7 @@ void check_calls(const cluster& c, violations& found) {
       continue;
     }
     the_answer_is_true(r, found);
+    a_reboot_ends_no_unsent_call(r, c, found);
     what_is_taken_is_handled(r, mutable_cluster, found);
     arrives_as_it_was_sent(r, found);
     ends_by_its_deadline(r, mutable_cluster, found);

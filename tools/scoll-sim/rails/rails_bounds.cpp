@@ -20,6 +20,7 @@ nanoseconds rails_bounds::in_weather(const rails_call& c) const noexcept {
     case rails_weather::lonely:
     case rails_weather::hinted:
       return c.what.klass == transport::traffic_class::bulk ? longest_bulk_in_gentle : longest_in_gentle;
+    case rails_weather::devices: return longest_with_devices;
     case rails_weather::pauses: return seconds(9);
     case rails_weather::switched:
     case rails_weather::returned: return longest_at_return;

@@ -39,6 +39,8 @@ class rails_bounds {
   /// The number of rails between two hosts that failed while one of them stood still, or shortly before.
   std::size_t failing_rails(std::uint32_t a, std::uint32_t b, const rails_fault& still) const noexcept;
   static constexpr nanoseconds longest_bulk_in_gentle = std::chrono::milliseconds(800);
+  /// Retries of a device end after half a second, and a connection takes some calls to devices.
+  static constexpr nanoseconds longest_with_devices = std::chrono::seconds(1);
   static constexpr nanoseconds longest_in_storm = std::chrono::seconds(4);
   /// All paths are tried anew a second after the connected ones have fallen silent.
   static constexpr nanoseconds longest_at_return = std::chrono::seconds(2);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "tools/scoll-sim/rails/rails_host.hpp"
+#include "tools/scoll-sim/verbs/draw_devices.hpp"
 
 namespace scoll::sim {
 namespace {
@@ -92,6 +93,13 @@ void each_pair(const rails_fault& f, const rails_plan& p, Use&& use) {
 
 }  // namespace
 
+bool is_near_fault(const rails_plan& p, nanoseconds now) noexcept {
+  const auto is_near = [now](const auto& f) {
+    return now >= f.at - milliseconds(300) && now <= f.until + milliseconds(500);
+  };
+  return std::ranges::any_of(p.faults, is_near) || std::ranges::any_of(p.device_faults, is_near);
+}
+
 rails_plan draw_rails(const plan& p) {
   draws random(p.seed, "rails");
   rails_plan drawn;
@@ -117,20 +125,25 @@ rails_plan draw_rails(const plan& p) {
     drawn.transfers = false;
     std::ranges::fill(drawn.ps_per_byte, 80);
   }
+  if (p.work == workload::verbs) draw_devices(p, drawn);
   std::ranges::sort(drawn.faults, {}, &rails_fault::at);
+  std::ranges::stable_sort(drawn.device_faults, {}, &device_fault::at);
   std::ranges::sort(drawn.hints, {}, &rails_hint::at);
   drawn.faults_end = begin + seconds(8);
   for (const rails_fault& f : drawn.faults) drawn.faults_end = std::max(drawn.faults_end, f.until);
+  for (const device_fault& f : drawn.device_faults) drawn.faults_end = std::max(drawn.faults_end, f.until);
   for (const rails_hint& h : drawn.hints) drawn.faults_end = std::max(drawn.faults_end, h.at + seconds(1));
   return drawn;
 }
 
 std::string describe(const rails_plan& p) {
-  constexpr std::string_view weathers[]{"calm",     "pauses", "gentle",   "flapping", "storm",
-                                        "altered",  "uneven", "crossed",  "switched", "restless",
-                                        "opposite", "lonely", "returned", "claimed",  "hinted"};
+  constexpr std::string_view weathers[]{"calm",     "pauses",  "gentle",   "flapping", "storm",    "altered",
+                                        "uneven",   "crossed", "switched", "restless", "opposite", "lonely",
+                                        "returned", "claimed", "hinted",   "devices"};
   constexpr std::string_view kinds[]{"cut",  "block", "block_out", "half_open", "lose_all", "refuse",
                                      "slow", "stall", "block_in",  "alter",     "narrow"};
+  constexpr std::string_view device_kinds[]{"port_down",    "port_silent", "fails",      "away",
+                                            "post_refused", "unheard",     "slow_calls", "memory_refused"};
   std::string text =
       fmt::format("{}: {} hosts with {} rails{}\n", weathers[static_cast<std::size_t>(p.weather)], p.hosts,
                   p.rails, p.calls_one_way ? ", of which the first one calls" : "");
@@ -140,10 +153,27 @@ std::string describe(const rails_plan& p) {
     text += fmt::format("{:>6} to {:>6} ms: {} on rail {} of {}\n", f.at / milliseconds(1),
                         f.until / milliseconds(1), kinds[static_cast<std::size_t>(f.kind)], f.rail,
                         f.all_hosts ? "all hosts" : fmt::format("host {}", f.host));
+  for (std::size_t rail = 0; rail < p.by_rdma.size(); ++rail)
+    if (p.by_rdma[rail]) text += fmt::format("rail {} is made by RDMA\n", rail);
+  for (const device_fault& f : p.device_faults)
+    text += fmt::format("{:>6} to {:>6} ms: {} of rail {} of host {}\n", f.at / milliseconds(1),
+                        f.until / milliseconds(1), device_kinds[static_cast<std::size_t>(f.kind)], f.rail,
+                        f.host);
   for (const rails_hint& h : p.hints)
     text += fmt::format("{:>6} ms: rail {} of host {} says that it is {}{}\n", h.at / milliseconds(1), h.rail,
                         h.host, h.usable ? "back" : "down", h.is_true ? "" : ", for no reason");
   return text;
+}
+
+void set_speeds(testing::sim_network& network, const rails_plan& p) {
+  if (!p.transfers) return;
+  const std::uint32_t places = p.hosts * p.rails;
+  for (std::uint32_t from = 0; from < places; ++from) {
+    for (std::uint32_t to = 0; to < places; ++to) {
+      network.path(from, to).model.ps_per_byte =
+          std::max(p.ps_per_byte[from / p.hosts], p.ps_per_byte[to / p.hosts]);
+    }
+  }
 }
 
 void carry_out(const rails_fault& f, testing::sim_network& network, const rails_plan& p) {

@@ -9,6 +9,7 @@
 #include "scoll/coro/time.hpp"
 #include "tools/scoll-sim/plan/draws.hpp"
 #include "tools/scoll-sim/plan/plan.hpp"
+#include "tools/scoll-sim/verbs/device_fault.hpp"
 #include "transport/sim/sim_network.hpp"
 
 namespace scoll::sim {
@@ -30,6 +31,7 @@ enum class rails_weather : std::uint8_t {
   returned,  ///< a rail is back after a long time, and at once the other one falls silent
   claimed,   ///< a second server claims the id of one that is there, while rails fail one at a time
   hinted,    ///< an interface tells that it is down, and that it is back, and others tell so for no reason
+  devices,   ///< RDMA devices of one rail at a time fail, and have time to come back
 };
 
 enum class rails_fault_kind : std::uint8_t {
@@ -83,13 +85,18 @@ struct rails_plan {
   std::optional<std::uint32_t> claimed;
   /// A host that nobody reaches for longer than anybody waits.
   std::optional<std::uint32_t> cut_off;
-  bool transfers = false;  ///< class bulk moves memory
+  bool transfers = false;                   ///< class bulk moves memory
+  std::vector<bool> by_rdma;                ///< by rail; empty: none is
+  std::vector<device_fault> device_faults;  ///< in the order of their times
   /// By rail; slow ones only if there are transfers.
   std::vector<std::uint64_t> ps_per_byte;
   std::vector<rails_fault> faults;
   std::vector<rails_hint> hints;
   nanoseconds faults_end{0};
 };
+
+/// True shortly before a fault, during it, and for a while after it.
+bool is_near_fault(const rails_plan& p, nanoseconds now) noexcept;
 
 rails_plan draw_rails(const plan& p);
 /// Draws one of the kinds of runs from `altered` on, in most seeds, in place of what has been drawn.
@@ -101,6 +108,9 @@ std::string describe(const rails_plan& p);
 /// When the first fault begins, and how long rails have to recover after one.
 inline constexpr nanoseconds first_rails_fault = std::chrono::seconds(2);
 inline constexpr nanoseconds rails_respite = std::chrono::seconds(15);
+
+/// Gives the rails their different speeds, if there are transfers.
+void set_speeds(testing::sim_network& network, const rails_plan& p);
 
 /// Lets a fault begin. Faults end by themselves.
 void carry_out(const rails_fault& f, testing::sim_network& network, const rails_plan& p);

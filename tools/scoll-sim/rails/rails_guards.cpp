@@ -13,7 +13,7 @@ using testing::sim_handshake;
 
 rails_guards::rails_guards(std::uint64_t seed, const rails_plan& p) : plan_(p) {
   draws random(seed, "rails guards");
-  if (!random.chance(1, 3)) return;
+  if (!random.chance(1, 3) || !p.by_rdma.empty()) return;  // RDMA carries in the clear
   const auto rounds = static_cast<std::uint32_t>(random.between(1, sim_handshake::most_rounds));
   const auto bytes = static_cast<std::uint32_t>(random.magnitude(32, 4'000));
   const std::uint32_t hosts = p.hosts + p.claimed.has_value();

@@ -23,6 +23,21 @@ std::byte pattern(std::uint64_t number, std::size_t at) noexcept {
   return static_cast<std::byte>(number * 31 + at * 7);
 }
 
+/// Few places and slabs, so that links wait for them, and none of the patience that would hide a message without a
+/// place.
+transport::verbs_options scarce_verbs() {
+  transport::verbs_options o;
+  o.receive_slots = 256;
+  o.link_slots = 16;
+  o.send_slabs = 64;
+  o.rnr_retry = 0;
+  o.read_depth = 3;
+  o.read_bytes = 20'000;
+  o.read_slabs = 8;
+  o.read_slab_bytes = 131'072;
+  return o;
+}
+
 }  // namespace
 
 void rails_call::heard(exchange& e, transport::reply_event& event) noexcept {
@@ -40,8 +55,12 @@ rails_host::rails_host(testing::sim_world& world, testing::sim_network& network,
   for (std::size_t i = 0; i < who.rails; ++i) {
     const std::uint32_t at = who.claims ? place(0, who.rails, who.hosts) + static_cast<std::uint32_t>(i)
                                         : place(who.host, i, who.hosts);
-    transport::rail& each = rails_.emplace_back(network, home, at);
-    set_.add(std::to_string(i), each, {.listen = testing::sim_network::address_of(at)}).value();
+    one_rail& each = rails_.emplace_back(network, home, at);
+    if (!who.devices.empty() && who.devices[i]) {
+      each.devices = who.devices[i](home);
+      each.by_rdma = std::make_unique<transport::verbs_rail>(home, *each.devices, each.below, scarce_verbs());
+    }
+    set_.add(std::to_string(i), each.top(), {.listen = testing::sim_network::address_of(at)}).value();
   }
   transport::endpoint_options options;
   options.self = who.claims.value_or(who.host) + 1;
@@ -69,8 +88,13 @@ void rails_host::introduce(bool misled) {
 
 std::size_t rails_host::open() const noexcept {
   std::size_t sum = 0;
-  for (const testing::sim_rail& each : rails_) sum += each.open();
+  for (const one_rail& each : rails_) sum += (each.by_rdma ? each.by_rdma->open() : each.below.open());
   return sum;
+}
+
+transport::verbs_statistics rails_host::links_by_rdma(std::size_t number) const noexcept {
+  const auto& rail = rails_[number].by_rdma;
+  return rail == nullptr ? transport::verbs_statistics{} : rail->statistics();
 }
 
 void rails_host::begin(rails_call& call, std::size_t payload_bytes) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,6 +17,8 @@
 #include "transport/session/rails/rail_set.hpp"
 #include "transport/sim/sim_network.hpp"
 #include "transport/sim/sim_world.hpp"
+#include "transport/verbs/verbs_api.hpp"
+#include "transport/verbs/verbs_rail.hpp"
 
 namespace scoll::sim {
 
@@ -48,6 +51,8 @@ class rails_call final : public transport::exchange {
 /// A host with an endpoint on several rails, and the service on it, which answers each request with its number.
 class rails_host final : public transport::endpoint_events {
  public:
+  using devices_of_host =
+      std::vector<std::function<std::shared_ptr<transport::verbs_api>(testing::sim_executor&)>>;
   struct particulars {
     std::uint32_t host;
     std::uint32_t hosts;  ///< that belong to the cluster
@@ -57,6 +62,7 @@ class rails_host final : public transport::endpoint_events {
         std::nullopt;  ///< the host whose id it has, though that is another one
     std::shared_ptr<transport::link_security> security{};  ///< null: its connections prove nothing
     bool visited = false;                                  ///< by outsiders, who get few places
+    devices_of_host devices{};  ///< by rail; empty, or null where it is not by RDMA
   };
   rails_host(testing::sim_world& world, testing::sim_network& network, const particulars& who);
   ~rails_host();
@@ -71,7 +77,13 @@ class rails_host final : public transport::endpoint_events {
   void introduce(bool misled);
   void begin(rails_call& call, std::size_t payload_bytes);
   transport::session& to(std::uint32_t other) { return *wire->find(other + 1); }
-  testing::sim_rail& rail(std::size_t number) noexcept { return rails_[number]; }
+  testing::sim_rail& rail(std::size_t number) noexcept { return rails_[number].below; }
+  /// Null if the rail reads no memory by hardware.
+  transport::memory_registrar* registrar(std::size_t number) noexcept {
+    return rails_[number].top().registrar(0);
+  }
+  /// What has been made of a rail by RDMA.
+  transport::verbs_statistics links_by_rdma(std::size_t number) const noexcept;
   std::size_t open() const noexcept;
   /// Requests that wait to be cancelled.
   std::size_t kept() const noexcept { return kept_.size(); }
@@ -83,6 +95,19 @@ class rails_host final : public transport::endpoint_events {
   std::unique_ptr<transport::endpoint> wire;
 
  private:
+  /// A rail of the network, or one by RDMA that stands on it.
+  struct one_rail {
+    one_rail(testing::sim_network& network, testing::sim_executor& home, std::uint32_t at)
+        : below(network, home, at) {}
+    transport::rail& top() noexcept {
+      return by_rdma == nullptr ? static_cast<transport::rail&>(below) : *by_rdma;
+    }
+
+    testing::sim_rail below;
+    std::shared_ptr<transport::verbs_api> devices{};
+    std::unique_ptr<transport::verbs_rail> by_rdma{};
+  };
+
   void on_request(transport::request_view& request) noexcept override;
   void on_cancelled(transport::incoming& work, const transport::cancel_reason&) noexcept override;
   void on_session_lost(transport::session& peer, const error& reason) noexcept override;
@@ -90,7 +115,7 @@ class rails_host final : public transport::endpoint_events {
 
   particulars who_;
   std::vector<std::unique_ptr<transport::incoming>> kept_;
-  std::deque<testing::sim_rail> rails_;
+  std::deque<one_rail> rails_;
   transport::rail_set set_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 namespace scoll::sim {
@@ -40,6 +41,12 @@ void note_counts(const std::vector<std::unique_ptr<rails_host>>& hosts, coverage
     seen.saw(mark::landing_cut, count.landings_cut != 0);
     seen.saw(mark::cancel_held, count.cancels_held != 0);
   }
+}
+
+bool proves_for_long(const transport::session& s, nanoseconds time) noexcept {
+  return std::ranges::any_of(s.paths(), [time](const transport::path& each) {
+    return each.key() == transport::path_key{} && each.proof() > time;
+  });
 }
 
 std::string describe_paths(const transport::session& s, time_point now) {

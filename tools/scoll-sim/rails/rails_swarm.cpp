@@ -21,6 +21,7 @@
 #include "tools/scoll-sim/rails/rails_sightings.hpp"
 #include "tools/scoll-sim/rails/rails_transfers.hpp"
 #include "tools/scoll-sim/rails/rails_verdicts.hpp"
+#include "tools/scoll-sim/verbs/verbs_devices.hpp"
 
 namespace scoll::sim {
 namespace {
@@ -48,16 +49,9 @@ class rails_swarm {
         random_(p.seed, "rails calls") {
     world_.observe(observer);
     network_.common_path().model.latency = microseconds(static_cast<std::int64_t>(random_.between(5, 500)));
-    pace();
+    set_speeds(network_, plan_);
     for (std::uint32_t h = 0; h < plan_.hosts; ++h)
-      hosts_.push_back(std::make_unique<rails_host>(world_, network_,
-                                                    rails_host::particulars{h,
-                                                                            plan_.hosts,
-                                                                            plan_.rails,
-                                                                            plan_.transfers,
-                                                                            {},
-                                                                            guards_.made_for(h),
-                                                                            guards_.has_outsiders()}));
+      hosts_.push_back(std::make_unique<rails_host>(world_, network_, particulars_of(h)));
     if (plan_.claimed) claimant_.emplace(world_, network_, plan_, guards_.made_for_claimant());
     guards_.begin(world_, network_);
     for (std::uint32_t h = 0; h < plan_.hosts; ++h)
@@ -90,22 +84,12 @@ class rails_swarm {
           {std::string(property), fmt::format("{} ms: {}", world_.now() / milliseconds(1), what)});
   }
 
-  /// Rails of different speeds, if there are transfers.
-  void pace() {
-    if (!plan_.transfers) return;
-    const std::uint32_t places = plan_.hosts * plan_.rails;
-    for (std::uint32_t from = 0; from < places; ++from) {
-      for (std::uint32_t to = 0; to < places; ++to) {
-        network_.path(from, to).model.ps_per_byte =
-            std::max(plan_.ps_per_byte[from / plan_.hosts], plan_.ps_per_byte[to / plan_.hosts]);
-      }
-    }
-  }
-
-  bool near_fault() const noexcept {
-    return std::ranges::any_of(plan_.faults, [&](const rails_fault& f) {
-      return world_.now() >= f.at - milliseconds(300) && world_.now() <= f.until + milliseconds(500);
-    });
+  rails_host::particulars particulars_of(std::uint32_t host) {
+    rails_host::particulars who{host, plan_.hosts, plan_.rails, plan_.transfers};
+    who.security = guards_.made_for(host);
+    who.visited = guards_.has_outsiders();
+    who.devices = devices_.of(host);
+    return who;
   }
 
   void begin(const rails_fault& f) {
@@ -119,13 +103,15 @@ class rails_swarm {
     call();
     if (claimant_) claimant_->call();
     if (bulk_ && plan_.weather <= rails_weather::storm) burst();
-    if (transfers_ != nullptr && calling_) transfers_->begin(near_fault());
+    if (transfers_ != nullptr && calling_) transfers_->begin(is_near_fault(plan_, world_.now()));
     world_.run_until(world_.now() + rails_step);
     check_calls();
     if (claimant_) claimant_->check(hosts_, report_.found);
     if (transfers_ != nullptr) transfers_->check(bounds_.of_transfer());
     for (auto& h : hosts_) check_host(*h);
     hints_.pass(world_.now(), report_.found);
+    devices_.pass(world_.now());
+    devices_.check(report_.found);
     guards_.pass(world_.now());
     guards_.check(network_, hosts_, report_.found);
     verdicts_.check(world_.now(), report_.found);
@@ -227,7 +213,9 @@ class rails_swarm {
                fmt::format("node {}: {}", host, describe(h.wire->last_violation())));
     if (count.answers_missing != 0)
       violated("nobody waits for nothing", fmt::format("node {} waits for more than is worked at", host));
-    const bool still = plan_.weather == rails_weather::pauses || plan_.faults.empty();
+    // A link by RDMA that a host has left unanswered while it paused is told to be over.
+    const bool still = (plan_.weather == rails_weather::pauses && plan_.by_rdma.empty()) ||
+                       (plan_.faults.empty() && plan_.device_faults.empty());
     if (still && count.path_moves + count.path_suspicions + count.path_deaths + count.link_downs_sent != 0)
       violated("no work for nothing",
                fmt::format("node {}: {} moves, {} suspicions, {} deaths", host, count.path_moves,
@@ -334,6 +322,7 @@ class rails_swarm {
     check_calls();
     if (!calls_.empty()) late(calls_.front());
     if (transfers_ != nullptr) transfers_->close();
+    devices_.check_at_rest(hosts_, report_.found);
     for (auto& h : hosts_) {
       if (h->kept() != 0)
         violated("every cancel is heard",
@@ -347,11 +336,13 @@ class rails_swarm {
   /// A healed rail is used again.
   void prefers_the_first(rails_host& h) {
     // After altered bytes, connections may break so often that a rail is trusted again only a minute later.
-    constexpr rails_weather all_heals[]{rails_weather::gentle, rails_weather::uneven, rails_weather::switched,
-                                        rails_weather::lonely, rails_weather::returned};
+    constexpr rails_weather all_heals[]{rails_weather::gentle,   rails_weather::uneven,
+                                        rails_weather::switched, rails_weather::lonely,
+                                        rails_weather::returned, rails_weather::devices};
     if (std::ranges::find(all_heals, plan_.weather) == std::end(all_heals)) return;
     h.wire->sessions([&](transport::session& s) {
       if (!s.connected(traffic_class::call)) return;
+      if (plan_.weather == rails_weather::devices && proves_for_long(s, calm_before_end / 2)) return;
       const transport::path_key key = s.path_of(traffic_class::call);
       if (key != transport::path_key{})
         violated("a healed rail is used again",
@@ -383,6 +374,7 @@ class rails_swarm {
   void note_what_was_seen() {
     note_counts(hosts_, report_.seen);
     guards_.note_seen(report_.seen);
+    devices_.note_seen(hosts_, report_.seen);
     report_.seen.saw(mark::memory_moved, transfers_ != nullptr && transfers_->done() != 0);
   }
 
@@ -405,6 +397,8 @@ class rails_swarm {
         return result;
       }
     }
+    devices_.check_at_end(result.found);
+    if (!result.found.empty()) return result;
     if (claimant_ && claimant_->open() != 0) {
       result.found.push_back({"every life ends", "connections of the second server are left"});
       return result;
@@ -424,6 +418,7 @@ class rails_swarm {
   testing::sim_network network_;
   draws random_;
   rails_bounds bounds_{plan_};
+  verbs_devices devices_{network_, plan_};
   bool bulk_ = false;
   bool calling_ = true;
   bool finished_ = false;

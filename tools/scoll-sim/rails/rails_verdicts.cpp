@@ -24,10 +24,14 @@ constexpr std::uint32_t hosts_wanted = 3;
 
 /// Pieces that are to be altered are so when they are sent, however late.
 bool rails_verdicts::disturbed(std::uint32_t host, std::uint32_t rail, nanoseconds now) const noexcept {
-  return std::ranges::any_of(plan_.faults, [&](const rails_fault& f) {
-    const bool over = f.kind != rails_fault_kind::alter && now > f.until + consequences;
-    return f.touches(host, rail) && f.at <= now && !over;
-  });
+  const auto by_device = [&](const device_fault& f) {
+    return f.touches(host, rail) && f.at <= now && now <= f.until + consequences;
+  };
+  return std::ranges::any_of(plan_.device_faults, by_device) ||
+         std::ranges::any_of(plan_.faults, [&](const rails_fault& f) {
+           const bool over = f.kind != rails_fault_kind::alter && now > f.until + consequences;
+           return f.touches(host, rail) && f.at <= now && !over;
+         });
 }
 
 /// True if nothing has happened to the rail, nor to any rail of one of the peers.

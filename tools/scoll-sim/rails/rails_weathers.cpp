@@ -40,6 +40,21 @@ class weather_maker {
     }
   }
 
+  /// Two of three switches fail, and the same two once more. When they are back, connections by the rails that
+  /// have failed less have taken all places, and must give way.
+  void crowd() {
+    plan_.weather = rails_weather::switched;
+    draw_hosts(2, 4);
+    plan_.rails = 3;
+    plan_.ps_per_byte.resize(plan_.rails, plan_.ps_per_byte.back());
+    for (int i = 0; i < 2; ++i) {
+      const nanoseconds lasts = time_of(random_.between(3'000, 8'000));
+      const auto kind = random_.chance(1, 2) ? rails_fault_kind::block : rails_fault_kind::refuse;
+      for (const std::uint32_t rail : {0U, 1U}) add(kind, lasts, 0, rail, true);
+      pass(lasts + rails_respite);
+    }
+  }
+
  private:
   void draw_hosts(std::uint32_t least, std::uint32_t most) {
     plan_.hosts = std::min(static_cast<std::uint32_t>(random_.between(least, most)), most_hosts_);
@@ -201,10 +216,13 @@ void draw_other_weather(const plan& p, rails_plan& drawn) {
                                   rails_weather::lonely,   rails_weather::returned, rails_weather::claimed};
   draws hints(p.seed, "rails hints");
   const bool hinted = hints.chance(1, 10);
+  draws places(p.seed, "rails places");
+  const bool crowded = places.chance(1, 20);
   const rails_weather which = hinted ? rails_weather::hinted : random.one_of(kinds);
   drawn.faults.clear();
   drawn.calls_one_way = random.chance(1, 4);
-  weather_maker(drawn, random, p.hosts).make(which);
+  weather_maker maker(drawn, random, p.hosts);
+  crowded ? maker.crowd() : maker.make(which);
 }
 
 }  // namespace scoll::sim

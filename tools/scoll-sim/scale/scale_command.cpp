@@ -18,6 +18,7 @@ namespace scoll::sim {
 namespace {
 
 constexpr std::uint32_t most_bulk_nodes = 256;
+constexpr std::uint32_t most_bulk_pieces = 4096;
 
 testing::sim_link_model wire_of(const scale_arguments& a) {
   testing::sim_link_model wire = scale_wire();
@@ -67,7 +68,7 @@ int run_bulk_scales(const scale_arguments& a, bool json) {
       throw std::runtime_error(
           fmt::format("--bulk takes up to {} nodes, all of whom may connect to all others", most_bulk_nodes));
     }
-    const bulk_scale_report report = run_bulk_scale(nodes, bulk_wire(), {1, 8, 64});
+    const bulk_scale_report report = run_bulk_scale(nodes, bulk_wire(), a.pieces);
     for (const bulk_scale_row& row : report.rows) {
       std::fputs((json ? bulk_scale_json(row) : bulk_scale_line(row)).c_str(), stdout);
       all_ok = all_ok && row.ok();
@@ -107,10 +108,15 @@ void add_scale_options(CLI::App& app, scale_arguments& a) {
   app.add_flag("--revoke", a.revoke,
                "for --scale: the LogP model of a revoke instead of broadcasts, with L and o in whole o")
       ->group(group);
-  app.add_flag(
-         "--bulk", a.bulk,
-         "for --scale: broadcasts with 1, 8 and 64 pieces of bulk data, by every plan, against the model "
-         "with the costs that the root measures; up to 256 nodes")
+  app.add_flag("--bulk", a.bulk,
+               "for --scale: broadcasts with bulk data, by every plan, against the model with the costs that "
+               "the root "
+               "measures; up to 256 nodes")
+      ->group(group);
+  app.add_option("--bulk-pieces", a.pieces, "for --bulk: the numbers of pieces of 64 KiB")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint32_t{1}, most_bulk_pieces))
       ->group(group);
   app.add_flag_callback(
          "--bulk-all",

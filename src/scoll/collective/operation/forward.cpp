@@ -94,7 +94,7 @@ void operation::forward() {
   nanoseconds measured{0};
   for (child& c : children_.all()) {
     const transport::session* const to = send_to(c);
-    if (to == nullptr) continue;
+    if (to == nullptr || !subject_.is_root()) continue;
     slowest = std::max(slowest, round_trip_to(engine_->options_, *to));
     measured = std::max(measured, to->rtt().safe());
   }

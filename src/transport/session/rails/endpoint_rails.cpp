@@ -32,8 +32,9 @@ std::string words_for(std::string_view rail) {
 endpoint::endpoint(executor& ex, const rail_set& rails, endpoint_options options, endpoint_events& events,
                    std::shared_ptr<endpoint_buffers> buffers)
     : endpoint(ex, first_of(rails), std::move(options), events, std::move(buffers)) {
+  if (rails.size() == 1 && named_ != nullptr) return;  // its transports are the rails
   rails_ = &rails;
-  named_ = nullptr;  // the first rail of a set is one rail, whatever it consists of
+  named_ = nullptr;  // one rail of several is one rail, whatever it consists of
   expect_guarding_rails();
 }
 

@@ -209,6 +209,10 @@ bool lane::holds_front(const carrier& c) noexcept {
                              : (retained_.front().handed_to_ & ~stripes::large) == c.mark() && c.mark() != 0;
 }
 
+std::uint64_t lane::old_front(const carrier& of) noexcept {
+  return holds_front(of) && retained_.front().header().sequence == oldest_ ? oldest_ : 0;
+}
+
 bool lane::is_segment(const message& m) noexcept {
   return m.header_.payload_bytes > placed_payload_bytes;
 }

@@ -28,6 +28,7 @@ constexpr nanoseconds standby_probe_interval = std::chrono::seconds(5);
 constexpr std::uint32_t patience_of_bulk = 4;
 constexpr std::uint32_t patience_on_good_path = 6;
 constexpr int round_trips_to_connect = 4;
+constexpr int attempts_in_grace = 3;
 
 std::int64_t milliseconds_of(nanoseconds time) noexcept {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
@@ -255,6 +256,15 @@ void session::probe_paths() noexcept {
   });
 }
 
+/// The time in which the peer's host must answer the first packet of a connection. Where packets are lost, round
+/// trips take long and vary much; then several attempts must fit into the grace, because a lost first packet is
+/// sent again only after a second.
+nanoseconds session::time_to_connect() const noexcept {
+  const nanoseconds shortest = round_trips_to_connect * rtt().least();
+  const nanoseconds share = endpoint_.options().reconnect_grace / attempts_in_grace;
+  return std::min(round_trips_to_connect * rtt().safe(), std::max(shortest, share));
+}
+
 /// Bulk goes where the control lane has found a way, and comes back to the path that it prefers.
 void session::watch_bulk_path() noexcept {
   lane* const bulk = lanes_[index(lane_id::bulk)].get();
@@ -277,8 +287,9 @@ void session::watch_bulk_path() noexcept {
   const nanoseconds waited = c.seen().looks * limits::watch_interval;
   const carrier* const beside = control.carrier_by(c.path());
   const bool shown = carries(c.path()) && beside->made_here();  // it shows the way from here
-  const bool slow =
-      (shown && c.seen().looks < patience_on_good_path) || waited < round_trips_to_connect * rtt().safe();
+  // Once its host has answered, the peer itself may be slow.
+  const nanoseconds patience = c.greeting() ? round_trips_to_connect * rtt().safe() : time_to_connect();
+  const bool slow = (shown && c.seen().looks < patience_on_good_path) || waited < patience;
   if (slow && carries(c.path())) return;
   c.seen().looks = 0;
   bulk->leave_path(c, {errc::connection_lost, "no connection, while another path answers"});

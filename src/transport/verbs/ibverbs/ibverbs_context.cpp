@@ -75,6 +75,7 @@ device_limits ibverbs_context::limits() {
   l.shared_receives = all.max_srq == 0 ? 0 : static_cast<std::uint32_t>(all.max_srq_wr);
   l.queue_pair_entries = static_cast<std::uint32_t>(all.max_qp_wr);
   l.reads_out = static_cast<std::uint8_t>(std::min(all.max_qp_init_rd_atom, 255));
+  l.ports = all.phys_port_cnt;
   l.reads_in = static_cast<std::uint8_t>(std::min(all.max_qp_rd_atom, 255));
   return l;
 }

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "tests/support/build.hpp"
-#include "tests/transport/memory/transfers.hpp"
+#include "tests/transport/session/rails/bulk_paths.hpp"
 #include "tests/transport/session/split_world.hpp"
 
 // Two transports by name, one for messages and one that bulk prefers: what becomes of bulk data when the
@@ -10,9 +10,6 @@
 using namespace transfers;
 
 namespace {
-
-constexpr path_key by_net{0, 0};
-constexpr path_key by_fast{1, 1};
 
 class preferring_world final : public split_world {
  public:
@@ -23,30 +20,6 @@ status begin(call& c, endpoint& from, node_id to) {
   c.number = to;
   c.want_bytes = 8;
   return from.find(to)->request(c, traffic_class::call, compose(from, {c.number, 8, 1}, 8), c.capacity);
-}
-
-path_key bulk_path(two& p) {
-  return p.left->to(2).path_of(traffic_class::bulk);
-}
-
-/// Pulls of a MiB, and calls, until the bulk of both nodes goes by that path.
-bool bulk_goes_by(two& p, const region_descriptor& from, path_key wanted, nanoseconds within) {
-  fenced into(mebibyte);
-  const time_point until = p.w.ex().now() + within;
-  while (p.w.ex().now() < until) {
-    REQUIRE(p.pull(from, 0, into.memory()).has_value());
-    calls_go_on(p, 1);
-    if (bulk_path(p) == wanted && p.right->to(1).path_of(traffic_class::bulk) == wanted) return true;
-  }
-  return false;
-}
-
-void check_nothing_was_lost(two& p) {
-  for (const node* n : {p.left.get(), p.right.get()}) {
-    CHECK(n->in.losses.empty());
-    const endpoint_statistics& counts = n->ep->statistics();
-    CHECK(counts.sessions_lost + counts.links_broken + counts.bulk_lost == 0);
-  }
 }
 
 }  // namespace

@@ -146,6 +146,22 @@ TEST_CASE("bulk goes by another rail when its own falls silent") {
   p.check_clean();
 }
 
+TEST_CASE("bulk is tried anew within its grace, however much round trips vary") {
+  rails_world w(2);
+  w.net.common_path().model.jitter = 100ms;
+  rail_pair p(w);
+  p.traffic(5s);
+  p.traffic(1s, traffic_class::bulk);
+  for (rail_node* n : {&p.left, &p.right}) n->let_hang(1);
+  w.cut(1, 0);
+  call c;
+  REQUIRE(p.start(c, p.left, 2, traffic_class::bulk).has_value());
+  REQUIRE(w.until([&] { return c.ends != 0; }));
+  CHECK(c.answered());
+  CHECK(p.left.counts().bulk_lost == 0);
+  p.check_clean();
+}
+
 TEST_CASE("the grace of class bulk does not run while the peer stands still") {
   rails_world w(2);
   rail_pair p(w);

@@ -82,11 +82,12 @@ class rails_world final : public virtual_world {
   nanoseconds now() { return clock.world().now(); }
 };
 
-/// A simulated rail that counts the connections that were tried.
+/// A simulated rail that counts the connections that were tried, and lets some of them hang.
 class counted_rail final : public rail {
  public:
   explicit counted_rail(std::unique_ptr<rail> behind) : behind_(std::move(behind)) {}
   std::uint64_t attempts = 0;
+  std::size_t to_hang = 0;  // so many attempts from now on come to no end
 
   status listen(const std::string& address, accept_events& events) noexcept override {
     return behind_->listen(address, events);
@@ -95,14 +96,19 @@ class counted_rail final : public rail {
   void stop_listening() noexcept override { behind_->stop_listening(); }
   void connect(const std::string& address, connect_events& waiter) noexcept override {
     ++attempts;
-    behind_->connect(address, waiter);
+    if (to_hang == 0) return behind_->connect(address, waiter);
+    --to_hang;
+    hanging_.insert(&waiter);
   }
-  void cancel_connect(connect_events& waiter) noexcept override { behind_->cancel_connect(waiter); }
+  void cancel_connect(connect_events& waiter) noexcept override {
+    if (hanging_.erase(&waiter) == 0) behind_->cancel_connect(waiter);
+  }
   std::size_t open() const noexcept override { return behind_->open(); }
   task<void> all_closed() override { return behind_->all_closed(); }
 
  private:
   std::unique_ptr<rail> behind_;
+  std::set<connect_events*> hanging_;
 };
 
 /// A node with several rails.
@@ -137,6 +143,10 @@ class rail_node final {
   std::size_t open(std::size_t rail) const { return rails_[rail]->open(); }
   /// The connections that were tried by a rail.
   std::uint64_t attempts(std::size_t rail) const { return rails_[rail]->attempts; }
+  /// So many attempts by each rail, from now on, come to no end.
+  void let_hang(std::size_t attempts) {
+    for (const auto& r : rails_) r->to_hang = attempts;
+  }
   void knows(node_id other) {
     std::vector<std::string> addresses;
     for (std::size_t i = 0; i < world_.rails; ++i) addresses.push_back(world_.address_on(other, i));

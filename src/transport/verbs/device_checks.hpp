@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "transport/verbs/verbs_api.hpp"
+#include "transport/verbs/verbs_options.hpp"
+
+/// What a rail needs of a device. Each error says what is missing, and what to do.
+namespace scoll::transport::verbs {
+
+/// The entries of the queue of completions: all that can complete, because its overrun would be fatal.
+std::uint32_t completion_entries(const verbs_options& options) noexcept;
+
+/// `unsupported`: the queues of the device are too short.
+status check_limits(const device_limits& limits, const std::string& device, const verbs_options& options);
+
+/// `unreachable`: the port is down.
+status check_port(const port_facts& port, const std::string& device, std::uint8_t number);
+
+struct chosen_address {
+  gid address{};
+  std::uint32_t index = 0;
+};
+
+/// The address of a port, by value, because the places of the addresses differ from host to host. An empty
+/// `wanted` stands for the first that is not link-local. Errors: `not_found`; `invalid_argument` (`wanted` is
+/// no IP address).
+result<chosen_address> choose_address(device_context& context, const std::string& device, std::uint8_t port,
+                                      bool ethernet, const std::string& wanted);
+
+/// The bytes that a rail locks in memory, beside what a program registers.
+std::uint64_t locked_bytes(const verbs_options& options) noexcept;
+
+}  // namespace scoll::transport::verbs
