@@ -40,6 +40,9 @@ class proxy {
   /// Sees each run of bytes before it goes on, and may change it; false ends the connection without it.
   std::function<bool(connection&, way, bytes&)> passing;
   std::list<connection> connections;
+  /// Bytes that the kernel keeps of what an accepting node has sent, about twice as many; 0: as usual. So the node's socket
+  /// is full if it sends more than that ahead. For connections that are made from then on.
+  int receive_bytes = 0;
 
   void turn() {
     while (true) {
@@ -66,6 +69,8 @@ class proxy {
   scoll::transport::unique_fd dial() const {
     const auto to = scoll::transport::socket_address::parse(target_).value();
     scoll::transport::unique_fd fd(::socket(to.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (receive_bytes != 0)
+      REQUIRE(::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes) == 0);
     REQUIRE(::connect(fd.get(), to.data(), to.size()) == 0);
     REQUIRE(::fcntl(fd.get(), F_SETFL, O_NONBLOCK) == 0);
     return fd;
