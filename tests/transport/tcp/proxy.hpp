@@ -40,9 +40,9 @@ class proxy {
   /// Sees each run of bytes before it goes on, and may change it; false ends the connection without it.
   std::function<bool(connection&, way, bytes&)> passing;
   std::list<connection> connections;
-  /// Bytes that the kernel keeps of what an accepting node has sent, about twice as many; 0: as usual. So the node's socket
-  /// is full if it sends more than that ahead. For connections that are made from then on.
-  int receive_bytes = 0;
+  /// Passes on one run of bytes each way in a turn, and has the kernel keep little of what is still to come, so that
+  /// the socket of whoever sends much is full. For connections that are made from then on.
+  bool slow = false;
 
   void turn() {
     while (true) {
@@ -69,8 +69,8 @@ class proxy {
   scoll::transport::unique_fd dial() const {
     const auto to = scoll::transport::socket_address::parse(target_).value();
     scoll::transport::unique_fd fd(::socket(to.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (receive_bytes != 0)
-      REQUIRE(::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes) == 0);
+    const int little = 65536;
+    if (slow) REQUIRE(::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little) == 0);
     REQUIRE(::connect(fd.get(), to.data(), to.size()) == 0);
     REQUIRE(::fcntl(fd.get(), F_SETFL, O_NONBLOCK) == 0);
     return fd;
@@ -92,6 +92,7 @@ class proxy {
         at += static_cast<std::size_t>(sent);
       }
       if (!goes_on) return end(c);
+      if (slow) return;
     }
   }
 
