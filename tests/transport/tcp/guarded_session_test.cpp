@@ -6,6 +6,7 @@
 
 #include "scoll/coro/error_format.hpp"
 #include "tests/support/allocation_counter.hpp"
+#include "tests/transport/memory/transfers.hpp"
 #include "tests/transport/security/authority.hpp"
 #include "tests/transport/session/call.hpp"
 #include "tests/transport/session/ping_pong.hpp"
@@ -161,6 +162,22 @@ TEST_CASE("a guarded round trip over TCP allocates nothing", "[reactor][security
   CHECK(allocation_counter::on_this_thread() == allocations);
   CHECK(p.failed == 0);
   CHECK(b.in.damaged == 0);
+}
+
+TEST_CASE("lent memory arrives whole under a guard whose socket is full again and again",
+          "[reactor][security]") {
+  const psk_files files;
+  proxied p(files.from(), files.to());
+  p.between.slow = true;
+  std::vector<std::byte> store = test::made(std::size_t{16} << 20U, 1);
+  std::vector<std::byte> local(store.size());
+  const auto region = memory_region::expose(*p.b.ep, store, memory_access::read);
+  REQUIRE(region.has_value());
+  const transfers::started<status> pulled(p.w.ex(), pull(*p.a.ep, region->descriptor(), 0, local));
+  REQUIRE(p.until([&] { return pulled.done(); }));
+  CHECK(pulled->has_value());
+  CHECK(local == store);
+  CHECK(p.between.connections.size() == lane_count);  // a byte too few would cost a connection, and no more
 }
 
 TEST_CASE("who cannot prove itself is refused, and both sides say so", "[reactor][security]") {

@@ -40,6 +40,9 @@ class proxy {
   /// Sees each run of bytes before it goes on, and may change it; false ends the connection without it.
   std::function<bool(connection&, way, bytes&)> passing;
   std::list<connection> connections;
+  /// Passes on one run of bytes each way in a turn, and has the kernel keep little of what is still to come, so that
+  /// the socket of whoever sends much is full. For connections that are made from then on.
+  bool slow = false;
 
   void turn() {
     while (true) {
@@ -66,6 +69,8 @@ class proxy {
   scoll::transport::unique_fd dial() const {
     const auto to = scoll::transport::socket_address::parse(target_).value();
     scoll::transport::unique_fd fd(::socket(to.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const int little = 65536;
+    if (slow) REQUIRE(::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little) == 0);
     REQUIRE(::connect(fd.get(), to.data(), to.size()) == 0);
     REQUIRE(::fcntl(fd.get(), F_SETFL, O_NONBLOCK) == 0);
     return fd;
@@ -87,6 +92,7 @@ class proxy {
         at += static_cast<std::size_t>(sent);
       }
       if (!goes_on) return end(c);
+      if (slow) return;
     }
   }
 
