@@ -55,7 +55,7 @@ const std::vector<std::pair<std::string, std::string>>& rxe_world::devices() {
 #ifdef SCOLL_HAS_VERBS
 std::unique_ptr<transport::rail> rxe_world::make_rail(node_id node) {
   const auto& [device, address] = devices()[node % devices().size()];
-  transport::verbs_options own = scarce_verbs();
+  transport::verbs_options own = testing::scarce_verbs();
   own.device = device;
   own.address = address;
   if (!reads_) own.read_depth = 0;

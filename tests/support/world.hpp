@@ -137,21 +137,6 @@ class memory_world : public virtual_world {
   node_id first_node_;
 };
 
-/// Few places and slabs, so that links wait for them, and none of the patience that would hide a SEND without
-/// a place.
-inline transport::verbs_options scarce_verbs() {
-  transport::verbs_options o;
-  o.receive_slots = 256;
-  o.send_slabs = 64;
-  o.link_slots = 16;
-  o.rnr_retry = 0;
-  o.read_depth = 3;
-  o.read_bytes = 20'000;
-  o.read_slabs = few_slabs.slabs;
-  o.read_slab_bytes = few_slabs.slab_bytes;
-  return o;
-}
-
 /// Hosts of a simulated network with RDMA devices, over which links send messages and READ memory. The world checks at its end
 /// that nothing has happened on its devices that only a bug brings about.
 class fake_verbs_world final : public memory_world {
@@ -175,7 +160,7 @@ class fake_verbs_world final : public memory_world {
   std::uint64_t access_errors() const override { return devices.statistics().access_errors; }
   void expect_access_errors(std::uint64_t count) override { forged_reads_ = count; }
 
-  transport::verbs_options options = scarce_verbs();
+  transport::verbs_options options = testing::scarce_verbs();
 
  private:
   std::uint64_t forged_reads_ = 0;

@@ -21,8 +21,8 @@ struct sim_key {
 /// The keys of a node: the first one is offered by the side that connects, and each is accepted.
 using sim_ring = std::vector<sim_key>;
 
-/// Who a simulated node is, as an authority says. Its key signs what the two sides agree on, and whoever
-/// believes the authority can tell that it is the key of that node.
+/// An authority's statement that a key belongs to a node. The node signs with the key what the two sides
+/// agree on, so a peer that trusts the authority knows whom it talks to.
 struct sim_certificate {
   std::uint64_t authority = 0;
   transport::node_id node = 0;

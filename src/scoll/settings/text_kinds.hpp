@@ -44,32 +44,26 @@ struct host_number {
   static std::string write(const std::string& value) { return value; }
 };
 
-/// The name of an RDMA device, or nothing. A missing device is only noticed when it is opened.
-struct device_name {
+/// A word of at most so many letters, digits and other characters of that list.
+template <std::size_t most_letters, char... others>
+struct word {
   static bool read(std::string& into, std::string_view text) {
     const auto odd = [](char c) {
-      return c != '_' && c != '-' && std::isalnum(static_cast<unsigned char>(c)) == 0;
+      return ((c != others) && ...) && std::isalnum(static_cast<unsigned char>(c)) == 0;
     };
     if (text.size() > most_letters || std::ranges::any_of(text, odd)) return false;
     into = text;
     return true;
   }
   static std::string write(const std::string& value) { return value; }
-  static constexpr std::size_t most_letters = 63;
 };
+
+/// The name of an RDMA device, or nothing. A missing device is only noticed when it is opened.
+using device_name = word<63, '_', '-'>;
 
 /// The name of one of the kernel's congestion control modules. A missing module is only noticed when a
 /// connection is made.
-struct algorithm {
-  static bool read(std::string& into, std::string_view text) {
-    const auto odd = [](char c) { return c != '_' && std::isalnum(static_cast<unsigned char>(c)) == 0; };
-    if (text.size() > most_letters || std::ranges::any_of(text, odd)) return false;
-    into = text;
-    return true;
-  }
-  static std::string write(const std::string& value) { return value; }
-  static constexpr std::size_t most_letters = 15;
-};
+using algorithm = word<15, '_'>;
 
 /// A path of a socket; `{node}` in it leaves room for any id.
 struct socket_path {

@@ -40,7 +40,7 @@ class rdma_split_world final : public split_world {
  protected:
   std::unique_ptr<rail> make_fast(std::uint32_t host) override {
     return std::make_unique<test::stacked_rail>(clock, split_world::make_fast(host), devices.api(clock, host),
-                                                test::scarce_verbs());
+                                                scoll::testing::scarce_verbs());
   }
 
  private:

@@ -6,6 +6,7 @@
 #include "scoll/coro/assert.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "tools/scoll-sim/guards/outsiders.hpp"
+#include "transport/sim/verbs/fake_verbs.hpp"
 #include "transport/wire/checksum.hpp"
 
 namespace scoll::sim {
@@ -21,21 +22,6 @@ constexpr std::uint64_t kept_mark = std::uint64_t{1} << 63U;
 /// The payload of a request follows from its number, so that a damaged one is noticed.
 std::byte pattern(std::uint64_t number, std::size_t at) noexcept {
   return static_cast<std::byte>(number * 31 + at * 7);
-}
-
-/// Few places and slabs, so that links wait for them, and none of the patience that would hide a message without a
-/// place.
-transport::verbs_options scarce_verbs() {
-  transport::verbs_options o;
-  o.receive_slots = 256;
-  o.link_slots = 16;
-  o.send_slabs = 64;
-  o.rnr_retry = 0;
-  o.read_depth = 3;
-  o.read_bytes = 20'000;
-  o.read_slabs = 8;
-  o.read_slab_bytes = 131'072;
-  return o;
 }
 
 }  // namespace
@@ -58,7 +44,8 @@ rails_host::rails_host(testing::sim_world& world, testing::sim_network& network,
     one_rail& each = rails_.emplace_back(network, home, at);
     if (!who.devices.empty() && who.devices[i]) {
       each.devices = who.devices[i](home);
-      each.by_rdma = std::make_unique<transport::verbs_rail>(home, *each.devices, each.below, scarce_verbs());
+      each.by_rdma =
+          std::make_unique<transport::verbs_rail>(home, *each.devices, each.below, testing::scarce_verbs());
     }
     set_.add(std::to_string(i), each.top(), {.listen = testing::sim_network::address_of(at)}).value();
   }

@@ -6,6 +6,7 @@
 
 #include "scoll/coro/time.hpp"
 #include "transport/sim/sim_network.hpp"
+#include "transport/verbs/verbs_options.hpp"
 
 namespace scoll::transport {
 class verbs_api;
@@ -73,5 +74,9 @@ class fake_verbs {
  private:
   std::unique_ptr<fake_fabric> fabric_;
 };
+
+/// Options with few places and slabs, so that links wait for them, and with none of the patience that would
+/// hide a SEND without a place.
+transport::verbs_options scarce_verbs();
 
 }  // namespace scoll::testing

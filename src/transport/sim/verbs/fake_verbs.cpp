@@ -135,4 +135,17 @@ void fake_verbs::set_control_time(nanoseconds time) {
   fabric_->control_time = time;
 }
 
+transport::verbs_options scarce_verbs() {
+  transport::verbs_options o;
+  o.receive_slots = 256;
+  o.link_slots = 16;
+  o.send_slabs = 64;
+  o.rnr_retry = 0;
+  o.read_depth = 3;
+  o.read_bytes = 20'000;
+  o.read_slabs = 8;
+  o.read_slab_bytes = 131'072;
+  return o;
+}
+
 }  // namespace scoll::testing
