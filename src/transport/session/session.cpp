@@ -350,9 +350,9 @@ void session::reset(const error& reason, kept keep) noexcept {
   });
   for (std::size_t c = 0; c < class_count; ++c) {
     class_state& k = classes_[c];
-    const bool kept = keeps(keep.requests, static_cast<traffic_class>(c));
+    const bool stays = keeps(keep.requests, static_cast<traffic_class>(c));
     while (!k.expected.empty()) release(k.expected.pop_front());
-    while (!kept && !k.requests.empty()) release(k.requests.pop_front());
+    while (!stays && !k.requests.empty()) release(k.requests.pop_front());
     if (k.requests.empty()) k.queued = 0;
     k.credits.reset();
   }
