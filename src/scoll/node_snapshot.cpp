@@ -125,7 +125,10 @@ std::vector<resource_snapshot> node::resources() const {
       share("messages", "messages that are queued or not acknowledged", wire.messages),
       share("payload_buffers", "buffers for payloads of up to 32 KiB", wire.payloads),
       share("small_payload_buffers", "buffers for payloads of up to 512 bytes", wire.small_payloads),
-      share("handshakes", "accepted connections that have not introduced themselves", wire.handshakes),
+      share("handshakes",
+            "accepted connections that have not introduced themselves, and places of those that left without "
+            "a proof",
+            wire.handshakes),
       share("clients", "clients that have a place here", wire.clients),
       share("queued_notices", "notices that no link has taken", wire.notices),
       share("regions", "memory regions that are exposed", wire.regions),

@@ -155,8 +155,9 @@ enum class mark : std::uint8_t {
   outsider_endless,        ///< and one that came to no end
   outsider_overlong,       ///< and one whose step was too long
   outsiders_crowded,       ///< outsiders were turned away because there were too many
+  outsiders_owe_proofs,    ///< so were some whose predecessors had hung up in their handshakes
 };
-inline constexpr std::size_t marks = static_cast<std::size_t>(mark::outsiders_crowded) + 1;
+inline constexpr std::size_t marks = static_cast<std::size_t>(mark::outsiders_owe_proofs) + 1;
 /// True for what happens only where some hosts are clients: in the workload `ship`.
 constexpr bool is_of_clients(mark m) noexcept {
   return m >= mark::client_served && m <= mark::client_broadcast;

@@ -65,7 +65,8 @@ struct endpoint_options {
   std::uint32_t exchange_limit = 4096;
   /// The most accepted links that have not introduced themselves.
   std::uint32_t handshake_limit = 128;
-  /// The most of these links that come from one host.
+  /// The most of these links that come from one host. One that ends in a handshake without a proof
+  /// counts until `hello_limit` is over.
   std::uint32_t handshakes_per_host = 64;
   /// The security mode with its secrets; null: connections prove nothing.
   std::shared_ptr<link_security> security{};

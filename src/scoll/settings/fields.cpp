@@ -227,7 +227,9 @@ constexpr std::array fields{
     field<at_least_one, SCOLL_PLACE(node.link.handshake_limit)>(
         "link.handshake_limit", "1 or more", "accepted connections that have not introduced themselves"),
     field<at_least_one, SCOLL_PLACE(node.link.handshakes_per_host)>(
-        "link.handshakes_per_host", "1 or more", "of these connections, those that come from one host"),
+        "link.handshakes_per_host", "1 or more",
+        "of these connections, those that come from one host; without a proof they count until "
+        "link.hello_limit is over"),
     field<at_least_one, SCOLL_PLACE(node.link.region_limit)>("link.region_limit", "1 or more",
                                                              "memory regions exposed at once"),
     field<at_least_one, SCOLL_PLACE(node.link.transfer_window)>("link.transfer_window",

@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
@@ -61,7 +62,16 @@ void endpoint::greeter::turn_away(const error& reason) noexcept {
   refuse(0, printable(reason.code(), reason.text()));
   if (SCOLL_MUTANT(greeting_place_kept, "a connection that is turned away keeps its place"))
     ++owner_.handshake_count_;
-  owner_.finish(*this);
+  leave();
+}
+
+void endpoint::greeter::leave() noexcept {
+  if (!owes_proof_ || !timer_.armed() ||
+      SCOLL_MUTANT(place_freed_without_proof, "who hangs up in a handshake frees its place"))
+    return owner_.finish(*this);
+  if (link_ == nullptr) return;
+  link_->set_owner(nullptr);
+  std::exchange(link_, nullptr)->close();
 }
 
 void endpoint::greeter::on_frame(frame_view& frame) noexcept {
@@ -116,10 +126,11 @@ void endpoint::greeter::say_who_is_here(const identity& asked) noexcept {
 void endpoint::greeter::on_closed(const error& reason) noexcept {
   link_ = nullptr;
   if (reason != errc::connection_lost && reason != errc::io_error) owner_.note_violation(0, reason);
-  owner_.finish(*this);
+  leave();
 }
 
 void endpoint::greeter::too_late() noexcept {
+  if (link_ == nullptr) return owner_.finish(*this);
   refuse(0, {errc::deadline_exceeded, "no hello within the limit"});
   owner_.finish(*this);
 }

@@ -16,6 +16,9 @@ namespace scoll::transport {
 /// An accepted link whose peer has not introduced itself yet. Until it has, it costs the endpoint this object
 /// and nothing else, and only the fixed frames of a greeting are read from it.
 ///
+/// Whoever has taken a step of a guard, and leaves or is turned away before anything is proven, keeps the place until
+/// its time is over. So a host that hangs up buys no more key exchanges than one that stays.
+///
 /// ```text
 ///   opening ──hello──► opened ──(steps of the guard)──► identity ──► handed over to the lane of its session
 ///      └──── another frame, or nothing within the limit ────► refused
@@ -47,11 +50,13 @@ class endpoint::greeter final : public list_hook<>, public link_events {
   void on_step(const frame_view& frame) noexcept;
   void on_introduced(frame_view& frame) noexcept;
   void turn_away(const error& reason) noexcept;
+  void leave() noexcept;
   void too_late() noexcept;
 
   endpoint& owner_;
   link* link_;
   bool opened_ = false;
+  bool owes_proof_ = false;  // it has taken a step, and nothing is proven
   std::uint8_t lane_ = 0;
   std::uint8_t rail_;
   std::uint64_t host_;

@@ -39,11 +39,13 @@ status endpoint::greeter::begin_guard(const hello& said) noexcept {
 }
 
 void endpoint::greeter::on_step(const frame_view& frame) noexcept {
+  owes_proof_ = true;
   const status taken = guarded_greeting::take(*link_, frame);
   if (!taken) return turn_away(taken.error());
   static_cast<void>(guarded_greeting::write_steps(*link_));
   link_guard& guard = *link_->guard();
   if (!guard.proven()) return;
+  owes_proof_ = false;
   guard.seal_from_now();
   guard.open_from_now();
 }

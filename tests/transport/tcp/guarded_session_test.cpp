@@ -453,6 +453,25 @@ TEST_CASE("what a stranger may say before it has proven itself is bounded", "[re
     REQUIRE(s.hears(frame_type::secure));
     CHECK(s.refused().code == static_cast<std::uint16_t>(errc::deadline_exceeded));
   }
+  SECTION("many who hang up when they are answered") {
+    stranger s(w, 7);
+    for (int i = 0; i < 3; ++i) {
+      s.connect(b.ep->listen_address());
+      s.say(opening);
+      s.say(step((*prover)->unsent()));
+      REQUIRE(s.hears(frame_type::secure));
+      s.hang_up();
+    }
+    s.connect(b.ep->listen_address());
+    CHECK(s.is_dropped());
+    CHECK(b.ep->last_refusal() == errc::busy);
+    CHECK(b.ep->usage().handshakes.used == 3);
+    REQUIRE(w.until([&] { return b.ep->usage().handshakes.used == 0; }));  // after the limit of a hello
+    s.connect(b.ep->listen_address());
+    s.say(opening);
+    s.say(step((*prover)->unsent()));
+    CHECK(s.hears(frame_type::secure));
+  }
   SECTION("many connections of one host") {
     stranger one(w, 7), two(w, 7), three(w, 7), four(w, 7);
     one.connect(b.ep->listen_address());

@@ -111,12 +111,13 @@ void outsider_visit::on_frame(transport::frame_view& frame) noexcept {
     let_in = true;
     return;
   }
+  if (answered == nanoseconds(0)) answered = world_.now();
   go_on(frame);
 }
 
 void outsider_visit::go_on(const transport::frame_view& frame) noexcept {
   if (how.manner == outsider_manner::replay) return repeat_next();
-  if (how.manner == outsider_manner::cut) return hang_up();
+  if (how.manner == outsider_manner::cut) return hang_up_for_now();
   if (link_->guard() != nullptr && transport::guarded_greeting::take(*link_, frame)) go_on_proving();
 }
 
@@ -149,7 +150,13 @@ void outsider_visit::on_writable() noexcept {
 /// Whoever hangs up does so when it has said what it has to say, or with the first answer.
 void outsider_visit::hang_up_if_said() noexcept {
   const bool awaits_answer = how.step == 3 && !means_.recorded.empty();
-  if (how.manner == outsider_manner::cut && link_ != nullptr && waiting_.empty() && !awaits_answer) hang_up();
+  if (how.manner == outsider_manner::cut && link_ != nullptr && waiting_.empty() && !awaits_answer)
+    hang_up_for_now();
+}
+
+void outsider_visit::hang_up_for_now() {
+  hang_up();
+  if (means_.come_again) means_.come_again();
 }
 
 void outsider_visit::say_hello(std::uint8_t security) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,7 @@ class outsider_visit final : public transport::connect_events, public transport:
     std::uint8_t mode = 1;                                 ///< of its nodes, as a hello says it
     std::shared_ptr<transport::link_security> security{};  ///< by which it makes its steps, if it makes any
     std::vector<std::vector<std::byte>> recorded{};        ///< what a node has written
+    std::function<void()> come_again{};                    ///< called when it has hung up; null: it does not
   };
 
   outsider_visit(testing::sim_world& world, const events::outsider& how, means with, std::uint64_t life);
@@ -35,6 +37,7 @@ class outsider_visit final : public transport::connect_events, public transport:
   const std::uint64_t life;  ///< of the host that it visits, by number
   nanoseconds came{0};       ///< when its connection was made, in the world's time
   nanoseconds ended{0};      ///< when it ended
+  nanoseconds answered{0};   ///< when its first step was answered, or 0
   bool connected = false;    ///< at any time
   bool over = false;         ///< the connection has ended, or was never made
   bool let_in = false;       ///< it was welcomed, or told something that is not for it
@@ -61,6 +64,7 @@ class outsider_visit final : public transport::connect_events, public transport:
   void go_on_proving() noexcept;
   void hang_up_if_said() noexcept;
   void hang_up() noexcept;
+  void hang_up_for_now();
 
   testing::sim_world& world_;
   means means_;

@@ -66,16 +66,25 @@ std::shared_ptr<transport::link_security> outsiders::security_for(const events::
 void outsiders::begin(const events::outsider& e, std::uint32_t place, std::uint64_t life) {
   if (e.manner == outsider_manner::removed_key && keys_.step_of(e.to) != cluster_keys::last_step) return;
   if (e.manner == outsider_manner::other_node && !keys_.certified()) return;
-  const auto* const recorded = network_.overheard(place, writes_of_greeting);
-  if (e.manner == outsider_manner::replay && recorded == nullptr) return;
-  constexpr std::uint32_t most_at_once = 64;
-  for (std::uint32_t i = 0; i < std::min(e.count, most_at_once); ++i) {
-    ++begun_;
-    outsider_visit::means with{keys_.offered_id(), cluster_, keys_.mode(), security_for(e), {}};
-    if (recorded != nullptr) with.recorded = recorded->writes;
-    outsider_visit& visit = visits_.emplace_back(world_, e, std::move(with), life);
-    home_.enter([&] { rail_.connect(testing::sim_network::address_of(place), visit); });
-  }
+  if (e.manner == outsider_manner::replay && network_.overheard(place, writes_of_greeting) == nullptr) return;
+  constexpr std::uint32_t most = 64;
+  const std::uint32_t count = std::min(e.count, most);
+  home_.enter([&] {
+    if (e.manner == outsider_manner::cut) return visit(e, place, life, count);
+    for (std::uint32_t i = 0; i < count; ++i) visit(e, place, life, 1);
+  });
+}
+
+void outsiders::visit(const events::outsider& e, std::uint32_t place, std::uint64_t life,
+                      std::uint32_t times) {
+  if (times == 0) return;
+  ++begun_;
+  outsider_visit::means with{keys_.offered_id(), cluster_, keys_.mode(), security_for(e), {}, {}};
+  if (const auto* const recorded = network_.overheard(place, writes_of_greeting))
+    with.recorded = recorded->writes;
+  with.come_again = [this, e, place, life, times] { visit(e, place, life, times - 1); };
+  rail_.connect(testing::sim_network::address_of(place),
+                visits_.emplace_back(world_, e, std::move(with), life));
 }
 
 std::uint32_t outsiders::turned_away(outsider_manner how) const noexcept {
@@ -85,9 +94,9 @@ std::uint32_t outsiders::turned_away(outsider_manner how) const noexcept {
 }
 
 /// A connection too many is closed without a word.
-std::uint32_t outsiders::crowded_out() const noexcept {
-  return static_cast<std::uint32_t>(std::ranges::count_if(visits_, [](const outsider_visit& v) {
-    return v.connected && v.ended - v.came < soon && v.over && v.how.manner == outsider_manner::silent;
+std::uint32_t outsiders::crowded_out(outsider_manner how) const noexcept {
+  return static_cast<std::uint32_t>(std::ranges::count_if(visits_, [&](const outsider_visit& v) {
+    return v.connected && v.ended != nanoseconds(0) && v.ended - v.came < soon && v.how.manner == how;
   }));
 }
 
@@ -96,7 +105,8 @@ void outsiders::note_seen(coverage& seen) const {
     const auto how = static_cast<outsider_manner>(i);
     seen.saw(mark_of(how), turned_away(how) != 0);
   }
-  seen.saw(mark::outsiders_crowded, crowded_out() != 0);
+  seen.saw(mark::outsiders_crowded, crowded_out(outsider_manner::silent) != 0);
+  seen.saw(mark::outsiders_owe_proofs, crowded_out(outsider_manner::cut) != 0);
 }
 
 }  // namespace scoll::sim

@@ -42,11 +42,12 @@ class outsiders {
   /// The visits of a manner that came to their end without success.
   std::uint32_t turned_away(outsider_manner how) const noexcept;
   /// The visits that were not taken because there were too many from their address.
-  std::uint32_t crowded_out() const noexcept;
+  std::uint32_t crowded_out(outsider_manner how) const noexcept;
   void note_seen(coverage& seen) const;
 
  private:
   std::shared_ptr<transport::link_security> security_for(const events::outsider& e) const;
+  void visit(const events::outsider& e, std::uint32_t place, std::uint64_t life, std::uint32_t times);
 
   testing::sim_world& world_;
   testing::sim_network& network_;

@@ -16,7 +16,8 @@ events::outsider drawn_outsider(draws& random, std::uint32_t hosts, std::uint32_
   const auto claims = static_cast<std::uint32_t>((to + random.between(1, hosts - 1)) % hosts);
   const bool many = random.chance(1, 3);
   const auto step = static_cast<std::uint32_t>(random.below(4));
-  const std::uint32_t count = many && manner == outsider_manner::silent ? crowd : 1;
+  const bool may_be_many = manner == outsider_manner::silent || manner == outsider_manner::cut;
+  const std::uint32_t count = many && may_be_many ? crowd : 1;
   return {manner, to, rail, claims, count, step};
 }
 

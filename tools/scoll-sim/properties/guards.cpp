@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <vector>
 
 #include "tools/scoll-sim/guards/outsider_visit.hpp"
 #include "tools/scoll-sim/properties/properties.hpp"
@@ -90,6 +91,28 @@ void outsiders_have_few_places(cluster& c, violations& found) {
   }
 }
 
+/// Whoever hangs up in a handshake gets no more of them than who stays.
+void outsiders_buy_few_handshakes(cluster& c, violations& found) {
+  std::map<std::uint32_t, std::vector<nanoseconds>> bought;
+  for (const outsider_visit& v : c.guards()->strangers()->visits()) {
+    const life* const visited = c.alive(v.how.to);
+    if (visited != nullptr && visited->number == v.life && v.answered != nanoseconds(0))
+      bought[v.how.to].push_back(v.answered);
+  }
+  for (auto& [host, times] : bought) {
+    const transport::endpoint_options& options = c.alive(host)->member->wire().options();
+    const std::size_t most = options.handshakes_per_host;
+    const nanoseconds limit = options.hello_limit - options.hello_limit / 20 - leave_taking;
+    std::ranges::sort(times);
+    for (std::size_t i = most; i < times.size() && !has_several_rails(c, host); ++i) {
+      if (times[i] - times[i - most] < limit)
+        report(found, "outsiders buy few handshakes", host,
+               fmt::format("{} in {} ms", most + 1,
+                           (times[i] - times[i - most]) / std::chrono::milliseconds(1)));
+    }
+  }
+}
+
 void handshakes_are_bounded(const cluster& c, violations& found) {
   const testing::sim_guard_counts& count = c.guards()->keys().counts();
   if (count.most_steps > most_steps || count.most_step_bytes > most_step_bytes)
@@ -116,6 +139,7 @@ void check_guards(cluster& c, violations& found) {
   nobody_else_is_let_in(c, found);
   outsiders_are_turned_away_in_time(c, found);
   outsiders_have_few_places(c, found);
+  outsiders_buy_few_handshakes(c, found);
 }
 
 /// While keys are changed, no honest node is turned away; if nothing but connections breaks, no session is lost.
