@@ -180,31 +180,39 @@ inline constexpr std::array candidate_plans{
     bulk_plan::whole(), bulk_plan::chain(), bulk_plan::binary(), bulk_plan::kary(3),  bulk_plan::kary(4),
     bulk_plan::kary(5), bulk_plan::kary(6), bulk_plan::kary(8),  bulk_plan::kary(16), bulk_plan::circulant()};
 
-/// All plans with all sizes of pieces that come into question for an object, from simple to complex. The
-/// greater of two sizes counts as the simpler one. A size is left out if half of it holds the object as well,
-/// and the circulant plan where it would have too few pieces to be better than others.
+/// All plans with all sizes of pieces that come into question for an object, those first that are taken if
+/// predictions do not tell them apart. A size is left out if half of it holds the object as well, and the
+/// circulant plan where it would have too few pieces to be better than others.
 class bulk_candidates {
  public:
   constexpr bulk_candidates(const bulk_members& members, std::uint64_t length, const bulk_costs& costs,
                             const bulk_choice_options& options) {
-    for (const bulk_plan& plan : candidate_plans) {
-      if (options.pinned || (options.passing && !plan.can_pass())) continue;
-      add_sizes(plan, members, length, costs, false);
+    if (options.pinned) {
+      add_sizes(*options.pinned, members, length, costs, true);
+      return;
     }
-    if (options.pinned) add_sizes(*options.pinned, members, length, costs, true);
+    const bool in_cache = members.count == 2 || length <= whole_in_cache;
+    for (const bulk_plan& plan : candidate_plans) {
+      const bool later = plan == bulk_plan::whole() && !in_cache;
+      if (!later && (!options.passing || plan.can_pass())) add_sizes(plan, members, length, costs, false);
+    }
+    if (!in_cache && !options.passing) add_sizes(bulk_plan::whole(), members, length, costs, false);
   }
 
   constexpr const bulk_choice* begin() const noexcept { return all_.data(); }
   constexpr const bulk_choice* end() const noexcept { return all_.data() + count_; }
 
  private:
-  static constexpr std::size_t sizes = 5;  // 64 KiB to 1 MiB
+  // What a member has received whole has left the caches when it is passed on, unless it is small or nobody
+  // gets it. Pieces of 256 KiB have not, and are large enough for every other cost.
+  static constexpr std::uint64_t whole_in_cache = 1U << 20U;
+  static constexpr std::array<std::uint32_t, 5> sizes{1U << 18U, 1U << 19U, 1U << 20U, 1U << 17U, 1U << 16U};
   static constexpr std::uint32_t least_circulant_pieces = 4;
 
   constexpr void add_sizes(const bulk_plan& plan, const bulk_members& members, std::uint64_t length,
                            const bulk_costs& costs, bool pinned) {
     const bulk_shape shape = members.count == 1 ? bulk_shape{} : shape_of(plan, members);
-    for (std::uint32_t size = most_bulk_piece_bytes; size >= least_bulk_piece_bytes; size /= 2) {
+    for (const std::uint32_t size : sizes) {
       const auto pieces = bulk_pieces::divide(length, size);
       if (!pieces || (length <= size / 2 && size != least_bulk_piece_bytes)) continue;
       if (pieces->count() < least_circulant_pieces && plan == bulk_plan::circulant() && !pinned) continue;
@@ -212,7 +220,7 @@ class bulk_candidates {
     }
   }
 
-  std::array<bulk_choice, candidate_plans.size() * sizes> all_{};
+  std::array<bulk_choice, candidate_plans.size() * sizes.size()> all_{};
   std::size_t count_ = 0;
 };
 
@@ -220,8 +228,10 @@ class bulk_candidates {
 
 /// Chooses the plan and the size of pieces for an object of `length` bytes: the simplest of those that are
 /// predicted to take at most 5 % longer than the fastest, because predictions are no better than that. The
-/// order from simple to complex is whole, chain, k-ary, circulant; of one plan, larger pieces first. Returns
-/// nothing if the object has more than `most_bulk_bytes`. It looks at 50 candidates at most.
+/// order from simple to complex is whole, chain, k-ary, circulant; an object of more than 1 MiB goes whole only
+/// to a single member, or if that is the fastest by far. Of one plan, pieces of 256 KiB come first, then larger
+/// ones, then smaller ones. Returns nothing if the object has more than `most_bulk_bytes`. It looks at 50
+/// candidates at most.
 constexpr std::optional<bulk_choice> choose_bulk(const bulk_members& members, std::uint64_t length,
                                                  const bulk_costs& costs,
                                                  const bulk_choice_options& options = {}) {

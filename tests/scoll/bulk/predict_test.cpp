@@ -148,14 +148,14 @@ TEST_CASE("on a long way, pieces come no faster than their orders", "[bulk][pred
 
 TEST_CASE("a host whose small pieces cost less gets small pieces", "[bulk][predict]") {
   bulk_costs costs{.piece_ns = 100, .link_ps = 10, .hash_ps = 10, .host_ps = 1000};
-  CHECK(choose_bulk(together(16), 16 * mib, costs)->piece_bytes == 1U << 20U);
+  CHECK(choose_bulk(together(16), 16 * mib, costs)->piece_bytes == 1U << 18U);
   costs.host_small_ps = 900;
   const bulk_choice small = choose_bulk(together(16), 16 * mib, costs).value();
   CHECK(small.piece_bytes == 1U << 18U);
   CHECK(small.predicted_ns == 15 * 16 * mib * 900 / 1000);
   CHECK(predict_bulk(bulk_plan::chain(), together(16), pieces_of(16 * mib, 1U << 19U), costs) ==
         15 * 16 * mib * 950 / 1000);
-  costs.host_small_ps = 1100;
+  costs.host_small_ps = 1200;
   CHECK(choose_bulk(together(16), 16 * mib, costs)->piece_bytes == 1U << 20U);
 }
 
@@ -182,7 +182,7 @@ TEST_CASE("times beyond all measure do not start again from 0", "[bulk][predict]
   const bulk_costs costs{.piece_ns = UINT64_MAX, .link_ps = UINT64_MAX, .hash_ps = 1, .host_ps = UINT64_MAX};
   const auto choice = choose_bulk(together(0xffffffff), most_bulk_bytes, costs).value();
   CHECK(choice.predicted_ns == UINT64_MAX / 1000 + 1);
-  CHECK(choice.plan == bulk_plan::whole());
+  CHECK(choice.plan == bulk_plan::chain());
 }
 
 TEST_CASE("there is a choice at every extreme", "[bulk][predict]") {
@@ -221,10 +221,20 @@ TEST_CASE("where all members share a host, the simplest plan is as good as any",
   bulk_costs costs;
   costs.host_ps = 1000;
   for (const std::uint32_t n : {4U, 8U, 16U}) {
-    const auto choice = choose_bulk(together(n), 64 * mib, costs).value();
-    CHECK(choice.plan == bulk_plan::whole());
-    CHECK(choice.predicted_ns == (n - 1) * 64 * mib);
+    const auto large = choose_bulk(together(n), 64 * mib, costs).value();
+    CHECK(large.plan == bulk_plan::chain());  // what has come whole would have left the caches
+    CHECK(large.piece_bytes == 1U << 18U);
+    CHECK(large.predicted_ns == (n - 1) * 64 * mib);
+    CHECK(choose_bulk(together(n), mib, costs)->plan == bulk_plan::whole());
   }
+}
+
+TEST_CASE("pieces have 256 KiB unless another size is faster", "[bulk][predict]") {
+  const bulk_costs quick{.piece_ns = 100};
+  CHECK(choose_bulk(apart(2), 16 * mib, quick)->piece_bytes == 1U << 18U);
+  CHECK(choose_bulk(apart(2), (1U << 17U) + 1, quick)->piece_bytes == 1U << 18U);
+  CHECK(choose_bulk(apart(2), 1U << 17U, quick)->piece_bytes == 1U << 17U);
+  CHECK(choose(apart(2), 16 * mib).piece_bytes == 1U << 20U);  // each takes 40 us by itself
 }
 
 TEST_CASE("members that keep few pieces get a plan with one source, in order", "[bulk][predict]") {
@@ -257,7 +267,9 @@ TEST_CASE("the choice is the simplest plan within 5 % of the fastest", "[bulk][p
       }
     }
     bool is_right = choice.predicted_ns <= least + least / 20;
+    const bool whole_last = length > mib && members.count > 2;
     for (const bulk_plan& plan : simplest_first) {
+      if (plan == bulk_plan::whole() && whole_last) continue;
       if (plan == choice.plan) break;
       for (std::uint32_t size = least_bulk_piece_bytes; size <= most_bulk_piece_bytes; size *= 2) {
         const auto pieces = bulk_pieces::divide(length, size);
