@@ -18,3 +18,4 @@
 #include "scoll/tree/user_tree.hpp"  // IWYU pragma: export
 #include "scoll/tree/verify.hpp"     // IWYU pragma: export
 #include "scoll/tree/walk.hpp"       // IWYU pragma: export
+#include "scoll/tree/zoned.hpp"      // IWYU pragma: export

@@ -39,7 +39,11 @@ inline void membership_input(std::span<const std::byte> bytes) {
   std::vector<std::byte> again(scoll::detail::membership_bytes(**members));
   require(scoll::detail::encode_membership(members->get(), again).has_value());
   const auto read = scoll::detail::decode_membership(again);
-  require(read.has_value() && read->size() == (*members)->size());
+  require(read.has_value() && read->size() == (*members)->size() && again.size() <= bytes.size());
+  for (std::uint32_t rank = 0; rank < read->size(); ++rank) {
+    const scoll::target& t = (*read)[rank];
+    require((*members)->place(rank) == scoll::member_place{t.zone, t.host});
+  }
 }
 
 /// An accepted account names each member of the subtree once, with a cause that exists.

@@ -24,6 +24,8 @@ std::string_view to_string(mark m) noexcept {
     case extended_bound: return "extended bound";
     case user_tree: return "user tree";
     case greedy_tree: return "greedy tree";
+    case zoned_tree: return "zoned tree";
+    case zoned_subset: return "zoned subset";
     case brimful_reply: return "brimful reply";
     case oversized_reply: return "oversized reply";
     case reply_refused: return "reply refused";

@@ -29,6 +29,8 @@ enum class mark : std::uint8_t {
   extended_bound,           ///< a member took longer than the first bound and was merged
   user_tree,                ///< a broadcast ran over a tree of the program's own
   greedy_tree,              ///< a broadcast ran over a greedy tree
+  zoned_tree,               ///< a broadcast ran over a zoned tree, from zone to zone
+  zoned_subset,             ///< so did one that was for some members only
   brimful_reply,            ///< a reply of exactly the capacity was merged
   oversized_reply,          ///< a reply beyond the capacity was refused
   reply_refused,            ///< `finish` refused a merged reply

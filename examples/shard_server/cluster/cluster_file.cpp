@@ -56,8 +56,16 @@ std::vector<std::string> read_addresses(const toml::table& table, const section&
   return all;
 }
 
+/// The zone or the host of a node: 1 to 65535, or 0 if the file does not say.
+std::uint16_t read_place(const section& from, std::string_view key) {
+  const auto number = from.get<std::int64_t>(key, 0);
+  if (number < 0 || number > UINT16_MAX) from.refuse(key, "must be 1 to 65535, or 0 if it is not known");
+  return static_cast<std::uint16_t>(number);
+}
+
 cluster_node read_node(const toml::table& table, std::size_t position, const fs::path& folder) {
-  const section from(table, fmt::format("node {}", position + 1), {"id", "address", "addresses", "control"});
+  const section from(table, fmt::format("node {}", position + 1),
+                     {"id", "address", "addresses", "control", "zone", "host"});
   cluster_node node;
   const auto id = from.need<std::int64_t>("id");
   if (id <= 0) from.refuse("id", "must be 1 or more");
@@ -67,6 +75,7 @@ cluster_node read_node(const toml::table& table, std::size_t position, const fs:
     node.places.push_back(place_of(from, from.has("address") ? "address" : "addresses", each));
   node.address = node.places.front();
   node.control = folder / from.need<std::string>("control");
+  node.where = {read_place(from, "zone"), read_place(from, "host")};
   constexpr std::size_t longest = sizeof(sockaddr_un{}.sun_path) - 1;
   if (node.control.string().size() > longest) {
     from.refuse("control", fmt::format("is a path of {} bytes: a socket's has {} at most",
@@ -163,7 +172,10 @@ cluster_config read(const toml::table& root, const fs::path& folder) {
   const auto tree_text = top.get<std::string>("tree", "knomial:8");
   config.choose_tree = tree_text == "auto";
   const auto tree = config.choose_tree ? scoll::tree_spec() : scoll::parse_tree(tree_text);
-  if (!tree) top.refuse("tree", "is no tree: try \"knomial:4\", \"kary:2\", \"flat\", \"chain\" or \"auto\"");
+  if (!tree) {
+    top.refuse("tree",
+               "is no tree: try \"knomial:4\", \"kary:2\", \"flat\", \"chain\", \"zoned:2,8\" or \"auto\"");
+  }
   config.tree = *tree;
   if (const toml::node* deadlines = root.get("deadlines")) {
     if (!deadlines->is_table()) top.refuse("deadlines", "must be a table");
@@ -233,7 +245,7 @@ scoll::transport::security_options cluster_config::security_of(std::string_view 
 std::vector<scoll::target> cluster_config::targets() const {
   std::vector<scoll::target> all;
   all.reserve(nodes.size());
-  for (const cluster_node& node : nodes) all.push_back({node.id, {}});
+  for (const cluster_node& node : nodes) all.push_back(node.as_target());
   return all;
 }
 

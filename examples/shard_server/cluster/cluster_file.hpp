@@ -23,6 +23,9 @@ struct cluster_node {
   std::vector<std::string> places;     ///< the same without the names of transports; gossip is there, too
   std::string address;                 ///< the first of `places`: numeric, with port
   std::filesystem::path control;       ///< UNIX socket; relative ones are below the cluster file's folder
+  scoll::member_place where;           ///< its zone and host; 0 if the file does not say
+
+  scoll::target as_target() const { return {id, {}, where.zone, where.host}; }
 };
 
 /// Some of the servers, which belong together.

@@ -19,7 +19,7 @@ class server_tree {
       : config_(config),
         root_(root_rank),
         n_(static_cast<std::uint32_t>(config.nodes.size())),
-        tree_(*scoll::any_tree::resolve(config.tree, n_)) {}
+        tree_(*scoll::any_tree::resolve(config.tree, n_, places(config, root_rank))) {}
 
   const scoll::any_tree& tree() const noexcept { return tree_; }
   std::uint32_t members() const noexcept { return n_; }
@@ -35,6 +35,15 @@ class server_tree {
   }
 
  private:
+  /// Where the servers are, by relative rank.
+  static std::vector<scoll::member_place> places(const cluster_config& config, std::uint32_t root) {
+    const auto n = static_cast<std::uint32_t>(config.nodes.size());
+    std::vector<scoll::member_place> all;
+    all.reserve(n);
+    for (std::uint32_t r = 0; r != n; ++r) all.push_back(config.nodes[scoll::to_rank(r, root, n)].where);
+    return all;
+  }
+
   const cluster_config& config_;
   std::uint32_t root_;
   std::uint32_t n_;

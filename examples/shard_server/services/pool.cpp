@@ -46,7 +46,8 @@ scoll::result<scoll::membership_ptr> members_in(const cluster_config& config, st
     return scoll::make_error(errc::not_found, "there is no pool {} in the cluster file", number);
   std::vector<scoll::target> targets;
   targets.reserve(found->nodes.size());
-  for (const scoll::node_id node : found->nodes) targets.push_back({node, {}});
+  for (const scoll::node_id node : found->nodes)
+    targets.push_back(config.nodes[*config.rank_of(node)].as_target());
   return scoll::membership::make(std::move(targets));
 }
 

@@ -12,6 +12,7 @@
 #include "scoll/coro/time_limit.hpp"
 #include "scoll/node.hpp"
 #include "scoll/tree/link_map.hpp"
+#include "scoll/tree/zoned.hpp"
 
 namespace scoll {
 
@@ -48,8 +49,10 @@ struct measure_options {
   /// The time limit of the whole operation.
   time_limit deadline = std::chrono::seconds(5);
   /// Rules for classes; the first that fits a peer counts. Other peers fall into two classes, "same host" and
-  /// "network".
+  /// "network"; where `places` names zones, also "same zone".
   std::vector<link_class_rule> classes{};
+  /// The places of this node and then of the peers; empty: unknown.
+  std::vector<member_place> places{};
   /// Measures the costs of bulk data too: `link_class::bulk`. It sends about 4 MiB to one peer of each class,
   /// and up to 13 MiB while a quarter of the class's time lasts.
   bool bulk = true;
@@ -86,8 +89,8 @@ struct measured_links {
 ///
 /// Takes at most `budget` and a few round trips to every peer. Errors: what keeps peers from answering,
 /// naming them (a peer that is dead, or does not serve the probe); `unknown_service` (this node does not
-/// serve the probe); `busy` (this node is measuring already); `invalid_argument` (no peers);
-/// `duplicate_target`; `deadline_exceeded`.
+/// serve the probe); `busy` (this node is measuring already); `invalid_argument` (no peers, or places of
+/// another number of members); `duplicate_target`; `deadline_exceeded`.
 task<result<measured_links>> measure_links(node& self, std::vector<node_id> peers,
                                            measure_options options = {});
 

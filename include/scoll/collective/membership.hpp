@@ -9,6 +9,7 @@
 
 #include "scoll/coro/result.hpp"
 #include "scoll/ids.hpp"
+#include "scoll/tree/zoned.hpp"
 
 namespace scoll {
 
@@ -16,6 +17,10 @@ namespace scoll {
 struct target {
   node_id node = 0;
   std::vector<entity> entities;
+  /// The zone of the node, such as its rack, room or site; 0: unknown. A zoned tree enters each zone once.
+  std::uint16_t zone = 0;
+  /// The host of the node within its zone; 0: unknown.
+  std::uint16_t host = 0;
 };
 
 /// The maximum number of members in a group. The encoded membership of a group that is created has 16 MiB at
@@ -37,6 +42,9 @@ class membership {
   node_id node(std::uint32_t rank) const noexcept { return targets_[rank].node; }
   std::span<const entity> entities(std::uint32_t rank) const noexcept { return targets_[rank].entities; }
   const std::vector<target>& targets() const noexcept { return targets_; }
+  member_place place(std::uint32_t rank) const noexcept { return {targets_[rank].zone, targets_[rank].host}; }
+  /// True if the zone or the host of any member is known.
+  bool has_places() const noexcept { return has_places_; }
   const membership_digest& digest() const noexcept { return digest_; }
 
   /// The rank of a node, or `std::nullopt` if it is not a member. O(log n).
@@ -48,13 +56,18 @@ class membership {
   std::vector<target> targets_;
   std::vector<std::pair<node_id, std::uint32_t>> by_node_;
   membership_digest digest_{};
+  bool has_places_ = false;
 };
 
 using membership_ptr = std::shared_ptr<const membership>;
 
 /// Unites two memberships for `node::create_group`: the members of `a` in their order, then those of `b` that
 /// `a` does not have, in theirs. A node in both has the entities of `a`, then those of `b` that `a` does not
-/// have there.
+/// have there, and the place that `a` gives it, or else that of `b`.
 std::vector<target> unite(const membership& a, const membership& b);
+
+/// Sorts targets by zone and host; those of one host keep their order. The ranks of a zone then follow each
+/// other, so that accounts of a zoned tree's broadcasts are short, and so is the membership in a message.
+std::vector<target> by_zone(std::vector<target> targets);
 
 }  // namespace scoll

@@ -8,6 +8,7 @@
 namespace scoll {
 
 struct plan_options {
+  /// How links are measured. The places are those of the targets, whatever it says.
   measure_options measure{};
   /// Trees of the program's own that may be chosen as well.
   std::vector<tree_spec> also{};
@@ -23,7 +24,8 @@ struct plan_options {
 /// if (plan) how.tree = plan->tree;  // to_text(*plan) says why
 /// ```
 ///
-/// If an administrator has pinned a tree (`node_options::pinned_tree`), that tree is the plan. Errors: those
+/// If targets are in several zones (`target::zone`), it considers zoned trees too. If an administrator has
+/// pinned a tree (`node_options::pinned_tree`), that tree is the plan. Errors: those
 /// of `measure_links`; `not_member` (this node is not a target).
 task<result<tree_plan>> plan_tree(node& self, std::vector<target> targets, plan_options options = {});
 

@@ -3,6 +3,7 @@
 /// A tree chosen at run time, as a group holds it.
 
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <variant>
 
@@ -14,12 +15,13 @@
 #include "scoll/tree/spec.hpp"
 #include "scoll/tree/user_tree.hpp"
 #include "scoll/tree/walk.hpp"
+#include "scoll/tree/zoned.hpp"
 
 namespace scoll {
 
-/// Any tree, with the functions of `spanning_tree`. It is a value: copies share a greedy tree's table. Its
-/// functions may be called from any thread and do not allocate. A greedy tree answers only for the n it was
-/// resolved for; other trees answer for any n.
+/// Any tree, with the functions of `spanning_tree`. It is a value: copies share the table of a greedy or a
+/// zoned tree. Its functions may be called from any thread and do not allocate. A greedy or a zoned tree
+/// answers only for the n it was resolved for; other trees answer for any n.
 class any_tree {
  public:
   /// A cursor over the children; it refers to the tree.
@@ -28,9 +30,11 @@ class any_tree {
   /// The default tree (`tree_spec{}`).
   any_tree() = default;
 
-  /// Makes the tree that `spec` names, for n members, with its table if it needs one. Returns nothing if
-  /// `check_tree(spec, n)` reports a fault.
-  static std::optional<any_tree> resolve(const tree_spec& spec, std::uint32_t n);
+  /// Makes the tree that `spec` names, for n members, with its table if it needs one. A zoned tree follows
+  /// the places of the n members by relative rank, the root's first; without places it takes all for unknown.
+  /// Other trees do not look at them. Returns nothing if `check_tree(spec, n)` reports a fault.
+  static std::optional<any_tree> resolve(const tree_spec& spec, std::uint32_t n,
+                                         std::span<const member_place> places = {});
 
   const tree_spec& spec() const noexcept { return spec_; }
 
@@ -49,6 +53,13 @@ class any_tree {
   std::uint32_t subtree_levels(std::uint32_t n, std::uint32_t r) const {
     return dispatch([&](const auto& tree) { return tree.subtree_levels(n, r); });
   }
+  /// How far r is from its parent, as a zoned tree says; 0 in other trees.
+  std::uint32_t distance(std::uint32_t n, std::uint32_t r) const {
+    return dispatch([&](const auto& tree) -> std::uint32_t {
+      if constexpr (requires { tree.distance(n, r); }) return tree.distance(n, r);
+      return 0;
+    });
+  }
   cursor_type cursor(std::uint32_t n, std::uint32_t r) const;
 
   template <class Fn>
@@ -64,13 +75,14 @@ class any_tree {
       case chain::kind: return fn(chain{});
       case kary::kind: return fn(kary{spec_.params[0]});
       case knomial::kind: return fn(knomial{spec_.params[0]});
-      case greedy::kind: return fn(*table_);
+      case greedy::kind: return fn(*static_cast<const greedy_table*>(table_.get()));
+      case zoned::kind: return fn(*static_cast<const zoned_table*>(table_.get()));
       default: return fn(user_);
     }
   }
 
   tree_spec spec_;
-  std::shared_ptr<const greedy_table> table_;
+  std::shared_ptr<const void> table_;  // of a greedy or a zoned tree
   user_tree user_;
 };
 
@@ -84,12 +96,15 @@ class any_tree::cursor_type {
       case 0: return std::get_if<0>(&from_)->next();
       case 1: return std::get_if<1>(&from_)->next();
       case 2: return std::get_if<2>(&from_)->next();
-      default: return std::get_if<3>(&from_)->next();
+      case 3: return std::get_if<3>(&from_)->next();
+      default: return std::get_if<4>(&from_)->next();
     }
   }
 
  private:
-  std::variant<rank_run, knomial::cursor_type, greedy_table::cursor_type, indexed_children<user_tree>> from_;
+  std::variant<rank_run, knomial::cursor_type, greedy_table::cursor_type, zoned_table::cursor_type,
+               indexed_children<user_tree>>
+      from_;
 };
 
 inline any_tree::cursor_type any_tree::cursor(std::uint32_t n, std::uint32_t r) const {

@@ -11,6 +11,7 @@
 #include "scoll/tree/link_map.hpp"
 #include "scoll/tree/predict.hpp"
 #include "scoll/tree/spec.hpp"
+#include "scoll/tree/zoned.hpp"
 
 namespace scoll {
 
@@ -43,12 +44,16 @@ struct tree_choice_options {
   std::optional<tree_spec> pinned{};
   /// Trees that the program has registered, considered in addition to the library's own.
   std::vector<tree_spec> also{};
+  /// The places of the members by relative rank, the root's first; empty: unknown. With members in two zones
+  /// or more, zoned trees are considered too.
+  std::vector<member_place> places{};
 };
 
 /// Predicts flat, chain, k-ary and k-nomial trees of all radices that differ much (all up to 16, then in
-/// steps of an eighth or more), and greedy trees for these costs. It takes the simplest tree within 5 % of
-/// the fastest, because predictions are no better than that. The order from simple to complex is flat,
-/// k-nomial, k-ary, chain, greedy, those of the program. Equal inputs give equal plans. It takes about 0.3 us
+/// steps of an eighth or more), and greedy trees for these costs; zoned trees for radices that are powers of
+/// two, if the members are in several zones. It takes the simplest tree within 5 % of the fastest, because
+/// predictions are no better than that. The order from simple to complex is flat, k-nomial, k-ary, chain,
+/// greedy, zoned, those of the program. Equal inputs give equal plans. It takes about 0.3 us
 /// per member and candidate; from 4,097 members on it only looks at powers of two.
 tree_plan choose_tree(std::uint32_t members, const link_map& links, const tree_choice_options& options = {});
 

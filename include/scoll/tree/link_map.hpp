@@ -54,12 +54,16 @@ struct link_map {
   std::optional<std::uint32_t> local = {};
   /// The host of each member; empty: each has a host of its own.
   std::vector<std::uint32_t> host_of = {};
+  /// The class of members of one zone on different hosts, if there is one.
+  std::optional<std::uint32_t> near = {};
+  /// The zone of each member, 0 if it is unknown; empty: all are unknown.
+  std::vector<std::uint32_t> zone_of = {};
   /// The number of processors of each host; 0: as many as it has members.
   std::vector<std::uint32_t> processors = {};
 
   /// The costs from one member to another. The root's links are known. Two other members on one host reach
-  /// each other as `local` says. For all others the worse of their two classes is assumed, because the links
-  /// between them have not been measured.
+  /// each other as `local` says, and two in one zone as `near` does. For all others the worse of their two
+  /// classes is assumed, because the links between them have not been measured.
   const link_costs& between(std::uint32_t a, std::uint32_t b) const noexcept;
   /// The worst costs of bulk data among all classes, because a plan may use any link; nothing if they have
   /// not been measured for any class.

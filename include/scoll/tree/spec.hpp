@@ -15,7 +15,7 @@ namespace scoll {
 /// Kind numbers from here on belong to users (`register_tree`).
 inline constexpr std::uint8_t first_user_tree_kind = 128;
 
-/// The tree that a root chose: a kind number and its parameters. Every policy converts to it, so that an
+/// The tree that a root chose: a kind number and its parameters. Every named tree converts to it, so that an
 /// option of this type is set with `{.tree = scoll::knomial{8}}`. It may hold anything that came from the
 /// network: `check_tree` and `any_tree::resolve` tell whether it is a tree. It is trivially copyable.
 struct tree_spec {
@@ -26,7 +26,7 @@ struct tree_spec {
   constexpr tree_spec() noexcept = default;
   constexpr tree_spec(std::uint8_t tree_kind, const tree_params& tree_parameters) noexcept
       : kind(tree_kind), params(tree_parameters) {}
-  template <tree_policy P>
+  template <named_tree P>
   constexpr tree_spec(const P& policy) noexcept : kind(P::kind), params(policy.params()) {}
 
   friend constexpr bool operator==(const tree_spec&, const tree_spec&) = default;

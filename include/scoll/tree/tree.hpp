@@ -21,7 +21,8 @@ using tree_params = std::array<std::uint32_t, 3>;
 /// - `parent(n, r)`: the parent; 0 for the root itself.
 /// - `fan_out(n, r)`: the number of children.
 /// - `child(n, r, i)`: the i-th child *in send order*, i < fan_out: deepest subtree first, then largest, then
-///   lowest relative rank.
+///   lowest relative rank. Where the tree has a function `distance(n, r)`, which says how far r is from its
+///   parent, the farthest children come before all others.
 /// - `subtree_nodes(n, r)`: members at and below r.
 /// - `subtree_levels(n, r)`: levels at and below r; a leaf has 1. Time limits are counted in these.
 ///
@@ -37,16 +38,20 @@ concept spanning_tree = requires(const T& tree, std::uint32_t n, std::uint32_t r
   { tree.subtree_levels(n, r) } -> std::same_as<std::uint32_t>;
 } && std::copyable<T>;
 
-/// A tree that can be named in a message: a small value, equal to its kind number and parameters.
-/// `from_params` refuses parameters that do not make a tree; it sees bytes from the network. (The constraints
-/// on copying come last. Otherwise a type that can be made from anything would ask about itself.)
+/// The name of a tree in a message: a small value, equal to its kind number and parameters. `from_params`
+/// refuses parameters that do not make a tree; it sees bytes from the network.
 template <class T>
-concept tree_policy = requires(const T& tree, const tree_params& params) {
+concept named_tree = requires(const T& tree, const tree_params& params) {
   { T::kind } -> std::convertible_to<std::uint8_t>;
   { T::name } -> std::convertible_to<std::string_view>;
   { tree.params() } -> std::same_as<tree_params>;
   { T::from_params(params) } -> std::same_as<std::optional<T>>;
-} && spanning_tree<T> && std::is_trivially_copyable_v<T>;
+} && std::is_trivially_copyable_v<T>;
+
+/// A named tree whose shape follows from its name and n. (The constraints on copying come last. Otherwise a
+/// type that can be made from anything would ask about itself.)
+template <class T>
+concept tree_policy = named_tree<T> && spanning_tree<T>;
 
 /// The place of `rank` in a tree rooted at `root`; both < n.
 constexpr std::uint32_t to_relative(std::uint32_t rank, std::uint32_t root, std::uint32_t n) noexcept {

@@ -41,6 +41,7 @@ class tree_verifier {
     std::uint32_t claimed_levels = 0;
     std::uint32_t nodes = 1;
     std::uint32_t levels = 1;
+    std::uint32_t distance = 0;
     bool seen = false;
   };
 
@@ -49,6 +50,7 @@ class tree_verifier {
     if (tree.parent(n, r) != members_[r].parent) return tree_defect{"it names another parent", r};
     members_[r].claimed_nodes = tree.subtree_nodes(n, r);
     members_[r].claimed_levels = tree.subtree_levels(n, r);
+    if constexpr (requires { tree.distance(n, r); }) members_[r].distance = tree.distance(n, r);
     const std::uint32_t fan_out = tree.fan_out(n, r);
     std::uint32_t index = 0;
     for (std::uint32_t child : children(tree, n, r)) {
@@ -85,6 +87,7 @@ class tree_verifier {
   bool in_order(std::uint32_t left, std::uint32_t right) const {
     const member& a = members_[left];
     const member& b = members_[right];
+    if (a.distance != b.distance) return a.distance > b.distance;
     if (a.levels != b.levels) return a.levels > b.levels;
     if (a.nodes != b.nodes) return a.nodes > b.nodes;
     return left < right;

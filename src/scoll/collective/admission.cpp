@@ -206,7 +206,7 @@ error engine::admit_to_group(const admission_request& request, const collective_
     if (!taken) return taken.error();
     among = std::move(*taken);
   }
-  const auto here = place_in(*group, head, among.get());
+  const auto here = place_in(*group, head, among);
   if (!here) return here.error();
   if (members.node(here->parent_rank) != request.from() &&
       !SCOLL_MUTANT(wrong_parent_accepted, "a request is accepted from any node")) {
@@ -238,7 +238,8 @@ error engine::admit_to_group(const admission_request& request, const collective_
 
 /// Finds this node's place in the broadcast's tree. Errors: this node or the root is not addressed; there is
 /// no such tree; the root got its own broadcast.
-result<tree_place> engine::place_in(group_state& group, const collective_head& head, const subset* among) {
+result<tree_place> engine::place_in(group_state& group, const collective_head& head,
+                                    const subset_ptr& among) {
   std::optional<std::uint32_t> self = group.self_rank, root = head.root_rank;
   if (among != nullptr) {
     self = among->index_of(*self);
@@ -250,7 +251,7 @@ result<tree_place> engine::place_in(group_state& group, const collective_head& h
   here.relative = to_relative(*self, *root, here.members);
   if (here.relative == 0) return error(errc::not_parent, "the root got its own broadcast");
   tree_fault fault = tree_fault::none;
-  here.tree = group.resolve({head.tree_kind, head.tree_params}, here.members, fault);
+  here.tree = group.resolve({head.tree_kind, head.tree_params}, among, head.root_rank, fault);
   if (here.tree == nullptr) return error(errc::unknown_tree, describe(fault));
   const std::uint32_t parent = here.tree->parent(here.members, here.relative);
   if (parent >= here.members) return error(errc::unknown_tree, "the tree names a parent beyond its members");

@@ -188,7 +188,7 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   const error* const revoked = revoke_of(group);
   if (revoked != nullptr && !service->survives_revoke) return {nullptr, *revoked};
   tree_fault fault = tree_fault::none;
-  const any_tree* resolved = group.resolve(tree, to.size(), fault);
+  const any_tree* resolved = group.resolve(tree, to.subset, group.self_rank, fault);
   if (resolved == nullptr) return {nullptr, {errc::unknown_tree, describe(fault)}};
   operation* op = acquire(kind);
   if (op == nullptr) {

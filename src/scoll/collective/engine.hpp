@@ -223,7 +223,7 @@ class engine final : private transport::endpoint_events {
   static error check_sizes(const collective_head& head, std::size_t payload);
   error admit_to_group(const admission_request& request, const collective_head& head,
                        const std::shared_ptr<group_state>& group, std::shared_ptr<service_entry> service);
-  static result<tree_place> place_in(group_state& group, const collective_head& head, const subset* among);
+  static result<tree_place> place_in(group_state& group, const collective_head& head, const subset_ptr& of);
   error admit_once(group_state& group, const collective_head& head);
   static bool has_seen(const group_state& group, const collective_head& head) noexcept;
   result<std::shared_ptr<group_state>> group_for(const admission_request& request,

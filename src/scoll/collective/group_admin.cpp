@@ -35,6 +35,35 @@ constexpr std::uint64_t unzigzag(std::uint64_t coded) noexcept {
   return (coded >> 1) ^ (0 - (coded & 1));
 }
 
+using place_member = std::uint16_t target::*;
+constexpr place_member place_members[]{&target::zone, &target::host};
+
+void put_places(wire::writer& out, const std::vector<target>& targets, place_member what) {
+  for (std::size_t first = 0; first != targets.size();) {
+    std::size_t last = first + 1;
+    while (last != targets.size() && targets[last].*what == targets[first].*what) ++last;
+    wire::put_varint(out, last - first);
+    wire::put_varint(out, targets[first].*what);
+    first = last;
+  }
+}
+
+/// Returns false unless the runs cover the targets exactly, and some place is known.
+bool take_places(wire::reader& in, std::vector<target>& targets) {
+  bool known = false;
+  for (const place_member what : place_members) {
+    for (std::size_t first = 0; first != targets.size();) {
+      const std::uint64_t size = wire::take_varint(in);
+      const std::uint64_t place = wire::take_varint(in);
+      if (!in.ok() || size == 0 || size > targets.size() - first || place > UINT16_MAX) return false;
+      for (const std::size_t last = first + size; first != last; ++first)
+        targets[first].*what = static_cast<std::uint16_t>(place);
+      known |= place != 0;
+    }
+  }
+  return known;
+}
+
 }  // namespace
 
 const service_table& group_admin_table() noexcept {
@@ -55,6 +84,8 @@ void put_membership(wire::writer& out, const membership& members) {
     for (const entity& e : t.entities) wire::encode(out, e);
     previous = t.node;
   }
+  if (!members.has_places()) return;
+  for (const place_member what : place_members) put_places(out, members.targets(), what);
 }
 
 result<std::size_t> encode_membership(const void* members, std::span<std::byte> into) noexcept {
@@ -112,6 +143,8 @@ result<std::vector<target>> decode_membership(std::span<const std::byte> bytes) 
     if (SCOLL_MUTANT(entity_lost, "a membership loses the last entity of a node") && entities > 2)
       t.entities.pop_back();
   }
+  if (in.ok() && in.remaining() != 0 && !take_places(in, targets))
+    return error(errc::malformed, "the zones and hosts of a membership do not fit its members");
   in.finish();
   if (!in.ok()) return in.error();
   return targets;

@@ -19,7 +19,8 @@ const service_table& group_admin_table() noexcept;
 void* group_admin_instance() noexcept;
 
 /// A membership is encoded as varints: for each target the difference of its node id to the one before
-/// (zigzag), the number of entities, and 16 bytes for each entity.
+/// (zigzag), the number of entities, and 16 bytes for each entity. If any place is known, the zones of all
+/// targets follow, then their hosts, each as runs of equal ones: the length, and the zone or host.
 void put_membership(wire::writer& out, const membership& members);
 result<std::size_t> encode_membership(const void* members, std::span<std::byte> into) noexcept;
 /// The request to forget a group: how long the group was to live (u8) and, if its creator ends it, the

@@ -1,6 +1,7 @@
 #include "scoll/collective/group_state.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace scoll::detail {
@@ -30,21 +31,57 @@ result<std::shared_ptr<offered_members>> group_state::offer(transport::endpoint&
   return made;
 }
 
-const any_tree* group_state::resolve(const tree_spec& spec, std::uint32_t count, tree_fault& fault) {
-  for (resolved_tree& known : resolved) {
-    if (known.members != count || known.tree.spec() != spec) continue;
-    if (&known != &resolved.front()) std::swap(known, resolved.front());
+namespace {
+
+/// The places of the members by relative rank, the root's first.
+std::vector<member_place> places_of(const membership& all, const subset* among, std::uint32_t root) {
+  const std::uint32_t n = among != nullptr ? among->size() : all.size();
+  std::vector<member_place> places;
+  places.reserve(n);
+  const auto add = [&](std::uint32_t first, std::uint32_t last) {
+    for (; first != last; ++first) places.push_back(all.place(first));
+  };
+  for (const rank_range indices : {rank_range{root, n}, rank_range{0, root}}) {
+    if (among != nullptr && indices.first != indices.last) among->visit(indices.first, indices.last, add);
+    if (among == nullptr) add(indices.first, indices.last);
+  }
+  return places;
+}
+
+bool are_equal(const subset_ptr& a, const subset_ptr& b) noexcept {
+  if (a == b) return true;
+  return a != nullptr && b != nullptr && a->digest() == b->digest() &&
+         std::ranges::equal(a->encoded(), b->encoded());
+}
+
+}  // namespace
+
+const any_tree* group_state::resolve(const tree_spec& spec, const subset_ptr& among, std::uint32_t root_rank,
+                                     tree_fault& fault) {
+  const std::uint32_t count = among != nullptr ? among->size() : members->size();
+  const bool by_place = spec.kind == zoned::kind && members->has_places();
+  std::uint32_t root = 0;
+  if (by_place) root = among != nullptr ? among->index_of(root_rank).value_or(0) : root_rank;
+  const auto same = [&](const resolved_tree& known) {
+    if (known.members != count || known.tree.spec() != spec) return false;
+    return !by_place || (known.root == root && are_equal(known.among, among));
+  };
+  const auto known = std::ranges::find_if(resolved, same);
+  if (known != resolved.end()) {
+    if (known != resolved.begin()) std::rotate(resolved.begin(), known, std::next(known));
     return &resolved.front().tree;
   }
   fault = check_tree(spec, count);
   if (fault != tree_fault::none) return nullptr;
-  auto found = any_tree::resolve(spec, count);
+  std::vector<member_place> places;
+  if (by_place) places = places_of(*members, among.get(), root);
+  auto found = any_tree::resolve(spec, count, places);
   if (!found) {
     fault = tree_fault::bad_parameters;
     return nullptr;
   }
-  resolved.back() = {count, std::move(*found)};
-  std::swap(resolved.front(), resolved.back());
+  resolved.back() = {count, std::move(*found), root, by_place ? among : nullptr};
+  std::rotate(resolved.begin(), std::prev(resolved.end()), resolved.end());
   return &resolved.front().tree;
 }
 

@@ -59,8 +59,10 @@ struct group_state {
   struct resolved_tree {
     std::uint32_t members = 0;
     any_tree tree;
+    std::uint32_t root = 0;  // of a zoned tree: the index of its root
+    subset_ptr among;        // of a zoned tree: the members that it is for; null: all
   };
-  std::array<resolved_tree, 2> resolved;  // the trees used last, the latest first
+  std::array<resolved_tree, 4> resolved;  // the trees used last, the latest first
   subset_ptr last_subset;                 // the last subset that came in a request
   std::vector<std::pair<std::uint32_t, transport::session*>> sessions;  // by rank: the sessions needed so far
   std::vector<root_window> windows;
@@ -97,9 +99,10 @@ struct group_state {
   void enter(rooted_operation& op) noexcept;
   /// The lowest counter of operations rooted here that have not ended.
   std::uint64_t watermark() noexcept { return rooted.empty() ? next_counter : rooted.front().counter; }
-  /// The tree for `spec` over `count` members: the whole group or a part of it. Null on an error, with the
-  /// reason in `fault`.
-  const any_tree* resolve(const tree_spec& spec, std::uint32_t count, tree_fault& fault);
+  /// The tree for `spec` over the members in `among`, or over all if that is null, with the root `root_rank`.
+  /// It is built if it is not among the trees used last. Null on an error, with the reason in `fault`.
+  const any_tree* resolve(const tree_spec& spec, const subset_ptr& among, std::uint32_t root_rank,
+                          tree_fault& fault);
   /// The subset that a request names, with its digest. It is shared with the request before if that named the
   /// same. Error: `malformed`.
   result<subset_ptr> take_subset(std::span<const std::byte> bytes, std::uint64_t digest);

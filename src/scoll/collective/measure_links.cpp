@@ -227,14 +227,22 @@ class link_measurement {
       map.host_of.push_back(at->second);
       map.class_of.push_back(class_named(class_name(i)));
       if (at->second == 0) map.local = map.class_of.back();
+      if (at->second != 0 && is_near(i)) map.near = map.class_of.back();
     }
+    for (const member_place& each : options_.places) map.zone_of.push_back(each.zone);
+  }
+  /// True if the peer is known to be in this node's zone.
+  bool is_near(std::size_t peer) const {
+    if (options_.places.empty() || options_.places[0].zone == 0) return false;
+    return options_.places[peer + 1].zone == options_.places[0].zone;
   }
   std::string class_name(std::size_t peer) const {
     const std::string& address = detail::node_access::engine(self_).wire().find(peers_[peer])->address();
     for (const link_class_rule& rule : options_.classes) {
       if (address.starts_with(rule.address_prefix)) return rule.name;
     }
-    return facts_[peer].host == probe_.facts.host ? "same host" : "network";
+    if (facts_[peer].host == probe_.facts.host) return "same host";
+    return is_near(peer) ? "same zone" : "network";
   }
   std::uint32_t class_named(const std::string& name) {
     auto& classes = found_.map.classes;
@@ -396,6 +404,8 @@ status check_peers(node& self, const std::vector<node_id>& peers) {
 }  // namespace
 
 task<result<measured_links>> measure_links(node& self, std::vector<node_id> peers, measure_options options) {
+  if (!options.places.empty() && options.places.size() != peers.size() + 1)
+    co_return error(errc::invalid_argument, "the places are not those of this node and its peers");
   if (const status good = check_peers(self, peers); !good) co_return good.error();
   const auto entry = detail::node_access::engine(self).find_service(link_probe::id);
   if (entry == nullptr)

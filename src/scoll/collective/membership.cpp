@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <tuple>
 
 #include "scoll/coro/error_format.hpp"
 #include "transport/session/greeting.hpp"
@@ -13,8 +15,9 @@ namespace scoll {
 namespace {
 
 /// SHA-256 over "scoll membership 1", then for each target in order: node id, number of entities, entities
-/// (high, low); all little-endian, 64 bits.
-membership_digest digest_of(const std::vector<target>& targets) {
+/// (high, low); all little-endian, 64 bits. If any place is known, the text is "scoll membership 2", and zone
+/// and host follow the entities of each target.
+membership_digest digest_of(const std::vector<target>& targets, bool has_places) {
   EVP_MD_CTX* context = EVP_MD_CTX_new();
   SCOLL_ASSERT(context != nullptr && EVP_DigestInit_ex(context, EVP_sha256(), nullptr) == 1,
                "SHA-256 is missing");
@@ -23,7 +26,7 @@ membership_digest digest_of(const std::vector<target>& targets) {
     wire::detail::store_little(bytes.data(), value);
     EVP_DigestUpdate(context, bytes.data(), bytes.size());
   };
-  constexpr std::string_view domain = "scoll membership 1";
+  const std::string_view domain = has_places ? "scoll membership 2" : "scoll membership 1";
   EVP_DigestUpdate(context, domain.data(), domain.size());
   for (const target& t : targets) {
     put(t.node);
@@ -32,6 +35,9 @@ membership_digest digest_of(const std::vector<target>& targets) {
       put(e.high);
       put(e.low);
     }
+    if (!has_places) continue;
+    put(t.zone);
+    put(t.host);
   }
   membership_digest digest;
   EVP_DigestFinal_ex(context, reinterpret_cast<unsigned char*>(digest.data()), nullptr);
@@ -68,7 +74,9 @@ result<membership_ptr> membership::make(std::vector<target> targets) {
     return make_error(errc::duplicate_target, "node {} is both target {} and target {}", twice->first,
                       twice->second, std::next(twice)->second);
   }
-  made->digest_ = digest_of(made->targets_);
+  made->has_places_ = std::ranges::any_of(
+      made->targets_, [](const target& t) { return member_place{t.zone, t.host}.is_known(); });
+  made->digest_ = digest_of(made->targets_, made->has_places_);
   return membership_ptr(std::move(made));
 }
 
@@ -86,8 +94,25 @@ std::vector<target> unite(const membership& a, const membership& b) {
     for (const entity& e : more.entities) {
       if (!std::binary_search(known.begin(), known.end(), e)) entities.push_back(e);
     }
+    if (!a.place(*rank).is_known()) {
+      all[*rank].zone = more.zone;
+      all[*rank].host = more.host;
+    }
   }
   return all;
+}
+
+std::vector<target> by_zone(std::vector<target> targets) {
+  // std::stable_sort makes clang warn about libstdc++.
+  std::vector<std::size_t> order(targets.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::tuple(targets[a].zone, targets[a].host, a) < std::tuple(targets[b].zone, targets[b].host, b);
+  });
+  std::vector<target> sorted;
+  sorted.reserve(targets.size());
+  for (const std::size_t i : order) sorted.push_back(std::move(targets[i]));
+  return sorted;
 }
 
 std::optional<std::uint32_t> membership::rank_of(node_id node) const noexcept {

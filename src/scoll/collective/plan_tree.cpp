@@ -15,8 +15,13 @@ task<result<tree_plan>> plan_tree(node& self, std::vector<target> targets, plan_
   if (!rank) co_return make_error(errc::not_member, "node {} is not among the targets", self.id());
   const std::uint32_t n = (*members)->size();
 
-  tree_choice_options choice{detail::node_access::engine(self).options().pinned_tree,
-                             std::move(options.also)};
+  tree_choice_options choice{
+      detail::node_access::engine(self).options().pinned_tree, std::move(options.also), {}};
+  if ((*members)->has_places()) {
+    for (std::uint32_t relative = 0; relative < n; ++relative)
+      choice.places.push_back((*members)->place(to_rank(relative, *rank, n)));
+  }
+  options.measure.places = choice.places;
   const bool pinned = choice.pinned && check_tree(*choice.pinned, n) == tree_fault::none;
   if (pinned && !options.measure_pinned) co_return pinned_plan(n, *choice.pinned);
   if (n == 1) co_return choose_tree(n, link_map::uniform({}), choice);

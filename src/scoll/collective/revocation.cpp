@@ -19,7 +19,7 @@ void add_children(group_state& group, const notice_head& notice, std::vector<std
   const std::uint32_t n = group.members->size();
   tree_fault fault = tree_fault::none;
   // A tree of the initiator's own may be unknown here. Then the graph alone has to do.
-  const any_tree* const tree = group.resolve({notice.tree_kind, notice.tree}, n, fault);
+  const any_tree* const tree = group.resolve({notice.tree_kind, notice.tree}, {}, notice.initiator, fault);
   if (tree == nullptr) return;
   auto cursor = tree->cursor(n, to_relative(group.self_rank, notice.initiator, n));
   for (auto child = cursor.next(); child && into.size() < n; child = cursor.next()) {

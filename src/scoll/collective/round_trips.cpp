@@ -17,7 +17,7 @@ group_timing timing_of(const engine& at, const addressees& to) {
   group_timing t;
   const auto service = at.find_service(to.group->service);
   tree_fault fault = tree_fault::none;
-  const any_tree* const tree = to.group->resolve(to.group->tree, to.size(), fault);
+  const any_tree* const tree = to.group->resolve(to.group->tree, to.subset, to.group->self_rank, fault);
   if (service == nullptr || tree == nullptr || to.size() == 0) return t;
   const nanoseconds known = to.group->round_trip;
   t.round_trip = known.count() == 0 ? at.options().rtt_estimate : known;

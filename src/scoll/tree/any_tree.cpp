@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <vector>
 
 namespace scoll {
 
@@ -15,7 +16,7 @@ std::mutex registering;
 
 bool is_built_in(std::string_view name) {
   return name == flat::name || name == chain::name || name == kary::name || name == knomial::name ||
-         name == greedy::name;
+         name == greedy::name || name == zoned::name;
 }
 
 tree_fault check_params(const tree_spec& spec) {
@@ -26,6 +27,7 @@ tree_fault check_params(const tree_spec& spec) {
     case kary::kind: return verdict(kary::from_params(spec.params).has_value());
     case knomial::kind: return verdict(knomial::from_params(spec.params).has_value());
     case greedy::kind: return verdict(greedy::from_params(spec.params).has_value());
+    case zoned::kind: return verdict(zoned::from_params(spec.params).has_value());
     default: break;
   }
   if (detail::find_user_tree(spec.kind) == nullptr) return tree_fault::unknown_kind;
@@ -67,16 +69,24 @@ std::optional<user_tree> user_tree::make(const tree_spec& spec) {
 tree_fault check_tree(const tree_spec& spec, std::uint32_t n) {
   if (const tree_fault fault = check_params(spec); fault != tree_fault::none) return fault;
   if (n == 0) return tree_fault::no_members;
-  if (spec.kind == greedy::kind && n > greedy::max_members) return tree_fault::too_many_members;
+  static_assert(greedy::max_members == zoned::max_members);
+  const bool needs_table = spec.kind == greedy::kind || spec.kind == zoned::kind;
+  if (needs_table && n > greedy::max_members) return tree_fault::too_many_members;
   return tree_fault::none;
 }
 
-std::optional<any_tree> any_tree::resolve(const tree_spec& spec, std::uint32_t n) {
+std::optional<any_tree> any_tree::resolve(const tree_spec& spec, std::uint32_t n,
+                                          std::span<const member_place> places) {
   if (check_tree(spec, n) != tree_fault::none) return std::nullopt;
+  SCOLL_ASSERT(places.empty() || places.size() == n, "the places of all members are known, or of none");
   any_tree result;
   result.spec_ = spec;
   if (spec.kind == greedy::kind) {
     result.table_ = greedy{spec.params[0], spec.params[1], spec.params[2]}.table(n);
+  } else if (spec.kind == zoned::kind) {
+    const std::vector<member_place> unknown(places.empty() ? n : 0);
+    if (places.empty()) places = unknown;
+    result.table_ = std::make_shared<const zoned_table>(places, spec.params[0], spec.params[1]);
   } else if (spec.kind >= first_user_tree_kind) {
     const std::optional<user_tree> user = user_tree::make(spec);
     if (!user) return std::nullopt;

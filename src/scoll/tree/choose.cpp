@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <tuple>
 
 #include "scoll/tree/any_tree.hpp"
@@ -48,9 +49,34 @@ const link_costs& usual_costs(const link_map& links) {
   return links.classes[usual].costs;
 }
 
+/// The powers of two below `members`, and the radix with which the members have two levels.
+std::vector<std::uint32_t> radices_up_to(std::uint32_t members) {
+  std::vector<std::uint32_t> found = radices_below(members, true);
+  found.push_back(std::clamp(members, 2U, 65535U));
+  return found;
+}
+
+/// Zoned trees for the zones and the largest zone that there are.
+std::vector<tree_spec> zoned_trees(const std::vector<member_place>& places) {
+  std::map<std::uint16_t, std::uint32_t> zones;
+  for (const member_place& each : places) ++zones[each.zone];
+  std::vector<tree_spec> all;
+  if (zones.size() < 2) return all;
+  const auto by_size = [](const auto& a, const auto& b) { return a.second < b.second; };
+  const std::uint32_t largest = std::ranges::max_element(zones, by_size)->second;
+  for (const std::uint32_t across : radices_up_to(static_cast<std::uint32_t>(zones.size()))) {
+    for (const std::uint32_t within : radices_up_to(largest)) all.emplace_back(zoned{across, within});
+  }
+  return all;
+}
+
+any_tree resolved(const tree_spec& spec, std::uint32_t n, const tree_choice_options& options) {
+  return any_tree::resolve(spec, n, options.places).value();
+}
+
 /// The candidates, the simplest first.
 std::vector<tree_spec> trees_to_try(std::uint32_t n, const link_map& links,
-                                    const std::vector<tree_spec>& also) {
+                                    const tree_choice_options& options) {
   const bool few = n > 4096;
   std::vector<tree_spec> all{flat{}};
   if (n > 2) {
@@ -64,10 +90,12 @@ std::vector<tree_spec> trees_to_try(std::uint32_t n, const link_map& links,
     const tree_spec waking = greedy_for(latency, gap, c.merge + c.wake);
     if (waking != all.back()) all.push_back(waking);
   }
-  all.insert(all.end(), also.begin(), also.end());
-  const auto useless = [n](const tree_spec& t) {
+  const std::vector<tree_spec> by_zone = zoned_trees(options.places);
+  all.insert(all.end(), by_zone.begin(), by_zone.end());
+  all.insert(all.end(), options.also.begin(), options.also.end());
+  const auto useless = [&](const tree_spec& t) {
     if (check_tree(t, n) != tree_fault::none) return true;
-    return t.kind != flat::kind && any_tree::resolve(t, n)->fan_out(n, 0) == n - 1;
+    return t.kind != flat::kind && resolved(t, n, options).fan_out(n, 0) == n - 1;
   };
   std::erase_if(all, useless);
   return all;
@@ -75,12 +103,13 @@ std::vector<tree_spec> trees_to_try(std::uint32_t n, const link_map& links,
 
 /// The position of a tree's kind in the order of `trees_to_try`.
 int complexity(const tree_spec& tree) {
-  constexpr std::array kinds{flat::kind, knomial::kind, kary::kind, chain::kind, greedy::kind};
+  constexpr std::array kinds{flat::kind, knomial::kind, kary::kind, chain::kind, greedy::kind, zoned::kind};
   return static_cast<int>(std::find(kinds.begin(), kinds.end(), tree.kind) - kinds.begin());
 }
 
-tree_candidate candidate(const tree_spec& spec, std::uint32_t n, const link_map& links) {
-  return {spec, predict(any_tree::resolve(spec, n).value(), n, links)};
+tree_candidate candidate(const tree_spec& spec, std::uint32_t n, const link_map& links,
+                         const tree_choice_options& options) {
+  return {spec, predict(resolved(spec, n, options), n, links)};
 }
 
 const tree_candidate* find_tree(const tree_plan& plan, const tree_spec& tree) {
@@ -170,10 +199,10 @@ void write_candidate(std::string& text, const tree_candidate& c, bool chosen, st
 
 tree_plan choose_tree(std::uint32_t members, const link_map& links, const tree_choice_options& options) {
   tree_plan plan{.members = members, .links = links};
-  std::vector<tree_spec> all = trees_to_try(members, links, options.also);
+  std::vector<tree_spec> all = trees_to_try(members, links, options);
   const bool pinned = options.pinned && check_tree(*options.pinned, members) == tree_fault::none;
   if (pinned && std::ranges::find(all, *options.pinned) == all.end()) all.push_back(*options.pinned);
-  for (const tree_spec& tree : all) plan.candidates.push_back(candidate(tree, members, links));
+  for (const tree_spec& tree : all) plan.candidates.push_back(candidate(tree, members, links, options));
   std::ranges::sort(plan.candidates, {}, [](const tree_candidate& c) {
     return std::tuple(c.predicted.merged, complexity(c.tree), c.tree.params);
   });

@@ -16,6 +16,7 @@ const link_costs& link_map::between(std::uint32_t a, std::uint32_t b) const noex
   if (a == 0) return of_b;
   if (b == 0) return of_a;
   if (local && !host_of.empty() && host_of[a] == host_of[b]) return classes[*local].costs;
+  if (near && !zone_of.empty() && zone_of[a] != 0 && zone_of[a] == zone_of[b]) return classes[*near].costs;
   return reach(of_a) < reach(of_b) ? of_b : of_a;
 }
 

@@ -15,6 +15,7 @@ std::string_view name_of(std::uint8_t kind) {
     case kary::kind: return kary::name;
     case knomial::kind: return knomial::name;
     case greedy::kind: return greedy::name;
+    case zoned::kind: return zoned::name;
     default: break;
   }
   const user_tree_functions* user = detail::find_user_tree(kind);

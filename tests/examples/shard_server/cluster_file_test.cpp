@@ -86,3 +86,29 @@ TEST_CASE("a server has the rails that were chosen, or one for each of its addre
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().text() == "rails.use has 2 rails, and node 1 of the cluster file 1 addresses");
 }
+
+TEST_CASE("a server of a cluster file has a zone and a host if the file says so") {
+  using Catch::Contains;
+  const std::string address = "address = \"10.0.0.1:1\"\n";
+  CHECK(node_of(address).where == scoll::member_place{});
+  const cluster_node placed = node_of(address + "zone = 65535\nhost = 2");
+  CHECK(placed.where == scoll::member_place{65535, 2});
+  CHECK(placed.as_target().zone == 65535);
+  CHECK(placed.as_target().host == 2);
+  CHECK_THAT(refusal_of(address + "zone = 65536"), Contains("node 1: 'zone' must be 1 to 65535"));
+  CHECK_THAT(refusal_of(address + "host = -1"), Contains("node 1: 'host' must be 1 to 65535"));
+}
+
+TEST_CASE("the targets of a cluster file have places, and its tree may be zoned") {
+  const std::string text =
+      "name = \"test\"\ntree = \"zoned:2,4\"\n[[node]]\nid = 3\naddress = \"10.0.0.1:1\"\ncontrol = "
+      "\"a\"\nzone = 7\n"
+      "[[node]]\nid = 1\naddress = \"10.0.0.2:1\"\ncontrol = \"b\"\n";
+  const auto read = parse_cluster(text, "cluster.toml");
+  REQUIRE(std::get_if<std::string>(&read) == nullptr);
+  const auto& config = std::get<cluster_config>(read);
+  CHECK(config.tree == scoll::tree_spec(scoll::zoned{2, 4}));
+  const auto members = scoll::membership::make(config.targets()).value();
+  CHECK(members->place(0) == scoll::member_place{7, 0});
+  CHECK(members->place(1) == scoll::member_place{});
+}

@@ -163,6 +163,28 @@ TEST_CASE("a membership and its digest lie on the wire as documented", "[golden]
   REQUIRE((*read)[1].entities == std::vector<entity>{{1, 2}});
 }
 
+TEST_CASE("zones and hosts lie behind the members, and in the digest, if any is known", "[golden]") {
+  const auto placed = membership::make({{1, {}, 1, 2}, {2, {}, 1, 3}, {3, {}, 300, 0}}).value();
+  std::array<std::byte, 64> bytes;
+  const auto size = encode_membership(placed.get(), bytes);
+  REQUIRE(hex(std::span(bytes).first(*size)) ==
+          "03020002000200"
+          "0201"
+          "01ac02"
+          "0102"
+          "0103"
+          "0100");
+  REQUIRE(membership_bytes(*placed) == *size);
+  // sha256("scoll membership 2" + twelve little-endian u64: 1, 0, 1, 2; 2, 0, 1, 3; 3, 0, 300, 0)
+  REQUIRE(hex(placed->digest()) == "f6197215a59aa430045357e764ccb8e408afa5341fffe82a562f760d611909b2");
+  const auto read = decode_membership(std::span(bytes).first(*size));
+  REQUIRE(read.has_value());
+  const auto again = membership::make(*read).value();
+  REQUIRE(again->digest() == placed->digest());
+  REQUIRE(again->place(1) == member_place{1, 3});
+  REQUIRE(again->place(2) == member_place{300, 0});
+}
+
 TEST_CASE("an account lies on the wire as documented", "[golden]") {
   outcome_builder a;
   const std::uint16_t why =

@@ -374,3 +374,34 @@ TEST_CASE("timing takes no longer than its budget", "[plan]") {
   CHECK(c.ex.now() - before - short_time >= std::chrono::milliseconds(280));
   CHECK(short_time < std::chrono::milliseconds(200));  // a round trip takes 2 ms
 }
+
+TEST_CASE("links within the root's zone are measured by themselves, and zoned trees are considered",
+          "[plan]") {
+  constexpr std::uint32_t n = 12;
+  virtual_cluster c(n);
+  std::vector<target> targets = c.targets();
+  for (std::uint32_t i = 0; i < n; ++i) targets[i].zone = static_cast<std::uint16_t>(1 + i % 3);
+  for (std::uint32_t a = 0; a < n; ++a) {
+    for (std::uint32_t b = 0; b < n; ++b) {
+      if (a % 3 != b % 3)
+        c.network.path(a, b).model = testing::sim_link_model::ideal(std::chrono::microseconds(90));
+    }
+  }
+  serve_probe(c);
+  const auto made = c.run(plan_tree(c[1], targets, {}));
+  REQUIRE(made.has_value());
+  REQUIRE(made->links.classes.size() == 2);
+  CHECK(made->links.classes[0].name == "network");
+  CHECK(made->links.classes[0].costs.latency == 90'000);
+  CHECK(made->links.classes[1].name == "same zone");
+  CHECK(made->links.classes[1].costs.latency == 10'000);
+  CHECK(made->links.near == 1U);
+  // Relative rank 1 is in zone 3, 2 in zone 1, and 3 beside the root.
+  CHECK(made->links.zone_of == std::vector<std::uint32_t>{2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1});
+  const auto found = std::ranges::find(made->candidates, tree_spec(zoned{3, 4}), &tree_candidate::tree);
+  REQUIRE(found != made->candidates.end());
+  CHECK(found->predicted.merged == 2 * (90'000 + 10'000));
+  measure_options wrong;
+  wrong.places.resize(3);
+  CHECK(measure(c, peers_of(c), wrong).error() == errc::invalid_argument);
+}

@@ -71,6 +71,12 @@ class tree_view {
  public:
   tree_view(const tree_spec& spec, std::uint32_t n, std::uint32_t root)
       : tree_(any_tree::resolve(spec, n).value()), n_(n), root_(root) {}
+  /// The tree of members that have places.
+  tree_view(const tree_spec& spec, const std::vector<target>& members, std::uint32_t root)
+      : tree_(any_tree::resolve(spec, static_cast<std::uint32_t>(members.size()), places(members, root))
+                  .value()),
+        n_(static_cast<std::uint32_t>(members.size())),
+        root_(root) {}
 
   std::uint32_t parent(std::uint32_t rank) const {
     return to_rank(tree_.parent(n_, to_relative(rank, root_, n_)), root_, n_);
@@ -94,6 +100,16 @@ class tree_view {
   std::uint32_t depth(std::uint32_t rank) const { return rank == root_ ? 0 : 1 + depth(parent(rank)); }
 
  private:
+  static std::vector<member_place> places(const std::vector<target>& members, std::uint32_t root) {
+    const auto n = static_cast<std::uint32_t>(members.size());
+    std::vector<member_place> all;
+    for (std::uint32_t r = 0; r < n; ++r) {
+      const target& t = members[to_rank(r, root, n)];
+      all.push_back({t.zone, t.host});
+    }
+    return all;
+  }
+
   any_tree tree_;
   std::uint32_t n_;
   std::uint32_t root_;

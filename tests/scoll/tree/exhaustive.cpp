@@ -114,8 +114,8 @@ TEST_CASE("a user's tree of 1 to 1024 members is right at every rank", "[tree][e
 
 TEST_CASE("any_tree is right at every rank for every kind", "[tree][exhaustive]") {
   REQUIRE(scoll::register_tree<rack_tree>());
-  const tree_spec specs[] = {scoll::flat{},     scoll::chain{},         scoll::kary{3},
-                             scoll::knomial{4}, scoll::greedy{7, 1, 2}, rack_tree{16}};
+  const tree_spec specs[] = {scoll::flat{},          scoll::chain{},     scoll::kary{3}, scoll::knomial{4},
+                             scoll::greedy{7, 1, 2}, scoll::zoned{2, 3}, rack_tree{16}};
   for (const tree_spec& spec : specs) {
     CAPTURE(scoll::to_string(spec));
     CHECK(first_defect_of_each(
@@ -140,6 +140,7 @@ TEST_CASE("subtrees have the right members and entities", "[tree]") {
     CHECK(first_wrong_entities(scoll::any_tree::resolve(scoll::kary{4}, n).value(), n) == "");
     CHECK(first_wrong_entities(scoll::any_tree::resolve(scoll::greedy{9, 1, 0}, n).value(), n) == "");
     CHECK(first_wrong_entities(scoll::any_tree::resolve(rack_tree{4}, n).value(), n) == "");
+    CHECK(first_wrong_entities(scoll::any_tree::resolve(scoll::zoned{2, 4}, n).value(), n) == "");
   }
   CHECK(first_wrong_entities(scoll::knomial{8}, 4095) == "");
   CHECK(first_wrong_entities(scoll::kary{8}, 4097) == "");

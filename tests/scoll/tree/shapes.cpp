@@ -51,6 +51,8 @@ static_assert(scoll::depth_of(knomial{2}, 16, 15) == 4);
 static_assert(scoll::subtree_entities(kary{2}, 7, 1, [](std::uint32_t r) { return r; }) == 1 + 3 + 4);
 static_assert(scoll::tree_policy<flat> && scoll::tree_policy<chain> && scoll::tree_policy<kary> &&
               scoll::tree_policy<knomial> && scoll::tree_policy<greedy> && scoll::tree_policy<rack_tree>);
+static_assert(scoll::named_tree<scoll::zoned> && !scoll::tree_policy<scoll::zoned> &&
+              scoll::spanning_tree<scoll::zoned_table>);
 static_assert(scoll::spanning_tree<scoll::any_tree> && scoll::spanning_tree<scoll::greedy_table>);
 static_assert(std::is_trivially_copyable_v<tree_spec>);
 
@@ -284,8 +286,13 @@ TEST_CASE("greedy takes extreme parameters", "[tree][greedy]") {
 
 TEST_CASE("a tree named by a root is the tree its members decode", "[tree][wire]") {
   REQUIRE(scoll::register_tree<rack_tree>());
-  const tree_spec specs[] = {
-      flat{}, chain{}, kary{65535}, knomial{2}, greedy{0xfffffffeU, 0x01020304, 5}, rack_tree{16}};
+  const tree_spec specs[] = {flat{},
+                             chain{},
+                             kary{65535},
+                             knomial{2},
+                             greedy{0xfffffffeU, 0x01020304, 5},
+                             scoll::zoned{2, 65535},
+                             rack_tree{16}};
   for (const tree_spec& spec : specs) {
     std::array<std::byte, scoll::tree_spec_bytes> bytes{};
     scoll::encode_tree(spec, bytes);
@@ -325,8 +332,14 @@ TEST_CASE("what is not a tree is refused with a reason", "[tree][wire]") {
   CHECK(fault(greedy::kind, {0, 1, 0}) == tree_fault::bad_parameters);
   CHECK(fault(greedy::kind, {1, 0, 0}) == tree_fault::bad_parameters);
   CHECK(fault(greedy::kind, {1, 1, 0}, greedy::max_members + 1) == tree_fault::too_many_members);
+  CHECK(fault(scoll::zoned::kind, {2, 2, 0}) == tree_fault::none);
+  CHECK(fault(scoll::zoned::kind, {65535, 65535, 0}) == tree_fault::none);
+  for (const tree_params wrong :
+       {tree_params{1, 2, 0}, {2, 1, 0}, {0, 2, 0}, {2, 0, 0}, {65536, 2, 0}, {2, 65536, 0}, {2, 2, 1}})
+    CHECK(fault(scoll::zoned::kind, wrong) == tree_fault::bad_parameters);
+  CHECK(fault(scoll::zoned::kind, {2, 2, 0}, scoll::zoned::max_members + 1) == tree_fault::too_many_members);
   CHECK(fault(flat::kind, {}, 0) == tree_fault::no_members);
-  for (unsigned kind : {5U, 127U, 128U, 255U}) {
+  for (unsigned kind : {6U, 127U, 128U, 255U}) {
     CHECK(fault(static_cast<std::uint8_t>(kind), {2, 0, 0}) == tree_fault::unknown_kind);
   }
   CHECK(scoll::describe(tree_fault::unknown_kind) ==
@@ -334,7 +347,8 @@ TEST_CASE("what is not a tree is refused with a reason", "[tree][wire]") {
 
   for (const char* text :
        {"", "oak", "knomial", "knomial:", "knomial:1", "knomial:x", "knomial:2,", "knomial:2,1", "kary:-2",
-        "flat:1", "greedy:1", "greedy:1,1,1,1", "knomial:99999999999", "knomial:8 "}) {
+        "flat:1", "zoned", "zoned:2", "zoned:2,1", "zoned:1,2", "zoned:2,2,2", "greedy:1", "greedy:1,1,1,1",
+        "knomial:99999999999", "knomial:8 "}) {
     CAPTURE(text);
     CHECK_FALSE(scoll::parse_tree(text));
   }
@@ -351,12 +365,13 @@ TEST_CASE("whatever arrives as a tree is refused or is one", "[tree][wire]") {
   };
   int trees = 0;
   for (int i = 0; i < 20000; ++i) {
-    const auto kind = static_cast<std::uint8_t>(draw() % 7);
-    const tree_params params{draw(), draw() % 3, draw() % 2};
+    const auto kind = static_cast<std::uint8_t>(draw() % 8);
+    const tree_params params{draw(), draw() % 4, draw() % 2};
     const tree_spec sent(kind, params);
     std::array<std::byte, scoll::tree_spec_bytes> bytes{};
     scoll::encode_tree(sent, bytes);
-    const std::uint32_t n = sent.kind == greedy::kind ? draw() % 1000 : draw();
+    const bool has_table = sent.kind == greedy::kind || sent.kind == scoll::zoned::kind;
+    const std::uint32_t n = has_table ? draw() % 1000 : draw();
     const auto tree = scoll::any_tree::resolve(scoll::decode_tree(bytes), n);
     if (!tree) continue;
     ++trees;

@@ -18,7 +18,7 @@ namespace {
 nanoseconds bound_of(const broadcast_record& b, nanoseconds service_bound, nanoseconds round_trip) {
   if (!b.options.deadline.unlimited()) return b.options.deadline.left({});
   const auto n = static_cast<std::uint32_t>(b.addressed.size());
-  const auto tree = any_tree::resolve(b.group->tree, n);
+  const auto tree = tree_of(b);
   const nanoseconds chosen = b.options.processing_bound;
   nanoseconds processing = chosen.count() != 0 ? chosen : service_bound;
   if (prepares(b.group->service))

@@ -56,7 +56,7 @@ class bulk_rights {
 /// The host asks the first member that gives it nothing for its memory.
 void cluster::open_falsely(const broadcast_record& b, const events::freight& f, std::uint32_t host) {
   const auto n = static_cast<std::uint32_t>(b.addressed.size());
-  const auto tree = any_tree::resolve(b.group->tree, n);
+  const auto tree = tree_of(b);
   if (!tree || f.bytes == 0) return;
   const bulk_rights rights(b, f, *tree);
   std::optional<std::uint32_t> victim;

@@ -185,6 +185,7 @@ void cluster::build(const plan& p) {
     }
     if (const auto* const old = std::get_if<events::old_servers>(&e.what)) old_servers_ = old->hosts;
     if (const auto* const some = std::get_if<events::clients>(&e.what)) guests_.hosts = some->hosts;
+    if (const auto* const some = std::get_if<events::zones>(&e.what)) zones_[some->group] = some->count;
     if (const auto* const c = std::get_if<events::clock>(&e.what); c != nullptr && c->host < p.hosts)
       clocks_[c->host] = {c->offset, static_cast<std::int64_t>(c->drift_ppm_biased) - 1'000'000};
   }
@@ -353,7 +354,26 @@ void cluster::on(const events::outsider& e) {
 
 // ---- executions
 
-void cluster::began(std::uint64_t broadcast, std::uint32_t rank, nanoseconds left) {
+namespace {
+
+/// Notes which children of a member are in other zones, as the member sees its group.
+void note_zones(const bcast_context& c, member_record& m) {
+  const auto zone = [&](std::uint32_t rank) { return c.members().place(rank).zone; };
+  m.crossings = 0;
+  bool near = false;
+  for (std::uint32_t child = 0; child < c.child_count(); ++child) {
+    const bool crosses = zone(c.child_rank(child)) != zone(c.rank());
+    m.crossings += crosses;
+    m.near_first |= crosses && near;
+    near |= !crosses;
+  }
+}
+
+}  // namespace
+
+void cluster::began(std::uint64_t broadcast, const bcast_context& c) {
+  const std::uint32_t rank = c.rank();
+  const nanoseconds left = c.remaining().left(c.get_executor().now());
   const auto found = broadcasts_.find(broadcast);
   if (found == broadcasts_.end() || rank >= found->second.members.size()) return garbled(broadcast);
   broadcast_record& b = found->second;
@@ -363,6 +383,7 @@ void cluster::began(std::uint64_t broadcast, std::uint32_t rank, nanoseconds lef
   m.executor = lives_[b.group->members[rank]];
   m.last_begun = world_.now();
   m.most_left = std::max(m.most_left, left);
+  note_zones(c, m);
   const gossip::participant* const p = b.root->participant.get();
   if (rank != b.root_rank && !b.root->crashed && p != nullptr && p->stage() != gossip::participation::active)
     ++early_;

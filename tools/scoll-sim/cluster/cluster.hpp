@@ -124,7 +124,7 @@ class cluster final : private ledger {
   class witness;
   friend class agreements;
 
-  void began(std::uint64_t broadcast, std::uint32_t rank, nanoseconds left) override;
+  void began(std::uint64_t broadcast, const bcast_context& c) override;
   void contributed(std::uint64_t broadcast, std::uint32_t rank) override;
   void left(std::uint64_t broadcast, std::uint32_t rank) noexcept override;
   void garbled(std::uint64_t broadcast) override;
@@ -274,9 +274,10 @@ class cluster final : private ledger {
   std::vector<told_group> told_;
   std::map<std::uint64_t, events::hooks> failing_;
   std::map<std::uint64_t, events::manner> manners_;
-  std::map<std::uint64_t, number_set> subsets_;  // hosts, by broadcast
-  std::set<std::uint64_t> lasts_;                // broadcasts
-  std::vector<std::uint64_t> fallen_;            // the latest crashed life of each host; 0: none
+  std::map<std::uint64_t, number_set> subsets_;   // hosts, by broadcast
+  std::set<std::uint64_t> lasts_;                 // broadcasts
+  std::vector<std::uint64_t> fallen_;             // the latest crashed life of each host; 0: none
+  std::map<std::uint64_t, std::uint32_t> zones_;  // by group
   number_set old_servers_;
   client_hosts guests_;
   number_set accused_;               // hosts that were called dead at any time
@@ -285,7 +286,7 @@ class cluster final : private ledger {
       last_begun_;                                            // life by number, group: it has begun its last
   std::set<std::pair<std::uint64_t, std::uint64_t>> in_use_;  // life by number, group: a broadcast was seen
   std::vector<outage> outages_;
-  bool has_liveness_ = false;
+  bool has_liveness_ = false, burying_ = false;
   errands errands_{*this};
   agreements agreements_{*this};
   std::vector<fault_record> faults_;
@@ -293,7 +294,6 @@ class cluster final : private ledger {
   std::uint32_t undead_ = 0, garbled_ = 0, slanders_ = 0, early_ = 0, rash_ = 0, repeated_namings_ = 0;
   std::vector<std::string> lost_groups_;
   std::uint64_t next_stray_ = first_stray;
-  bool burying_ = false;
   coverage seen_;
 };
 

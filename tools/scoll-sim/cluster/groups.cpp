@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "scoll/collective/engine.hpp"
 #include "scoll/coro/error_format.hpp"
@@ -24,12 +25,41 @@ std::vector<target> targets_of(const group_record& g) {
   std::vector<target> targets;
   targets.reserve(g.members.size());
   for (const std::uint32_t host : g.members) {
-    target t{host + 1, {}};
+    const member_place place = g.place_at(host);
+    target t{host + 1, {}, place.zone, place.host};
     for (std::uint32_t i = 0; i < g.entities_at(host); ++i)
       t.entities.push_back(static_cast<entity>(host * 16 + i));
     targets.push_back(std::move(t));
   }
   return targets;
+}
+
+namespace {
+
+/// The tree over `ranks` with the root at that place among them.
+std::optional<any_tree> tree_over(const group_record& g, const std::vector<std::uint32_t>& ranks,
+                                  std::uint32_t root) {
+  const auto n = static_cast<std::uint32_t>(ranks.size());
+  std::vector<member_place> places;
+  for (std::uint32_t r = 0; r < n && g.tree.kind == zoned::kind; ++r)
+    places.push_back(g.place_at(g.members[ranks[to_rank(r, root, n)]]));
+  return any_tree::resolve(g.tree, n, places);
+}
+
+}  // namespace
+
+tree_spec with_one_parameter(std::uint8_t kind, std::uint32_t parameter) {
+  return {kind, {parameter, kind == zoned::kind ? parameter : 0, 0}};
+}
+
+std::optional<any_tree> tree_of(const broadcast_record& b) {
+  return tree_over(*b.group, b.addressed, b.root_place);
+}
+
+std::optional<any_tree> tree_over_all(const broadcast_record& b) {
+  std::vector<std::uint32_t> ranks(b.members.size());
+  std::iota(ranks.begin(), ranks.end(), 0U);
+  return tree_over(*b.group, ranks, b.root_rank);
 }
 
 bool cluster::is_held(life& l, const group_record& g) const {
@@ -45,6 +75,7 @@ void cluster::on(const events::group& e) {
   g.tree = {e.tree, {e.tree_parameter, e.second_parameter, e.third_parameter}};
   g.service = e.service;
   g.entities = e.entities;
+  g.zones = zones_[e.number];
   g.deadline = e.deadline;
   g.delayed = e.delayed;
   g.large = e.large;
@@ -85,7 +116,8 @@ void cluster::on(const events::adopt& e) {
   if (groups_.contains(e.number)) return;
   group_record& g = groups_[e.number];
   g.number = e.number;
-  g.tree = {e.tree, {e.tree_parameter, 0, 0}};
+  g.tree = with_one_parameter(e.tree, e.tree_parameter);
+  g.zones = zones_[e.number];
   g.service = e.service;
   g.adopted = e;
   g.members = hosts_in(e.members, hosts());

@@ -16,8 +16,7 @@ namespace scoll::sim {
 /// The services report every execution to this interface.
 class ledger {
  public:
-  /// `left`: the time that the member had for its answer.
-  virtual void began(std::uint64_t broadcast, std::uint32_t rank, nanoseconds left) = 0;
+  virtual void began(std::uint64_t broadcast, const bcast_context& c) = 0;
   /// The reply has left `execute`.
   virtual void contributed(std::uint64_t broadcast, std::uint32_t rank) = 0;
   /// `execute` has ended, in any way.
@@ -110,6 +109,13 @@ constexpr std::uint32_t entities_of(std::uint64_t group, std::uint32_t host) {
   return static_cast<std::uint32_t>((group * 5 + std::uint64_t{host} * 3) % 4);
 }
 
+/// The place of a host in a group whose members are in zones.
+constexpr member_place place_of(std::uint64_t group, std::uint32_t host, std::uint32_t zones) {
+  if (zones == 0) return {};
+  const std::uint64_t drawn = contribution(~group, host);
+  return {static_cast<std::uint16_t>(drawn % zones), static_cast<std::uint16_t>((drawn >> 32) % 4)};
+}
+
 /// One execution, for as long as its hook runs.
 class execution {
  public:
@@ -118,7 +124,7 @@ class execution {
     const bool intact = std::all_of(j.filler.begin(), j.filler.end(),
                                     [&](std::uint8_t byte) { return byte == filling(broadcast_); });
     if (!intact) log_.garbled(broadcast_);
-    log_.began(broadcast_, rank_, c.remaining().left(c.get_executor().now()));
+    log_.began(broadcast_, c);
     if (c.bulk()) log_.loads().unloads(c);
   }
   ~execution() { log_.left(broadcast_, rank_); }

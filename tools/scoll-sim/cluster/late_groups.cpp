@@ -21,7 +21,8 @@ void cluster::on(const events::mapped& e) {
   if (groups_.contains(e.number)) return;
   group_record& g = groups_[e.number];
   g.number = e.number;
-  g.tree = {e.tree, {e.tree_parameter, 0, 0}};
+  g.tree = with_one_parameter(e.tree, e.tree_parameter);
+  g.zones = zones_[e.number];
   g.service = e.service;
   g.mapped = e;
   e.members.each([&](std::uint32_t host) {

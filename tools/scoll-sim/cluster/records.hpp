@@ -9,6 +9,7 @@
 #include "scoll/collective/options.hpp"
 #include "scoll/collective/outcome.hpp"
 #include "scoll/coro/stop.hpp"
+#include "scoll/tree/any_tree.hpp"
 #include "tools/scoll-sim/cluster/job.hpp"
 #include "tools/scoll-sim/plan/events.hpp"
 
@@ -32,6 +33,7 @@ struct group_record {
   tree_spec tree;
   service_kind service = service_kind::bare;
   bool entities = false;
+  std::uint32_t zones = 0;                ///< the zones of its members; 0: nothing is known of places
   std::chrono::microseconds deadline{0};  ///< of the creation; 0: the usual one
   std::optional<group_id> id;             ///< once it exists
   error failure;                          ///< why it could not be created
@@ -74,6 +76,9 @@ struct group_record {
     const auto count = static_cast<std::uint32_t>(members.size());
     return large ? few + more_than_a_message_holds / count + 1 : few;
   }
+  member_place place_at(std::uint32_t host) const noexcept {
+    return like != nullptr ? like->place_at(host) : place_of(number, host, zones);
+  }
 };
 
 /// The executions of one member, over all lives of its host.
@@ -83,10 +88,12 @@ struct member_record {
   const life* executor = nullptr;  ///< the life that executed it last
   nanoseconds last_begun{0};       ///< in the world's time
   nanoseconds last_left{0};
-  nanoseconds most_left{0};   ///< the longest time that it was given
-  bool after_revoke = false;  ///< it executed although its group was revoked there
-  bool dissents = false;      ///< it saw others alive than the broadcast addresses, from its beginning on
-  bool wavers = false;        ///< its view changed after the beginning
+  nanoseconds most_left{0};     ///< the longest time that it was given
+  std::uint32_t crossings = 0;  ///< the children in other zones that it sent to when it executed last
+  bool near_first = false;      ///< it sent to one of them after a child in its own zone
+  bool after_revoke = false;    ///< it executed although its group was revoked there
+  bool dissents = false;        ///< it saw others alive than the broadcast addresses, from its beginning on
+  bool wavers = false;          ///< its view changed after the beginning
 };
 
 struct broadcast_record {
@@ -160,7 +167,14 @@ struct outage {
   nanoseconds until{0};
 };
 
-/// The targets of a group, with the entities of each member.
+/// The targets of a group, with the entities and the place of each member.
 std::vector<target> targets_of(const group_record& g);
+/// The tree of a group that is named by one parameter: of a zoned tree both are this one.
+tree_spec with_one_parameter(std::uint8_t kind, std::uint32_t parameter);
+/// The tree of a broadcast over the members that it addresses, as a second computation of what its members
+/// have; nothing if it is none.
+std::optional<any_tree> tree_of(const broadcast_record& b);
+/// The same over all members of the group.
+std::optional<any_tree> tree_over_all(const broadcast_record& b);
 
 }  // namespace scoll::sim

@@ -36,7 +36,7 @@ void cluster::on(const events::stray& e) {
 std::vector<std::uint32_t> cluster::executed_children(const broadcast_record& b) {
   std::vector<std::uint32_t> executed;
   const auto n = static_cast<std::uint32_t>(b.members.size());
-  const auto tree = any_tree::resolve(b.group->tree, n);
+  const auto tree = tree_over_all(b);
   if (lives_[b.root->host] != b.root || !tree || b.addressed.size() != b.members.size()) return executed;
   auto cursor = tree->cursor(n, 0);
   for (auto child = cursor.next(); child; child = cursor.next()) {
@@ -83,7 +83,7 @@ void cluster::send_bygone(broadcast_record& b, std::uint64_t choice) {
 
 void cluster::intrude(broadcast_record& b, std::uint32_t host) {
   const auto n = static_cast<std::uint32_t>(b.members.size());
-  const auto tree = any_tree::resolve(b.group->tree, n);
+  const auto tree = tree_over_all(b);
   if (living(host) == nullptr || !tree || n < 3) return;
   const auto parent_of = [&](std::uint32_t rank) {
     return b.group->members[to_rank(tree->parent(n, to_relative(rank, b.root_rank, n)), b.root_rank, n)];

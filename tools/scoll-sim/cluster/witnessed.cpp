@@ -39,6 +39,10 @@ void note_groups(const broadcast_record& b, coverage& seen) {
   seen.saw(mark::inner_group, g.outer != nullptr);
   seen.saw(mark::user_tree, g.tree.kind == lopsided_tree::kind);
   seen.saw(mark::greedy_tree, g.tree.kind == greedy::kind);
+  const auto crosses = [](const member_record& m) { return m.crossings != 0; };
+  const bool by_zone = g.tree.kind == zoned::kind && std::ranges::any_of(b.members, crosses);
+  seen.saw(mark::zoned_tree, by_zone);
+  seen.saw(mark::zoned_subset, by_zone && b.addressed.size() < b.members.size());
   seen.saw(mark::entities, b.value && b.value->entities != 0);
 }
 
@@ -106,7 +110,7 @@ void note_freight(const broadcast_record& b, const freights::freight* load, cove
 
 void note_hooks(const broadcast_record& b, coverage& seen) {
   const auto n = static_cast<std::uint32_t>(b.addressed.size());
-  const auto tree = any_tree::resolve(b.group->tree, n);
+  const auto tree = tree_of(b);
   const nanoseconds given = b.options.processing_bound;
   for (std::uint32_t place = 0; tree && place < n; ++place) {
     const std::uint32_t rank = b.addressed[place];

@@ -30,6 +30,7 @@ struct features {
   bool lasting_groups = false;  ///< groups that outlive their creators
   bool inner_groups = false;    ///< groups within others
   bool own_trees = false;       ///< greedy trees, and trees of the program's own
+  bool zones = false;           ///< members in zones, and zoned trees
   bool entities = false;
   bool all_services = false;  ///< services beyond the first two, some with two versions
   bool manners = false;       ///< choices about the dead, the living, and the processing bound

@@ -33,6 +33,26 @@ tree_spec draw_tree(draft& d, draws& random) {
   return {usual, {takes_radix ? radix : 0, 0, 0}};
 }
 
+/// Puts the members of a group into zones, and gives it a tree that knows of them. Either also comes alone.
+tree_spec draw_zones(draft& d, std::uint64_t number, const tree_spec& otherwise) {
+  draws random = d.stream("zones of a group", number);
+  if (!d.has().zones || !random.chance(3, 4)) return otherwise;
+  const auto zones = static_cast<std::uint32_t>(random.between(2, 6));
+  const auto across = static_cast<std::uint32_t>(random.between(2, 4));
+  const auto within = static_cast<std::uint32_t>(random.between(2, 5));
+  const bool unknown = random.chance(1, 8);
+  const bool other_tree = random.chance(1, 5);
+  if (!unknown) d.add(nanoseconds(0), events::zones{number, zones});
+  return other_tree ? otherwise : tree_spec(zoned{across, within});
+}
+
+/// A tree with one parameter at most: groups without a creator are named by their number alone.
+tree_spec with_one_parameter(const tree_spec& tree) {
+  if (tree.kind == greedy::kind) return knomial{3};
+  if (tree.kind == zoned::kind) return zoned{tree.params[0], tree.params[0]};
+  return tree;
+}
+
 service_kind draw_service(draft& d, draws& random) {
   constexpr service_kind two[]{service_kind::bare, service_kind::hooked};
   constexpr service_kind all[]{service_kind::bare, service_kind::hooked, service_kind::plain,
@@ -99,8 +119,9 @@ void draw_created(draft& d, std::uint64_t number, nanoseconds at) {
   const bool lasting = terms.chance(1, 3) && d.has().lasting_groups && !delayed;
   const bool within = terms.chance(1, 2) && d.has().inner_groups;
   const std::uint64_t inside = within ? draw_outer(d, number, members, terms) : 0;
-  d.add(at, events::group{number, creator, tree.kind, tree.params[0], members, service, tree.params[1],
-                          tree.params[2], entities, microseconds(0), delayed, large, lasting, inside});
+  const tree_spec used = draw_zones(d, number, tree);
+  d.add(at, events::group{number, creator, used.kind, used.params[0], members, service, used.params[1],
+                          used.params[2], entities, microseconds(0), delayed, large, lasting, inside});
   d.groups.push_back({number, at, members});
   if (delayed && manner.chance(1, 4)) draw_settling(d, number, at, members, manner);
   if (d.mixed() && number >= 2 && random.chance(1, 3)) {
@@ -124,10 +145,8 @@ void draw_adopted(draft& d, std::uint64_t number) {
   const number_set dissenters = agreed || members.size() < 2 ? number_set() : holders & others;
   if ((holders - dissenters).empty()) return;
   const nanoseconds at = d.beginning() + milliseconds(1);
-  // Only built-in trees with one parameter: an adopted group is named by its number alone.
-  const bool plain_tree = tree.kind != greedy::kind;
-  d.add(at, events::adopt{number, plain_tree ? tree.kind : knomial::kind, plain_tree ? tree.params[0] : 3,
-                          members, service, holders, dissenters});
+  const tree_spec used = with_one_parameter(draw_zones(d, number, tree));
+  d.add(at, events::adopt{number, used.kind, used.params[0], members, service, holders, dissenters});
   d.groups.push_back({number, at, holders - dissenters});
 }
 
@@ -145,9 +164,9 @@ void draw_mapped(draft& d, std::uint64_t number) {
   const std::uint64_t takes = random.chance(1, 3) ? random.magnitude(100, 3'000'000) : 0;
   if ((members - dissenters).empty()) return;
   const nanoseconds at = d.beginning() + milliseconds(1);
-  const bool plain_tree = tree.kind != greedy::kind;
-  d.add(at, events::mapped{number, plain_tree ? tree.kind : knomial::kind, plain_tree ? tree.params[0] : 3,
-                           members, service, dissenters, slow, as_us(takes)});
+  const tree_spec used = with_one_parameter(draw_zones(d, number, tree));
+  d.add(at,
+        events::mapped{number, used.kind, used.params[0], members, service, dissenters, slow, as_us(takes)});
   d.groups.push_back({number, at, members - dissenters});
 }
 

@@ -84,6 +84,8 @@ void draft::draw_features() {
   draws terms = stream("terms of groups");
   has_.lasting_groups = terms.chance(1, 3);
   has_.inner_groups = terms.chance(1, 3);
+  draws places = stream("zones and hosts");
+  has_.zones = places.chance(1, 5);
   draws loading = stream("freights");
   has_.freights = loading.chance(1, 3) || options_.work == workload::bulk;
   draws revoking = stream("revoking");

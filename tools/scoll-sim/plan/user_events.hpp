@@ -62,6 +62,14 @@ struct group {
   std::uint64_t inside = 0;  ///< one more than the number of the group within which it is; 0: none
 };
 
+/// The members of a group are in so many zones. From the beginning.
+struct zones {
+  static constexpr std::string_view name = "zones";
+  static constexpr bool fault = false;
+  std::uint64_t group = 0;
+  std::uint32_t count = 0;
+};
+
 /// A host makes a group of the same members at once, where some may not have been told.
 struct settle {
   static constexpr std::string_view name = "settle";

@@ -40,7 +40,7 @@ void the_late_speak_for_themselves(const broadcast_record& b, const cluster& c, 
   const bool greets_long = c.guards() && c.guards()->keys().form().rounds > 1;
   if (!c.faults().empty() || b.cancelled || is_revoked(b) || greets_long) return;
   const auto n = static_cast<std::uint32_t>(b.addressed.size());
-  const auto tree = any_tree::resolve(b.group->tree, n);
+  const auto tree = tree_of(b);
   const nanoseconds given = b.options.deadline.left({});
   if (b.held || b.options.last || given < 4 * ample * static_cast<std::int64_t>(tree->subtree_levels(n, 0)))
     return;
@@ -58,7 +58,7 @@ void the_late_speak_for_themselves(const broadcast_record& b, const cluster& c, 
 void a_stop_is_heard(const broadcast_record& b, const cluster& c, violations& found) {
   if (!c.faults().empty() || !b.cancelled) return;
   const auto n = static_cast<std::uint32_t>(b.addressed.size());
-  const auto levels = any_tree::resolve(b.group->tree, n)->subtree_levels(n, 0);
+  const auto levels = tree_of(b)->subtree_levels(n, 0);
   const nanoseconds for_the_deaf = longest_way(levels, nanoseconds(0));
   const nanoseconds stopped =
       std::max(b.cancelled_at, b.began);  // a root may have to find the group at first

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "scoll/collective/engine.hpp"
 #include "scoll/coro/error_format.hpp"
@@ -149,7 +150,7 @@ number_set path_to(const broadcast_record& b, const any_tree& tree, std::uint32_
 /// ended the group.
 void unknown_has_a_reason(const broadcast_record& b, const cluster& c, violations& found) {
   if (b.account.count(member_state::unknown) == 0) return;
-  const auto tree = any_tree::resolve(b.group->tree, static_cast<std::uint32_t>(b.addressed.size()));
+  const auto tree = tree_of(b);
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     if (b.account.state(rank) != member_state::unknown) continue;
     const error& why = b.account.why(rank).what;
@@ -260,7 +261,7 @@ void refusals_are_heard(const broadcast_record& b, violations& found) {
 /// A reply that fits the capacity is not refused as too large by the member that made it alone.
 void what_fits_is_not_refused(const broadcast_record& b, violations& found) {
   const auto n = static_cast<std::uint32_t>(b.addressed.size());
-  const auto tree = any_tree::resolve(b.group->tree, n);
+  const auto tree = tree_of(b);
   for (std::uint32_t place = 0; tree && place < n; ++place) {
     const std::uint32_t rank = b.addressed[place];
     const cause& why = b.account.why(rank);
@@ -278,6 +279,23 @@ void the_honest_agree(const broadcast_record& b, violations& found) {
       if (why.what == code) return report(found, "the honest agree", b, "they do not");
     }
   }
+}
+
+/// A zoned tree enters each zone once, and sends into other zones first. All zones are entered if everybody has
+/// executed.
+void zones_are_crossed_once_each(const broadcast_record& b, violations& found) {
+  if (b.group->tree.kind != zoned::kind || b.stray) return;
+  std::set<std::uint16_t> zones;
+  for (const std::uint32_t rank : b.addressed) zones.insert(b.group->place_at(b.group->members[rank]).zone);
+  std::size_t crossings = 0;
+  for (const member_record& m : b.members) {
+    crossings += m.crossings;
+    if (m.near_first) return report(found, "zones are crossed Z-1 times", b, "the near were sent to first");
+  }
+  const std::size_t expected = zones.size() - 1;
+  if (crossings > expected || (b.outcome_status && crossings != expected))
+    report(found, "zones are crossed Z-1 times", b,
+           fmt::format("{} edges lead from zone to zone, of {} zones", crossings, zones.size()));
 }
 
 /// No member executes the last broadcast of a root while an earlier one runs.
@@ -305,6 +323,7 @@ void check_result(const broadcast_record& b, const cluster& c, violations& found
   what_fits_is_not_refused(b, found);
   the_honest_agree(b, found);
   the_last_comes_last(b, found);
+  zones_are_crossed_once_each(b, found);
 }
 
 /// A broadcast for a client that is reported as never executed was not executed. Without faults the member

@@ -113,7 +113,7 @@ class engine::agreements final {
                      bool directly, time_point wait_until);
   task<void> pause(instance_ptr i, unsigned attempts);
   agreement_request request_for(const agreement_instance& i, agreement_kind kind) const;
-  nanoseconds round_trip(group_state& group, std::uint32_t members, const tree_spec& tree) const;
+  nanoseconds round_trip(const addressees& to, const tree_spec& tree) const;
 
   engine& owner_;
   agreement_service service_;

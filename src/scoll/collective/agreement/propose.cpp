@@ -141,11 +141,10 @@ agreement_request engine::agreements::request_for(const agreement_instance& i, a
 }
 
 /// The time in which everybody can answer at once.
-nanoseconds engine::agreements::round_trip(group_state& group, std::uint32_t members,
-                                           const tree_spec& tree) const {
+nanoseconds engine::agreements::round_trip(const addressees& to, const tree_spec& tree) const {
   tree_fault fault = tree_fault::none;
-  const any_tree* const resolved = group.resolve(tree, members, fault);
-  const std::uint32_t levels = resolved != nullptr ? resolved->subtree_levels(members, 0) : 1;
+  const any_tree* const resolved = to.group->resolve(tree, to.subset, to.group->self_rank, fault);
+  const std::uint32_t levels = resolved != nullptr ? resolved->subtree_levels(to.size(), 0) : 1;
   const node_options& o = owner_.options_;
   return levels * (o.rtt_estimate + o.level_margin) + o.rtt_estimate;
 }
@@ -165,7 +164,7 @@ task<engine::agreements::gathered> engine::agreements::ask(std::shared_ptr<group
   }
   const tree_spec tree = directly ? tree_spec(flat{}) : group->tree;
   const time_point now = owner_.executor_.now();
-  const deadline until(std::max(wait_until, now + round_trip(*group, to.size(), tree)));
+  const deadline until(std::max(wait_until, now + round_trip(to, tree)));
   if (!owner_.hold_.open()) {
     const status released = co_await owner_.hold_.pass(until, {});
     if (!released) co_return g;
