@@ -146,6 +146,8 @@ std::string_view to_string(mark m) noexcept {
     case outsider_endless: return "outsider endless";
     case outsider_overlong: return "outsider overlong";
     case outsiders_crowded: return "outsiders crowded";
+    case failed_fast: return "failed fast";
+    case loss_in_part: return "loss in part";
     case bulk_striped: return "bulk striped";
     case memory_moved: return "memory moved";
     case landing_cut: return "landing cut";

@@ -155,8 +155,10 @@ enum class mark : std::uint8_t {
   outsider_endless,        ///< and one that came to no end
   outsider_overlong,       ///< and one whose step was too long
   outsiders_crowded,       ///< outsiders were turned away because there were too many
+  failed_fast,             ///< the failure of a member ended a broadcast that others still worked at
+  loss_in_part,            ///< a member told of a loss ahead of its answer
 };
-inline constexpr std::size_t marks = static_cast<std::size_t>(mark::outsiders_crowded) + 1;
+inline constexpr std::size_t marks = static_cast<std::size_t>(mark::loss_in_part) + 1;
 /// True for what happens only where some hosts are clients: in the workload `ship`.
 constexpr bool is_of_clients(mark m) noexcept {
   return m >= mark::client_served && m <= mark::client_broadcast;
@@ -164,6 +166,11 @@ constexpr bool is_of_clients(mark m) noexcept {
 /// True for what happens only in the workload `rails`.
 constexpr bool is_of_rails(mark m) noexcept {
   return m >= mark::rail_altered && m <= mark::id_refused;
+}
+
+/// True for what happens only in the workload `failures`.
+constexpr bool is_of_failures(mark m) noexcept {
+  return m >= mark::failed_fast && m <= mark::loss_in_part;
 }
 
 /// True for what happens only in the workload `verbs`.

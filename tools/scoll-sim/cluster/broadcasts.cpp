@@ -65,9 +65,9 @@ job cluster::request_of(const events::bcast& e) {
   request.filler.assign(std::min<std::uint64_t>(e.bytes, 4000), filling(e.number));
   request.work_us = static_cast<std::uint32_t>(e.work.count());
   request.prepare_us = static_cast<std::uint32_t>(e.prepare.count());
-  request.extend_us = static_cast<std::uint32_t>(manners_[e.number].extension.count());
-  request.brimful = as_few_ranks(manners_[e.number].brimful);
-  const events::hooks& failing = failing_[e.number];
+  request.extend_us = static_cast<std::uint32_t>(terms_.manners[e.number].extension.count());
+  request.brimful = as_few_ranks(terms_.manners[e.number].brimful);
+  const events::hooks& failing = terms_.failing[e.number];
   request.refusing = as_few_ranks(failing.refusing);
   request.failing = as_few_ranks(failing.failing);
   request.throwing = as_few_ranks(failing.throwing);
@@ -83,7 +83,9 @@ bcast_options cluster::options_of(const events::bcast& e, const events::manner& 
   if (m.dead != dead_choice::by_default)
     options.dead = m.dead == dead_choice::refuse ? dead_members::refuse : dead_members::try_others;
   options.same_view = m.to == audience::same_view;
-  options.last = lasts_.contains(e.number) && !b.group->adopted;
+  if (const auto policy = terms_.policies.find(e.number); policy != terms_.policies.end())
+    options.on_failure = policy->second.fail_fast ? fail_fast : degrade;
+  options.last = terms_.lasts.contains(e.number) && !b.group->adopted;
   freights_.load(e.number, options);
   return options;
 }
@@ -113,10 +115,11 @@ void cluster::on(const events::bcast& e) {
   root->home.enter([&] {
     if (!g.mapped && !is_held(*root, g)) return expect_group(*root, g);  // or this life has not joined it
     broadcast_record& b = record_broadcast(e.number, g, *root);
-    b.manner = manners_[e.number];
+    b.manner = terms_.manners[e.number];
     b.request = request_of(e);
     b.options = options_of(e, b.manner, b);
-    if (const auto some = subsets_.find(e.number); some != subsets_.end()) address(b, some->second);
+    if (const auto some = terms_.subsets.find(e.number); some != terms_.subsets.end())
+      address(b, some->second);
     root->work.spawn(run_broadcast(*root, g, b));
   });
 }

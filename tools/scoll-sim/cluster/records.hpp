@@ -125,6 +125,8 @@ struct broadcast_record {
   const life* client = nullptr;
   bool may_have_executed = false;
 
+  /// True if it ended because a member failed.
+  bool failed_fast() const noexcept { return options.on_failure == fail_fast && !outcome_status; }
   bool is_unanswered() const noexcept { return client != nullptr && account.members() == 0; }
 };
 

@@ -59,6 +59,8 @@ void note_refusals(const broadcast_record& b, coverage& seen) {
   const bool revoked = !b.outcome_status && b.outcome_status.error() == errc::revoked;
   seen.saw(mark::revoked, revoked);
   seen.saw(mark::inner_revoked, revoked && b.group->revokes.empty());
+  seen.saw(mark::failed_fast,
+           b.failed_fast() && !b.cancelled && has_cause(b, errc::cancelled, phase::execute));
   seen.saw(mark::reply_refused, has_cause(b, errc::io_error, phase::reply));
 }
 

@@ -154,7 +154,9 @@ void unknown_has_a_reason(const broadcast_record& b, const cluster& c, violation
     if (b.account.state(rank) != member_state::unknown) continue;
     const error& why = b.account.why(rank).what;
     const bool by_end = why == errc::cancelled || why == errc::unknown_group;
-    if (why == errc::deadline_exceeded || (by_end && (b.cancelled || b.group->is_ending()))) continue;
+    if (why == errc::deadline_exceeded ||
+        (by_end && (b.cancelled || b.failed_fast() || b.group->is_ending())))
+      continue;
     if (is_revoked(b) && (why == errc::revoked || why == errc::cancelled)) continue;
     if (stands_for_several(b.account.why(rank))) continue;
     number_set path = path_to(b, *tree, rank);
@@ -176,7 +178,8 @@ void nothing_fails_by_itself(const broadcast_record& b, const cluster& c, violat
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     const member_state s = b.account.state(rank);
     const cause& why = b.account.why(rank);
-    const bool bounded = why.what == errc::deadline_exceeded || why.what == errc::busy;
+    const bool bounded = why.what == errc::deadline_exceeded || why.what == errc::busy ||
+                         (why.what == errc::cancelled && b.failed_fast());
     const bool too_late = b.too_late && why.what == errc::stale;
     if (s == member_state::merged || s == member_state::excluded || bounded || too_late) continue;
     const bool unprepared =
@@ -287,6 +290,7 @@ void the_last_comes_last(const broadcast_record& b, violations& found) {
 
 void check_result(const broadcast_record& b, const cluster& c, violations& found) {
   check_broadcast_times(b, c, found);
+  check_policies(b, c, found);
   executed_did(b, found);
   not_reached_did_not(b, found);
   a_reboot_ends_nothing_unsent(b, found);

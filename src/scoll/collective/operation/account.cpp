@@ -12,9 +12,8 @@ std::uint16_t operation::note(phase where, const error& what) {
 }
 
 void operation::collect_ranges(const child& c, std::vector<rank_range>& into) const {
-  subject_.tree.subtree_ranges(subject_.members, c.relative, [&](std::uint32_t first, std::uint32_t last) {
-    into.push_back({first, last});
-  });
+  visit_unsettled(subject_, c,
+                  [&](std::uint32_t first, std::uint32_t last) { into.push_back({first, last}); });
   std::sort(into.begin(), into.end(), [](rank_range a, rank_range b) { return a.first < b.first; });
 }
 
@@ -22,8 +21,9 @@ void operation::mark_self(member_state state, std::uint16_t cause_index) {
   outcome_.add({subject_.relative, subject_.relative + 1}, state, cause_index);
 }
 
+/// Enters the members of a child's subtree that no part of its answer has settled.
 void operation::mark_subtree(const child& c, member_state state, std::uint16_t cause_index) {
-  subject_.tree.subtree_ranges(subject_.members, c.relative, [&](std::uint32_t first, std::uint32_t last) {
+  visit_unsettled(subject_, c, [&](std::uint32_t first, std::uint32_t last) {
     outcome_.add({first, last}, state, cause_index);
   });
 }
@@ -38,19 +38,21 @@ void operation::mark_below(const child& c, member_state state, std::uint16_t cau
 
 /// Accounts for the subtree of a child whose exchange ended without an answer. A child that refused has not
 /// executed, and the members below it were not told. A subtree that was never reached has not executed
-/// either. Anything else is unknown.
+/// either. Anything else is unknown, and so is what is left of a subtree that has answered in part: that
+/// child has not refused, whatever it says.
 void operation::mark_lost(child& c) {
   const std::uint16_t index = note(c.refused ? phase::admission : phase::delivery, c.reason);
   if (SCOLL_MUTANT(forgotten_subtree, "the subtree of a lost child is left out of the account"))
     return outcome_.add({c.relative, c.relative + 1}, member_state::unknown, index);
-  if (c.refused) {
+  if (c.refused && !c.has_settled_some()) {
     // A refusal is certain, unless the member says that it cannot know what it did before.
     const bool unknown = c.reason == errc::record_gone;
     outcome_.add({c.relative, c.relative + 1}, unknown ? member_state::unknown : member_state::failed, index);
     return mark_below(c, member_state::not_reached, index);
   }
-  const bool reached = c.reached && !SCOLL_MUTANT(unknown_as_not_reached,
-                                                  "a child that had the request is reported as not reached");
+  const bool reached =
+      (c.reached || c.has_settled_some()) &&
+      !SCOLL_MUTANT(unknown_as_not_reached, "a child that had the request is reported as not reached");
   mark_subtree(c, reached ? member_state::unknown : member_state::not_reached, index);
 }
 
@@ -69,7 +71,7 @@ bool operation::has_merged(const child& c, std::size_t mark) const {
 }
 
 error operation::first_reason(const child& c, std::size_t mark) const {
-  if (c.lost) return c.reason;
+  if (c.lost && c.at == child::stage::settled) return c.reason;  // not in a part that came before
   for (const member_report& run : outcome_.runs().subspan(mark)) {
     if (run.state != member_state::merged) return outcome_.causes()[run.cause_index].what;
   }

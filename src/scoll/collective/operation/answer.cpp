@@ -55,15 +55,13 @@ void operation::give_up_waiting() {
       const bool reached = c.cancel(code_to_tell());
       c.lose(why_ended("no answer in time"), reached);
     }
-    const std::size_t mark = outcome_.runs().size();
-    if (c.lost) {
-      mark_lost(c);
-    } else {
-      take_answer(c, mark);
+    while (c.at != child::stage::settled) {
+      const std::size_t mark = outcome_.runs().size();
+      reply_piece& piece = c.next_piece();
+      enter_news(c, mark);
+      merge_arrived(c, mark, tell_now(c, mark));
+      reply_parts::release(c, piece);
     }
-    merge_arrived(c, mark, tell_now(c, mark));
-    c.at = child::stage::settled;
-    c.answer = {};
   }
   children_.unsettled = 0;
   if (own_.settled) return;
@@ -122,9 +120,13 @@ void operation::answer_root() {
   if (group.tentative && others_took_part()) group.tentative = false;
   if (!result_.clean) {
     const cause& first = outcome_.causes().size() > 1 ? outcome_.causes()[1] : outcome_.causes()[0];
-    result_.why = ending_.cause != end_cause::none
-                      ? why_ended("not every member answered")
-                      : make_error(errc::incomplete, "{}: {}", to_string(first.where), describe(first.what));
+    if (ending_.cause == end_cause::none) {
+      result_.why =
+          fails_fast() ? first.what
+                       : make_error(errc::incomplete, "{}: {}", to_string(first.where), describe(first.what));
+    } else if (ending_.cause != end_cause::failed) {
+      result_.why = why_ended("not every member answered");
+    }
   }
   engine_->statistics_.clean += result_.clean;
   if (group.last == counter && subject_.head.ends_group())
@@ -160,22 +162,28 @@ bool operation::fill_answer(transport::message& m) {
   if (size == not_encoded) return false;
   m.set_head_bytes(*wire::encode_to(m.head_space(), head));
   const auto bytes = std::span<const std::byte>(into).first(size);
-  const std::uint64_t checksum = wire::checksum(bytes);
   if (small) {
-    m.set_inline_payload(size, checksum);
-  } else if (size <= transport::message::inline_payload_bytes) {
-    m.copy_payload(bytes, checksum);
-  } else {
-    transport::buffer_ref buffer = engine_->endpoint_.acquire_payload();
-    if (!buffer) {
-      give_up_value(engine_->wire().no_payload_left("the reply"));
-      return false;
-    }
-    std::memcpy(buffer.data(), bytes.data(), size);
-    const std::span<const std::byte> kept(buffer.data(), size);
-    m.share_payload({std::move(buffer), kept}, checksum);
+    m.set_inline_payload(size, wire::checksum(bytes));
+  } else if (!put_reply(m, bytes)) {
+    give_up_value(engine_->wire().no_payload_left("the reply"));
+    return false;
   }
   engine_->statistics_.clean += result_.clean;
+  return true;
+}
+
+/// Copies the payload of a reply, or of a part, into `m`. False if there is no buffer for it.
+bool operation::put_reply(transport::message& m, std::span<const std::byte> bytes) {
+  const std::uint64_t checksum = wire::checksum(bytes);
+  if (bytes.size() <= transport::message::inline_payload_bytes) {
+    m.copy_payload(bytes, checksum);
+    return true;
+  }
+  transport::buffer_ref buffer = engine_->endpoint_.acquire_payload();
+  if (!buffer) return false;
+  std::memcpy(buffer.data(), bytes.data(), bytes.size());
+  const std::span<const std::byte> kept(buffer.data(), bytes.size());
+  m.share_payload({std::move(buffer), kept}, checksum);
   return true;
 }
 

@@ -17,6 +17,7 @@
 #include "scoll/collective/operation/end_cause.hpp"
 #include "scoll/collective/operation/hooks.hpp"
 #include "scoll/collective/operation/parts.hpp"
+#include "scoll/collective/operation/reply_parts.hpp"
 #include "scoll/collective/operation/subject.hpp"
 #include "scoll/collective/operation/times.hpp"
 #include "scoll/collective/operation/values.hpp"
@@ -55,8 +56,9 @@ struct bulk_head;
 /// until they have returned.
 ///
 /// Each source holds one step: `operation.cpp` (life), `forward.cpp` (down), `riding.cpp` (creations that go
-/// down with it), `carry.cpp` (bulk data), `replies.cpp` (up), `time.cpp` (time limits), `answer.cpp` (the
-/// end), `last.cpp` (the last broadcast of a root), `account.cpp` (the members' states).
+/// down with it), `carry.cpp` (bulk data), `replies.cpp` (up), `reply_parts.cpp` (ahead of the answer),
+/// `time.cpp` (time limits), `answer.cpp` (the end), `last.cpp` (the last broadcast of a root), `account.cpp`
+/// (the members' states).
 class operation final : public list_hook<>, public rooted_operation, public parent_request {
  public:
   operation();
@@ -121,6 +123,7 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   friend class engine;
   friend class scoll::bcast_context;
   friend struct operation_child;
+  friend class reply_parts;
   using child = operation_child;
 
   enum class stage : std::uint8_t { idle, running, answered, ended };
@@ -188,17 +191,27 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   bool awaiting_children() const noexcept;
   task<void> abort_subtree();
   void settle_own();
+  void keep_piece(reply_piece& at, const collective_reply_head& head, transport::reply_event& event) noexcept;
+  void* enter_news(child& c, std::size_t mark);
   void* take_arrived(child& c, std::size_t mark);
   void settle_now(child& c);
   task<void> settle(child& c);
   status tell_now(child& c, std::size_t mark);
   void merge_arrived(child& c, std::size_t mark, const status& told);
   void* take_answer(child& c, std::size_t mark);
-  status read_account(child& c, std::span<const std::byte> bytes);
+  void* take_values(child& c, std::size_t mark, const reply_piece& piece);
+  status read_account(child& c);
   void hear_of_revoke(const child& c, const error& why);
   void reject_answer(child& c, std::size_t mark, const error& why, bool account_known);
-  status decode_values(child& c, std::span<const std::byte> bytes);
-  status take_value(child& c, std::span<const std::byte> bytes);
+  status decode_values(const reply_piece& piece);
+  status take_value(const reply_piece& piece, std::span<const std::byte> bytes);
+
+  // Answers in parts.
+  bool fails_fast() const noexcept { return (subject_.head.flags & collective_head::tell_losses) != 0; }
+  reply_parts parts() noexcept { return reply_parts(*this); }
+  reply_memory& memory_for_parts() const noexcept { return engine_->reply_memory_; }
+  collective_statistics& statistics() const noexcept { return engine_->statistics_; }
+  std::span<std::byte> scratch() const { return engine_->pools_->scratch(); }
 
   // The end.
   void finish_now();
@@ -211,6 +224,7 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void answer_root();
   void answer_parent();
   bool fill_answer(transport::message& m);
+  bool put_reply(transport::message& m, std::span<const std::byte> bytes);
   std::size_t encode_answer(std::span<std::byte> into, collective_reply_head& head);
   std::size_t encode_account(std::span<std::byte> into);
   std::size_t give_up_value(const error& why);
@@ -266,6 +280,7 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   root_side root_;
   stage stage_ = stage::idle;
   std::uint32_t reply_limit_ = 0;
+  std::size_t reserved_ = 0;  // of the node's memory for parts of replies
 
   event progress_;
   event submitted_;
@@ -275,19 +290,6 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   std::optional<stop_source> stop_;
   stop_callback user_stop_;
   coroutine_node wake_;
-};
-
-/// Starts an operation and waits for its answer.
-class operation_awaiter {
- public:
-  operation_awaiter(operation& op, stop_token stop) noexcept : op_(op), stop_(stop) {}
-  bool await_ready() const noexcept { return false; }
-  void await_suspend(std::coroutine_handle<> waiter) { op_.start(waiter, stop_); }
-  void await_resume() const noexcept {}
-
- private:
-  operation& op_;
-  stop_token stop_;
 };
 
 }  // namespace scoll::detail
