@@ -156,9 +156,14 @@ enum class mark : std::uint8_t {
   outsider_overlong,       ///< and one whose step was too long
   outsiders_crowded,       ///< outsiders were turned away because there were too many
   failed_fast,             ///< the failure of a member ended a broadcast that others still worked at
-  loss_in_part,            ///< a member told of a loss ahead of its answer
+  loss_in_part,            ///< a member told of others ahead of its answer
+  quorum_early,            ///< a quorum was merged while others were pending
+  quorum_in_sets,          ///< so was one in each of two sets
+  quorum_failed,           ///< a quorum could not be reached any more
+  late_executed,           ///< a member executed that was pending when a quorum was merged
+  stragglers_stopped,      ///< pending members were told to stop
 };
-inline constexpr std::size_t marks = static_cast<std::size_t>(mark::loss_in_part) + 1;
+inline constexpr std::size_t marks = static_cast<std::size_t>(mark::stragglers_stopped) + 1;
 /// True for what happens only where some hosts are clients: in the workload `ship`.
 constexpr bool is_of_clients(mark m) noexcept {
   return m >= mark::client_served && m <= mark::client_broadcast;
@@ -170,7 +175,7 @@ constexpr bool is_of_rails(mark m) noexcept {
 
 /// True for what happens only in the workload `failures`.
 constexpr bool is_of_failures(mark m) noexcept {
-  return m >= mark::failed_fast && m <= mark::loss_in_part;
+  return m >= mark::failed_fast && m <= mark::stragglers_stopped;
 }
 
 /// True for what happens only in the workload `verbs`.

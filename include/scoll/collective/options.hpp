@@ -8,6 +8,7 @@
 #include "scoll/bulk/costs.hpp"
 #include "scoll/bulk/plan.hpp"
 #include "scoll/collective/bulk_data.hpp"
+#include "scoll/collective/end_condition.hpp"
 #include "scoll/collective/group_name.hpp"
 #include "scoll/coro/stop.hpp"
 #include "scoll/coro/time.hpp"
@@ -54,6 +55,14 @@ struct bcast_options {
   std::optional<dead_members> dead{};
   /// Decides about the broadcast when a member is lost or fails.
   failure_policy on_failure = degrade;
+  /// Says when the await ends: when every member is settled, or as soon as so many members are merged, or so
+  /// many cannot be merged any more (`incomplete`). Then `ok()` means that the condition holds, the value
+  /// consists of the members that are merged by then, and the outcome calls the others `pending` as far as
+  /// they are not settled. `finish` runs at the root alone. Errors: `invalid_argument` (no member, or more
+  /// than the broadcast is for), `unsupported` (together with bulk data).
+  end_condition until = everyone;
+  /// Decides about the members that are pending then.
+  stragglers rest = stragglers::go_on;
   /// For a broadcast to `group::alive()`. If true, members that see a different set of live members than this
   /// node do not execute (`view_differs`). If false, they execute, and the outcome counts them as dissenting.
   bool same_view = false;

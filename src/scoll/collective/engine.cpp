@@ -212,9 +212,17 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   if (to.living) op->subject_.head.flags = collective_head::living;
   if (to.living && options.same_view) op->subject_.head.flags |= collective_head::same_view;
   if (options.last) op->subject_.head.flags |= collective_head::last;
+  if (!options.until.is_everyone()) op->subject_.head.flags |= collective_head::tell_all;
   if (options.on_failure == fail_fast) op->subject_.head.flags |= collective_head::tell_losses;
   op->bind(to.group, to.subset, service, *resolved, 0);
-  status ready = op->parts().set_aside();
+  status ready;
+  if (!options.until.is_everyone()) {
+    ready = why_no_condition(options.until, to);
+    if (ready && options.bulk.given())
+      ready = error(errc::unsupported, "bulk data go to every member, so the broadcast cannot end earlier");
+    op->root_.condition = std::make_unique<broadcast_condition>(*op, options);
+  }
+  if (ready) ready = op->parts().set_aside();
   if (ready && options.bulk.given()) ready = op->offer_bulk(options);
   if (ready) ready = op->set_bounds(options);
   if (ready) ready = encode_request(*op, to, encode, what);

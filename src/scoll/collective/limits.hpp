@@ -12,7 +12,7 @@ namespace scoll::detail {
 /// relays. A reply with more values is malformed.
 inline constexpr std::size_t max_values_per_reply = 4096;
 
-/// The most bytes of a part of a reply that is not the last one: its account and its values.
+/// The most bytes of a part of a reply that tells of losses alone, and the least that are set aside for a part.
 inline constexpr std::size_t max_part_bytes = 4096;
 
 /// The longest processing bound, in nanoseconds, that a child can ask for. It keeps a peer from making this

@@ -1,6 +1,7 @@
 #include "scoll/collective/outcome_builder.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "scoll/collective/service.hpp"
 #include "scoll/coro/mutants.hpp"

@@ -105,6 +105,7 @@ TEST_CASE("the heads lie on the wire as documented", "[golden]") {
 
 TEST_CASE("what answers in parts need lies on the wire as documented", "[golden]") {
   CHECK(collective_head::tell_losses == 64);
+  CHECK(collective_head::tell_all == 128);
   CHECK(collective_reply_head::parts_follow == 4);
   CHECK(max_part_bytes == 4096);
   collective_reply_head part;

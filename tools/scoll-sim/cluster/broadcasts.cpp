@@ -26,6 +26,20 @@ nanoseconds bound_of(const broadcast_record& b, nanoseconds service_bound, nanos
   return longest_way(tree ? tree->subtree_levels(n, 0) : 1, processing, round_trip) + b.options.bulk_time;
 }
 
+/// Lets the await end with a quorum of those that are asked.
+void choose_condition(broadcast_record& b, const events::policy& chosen, const rank_set& asked) {
+  const auto share_of = [&](std::uint32_t members) { return std::max(1U, members * chosen.share / 100); };
+  b.options.rest = chosen.aborts ? stragglers::abort : stragglers::go_on;
+  rank_set halves[2];
+  asked.for_each([&](std::uint32_t rank) { halves[rank % 2].append(rank, rank + 1); });
+  if (!chosen.sets || halves[0].empty() || halves[1].empty()) {
+    b.options.until = quorum{share_of(asked.size())};
+    return;
+  }
+  for (const rank_set& half : halves) b.sets.push_back({half, share_of(half.size())});
+  b.options.until = quorum_sets(b.sets);
+}
+
 }  // namespace
 
 // ---- the request
@@ -166,6 +180,9 @@ task<void> cluster::run_broadcast_of(life& root, group_record& g, broadcast_reco
   const rank_set asked = where.addressed();
   const detail::known_lives& lives = detail::node_access::engine(*root.member).lives();
   asked.for_each([&](std::uint32_t rank) { b.dead_known |= lives.is_dead(g.members[rank] + 1); });
+  const auto policy = terms_.policies.find(b.number);
+  const bool whole = b.options.bulk.given() || policy == terms_.policies.end() || policy->second.share == 0;
+  if (!whole) choose_condition(b, policy->second, asked);
   b.held = !detail::node_access::engine(*root.member).holding().open();
   b.counter = where.state()->next_counter;
   running_.insert(b.number);
@@ -180,6 +197,13 @@ task<void> cluster::run_broadcast_of(life& root, group_record& g, broadcast_reco
     g.asked = world_.now();
   }
   finish(root, b, r, start);
+  if (!b.has_condition()) co_return;
+  b.rest = co_await r.rest();
+  b.rest_done = true;
+  b.rest_ended = world_.now();
+  note_rest(b, seen_);
+  b.value_changed = r.has_value() != b.value.has_value() ||
+                    (b.value && (r->total != b.value->total || r->members != b.value->members));
 }
 
 void cluster::finish(life& root, broadcast_record& b, bcast_result<tally>& r, time_point local_start) {

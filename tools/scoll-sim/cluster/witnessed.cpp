@@ -124,6 +124,19 @@ void note_hooks(const broadcast_record& b, coverage& seen) {
 
 }  // namespace
 
+/// A broadcast with a condition has ended.
+void note_rest(const broadcast_record& b, coverage& seen) {
+  const rank_set pending = b.account.pending();
+  const bool early = b.outcome_status && !pending.empty() && reached_others(b);
+  seen.saw(mark::quorum_early, early);
+  seen.saw(mark::quorum_in_sets, early && !b.sets.empty());
+  seen.saw(mark::quorum_failed, !b.outcome_status && !pending.empty());
+  seen.saw(mark::late_executed, !(pending & b.rest.executed()).empty());
+  const bool stopped =
+      b.options.rest == stragglers::abort && !b.cancelled && !(pending & b.rest.failed()).empty();
+  seen.saw(mark::stragglers_stopped, stopped);
+}
+
 void note_witnessed(const broadcast_record& b, const freights::freight* load, coverage& seen) {
   note_groups(b, seen);
   note_refusals(b, seen);

@@ -92,38 +92,69 @@ void operation::lose_reply(const error& why) {
   values_.opaque.clear();
 }
 
+/// True if all members are merged that no part has settled, and there are some. Those below a clean child are
+/// in no run.
 bool operation::all_clean() const noexcept {
-  if (!std::ranges::all_of(children_.all(), [](const child& c) { return c.clean; })) return false;
-  if (SCOLL_MUTANT(clean_flag_wrong, "a member is clean though it failed itself")) return true;
-  return outcome_.runs().size() == 1 && outcome_.runs()[0].state == member_state::merged;
+  const auto is_clean = [](const child& c) { return c.clean; };
+  const bool all_children = std::ranges::all_of(children_.all(), is_clean);
+  if (all_children && SCOLL_MUTANT(clean_flag_wrong, "a member is clean though it failed itself"))
+    return true;
+  const auto runs = outcome_.runs();
+  const bool any = !runs.empty() || std::ranges::any_of(children_.all(), is_clean);
+  return any &&
+         std::ranges::all_of(runs, [](const member_report& r) { return r.state == member_state::merged; });
 }
 
-outcome operation::take_outcome() {
+/// The outcome that an account of all members, by relative rank, stands for.
+outcome operation::outcome_of(const outcome_builder& account) const {
   const operation_subject& s = subject_;
   const std::uint32_t n = s.group->members->size();
-  outcome taken(n);
-  if (!result_.clean || s.subset != nullptr) {
-    outcome_builder by_rank;
-    const auto add = [&](rank_range relative, member_state state, std::uint16_t cause_index) {
-      s.visit_ranks(relative, [&](std::uint32_t first, std::uint32_t last) {
-        by_rank.add({first, last}, state, cause_index);
-      });
-    };
-    if (result_.clean) add({0, s.members}, member_state::merged, 0);
-    if (!result_.clean) {
-      for (const member_report& run : outcome_.runs()) add(run.members, run.state, run.cause_index);
-    }
-    if (s.subset != nullptr) {
-      const rank_set excluded = rank_set::all(n) - s.subset->ranks();
-      for (const rank_range& r : excluded.ranges()) by_rank.add(r, member_state::excluded);
-    }
-    by_rank.normalise();
-    std::vector<cause> causes(outcome_.causes().begin(), outcome_.causes().end());
-    for (cause& c : causes) c.reporter = c.reporter < s.members ? s.rank_at(c.reporter) : s.head.root_rank;
-    taken = {n, {by_rank.runs().begin(), by_rank.runs().end()}, std::move(causes)};
+  outcome_builder by_rank;
+  for (const member_report& run : account.runs()) {
+    s.visit_ranks(run.members, [&](std::uint32_t first, std::uint32_t last) {
+      by_rank.add({first, last}, run.state, run.cause_index);
+    });
   }
-  taken.set_dissent(result_.dissenters);
-  return taken;
+  if (s.subset != nullptr) {
+    const rank_set excluded = rank_set::all(n) - s.subset->ranks();
+    for (const rank_range& r : excluded.ranges()) by_rank.add(r, member_state::excluded);
+  }
+  by_rank.normalise();
+  std::vector<cause> causes(account.causes().begin(), account.causes().end());
+  for (cause& c : causes) c.reporter = c.reporter < s.members ? s.rank_at(c.reporter) : s.head.root_rank;
+  outcome made(n, {by_rank.runs().begin(), by_rank.runs().end()}, std::move(causes));
+  made.set_dissent(result_.dissenters);
+  return made;
+}
+
+/// The outcome while members are awaited, who are pending.
+outcome operation::outcome_so_far() const {
+  outcome_builder account = outcome_;
+  for (const child& c : children_.all()) {
+    if (c.at == child::stage::settled && !c.clean) continue;
+    const member_state state = c.clean ? member_state::merged : member_state::pending;
+    visit_unsettled(subject_, c,
+                    [&](std::uint32_t first, std::uint32_t last) { account.add({first, last}, state); });
+  }
+  if (!own_.settled) account.add({subject_.relative, subject_.relative + 1}, member_state::pending);
+  return outcome_of(account);
+}
+
+/// The outcome at the end.
+outcome operation::final_outcome() const {
+  if (!result_.clean) return outcome_of(outcome_);
+  if (subject_.subset != nullptr) {
+    outcome_builder account;
+    account.add({0, subject_.members}, member_state::merged);
+    return outcome_of(account);
+  }
+  outcome clean(subject_.group->members->size());
+  clean.set_dissent(result_.dissenters);
+  return clean;
+}
+
+outcome operation::take_outcome() const {
+  return result_given() ? root_.condition->given_account() : final_outcome();
 }
 
 }  // namespace scoll::detail

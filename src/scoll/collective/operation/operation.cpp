@@ -188,8 +188,8 @@ void operation::launch() {
 /// True for a leaf without bulk data whose hooks are plain functions.
 bool operation::needs_no_coroutine() const noexcept {
   const service_table& t = table();
-  return children_.empty() && !is_last() && bulk_ == nullptr && !t.prepare.suspends && !t.execute.suspends &&
-         !t.finish.suspends;
+  return children_.empty() && !is_last() && bulk_ == nullptr && root_.condition == nullptr &&
+         !t.prepare.suspends && !t.execute.suspends && !t.finish.suspends;
 }
 
 void operation::run_at_once() {

@@ -14,6 +14,7 @@
 #include "scoll/collective/context.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/operation/child.hpp"
+#include "scoll/collective/operation/condition.hpp"
 #include "scoll/collective/operation/end_cause.hpp"
 #include "scoll/collective/operation/hooks.hpp"
 #include "scoll/collective/operation/parts.hpp"
@@ -55,10 +56,7 @@ struct bulk_head;
 /// The answer leaves when its time is over even if hooks still run. The operation then stays, and is counted,
 /// until they have returned.
 ///
-/// Each source holds one step: `operation.cpp` (life), `forward.cpp` (down), `riding.cpp` (creations that go
-/// down with it), `carry.cpp` (bulk data), `replies.cpp` (up), `reply_parts.cpp` (ahead of the answer),
-/// `time.cpp` (time limits), `answer.cpp` (the end), `last.cpp` (the last broadcast of a root), `account.cpp`
-/// (the members' states).
+/// Each source holds one step, and says which.
 class operation final : public list_hook<>, public rooted_operation, public parent_request {
  public:
   operation();
@@ -70,15 +68,16 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void ask_for(node_id caller, std::string_view name) noexcept;
   /// Sets a deadline that has begun before the start.
   void set_limit(time_limit whole) noexcept { times_.limit = whole; }
-  const status& result_status() const noexcept { return result_.why; }
-  void* value() noexcept { return values_.merged(); }
+  const status& result_status() const noexcept;
+  void* value() noexcept { return values_.given() != nullptr ? values_.given() : values_.merged(); }
+  std::shared_ptr<rest_of_broadcast> rest() const;
   /// Fires when the operation is to end early, before it has been started, too.
   stop_token early_end() noexcept { return stop_->token(); }
   /// The reason of an early end. Empty if there is none, and for an end by a deadline or by the caller.
   const error& early_reason() const noexcept { return ending_.reason; }
   /// Ends an operation that is never started.
   void abandon() noexcept { stage_ = stage::ended; }
-  outcome take_outcome();
+  outcome take_outcome() const;
   const std::optional<bulk_report>& bulk() const noexcept { return root_.bulk; }
 
   // Called on a member.
@@ -124,6 +123,7 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   friend class scoll::bcast_context;
   friend struct operation_child;
   friend class reply_parts;
+  friend class broadcast_condition;
   using child = operation_child;
 
   enum class stage : std::uint8_t { idle, running, answered, ended };
@@ -188,7 +188,6 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void heard(child& c, transport::reply_event& event) noexcept;
   task<void> collect();
   bool all_settled() const noexcept { return children_.unsettled == 0 && own_.settled; }
-  bool awaiting_children() const noexcept;
   task<void> abort_subtree();
   void settle_own();
   void keep_piece(reply_piece& at, const collective_reply_head& head, transport::reply_event& event) noexcept;
@@ -206,7 +205,9 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   status decode_values(const reply_piece& piece);
   status take_value(const reply_piece& piece, std::span<const std::byte> bytes);
 
-  // Answers in parts.
+  // Answers in parts, and results that are given out before the end.
+  bool result_given() const noexcept { return root_.condition != nullptr && root_.condition->given(); }
+  bool finishes_here() const noexcept;
   bool fails_fast() const noexcept { return (subject_.head.flags & collective_head::tell_losses) != 0; }
   reply_parts parts() noexcept { return reply_parts(*this); }
   reply_memory& memory_for_parts() const noexcept { return engine_->reply_memory_; }
@@ -222,6 +223,7 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void answer();
   bool others_took_part() const noexcept;
   void answer_root();
+  void wake_caller();
   void answer_parent();
   bool fill_answer(transport::message& m);
   bool put_reply(transport::message& m, std::span<const std::byte> bytes);
@@ -253,6 +255,9 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void mark_lost(child& c);
   void lose_subtree_value(child& c, std::size_t mark, std::uint16_t index);
   bool has_merged(const child& c, std::size_t mark) const;
+  outcome outcome_of(const outcome_builder& account) const;
+  outcome outcome_so_far() const;
+  outcome final_outcome() const;
   error first_reason(const child& c, std::size_t mark) const;
 
   std::span<const std::byte> request_part() const noexcept {

@@ -91,6 +91,8 @@ task<void> operation::collect() {
       }
     }
     parts().tell_losses(0);
+    parts().tell_all();
+    if (root_.condition != nullptr && root_.condition->is_decided()) co_await root_.condition->give_out();
     if (more) {
       co_await yield();
     } else if (!all_settled() && !out_of_time()) {
@@ -105,18 +107,17 @@ task<void> operation::abort_subtree() {
   const auto over = [this] { return ending_.at_once || !ending_.answer_awaited; };
   if (over()) co_return;
   abort_children();
-  while ((awaiting_children() || executed().running) && !over()) {
+  const auto is_awaited = [](const child& c) { return c.at == child::stage::pending; };
+  while ((std::ranges::any_of(children_.all(), is_awaited) || executed().running) && !over()) {
     progress_.reset();
     co_await progress_.wait();
   }
 }
 
-bool operation::awaiting_children() const noexcept {
-  return std::ranges::any_of(children_.all(), [](const child& c) { return c.at == child::stage::pending; });
-}
-
 void operation::settle_own() {
   own_.settled = true;
+  if (executed().outcome && result_given())
+    return mark_self(member_state::executed, note(phase::reply, broadcast_condition::too_late()));
   if (executed().outcome) {
     values_.merge_own();
     return mark_self(member_state::merged);
@@ -179,11 +180,13 @@ status operation::tell_now(child& c, std::size_t mark) {
   return table().on_reply(subject_.service->instance, told, context_).take();
 }
 
-/// Merges the value that a child sent, unless `on_reply` failed on it.
+/// Merges the value that a child sent, unless `on_reply` failed on it, or the result has been given out.
 void operation::merge_arrived(child& c, std::size_t mark, const status& told) {
-  if (told) return values_.merge_arrived();
+  const bool late = result_given() && !SCOLL_MUTANT(quorum_value_shared);
+  if (told && !late) return values_.merge_arrived();
+  if (late && values_.arrived() == nullptr) return;
   values_.drop_arrived();
-  lose_subtree_value(c, mark, note(phase::reply, told.error()));
+  lose_subtree_value(c, mark, note(phase::reply, late ? broadcast_condition::too_late() : told.error()));
 }
 
 /// Adds a child's account and decodes its value. Returns null if there is no value to merge.

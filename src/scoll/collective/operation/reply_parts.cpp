@@ -32,7 +32,7 @@ constexpr bool is_lost(const member_report& r) noexcept {
 
 }  // namespace
 
-std::size_t bytes_for_parts(const any_tree& tree, std::uint32_t members, std::uint32_t relative) {
+std::size_t interior_children(const any_tree& tree, std::uint32_t members, std::uint32_t relative) {
   const std::uint32_t most = std::min(tree.fan_out(members, relative), members - 1);
   std::size_t interiors = 0;
   auto cursor = tree.cursor(members, relative);
@@ -41,14 +41,24 @@ std::size_t bytes_for_parts(const any_tree& tree, std::uint32_t members, std::ui
     if (!next) break;
     interiors += *next < members && tree.subtree_nodes(members, *next) > 1;
   }
-  return interiors * max_part_bytes;
+  return interiors;
+}
+
+std::uint32_t most_answer_bytes(const service_table& table) noexcept {
+  return static_cast<std::uint32_t>(
+      std::min<std::size_t>(transport::max_payload_bytes, account_reserve_bytes + table.reply_capacity + 64));
+}
+
+std::uint32_t most_part_bytes(const collective_head& head, const service_table& table) noexcept {
+  return (head.flags & collective_head::tell_all) != 0 ? most_answer_bytes(table) : max_part_bytes;
 }
 
 status reply_parts::set_aside() {
   const operation_subject& s = op_.subject_;
   if (!s.head.answers_in_parts()) return {};
   reply_memory& memory = op_.memory_for_parts();
-  const std::size_t bytes = bytes_for_parts(s.tree, s.members, s.relative);
+  const std::size_t bytes =
+      interior_children(s.tree, s.members, s.relative) * most_part_bytes(s.head, *s.table);
   if (const error full = memory.why_full(bytes)) return full;
   memory.take(bytes);
   op_.reserved_ = bytes;
@@ -65,7 +75,8 @@ void reply_parts::expect(operation_child& c) {
 
 void reply_parts::hear(operation_child& c, const collective_reply_head& head,
                        transport::reply_event& event) noexcept {
-  const bool fits = c.parts != nullptr && !c.parts->waiting && event.payload_bytes <= max_part_bytes;
+  const bool fits = c.parts != nullptr && !c.parts->waiting &&
+                    event.payload_bytes <= most_part_bytes(op_.subject_.head, op_.table());
   if (fits) {
     c.parts->waiting = true;
     return op_.keep_piece(c.parts->piece, head, event);
@@ -113,7 +124,7 @@ void reply_parts::heard_permission(transport::incoming& self) noexcept {
 }
 
 std::size_t reply_parts::tell_losses(std::size_t mark) {
-  if (!op_.fails_fast() || op_.out_of_time()) return mark;
+  if (!op_.fails_fast() || op_.out_of_time() || op_.result_given()) return mark;
   if (!op_.subject_.is_root()) return send_losses(mark);
   end_by_loss();
   return mark;
@@ -142,24 +153,50 @@ std::size_t reply_parts::send_losses(std::size_t mark) {
   mark -= account.move_losses(losses, max_part_bytes, mark);
   if (SCOLL_MUTANT(part_dropped, "a part of an answer does not leave")) return mark;
   const bool again =
-      !send(losses) ||
+      !send_account(losses) ||
       SCOLL_MUTANT(part_settles_twice, "members that a part has settled are settled again by the answer");
   if (again) account.add_all(losses);
   return mark;
 }
 
 /// Sends a part that settles the members of an account, without values. False if there is no buffer for it.
-bool reply_parts::send(const outcome_builder& account) {
-  transport::message& m = op_.engine_->wire().acquire_message();
+bool reply_parts::send_account(const outcome_builder& losses) {
   const std::span<std::byte> into = op_.scratch().first(max_part_bytes);
   wire::writer out(into);
-  account.encode(out);
+  losses.encode(out);
   SCOLL_ASSERT(out.ok(), "a part of an answer exceeds its room");
   collective_reply_head head;
-  head.flags = collective_reply_head::parts_follow;
   head.account_bytes = static_cast<std::uint32_t>(out.needed());
+  return send(head, out.written());
+}
+
+void reply_parts::tell_all() {
+  const bool may = (op_.subject_.head.flags & collective_head::tell_all) != 0 && op_.open() &&
+                   (op_.parts_left() != 0 || SCOLL_MUTANT(part_window_ignored)) && !op_.out_of_time();
+  if (!may || op_.all_settled() ||
+      SCOLL_MUTANT(settled_waits, "a member tells of no other before its answer"))
+    return;
+  for (operation_child& c : op_.children_.all()) {
+    if (std::exchange(c.clean, false)) op_.mark_subtree(c, member_state::merged, 0);
+  }
+  if (op_.outcome_.empty()) return;
+  op_.outcome_.normalise();
+  collective_reply_head head;
+  std::size_t size = op_.encode_answer(op_.scratch(), head);
+  if (size == not_encoded) size = op_.encode_answer(op_.scratch(), head);
+  head.dissenters = head.dissenter = 0;  // they come with the last part
+  const bool left = SCOLL_MUTANT(part_dropped) || send(head, op_.scratch().first(size));
+  if (!left || SCOLL_MUTANT(part_settles_twice)) return;
+  op_.outcome_.clear();
+  op_.values_.drop_merged();
+  op_.values_.opaque.clear();
+}
+
+bool reply_parts::send(collective_reply_head head, std::span<const std::byte> payload) {
+  transport::message& m = op_.engine_->wire().acquire_message();
+  head.flags |= collective_reply_head::parts_follow;
   m.set_head_bytes(*wire::encode_to(m.head_space(), head));
-  if (!op_.put_reply(m, std::span<const std::byte>(into).first(out.needed()))) {
+  if (!op_.put_reply(m, payload)) {
     op_.engine_->wire().release_message(m);
     return false;
   }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "scoll/collective/operation/child.hpp"
 #include "scoll/collective/operation/subject.hpp"
@@ -19,8 +20,11 @@ void visit_unsettled(const operation_subject& subject, const operation_child& c,
   for (const rank_range& r : c.parts->unsettled) fn(r.first, r.last);
 }
 
-/// The bytes that a member, or the root, sets aside for parts of its children's answers. Leaves send none.
-std::size_t bytes_for_parts(const any_tree& tree, std::uint32_t members, std::uint32_t relative);
+/// The number of children with members below them. The others, leaves, send no parts.
+std::size_t interior_children(const any_tree& tree, std::uint32_t members, std::uint32_t relative);
+/// The most bytes of a whole answer, and of a part of one that comes ahead.
+std::uint32_t most_answer_bytes(const service_table& table) noexcept;
+std::uint32_t most_part_bytes(const collective_head& head, const service_table& table) noexcept;
 
 /// The answers in parts of an operation, those of its children and its own. Every member below a child is
 /// settled in exactly one part of the child's answer: in one that comes ahead, or in the last one, which
@@ -48,12 +52,16 @@ class reply_parts {
   /// soon as it allows a part; at the root the broadcast ends. Returns where the run `mark` of the account is
   /// then.
   std::size_t tell_losses(std::size_t mark);
+  /// Tells the parent of all that is settled, with the value, if that is to be told at once. It is for moments
+  /// at which every value in the account is merged.
+  void tell_all();
 
  private:
   status read(operation_child& c);
   void end_by_loss();
   std::size_t send_losses(std::size_t mark);
-  bool send(const outcome_builder& account);
+  bool send_account(const outcome_builder& losses);
+  bool send(collective_reply_head head, std::span<const std::byte> payload);
 
   operation& op_;
 };
