@@ -39,8 +39,8 @@ class bcast_result : public detail::status_and_value<Reply> {
   const scoll::outcome& outcome() const noexcept { return outcome_; }
   /// Waits until every member is settled: `co_await r.rest()` gives the final outcome. The value stays as it
   /// is, so members that are settled later than the await ended are `executed` at best, never `merged`.
-  /// Without `bcast_options::until` it is the outcome above, at once. The broadcast ends at its limit, or with
-  /// its group or this node, whether or not somebody waits for that. The task may outlive this object, but
+  /// Without `bcast_options::until` it is the outcome above, at once. The broadcast ends by its limit or with
+  /// its group or this node, whether or not somebody waits for it. The task may outlive this object, but
   /// not the node. Thread: the node's.
   task<scoll::outcome> rest() const { return detail::await_rest(rest_, outcome_); }
   /// The plan of the broadcast's bulk data, and its predicted and real time. Nothing if there was no bulk

@@ -32,8 +32,8 @@ enum class failure_policy : std::uint8_t {
   /// The others go on. The outcome says what is missing.
   degrade,
   /// The broadcast ends as soon as the root hears of it: the cause of that member is the status, the other
-  /// members are told to stop, and the await ends when they have said how far they came. Members send the news
-  /// up at once, ahead of their answers.
+  /// members are told to stop, and the await ends when they have said how far they came. Members send such
+  /// news up at once, ahead of their answers.
   fail_fast,
 };
 inline constexpr failure_policy degrade = failure_policy::degrade;
