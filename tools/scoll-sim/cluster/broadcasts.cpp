@@ -218,7 +218,7 @@ void cluster::finish(life& root, broadcast_record& b, bcast_result<tally>& r, ti
   b.account = r.outcome();
   if (r.has_value()) b.value = *r;
   if (burying_) return;
-  if (r.ok() && b.group->delayed) note_told(root, b);
+  if (r.ok() && !b.has_condition() && b.group->delayed) note_told(root, b);
   note_witnessed(b, freights_.find(b.number), seen_);
   std::uint64_t states = 0;
   for (std::uint32_t rank = 0; rank < b.account.members(); ++rank)

@@ -229,7 +229,7 @@ void dissent_is_told(const broadcast_record& b, violations& found) {
   const bool alike = b.manner.to == audience::same_view;
   if (alike && dissenters + b.account.dissenting().members != 0)
     report(found, "dissent is told", b, fmt::format("{} take part all the same", dissenters));
-  if (!alike && b.outcome_status && b.account.dissenting().members != dissenters)
+  if (!alike && b.outcome_status && !b.has_condition() && b.account.dissenting().members != dissenters)
     report(found, "dissent is told", b,
            fmt::format("of {}, not of {}", b.account.dissenting().members, dissenters));
 }
