@@ -7,6 +7,7 @@
 #include "scoll/collective/bcast.hpp"          // IWYU pragma: export
 #include "scoll/collective/bulk_data.hpp"      // IWYU pragma: export
 #include "scoll/collective/context.hpp"        // IWYU pragma: export
+#include "scoll/collective/end_condition.hpp"  // IWYU pragma: export
 #include "scoll/collective/group.hpp"          // IWYU pragma: export
 #include "scoll/collective/group_name.hpp"     // IWYU pragma: export
 #include "scoll/collective/group_timing.hpp"   // IWYU pragma: export

@@ -64,6 +64,10 @@ struct node_options {
   /// The number of requests that wait at once until their group is known here, of those operations; further
   /// ones are `busy`.
   std::uint32_t max_pending_admissions = 64;
+  /// The memory, in bytes, for parts of replies that come ahead of the last one: for each child that has
+  /// members below it 4 KiB in a broadcast that is to fail fast, and a whole reply in one that ends with a
+  /// quorum. Further such broadcasts are `busy`.
+  std::size_t reply_memory = std::size_t{8} << 20;
   /// A safe round-trip time between any two nodes, for the time bounds of levels (R in
   /// docs/writing-a-service.md).
   nanoseconds rtt_estimate = std::chrono::milliseconds(20);

@@ -25,6 +25,7 @@ struct collective_statistics {
   std::uint64_t asked_again = 0;  ///< requests sent once more, to members that did not hold a delayed group
   std::uint64_t revoked = 0;      ///< groups that were revoked, by this node or others
   std::uint64_t clean = 0;        ///< operations whose whole subtree executed and was merged
+  std::uint64_t reply_parts = 0;  ///< parts of replies that were sent ahead of the last one
 };
 
 /// Counters of a node's shipped calls. They only grow.

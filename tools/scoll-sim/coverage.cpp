@@ -149,6 +149,13 @@ std::string_view to_string(mark m) noexcept {
     case outsider_overlong: return "outsider overlong";
     case outsiders_crowded: return "outsiders crowded";
     case outsiders_owe_proofs: return "outsiders owe proofs";
+    case failed_fast: return "failed fast";
+    case loss_in_part: return "loss in part";
+    case quorum_early: return "quorum early";
+    case quorum_in_sets: return "quorum in sets";
+    case quorum_failed: return "quorum failed";
+    case late_executed: return "late executed";
+    case stragglers_stopped: return "stragglers stopped";
     case bulk_striped: return "bulk striped";
     case memory_moved: return "memory moved";
     case landing_cut: return "landing cut";

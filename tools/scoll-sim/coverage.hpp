@@ -158,8 +158,15 @@ enum class mark : std::uint8_t {
   outsider_overlong,       ///< and one whose step was too long
   outsiders_crowded,       ///< outsiders were turned away because there were too many
   outsiders_owe_proofs,    ///< so were some whose predecessors had hung up in their handshakes
+  failed_fast,             ///< the failure of a member ended a broadcast that others still worked at
+  loss_in_part,            ///< a member told of others ahead of its answer
+  quorum_early,            ///< a quorum was merged while others were pending
+  quorum_in_sets,          ///< so was one in each of two sets
+  quorum_failed,           ///< a quorum could not be reached any more
+  late_executed,           ///< a member executed that was pending when a quorum was merged
+  stragglers_stopped,      ///< pending members were told to stop
 };
-inline constexpr std::size_t marks = static_cast<std::size_t>(mark::outsiders_owe_proofs) + 1;
+inline constexpr std::size_t marks = static_cast<std::size_t>(mark::stragglers_stopped) + 1;
 /// True for what happens only where some hosts are clients: in the workload `ship`.
 constexpr bool is_of_clients(mark m) noexcept {
   return m >= mark::client_served && m <= mark::client_broadcast;
@@ -167,6 +174,11 @@ constexpr bool is_of_clients(mark m) noexcept {
 /// True for what happens only in the workload `rails`.
 constexpr bool is_of_rails(mark m) noexcept {
   return m >= mark::rail_altered && m <= mark::id_refused;
+}
+
+/// True for what happens only in the workload `failures`.
+constexpr bool is_of_failures(mark m) noexcept {
+  return m >= mark::failed_fast && m <= mark::stragglers_stopped;
 }
 
 /// True for what happens only in the workload `verbs`.

@@ -199,8 +199,8 @@ int go(int argc, char** argv) {
   app.add_option("--workload", a.work,
                  "mixed, plain, ship, gossip, bulk, agree, revoke, groups, rails, verbs")
       ->capture_default_str()
-      ->check(CLI::IsMember(
-          {"mixed", "plain", "ship", "gossip", "bulk", "agree", "revoke", "groups", "rails", "verbs"}));
+      ->check(CLI::IsMember({"mixed", "plain", "ship", "gossip", "bulk", "agree", "revoke", "groups", "rails",
+                             "verbs", "failures"}));
   app.add_option("--jobs", a.jobs, "processes for a range of runs, threads for a study")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));

@@ -8,6 +8,7 @@
 #include "scoll/bulk/costs.hpp"
 #include "scoll/bulk/plan.hpp"
 #include "scoll/collective/bulk_data.hpp"
+#include "scoll/collective/end_condition.hpp"
 #include "scoll/collective/group_name.hpp"
 #include "scoll/coro/stop.hpp"
 #include "scoll/coro/time.hpp"
@@ -25,6 +26,19 @@ enum class dead_members : std::uint8_t {
   try_others,
 };
 
+/// Says what becomes of a broadcast when a member is lost or fails, that is, when its state is settled and is
+/// not `merged` (docs/failure.md).
+enum class failure_policy : std::uint8_t {
+  /// The others go on. The outcome says what is missing.
+  degrade,
+  /// The broadcast ends as soon as the root hears of it: the cause of that member is the status, the other
+  /// members are told to stop, and the await ends when they have said how far they came. Members send such
+  /// news up at once, ahead of their answers.
+  fail_fast,
+};
+inline constexpr failure_policy degrade = failure_policy::degrade;
+inline constexpr failure_policy fail_fast = failure_policy::fail_fast;
+
 /// Options of one broadcast. Trivially copyable, so that a braced temporary is safe beside `co_await`.
 struct bcast_options {
   /// The time for the whole broadcast. Each level of the tree keeps a margin of it, so that a parent answers
@@ -39,6 +53,16 @@ struct bcast_options {
   /// Decides about the broadcast if members are known to be dead; if not set,
   /// `node_options::default_dead_members` does.
   std::optional<dead_members> dead{};
+  /// Decides about the broadcast when a member is lost or fails.
+  failure_policy on_failure = degrade;
+  /// Says when the await ends: when every member is settled, or as soon as so many members are merged, or so
+  /// many cannot be merged any more (`incomplete`). Then `ok()` means that the condition holds, the value
+  /// consists of the members that are merged by then, and the outcome calls the others `pending` as far as
+  /// they are not settled. `finish` runs at the root alone. Errors: `invalid_argument` (no member, or more
+  /// than the broadcast is for), `unsupported` (together with bulk data).
+  end_condition until = everyone;
+  /// Decides about the members that are pending then.
+  stragglers rest = stragglers::go_on;
   /// For a broadcast to `group::alive()`. If true, members that see a different set of live members than this
   /// node do not execute (`view_differs`). If false, they execute, and the outcome counts them as dissenting.
   bool same_view = false;

@@ -25,6 +25,9 @@ enum class member_state : std::uint8_t {
   unknown = 4,
   /// It was not addressed: the broadcast was for other members.
   excluded = 5,
+  /// It was not settled when the result was given out (`bcast_options::until`); `bcast_result::rest` tells
+  /// more. It has no cause.
+  pending = 6,
 };
 
 /// The step in which something went wrong.
@@ -109,6 +112,7 @@ class outcome {
   rank_set failed() const { return in(member_state::failed); }
   rank_set not_reached() const { return in(member_state::not_reached); }
   rank_set unknown() const { return in(member_state::unknown); }
+  rank_set pending() const { return in(member_state::pending); }
   rank_set in(member_state state) const;
 
   const dissent& dissenting() const noexcept { return dissent_; }

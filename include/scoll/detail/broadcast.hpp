@@ -1,6 +1,7 @@
 #pragma once
 
 #include <coroutine>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -15,6 +16,7 @@
 
 namespace scoll::detail {
 
+struct rest_of_broadcast;
 struct service_table;
 
 /// One broadcast of this node, from its construction to its result, whatever its service.
@@ -40,6 +42,8 @@ class broadcast {
   /// The merged reply, which the caller may move from; null if there is none.
   void* value() const noexcept;
   outcome take_outcome();
+  /// What becomes of it after its result has been given out; null if its result is given at its end.
+  std::shared_ptr<rest_of_broadcast> rest() const;
   /// Its bulk data, as `bcast_result::bulk` says.
   std::optional<bulk_report> bulk() const;
 

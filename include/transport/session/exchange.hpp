@@ -51,6 +51,13 @@ class exchange : public list_hook<exchange> {
   /// before the request. The memory must stay valid until the exchange has ended, or be recalled.
   void receive_into(const lent_range& into) noexcept { into_ = into; }
 
+  /// Has the parts of the reply that carry a payload counted: the peer may send so many of them before
+  /// `allow_part`. One beyond ends the exchange with `malformed`. Call it before the request. 0: they are not
+  /// counted.
+  void count_parts(std::uint32_t at_first) noexcept { parts_allowed_ = at_first; }
+  /// Allows the peer one more part with a payload. It is for an exchange that is pending and counts them.
+  void allow_part() noexcept;
+
   /// Stops waiting, without a call of `on_reply`. If the peer may know of the request, it is told that the
   /// request is cancelled, and why. Returns true if the request had left this node (`reached`).
   bool cancel(errc why = errc::cancelled) noexcept;
@@ -71,6 +78,8 @@ class exchange : public list_hook<exchange> {
   std::uint64_t id_ = 0;       // slot and generation in its session
   lent_range into_;
   std::uint32_t reply_capacity_ = 0;
+  std::uint32_t parts_allowed_ = 0;  // in all; 0: parts are not counted
+  std::uint32_t parts_heard_ = 0;    // of those that are counted
   traffic_class klass_ = traffic_class::urgent;
   bool transmitted_ = false;
 };
@@ -91,8 +100,13 @@ class incoming : public list_hook<incoming> {
   /// Sends a final reply that is an error of the transport: nothing was done with the request, or, if
   /// `may_have_effects`, perhaps a part of it.
   void refuse(const error& reason, bool may_have_effects = false) noexcept;
-  /// Sends a part of the reply. More follows, and the credit is kept.
+  /// Sends a part of the reply. More follows, and the credit is kept. A part with a payload uses one of
+  /// `parts_left`, if the requester counts them.
   void reply_part(message& m) noexcept;
+  /// The parts with a payload that the requester allows now; 0 if it does not count them.
+  std::uint32_t parts_left() const noexcept { return parts_allowed_ - parts_sent_; }
+  /// Has `heard` called whenever the requester has allowed more parts, until the request is closed.
+  void hear_of_permission(void (*heard)(incoming&) noexcept) noexcept { heard_ = heard; }
   /// Returns the credit before the answer. This is for a layer that bounds its own work and must not make
   /// requesters wait for each other's credits in a circle.
   void release_credit() noexcept;
@@ -105,9 +119,14 @@ class incoming : public list_hook<incoming> {
   friend class session;
   friend class request_view;
 
+  void allow_parts(std::uint32_t in_all) noexcept;
+
   session* session_ = nullptr;
   std::uint64_t exchange_id_ = 0;
   std::uint64_t serial_ = 0;  // the session's generation when the request arrived
+  std::uint32_t parts_allowed_ = 0;
+  std::uint32_t parts_sent_ = 0;
+  void (*heard_)(incoming&) noexcept = nullptr;
   bool holds_credit_ = false;
   traffic_class klass_ = traffic_class::urgent;
 };

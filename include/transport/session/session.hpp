@@ -157,6 +157,7 @@ class session final : public list_hook<watched> {
   void cancel_exchange(exchange& waiter, errc why) noexcept;
   void move_exchange(exchange& from, exchange& to) noexcept;
   void send_cancel(const exchange& waiter, bool answer_awaited, errc why) noexcept;
+  void send_note(const exchange& waiter, std::uint16_t kind, errc why, std::uint32_t parts) noexcept;
   void end_exchange(exchange& waiter, reply_event& event) noexcept;
   lent_range place(const frame_header& header, std::span<const std::byte> head) noexcept;
   status on_reply(frame_view& frame) noexcept;
@@ -180,8 +181,7 @@ class session final : public list_hook<watched> {
   // messages
   void enqueue(message& m, traffic_class klass, frame_type type) noexcept;
   void release(message& m, notice_state how = notice_state::lost) noexcept;
-  /// The next message of a lane's classes, most urgent first, if its credit allows one. `take` then removes
-  /// it.
+  /// The next message of a lane, most urgent class first, if its credit allows one. `take` then removes it.
   message* peek(lane_id lane, bool requests_too) noexcept;
   void take(message& m) noexcept;
   void take_back(message& m) noexcept;

@@ -85,6 +85,10 @@ outcome broadcast::take_outcome() {
   return group_.valid() ? group_.get_engine().nothing_sent(group_.to(), begun_.reason) : outcome();
 }
 
+std::shared_ptr<rest_of_broadcast> broadcast::rest() const {
+  return made() ? begun_.op->rest() : nullptr;
+}
+
 std::optional<bulk_report> broadcast::bulk() const {
   return made() ? begun_.op->bulk() : std::nullopt;
 }

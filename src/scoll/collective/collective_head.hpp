@@ -59,6 +59,10 @@ struct collective_head {
   static constexpr std::uint16_t creation_rides = 8;
   /// The creation names the members by a descriptor of memory at the sender.
   static constexpr std::uint16_t creation_is_descriptor = 16;
+  /// Members that are settled otherwise than merged are told at once, in a part of the reply.
+  static constexpr std::uint16_t tell_losses = 64;
+  /// Members are told of as soon as they are settled, in parts of the reply, and their values with them.
+  static constexpr std::uint16_t tell_all = 128;
   /// A `bulk_head` follows this head.
   static constexpr std::uint16_t bulk_follows = 1024;
   /// In a request for bulk data: the sender takes none.
@@ -67,11 +71,13 @@ struct collective_head {
   static constexpr std::uint16_t caller_follows = 4096;
   /// The flags that this version knows; a request with any other one is malformed.
   static constexpr std::uint16_t known_flags = living | same_view | last | creation_rides |
-                                               creation_is_descriptor | bulk_follows | declines_bulk |
-                                               caller_follows;
+                                               creation_is_descriptor | tell_losses | tell_all |
+                                               bulk_follows | declines_bulk | caller_follows;
 
   /// The size of what lies in front of the request in the payload.
   std::size_t bytes_before_request() const noexcept { return std::size_t{creation_bytes} + subset_bytes; }
+  /// True if members may answer in parts.
+  bool answers_in_parts() const noexcept { return (flags & (tell_losses | tell_all)) != 0; }
   bool is_broadcast() const noexcept {
     return static_cast<collective_kind>(kind) == collective_kind::broadcast;
   }
@@ -87,12 +93,14 @@ struct collective_head {
 struct collective_reply_head {
   /// Not the answer yet: `processing_ns` is the new bound.
   static constexpr std::uint8_t extension = 1;
-  /// All members of the subtree executed and are merged; no account follows.
+  /// All members of the subtree that no part has settled executed and are merged; no account follows.
   static constexpr std::uint8_t clean = 2;
+  /// A part of the answer, which settles some members of the subtree for good. More follows.
+  static constexpr std::uint8_t parts_follow = 4;
   /// The answer is early because the group is revoked; the account has the reason.
   static constexpr std::uint8_t revoked = 16;
   /// The flags that this version knows; a reply with any other one is malformed.
-  static constexpr std::uint8_t known_flags = extension | clean | revoked;
+  static constexpr std::uint8_t known_flags = extension | clean | parts_follow | revoked;
 
   std::uint8_t flags = 0;
   std::uint8_t reserved = 0;

@@ -70,6 +70,7 @@ engine::engine(executor& ex, Rails& rails, const node_options& options, std::sha
       end_requests_(std::make_unique<end_requests>(*this)),
       bulks_(std::make_unique<bulks>(*this)),
       revokes_(std::make_unique<revoker>(*this)),
+      reply_memory_(options_.reply_memory),
       scope_(std::make_unique<scope>(ex)) {
   group_service_ = std::make_shared<service_entry>();
   group_service_->table = &group_admin_table();
@@ -211,8 +212,18 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   if (to.living) op->subject_.head.flags = collective_head::living;
   if (to.living && options.same_view) op->subject_.head.flags |= collective_head::same_view;
   if (options.last) op->subject_.head.flags |= collective_head::last;
+  if (!options.until.is_everyone()) op->subject_.head.flags |= collective_head::tell_all;
+  if (options.on_failure == fail_fast) op->subject_.head.flags |= collective_head::tell_losses;
   op->bind(to.group, to.subset, service, *resolved, 0);
-  status ready = options.bulk.given() ? op->offer_bulk(options) : status();
+  status ready;
+  if (!options.until.is_everyone()) {
+    ready = why_no_condition(options.until, to);
+    if (ready && options.bulk.given())
+      ready = error(errc::unsupported, "bulk data go to every member, so the broadcast cannot end earlier");
+    op->root_.condition = std::make_unique<broadcast_condition>(*op, options);
+  }
+  if (ready) ready = op->parts().set_aside();
+  if (ready && options.bulk.given()) ready = op->offer_bulk(options);
   if (ready) ready = op->set_bounds(options);
   if (ready) ready = encode_request(*op, to, encode, what);
   if (!ready) return fail(*op, ready.error());

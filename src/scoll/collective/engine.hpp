@@ -20,6 +20,7 @@
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/options.hpp"
 #include "scoll/collective/outcome.hpp"
+#include "scoll/collective/reply_memory.hpp"
 #include "scoll/collective/revoke_report.hpp"
 #include "scoll/collective/start_hold.hpp"
 #include "scoll/collective/subset.hpp"
@@ -71,6 +72,7 @@ class engine final : private transport::endpoint_events {
   std::vector<operation_snapshot> describe_operations(std::size_t first, std::size_t most) const;
   journal& events() noexcept { return *journal_; }
   std::size_t groups() const noexcept { return groups_.size(); }
+  const reply_memory& memory_for_parts() const noexcept { return reply_memory_; }
   /// The number of requests that wait until their group is known.
   std::size_t admissions_waiting() const noexcept;
   /// The time by which the first of them ends; `never` if there is none.
@@ -89,18 +91,16 @@ class engine final : private transport::endpoint_events {
   // Groups.
   task<result<std::shared_ptr<group_state>>> create_group(membership_ptr members, service_id service,
                                                           group_options options);
-  /// Makes a group known on this node alone, under an id that its service has for it on every member;
-  /// out-of-band groups are built on this. It sends nothing. Every message carries the membership's digest,
-  /// and a member that holds another membership under that id answers `membership_changed`.
+  /// Makes a group known on this node alone, under an id of its service; nothing is sent. Every message has
+  /// the membership's digest, and a member that holds another one answers `membership_changed`.
   result<std::shared_ptr<group_state>> adopt_group(membership_ptr members, service_id service,
                                                    std::uint64_t id, const group_options& options);
   /// Holds the group whose members the `members` hook of a service names, as `node::out_of_band` says.
   task<result<std::shared_ptr<group_state>>> map_group(service_id service, std::uint64_t id,
                                                        group_options options);
-  /// Finds the members of a group that this node has only heard of: the hook of its service names those of an
-  /// out-of-band group, else `member` is asked, which holds the group. The group is not held here afterwards.
-  /// Errors: those of the hook; `membership_changed` (the hook names others); `unknown_group`, `not_member`,
-  /// `busy` (of the member); `unreachable`; `deadline_exceeded`; `malformed`; `closed`.
+  /// Finds the members of a group that this node does not hold, nor will: a hook names those of an out-of-band
+  /// group, else `member` is asked, which holds it. Errors: the hook's, `membership_changed` (it names others),
+  /// the member's (`unknown_group`, `not_member`, `busy`), `unreachable`, `deadline_exceeded`, `malformed`, `closed`.
   task<result<membership_ptr>> find_members(group_id group, service_id service, node_id member);
   /// Makes a group of the same members that all of them hold, as `group::settle` says.
   task<result<std::shared_ptr<group_state>>> settle_group(std::shared_ptr<group_state> group,
@@ -118,8 +118,7 @@ class engine final : private transport::endpoint_events {
     groups_.each(visit, first);
   }
 
-  /// Makes a broadcast and encodes its request at once; `operation::start` starts it, and `release` gives it
-  /// back.
+  /// Makes a broadcast and encodes its request at once. `operation::start` starts it; `release` returns it.
   begun begin_broadcast(const addressees& to, const service_table& table, const void* request,
                         const bcast_options& options);
   void release(operation& op) noexcept;
@@ -294,6 +293,7 @@ class engine final : private transport::endpoint_events {
   std::size_t live_operations_ = 0;
   start_hold hold_;
   collective_statistics statistics_;
+  reply_memory reply_memory_;
   std::unique_ptr<scope> scope_;
 };
 

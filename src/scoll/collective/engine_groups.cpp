@@ -5,6 +5,7 @@
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/group_admin.hpp"
 #include "scoll/collective/operation/operation.hpp"
+#include "scoll/collective/operation/operation_awaiter.hpp"
 #include "scoll/collective/revoke.hpp"
 #include "scoll/collective/sweeper.hpp"
 #include "scoll/coro/error_format.hpp"

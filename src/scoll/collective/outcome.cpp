@@ -11,7 +11,8 @@ namespace scoll {
 namespace {
 
 const cause no_cause{};
-constexpr std::array state_names{"merged", "executed", "failed", "not reached", "unknown", "excluded"};
+constexpr std::array state_names{"merged",  "executed", "failed", "not reached",
+                                 "unknown", "excluded", "pending"};
 constexpr std::array phase_names{"none", "liveness", "admission", "prepare",
                                  "bulk", "execute",  "reply",     "delivery"};
 

@@ -1,6 +1,7 @@
 #include "scoll/collective/outcome_builder.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "scoll/collective/service.hpp"
 #include "scoll/coro/mutants.hpp"
@@ -72,6 +73,26 @@ bool covers(std::span<const member_report> runs, std::span<const rank_range> wan
     }
   }
   return w == wanted.size();
+}
+
+/// Takes the members of `runs` out of `from`; both are sorted. False if not all of them are there; then `from`
+/// has not changed.
+bool take_out(std::vector<rank_range>& from, std::span<const member_report> runs) {
+  std::vector<rank_range> left;
+  std::size_t next = 0;
+  for (rank_range r : from) {
+    for (; next < runs.size() && runs[next].members.last <= r.last; ++next) {
+      const rank_range taken = runs[next].members;
+      if (taken.first < r.first) return false;
+      if (taken.first > r.first) left.push_back({r.first, taken.first});
+      r.first = taken.last;
+    }
+    if (next < runs.size() && runs[next].members.first < r.last) return false;
+    if (r.first != r.last) left.push_back(r);
+  }
+  if (next != runs.size()) return false;
+  from = std::move(left);
+  return true;
 }
 
 }  // namespace
@@ -269,23 +290,69 @@ bool outcome_builder::decode_dense(wire::reader& in, std::vector<member_report>&
   return true;
 }
 
-status outcome_builder::decode(wire::reader& in, std::span<const rank_range> subtree) {
-  const error bad(errc::malformed, "the account of a subtree does not decode");
+bool outcome_builder::decode_states(wire::reader& in, std::vector<cause>& causes,
+                                    std::vector<member_report>& runs) const {
   const std::uint8_t form = take_byte(in);
-  std::vector<cause> causes(1);
-  std::vector<member_report> runs;
-  if (form > form_dense || !decode_causes(in, causes)) return bad;
+  if (form > form_dense || !decode_causes(in, causes)) return false;
   if (form == form_dense && causes.size() == 1) causes.emplace_back();
-  if (!(form == form_runs ? decode_runs(in, causes.size(), runs) : decode_dense(in, runs))) return bad;
-  if (!covers(runs, subtree))
-    return error(errc::malformed, "the account of a subtree speaks of other members");
+  return form == form_runs ? decode_runs(in, causes.size(), runs) : decode_dense(in, runs);
+}
+
+void outcome_builder::add_decoded(std::span<const member_report> runs, std::span<const cause> causes) {
   std::vector<std::uint16_t> mapped(causes.size(), 0);
   for (std::size_t i = 1; i < causes.size(); ++i) mapped[i] = add_cause(causes[i]);
   for (const member_report& run : runs) {
     add(run.members, run.state,
         run.state == member_state::merged ? std::uint16_t{0} : mapped[run.cause_index]);
   }
+}
+
+status outcome_builder::decode(wire::reader& in, std::span<const rank_range> subtree) {
+  std::vector<cause> causes(1);
+  std::vector<member_report> runs;
+  if (!decode_states(in, causes, runs))
+    return error(errc::malformed, "the account of a subtree does not decode");
+  if (!covers(runs, subtree))
+    return error(errc::malformed, "the account of a subtree speaks of other members");
+  add_decoded(runs, causes);
   return {};
+}
+
+status outcome_builder::decode_part(wire::reader& in, std::vector<rank_range>& unsettled) {
+  std::vector<cause> causes(1);
+  std::vector<member_report> runs;
+  if (!decode_states(in, causes, runs) || in.remaining() != 0)
+    return error(errc::malformed, "the account of a part of a reply does not decode");
+  if (runs.empty() || !take_out(unsettled, runs)) {
+    return error(errc::malformed,
+                 "a part of a reply settles no member, one again, or one of another subtree");
+  }
+  add_decoded(runs, causes);
+  return {};
+}
+
+std::size_t outcome_builder::move_losses(outcome_builder& into, std::size_t room, std::size_t mark) {
+  // What a run and a cause take at most, encoded, and what takes room beside them.
+  constexpr std::size_t run_bytes = 14, cause_bytes = 16 + error::text_capacity, beside = 16;
+  const std::size_t most = (room - beside) / (run_bytes + cause_bytes);
+  std::size_t kept = 0, before = 0, moved = 0;
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    const member_report run = runs_[i];
+    if (run.state == member_state::merged || moved == most) {
+      runs_[kept++] = run;
+      continue;
+    }
+    into.add(run.members, run.state, into.add_cause(causes_[run.cause_index]));
+    before += i < mark;
+    ++moved;
+  }
+  runs_.resize(kept);
+  into.normalise();
+  return before;
+}
+
+void outcome_builder::add_all(const outcome_builder& from) {
+  add_decoded(from.runs(), from.causes());
 }
 
 }  // namespace scoll::detail

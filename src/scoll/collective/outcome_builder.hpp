@@ -52,6 +52,16 @@ class outcome_builder {
   /// Reads what `encode` wrote and adds it, if it covers exactly the members in `subtree` (sorted). After an
   /// error (`malformed`) nothing has been added.
   status decode(wire::reader& in, std::span<const rank_range> subtree);
+  /// Reads the account of a part of a reply, to the end, and adds it. The members that it settles, at least
+  /// one, are taken out of `unsettled` (sorted; ranges that touch are joined). After an error (`malformed`)
+  /// nothing has changed.
+  status decode_part(wire::reader& in, std::vector<rank_range>& unsettled);
+
+  /// Moves runs of members that are not merged to `into`, which is empty, as many as it then encodes in
+  /// `room` bytes, and normalises that. Returns how many of them lay before run `mark`.
+  std::size_t move_losses(outcome_builder& into, std::size_t room, std::size_t mark);
+  /// Adds all runs of another builder.
+  void add_all(const outcome_builder& from);
 
  private:
   std::uint16_t add_to_shared(const cause& c);
@@ -63,6 +73,8 @@ class outcome_builder {
   bool decode_causes(wire::reader& in, std::vector<cause>& causes) const;
   bool decode_runs(wire::reader& in, std::size_t cause_count, std::vector<member_report>& runs) const;
   bool decode_dense(wire::reader& in, std::vector<member_report>& runs) const;
+  bool decode_states(wire::reader& in, std::vector<cause>& causes, std::vector<member_report>& runs) const;
+  void add_decoded(std::span<const member_report> runs, std::span<const cause> causes);
 
   std::vector<member_report> runs_;
   std::vector<cause> causes_;

@@ -72,6 +72,7 @@ constexpr counter_row<collective_counts> collective_rows[] = {
     {"operations_clean", &collective_counts::clean, "Operations whose whole subtree was merged"},
     {"late_creations", &collective_counts::late_creations, "Creations of groups that had ended"},
     {"requests_repeated", &collective_counts::asked_again, "Requests repeated with the group's creation"},
+    {"reply_parts", &collective_counts::reply_parts, "Parts of replies sent ahead of the last one"},
     {"groups_revoked", &collective_counts::revoked, "Groups that were revoked"},
 };
 

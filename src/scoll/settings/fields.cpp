@@ -147,6 +147,8 @@ constexpr std::array fields{
                                                           "broadcasts that run at once, rooted here or not"),
     field<at_least_one, SCOLL_PLACE(node.max_pending_admissions)>(
         "node.max_pending_admissions", "1 or more", "requests that wait at once until their group is known"),
+    field<amount_of_bytes<0, std::int64_t{1} << 40>, SCOLL_PLACE(node.reply_memory)>(
+        "node.reply_memory", "up to 1024GiB", "the size of parts of replies that come ahead of the last one"),
     field<short_time, SCOLL_PLACE(node.rtt_estimate)>(
         "node.rtt_estimate", "a time up to 3600s", "a safe round-trip time, for the time bounds of levels"),
     field<truth, SCOLL_PLACE(node.measured_rtt)>(

@@ -4,6 +4,7 @@
 
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/endpoint.hpp"
+#include "transport/session/reply_flags.hpp"
 #include "transport/session/session.hpp"
 
 namespace scoll::transport {
@@ -22,6 +23,14 @@ bool exchange::abort(errc why) noexcept {
   }
   session_->send_cancel(*this, true, why);
   return true;
+}
+
+void exchange::allow_part() noexcept {
+  if (linked()) return;  // its session has ended, and it is about to be told so
+  ++parts_allowed_;
+  if (SCOLL_MUTANT(part_permission_lost, "a peer is not told that it may send one more part of its reply"))
+    return;
+  session_->send_note(*this, cancel_kinds::more_parts, errc::ok, parts_allowed_);
 }
 
 void exchange::move_to(exchange& other) noexcept {
@@ -55,7 +64,16 @@ void incoming::refuse(const error& reason, bool may_have_effects) noexcept {
 void incoming::reply_part(message& m) noexcept {
   session& to = *session_;
   if (serial_ != to.serial_) return to.endpoint_.release_message(m);
+  if (parts_allowed_ != 0 && m.header().payload_bytes != 0) ++parts_sent_;
   to.send_reply(exchange_id_, klass_, m, {}, false);
+}
+
+/// The requester allows so many parts in all. A number that allows no more than an earlier one says nothing,
+/// and neither does any where parts are not counted.
+void incoming::allow_parts(std::uint32_t in_all) noexcept {
+  if (parts_allowed_ == 0 || in_all <= parts_allowed_) return;
+  parts_allowed_ = in_all;
+  if (heard_ != nullptr) heard_(*this);
 }
 
 void incoming::release_credit() noexcept {
@@ -80,6 +98,9 @@ void incoming::move_to(incoming& other) noexcept {
   other.session_ = std::exchange(session_, nullptr);
   other.exchange_id_ = exchange_id_;
   other.serial_ = serial_;
+  other.parts_allowed_ = parts_allowed_;
+  other.parts_sent_ = parts_sent_;
+  other.heard_ = nullptr;
   other.holds_credit_ = holds_credit_;
   other.klass_ = klass_;
 }

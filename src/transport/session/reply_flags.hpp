@@ -10,11 +10,11 @@ inline constexpr std::uint16_t final = 1;
 inline constexpr std::uint16_t may_have_effects = 2;
 }  // namespace reply_flags
 
-/// The kinds of cancels in their envelope. A receiver ignores the others: 2 is reserved for the permission to
-/// send more parts of a reply.
+/// The kinds of cancels in their envelope. A receiver ignores the others.
 namespace cancel_kinds {
 inline constexpr std::uint16_t cancel = 0;
 inline constexpr std::uint16_t abort = 1;
+inline constexpr std::uint16_t more_parts = 2;  ///< no cancel: the requester allows more parts of the reply
 }  // namespace cancel_kinds
 
 }  // namespace scoll::transport

@@ -69,10 +69,11 @@ status session::request(exchange& waiter, traffic_class klass, message& m, std::
   waiter.transmitted_ = false;
   waiter.klass_ = klass;
   waiter.reply_capacity_ = reply_capacity;
+  waiter.parts_heard_ = 0;
   m.requester_ = &waiter;
   store_little(m.envelope(), waiter.id_);
   store_little(m.envelope() + 8, reply_capacity);
-  store_little(m.envelope() + 12, std::uint32_t{0});
+  store_little(m.envelope() + 12, waiter.parts_allowed_);
   ++pending_exchanges_[index(lane_of(klass))];
   enqueue(m, klass, frame_type::request);
   if (invites_bulk()) lane_at(lane_id::bulk);
@@ -91,11 +92,16 @@ bool session::invites_bulk() const noexcept {
 /// The cancel overtakes everything that waits on the request's lane, but never the request itself.
 void session::send_cancel(const exchange& waiter, bool answer_awaited, errc why) noexcept {
   if (SCOLL_MUTANT(cancel_not_sent, "a peer is not told that its answer is not wanted any more")) return;
+  send_note(waiter, answer_awaited ? cancel_kinds::abort : cancel_kinds::cancel, why, 0);
+}
+
+/// Sends a frame of type cancel about an exchange whose request has been sent.
+void session::send_note(const exchange& waiter, std::uint16_t kind, errc why, std::uint32_t parts) noexcept {
   message& note = endpoint_.acquire_message();
   store_little(note.envelope(), waiter.id_);
-  store_little(note.envelope() + 8, answer_awaited ? cancel_kinds::abort : cancel_kinds::cancel);
+  store_little(note.envelope() + 8, kind);
   store_little(note.envelope() + 10, static_cast<std::uint16_t>(why));
-  store_little(note.envelope() + 12, std::uint32_t{0});
+  store_little(note.envelope() + 12, parts);
   const bool control = lane_of(waiter.klass_) == lane_id::control;
   enqueue(note, control ? traffic_class::urgent : waiter.klass_, frame_type::cancel);
 }
@@ -128,6 +134,8 @@ void session::move_exchange(exchange& from, exchange& to) noexcept {
   if (to.queued_ != nullptr) to.queued_->requester_ = &to;
   to.id_ = from.id_;
   to.reply_capacity_ = from.reply_capacity_;
+  to.parts_allowed_ = from.parts_allowed_;
+  to.parts_heard_ = from.parts_heard_;
   to.klass_ = from.klass_;
   to.transmitted_ = from.transmitted_;
   to.into_ = {};
@@ -170,6 +178,11 @@ status session::on_reply(frame_view& frame) noexcept {
     if (!final) send_cancel(*waiter, false, errc::too_large);
     event.outcome = make_error(errc::too_large, "node {} replied {} bytes, {} were announced", peer_, size,
                                waiter->reply_capacity_);
+  } else if (!final && size != 0 && waiter->parts_allowed_ != 0 &&
+             ++waiter->parts_heard_ > waiter->parts_allowed_) {
+    send_cancel(*waiter, false, errc::malformed);
+    event.outcome = make_error(errc::malformed, "node {} sent part {} of a reply, {} were allowed", peer_,
+                               waiter->parts_heard_, waiter->parts_allowed_);
   } else if (code == errc::ok) {
     event.final = final;
     event.head = frame.head.subspan(message::envelope_bytes);
@@ -206,6 +219,9 @@ void request_view::accept(incoming& work) noexcept {
   work.exchange_id_ = exchange_id_;
   work.serial_ = from_.serial_;
   work.klass_ = klass_;
+  work.parts_allowed_ = load_little<std::uint32_t>(frame_.head.data() + 12);
+  work.parts_sent_ = 0;
+  work.heard_ = nullptr;
   work.holds_credit_ = true;
   from_.owed_calls_ += klass_ == traffic_class::call;
   from_.incoming_.push_back(work);
@@ -221,11 +237,13 @@ void request_view::refuse(const error& reason, bool may_have_effects) noexcept {
 void session::on_cancel(std::span<const std::byte> head) noexcept {
   const auto exchange_id = load_little<std::uint64_t>(head.data());
   const auto kind = load_little<std::uint16_t>(head.data() + 8);
-  if (kind != cancel_kinds::cancel && kind != cancel_kinds::abort) return;
+  if (kind > cancel_kinds::more_parts) return;
   const cancel_reason reason{kind == cancel_kinds::abort,
                              known_reason(load_little<std::uint16_t>(head.data() + 10))};
   for (incoming* work = incoming_.first(); work != nullptr; work = incoming_.next(*work)) {
     if (work->exchange_id_ == exchange_id) {
+      if (kind == cancel_kinds::more_parts)
+        return work->allow_parts(load_little<std::uint32_t>(head.data() + 12));
       return endpoint_.handler_of(work->klass_).on_cancelled(*work, reason);
     }
   }

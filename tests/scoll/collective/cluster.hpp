@@ -184,6 +184,7 @@ class cluster {
       if (n == nullptr) continue;
       if (scoll::detail::node_access::engine(*n).operations() != 0 || n->wire().messages_in_use() != 0)
         return false;
+      if (scoll::detail::node_access::engine(*n).memory_for_parts().used() != 0) return false;
     }
     return true;
   }

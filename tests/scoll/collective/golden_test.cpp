@@ -7,6 +7,7 @@
 #include "scoll/collective/broadcast_caller.hpp"
 #include "scoll/collective/collective_head.hpp"
 #include "scoll/collective/group_admin.hpp"
+#include "scoll/collective/limits.hpp"
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/notice_head.hpp"
 #include "scoll/collective/outcome_builder.hpp"
@@ -100,6 +101,40 @@ TEST_CASE("the heads lie on the wire as documented", "[golden]") {
   std::array<std::byte, 28> reply;
   REQUIRE(*wire::encode_to(reply, r) == reply.size());
   REQUIRE(hex(reply) == "0200020106050403070000000000000008000000090000000a000000");
+}
+
+TEST_CASE("what answers in parts need lies on the wire as documented", "[golden]") {
+  CHECK(collective_head::tell_losses == 64);
+  CHECK(collective_head::tell_all == 128);
+  CHECK(collective_reply_head::parts_follow == 4);
+  CHECK(max_part_bytes == 4096);
+  collective_reply_head part;
+  part.flags = collective_reply_head::parts_follow;
+  part.account_bytes = 0x0f;
+  std::array<std::byte, 28> head;
+  REQUIRE(*wire::encode_to(head, part) == head.size());
+  CHECK(hex(head) == "040000000f0000000000000000000000000000000000000000000000");
+  // The losses of a subtree, without the merged members.
+  outcome_builder a, losses;
+  a.add({1, 3}, member_state::merged);
+  a.add({4, 5}, member_state::failed, a.add_cause({phase::execute, error(errc::io_error, "no"), 4}));
+  REQUIRE(a.move_losses(losses, max_part_bytes, a.runs().size()) == 1);
+  std::array<std::byte, 64> bytes;
+  wire::writer out(bytes);
+  losses.encode(out);
+  //            form causes | phase code domain number reporter text | runs | gap len state cause
+  CHECK(hex(out.written()) ==
+        "00"
+        "01"
+        "05"
+        "15"
+        "00"
+        "00"
+        "04"
+        "02"
+        "6e6f"
+        "01"
+        "04010201");
 }
 
 TEST_CASE("the head of bulk data lies on the wire as documented", "[golden]") {

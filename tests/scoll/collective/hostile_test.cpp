@@ -1,7 +1,7 @@
 #include <chrono>
 #include <string>
 
-#include "outsider.hpp"
+#include "infiltrated.hpp"
 #include "probe.hpp"
 #include "scoll/coro/random.hpp"
 
@@ -358,28 +358,6 @@ TEST_CASE("heads of random bytes are refused", "[hostile]") {
   REQUIRE(c.engine(1).groups() == 1);
   REQUIRE(c.bcast(g, {}).ok());
 }
-
-namespace {
-
-/// A cluster in which an outsider has taken the place of the node with this index, after the group was made.
-struct infiltrated {
-  virtual_cluster c;
-  probe service;
-  group<probe> g;
-  std::optional<outsider> x;
-
-  infiltrated(std::uint32_t n, const tree_spec& spec, std::uint32_t index) : c(n) {
-    c.serve(service);
-    g = c.make_group<probe>(index == 0 ? n - 1 : 0, spec);  // a group ends with its creator
-    REQUIRE(c.bcast(g, {}).ok());
-    service.log->clear();
-    c.stop(index).ignore();
-    c.ex.run_for(1ms);                  // all have heard of it
-    x.emplace(c, index + 1, index, 2);  // as a later life of that node
-  }
-};
-
-}  // namespace
 
 TEST_CASE("an operation is executed once, however often its parent sends it", "[hostile]") {
   infiltrated f(3, chain{}, 0);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -439,4 +440,121 @@ TEST_CASE("an outcome answers for every rank", "[outcome]") {
   REQUIRE(to_string(clean.unknown()) == "none");
   REQUIRE(clean.state(9) == member_state::merged);
   REQUIRE(describe(clean) == "10 of 10 executed and merged");
+}
+
+namespace {
+
+status decoded_part(outcome_builder& into, const bytes& from, std::vector<rank_range>& unsettled) {
+  wire::reader in(from);
+  return into.decode_part(in, unsettled);
+}
+
+}  // namespace
+
+TEST_CASE("parts of an account settle members one after the other until none is left", "[account]") {
+  random_generator random(31);
+  for (int round = 0; round < 300; ++round) {
+    const outcome_builder all =
+        some_account(random, static_cast<std::uint32_t>(1 + random.below(200)), 40, random.below(2) == 0);
+    if (all.empty()) continue;
+    std::vector<rank_range> unsettled = ranges_of(all);
+    outcome_builder gathered;
+    std::vector<member_report> rest(all.runs().begin(), all.runs().end());
+    while (!rest.empty()) {
+      outcome_builder part;
+      std::vector<member_report> later;
+      for (const member_report& run : rest) {
+        if (random.chance(1, 2) && !(part.empty() && &run == &rest.back())) {
+          later.push_back(run);
+          continue;
+        }
+        const bool merged = run.state == member_state::merged;
+        part.add(run.members, run.state,
+                 merged ? std::uint16_t{0} : part.add_cause(all.causes()[run.cause_index]));
+      }
+      part.normalise();
+      const bytes sent = encoded(part);
+      REQUIRE(decoded_part(gathered, sent, unsettled));
+      const std::vector<rank_range> before = unsettled;
+      const std::size_t runs = gathered.runs().size();
+      REQUIRE(decoded_part(gathered, sent, unsettled).error() == errc::malformed);  // settled already
+      REQUIRE(unsettled == before);
+      REQUIRE(gathered.runs().size() == runs);
+      rest = std::move(later);
+    }
+    REQUIRE(unsettled.empty());
+    gathered.normalise();
+    check_same(all, gathered, false);
+  }
+}
+
+TEST_CASE("a part speaks of unsettled members only, of one at least, and to its end", "[account]") {
+  const auto settles = [](std::initializer_list<rank_range> members, std::vector<rank_range> unsettled) {
+    outcome_builder part, into;
+    for (const rank_range& r : members) part.add(r, member_state::merged);
+    const std::vector<rank_range> before = unsettled;
+    const status s = decoded_part(into, encoded(part), unsettled);
+    if (!s) REQUIRE((unsettled == before && into.empty()));
+    return s.has_value() ? std::optional(unsettled) : std::nullopt;
+  };
+  using ranges = std::vector<rank_range>;
+  CHECK(settles({{3, 5}}, {{3, 5}}) == ranges{});
+  CHECK(settles({{3, 4}}, {{3, 5}}) == ranges{{4, 5}});
+  CHECK(settles({{4, 5}}, {{3, 5}}) == ranges{{3, 4}});
+  CHECK(settles({{4, 5}}, {{3, 7}}) == ranges{{3, 4}, {5, 7}});
+  CHECK(settles({{1, 2}, {8, 9}}, {{1, 3}, {5, 6}, {7, 9}}) == ranges{{2, 3}, {5, 6}, {7, 8}});
+  CHECK(settles({{1, 2}, {2, 3}}, {{0, 9}}) == ranges{{0, 1}, {3, 9}});
+  CHECK_FALSE(settles({}, {{3, 5}}));
+  CHECK_FALSE(settles({{2, 4}}, {{3, 5}}));
+  CHECK_FALSE(settles({{4, 6}}, {{3, 5}}));
+  CHECK_FALSE(settles({{2, 3}}, {{3, 5}}));
+  CHECK_FALSE(settles({{5, 6}}, {{3, 5}}));
+  CHECK_FALSE(settles({{3, 8}}, {{3, 5}, {6, 8}}));
+  CHECK_FALSE(settles({{3, 4}, {9, 10}}, {{3, 5}}));
+  CHECK_FALSE(settles({{0, 1}}, {}));
+  outcome_builder part, into;
+  part.add({3, 4}, member_state::merged);
+  bytes longer = encoded(part);
+  longer.push_back(std::byte{0});
+  std::vector<rank_range> unsettled{{3, 5}};
+  CHECK_FALSE(decoded_part(into, longer, unsettled));
+  CHECK(unsettled == ranges{{3, 5}});
+}
+
+TEST_CASE("losses move into an account of their own, as many as fit, and merged members stay", "[account]") {
+  constexpr std::size_t room = 4096;
+  random_generator random(37);
+  for (int round = 0; round < 200; ++round) {
+    outcome_builder from = some_account(random, static_cast<std::uint32_t>(1 + random.below(600)), 40, true);
+    const outcome_builder all = from;
+    const std::size_t mark = random.below(all.runs().size() + 1);
+    std::size_t before_mark = 0, moved = 0;
+    outcome_builder gathered;
+    while (true) {
+      outcome_builder losses;
+      const std::size_t runs = from.runs().size();
+      const std::size_t before = from.move_losses(losses, room, mark - before_mark);
+      if (losses.empty()) break;
+      before_mark += before;
+      const bytes sent = encoded(losses);
+      REQUIRE(sent.size() <= room);
+      REQUIRE(std::ranges::none_of(losses.runs(),
+                                   [](const member_report& r) { return r.state == member_state::merged; }));
+      REQUIRE(from.runs().size() < runs);
+      gathered.add_all(losses);
+      moved += runs - from.runs().size();
+    }
+    REQUIRE(std::ranges::all_of(from.runs(),
+                                [](const member_report& r) { return r.state == member_state::merged; }));
+    REQUIRE(moved + from.runs().size() == all.runs().size());
+    const auto kept_before = static_cast<std::size_t>(
+        std::count_if(all.runs().begin(), all.runs().begin() + static_cast<std::ptrdiff_t>(mark),
+                      [](const member_report& r) { return r.state == member_state::merged; }));
+    REQUIRE(mark - before_mark == kept_before);
+    gathered.add_all(from);
+    gathered.normalise();
+    outcome_builder whole = all;
+    whole.normalise();
+    check_same(whole, gathered, false);
+  }
 }

@@ -60,6 +60,27 @@ class outsider final : private transport::endpoint_events {
     answer_head_ = head;
     answer_payload_ = std::move(payload);
   }
+  /// Sends a part of the answer to the oldest request that is held.
+  void send_part(const detail::collective_reply_head& head, std::span<const std::byte> payload) {
+    REQUIRE_FALSE(held_.empty());
+    held_.front()->reply_part(compose(head, payload));
+  }
+  /// Answers the oldest request that is held.
+  void answer_one(const detail::collective_reply_head& head, std::span<const std::byte> payload) {
+    REQUIRE_FALSE(held_.empty());
+    held_.front()->reply(compose(head, payload));
+    held_.pop_front();
+  }
+  void refuse_one(const error& why) {
+    REQUIRE_FALSE(held_.empty());
+    held_.front()->refuse(why);
+    held_.pop_front();
+  }
+  /// The parts that may be sent ahead of the answer to the oldest request that is held.
+  std::uint32_t parts_left() const { return held_.empty() ? 0 : held_.front()->parts_left(); }
+  bool holds_one() const { return !held_.empty(); }
+  /// Why requests were cancelled, and whether the answers were still awaited.
+  const std::vector<transport::cancel_reason>& cancels() const { return cancels_; }
   /// Refuses every request from now on.
   void refuse_all(const error& why) { refusal_ = why; }
   /// Returns the head of the last request.
@@ -108,14 +129,19 @@ class outsider final : private transport::endpoint_events {
     held_.push_back(std::make_unique<transport::incoming>());
     request.accept(*held_.back());
     if (!answering_) return;
-    transport::message& m = wire_.acquire_message();
-    m.set_head_bytes(wire::encode_to(m.head_space(), answer_head_).value());
-    put(m, answer_payload_);
-    held_.back()->reply(m);
+    held_.back()->reply(compose(answer_head_, answer_payload_));
     held_.pop_back();
   }
-  void on_cancelled(transport::incoming& work, const transport::cancel_reason&) noexcept override {
+  void on_cancelled(transport::incoming& work, const transport::cancel_reason& reason) noexcept override {
+    cancels_.push_back(reason);
     work.drop();
+    std::erase_if(held_, [](const auto& held) { return !held->open(); });
+  }
+  transport::message& compose(const detail::collective_reply_head& head, std::span<const std::byte> payload) {
+    transport::message& m = wire_.acquire_message();
+    m.set_head_bytes(wire::encode_to(m.head_space(), head).value());
+    put(m, payload);
+    return m;
   }
   void on_session_lost(transport::session&, const error&) noexcept override {}
 
@@ -128,6 +154,7 @@ class outsider final : private transport::endpoint_events {
   detail::collective_reply_head answer_head_;
   std::vector<std::byte> answer_payload_;
   detail::collective_head last_head_;
+  std::vector<transport::cancel_reason> cancels_;
   int requests_ = 0;
 };
 

@@ -34,7 +34,7 @@ TEST_CASE("a thousand seeds hold, and everything that they may draw is seen to h
   REQUIRE(number_in(a.text, "gossip") >= 250);
   for (std::size_t m = 0; m < scoll::sim::marks; ++m) {
     const auto seen = static_cast<scoll::sim::mark>(m);
-    if (is_of_clients(seen) || is_of_rails(seen) || is_of_devices(seen)) continue;
+    if (is_of_clients(seen) || is_of_rails(seen) || is_of_devices(seen) || is_of_failures(seen)) continue;
     const std::string what(to_string(seen));
     INFO(what);
     REQUIRE(number_in(a.text, what.c_str()) > 0);
@@ -69,6 +69,10 @@ TEST_CASE("what may happen to rails is seen to happen") {
   all_are_seen("rails", "1..200", scoll::sim::is_of_rails);
 }
 
+TEST_CASE("what may become of failures is seen to happen") {
+  all_are_seen("failures", "1..100", scoll::sim::is_of_failures);
+}
+
 TEST_CASE("what may happen to RDMA devices is seen to happen") {
   all_are_seen("verbs", "1..40", scoll::sim::is_of_devices);
 }
@@ -82,7 +86,8 @@ TEST_CASE("guards and outsiders are seen in every workload with nodes") {
     INFO(work << '\n' << a.text);
     REQUIRE(a.status == 0);
     if (slow_build) continue;
-    for (std::size_t m = static_cast<std::size_t>(mark::guarded); m < scoll::sim::marks; ++m) {
+    for (std::size_t m = static_cast<std::size_t>(mark::guarded);
+         m <= static_cast<std::size_t>(mark::outsiders_crowded); ++m) {
       const std::string what(to_string(static_cast<mark>(m)));
       INFO(what);
       REQUIRE(number_in(a.text, what.c_str()) > 0);

@@ -26,6 +26,20 @@ nanoseconds bound_of(const broadcast_record& b, nanoseconds service_bound, nanos
   return longest_way(tree ? tree->subtree_levels(n, 0) : 1, processing, round_trip) + b.options.bulk_time;
 }
 
+/// Lets the await end with a quorum of those that are asked.
+void choose_condition(broadcast_record& b, const events::policy& chosen, const rank_set& asked) {
+  const auto share_of = [&](std::uint32_t members) { return std::max(1U, members * chosen.share / 100); };
+  b.options.rest = chosen.aborts ? stragglers::abort : stragglers::go_on;
+  rank_set halves[2];
+  asked.for_each([&](std::uint32_t rank) { halves[rank % 2].append(rank, rank + 1); });
+  if (!chosen.sets || halves[0].empty() || halves[1].empty()) {
+    b.options.until = quorum{share_of(asked.size())};
+    return;
+  }
+  for (const rank_set& half : halves) b.sets.push_back({half, share_of(half.size())});
+  b.options.until = quorum_sets(b.sets);
+}
+
 }  // namespace
 
 // ---- the request
@@ -65,9 +79,9 @@ job cluster::request_of(const events::bcast& e) {
   request.filler.assign(std::min<std::uint64_t>(e.bytes, 4000), filling(e.number));
   request.work_us = static_cast<std::uint32_t>(e.work.count());
   request.prepare_us = static_cast<std::uint32_t>(e.prepare.count());
-  request.extend_us = static_cast<std::uint32_t>(manners_[e.number].extension.count());
-  request.brimful = as_few_ranks(manners_[e.number].brimful);
-  const events::hooks& failing = failing_[e.number];
+  request.extend_us = static_cast<std::uint32_t>(terms_.manners[e.number].extension.count());
+  request.brimful = as_few_ranks(terms_.manners[e.number].brimful);
+  const events::hooks& failing = terms_.failing[e.number];
   request.refusing = as_few_ranks(failing.refusing);
   request.failing = as_few_ranks(failing.failing);
   request.throwing = as_few_ranks(failing.throwing);
@@ -83,7 +97,9 @@ bcast_options cluster::options_of(const events::bcast& e, const events::manner& 
   if (m.dead != dead_choice::by_default)
     options.dead = m.dead == dead_choice::refuse ? dead_members::refuse : dead_members::try_others;
   options.same_view = m.to == audience::same_view;
-  options.last = lasts_.contains(e.number) && !b.group->adopted;
+  if (const auto policy = terms_.policies.find(e.number); policy != terms_.policies.end())
+    options.on_failure = policy->second.fail_fast ? fail_fast : degrade;
+  options.last = terms_.lasts.contains(e.number) && !b.group->adopted;
   freights_.load(e.number, options);
   return options;
 }
@@ -113,10 +129,11 @@ void cluster::on(const events::bcast& e) {
   root->home.enter([&] {
     if (!g.mapped && !is_held(*root, g)) return expect_group(*root, g);  // or this life has not joined it
     broadcast_record& b = record_broadcast(e.number, g, *root);
-    b.manner = manners_[e.number];
+    b.manner = terms_.manners[e.number];
     b.request = request_of(e);
     b.options = options_of(e, b.manner, b);
-    if (const auto some = subsets_.find(e.number); some != subsets_.end()) address(b, some->second);
+    if (const auto some = terms_.subsets.find(e.number); some != terms_.subsets.end())
+      address(b, some->second);
     root->work.spawn(run_broadcast(*root, g, b));
   });
 }
@@ -163,6 +180,9 @@ task<void> cluster::run_broadcast_of(life& root, group_record& g, broadcast_reco
   const rank_set asked = where.addressed();
   const detail::known_lives& lives = detail::node_access::engine(*root.member).lives();
   asked.for_each([&](std::uint32_t rank) { b.dead_known |= lives.is_dead(g.members[rank] + 1); });
+  const auto policy = terms_.policies.find(b.number);
+  const bool whole = b.options.bulk.given() || policy == terms_.policies.end() || policy->second.share == 0;
+  if (!whole) choose_condition(b, policy->second, asked);
   b.held = !detail::node_access::engine(*root.member).holding().open();
   b.counter = where.state()->next_counter;
   running_.insert(b.number);
@@ -177,6 +197,13 @@ task<void> cluster::run_broadcast_of(life& root, group_record& g, broadcast_reco
     g.asked = world_.now();
   }
   finish(root, b, r, start);
+  if (!b.has_condition()) co_return;
+  b.rest = co_await r.rest();
+  b.rest_done = true;
+  b.rest_ended = world_.now();
+  note_rest(b, seen_);
+  b.value_changed = r.has_value() != b.value.has_value() ||
+                    (b.value && (r->total != b.value->total || r->members != b.value->members));
 }
 
 void cluster::finish(life& root, broadcast_record& b, bcast_result<tally>& r, time_point local_start) {
@@ -191,7 +218,7 @@ void cluster::finish(life& root, broadcast_record& b, bcast_result<tally>& r, ti
   b.account = r.outcome();
   if (r.has_value()) b.value = *r;
   if (burying_) return;
-  if (r.ok() && b.group->delayed) note_told(root, b);
+  if (r.ok() && !b.has_condition() && b.group->delayed) note_told(root, b);
   note_witnessed(b, freights_.find(b.number), seen_);
   std::uint64_t states = 0;
   for (std::uint32_t rank = 0; rank < b.account.members(); ++rank)

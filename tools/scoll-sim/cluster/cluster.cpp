@@ -417,6 +417,12 @@ void cluster::note_view(const broadcast_record& b, member_record& m) {
   m.dissents = engine.living(*group, rank_set::all(group->members->size())) != addressed;
 }
 
+nanoseconds cluster::work_of(std::uint64_t broadcast, std::uint32_t rank, nanoseconds usual) const {
+  const auto policy = terms_.policies.find(broadcast);
+  if (policy == terms_.policies.end()) return usual;
+  return policy->second.hasty.contains(rank) ? nanoseconds(0) : usual + policy->second.lingers;
+}
+
 void cluster::contributed(std::uint64_t broadcast, std::uint32_t rank) {
   ++broadcasts_.at(broadcast).members.at(rank).contributed;
 }

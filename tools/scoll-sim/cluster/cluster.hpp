@@ -12,6 +12,7 @@
 
 #include "tools/scoll-sim/calls/errands.hpp"
 #include "tools/scoll-sim/cluster/agreements.hpp"
+#include "tools/scoll-sim/cluster/broadcast_terms.hpp"
 #include "tools/scoll-sim/cluster/client_hosts.hpp"
 #include "tools/scoll-sim/cluster/freights.hpp"
 #include "tools/scoll-sim/cluster/life.hpp"
@@ -130,6 +131,7 @@ class cluster final : private ledger {
   void garbled(std::uint64_t broadcast) override;
   void hook_ran(bool plain) noexcept override;
   freights& loads() noexcept override { return freights_; }
+  nanoseconds work_of(std::uint64_t broadcast, std::uint32_t rank, nanoseconds usual) const override;
   naming asked_for_members(std::uint64_t life_number, std::uint64_t group) override;
   void named_members(std::uint64_t life_number, std::uint64_t group) noexcept override;
 
@@ -154,11 +156,12 @@ class cluster final : private ledger {
   void on(const events::adopt& e);
   void on(const events::bcast& e);
   void on(const events::remote_bcast& e);
-  void on(const events::manner& e) { manners_[e.broadcast] = e; }
-  void on(const events::hooks& e) { failing_[e.broadcast] = e; }
+  void on(const events::manner& e) { terms_.manners[e.broadcast] = e; }
+  void on(const events::hooks& e) { terms_.failing[e.broadcast] = e; }
   void on(const events::freight& e);
-  void on(const events::last& e) { lasts_.insert(e.broadcast); }
-  void on(const events::subset& e) { subsets_[e.broadcast] = e.hosts; }
+  void on(const events::last& e) { terms_.lasts.insert(e.broadcast); }
+  void on(const events::subset& e) { terms_.subsets[e.broadcast] = e.hosts; }
+  void on(const events::policy& e) { terms_.policies[e.broadcast] = e; }
   void on(const events::cancel& e);
   void on(const events::destroy& e);
   void on(const events::revoke& e);
@@ -272,12 +275,9 @@ class cluster final : private ledger {
   std::map<std::uint64_t, broadcast_record> broadcasts_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> namings_;  // under way, by life and group
   std::vector<told_group> told_;
-  std::map<std::uint64_t, events::hooks> failing_;
-  std::map<std::uint64_t, events::manner> manners_;
-  std::map<std::uint64_t, number_set> subsets_;   // hosts, by broadcast
-  std::set<std::uint64_t> lasts_;                 // broadcasts
-  std::vector<std::uint64_t> fallen_;             // the latest crashed life of each host; 0: none
+  broadcast_terms terms_;
   std::map<std::uint64_t, std::uint32_t> zones_;  // by group
+  std::vector<std::uint64_t> fallen_;  // the latest crashed life of each host; 0: none
   number_set old_servers_;
   client_hosts guests_;
   number_set accused_;               // hosts that were called dead at any time

@@ -30,6 +30,8 @@ class ledger {
     result<membership_ptr> members;
     nanoseconds takes{0};
   };
+  /// The time that the work of a member takes, which is `usual` unless the plan says otherwise.
+  virtual nanoseconds work_of(std::uint64_t broadcast, std::uint32_t rank, nanoseconds usual) const = 0;
   /// The bulk data of broadcasts, and the members' places.
   virtual freights& loads() noexcept = 0;
   virtual naming asked_for_members(std::uint64_t life, std::uint64_t group) = 0;
@@ -173,10 +175,12 @@ inline void merge_tallies(tally& into, const tally& from) noexcept {
 inline task<result<tally>> do_job(ledger& log, const job& j, bcast_context& c) {
   const execution present(log, j, c);
   const std::uint32_t longer = extends(c.rank()) ? j.extend_us / 4 * 3 : 0;
-  if (const std::uint32_t us = std::max(j.work_us, longer); us != 0) {
+  const nanoseconds work =
+      log.work_of(j.broadcast, c.rank(), std::chrono::microseconds(std::max(j.work_us, longer)));
+  if (work.count() != 0) {
     stop_token stop = c.stop();
     if (deaf(j.broadcast)) stop = {};
-    const status slept = co_await sleep_for(std::chrono::microseconds(us), stop);
+    const status slept = co_await sleep_for(work, stop);
     if (!slept) co_return slept.error();
   }
   co_return present.outcome(j, c);

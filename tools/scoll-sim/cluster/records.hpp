@@ -131,7 +131,19 @@ struct broadcast_record {
   /// has not answered it.
   const life* client = nullptr;
   bool may_have_executed = false;
+  // With a condition:
+  std::vector<quorum_set> sets;
+  bool rest_done = false;
+  nanoseconds rest_ended{0};
+  outcome rest;
+  bool value_changed = false;  ///< the value that was given out, by the end of the rest
 
+  /// True if it ended because a member failed.
+  bool failed_fast() const noexcept { return options.on_failure == fail_fast && !outcome_status; }
+  bool has_condition() const noexcept { return !options.until.is_everyone(); }
+  /// The account at the end, and the time of that.
+  const outcome& last_account() const noexcept { return rest_done ? rest : account; }
+  nanoseconds last_ended() const noexcept { return rest_done ? rest_ended : ended; }
   bool is_unanswered() const noexcept { return client != nullptr && account.members() == 0; }
 };
 

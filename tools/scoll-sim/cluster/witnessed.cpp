@@ -63,6 +63,8 @@ void note_refusals(const broadcast_record& b, coverage& seen) {
   const bool revoked = !b.outcome_status && b.outcome_status.error() == errc::revoked;
   seen.saw(mark::revoked, revoked);
   seen.saw(mark::inner_revoked, revoked && b.group->revokes.empty());
+  seen.saw(mark::failed_fast,
+           b.failed_fast() && !b.cancelled && has_cause(b, errc::cancelled, phase::execute));
   seen.saw(mark::reply_refused, has_cause(b, errc::io_error, phase::reply));
 }
 
@@ -125,6 +127,19 @@ void note_hooks(const broadcast_record& b, coverage& seen) {
 }
 
 }  // namespace
+
+/// A broadcast with a condition has ended.
+void note_rest(const broadcast_record& b, coverage& seen) {
+  const rank_set pending = b.account.pending();
+  const bool early = b.outcome_status && !pending.empty() && reached_others(b);
+  seen.saw(mark::quorum_early, early);
+  seen.saw(mark::quorum_in_sets, early && !b.sets.empty());
+  seen.saw(mark::quorum_failed, !b.outcome_status && !pending.empty());
+  seen.saw(mark::late_executed, !(pending & b.rest.executed()).empty());
+  const bool stopped =
+      b.options.rest == stragglers::abort && !b.cancelled && !(pending & b.rest.failed()).empty();
+  seen.saw(mark::stragglers_stopped, stopped);
+}
 
 void note_witnessed(const broadcast_record& b, const freights::freight* load, coverage& seen) {
   note_groups(b, seen);

@@ -61,7 +61,10 @@ class draft {
   }
   const plan_options& options() const noexcept { return options_; }
   std::uint32_t hosts() const noexcept { return options_.hosts; }
-  bool mixed() const noexcept { return options_.work == workload::mixed || options_.work == workload::bulk; }
+  bool mixed() const noexcept {
+    return options_.work == workload::mixed || options_.work == workload::bulk ||
+           options_.work == workload::failures;
+  }
   bool swarm() const noexcept { return options_.faults == fault_profile::swarm && !quiet; }
   const features& has() const noexcept { return has_; }
   /// The moment at which users begin; before, the gossip finds together.
@@ -99,6 +102,7 @@ void draw_world(draft& d);
 void draw_groups(draft& d);
 void draw_broadcasts(draft& d);
 void draw_manners(draft& d);
+void draw_policies(draft& d);
 void draw_freights(draft& d);
 void draw_last_broadcasts(draft& d);
 void draw_strays(draft& d);

@@ -12,9 +12,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::array all_profiles{fault_profile::none, fault_profile::light, fault_profile::swarm};
-constexpr std::array all_workloads{workload::mixed, workload::plain,  workload::ship, workload::gossip,
-                                   workload::agree, workload::revoke, workload::bulk, workload::groups,
-                                   workload::rails, workload::verbs};
+constexpr std::array all_workloads{workload::mixed, workload::plain,  workload::ship,    workload::gossip,
+                                   workload::agree, workload::revoke, workload::bulk,    workload::groups,
+                                   workload::rails, workload::verbs,  workload::failures};
 
 }  // namespace
 
@@ -143,6 +143,7 @@ std::string_view to_string(workload work) {
     case workload::groups: return "groups";
     case workload::rails: return "rails";
     case workload::verbs: return "verbs";
+    case workload::failures: return "failures";
   }
   return "?";
 }
@@ -156,6 +157,7 @@ plan draw_plan(const plan_options& options) {
   draw_groups(d);
   draw_broadcasts(d);
   draw_manners(d);
+  draw_policies(d);
   draw_freights(d);
   draw_last_broadcasts(d);
   draw_strays(d);

@@ -20,11 +20,12 @@ enum class workload : std::uint8_t {
   ship,    ///< shipped calls, some of which move bulk data
   gossip,  ///< participants of the gossip instead of nodes
   agree,  ///< every state of the small models of an agreement; nothing is drawn, and seeds make no difference
-  revoke,  ///< every death in a small group that is revoked; likewise
-  bulk,    ///< like `mixed`, with fewer broadcasts, of which every other one has bulk data
-  groups,  ///< deaths at each step in the life of small groups, and stories of their ends; likewise
-  rails,   ///< endpoints with several rails that fail, instead of nodes
-  verbs,   ///< likewise, and some rails are made by RDMA devices, which fail
+  revoke,    ///< every death in a small group that is revoked; likewise
+  bulk,      ///< like `mixed`, with fewer broadcasts, of which every other one has bulk data
+  groups,    ///< deaths at each step in the life of small groups, and stories of their ends; likewise
+  rails,     ///< endpoints with several rails that fail, instead of nodes
+  verbs,     ///< likewise, and some rails are made by RDMA devices, which fail
+  failures,  ///< like `mixed`, and broadcasts choose what the failure of a member does
 };
 
 /// True if every seed of the workload is the same.

@@ -56,6 +56,7 @@ void check_admissions(cluster& c, violations& found) {
     const std::size_t waiting = engine.admissions_waiting();
     c.seen().saw(mark::admission_waited, waiting != 0);
     c.seen().saw(mark::asked_again, engine.statistics().asked_again != 0);
+    c.seen().saw(mark::loss_in_part, engine.statistics().reply_parts != 0);
     if (waiting > engine.options().max_pending_admissions)
       report(found, "admissions are bounded and end", host, fmt::format("{} requests wait", waiting));
     const bool stalled = c.world().now() <= c.stalled_until() + leeway;

@@ -81,9 +81,11 @@ void an_abort_is_acknowledged(const broadcast_record& b, const cluster& c, viola
 void nobody_works_for_nothing(const broadcast_record& b, const cluster& c, violations& found) {
   if (!c.faults().empty() || deaf(b.number)) return;
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
-    if (b.members[rank].last_left > b.ended + long_way)
+    const nanoseconds over = b.last_ended() + long_way;
+    if (b.members[rank].last_left > over)
       report(found, "nobody works for nothing", b,
-             fmt::format("rank {} for {} us", rank, (b.members[rank].last_left - b.ended).count() / 1000));
+             fmt::format("rank {} for {} us", rank,
+                         (b.members[rank].last_left - b.last_ended()).count() / 1000));
   }
 }
 

@@ -69,7 +69,8 @@ void a_reboot_ends_nothing_unsent(const broadcast_record& b, violations& found) 
 /// abort no member executes any more.
 void nothing_begins_afterwards(const broadcast_record& b, violations& found) {
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
-    if (b.account.state(rank) != member_state::unknown && b.members[rank].last_begun > b.ended)
+    const bool known = b.last_account().state(rank) != member_state::unknown;
+    if (known && b.members[rank].last_begun > b.last_ended())
       report(found, "nothing begins afterwards", b, fmt::format("rank {} did", rank));
   }
 }
@@ -126,9 +127,10 @@ void merged_once(const broadcast_record& b, violations& found) {
            fmt::format("the value is of {} members, {} are reported", b.value->members, members));
 }
 
-/// A broadcast succeeds if and only if every addressed member is merged.
+/// A broadcast without a condition succeeds if and only if every addressed member is merged.
 void success_is_complete(const broadcast_record& b, violations& found) {
-  const bool complete = b.account.count(member_state::merged) == b.addressed.size();
+  const bool complete = b.has_condition() ? b.outcome_status.has_value()
+                                          : b.account.count(member_state::merged) == b.addressed.size();
   if (b.outcome_status.has_value() != complete || b.account.members() != b.members.size())
     report(found, "success is complete", b, "the status does not agree with the account");
 }
@@ -155,7 +157,9 @@ void unknown_has_a_reason(const broadcast_record& b, const cluster& c, violation
     if (b.account.state(rank) != member_state::unknown) continue;
     const error& why = b.account.why(rank).what;
     const bool by_end = why == errc::cancelled || why == errc::unknown_group;
-    if (why == errc::deadline_exceeded || (by_end && (b.cancelled || b.group->is_ending()))) continue;
+    if (why == errc::deadline_exceeded ||
+        (by_end && (b.cancelled || b.failed_fast() || b.group->is_ending())))
+      continue;
     if (is_revoked(b) && (why == errc::revoked || why == errc::cancelled)) continue;
     if (stands_for_several(b.account.why(rank))) continue;
     number_set path = path_to(b, *tree, rank);
@@ -177,9 +181,12 @@ void nothing_fails_by_itself(const broadcast_record& b, const cluster& c, violat
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     const member_state s = b.account.state(rank);
     const cause& why = b.account.why(rank);
-    const bool bounded = why.what == errc::deadline_exceeded || why.what == errc::busy;
+    const bool bounded = why.what == errc::deadline_exceeded || why.what == errc::busy ||
+                         (why.what == errc::cancelled && b.failed_fast());
     const bool too_late = b.too_late && why.what == errc::stale;
-    if (s == member_state::merged || s == member_state::excluded || bounded || too_late) continue;
+    if (s == member_state::merged || s == member_state::excluded || s == member_state::pending || bounded ||
+        too_late)
+      continue;
     const bool unprepared =
         !b.group->known_to_all() && (why.what == errc::unknown_group || why.what == errc::membership_changed);
     const bool other_version =
@@ -223,7 +230,7 @@ void dissent_is_told(const broadcast_record& b, violations& found) {
   const bool alike = b.manner.to == audience::same_view;
   if (alike && dissenters + b.account.dissenting().members != 0)
     report(found, "dissent is told", b, fmt::format("{} take part all the same", dissenters));
-  if (!alike && b.outcome_status && b.account.dissenting().members != dissenters)
+  if (!alike && b.outcome_status && !b.has_condition() && b.account.dissenting().members != dissenters)
     report(found, "dissent is told", b,
            fmt::format("of {}, not of {}", b.account.dissenting().members, dissenters));
 }
@@ -252,7 +259,8 @@ void refusals_are_heard(const broadcast_record& b, violations& found) {
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     if (holds(b.request.refusing, rank) && b.members[rank].begun != 0)
       report(found, "refusals are heard", b, fmt::format("rank {} executed", rank));
-    const bool finish_refuses = !b.held && b.counter % 16 == 7 && rank % 4 == 2;
+    const bool finishes = !b.has_condition() || rank == b.root_rank;
+    const bool finish_refuses = finishes && !b.held && b.counter % 16 == 7 && rank % 4 == 2;
     if (finish_refuses && b.account.state(rank) == member_state::merged)
       report(found, "refusals are heard", b, fmt::format("rank {} is merged", rank));
   }
@@ -305,6 +313,7 @@ void the_last_comes_last(const broadcast_record& b, violations& found) {
 
 void check_result(const broadcast_record& b, const cluster& c, violations& found) {
   check_broadcast_times(b, c, found);
+  check_policies(b, c, found);
   executed_did(b, found);
   not_reached_did_not(b, found);
   a_reboot_ends_nothing_unsent(b, found);

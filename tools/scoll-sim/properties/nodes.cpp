@@ -32,6 +32,9 @@ void holds_nothing(std::uint32_t host, cluster& c, detail::engine& engine, viola
   });
   if (engine.operations() != 0)
     report(found, "holds nothing", host, fmt::format("{} operations", engine.operations()));
+  if (engine.memory_for_parts().used() != 0)
+    report(found, "holds nothing", host,
+           fmt::format("{} bytes for parts of replies", engine.memory_for_parts().used()));
   if (wire.messages_in_use() > in_vain)
     report(found, "holds nothing", host, fmt::format("{} messages", wire.messages_in_use()));
   if (wire.payloads_in_use() != 0)

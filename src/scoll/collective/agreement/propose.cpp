@@ -5,6 +5,7 @@
 #include "scoll/collective/agreement/agreements.hpp"
 #include "scoll/collective/name_nodes.hpp"
 #include "scoll/collective/operation/operation.hpp"
+#include "scoll/collective/operation/operation_awaiter.hpp"
 #include "scoll/coro/deadline.hpp"
 #include "scoll/coro/error_format.hpp"
 

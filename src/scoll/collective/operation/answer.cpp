@@ -12,15 +12,16 @@
 
 // The end of an operation: `finish` runs, missing answers are accounted for, and the answer leaves.
 namespace scoll::detail {
-namespace {
 
-constexpr std::size_t not_encoded = SIZE_MAX;
-
-}  // namespace
+/// True if `finish` may run here. Where values come in pieces, it runs once, at the root.
+bool operation::finishes_here() const noexcept {
+  if (subject_.is_root()) return !result_given();
+  return (subject_.head.flags & collective_head::tell_all) == 0;
+}
 
 /// Runs `finish` if it is a plain function.
 void operation::finish_now() {
-  if (values_.merged() == nullptr || !table().finish.plain()) return;
+  if (values_.merged() == nullptr || !finishes_here() || !table().finish.plain()) return;
   const status finished = table().finish(subject_.service->instance, values_.merged(), context_).take();
   if (!finished && !SCOLL_MUTANT(plain_finish_ignored, "a plain `finish` cannot refuse"))
     lose_reply(finished.error());
@@ -29,7 +30,7 @@ void operation::finish_now() {
 /// Runs `finish` if it is a coroutine. It runs even when the time is over, because a value that has not been
 /// through it is not an answer; a little time was kept for that.
 task<void> operation::finish() {
-  if (values_.merged() == nullptr) co_return;
+  if (values_.merged() == nullptr || !finishes_here()) co_return;
   status finished;
   if (ending_.asked) {
     finished = why_ended("nobody waits for finish");
@@ -55,15 +56,13 @@ void operation::give_up_waiting() {
       const bool reached = c.cancel(code_to_tell());
       c.lose(why_ended("no answer in time"), reached);
     }
-    const std::size_t mark = outcome_.runs().size();
-    if (c.lost) {
-      mark_lost(c);
-    } else {
-      take_answer(c, mark);
+    while (c.at != child::stage::settled) {
+      const std::size_t mark = outcome_.runs().size();
+      reply_piece& piece = c.next_piece();
+      enter_news(c, mark);
+      merge_arrived(c, mark, tell_now(c, mark));
+      reply_parts::release(c, piece);
     }
-    merge_arrived(c, mark, tell_now(c, mark));
-    c.at = child::stage::settled;
-    c.answer = {};
   }
   children_.unsettled = 0;
   if (own_.settled) return;
@@ -120,19 +119,38 @@ void operation::answer_root() {
   group_state& group = *subject_.group;
   if (group.last != 0) wake_last();
   if (group.tentative && others_took_part()) group.tentative = false;
-  if (!result_.clean) {
+  const bool enough = root_.condition != nullptr && !result_given() && root_.condition->holds();
+  if (!result_.clean && !enough) {
     const cause& first = outcome_.causes().size() > 1 ? outcome_.causes()[1] : outcome_.causes()[0];
-    result_.why = ending_.cause != end_cause::none
-                      ? why_ended("not every member answered")
-                      : make_error(errc::incomplete, "{}: {}", to_string(first.where), describe(first.what));
+    if (ending_.cause == end_cause::none) {
+      result_.why =
+          fails_fast() ? first.what
+                       : make_error(errc::incomplete, "{}: {}", to_string(first.where), describe(first.what));
+    } else if (ending_.cause != end_cause::failed) {
+      result_.why = why_ended("not every member answered");
+    }
   }
   engine_->statistics_.clean += result_.clean;
   if (group.last == counter && subject_.head.ends_group())
-    engine_->end_after_last(subject_.group, take_outcome());
-  if (root_.waiter) {
-    wake_.set(std::exchange(root_.waiter, nullptr));
-    engine_->executor_.schedule(wake_);
-  }
+    engine_->end_after_last(subject_.group, final_outcome());
+  if (root_.condition != nullptr) root_.condition->end(final_outcome());
+  wake_caller();
+}
+
+/// Gives the result to the caller, who hears of the broadcast only once.
+void operation::wake_caller() {
+  user_stop_.disconnect();
+  if (!root_.waiter) return;
+  wake_.set(std::exchange(root_.waiter, nullptr));
+  engine_->executor_.schedule(wake_);
+}
+
+const status& operation::result_status() const noexcept {
+  return result_given() ? root_.condition->given_status() : result_.why;
+}
+
+std::shared_ptr<rest_of_broadcast> operation::rest() const {
+  return root_.condition != nullptr ? root_.condition->rest() : nullptr;
 }
 
 void operation::answer_parent() {
@@ -160,22 +178,28 @@ bool operation::fill_answer(transport::message& m) {
   if (size == not_encoded) return false;
   m.set_head_bytes(*wire::encode_to(m.head_space(), head));
   const auto bytes = std::span<const std::byte>(into).first(size);
-  const std::uint64_t checksum = wire::checksum(bytes);
   if (small) {
-    m.set_inline_payload(size, checksum);
-  } else if (size <= transport::message::inline_payload_bytes) {
-    m.copy_payload(bytes, checksum);
-  } else {
-    transport::buffer_ref buffer = engine_->endpoint_.acquire_payload();
-    if (!buffer) {
-      give_up_value(engine_->wire().no_payload_left("the reply"));
-      return false;
-    }
-    std::memcpy(buffer.data(), bytes.data(), size);
-    const std::span<const std::byte> kept(buffer.data(), size);
-    m.share_payload({std::move(buffer), kept}, checksum);
+    m.set_inline_payload(size, wire::checksum(bytes));
+  } else if (!put_reply(m, bytes)) {
+    give_up_value(engine_->wire().no_payload_left("the reply"));
+    return false;
   }
   engine_->statistics_.clean += result_.clean;
+  return true;
+}
+
+/// Copies the payload of a reply, or of a part, into `m`. False if there is no buffer for it.
+bool operation::put_reply(transport::message& m, std::span<const std::byte> bytes) {
+  const std::uint64_t checksum = wire::checksum(bytes);
+  if (bytes.size() <= transport::message::inline_payload_bytes) {
+    m.copy_payload(bytes, checksum);
+    return true;
+  }
+  transport::buffer_ref buffer = engine_->endpoint_.acquire_payload();
+  if (!buffer) return false;
+  std::memcpy(buffer.data(), bytes.data(), bytes.size());
+  const std::span<const std::byte> kept(buffer.data(), bytes.size());
+  m.share_payload({std::move(buffer), kept}, checksum);
   return true;
 }
 

@@ -5,14 +5,31 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "scoll/collective/collective_head.hpp"
+#include "scoll/collective/rank_set.hpp"
 #include "scoll/coro/time.hpp"
 #include "transport/session/exchange.hpp"
 
 namespace scoll::detail {
 
 class operation;
+
+/// An answer, or a part of one: its head, and the account and the values as they have come.
+struct reply_piece {
+  collective_reply_head head;
+  transport::buffer_view payload;
+};
+
+/// The parts of a child's answer that come before the last one.
+struct child_parts {
+  reply_piece piece;     ///< the part that waits until it is merged; the child sends none until then
+  bool waiting = false;  ///< there is one
+  bool begun = false;    ///< a part has been taken
+  /// The members at and below the child that no part has settled, by relative rank. Set by the first part.
+  std::vector<rank_range> unsettled;
+};
 
 /// A child of this node in one operation, and the exchange with it.
 struct operation_child final : transport::exchange {
@@ -30,20 +47,28 @@ struct operation_child final : transport::exchange {
     at = stage::arrived;
   }
 
+  bool has_part() const noexcept { return parts != nullptr && parts->waiting; }
+  /// True if a part, the last answer or a loss is to be entered into the account.
+  bool has_news() const noexcept { return at == stage::arrived || has_part(); }
+  /// The piece that is entered next.
+  reply_piece& next_piece() noexcept { return has_part() ? parts->piece : answer; }
+  /// True if a part has settled some members of the subtree.
+  bool has_settled_some() const noexcept { return parts != nullptr && parts->begun; }
+
   operation* owner = nullptr;
   std::uint32_t relative = 0;
   std::uint32_t nodes = 0;
   std::uint32_t levels = 0;
   stage at = stage::idle;
-  bool clean = false;    ///< all of its subtree executed and is merged
+  bool clean = false;    ///< all of its subtree that no part has settled executed and is merged
   bool lost = false;     ///< its exchange ended without an answer of its own
   bool refused = false;  ///< it refused the request before any hook
   bool reached = false;  ///< the request may have reached it
   bool loaded = false;   ///< the creation of the group rode along with the request
   time_point due{};
   error reason;
-  collective_reply_head head;
-  transport::buffer_view answer;
+  reply_piece answer;
+  std::unique_ptr<child_parts> parts;  ///< null if the child may send none
 };
 static_assert(std::is_base_of_v<transport::exchange, operation_child>,
               "a hop and a shipped call are one primitive");
@@ -64,7 +89,10 @@ class child_table {
   /// Puts the first `count` children into use.
   void use(std::size_t count) noexcept { count_ = count; }
   void clear() noexcept {
-    for (operation_child& c : all()) c.answer = {};
+    for (operation_child& c : all()) {
+      c.answer = {};
+      c.parts.reset();
+    }
     count_ = unsettled = 0;
     if (capacity_ <= most_kept) return;
     children_.reset();

@@ -8,6 +8,8 @@ namespace scoll::detail {
 enum class end_cause : std::uint8_t {
   none,
   cancelled,    ///< by the caller, or by the parent for its own reason
+  failed,       ///< a member is settled otherwise than merged, and the broadcast is to fail fast
+  given,        ///< the result has been given out, and the rest is to stop
   deadline,     ///< the time is over
   group_ended,  ///< the group has been destroyed, or has ended with its creator
   closing,      ///< this node shuts down, or the service is being closed

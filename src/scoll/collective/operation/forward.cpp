@@ -125,8 +125,8 @@ const transport::session* operation::send_to(child& c) {
       return session;
     }
   }
-  const auto capacity = static_cast<std::uint32_t>(std::min<std::size_t>(
-      transport::max_payload_bytes, account_reserve_bytes + table().reply_capacity + 64));
+  const std::uint32_t capacity = most_answer_bytes(table());
+  parts().expect(c);
   transport::message& request = make_request(c, round_trip_to(engine_->options_, *session));
   const status sent = session->request(c, transport::traffic_class::collective, request, capacity);
   if (!sent) {

@@ -92,6 +92,8 @@ void operation::accept(const admission_request& request, const collective_head& 
   times_.begin_as_member(request.arrived(), head, subject_.levels());
   rearm();
   request.accept(*this);
+  parts().set_aside().ignore();  // the request would not have been admitted
+  hear_of_permission(&reply_parts::heard_permission);
   release_credit();
   launch();
 }
@@ -155,6 +157,7 @@ void operation::reset() noexcept {
   values_.clear(executed().done && executed().outcome.has_value());
   children_.clear();
   outcome_.clear();
+  engine_->reply_memory_.give_back(std::exchange(reserved_, 0));
   if (SCOLL_MUTANT(request_kept, "an operation that has ended keeps its request")) {
     request_.received = {};
   } else {
@@ -185,8 +188,8 @@ void operation::launch() {
 /// True for a leaf without bulk data whose hooks are plain functions.
 bool operation::needs_no_coroutine() const noexcept {
   const service_table& t = table();
-  return children_.empty() && !is_last() && bulk_ == nullptr && !t.prepare.suspends && !t.execute.suspends &&
-         !t.finish.suspends;
+  return children_.empty() && !is_last() && bulk_ == nullptr && root_.condition == nullptr &&
+         !t.prepare.suspends && !t.execute.suspends && !t.finish.suspends;
 }
 
 void operation::run_at_once() {

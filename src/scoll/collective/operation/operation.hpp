@@ -14,9 +14,11 @@
 #include "scoll/collective/context.hpp"
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/operation/child.hpp"
+#include "scoll/collective/operation/condition.hpp"
 #include "scoll/collective/operation/end_cause.hpp"
 #include "scoll/collective/operation/hooks.hpp"
 #include "scoll/collective/operation/parts.hpp"
+#include "scoll/collective/operation/reply_parts.hpp"
 #include "scoll/collective/operation/subject.hpp"
 #include "scoll/collective/operation/times.hpp"
 #include "scoll/collective/operation/values.hpp"
@@ -54,9 +56,7 @@ struct bulk_head;
 /// The answer leaves when its time is over even if hooks still run. The operation then stays, and is counted,
 /// until they have returned.
 ///
-/// Each source holds one step: `operation.cpp` (life), `forward.cpp` (down), `riding.cpp` (creations that go
-/// down with it), `carry.cpp` (bulk data), `replies.cpp` (up), `time.cpp` (time limits), `answer.cpp` (the
-/// end), `last.cpp` (the last broadcast of a root), `account.cpp` (the members' states).
+/// Each source holds one step, and says which.
 class operation final : public list_hook<>, public rooted_operation, public parent_request {
  public:
   operation();
@@ -68,15 +68,16 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void ask_for(node_id caller, std::string_view name) noexcept;
   /// Sets a deadline that has begun before the start.
   void set_limit(time_limit whole) noexcept { times_.limit = whole; }
-  const status& result_status() const noexcept { return result_.why; }
-  void* value() noexcept { return values_.merged(); }
+  const status& result_status() const noexcept;
+  void* value() noexcept { return values_.given() != nullptr ? values_.given() : values_.merged(); }
+  std::shared_ptr<rest_of_broadcast> rest() const;
   /// Fires when the operation is to end early, before it has been started, too.
   stop_token early_end() noexcept { return stop_->token(); }
   /// The reason of an early end. Empty if there is none, and for an end by a deadline or by the caller.
   const error& early_reason() const noexcept { return ending_.reason; }
   /// Ends an operation that is never started.
   void abandon() noexcept { stage_ = stage::ended; }
-  outcome take_outcome();
+  outcome take_outcome() const;
   const std::optional<bulk_report>& bulk() const noexcept { return root_.bulk; }
 
   // Called on a member.
@@ -121,6 +122,8 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   friend class engine;
   friend class scoll::bcast_context;
   friend struct operation_child;
+  friend class reply_parts;
+  friend class broadcast_condition;
   using child = operation_child;
 
   enum class stage : std::uint8_t { idle, running, answered, ended };
@@ -185,20 +188,31 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void heard(child& c, transport::reply_event& event) noexcept;
   task<void> collect();
   bool all_settled() const noexcept { return children_.unsettled == 0 && own_.settled; }
-  bool awaiting_children() const noexcept;
   task<void> abort_subtree();
   void settle_own();
+  void keep_piece(reply_piece& at, const collective_reply_head& head, transport::reply_event& event) noexcept;
+  void* enter_news(child& c, std::size_t mark);
   void* take_arrived(child& c, std::size_t mark);
   void settle_now(child& c);
   task<void> settle(child& c);
   status tell_now(child& c, std::size_t mark);
   void merge_arrived(child& c, std::size_t mark, const status& told);
   void* take_answer(child& c, std::size_t mark);
-  status read_account(child& c, std::span<const std::byte> bytes);
+  void* take_values(child& c, std::size_t mark, const reply_piece& piece);
+  status read_account(child& c);
   void hear_of_revoke(const child& c, const error& why);
   void reject_answer(child& c, std::size_t mark, const error& why, bool account_known);
-  status decode_values(child& c, std::span<const std::byte> bytes);
-  status take_value(child& c, std::span<const std::byte> bytes);
+  status decode_values(const reply_piece& piece);
+  status take_value(const reply_piece& piece, std::span<const std::byte> bytes);
+
+  // Answers in parts, and results that are given out before the end.
+  bool result_given() const noexcept { return root_.condition != nullptr && root_.condition->given(); }
+  bool finishes_here() const noexcept;
+  bool fails_fast() const noexcept { return (subject_.head.flags & collective_head::tell_losses) != 0; }
+  reply_parts parts() noexcept { return reply_parts(*this); }
+  reply_memory& memory_for_parts() const noexcept { return engine_->reply_memory_; }
+  collective_statistics& statistics() const noexcept { return engine_->statistics_; }
+  std::span<std::byte> scratch() const { return engine_->pools_->scratch(); }
 
   // The end.
   void finish_now();
@@ -209,8 +223,10 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void answer();
   bool others_took_part() const noexcept;
   void answer_root();
+  void wake_caller();
   void answer_parent();
   bool fill_answer(transport::message& m);
+  bool put_reply(transport::message& m, std::span<const std::byte> bytes);
   std::size_t encode_answer(std::span<std::byte> into, collective_reply_head& head);
   std::size_t encode_account(std::span<std::byte> into);
   std::size_t give_up_value(const error& why);
@@ -239,6 +255,9 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void mark_lost(child& c);
   void lose_subtree_value(child& c, std::size_t mark, std::uint16_t index);
   bool has_merged(const child& c, std::size_t mark) const;
+  outcome outcome_of(const outcome_builder& account) const;
+  outcome outcome_so_far() const;
+  outcome final_outcome() const;
   error first_reason(const child& c, std::size_t mark) const;
 
   std::span<const std::byte> request_part() const noexcept {
@@ -266,6 +285,7 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   root_side root_;
   stage stage_ = stage::idle;
   std::uint32_t reply_limit_ = 0;
+  std::size_t reserved_ = 0;  // of the node's memory for parts of replies
 
   event progress_;
   event submitted_;
@@ -275,19 +295,6 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   std::optional<stop_source> stop_;
   stop_callback user_stop_;
   coroutine_node wake_;
-};
-
-/// Starts an operation and waits for its answer.
-class operation_awaiter {
- public:
-  operation_awaiter(operation& op, stop_token stop) noexcept : op_(op), stop_(stop) {}
-  bool await_ready() const noexcept { return false; }
-  void await_suspend(std::coroutine_handle<> waiter) { op_.start(waiter, stop_); }
-  void await_resume() const noexcept {}
-
- private:
-  operation& op_;
-  stop_token stop_;
 };
 
 }  // namespace scoll::detail

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <coroutine>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,6 +15,8 @@
 
 /// The parts of an operation's state. Each is set once for each operation, and reset by assignment.
 namespace scoll::detail {
+
+class broadcast_condition;
 
 struct request_data {
   transport::buffer_view forwarded;
@@ -51,11 +54,15 @@ struct operation_result {
   dissent dissenters;  ///< the dissenters in this subtree
 };
 
+/// What encoding an answer gives if the value has been given up because it does not fit.
+inline constexpr std::size_t not_encoded = SIZE_MAX;
+
 /// What only the root has.
 struct root_side {
   std::coroutine_handle<> waiter;
   bool result_taken = false;
-  std::optional<bulk_report> bulk;  ///< `taken` is set at the end
+  std::optional<bulk_report> bulk;                 ///< `taken` is set at the end
+  std::unique_ptr<broadcast_condition> condition;  ///< null if the await ends with the broadcast
 };
 
 }  // namespace scoll::detail

@@ -28,21 +28,32 @@ void operation::heard(child& c, transport::reply_event& event) noexcept {
     }
   }
   if (!event.final) {
-    if (event.outcome && (head.flags & collective_reply_head::extension) != 0)
+    if (event.outcome && (head.flags & collective_reply_head::extension) != 0) {
       on_extension(
           c, nanoseconds(static_cast<std::int64_t>(std::min(head.processing_ns, longest_extension_ns))));
+    } else if (event.outcome && (head.flags & collective_reply_head::parts_follow) != 0) {
+      parts().hear(c, head, event);
+    }
     return;
   }
+  if (event.outcome && (head.flags & collective_reply_head::parts_follow) != 0)
+    event.outcome = error(errc::malformed, "the last part of a reply says that more follow");
   c.at = child::stage::arrived;
   c.reached = event.reached;
   c.refused = event.refused;
   c.lost = !event.outcome.has_value();
   c.reason = event.outcome.error();
-  c.head = head;
   if (c.refused && c.reason == errc::revoked) hear_of_revoke(c, c.reason);
-  // While `on_reply` runs, the answer waits, perhaps for long. Otherwise it is merged in this very turn.
+  keep_piece(c.answer, head, event);
+}
+
+/// Keeps an answer, or a part of one, until it is merged: in this very turn, unless `on_reply` runs, perhaps
+/// for long.
+void operation::keep_piece(reply_piece& at, const collective_reply_head& head,
+                           transport::reply_event& event) noexcept {
   const bool waits = hooks_.at(hook_kind::on_reply).running;
-  c.answer = waits ? engine_->endpoint_.keep(std::move(event.payload)) : std::move(event.payload);
+  at.head = head;
+  at.payload = waits ? engine_->endpoint_.keep(std::move(event.payload)) : std::move(event.payload);
   progress_.set();
 }
 
@@ -61,23 +72,27 @@ task<void> operation::collect() {
     const bool more = bulk_ != nullptr && hand_out_bulk();
     if (executed().done && !own_.settled) settle_own();
     for (child& c : children_.all()) {
-      if (c.at != child::stage::arrived || out_of_time()) continue;
-      if (c.lost && asks_again(c)) {
-        ask_again(c);
-        continue;
-      }
-      if (merged >= merged_in_one_go) {
-        merged = 0;
-        co_await yield();
-        if (out_of_time()) break;
-      }
-      merged += c.answer.bytes.size();
-      if (!table().on_reply.suspends || subject_.is_relay()) {
-        settle_now(c);
-      } else {
-        co_await settle(c);
+      while (c.has_news() && !out_of_time()) {
+        if (c.lost && !c.has_part() && asks_again(c)) {
+          ask_again(c);
+          break;
+        }
+        if (merged >= merged_in_one_go) {
+          merged = 0;
+          co_await yield();
+          if (out_of_time()) break;
+        }
+        merged += c.next_piece().payload.bytes.size();
+        if (!table().on_reply.suspends || subject_.is_relay()) {
+          settle_now(c);
+        } else {
+          co_await settle(c);
+        }
       }
     }
+    parts().tell_losses(0);
+    parts().tell_all();
+    if (root_.condition != nullptr && root_.condition->is_decided()) co_await root_.condition->give_out();
     if (more) {
       co_await yield();
     } else if (!all_settled() && !out_of_time()) {
@@ -92,18 +107,17 @@ task<void> operation::abort_subtree() {
   const auto over = [this] { return ending_.at_once || !ending_.answer_awaited; };
   if (over()) co_return;
   abort_children();
-  while ((awaiting_children() || executed().running) && !over()) {
+  const auto is_awaited = [](const child& c) { return c.at == child::stage::pending; };
+  while ((std::ranges::any_of(children_.all(), is_awaited) || executed().running) && !over()) {
     progress_.reset();
     co_await progress_.wait();
   }
 }
 
-bool operation::awaiting_children() const noexcept {
-  return std::ranges::any_of(children_.all(), [](const child& c) { return c.at == child::stage::pending; });
-}
-
 void operation::settle_own() {
   own_.settled = true;
+  if (executed().outcome && result_given())
+    return mark_self(member_state::executed, note(phase::reply, broadcast_condition::too_late()));
   if (executed().outcome) {
     values_.merge_own();
     return mark_self(member_state::merged);
@@ -115,35 +129,47 @@ void operation::settle_own() {
   if (bulk_ != nullptr) tell_bulk_failed(why);
 }
 
-/// Enters a child's answer, or its loss, into the account. Returns its value, if one came.
-void* operation::take_arrived(child& c, std::size_t mark) {
+/// Enters what a child sent, or its loss, into the account: a part, if one waits, else its last answer.
+/// Returns the value, if one came.
+void* operation::enter_news(child& c, std::size_t mark) {
+  if (c.has_part()) return parts().take(c, mark);
   c.at = child::stage::settled;
-  --children_.unsettled;
-  if (bulk_ != nullptr) bulk_->consumer_gone(c.relative);
   if (!c.lost) return take_answer(c, mark);
   mark_lost(c);
   return nullptr;
 }
 
+/// Likewise, while other children are awaited.
+void* operation::take_arrived(child& c, std::size_t mark) {
+  void* const value = enter_news(c, mark);
+  if (c.at != child::stage::settled) return value;
+  --children_.unsettled;
+  if (bulk_ != nullptr) bulk_->consumer_gone(c.relative);
+  return value;
+}
+
 void operation::settle_now(child& c) {
   const std::size_t mark = outcome_.runs().size();
+  reply_piece& piece = c.next_piece();
   take_arrived(c, mark);
   merge_arrived(c, mark, tell_now(c, mark));
-  c.answer = {};
+  reply_parts::release(c, piece);
 }
 
 /// Like `settle_now`, where `on_reply` is a coroutine.
 task<void> operation::settle(child& c) {
-  const std::size_t mark = outcome_.runs().size();
+  std::size_t mark = outcome_.runs().size();
+  reply_piece& piece = c.next_piece();
   void* const value = take_arrived(c, mark);
   arrival_ = {children_.index_of(c), subject_.rank_at(c.relative), value, c.clean, first_reason(c, mark)};
+  mark = parts().tell_losses(mark);
   const hook_set::state& hook =
       spawn_hook(table().on_reply(subject_.service->instance, arrival_, context_), hook_kind::on_reply);
   const bool done = co_await until(hook.done);
   const status told = done ? hook.outcome : status(why_ended("on_reply has not returned"));
   if (!done) values_.hold_arrived();
   merge_arrived(c, mark, told);
-  c.answer = {};
+  reply_parts::release(c, piece);
 }
 
 /// Runs `on_reply` if it is a plain function.
@@ -154,25 +180,31 @@ status operation::tell_now(child& c, std::size_t mark) {
   return table().on_reply(subject_.service->instance, told, context_).take();
 }
 
-/// Merges the value that a child sent, unless `on_reply` failed on it.
+/// Merges the value that a child sent, unless `on_reply` failed on it, or the result has been given out.
 void operation::merge_arrived(child& c, std::size_t mark, const status& told) {
-  if (told) return values_.merge_arrived();
+  const bool late = result_given() && !SCOLL_MUTANT(quorum_value_shared);
+  if (told && !late) return values_.merge_arrived();
+  if (late && values_.arrived() == nullptr) return;
   values_.drop_arrived();
-  lose_subtree_value(c, mark, note(phase::reply, told.error()));
+  lose_subtree_value(c, mark, note(phase::reply, late ? broadcast_condition::too_late() : told.error()));
 }
 
 /// Adds a child's account and decodes its value. Returns null if there is no value to merge.
 void* operation::take_answer(child& c, std::size_t mark) {
-  const std::span<const std::byte> bytes = c.answer.bytes;
-  c.clean = (c.head.flags & collective_reply_head::clean) != 0;
-  if (const status read = read_account(c, bytes); !read) {
+  c.clean = (c.answer.head.flags & collective_reply_head::clean) != 0;
+  if (const status read = read_account(c); !read) {
     reject_answer(c, mark, read.error(), false);
     return nullptr;
   }
+  return take_values(c, mark, c.answer);
+}
+
+/// Decodes the values of an answer, or of a part of one, whose account has been added since run `mark`.
+void* operation::take_values(child& c, std::size_t mark, const reply_piece& piece) {
   if (subject_.group->holders != nullptr) note_holders(c, mark);
   const std::size_t passed_on = values_.opaque.size();
-  status read = decode_values(c, bytes.subspan(c.head.account_bytes));
-  if (read && has_merged(c, mark) != (c.head.values != 0))
+  status read = decode_values(piece);
+  if (read && has_merged(c, mark) != (piece.head.values != 0))
     read = error(errc::malformed, "a reply has values without members, or members without values");
   if (!read) {
     values_.drop_arrived();
@@ -183,22 +215,25 @@ void* operation::take_answer(child& c, std::size_t mark) {
   return values_.arrived();
 }
 
-status operation::read_account(child& c, std::span<const std::byte> bytes) {
-  if (c.head.account_bytes > bytes.size() || c.clean != (c.head.account_bytes == 0))
+status operation::read_account(child& c) {
+  const auto& [head, payload] = c.answer;
+  if (head.account_bytes > payload.bytes.size() || c.clean != (head.account_bytes == 0))
     return error(errc::malformed, "the account of a reply has the wrong size");
-  if (c.head.dissenters != 0) {
+  if (c.clean && c.has_settled_some() && c.parts->unsettled.empty())
+    return error(errc::malformed, "the last part of a reply has members that are settled");
+  if (head.dissenters != 0) {
     dissent& all = result_.dissenters;
-    all.first = all.members == 0 ? c.head.dissenter : all.first;
-    all.members += std::min(c.head.dissenters, c.nodes);
+    all.first = all.members == 0 ? head.dissenter : all.first;
+    all.members += std::min(head.dissenters, c.nodes);
   }
   if (c.clean) return {};
   std::vector<rank_range>& ranges = engine_->pools_->ranges_;
   ranges.clear();
   collect_ranges(c, ranges);
-  wire::reader in(bytes.first(c.head.account_bytes));
+  wire::reader in(payload.bytes.first(head.account_bytes));
   status read = outcome_.decode(in, ranges);
   if (read && in.remaining() != 0) read = error(errc::malformed, "bytes left over behind an account");
-  if (read && (c.head.flags & collective_reply_head::revoked) != 0) {
+  if (read && (head.flags & collective_reply_head::revoked) != 0) {
     const auto said =
         std::ranges::find_if(outcome_.causes(), [](const cause& why) { return why.what == errc::revoked; });
     if (said != outcome_.causes().end()) hear_of_revoke(c, said->what);
@@ -224,25 +259,26 @@ void operation::reject_answer(child& c, std::size_t mark, const error& why, bool
 
 /// Decodes the values, each after its length. A relay's subtree may answer with several; they are merged with
 /// each other first.
-status operation::decode_values(child& c, std::span<const std::byte> bytes) {
-  if (c.head.values > max_values_per_reply) return error(errc::malformed, "too many values in one reply");
-  for (std::uint16_t i = 0; i < c.head.values; ++i) {
+status operation::decode_values(const reply_piece& piece) {
+  std::span<const std::byte> bytes = piece.payload.bytes.subspan(piece.head.account_bytes);
+  if (piece.head.values > max_values_per_reply) return error(errc::malformed, "too many values in one reply");
+  for (std::uint16_t i = 0; i < piece.head.values; ++i) {
     if (bytes.size() < value_length_bytes) return error(errc::malformed, "a reply ends before its value");
     const auto size = wire::detail::load_little<std::uint32_t>(bytes.data());
     bytes = bytes.subspan(value_length_bytes);
     if (size > bytes.size()) return error(errc::malformed, "a value is longer than its reply");
-    if (const status s = take_value(c, bytes.first(size)); !s) return s;
+    if (const status s = take_value(piece, bytes.first(size)); !s) return s;
     bytes = bytes.subspan(size);
   }
   if (!bytes.empty()) return error(errc::malformed, "bytes left over behind a reply");
   return {};
 }
 
-status operation::take_value(child& c, std::span<const std::byte> bytes) {
+status operation::take_value(const reply_piece& piece, std::span<const std::byte> bytes) {
   if (!subject_.is_relay()) return values_.add_arrived(bytes);
   if (SCOLL_MUTANT(relay_keeps_one_value, "a relay passes one value on") && !values_.opaque.empty())
     return {};
-  values_.opaque.push_back({c.answer.owner, bytes});
+  values_.opaque.push_back({piece.payload.owner, bytes});
   return {};
 }
 

@@ -69,7 +69,8 @@ collective_head operation::head_with_creation() const noexcept {
 bool operation::asks_again(const child& c) const noexcept {
   const bool broadcast = static_cast<collective_kind>(subject_.head.kind) == collective_kind::broadcast;
   const bool unknown = c.refused && c.reason == errc::unknown_group && !c.loaded;
-  return unknown && broadcast && subject_.group->holders != nullptr && !subject_.group->forgotten &&
+  return unknown && !c.has_settled_some() && broadcast && subject_.group->holders != nullptr &&
+         !subject_.group->forgotten &&
          !SCOLL_MUTANT(riding_forgotten, "a member that does not hold a delayed group is not asked again");
 }
 
@@ -91,9 +92,8 @@ void operation::note_holders(const child& c, std::size_t mark) {
   };
   insert({c.relative, c.relative + 1});
   if (c.clean) {
-    return subject_.tree.subtree_ranges(
-        subject_.members, c.relative,
-        [&](std::uint32_t first, std::uint32_t last) { insert({first, last}); });
+    return visit_unsettled(subject_, c,
+                           [&](std::uint32_t first, std::uint32_t last) { insert({first, last}); });
   }
   for (const member_report& run : outcome_.runs().subspan(mark)) {
     if (run.state == member_state::merged || run.state == member_state::executed) insert(run.members);

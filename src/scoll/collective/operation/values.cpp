@@ -16,7 +16,7 @@ void operation_values::clear(bool own_constructed) noexcept {
     if (own_constructed) table_->destroy_reply(own_);
     frame_pool::deallocate(std::exchange(own_, nullptr), table_->reply_size);
   }
-  for (void** value : {&merged_, &arrived_, &held_merged_, &held_arrived_}) drop(*value);
+  for (void** value : {&merged_, &arrived_, &given_, &held_merged_, &held_arrived_}) drop(*value);
   opaque.clear();
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "scoll/coro/result.hpp"
@@ -43,6 +44,9 @@ class operation_values {
   void* merged() const noexcept { return merged_; }
   void drop_merged() noexcept { drop(merged_); }
   void hold_merged() noexcept;
+  /// Puts the merged value aside, so that nothing is merged into it any more.
+  void give_out() noexcept { given_ = std::exchange(merged_, nullptr); }
+  void* given() const noexcept { return given_; }
 
   /// Values that a relay passes on unchanged.
   std::vector<transport::buffer_view> opaque;
@@ -56,6 +60,7 @@ class operation_values {
   void* own_ = nullptr;
   void* arrived_ = nullptr;
   void* merged_ = nullptr;
+  void* given_ = nullptr;
   void* held_merged_ = nullptr;
   void* held_arrived_ = nullptr;
 };

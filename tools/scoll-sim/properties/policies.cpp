@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "tools/scoll-sim/cluster/services.hpp"
+#include "tools/scoll-sim/cluster/times.hpp"
+#include "tools/scoll-sim/properties/broadcast_report.hpp"
+
+// What a broadcast chose to do about members that fail.
+namespace scoll::sim {
+namespace {
+
+/// The time at which the first member had failed by itself, as far as its hook tells; nothing if none had.
+std::optional<nanoseconds> first_failure(const broadcast_record& b) {
+  std::optional<nanoseconds> first;
+  for (const std::uint32_t rank : b.addressed) {
+    const cause& why = b.account.why(rank);
+    const bool own = b.account.state(rank) == member_state::failed && why.where == phase::execute &&
+                     why.reporter == rank && holds(b.request.failing, rank);
+    const member_record& m = b.members[rank];
+    if (own && why.what == errc::io_error && m.begun == 1)
+      first = std::min(first.value_or(m.last_left), m.last_left);
+  }
+  return first;
+}
+
+/// Without faults, a broadcast that is to fail fast ends soon after the first failure: in one way up, and the
+/// way down and up of the stop, unless hooks ignore that.
+void fail_fast_is_fast(const broadcast_record& b, const cluster& c, violations& found) {
+  if (!c.faults().empty() || b.options.on_failure != fail_fast) return;
+  const auto failed = first_failure(b);
+  if (!failed) return;
+  const auto n = static_cast<std::uint32_t>(b.addressed.size());
+  const auto levels = any_tree::resolve(b.group->tree, n)->subtree_levels(n, 0);
+  const nanoseconds for_the_deaf = deaf(b.number) ? longest_way(levels, nanoseconds(0)) : nanoseconds(0);
+  if (b.ended > *failed + long_way + for_the_deaf)
+    report(found, "fail fast is fast", b,
+           fmt::format("it ended {} us after a failure", (b.ended - *failed).count() / 1000));
+}
+
+/// The status of a broadcast that failed fast is the cause of one of its members, or of an end from outside.
+void fail_fast_tells_the_cause(const broadcast_record& b, violations& found) {
+  if (!b.failed_fast() || b.account.members() == 0) return;
+  const error& why = b.outcome_status.error();
+  const bool told = std::ranges::any_of(b.account.causes(), [&](const cause& of) {
+    return of.what == why || of.what.code() == why.code() || of.what == errc::incomplete;
+  });
+  const bool given = b.has_condition() && why == errc::incomplete;
+  if (!told && !given && !is_early_end(why.code()))
+    report(found, "fail fast tells the cause", b, "no member has that cause");
+}
+
+// ---- conditions
+
+struct tally_of_quorum {
+  std::uint32_t merged = 0;
+  std::uint32_t open = 0;
+  std::uint32_t needed = 0;
+};
+
+std::vector<tally_of_quorum> tallies(const broadcast_record& b) {
+  std::vector<tally_of_quorum> found;
+  const rank_set merged = b.account.merged(), open = b.account.pending();
+  for (const quorum_set& set : b.sets)
+    found.push_back({(merged & set.ranks).size(), (open & set.ranks).size(), set.members});
+  if (b.sets.empty()) found.push_back({merged.size(), open.size(), b.options.until.members()});
+  return found;
+}
+
+/// The await of a broadcast with a condition succeeds if and only if the condition holds over merged members, or
+/// held too late, when a member had failed and the broadcast was to fail fast. It
+/// ends as incomplete with pending members only if the condition cannot hold any more.
+void a_condition_is_what_it_says(const broadcast_record& b, violations& found) {
+  const auto all = tallies(b);
+  const bool holds = std::ranges::all_of(all, [](const tally_of_quorum& t) { return t.merged >= t.needed; });
+  const bool cannot =
+      std::ranges::any_of(all, [](const tally_of_quorum& t) { return t.merged + t.open < t.needed; });
+  const bool too_late = holds && b.failed_fast();
+  if (b.outcome_status.has_value() != holds && !too_late)
+    report(found, "a condition is what it says", b, holds ? "it holds" : "it does not hold");
+  const bool refused =
+      prepares(b.group->service) && b.counter % 16 == 7 && b.root_rank % 4 == 2;  // by `finish`
+  if (!holds && !cannot && !refused && b.account.count(member_state::pending) != 0)
+    report(found, "a condition is what it says", b, "it could still hold");
+}
+
+/// Without faults, the await ends soon after the work of the members that make the condition hold.
+void a_condition_is_met_soon(const broadcast_record& b, const cluster& c, violations& found) {
+  if (!c.faults().empty() || !b.outcome_status || prepares(b.group->service)) return;
+  nanoseconds latest{0};
+  const auto time_of = [&](const rank_set& among, std::uint32_t needed) {
+    std::vector<nanoseconds> done;
+    among.for_each([&](std::uint32_t rank) {
+      const member_record& m = b.members[rank];
+      if (m.contributed == 1 && !holds(b.request.oversized, rank) && !holds(b.request.brimful, rank))
+        done.push_back(m.last_left);
+    });
+    std::ranges::sort(done);
+    latest = std::max(latest, needed <= done.size() ? done[needed - 1] : nanoseconds::max() / 2);
+  };
+  rank_set asked;
+  for (const std::uint32_t rank : b.addressed) asked.append(rank, rank + 1);
+  for (const quorum_set& set : b.sets) time_of(set.ranks & asked, set.members);
+  if (b.sets.empty()) time_of(asked, b.options.until.members());
+  if (b.ended > latest + long_way)
+    report(found, "a condition is met soon", b,
+           fmt::format("it ended {} us after the last work", (b.ended - latest).count() / 1000));
+}
+
+/// What becomes of pending members is known at the end, it is true, and it changes nothing that was known.
+void the_rest_is_true(const broadcast_record& b, violations& found) {
+  if (!b.rest_done) return report(found, "stragglers end", b, "the rest has not ended");
+  if (b.value_changed) report(found, "the value handed out does not change", b, "it did");
+  for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
+    const member_state then = b.account.state(rank), now = b.rest.state(rank);
+    const member_record& m = b.members[rank];
+    const bool was_open = then == member_state::pending;
+    const bool ran = now == member_state::merged || now == member_state::executed;
+    if (was_open ? now == member_state::merged || now == member_state::pending : now != then)
+      report(found, "the rest is true", b, fmt::format("rank {} is {} then", rank, to_string(now)));
+    if ((ran && m.contributed != 1) || (now == member_state::not_reached && m.begun != 0))
+      report(found, "the rest is true", b, fmt::format("rank {} is not {}", rank, to_string(now)));
+  }
+}
+
+/// Without faults, stragglers end soon after their group was revoked.
+void stragglers_end(const broadcast_record& b, const cluster& c, violations& found) {
+  if (!c.faults().empty() || b.group->revokes.empty() || !b.rest_done) return;
+  const nanoseconds revoked = std::max(b.ended, b.group->revokes.front().at);
+  const bool was_open = b.account.count(member_state::pending) != 0;
+  if (was_open && b.rest_ended > revoked + 2 * long_way)
+    report(found, "stragglers end", b,
+           fmt::format("{} us after the revoke", (b.rest_ended - revoked).count() / 1000));
+}
+
+}  // namespace
+
+void check_policies(const broadcast_record& b, const cluster& c, violations& found) {
+  fail_fast_is_fast(b, c, found);
+  fail_fast_tells_the_cause(b, found);
+  if (!b.has_condition()) return;
+  a_condition_is_what_it_says(b, found);
+  a_condition_is_met_soon(b, c, found);
+  the_rest_is_true(b, found);
+  stragglers_end(b, c, found);
+}
+
+}  // namespace scoll::sim
