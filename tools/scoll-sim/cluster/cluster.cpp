@@ -420,7 +420,8 @@ void cluster::note_view(const broadcast_record& b, member_record& m) {
 nanoseconds cluster::work_of(std::uint64_t broadcast, std::uint32_t rank, nanoseconds usual) const {
   const auto policy = terms_.policies.find(broadcast);
   if (policy == terms_.policies.end()) return usual;
-  return policy->second.hasty.contains(rank) ? nanoseconds(0) : usual + policy->second.lingers;
+  if (policy->second.hasty.contains(rank)) return nanoseconds(0);
+  return extends(rank) ? usual : usual + policy->second.lingers;  // an extension is long enough
 }
 
 void cluster::contributed(std::uint64_t broadcast, std::uint32_t rank) {

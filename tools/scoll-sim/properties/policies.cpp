@@ -123,14 +123,18 @@ void the_rest_is_true(const broadcast_record& b, violations& found) {
   }
 }
 
-/// Without faults, stragglers end soon after their group was revoked.
+/// Without faults, stragglers end soon after their group was revoked, or its end was asked for.
 void stragglers_end(const broadcast_record& b, const cluster& c, violations& found) {
-  if (!c.faults().empty() || b.group->revokes.empty() || !b.rest_done) return;
-  const nanoseconds revoked = std::max(b.ended, b.group->revokes.front().at);
-  const bool was_open = b.account.count(member_state::pending) != 0;
-  if (was_open && b.rest_ended > revoked + 2 * long_way)
+  if (!c.faults().empty() || !b.rest_done || b.account.count(member_state::pending) == 0) return;
+  const group_record& g = *b.group;
+  nanoseconds over = nanoseconds::max();
+  if (!g.revokes.empty()) over = g.revokes.front().at;
+  if (!g.enders.empty()) over = std::min(over, g.asked);
+  if (over == nanoseconds::max()) return;
+  over = std::max(over, b.ended);
+  if (b.rest_ended > over + 2 * long_way)
     report(found, "stragglers end", b,
-           fmt::format("{} us after the revoke", (b.rest_ended - revoked).count() / 1000));
+           fmt::format("{} us after the group", (b.rest_ended - over).count() / 1000));
 }
 
 }  // namespace

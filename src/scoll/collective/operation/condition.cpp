@@ -94,8 +94,6 @@ task<void> broadcast_condition::give_out() {
   given_ = true;
   if (!SCOLL_MUTANT(quorum_value_shared, "what comes later is merged into the value that was given out"))
     op_.values_.give_out();
-  if (SCOLL_MUTANT(straggler_detached, "a broadcast whose result was given out does not end with its group"))
-    op_.rooted_operation::unlink();
   op_.wake_caller();
   if (stragglers_ != stragglers::abort || op_.all_settled()) co_return;
   op_.end_by(end_cause::given, {errc::cancelled, "the broadcast has ended: its condition is decided"});

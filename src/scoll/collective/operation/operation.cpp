@@ -110,6 +110,9 @@ void operation::on_parent_cancelled(const transport::cancel_reason& said) noexce
 }
 
 void operation::end_by(end_cause cause, const error& reason) noexcept {
+  if (result_given() && cause != end_cause::deadline &&
+      SCOLL_MUTANT(straggler_detached, "a broadcast whose result was given out does not end with its group"))
+    return;
   bool& told = cause == end_cause::deadline ? times_.expired : ending_.asked;
   const bool begins = !std::exchange(told, true);
   const bool hurries = ends_at_once(cause) && !std::exchange(ending_.at_once, true);
