@@ -20,24 +20,25 @@ using namespace std::chrono_literals;
 constexpr std::size_t message_bytes = 64;
 
 /// A device with one queue pair, and memory for a few messages. Nobody waits for its completions.
-struct side {
-  side(fake_verbs& devices, virtual_executor& clock, std::uint32_t number, std::uint32_t completions = 64)
+struct device_end {
+  device_end(fake_verbs& devices, virtual_executor& clock, std::uint32_t number,
+             std::uint32_t completions = 64)
       : host(number), api(devices.api(clock, number)), context(std::move(*api->open("fake0"))) {
     queue = *context->make_completion_queue(completions);
     receives = *context->make_receive_queue(8);
     registered = *context->register_memory(memory, register_for::messages);
     pair = *context->make_queue_pair({queue, receives, 16, 32}, 1);
   }
-  ~side() {
+  ~device_end() {
     context->destroy(pair);
     context->destroy(receives);
     context->destroy(queue);
     context->deregister(registered);
   }
-  side(const side&) = delete;
-  side& operator=(const side&) = delete;
+  device_end(const device_end&) = delete;
+  device_end& operator=(const device_end&) = delete;
 
-  path_request path_to(const side& peer) const {
+  path_request path_to(const device_end& peer) const {
     path_request p;
     p.remote = fake_gid(peer.host);
     p.remote_queue_pair = peer.pair->number;
@@ -91,8 +92,8 @@ struct fixture {
   virtual_executor clock;
   sim_network net;
   fake_verbs devices;
-  side a{devices, clock, 1};
-  side b;
+  device_end a{devices, clock, 1};
+  device_end b;
 };
 
 }  // namespace
