@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tools/scoll-sim/plan/number_set.hpp"
+#include "tools/scoll-sim/plan/policy_events.hpp"
 #include "tools/scoll-sim/plan/user_events.hpp"
 
 namespace scoll::sim {

@@ -7,6 +7,7 @@
 #include "scoll/coro/time.hpp"
 #include "tools/scoll-sim/plan/fault_events.hpp"
 #include "tools/scoll-sim/plan/guard_events.hpp"
+#include "tools/scoll-sim/plan/policy_events.hpp"
 #include "tools/scoll-sim/plan/user_events.hpp"
 #include "tools/scoll-sim/plan/world_events.hpp"
 

@@ -141,19 +141,6 @@ struct hooks {
   number_set oversized;
 };
 
-/// What a broadcast does when members fail, before it begins.
-struct policy {
-  static constexpr std::string_view name = "policy";
-  static constexpr bool fault = false;
-  std::uint64_t broadcast = 0;
-  bool fail_fast = false;
-  number_set hasty;         ///< ranks whose `execute` does its work in no time, where it takes time
-  microseconds lingers{0};  ///< the further time that the work of the others takes
-  std::uint32_t share = 0;  ///< the percentage of its members that a quorum needs; 0: everyone
-  bool sets = false;        ///< it needs that of those with even ranks, and of those with odd ones
-  bool aborts = false;      ///< the others are told to stop then
-};
-
 /// The bulk data of a broadcast, before it begins.
 struct freight {
   static constexpr std::string_view name = "freight";

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+#include "tools/scoll-sim/plan/number_set.hpp"
+
+namespace scoll::sim::events {
+
+/// What a broadcast does when members fail, before it begins.
+struct policy {
+  static constexpr std::string_view name = "policy";
+  static constexpr bool fault = false;
+  std::uint64_t broadcast = 0;
+  bool fail_fast = false;
+  number_set hasty;  ///< ranks whose `execute` does its work in no time, where it takes time
+  std::chrono::microseconds lingers{0};  ///< the further time that the work of the others takes
+  std::uint32_t share = 0;               ///< the percentage of its members that a quorum needs; 0: everyone
+  bool sets = false;    ///< it needs that of those with even ranks, and of those with odd ones
+  bool aborts = false;  ///< the others are told to stop then
+};
+
+}  // namespace scoll::sim::events
