@@ -19,6 +19,7 @@
 #include "scoll/coro/error.hpp"
 #include "scoll/settings.hpp"
 #include "scoll/tree/greedy.hpp"
+#include "scoll/tree/zoned.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/tests_folder.hpp"
 #include "transport/session/endpoint.hpp"
@@ -46,6 +47,7 @@ std::map<std::string, std::string> constants() {
       {"max_pulled_membership_bytes", with_commas(scoll::detail::max_pulled_membership_bytes)},
       {"max_mapped_groups", with_commas(scoll::detail::max_mapped_groups)},
       {"greedy::max_members", with_commas(greedy::max_members)},
+      {"zoned::max_members", with_commas(zoned::max_members)},
       {"endpoint_options::window", with_commas(transport::endpoint_options{}.window[collective])},
       {"outcome_builder::max_causes", with_commas(scoll::detail::outcome_builder::max_causes)},
       {"error::text_capacity", with_commas(error::text_capacity)},
