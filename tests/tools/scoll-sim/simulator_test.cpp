@@ -199,6 +199,8 @@ TEST_CASE("other sizes, workloads and fault profiles hold as well") {
                                                        {"--nodes", "3"},
                                                        {"--nodes", "3", "--faults", "light"},
                                                        {"--nodes", "33", "--workload", "plain"},
+                                                       {"--nodes", "2", "--workload", "failures"},
+                                                       {"--nodes", "33", "--workload", "failures"},
                                                        {"--faults", "none"}};
   for (std::vector<std::string> variant : variants) {
     variant.insert(variant.end(), {"--seeds", few, "--jobs", "1", "--quiet"});

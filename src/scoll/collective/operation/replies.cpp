@@ -184,7 +184,7 @@ status operation::tell_now(child& c, std::size_t mark) {
 void operation::merge_arrived(child& c, std::size_t mark, const status& told) {
   const bool late = result_given() && !SCOLL_MUTANT(quorum_value_shared);
   if (told && !late) return values_.merge_arrived();
-  if (late && values_.arrived() == nullptr) return;
+  if (late && !has_merged(c, mark)) return values_.drop_arrived();
   values_.drop_arrived();
   lose_subtree_value(c, mark, note(phase::reply, late ? broadcast_condition::too_late() : told.error()));
 }
