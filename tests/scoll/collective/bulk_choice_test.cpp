@@ -134,8 +134,10 @@ TEST_CASE("a group chooses by its own costs, a node's other groups by the node's
         choose_bulk(members_of(9), 4 * mib, base.bulk_costs)->predicted_ns);
   REQUIRE(p.g.use_bulk_costs(slow_pieces).has_value());
   const bulk_report told = p.report(4 * mib);
-  CHECK(ns(told.predicted) == choose_bulk(members_of(9), 4 * mib, slow_pieces)->predicted_ns);
-  CHECK(told.plan == bulk_plan::whole());
+  const bulk_choice expected = choose_bulk(members_of(9), 4 * mib, slow_pieces).value();
+  CHECK(ns(told.predicted) == expected.predicted_ns);
+  CHECK(told.plan == expected.plan);
+  CHECK(told.piece_bytes == 1U << 20U);
   CHECK(ns(p.report_passing(4 * mib).predicted) ==
         choose_bulk(members_of(9), 4 * mib, base.bulk_costs, {.passing = true})->predicted_ns);
 }

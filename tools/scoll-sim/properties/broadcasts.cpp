@@ -221,18 +221,19 @@ void other_versions_do_not_execute(const broadcast_record& b, const cluster& c, 
 void dissent_is_told(const broadcast_record& b, violations& found) {
   // A member that prepares may hear news before it executes.
   if (b.manner.to == audience::chosen || b.held || prepares(b.group->service)) return;
-  std::uint32_t dissenters = 0;
+  rank_set dissenters;
   for (std::uint32_t rank = 0; rank < b.members.size(); ++rank) {
     const member_record& m = b.members[rank];
     if (m.wavers || (m.begun != 0 && m.executor == nullptr)) return;
-    dissenters += m.dissents;
+    if (m.dissents) dissenters.append(rank, rank + 1);
   }
   const bool alike = b.manner.to == audience::same_view;
-  if (alike && dissenters + b.account.dissenting().members != 0)
-    report(found, "dissent is told", b, fmt::format("{} take part all the same", dissenters));
-  if (!alike && b.outcome_status && !b.has_condition() && b.account.dissenting().members != dissenters)
+  if (alike && dissenters.size() + b.account.dissenting().members != 0)
     report(found, "dissent is told", b,
-           fmt::format("of {}, not of {}", b.account.dissenting().members, dissenters));
+           fmt::format("ranks {} take part all the same", to_string(dissenters)));
+  if (!alike && b.outcome_status && !b.has_condition() && b.account.dissenting().members != dissenters.size())
+    report(found, "dissent is told", b,
+           fmt::format("of {}, not of ranks {}", b.account.dissenting().members, to_string(dissenters)));
 }
 
 /// What a broadcast chose to do about members that were known to be dead is done: nothing is executed, or the
@@ -301,7 +302,8 @@ void zones_are_crossed_once_each(const broadcast_record& b, violations& found) {
     if (m.near_first) return report(found, "zones are crossed Z-1 times", b, "the near were sent to first");
   }
   const std::size_t expected = zones.size() - 1;
-  if (crossings > expected || (b.outcome_status && crossings != expected))
+  const bool everybody = b.outcome_status && !b.has_condition();
+  if (crossings > expected || (everybody && crossings != expected))
     report(found, "zones are crossed Z-1 times", b,
            fmt::format("{} edges lead from zone to zone, of {} zones", crossings, zones.size()));
 }
