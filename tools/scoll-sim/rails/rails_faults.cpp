@@ -127,7 +127,7 @@ rails_plan draw_rails(const plan& p) {
   }
   if (p.work == workload::verbs) draw_devices(p, drawn);
   std::ranges::sort(drawn.faults, {}, &rails_fault::at);
-  std::ranges::stable_sort(drawn.device_faults, {}, &device_fault::at);
+  sort_by(&device_fault::at, drawn.device_faults);
   std::ranges::sort(drawn.hints, {}, &rails_hint::at);
   drawn.faults_end = begin + seconds(8);
   for (const rails_fault& f : drawn.faults) drawn.faults_end = std::max(drawn.faults_end, f.until);

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <vector>
 
 #include "scoll/coro/time.hpp"
 
@@ -35,5 +38,14 @@ struct device_fault {
     return kind == device_fault_kind::slow_calls || (rail == number && (host == of || both));
   }
 };
+
+/// Sorts faults by one of their times; those of one time keep their order. std::stable_sort makes clang warn about
+/// libstdc++, and there are few.
+inline void sort_by(nanoseconds device_fault::* time, std::vector<device_fault>& faults) {
+  for (auto next = faults.begin(); next != faults.end(); ++next) {
+    const auto place = std::ranges::upper_bound(faults.begin(), next, (*next).*time, {}, time);
+    std::rotate(place, next, std::next(next));
+  }
+}
 
 }  // namespace scoll::sim

@@ -17,7 +17,7 @@ constexpr nanoseconds slow_call = std::chrono::milliseconds(3);
 
 verbs_devices::verbs_devices(testing::sim_network& network, const rails_plan& p)
     : plan_(p), devices_(network), by_end_(p.device_faults) {
-  std::ranges::stable_sort(by_end_, {}, &device_fault::until);
+  sort_by(&device_fault::until, by_end_);
 }
 
 rails_host::devices_of_host verbs_devices::of(std::uint32_t host) {
