@@ -156,10 +156,8 @@ void lane::on_bulk_failure(carrier& c, const error& reason, bool was_up) noexcep
   }
   last_failure_ = {};
   if (!is_active(c)) return;
-  if (was_up) {
-    ++session_.endpoint_.statistics_.path_moves;
-    its.left();
-  }
+  ++session_.endpoint_.statistics_.path_moves;
+  its.left();
   swap_in(*best_stripe(nullptr));
   note_path();
   session_.kick();
