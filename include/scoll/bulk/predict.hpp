@@ -48,10 +48,15 @@ constexpr std::uint32_t pieces_at_once(std::uint32_t piece_bytes) noexcept {
   return std::clamp(link_bytes / piece_bytes, 1U, orders);
 }
 
-/// The time of a host for a byte in ps, in pieces of that size.
-constexpr saturating host_ps(const bulk_costs& costs, std::uint32_t piece_bytes) noexcept {
-  if (costs.host_small_ps == 0 || piece_bytes == most_bulk_piece_bytes) return costs.host_ps;
-  if (piece_bytes <= most_bulk_piece_bytes / 4) return costs.host_small_ps;
+/// An object of so many bytes stays in the caches, so that it may go whole, and its pieces may be large.
+inline constexpr std::uint64_t most_cached_bytes = 1U << 20U;
+
+/// The time of a host for a byte in ps, in such pieces.
+constexpr saturating host_ps(const bulk_costs& costs, const bulk_pieces& pieces) noexcept {
+  if (costs.host_small_ps == 0) return costs.host_ps;
+  if (pieces.length() <= most_cached_bytes || pieces.piece_bytes() <= most_bulk_piece_bytes / 4)
+    return costs.host_small_ps;
+  if (pieces.piece_bytes() == most_bulk_piece_bytes) return costs.host_ps;
   return costs.host_small_ps / 2 + costs.host_ps / 2;
 }
 
@@ -126,7 +131,7 @@ constexpr std::uint64_t predict_ns(const bulk_plan& plan, const bulk_shape& shap
   if (members.count == 1 || pieces.count() == 0) return 0;
   const std::uint64_t plan_ps = predict_plan_ps(plan, shape, members.count, pieces, costs).value();
   const std::uint32_t receivers = std::min(members.on_one_host, members.count - 1);
-  const saturating on_host_ps = host_ps(costs, pieces.piece_bytes()) * receivers * pieces.length();
+  const saturating on_host_ps = host_ps(costs, pieces) * receivers * pieces.length();
   const std::uint64_t time_ps = std::max(plan_ps, on_host_ps.value());
   return time_ps / 1000 + (time_ps % 1000 != 0 ? 1 : 0);
 }
@@ -191,7 +196,7 @@ class bulk_candidates {
       add_sizes(*options.pinned, members, length, costs, true);
       return;
     }
-    const bool in_cache = members.count == 2 || length <= whole_in_cache;
+    const bool in_cache = members.count == 2 || length <= most_cached_bytes;
     for (const bulk_plan& plan : candidate_plans) {
       const bool later = plan == bulk_plan::whole() && !in_cache;
       if (!later && (!options.passing || plan.can_pass())) add_sizes(plan, members, length, costs, false);
@@ -205,7 +210,6 @@ class bulk_candidates {
  private:
   // What a member has received whole has left the caches when it is passed on, unless it is small or nobody
   // gets it. Pieces of 256 KiB have not, and are large enough for every other cost.
-  static constexpr std::uint64_t whole_in_cache = 1U << 20U;
   static constexpr std::array<std::uint32_t, 5> sizes{1U << 18U, 1U << 19U, 1U << 20U, 1U << 17U, 1U << 16U};
   static constexpr std::uint32_t least_circulant_pieces = 4;
 

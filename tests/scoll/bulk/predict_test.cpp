@@ -226,6 +226,8 @@ TEST_CASE("where all members share a host, the simplest plan is as good as any",
     CHECK(large.piece_bytes == 1U << 18U);
     CHECK(large.predicted_ns == (n - 1) * 64 * mib);
     CHECK(choose_bulk(together(n), mib, costs)->plan == bulk_plan::whole());
+    const bulk_costs small_are_cheap{.host_ps = 1000, .host_small_ps = 500};
+    CHECK(choose_bulk(together(n), mib, small_are_cheap)->plan == bulk_plan::whole());
   }
 }
 
