@@ -277,7 +277,7 @@ class cluster final : private ledger {
   std::vector<told_group> told_;
   broadcast_terms terms_;
   std::map<std::uint64_t, std::uint32_t> zones_;  // by group
-  std::vector<std::uint64_t> fallen_;  // the latest crashed life of each host; 0: none
+  std::vector<std::uint64_t> fallen_;             // the latest crashed life of each host; 0: none
   number_set old_servers_;
   client_hosts guests_;
   number_set accused_;               // hosts that were called dead at any time

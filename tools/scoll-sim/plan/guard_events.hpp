@@ -56,8 +56,8 @@ struct forge {
   std::uint32_t writes = 1;
 };
 
-/// A host that is none of the cluster's connects to one of them, so many times at once, or one time after the
-/// other if it hangs up, and says that it is `claims`.
+/// A host that is none of the cluster's connects to one of its hosts, and says that it is `claims`. It comes
+/// `count` times: at once, or one time after the other if it hangs up.
 struct outsider {
   static constexpr std::string_view name = "outsider";
   static constexpr bool fault = false;
