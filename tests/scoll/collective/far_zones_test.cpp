@@ -1,14 +1,11 @@
-#include <deque>
-#include <memory>
 #include <random>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "scoll/collective/bcast.hpp"
-#include "scoll/coro/scope.hpp"
-#include "scoll/coro/sync_wait.hpp"
-#include "scoll/node.hpp"
 #include "tests/catch.hpp"
+#include "timed_nodes.hpp"
 #include "transport/session/frame.hpp"
 #include "transport/sim/sim_network.hpp"
 
@@ -25,31 +22,26 @@ struct present {
   static reply execute(const request&, bcast_context&) noexcept { return {{1}}; }
 };
 
-/// 64 nodes in four zones, each with a processor of its own. Messages between zones cost ten times as much as
-/// those within one.
+/// 64 nodes in four zones. Messages between zones cost ten times as much as those within one.
 class four_zones {
  public:
   static constexpr std::uint32_t nodes = 64;
 
   four_zones(const testing::sim_link_model& near, const testing::sim_link_model& far,
-             std::vector<std::uint16_t> zones)
-      : world_(7, nodes, false), network_(world_, 16384), zones_(std::move(zones)) {
-    network_.common_path().model = near;
+             const std::vector<std::uint16_t>& zones)
+      : all_(7, nodes, 16384) {
+    all_.network.common_path().model = near;
     for (std::uint32_t a = 0; a < nodes; ++a) {
-      targets_.push_back({a + 1, {}, zone_of(a)});
+      targets_.push_back({a + 1, {}, zones[a]});
       for (std::uint32_t b = 0; b < nodes; ++b) {
-        if (zone_of(a) != zone_of(b)) network_.path(a, b).model = far;
+        if (zones[a] != zones[b]) all_.network.path(a, b).model = far;
       }
     }
-    network_.set_tamper([this](std::uint32_t from, std::uint32_t to, std::span<std::byte> piece) {
-      if (zone_of(from) != zone_of(to)) count(piece);
+    all_.network.set_tamper([this](std::uint32_t from, std::uint32_t to, std::span<std::byte> piece) {
+      if (targets_[from].zone != targets_[to].zone) count(piece);
       return true;
     });
-    for (std::uint32_t i = 0; i < nodes; ++i) boot(i);
-  }
-  ~four_zones() {
-    for (station& s : stations_) run(s.self->shutdown(std::chrono::seconds(2))).ignore();
-    for (station& s : stations_) s.home.enter([&] { s.self.reset(); });
+    all_.boot([](node& self, std::uint32_t) { self.serve(present{}).value(); });
   }
 
   struct measured {
@@ -61,50 +53,24 @@ class four_zones {
   measured broadcast(const tree_spec& tree) {
     group_options options;
     options.tree = tree;
-    const auto all = run(stations_[0].self->create_group<present>(targets_, options)).value();
+    const auto group = all_.run(all_[0].create_group<present>(targets_, options)).value();
     measured m;
     for (int i = 0; i < 3; ++i) {
       across_ = 0;
-      const nanoseconds began = world_.now();
-      const auto answered = run(ask(all));
-      m = {world_.now() - began, across_};
+      const nanoseconds began = all_.world.now();
+      const auto answered = all_.run(ask(group));
+      m = {all_.world.now() - began, across_};
       REQUIRE(answered == nodes);
     }
-    REQUIRE(run(stations_[0].self->destroy(all)).has_value());
+    REQUIRE(all_.run(all_[0].destroy(group)).has_value());
     return m;
   }
 
  private:
-  struct station {
-    station(testing::sim_world& world, testing::sim_network& network, std::uint32_t host)
-        : home(world, host, {}), rail(network, home) {}
-    testing::sim_executor home;
-    testing::sim_rail rail;
-    std::unique_ptr<node> self;
-  };
-
-  std::uint16_t zone_of(std::uint32_t node) const { return zones_[node]; }
-
   static task<std::uint32_t> ask(group<present> all) {
     const present::request asked;
     auto r = co_await bcast(all, asked);
     co_return r.ok() ? r->members.value : 0;
-  }
-
-  void boot(std::uint32_t i) {
-    station& s = stations_.emplace_back(world_, network_, i);
-    s.home.enter([&] {
-      node_options options;
-      options.id = i + 1;
-      options.cluster = "test";
-      options.incarnation = 1;
-      s.self = std::make_unique<node>(s.home, s.rail, options);
-      s.self->listen(s.rail.listen_address()).value();
-      for (std::uint32_t j = 0; j < nodes; ++j) {
-        if (j != i) s.self->add_peer(j + 1, testing::sim_network::address_of(j)).value();
-      }
-      s.self->serve(present{}).value();
-    });
   }
 
   /// A piece holds whole frames here.
@@ -119,22 +85,9 @@ class four_zones {
     }
   }
 
-  template <class T>
-  T run(task<T> work) {
-    station& root = stations_[0];
-    scoll::detail::root_task<T> started(root.home, std::move(work));
-    root.home.touch();
-    const nanoseconds limit = world_.now() + std::chrono::seconds(60);
-    while (!started.done()) REQUIRE(world_.step(limit));
-    return started.take();
-  }
-
-  testing::sim_world world_;
-  testing::sim_network network_;
-  std::vector<std::uint16_t> zones_;  // by node
-  std::vector<target> targets_;
-  std::deque<station> stations_;
+  std::vector<target> targets_;  // by node
   std::uint32_t across_ = 0;
+  test::timed_nodes all_;
 };
 
 testing::sim_link_model times(testing::sim_link_model model, int factor) {

@@ -1,19 +1,18 @@
 #include <algorithm>
-#include <deque>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "cluster.hpp"
 #include "scoll/collective/plan_tree.hpp"
 #include "scoll/coro/error_format.hpp"
-#include "scoll/coro/sync_wait.hpp"
 #include "scoll/coro/when_all.hpp"
 #include "scoll/tree/flat.hpp"
 #include "tests/catch.hpp"
+#include "timed_nodes.hpp"
 #include "transport/sim/sim_network.hpp"
 
 using namespace scoll;
+using scoll::test::timed_nodes;
 using scoll::test::virtual_cluster;
 
 namespace {
@@ -37,64 +36,20 @@ result<tree_plan> plan(virtual_cluster& c, std::uint32_t root, plan_options opti
   return c.run(plan_tree(c[root], c.targets(), std::move(options)));
 }
 
-/// Nodes 1 to `size`, each on a simulated host whose processor is busy while it sends and receives.
-class timed_fleet {
+/// Timed nodes that serve the probe of links.
+class timed_fleet : public timed_nodes {
  public:
-  timed_fleet(std::uint32_t size, const testing::sim_link_model& model)
-      : world(5, size, false), network(world, 4096) {
+  timed_fleet(std::uint32_t size, const testing::sim_link_model& model) : timed_nodes(5, size, 4096) {
     network.common_path().model = model;
-    for (std::uint32_t i = 0; i < size; ++i) boot(i, size);
-  }
-  ~timed_fleet() {
-    for (station& s : stations_) run(s, s.self->shutdown(std::chrono::seconds(2))).ignore();
-    for (station& s : stations_) s.home.enter([&] { s.self.reset(); });
+    boot([](node& self, std::uint32_t i) { serve_link_probe(self, {i + 1, 0}).value(); });
   }
 
   measured_links measure(std::vector<node_id> peers, measure_options options = {}) {
-    station& root = stations_[0];
-    auto found = run(root, measure_links(*root.self, std::move(peers), std::move(options)));
+    auto found = run(measure_links((*this)[0], std::move(peers), std::move(options)));
     INFO((found ? "" : describe(found.error())));
     REQUIRE(found.has_value());
     return std::move(*found);
   }
-
-  testing::sim_world world;
-  testing::sim_network network;
-
- private:
-  struct station {
-    station(testing::sim_world& world, testing::sim_network& network, std::uint32_t host)
-        : home(world, host, {}), rail(network, home) {}
-    testing::sim_executor home;
-    testing::sim_rail rail;
-    std::unique_ptr<node> self;
-  };
-
-  void boot(std::uint32_t i, std::uint32_t size) {
-    station& s = stations_.emplace_back(world, network, i);
-    s.home.enter([&] {
-      node_options options;
-      options.id = i + 1;
-      options.cluster = "test";
-      options.incarnation = 1;
-      s.self = std::make_unique<node>(s.home, s.rail, options);
-      s.self->listen(s.rail.listen_address()).value();
-      for (std::uint32_t j = 0; j < size; ++j) {
-        if (j != i) s.self->add_peer(j + 1, testing::sim_network::address_of(j)).value();
-      }
-      serve_link_probe(*s.self, {i + 1, 0}).value();
-    });
-  }
-  template <class T>
-  T run(station& at, task<T> work) {
-    scoll::detail::root_task<T> started(at.home, std::move(work));
-    at.home.touch();
-    const nanoseconds limit = world.now() + std::chrono::seconds(60);
-    while (!started.done()) REQUIRE(world.step(limit));
-    return started.take();
-  }
-
-  std::deque<station> stations_;
 };
 
 std::uint64_t count_ns(nanoseconds d) {
