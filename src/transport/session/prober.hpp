@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -21,9 +23,10 @@ class prober {
  public:
   /// Makes the next probe, which leaves now.
   probe next(time_point now, std::uint32_t owing, std::uint32_t pulse) noexcept {
-    if (!unanswered()) oldest_ = now;
-    latest_ = now;
-    return {static_cast<std::uint64_t>(now.time_since_epoch().count()), ++sent_, owing, pulse};
+    if (!unanswered()) trusted_from_ = now;
+    ++sent_;
+    left(sent_) = now;
+    return {static_cast<std::uint64_t>(now.time_since_epoch().count()), sent_, owing, pulse};
   }
 
   /// Notes the state in which the latest probe has left, as a number.
@@ -36,31 +39,39 @@ class prober {
   std::optional<nanoseconds> answered(const probe& answer, time_point now) noexcept {
     if (answer.serial <= answered_ || answer.serial > sent_) return std::nullopt;
     answered_ = answer.serial;
-    const time_point left{nanoseconds(static_cast<std::int64_t>(answer.stamp))};
-    if (left < oldest_ || left > latest_) return nanoseconds(0);
-    oldest_ = answered_left_ = left;
-    return now - left;
+    const time_point then{nanoseconds(static_cast<std::int64_t>(answer.stamp))};
+    if (then < trusted_from_ || then > left(sent_)) return nanoseconds(0);
+    trusted_from_ = answered_left_ = then;
+    return now - then;
   }
 
   /// This process did not run for a while before `now`: what was under way then says nothing about times.
-  void distrust_times(time_point now) noexcept { oldest_ = now; }
+  void distrust_times(time_point now) noexcept { trusted_from_ = now; }
 
   bool unanswered() const noexcept { return answered_ != sent_; }
-  /// No probe that is unanswered left before that.
-  time_point unanswered_since() const noexcept { return oldest_; }
+  /// When the first of the probes left that are unanswered. If those are more than `remembered`, it may have been
+  /// later.
+  time_point unanswered_since() const noexcept {
+    if (sent_ - answered_ > remembered) return trusted_from_;
+    return std::max(trusted_from_, left(answered_ + 1));
+  }
   /// When the latest probe left that has been answered, if its time is to be trusted.
   time_point answered_probe_left() const noexcept { return answered_left_; }
   /// True if no probe has left for that long.
   bool due(time_point now, nanoseconds interval) const noexcept {
-    return sent_ == 0 || now - latest_ >= interval;
+    return sent_ == 0 || now - left(sent_) >= interval;
   }
 
  private:
+  static constexpr std::uint32_t remembered = 8;
+  time_point& left(std::uint32_t serial) noexcept { return left_[serial % remembered]; }
+  const time_point& left(std::uint32_t serial) const noexcept { return left_[serial % remembered]; }
+
   std::uint32_t sent_ = 0;
   std::uint32_t answered_ = 0;
   std::uint64_t state_ = 0;
-  time_point oldest_{};  // no probe that is unanswered left before that
-  time_point latest_{};
+  std::array<time_point, remembered> left_{};  // when the latest probes left
+  time_point trusted_from_{};                  // no probe that is unanswered left before that
   time_point answered_left_{};
 };
 

@@ -119,6 +119,22 @@ TEST_CASE("only an answer to a probe that is unanswered counts") {
   CHECK_FALSE(p.answered(first, start + 1002ms));
   CHECK(p.answered(second, start + 1003ms) == 3ms);
   CHECK_FALSE(p.unanswered());
+  SECTION("what is unanswered left after what was answered") {
+    for (int i = 1; i <= 9; ++i) p.next(start + 2s + i * 1s, 0, 0);
+    CHECK(p.unanswered_since() == start + 3s);  // no probe was unanswered when the first of these left
+    const auto answer_to = [&](std::uint32_t serial, time_point left) {
+      return probe{static_cast<std::uint64_t>(left.time_since_epoch().count()), serial};
+    };
+    CHECK(p.answered(answer_to(3, start + 3s), start + 12s) == 9s);
+    CHECK(p.unanswered_since() == start + 4s);
+    CHECK(p.answered(answer_to(6, start + 6s), start + 12s) == 6s);
+    CHECK(p.unanswered_since() == start + 7s);
+    for (int i = 10; i <= 15; ++i) p.next(start + 2s + i * 1s, 0, 0);
+    CHECK(p.answered_probe_left() == start + 6s);
+    CHECK(p.unanswered_since() == start + 6s);  // of eleven probes, the first ones are forgotten
+    p.distrust_times(start + 20s);
+    CHECK(p.unanswered_since() == start + 20s);
+  }
   SECTION("an answer to a probe that has not left") {
     CHECK_FALSE(p.answered({second.stamp, 3, 0}, start + 2s));
   }

@@ -53,6 +53,18 @@ void observe(carrier& c, std::uint64_t old_front, time_point now, bool late) noe
   s.since = std::max(s.since, s.floor);
 }
 
+/// True if all of these connections of a lane, at least one, have left a probe unanswered since before `limit`.
+template <class Among>
+bool all_silent(lane& of, const Among& among, time_point limit) {
+  bool any = false, answers = false;
+  of.each_up([&](carrier& c) {
+    if (!among(c)) return;
+    any = true;
+    answers |= !c.probes().unanswered() || c.probes().unanswered_since() >= limit;
+  });
+  return any && !answers;
+}
+
 }  // namespace
 
 // ---- the table
@@ -188,14 +200,19 @@ bool session::another_answers(path_key key, time_point since) noexcept {
   return any;
 }
 
+/// Time in which no other path answers either does not count: an answer may be late in a queue, and be held up
+/// there while the peer stands still.
 void session::judge(carrier& c) noexcept {
   const endpoint_options& options = endpoint_.options_;
   const time_point now = endpoint_.executor_.now();
   if (c.lane() == lane_id::control && path_at(c.path()).health() == path_health::suspect)
     return judge_suspect(c);
-  const carrier::silence& s = c.seen();
+  carrier::silence& s = c.seen();
+  if (!s.waits) return;
+  const auto is_other = [&](const carrier& o) { return o.path() != c.path() && path_at(o.path()).usable(); };
+  if (all_silent(*lanes_[index(lane_id::control)], is_other, now - rtt().safe())) s.since = s.floor = now;
   const nanoseconds limit = std::max(options.rails_detect, 2 * rtt().safe());
-  if (!s.waits || now - s.since < limit) return;
+  if (now - s.since < limit) return;
   if (!another_answers(c.path(), s.since) &&
       !SCOLL_MUTANT(rails_no_comparison, "a path is suspected because it is silent"))
     return;

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <deque>
 #include <functional>
 #include <optional>
 
@@ -148,6 +150,33 @@ TEST_CASE("a rail that falls silent in the middle of bulk data costs no error an
   CHECK(here.holds(now));
   CHECK(there.holds(now));
   CHECK(t.quiet());
+  t.p->check_clean();
+}
+
+TEST_CASE("a peer that stands still in the middle of bulk data loses no path") {
+  constexpr std::size_t size = 4 * one_mebibyte;
+  paced_pair t({ps_per_byte_of_50_mbit, ps_per_byte_of_50_mbit});
+  t.times(size);
+  fenced there(made(size, 3)), other(size);
+  std::deque<fenced> into;
+  for (int i = 0; i < 3; ++i) into.emplace_back(size);
+  const auto source = t.exposed(there.memory()), target = t.exposed(other.memory());
+  for (nanoseconds after = 200ms; after <= 300ms; after += 1ms) {
+    INFO("it stands still after " << after / 1ms << " ms");
+    std::deque<started<status>> pulled;  // so many that answers to probes are late
+    for (fenced& memory : into) pulled.push_back(t.begin_pull(source.descriptor(), memory.memory()));
+    const auto pushed = t.begin_push(target.descriptor(), there.memory());
+    t.w.pass(after);
+    for (const std::size_t rail : {0U, 1U}) t.w.net.freeze(rails_world::place(2, rail));
+    t.w.pass(400ms);
+    for (const std::size_t rail : {0U, 1U}) t.w.net.thaw(rails_world::place(2, rail));
+    const auto done = [](const auto& transfer) { return transfer.done(); };
+    REQUIRE(t.w.until([&] { return std::ranges::all_of(pulled, done) && pushed.done(); }, 30s));
+    for (rail_node* n : {&t.p->left, &t.p->right}) {
+      REQUIRE(n->counts().path_moves == 0);
+      REQUIRE(n->counts().path_suspicions == 0);
+    }
+  }
   t.p->check_clean();
 }
 
