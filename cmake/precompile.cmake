@@ -9,7 +9,7 @@ function(scoll_join_sources target)
   if(NOT SCOLL_JOIN_SOURCES)
     return()
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
   # GCC takes the joined sources for headers, and warns about types of unnamed namespaces in them.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   if(arg_SEPARATE)

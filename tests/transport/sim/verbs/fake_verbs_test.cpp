@@ -16,6 +16,7 @@ using namespace scoll;
 using namespace scoll::testing;
 using namespace scoll::transport::verbs;
 using namespace std::chrono_literals;
+namespace verbs = scoll::transport::verbs;  // `completion` alone is another thing, too
 
 constexpr std::size_t message_bytes = 64;
 
@@ -59,8 +60,8 @@ struct device_end {
             .local_key = registered->local_key,
             .signalled = signalled};
   }
-  std::vector<completion> completed() {
-    std::vector<completion> all(64);
+  std::vector<verbs::completion> completed() {
+    std::vector<verbs::completion> all(64);
     const int count = context->poll(queue, all);
     all.resize(static_cast<std::size_t>(std::max(count, 0)));
     return all;
@@ -113,7 +114,7 @@ TEST_CASE("a fake SEND arrives with its bytes, and only the signalled one comple
   const auto sent = f.a.completed();
   REQUIRE(sent.size() == 1);
   CHECK(sent[0].tag == 11);
-  CHECK(sent[0].outcome == completion::result::success);
+  CHECK(sent[0].outcome == verbs::completion::result::success);
 }
 
 TEST_CASE("a fake SEND without a place fails, and all behind it are flushed, signalled or not") {
@@ -123,15 +124,15 @@ TEST_CASE("a fake SEND without a place fails, and all behind it are flushed, sig
   f.clock.run_for(1ms);
   const auto sent = f.a.completed();
   REQUIRE(sent.size() == 3);
-  CHECK(sent[0].outcome == completion::result::receiver_not_ready);
-  CHECK(sent[1].outcome == completion::result::flushed);
+  CHECK(sent[0].outcome == verbs::completion::result::receiver_not_ready);
+  CHECK(sent[1].outcome == verbs::completion::result::flushed);
   CHECK(sent[2].tag == 3);
   CHECK(f.devices.statistics().receivers_not_ready == 1);
   CHECK(f.send({f.a.message(4, false)}) == 1);
   f.clock.run_for(1ms);
   const auto late = f.a.completed();
   REQUIRE(late.size() == 1);
-  CHECK(late[0].outcome == completion::result::flushed);
+  CHECK(late[0].outcome == verbs::completion::result::flushed);
 }
 
 TEST_CASE("a fake queue pair gives up after its retries, and not before") {
@@ -145,7 +146,7 @@ TEST_CASE("a fake queue pair gives up after its retries, and not before") {
   f.clock.run_for(200us);
   const auto sent = f.a.completed();
   REQUIRE(sent.size() == 1);
-  CHECK(sent[0].outcome == completion::result::retries_exceeded);
+  CHECK(sent[0].outcome == verbs::completion::result::retries_exceeded);
 }
 
 TEST_CASE("calls that a real device refuses are counted") {
@@ -185,7 +186,7 @@ TEST_CASE("memory that is not registered breaks a fake queue pair") {
   f.clock.run_for(1ms);
   const auto sent = f.a.completed();
   REQUIRE(sent.size() == 1);
-  CHECK(sent[0].outcome == completion::result::failed);
+  CHECK(sent[0].outcome == verbs::completion::result::failed);
   CHECK(f.devices.statistics().protection_errors == 1);
 }
 
@@ -196,7 +197,7 @@ TEST_CASE("a fake queue of completions that overruns is lost with its device") {
   REQUIRE(f.send({f.a.message(1), f.a.message(2), f.a.message(3)}) == 3);
   f.clock.run_for(1ms);
   CHECK(f.devices.statistics().overruns == 1);
-  std::array<completion, 1> none;
+  std::array<verbs::completion, 1> none;
   CHECK(f.b.context->poll(f.b.queue, none) == -1);
   device_event event;
   REQUIRE(f.b.context->take_event(event));
