@@ -59,6 +59,12 @@ void describe_commands(CLI::App& app, arguments& args, int& code) {
       ->check(CLI::IsMember({"text", "dot", "list"}));
   command->add_flag_callback("--dot", [&args] { args.form = "dot"; }, "The same as --form dot");
 
+  command =
+      add("trace", "What happens when, on which server, while all are asked how much they store", ctl::trace);
+  command->add_option("--chrome", args.chrome,
+                      "Also write it to this file, for Perfetto or chrome://tracing");
+  living(command);
+
   add("plan", "The tree that --node would choose now, by measuring its links, and why",
       [](auto& a) { return ctl::ask_plain("plan", a); });
 

@@ -20,4 +20,5 @@
 #include "scoll/collective/revoke_report.hpp"  // IWYU pragma: export
 #include "scoll/collective/service.hpp"        // IWYU pragma: export
 #include "scoll/collective/size_limits.hpp"    // IWYU pragma: export
+#include "scoll/collective/trace.hpp"          // IWYU pragma: export
 #include "scoll/node.hpp"                      // IWYU pragma: export

@@ -73,6 +73,26 @@ class Answers(unittest.TestCase):
         sizes = [each["size"] for each in largest]
         self.assertEqual((len(sizes), sizes), (3, sorted(sizes, reverse=True)))
 
+    def test_trace(self):
+        file = self.cluster.home / "trace.json"
+        answer = self.cluster.ask("trace", "--node", "2", "--chrome", str(file))
+        self.assertEqual(answer["outcome"]["merged"], list(range(1, NODES + 1)))
+        written = json.loads(file.read_text())
+        self.assertEqual(written, answer["value"]["chrome"])
+        spans = [each for each in written["traceEvents"] if each["name"] == "broadcast"]
+        self.assertEqual(sorted(each["pid"] for each in spans), list(range(1, NODES + 1)))
+        whole = next(each for each in spans if each["pid"] == 2)
+        self.assertEqual((whole["ts"], whole["args"]), (0, {"error_us": 0}))
+        for each in spans:
+            self.assertLessEqual(each["ts"] + each["dur"], whole["dur"] + 0.001)
+            if each is not whole:
+                self.assertGreater(each["args"]["error_us"], 0)
+        lines = self.cluster.run("trace").stdout.decode().splitlines()
+        self.assertIn(f"{NODES} members over", lines[0])
+        self.assertEqual(sum("=" in line and "|" in line for line in lines[2:]), NODES)
+        self.assertEqual(lines[-1].split(), ["servers", "all", str(NODES), "executed"])
+        self.assertEqual(self.cluster.run("trace", "--chrome", "/nowhere/trace.json").returncode, 2)
+
     def test_tree(self):
         nodes = self.cluster.ask("tree", "--node", "2")["nodes"]
         self.assertEqual(sorted(nodes[0]["subtree"]), list(range(1, NODES + 1)))

@@ -21,6 +21,7 @@
 #include "scoll/collective/notice_head.hpp"
 #include "scoll/collective/outcome_builder.hpp"
 #include "scoll/collective/revocation.hpp"
+#include "scoll/collective/trace/record.hpp"
 #include "scoll/tree/spec.hpp"
 #include "transport/wire/wire.hpp"
 
@@ -139,17 +140,34 @@ inline void end_input(std::span<const std::byte> bytes) {
   require(read.by == notice->by && (notice->by == 0 || read.reason == notice->reason));
 }
 
+/// A trace that decodes names no member twice, each after its parent, and its records encode as they came.
+inline void trace_input(std::span<const std::byte> bytes) {
+  static const auto tree = scoll::any_tree::resolve(scoll::knomial{2}, 40).value();
+  const auto block = scoll::detail::read_block(bytes, tree, 40, 8);
+  if (!block) return;
+  require(block->ends.size() + block->dropped <= tree.subtree_nodes(40, 8));
+  std::vector<std::byte> again(block->records.size());
+  scoll::wire::writer out(again);
+  scoll::wire::reader in(block->records);
+  for (scoll::detail::trace_record r; in.remaining() != 0;) {
+    require(scoll::detail::take_record(in, r));
+    scoll::detail::put_record(out, r);
+  }
+  require(out.ok() && std::ranges::equal(again, block->records));
+}
+
 inline void collective_input(std::span<const std::uint8_t> data) {
   if (data.empty()) return;
   const auto bytes = std::as_bytes(data.subspan(1));
-  switch (data[0] % 7) {
+  switch (data[0] % 8) {
     case 0: return membership_input(bytes);
     case 1: return account_input(bytes);
     case 2: return head_input(bytes);
     case 3: return creation_input(bytes);
     case 4: return agreement_input(bytes);
     case 5: return counters_input(bytes);
-    default: return end_input(bytes);
+    case 6: return end_input(bytes);
+    default: return trace_input(bytes);
   }
 }
 

@@ -156,6 +156,9 @@ std::string_view to_string(mark m) noexcept {
     case quorum_failed: return "quorum failed";
     case late_executed: return "late executed";
     case stragglers_stopped: return "stragglers stopped";
+    case traced: return "traced";
+    case trace_silent: return "trace silent";
+    case trace_shortened: return "trace shortened";
     case bulk_striped: return "bulk striped";
     case memory_moved: return "memory moved";
     case landing_cut: return "landing cut";

@@ -165,8 +165,11 @@ enum class mark : std::uint8_t {
   quorum_failed,           ///< a quorum could not be reached any more
   late_executed,           ///< a member executed that was pending when a quorum was merged
   stragglers_stopped,      ///< pending members were told to stop
+  traced,                  ///< a trace shows a member below another one than the root
+  trace_silent,            ///< a trace shows a member that did not answer
+  trace_shortened,         ///< a clock was so much faster that work did not fit its exchange
 };
-inline constexpr std::size_t marks = static_cast<std::size_t>(mark::stragglers_stopped) + 1;
+inline constexpr std::size_t marks = static_cast<std::size_t>(mark::trace_shortened) + 1;
 /// True for what happens only where some hosts are clients: in the workload `ship`.
 constexpr bool is_of_clients(mark m) noexcept {
   return m >= mark::client_served && m <= mark::client_broadcast;
@@ -178,7 +181,7 @@ constexpr bool is_of_rails(mark m) noexcept {
 
 /// True for what happens only in the workload `failures`.
 constexpr bool is_of_failures(mark m) noexcept {
-  return m >= mark::failed_fast && m <= mark::stragglers_stopped;
+  return m >= mark::failed_fast && m <= mark::trace_shortened;
 }
 
 /// True for what happens only in the workload `verbs`.

@@ -28,6 +28,7 @@ struct arguments {
   std::uint64_t max_mib = 65'536;
   bool all = false;
   std::string form;
+  std::string chrome;  // the file for a trace viewer
   std::string folder;
   new_cluster made;
   std::uint64_t slots = 50'000;

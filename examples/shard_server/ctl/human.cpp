@@ -147,6 +147,10 @@ void print_named_groups(const json& groups) {
   }
 }
 
+void print_trace(const json& value) {
+  fmt::print("{}", value.value("text", ""));
+}
+
 void print_members(const json& value) {
   for (const auto& [key, member] : value.items()) {
     const bool size = key == "bytes" || key == "size";
@@ -170,6 +174,7 @@ void print_value(const std::string& command, const json& value) {
       {"top", print_top},
       {"ingest", print_ingest},
       {"install", print_install},
+      {"trace", print_trace},
       {"plan", print_plan},
       {"layout", print_layout},
       {"pool", print_pool},

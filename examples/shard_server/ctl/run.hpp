@@ -18,6 +18,8 @@ int install(const arguments& args);
 int put(const arguments& args);
 int get(const arguments& args);
 int tree(const arguments& args);
+/// Shows the course of a question to all servers, and writes it for a trace viewer if there is a file for that.
+int trace(const arguments& args);
 /// Asks one server, or all at once, to stop, and waits until their processes have closed everything.
 int stop(const arguments& args);
 int init(const arguments& args);

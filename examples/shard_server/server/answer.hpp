@@ -5,6 +5,7 @@
 
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/outcome.hpp"
+#include "scoll/collective/trace.hpp"
 #include "scoll/coro/result.hpp"
 
 namespace shard {
@@ -21,6 +22,7 @@ struct answer_account {
   scoll::outcome outcome;
   scoll::membership_ptr members;  ///< the members that the ranks of `outcome` refer to
   std::vector<absent_node> absent;
+  scoll::collective_trace trace;  ///< empty if the question was asked without
 };
 
 template <class Reply>

@@ -19,6 +19,7 @@ scoll::task<answer<typename S::reply>> ask_group(scoll::group<S> group, typename
   done.account.ended = result.status();
   done.account.outcome = result.outcome();
   done.account.members = group.shared_members();
+  done.account.trace = result.trace();
   if (result.has_value()) done.value = std::move(*result);
   co_return done;
 }

@@ -33,6 +33,7 @@ struct ask_options {
   scoll::time_limit deadline;  ///< for the whole question, including groups and retries
   scoll::stop_token stop;
   bool living = false;  ///< ask only members that are alive
+  bool trace = false;   ///< have the answer tell what happened when
 };
 
 /// The services whose group is not worth a message of its own. A person asks for the largest objects when a
@@ -60,7 +61,7 @@ class collectives {
     for (bool again = true;; again = false) {
       const auto group = co_await kept.get(self_, all_, creation_of<S>(until));
       if (!group) co_return co_await nobody_asked<S>(group.error(), options.stop);
-      auto answered = co_await ask_group<S>(*group, request, within(until, options.stop));
+      auto answered = co_await ask_group<S>(*group, request, within(until, options));
       if (answered.account.ended.error() == scoll::errc::revoked) {
         kept.let_go(self_, *group);
         if (!again || !was_revoked_before(answered.account)) co_return answered;
@@ -104,10 +105,11 @@ class collectives {
  private:
   static constexpr scoll::nanoseconds roll_call_limit = std::chrono::seconds(3);
 
-  static scoll::bcast_options within(scoll::deadline until, scoll::stop_token stop) {
+  static scoll::bcast_options within(scoll::deadline until, const ask_options& asked) {
     scoll::bcast_options options;
     options.deadline = until;
-    options.stop = stop;
+    options.stop = asked.stop;
+    options.trace = asked.trace;
     return options;
   }
 
@@ -119,7 +121,7 @@ class collectives {
     const scoll::deadline until = options.deadline.from(scoll::executor::current().now());
     auto& kept = std::get<kept_group<S>>(groups_);
     if (const scoll::group<S> held = kept.held(); held.valid()) {
-      auto answered = co_await ask_group<S>(held.alive(), request, within(until, options.stop));
+      auto answered = co_await ask_group<S>(held.alive(), request, within(until, options));
       answered.account.absent = absent_from(answered.account);
       const bool stale =
           knows_a_stale_group(answered.account.outcome) || was_revoked_before(answered.account);
@@ -130,7 +132,7 @@ class collectives {
     const std::vector<scoll::target> present = without(absent);
     const auto group = co_await self_.create_group<S>(present, creation(until));
     if (!group) co_return co_await nobody_asked<S>(group.error(), options.stop);
-    auto answered = co_await ask_group<S>(*group, request, within(until, options.stop));
+    auto answered = co_await ask_group<S>(*group, request, within(until, options));
     const scoll::status told = co_await self_.destroy(*group);
     told.ignore();
     answered.account.absent = std::move(absent);

@@ -62,8 +62,9 @@ scoll::task<json> commands::run(control_connection& client, const command& c, sc
     stop_wanted_.set();
     co_return failure(scoll::error());
   }
-  for (const std::string_view known : {"df", "top", "find", "scrub", "ingest", "install", "put", "get",
-                                       "where", "plan", "layout", "pool", "maintenance", "leader", "revoke"})
+  for (const std::string_view known :
+       {"df", "top", "find", "scrub", "ingest", "install", "put", "get", "where", "plan", "trace", "layout",
+        "pool", "maintenance", "leader", "revoke"})
     if (c.name == known) co_return co_await run_with_others(client, c, stop);
   co_return failure(make_error(errc::invalid_argument, "there is no command '{}'", c.name));
 }
@@ -87,6 +88,7 @@ scoll::task<json> commands::run_active(control_connection& client, const command
   if (c.name == "df") co_return co_await ask<df>(df::request{}, c, stop);
   if (c.name == "top") co_return co_await ask<top>(top::request{}, c, stop);
   if (c.name == "plan") co_return co_await plan(c);
+  if (c.name == "trace") co_return co_await trace(c, stop);
   if (c.name == "find") co_return co_await find_names(c, stop);
   if (c.name == "scrub") co_return co_await scrub_all(client, c, stop);
   if (c.name == "ingest") co_return co_await ingest_folder(client, c, stop);
@@ -213,6 +215,24 @@ scoll::task<json> commands::plan(const command& c) {
   all["value"] = to_json(*chosen);
   all["value"]["groups_have"] = to_string(collectives_.tree().value_or(config_.tree));
   all["root"] = self_.id();
+  co_return all;
+}
+
+/// Asks a question whose answer is short, and tells its course in place of the answer.
+scoll::task<json> commands::trace(const command& c, scoll::stop_token stop) {
+  ask_options options;
+  options.deadline = c.until;
+  options.living = c.living;
+  options.stop = stop;
+  options.trace = true;
+  const df::request request;
+  const auto answered = co_await collectives_.ask<df>(request, options);
+  const scoll::collective_trace& course = answered.account.trace;
+  json all = to_json(answered.account);
+  all["root"] = self_.id();
+  if (course.empty()) co_return all;
+  all["value"]["text"] = to_text(course);
+  all["value"]["chrome"] = json::parse(to_chrome_json(course));
   co_return all;
 }
 

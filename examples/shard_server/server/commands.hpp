@@ -59,6 +59,7 @@ class commands {
   scoll::task<json> install_file(control_connection& client, const command& c, scoll::stop_token stop);
   scoll::task<json> move_object(control_connection& client, const command& c, scoll::stop_token stop);
   scoll::task<json> plan(const command& c);
+  scoll::task<json> trace(const command& c, scoll::stop_token stop);
   json status();
   json members() const;
   std::uint64_t new_run();

@@ -11,6 +11,7 @@
 #include "scoll/collective/options.hpp"
 #include "scoll/collective/outcome.hpp"
 #include "scoll/collective/service.hpp"
+#include "scoll/collective/trace.hpp"
 #include "scoll/coro/task.hpp"
 #include "scoll/detail/broadcast.hpp"
 #include "scoll/detail/rest_of_broadcast.hpp"
@@ -30,11 +31,13 @@ class bcast_result : public detail::status_and_value<Reply> {
  public:
   bcast_result(scoll::status s, std::optional<Reply> value, scoll::outcome o,
                std::optional<bulk_report> bulk = {},
-               std::shared_ptr<detail::rest_of_broadcast> rest = nullptr)
+               std::shared_ptr<detail::rest_of_broadcast> rest = nullptr,
+               std::shared_ptr<const collective_trace> trace = nullptr)
       : detail::status_and_value<Reply>(s, std::move(value)),
         outcome_(std::move(o)),
         bulk_(bulk),
-        rest_(std::move(rest)) {}
+        rest_(std::move(rest)),
+        trace_(std::move(trace)) {}
 
   const scoll::outcome& outcome() const noexcept { return outcome_; }
   /// Waits until every member is settled: `co_await r.rest()` gives the final outcome. The value stays as it
@@ -46,11 +49,21 @@ class bcast_result : public detail::status_and_value<Reply> {
   /// The plan of the broadcast's bulk data, and its predicted and real time. Nothing if there was no bulk
   /// data, or if the broadcast was refused before anything was sent.
   const std::optional<bulk_report>& bulk() const noexcept { return bulk_; }
+  /// The times at which members did what, as far as their answers have come; empty without
+  /// `bcast_options::trace`, and for a broadcast that was refused. After `rest` it holds what has come since.
+  /// It lives as long as this object. Thread: the node's, until the broadcast has ended.
+  const collective_trace& trace() const noexcept { return trace_ != nullptr ? *trace_ : no_trace(); }
 
  private:
+  static const collective_trace& no_trace() noexcept {
+    static const collective_trace none;
+    return none;
+  }
+
   scoll::outcome outcome_;
   std::optional<bulk_report> bulk_;
   std::shared_ptr<detail::rest_of_broadcast> rest_;
+  std::shared_ptr<const collective_trace> trace_;
 };
 
 /// Awaits one broadcast. The request was encoded when the awaiter was made, so the awaiter refers to nothing
@@ -69,7 +82,8 @@ class [[nodiscard]] bcast_awaiter {
     std::optional<reply> value;
     if (auto* merged = static_cast<reply*>(broadcast_.value())) value.emplace(std::move(*merged));
     const std::optional<bulk_report> bulk = broadcast_.bulk();
-    return {broadcast_.result_status(), std::move(value), broadcast_.take_outcome(), bulk, broadcast_.rest()};
+    return {broadcast_.result_status(), std::move(value),  broadcast_.take_outcome(), bulk,
+            broadcast_.rest(),          broadcast_.trace()};
   }
 
  private:

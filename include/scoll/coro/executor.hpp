@@ -43,6 +43,9 @@ class executor {
   /// within one turn are equal.
   virtual time_point now() const noexcept = 0;
 
+  /// The time at this very moment, which also passes within a turn. It costs a reading of the clock.
+  virtual time_point exact_now() const noexcept { return now(); }
+
   /// Runs `node` on this executor's thread; may be called from any thread. The work may destroy this
   /// executor: the destructor waits for calls of `post` that have not returned.
   virtual void post(posted_node& node) noexcept = 0;

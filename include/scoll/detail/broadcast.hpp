@@ -8,6 +8,7 @@
 #include "scoll/collective/bulk_data.hpp"
 #include "scoll/collective/options.hpp"
 #include "scoll/collective/outcome.hpp"
+#include "scoll/collective/trace.hpp"
 #include "scoll/coro/ready_node.hpp"
 #include "scoll/coro/result.hpp"
 #include "scoll/coro/task.hpp"
@@ -44,6 +45,8 @@ class broadcast {
   outcome take_outcome();
   /// What becomes of it after its result has been given out; null if its result is given at its end.
   std::shared_ptr<rest_of_broadcast> rest() const;
+  /// Its course; null if it is not traced.
+  std::shared_ptr<const collective_trace> trace() const;
   /// Its bulk data, as `bcast_result::bulk` says.
   std::optional<bulk_report> bulk() const;
 

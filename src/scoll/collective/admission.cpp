@@ -65,7 +65,7 @@ error engine::admit(const admission_request& request, const collective_head& hea
   if (head.kind > static_cast<std::uint8_t>(collective_kind::bulk)) {
     return make_error(errc::malformed, "there is no collective request of kind {}", head.kind);
   }
-  const bool of_broadcasts = head.answers_in_parts();
+  const bool of_broadcasts = head.answers_in_parts() || head.is_traced();
   if ((head.flags & ~collective_head::known_flags) != 0 ||
       (of_broadcasts && kind != collective_kind::broadcast))
     return make_error(errc::malformed, "a collective request with flags {:#06x}", head.flags);

@@ -89,6 +89,10 @@ std::shared_ptr<rest_of_broadcast> broadcast::rest() const {
   return made() ? begun_.op->rest() : nullptr;
 }
 
+std::shared_ptr<const collective_trace> broadcast::trace() const {
+  return made() ? begun_.op->trace() : nullptr;
+}
+
 std::optional<bulk_report> broadcast::bulk() const {
   return made() ? begun_.op->bulk() : std::nullopt;
 }

@@ -63,6 +63,8 @@ struct collective_head {
   static constexpr std::uint16_t tell_losses = 64;
   /// Members are told of as soon as they are settled, in parts of the reply, and their values with them.
   static constexpr std::uint16_t tell_all = 128;
+  /// Answers have the stamps of the members for a trace.
+  static constexpr std::uint16_t trace = 256;
   /// A `bulk_head` follows this head.
   static constexpr std::uint16_t bulk_follows = 1024;
   /// In a request for bulk data: the sender takes none.
@@ -71,13 +73,14 @@ struct collective_head {
   static constexpr std::uint16_t caller_follows = 4096;
   /// The flags that this version knows; a request with any other one is malformed.
   static constexpr std::uint16_t known_flags = living | same_view | last | creation_rides |
-                                               creation_is_descriptor | tell_losses | tell_all |
+                                               creation_is_descriptor | tell_losses | tell_all | trace |
                                                bulk_follows | declines_bulk | caller_follows;
 
   /// The size of what lies in front of the request in the payload.
   std::size_t bytes_before_request() const noexcept { return std::size_t{creation_bytes} + subset_bytes; }
   /// True if members may answer in parts.
   bool answers_in_parts() const noexcept { return (flags & (tell_losses | tell_all)) != 0; }
+  bool is_traced() const noexcept { return (flags & trace) != 0; }
   bool is_broadcast() const noexcept {
     return static_cast<collective_kind>(kind) == collective_kind::broadcast;
   }
@@ -112,7 +115,7 @@ struct collective_reply_head {
   std::uint32_t dissenters = 0;
   /// The rank of one of them.
   std::uint32_t dissenter = 0;
-  /// The size of the trace behind the account; 0: there is none.
+  /// The size of the trace at the end of the payload; 0: there is none.
   std::uint32_t trace_bytes = 0;
 };
 

@@ -214,6 +214,7 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   if (options.last) op->subject_.head.flags |= collective_head::last;
   if (!options.until.is_everyone()) op->subject_.head.flags |= collective_head::tell_all;
   if (options.on_failure == fail_fast) op->subject_.head.flags |= collective_head::tell_losses;
+  if (options.trace) op->subject_.head.flags |= collective_head::trace;
   op->bind(to.group, to.subset, service, *resolved, 0);
   status ready;
   if (!options.until.is_everyone()) {

@@ -15,6 +15,9 @@ inline constexpr std::size_t max_values_per_reply = 4096;
 /// The most bytes of a part of a reply that tells of losses alone, and the least that are set aside for a part.
 inline constexpr std::size_t max_part_bytes = 4096;
 
+/// The most bytes of the trace in one reply. It takes what the account and the values leave of their room.
+inline constexpr std::size_t trace_limit = 8192;
+
 /// The longest processing bound, in nanoseconds, that a child can ask for. It keeps a peer from making this
 /// node wait for ever.
 inline constexpr std::uint64_t longest_extension_ns = 24ULL * 3600 * 1'000'000'000;

@@ -38,6 +38,10 @@ void slot_reactor::end_threads() noexcept {
   while (posting_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
 }
 
+time_point slot_reactor::exact_now() const noexcept {
+  return read_clock();
+}
+
 void slot_reactor::read_time() noexcept {
   now_ = read_clock();
 }

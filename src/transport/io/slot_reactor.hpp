@@ -20,6 +20,7 @@ namespace scoll::transport {
 class slot_reactor : public reactor {
  public:
   time_point now() const noexcept override { return now_; }
+  time_point exact_now() const noexcept override;
   void post(posted_node& node) noexcept override;
 
   void accept_multishot(int fd, io_completion& done) noexcept override;

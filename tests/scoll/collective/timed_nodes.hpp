@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "scoll/coro/sync_wait.hpp"
 #include "scoll/node.hpp"
@@ -18,8 +19,12 @@ namespace scoll::test {
 /// `network` may be given its wires before `boot`.
 class timed_nodes {
  public:
-  timed_nodes(std::uint64_t seed, std::uint32_t size, std::size_t chunk_bytes)
-      : world(seed, size, false), network(world, chunk_bytes), size_(size) {}
+  /// Without `clocks`, all hosts have the same one.
+  timed_nodes(std::uint64_t seed, std::uint32_t size, std::size_t chunk_bytes,
+              std::vector<testing::sim_clock> clocks = {})
+      : world(seed, size, false), network(world, chunk_bytes), clocks_(std::move(clocks)), size_(size) {
+    clocks_.resize(size);
+  }
   ~timed_nodes() {
     for (station& s : stations_) run(s, s.self->shutdown(std::chrono::seconds(2))).ignore();
     for (station& s : stations_) s.home.enter([&] { s.self.reset(); });
@@ -31,7 +36,7 @@ class timed_nodes {
   template <class Serve>
   void boot(Serve serve) {
     for (std::uint32_t i = 0; i < size_; ++i) {
-      station& s = stations_.emplace_back(world, network, i);
+      station& s = stations_.emplace_back(world, network, i, clocks_[i]);
       s.home.enter([&] {
         node_options options;
         options.id = i + 1;
@@ -59,8 +64,9 @@ class timed_nodes {
 
  private:
   struct station {
-    station(testing::sim_world& world, testing::sim_network& network, std::uint32_t host)
-        : home(world, host, {}), rail(network, home) {}
+    station(testing::sim_world& world, testing::sim_network& network, std::uint32_t host,
+            testing::sim_clock clock)
+        : home(world, host, clock), rail(network, home) {}
     testing::sim_executor home;
     testing::sim_rail rail;
     std::unique_ptr<node> self;
@@ -75,6 +81,7 @@ class timed_nodes {
     return started.take();
   }
 
+  std::vector<testing::sim_clock> clocks_;
   std::uint32_t size_;
   std::deque<station> stations_;
 };

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 
 #include "scoll/collective/bcast.hpp"
 #include "scoll/collective/engine.hpp"
@@ -97,8 +98,10 @@ bcast_options cluster::options_of(const events::bcast& e, const events::manner& 
   if (m.dead != dead_choice::by_default)
     options.dead = m.dead == dead_choice::refuse ? dead_members::refuse : dead_members::try_others;
   options.same_view = m.to == audience::same_view;
-  if (const auto policy = terms_.policies.find(e.number); policy != terms_.policies.end())
+  if (const auto policy = terms_.policies.find(e.number); policy != terms_.policies.end()) {
     options.on_failure = policy->second.fail_fast ? fail_fast : degrade;
+    options.trace = policy->second.traced;
+  }
   options.last = terms_.lasts.contains(e.number) && !b.group->adopted;
   freights_.load(e.number, options);
   return options;
@@ -197,8 +200,13 @@ task<void> cluster::run_broadcast_of(life& root, group_record& g, broadcast_reco
     g.asked = world_.now();
   }
   finish(root, b, r, start);
-  if (!b.has_condition()) co_return;
+  for (const testing::sim_clock& clock : clocks_)
+    b.most_drift_ppm = std::max(b.most_drift_ppm, std::abs(clock.drift_ppm));
+  b.trace = r.trace();
+  if (!b.has_condition()) co_return note_trace(b, seen_);
   b.rest = co_await r.rest();
+  b.trace = r.trace();
+  note_trace(b, seen_);
   b.rest_done = true;
   b.rest_ended = world_.now();
   note_rest(b, seen_);

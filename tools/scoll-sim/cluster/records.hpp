@@ -8,6 +8,7 @@
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/options.hpp"
 #include "scoll/collective/outcome.hpp"
+#include "scoll/collective/trace.hpp"
 #include "scoll/coro/stop.hpp"
 #include "scoll/tree/any_tree.hpp"
 #include "tools/scoll-sim/cluster/job.hpp"
@@ -137,6 +138,9 @@ struct broadcast_record {
   nanoseconds rest_ended{0};
   outcome rest;
   bool value_changed = false;  ///< the value that was given out, by the end of the rest
+  // With a trace:
+  collective_trace trace;           ///< at the end
+  std::int64_t most_drift_ppm = 0;  ///< of the clocks of all hosts
 
   /// True if it ended because a member failed.
   bool failed_fast() const noexcept { return options.on_failure == fail_fast && !outcome_status; }

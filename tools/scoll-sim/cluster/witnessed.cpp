@@ -141,6 +141,19 @@ void note_rest(const broadcast_record& b, coverage& seen) {
   seen.saw(mark::stragglers_stopped, stopped);
 }
 
+/// A traced broadcast has ended, and so has its rest.
+void note_trace(const broadcast_record& b, coverage& seen) {
+  for (const trace_span& s : b.trace.spans()) {
+    seen.saw(mark::traced, s.level > 1);
+    for (const trace_link& to : s.children) {
+      const trace_span* const child = b.trace.find(to.rank);
+      seen.saw(mark::trace_silent, !to.answered);
+      const bool fills = child != nullptr && child->arrived == to.sent && child->answered == *to.answered;
+      seen.saw(mark::trace_shortened, fills && child->error > s.error);
+    }
+  }
+}
+
 void note_witnessed(const broadcast_record& b, const freights::freight* load, coverage& seen) {
   note_groups(b, seen);
   note_refusals(b, seen);

@@ -4,12 +4,12 @@
 namespace scoll::sim {
 
 /// In half of the broadcasts some members are done at once, and some of them fail, while the others work for
-/// long. Half of them end with a quorum.
+/// long. Half of them end with a quorum, and half of them are traced.
 void draw_policies(draft& d) {
   if (d.options().work != workload::failures) return;
   for (const drawn_broadcast& b : d.broadcasts) {
     draws random = d.stream("policy", b.number);
-    events::policy chosen{b.number, random.chance(2, 3), d.half(random), as_us(0), 0, false, false};
+    events::policy chosen{b.number, random.chance(2, 3), d.half(random), as_us(0), 0, false, false, false};
     const std::uint64_t lingers = random.magnitude(20'000, 1'500'000);
     const number_set failing = d.half(random) & d.half(random) & chosen.hasty;
     if (random.chance(1, 2)) chosen.lingers = as_us(lingers);
@@ -21,6 +21,7 @@ void draw_policies(draft& d) {
     }
     chosen.sets = condition.chance(1, 3);
     chosen.aborts = condition.chance(1, 3);
+    chosen.traced = d.stream("trace", b.number).chance(1, 2);
     if (random.chance(1, 2)) d.add(nanoseconds(0), events::hooks{b.number, {}, failing, {}, {}});
     d.add(nanoseconds(0), chosen);
   }

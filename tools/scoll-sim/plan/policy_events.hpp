@@ -19,6 +19,7 @@ struct policy {
   std::uint32_t share = 0;               ///< the percentage of its members that a quorum needs; 0: everyone
   bool sets = false;    ///< it needs that of those with even ranks, and of those with odd ones
   bool aborts = false;  ///< the others are told to stop then
+  bool traced = false;
 };
 
 }  // namespace scoll::sim::events

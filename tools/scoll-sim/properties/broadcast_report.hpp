@@ -37,5 +37,7 @@ inline bool is_revoked(const broadcast_record& b) {
 void check_broadcast_times(const broadcast_record& b, const cluster& c, violations& found);
 /// What it chose to do about members that fail.
 void check_policies(const broadcast_record& b, const cluster& c, violations& found);
+/// What its trace says.
+void check_trace(const broadcast_record& b, violations& found);
 
 }  // namespace scoll::sim

@@ -316,6 +316,7 @@ void the_last_comes_last(const broadcast_record& b, violations& found) {
 void check_result(const broadcast_record& b, const cluster& c, violations& found) {
   check_broadcast_times(b, c, found);
   check_policies(b, c, found);
+  check_trace(b, found);
   executed_did(b, found);
   not_reached_did_not(b, found);
   a_reboot_ends_nothing_unsent(b, found);

@@ -4,6 +4,7 @@
 
 #include "scoll/collective/operation/bulk.hpp"
 #include "scoll/collective/operation/operation.hpp"
+#include "scoll/collective/operation/trace.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/session.hpp"
@@ -93,6 +94,7 @@ void operation::answer() {
   stage_ = stage::answered;
   user_stop_.disconnect();
   if (stop_) stop_->request_stop();
+  if (own_.trace != nullptr) own_.trace->answered();
   result_.clean = all_clean();
   if (!result_.clean) {
     for (child& c : children_.all()) {
@@ -133,6 +135,7 @@ void operation::answer_root() {
   engine_->statistics_.clean += result_.clean;
   if (group.last == counter && subject_.head.ends_group())
     engine_->end_after_last(subject_.group, final_outcome());
+  if (own_.trace != nullptr) own_.trace->complete(subject_);
   if (root_.condition != nullptr) root_.condition->end(final_outcome());
   wake_caller();
 }
@@ -153,6 +156,10 @@ std::shared_ptr<rest_of_broadcast> operation::rest() const {
   return root_.condition != nullptr ? root_.condition->rest() : nullptr;
 }
 
+std::shared_ptr<const collective_trace> operation::trace() const {
+  return own_.trace != nullptr ? own_.trace->tell(subject_) : nullptr;
+}
+
 void operation::answer_parent() {
   if (!open()) return;
   if (!ending_.answer_awaited ||
@@ -161,7 +168,10 @@ void operation::answer_parent() {
   transport::message& m = engine_->endpoint_.acquire_message();
   bool filled = fill_answer(m);
   if (!filled) filled = fill_answer(m);  // again, without the value that did not fit
-  if (filled) return reply(m);
+  if (filled) {
+    engine_->statistics_.clean += result_.clean;
+    return reply(m);
+  }
   // Not even the account finds a buffer. The parent's timeout will account for this subtree.
   engine_->endpoint_.release_message(m);
   drop();
@@ -170,12 +180,13 @@ void operation::answer_parent() {
 /// Puts the answer into `m`. Returns false if the value had to be given up because there was no room; the
 /// caller then calls it once more.
 bool operation::fill_answer(transport::message& m) {
-  const bool small = result_.clean && values_.opaque.empty() &&
+  const bool small = result_.clean && values_.opaque.empty() && own_.trace == nullptr &&
                      value_length_bytes + table().reply_capacity <= transport::message::inline_payload_bytes;
   const std::span<std::byte> into = small ? m.payload_space() : engine_->pools_->scratch();
   collective_reply_head head;
   const std::size_t size = encode_answer(into, head);
   if (size == not_encoded) return false;
+  if (own_.trace != nullptr && put_traced(m, head, size)) return true;
   m.set_head_bytes(*wire::encode_to(m.head_space(), head));
   const auto bytes = std::span<const std::byte>(into).first(size);
   if (small) {
@@ -184,8 +195,19 @@ bool operation::fill_answer(transport::message& m) {
     give_up_value(engine_->wire().no_payload_left("the reply"));
     return false;
   }
-  engine_->statistics_.clean += result_.clean;
   return true;
+}
+
+/// Likewise, with the trace behind the values. Returns false if there is no buffer for it; then the answer leaves
+/// without a trace.
+bool operation::put_traced(transport::message& m, collective_reply_head head, std::size_t size) {
+  const std::span<std::byte> into = scratch();
+  const std::size_t room = std::min<std::size_t>(reply_limit_, into.size());
+  const std::size_t traced =
+      own_.trace->encode(subject_.relative, into.subspan(size, room - std::min(room, size)));
+  head.trace_bytes = static_cast<std::uint32_t>(traced);
+  m.set_head_bytes(*wire::encode_to(m.head_space(), head));
+  return put_reply(m, into.first(size + traced));
 }
 
 /// Copies the payload of a reply, or of a part, into `m`. False if there is no buffer for it.

@@ -5,6 +5,7 @@
 
 #include "scoll/collective/admission_request.hpp"
 #include "scoll/collective/bulks.hpp"
+#include "scoll/collective/operation/trace.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/session.hpp"
 
@@ -184,6 +185,8 @@ void operation::reset() noexcept {
 /// Starts the operation in a later step. An operation with nothing to wait for needs no coroutine.
 void operation::launch() {
   stage_ = stage::running;
+  if (subject_.head.is_traced())
+    own_.trace = std::make_unique<operation_trace>(engine_->executor_, children_.size());
   if (needs_no_coroutine()) return engine_->executor_.schedule(run_);
   engine_->scope_->spawn(run());
 }
@@ -251,6 +254,7 @@ void operation::end() {
 task<void> operation::run_hook(hook_call work, hook_set::state& state) {
   status ended = co_await std::move(work);
   hooks_.end(state, ended);
+  if (own_.trace != nullptr && &state == &executed()) own_.trace->ended();
   progress_.set();
 }
 

@@ -15,7 +15,6 @@
 #include "scoll/collective/engine.hpp"
 #include "scoll/collective/operation/child.hpp"
 #include "scoll/collective/operation/condition.hpp"
-#include "scoll/collective/operation/end_cause.hpp"
 #include "scoll/collective/operation/hooks.hpp"
 #include "scoll/collective/operation/parts.hpp"
 #include "scoll/collective/operation/reply_parts.hpp"
@@ -25,6 +24,7 @@
 #include "scoll/collective/options.hpp"
 #include "scoll/collective/outcome_builder.hpp"
 #include "scoll/collective/parent_request.hpp"
+#include "scoll/collective/trace.hpp"
 #include "scoll/coro/event.hpp"
 #include "scoll/coro/executor.hpp"
 #include "scoll/coro/gate.hpp"
@@ -54,9 +54,7 @@ struct bulk_head;
 /// ```
 ///
 /// The answer leaves when its time is over even if hooks still run. The operation then stays, and is counted,
-/// until they have returned.
-///
-/// Each source holds one step, and says which.
+/// until they have returned. Each source holds one step, and says which.
 class operation final : public list_hook<>, public rooted_operation, public parent_request {
  public:
   operation();
@@ -71,6 +69,7 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   const status& result_status() const noexcept;
   void* value() noexcept { return values_.given() != nullptr ? values_.given() : values_.merged(); }
   std::shared_ptr<rest_of_broadcast> rest() const;
+  std::shared_ptr<const collective_trace> trace() const;
   /// Fires when the operation is to end early, before it has been started, too.
   stop_token early_end() noexcept { return stop_->token(); }
   /// The reason of an early end. Empty if there is none, and for an end by a deadline or by the caller.
@@ -226,6 +225,7 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void wake_caller();
   void answer_parent();
   bool fill_answer(transport::message& m);
+  bool put_traced(transport::message& m, collective_reply_head head, std::size_t size);
   bool put_reply(transport::message& m, std::span<const std::byte> bytes);
   std::size_t encode_answer(std::span<std::byte> into, collective_reply_head& head);
   std::size_t encode_account(std::span<std::byte> into);

@@ -17,6 +17,7 @@
 namespace scoll::detail {
 
 class broadcast_condition;
+class operation_trace;
 
 struct request_data {
   transport::buffer_view forwarded;
@@ -35,9 +36,10 @@ struct loaded_request {
 
 /// This node's own part, beside its children.
 struct own_part {
-  bool begun = false;    ///< `execute` was called
-  bool settled = false;  ///< its result is in the account
-  error closed;          ///< why it was asked to end, if it was
+  bool begun = false;                      ///< `execute` was called
+  bool settled = false;                    ///< its result is in the account
+  error closed;                            ///< why it was asked to end, if it was
+  std::unique_ptr<operation_trace> trace;  ///< null unless the root asks for a trace
 };
 
 struct operation_ending {
