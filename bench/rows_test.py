@@ -71,7 +71,7 @@ def check_rtt(program):
 
 
 def check_bcast(program):
-    rows = rows_of(program, "bcast", "--nodes", "4", "--size", "64", "--tree", "knomial:2", "--under-bulk")
+    rows = rows_of(program, "bcast", "--nodes", "4", "--size", "64", "--tree", "knomial:2", "--under-bulk", "--traced")
     found = subjects(rows, "bcast")
     ring = {"raw-tree-uring"} if rings_offered(program) else set()
     assert set(found) == {"scoll", "raw-tree", "raw-tree-epoll", "raw-tree-epoll (A/A)"} | ring, set(found)
@@ -84,6 +84,7 @@ def check_bcast(program):
     expect(subjects(rows, "bcast-many")["scoll"], ALWAYS | TREE | beside)
     expect(subjects(rows, "bcast-under-bulk")["scoll"], ALWAYS | TREE | beside | {"background_mib_per_s": float})
     assert subjects(rows, "bcast-under-bulk")["scoll"]["background_mib_per_s"] > 1, rows
+    expect(subjects(rows, "bcast-traced")["scoll"], ALWAYS | TREE | beside | RATIOS)
     chosen = subjects(rows_of(program, "bcast", "--nodes", "5", "--size", "64", "--tree", "auto"), "bcast")
     for row in chosen.values():
         assert row["tree_choice"] == "auto" and row["tree"] != "auto", row

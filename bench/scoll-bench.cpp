@@ -111,6 +111,7 @@ int measure(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::Range(1, 512));
   bcast->add_flag("--under-bulk", a.bcast.background, "also while bulk goes to all children of the root");
+  bcast->add_flag("--traced", a.bcast.traced, "also with a trace, which every member stamps");
   bcast->add_flag("--peers", a.bcast.peers, "beside Open MPI over TCP and a loop of gRPC calls, too");
   add_common(*bcast, a);
 

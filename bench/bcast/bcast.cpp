@@ -140,6 +140,12 @@ class one_case {
     beside.background = 1;
     return apart("bcast-under-bulk", beside, "in_flight", 1);
   }
+  /// Measures broadcasts with a trace.
+  row traced() {
+    order stamped;
+    stamped.stamped = 1;
+    return apart("bcast-traced", stamped, "in_flight", 1);
+  }
 
  private:
   static constexpr std::size_t epoll_at = 1;
@@ -244,8 +250,10 @@ rows run_case(const bench::options& common, const options& o, const setting& s,
   rows beside;
   for (const std::uint32_t n : o.in_flight) beside.push_back(it.at_once(n));
   if (o.background) beside.push_back(it.under_bulk());
+  if (o.traced) beside.push_back(it.traced());
   show_progress("");
-  if (!beside.empty()) print_table("scoll under load, against itself without", apart_columns(), beside);
+  if (!beside.empty())
+    print_table("scoll under load or with a trace, against itself without", apart_columns(), beside);
   all.insert(all.end(), beside.begin(), beside.end());
   return all;
 }

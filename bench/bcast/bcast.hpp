@@ -39,6 +39,7 @@ struct options {
   std::vector<std::uint32_t> in_flight{16};     ///< concurrent broadcasts, measured as well
   std::optional<scoll::tree_spec> pinned{};     ///< pinned by an administrator: "auto" takes this tree
   bool background = false;                      ///< also under bulk traffic that never ends
+  bool traced = false;                          ///< also with a trace
   bool peers = false;                           ///< also other libraries (kit/peers.hpp)
 };
 

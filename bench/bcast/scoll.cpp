@@ -122,10 +122,11 @@ class process {
     while (next_operation_ < o.operations) {
       const std::uint32_t i = next_operation_++;
       const std::int64_t began = now_ns();
-      const auto r = co_await scoll::bcast(g, request);
+      const auto r = co_await scoll::bcast(g, request, {.trace = o.stamped != 0});
       me_.note(i, began, now_ns());
       if (!r.ok()) me_.give_up(describe(r.outcome()));
       if (r->value != setting_.expected_sum()) me_.give_up("the sum is wrong");
+      if (o.stamped != 0 && r.trace().spans().size() != me_.count()) me_.give_up("the trace is not whole");
       if (o.trace != 0) me_.note_last_reached(i, began);
     }
   }

@@ -17,6 +17,7 @@ struct order {
   std::uint32_t in_flight = 1;   ///< number of concurrent operations
   std::uint32_t trace = 0;       ///< note when every process was reached, which costs time
   std::uint32_t background = 0;  ///< with bulk traffic at the same time
+  std::uint32_t stamped = 0;     ///< broadcasts with a trace
 };
 
 /// Measured processes end by themselves after this many seconds, even if their parent has forgotten them.

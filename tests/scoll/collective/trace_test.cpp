@@ -339,6 +339,75 @@ TEST_CASE("a trace is told when a broadcast fails fast, and when a quorum ends i
   }
 }
 
+namespace {
+
+/// Takes the bulk data of a broadcast into a place of its own.
+struct shelved {
+  static constexpr service_id id{0x0623};
+  struct request {};
+  struct reply {
+    sum<std::uint64_t> bytes;
+  };
+  std::shared_ptr<std::vector<std::vector<std::byte>>> places;
+
+  status prepare(request&, bcast_context& c) {
+    if (c.is_root()) return {};
+    auto& place = (*places)[c.rank()];
+    place.resize(c.bulk()->length);
+    return c.receive_bulk(place);
+  }
+  reply execute(const request&, bcast_context& c) { return {{(*places)[c.rank()].size()}}; }
+};
+
+/// A service of which nodes have two versions.
+template <std::uint16_t Version>
+struct renewed {
+  static constexpr service_id id{0x0624};
+  static constexpr std::uint16_t version = Version;
+  struct request {};
+  struct reply {
+    sum<std::uint32_t> members;
+  };
+  static reply execute(const request&, bcast_context&) { return {{1}}; }
+};
+
+}  // namespace
+
+TEST_CASE("a member with bulk data executes when they have come, and its trace says so", "[trace]") {
+  virtual_cluster c(6);
+  shelved service{std::make_shared<std::vector<std::vector<std::byte>>>(6)};
+  c.serve(service);
+  const auto g = c.make_group<shelved>(0, chain{});
+  const std::vector<std::byte> object(1'000'000);
+  bcast_options options = traced();
+  options.bulk = std::span(object);
+  const auto r = c.bcast(g, {}, options);
+  INFO(describe(r.outcome()));
+  REQUIRE(r.ok());
+  check_nested(r.trace());
+  REQUIRE(r.trace().spans().size() == 6);
+  for (const trace_span& s : r.trace().spans()) {
+    REQUIRE(s.begun);
+    CHECK((s.rank == 0 || *s.begun > *s.prepared));
+  }
+}
+
+TEST_CASE("a member of another version passes the stamps of those below it on", "[trace]") {
+  virtual_cluster c(4);
+  std::vector<service_handle> served;
+  for (const std::uint32_t i : {0U, 2U, 3U}) served.push_back(c[i].serve(renewed<2>{}).value());
+  served.push_back(c[1].serve(renewed<1>{}).value());
+  const auto g = c.make_group<renewed<2>>(0, chain{});
+  const auto r = c.bcast(g, {}, traced());
+  CHECK(r.outcome().state(1) == member_state::failed);
+  CHECK(r.outcome().merged().size() == 3);
+  check_nested(r.trace());
+  REQUIRE(r.trace().spans().size() == 4);
+  CHECK(r.trace().find(1)->prepared);
+  CHECK_FALSE(r.trace().find(1)->begun);
+  CHECK(r.trace().find(3)->ended);
+}
+
 // ---- what a member may send
 
 namespace {

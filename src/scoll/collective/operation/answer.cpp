@@ -94,7 +94,7 @@ void operation::answer() {
   stage_ = stage::answered;
   user_stop_.disconnect();
   if (stop_) stop_->request_stop();
-  if (own_.trace != nullptr) own_.trace->answered();
+  if (trace_ != nullptr) trace_->answered();
   result_.clean = all_clean();
   if (!result_.clean) {
     for (child& c : children_.all()) {
@@ -135,7 +135,7 @@ void operation::answer_root() {
   engine_->statistics_.clean += result_.clean;
   if (group.last == counter && subject_.head.ends_group())
     engine_->end_after_last(subject_.group, final_outcome());
-  if (own_.trace != nullptr) own_.trace->complete(subject_);
+  if (trace_ != nullptr) trace_->complete(subject_);
   if (root_.condition != nullptr) root_.condition->end(final_outcome());
   wake_caller();
 }
@@ -157,7 +157,7 @@ std::shared_ptr<rest_of_broadcast> operation::rest() const {
 }
 
 std::shared_ptr<const collective_trace> operation::trace() const {
-  return own_.trace != nullptr ? own_.trace->tell(subject_) : nullptr;
+  return trace_ != nullptr ? trace_->tell(subject_) : nullptr;
 }
 
 void operation::answer_parent() {
@@ -180,13 +180,13 @@ void operation::answer_parent() {
 /// Puts the answer into `m`. Returns false if the value had to be given up because there was no room; the
 /// caller then calls it once more.
 bool operation::fill_answer(transport::message& m) {
-  const bool small = result_.clean && values_.opaque.empty() && own_.trace == nullptr &&
+  const bool small = result_.clean && values_.opaque.empty() && trace_ == nullptr &&
                      value_length_bytes + table().reply_capacity <= transport::message::inline_payload_bytes;
   const std::span<std::byte> into = small ? m.payload_space() : engine_->pools_->scratch();
   collective_reply_head head;
   const std::size_t size = encode_answer(into, head);
   if (size == not_encoded) return false;
-  if (own_.trace != nullptr && put_traced(m, head, size)) return true;
+  if (trace_ != nullptr && put_traced(m, head, size)) return true;
   m.set_head_bytes(*wire::encode_to(m.head_space(), head));
   const auto bytes = std::span<const std::byte>(into).first(size);
   if (small) {
@@ -204,7 +204,7 @@ bool operation::put_traced(transport::message& m, collective_reply_head head, st
   const std::span<std::byte> into = scratch();
   const std::size_t room = std::min<std::size_t>(reply_limit_, into.size());
   const std::size_t traced =
-      own_.trace->encode(subject_.relative, into.subspan(size, room - std::min(room, size)));
+      trace_->encode(subject_.relative, into.subspan(size, room - std::min(room, size)));
   head.trace_bytes = static_cast<std::uint32_t>(traced);
   m.set_head_bytes(*wire::encode_to(m.head_space(), head));
   return put_reply(m, into.first(size + traced));

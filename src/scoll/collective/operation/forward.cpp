@@ -90,7 +90,7 @@ void operation::fail_before_forwarding(const error& why, phase where) {
 
 void operation::forward() {
   children_.unsettled = children_.size();
-  if (own_.trace != nullptr) own_.trace->prepared();
+  if (trace_ != nullptr) trace_->prepared();
   if (!children_.empty()) request_.checksum = wire::checksum(request_.forwarded.bytes);
   nanoseconds slowest{0};
   nanoseconds measured{0};
@@ -136,7 +136,7 @@ const transport::session* operation::send_to(child& c) {
     progress_.set();
     return session;
   }
-  if (own_.trace != nullptr) own_.trace->sent(children_.index_of(c));
+  if (trace_ != nullptr) trace_->sent(children_.index_of(c));
   c.at = child::stage::pending;
   c.lost = false;
   return session;
@@ -190,13 +190,13 @@ void operation::start_execute() {
   if (out_of_time()) return;
   if (own_.closed) return executed().finish(own_.closed);
   own_.begun = true;
-  if (own_.trace != nullptr) own_.trace->begun();
+  if (trace_ != nullptr) trace_->begun();
   ++engine_->statistics_.executed;
   void* const reply = values_.make_room_for_own();
   void* const instance = subject_.service->instance;
   if (table().execute.plain()) {
     executed().finish(table().execute(instance, values_.request(), reply, context_).take());
-    if (own_.trace != nullptr) own_.trace->ended();
+    if (trace_ != nullptr) trace_->ended();
     return;
   }
   spawn_hook(table().execute(instance, values_.request(), reply, context_), hook_kind::execute);

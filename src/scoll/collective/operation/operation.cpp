@@ -168,6 +168,7 @@ void operation::reset() noexcept {
     request_ = {};
   }
   loaded_.reset();
+  trace_.reset();
   hooks_.clear();
   caller_.reset();
   own_ = {};
@@ -185,8 +186,7 @@ void operation::reset() noexcept {
 /// Starts the operation in a later step. An operation with nothing to wait for needs no coroutine.
 void operation::launch() {
   stage_ = stage::running;
-  if (subject_.head.is_traced())
-    own_.trace = std::make_unique<operation_trace>(engine_->executor_, children_.size());
+  if (subject_.head.is_traced()) trace_ = operation_trace::begin(engine_->executor_, children_.size());
   if (needs_no_coroutine()) return engine_->executor_.schedule(run_);
   engine_->scope_->spawn(run());
 }
@@ -218,9 +218,15 @@ task<void> operation::run() {
     forwarding = prepare_now();
   }
   if (forwarding) {
+    const bool late = trace_ != nullptr && bulk_ == nullptr &&
+                      SCOLL_MUTANT(trace_reorders, "a traced member forwards only when it has executed");
+    if (late) {
+      start_execute();
+      co_await until(executed().done);
+    }
     forward();
     if (!children_.empty() && !table().short_execute) co_await forwards_left();
-    if (bulk_ == nullptr || subject_.is_relay()) start_execute();
+    if (!late && (bulk_ == nullptr || subject_.is_relay())) start_execute();
     co_await collect();
     if (bulk_ != nullptr && out_of_time()) bulk_->stop_landing();
     if (ending_.asked && !ending_.at_once) co_await abort_subtree();
@@ -254,7 +260,7 @@ void operation::end() {
 task<void> operation::run_hook(hook_call work, hook_set::state& state) {
   status ended = co_await std::move(work);
   hooks_.end(state, ended);
-  if (own_.trace != nullptr && &state == &executed()) own_.trace->ended();
+  if (trace_ != nullptr && &state == &executed()) trace_->ended();
   progress_.set();
 }
 

@@ -86,9 +86,8 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   void on_parent_cancelled(const transport::cancel_reason& said) noexcept override;
 
   /// Ends the operation early: no further step begins, and hooks are asked to end. The first cause and its
-  /// reason stand, and states that are written from then on carry that reason. A deadline, a revoke and the
-  /// death of the root end it at once. Otherwise the children are asked to report within a bounded time how
-  /// far they came.
+  /// reason stand, and states written from then on carry that reason. A deadline, a revoke and the root's death
+  /// end it at once. Otherwise the children are asked to report within a bounded time how far they came.
   void end_by(end_cause cause, const error& reason = {}) noexcept;
   /// Makes the answer leave by `at` at the latest.
   void expire_by(time_point at) noexcept;
@@ -276,7 +275,8 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   child_table children_;
   hook_set hooks_;
   own_part own_;
-  operation_bulk* bulk_ = nullptr;  // null without bulk data
+  operation_bulk* bulk_ = nullptr;                // null without bulk data
+  std::unique_ptr<class operation_trace> trace_;  // null unless the root asks for a trace
   std::optional<broadcast_caller> caller_;
   outcome_builder outcome_;
   operation_times times_;

@@ -17,7 +17,6 @@
 namespace scoll::detail {
 
 class broadcast_condition;
-class operation_trace;
 
 struct request_data {
   transport::buffer_view forwarded;
@@ -36,10 +35,9 @@ struct loaded_request {
 
 /// This node's own part, beside its children.
 struct own_part {
-  bool begun = false;                      ///< `execute` was called
-  bool settled = false;                    ///< its result is in the account
-  error closed;                            ///< why it was asked to end, if it was
-  std::unique_ptr<operation_trace> trace;  ///< null unless the root asks for a trace
+  bool begun = false;    ///< `execute` was called
+  bool settled = false;  ///< its result is in the account
+  error closed;          ///< why it was asked to end, if it was
 };
 
 struct operation_ending {

@@ -22,9 +22,8 @@ void operation::heard(child& c, transport::reply_event& event) noexcept {
   collective_reply_head head;
   if (event.outcome) {
     const auto decoded = wire::decode_from<collective_reply_head>(event.head);
-    const bool may_trace = event.final && own_.trace != nullptr;
     if (decoded && (decoded->flags & ~collective_reply_head::known_flags) == 0 &&
-        (decoded->trace_bytes == 0 || may_trace)) {
+        (decoded->trace_bytes == 0 || (event.final && trace_ != nullptr))) {
       head = *decoded;
     } else {
       event.outcome = error(errc::malformed, "the head of a reply does not decode");
@@ -41,8 +40,8 @@ void operation::heard(child& c, transport::reply_event& event) noexcept {
   }
   if (event.outcome && (head.flags & collective_reply_head::parts_follow) != 0)
     event.outcome = error(errc::malformed, "the last part of a reply says that more follow");
-  if (event.outcome && own_.trace != nullptr)
-    event.outcome = own_.trace->heard(subject_, c, children_.index_of(c), head, event.payload.bytes);
+  if (trace_ != nullptr && event.outcome)
+    event.outcome = trace_->heard(subject_, c, children_.index_of(c), head, event.payload.bytes);
   c.at = child::stage::arrived;
   c.reached = event.reached;
   c.refused = event.refused;

@@ -12,17 +12,21 @@ operation_trace::operation_trace(const executor& clock, std::size_t children)
   own_.children.resize(children);
 }
 
+std::unique_ptr<operation_trace> operation_trace::begin(const executor& clock, std::size_t children) {
+  return std::make_unique<operation_trace>(clock, children);
+}
+
 std::uint64_t operation_trace::now() const noexcept {
   return static_cast<std::uint64_t>((clock_.exact_now() - began_).count());
 }
 
 void operation_trace::prepared() noexcept {
-  own_.prepared = now();
+  own_.prepared = std::min(own_.prepared, now());
 }
 
 void operation_trace::begun() noexcept {
+  prepared();  // without children nothing has been passed on before
   own_.begun = now();
-  own_.prepared = std::min(own_.prepared, own_.begun);  // without children nothing is passed on before
 }
 
 void operation_trace::ended() noexcept {

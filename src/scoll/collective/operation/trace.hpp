@@ -19,8 +19,9 @@ namespace scoll::detail {
 /// come with the children's answers. Only an operation whose root asks for a trace has one.
 class operation_trace {
  public:
-  /// This member takes the request now.
   operation_trace(const executor& clock, std::size_t children);
+  /// This member takes the request now.
+  static std::unique_ptr<operation_trace> begin(const executor& clock, std::size_t children);
 
   void prepared() noexcept;
   void begun() noexcept;

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "scoll/coro/mutants.hpp"
+
 namespace scoll::detail {
 namespace {
 
@@ -20,7 +22,10 @@ class placed_clock {
       : took_(took) {
     const auto between = static_cast<std::uint64_t>((answered - sent).count());
     room_ = std::min(took, between);
-    const std::uint64_t way = (between - room_) / 2;
+    const std::uint64_t way =
+        SCOLL_MUTANT(trace_placed_when_sent, "a trace places a child at the time of its request")
+            ? 0
+            : (between - room_) / 2;
     at_ = sent + nanoseconds(static_cast<std::int64_t>(way));
     const std::uint64_t wrong = took > between ? took - between : (between - took + 1) / 2;
     error_ = error + nanoseconds(static_cast<std::int64_t>(wrong));

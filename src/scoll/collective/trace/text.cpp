@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "scoll/collective/trace.hpp"
 
@@ -44,6 +45,7 @@ class timeline {
   explicit timeline(const collective_trace& trace)
       : trace_(trace), unit_(time_unit::for_times_up_to(trace.took())) {
     for (const trace_span& s : trace.spans()) {
+      placed_.push_back(s.rank);
       rank_width_ = std::max(rank_width_, name_of(s.rank, s.level).size());
       node_width_ = std::max(node_width_, fmt::formatted_size("{}", s.node));
       for (const trace_link& c : s.children) {
@@ -51,6 +53,7 @@ class timeline {
         node_width_ = std::max(node_width_, fmt::formatted_size("{}", c.node));
       }
     }
+    std::ranges::sort(placed_);
     const std::size_t before = row("", "", "", "", "").size();
     bar_width_ = columns > before + 20 ? columns - before - 2 : 20;
   }
@@ -85,7 +88,7 @@ class timeline {
                unit_(s.answered - s.arrived));
     all += fmt::format("|{}|\n", bar(s));
     for (const trace_link& c : s.children) {
-      if (trace_.find(c.rank) == nullptr) add_silent(all, c, s.level + 1);
+      if (!std::ranges::binary_search(placed_, c.rank)) add_silent(all, c, s.level + 1);
     }
   }
 
@@ -116,6 +119,7 @@ class timeline {
 
   const collective_trace& trace_;
   time_unit unit_;
+  std::vector<std::uint32_t> placed_;  // ranks, ascending
   std::size_t rank_width_ = 4;
   std::size_t node_width_ = 4;
   std::size_t bar_width_ = 0;
