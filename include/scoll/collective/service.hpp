@@ -56,6 +56,14 @@ namespace scoll {
 /// request of such a service leaves for the children when the turn ends, together with other messages. Any
 /// other request leaves before `execute` begins, which costs a system call of its own.
 ///
+/// A service whose reply is `scoll::parts<item>` streams it (docs/streams.md). Its `execute` puts the items
+/// one by one, and it has no `merge`, `on_reply`, `finish`, `reply_capacity` or `short_execute`:
+///
+/// ```cpp
+///   using reply = scoll::parts<page>;
+///   scoll::task<scoll::status> execute(const request&, scoll::bcast_context&, scoll::part_sink<page>&);
+/// ```
+///
 /// `bulk_window` is for services that take bulk data only part by part: where `prepare` gives no place, the
 /// pieces pass through as many slots of the library, up to 64 (docs/collectives.md).
 template <class S>

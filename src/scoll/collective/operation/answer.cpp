@@ -4,6 +4,7 @@
 
 #include "scoll/collective/operation/bulk.hpp"
 #include "scoll/collective/operation/operation.hpp"
+#include "scoll/collective/operation/reply_stream.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/session.hpp"
@@ -93,6 +94,7 @@ void operation::answer() {
   stage_ = stage::answered;
   user_stop_.disconnect();
   if (stop_) stop_->request_stop();
+  if (stream_ != nullptr) stream_->close();
   result_.clean = all_clean();
   if (!result_.clean) {
     for (child& c : children_.all()) {

@@ -3,6 +3,7 @@
 
 #include "scoll/collective/operation/bulk.hpp"
 #include "scoll/collective/operation/operation.hpp"
+#include "scoll/collective/operation/reply_stream.hpp"
 #include "scoll/collective/round_trips.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
@@ -125,7 +126,7 @@ const transport::session* operation::send_to(child& c) {
       return session;
     }
   }
-  const std::uint32_t capacity = most_answer_bytes(table());
+  const std::uint32_t capacity = most_answer_bytes(subject_.head, table());
   parts().expect(c);
   transport::message& request = make_request(c, round_trip_to(engine_->options_, *session));
   const status sent = session->request(c, transport::traffic_class::collective, request, capacity);
@@ -188,7 +189,7 @@ void operation::start_execute() {
   if (own_.closed) return executed().finish(own_.closed);
   own_.begun = true;
   ++engine_->statistics_.executed;
-  void* const reply = values_.make_room_for_own();
+  void* const reply = stream_ != nullptr ? static_cast<void*>(&stream_->sink()) : values_.make_room_for_own();
   void* const instance = subject_.service->instance;
   if (table().execute.plain())
     return executed().finish(table().execute(instance, values_.request(), reply, context_).take());

@@ -39,7 +39,9 @@
 namespace scoll::detail {
 
 class admission_request;
+class item_gather;
 class operation_bulk;
+class reply_stream;
 struct bulk_head;
 
 /// One broadcast on one node. The same code runs on the root and on members. Operations are pooled, with all
@@ -54,9 +56,7 @@ struct bulk_head;
 /// ```
 ///
 /// The answer leaves when its time is over even if hooks still run. The operation then stays, and is counted,
-/// until they have returned.
-///
-/// Each source holds one step, and says which.
+/// until they have returned. Each source holds one step, and says which.
 class operation final : public list_hook<>, public rooted_operation, public parent_request {
  public:
   operation();
@@ -75,10 +75,12 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   stop_token early_end() noexcept { return stop_->token(); }
   /// The reason of an early end. Empty if there is none, and for an end by a deadline or by the caller.
   const error& early_reason() const noexcept { return ending_.reason; }
-  /// Ends an operation that is never started.
-  void abandon() noexcept { stage_ = stage::ended; }
+  void abandon() noexcept { stage_ = stage::ended; }  ///< ends one that is never started
   outcome take_outcome() const;
   const std::optional<bulk_report>& bulk() const noexcept { return root_.bulk; }
+
+  /// Hands all items to `reader`, before the start.
+  void deliver_to(item_gather& reader) noexcept;
 
   // Called on a member.
   void accept(const admission_request& request, const collective_head& head,
@@ -96,24 +98,19 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   /// The service is being closed. A root's broadcast ends by `at`. On a member the hooks are asked to end, and
   /// no further one of its own part begins; the children's answers are still awaited.
   void close_by(time_point at) noexcept;
-  /// Awaits `execute` no more if `close_by` has asked it to end.
-  void give_up_closed_part() noexcept;
-  /// Keeps bulk data for nobody any more, if the operation has answered.
-  void give_up_readers() noexcept;
+  void give_up_closed_part() noexcept;  ///< awaits `execute` no more if `close_by` has asked it to end
+  void give_up_readers() noexcept;      ///< keeps bulk data for nobody any more, if it has answered
   /// Makes the frames of two operations that run at once, and leaves them to the pool.
   void pool_two_frames() { const task<void> one = run(), other = run(); }
 
-  /// True if the operation ends with a revoke of its group.
   bool is_revoked() const noexcept { return ending_.cause == end_cause::revoked; }
   bool answered() const noexcept { return stage_ >= stage::answered; }
-  /// Names of the hooks that have not returned.
   std::vector<const char*> running_hooks() const { return hooks_.running(); }
   const service_table& table() const noexcept { return *subject_.table; }
   /// The group of the broadcast that a hook serves.
   static const std::shared_ptr<group_state>& group_of(const bcast_context& c) noexcept {
     return c.operation_.subject_.group;
   }
-  /// Its bulk data; null if it has none.
   static const operation_bulk* bulk_of(const bcast_context& c) noexcept { return c.operation_.bulk_; }
   /// True if its service lets bulk data pass through slots.
   static bool passes_bulk(const bcast_context& c) noexcept { return c.operation_.table().bulk_window != 0; }
@@ -123,6 +120,7 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   friend class scoll::bcast_context;
   friend struct operation_child;
   friend class reply_parts;
+  friend class reply_stream;
   friend class broadcast_condition;
   using child = operation_child;
 
@@ -187,7 +185,8 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   // The way up.
   void heard(child& c, transport::reply_event& event) noexcept;
   task<void> collect();
-  bool all_settled() const noexcept { return children_.unsettled == 0 && own_.settled; }
+  bool all_settled() const noexcept { return children_.unsettled == 0 && own_.settled && is_drained(); }
+  bool is_drained() const noexcept;
   task<void> abort_subtree();
   void settle_own();
   void keep_piece(reply_piece& at, const collective_reply_head& head, transport::reply_event& event) noexcept;
@@ -276,7 +275,8 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   child_table children_;
   hook_set hooks_;
   own_part own_;
-  operation_bulk* bulk_ = nullptr;  // null without bulk data
+  operation_bulk* bulk_ = nullptr;        // null without bulk data
+  std::unique_ptr<reply_stream> stream_;  // null unless members stream their replies
   std::optional<broadcast_caller> caller_;
   outcome_builder outcome_;
   operation_times times_;
