@@ -72,11 +72,11 @@ class [[nodiscard]] gathering {
   /// be missing.
   const scoll::outcome& outcome() const noexcept { return from_->account(); }
 
-  /// Ends the broadcast early for a reason, because an item of this rank cannot be kept. That member, and
-  /// those that still put items, are not merged then.
+  /// Gives up an item, and ends the broadcast. The member that put it has executed then, and nothing more,
+  /// for this reason; those that still put items are told to stop.
   void end_early(std::uint32_t rank, const error& why) {
     from_->lose(rank, why);
-    from_->end_early(why);
+    from_->end_early();
   }
 
  private:

@@ -13,7 +13,7 @@ namespace scoll {
 ///   static constexpr scoll::service_id id{0x0102};       // equal on all nodes, `first_user_service` or more
 ///   static constexpr std::uint16_t version = 1;          // optional, 0
 ///   static constexpr std::string_view name = "scrub";    // optional, for messages
-///   static constexpr std::size_t reply_capacity = 1024;  // optional: bytes of the merged reply, at most
+///   static constexpr std::size_t reply_capacity = 1024;  // optional: bytes of a merged reply, at most
 ///   static constexpr std::chrono::nanoseconds processing_bound = std::chrono::seconds(5);  // optional, 10 s
 ///   static constexpr bool short_execute = false;         // optional, false
 ///   static constexpr std::uint32_t bulk_window = 8;      // optional, 0
@@ -55,6 +55,14 @@ namespace scoll {
 /// `short_execute` says that `execute` is a plain function and never takes more than a few microseconds. The
 /// request of such a service leaves for the children when the turn ends, together with other messages. Any
 /// other request leaves before `execute` begins, which costs a system call of its own.
+///
+/// `reply_capacity` may also be a function of the request and of the number of nodes whose replies are
+/// merged, for replies that grow with them. A parent asks it for each child, and each member for itself; a
+/// value beyond `max_reply_bytes` counts as that:
+///
+/// ```cpp
+///   static std::size_t reply_capacity(const request&, std::uint32_t nodes) { return 16 + 24 * nodes; }
+/// ```
 ///
 /// A service whose reply is `scoll::parts<item>` streams it (docs/streams.md). Its `execute` puts the items
 /// one by one, and it has no `merge`, `on_reply`, `finish`, `reply_capacity` or `short_execute`:

@@ -52,8 +52,8 @@ class broadcast {
   /// Hands the items to `reader`, which must outlive the end of the broadcast. Call it before the start, for
   /// a service that streams.
   void deliver_to(item_gather& reader) noexcept;
-  /// Ends it for a reason; without one, because nobody wants it any more.
-  void end_early(const error& why) noexcept;
+  /// Ends it, because nobody wants it any more.
+  void end_early() noexcept;
 
   // These members may be called once the broadcast has ended or was refused.
   status result_status() const;

@@ -56,8 +56,8 @@ class item_reader {
   /// Items of a member are of no use. It has executed then, and nothing more, and further items of it are
   /// dropped.
   virtual void lose(std::uint32_t rank, const error& why) = 0;
-  /// Ends the broadcast early for a reason, if it still runs.
-  virtual void end_early(const error& why) noexcept = 0;
+  /// Ends the broadcast, if it still runs.
+  virtual void end_early() noexcept = 0;
   /// Nobody reads any more.
   virtual void give_up() noexcept = 0;
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <new>
@@ -38,7 +39,9 @@ struct service_table {
   service_id id;
   std::uint16_t version;
   std::string_view name;
-  std::uint32_t reply_capacity;
+  std::uint32_t reply_capacity;  // the most bytes of any merged reply
+  // That of a subtree with so many nodes, for a decoded request. Null if it is always the same.
+  std::size_t (*capacity_for)(const void* request, std::uint32_t nodes) noexcept;
   nanoseconds processing_bound;
   std::size_t request_size;
   std::size_t reply_size;
@@ -135,6 +138,14 @@ struct thunks {
     return hook_call::of<keep_value<reply, in_storage<reply>>>(
         "execute threw", at, [&] { return service(s).execute(asked(r), c); });
   }
+  /// A hook that throws leaves as much room as there can be.
+  static std::size_t capacity_for(const void* r, std::uint32_t nodes) noexcept {
+    try {
+      return std::min(S::reply_capacity(*static_cast<const request*>(r), nodes), max_reply_bytes);
+    } catch (...) {
+      return max_reply_bytes;
+    }
+  }
   static hook_call put_items(void* s, void* r, void* into, bcast_context& c) noexcept {
     return hook_call::of("execute threw", nullptr,
                          [&] { return put_into(service(s), asked(r), c, *static_cast<item_sink*>(into)); });
@@ -182,6 +193,7 @@ consteval void enter_replies(service_table& t) {
   using reply = reply_t<S>;
   using hooks = thunks<S>;
   t.reply_capacity = static_cast<std::uint32_t>(reply_capacity_of<S>);
+  if constexpr (capacity_hook<S>) t.capacity_for = &hooks::capacity_for;
   t.reply_size = sizeof(reply);
   t.decode_reply = &decode_at<reply>;
   t.encode_reply = &encode_from<reply>;

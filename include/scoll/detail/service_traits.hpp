@@ -171,10 +171,23 @@ consteval std::size_t natural_capacity() {
   }
 }
 template <class S>
-inline constexpr std::size_t reply_capacity_of = natural_capacity<reply_t<S>>();
+concept names_reply_capacity = requires { S::reply_capacity; };
+/// A service that gives the capacity of each subtree.
 template <class S>
-  requires requires { S::reply_capacity; }
+concept capacity_hook = requires(const request_t<S>& r) {
+  { S::reply_capacity(r, std::uint32_t{1}) } -> std::same_as<std::size_t>;
+};
+template <class S>
+concept constant_capacity =
+    requires { requires std::convertible_to<decltype(S::reply_capacity), std::size_t>; };
+
+/// The most bytes of any merged reply of a service.
+template <class S>
+inline constexpr std::size_t reply_capacity_of = natural_capacity<reply_t<S>>();
+template <constant_capacity S>
 inline constexpr std::size_t reply_capacity_of<S> = S::reply_capacity;
+template <capacity_hook S>
+inline constexpr std::size_t reply_capacity_of<S> = max_reply_bytes;
 
 template <class S>
 inline constexpr bool short_execute_of = false;
@@ -215,6 +228,9 @@ consteval void check_replies() {
       "on_reply must be: task<void> (or void) on_reply(const scoll::arrival<reply>&, scoll::bcast_context&)");
   static_assert(!names_finish<S> || good_finish<S>,
                 "finish must be: task<status> (or status, or void) finish(reply&, scoll::bcast_context&)");
+  static_assert(!names_reply_capacity<S> || capacity_hook<S> || constant_capacity<S>,
+                "reply_capacity must be a number, or: static std::size_t reply_capacity(const request&, "
+                "std::uint32_t nodes)");
   static_assert(reply_capacity_of<S> <= max_reply_bytes, "reply_capacity exceeds scoll::max_reply_bytes");
 }
 
@@ -227,11 +243,10 @@ consteval void check_items() {
   static_assert(!names_execute<S> || good_streaming_execute<S>,
                 "execute of a service that streams its reply must be: task<status> execute(const request&, "
                 "scoll::bcast_context&, scoll::part_sink<item>&)");
-  static_assert(
-      !names_merge<S> && !names_on_reply<S> && !names_finish<S> && !short_execute_of<S> &&
-          !requires { S::reply_capacity; },
-      "a service that streams its reply has no merge, on_reply, finish, short_execute or "
-      "reply_capacity: its items are not merged");
+  static_assert(!names_merge<S> && !names_on_reply<S> && !names_finish<S> && !short_execute_of<S> &&
+                    !names_reply_capacity<S>,
+                "a service that streams its reply has no merge, on_reply, finish, short_execute or "
+                "reply_capacity: its items are not merged");
 }
 
 /// Reports what is wrong with a service, with one sentence per rule.

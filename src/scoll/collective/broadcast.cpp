@@ -76,8 +76,8 @@ void broadcast::deliver_to(item_gather& reader) noexcept {
   if (made()) begun_.op->deliver_to(reader);
 }
 
-void broadcast::end_early(const error& why) noexcept {
-  if (made()) begun_.op->end_by(end_cause::cancelled, why);
+void broadcast::end_early() noexcept {
+  if (made()) begun_.op->end_by(end_cause::cancelled);
 }
 
 status broadcast::result_status() const {

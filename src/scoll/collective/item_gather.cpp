@@ -159,15 +159,15 @@ void item_gather::settle(const loss& lost) {
   if (how_) how_ = make_error(errc::incomplete, "reply: {}", describe(lost.why));
 }
 
-void item_gather::end_early(const error& why) noexcept {
-  if (broadcast_) broadcast_->end_early(why);
+void item_gather::end_early() noexcept {
+  if (broadcast_) broadcast_->end_early();
 }
 
 void item_gather::give_up() noexcept {
   given_up_ = true;
   run_ = {};
   while (!queue_.empty()) drop_front();
-  end_early({});
+  end_early();
 }
 
 }  // namespace scoll::detail

@@ -33,7 +33,7 @@ class item_gather final : public item_reader {
   bool is_over() const noexcept override { return ended_ && queue_.empty(); }
   void wait(item_waiter& who, std::coroutine_handle<> handle) noexcept override;
   void lose(std::uint32_t rank, const error& why) override;
-  void end_early(const error& why) noexcept override;
+  void end_early() noexcept override;
   void give_up() noexcept override;
   const status& how() const noexcept override { return how_; }
   const outcome& account() const noexcept override { return account_; }

@@ -126,7 +126,7 @@ const transport::session* operation::send_to(child& c) {
       return session;
     }
   }
-  const std::uint32_t capacity = most_answer_bytes(subject_.head, table());
+  const std::uint32_t capacity = most_answer_bytes(subject_.head, values_.reply_capacity(c.nodes));
   parts().expect(c);
   transport::message& request = make_request(c, round_trip_to(engine_->options_, *session));
   const status sent = session->request(c, transport::traffic_class::collective, request, capacity);

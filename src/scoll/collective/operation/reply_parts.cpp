@@ -48,14 +48,15 @@ std::size_t least_bytes_for_parts(const collective_head& head, const service_tab
   return streams ? reply_stream::bytes_for(children, 1) : children * most_part_bytes(head, table);
 }
 
-std::uint32_t most_answer_bytes(const collective_head& head, const service_table& table) noexcept {
+std::uint32_t most_answer_bytes(const collective_head& head, std::size_t capacity) noexcept {
   if ((head.flags & collective_head::streams) != 0) return transport::max_payload_bytes;
   return static_cast<std::uint32_t>(
-      std::min<std::size_t>(transport::max_payload_bytes, account_reserve_bytes + table.reply_capacity + 64));
+      std::min<std::size_t>(transport::max_payload_bytes, account_reserve_bytes + capacity + 64));
 }
 
 std::uint32_t most_part_bytes(const collective_head& head, const service_table& table) noexcept {
-  return (head.flags & collective_head::tell_all) != 0 ? most_answer_bytes(head, table) : max_part_bytes;
+  return (head.flags & collective_head::tell_all) != 0 ? most_answer_bytes(head, table.reply_capacity)
+                                                       : max_part_bytes;
 }
 
 status reply_parts::set_aside() {

@@ -24,7 +24,7 @@ void visit_unsettled(const operation_subject& subject, const operation_child& c,
 std::size_t least_bytes_for_parts(const collective_head& head, const service_table& table,
                                   const any_tree& tree, std::uint32_t members, std::uint32_t relative);
 /// The most bytes of a whole answer, and of a part of one that comes ahead.
-std::uint32_t most_answer_bytes(const collective_head& head, const service_table& table) noexcept;
+std::uint32_t most_answer_bytes(const collective_head& head, std::size_t capacity) noexcept;
 std::uint32_t most_part_bytes(const collective_head& head, const service_table& table) noexcept;
 
 /// The answers in parts of an operation, those of its children and its own. Every member below a child is
