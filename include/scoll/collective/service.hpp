@@ -56,20 +56,23 @@ namespace scoll {
 /// request of such a service leaves for the children when the turn ends, together with other messages. Any
 /// other request leaves before `execute` begins, which costs a system call of its own.
 ///
-/// `reply_capacity` may also be a function of the request and of the number of nodes whose replies are
-/// merged, for replies that grow with them. A parent asks it for each child, and each member for itself; a
-/// value beyond `max_reply_bytes` counts as that:
+/// `reply_capacity` may also be a function, for replies that grow with the number of nodes that they are
+/// merged of: `static std::size_t reply_capacity(const request&, std::uint32_t nodes)`. A parent asks it for
+/// each child, and each member for itself; a value beyond `max_reply_bytes` counts as that.
+///
+/// A service whose reply is `scoll::parts` streams it, item by item (docs/streams.md). It has no `merge`,
+/// `on_reply`, `finish`, `reply_capacity` or `short_execute`:
 ///
 /// ```cpp
-///   static std::size_t reply_capacity(const request&, std::uint32_t nodes) { return 16 + 24 * nodes; }
-/// ```
-///
-/// A service whose reply is `scoll::parts<item>` streams it (docs/streams.md). Its `execute` puts the items
-/// one by one, and it has no `merge`, `on_reply`, `finish`, `reply_capacity` or `short_execute`:
-///
-/// ```cpp
+/// struct list {
+///   static constexpr scoll::service_id id{0x0103};
+///   struct request {};
+///   using page = std::vector<std::string>;
 ///   using reply = scoll::parts<page>;
+///
 ///   scoll::task<scoll::status> execute(const request&, scoll::bcast_context&, scoll::part_sink<page>&);
+/// };
+/// static_assert(scoll::collective_service<list>);
 /// ```
 ///
 /// `bulk_window` is for services that take bulk data only part by part: where `prepare` gives no place, the
