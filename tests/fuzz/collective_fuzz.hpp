@@ -17,6 +17,7 @@
 #include "scoll/collective/counter_ranges.hpp"
 #include "scoll/collective/creation_section.hpp"
 #include "scoll/collective/group_admin.hpp"
+#include "scoll/collective/item_run.hpp"
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/notice_head.hpp"
 #include "scoll/collective/outcome_builder.hpp"
@@ -156,10 +157,27 @@ inline void trace_input(std::span<const std::byte> bytes) {
   require(out.ok() && std::ranges::equal(again, block->records));
 }
 
+/// Runs of items that decode consist of whole items, and their heads are the same when they are written again.
+inline void items_input(std::span<const std::byte> bytes) {
+  scoll::wire::reader in(bytes);
+  while (in.ok() && in.remaining() != 0) {
+    const std::size_t before = in.remaining();
+    scoll::detail::item_run run = scoll::detail::take_run(in);
+    if (!in.ok()) return;
+    require(run.count != 0 || run.last);
+    std::vector<std::byte> head(scoll::detail::most_run_head_bytes);
+    scoll::wire::writer out(head);
+    scoll::detail::put_run_head(out, run);
+    require(out.ok() && out.needed() + run.items.size() == before - in.remaining());
+    while (run.count != 0) run.take_item();
+    require(run.items.empty());
+  }
+}
+
 inline void collective_input(std::span<const std::uint8_t> data) {
   if (data.empty()) return;
   const auto bytes = std::as_bytes(data.subspan(1));
-  switch (data[0] % 8) {
+  switch (data[0] % 9) {
     case 0: return membership_input(bytes);
     case 1: return account_input(bytes);
     case 2: return head_input(bytes);
@@ -167,7 +185,8 @@ inline void collective_input(std::span<const std::uint8_t> data) {
     case 4: return agreement_input(bytes);
     case 5: return counters_input(bytes);
     case 6: return end_input(bytes);
-    default: return trace_input(bytes);
+    case 7: return trace_input(bytes);
+    default: return items_input(bytes);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <type_traits>
@@ -88,6 +89,9 @@ struct bcast_options {
   /// The time that the bytes may take, in addition to that of the request; 0: one second, and the time that
   /// they take at `node_options::bulk_least_rate`. It is not used with a deadline.
   nanoseconds bulk_time{0};
+  /// The most bytes of items, encoded, that a broadcast collects of members that stream their replies. It is
+  /// not used by `gather`.
+  std::size_t collect_limit = std::size_t{64} << 20;
 };
 static_assert(std::is_trivially_copyable_v<bcast_options>);
 

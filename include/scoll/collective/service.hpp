@@ -13,7 +13,7 @@ namespace scoll {
 ///   static constexpr scoll::service_id id{0x0102};       // equal on all nodes, `first_user_service` or more
 ///   static constexpr std::uint16_t version = 1;          // optional, 0
 ///   static constexpr std::string_view name = "scrub";    // optional, for messages
-///   static constexpr std::size_t reply_capacity = 1024;  // optional: bytes of the merged reply, at most
+///   static constexpr std::size_t reply_capacity = 1024;  // optional: bytes of a merged reply, at most
 ///   static constexpr std::chrono::nanoseconds processing_bound = std::chrono::seconds(5);  // optional, 10 s
 ///   static constexpr bool short_execute = false;         // optional, false
 ///   static constexpr std::uint32_t bulk_window = 8;      // optional, 0
@@ -55,6 +55,25 @@ namespace scoll {
 /// `short_execute` says that `execute` is a plain function and never takes more than a few microseconds. The
 /// request of such a service leaves for the children when the turn ends, together with other messages. Any
 /// other request leaves before `execute` begins, which costs a system call of its own.
+///
+/// `reply_capacity` may also be a function, for replies that grow with the number of nodes that they are
+/// merged of: `static std::size_t reply_capacity(const request&, std::uint32_t nodes)`. A parent asks it for
+/// each child, and each member for itself; a value beyond `max_reply_bytes` counts as that.
+///
+/// A service whose reply is `scoll::parts` streams it, item by item (docs/streams.md). It has no `merge`,
+/// `on_reply`, `finish`, `reply_capacity` or `short_execute`:
+///
+/// ```cpp
+/// struct list {
+///   static constexpr scoll::service_id id{0x0103};
+///   struct request {};
+///   using page = std::vector<std::string>;
+///   using reply = scoll::parts<page>;
+///
+///   scoll::task<scoll::status> execute(const request&, scoll::bcast_context&, scoll::part_sink<page>&);
+/// };
+/// static_assert(scoll::collective_service<list>);
+/// ```
 ///
 /// `bulk_window` is for services that take bulk data only part by part: where `prepare` gives no place, the
 /// pieces pass through as many slots of the library, up to 64 (docs/collectives.md).

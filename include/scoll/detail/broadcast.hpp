@@ -17,6 +17,7 @@
 
 namespace scoll::detail {
 
+class item_gather;
 struct rest_of_broadcast;
 struct service_table;
 
@@ -37,6 +38,23 @@ class broadcast {
   /// refused from then on.
   bool ready() noexcept;
   void start(std::coroutine_handle<> waiter);
+  /// `co_await` starts it and waits for its end, or for its refusal.
+  class awaiter {
+   public:
+    explicit awaiter(broadcast& of) noexcept : of_(&of) {}
+    bool await_ready() const noexcept { return !of_->ready(); }
+    void await_suspend(std::coroutine_handle<> waiter) const { of_->start(waiter); }
+    void await_resume() const noexcept {}
+
+   private:
+    broadcast* of_;
+  };
+  [[nodiscard]] awaiter ended() noexcept { return awaiter(*this); }
+  /// Hands the items to `reader`, which must outlive the end of the broadcast. Call it before the start, for
+  /// a service that streams.
+  void deliver_to(item_gather& reader) noexcept;
+  /// Ends it, because nobody wants it any more.
+  void end_early() noexcept;
 
   // These members may be called once the broadcast has ended or was refused.
   status result_status() const;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <new>
@@ -38,11 +39,14 @@ struct service_table {
   service_id id;
   std::uint16_t version;
   std::string_view name;
-  std::uint32_t reply_capacity;
+  std::uint32_t reply_capacity;  // the most bytes of any merged reply
+  // That of a subtree with so many nodes, for a decoded request. Null if it is always the same.
+  std::size_t (*capacity_for)(const void* request, std::uint32_t nodes) noexcept;
   nanoseconds processing_bound;
   std::size_t request_size;
   std::size_t reply_size;
   bool short_execute;         // `execute` takes less time than sending a message
+  bool streams;               // members reply with items: there are no values, so no functions for them
   std::uint32_t bulk_window;  // slots for bulk data without a place; 0: there must be a place
 
   status (*decode_request)(void* at, std::span<const std::byte> bytes) noexcept;  // constructs at `at` if ok
@@ -57,26 +61,33 @@ struct service_table {
   hook<const bulk_chunk&, bcast_context&> on_bulk;
   // Null if the service has no such hook.
   void (*bulk_failed)(void* service, const error& why, bcast_context& c) noexcept;
-  hook<void* /*request*/, void* /*reply*/, bcast_context&> execute;  // constructs the reply if it succeeds
+  // Constructs the reply if it succeeds; if the service streams, it is given the `item_sink` instead.
+  hook<void* /*request*/, void* /*reply*/, bcast_context&> execute;
   hook<const raw_arrival&, bcast_context&> on_reply;
   hook<void* /*reply*/, bcast_context&> finish;
   void (*replied)(void* service, bcast_context& c) noexcept;  // null if the service has no such hook
   hook<std::uint64_t /*id*/, std::optional<membership_ptr>*> members;
 };
 
+/// Decodes a value that takes all of `bytes`.
 template <class T>
-status decode_at(void* at, std::span<const std::byte> bytes) noexcept {
+status decode_into(T& value, std::span<const std::byte> bytes) noexcept {
   try {
-    auto* value = new (at) T{};
     wire::reader in(bytes);
-    wire::decode(in, *value);
+    wire::decode(in, value);
     if (in.ok()) in.finish();
-    if (in.ok()) return {};
-    value->~T();
-    return in.error();
+    return in.ok() ? status() : in.error();
   } catch (const std::bad_alloc&) {
     return error(errc::busy, "no memory to decode into");
   }
+}
+
+template <class T>
+status decode_at(void* at, std::span<const std::byte> bytes) noexcept {
+  auto* value = new (at) T{};
+  status decoded = decode_into(*value, bytes);
+  if (!decoded) value->~T();
+  return decoded;
 }
 
 template <class T>
@@ -127,6 +138,24 @@ struct thunks {
     return hook_call::of<keep_value<reply, in_storage<reply>>>(
         "execute threw", at, [&] { return service(s).execute(asked(r), c); });
   }
+  /// A hook that throws leaves as much room as there can be.
+  static std::size_t capacity_for(const void* r, std::uint32_t nodes) noexcept {
+    try {
+      return std::min(S::reply_capacity(*static_cast<const request*>(r), nodes), max_reply_bytes);
+    } catch (...) {
+      return max_reply_bytes;
+    }
+  }
+  static hook_call put_items(void* s, void* r, void* into, bcast_context& c) noexcept {
+    return hook_call::of("execute threw", nullptr,
+                         [&] { return put_into(service(s), asked(r), c, *static_cast<item_sink*>(into)); });
+  }
+  /// Keeps the sink alive while the hook runs.
+  static task<status> put_into(S& by, request& r, bcast_context& c, item_sink& into) {
+    part_sink<item_t<S>> out(into);
+    status ended = co_await by.execute(r, c, out);
+    co_return ended;
+  }
   static hook_call on_reply(void* s, const raw_arrival& a, bcast_context& c) noexcept {
     return hook_call::of("on_reply threw", nullptr, [&] {
       if constexpr (is_task<decltype(service(s).on_reply(typed(a), c))>) {
@@ -158,37 +187,18 @@ consteval nanoseconds processing_bound_of() {
   }
 }
 
+/// Enters what is done with the replies of a service.
 template <class S>
-consteval service_table make_service_table() {
-  using request = request_t<S>;
+consteval void enter_replies(service_table& t) {
   using reply = reply_t<S>;
-  service_table t{};
-  t.id = S::id;
-  t.version = version_of<S>;
-  t.name = name_of<S>;
+  using hooks = thunks<S>;
   t.reply_capacity = static_cast<std::uint32_t>(reply_capacity_of<S>);
-  t.processing_bound = processing_bound_of<S>();
-  t.request_size = sizeof(request);
+  if constexpr (capacity_hook<S>) t.capacity_for = &hooks::capacity_for;
   t.reply_size = sizeof(reply);
-  t.short_execute = short_execute_of<S>;
-  t.bulk_window = bulk_window_of<S>;
-  t.decode_request = &decode_at<request>;
-  t.encode_request = &encode_from<request>;
-  t.destroy_request = &destroy_at<request>;
   t.decode_reply = &decode_at<reply>;
   t.encode_reply = &encode_from<reply>;
   t.destroy_reply = &destroy_at<reply>;
   t.merge = &merge_replies<S>;
-  using hooks = thunks<S>;
-  if constexpr (names_prepare<S>) {
-    t.prepare = {&hooks::prepare, is_task<decltype(std::declval<S&>().prepare(
-                                      std::declval<request&>(), std::declval<bcast_context&>()))>};
-  }
-  if constexpr (names_on_bulk<S>) {
-    t.on_bulk = {&hooks::on_bulk, is_task<decltype(std::declval<S&>().on_bulk(
-                                      std::declval<const bulk_chunk&>(), std::declval<bcast_context&>()))>};
-  }
-  if constexpr (names_bulk_failed<S>) t.bulk_failed = &hooks::bulk_failed;
   t.execute = {&hooks::execute, !executes_plainly<S>};
   if constexpr (names_on_reply<S>) {
     t.on_reply = {&hooks::on_reply,
@@ -200,6 +210,38 @@ consteval service_table make_service_table() {
         &hooks::finish,
         is_task<decltype(std::declval<S&>().finish(std::declval<reply&>(), std::declval<bcast_context&>()))>};
   }
+}
+
+template <class S>
+consteval service_table make_service_table() {
+  using request = request_t<S>;
+  service_table t{};
+  t.id = S::id;
+  t.version = version_of<S>;
+  t.name = name_of<S>;
+  t.processing_bound = processing_bound_of<S>();
+  t.request_size = sizeof(request);
+  t.short_execute = short_execute_of<S>;
+  t.bulk_window = bulk_window_of<S>;
+  t.decode_request = &decode_at<request>;
+  t.encode_request = &encode_from<request>;
+  t.destroy_request = &destroy_at<request>;
+  using hooks = thunks<S>;
+  if constexpr (streams<S>) {
+    t.streams = true;
+    t.execute = {&hooks::put_items, true};
+  } else {
+    enter_replies<S>(t);
+  }
+  if constexpr (names_prepare<S>) {
+    t.prepare = {&hooks::prepare, is_task<decltype(std::declval<S&>().prepare(
+                                      std::declval<request&>(), std::declval<bcast_context&>()))>};
+  }
+  if constexpr (names_on_bulk<S>) {
+    t.on_bulk = {&hooks::on_bulk, is_task<decltype(std::declval<S&>().on_bulk(
+                                      std::declval<const bulk_chunk&>(), std::declval<bcast_context&>()))>};
+  }
+  if constexpr (names_bulk_failed<S>) t.bulk_failed = &hooks::bulk_failed;
   if constexpr (names_replied<S>) t.replied = &hooks::replied;
   if constexpr (names_members<S>) {
     t.members = {&hooks::members, is_task<decltype(std::declval<S&>().members(std::uint64_t{}))>};

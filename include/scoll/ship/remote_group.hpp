@@ -108,8 +108,10 @@ task<remote_bcast_result<reply_t<S>>> typed_answer(task<member_bcast> work) {
 /// or is lost before it has answered, the outcome has no members, and `may_have_executed()` says whether the
 /// broadcast may have begun. `unknown_group` (the member does not hold the group), `unknown_service`,
 /// `version_mismatch`, `unknown_function` (the member does not broadcast for others,
-/// `node_options::serve_broadcasts`), `too_large` (bulk data beyond `ship_limits::large_bytes`).
+/// `node_options::serve_broadcasts`), `too_large` (bulk data beyond `ship_limits::large_bytes`). It is not
+/// for services that stream their replies.
 template <collective_service S>
+  requires(!detail::streams<S>)
 task<remote_bcast_result<detail::reply_t<S>>> bcast(const remote_group<S>& to,
                                                     const std::type_identity_t<detail::request_t<S>>& request,
                                                     const remote_bcast_options& options = {}) {

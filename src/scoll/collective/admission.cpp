@@ -65,9 +65,11 @@ error engine::admit(const admission_request& request, const collective_head& hea
   if (head.kind > static_cast<std::uint8_t>(collective_kind::bulk)) {
     return make_error(errc::malformed, "there is no collective request of kind {}", head.kind);
   }
-  const bool of_broadcasts = head.answers_in_parts() || head.is_traced();
+  const bool streams = (head.flags & collective_head::streams) != 0;
+  const bool of_broadcasts = head.answers_in_parts() || head.is_traced() || streams;
   if ((head.flags & ~collective_head::known_flags) != 0 ||
-      (of_broadcasts && kind != collective_kind::broadcast))
+      (of_broadcasts && kind != collective_kind::broadcast) ||
+      (streams && (head.answers_in_parts() || head.is_traced())))
     return make_error(errc::malformed, "a collective request with flags {:#06x}", head.flags);
   if (kind == collective_kind::sweep) return sweeper_->answer(*request.arriving(), head);
   if (work_.closed()) return make_error(errc::closed, "node {} is shutting down", options_.id);
@@ -225,14 +227,15 @@ error engine::admit_to_group(const admission_request& request, const collective_
   if (dissents && (head.flags & collective_head::same_view) != 0 &&
       !SCOLL_MUTANT(same_view_ignored, "a member that sees other nodes alive takes part all the same"))
     return make_error(errc::view_differs, "node {} sees other nodes alive than the root", options_.id);
-  if (head.answers_in_parts()) {
-    const std::size_t interiors = interior_children(*here->tree, here->members, here->relative);
-    const error full = reply_memory_.why_full(interiors * most_part_bytes(head, *service->table));
-    if (full) return full;
-  }
-  if (const error seen = admit_once(*group, head)) return seen;
+  const std::size_t for_parts =
+      least_bytes_for_parts(head, *service->table, *here->tree, here->members, here->relative);
+  if (const error full = reply_memory_.why_full(for_parts)) return full;
   const bool relay = head.is_broadcast() && head.service_version != service->table->version &&
                      !SCOLL_MUTANT(version_unchecked, "a request of another version is executed");
+  const bool streams = (head.flags & collective_head::streams) != 0;
+  if (head.is_broadcast() && !relay && streams != service->table->streams)
+    return error(errc::malformed, "items are asked of a service that streams none, or none of one that does");
+  if (const error seen = admit_once(*group, head)) return seen;
   if (head.is_broadcast()) group->tentative = false;
   if (group->holders != nullptr) note_holders(*group, head, here->parent_rank);
   if (group->mapped) mapped_.use(*group);

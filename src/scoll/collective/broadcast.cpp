@@ -72,6 +72,14 @@ task<void> broadcast::start_when_released(std::coroutine_handle<> waiter) {
   e.get_executor().schedule(refused_);
 }
 
+void broadcast::deliver_to(item_gather& reader) noexcept {
+  if (made()) begun_.op->deliver_to(reader);
+}
+
+void broadcast::end_early() noexcept {
+  if (made()) begun_.op->end_by(end_cause::cancelled);
+}
+
 status broadcast::result_status() const {
   return made() ? begun_.op->result_status() : status(begun_.reason);
 }

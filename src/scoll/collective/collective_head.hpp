@@ -71,14 +71,16 @@ struct collective_head {
   static constexpr std::uint16_t declines_bulk = 2048;
   /// A `broadcast_caller` follows the other heads.
   static constexpr std::uint16_t caller_follows = 4096;
+  /// Members reply with streams of items, in parts of the reply.
+  static constexpr std::uint16_t streams = 8192;
   /// The flags that this version knows; a request with any other one is malformed.
   static constexpr std::uint16_t known_flags = living | same_view | last | creation_rides |
                                                creation_is_descriptor | tell_losses | tell_all | trace |
-                                               bulk_follows | declines_bulk | caller_follows;
+                                               bulk_follows | declines_bulk | caller_follows | streams;
 
   /// The size of what lies in front of the request in the payload.
   std::size_t bytes_before_request() const noexcept { return std::size_t{creation_bytes} + subset_bytes; }
-  /// True if members may answer in parts.
+  /// True if members may tell of each other in parts of their answers.
   bool answers_in_parts() const noexcept { return (flags & (tell_losses | tell_all)) != 0; }
   bool is_traced() const noexcept { return (flags & trace) != 0; }
   bool is_broadcast() const noexcept {
@@ -102,8 +104,10 @@ struct collective_reply_head {
   static constexpr std::uint8_t parts_follow = 4;
   /// The answer is early because the group is revoked; the account has the reason.
   static constexpr std::uint8_t revoked = 16;
+  /// A part with runs of items of streams, as many as `values` says, and nothing else.
+  static constexpr std::uint8_t items = 32;
   /// The flags that this version knows; a reply with any other one is malformed.
-  static constexpr std::uint8_t known_flags = extension | clean | parts_follow | revoked;
+  static constexpr std::uint8_t known_flags = extension | clean | parts_follow | revoked | items;
 
   std::uint8_t flags = 0;
   std::uint8_t reserved = 0;

@@ -215,6 +215,8 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
   if (!options.until.is_everyone()) op->subject_.head.flags |= collective_head::tell_all;
   if (options.on_failure == fail_fast) op->subject_.head.flags |= collective_head::tell_losses;
   if (options.trace) op->subject_.head.flags |= collective_head::trace;
+  const bool streams = service->table->streams;
+  if (streams) op->subject_.head.flags |= collective_head::streams;
   op->bind(to.group, to.subset, service, *resolved, 0);
   status ready;
   if (!options.until.is_everyone()) {
@@ -223,6 +225,9 @@ begun engine::begin(const addressees& to, const std::shared_ptr<service_entry>& 
       ready = error(errc::unsupported, "bulk data go to every member, so the broadcast cannot end earlier");
     op->root_.condition = std::make_unique<broadcast_condition>(*op, options);
   }
+  if (streams && (op->subject_.head.answers_in_parts() || options.trace || options.bulk.given()))
+    ready = error(errc::unsupported,
+                  "a broadcast with streams of items goes on to its end, without bulk data and a trace");
   if (ready) ready = op->parts().set_aside();
   if (ready && options.bulk.given()) ready = op->offer_bulk(options);
   if (ready) ready = op->set_bounds(options);
@@ -286,11 +291,15 @@ void engine::on_cancelled(transport::incoming& work, const transport::cancel_rea
   if (!end_requests_->cancelled(work)) static_cast<parent_request&>(work).on_parent_cancelled(reason);
 }
 
-/// A peer with a new incarnation has died before, whether liveness noticed it or not.
+/// A peer with a new incarnation has died before, whether liveness noticed it or not. Items that were for it can
+/// go nowhere, so whoever puts them is told at once.
 void engine::on_session_lost(transport::session& peer, const error& reason) noexcept {
   if (bulks_ == nullptr) return;  // the node is being destroyed
   if (!work_.closed() || reason != errc::closed) journal_->session_lost(peer.peer(), reason);
   bulks_->gone(peer.peer());
+  for (operation* op = live_.first(); op != nullptr; op = live_.next(*op)) {
+    if (op->stream_ != nullptr && op->open() && op->from() == &peer) op->end_by(end_cause::root_dead, reason);
+  }
   if (reason == errc::peer_rebooted) on_life(peer.peer(), peer.peer_incarnation());
 }
 

@@ -82,14 +82,6 @@ class pulled_bulk {
   byte_buffer bytes_;
 };
 
-/// Awaits a broadcast, whatever its service.
-struct bcast_wait {
-  broadcast& of;
-  bool await_ready() const noexcept { return !of.ready(); }
-  void await_suspend(std::coroutine_handle<> waiter) const { of.start(waiter); }
-  void await_resume() const noexcept {}
-};
-
 /// The service by which an order is to be broadcast, or why it cannot be.
 result<const service_table*> table_for(const engine& at, const remote_bcast_order& order,
                                        const group_state* group) {
@@ -102,6 +94,9 @@ result<const service_table*> table_for(const engine& at, const remote_bcast_orde
   if (service->table->version != order.service_version)
     return make_error(errc::version_mismatch, "node {} has version {} of service {}, the caller version {}",
                       at.options().id, service->table->version, service->table->name, order.service_version);
+  if (service->table->streams)
+    return make_error(errc::unsupported, "the members of service {} stream their replies, to members only",
+                      service->table->name);
   return service->table;
 }
 
@@ -158,7 +153,7 @@ task<result<remote_bcast_answer>> serve_order(engine& at, shipper& by, const rem
   if (order.bulk) options.bulk = bulk_view(bulk.bytes());
   broadcast under_way(any_group(at, group), **table, request.get(), options);
   under_way.ask_for(call.caller(), call.caller_name());
-  co_await bcast_wait{under_way};
+  co_await under_way.ended();
   co_return answer_of(under_way, **table);
 }
 

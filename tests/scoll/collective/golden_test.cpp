@@ -1,16 +1,20 @@
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "scoll/bulk/head.hpp"
 #include "scoll/collective/broadcast_caller.hpp"
 #include "scoll/collective/collective_head.hpp"
 #include "scoll/collective/group_admin.hpp"
+#include "scoll/collective/item_run.hpp"
 #include "scoll/collective/limits.hpp"
 #include "scoll/collective/membership.hpp"
 #include "scoll/collective/notice_head.hpp"
 #include "scoll/collective/outcome_builder.hpp"
+#include "scoll/collective/size_limits.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/bytes.hpp"
 #include "transport/wire/wire.hpp"
@@ -135,6 +139,49 @@ TEST_CASE("what answers in parts need lies on the wire as documented", "[golden]
         "6e6f"
         "01"
         "04010201");
+}
+
+TEST_CASE("a part with items lies on the wire as documented", "[golden]") {
+  CHECK(collective_head::streams == 8192);
+  CHECK(collective_reply_head::items == 32);
+  CHECK(max_item_bytes == 32'704);
+  collective_reply_head part;
+  part.flags = collective_reply_head::parts_follow | collective_reply_head::items;
+  part.values = 2;
+  std::array<std::byte, 28> head;
+  REQUIRE(*wire::encode_to(head, part) == head.size());
+  CHECK(hex(head) == "24000200000000000000000000000000000000000000000000000000");
+  std::array<std::byte, 64> bytes;
+  wire::writer out(bytes);
+  put_run_head(out, {4, 300, 2, false, {}});
+  for (const std::string_view item : {"ab", ""}) {
+    out.put_length(item.size());
+    std::ranges::copy(std::as_bytes(std::span(item)), out.claim(item.size()));
+  }
+  put_run_head(out, {5, 0, 0, true, {}});
+  REQUIRE(out.ok());
+  //   member items before, 2 * 2 items, and more follow | length item | length | member, none before, the last
+  CHECK(hex(out.written()) ==
+        "04"
+        "ac02"
+        "04"
+        "020000006162"
+        "00000000"
+        "050001");
+  wire::reader in(out.written());
+  item_run run = take_run(in);
+  CHECK(run.relative == 4);
+  CHECK(run.first == 300);
+  CHECK_FALSE(run.last);
+  REQUIRE(run.count == 2);
+  CHECK(hex(run.take_item()) == "6162");
+  CHECK(run.take_item().empty());
+  run = take_run(in);
+  CHECK(run.relative == 5);
+  CHECK(run.last);
+  CHECK(run.count == 0);
+  in.finish();
+  CHECK(in.ok());
 }
 
 TEST_CASE("the head of bulk data lies on the wire as documented", "[golden]") {

@@ -4,6 +4,7 @@
 
 #include "scoll/collective/operation/bulk.hpp"
 #include "scoll/collective/operation/operation.hpp"
+#include "scoll/collective/operation/reply_stream.hpp"
 #include "scoll/collective/operation/trace.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
@@ -95,6 +96,7 @@ void operation::answer() {
   user_stop_.disconnect();
   if (stop_) stop_->request_stop();
   if (trace_ != nullptr) trace_->answered();
+  if (stream_ != nullptr) stream_->close();
   result_.clean = all_clean();
   if (!result_.clean) {
     for (child& c : children_.all()) {
@@ -177,11 +179,22 @@ void operation::answer_parent() {
   drop();
 }
 
+namespace {
+
+/// The most bytes of the reply that is merged of this node and those below it.
+std::size_t capacity_here(const operation_subject& s, const operation_values& values) {
+  const bool differs = s.table->capacity_for != nullptr;
+  return values.reply_capacity(differs ? s.tree.subtree_nodes(s.members, s.relative) : 1);
+}
+
+}  // namespace
+
 /// Puts the answer into `m`. Returns false if the value had to be given up because there was no room; the
 /// caller then calls it once more.
 bool operation::fill_answer(transport::message& m) {
-  const bool small = result_.clean && values_.opaque.empty() && trace_ == nullptr &&
-                     value_length_bytes + table().reply_capacity <= transport::message::inline_payload_bytes;
+  const bool small =
+      result_.clean && values_.opaque.empty() && trace_ == nullptr &&
+      value_length_bytes + capacity_here(subject_, values_) <= transport::message::inline_payload_bytes;
   const std::span<std::byte> into = small ? m.payload_space() : engine_->pools_->scratch();
   collective_reply_head head;
   const std::size_t size = encode_answer(into, head);
@@ -241,8 +254,8 @@ std::size_t operation::encode_answer(std::span<std::byte> into, collective_reply
         std::min<std::size_t>(room - std::min(room, size + value_length_bytes),
                               SCOLL_MUTANT(reply_bound_ignored) ? room
                               : SCOLL_MUTANT(brimful_refused, "a reply of exactly the capacity is too large")
-                                  ? table().reply_capacity - 1
-                                  : table().reply_capacity);
+                                  ? capacity_here(subject_, values_) - 1
+                                  : capacity_here(subject_, values_));
     const auto encoded =
         table().encode_reply(values_.merged(), into.subspan(size + value_length_bytes, limit));
     if (!encoded) return give_up_value(encoded.error());

@@ -3,6 +3,7 @@
 
 #include "scoll/collective/operation/bulk.hpp"
 #include "scoll/collective/operation/operation.hpp"
+#include "scoll/collective/operation/reply_stream.hpp"
 #include "scoll/collective/operation/trace.hpp"
 #include "scoll/collective/round_trips.hpp"
 #include "scoll/coro/error_format.hpp"
@@ -127,7 +128,7 @@ const transport::session* operation::send_to(child& c) {
       return session;
     }
   }
-  const std::uint32_t capacity = most_answer_bytes(table());
+  const std::uint32_t capacity = most_answer_bytes(subject_.head, values_.reply_capacity(c.nodes));
   parts().expect(c);
   transport::message& request = make_request(c, round_trip_to(engine_->options_, *session));
   const status sent = session->request(c, transport::traffic_class::collective, request, capacity);
@@ -192,7 +193,7 @@ void operation::start_execute() {
   own_.begun = true;
   if (trace_ != nullptr) trace_->begun();
   ++engine_->statistics_.executed;
-  void* const reply = values_.make_room_for_own();
+  void* const reply = stream_ != nullptr ? static_cast<void*>(&stream_->sink()) : values_.make_room_for_own();
   void* const instance = subject_.service->instance;
   if (table().execute.plain()) {
     executed().finish(table().execute(instance, values_.request(), reply, context_).take());

@@ -5,12 +5,17 @@
 
 #include "scoll/collective/admission_request.hpp"
 #include "scoll/collective/bulks.hpp"
+#include "scoll/collective/operation/reply_stream.hpp"
 #include "scoll/collective/operation/trace.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/session.hpp"
 
 // How an operation begins, runs and returns to the pool.
 namespace scoll::detail {
+
+operation_state::operation_state() = default;
+
+operation_state::~operation_state() = default;
 
 operation::operation() : context_(*this), user_stop_(&stopped_by_user, this) {}
 
@@ -30,6 +35,7 @@ void operation::bind(std::shared_ptr<group_state> group, subset_ptr subset,
   s.relative = relative;
   values_.use(*s.table);
   stop_.emplace();
+  if ((s.head.flags & collective_head::streams) != 0) stream_ = std::make_unique<reply_stream>(*this);
   find_children();
 }
 
@@ -59,6 +65,10 @@ void operation::find_children() {
 void operation::ask_for(node_id caller, std::string_view name) noexcept {
   caller_ = broadcast_caller::of(caller, name);
   subject_.head.flags |= collective_head::caller_follows;
+}
+
+void operation::deliver_to(item_gather& reader) noexcept {
+  stream_->deliver_to(reader);
 }
 
 void operation::start(std::coroutine_handle<> waiter, stop_token stop) {
@@ -159,6 +169,7 @@ void operation::reset() noexcept {
   rooted_operation::unlink();
   if (bulk_ != nullptr) engine_->bulks_->release(*std::exchange(bulk_, nullptr));
   values_.clear(executed().done && executed().outcome.has_value());
+  stream_.reset();
   children_.clear();
   outcome_.clear();
   engine_->reply_memory_.give_back(std::exchange(reserved_, 0));

@@ -9,20 +9,11 @@
 #include <vector>
 
 #include "scoll/bulk/predict.hpp"
-#include "scoll/collective/broadcast_caller.hpp"
-#include "scoll/collective/collective_head.hpp"
 #include "scoll/collective/context.hpp"
-#include "scoll/collective/engine.hpp"
-#include "scoll/collective/operation/child.hpp"
 #include "scoll/collective/operation/condition.hpp"
-#include "scoll/collective/operation/hooks.hpp"
-#include "scoll/collective/operation/parts.hpp"
 #include "scoll/collective/operation/reply_parts.hpp"
-#include "scoll/collective/operation/subject.hpp"
-#include "scoll/collective/operation/times.hpp"
-#include "scoll/collective/operation/values.hpp"
+#include "scoll/collective/operation/state.hpp"
 #include "scoll/collective/options.hpp"
-#include "scoll/collective/outcome_builder.hpp"
 #include "scoll/collective/parent_request.hpp"
 #include "scoll/collective/trace.hpp"
 #include "scoll/coro/event.hpp"
@@ -39,7 +30,7 @@
 namespace scoll::detail {
 
 class admission_request;
-class operation_bulk;
+class item_gather;
 struct bulk_head;
 
 /// One broadcast on one node. The same code runs on the root and on members. Operations are pooled, with all
@@ -55,7 +46,7 @@ struct bulk_head;
 ///
 /// The answer leaves when its time is over even if hooks still run. The operation then stays, and is counted,
 /// until they have returned. Each source holds one step, and says which.
-class operation final : public list_hook<>, public rooted_operation, public parent_request {
+class operation final : operation_state, public list_hook<>, public rooted_operation, public parent_request {
  public:
   operation();
   ~operation();
@@ -74,10 +65,12 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   stop_token early_end() noexcept { return stop_->token(); }
   /// The reason of an early end. Empty if there is none, and for an end by a deadline or by the caller.
   const error& early_reason() const noexcept { return ending_.reason; }
-  /// Ends an operation that is never started.
-  void abandon() noexcept { stage_ = stage::ended; }
+  void abandon() noexcept { stage_ = stage::ended; }  ///< ends one that is never started
   outcome take_outcome() const;
   const std::optional<bulk_report>& bulk() const noexcept { return root_.bulk; }
+
+  /// Hands all items to `reader`, before the start.
+  void deliver_to(item_gather& reader) noexcept;
 
   // Called on a member.
   void accept(const admission_request& request, const collective_head& head,
@@ -94,24 +87,19 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   /// The service is being closed. A root's broadcast ends by `at`. On a member the hooks are asked to end, and
   /// no further one of its own part begins; the children's answers are still awaited.
   void close_by(time_point at) noexcept;
-  /// Awaits `execute` no more if `close_by` has asked it to end.
-  void give_up_closed_part() noexcept;
-  /// Keeps bulk data for nobody any more, if the operation has answered.
-  void give_up_readers() noexcept;
+  void give_up_closed_part() noexcept;  ///< awaits `execute` no more if `close_by` has asked it to end
+  void give_up_readers() noexcept;      ///< keeps bulk data for nobody any more, if it has answered
   /// Makes the frames of two operations that run at once, and leaves them to the pool.
   void pool_two_frames() { const task<void> one = run(), other = run(); }
 
-  /// True if the operation ends with a revoke of its group.
   bool is_revoked() const noexcept { return ending_.cause == end_cause::revoked; }
   bool answered() const noexcept { return stage_ >= stage::answered; }
-  /// Names of the hooks that have not returned.
   std::vector<const char*> running_hooks() const { return hooks_.running(); }
   const service_table& table() const noexcept { return *subject_.table; }
   /// The group of the broadcast that a hook serves.
   static const std::shared_ptr<group_state>& group_of(const bcast_context& c) noexcept {
     return c.operation_.subject_.group;
   }
-  /// Its bulk data; null if it has none.
   static const operation_bulk* bulk_of(const bcast_context& c) noexcept { return c.operation_.bulk_; }
   /// True if its service lets bulk data pass through slots.
   static bool passes_bulk(const bcast_context& c) noexcept { return c.operation_.table().bulk_window != 0; }
@@ -121,10 +109,9 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   friend class scoll::bcast_context;
   friend struct operation_child;
   friend class reply_parts;
+  friend class reply_stream;
   friend class broadcast_condition;
   using child = operation_child;
-
-  enum class stage : std::uint8_t { idle, running, answered, ended };
 
   // Life.
   void bind(std::shared_ptr<group_state> group, subset_ptr subset, std::shared_ptr<service_entry> service,
@@ -185,7 +172,8 @@ class operation final : public list_hook<>, public rooted_operation, public pare
   // The way up.
   void heard(child& c, transport::reply_event& event) noexcept;
   task<void> collect();
-  bool all_settled() const noexcept { return children_.unsettled == 0 && own_.settled; }
+  bool all_settled() const noexcept { return children_.unsettled == 0 && own_.settled && is_drained(); }
+  bool is_drained() const noexcept;
   task<void> abort_subtree();
   void settle_own();
   void keep_piece(reply_piece& at, const collective_reply_head& head, transport::reply_event& event) noexcept;
@@ -263,30 +251,7 @@ class operation final : public list_hook<>, public rooted_operation, public pare
     return request_.forwarded.bytes.subspan(subject_.head.bytes_before_request());
   }
 
-  engine* engine_ = nullptr;  // the engine that runs it now
-  gate_pass in_node_;
-  gate_pass in_service_;
   bcast_context context_;
-  operation_subject subject_;
-  request_data request_;
-  std::unique_ptr<loaded_request> loaded_;
-  operation_values values_;
-  raw_arrival arrival_{};
-  child_table children_;
-  hook_set hooks_;
-  own_part own_;
-  operation_bulk* bulk_ = nullptr;                // null without bulk data
-  std::unique_ptr<class operation_trace> trace_;  // null unless the root asks for a trace
-  std::optional<broadcast_caller> caller_;
-  outcome_builder outcome_;
-  operation_times times_;
-  operation_ending ending_;
-  operation_result result_;
-  root_side root_;
-  stage stage_ = stage::idle;
-  std::uint32_t reply_limit_ = 0;
-  std::size_t reserved_ = 0;  // of the node's memory for parts of replies
-
   event progress_;
   event submitted_;
   member_timer<&operation::on_timer> timer_{*this};

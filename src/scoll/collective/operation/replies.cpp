@@ -4,6 +4,7 @@
 #include "scoll/collective/limits.hpp"
 #include "scoll/collective/operation/bulk.hpp"
 #include "scoll/collective/operation/operation.hpp"
+#include "scoll/collective/operation/reply_stream.hpp"
 #include "scoll/collective/operation/trace.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "scoll/coro/yield.hpp"
@@ -38,8 +39,11 @@ void operation::heard(child& c, transport::reply_event& event) noexcept {
     }
     return;
   }
-  if (event.outcome && (head.flags & collective_reply_head::parts_follow) != 0)
+  constexpr std::uint8_t not_last = collective_reply_head::parts_follow | collective_reply_head::items;
+  if (event.outcome && (head.flags & not_last) != 0)
     event.outcome = error(errc::malformed, "the last part of a reply says that more follow");
+  if (event.outcome && stream_ != nullptr && head.values != 0)
+    event.outcome = error(errc::malformed, "a value comes behind the items of a reply");
   if (trace_ != nullptr && event.outcome)
     event.outcome = trace_->heard(subject_, c, children_.index_of(c), head, event.payload.bytes);
   c.at = child::stage::arrived;
@@ -96,6 +100,7 @@ task<void> operation::collect() {
     }
     parts().tell_losses(0);
     parts().tell_all();
+    if (stream_ != nullptr) stream_->pass_on();
     if (root_.condition != nullptr && root_.condition->is_decided()) co_await root_.condition->give_out();
     if (more) {
       co_await yield();
@@ -118,8 +123,13 @@ task<void> operation::abort_subtree() {
   }
 }
 
+bool operation::is_drained() const noexcept {
+  return stream_ == nullptr || stream_->drained();
+}
+
 void operation::settle_own() {
   own_.settled = true;
+  if (executed().outcome && stream_ != nullptr) return stream_->own_returned();
   if (executed().outcome && result_given())
     return mark_self(member_state::executed, note(phase::reply, broadcast_condition::too_late()));
   if (executed().outcome) {

@@ -5,6 +5,7 @@
 
 #include "scoll/collective/limits.hpp"
 #include "scoll/collective/operation/operation.hpp"
+#include "scoll/collective/operation/reply_stream.hpp"
 #include "scoll/coro/error_format.hpp"
 #include "scoll/coro/mutants.hpp"
 #include "transport/session/session.hpp"
@@ -32,40 +33,50 @@ constexpr bool is_lost(const member_report& r) noexcept {
 
 }  // namespace
 
-std::size_t interior_children(const any_tree& tree, std::uint32_t members, std::uint32_t relative) {
+std::size_t least_bytes_for_parts(const collective_head& head, const service_table& table,
+                                  const any_tree& tree, std::uint32_t members, std::uint32_t relative) {
+  const bool streams = (head.flags & collective_head::streams) != 0;
+  if (!streams && !head.answers_in_parts()) return 0;
   const std::uint32_t most = std::min(tree.fan_out(members, relative), members - 1);
-  std::size_t interiors = 0;
+  std::size_t children = 0;  // leaves among them send parts if they stream only
   auto cursor = tree.cursor(members, relative);
   for (std::uint32_t i = 0; i < most; ++i) {
     const auto next = cursor.next();
     if (!next) break;
-    interiors += *next < members && tree.subtree_nodes(members, *next) > 1;
+    children += *next < members && (streams || tree.subtree_nodes(members, *next) > 1);
   }
-  return interiors;
+  return streams ? reply_stream::bytes_for(children, 1) : children * most_part_bytes(head, table);
 }
 
-std::uint32_t most_answer_bytes(const service_table& table) noexcept {
+std::uint32_t most_answer_bytes(const collective_head& head, std::size_t capacity) noexcept {
+  if ((head.flags & collective_head::streams) != 0) return transport::max_payload_bytes;
   return static_cast<std::uint32_t>(
-      std::min<std::size_t>(transport::max_payload_bytes, account_reserve_bytes + table.reply_capacity + 64));
+      std::min<std::size_t>(transport::max_payload_bytes, account_reserve_bytes + capacity + 64));
 }
 
 std::uint32_t most_part_bytes(const collective_head& head, const service_table& table) noexcept {
-  return (head.flags & collective_head::tell_all) != 0 ? most_answer_bytes(table) : max_part_bytes;
+  return (head.flags & collective_head::tell_all) != 0 ? most_answer_bytes(head, table.reply_capacity)
+                                                       : max_part_bytes;
 }
 
 status reply_parts::set_aside() {
   const operation_subject& s = op_.subject_;
-  if (!s.head.answers_in_parts()) return {};
   reply_memory& memory = op_.memory_for_parts();
-  const std::size_t bytes =
-      interior_children(s.tree, s.members, s.relative) * most_part_bytes(s.head, *s.table);
+  std::size_t bytes = least_bytes_for_parts(s.head, *s.table, s.tree, s.members, s.relative);
   if (const error full = memory.why_full(bytes)) return full;
+  if (op_.stream_ != nullptr) {
+    const std::size_t children = op_.children_.size();
+    const std::uint32_t window = reply_stream::widest_window(children, memory.limit() - memory.used());
+    op_.stream_->allow(window);
+    bytes = reply_stream::bytes_for(children, window);
+  }
   memory.take(bytes);
   op_.reserved_ = bytes;
   return {};
 }
 
 void reply_parts::expect(operation_child& c) {
+  if (op_.stream_ != nullptr) return op_.stream_->expect(c);
   const bool may_send = op_.subject_.head.answers_in_parts() && c.nodes > 1;
   if (may_send && c.parts == nullptr) c.parts = std::make_unique<child_parts>();
   c.count_parts(may_send ? 1 : 0);
@@ -75,7 +86,9 @@ void reply_parts::expect(operation_child& c) {
 
 void reply_parts::hear(operation_child& c, const collective_reply_head& head,
                        transport::reply_event& event) noexcept {
+  if (op_.stream_ != nullptr) return op_.stream_->hear(c, head, event);
   const bool fits = c.parts != nullptr && !c.parts->waiting &&
+                    (head.flags & collective_reply_head::items) == 0 &&
                     event.payload_bytes <= most_part_bytes(op_.subject_.head, op_.table());
   if (fits) {
     c.parts->waiting = true;

@@ -20,10 +20,11 @@ void visit_unsettled(const operation_subject& subject, const operation_child& c,
   for (const rank_range& r : c.parts->unsettled) fn(r.first, r.last);
 }
 
-/// The number of children with members below them. The others, leaves, send no parts.
-std::size_t interior_children(const any_tree& tree, std::uint32_t members, std::uint32_t relative);
+/// The least bytes that a member at this place sets aside for parts of answers.
+std::size_t least_bytes_for_parts(const collective_head& head, const service_table& table,
+                                  const any_tree& tree, std::uint32_t members, std::uint32_t relative);
 /// The most bytes of a whole answer, and of a part of one that comes ahead.
-std::uint32_t most_answer_bytes(const service_table& table) noexcept;
+std::uint32_t most_answer_bytes(const collective_head& head, std::size_t capacity) noexcept;
 std::uint32_t most_part_bytes(const collective_head& head, const service_table& table) noexcept;
 
 /// The answers in parts of an operation, those of its children and its own. Every member below a child is

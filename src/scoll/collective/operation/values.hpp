@@ -27,6 +27,11 @@ class operation_values {
 
   status decode_request(std::span<const std::byte> bytes);
   void* request() const noexcept { return request_; }
+  /// The most bytes of a reply that is merged of so many nodes.
+  std::size_t reply_capacity(std::uint32_t nodes) const noexcept {
+    const bool asks = table_->capacity_for != nullptr && request_ != nullptr;
+    return asks ? table_->capacity_for(request_, nodes) : table_->reply_capacity;
+  }
 
   /// Makes uninitialised room for the reply of `execute`.
   void* make_room_for_own();
