@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "scoll/collective/trace.hpp"
@@ -21,6 +23,7 @@ json name_event(const char* what, const trace_span& s, std::string name) {
 
 /// A step of a member, which the viewer draws as a bar.
 struct step {
+  std::size_t place = 0;  // of steps that begin at one time, the one with the lower place comes first
   const char* name = "";
   const trace_span* of = nullptr;
   nanoseconds from{0};
@@ -40,15 +43,18 @@ json event_of(const step& s) {
   return event;
 }
 
-/// The steps of all members. Those that contain others come before them.
+/// The steps of all members, in order of time. Those that contain others come before them.
 std::vector<step> steps_of(const collective_trace& trace) {
   std::vector<step> steps;
+  const auto add = [&](const char* name, const trace_span& s, nanoseconds from, nanoseconds to) {
+    steps.push_back({steps.size(), name, &s, from, to});
+  };
   for (const trace_span& s : trace.spans()) {
-    steps.push_back({"broadcast", &s, s.arrived, s.answered});
-    if (s.prepared) steps.push_back({"prepare", &s, s.arrived, *s.prepared});
-    if (s.begun) steps.push_back({"execute", &s, *s.begun, s.ended.value_or(s.answered)});
+    add("broadcast", s, s.arrived, s.answered);
+    if (s.prepared) add("prepare", s, s.arrived, *s.prepared);
+    if (s.begun) add("execute", s, *s.begun, s.ended.value_or(s.answered));
   }
-  std::ranges::stable_sort(steps, {}, &step::from);
+  std::ranges::sort(steps, {}, [](const step& s) { return std::pair(s.from, s.place); });
   return steps;
 }
 
